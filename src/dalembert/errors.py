@@ -1,0 +1,42 @@
+"""What dalembert raises. Every message says what, found, needed, where and how to repair it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class DalembertError(Exception):
+    """Base of every error this library raises on purpose."""
+
+
+class DescriptionError(DalembertError, ValueError):
+    """The description of a mechanism is wrong or incomplete."""
+
+
+class UnknownName(DescriptionError, KeyError):
+    """A name was asked for that the mechanism does not have."""
+
+    __str__ = Exception.__str__  # KeyError would print the message's repr
+
+
+class ArgumentError(DalembertError, ValueError):
+    """An argument of a call has the wrong shape, type or value."""
+
+
+class CompileError(DalembertError, RuntimeError):
+    """A program could not be turned into machine code."""
+
+
+def unknown(kind: str, name: object, known: Iterable[str], where: str = "") -> UnknownName:
+    """The error for a name that does not exist, with the nearest ones that do.
+
+    >>> print(unknown("body", "forarm", ["base", "forearm"], "joint 'elbow'"))
+    joint 'elbow' asks for body 'forarm'; known: base, forearm. Did you mean 'forearm'?
+    """
+    names = list(known)
+    shown = ", ".join(names[:12]) + (f", … ({len(names)} in all)" if len(names) > 12 else "")
+    near = get_close_matches(str(name), names, n=1)
+    hint = f" Did you mean '{near[0]}'?" if near else ""
+    subject = f"{where} asks for {kind} '{name}'" if where else f"there is no {kind} '{name}'"
+    return UnknownName(f"{subject}; known: {shown or 'none'}.{hint}")
