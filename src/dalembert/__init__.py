@@ -1,0 +1,55 @@
+"""Constrained multibody systems: describe, compile, evaluate."""
+
+from dalembert.errors import (
+    ArgumentError,
+    CompileError,
+    DalembertError,
+    DescriptionError,
+    UnknownName,
+)
+from dalembert.mechanism.body import Body, Frame
+from dalembert.mechanism.inertia import box, cylinder, disc, point, rod, sphere
+from dalembert.mechanism.joints import (
+    Cylindrical,
+    Fixed,
+    Free,
+    Planar,
+    Prismatic,
+    Revolute,
+    Screw,
+    Spherical,
+    Universal,
+)
+from dalembert.mechanism.mechanism import Mechanism
+from dalembert.mechanism.state import State
+from dalembert.mechanism.system import System
+from dalembert.spatial import rotation
+
+__all__ = [
+    "ArgumentError",
+    "Body",
+    "CompileError",
+    "Cylindrical",
+    "DalembertError",
+    "DescriptionError",
+    "Fixed",
+    "Frame",
+    "Free",
+    "Mechanism",
+    "Planar",
+    "Prismatic",
+    "Revolute",
+    "Screw",
+    "Spherical",
+    "State",
+    "System",
+    "Universal",
+    "UnknownName",
+    "box",
+    "cylinder",
+    "disc",
+    "point",
+    "rod",
+    "rotation",
+    "sphere",
+]

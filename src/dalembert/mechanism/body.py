@@ -1,0 +1,72 @@
+"""Bodies and frames fixed to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.mechanism.values import Defaults
+from dalembert.spatial import RigidInertia, Transform, congruence
+from dalembert.symbols import array, snap, zeros
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Body:
+    """A rigid body of a mechanism; made by `Mechanism.add_body`."""
+
+    name: str
+    mass: Any
+    com: np.ndarray  # (3,) in the body frame
+    inertia: np.ndarray  # (3, 3) about the centre of mass, in body axes
+    defaults: Defaults  # the parameters of the mechanism it belongs to
+
+    def at(self, x: Any = 0.0, y: Any = 0.0, z: Any = 0.0, *, rotation: Any = None) -> Frame:
+        """The frame at (x, y, z) of this body, turned by `rotation` (a 3×3 matrix or a SciPy Rotation).
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism("example")
+        >>> m.ground.at(0.5, 0, 0, rotation=da.rotation("x", 0.1))
+        <frame of 'ground' at (0.5, 0, 0), turned>
+        """
+        what = f"the position of a frame on body '{self.name}'"
+        p = self.defaults.checked([x, y, z], (3,), what)
+        if rotation is None:
+            return Frame(self, Transform(Transform.identity().R, p))
+        return Frame(self, Transform(self.defaults.rotation(rotation, f"the rotation of a frame on body '{self.name}'"), p))
+
+    @property
+    def frame(self) -> Frame:
+        """The body's own frame."""
+        return Frame(self, Transform.identity())
+
+    def spatial_inertia(self) -> RigidInertia:
+        """Inertia about the body frame's origin."""
+        return RigidInertia.at_center(self.mass, self.com, self.inertia)
+
+    def __repr__(self) -> str:
+        return f"<body '{self.name}'>"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """A frame fixed to a body: T maps its coordinates to the body's."""
+
+    body: Body
+    T: Transform
+
+    def __repr__(self) -> str:
+        p = ", ".join(f"{x:g}" if isinstance(x, float) else str(x.sx) for x in self.T.p)
+        turned = "" if np.array_equal(self.T.R, Transform.identity().R) else ", turned"
+        return f"<frame of '{self.body.name}' at ({p}){turned}>"
+
+
+def turned_inertia(J: np.ndarray, R: np.ndarray) -> np.ndarray:
+    """J given in axes R (columns in body axes), in body axes."""
+    return snap(congruence(R, J))
+
+
+def ground_body(defaults: Defaults) -> Body:
+    """What does not move."""
+    return Body("ground", 0.0, zeros(3), array(np.zeros((3, 3))), defaults)

@@ -1,0 +1,100 @@
+"""Checks of a whole description that no single call can make."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.errors import DescriptionError
+from dalembert.mechanism.joints import Joint
+from dalembert.mechanism.layout import Layout
+from dalembert.mechanism.values import Defaults, is_exact_zero
+from dalembert.recursions.articulated_body import joint_inertias
+from dalembert.recursions.tree import Link, Tree
+from dalembert.spatial import RigidInertia, Transform
+from dalembert.symbols import all_numbers, array
+
+
+def check_armature(joint: Joint, armature: np.ndarray, what: str) -> None:
+    """½ Σ armature v² must be a kinetic energy without velocity terms: for quaternion joints only an isotropic one is."""
+    if joint.nq == joint.nv or all(is_exact_zero(a) for a in armature):
+        return
+    if joint.kind == "free":
+        raise DescriptionError(f"{what} is on a free joint, which has no rotor; give the body more mass or inertia instead.")
+    if len({repr(a) for a in armature}) > 1:
+        raise DescriptionError(f"{what} differs from axis to axis; a spherical joint takes one number for all three.")
+
+
+def check_masses(layout: Layout, defaults: Defaults) -> None:
+    """Refuse a mechanism whose mass matrix is singular wherever it stands, naming the coordinates that move no mass.
+
+    M is positive definite exactly when every D_i = S_iᵀ A_i S_i of the articulated-body recursion is. A link with mass
+    and a positive definite inertia makes its own D so; only mechanisms with other links are looked at, at a seeded random
+    configuration, with the parameters at their defaults.
+    """
+    tree = layout.tree
+    numeric = _numeric(tree, defaults)
+    if all(_solid(link.inertia) for link in numeric.links):
+        return
+    rng = np.random.default_rng(20040601)
+    q = np.concatenate(
+        [np.zeros(0)] + [_random_position(link.joint, rng) for link in numeric.links]
+    )
+    size = np.linalg.norm([np.linalg.norm(link.inertia.matrix().astype(float)) for link in numeric.links])
+    still: list[str] = []
+    for link, D in zip(tree.links, joint_inertias(numeric.at(q))):
+        values, vectors = np.linalg.eigh(np.array(D, dtype=float))
+        for value, vector in zip(values, vectors.T):
+            if value <= 1e-12 * max(size, 1e-300):
+                k = int(np.argmax(np.abs(vector)))
+                still.append(layout.v_names[link.v.start + k])
+    if still:
+        names = ", ".join(f"'{n}'" for n in still)
+        raise DescriptionError(
+            f"the mass matrix is singular: {names} move{'s' if len(still) == 1 else ''} no mass. Give the body it carries "
+            "mass or inertia, or the joint an armature."
+        )
+
+
+def check_free_symbols(function: ca.Function, known: dict[str, list[str]]) -> None:
+    """Refuse expressions with symbols the mechanism does not know."""
+    if function.has_free():
+        have = "; ".join(f"{kind}: {', '.join(names) or 'none'}" for kind, names in known.items())
+        raise DescriptionError(
+            f"an expression of the description uses {', '.join(sorted(function.get_free()))}, which is neither an input "
+            f"nor a parameter of this mechanism ({have}). Declare it with add_input or add_parameter."
+        )
+
+
+def _solid(I: RigidInertia) -> bool:
+    m, h, J = float(I.m), I.h.astype(float), I.J.astype(float)
+    if m <= 0.0:
+        return False
+    Jc = J - (h @ h * np.eye(3) - np.outer(h, h)) / m
+    return bool(np.linalg.eigvalsh(Jc)[0] > 1e-9 * np.abs(J).max())
+
+
+def _numeric(tree: Tree, defaults: Defaults) -> Tree:
+    """The tree with every parameter at its default."""
+
+    def number(x: Any) -> np.ndarray:
+        return array(x) if all_numbers(array(x)) else array(defaults.number(array(x), "the description"))
+
+    links = []
+    for k in tree.links:
+        I = RigidInertia(float(number([k.inertia.m])[0]), number(k.inertia.h), number(k.inertia.J))
+        T = Transform(number(k.placement.R), number(k.placement.p))
+        links.append(Link(k.name, k.parent, _with_numbers(k.joint, number), T, I, number(k.armature), k.q, k.v))
+    return Tree(links)
+
+
+def _with_numbers(joint: Any, number: Any) -> Any:
+    """A screw's pitch may be a parameter; nothing else in a joint may."""
+    pitch = getattr(joint, "pitch", None)
+    return joint if pitch is None else type(joint)(joint.axis, pitch=float(number([pitch])[0]))
+
+
+def _random_position(joint: Any, rng: np.random.Generator) -> np.ndarray:
+    return np.array(joint.plus(array(joint.neutral()), array(rng.uniform(-1, 1, joint.nv))), dtype=float)

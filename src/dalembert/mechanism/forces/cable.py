@@ -1,0 +1,77 @@
+"""Springs and cables: forces along the line through a list of points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dalembert.mechanism.body import Frame
+from dalembert.mechanism.forces.force import Force, Value, evaluate
+from dalembert.mechanism.traced import Load, TracedState
+from dalembert.mechanism.values import is_exact_zero
+from dalembert.symbols import positive_part, sqrt, where_less
+
+
+def _unit(d: Any) -> tuple[Any, Any]:
+    """Length and direction of a vector; the direction of a zero vector is taken as zero."""
+    l2 = d @ d
+    length = sqrt(l2)
+    return length, d * where_less(l2, 1e-300, lambda: 0.0, lambda: 1.0 / length)
+
+
+class Line(Force):
+    """A taut line through points: pulls each towards its neighbours with the tension T."""
+
+    points: Sequence[Frame]
+
+    def segments(self, s: TracedState) -> list[tuple[Frame, Frame, Any, Any]]:
+        """(a, b, length, direction from a to b) of each piece."""
+        pairs = zip(self.points, self.points[1:])
+        return [(a, b, *_unit(s.position(b) - s.position(a))) for a, b in pairs]
+
+    def length(self, s: TracedState) -> Any:
+        """Length of the whole line."""
+        return sum((length for _, _, length, _ in self.segments(s)), 0.0)
+
+    def speed(self, s: TracedState) -> Any:
+        """Rate of the length."""
+        return sum(((s.velocity(b) - s.velocity(a)) @ n for a, b, _, n in self.segments(s)), 0.0)
+
+    def pull(self, s: TracedState, load: Load, tension: Any) -> None:
+        """Put the tension on every point."""
+        for a, b, _, n in self.segments(s):
+            load.force(a, tension * n)
+            load.force(b, -(tension * n))
+
+
+class Cable(Line):
+    """A line without mass or friction whose tension (N) is given: a number, an input, or a function of the state."""
+
+    def __init__(self, name: str, points: Sequence[Frame], tension: Value):
+        self.name, self.points, self.tension = name, points, tension
+
+    def act(self, s: TracedState, load: Load) -> None:  # noqa: D102
+        self.pull(s, load, evaluate(self.tension, s, (), f"the tension of cable '{self.name}'"))
+
+
+class Spring(Line):
+    """A line with T = k (L − L₀) + c L̇; with `slack` it pulls only: T = max(0, …) while L > L₀."""
+
+    def __init__(self, name: str, points: Sequence[Frame], stiffness: Any, damping: Any, rest_length: Any, slack: bool):
+        self.name, self.points, self.slack = name, points, slack
+        self.stiffness, self.damping, self.rest_length = stiffness, damping, rest_length
+
+    def act(self, s: TracedState, load: Load) -> None:  # noqa: D102
+        stretch = self.length(s) - self.rest_length
+        tension = self.stiffness * stretch
+        if not is_exact_zero(self.damping):
+            tension = tension + self.damping * self.speed(s)
+        if self.slack:
+            tension = where_less(stretch, 0.0, lambda: 0.0, lambda: positive_part(tension))
+        self.pull(s, load, tension)
+
+    def energy(self, s: TracedState) -> Any:  # noqa: D102
+        stretch = self.length(s) - self.rest_length
+        if self.slack:
+            stretch = positive_part(stretch)
+        return 0.5 * self.stiffness * stretch * stretch

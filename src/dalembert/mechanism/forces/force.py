@@ -1,0 +1,43 @@
+"""What every force answers. A new force is one file that subclasses `Force` and one `add_...` method of Mechanism.
+
+Forces are written against a `TracedState` (poses and velocities as traced numbers) and put what they exert into a
+`Load`. Values may be numbers, expressions of parameters and inputs, or functions of the state (see `evaluate`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import DescriptionError
+from dalembert.mechanism.traced import Load, TracedState
+from dalembert.symbols import array
+
+Value = Any  # a number, a CasADi expression, or a function of the state that returns one
+
+
+class Force(ABC):
+    """A force of a mechanism."""
+
+    name: str
+
+    @abstractmethod
+    def act(self, s: TracedState, load: Load) -> None:
+        """Add what this force exerts in the state s to the load."""
+
+    def energy(self, s: TracedState) -> Any:
+        """Its potential energy in the state s; 0.0 for a force that has none."""
+        return 0.0
+
+
+def evaluate(value: Value, s: TracedState, shape: tuple[int, ...], what: str) -> Any:
+    """A value in the state s: a function is called with `s.user()` and may return any CasADi expression."""
+    x = array(value(s.user()) if isinstance(value, Callable) else value)  # type: ignore[arg-type]
+    if x.shape != shape and x.size == int(np.prod(shape)):
+        x = x.reshape(shape)
+    if x.shape != shape:
+        raise DescriptionError(f"{what} has shape {x.shape}; needed: {shape or 'one number'}.")
+    return x[()] if shape == () else x

@@ -1,0 +1,173 @@
+"""What can be asked of a mechanism, each traced once as a CasADi function of (q, v, …).
+
+Every entry of `FUNCTIONS` names its arguments and says how its value follows from the recursions. u, p and t are added
+where a mechanism has inputs, parameters and forces that depend on time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.mechanism.body import Frame
+from dalembert.mechanism.checks import check_free_symbols
+from dalembert.mechanism.forces import Force
+from dalembert.mechanism.layout import Layout
+from dalembert.mechanism.traced import Load, TracedState
+from dalembert.recursions import kinematics
+from dalembert.recursions.articulated_body import articulated_body
+from dalembert.recursions.body_jacobians import body_jacobian
+from dalembert.recursions.composite_body import composite_body
+from dalembert.recursions.momentum import center_of_mass, gravity_energy, kinetic_energy, momentum
+from dalembert.recursions.newton_euler import newton_euler
+from dalembert.symbols import symbols, to_sx, zeros
+
+
+@dataclass(frozen=True)
+class Description:
+    """What of a mechanism the functions need, as it was when compiled."""
+
+    layout: Layout
+    gravity: np.ndarray
+    forces: tuple[Force, ...]
+    inputs: Mapping[str, ca.SX]
+    parameters: Mapping[str, ca.SX]
+
+
+class Trace:
+    """One tracing: fresh symbols for the arguments, and what the recursions make of them, each made when asked for."""
+
+    def __init__(self, description: Description):
+        self.d = description
+        tree = description.layout.tree
+        self.tree = tree
+        self.sx: dict[str, ca.SX] = {
+            "u": ca.vertcat(*description.inputs.values()),
+            "p": ca.vertcat(*description.parameters.values()),
+        }
+        for name, n in {"q": tree.nq, "v": tree.nv, "a": tree.nv, "tau": tree.nv, "t": 1}.items():
+            self.sx[name], x = symbols(name, n)
+            setattr(self, name, x)
+        self.sx["dq"], self.dq = symbols("dq", tree.nv)
+        self.sx["q1"], self.q1 = symbols("q1", tree.nq)
+
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    tau: np.ndarray
+    t: np.ndarray
+
+    @cached_property
+    def at(self) -> Any:
+        """The tree at (q, v)."""
+        return self.tree.moving(self.q, self.v)
+
+    @cached_property
+    def state(self) -> TracedState:
+        """What forces see."""
+        return TracedState(self.d.layout, self.at, self.t[0])
+
+    @cached_property
+    def load(self) -> Load:
+        """What the forces of the description exert."""
+        load = Load(self.state)
+        for force in self.d.forces:
+            force.act(self.state, load)
+        return load
+
+    def per_joint(self, call: Callable[[Any, slice, slice], Any]) -> np.ndarray:
+        """What each joint answers, one after another."""
+        return np.concatenate([zeros(0), *(call(k.joint, k.q, k.v) for k in self.tree.links)])
+
+    def frame(self, frame: Frame, axes: str) -> tuple[Any, Any, Any]:
+        """Link, offset and rotation to the wanted axes (None for the frame's own)."""
+        link, offset = self.d.layout.locate(frame)
+        R = kinematics.pose(self.at, link, offset).R if axes == "world" else None
+        return link, offset, R
+
+
+def _applied(s: Trace) -> Any:
+    """Q = τ_forces + Σ Jᵀ W: the Newton-Euler recursion of a tree at rest without weight carries the wrenches inward."""
+    still = s.tree.moving(s.q, zeros(s.tree.nv))
+    return s.load.tau - newton_euler(still, zeros(s.tree.nv), zeros(3), s.load.wrenches)
+
+
+def _jacobian(s: Trace, frame: Frame, axes: str) -> Any:
+    link, offset, R = s.frame(frame, axes)
+    J = body_jacobian(s.at, link, offset)
+    return J if R is None else kinematics.in_world_axes(R, J)
+
+
+def _twist(s: Trace, frame: Frame, axes: str) -> Any:
+    link, offset, R = s.frame(frame, axes)
+    V = kinematics.twist(s.at, link, offset)
+    return V if R is None else kinematics.in_world_axes(R, V)
+
+
+def _acceleration(s: Trace, frame: Frame, axes: str, a: np.ndarray) -> Any:
+    link, offset, R = s.frame(frame, axes)
+    dV = kinematics.twist_rate(s.at, a, link, offset)
+    return dV if R is None else kinematics.world_acceleration(R, kinematics.twist(s.at, link, offset), dV)
+
+
+def _potential(s: Trace) -> Any:
+    return gravity_energy(s.at, s.d.gravity) + sum((f.energy(s.state) for f in s.d.forces), 0.0)
+
+
+def _still(s: Trace) -> Any:
+    return zeros(s.tree.nv)
+
+
+#: name: (arguments, whether inputs and time enter, value of a trace)
+FUNCTIONS: dict[str, tuple[tuple[str, ...], bool, Callable[[Trace], Any]]] = {
+    "mass_matrix": (("q",), False, lambda s: composite_body(s.at)),
+    "bias": (("q", "v"), False, lambda s: newton_euler(s.at, _still(s), s.d.gravity, {})),
+    "gravity": (("q",), False, lambda s: newton_euler(s.tree.moving(s.q, _still(s)), _still(s), s.d.gravity, {})),
+    "coriolis": (("q", "v"), False, lambda s: newton_euler(s.at, _still(s), zeros(3), {})),
+    "applied": (("q", "v"), True, _applied),
+    "inverse_dynamics": (
+        ("q", "v", "a"),
+        True,
+        lambda s: newton_euler(s.at, s.a, s.d.gravity, s.load.wrenches) - s.load.tau,
+    ),
+    "forward_dynamics": (
+        ("q", "v", "tau"),
+        True,
+        lambda s: articulated_body(s.at, s.tau + s.load.tau, s.d.gravity, s.load.wrenches),
+    ),
+    "kinetic_energy": (("q", "v"), False, lambda s: kinetic_energy(s.at)),
+    "potential_energy": (("q",), False, _potential),
+    "momentum": (("q", "v"), False, lambda s: momentum(s.at)),
+    "center_of_mass": (("q",), False, lambda s: center_of_mass(s.at)),
+    "rates": (("q", "v"), False, lambda s: s.per_joint(lambda j, q, v: j.rates(s.q[q], s.v[v]))),
+    "plus": (("q", "dq"), False, lambda s: s.per_joint(lambda j, q, v: j.plus(s.q[q], s.dq[v]))),
+    "minus": (("q1", "q"), False, lambda s: s.per_joint(lambda j, q, v: j.minus(s.q1[q], s.q[q]))),
+}
+
+#: the same for questions about a frame: name: (arguments, value of a trace, the frame and the axes)
+FRAME_FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace, Frame, str], Any]]] = {
+    "pose": (("q",), lambda s, f, axes: s.state.pose(f).matrix()),
+    "twist": (("q", "v"), _twist),
+    "jacobian": (("q",), _jacobian),
+    "jacobian_rate": (("q", "v"), lambda s, f, axes: _acceleration(s, f, axes, _still(s))),
+    "acceleration": (("q", "v", "a"), lambda s, f, axes: _acceleration(s, f, axes, s.a)),
+}
+
+
+def trace(
+    description: Description, name: str, arguments: Sequence[str], value: Callable[[Trace], Any]
+) -> ca.Function:
+    """The casadi.Function `name` of the arguments that are not empty, and of t where the value depends on it."""
+    s = Trace(description)
+    out = to_sx(value(s))
+    names = [n for n in arguments if s.sx[n].numel()]
+    if "t" in names and not ca.depends_on(out, s.sx["t"]):
+        names.remove("t")
+    f = ca.Function(name, [s.sx[n] for n in names], [out], names, [name], {"allow_free": True})
+    check_free_symbols(f, {"inputs": list(description.inputs), "parameters": list(description.parameters)})
+    return f

@@ -1,0 +1,97 @@
+"""Inertias of simple solids about their centre of mass, (3, 3); any argument may be a parameter.
+
+>>> sphere(mass=2.0, radius=0.5)
+array([[0.2, 0. , 0. ],
+       [0. , 0.2, 0. ],
+       [0. , 0. , 0.2]])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import DescriptionError
+from dalembert.mechanism.values import Defaults, plain
+from dalembert.symbols import all_numbers, array, element, zeros
+
+
+def _axial(along: Any, across: Any, axis: str) -> Any:
+    if axis not in ("x", "y", "z"):
+        raise DescriptionError(f"the axis of a solid is {axis!r}; needed: 'x', 'y' or 'z'.")
+    J = zeros(3, 3)
+    for k, letter in enumerate("xyz"):
+        J[k, k] = along if letter == axis else across
+    return plain(J)
+
+
+def point() -> np.ndarray:
+    """A point mass: no inertia about itself."""
+    return np.zeros((3, 3))
+
+
+def rod(mass: Any, length: Any, axis: str = "x") -> Any:
+    """A thin rod along an axis: m l²/12 across, nothing along."""
+    m, l = element(mass), element(length)
+    return _axial(0.0, m * l * l / 12, axis)
+
+
+def box(mass: Any, sides: Sequence[Any]) -> Any:
+    """A solid box with the side lengths (x, y, z)."""
+    m = element(mass)
+    x, y, z = (element(s) * element(s) for s in sides)
+    J = zeros(3, 3)
+    J[0, 0], J[1, 1], J[2, 2] = m * (y + z) / 12, m * (x + z) / 12, m * (x + y) / 12
+    return plain(J)
+
+
+def cylinder(mass: Any, radius: Any, length: Any, axis: str = "z") -> Any:
+    """A solid cylinder about an axis."""
+    m, r, l = element(mass), element(radius), element(length)
+    return _axial(m * r * r / 2, m * (3 * r * r + l * l) / 12, axis)
+
+
+def disc(mass: Any, radius: Any, axis: str = "z") -> Any:
+    """A thin disc normal to an axis."""
+    return cylinder(mass, radius, 0.0, axis)
+
+
+def sphere(mass: Any, radius: Any) -> Any:
+    """A solid ball."""
+    J = element(mass) * element(radius) * element(radius) * 0.4
+    return _axial(J, J, "z")
+
+
+def inertia_matrix(value: Any, what: str, defaults: Defaults) -> np.ndarray:
+    """A checked symmetric (3, 3) inertia from a matrix or three principal moments."""
+    x = array(value)
+    if x.shape == (3,):
+        J = zeros(3, 3)
+        for k in range(3):
+            J[k, k] = x[k]
+        x = J
+    J = defaults.checked(x, (3, 3), what)
+    check_inertia(defaults.number(J, what), what)
+    return J
+
+
+def check_inertia(J: np.ndarray, what: str) -> None:
+    """Refuse what no mass distribution has: asymmetry, negative moments, a moment above the sum of the others."""
+    size = float(np.abs(J).max())
+    if np.abs(J - J.T).max() > 1e-9 * size:
+        raise DescriptionError(f"{what} is not symmetric: {J.tolist()}; needed: J = Jᵀ.")
+    a, b, c = np.linalg.eigvalsh((J + J.T) / 2)
+    shown = f"diag({', '.join(f'{x:g}' for x in np.diag(J))})" if all_numbers(J) and _diagonal(J) else str(J.tolist())
+    if a < -1e-9 * size:
+        raise DescriptionError(f"{what} is {shown}: a principal moment is negative ({a:g}).")
+    if c > (a + b) * (1 + 1e-9) + 1e-12 * size:
+        raise DescriptionError(
+            f"{what} is {shown}: the largest principal moment ({c:g}) exceeds the sum of the others ({a + b:g}), "
+            "so no mass distribution has it. Check the axes and that it is taken at the centre of mass."
+        )
+
+
+def _diagonal(J: np.ndarray) -> bool:
+    return not np.any(J - np.diag(np.diag(J)))

@@ -1,0 +1,38 @@
+"""A joint in its place: between two frames, with its spring, damper, armature and limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalembert.mechanism.joints.joint import Joint
+
+if TYPE_CHECKING:
+    from dalembert.mechanism.body import Frame
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Attachment:
+    """Joint `name` of type `joint` from frame `parent` to frame `child`; made by `Mechanism.add_joint`."""
+
+    name: str
+    joint: Joint
+    parent: Frame
+    child: Frame
+    stiffness: np.ndarray  # (nv,) N m/rad or N/m
+    damping: np.ndarray  # (nv,) damper and viscous friction together
+    rest: np.ndarray  # (nq,) position of zero spring force
+    armature: np.ndarray  # (nv,) kg m² or kg
+    limits: np.ndarray  # (nv, 2) lower and upper; kept as data
+
+    @property
+    def coordinates(self) -> list[str]:
+        """Names of its coordinates."""
+        return [f"{self.name}.{s}" if s else self.name for s in self.joint.coordinate_names]
+
+    @property
+    def velocities(self) -> list[str]:
+        """Names of its velocities."""
+        return [f"{self.name}.{s}" if s else self.name for s in self.joint.velocity_names]

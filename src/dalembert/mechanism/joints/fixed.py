@@ -1,0 +1,20 @@
+"""Fixed joint: no motion."""
+
+from dalembert.mechanism.joints.joint import Joint
+from dalembert.spatial import Transform
+from dalembert.symbols import zeros
+
+
+class Fixed(Joint):
+    """Child and parent move as one."""
+
+    kind = "fixed"
+    coordinate_names = ()
+    velocity_names = ()
+    angular = ()
+
+    def transform(self, q):  # noqa: D102
+        return Transform.identity()
+
+    def screws(self, q):  # noqa: D102
+        return zeros(6, 0)

@@ -1,0 +1,59 @@
+"""Free joint: any rigid motion, for floating bases."""
+
+from typing import Any
+
+import numpy as np
+
+from dalembert.mechanism.joints.spherical import Spherical
+from dalembert.spatial import (
+    Transform,
+    exp_translation,
+    log_translation,
+    quaternion_matrix,
+)
+from dalembert.symbols import eye
+
+
+class Free(Spherical):
+    """No constraint at all. q = (qw, qx, qy, qz, x, y, z), v = twist (ω; v) in the child's axes.
+
+    x, y, z place the child's origin in the parent frame. A position may also be given as a (4, 4) matrix.
+    """
+
+    kind = "free"
+    coordinate_names = ("qw", "qx", "qy", "qz", "x", "y", "z")
+    velocity_names = ("wx", "wy", "wz", "vx", "vy", "vz")
+    angular = (True, True, True, False, False, False)
+
+    def transform(self, q):
+        """T = (R(q), p)."""
+        return Transform(quaternion_matrix(q[:4]), q[4:])
+
+    def screws(self, q):
+        """S = 1."""
+        return eye(6)
+
+    def rates(self, q, v):
+        """The quaternion's rate, and ṗ = R v."""
+        return np.concatenate([super().rates(q[:4], v[:3]), quaternion_matrix(q[:4]) @ v[3:]])
+
+    def plus(self, q, delta):
+        """T ∘ exp(δ)."""
+        p = q[4:] + quaternion_matrix(q[:4]) @ exp_translation(delta)
+        return np.concatenate([super().plus(q[:4], delta[:3]), p])
+
+    def minus(self, q1, q0):
+        """log(T₀⁻¹ T₁)."""
+        phi = super().minus(q1[:4], q0[:4])
+        p = quaternion_matrix(q0[:4]).T @ (q1[4:] - q0[4:])
+        return np.concatenate([phi, log_translation(phi, p)])
+
+    def neutral(self):  # noqa: D102
+        return np.array([1.0, 0, 0, 0, 0, 0, 0])
+
+    def position_from(self, value: Any) -> np.ndarray:
+        """Seven numbers from themselves or from a (4, 4) matrix."""
+        value = np.asarray(value, dtype=float)
+        if value.shape != (4, 4):
+            return value
+        return np.concatenate([super().position_from(value[:3, :3]), value[:3, 3]])

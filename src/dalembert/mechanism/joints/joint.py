@@ -1,0 +1,130 @@
+"""What every joint answers. A new joint is one file that subclasses `Joint` and one line in this folder's __init__.
+
+A joint places its child frame in its parent frame: T(q). It is written for the axes that make it simplest (usually z)
+and turned to the user's axes by `orientation`, a constant rotation the tree folds into the fixed placements; screws are
+therefore unit vectors and their zeros disappear from the compiled code.
+
+    V = S(q) v            twist of the child relative to the parent, in the child's frame
+    V̇ = S v̇ + Ṡ v        `bias` is Ṡ v
+    q̇ = N(q) v            `rates`
+    q ⊕ δ                 `plus`: the position reached from q by the constant unit-time velocity δ, exactly on the group
+    q₁ ⊖ q₀               `minus`: the δ with q₀ ⊕ δ = q₁
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dalembert.errors import DescriptionError
+from dalembert.spatial import Transform
+from dalembert.symbols import eye, snap, zeros
+
+
+class Joint(ABC):
+    """A joint type; see the module's text for the symbols."""
+
+    kind: ClassVar[str]
+    coordinate_names: ClassVar[tuple[str, ...]]  # "" stands for the joint's own name
+    velocity_names: ClassVar[tuple[str, ...]]
+    angular: ClassVar[tuple[bool, ...]]  # per velocity: radians per second, or metres per second
+
+    orientation: np.ndarray = eye(3)  # (3, 3): columns are the joint's own x, y, z in the user's frame
+
+    @property
+    def nq(self) -> int:
+        """Number of coordinates."""
+        return len(self.coordinate_names)
+
+    @property
+    def nv(self) -> int:
+        """Number of velocities: degrees of freedom."""
+        return len(self.velocity_names)
+
+    @abstractmethod
+    def transform(self, q: np.ndarray) -> Transform:
+        """T(q), child in parent."""
+
+    @abstractmethod
+    def screws(self, q: np.ndarray) -> np.ndarray:
+        """S(q), (6, nv), in the child's frame."""
+
+    def screws_rate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Ṡ, (6, nv); zero where S is constant."""
+        return zeros(6, self.nv)
+
+    def bias(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Ṡ v, (6,)."""
+        return self.screws_rate(q, v) @ v if self.nv else zeros(6)
+
+    def rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """q̇ = N(q) v."""
+        return v
+
+    def plus(self, q: np.ndarray, delta: np.ndarray) -> np.ndarray:
+        """q ⊕ δ."""
+        return q + delta
+
+    def minus(self, q1: np.ndarray, q0: np.ndarray) -> np.ndarray:
+        """q₁ ⊖ q₀."""
+        return q1 - q0
+
+    def neutral(self) -> np.ndarray:
+        """The position at which parent and child frames agree."""
+        return np.zeros(self.nq)
+
+    def position_from(self, value: Any) -> np.ndarray:
+        """Coordinates from what a user may give: numbers in the order of `coordinate_names`; more where it says so."""
+        return np.atleast_1d(np.asarray(value, dtype=float))
+
+    def normalized(self, q: np.ndarray) -> np.ndarray:
+        """The valid coordinates nearest q (unit quaternions); raises where there is none."""
+        return q
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+def axis_vector(axis: Any, what: str) -> np.ndarray:
+    """The unit vector of "x", "-y", … or of three numbers."""
+    if isinstance(axis, str):
+        letter = axis.removeprefix("-")
+        if letter not in ("x", "y", "z"):
+            raise DescriptionError(f"{what} is '{axis}'; needed: 'x', 'y', 'z', '-x', '-y', '-z' or three numbers.")
+        return np.eye(3)["xyz".index(letter)] * (-1.0 if axis.startswith("-") else 1.0)
+    n = np.asarray(axis, dtype=float)
+    if n.shape != (3,):
+        raise DescriptionError(f"{what} has shape {n.shape}; needed: three numbers, or a letter such as 'z'.")
+    if not np.all(np.isfinite(n)):
+        raise DescriptionError(f"{what} is {n.tolist()}; every number must be finite.")
+    length = float(np.linalg.norm(n))
+    if length == 0.0:
+        raise DescriptionError(f"{what} is (0, 0, 0), which has no direction; give a non-zero vector or a letter.")
+    return n / length
+
+
+def orient_z(axis: Any, what: str) -> np.ndarray:
+    """A rotation whose third column is the axis: a cyclic permutation for x, y, z, else the shortest turn from z."""
+    n = axis_vector(axis, what)
+    for k in range(3):
+        if n[k] == 1.0:
+            return np.roll(np.eye(3), k + 1, axis=0).astype(object)
+    if n[2] == -1.0:
+        return np.diag([1.0, -1.0, -1.0]).astype(object)
+    u = np.array([-n[1], n[0], 0.0])  # z × n
+    K = np.array([[0, -u[2], u[1]], [u[2], 0, -u[0]], [-u[1], u[0], 0]])
+    return snap((np.eye(3) + K + K @ K / (1 + n[2])).astype(object), scale=1.0)
+
+
+class AxisJoint(Joint):
+    """A joint with one axis, its own z."""
+
+    def __init__(self, axis: Any = "z"):
+        self.axis = axis_vector(axis, f"the axis of a {self.kind} joint")
+        self.orientation = orient_z(axis, f"the axis of a {self.kind} joint")
+
+    def __repr__(self) -> str:
+        axis = ", ".join(f"{x:g}" for x in self.axis)
+        return f"{type(self).__name__}(({axis}))"

@@ -1,0 +1,24 @@
+"""Prismatic joint: translation by q along one axis."""
+
+from dalembert.mechanism.joints.joint import AxisJoint
+from dalembert.spatial import Transform
+from dalembert.symbols import array, eye, zeros
+
+
+class Prismatic(AxisJoint):
+    """Slides along an axis; q in metres."""
+
+    kind = "prismatic"
+    coordinate_names = ("",)
+    velocity_names = ("",)
+    angular = (False,)
+
+    def transform(self, q):
+        """T = (1, q z)."""
+        return Transform(eye(3), array([0.0, 0.0, q[0]]))
+
+    def screws(self, q):
+        """S = (0; z)."""
+        S = zeros(6, 1)
+        S[5, 0] = 1.0
+        return S

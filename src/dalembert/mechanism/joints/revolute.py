@@ -1,0 +1,29 @@
+"""Revolute joint: rotation by q about one axis."""
+
+from dalembert.mechanism.joints.joint import AxisJoint
+from dalembert.spatial import Transform, axis_rotation
+from dalembert.symbols import zeros
+
+
+class Revolute(AxisJoint):
+    """Turns about an axis; q in radians.
+
+    >>> import dalembert as da
+    >>> da.Revolute("z")
+    Revolute((0, 0, 1))
+    """
+
+    kind = "revolute"
+    coordinate_names = ("",)
+    velocity_names = ("",)
+    angular = (True,)
+
+    def transform(self, q):
+        """T = (Rz(q), 0)."""
+        return Transform(axis_rotation(2, q[0]), zeros(3))
+
+    def screws(self, q):
+        """S = (z; 0)."""
+        S = zeros(6, 1)
+        S[2, 0] = 1.0
+        return S

@@ -1,0 +1,36 @@
+"""Screw joint: rotation by q with an advance proportional to it."""
+
+from typing import Any
+
+from dalembert.errors import DescriptionError
+from dalembert.mechanism.joints.joint import AxisJoint
+from dalembert.spatial import Transform, axis_rotation
+from dalembert.symbols import array, element, is_number, zeros
+
+
+class Screw(AxisJoint):
+    """Turns by q radians and advances pitch · q metres along the axis.
+
+    pitch is in metres per radian (a lead of 5 mm per turn is 0.005 / 2π) and may be a parameter.
+    """
+
+    kind = "screw"
+    coordinate_names = ("",)
+    velocity_names = ("",)
+    angular = (True,)
+
+    def __init__(self, axis: Any = "z", *, pitch: Any):
+        super().__init__(axis)
+        self.pitch = element(pitch)
+        if is_number(self.pitch) and not abs(self.pitch) < float("inf"):
+            raise DescriptionError(f"the pitch of a screw joint is {self.pitch}; it must be a finite number of m/rad.")
+
+    def transform(self, q):
+        """T = (Rz(q), h q z)."""
+        return Transform(axis_rotation(2, q[0]), array([0.0, 0.0, self.pitch * q[0]]))
+
+    def screws(self, q):
+        """S = (z; h z)."""
+        S = zeros(6, 1)
+        S[2, 0], S[5, 0] = 1.0, self.pitch
+        return S

@@ -1,0 +1,69 @@
+"""Spherical joint: any rotation, as a unit quaternion."""
+
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import ArgumentError
+from dalembert.mechanism.joints.joint import Joint
+from dalembert.spatial import (
+    Transform,
+    matrix_quaternion,
+    quaternion_exp,
+    quaternion_log,
+    quaternion_matrix,
+    quaternion_product,
+    quaternion_rate,
+)
+from dalembert.symbols import array, eye, zeros
+
+_CONJUGATE = np.array([1.0, -1.0, -1.0, -1.0])
+
+
+class Spherical(Joint):
+    """A ball in its socket. q = (w, x, y, z), v = angular velocity in the child's axes.
+
+    A position may be given as a quaternion, a (3, 3) rotation matrix or a SciPy `Rotation`.
+    """
+
+    kind = "spherical"
+    coordinate_names = ("qw", "qx", "qy", "qz")
+    velocity_names = ("wx", "wy", "wz")
+    angular = (True, True, True)
+
+    def transform(self, q):
+        """T = (R(q), 0)."""
+        return Transform(quaternion_matrix(q), zeros(3))
+
+    def screws(self, q):
+        """S = [1; 0]."""
+        return np.concatenate([eye(3), zeros(3, 3)])
+
+    def rates(self, q, v):
+        """q̇ = ½ q ∘ (0, ω)."""
+        return quaternion_rate(q, v)
+
+    def plus(self, q, delta):
+        """q ∘ exp(δ)."""
+        return quaternion_product(q, quaternion_exp(delta))
+
+    def minus(self, q1, q0):
+        """log(q₀⁻¹ ∘ q₁), a rotation vector of length ≤ π."""
+        return quaternion_log(quaternion_product(array(_CONJUGATE) * q0, q1))
+
+    def neutral(self):  # noqa: D102
+        return np.array([1.0, 0.0, 0.0, 0.0])
+
+    def position_from(self, value: Any) -> np.ndarray:
+        """A quaternion (w, x, y, z) from one, from a rotation matrix or from a SciPy Rotation."""
+        if hasattr(value, "as_matrix"):
+            value = value.as_matrix()
+        value = np.asarray(value, dtype=float)
+        return matrix_quaternion(value) if value.shape == (3, 3) else value
+
+    def normalized(self, q: np.ndarray) -> np.ndarray:
+        """q / ‖q‖."""
+        length = float(np.linalg.norm(q[:4]))
+        if not 0.5 < length < 2.0:
+            raise ArgumentError(f"the quaternion {q[:4].tolist()} has length {length:.3g}; needed: 1, as (w, x, y, z).")
+        return np.concatenate([q[:4] / length, q[4:]])

@@ -1,0 +1,55 @@
+"""Universal (Hooke, Cardan) joint: two crossed perpendicular axes."""
+
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import DescriptionError
+from dalembert.mechanism.joints.joint import Joint, axis_vector
+from dalembert.spatial import Transform, axis_rotation
+from dalembert.symbols import cos, sin, snap, zeros
+
+
+class Universal(Joint):
+    """Turns by q₁ about `first` (fixed in the parent), then by q₂ about `second` (fixed in the child).
+
+    The axes cross at right angles. Written for first = x, second = y: T = Rx(q₁) Ry(q₂).
+    """
+
+    kind = "universal"
+    coordinate_names = ("first", "second")
+    velocity_names = ("first", "second")
+    angular = (True, True)
+
+    def __init__(self, first: Any = "x", second: Any = "y"):
+        a = axis_vector(first, "the first axis of a universal joint")
+        b = axis_vector(second, "the second axis of a universal joint")
+        if abs(a @ b) > 1e-9:
+            raise DescriptionError(
+                f"the axes of a universal joint meet at {np.degrees(np.arccos(np.clip(a @ b, -1, 1))):.6g}°; they must "
+                "be perpendicular. For other angles put two revolute joints in series with a body between them."
+            )
+        b = b - (a @ b) * a
+        self.axes = (a, b / np.linalg.norm(b))
+        self.orientation = snap(np.column_stack([*self.axes, np.cross(*self.axes)]).astype(object), scale=1.0)
+
+    def transform(self, q):
+        """T = Rx(q₁) Ry(q₂)."""
+        return Transform(axis_rotation(0, q[0]) @ axis_rotation(1, q[1]), zeros(3))
+
+    def screws(self, q):
+        """S = [(Ry(q₂)ᵀ x; 0), (y; 0)]."""
+        S = zeros(6, 2)
+        S[0, 0], S[2, 0] = cos(q[1]), sin(q[1])
+        S[1, 1] = 1.0
+        return S
+
+    def screws_rate(self, q, v):
+        """The first screw turns against q₂ in the child's frame."""
+        dS = zeros(6, 2)
+        dS[0, 0], dS[2, 0] = -sin(q[1]) * v[1], cos(q[1]) * v[1]
+        return dS
+
+    def __repr__(self) -> str:
+        first, second = (", ".join(f"{x:g}" for x in a) for a in self.axes)
+        return f"Universal(({first}), ({second}))"

@@ -1,0 +1,117 @@
+"""From a description to a tree: which link carries each body, and where each name stands in q, v, u and p."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dalembert.errors import ArgumentError, DescriptionError, unknown
+from dalembert.mechanism.body import Body, Frame
+from dalembert.mechanism.joints import Fixed
+from dalembert.mechanism.joints.attachment import Attachment
+from dalembert.recursions.tree import ROOT, Link, Tree
+from dalembert.spatial import RigidInertia, Transform
+from dalembert.symbols import snap, zeros
+
+
+def _clean(T: Transform) -> Transform:
+    return Transform(snap(T.R, scale=1.0), snap(T.p))
+
+
+class Layout:
+    """The tree of a mechanism and the places of its names."""
+
+    def __init__(self, bodies: Sequence[Body], joints: Sequence[Attachment], frames: Mapping[str, Frame]):
+        self.bodies = {body.name: body for body in bodies}
+        self.frames = dict(frames)
+        self.joints = {joint.name: joint for joint in _parents_first(bodies, joints)}
+        self._place: dict[str, tuple[int, Transform]] = {bodies[0].name: (ROOT, Transform.identity())}
+        self._dofs: dict[str, tuple[slice, slice]] = {}
+        self.tree = self._build()
+        self.q_names = [name for joint in self.joints.values() for name in joint.coordinates]
+        self.v_names = [name for joint in self.joints.values() for name in joint.velocities]
+
+    def _build(self) -> Tree:
+        links: list[Link] = []
+        nq = nv = 0
+        for a in self.joints.values():
+            link, T_body = self._place[a.parent.body.name]
+            placement = T_body @ a.parent.T
+            joint = a.joint
+            self._dofs[a.name] = slice(nq, nq + joint.nq), slice(nv, nv + joint.nv)
+            if isinstance(joint, Fixed):
+                here = _clean(placement @ a.child.T.inverse())
+                self._place[a.child.body.name] = link, here
+                if link != ROOT:
+                    links[link] = _heavier(links[link], a.child.body, here)
+                continue
+            turn = Transform(joint.orientation, zeros(3))
+            here = _clean((a.child.T @ turn).inverse())
+            self._place[a.child.body.name] = len(links), here
+            new = Link(a.name, link, joint, _clean(placement @ turn), RigidInertia.zero(), a.armature, *self._dofs[a.name])
+            links.append(_heavier(new, a.child.body, here))
+            nq, nv = nq + joint.nq, nv + joint.nv
+        return Tree(links)
+
+    def joint(self, name: str) -> Attachment:
+        """A joint by name."""
+        if name not in self.joints:
+            raise unknown("joint", name, self.joints)
+        return self.joints[name]
+
+    def q_slice(self, joint: str) -> slice:
+        """Where a joint's coordinates stand in q."""
+        return self._dofs[self.joint(joint).name][0]
+
+    def v_slice(self, joint: str) -> slice:
+        """Where a joint's velocities stand in v."""
+        return self._dofs[self.joint(joint).name][1]
+
+    def frame(self, frame: Any) -> Frame:
+        """A frame from itself, a body, or the name of either."""
+        if isinstance(frame, Frame):
+            found = frame
+        elif isinstance(frame, Body):
+            found = frame.frame
+        elif frame in self.frames:
+            found = self.frames[frame]
+        elif frame in self.bodies:
+            found = self.bodies[frame].frame
+        else:
+            raise unknown("frame or body", frame, [*self.frames, *self.bodies])
+        if self.bodies.get(found.body.name) is not found.body:
+            raise ArgumentError(f"{found} belongs to another mechanism; use a frame of this one, or its name.")
+        return found
+
+    def locate(self, frame: Frame) -> tuple[int, Transform]:
+        """The link that carries a frame and the frame's place in the link."""
+        link, T = self._place[frame.body.name]
+        return link, _clean(T @ frame.T)
+
+
+def _heavier(link: Link, body: Body, T: Transform) -> Link:
+    """The link with a body at T added to it."""
+    I = body.spatial_inertia().seen_from(T)
+    total = link.inertia + RigidInertia(I.m, snap(I.h), snap(I.J))
+    return Link(link.name, link.parent, link.joint, link.placement, total, link.armature, link.q, link.v)
+
+
+def _parents_first(bodies: Sequence[Body], joints: Sequence[Attachment]) -> list[Attachment]:
+    """The joints as they were added, except that one waits until its parent body is placed."""
+    placed, waiting, out = {bodies[0].name}, list(joints), []
+    while waiting:
+        ready = [j for j in waiting if j.parent.body.name in placed]
+        if not ready:
+            break
+        for joint in ready[:1]:  # one at a time keeps the order of description
+            placed.add(joint.child.body.name)
+            out.append(joint)
+            waiting.remove(joint)
+    lost = [body.name for body in bodies if body.name not in placed]
+    if lost:
+        names = ", ".join(f"'{n}'" for n in lost[:8]) + (" …" if len(lost) > 8 else "")
+        raise DescriptionError(
+            f"bod{'ies' if len(lost) > 1 else 'y'} {names} not connected to the ground by joints; "
+            "add a joint whose child it is (da.Free() for a floating base), or leave it out."
+        )
+    return out

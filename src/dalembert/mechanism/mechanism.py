@@ -1,0 +1,318 @@
+"""Describing a mechanism: bodies, joints, forces, inputs and parameters, all by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.errors import DescriptionError, unknown
+from dalembert.mechanism import show
+from dalembert.mechanism.body import Body, Frame, ground_body, turned_inertia
+from dalembert.mechanism.checks import check_armature
+from dalembert.mechanism.forces import Cable, Force, JointForce, Spring, Wrench
+from dalembert.mechanism.inertia import inertia_matrix
+from dalembert.mechanism.joints import Joint
+from dalembert.mechanism.joints.attachment import Attachment
+from dalembert.mechanism.values import Defaults, per_dof
+from dalembert.symbols import zeros
+
+if TYPE_CHECKING:
+    from dalembert.mechanism.system import System
+
+
+class Mechanism:
+    """A tree of bodies, described by name.
+
+    gravity is the acceleration of free fall in the ground's axes, m/s²; it may hold parameters.
+
+    >>> import dalembert as da
+    >>> m = da.Mechanism("pendulum", gravity=(0, -9.81, 0))
+    >>> rod = m.add_body("rod", mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0))
+    >>> m.add_joint("pivot", da.Revolute("z"), m.ground, rod)
+    >>> m.compile().forward_dynamics({"pivot": 0.0}).round(6)      # 3g/2l
+    array([-14.715])
+    """
+
+    def __init__(self, name: str = "mechanism", gravity: Sequence[Any] = (0.0, 0.0, -9.81)):
+        self.name = name
+        self.parameters = Defaults()
+        self.ground = ground_body(self.parameters)
+        self.bodies: dict[str, Body] = {"ground": self.ground}
+        self.joints: dict[str, Attachment] = {}
+        self.frames: dict[str, Frame] = {}
+        self.forces: dict[str, Force] = {}
+        self.inputs: dict[str, ca.SX] = {}
+        self._gravity = self.parameters.checked(gravity, (3,), "gravity")
+
+    # --- symbols ------------------------------------------------------------------------------------------------
+
+    def add_parameter(self, name: str, value: Any) -> ca.SX:
+        """A number (or vector of numbers) that can be changed at run time without compiling again.
+
+        Returns a CasADi symbol to use in place of any number of the description, or inside expressions.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism()
+        >>> L = m.add_parameter("L", 0.5)
+        >>> rod = m.add_body("rod", mass=2.0, com=(L / 2, 0, 0), inertia=da.rod(2.0, L))
+        """
+        self._new(name, self.parameters.symbols, "parameter")
+        x = np.atleast_1d(np.asarray(value, dtype=float))
+        if x.ndim != 1 or not np.all(np.isfinite(x)):
+            raise DescriptionError(f"parameter '{name}' has the value {value!r}; needed: a finite number or a vector of them.")
+        self.parameters.values[name] = x
+        self.parameters.symbols[name] = symbol = ca.SX.sym(name, len(x))
+        return symbol
+
+    def add_input(self, name: str, size: int = 1) -> ca.SX:
+        """An input u of the mechanism; returns a CasADi symbol for use in forces."""
+        self._new(name, self.inputs, "input")
+        self.inputs[name] = symbol = ca.SX.sym(name, size)
+        return symbol
+
+    # --- bodies and joints --------------------------------------------------------------------------------------
+
+    def add_body(
+        self,
+        name: str,
+        mass: Any = 0.0,
+        com: Sequence[Any] = (0.0, 0.0, 0.0),
+        inertia: Any = (0.0, 0.0, 0.0),
+        *,
+        inertia_axes: Any = None,
+    ) -> Body:
+        """A rigid body: mass (kg), centre of mass `com` (m, body frame), inertia about the centre of mass (kg m²).
+
+        inertia is a 3×3 matrix or three principal moments, in body axes or in `inertia_axes` (a rotation whose columns
+        are those axes). da.point, rod, box, cylinder, sphere and disc compute it. A body may be massless where others give
+        its joints inertia.
+        """
+        self._new(name, self.bodies, "body")
+        what = f"body '{name}'"
+        m = self.parameters.scalar(mass, f"the mass of {what}", least=0.0)
+        c = self.parameters.checked(com, (3,), f"the centre of mass of {what}")
+        J = inertia_matrix(inertia, f"the inertia of {what}", self.parameters)
+        if inertia_axes is not None:
+            J = turned_inertia(J, self.parameters.rotation(inertia_axes, f"the inertia axes of {what}"))
+        body = self.bodies[name] = Body(name, m, c, J, self.parameters)
+        return body
+
+    def add_frame(self, name: str, frame: Frame) -> Frame:
+        """Give a frame (`body.at(...)`) a name by which poses and Jacobians can be asked for."""
+        self._new(name, self.frames, "frame")
+        self._new(name, self.bodies, "body")
+        self.frames[name] = self._frame(frame, f"frame '{name}'")
+        return frame
+
+    def add_joint(
+        self,
+        name: str,
+        joint: Joint,
+        parent: Any,
+        child: Any,
+        *,
+        stiffness: Any = 0.0,
+        rest: Any = None,
+        damping: Any = 0.0,
+        friction: Any = 0.0,
+        armature: Any = 0.0,
+        limits: Any = None,
+    ) -> None:
+        """Hang `child` on `parent`, each a body, a frame (`body.at(...)`) or a name.
+
+        Per joint, one number or one for each degree of freedom: a spring (stiffness, N m/rad or N/m) with rest position
+        `rest` (default: the neutral one), a damper and viscous friction (N m s/rad or N s/m; they add up), armature (rotor
+        inertia, kg m² or kg), limits (lower, upper), which are kept as data.
+        """
+        what = f"joint '{name}'"
+        self._new(name, self.joints, "joint")
+        if not isinstance(joint, Joint):
+            raise DescriptionError(f"{what} has the type {joint!r}; needed: a joint such as da.Revolute('z').")
+        a, b = self._frame(parent, what), self._frame(child, what)
+        if b.body is self.ground:
+            raise DescriptionError(f"{what} has the ground as its child; swap parent and child (and the sign of its motion).")
+        if a.body is b.body:
+            raise DescriptionError(f"{what} connects body '{a.body.name}' with itself; parent and child must differ.")
+        for other in self.joints.values():
+            if other.child.body is b.body:
+                raise DescriptionError(
+                    f"{what} would give body '{b.body.name}' a second parent: it already hangs on joint '{other.name}' of "
+                    f"body '{other.parent.body.name}'. Close the loop with close_loop('{name}', ...) instead."
+                )
+        nv, given = joint.nv, self.parameters
+        J = per_dof(armature, nv, given, f"the armature of {what}", least=0.0)
+        check_armature(joint, J, f"the armature of {what}")
+        self.joints[name] = Attachment(
+            name,
+            joint,
+            a,
+            b,
+            stiffness=per_dof(stiffness, nv, given, f"the stiffness of {what}"),
+            damping=per_dof(damping, nv, given, f"the damping of {what}")
+            + per_dof(friction, nv, given, f"the friction of {what}", least=0.0),
+            rest=self._rest(joint, rest, what),
+            armature=J,
+            limits=_limits(joint, limits, what),
+        )
+
+    # --- forces -------------------------------------------------------------------------------------------------
+
+    def add_motor(self, name: str, joint: str) -> ca.SX:
+        """An input of this name (one per degree of freedom) that drives a joint: N m or N. Returns its symbol."""
+        nv = self._joint(joint, f"motor '{name}'").joint.nv
+        u = self.add_input(name, nv)
+        self.add_joint_force(name, joint, u)
+        return u
+
+    def add_joint_force(self, name: str, joint: str, value: Any) -> None:
+        """A force along a joint's velocities (nv,): numbers, an expression of inputs and parameters, or f(state).
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism()
+        >>> bob = m.add_body("bob", mass=1.0, com=(0, 0, -1.0))
+        >>> m.add_joint("pivot", da.Revolute("y"), m.ground, bob)
+        >>> m.add_joint_force("stop", "pivot", lambda s: -5.0 * s["pivot"] ** 3)
+        """
+        self._add_force(JointForce(name, self._joint(joint, f"joint force '{name}'"), value))
+
+    def add_wrench(self, name: str, frame: Any, *, force: Any = None, moment: Any = None, axes: str = "world") -> None:
+        """A force (N) at a frame's origin and a moment (N m), in "world" or "body" axes; each may be f(state)."""
+        if axes not in ("world", "body"):
+            raise DescriptionError(f"wrench '{name}' has axes {axes!r}; needed: 'world' or 'body' (the frame's own).")
+        at = self._frame(frame, f"wrench '{name}'")
+        f, m = (self._value(x, (3,), f"wrench '{name}'") for x in (force, moment))
+        self._add_force(Wrench(name, at, f, m, axes))
+
+    def add_spring(
+        self, name: str, a: Any, b: Any, *, stiffness: Any, damping: Any = 0.0, rest_length: Any = 0.0
+    ) -> None:
+        """A spring (N/m) and damper (N s/m) in line between two points; pushes when shorter than `rest_length` (m)."""
+        self._add_force(self._spring(name, [a, b], stiffness, damping, rest_length, slack=False))
+
+    def add_cable(
+        self,
+        name: str,
+        points: Sequence[Any],
+        *,
+        tension: Any = None,
+        stiffness: Any = None,
+        damping: Any = 0.0,
+        rest_length: Any = 0.0,
+    ) -> None:
+        """A cable through points without friction: with a given tension (N; a number, an input or f(state)), or elastic.
+
+        An elastic one has stiffness (N/m), damping (N s/m) and rest length (m), pulls and never pushes.
+        """
+        if (tension is None) == (stiffness is None):
+            raise DescriptionError(f"cable '{name}' needs either a tension or a stiffness, not both and not neither.")
+        if len(points) < 2:
+            raise DescriptionError(f"cable '{name}' runs through {len(points)} point(s); needed: two or more.")
+        if tension is None:
+            self._add_force(self._spring(name, points, stiffness, damping, rest_length, slack=True))
+        else:
+            at = [self._frame(p, f"cable '{name}'") for p in points]
+            self._add_force(Cable(name, at, self._value(tension, (), f"the tension of cable '{name}'")))
+
+    # --- what comes of it ---------------------------------------------------------------------------------------
+
+    @property
+    def gravity(self) -> np.ndarray:
+        """(3,) acceleration of free fall."""
+        return self._gravity
+
+    def compile(self, backend: str = "native") -> System:
+        """The equations of this mechanism as it stands, ready to be evaluated; later additions do not change them.
+
+        backend: "native" (machine code, made when first used and kept on disk) or "casadi" (CasADi's virtual machine).
+        """
+        from dalembert.mechanism.system import System
+
+        return System(self, backend)
+
+    def __str__(self) -> str:
+        return show.text(self)
+
+    def __repr__(self) -> str:
+        return f"<mechanism '{self.name}': {len(self.bodies) - 1} bodies, {len(self.joints)} joints>"
+
+    def _repr_html_(self) -> str:
+        return show.html(self)
+
+    # --- helpers ------------------------------------------------------------------------------------------------
+
+    def _new(self, name: str, taken: dict[str, Any], kind: str) -> None:
+        if not isinstance(name, str) or not name:
+            raise DescriptionError(f"the name of a {kind} is {name!r}; needed: a non-empty string.")
+        if name in taken:
+            raise DescriptionError(f"there is a {kind} '{name}' already; names must differ. Known: {', '.join(taken)}.")
+
+    def _frame(self, frame: Any, where: str) -> Frame:
+        if isinstance(frame, Body):
+            frame = frame.frame
+        if isinstance(frame, str):
+            found = self.frames.get(frame) or (self.bodies[frame].frame if frame in self.bodies else None)
+            if found is None:
+                raise unknown("body", frame, [*self.bodies, *self.frames], where)
+            return found
+        if not isinstance(frame, Frame):
+            raise DescriptionError(f"{where} asks for {frame!r}; needed: a body, a frame (body.at(...)) or a name.")
+        if self.bodies.get(frame.body.name) is not frame.body:
+            raise DescriptionError(f"{where} asks for {frame}, which belongs to another mechanism.")
+        return frame
+
+    def _joint(self, name: str, where: str) -> Attachment:
+        if name not in self.joints:
+            raise unknown("joint", name, self.joints, where)
+        return self.joints[name]
+
+    def _add_force(self, force: Force) -> None:
+        self._new(force.name, self.forces, "force")
+        self.forces[force.name] = force
+
+    def _spring(self, name: str, points: Any, stiffness: Any, damping: Any, rest_length: Any, *, slack: bool) -> Spring:
+        kind = "cable" if slack else "spring"
+        at = [self._frame(p, f"{kind} '{name}'") for p in points]
+        number = self.parameters.scalar
+        return Spring(
+            name,
+            at,
+            number(stiffness, f"the stiffness of {kind} '{name}'"),
+            number(damping, f"the damping of {kind} '{name}'"),
+            number(rest_length, f"the rest length of {kind} '{name}'", least=0.0),
+            slack,
+        )
+
+    def _value(self, value: Any, shape: tuple[int, ...], what: str) -> Any:
+        """Plain numbers are checked now; expressions and functions when the mechanism is compiled."""
+        if value is None:
+            return zeros(*shape)
+        if isinstance(value, Callable) or isinstance(value, ca.SX):  # type: ignore[arg-type]
+            return value
+        flat = value if isinstance(value, Sequence) else [value]
+        if any(isinstance(x, ca.SX) for x in flat):
+            return value
+        return self.parameters.checked(value, shape, what)
+
+    def _rest(self, joint: Joint, rest: Any, what: str) -> np.ndarray:
+        if rest is None:
+            return joint.neutral().astype(object)
+        value = rest if joint.nq == joint.nv else joint.position_from(rest)
+        if joint.nq == 1 and not isinstance(rest, (Sequence, np.ndarray)):
+            value = [rest]
+        return self.parameters.checked(value, (joint.nq,), f"the rest position of {what}")
+
+
+def _limits(joint: Joint, limits: Any, what: str) -> np.ndarray:
+    """(nv, 2), infinite where none are given."""
+    if limits is None:
+        return np.tile([-np.inf, np.inf], (joint.nv, 1))
+    x = np.asarray(limits, dtype=float)
+    x = np.tile(x, (joint.nv, 1)) if x.shape == (2,) else x
+    if x.shape != (joint.nv, 2):
+        raise DescriptionError(f"the limits of {what} have shape {x.shape}; needed: (lower, upper), or {joint.nv} such pairs.")
+    if np.any(np.isnan(x)) or np.any(x[:, 0] > x[:, 1]):
+        raise DescriptionError(f"the limits of {what} are {x.tolist()}; each lower one must not exceed its upper one.")
+    return x

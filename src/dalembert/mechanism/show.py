@@ -1,0 +1,74 @@
+"""Printing a mechanism: its tree, coordinates, inputs, parameters and forces, as text and as HTML."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dalembert.mechanism.joints.attachment import Attachment
+    from dalembert.mechanism.mechanism import Mechanism
+
+
+def text(m: Mechanism) -> str:
+    """The whole description on one screen."""
+    lines = [f"{m.name}", *(f"  {line}" for line in tree_lines(m)), ""]
+    lines += [f"  {title + ':':13s}{', '.join(items) or 'none'}" for title, items in sections(m)]
+    return "\n".join(lines)
+
+
+def html(m: Mechanism) -> str:
+    """The same for notebooks."""
+    rows = "".join(
+        f"<tr><th style='text-align:left'>{escape(title)}</th><td style='text-align:left'>{escape(', '.join(items) or 'none')}</td></tr>"
+        for title, items in sections(m)
+    )
+    tree = escape("\n".join(tree_lines(m)))
+    return f"<b>{escape(m.name)}</b><pre>{tree}</pre><table>{rows}</table>"
+
+
+def sections(m: Mechanism) -> list[tuple[str, list[str]]]:
+    """What a mechanism has beside its tree."""
+    joints = list(m.joints.values())
+    return [
+        ("coordinates", [name for j in joints for name in j.coordinates]),
+        ("velocities", [name for j in joints for name in j.velocities]),
+        ("inputs", [_sized(name, u.numel()) for name, u in m.inputs.items()]),
+        ("parameters", [f"{name} = {_numbers(x)}" for name, x in m.parameters.values.items()]),
+        ("forces", [f"{name} ({type(f).__name__.lower()})" for name, f in m.forces.items()]),
+        ("gravity", [_numbers(m.gravity)]),
+    ]
+
+
+def tree_lines(m: Mechanism) -> list[str]:
+    """The bodies, each under the one that carries it."""
+    lines = ["ground"]
+
+    def hang(body: str, indent: str) -> None:
+        joints = [j for j in m.joints.values() if j.parent.body.name == body]
+        for k, joint in enumerate(joints):
+            last = k == len(joints) - 1
+            lines.append(indent + ("└─ " if last else "├─ ") + _joint_line(joint))
+            hang(joint.child.body.name, indent + ("   " if last else "│  "))
+
+    hang("ground", "")
+    carried = {j.child.body.name for j in m.joints.values()}
+    lines += [f"(not connected: {name})" for name in m.bodies if name != "ground" and name not in carried]
+    return lines
+
+
+def _joint_line(j: Attachment) -> str:
+    mass = j.child.body.mass
+    return f"{j.name}: {j.joint!r} → {j.child.body.name} ({_number(mass)} kg)"
+
+
+def _sized(name: str, size: int) -> str:
+    return name if size == 1 else f"{name}[{size}]"
+
+
+def _number(x: Any) -> str:
+    return f"{x:g}" if isinstance(x, float) else str(x.sx)
+
+
+def _numbers(x: Any) -> str:
+    return _number(float(x[0])) if len(x) == 1 else "(" + ", ".join(_number(e) for e in x) + ")"

@@ -1,0 +1,122 @@
+"""Positions and velocities of a mechanism, addressable by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import ArgumentError, unknown
+from dalembert.mechanism.layout import Layout
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """q and v at time t. `state["A"]` is the position of joint (or coordinate) A, `state.rate("A")` its velocity."""
+
+    q: np.ndarray  # (nq,)
+    v: np.ndarray  # (nv,)
+    t: float
+    layout: Layout
+
+    def __getitem__(self, name: str) -> Any:
+        return _lookup(self.q, name, self.layout.q_names, self.layout.q_slice, self.layout)
+
+    def rate(self, name: str) -> Any:
+        """Velocity of a joint, or of one of its named velocities."""
+        return _lookup(self.v, name, self.layout.v_names, self.layout.v_slice, self.layout)
+
+    def replace(self, q: Any = None, v: Any = None, t: float | None = None) -> State:
+        """This state with some coordinates or velocities (by name, or whole arrays) or the time changed."""
+        return make_state(
+            self.layout,
+            self.q if q is None else q,
+            self.v if v is None else v,
+            self.t if t is None else t,
+            base=self,
+        )
+
+    def __repr__(self) -> str:
+        rows = [f"t = {self.t:g}"]
+        for name in self.layout.joints:
+            q, v = np.atleast_1d(self[name]), np.atleast_1d(self.rate(name))
+            if len(q):
+                rows.append(f"{name}: q = {np.array2string(q, precision=6)}, v = {np.array2string(v, precision=6)}")
+        return "State(" + "\n      ".join(rows) + ")"
+
+
+def make_state(layout: Layout, q: Any, v: Any, t: float, base: State | None = None) -> State:
+    """A state from arrays or from mappings by name; what is not named keeps its value in `base` (default: neutral, at rest)."""
+    q0 = neutral(layout) if base is None else base.q
+    v0 = np.zeros(layout.tree.nv) if base is None else base.v
+    qs = _filled(layout, q0, q, "q")
+    vs = _filled(layout, v0, v, "v")
+    for name, a in layout.joints.items():
+        where = layout.q_slice(name)
+        try:
+            qs[where] = a.joint.normalized(qs[where])
+        except ArgumentError as error:
+            raise ArgumentError(f"joint '{name}': {error}") from None
+    return State(_frozen(qs), _frozen(vs), float(t), layout)
+
+
+def neutral(layout: Layout) -> np.ndarray:
+    """Every joint at its neutral position."""
+    return np.concatenate([np.zeros(0), *(a.joint.neutral() for a in layout.joints.values())])
+
+
+def _filled(layout: Layout, start: np.ndarray, given: Any, which: str) -> np.ndarray:
+    names = layout.q_names if which == "q" else layout.v_names
+    kind = "coordinate" if which == "q" else "velocity"
+    if given is None:
+        return start.copy()
+    if not isinstance(given, Mapping):
+        x = np.array(given, dtype=float)
+        if x.shape != start.shape:
+            raise ArgumentError(f"{which} has shape {x.shape}; needed: ({len(start)},), that is {_list(names)}.")
+        return _finite(x, names)
+    x = start.copy()
+    for name, value in given.items():
+        if name in names:
+            number = np.asarray(value, dtype=float)
+            if number.size != 1:
+                raise ArgumentError(f"{kind} '{name}' is given {number.size} numbers; needed: one.")
+            x[names.index(name)] = number.reshape(())[()]
+        elif name in layout.joints:
+            where = layout.q_slice(name) if which == "q" else layout.v_slice(name)
+            joint = layout.joints[name].joint
+            numbers = joint.position_from(value) if which == "q" else np.atleast_1d(np.asarray(value, dtype=float))
+            if numbers.shape != x[where].shape:
+                raise ArgumentError(
+                    f"{kind} of joint '{name}' is given {numbers.size} number(s); needed: {_list(names[where])}."
+                )
+            x[where] = numbers
+        else:
+            raise unknown(f"joint or {kind}", name, dict.fromkeys([*layout.joints, *names]))
+    return _finite(x, names)
+
+
+def _finite(x: np.ndarray, names: list[str]) -> np.ndarray:
+    bad = [name for name, value in zip(names, x) if not np.isfinite(value)]
+    if bad:
+        raise ArgumentError(f"the value of {', '.join(bad)} is not finite; every number of a state must be.")
+    return x
+
+
+def _list(names: list[str]) -> str:
+    return ", ".join(names[:8]) + (f", … ({len(names)} in all)" if len(names) > 8 else "")
+
+
+def _frozen(x: np.ndarray) -> np.ndarray:
+    x.flags.writeable = False
+    return x
+
+
+def _lookup(x: np.ndarray, name: str, names: list[str], where: Any, layout: Layout) -> Any:
+    if name in names:
+        return float(x[names.index(name)])
+    if name in layout.joints:
+        return x[where(name)]
+    raise unknown("joint or coordinate", name, dict.fromkeys([*layout.joints, *names]))

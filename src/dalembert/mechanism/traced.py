@@ -1,0 +1,113 @@
+"""The state of a mechanism while it is traced: what forces (and the user's own expressions) may depend on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.mechanism.body import Frame
+from dalembert.mechanism.layout import Layout
+from dalembert.recursions import kinematics
+from dalembert.recursions.tree import ROOT, Moving
+from dalembert.spatial import AdInverse, Transform
+from dalembert.symbols import array, to_sx, zeros
+
+
+class TracedState:
+    """Coordinates, velocities, frames and time as traced numbers."""
+
+    def __init__(self, layout: Layout, at: Moving, t: Any):
+        self.layout, self.at, self.t = layout, at, t
+
+    def q(self, joint: str) -> np.ndarray:
+        """Coordinates of a joint."""
+        return self.at.q[self.layout.q_slice(joint)]
+
+    def v(self, joint: str) -> np.ndarray:
+        """Velocities of a joint."""
+        return self.at.v[self.layout.v_slice(joint)]
+
+    def pose(self, frame: Frame) -> Transform:
+        """T_0f."""
+        link, offset = self.layout.locate(frame)
+        return kinematics.pose(self.at, link, offset)
+
+    def position(self, frame: Frame) -> np.ndarray:
+        """Origin of the frame in the ground, (3,)."""
+        return self.pose(frame).p
+
+    def twist(self, frame: Frame) -> np.ndarray:
+        """(ω; v) of the frame in its own axes."""
+        link, offset = self.layout.locate(frame)
+        return kinematics.twist(self.at, link, offset)
+
+    def velocity(self, frame: Frame) -> np.ndarray:
+        """Velocity of the frame's origin in the ground's axes, (3,)."""
+        return self.pose(frame).R @ self.twist(frame)[3:]
+
+    def user(self) -> UserState:
+        """The same state as CasADi expressions."""
+        return UserState(self)
+
+
+class UserState:
+    """The state a user's function receives: CasADi expressions by name.
+
+    `s["A"]` coordinates and `s.rate("A")` velocities of a joint (a scalar for one, else a column), `s.t` time in seconds;
+    of frames (objects, or names): `s.position`, `s.velocity` (3, ground axes), `s.rotation` (3, 3), `s.twist` (6, own axes).
+    """
+
+    def __init__(self, traced: TracedState):
+        self._s = traced
+        self._frame = traced.layout.frame
+        self.t: ca.SX = to_sx([traced.t])
+
+    def __getitem__(self, joint: str) -> ca.SX:
+        return to_sx(self._s.q(joint))
+
+    def rate(self, joint: str) -> ca.SX:
+        """Velocities of a joint."""
+        return to_sx(self._s.v(joint))
+
+    def position(self, frame: Any) -> ca.SX:
+        """Origin of a frame in the ground, (3,), m."""
+        return to_sx(self._s.position(self._frame(frame)))
+
+    def rotation(self, frame: Any) -> ca.SX:
+        """(3, 3) rotation from the frame's axes to the ground's."""
+        return to_sx(self._s.pose(self._frame(frame)).R)
+
+    def velocity(self, frame: Any) -> ca.SX:
+        """Velocity of a frame's origin in the ground's axes, (3,), m/s."""
+        return to_sx(self._s.velocity(self._frame(frame)))
+
+    def twist(self, frame: Any) -> ca.SX:
+        """(ω; v) of a frame in its own axes, (6,)."""
+        return to_sx(self._s.twist(self._frame(frame)))
+
+
+class Load:
+    """What forces exert, summed: wrenches on links (in link frames) and forces along joint velocities."""
+
+    def __init__(self, state: TracedState):
+        self._s = state
+        self.wrenches: dict[int, np.ndarray] = {}
+        self.tau = zeros(state.at.tree.nv)
+
+    def wrench(self, frame: Frame, W: np.ndarray) -> None:
+        """Add (moment; force) at the frame's origin in the frame's axes."""
+        link, offset = self._s.layout.locate(frame)
+        if link != ROOT:
+            carried = AdInverse(offset).T @ array(W)
+            self.wrenches[link] = self.wrenches[link] + carried if link in self.wrenches else carried
+
+    def force(self, frame: Frame, f: np.ndarray) -> None:
+        """Add a force at the frame's origin in the ground's axes."""
+        self.wrench(frame, np.concatenate([zeros(3), self._s.pose(frame).R.T @ f]))
+
+    def joint(self, joint: str, tau: np.ndarray) -> None:
+        """Add a force along a joint's velocities."""
+        dofs = self._s.layout.v_slice(joint)
+        self.tau[dofs] = self.tau[dofs] + tau
