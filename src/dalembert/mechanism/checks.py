@@ -12,7 +12,7 @@ from dalembert.mechanism.joints import Joint
 from dalembert.mechanism.layout import Layout
 from dalembert.mechanism.values import Defaults, is_exact_zero
 from dalembert.recursions.articulated_body import joint_inertias
-from dalembert.recursions.tree import Link, Tree
+from dalembert.recursions.tree import Link, Placed, Tree
 from dalembert.spatial import RigidInertia, Transform
 from dalembert.symbols import all_numbers, array
 
@@ -42,14 +42,12 @@ def check_masses(layout: Layout, defaults: Defaults) -> None:
     q = np.concatenate(
         [np.zeros(0)] + [_random_position(link.joint, rng) for link in numeric.links]
     )
-    size = np.linalg.norm([np.linalg.norm(link.inertia.matrix().astype(float)) for link in numeric.links])
     still: list[str] = []
-    for link, D in zip(tree.links, joint_inertias(numeric.at(q))):
-        values, vectors = np.linalg.eigh(np.array(D, dtype=float))
-        for value, vector in zip(values, vectors.T):
-            if value <= 1e-12 * max(size, 1e-300):
-                k = int(np.argmax(np.abs(vector)))
-                still.append(layout.v_names[link.v.start + k])
+    at = numeric.at(q)
+    for i, D in enumerate(joint_inertias(at)):
+        value, vector = _least_relative(np.array(D, dtype=float), _locked_scale(at, i))
+        if value <= 1e-12:
+            still.append(layout.v_names[tree.links[i].v.start + int(np.argmax(np.abs(vector)))])
     if still:
         names = ", ".join(f"'{n}'" for n in still)
         raise DescriptionError(
@@ -66,6 +64,28 @@ def check_free_symbols(function: ca.Function, known: dict[str, list[str]]) -> No
             f"an expression of the description uses {', '.join(sorted(function.get_free()))}, which is neither an input "
             f"nor a parameter of this mechanism ({have}). Declare it with add_input or add_parameter."
         )
+
+
+def _locked_scale(at: Placed, i: int) -> np.ndarray:
+    """(nv_i,) what each velocity of joint i could move at most: the mass it carries, or the trace of that mass' inertia."""
+    C = _carried(at, i)
+    diagonal = np.array([np.trace(C.J)] * 3 + [C.m] * 3, dtype=float)
+    return diagonal @ (at.S(i).astype(float) ** 2) + at.tree.links[i].armature.astype(float)
+
+
+def _carried(at: Placed, i: int) -> RigidInertia:
+    """Inertia of link i and everything beyond it, about link i."""
+    C = at.tree.links[i].inertia
+    for c in at.tree.children[i]:
+        C = C + _carried(at, c).seen_from(at.T(c))
+    return C
+
+
+def _least_relative(D: np.ndarray, scale: np.ndarray) -> tuple[float, np.ndarray]:
+    """Smallest eigenvalue of D in units of the scale, and its direction."""
+    s = np.sqrt(np.where(scale > 0, scale, 1.0))
+    values, vectors = np.linalg.eigh(D / np.outer(s, s))
+    return float(values[0]), vectors[:, 0]
 
 
 def _solid(I: RigidInertia) -> bool:

@@ -105,6 +105,15 @@ def axis_vector(axis: Any, what: str) -> np.ndarray:
     return n / length
 
 
+def axis_text(n: np.ndarray) -> str:
+    """'z' for a coordinate axis, else its numbers."""
+    for sign in (1.0, -1.0):
+        for k, letter in enumerate("xyz"):
+            if np.array_equal(n, sign * np.eye(3)[k]):
+                return repr("-"[: sign < 0] + letter)
+    return "(" + ", ".join(f"{x:g}" for x in n) + ")"
+
+
 def orient_z(axis: Any, what: str) -> np.ndarray:
     """A rotation whose third column is the axis: a cyclic permutation for x, y, z, else the shortest turn from z."""
     n = axis_vector(axis, what)
@@ -126,5 +135,4 @@ class AxisJoint(Joint):
         self.orientation = orient_z(axis, f"the axis of a {self.kind} joint")
 
     def __repr__(self) -> str:
-        axis = ", ".join(f"{x:g}" for x in self.axis)
-        return f"{type(self).__name__}(({axis}))"
+        return f"{type(self).__name__}({axis_text(self.axis)})"

@@ -10,7 +10,7 @@ class Revolute(AxisJoint):
 
     >>> import dalembert as da
     >>> da.Revolute("z")
-    Revolute((0, 0, 1))
+    Revolute('z')
     """
 
     kind = "revolute"

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DescriptionError
-from dalembert.mechanism.joints.joint import Joint, axis_vector
+from dalembert.mechanism.joints.joint import Joint, axis_text, axis_vector
 from dalembert.spatial import Transform, axis_rotation
 from dalembert.symbols import cos, sin, snap, zeros
 
@@ -51,5 +51,4 @@ class Universal(Joint):
         return dS
 
     def __repr__(self) -> str:
-        first, second = (", ".join(f"{x:g}" for x in a) for a in self.axes)
-        return f"Universal(({first}), ({second}))"
+        return f"Universal({axis_text(self.axes[0])}, {axis_text(self.axes[1])})"
