@@ -63,12 +63,16 @@ def random_tree(
         if k and placed[-1].mass == 0.0:
             parent = placed[-1]  # a massless body carries a heavy one
         kind = da.Free if floating and k == 0 else kinds[rng.integers(len(kinds))]
-        if massless or parent.mass == 0.0 and parent is not m.ground:
+        if massless or (parent.mass == 0.0 and parent is not m.ground):
             kind = (da.Revolute, da.Prismatic, da.Screw)[rng.integers(3)]  # else nothing may resist the joint's motion
         rotor = rotors and kind not in (da.Free, da.Fixed) and rng.random() < 0.3
         armature = 0.1 * rng.random() if rotor else 0.0
         m.add_joint(
-            f"joint{k}", random_joint(rng, kind), random_frame(rng, parent), random_frame(rng, body), armature=armature
+            f"joint{k}",
+            random_joint(rng, kind),
+            random_frame(rng, parent),
+            random_frame(rng, body),
+            armature=armature,
         )
         placed.append(body)
     m.add_frame("probe", random_frame(rng, placed[-1]))

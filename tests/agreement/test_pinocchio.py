@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 import pytest
-from random_mechanisms import GRAVITY, random_state, random_tree
 
 import dalembert as da
+from random_mechanisms import GRAVITY, random_state, random_tree
 
 TOLERANCE = 1e-10
 
@@ -102,7 +102,11 @@ def _pinocchio_joint(joint):
     if isinstance(joint, da.Cylindrical):
         parts = [pin.JointModelRevoluteUnaligned(z), pin.JointModelPrismaticUnaligned(z)]
     else:
-        parts = [pin.JointModelPrismaticUnaligned(x), pin.JointModelPrismaticUnaligned(y), pin.JointModelRevoluteUnaligned(z)]
+        parts = [
+            pin.JointModelPrismaticUnaligned(x),
+            pin.JointModelPrismaticUnaligned(y),
+            pin.JointModelRevoluteUnaligned(z),
+        ]
     for part in parts:
         composite.addJoint(part)
     return composite

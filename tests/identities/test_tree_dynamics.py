@@ -5,10 +5,10 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 import pytest
-from random_mechanisms import GRAVITY, random_state, random_tree
 from scipy.spatial.transform import Rotation
 
 import dalembert as da
+from random_mechanisms import GRAVITY, random_state, random_tree
 
 
 @pytest.fixture(scope="module", params=range(8))
@@ -90,7 +90,10 @@ def test_mass_matrix_rate_minus_twice_coriolis_matrix_is_skew(case):
     n, M, q = system.nv, system.function("mass_matrix"), x.q
     dM = [_directional(M, q, system, e) for e in np.eye(n)]  # ∂M/∂q_k
     C = np.array(
-        [[0.5 * sum((dM[k][i, j] + dM[j][i, k] - dM[i][j, k]) * x.v[k] for k in range(n)) for j in range(n)] for i in range(n)]
+        [
+            [0.5 * sum((dM[k][i, j] + dM[j][i, k] - dM[i][j, k]) * x.v[k] for k in range(n)) for j in range(n)]
+            for i in range(n)
+        ]
     )
     c = system.coriolis_vector(x)
     small(C @ x.v - c, c)
@@ -134,7 +137,11 @@ def test_wrenches_act_through_the_jacobian(case):
     W, a = rng.normal(size=6), rng.normal(size=system.nv)
     tau = system.inverse_dynamics(x, a, wrenches={"probe": W})
     small(system.inverse_dynamics(x, a) - system.jacobian(x, "probe").T @ W - tau, tau)
-    small(system.forward_dynamics(x, tau, wrenches={"probe": W}) - a, a, 1e-10 * np.linalg.cond(system.mass_matrix(x)))
+    small(
+        system.forward_dynamics(x, tau, wrenches={"probe": W}) - a,
+        a,
+        1e-10 * np.linalg.cond(system.mass_matrix(x)),
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -34,7 +34,10 @@ class Body:
         p = self.defaults.checked([x, y, z], (3,), what)
         if rotation is None:
             return Frame(self, Transform(Transform.identity().R, p))
-        return Frame(self, Transform(self.defaults.rotation(rotation, f"the rotation of a frame on body '{self.name}'"), p))
+        return Frame(
+            self,
+            Transform(self.defaults.rotation(rotation, f"the rotation of a frame on body '{self.name}'"), p),
+        )
 
     @property
     def frame(self) -> Frame:

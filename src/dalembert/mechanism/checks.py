@@ -18,11 +18,13 @@ from dalembert.symbols import all_numbers, array
 
 
 def check_armature(joint: Joint, armature: np.ndarray, what: str) -> None:
-    """½ Σ armature v² must be a kinetic energy without velocity terms: for quaternion joints only an isotropic one is."""
+    """½ Σ armature v² must bring no velocity terms: on quaternion joints only an isotropic one does."""
     if joint.nq == joint.nv or all(is_exact_zero(a) for a in armature):
         return
     if joint.kind == "free":
-        raise DescriptionError(f"{what} is on a free joint, which has no rotor; give the body more mass or inertia instead.")
+        raise DescriptionError(
+            f"{what} is on a free joint, which has no rotor; give the body more mass or inertia instead."
+        )
     if len({repr(a) for a in armature}) > 1:
         raise DescriptionError(f"{what} differs from axis to axis; a spherical joint takes one number for all three.")
 
@@ -31,17 +33,15 @@ def check_masses(layout: Layout, defaults: Defaults) -> None:
     """Refuse a mechanism whose mass matrix is singular wherever it stands, naming the coordinates that move no mass.
 
     M is positive definite exactly when every D_i = S_iᵀ A_i S_i of the articulated-body recursion is. A link with mass
-    and a positive definite inertia makes its own D so; only mechanisms with other links are looked at, at a seeded random
-    configuration, with the parameters at their defaults.
+    and a positive definite inertia makes its own D so; only mechanisms with other links are looked at, at a seeded
+    random configuration, with the parameters at their defaults.
     """
     tree = layout.tree
     numeric = _numeric(tree, defaults)
     if all(_solid(link.inertia) for link in numeric.links):
         return
     rng = np.random.default_rng(20040601)
-    q = np.concatenate(
-        [np.zeros(0)] + [_random_position(link.joint, rng) for link in numeric.links]
-    )
+    q = np.concatenate([np.zeros(0)] + [_random_position(link.joint, rng) for link in numeric.links])
     still: list[str] = []
     at = numeric.at(q)
     for i, D in enumerate(joint_inertias(at)):
@@ -51,8 +51,8 @@ def check_masses(layout: Layout, defaults: Defaults) -> None:
     if still:
         names = ", ".join(f"'{n}'" for n in still)
         raise DescriptionError(
-            f"the mass matrix is singular: {names} move{'s' if len(still) == 1 else ''} no mass. Give the body it carries "
-            "mass or inertia, or the joint an armature."
+            f"the mass matrix is singular: {names} move{'s' if len(still) == 1 else ''} no mass. Give the body it "
+            "carries mass or inertia, or the joint an armature."
         )
 
 
@@ -61,13 +61,13 @@ def check_free_symbols(function: ca.Function, known: dict[str, list[str]]) -> No
     if function.has_free():
         have = "; ".join(f"{kind}: {', '.join(names) or 'none'}" for kind, names in known.items())
         raise DescriptionError(
-            f"an expression of the description uses {', '.join(sorted(function.get_free()))}, which is neither an input "
-            f"nor a parameter of this mechanism ({have}). Declare it with add_input or add_parameter."
+            f"an expression of the description uses {', '.join(sorted(function.get_free()))}, which is neither an "
+            f"input nor a parameter of this mechanism ({have}). Declare it with add_input or add_parameter."
         )
 
 
 def _locked_scale(at: Placed, i: int) -> np.ndarray:
-    """(nv_i,) what each velocity of joint i could move at most: the mass it carries, or the trace of that mass' inertia."""
+    """(nv_i,) what each velocity of joint i can move at most: the mass carried, or the trace of its inertia."""
     C = _carried(at, i)
     diagonal = np.array([np.trace(C.J)] * 3 + [C.m] * 3, dtype=float)
     return diagonal @ (at.S(i).astype(float) ** 2) + at.tree.links[i].armature.astype(float)

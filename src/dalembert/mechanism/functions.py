@@ -92,7 +92,7 @@ class Trace:
 
 
 def _applied(s: Trace) -> Any:
-    """Q = τ_forces + Σ Jᵀ W: the Newton-Euler recursion of a tree at rest without weight carries the wrenches inward."""
+    """Q = τ_forces + Σ Jᵀ W: a Newton-Euler recursion at rest, without weight, carries the wrenches inward."""
     still = s.tree.moving(s.q, zeros(s.tree.nv))
     return s.load.tau - newton_euler(still, zeros(s.tree.nv), zeros(3), s.load.wrenches)
 
@@ -127,7 +127,11 @@ def _still(s: Trace) -> Any:
 FUNCTIONS: dict[str, tuple[tuple[str, ...], bool, Callable[[Trace], Any]]] = {
     "mass_matrix": (("q",), False, lambda s: composite_body(s.at)),
     "bias": (("q", "v"), False, lambda s: newton_euler(s.at, _still(s), s.d.gravity, {})),
-    "gravity": (("q",), False, lambda s: newton_euler(s.tree.moving(s.q, _still(s)), _still(s), s.d.gravity, {})),
+    "gravity": (
+        ("q",),
+        False,
+        lambda s: newton_euler(s.tree.moving(s.q, _still(s)), _still(s), s.d.gravity, {}),
+    ),
     "coriolis": (("q", "v"), False, lambda s: newton_euler(s.at, _still(s), zeros(3), {})),
     "applied": (("q", "v"), True, _applied),
     "inverse_dynamics": (
@@ -159,9 +163,7 @@ FRAME_FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace, Frame, str], 
 }
 
 
-def trace(
-    description: Description, name: str, arguments: Sequence[str], value: Callable[[Trace], Any]
-) -> ca.Function:
+def trace(description: Description, name: str, arguments: Sequence[str], value: Callable[[Trace], Any]) -> ca.Function:
     """The casadi.Function `name` of the arguments that are not empty, and of t where the value depends on it."""
     s = Trace(description)
     out = to_sx(value(s))

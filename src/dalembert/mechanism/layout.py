@@ -48,7 +48,15 @@ class Layout:
             turn = Transform(joint.orientation, zeros(3))
             here = _clean((a.child.T @ turn).inverse())
             self._place[a.child.body.name] = len(links), here
-            new = Link(a.name, link, joint, _clean(placement @ turn), RigidInertia.zero(), a.armature, *self._dofs[a.name])
+            new = Link(
+                a.name,
+                link,
+                joint,
+                _clean(placement @ turn),
+                RigidInertia.zero(),
+                a.armature,
+                *self._dofs[a.name],
+            )
             links.append(_heavier(new, a.child.body, here))
             nq, nv = nq + joint.nq, nv + joint.nv
         return Tree(links)

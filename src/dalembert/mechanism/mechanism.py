@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -62,7 +62,7 @@ class Mechanism:
         self._new(name, self.parameters.symbols, "parameter")
         x = np.atleast_1d(np.asarray(value, dtype=float))
         if x.ndim != 1 or not np.all(np.isfinite(x)):
-            raise DescriptionError(f"parameter '{name}' has the value {value!r}; needed: a finite number or a vector of them.")
+            raise DescriptionError(f"parameter '{name}' has the value {value!r}; needed: finite numbers.")
         self.parameters.values[name] = x
         self.parameters.symbols[name] = symbol = ca.SX.sym(name, len(x))
         return symbol
@@ -87,8 +87,8 @@ class Mechanism:
         """A rigid body: mass (kg), centre of mass `com` (m, body frame), inertia about the centre of mass (kg m²).
 
         inertia is a 3×3 matrix or three principal moments, in body axes or in `inertia_axes` (a rotation whose columns
-        are those axes). da.point, rod, box, cylinder, sphere and disc compute it. A body may be massless where others give
-        its joints inertia.
+        are those axes). da.point, rod, box, cylinder, sphere and disc compute it. A body may be massless where
+        others give its joints inertia.
         """
         self._new(name, self.bodies, "body")
         what = f"body '{name}'"
@@ -124,8 +124,8 @@ class Mechanism:
         """Hang `child` on `parent`, each a body, a frame (`body.at(...)`) or a name.
 
         Per joint, one number or one for each degree of freedom: a spring (stiffness, N m/rad or N/m) with rest position
-        `rest` (default: the neutral one), a damper and viscous friction (N m s/rad or N s/m; they add up), armature (rotor
-        inertia, kg m² or kg), limits (lower, upper), which are kept as data.
+        `rest` (default: the neutral one), a damper and viscous friction (N m s/rad or N s/m; they add up), armature
+        (rotor inertia, kg m² or kg), limits (lower, upper), which are kept as data.
         """
         what = f"joint '{name}'"
         self._new(name, self.joints, "joint")
@@ -133,14 +133,16 @@ class Mechanism:
             raise DescriptionError(f"{what} has the type {joint!r}; needed: a joint such as da.Revolute('z').")
         a, b = self._frame(parent, what), self._frame(child, what)
         if b.body is self.ground:
-            raise DescriptionError(f"{what} has the ground as its child; swap parent and child (and the sign of its motion).")
+            raise DescriptionError(
+                f"{what} has the ground as its child; swap parent and child (and the sign of its motion)."
+            )
         if a.body is b.body:
             raise DescriptionError(f"{what} connects body '{a.body.name}' with itself; parent and child must differ.")
         for other in self.joints.values():
             if other.child.body is b.body:
                 raise DescriptionError(
-                    f"{what} would give body '{b.body.name}' a second parent: it already hangs on joint '{other.name}' of "
-                    f"body '{other.parent.body.name}'. Close the loop with close_loop('{name}', ...) instead."
+                    f"{what} would give body '{b.body.name}' a second parent: it already hangs on joint "
+                    f"'{other.name}' of body '{other.parent.body.name}'. Close the loop with close_loop('{name}', ...) instead."
                 )
         nv, given = joint.nv, self.parameters
         J = per_dof(armature, nv, given, f"the armature of {what}", least=0.0)
@@ -202,7 +204,7 @@ class Mechanism:
         damping: Any = 0.0,
         rest_length: Any = 0.0,
     ) -> None:
-        """A cable through points without friction: with a given tension (N; a number, an input or f(state)), or elastic.
+        """A cable through points, without friction: of given tension (N; a number, an input, f(state)), or elastic.
 
         An elastic one has stiffness (N/m), damping (N s/m) and rest length (m), pulls and never pushes.
         """
@@ -289,7 +291,7 @@ class Mechanism:
         """Plain numbers are checked now; expressions and functions when the mechanism is compiled."""
         if value is None:
             return zeros(*shape)
-        if isinstance(value, Callable) or isinstance(value, ca.SX):  # type: ignore[arg-type]
+        if callable(value) or isinstance(value, ca.SX):
             return value
         flat = value if isinstance(value, Sequence) else [value]
         if any(isinstance(x, ca.SX) for x in flat):
@@ -312,7 +314,9 @@ def _limits(joint: Joint, limits: Any, what: str) -> np.ndarray:
     x = np.asarray(limits, dtype=float)
     x = np.tile(x, (joint.nv, 1)) if x.shape == (2,) else x
     if x.shape != (joint.nv, 2):
-        raise DescriptionError(f"the limits of {what} have shape {x.shape}; needed: (lower, upper), or {joint.nv} such pairs.")
+        raise DescriptionError(
+            f"the limits of {what} have shape {x.shape}; needed: (lower, upper), or {joint.nv} such pairs."
+        )
     if np.any(np.isnan(x)) or np.any(x[:, 0] > x[:, 1]):
         raise DescriptionError(f"the limits of {what} are {x.tolist()}; each lower one must not exceed its upper one.")
     return x

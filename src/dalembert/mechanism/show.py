@@ -19,8 +19,9 @@ def text(m: Mechanism) -> str:
 
 def html(m: Mechanism) -> str:
     """The same for notebooks."""
+    left = "style='text-align:left'"
     rows = "".join(
-        f"<tr><th style='text-align:left'>{escape(title)}</th><td style='text-align:left'>{escape(', '.join(items) or 'none')}</td></tr>"
+        f"<tr><th {left}>{escape(title)}</th><td {left}>{escape(', '.join(items) or 'none')}</td></tr>"
         for title, items in sections(m)
     )
     tree = escape("\n".join(tree_lines(m)))

@@ -48,7 +48,7 @@ class State:
 
 
 def make_state(layout: Layout, q: Any, v: Any, t: float, base: State | None = None) -> State:
-    """A state from arrays or from mappings by name; what is not named keeps its value in `base` (default: neutral, at rest)."""
+    """A state from arrays or mappings by name; the rest is as in `base`, or neutral and at rest."""
     q0 = neutral(layout) if base is None else base.q
     v0 = np.zeros(layout.tree.nv) if base is None else base.v
     qs = _filled(layout, q0, q, "q")

@@ -26,8 +26,9 @@ class System:
     """The equations of motion M(q) v̇ + h(q, v) = τ + Q(q, v, u, p, t) of a mechanism; made by `Mechanism.compile`.
 
     h holds the Coriolis, centrifugal and gravity terms, Q what the described springs, dampers, motors and other forces
-    exert, τ what is given besides. States may be `State` objects, mappings of joint names to positions, or arrays q (at rest).
-    u and p are arrays or mappings by name; p defaults to the declared values and may name only what changes.
+    exert, τ what is given besides. States may be `State` objects, mappings of joint names to positions, or
+    arrays q (at rest). u and p are arrays or mappings by name; p defaults to the declared values and may name only what
+    changes.
     Nothing is compiled before it is first used.
 
     >>> import dalembert as da
@@ -143,7 +144,13 @@ class System:
         return tau - self._carried(state, wrenches, p)
 
     def forward_dynamics(
-        self, state: Any, tau: Any = None, *, u: Any = None, p: Any = None, wrenches: Mapping[Any, Any] | None = None
+        self,
+        state: Any,
+        tau: Any = None,
+        *,
+        u: Any = None,
+        p: Any = None,
+        wrenches: Mapping[Any, Any] | None = None,
     ) -> np.ndarray:
         """v̇ = M⁻¹ (τ + Q + Σ Jᵀ W − h), (nv,), in O(N); τ defaults to zero."""
         given = np.zeros(self.nv) if tau is None else self._velocities(tau, "tau")
@@ -222,7 +229,8 @@ class System:
         return self._html
 
     def __repr__(self) -> str:
-        return f"<system '{self.name}': nq = {self.nq}, nv = {self.nv}, {len(self.u_names)} inputs, {len(self.p_names)} parameters>"
+        sizes = f"nq = {self.nq}, nv = {self.nv}, {len(self.u_names)} inputs, {len(self.p_names)} parameters"
+        return f"<system '{self.name}': {sizes}>"
 
     # --- helpers ------------------------------------------------------------------------------------------------
 
@@ -259,7 +267,9 @@ class System:
     def _as_state(self, state: Any) -> State:
         if isinstance(state, State):
             if state.layout is not self.layout:
-                raise ArgumentError(f"the state belongs to another system than '{self.name}'; make it with system.state(...).")
+                raise ArgumentError(
+                    f"the state belongs to another system than '{self.name}'; make it with system.state(...)."
+                )
             return state
         return self.state(state)
 
@@ -269,7 +279,9 @@ class System:
             return self.state(v=x).v
         x = np.asarray(x, dtype=float)
         if x.shape != (self.nv,):
-            raise ArgumentError(f"{what} has shape {x.shape}; needed: ({self.nv},), that is {', '.join(self.v_names[:8])}.")
+            raise ArgumentError(
+                f"{what} has shape {x.shape}; needed: ({self.nv},), that is {', '.join(self.v_names[:8])}."
+            )
         return x
 
     def _carried(self, state: Any, wrenches: Mapping[Any, Any] | None, p: Any) -> np.ndarray:
@@ -278,7 +290,9 @@ class System:
         for frame, W in (wrenches or {}).items():
             W = np.asarray(W, dtype=float)
             if W.shape != (6,):
-                raise ArgumentError(f"the wrench on {frame!r} has shape {W.shape}; needed: six numbers, (moment; force).")
+                raise ArgumentError(
+                    f"the wrench on {frame!r} has shape {W.shape}; needed: six numbers, (moment; force)."
+                )
             total += self.jacobian(state, frame, p=p).T @ W
         return total
 
@@ -297,7 +311,9 @@ class System:
             return vector_of(values)
         x = np.asarray(given, dtype=float)
         if x.shape != (n,):
-            raise ArgumentError(f"the {kind}s have shape {x.shape}; needed: ({n},), that is {', '.join(start) or 'none'}.")
+            raise ArgumentError(
+                f"the {kind}s have shape {x.shape}; needed: ({n},), that is {', '.join(start) or 'none'}."
+            )
         return x
 
     def _sized(self, name: str, value: Any, known: Mapping[str, np.ndarray], kind: str) -> np.ndarray:
@@ -310,6 +326,4 @@ class System:
 
 
 def _element_names(symbols: Mapping[str, ca.SX]) -> list[str]:
-    return [
-        name if x.numel() == 1 else f"{name}[{k}]" for name, x in symbols.items() for k in range(x.numel())
-    ]
+    return [name if x.numel() == 1 else f"{name}[{k}]" for name, x in symbols.items() for k in range(x.numel())]

@@ -55,8 +55,9 @@ class TracedState:
 class UserState:
     """The state a user's function receives: CasADi expressions by name.
 
-    `s["A"]` coordinates and `s.rate("A")` velocities of a joint (a scalar for one, else a column), `s.t` time in seconds;
-    of frames (objects, or names): `s.position`, `s.velocity` (3, ground axes), `s.rotation` (3, 3), `s.twist` (6, own axes).
+    `s["A"]` coordinates and `s.rate("A")` velocities of a joint (a scalar for one, else a column), `s.t` time in s;
+    of frames (or their names) `s.position` and `s.velocity` (3, ground axes), `s.rotation` (3, 3), `s.twist` (6, own
+    axes).
     """
 
     def __init__(self, traced: TracedState):

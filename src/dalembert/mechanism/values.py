@@ -35,12 +35,7 @@ class Defaults:
 
     def checked(self, value: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
         """`value` as an object array of the shape, finite at the default parameters."""
-        try:
-            x = array(value)
-        except (TypeError, ValueError) as error:
-            raise DescriptionError(f"{what} is {value!r}; needed: {_words(shape)}.") from error
-        if x.shape != shape:
-            raise DescriptionError(f"{what} has shape {x.shape}; needed: {_words(shape)}.")
+        x = shaped(value, shape, what)
         numbers = self.number(x, what)
         if not np.all(np.isfinite(numbers)):
             raise DescriptionError(f"{what} is {_show(numbers)}; every number must be finite.")
@@ -67,8 +62,23 @@ class Defaults:
                 "Build one with da.rotation('z', angle) or SciPy's Rotation."
             )
         if np.linalg.det(numbers) < 0:
-            raise DescriptionError(f"{what} is a reflection (determinant −1), not a rotation; swap the sign of one column.")
+            raise DescriptionError(
+                f"{what} is a reflection (determinant −1), not a rotation; swap the sign of one column."
+            )
         return snap(R, scale=1.0)
+
+
+def shaped(value: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
+    """`value` as an object array of the shape; a single element may stand for a scalar or a vector of one."""
+    try:
+        x = array(value)
+    except (TypeError, ValueError, NotImplementedError) as error:
+        raise DescriptionError(f"{what} is {value!r}; needed: {_words(shape)}.") from error
+    if x.size == 1 and shape in ((), (1,)):
+        return x.reshape(shape)
+    if x.shape != shape:
+        raise DescriptionError(f"{what} has shape {x.shape}; needed: {_words(shape)}.")
+    return x
 
 
 def _words(shape: tuple[int, ...]) -> str:
@@ -87,8 +97,8 @@ def plain(x: np.ndarray) -> Any:
 def per_dof(value: Any, nv: int, defaults: Defaults, what: str, *, least: float | None = None) -> np.ndarray:
     """One number for every degree of freedom, or one for each: (nv,)."""
     values = array(value)
-    if values.shape == ():
-        values = np.array([values[()]] * nv, dtype=object)
+    if values.size == 1:
+        values = np.array([values.reshape(())[()]] * nv, dtype=object)
     out = defaults.checked(values, (nv,), what)
     for x in out:
         defaults.scalar(x, what, least=least)

@@ -61,10 +61,15 @@ def _sum(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     return out
 
 
-def _factor(D: np.ndarray) -> tuple[np.ndarray, list]:
+Factors = tuple[np.ndarray, list]  # L and 1/d of D = L diag(d) Lᵀ
+
+
+def _factor(D: np.ndarray) -> Factors:
     """D = L diag(d) Lᵀ, unrolled; returns L and 1/d. Works on floats and symbols alike."""
     n = len(D)
-    L, inverse, d = eye(n), [], []
+    L = eye(n)
+    d: list = []
+    inverse: list = []
     for j in range(n):
         dj = D[j, j]
         for k in range(j):
@@ -122,7 +127,7 @@ def articulated_body(at: Moving, tau: np.ndarray, gravity: np.ndarray, wrenches:
         Ā_i = A_i − U_i D_i⁻¹ U_iᵀ,  A_P += Xᵀ Ā_i X,  p_P += Xᵀ (p_i + Ā_i c_i + U_i D_i⁻¹ u_i)   (3) inward
         v̇_i = D_i⁻¹ (u_i − U_iᵀ (X V̇_P + c_i)),  V̇_i = X V̇_P + c_i + S_i v̇_i    (4) outward
 
-    Ā_i S_i = 0 where the armature is zero: for screws that are unit vectors those rows and columns are set to exact zeros.
+    Ā_i S_i = 0 where the armature is zero: for screws that are unit vectors those rows and columns become exact zeros.
     """
     tree = at.tree
     A = [ArticulatedInertia.of(link.inertia) for link in tree.links]
@@ -151,7 +156,9 @@ def articulated_body(at: Moving, tau: np.ndarray, gravity: np.ndarray, wrenches:
     return vdot
 
 
-def _reduced(A: ArticulatedInertia, S: np.ndarray, U: np.ndarray, factors, armature) -> ArticulatedInertia:
+def _reduced(
+    A: ArticulatedInertia, S: np.ndarray, U: np.ndarray, factors: Factors, armature: np.ndarray
+) -> ArticulatedInertia:
     """A − U D⁻¹ Uᵀ: the inertia felt through the joint."""
     K = _solve(*factors, U.T)  # D⁻¹ Uᵀ
     full, out = A.matrix(), zeros(6, 6)

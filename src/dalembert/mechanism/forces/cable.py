@@ -50,7 +50,7 @@ class Cable(Line):
     def __init__(self, name: str, points: Sequence[Frame], tension: Value):
         self.name, self.points, self.tension = name, points, tension
 
-    def act(self, s: TracedState, load: Load) -> None:  # noqa: D102
+    def act(self, s: TracedState, load: Load) -> None:
         self.pull(s, load, evaluate(self.tension, s, (), f"the tension of cable '{self.name}'"))
 
 
@@ -61,7 +61,7 @@ class Spring(Line):
         self.name, self.points, self.slack = name, points, slack
         self.stiffness, self.damping, self.rest_length = stiffness, damping, rest_length
 
-    def act(self, s: TracedState, load: Load) -> None:  # noqa: D102
+    def act(self, s: TracedState, load: Load) -> None:
         stretch = self.length(s) - self.rest_length
         tension = self.stiffness * stretch
         if not is_exact_zero(self.damping):
@@ -70,7 +70,7 @@ class Spring(Line):
             tension = where_less(stretch, 0.0, lambda: 0.0, lambda: positive_part(tension))
         self.pull(s, load, tension)
 
-    def energy(self, s: TracedState) -> Any:  # noqa: D102
+    def energy(self, s: TracedState) -> Any:
         stretch = self.length(s) - self.rest_length
         if self.slack:
             stretch = positive_part(stretch)

@@ -7,14 +7,10 @@ Forces are written against a `TracedState` (poses and velocities as traced numbe
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from dalembert.errors import DescriptionError
 from dalembert.mechanism.traced import Load, TracedState
-from dalembert.symbols import array
+from dalembert.mechanism.values import shaped
 
 Value = Any  # a number, a CasADi expression, or a function of the state that returns one
 
@@ -35,9 +31,5 @@ class Force(ABC):
 
 def evaluate(value: Value, s: TracedState, shape: tuple[int, ...], what: str) -> Any:
     """A value in the state s: a function is called with `s.user()` and may return any CasADi expression."""
-    x = array(value(s.user()) if isinstance(value, Callable) else value)  # type: ignore[arg-type]
-    if x.shape != shape and x.size == int(np.prod(shape)):
-        x = x.reshape(shape)
-    if x.shape != shape:
-        raise DescriptionError(f"{what} has shape {x.shape}; needed: {shape or 'one number'}.")
+    x = shaped(value(s.user()) if callable(value) else value, shape, what)
     return x[()] if shape == () else x

@@ -20,7 +20,7 @@ class JointForce(Force):
     def __init__(self, name: str, joint: Attachment, value: Value):
         self.name, self.joint, self.value = name, joint, value
 
-    def act(self, s: TracedState, load: Load) -> None:  # noqa: D102
+    def act(self, s: TracedState, load: Load) -> None:
         nv = self.joint.joint.nv
         load.joint(self.joint.name, evaluate(self.value, s, (nv,), f"the value of joint force '{self.name}'"))
 
@@ -31,10 +31,10 @@ class JointSpringDamper(Force):
     def __init__(self, joint: Attachment):
         self.name, self.joint = joint.name, joint
 
-    def act(self, s: TracedState, load: Load) -> None:  # noqa: D102
+    def act(self, s: TracedState, load: Load) -> None:
         load.joint(self.joint.name, -self.joint.damping * s.v(self.joint.name) - self._gradient(s.q(self.joint.name)))
 
-    def energy(self, s: TracedState) -> Any:  # noqa: D102
+    def energy(self, s: TracedState) -> Any:
         return self._energy(s.q(self.joint.name))
 
     def _energy(self, q: np.ndarray) -> Any:

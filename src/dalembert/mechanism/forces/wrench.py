@@ -10,12 +10,12 @@ from dalembert.mechanism.traced import Load, TracedState
 
 
 class Wrench(Force):
-    """`force` (N) at the frame's origin and `moment` (N m), in the frame's own axes ("body") or the ground's ("world")."""
+    """`force` (N) at the frame's origin and `moment` (N m), in the frame's ("body") or the ground's ("world") axes."""
 
     def __init__(self, name: str, frame: Frame, force: Value, moment: Value, axes: str):
         self.name, self.frame, self.force, self.moment, self.axes = name, frame, force, moment, axes
 
-    def act(self, s: TracedState, load: Load) -> None:  # noqa: D102
+    def act(self, s: TracedState, load: Load) -> None:
         f = evaluate(self.force, s, (3,), f"the force of wrench '{self.name}'")
         m = evaluate(self.moment, s, (3,), f"the moment of wrench '{self.name}'")
         if self.axes == "world":

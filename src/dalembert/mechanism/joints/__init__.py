@@ -23,4 +23,4 @@ JOINT_TYPES: tuple[type[Joint], ...] = (
     Free,
 )
 
-__all__ = ["JOINT_TYPES", *(t.__name__ for t in JOINT_TYPES), "Joint"]  # noqa: PLE0604
+__all__ = ["JOINT_TYPES", *(t.__name__ for t in JOINT_TYPES), "Joint"]

@@ -13,8 +13,8 @@ class Fixed(Joint):
     velocity_names = ()
     angular = ()
 
-    def transform(self, q):  # noqa: D102
+    def transform(self, q):
         return Transform.identity()
 
-    def screws(self, q):  # noqa: D102
+    def screws(self, q):
         return zeros(6, 0)

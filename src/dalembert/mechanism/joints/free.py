@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.mechanism.joints.joint import Joint
 from dalembert.mechanism.joints.spherical import Spherical
 from dalembert.spatial import (
     Transform,
@@ -14,7 +15,10 @@ from dalembert.spatial import (
 from dalembert.symbols import eye
 
 
-class Free(Spherical):
+_BALL = Spherical()
+
+
+class Free(Joint):
     """No constraint at all. q = (qw, qx, qy, qz, x, y, z), v = twist (ω; v) in the child's axes.
 
     x, y, z place the child's origin in the parent frame. A position may also be given as a (4, 4) matrix.
@@ -35,20 +39,20 @@ class Free(Spherical):
 
     def rates(self, q, v):
         """The quaternion's rate, and ṗ = R v."""
-        return np.concatenate([super().rates(q[:4], v[:3]), quaternion_matrix(q[:4]) @ v[3:]])
+        return np.concatenate([_BALL.rates(q[:4], v[:3]), quaternion_matrix(q[:4]) @ v[3:]])
 
     def plus(self, q, delta):
         """T ∘ exp(δ)."""
         p = q[4:] + quaternion_matrix(q[:4]) @ exp_translation(delta)
-        return np.concatenate([super().plus(q[:4], delta[:3]), p])
+        return np.concatenate([_BALL.plus(q[:4], delta[:3]), p])
 
     def minus(self, q1, q0):
         """log(T₀⁻¹ T₁)."""
-        phi = super().minus(q1[:4], q0[:4])
+        phi = _BALL.minus(q1[:4], q0[:4])
         p = quaternion_matrix(q0[:4]).T @ (q1[4:] - q0[4:])
         return np.concatenate([phi, log_translation(phi, p)])
 
-    def neutral(self):  # noqa: D102
+    def neutral(self):
         return np.array([1.0, 0, 0, 0, 0, 0, 0])
 
     def position_from(self, value: Any) -> np.ndarray:
@@ -56,4 +60,8 @@ class Free(Spherical):
         value = np.asarray(value, dtype=float)
         if value.shape != (4, 4):
             return value
-        return np.concatenate([super().position_from(value[:3, :3]), value[:3, 3]])
+        return np.concatenate([_BALL.position_from(value[:3, :3]), value[:3, 3]])
+
+    def normalized(self, q: np.ndarray) -> np.ndarray:
+        """The quaternion made unit."""
+        return np.concatenate([_BALL.normalized(q[:4]), q[4:]])

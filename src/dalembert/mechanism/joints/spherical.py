@@ -51,7 +51,7 @@ class Spherical(Joint):
         """log(q₀⁻¹ ∘ q₁), a rotation vector of length ≤ π."""
         return quaternion_log(quaternion_product(array(_CONJUGATE) * q0, q1))
 
-    def neutral(self):  # noqa: D102
+    def neutral(self):
         return np.array([1.0, 0.0, 0.0, 0.0])
 
     def position_from(self, value: Any) -> np.ndarray:
@@ -63,7 +63,7 @@ class Spherical(Joint):
 
     def normalized(self, q: np.ndarray) -> np.ndarray:
         """q / ‖q‖."""
-        length = float(np.linalg.norm(q[:4]))
+        length = float(np.linalg.norm(q))
         if not 0.5 < length < 2.0:
-            raise ArgumentError(f"the quaternion {q[:4].tolist()} has length {length:.3g}; needed: 1, as (w, x, y, z).")
-        return np.concatenate([q[:4] / length, q[4:]])
+            raise ArgumentError(f"the quaternion {q.tolist()} has length {length:.3g}; needed: 1, as (w, x, y, z).")
+        return q / length
