@@ -1,7 +1,7 @@
 """What can be asked of a mechanism, each traced once as a CasADi function of (q, v, …).
 
-Every entry of `FUNCTIONS` names its arguments and says how its value follows from the recursions. u, p and t are added
-where a mechanism has inputs, parameters and forces that depend on time.
+Every entry of `FUNCTIONS` names its arguments and says how its value follows from the recursions. Arguments a mechanism
+does not have (no inputs u, no parameters p, nothing that depends on the time t) are left out.
 """
 
 from __future__ import annotations
@@ -123,43 +123,42 @@ def _still(s: Trace) -> Any:
     return zeros(s.tree.nv)
 
 
-#: name: (arguments, whether inputs and time enter, value of a trace)
-FUNCTIONS: dict[str, tuple[tuple[str, ...], bool, Callable[[Trace], Any]]] = {
-    "mass_matrix": (("q",), False, lambda s: composite_body(s.at)),
-    "bias": (("q", "v"), False, lambda s: newton_euler(s.at, _still(s), s.d.gravity, {})),
+MOTION, DRIVE = ("q", "v"), ("u", "p", "t")
+
+#: name: (arguments, value of a trace)
+FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace], Any]]] = {
+    "mass_matrix": (("q", "p"), lambda s: composite_body(s.at)),
+    "bias": (("q", "v", "p"), lambda s: newton_euler(s.at, _still(s), s.d.gravity, {})),
     "gravity": (
-        ("q",),
-        False,
+        ("q", "p"),
         lambda s: newton_euler(s.tree.moving(s.q, _still(s)), _still(s), s.d.gravity, {}),
     ),
-    "coriolis": (("q", "v"), False, lambda s: newton_euler(s.at, _still(s), zeros(3), {})),
-    "applied": (("q", "v"), True, _applied),
+    "coriolis": (("q", "v", "p"), lambda s: newton_euler(s.at, _still(s), zeros(3), {})),
+    "applied": ((*MOTION, *DRIVE), _applied),
     "inverse_dynamics": (
-        ("q", "v", "a"),
-        True,
+        (*MOTION, "a", *DRIVE),
         lambda s: newton_euler(s.at, s.a, s.d.gravity, s.load.wrenches) - s.load.tau,
     ),
     "forward_dynamics": (
-        ("q", "v", "tau"),
-        True,
+        (*MOTION, "tau", *DRIVE),
         lambda s: articulated_body(s.at, s.tau + s.load.tau, s.d.gravity, s.load.wrenches),
     ),
-    "kinetic_energy": (("q", "v"), False, lambda s: kinetic_energy(s.at)),
-    "potential_energy": (("q",), False, _potential),
-    "momentum": (("q", "v"), False, lambda s: momentum(s.at)),
-    "center_of_mass": (("q",), False, lambda s: center_of_mass(s.at)),
-    "rates": (("q", "v"), False, lambda s: s.per_joint(lambda j, q, v: j.rates(s.q[q], s.v[v]))),
-    "plus": (("q", "dq"), False, lambda s: s.per_joint(lambda j, q, v: j.plus(s.q[q], s.dq[v]))),
-    "minus": (("q1", "q"), False, lambda s: s.per_joint(lambda j, q, v: j.minus(s.q1[q], s.q[q]))),
+    "kinetic_energy": (("q", "v", "p"), lambda s: kinetic_energy(s.at)),
+    "potential_energy": (("q", "p"), _potential),
+    "momentum": (("q", "v", "p"), lambda s: momentum(s.at)),
+    "center_of_mass": (("q", "p"), lambda s: center_of_mass(s.at)),
+    "rates": (("q", "v"), lambda s: s.per_joint(lambda j, q, v: j.rates(s.q[q], s.v[v]))),
+    "plus": (("q", "dq"), lambda s: s.per_joint(lambda j, q, v: j.plus(s.q[q], s.dq[v]))),
+    "minus": (("q1", "q"), lambda s: s.per_joint(lambda j, q, v: j.minus(s.q1[q], s.q[q]))),
 }
 
 #: the same for questions about a frame: name: (arguments, value of a trace, the frame and the axes)
 FRAME_FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace, Frame, str], Any]]] = {
-    "pose": (("q",), lambda s, f, axes: s.state.pose(f).matrix()),
-    "twist": (("q", "v"), _twist),
-    "jacobian": (("q",), _jacobian),
-    "jacobian_rate": (("q", "v"), lambda s, f, axes: _acceleration(s, f, axes, _still(s))),
-    "acceleration": (("q", "v", "a"), lambda s, f, axes: _acceleration(s, f, axes, s.a)),
+    "pose": (("q", "p"), lambda s, f, axes: s.state.pose(f).matrix()),
+    "twist": (("q", "v", "p"), _twist),
+    "jacobian": (("q", "p"), _jacobian),
+    "jacobian_rate": (("q", "v", "p"), lambda s, f, axes: _acceleration(s, f, axes, _still(s))),
+    "acceleration": (("q", "v", "a", "p"), lambda s, f, axes: _acceleration(s, f, axes, s.a)),
 }
 
 

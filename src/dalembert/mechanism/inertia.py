@@ -64,7 +64,7 @@ def sphere(mass: Any, radius: Any) -> Any:
     return _axial(J, J, "z")
 
 
-def inertia_matrix(value: Any, what: str, defaults: Defaults) -> np.ndarray:
+def inertia_matrix(value: Any, what: str, defaults: Defaults, physical: bool = True) -> np.ndarray:
     """A checked symmetric (3, 3) inertia from a matrix or three principal moments."""
     x = array(value)
     if x.shape == (3,):
@@ -73,11 +73,11 @@ def inertia_matrix(value: Any, what: str, defaults: Defaults) -> np.ndarray:
             J[k, k] = x[k]
         x = J
     J = defaults.checked(x, (3, 3), what)
-    check_inertia(defaults.number(J, what), what)
+    check_inertia(defaults.number(J, what), what, physical)
     return J
 
 
-def check_inertia(J: np.ndarray, what: str) -> None:
+def check_inertia(J: np.ndarray, what: str, physical: bool) -> None:
     """Refuse what no mass distribution has: asymmetry, negative moments, a moment above the sum of the others."""
     size = float(np.abs(J).max())
     if np.abs(J - J.T).max() > 1e-9 * size:
@@ -86,10 +86,11 @@ def check_inertia(J: np.ndarray, what: str) -> None:
     shown = f"diag({', '.join(f'{x:g}' for x in np.diag(J))})" if all_numbers(J) and _diagonal(J) else str(J.tolist())
     if a < -1e-9 * size:
         raise DescriptionError(f"{what} is {shown}: a principal moment is negative ({a:g}).")
-    if c > (a + b) * (1 + 1e-9) + 1e-12 * size:
+    if physical and c > (a + b) * (1 + 1e-9) + 1e-12 * size:
         raise DescriptionError(
             f"{what} is {shown}: the largest principal moment ({c:g}) exceeds the sum of the others ({a + b:g}), "
-            "so no mass distribution has it. Check the axes and that it is taken at the centre of mass."
+            "so no mass distribution has it. Check the axes and that it is taken at the centre of mass; published data "
+            "that are so can be used as they are with physical=False."
         )
 
 

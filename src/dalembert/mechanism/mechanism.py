@@ -45,7 +45,7 @@ class Mechanism:
         self.frames: dict[str, Frame] = {}
         self.forces: dict[str, Force] = {}
         self.inputs: dict[str, ca.SX] = {}
-        self._gravity = self.parameters.checked(gravity, (3,), "gravity")
+        self.gravity = gravity
 
     # --- symbols ------------------------------------------------------------------------------------------------
 
@@ -83,18 +83,19 @@ class Mechanism:
         inertia: Any = (0.0, 0.0, 0.0),
         *,
         inertia_axes: Any = None,
+        physical: bool = True,
     ) -> Body:
         """A rigid body: mass (kg), centre of mass `com` (m, body frame), inertia about the centre of mass (kg m²).
 
         inertia is a 3×3 matrix or three principal moments, in body axes or in `inertia_axes` (a rotation whose columns
         are those axes). da.point, rod, box, cylinder, sphere and disc compute it. A body may be massless where
-        others give its joints inertia.
+        others give its joints inertia. physical=False accepts principal moments that break the triangle inequality.
         """
         self._new(name, self.bodies, "body")
         what = f"body '{name}'"
         m = self.parameters.scalar(mass, f"the mass of {what}", least=0.0)
         c = self.parameters.checked(com, (3,), f"the centre of mass of {what}")
-        J = inertia_matrix(inertia, f"the inertia of {what}", self.parameters)
+        J = inertia_matrix(inertia, f"the inertia of {what}", self.parameters, physical)
         if inertia_axes is not None:
             J = turned_inertia(J, self.parameters.rotation(inertia_axes, f"the inertia axes of {what}"))
         body = self.bodies[name] = Body(name, m, c, J, self.parameters)
@@ -142,7 +143,8 @@ class Mechanism:
             if other.child.body is b.body:
                 raise DescriptionError(
                     f"{what} would give body '{b.body.name}' a second parent: it already hangs on joint "
-                    f"'{other.name}' of body '{other.parent.body.name}'. Close the loop with close_loop('{name}', ...) instead."
+                    f"'{other.name}' of body '{other.parent.body.name}'. Close the loop with close_loop('{name}', ...) "
+                    "instead."
                 )
         nv, given = joint.nv, self.parameters
         J = per_dof(armature, nv, given, f"the armature of {what}", least=0.0)
@@ -222,8 +224,12 @@ class Mechanism:
 
     @property
     def gravity(self) -> np.ndarray:
-        """(3,) acceleration of free fall."""
+        """(3,) acceleration of free fall, m/s²; may be set, also to an expression of parameters."""
         return self._gravity
+
+    @gravity.setter
+    def gravity(self, value: Any) -> None:
+        self._gravity = self.parameters.checked(value, (3,), "gravity")
 
     def compile(self, backend: str = "native") -> System:
         """The equations of this mechanism as it stands, ready to be evaluated; later additions do not change them.

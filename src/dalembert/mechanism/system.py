@@ -245,11 +245,10 @@ class System:
 
     def _trace(self, name: str, frame: Any, axes: str) -> ca.Function:
         if name in FUNCTIONS:
-            arguments, driven, value = FUNCTIONS[name]
-            return trace(self._description, name, [*arguments, *(["u", "p", "t"] if driven else ["p"])], value)
+            return trace(self._description, name, *FUNCTIONS[name])
         arguments, of_frame = FRAME_FUNCTIONS[name]
         at = self.layout.frame(frame)
-        return trace(self._description, name, [*arguments, "p"], lambda s: of_frame(s, at, axes))
+        return trace(self._description, name, arguments, lambda s: of_frame(s, at, axes))
 
     def _used(self, name: str, frame: Any = None, axes: str = "body", **arguments: Any) -> list[np.ndarray]:
         return [arguments[n] for n in self.function(name, frame, axes).name_in()]

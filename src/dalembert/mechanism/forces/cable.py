@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from dalembert.mechanism.body import Frame
@@ -26,8 +27,7 @@ class Line(Force):
 
     def segments(self, s: TracedState) -> list[tuple[Frame, Frame, Any, Any]]:
         """(a, b, length, direction from a to b) of each piece."""
-        pairs = zip(self.points, self.points[1:])
-        return [(a, b, *_unit(s.position(b) - s.position(a))) for a, b in pairs]
+        return [(a, b, *_unit(s.position(b) - s.position(a))) for a, b in pairwise(self.points)]
 
     def length(self, s: TracedState) -> Any:
         """Length of the whole line."""

@@ -14,7 +14,6 @@ from dalembert.spatial import (
 )
 from dalembert.symbols import eye
 
-
 _BALL = Spherical()
 
 

@@ -1,0 +1,135 @@
+"""Forces of a description: work, energy and action against independent routes."""
+
+import itertools
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import dalembert as da
+from random_mechanisms import random_state
+
+
+def crane(**extra) -> da.Mechanism:
+    m = da.Mechanism("crane", gravity=(0, 0, -9.81))
+    a = m.add_body("a", mass=1.0, com=(0.2, 0, 0), inertia=(0.2, 0.2, 0.2))
+    b = m.add_body("b", mass=2.0, com=(0, 0.1, 0.3), inertia=(0.3, 0.4, 0.5))
+    c = m.add_body("c", mass=0.5, com=(0, 0, 0.1), inertia=(0.1, 0.1, 0.1))
+    m.add_joint("A", da.Planar("y"), m.ground, a, **extra.get("A", {}))
+    m.add_joint("B", da.Spherical(), a.at(0.5, 0, 0), b, **extra.get("B", {}))
+    m.add_joint("C", da.Screw("z", pitch=0.1), b.at(0, 0.4, 0), c, **extra.get("C", {}))
+    return m
+
+
+def gradient(system, q, p=()):
+    """∂U/∂δ at q, by AD."""
+    d = ca.SX.sym("d", system.nv)
+    U = system.function("potential_energy")(system.function("plus")(q, d), *p)
+    return np.array(ca.Function("g", [d], [ca.gradient(U, d)])(np.zeros(system.nv))).ravel()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_springs_push_down_the_gradient_of_their_energy(seed):
+    """Joint springs (quaternion joint included), point springs and taut elastic cables: Q − g = −∂U/∂δ."""
+    rng = np.random.default_rng(seed)
+    rest = rng.normal(size=4)
+    m = crane(
+        A={"stiffness": (3.0, 4.0, 5.0), "rest": (0.1, 0.2, 0.3)},
+        B={"stiffness": (6.0, 7.0, 9.0), "rest": rest / np.linalg.norm(rest)},
+        C={"stiffness": 2.0},
+    )
+    a, b, c = (m.bodies[n] for n in "abc")
+    m.add_spring("s", m.ground.at(1, 1, 0), c.at(0, 0, 0.3), stiffness=11.0, rest_length=0.4)
+    m.add_spring("zero", a.at(0, 0, 1), b.at(0, 1, 0), stiffness=5.0)
+    m.add_cable("rope", [m.ground.at(0, 0, 2), a.at(0, 0.1, 0), b.at(0.2, 0, 0), c], stiffness=8.0, rest_length=0.5)
+    system = m.compile(backend="casadi")
+    x = system.state(random_state(system, seed).q)
+    Q = system.applied_forces(x) - system.gravity_vector(x)
+    np.testing.assert_allclose(Q, -gradient(system, x.q), atol=1e-10 * np.abs(Q).max())
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_dampers_take_exactly_what_the_energy_loses(seed):
+    """dE/dt = Q_damping · v < 0, and linear in v."""
+    m = crane(A={"damping": 0.3, "friction": 0.1}, B={"damping": (0.1, 0.2, 0.4)}, C={"friction": 0.7})
+    m.add_spring("s", m.ground.at(1, 1, 0), m.bodies["c"].at(0, 0, 0.3), stiffness=0.0, damping=2.0)
+    system = m.compile(backend="casadi")
+    x = random_state(system, seed)
+    Q = system.applied_forces(x)
+    tip = system.twist(x, m.bodies["c"].at(0, 0, 0.3), axes="world")[3:]
+    d = system.pose(x, m.bodies["c"].at(0, 0, 0.3))[:3, 3] - [1, 1, 0]
+    lost = 2.0 * (tip @ d) ** 2 / (d @ d) + 0.4 * x.rate("A") @ x.rate("A")
+    lost += np.array([0.1, 0.2, 0.4]) @ x.rate("B") ** 2 + 0.7 * x.rate("C") ** 2
+    assert Q @ x.v == pytest.approx(-lost, rel=1e-12)
+    np.testing.assert_allclose(system.applied_forces(x.replace(v=2 * x.v)), 2 * Q, rtol=1e-12)
+
+
+def test_a_wrench_does_the_work_of_its_frame_in_either_axes():
+    rng = np.random.default_rng(2)
+    f, n = rng.normal(size=3), rng.normal(size=3)
+    for axes in ("world", "body"):
+        m = crane()
+        tip = m.add_frame("tip", m.bodies["c"].at(0.1, 0.2, 0.3, rotation=da.rotation("x", 0.4)))
+        m.add_wrench("w", tip, force=tuple(f), moment=tuple(n), axes=axes)
+        system = m.compile(backend="casadi")
+        x = random_state(system, 1)
+        J = system.jacobian(x, "tip", axes=axes)
+        np.testing.assert_allclose(system.applied_forces(x), J.T @ np.concatenate([n, f]), atol=1e-12)
+
+
+def test_a_cable_pulls_along_the_gradient_of_its_length():
+    m = crane()
+    T = m.add_input("T")
+    points = [m.ground.at(0, 0, 2), m.bodies["a"].at(0, 0.1, 0), m.bodies["b"].at(0.2, 0, 0), m.bodies["c"].frame]
+    m.add_cable("tendon", points, tension=T)
+    system = m.compile(backend="casadi")
+    x = random_state(system, 3)
+
+    def length(q):
+        p = [system.pose(q, f)[:3, 3] for f in points]
+        return sum(np.linalg.norm(b - a) for a, b in itertools.pairwise(p))
+
+    h = 1e-6
+    slope = [(length(system.plus(x, h * e)) - length(system.plus(x, -h * e))) / (2 * h) for e in np.eye(system.nv)]
+    np.testing.assert_allclose(system.applied_forces(x, u=[3.0]), -3.0 * np.array(slope), atol=1e-8)
+
+
+def test_a_slack_cable_pulls_nothing():
+    m = da.Mechanism(gravity=(0, 0, 0))
+    m.add_joint("x", da.Prismatic("x"), m.ground, m.add_body("b", mass=1.0))
+    m.add_cable("rope", ["ground", "b"], stiffness=10.0, damping=5.0, rest_length=1.0)
+    system = m.compile(backend="casadi")
+    for x, v, expected in ((0.5, -3.0, 0.0), (1.5, 0.0, -5.0), (1.5, -3.0, 0.0), (-1.5, 0.0, 5.0), (0.0, 1.0, 0.0)):
+        assert system.forward_dynamics(system.state([x], [v])) == pytest.approx([expected], abs=1e-12)
+    assert system.potential_energy([0.5]) == 0.0
+
+
+def test_user_forces_see_coordinates_velocities_poses_time_inputs_and_parameters():
+    m = crane()
+    k = m.add_parameter("k", 2.0)
+    u = m.add_input("u")
+    m.add_frame("tip", m.bodies["c"].at(0, 0, 0.3))
+    m.add_joint_force("C force", "C", lambda s: -k * ca.sin(s["C"]) + u * s.t - s.rate("C") * s["A"][1])
+    m.add_wrench("drag", "tip", force=lambda s: -0.1 * s.velocity("tip") * ca.norm_2(s.velocity("tip")))
+    m.add_wrench("thrust", "tip", moment=lambda s: s.rotation("tip").T @ s.position("tip"), axes="body")
+    m.add_joint_force("B force", "B", lambda s: -s.twist("tip")[:3])
+    system = m.compile(backend="casadi")
+    x = random_state(system, 4).replace(t=1.7)
+    V, T = system.twist(x, "tip", axes="world"), system.pose(x, "tip")
+    Q = system.applied_forces(x, u={"u": 0.7}, p={"k": 5.0})
+    expected = system.jacobian(x, "tip", axes="world")[3:].T @ (-0.1 * V[3:] * np.linalg.norm(V[3:]))
+    expected += system.jacobian(x, "tip")[:3].T @ T[:3, :3].T @ T[:3, 3]
+    expected[system.layout.v_slice("C")] += -5.0 * np.sin(x["C"]) + 0.7 * 1.7 - x.rate("C") * x["A"][1]
+    expected[system.layout.v_slice("B")] -= system.twist(x, "tip")[:3]
+    np.testing.assert_allclose(Q, expected, atol=1e-12)
+    assert system.function("applied").name_in() == ["q", "v", "u", "p", "t"]
+
+
+def test_gravity_can_be_a_parameter():
+    m = da.Mechanism("planet", gravity=(0, 0, 0))
+    g = m.add_parameter("g", 9.81)
+    m.gravity = (0, 0, -g)
+    m.add_joint("z", da.Prismatic("z"), m.ground, m.add_body("b", mass=2.0))
+    system = m.compile(backend="casadi")
+    assert system.forward_dynamics([0.0]) == pytest.approx([-9.81])
+    assert system.forward_dynamics([0.0], p={"g": 1.62}) == pytest.approx([-1.62])
