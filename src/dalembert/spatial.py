@@ -235,7 +235,7 @@ def quaternion_exp(phi: np.ndarray) -> np.ndarray:
 
 
 def quaternion_log(q: np.ndarray) -> np.ndarray:
-    """The rotation vector of a unit quaternion, ‖φ‖ ≤ π: φ = 2 atan2(‖x‖, w) x/‖x‖ with the sign of q that has w ≥ 0."""
+    """The rotation vector of a unit quaternion, ‖φ‖ ≤ π: φ = 2 atan2(‖x‖, w) x/‖x‖, of q or −q, whichever has w ≥ 0."""
     w, x = q[0], q[1:]
     sign = where_less(w, 0.0, lambda: -1.0, lambda: 1.0)
     w, x = sign * w, sign * x
