@@ -1,0 +1,31 @@
+"""Throw away Numba's compiled kernels when the source they were made from has changed.
+
+Numba keys its cache by the file a kernel stands in and does not see that a kernel it calls, in another file, has changed. The
+stamp beside the cached files is a digest of every source file of the package; when it differs, they are removed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parent.parent
+
+
+def discard_stale_kernels(package: Path = PACKAGE) -> bool:
+    """Compare the stamp, remove what is stale and stamp anew. Returns whether anything had changed."""
+    sources = sorted(package.rglob("*.py"))
+    digest = hashlib.sha256()
+    for source in sources:
+        digest.update(source.read_bytes())
+    stamp = package / "__pycache__" / "kernels.sha256"
+    with contextlib.suppress(OSError):
+        if stamp.exists() and stamp.read_text() == digest.hexdigest():
+            return False
+        for folder in {source.parent / "__pycache__" for source in sources}:
+            for cached in (*folder.glob("*.nbi"), *folder.glob("*.nbc")):
+                cached.unlink(missing_ok=True)
+        stamp.parent.mkdir(exist_ok=True)
+        stamp.write_text(digest.hexdigest())
+    return True
