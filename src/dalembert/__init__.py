@@ -21,8 +21,8 @@ from dalembert.mechanism.joints import (
     Universal,
 )
 from dalembert.mechanism.mechanism import Mechanism
-from dalembert.mechanism.state import State
-from dalembert.mechanism.system import System
+from dalembert.system.state import State
+from dalembert.system.system import System
 from dalembert.spatial import rotation
 
 __all__ = [

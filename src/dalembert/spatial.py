@@ -246,13 +246,28 @@ def quaternion_log(q: np.ndarray) -> np.ndarray:
     return k * x
 
 
-def matrix_quaternion(R: np.ndarray) -> np.ndarray:
-    """The unit quaternion (w ≥ 0) of a numeric rotation matrix."""
-    from scipy.spatial.transform import Rotation
+def rotation_quaternion(R: np.ndarray) -> np.ndarray:
+    """The unit quaternion of a rotation matrix, w ≥ 0, traced or numeric (Shepperd: divide by the largest of four).
 
-    x, y, z, w = Rotation.from_matrix(np.asarray(R, dtype=float)).as_quat()
-    q = np.array([w, x, y, z])
-    return -q if w < 0 else q
+    With d = (w, x, y, z) squared from the trace and the diagonal, the row of 4 q qᵀ with the largest diagonal is used.
+    """
+    t = R[0, 0] + R[1, 1] + R[2, 2]
+    d = [1 + t, 1 + 2 * R[0, 0] - t, 1 + 2 * R[1, 1] - t, 1 + 2 * R[2, 2] - t]  # 4 w², 4 x², 4 y², 4 z²
+    a = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])  # 4 w (x, y, z)
+    b = np.array([R[2, 1] + R[1, 2], R[0, 2] + R[2, 0], R[1, 0] + R[0, 1]])  # 4 (yz, xz, xy)
+    rows = [[d[0], *a], [a[0], d[1], b[2], b[1]], [a[1], b[2], d[2], b[0]], [a[2], b[1], b[0], d[3]]]
+    best, largest = rows[0], d[0]
+    for row, size in zip(rows[1:], d[1:]):
+        best = [where_less(largest - size, 0.0, lambda x=x: x, lambda y=y: y) for x, y in zip(row, best)]
+        largest = where_less(largest - size, 0.0, lambda s=size: s, lambda g=largest: g)
+    sign = where_less(best[0], 0.0, lambda: -1.0, lambda: 1.0)
+    return np.array(best, dtype=object) * (sign * 0.5 / sqrt(largest))
+
+
+def matrix_quaternion(R: np.ndarray) -> np.ndarray:
+    """The same for numbers, as floats of exactly unit length."""
+    q = rotation_quaternion(np.asarray(R, dtype=float)).astype(float)
+    return q / np.linalg.norm(q)
 
 
 # --- exponential of twists ------------------------------------------------------------------------------------------

@@ -122,7 +122,7 @@ def test_user_forces_see_coordinates_velocities_poses_time_inputs_and_parameters
     expected[system.layout.v_slice("C")] += -5.0 * np.sin(x["C"]) + 0.7 * 1.7 - x.rate("C") * x["A"][1]
     expected[system.layout.v_slice("B")] -= system.twist(x, "tip")[:3]
     np.testing.assert_allclose(Q, expected, atol=1e-12)
-    assert system.function("applied").name_in() == ["q", "v", "u", "p", "t"]
+    assert system.function("applied_forces").name_in() == ["q", "v", "u", "p", "t"]
 
 
 def test_gravity_can_be_a_parameter():

@@ -12,6 +12,8 @@ from dalembert.errors import DescriptionError, unknown
 from dalembert.mechanism import show
 from dalembert.mechanism.body import Body, Frame, ground_body, turned_inertia
 from dalembert.mechanism.checks import check_armature
+from dalembert.mechanism.constraining import Constrainable
+from dalembert.mechanism.constraints import Constraint
 from dalembert.mechanism.forces import Cable, Force, JointForce, Spring, Wrench
 from dalembert.mechanism.inertia import inertia_matrix
 from dalembert.mechanism.joints import Joint
@@ -20,11 +22,11 @@ from dalembert.mechanism.values import Defaults, per_dof
 from dalembert.symbols import zeros
 
 if TYPE_CHECKING:
-    from dalembert.mechanism.system import System
+    from dalembert.system.system import System
 
 
-class Mechanism:
-    """A tree of bodies, described by name.
+class Mechanism(Constrainable):
+    """A tree of bodies with constraints, described by name.
 
     gravity is the acceleration of free fall in the ground's axes, m/s²; it may hold parameters.
 
@@ -44,6 +46,7 @@ class Mechanism:
         self.joints: dict[str, Attachment] = {}
         self.frames: dict[str, Frame] = {}
         self.forces: dict[str, Force] = {}
+        self.constraints: dict[str, Constraint] = {}
         self.inputs: dict[str, ca.SX] = {}
         self.gravity = gravity
 
@@ -236,7 +239,7 @@ class Mechanism:
 
         backend: "native" (machine code, made when first used and kept on disk) or "casadi" (CasADi's virtual machine).
         """
-        from dalembert.mechanism.system import System
+        from dalembert.system.system import System
 
         return System(self, backend)
 

@@ -65,12 +65,14 @@ class UserState:
         self._frame = traced.layout.frame
         self.t: ca.SX = to_sx([traced.t])
 
-    def __getitem__(self, joint: str) -> ca.SX:
-        return to_sx(self._s.q(joint))
+    def __getitem__(self, name: str) -> ca.SX:
+        names = self._s.layout.q_names
+        return to_sx([self._s.at.q[names.index(name)]] if name in names else self._s.q(name))
 
-    def rate(self, joint: str) -> ca.SX:
-        """Velocities of a joint."""
-        return to_sx(self._s.v(joint))
+    def rate(self, name: str) -> ca.SX:
+        """Velocities of a joint, or one of them by its name."""
+        names = self._s.layout.v_names
+        return to_sx([self._s.at.v[names.index(name)]] if name in names else self._s.v(name))
 
     def position(self, frame: Any) -> ca.SX:
         """Origin of a frame in the ground, (3,), m."""

@@ -16,6 +16,8 @@ import numpy as np
 
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.checks import check_free_symbols
+from dalembert.mechanism.constraints import Constraint, Loop
+from dalembert.mechanism.constraints.relative import Relative
 from dalembert.mechanism.forces import Force
 from dalembert.mechanism.layout import Layout
 from dalembert.mechanism.traced import Load, TracedState
@@ -25,7 +27,9 @@ from dalembert.recursions.body_jacobians import body_jacobian
 from dalembert.recursions.composite_body import composite_body
 from dalembert.recursions.momentum import center_of_mass, gravity_energy, kinetic_energy, momentum
 from dalembert.recursions.newton_euler import newton_euler
-from dalembert.symbols import symbols, to_sx, zeros
+from dalembert.spatial import Transform
+from dalembert.symbols import array, symbols, to_sx, zeros
+from dalembert.system.rows import Rows
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,7 @@ class Description:
     layout: Layout
     gravity: np.ndarray
     forces: tuple[Force, ...]
+    constraints: tuple[Constraint, ...]
     inputs: Mapping[str, ca.SX]
     parameters: Mapping[str, ca.SX]
 
@@ -80,6 +85,11 @@ class Trace:
             force.act(self.state, load)
         return load
 
+    @cached_property
+    def rows(self) -> Rows:
+        """What the constraints of the description say, without the rows that say nothing."""
+        return Rows.traced(self.d.constraints, self.state)
+
     def per_joint(self, call: Callable[[Any, slice, slice], Any]) -> np.ndarray:
         """What each joint answers, one after another."""
         return np.concatenate([zeros(0), *(call(k.joint, k.q, k.v) for k in self.tree.links)])
@@ -89,6 +99,24 @@ class Trace:
         link, offset = self.d.layout.locate(frame)
         R = kinematics.pose(self.at, link, offset).R if axes == "world" else None
         return link, offset, R
+
+
+def _kinematics(s: Trace) -> tuple[Any, ...]:
+    return s.rows.phi, s.rows.A, s.rows.b
+
+
+def _constrained(s: Trace) -> tuple[Any, ...]:
+    """M, f = Q − h, A and γ: all a formulation needs, from one pass over the tree."""
+    f = s.load.tau - newton_euler(s.at, _still(s), s.d.gravity, s.load.wrenches)
+    return composite_body(s.at), f, s.rows.A, s.rows.gamma
+
+
+def _cut_joint(s: Trace, loop: Loop) -> tuple[Any, ...]:
+    """Position and velocity of a cut joint (Spencer's virtual coordinates): v = S⁺ V, S having orthogonal columns."""
+    r = Relative(s.state, loop.a, loop.b, loop.joint.orientation)
+    q = loop.joint.locate(Transform(r.R, r.p))
+    S = loop.joint.screws(q)
+    return q, array([(S[:, k] @ r.V) / (S[:, k] @ S[:, k]) for k in range(loop.joint.nv)])
 
 
 def _applied(s: Trace) -> Any:
@@ -129,12 +157,12 @@ MOTION, DRIVE = ("q", "v"), ("u", "p", "t")
 FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace], Any]]] = {
     "mass_matrix": (("q", "p"), lambda s: composite_body(s.at)),
     "bias": (("q", "v", "p"), lambda s: newton_euler(s.at, _still(s), s.d.gravity, {})),
-    "gravity": (
+    "gravity_vector": (
         ("q", "p"),
         lambda s: newton_euler(s.tree.moving(s.q, _still(s)), _still(s), s.d.gravity, {}),
     ),
-    "coriolis": (("q", "v", "p"), lambda s: newton_euler(s.at, _still(s), zeros(3), {})),
-    "applied": ((*MOTION, *DRIVE), _applied),
+    "coriolis_vector": (("q", "v", "p"), lambda s: newton_euler(s.at, _still(s), zeros(3), {})),
+    "applied_forces": ((*MOTION, *DRIVE), _applied),
     "inverse_dynamics": (
         (*MOTION, "a", *DRIVE),
         lambda s: newton_euler(s.at, s.a, s.d.gravity, s.load.wrenches) - s.load.tau,
@@ -147,6 +175,10 @@ FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace], Any]]] = {
     "potential_energy": (("q", "p"), _potential),
     "momentum": (("q", "v", "p"), lambda s: momentum(s.at)),
     "center_of_mass": (("q", "p"), lambda s: center_of_mass(s.at)),
+    "constraints": (("q", "p", "t"), _kinematics),
+    "gamma": (("q", "v", "p", "t"), lambda s: s.rows.gamma),
+    "branch": (("q", "p", "t"), lambda s: s.rows.branch),
+    "constrained": ((*MOTION, *DRIVE), _constrained),
     "rates": (("q", "v"), lambda s: s.per_joint(lambda j, q, v: j.rates(s.q[q], s.v[v]))),
     "plus": (("q", "dq"), lambda s: s.per_joint(lambda j, q, v: j.plus(s.q[q], s.dq[v]))),
     "minus": (("q1", "q"), lambda s: s.per_joint(lambda j, q, v: j.minus(s.q1[q], s.q[q]))),
@@ -158,17 +190,35 @@ FRAME_FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace, Frame, str], 
     "twist": (("q", "v", "p"), _twist),
     "jacobian": (("q", "p"), _jacobian),
     "jacobian_rate": (("q", "v", "p"), lambda s, f, axes: _acceleration(s, f, axes, _still(s))),
-    "acceleration": (("q", "v", "a", "p"), lambda s, f, axes: _acceleration(s, f, axes, s.a)),
+    "frame_acceleration": (("q", "v", "a", "p"), lambda s, f, axes: _acceleration(s, f, axes, s.a)),
 }
 
 
-def trace(description: Description, name: str, arguments: Sequence[str], value: Callable[[Trace], Any]) -> ca.Function:
-    """The casadi.Function `name` of the arguments that are not empty, and of t where the value depends on it."""
+#: and about a cut joint
+LOOP_FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace, Loop], Any]]] = {
+    "cut_joint": (("q", "v", "p"), _cut_joint),
+}
+
+#: names of the outputs of functions that have several
+OUTPUTS: dict[str, tuple[str, ...]] = {
+    "constraints": ("phi", "A", "b"),
+    "constrained": ("M", "f", "A", "gamma"),
+    "cut_joint": ("position", "velocity"),
+}
+
+
+def trace(
+    description: Description, name: str, arguments: Sequence[str], value: Callable[[Trace], Any]
+) -> tuple[ca.Function, tuple[tuple[int, ...], ...]]:
+    """The casadi.Function `name` of the arguments that matter, and the shapes of its outputs."""
     s = Trace(description)
-    out = to_sx(value(s))
+    result = value(s)
+    values = result if isinstance(result, tuple) else (result,)
+    outputs = [to_sx(x) for x in values]
     names = [n for n in arguments if s.sx[n].numel()]
-    if "t" in names and not ca.depends_on(out, s.sx["t"]):
+    if "t" in names and not any(ca.depends_on(out, s.sx["t"]) for out in outputs if out.numel()):
         names.remove("t")
-    f = ca.Function(name, [s.sx[n] for n in names], [out], names, [name], {"allow_free": True})
+    inputs = [s.sx[n] for n in names]
+    f = ca.Function(name, inputs, outputs, names, OUTPUTS.get(name, (name,)), {"allow_free": True})
     check_free_symbols(f, {"inputs": list(description.inputs), "parameters": list(description.parameters)})
-    return f
+    return f, tuple(np.shape(x) for x in values)

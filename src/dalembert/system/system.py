@@ -4,32 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import copy
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
 from dalembert.errors import ArgumentError, unknown
+from dalembert.mechanism.body import Frame
 from dalembert.mechanism.checks import check_masses
+from dalembert.mechanism.constraints import Loop
 from dalembert.mechanism.forces import JointSpringDamper
-from dalembert.mechanism.functions import FRAME_FUNCTIONS, FUNCTIONS, Description, trace
 from dalembert.mechanism.layout import Layout
-from dalembert.mechanism.state import State, make_state
 from dalembert.mechanism.values import is_exact_zero, vector_of
+from dalembert.symbols import all_numbers
+from dalembert.system.constraints import ConstraintQuestions
+from dalembert.system.functions import FRAME_FUNCTIONS, FUNCTIONS, LOOP_FUNCTIONS, Description, Trace, trace
+from dalembert.system.rows import Rows
+from dalembert.system.state import State, make_state
+from dalembert.system.tree import TreeQuestions
 
 if TYPE_CHECKING:
     from dalembert.compiler import Kernel
     from dalembert.mechanism.mechanism import Mechanism
 
 
-class System:
-    """The equations of motion M(q) v̇ + h(q, v) = τ + Q(q, v, u, p, t) of a mechanism; made by `Mechanism.compile`.
+class System(TreeQuestions, ConstraintQuestions):
+    """The equations of motion of a mechanism; made by `Mechanism.compile`.
+
+        M(q) v̇ + h(q, v) = τ + Q(q, v, u, p, t) + Aᵀλ,   Φ(q, t) = 0,   A(q, t) v + b(q, t) = 0
 
     h holds the Coriolis, centrifugal and gravity terms, Q what the described springs, dampers, motors and other forces
-    exert, τ what is given besides. States may be `State` objects, mappings of joint names to positions, or
-    arrays q (at rest). u and p are arrays or mappings by name; p defaults to the declared values and may name only what
-    changes.
-    Nothing is compiled before it is first used.
+    exert, τ what is given besides, Aᵀλ what the constraints do. States may be `State` objects, mappings of
+    joint names to positions, or arrays q (at rest). u and p are arrays or mappings by name; p defaults to the declared
+    values and may name only what changes. Nothing is compiled before it is first used.
 
     >>> import dalembert as da
     >>> m = da.Mechanism("cart", gravity=(0, 0, -9.81))
@@ -42,6 +50,8 @@ class System:
     """
 
     def __init__(self, mechanism: Mechanism, backend: str = "native"):
+        if backend not in ("native", "casadi"):
+            raise ArgumentError(f"backend is {backend!r}; needed: 'native' or 'casadi'.")
         self.name = mechanism.name
         self.backend = backend
         self.layout = Layout(list(mechanism.bodies.values()), list(mechanism.joints.values()), mechanism.frames)
@@ -62,10 +72,11 @@ class System:
             self.layout,
             mechanism.gravity,
             (*springs, *mechanism.forces.values()),
+            tuple(mechanism.constraints.values()),
             dict(mechanism.inputs),
             dict(mechanism.parameters.symbols),
         )
-        self._functions: dict[Any, ca.Function] = {}
+        self._functions: dict[Any, tuple[ca.Function, tuple[tuple[int, ...], ...]]] = {}
         self._kernels: dict[Any, Kernel] = {}
 
     # --- states -------------------------------------------------------------------------------------------------
@@ -81,105 +92,13 @@ class System:
         """
         return make_state(self.layout, q, v, t)
 
-    def with_parameters(self, **values: Any) -> System:
+    def with_parameters(self, values: Mapping[str, Any] | None = None, **named: Any) -> System:
         """The same system with other default parameters; nothing is compiled again."""
         other = copy(self)
         other.parameters = dict(self.parameters)
-        for name, value in values.items():
+        for name, value in {**(values or {}), **named}.items():
             other.parameters[name] = self._sized(name, value, self.parameters, "parameter")
         return other
-
-    # --- motion of frames ---------------------------------------------------------------------------------------
-
-    def pose(self, state: Any, frame: Any, *, p: Any = None) -> np.ndarray:
-        """(4, 4) pose of a frame (or body, or name) in the ground."""
-        return self._about(frame, "pose", "world", state, p=p)
-
-    def twist(self, state: Any, frame: Any, *, axes: str = "body", p: Any = None) -> np.ndarray:
-        """(ω; v) of a frame's origin, in the frame's own ("body") or the ground's ("world") axes, (6,)."""
-        return self._about(frame, "twist", axes, state, p=p)
-
-    def jacobian(self, state: Any, frame: Any, *, axes: str = "body", p: Any = None) -> np.ndarray:
-        """J, (6, nv), with twist = J v in the same axes."""
-        return self._about(frame, "jacobian", axes, state, p=p)
-
-    def jacobian_rate(self, state: Any, frame: Any, *, axes: str = "body", p: Any = None) -> np.ndarray:
-        """J̇ v, (6,): the rate of the twist when v̇ = 0."""
-        return self._about(frame, "jacobian_rate", axes, state, p=p)
-
-    def frame_acceleration(self, state: Any, frame: Any, a: Any, *, axes: str = "world", p: Any = None) -> np.ndarray:
-        """d/dt of the twist, J v̇ + J̇ v, (6,): in world axes, angular acceleration and acceleration of the point."""
-        return self._about(frame, "acceleration", axes, state, a=self._velocities(a, "a"), p=p)
-
-    # --- dynamics -----------------------------------------------------------------------------------------------
-
-    def mass_matrix(self, state: Any, *, p: Any = None) -> np.ndarray:
-        """M(q), (nv, nv)."""
-        return self._value("mass_matrix", state, p=p)
-
-    def bias(self, state: Any, *, p: Any = None) -> np.ndarray:
-        """h(q, v), (nv,): Coriolis, centrifugal and gravity terms."""
-        return self._value("bias", state, p=p)
-
-    def gravity_vector(self, state: Any, *, p: Any = None) -> np.ndarray:
-        """g(q), (nv,): the gravity terms of h."""
-        return self._value("gravity", state, p=p)
-
-    def coriolis_vector(self, state: Any, *, p: Any = None) -> np.ndarray:
-        """h(q, v) − g(q), (nv,)."""
-        return self._value("coriolis", state, p=p)
-
-    def applied_forces(self, state: Any, *, u: Any = None, p: Any = None) -> np.ndarray:
-        """Q(q, v, u, p, t), (nv,): what springs, dampers, motors and other described forces exert."""
-        return self._value("applied", state, u=u, p=p)
-
-    def inverse_dynamics(
-        self, state: Any, a: Any, *, u: Any = None, p: Any = None, wrenches: Mapping[Any, Any] | None = None
-    ) -> np.ndarray:
-        """τ = M a + h − Q − Σ Jᵀ W, (nv,): the forces that, beside the described ones, give the acceleration a.
-
-        wrenches: {frame: (moment; force)} at the frame's origin in its own axes.
-        """
-        tau = self._value("inverse_dynamics", state, a=self._velocities(a, "a"), u=u, p=p)
-        return tau - self._carried(state, wrenches, p)
-
-    def forward_dynamics(
-        self,
-        state: Any,
-        tau: Any = None,
-        *,
-        u: Any = None,
-        p: Any = None,
-        wrenches: Mapping[Any, Any] | None = None,
-    ) -> np.ndarray:
-        """v̇ = M⁻¹ (τ + Q + Σ Jᵀ W − h), (nv,), in O(N); τ defaults to zero."""
-        given = np.zeros(self.nv) if tau is None else self._velocities(tau, "tau")
-        return self._value("forward_dynamics", state, tau=given + self._carried(state, wrenches, p), u=u, p=p)
-
-    def kinetic_energy(self, state: Any, *, p: Any = None) -> float:
-        """½ vᵀ M v, J."""
-        return float(self._value("kinetic_energy", state, p=p))
-
-    def potential_energy(self, state: Any, *, p: Any = None) -> float:
-        """Of gravity (zero at the ground's origin) and of springs, J."""
-        return float(self._value("potential_energy", state, p=p))
-
-    def energy(self, state: Any, *, p: Any = None) -> float:
-        """Kinetic and potential energy together, J."""
-        return self.kinetic_energy(state, p=p) + self.potential_energy(state, p=p)
-
-    def momentum(self, state: Any, *, about: str = "center", p: Any = None) -> np.ndarray:
-        """(angular; linear), (6,), in the ground's axes, about the "center" of mass or the ground's "origin"."""
-        L = self._value("momentum", state, p=p)
-        if about == "origin":
-            return L
-        if about != "center":
-            raise ArgumentError(f"momentum about {about!r}; needed: 'center' or 'origin'.")
-        return np.concatenate([L[:3] - np.cross(self.center_of_mass(state, p=p), L[3:]), L[3:]])
-
-    def center_of_mass(self, state: Any, *, p: Any = None) -> np.ndarray:
-        """(3,) of everything that moves, in the ground."""
-        return self._value("center_of_mass", state, p=p)
 
     # --- coordinates --------------------------------------------------------------------------------------------
 
@@ -189,11 +108,11 @@ class System:
 
     def plus(self, q: Any, delta: Any) -> np.ndarray:
         """q ⊕ δ, (nq,): where the constant velocity δ leads in unit time."""
-        return self.kernel("plus")(*self._used("plus", q=self._as_state(q).q, dq=self._velocities(delta, "delta")))
+        return self._value("plus", q, dq=self._velocities(delta, "delta"))
 
     def minus(self, q1: Any, q0: Any) -> np.ndarray:
         """δ with q0 ⊕ δ = q1, (nv,)."""
-        return self.kernel("minus")(*self._used("minus", q1=self._as_state(q1).q, q=self._as_state(q0).q))
+        return self._value("minus", q0, q1=self._as_state(q1).q)
 
     # --- functions and kernels ----------------------------------------------------------------------------------
 
@@ -208,10 +127,7 @@ class System:
         >>> m.compile().function("inverse_dynamics")
         Function(inverse_dynamics:(q,v,a)->(inverse_dynamics) SXFunction)
         """
-        key = self._key(name, frame, axes)
-        if key not in self._functions:
-            self._functions[key] = self._trace(*key)
-        return self._functions[key]
+        return self._traced(name, frame, axes)[0]
 
     def kernel(self, name: str, frame: Any = None, axes: str = "body", *, lanes: int = 1) -> Kernel:
         """The compiled form of `function`: called with arrays, in batches, or from Numba by its address."""
@@ -221,6 +137,11 @@ class System:
         if key not in self._kernels:
             self._kernels[key] = Kernel(self.function(name, frame, axes), lanes=lanes, backend=self.backend)
         return self._kernels[key]
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The rows of the constraints, traced: names, kinds, and which were left out."""
+        return Trace(self._description).rows
 
     def __str__(self) -> str:
         return self._text
@@ -234,34 +155,72 @@ class System:
 
     # --- helpers ------------------------------------------------------------------------------------------------
 
-    def _key(self, name: str, frame: Any, axes: str) -> tuple[str, Any, str]:
+    def _key(self, name: str, target: Any, axes: str) -> tuple[str, Any, str]:
         if name in FUNCTIONS:
             return name, None, ""
+        if name in LOOP_FUNCTIONS:
+            return name, self._loop(target).name, ""
         if name not in FRAME_FUNCTIONS:
-            raise unknown("function", name, [*FUNCTIONS, *FRAME_FUNCTIONS])
+            raise unknown("function", name, [*FUNCTIONS, *FRAME_FUNCTIONS, *LOOP_FUNCTIONS])
         if axes not in ("body", "world"):
             raise ArgumentError(f"axes are {axes!r}; needed: 'body' (the frame's own) or 'world'.")
-        return name, frame if isinstance(frame, str) else self.layout.frame(frame), axes
+        return name, _frame_key(self.layout.frame(target)), axes
 
-    def _trace(self, name: str, frame: Any, axes: str) -> ca.Function:
-        if name in FUNCTIONS:
-            return trace(self._description, name, *FUNCTIONS[name])
-        arguments, of_frame = FRAME_FUNCTIONS[name]
-        at = self.layout.frame(frame)
-        return trace(self._description, name, arguments, lambda s: of_frame(s, at, axes))
+    def _traced(self, name: str, target: Any, axes: str) -> tuple[ca.Function, tuple[tuple[int, ...], ...]]:
+        key = self._key(name, target, axes)
+        if key not in self._functions:
+            if name in FUNCTIONS:
+                arguments, value = FUNCTIONS[name]
+            elif name in LOOP_FUNCTIONS:
+                arguments, of_loop = LOOP_FUNCTIONS[name]
+                loop = self._loop(target)
+                value = lambda s: of_loop(s, loop)  # noqa: E731
+            else:
+                arguments, of_frame = FRAME_FUNCTIONS[name]
+                frame = self.layout.frame(target)
+                value = lambda s: of_frame(s, frame, axes)  # noqa: E731
+            self._functions[key] = trace(self._description, name, arguments, value)
+        return self._functions[key]
 
-    def _used(self, name: str, frame: Any = None, axes: str = "body", **arguments: Any) -> list[np.ndarray]:
-        return [arguments[n] for n in self.function(name, frame, axes).name_in()]
+    def _loop(self, name: Any) -> Loop:
+        loops = {c.name: c for c in self._description.constraints if isinstance(c, Loop)}
+        if name not in loops:
+            raise unknown("loop", name, loops)
+        return loops[name]
 
-    def _value(self, name: str, state: Any, u: Any = None, p: Any = None, **arguments: Any) -> Any:
+    def _value(
+        self,
+        name: str,
+        state: Any,
+        *,
+        target: Any = None,
+        axes: str = "body",
+        u: Any = None,
+        p: Any = None,
+        **more: Any,
+    ) -> Any:
+        """What a function gives in a state; inputs and parameters are looked up only where it has them."""
         x = self._as_state(state)
-        known = dict(q=x.q, v=x.v, t=np.array([x.t]), u=self._u(u), p=self._p(p), **arguments)
-        return self.kernel(name)(*self._used(name, **known))
+        f, shapes = self._traced(name, target, axes)
+        known: dict[str, Any] = {"q": x.q, "v": x.v, **more}
+        for argument in f.name_in():
+            if argument == "u":
+                known["u"] = self._u(u)
+            elif argument == "p":
+                known["p"] = self._p(p)
+            elif argument == "t":
+                known["t"] = np.array([x.t])
+        if u is not None:
+            self._u(u)
+        if p is not None:
+            self._p(p)
+        out = self.kernel(name, target, axes)(*(known[n] for n in f.name_in()))
+        if len(shapes) == 1:
+            return np.reshape(out, shapes[0])
+        return tuple(np.reshape(o, shape) for o, shape in zip(out, shapes))
 
-    def _about(self, frame: Any, name: str, axes: str, state: Any, p: Any = None, **arguments: Any) -> np.ndarray:
-        x = self._as_state(state)
-        known = dict(q=x.q, v=x.v, p=self._p(p), **arguments)
-        return self.kernel(name, frame, axes)(*(known[n] for n in self.function(name, frame, axes).name_in()))
+    def _about(self, frame: Any, name: str, axes: str, state: Any, p: Any = None, **more: Any) -> np.ndarray:
+        return self._value(name, state, target=frame, axes=axes, p=p, **more)
 
     def _as_state(self, state: Any) -> State:
         if isinstance(state, State):
@@ -282,18 +241,6 @@ class System:
                 f"{what} has shape {x.shape}; needed: ({self.nv},), that is {', '.join(self.v_names[:8])}."
             )
         return x
-
-    def _carried(self, state: Any, wrenches: Mapping[Any, Any] | None, p: Any) -> np.ndarray:
-        """Σ Jᵀ W."""
-        total = np.zeros(self.nv)
-        for frame, W in (wrenches or {}).items():
-            W = np.asarray(W, dtype=float)
-            if W.shape != (6,):
-                raise ArgumentError(
-                    f"the wrench on {frame!r} has shape {W.shape}; needed: six numbers, (moment; force)."
-                )
-            total += self.jacobian(state, frame, p=p).T @ W
-        return total
 
     def _u(self, u: Any) -> np.ndarray:
         zero = {name: np.zeros(n) for name, n in self._inputs.items()}
@@ -322,6 +269,12 @@ class System:
         if x.shape != known[name].shape:
             raise ArgumentError(f"{kind} '{name}' is given {x.size} number(s); needed: {known[name].size}.")
         return x
+
+
+def _frame_key(frame: Frame) -> Any:
+    """Equal for equal frames of numbers, so that asking again for `body.at(...)` compiles nothing new."""
+    parts = np.concatenate([frame.T.R.ravel(), frame.T.p])
+    return (frame.body.name, *parts) if all_numbers(parts) else frame
 
 
 def _element_names(symbols: Mapping[str, ca.SX]) -> list[str]:

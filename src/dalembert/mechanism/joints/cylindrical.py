@@ -2,7 +2,7 @@
 
 from dalembert.mechanism.joints.joint import AxisJoint
 from dalembert.spatial import Transform, axis_rotation
-from dalembert.symbols import array, zeros
+from dalembert.symbols import array, atan2, zeros
 
 
 class Cylindrical(AxisJoint):
@@ -12,6 +12,7 @@ class Cylindrical(AxisJoint):
     coordinate_names = ("angle", "slide")
     velocity_names = ("angle", "slide")
     angular = (True, False)
+    closure = ("x", "y", "rx", "ry")
 
     def transform(self, q):
         """T = (Rz(angle), slide z)."""
@@ -22,3 +23,7 @@ class Cylindrical(AxisJoint):
         S = zeros(6, 2)
         S[2, 0] = S[5, 1] = 1.0
         return S
+
+    def locate(self, T):
+        """The angle about z and the distance along it."""
+        return array([atan2(T.R[1, 0], T.R[0, 0]), T.p[2]])

@@ -12,9 +12,13 @@ class Fixed(Joint):
     coordinate_names = ()
     velocity_names = ()
     angular = ()
+    closure = ("x", "y", "z", "rx", "ry", "rz")
 
     def transform(self, q):
         return Transform.identity()
 
     def screws(self, q):
         return zeros(6, 0)
+
+    def locate(self, T):
+        return zeros(0)

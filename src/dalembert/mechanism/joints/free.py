@@ -27,6 +27,7 @@ class Free(Joint):
     coordinate_names = ("qw", "qx", "qy", "qz", "x", "y", "z")
     velocity_names = ("wx", "wy", "wz", "vx", "vy", "vz")
     angular = (True, True, True, False, False, False)
+    closure = ()
 
     def transform(self, q):
         """T = (R(q), p)."""
@@ -35,6 +36,10 @@ class Free(Joint):
     def screws(self, q):
         """S = 1."""
         return eye(6)
+
+    def locate(self, T):
+        """Quaternion and position."""
+        return np.concatenate([_BALL.locate(T), T.p])
 
     def rates(self, q, v):
         """The quaternion's rate, and ṗ = R v."""

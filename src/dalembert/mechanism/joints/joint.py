@@ -30,6 +30,7 @@ class Joint(ABC):
     coordinate_names: ClassVar[tuple[str, ...]]  # "" stands for the joint's own name
     velocity_names: ClassVar[tuple[str, ...]]
     angular: ClassVar[tuple[bool, ...]]  # per velocity: radians per second, or metres per second
+    closure: ClassVar[tuple[str, ...]]  # the motions it forbids, as rows of `constraints.loop` when it closes a loop
 
     orientation: np.ndarray = eye(3)  # (3, 3): columns are the joint's own x, y, z in the user's frame
 
@@ -50,6 +51,10 @@ class Joint(ABC):
     @abstractmethod
     def screws(self, q: np.ndarray) -> np.ndarray:
         """S(q), (6, nv), in the child's frame."""
+
+    @abstractmethod
+    def locate(self, T: Transform) -> np.ndarray:
+        """The coordinates at which `transform` is T, or what comes nearest; angles in (−π, π]."""
 
     def screws_rate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Ṡ, (6, nv); zero where S is constant."""

@@ -2,7 +2,7 @@
 
 from dalembert.mechanism.joints.joint import AxisJoint
 from dalembert.spatial import Transform, axis_rotation
-from dalembert.symbols import array, cos, sin, zeros
+from dalembert.symbols import array, atan2, cos, sin, zeros
 
 
 class Planar(AxisJoint):
@@ -16,6 +16,7 @@ class Planar(AxisJoint):
     coordinate_names = ("x", "y", "angle")
     velocity_names = ("x", "y", "angle")
     angular = (False, False, True)
+    closure = ("z", "rx", "ry")
 
     def transform(self, q):
         """T = (Rz(angle), (x, y, 0))."""
@@ -29,6 +30,10 @@ class Planar(AxisJoint):
         S[3, 1], S[4, 1] = s, c
         S[2, 2] = 1.0
         return S
+
+    def locate(self, T):
+        """Position in the plane and angle about its normal."""
+        return array([T.p[0], T.p[1], atan2(T.R[1, 0], T.R[0, 0])])
 
     def screws_rate(self, q, v):
         """The plane's axes turn against the child."""

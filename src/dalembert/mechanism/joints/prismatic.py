@@ -12,6 +12,7 @@ class Prismatic(AxisJoint):
     coordinate_names = ("",)
     velocity_names = ("",)
     angular = (False,)
+    closure = ("x", "y", "rx", "ry", "rz")
 
     def transform(self, q):
         """T = (1, q z)."""
@@ -22,3 +23,7 @@ class Prismatic(AxisJoint):
         S = zeros(6, 1)
         S[5, 0] = 1.0
         return S
+
+    def locate(self, T):
+        """The distance along z."""
+        return array([T.p[2]])

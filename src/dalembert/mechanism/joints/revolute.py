@@ -2,7 +2,7 @@
 
 from dalembert.mechanism.joints.joint import AxisJoint
 from dalembert.spatial import Transform, axis_rotation
-from dalembert.symbols import zeros
+from dalembert.symbols import array, atan2, zeros
 
 
 class Revolute(AxisJoint):
@@ -17,6 +17,7 @@ class Revolute(AxisJoint):
     coordinate_names = ("",)
     velocity_names = ("",)
     angular = (True,)
+    closure = ("x", "y", "z", "rx", "ry")
 
     def transform(self, q):
         """T = (Rz(q), 0)."""
@@ -27,3 +28,7 @@ class Revolute(AxisJoint):
         S = zeros(6, 1)
         S[2, 0] = 1.0
         return S
+
+    def locate(self, T):
+        """The angle of the child's x axis about z."""
+        return array([atan2(T.R[1, 0], T.R[0, 0])])

@@ -18,6 +18,7 @@ class Screw(AxisJoint):
     coordinate_names = ("",)
     velocity_names = ("",)
     angular = (True,)
+    closure = ("x", "y", "rx", "ry", "thread")
 
     def __init__(self, axis: Any = "z", *, pitch: Any):
         super().__init__(axis)
@@ -34,3 +35,7 @@ class Screw(AxisJoint):
         S = zeros(6, 1)
         S[2, 0], S[5, 0] = 1.0, self.pitch
         return S
+
+    def locate(self, T):
+        """From the advance, which also counts the turns."""
+        return array([T.p[2] / self.pitch])

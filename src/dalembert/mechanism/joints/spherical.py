@@ -14,6 +14,7 @@ from dalembert.spatial import (
     quaternion_matrix,
     quaternion_product,
     quaternion_rate,
+    rotation_quaternion,
 )
 from dalembert.symbols import array, eye, zeros
 
@@ -30,6 +31,7 @@ class Spherical(Joint):
     coordinate_names = ("qw", "qx", "qy", "qz")
     velocity_names = ("wx", "wy", "wz")
     angular = (True, True, True)
+    closure = ("x", "y", "z")
 
     def transform(self, q):
         """T = (R(q), 0)."""
@@ -38,6 +40,10 @@ class Spherical(Joint):
     def screws(self, q):
         """S = [1; 0]."""
         return np.concatenate([eye(3), zeros(3, 3)])
+
+    def locate(self, T):
+        """The quaternion of R."""
+        return rotation_quaternion(T.R)
 
     def rates(self, q, v):
         """q̇ = ½ q ∘ (0, ω)."""

@@ -7,7 +7,7 @@ import numpy as np
 from dalembert.errors import DescriptionError
 from dalembert.mechanism.joints.joint import Joint, axis_text, axis_vector
 from dalembert.spatial import Transform, axis_rotation
-from dalembert.symbols import cos, sin, snap, zeros
+from dalembert.symbols import array, atan2, cos, sin, snap, zeros
 
 
 class Universal(Joint):
@@ -20,6 +20,7 @@ class Universal(Joint):
     coordinate_names = ("first", "second")
     velocity_names = ("first", "second")
     angular = (True, True)
+    closure = ("x", "y", "z", "cross")
 
     def __init__(self, first: Any = "x", second: Any = "y"):
         a = axis_vector(first, "the first axis of a universal joint")
@@ -43,6 +44,10 @@ class Universal(Joint):
         S[0, 0], S[2, 0] = cos(q[1]), sin(q[1])
         S[1, 1] = 1.0
         return S
+
+    def locate(self, T):
+        """R e_y = (0, cos q₁, sin q₁) and Rᵀ e_x = (cos q₂, 0, sin q₂)."""
+        return array([atan2(T.R[2, 1], T.R[1, 1]), atan2(T.R[0, 2], T.R[0, 0])])
 
     def screws_rate(self, q, v):
         """The first screw turns against q₂ in the child's frame."""

@@ -1,0 +1,101 @@
+"""From a `casadi.Function` to a native function in memory: from this process, from the disk, or compiled."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
+
+from . import cache
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+    from .target import Library
+
+CHUNK = 1000
+"""Operations in one LLVM function; `target` has the measurement."""
+_SYMBOL = "kernel"
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Native:
+    """Machine code of a function; valid while this object lives."""
+
+    library: Library
+    address: int
+    work_size: int  # doubles
+    instructions: int  # operations of the program after simplification
+
+
+_loaded: WeakValueDictionary[str, Native] = WeakValueDictionary()
+
+
+def native(function: ca.Function, lanes: int = 1, chunk: int = CHUNK) -> Native:
+    """Machine code of an SX function for `lanes` states at once."""
+    from .target import host
+
+    machine = host()
+    serialized = function.serialize()  # the same text for the same trace, in any process
+    name = cache.key(serialized, str(lanes), str(chunk), machine.triple, machine.cpu, machine.features, machine.llvm)
+    known = _loaded.get(name)
+    if known is None:
+        entry = cache.read(name)
+        if entry is None:
+            entry = _compile(function, lanes, chunk)
+            cache.write(name, entry.facts, entry.objects)
+        known = _loaded[name] = _load(entry)
+    return known
+
+
+def _load(entry: cache.Entry) -> Native:
+    from .target import Library
+
+    library = Library(entry.objects, _SYMBOL)
+    return Native(library, library.addresses[_SYMBOL], entry.facts["work_size"], entry.facts["instructions"])
+
+
+def _compile(function: ca.Function, lanes: int, chunk: int) -> cache.Entry:
+    from .ir import Layout
+    from .llvm import modules
+    from .program import program_from_casadi
+    from .schedule import schedule
+    from .target import compile_modules, host
+
+    program = program_from_casadi(function)
+    width = min(lanes, host().width)
+    layout = Layout(lanes, width)
+    plan = schedule(program, chunk, group=max(1, 8 // width))
+    texts = [str(module) for module in modules(program, plan, layout, _SYMBOL, chunk, host().fused)]
+    with Progress(f"compiling '{function.name()}'", len(texts)) as progress:
+        objects = compile_modules(texts, progress)
+    return cache.Entry({"work_size": plan.size * width, "instructions": len(program)}, objects)
+
+
+class Progress:
+    """A line on the terminal while something takes longer than a second, gone at the end."""
+
+    def __init__(self, what: str, total: int) -> None:
+        self.what, self.total = what, total
+        self.start = time.monotonic()
+        self.shown = 0
+        self.visible = sys.stderr is not None and sys.stderr.isatty()
+
+    def __enter__(self) -> Callable[[int], None]:
+        return self.step
+
+    def step(self, done: int) -> None:
+        """Report that `done` parts of the total are ready."""
+        if self.visible and time.monotonic() - self.start > 1.0:
+            text = f"{self.what}: {done} of {self.total} parts"
+            sys.stderr.write("\r" + text.ljust(self.shown))
+            sys.stderr.flush()
+            self.shown = len(text)
+
+    def __exit__(self, *_: object) -> None:
+        if self.shown:
+            sys.stderr.write("\r" + " " * self.shown + "\r")
+            sys.stderr.flush()

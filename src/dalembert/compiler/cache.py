@@ -1,0 +1,164 @@
+"""Object code kept on disk between processes.
+
+A file is named by the SHA-256 of everything its content depends on, and begins with the SHA-256 of its
+content, so a file that is damaged or half written is seen and made anew. Files are written beside their place
+and moved into it, so that any number of processes may read and write. The least recently used go when the
+folder grows beyond `LIMIT`. Code is only ever loaded from a folder of the user's own that nobody else may
+write to. Trouble with the disk never stops a computation: without cache it compiles.
+
+The folder is `$DALEMBERT_CACHE`, else the platform's place for caches; `DALEMBERT_CACHE=off` does without.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+LIMIT = 256 * 2**20  # bytes
+_MAGIC = b"dalembert object code 1\n"
+_SUFFIX = ".bin"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entry:
+    """What is kept: numbers about the code, and the object files."""
+
+    facts: dict[str, int]
+    objects: list[bytes]
+
+
+def key(*parts: str | bytes) -> str:
+    """Name of an entry that depends on `parts` and on the source of this package."""
+    digest = hashlib.sha256(_own_source())
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        digest.update(len(data).to_bytes(8, "little"))
+        digest.update(data)
+    return digest.hexdigest()
+
+
+def read(name: str) -> Entry | None:
+    """The entry, or None if it is absent, damaged or out of reach."""
+    folder = _folder()
+    if folder is None:
+        return None
+    path = folder / (name + _SUFFIX)
+    try:
+        data = path.read_bytes()
+        start, body = len(_MAGIC), data[len(_MAGIC) + 32 :]
+        if data[:start] != _MAGIC or data[start : start + 32] != hashlib.sha256(body).digest():
+            path.unlink(missing_ok=True)
+            return None
+        if time.time() - path.stat().st_mtime > 3600:  # the time of last use, good to an hour
+            os.utime(path)
+    except OSError:
+        return None
+    head, _, rest = body.partition(b"\n")
+    facts = json.loads(head)
+    objects, start = [], 0
+    for size in facts.pop("sizes"):
+        objects.append(rest[start : start + size])
+        start += size
+    return Entry(facts, objects)
+
+
+def write(name: str, facts: dict[str, int], objects: Sequence[bytes]) -> None:
+    """Keep an entry if possible."""
+    folder = _folder()
+    if folder is None:
+        return
+    head = json.dumps({**facts, "sizes": [len(code) for code in objects]}).encode()
+    body = b"\n".join([head, b"".join(objects)])
+    temporary = None
+    try:
+        descriptor, temporary = tempfile.mkstemp(dir=folder, suffix=".tmp")
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(_MAGIC + hashlib.sha256(body).digest() + body)
+        os.replace(temporary, folder / (name + _SUFFIX))
+        temporary = None
+        _evict(folder)
+    except OSError:
+        pass  # full or read-only disk
+    finally:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
+
+
+def _evict(folder: Path) -> None:
+    """Remove the least recently used entries beyond `LIMIT`, and what interrupted writers left."""
+    entries = []
+    for item in os.scandir(folder):
+        try:
+            stat = item.stat()
+            if item.name.endswith(".tmp") and time.time() - stat.st_mtime > 3600:
+                os.unlink(item.path)
+            elif item.name.endswith(_SUFFIX):
+                entries.append((stat.st_mtime, stat.st_size, item.path))
+        except OSError:
+            continue  # another process removed it
+    total = sum(size for _, size, _ in entries)
+    for _, size, path in sorted(entries):
+        if total <= LIMIT:
+            break
+        Path(path).unlink(missing_ok=True)
+        total -= size
+
+
+def _folder() -> Path | None:
+    """The cache's folder, made if need be; None if there is to be no cache."""
+    return _prepared(os.environ.get("DALEMBERT_CACHE"), os.environ.get("XDG_CACHE_HOME"))
+
+
+@cache
+def _prepared(ours: str | None, xdg: str | None) -> Path | None:
+    if ours is not None and ours.lower() in ("off", "0", "no", "none"):
+        return None
+    try:
+        folder = Path(ours) if ours else _usual(xdg)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = folder.stat()
+    except (OSError, RuntimeError) as error:  # RuntimeError: no home
+        _warn(f"the cache folder cannot be made ({error})")
+        return None
+    if hasattr(os, "getuid"):
+        if found.st_uid != os.getuid():
+            _warn(f"the cache folder '{folder}' belongs to another user (uid {found.st_uid})")
+            return None
+        if found.st_mode & 0o022:
+            _warn(f"the cache folder '{folder}' can be written by others (mode {found.st_mode & 0o777:o})")
+            return None
+    return folder
+
+
+def _usual(xdg: str | None) -> Path:
+    if xdg:
+        return Path(xdg) / "dalembert"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "dalembert" / "Cache"
+    return Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "dalembert"
+
+
+def _warn(reason: str) -> None:
+    warnings.warn(
+        f"{reason}; compiled code is not kept. Make the folder your own (mode 700) or set DALEMBERT_CACHE to another, "
+        "or to 'off'",
+        stacklevel=2,
+    )
+
+
+@cache
+def _own_source() -> bytes:
+    """Hash of this package: what it compiles depends on how it compiles."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.digest()

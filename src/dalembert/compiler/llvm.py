@@ -1,0 +1,69 @@
+"""From a scheduled program to LLVM modules.
+
+Every function has the kernel's signature `void f(const double* x, double* y, double* w)`. Text is joined from
+templates: LLVM's parser takes a few microseconds a line, builder objects many times that.
+
+With `lanes` L each scalar of x and y is L consecutive doubles. The vectors computed with have `width` V ≤ L
+elements, so a pass of the program serves V states and the kernel makes L/V passes.
+"""
+
+from __future__ import annotations
+
+from .function import Function
+from .ir import SIGNATURE, Layout, Module
+from .program import Program
+from .schedule import Schedule, TrigGroup
+from .simd import sincos_ir
+
+
+def modules(
+    program: Program, plan: Schedule, layout: Layout, symbol: str, per_module: int, fused: bool
+) -> list[Module]:
+    """The kernel named `symbol`, as modules of about `per_module` operations that can be compiled apart.
+
+    Each chunk is a function `<symbol>_<i>`, which begins with the sines and cosines scheduled before it. The first
+    module has the kernel itself, which calls them all.
+    """
+    positions: dict[int, list[int]] = {}
+    for i, k in enumerate(program.outputs):
+        positions.setdefault(k, []).append(i)
+    first = module = Module()
+    out, names, groups = [first], [], []
+    for i, step in enumerate(plan.steps):
+        if isinstance(step, TrigGroup):
+            groups.append(step)
+            continue
+        if module.size and module.size + len(step.nodes) > per_module:
+            module = Module()
+            out.append(module)
+        module.size += len(step.nodes)
+        names.append(f"{symbol}_{i}")
+        function = Function(program, plan, layout, module)
+        for group in groups:
+            _define_sincos(module, group.width * layout.width, fused)
+            function.trig(group)
+        groups = []
+        module.definitions[names[-1]] = function.chunk(step, names[-1], positions)
+        if module is not first:
+            first.needs[names[-1]] = f"declare void @{names[-1]}(ptr, ptr, ptr)"
+    first.definitions[symbol] = _kernel(names, layout, symbol)
+    return out
+
+
+def _define_sincos(module: Module, width: int, fused: bool) -> None:
+    module.definitions[f"sincos_{width}"] = sincos_ir(width, fused)
+    module.intrinsic("fabs", width, 1)
+    module.intrinsic("fmuladd", width, 3)
+    module.libm("sin")
+    module.libm("cos")
+
+
+def _kernel(functions: list[str], layout: Layout, symbol: str) -> str:
+    """The kernel: all functions in order, once for every `width` lanes."""
+    lines = [f"define void @{symbol}{SIGNATURE} {{"]
+    for start in range(0, layout.lanes, layout.width):
+        x, y = f"%x{start}", f"%y{start}"
+        lines.append(f"  {x} = getelementptr double, ptr %x, i64 {start}")
+        lines.append(f"  {y} = getelementptr double, ptr %y, i64 {start}")
+        lines += [f"  call void @{name}(ptr {x}, ptr {y}, ptr %w)" for name in functions]
+    return "\n".join([*lines, "  ret void", "}"])

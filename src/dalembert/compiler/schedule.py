@@ -1,0 +1,135 @@
+"""The order of a program: sines first and in groups, then chunks that pass values through a workspace.
+
+A sine and cosine cost as much as thirty products when taken alone, hardly more when eight are taken at once
+in vector registers. So the program is cut in stages: what the first angles need (usually nothing: they
+are joint coordinates), those angles' sines and cosines together, what the next angles need, and so on.
+
+The rest is cut into functions of bounded length, because LLVM's instruction selection and register allocation
+take more than linear time in the length of a block. A value used outside its own function lives in
+a workspace slot from its definition to its last use, and the slot is then free again.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, field
+
+from .fusion import LEAVES
+from .program import Program
+
+
+@dataclass(slots=True)
+class TrigGroup:
+    """Sines and cosines of several arguments, left in slots `sin + i` and `cos + i` of the workspace."""
+
+    args: list[int]
+    width: int  # number of slots for each, at least len(args)
+    sin: int = 0
+    cos: int = 0
+
+
+@dataclass(slots=True)
+class Chunk:
+    """Operations computed by one function."""
+
+    nodes: list[int]
+    stores: dict[int, int] = field(default_factory=dict)  # value → slot, for values used by later steps
+    copies: list[int] = field(default_factory=list)  # outputs that nothing computes: inputs, constants, sines
+
+
+@dataclass(slots=True)
+class Schedule:
+    """Steps in order, the slot every shared value is read from, and the size of the workspace in slots."""
+
+    steps: list[TrigGroup | Chunk]
+    slot: dict[int, int]
+    size: int
+
+
+def schedule(program: Program, chunk: int, group: int) -> Schedule:
+    """Stages, groups of up to `group` sines and cosines, and functions of up to `chunk` operations."""
+    steps: list[TrigGroup | Chunk] = []
+    for nodes, angles in _stages(program):
+        for i in range(0, len(nodes), chunk):
+            steps.append(Chunk(nodes[i : i + chunk]))
+        for i in range(0, len(angles), group):
+            some = angles[i : i + group]
+            steps.append(TrigGroup(some, min(group, max(2, 1 << (len(some) - 1).bit_length()))))
+    if not steps or not isinstance(steps[-1], Chunk):
+        steps.append(Chunk([]))
+    last = steps[-1]
+    assert isinstance(last, Chunk)
+    last.copies = sorted({k for k in program.outputs if program.op[k] in (*LEAVES, "sin", "cos")})
+    return _place(program, steps)
+
+
+def _stages(program: Program) -> list[tuple[list[int], list[int]]]:
+    """(operations, then the angles whose sine and cosine are taken) for each level of nested angles.
+
+    Operations go as late as they can, into the first stage one of whose angles needs them: this keeps few
+    values alive across the groups. What no angle needs is in the last stage.
+    """
+    op, args = program.op, program.args
+    level = [0] * len(op)  # stages whose sines must be known before
+    angles: dict[int, dict[int, None]] = {}  # level → its angles, each once
+    for k, name in enumerate(op):
+        if name in LEAVES:
+            continue
+        level[k] = max(level[a] for a in args[k])
+        if name in ("sin", "cos"):
+            angles.setdefault(level[k], {})[args[k][0]] = None
+            level[k] += 1
+    last = max(angles, default=-1) + 1
+    stage = [last] * len(op)
+    for i, some in angles.items():
+        for a in some:
+            stage[a] = min(stage[a], i)
+    for k in range(len(op) - 1, -1, -1):
+        if op[k] not in LEAVES:
+            for a in args[k]:
+                stage[a] = min(stage[a], stage[k])
+    nodes: list[list[int]] = [[] for _ in range(last + 1)]
+    for k, name in enumerate(op):
+        if name not in LEAVES and name not in ("sin", "cos"):
+            nodes[stage[k]].append(k)
+    return [(nodes[i], sorted(angles.get(i, {}))) for i in range(last + 1)]
+
+
+def _place(program: Program, steps: list[TrigGroup | Chunk]) -> Schedule:
+    """Slots of the workspace by the liveness of values over the steps."""
+    op, args = program.op, program.args
+    step_of: dict[int, int] = {}
+    last_use: dict[int, int] = {}
+    for i, step in enumerate(steps):
+        if isinstance(step, TrigGroup):
+            used = set(step.args)
+        else:
+            step_of.update((k, i) for k in step.nodes)
+            used = {a for k in step.nodes for a in args[k]}
+        last_use.update((a, i) for a in used)
+
+    size = 0
+    slot: dict[int, int] = {}
+    sine = {args[k][0]: k for k, name in enumerate(op) if name == "sin"}
+    cosine = {args[k][0]: k for k, name in enumerate(op) if name == "cos"}
+    for step in steps:  # sines and cosines keep their slots: they are few and used everywhere
+        if isinstance(step, TrigGroup):
+            step.sin, step.cos, size = size, size + step.width, size + 2 * step.width
+            for i, a in enumerate(step.args):
+                slot.update({k: start + i for k, start in ((sine.get(a), step.sin), (cosine.get(a), step.cos)) if k})
+
+    free: list[int] = []
+    expires: dict[int, list[int]] = {}
+    for i, step in enumerate(steps):
+        if isinstance(step, Chunk):
+            for k in step.nodes:
+                if last_use.get(k, i) > i:
+                    if free:
+                        s = heapq.heappop(free)
+                    else:
+                        s, size = size, size + 1
+                    slot[k] = step.stores[k] = s
+                    expires.setdefault(last_use[k], []).append(s)
+        for s in expires.pop(i, ()):  # after the step: its own results must not overwrite what it reads
+            heapq.heappush(free, s)
+    return Schedule(steps, slot, size)

@@ -1,0 +1,188 @@
+"""Constraining a mechanism: loops, rods, couplings, drivers, rolling, and what the user writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import casadi as ca
+
+from dalembert.errors import DescriptionError, unknown
+from dalembert.mechanism.body import Frame
+from dalembert.mechanism.constraints import (
+    Constraint,
+    Expressions,
+    Loop,
+    PointOn,
+    Rod,
+    coordinate_driver,
+    coupling,
+    point_driver,
+    rolling_disc_on_disc,
+    rolling_on_plane,
+    skate,
+)
+from dalembert.mechanism.joints import Joint
+from dalembert.mechanism.joints.attachment import Attachment
+from dalembert.mechanism.joints.joint import orient_z
+from dalembert.mechanism.values import Defaults, is_exact_zero
+
+
+class Constrainable:
+    """The part of `Mechanism` that adds constraints."""
+
+    parameters: Defaults
+    joints: dict[str, Attachment]
+    constraints: dict[str, Constraint]
+    ground: Any
+    _frame: Callable[[Any, str], Frame]
+    _new: Callable[[str, dict[str, Any], str], None]
+
+    def close_loop(self, name: str, joint: Joint, a: Any, b: Any) -> None:
+        """Close a kinematic loop by a joint of any type between two bodies, frames or names.
+
+        The joint is cut out of the tree and kept as constraints, one row for each motion it forbids. Rows that say
+        nothing about this mechanism (a planar loop closed by a spatial joint) are left out by themselves; redundant
+        ones are fine.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism("triangle", gravity=(0, -9.81, 0))
+        >>> a, b = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0)) for n in "ab")
+        >>> m.add_joint("A", da.Revolute("z"), m.ground, a)
+        >>> m.add_joint("B", da.Revolute("z"), m.ground.at(1, 0, 0), b)
+        >>> m.close_loop("C", da.Revolute("z"), a.at(1, 0, 0), b.at(1, 0, 0))
+        """
+        what = f"loop '{name}'"
+        if not isinstance(joint, Joint):
+            raise DescriptionError(f"{what} has the type {joint!r}; needed: a joint such as da.Revolute('z').")
+        if not joint.closure:
+            raise DescriptionError(f"{what} is closed by a {joint.kind} joint, which forbids no motion; leave it out.")
+        one, other = self._two(a, b, what)
+        self._constrain(Loop(name, joint, one, other))
+
+    def add_rod(self, name: str, a: Any, b: Any, *, length: Any) -> None:
+        """Keep two points (origins of frames) at a distance (m) by a massless rod with ball ends."""
+        number = self.parameters.scalar(length, f"the length of rod '{name}'", least=0.0)
+        if is_exact_zero(number):
+            raise DescriptionError(
+                f"the length of rod '{name}' is 0; to join two points, close_loop with da.Spherical()."
+            )
+        self._constrain(Rod(name, *self._two(a, b, f"rod '{name}'"), number))
+
+    def add_point_on_line(self, name: str, point: Any, line: Any, axis: Any = "x") -> None:
+        """Keep a point on the line through the origin of frame `line` along `axis` of that frame."""
+        b, a = self._two(point, line, f"constraint '{name}'")
+        turned = orient_z(axis, f"the axis of constraint '{name}'")
+        self._constrain(PointOn(name, "point on line", a, b, turned, "xy"))
+
+    def add_point_in_plane(self, name: str, point: Any, plane: Any, normal: Any = "z") -> None:
+        """Keep a point in the plane through the origin of frame `plane` with that normal."""
+        b, a = self._two(point, plane, f"constraint '{name}'")
+        turned = orient_z(normal, f"the normal of constraint '{name}'")
+        self._constrain(PointOn(name, "point in plane", a, b, turned, "z"))
+
+    def add_coupling(self, name: str, coefficients: Mapping[str, Any], offset: Any = 0.0) -> None:
+        """Tie coordinates by Σ cᵢ qᵢ = offset: a gear {"out": 1, "in": -3}, a rack {"rack": 1, "pinion": -radius}."""
+        if not coefficients:
+            raise DescriptionError(
+                f"coupling '{name}' names no coordinate; give at least one, such as {{'A': 1, 'B': -2}}."
+            )
+        angular = all(self._coordinate(q, f"coupling '{name}'") for q in coefficients)
+        number = self.parameters.scalar
+        values = {q: number(c, f"the coefficient of {q} in coupling '{name}'") for q, c in coefficients.items()}
+        plain = {q: getattr(c, "sx", c) for q, c in values.items()}
+        rest = number(offset, f"the offset of coupling '{name}'")
+        self._constrain(coupling(name, plain, getattr(rest, "sx", rest), angular))
+
+    def add_driver(self, name: str, coordinate: str, motion: Callable[[ca.SX], Any]) -> None:
+        """Make a coordinate follow a function of time, written with CasADi: `lambda t: 0.3 * casadi.sin(2 * t)`."""
+        angular = self._coordinate(coordinate, f"driver '{name}'")
+        self._constrain(coordinate_driver(name, coordinate, motion, angular))
+
+    def add_point_driver(self, name: str, frame: Any, motion: Callable[[ca.SX], Any]) -> None:
+        """Make the origin of a frame follow three functions of time in the ground's axes."""
+        self._constrain(point_driver(name, self._frame(frame, f"driver '{name}'"), motion))
+
+    def add_rolling(self, name: str, wheel: Any, *, radius: Any, on: Any = None, axis: str | None = None) -> None:
+        """Let a sphere (axis None) or a thin disc about `axis` of its frame roll, without slip, on a plane.
+
+        The wheel's frame is at its centre; the plane is x-y of frame `on` (default: the ground), the wheel on the
+        side of +z.
+        """
+        w, p = self._two(wheel, self.ground if on is None else on, f"rolling '{name}'")
+        r = self._length(radius, f"the radius of rolling '{name}'")
+        self._constrain(rolling_on_plane(name, w, r, p, None if axis is None else _letter(axis, f"rolling '{name}'")))
+
+    def add_rolling_discs(
+        self, name: str, a: Any, radius_a: Any, b: Any, radius_b: Any, *, axis: str = "z", inside: bool = False
+    ) -> None:
+        """Let disc b roll on the rim of disc a (or inside it), in the plane normal to `axis` of a's frame."""
+        one, other = self._two(a, b, f"rolling '{name}'")
+        ra, rb = (self._length(r, f"a radius of rolling '{name}'") for r in (radius_a, radius_b))
+        self._constrain(rolling_disc_on_disc(name, one, ra, other, rb, _letter(axis, f"rolling '{name}'"), inside))
+
+    def add_skate(self, name: str, frame: Any, *, sideways: str = "y") -> None:
+        """Forbid a frame's origin any velocity along one of its own axes: a blade, a wheel that cannot slip."""
+        at = self._frame(frame, f"skate '{name}'")
+        self._constrain(skate(name, at, _letter(sideways, f"skate '{name}'")))
+
+    def add_constraint(self, name: str, *, holonomic: Any = None, pfaffian: Any = None) -> None:
+        """Constrain by your own expressions: Φ(q, t) = 0, or A(q, t) v + b(q, t) = 0, linear in velocities.
+
+        Each is a function of the state (see `add_joint_force`) that returns one CasADi expression, or a mapping of row
+        names to such functions.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism("bead")
+        >>> bead = m.add_body("bead", mass=1.0)
+        >>> m.add_joint("xy", da.Planar("z"), m.ground, m.add_body("plate", mass=1.0, inertia=(1, 1, 1)))
+        >>> m.add_constraint("parabola", holonomic=lambda s: s["xy.y"] - s["xy.x"] ** 2)
+        """
+        rows = {kind: _rows(given) for kind, given in (("holonomic", holonomic), ("pfaffian", pfaffian))}
+        if not any(rows.values()):
+            raise DescriptionError(
+                f"constraint '{name}' has no rows; give holonomic= or pfaffian= a function of the state."
+            )
+        self._constrain(Expressions(name, "constraint", **rows))  # type: ignore[arg-type]
+
+    def _constrain(self, constraint: Constraint) -> None:
+        self._new(constraint.name, self.constraints, "constraint")
+        self._new(constraint.name, self.joints, "joint")
+        self.constraints[constraint.name] = constraint
+
+    def _two(self, a: Any, b: Any, what: str) -> tuple[Frame, Frame]:
+        one, other = self._frame(a, what), self._frame(b, what)
+        if one.body is other.body:
+            raise DescriptionError(f"{what} connects body '{one.body.name}' with itself; its two sides must differ.")
+        return one, other
+
+    def _length(self, value: Any, what: str) -> Any:
+        x = self.parameters.scalar(value, what, least=0.0)
+        return getattr(x, "sx", x)
+
+    def _coordinate(self, name: str, where: str) -> bool:
+        """Check the name of a coordinate that may be tied; whether it is an angle."""
+        known: dict[str, bool] = {}
+        for a in self.joints.values():
+            if a.joint.nq == a.joint.nv:
+                known.update(zip(a.coordinates, a.joint.angular))
+            elif name == a.name or name in a.coordinates:
+                raise DescriptionError(
+                    f"{where} asks for coordinate '{name}' of a {a.joint.kind} joint, a quaternion; "
+                    "constrain frames instead."
+                )
+        if name not in known:
+            raise unknown("coordinate", name, known, where)
+        return known[name]
+
+
+def _letter(axis: str, what: str) -> int:
+    if axis not in ("x", "y", "z"):
+        raise DescriptionError(f"the axis of {what} is {axis!r}; needed: 'x', 'y' or 'z'.")
+    return "xyz".index(axis)
+
+
+def _rows(given: Any) -> list[tuple[str, Any]]:
+    if given is None:
+        return []
+    return list(given.items()) if isinstance(given, Mapping) else [("row", given)]

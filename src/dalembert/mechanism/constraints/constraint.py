@@ -1,0 +1,54 @@
+"""What every constraint answers. A new constraint is one file that subclasses `Constraint` and one method of Mechanism.
+
+Φ(q, t) = 0                 holonomic rows (a Pfaffian row has none)
+A(q, t) v + b(q, t) = 0     every row; A = ∂Φ/∂δ and b = ∂Φ/∂t for holonomic ones
+A v̇ + γ(q, v, t) = 0       γ = Ȧ v + ḃ
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dalembert.mechanism.traced import TracedState
+from dalembert.symbols import is_number
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Row:
+    """One scalar constraint, traced."""
+
+    name: str  # within its constraint
+    phi: Any  # 0.0 for a Pfaffian row
+    A: np.ndarray  # (nv,)
+    b: Any
+    gamma: Any
+    holonomic: bool = True
+    angular: bool = False  # Φ is an angle (rad or its sine), the multiplier a moment (N m); else a length and a force
+
+    @property
+    def is_void(self) -> bool:
+        """Whether no velocity enters: the row says nothing about the motion."""
+        return all(is_number(a) and a == 0.0 for a in self.A)
+
+
+class Constraint(ABC):
+    """A constraint of a mechanism."""
+
+    kind: ClassVar[str]
+    name: str
+
+    @abstractmethod
+    def rows(self, s: TracedState) -> list[Row]:
+        """Its rows in the state s."""
+
+    def flipped(self, s: TracedState) -> list[Any]:
+        """Numbers that are positive on the branch the user means and negative on a mirror one that also has Φ = 0."""
+        return []
+
+    def describe(self) -> str:
+        """One line for the mechanism's print."""
+        return self.kind

@@ -1,0 +1,20 @@
+"""Couplings of coordinates: gears, racks, threads, and any linear relation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dalembert.mechanism.constraints.expression import Expressions
+from dalembert.mechanism.traced import UserState
+
+
+def coupling(name: str, coefficients: Mapping[str, Any], offset: Any, angular: bool) -> Expressions:
+    """Σ cᵢ qᵢ = offset: a gear of ratio n is {"out": 1, "in": -n}, a rack {"rack": 1, "pinion": -radius}."""
+
+    def phi(s: UserState) -> Any:
+        return sum((c * s[q] for q, c in coefficients.items()), 0.0) - offset
+
+    return Expressions(
+        name, "coupling", holonomic=[("ratio", phi)], angular=angular, text=f"coupling of {', '.join(coefficients)}"
+    )

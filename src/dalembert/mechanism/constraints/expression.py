@@ -1,0 +1,92 @@
+"""Constraints written as expressions: of coordinates and frames (Φ), or linear in the velocities (A v + b).
+
+Their derivatives come from CasADi's differentiation of the expression itself, which is as short as what was written:
+
+    A v = ∂Φ/∂q N(q) v,  b = ∂Φ/∂t,  γ = d/dt (A v + b) at v̇ = 0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.errors import DescriptionError
+from dalembert.mechanism.constraints.constraint import Constraint, Row
+from dalembert.mechanism.traced import TracedState, UserState
+from dalembert.symbols import array, to_sx
+
+Expression = Callable[[UserState], Any]
+
+
+class Expressions(Constraint):
+    """Rows given as functions of the state: holonomic ones return Φ, Pfaffian ones A v + b."""
+
+    def __init__(
+        self,
+        name: str,
+        kind: str,
+        *,
+        holonomic: Sequence[tuple[str, Expression]] = (),
+        pfaffian: Sequence[tuple[str, Expression]] = (),
+        positive: Sequence[Expression] = (),
+        angular: bool = False,
+        text: str = "",
+    ):
+        self.name, self.kind, self.text, self.angular = name, kind, text, angular
+        self.holonomic, self.pfaffian, self.positive = tuple(holonomic), tuple(pfaffian), tuple(positive)
+
+    def rows(self, s: TracedState) -> list[Row]:
+        d = _Derivatives(s)
+        out = []
+        for name, f in self.holonomic:
+            phi = _scalar(f(s.user()), f"row '{name}' of constraint '{self.name}'")
+            out.append(d.row(name, phi, d.rate(phi), True, self.angular))
+        for name, f in self.pfaffian:
+            speed = _scalar(f(s.user()), f"row '{name}' of constraint '{self.name}'")
+            if not d.is_linear(speed):
+                raise DescriptionError(
+                    f"row '{name}' of constraint '{self.name}' is not linear in the velocities; "
+                    "needed: A(q, t) v + b(q, t)."
+                )
+            out.append(d.row(name, ca.SX(0), speed, False, self.angular))
+        return out
+
+    def flipped(self, s: TracedState) -> list[Any]:
+        return [array(f(s.user())).ravel()[0] for f in self.positive]
+
+    def describe(self) -> str:
+        return self.text or self.kind
+
+
+class _Derivatives:
+    """Time derivatives along q̇ = N(q) v with v̇ = 0, and A as the derivative with respect to v."""
+
+    def __init__(self, s: TracedState):
+        at = s.at
+        self.q, self.v, self.t = to_sx(at.q), to_sx(at.v), to_sx([s.t])
+        rates = [link.joint.rates(at.q[link.q], at.v[link.v]) for link in at.tree.links]
+        self.q_rate = to_sx(np.concatenate(rates)) if rates else ca.SX(0, 1)
+
+    def rate(self, f: ca.SX) -> ca.SX:
+        """ḟ at v̇ = 0."""
+        return ca.jtimes(f, self.q, self.q_rate) + ca.jtimes(f, self.t, ca.SX(1))
+
+    def is_linear(self, speed: ca.SX) -> bool:
+        """Whether an expression is affine in v."""
+        return not ca.depends_on(ca.jacobian(speed, self.v), self.v)
+
+    def row(self, name: str, phi: ca.SX, speed: ca.SX, holonomic: bool, angular: bool) -> Row:
+        A = array(ca.densify(ca.jacobian(speed, self.v)).T)
+        b = ca.substitute(speed, self.v, ca.SX.zeros(self.v.shape))
+        phi_, b_, gamma = (array(x).ravel()[0] for x in (phi, b, self.rate(speed)))
+        return Row(name, phi_, A.reshape(-1), b_, gamma, holonomic, angular)
+
+
+def _scalar(value: Any, what: str) -> ca.SX:
+    x = ca.SX(value)
+    if x.numel() != 1:
+        raise DescriptionError(f"{what} has {x.numel()} values; needed: one expression a row.")
+    return ca.densify(x)

@@ -1,0 +1,119 @@
+"""The motion of one frame seen from another, and scalar functions of it with their two derivatives.
+
+T = T_0a⁻¹ T_0b = (R, p) is the pose of frame b in frame a, V = (ω; v) its body-fixed twist (in b's axes):
+
+    V = V_b − X V_a = J v,  X = Ad(T⁻¹)                                    (Spencer A.9: J = J_b − X J_a)
+    V̇ = V̇_b − X V̇_a + ad(V) X V_a
+    Ṙ = R [ω],  ṗ = R v
+
+A `Jet` is a scalar f(T) with ḟ = G V and f̈ = G V̇ + e. Sums, products and functions of jets are jets, so that every
+row of every closure is written once, as a formula, and its A = G J and γ = G V̇|_{v̇=0} + e are exact, on and off the
+manifold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.mechanism.body import Frame
+from dalembert.mechanism.traced import TracedState
+from dalembert.recursions.body_jacobians import body_jacobian
+from dalembert.recursions.kinematics import twist_rate
+from dalembert.spatial import AdInverse, Transform, bracket, cross
+from dalembert.symbols import cos, sin, sqrt, zeros
+
+
+class Relative:
+    """Frame b in frame a, moving."""
+
+    def __init__(self, s: TracedState, a: Frame, b: Frame, orientation: np.ndarray | None = None):
+        """`orientation` turns both frames to the axes in which a joint is simplest."""
+        (la, Ta), (lb, Tb) = (_turned(s.layout.locate(f), orientation) for f in (a, b))
+        at, still = s.at, zeros(s.at.tree.nv)
+        T = (at.pose(la) @ Ta).inverse() @ (at.pose(lb) @ Tb)
+        self.R, self.p = T.R, T.p
+        X = AdInverse(T)
+        Va = X @ (AdInverse(Ta) @ at.V(la))
+        self.V = AdInverse(Tb) @ at.V(lb) - Va
+        rate_a, rate_b = twist_rate(at, still, la, Ta), twist_rate(at, still, lb, Tb)
+        self.V_rate = rate_b - X @ rate_a + bracket(self.V, Va)  # at v̇ = 0
+        self.J = body_jacobian(at, lb, Tb) - X @ body_jacobian(at, la, Ta)
+
+    def along(self, n: np.ndarray) -> Jet:
+        """n · p: how far b's origin lies along the direction n of a."""
+        Rn, (w, v) = self.R.T @ n, self._wv
+        return Jet(self, n @ self.p, np.concatenate([zeros(3), Rn]), Rn @ cross(w, v))
+
+    def cosine(self, n: np.ndarray, m: np.ndarray) -> Jet:
+        """n · R m: the cosine between the direction n of a and the direction m of b."""
+        Rn, (w, _) = self.R.T @ n, self._wv
+        return Jet(self, Rn @ m, np.concatenate([cross(m, Rn), zeros(3)]), Rn @ cross(w, cross(w, m)))
+
+    @property
+    def _wv(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.V[:3], self.V[3:]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Jet:
+    """f with ḟ = G V and f̈ = G V̇ + e."""
+
+    of: Relative
+    f: Any
+    G: np.ndarray  # (6,)
+    e: Any
+
+    @property
+    def rate(self) -> Any:
+        """ḟ."""
+        return self.G @ self.of.V
+
+    def __add__(self, other: Any) -> Jet:
+        if not isinstance(other, Jet):
+            return Jet(self.of, self.f + other, self.G, self.e)
+        return Jet(self.of, self.f + other.f, self.G + other.G, self.e + other.e)
+
+    def __mul__(self, other: Any) -> Jet:
+        if not isinstance(other, Jet):
+            return Jet(self.of, self.f * other, self.G * other, self.e * other)
+        G = self.f * other.G + other.f * self.G
+        return Jet(self.of, self.f * other.f, G, self.f * other.e + other.f * self.e + 2 * self.rate * other.rate)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __neg__(self) -> Jet:
+        return self * -1.0
+
+    def __sub__(self, other: Any) -> Jet:
+        return self + (-other)
+
+    def apply(self, f: Any, d1: Any, d2: Any) -> Jet:
+        """A function of this jet from its value and two derivatives there."""
+        return Jet(self.of, f, d1 * self.G, d1 * self.e + d2 * self.rate * self.rate)
+
+    def sin(self) -> Jet:
+        """sin f."""
+        s, c = sin(self.f), cos(self.f)
+        return self.apply(s, c, -s)
+
+    def cos(self) -> Jet:
+        """cos f."""
+        s, c = sin(self.f), cos(self.f)
+        return self.apply(c, -s, -c)
+
+    def sqrt(self) -> Jet:
+        """√f, f > 0."""
+        r = sqrt(self.f)
+        return self.apply(r, 0.5 / r, -0.25 / (r * self.f))
+
+    def row(self) -> tuple[Any, np.ndarray, Any]:
+        """Φ, the row of A and γ."""
+        return self.f, self.G @ self.of.J, self.G @ self.of.V_rate + self.e
+
+
+def _turned(place: tuple[int, Transform], orientation: np.ndarray | None) -> tuple[int, Transform]:
+    link, T = place
+    return (link, T) if orientation is None else (link, T @ Transform(orientation, zeros(3)))

@@ -1,0 +1,1 @@
+"""A compiled mechanism: its equations, states and questions."""

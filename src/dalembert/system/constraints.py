@@ -1,0 +1,176 @@
+"""What can be asked of a mechanism with constraints: residuals, accelerations, forces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.errors import ArgumentError, unknown
+
+if TYPE_CHECKING:
+    from dalembert.formulations.contract import Outcome
+    from dalembert.system.rows import Rows
+
+METRICS = ("euclidean", "mass")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Acceleration:
+    """v̇ and λ with M v̇ + h = τ + Q + Aᵀλ and A v̇ + γ = 0."""
+
+    vdot: np.ndarray  # (nv,)
+    multipliers: np.ndarray  # (m,) the shortest where A is rank deficient; rows that are switched off have 0
+    force: np.ndarray  # (nv,) Aᵀλ
+    rank: int
+    condition: float  # σ_max / σ_min over what is retained, in the formulation's metric
+    residual: float  # ‖A v̇ + γ‖∞ after the solve
+    status: Outcome
+
+    @property
+    def message(self) -> str:
+        """The status as a sentence."""
+        return self.status.sentence
+
+    @property
+    def success(self) -> bool:
+        """Whether v̇ and λ can be used."""
+        return int(self.status) == 0
+
+
+class ConstraintQuestions:
+    """The part of `System` that knows constraints."""
+
+    nv: int
+    rows: Rows
+    _value: Callable[..., Any]
+    _velocities: Callable[..., np.ndarray]
+    _as_state: Callable[[Any], Any]
+
+    @property
+    def row_names(self) -> list[str]:
+        """constraint.row of each row, in the order of Φ, A and λ."""
+        return self.rows.names
+
+    def residuals(self, state: Any, *, p: Any = None) -> np.ndarray:
+        """Φ(q, t), (m,), m or rad; 0 for Pfaffian rows."""
+        return self._value("constraints", state, p=p)[0]
+
+    def constraint_matrix(self, state: Any, *, p: Any = None) -> np.ndarray:
+        """A(q, t), (m, nv)."""
+        return self._value("constraints", state, p=p)[1]
+
+    def speed_residuals(self, state: Any, *, p: Any = None) -> np.ndarray:
+        """A v + b, (m,)."""
+        x = self._as_state(state)
+        _, A, b = self._value("constraints", x, p=p)
+        return A @ x.v + b
+
+    def constraint_gamma(self, state: Any, *, p: Any = None) -> np.ndarray:
+        """γ = Ȧ v + ḃ, (m,)."""
+        return self._value("gamma", state, p=p)
+
+    def cut_joint(self, state: Any, loop: str, *, p: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """Position and velocity of the joint that closes a loop: Spencer's virtual coordinates. Angles in (−π, π]."""
+        return self._value("cut_joint", state, target=loop, p=p)
+
+    def acceleration(
+        self,
+        state: Any,
+        tau: Any = None,
+        *,
+        u: Any = None,
+        p: Any = None,
+        formulation: str = "nullspace",
+        metric: Any = "mass",
+        variant: int = 0,
+        tolerance: float = 1e-10,
+        safety: float = 100.0,
+        damping: tuple[float, float] | None = None,
+        independent: Iterable[str] = (),
+        active: Mapping[str, bool] | None = None,
+    ) -> Acceleration:
+        """Accelerations and constraint forces, redundant and singular constraints included.
+
+        formulation: "nullspace", "admissible", "projection", "partition", "lagrange" or "augmented"; variant: which of
+        its paper's variants. metric: "mass", "euclidean", or weights (nv,) or (nv, nv). tolerance: singular values below
+        tolerance × the largest count as zero; safety: how near to that the SVD decides instead of QR. damping =
+        (threshold, largest) softens the solution where the smallest singular value is below threshold. independent:
+        names of the leading velocities for "partition". active: {constraint: False} switches constraints off.
+        Trouble is in the result's status and message, not raised.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism("bead on a wire", gravity=(0, 0, -9.81))
+        >>> bead = m.add_body("bead", mass=2.0, inertia=(1, 1, 1))
+        >>> m.add_joint("float", da.Free(), m.ground, bead)
+        >>> m.add_point_in_plane("table", bead, m.ground)
+        >>> a = m.compile().acceleration({})
+        >>> float(a.multipliers[0]), a.rank                             # the table carries the weight
+        (19.62, 1)
+        """
+        from dalembert.formulations import FORMULATIONS
+        from dalembert.formulations.contract import RANK, STATUS, Options, Outcome, workspace
+
+        if formulation not in FORMULATIONS:
+            raise unknown("formulation", formulation, FORMULATIONS)
+        solve, variants = FORMULATIONS[formulation]
+        if not 0 <= variant < variants:
+            raise ArgumentError(f"formulation '{formulation}' has variants 0 to {variants - 1}; found {variant}.")
+        M, f, A, gamma = self._value("constrained", state, u=u, p=p)
+        on = self.active_rows(active)
+        work = workspace(self.nv, int(on.sum()))
+        work.M[:], work.f[:], work.A[:], work.gamma[:] = M, f, A[on], gamma[on]
+        if tau is not None:
+            work.f[:] += self._velocities(tau, "tau")
+        kind = self._metric(metric, work.metric)
+        for name in independent:
+            work.choice[self._velocity_index(name)] = 1
+        threshold, damp = damping or (0.0, 0.0)
+        solve(work, Options(kind, tolerance, safety, threshold, damp, variant))
+        multipliers = np.zeros(len(on))
+        multipliers[on] = work.multipliers
+        largest, smallest = work.gauge
+        return Acceleration(
+            work.vdot,
+            multipliers,
+            work.force,
+            int(work.info[RANK]),
+            float(largest / smallest) if smallest > 0 else (np.inf if work.info[RANK] else 1.0),
+            float(np.abs(work.A @ work.vdot + work.gamma).max(initial=0.0)),
+            Outcome(int(work.info[STATUS])),
+        )
+
+    def active_rows(self, active: Mapping[str, bool] | None) -> np.ndarray:
+        """(m,) bool: which rows count when the named constraints are switched on or off."""
+        on = np.ones(len(self.rows.of), dtype=bool)
+        for name, value in (active or {}).items():
+            if name not in self.rows.of:
+                raise unknown("constraint", name, dict.fromkeys(self.rows.of))
+            on[[c == name for c in self.rows.of]] = bool(value)
+        return on
+
+    def _metric(self, metric: Any, factor: np.ndarray) -> int:
+        """The contract's number of a metric; a weight's upper Cholesky factor goes into `factor`."""
+        from dalembert.formulations.contract import EUCLIDEAN, MASS, WEIGHT
+
+        if isinstance(metric, str):
+            if metric not in METRICS:
+                raise unknown("metric", metric, METRICS)
+            return MASS if metric == "mass" else EUCLIDEAN
+        W = np.asarray(metric, dtype=float)
+        W = np.diag(W) if W.ndim == 1 else W
+        if W.shape != factor.shape or not np.allclose(W, W.T):
+            raise ArgumentError(f"the metric has shape {W.shape}; needed: {factor.shape}, symmetric, or its diagonal.")
+        try:
+            factor[:] = np.linalg.cholesky(W).T
+        except np.linalg.LinAlgError:
+            raise ArgumentError("the metric is not positive definite; needed: positive weights.") from None
+        return WEIGHT
+
+    def _velocity_index(self, name: str) -> int:
+        names = self.v_names  # type: ignore[attr-defined]
+        if name not in names:
+            raise unknown("velocity", name, names)
+        return names.index(name)

@@ -1,0 +1,94 @@
+"""The rows of all constraints of a mechanism, one under another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import DescriptionError
+from dalembert.mechanism.constraints import Constraint, Row
+from dalembert.mechanism.traced import TracedState
+from dalembert.symbols import is_number, zeros
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows that constrain the motion, and the names of those that do not."""
+
+    of: tuple[str, ...]  # constraint of each row
+    rows: tuple[Row, ...]
+    void: tuple[str, ...]  # rows left out: they hold whatever the mechanism does
+    branch: np.ndarray  # positive on the branches the user means
+    branch_of: tuple[str, ...]
+    nv: int
+
+    @staticmethod
+    def traced(constraints: Sequence[Constraint], s: TracedState) -> Rows:
+        """Trace every constraint; a row that can never hold is refused."""
+        of, rows, void, branch, branch_of = [], [], [], [], []
+        for c in constraints:
+            for row in c.rows(s):
+                if row.is_void and row.holonomic:
+                    _check_void(c, row)
+                if row.is_void:
+                    void.append(f"{c.name}.{row.name}")
+                else:
+                    of.append(c.name)
+                    rows.append(row)
+            signs = c.flipped(s)
+            branch += signs
+            branch_of += [c.name] * len(signs)
+        return Rows(tuple(of), tuple(rows), tuple(void), _column(branch), tuple(branch_of), s.at.tree.nv)
+
+    @property
+    def names(self) -> list[str]:
+        """constraint.row of each row."""
+        return [f"{c}.{row.name}" for c, row in zip(self.of, self.rows)]
+
+    @property
+    def phi(self) -> np.ndarray:
+        """(m,), 0 for Pfaffian rows."""
+        return _column([row.phi for row in self.rows])
+
+    @property
+    def A(self) -> np.ndarray:
+        """(m, nv)."""
+        return np.array([row.A for row in self.rows], dtype=object) if self.rows else zeros(0, self.nv)
+
+    @property
+    def b(self) -> np.ndarray:
+        """(m,)."""
+        return _column([row.b for row in self.rows])
+
+    @property
+    def gamma(self) -> np.ndarray:
+        """(m,)."""
+        return _column([row.gamma for row in self.rows])
+
+    @property
+    def holonomic(self) -> np.ndarray:
+        """(m,) bool."""
+        return np.array([row.holonomic for row in self.rows], dtype=bool)
+
+    @property
+    def angular(self) -> np.ndarray:
+        """(m,) bool: the multiplier is a moment."""
+        return np.array([row.angular for row in self.rows], dtype=bool)
+
+
+def _column(values: Sequence[Any]) -> np.ndarray:
+    out = zeros(len(values))
+    out[:] = values
+    return out
+
+
+def _check_void(c: Constraint, row: Row) -> None:
+    if is_number(row.phi) and abs(row.phi) > 1e-9:
+        unit = "" if row.angular else " m"
+        raise DescriptionError(
+            f"{c.kind} '{c.name}' can never hold: its row '{row.name}' is {row.phi:g}{unit} whatever the mechanism "
+            "does. Check the positions and axes of its two frames."
+        )

@@ -1,0 +1,123 @@
+"""What can be asked of a mechanism as a tree of bodies: frames, dynamics, energy, momentum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import ArgumentError
+
+
+class TreeQuestions:
+    """The part of `System` that knows no constraints: M v̇ + h = τ + Q."""
+
+    nv: int
+    _value: Callable[..., Any]
+    _about: Callable[..., Any]
+    _velocities: Callable[..., np.ndarray]
+
+    # --- motion of frames ---------------------------------------------------------------------------------------
+
+    def pose(self, state: Any, frame: Any, *, p: Any = None) -> np.ndarray:
+        """(4, 4) pose of a frame (or body, or name) in the ground."""
+        return self._about(frame, "pose", "world", state, p=p)
+
+    def twist(self, state: Any, frame: Any, *, axes: str = "body", p: Any = None) -> np.ndarray:
+        """(ω; v) of a frame's origin, in the frame's own ("body") or the ground's ("world") axes, (6,)."""
+        return self._about(frame, "twist", axes, state, p=p)
+
+    def jacobian(self, state: Any, frame: Any, *, axes: str = "body", p: Any = None) -> np.ndarray:
+        """J, (6, nv), with twist = J v in the same axes."""
+        return self._about(frame, "jacobian", axes, state, p=p)
+
+    def jacobian_rate(self, state: Any, frame: Any, *, axes: str = "body", p: Any = None) -> np.ndarray:
+        """J̇ v, (6,): the rate of the twist when v̇ = 0."""
+        return self._about(frame, "jacobian_rate", axes, state, p=p)
+
+    def frame_acceleration(self, state: Any, frame: Any, a: Any, *, axes: str = "body", p: Any = None) -> np.ndarray:
+        """d/dt of the twist, J v̇ + J̇ v, (6,): in world axes, angular acceleration and acceleration of the point."""
+        return self._about(frame, "frame_acceleration", axes, state, a=self._velocities(a, "a"), p=p)
+
+    # --- dynamics -----------------------------------------------------------------------------------------------
+
+    def mass_matrix(self, state: Any, *, p: Any = None) -> np.ndarray:
+        """M(q), (nv, nv)."""
+        return self._value("mass_matrix", state, p=p)
+
+    def bias(self, state: Any, *, p: Any = None) -> np.ndarray:
+        """h(q, v), (nv,): Coriolis, centrifugal and gravity terms."""
+        return self._value("bias", state, p=p)
+
+    def gravity_vector(self, state: Any, *, p: Any = None) -> np.ndarray:
+        """g(q), (nv,): the gravity terms of h."""
+        return self._value("gravity_vector", state, p=p)
+
+    def coriolis_vector(self, state: Any, *, p: Any = None) -> np.ndarray:
+        """h(q, v) − g(q), (nv,)."""
+        return self._value("coriolis_vector", state, p=p)
+
+    def applied_forces(self, state: Any, *, u: Any = None, p: Any = None) -> np.ndarray:
+        """Q(q, v, u, p, t), (nv,): what springs, dampers, motors and other described forces exert."""
+        return self._value("applied_forces", state, u=u, p=p)
+
+    def inverse_dynamics(
+        self, state: Any, a: Any, *, u: Any = None, p: Any = None, wrenches: Mapping[Any, Any] | None = None
+    ) -> np.ndarray:
+        """τ = M a + h − Q − Σ Jᵀ W, (nv,): the forces that, beside the described ones, give the acceleration a.
+
+        wrenches: {frame: (moment; force)} at the frame's origin in its own axes.
+        """
+        tau = self._value("inverse_dynamics", state, a=self._velocities(a, "a"), u=u, p=p)
+        return tau - self._carried(state, wrenches, p)
+
+    def forward_dynamics(
+        self,
+        state: Any,
+        tau: Any = None,
+        *,
+        u: Any = None,
+        p: Any = None,
+        wrenches: Mapping[Any, Any] | None = None,
+    ) -> np.ndarray:
+        """v̇ = M⁻¹ (τ + Q + Σ Jᵀ W − h), (nv,), in O(N); τ defaults to zero."""
+        given = np.zeros(self.nv) if tau is None else self._velocities(tau, "tau")
+        return self._value("forward_dynamics", state, tau=given + self._carried(state, wrenches, p), u=u, p=p)
+
+    def kinetic_energy(self, state: Any, *, p: Any = None) -> float:
+        """½ vᵀ M v, J."""
+        return float(self._value("kinetic_energy", state, p=p))
+
+    def potential_energy(self, state: Any, *, p: Any = None) -> float:
+        """Of gravity (zero at the ground's origin) and of springs, J."""
+        return float(self._value("potential_energy", state, p=p))
+
+    def energy(self, state: Any, *, p: Any = None) -> float:
+        """Kinetic and potential energy together, J."""
+        return self.kinetic_energy(state, p=p) + self.potential_energy(state, p=p)
+
+    def momentum(self, state: Any, *, about: str = "origin", p: Any = None) -> np.ndarray:
+        """(angular; linear), (6,), in the ground's axes, about the ground's "origin" or the "center" of mass."""
+        L = self._value("momentum", state, p=p)
+        if about == "origin":
+            return L
+        if about != "center":
+            raise ArgumentError(f"momentum about {about!r}; needed: 'center' or 'origin'.")
+        return np.concatenate([L[:3] - np.cross(self.center_of_mass(state, p=p), L[3:]), L[3:]])
+
+    def center_of_mass(self, state: Any, *, p: Any = None) -> np.ndarray:
+        """(3,) of everything that moves, in the ground."""
+        return self._value("center_of_mass", state, p=p)
+
+    def _carried(self, state: Any, wrenches: Mapping[Any, Any] | None, p: Any) -> np.ndarray:
+        """Σ Jᵀ W."""
+        total = np.zeros(self.nv)
+        for frame, W in (wrenches or {}).items():
+            W = np.asarray(W, dtype=float)
+            if W.shape != (6,):
+                raise ArgumentError(
+                    f"the wrench on {frame!r} has shape {W.shape}; needed: six numbers, (moment; force)."
+                )
+            total += self.jacobian(state, frame, p=p).T @ W
+        return total
