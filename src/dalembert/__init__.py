@@ -2,6 +2,7 @@
 
 from dalembert.errors import (
     ArgumentError,
+    AssemblyError,
     CompileError,
     DalembertError,
     DescriptionError,
@@ -21,12 +22,13 @@ from dalembert.mechanism.joints import (
     Universal,
 )
 from dalembert.mechanism.mechanism import Mechanism
+from dalembert.spatial import rotation
 from dalembert.system.state import State
 from dalembert.system.system import System
-from dalembert.spatial import rotation
 
 __all__ = [
     "ArgumentError",
+    "AssemblyError",
     "Body",
     "CompileError",
     "Cylindrical",

@@ -24,6 +24,10 @@ class ArgumentError(DalembertError, ValueError):
     """An argument of a call has the wrong shape, type or value."""
 
 
+class AssemblyError(DalembertError, RuntimeError):
+    """No configuration or velocity satisfies the constraints from where the search started."""
+
+
 class CompileError(DalembertError, RuntimeError):
     """A program could not be turned into machine code."""
 

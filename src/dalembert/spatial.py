@@ -258,10 +258,15 @@ def rotation_quaternion(R: np.ndarray) -> np.ndarray:
     rows = [[d[0], *a], [a[0], d[1], b[2], b[1]], [a[1], b[2], d[2], b[0]], [a[2], b[1], b[0], d[3]]]
     best, largest = rows[0], d[0]
     for row, size in zip(rows[1:], d[1:]):
-        best = [where_less(largest - size, 0.0, lambda x=x: x, lambda y=y: y) for x, y in zip(row, best)]
-        largest = where_less(largest - size, 0.0, lambda s=size: s, lambda g=largest: g)
+        best = [_of_larger(size, largest, x, y) for x, y in zip(row, best)]
+        largest = _of_larger(size, largest, size, largest)
     sign = where_less(best[0], 0.0, lambda: -1.0, lambda: 1.0)
     return np.array(best, dtype=object) * (sign * 0.5 / sqrt(largest))
+
+
+def _of_larger(a: Any, b: Any, x: Any, y: Any) -> Any:
+    """x where a > b, else y."""
+    return where_less(b - a, 0.0, lambda: x, lambda: y)
 
 
 def matrix_quaternion(R: np.ndarray) -> np.ndarray:

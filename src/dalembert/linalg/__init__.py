@@ -4,11 +4,7 @@ Importing this package imports Numba; `import dalembert` does not import this pa
 which says what is stored where; `orthogonal.rank_factor` fills it. `dense` has the same for Python callers.
 """
 
-from .freshness import discard_stale_kernels
-
-discard_stale_kernels()  # before the first kernel is loaded
-
-from .cholesky import (  # noqa: E402
+from .cholesky import (
     cholesky,
     multiply_upper,
     solve_cholesky,

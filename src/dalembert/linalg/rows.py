@@ -13,7 +13,10 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from .freshness import discard_stale_kernels
 from .simd import assign, axpy, dot, exchange
+
+discard_stale_kernels()  # before the first kernel is loaded
 
 U = np.uint64
 

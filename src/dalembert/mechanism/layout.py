@@ -21,7 +21,11 @@ def _clean(T: Transform) -> Transform:
 class Layout:
     """The tree of a mechanism and the places of its names."""
 
-    def __init__(self, bodies: Sequence[Body], joints: Sequence[Attachment], frames: Mapping[str, Frame]):
+    def __init__(
+        self, bodies: Sequence[Body], joints: Sequence[Attachment], frames: Mapping[str, Frame], lump: bool = True
+    ):
+        """`lump`: bodies fixed to others become one link with them; False keeps a link for every body."""
+        self.lump = lump
         self.bodies = {body.name: body for body in bodies}
         self.frames = dict(frames)
         self.joints = {joint.name: joint for joint in _parents_first(bodies, joints)}
@@ -39,7 +43,7 @@ class Layout:
             placement = T_body @ a.parent.T
             joint = a.joint
             self._dofs[a.name] = slice(nq, nq + joint.nq), slice(nv, nv + joint.nv)
-            if isinstance(joint, Fixed):
+            if isinstance(joint, Fixed) and self.lump:
                 here = _clean(placement @ a.child.T.inverse())
                 self._place[a.child.body.name] = link, here
                 if link != ROOT:

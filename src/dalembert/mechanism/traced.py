@@ -96,7 +96,7 @@ class Load:
 
     def __init__(self, state: TracedState):
         self._s = state
-        self.wrenches: dict[int, np.ndarray] = {}
+        self.wrenches: dict[int, np.ndarray] = {}  # by link
         self.tau = zeros(state.at.tree.nv)
 
     def wrench(self, frame: Frame, W: np.ndarray) -> None:

@@ -44,10 +44,14 @@ class ConstraintQuestions:
     """The part of `System` that knows constraints."""
 
     nv: int
-    rows: Rows
     _value: Callable[..., Any]
     _velocities: Callable[..., np.ndarray]
     _as_state: Callable[[Any], Any]
+
+    if TYPE_CHECKING:
+
+        @property
+        def rows(self) -> Rows: ...
 
     @property
     def row_names(self) -> list[str]:
@@ -95,8 +99,8 @@ class ConstraintQuestions:
         """Accelerations and constraint forces, redundant and singular constraints included.
 
         formulation: "nullspace", "admissible", "projection", "partition", "lagrange" or "augmented"; variant: which of
-        its paper's variants. metric: "mass", "euclidean", or weights (nv,) or (nv, nv). tolerance: singular values below
-        tolerance × the largest count as zero; safety: how near to that the SVD decides instead of QR. damping =
+        its paper's variants. metric: "mass", "euclidean", or weights (nv,) or (nv, nv). tolerance: singular values
+        below tolerance × the largest count as zero; safety: how near to that the SVD decides instead of QR. damping =
         (threshold, largest) softens the solution where the smallest singular value is below threshold. independent:
         names of the leading velocities for "partition". active: {constraint: False} switches constraints off.
         Trouble is in the result's status and message, not raised.
@@ -141,6 +145,49 @@ class ConstraintQuestions:
             float(np.abs(work.A @ work.vdot + work.gamma).max(initial=0.0)),
             Outcome(int(work.info[STATUS])),
         )
+
+    def assemble(
+        self,
+        q: Mapping[str, Any] | None = None,
+        v: Mapping[str, Any] | None = None,
+        *,
+        guess: Any = None,
+        t: float = 0.0,
+        p: Any = None,
+        active: Mapping[str, bool] | None = None,
+        tolerance: float = 1e-11,
+        branches: int = 1,
+        seed: int = 0,
+    ) -> Any:
+        """A state on the manifold: the named coordinates and velocities are held, the rest follows from the guess.
+
+        guess: positions by name, an array q, or a state; default neutral. Velocities that are not held come out as small
+        as the constraints allow (in the mass metric). The state's `evidence` tells residuals, iterations and rank.
+        With branches > 1, a list of up to that many different assemblies, found from seeded random starts. Raises
+        AssemblyError, naming the loop with the largest gap, where nothing closes.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism("triangle", gravity=(0, -9.81, 0))
+        >>> a, b = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0)) for n in "ab")
+        >>> m.add_joint("A", da.Revolute("z"), m.ground, a)
+        >>> m.add_joint("B", da.Revolute("z"), m.ground.at(1, 0, 0), b)
+        >>> m.close_loop("C", da.Revolute("z"), a.at(1, 0, 0), b.at(1, 0, 0))
+        >>> x = m.compile().assemble(guess={"A": 0.9, "B": 2.0})
+        >>> round(x["A"] / 3.141592653589793, 9), round(x["B"] / 3.141592653589793, 9)
+        (0.333333333, 0.666666667)
+        """
+        from dalembert.analysis.assembly import assemble
+
+        found = assemble(self, q or {}, v or {}, guess, t, p, active, tolerance, branches, seed)
+        return found[0] if branches == 1 else found
+
+    def project(
+        self, state: Any, *, p: Any = None, active: Mapping[str, bool] | None = None, tolerance: float = 1e-11
+    ) -> Any:
+        """The state on the manifold nearest a given one, in the mass metric: position first, then velocity."""
+        from dalembert.analysis.assembly import project
+
+        return project(self, self._as_state(state), p, active, tolerance)
 
     def active_rows(self, active: Mapping[str, bool] | None) -> np.ndarray:
         """(m,) bool: which rows count when the named constraints are switched on or off."""

@@ -20,6 +20,7 @@ class State:
     v: np.ndarray  # (nv,)
     t: float
     layout: Layout
+    evidence: Any = None  # how it was found, where it was assembled
 
     def __getitem__(self, name: str) -> Any:
         return _lookup(self.q, name, self.layout.q_names, self.layout.q_slice, self.layout)
@@ -28,7 +29,7 @@ class State:
         """Velocity of a joint, or of one of its named velocities."""
         return _lookup(self.v, name, self.layout.v_names, self.layout.v_slice, self.layout)
 
-    def replace(self, q: Any = None, v: Any = None, t: float | None = None) -> State:
+    def replace(self, q: Any = None, v: Any = None, t: float | None = None, evidence: Any = None) -> State:
         """This state with some coordinates or velocities (by name, or whole arrays) or the time changed."""
         return make_state(
             self.layout,
@@ -36,6 +37,7 @@ class State:
             self.v if v is None else v,
             self.t if t is None else t,
             base=self,
+            evidence=evidence,
         )
 
     def __repr__(self) -> str:
@@ -47,7 +49,7 @@ class State:
         return "State(" + "\n      ".join(rows) + ")"
 
 
-def make_state(layout: Layout, q: Any, v: Any, t: float, base: State | None = None) -> State:
+def make_state(layout: Layout, q: Any, v: Any, t: float, base: State | None = None, evidence: Any = None) -> State:
     """A state from arrays or mappings by name; the rest is as in `base`, or neutral and at rest."""
     q0 = neutral(layout) if base is None else base.q
     v0 = np.zeros(layout.tree.nv) if base is None else base.v
@@ -59,7 +61,7 @@ def make_state(layout: Layout, q: Any, v: Any, t: float, base: State | None = No
             qs[where] = a.joint.normalized(qs[where])
         except ArgumentError as error:
             raise ArgumentError(f"joint '{name}': {error}") from None
-    return State(_frozen(qs), _frozen(vs), float(t), layout)
+    return State(_frozen(qs), _frozen(vs), float(t), layout, evidence)
 
 
 def neutral(layout: Layout) -> np.ndarray:

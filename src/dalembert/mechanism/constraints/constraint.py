@@ -8,12 +8,13 @@ A v̇ + γ(q, v, t) = 0       γ = Ȧ v + ḃ
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from dalembert.mechanism.traced import TracedState
+from dalembert.mechanism.traced import Load, TracedState
 from dalembert.symbols import is_number
 
 
@@ -38,12 +39,21 @@ class Row:
 class Constraint(ABC):
     """A constraint of a mechanism."""
 
-    kind: ClassVar[str]
+    kind: str
     name: str
 
     @abstractmethod
     def rows(self, s: TracedState) -> list[Row]:
         """Its rows in the state s."""
+
+    def exert(self, s: TracedState, multipliers: Mapping[str, Any], load: Load) -> None:
+        """Put the constraint's forces on the bodies: those of the rows in `multipliers`, Aᵀλ in all.
+
+        By default they act inside the joints, along the velocities, as the force of a gear or a driver does.
+        """
+        for row in self.rows(s):
+            if row.name in multipliers:
+                load.tau[:] = load.tau + row.A * multipliers[row.name]
 
     def flipped(self, s: TracedState) -> list[Any]:
         """Numbers that are positive on the branch the user means and negative on a mirror one that also has Φ = 0."""

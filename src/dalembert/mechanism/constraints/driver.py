@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import casadi as ca
 
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.constraints.expression import Expressions
+from dalembert.mechanism.traced import UserState
 
 
 def coordinate_driver(name: str, coordinate: str, motion: Callable[[ca.SX], Any], angular: bool) -> Expressions:
@@ -28,8 +29,12 @@ def point_driver(name: str, frame: Frame, motion: Callable[[ca.SX], Any]) -> Exp
     def component(k: int) -> Callable[[Any], Any]:
         return lambda s: s.position(frame)[k] - ca.vertcat(*_three(motion(s.t)))[k]
 
+    def forces(s: UserState, lam: Mapping[str, ca.SX]) -> list[tuple[Frame, ca.SX, ca.SX]]:
+        return [(frame, ca.vertcat(lam["x"], lam["y"], lam["z"]), s.position(frame))]
+
     rows = [(letter, component(k)) for k, letter in enumerate("xyz")]
-    return Expressions(name, "driver", holonomic=rows, text=f"driver of a point of {frame.body.name}")
+    text = f"driver of a point of {frame.body.name}"
+    return Expressions(name, "driver", holonomic=rows, forces=forces, text=text)
 
 
 def _three(value: Any) -> list[Any]:

@@ -7,18 +7,22 @@ Their derivatives come from CasADi's differentiation of the expression itself, w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from dalembert.errors import DescriptionError
+from dalembert.mechanism.body import Frame
 from dalembert.mechanism.constraints.constraint import Constraint, Row
-from dalembert.mechanism.traced import TracedState, UserState
+from dalembert.mechanism.traced import Load, TracedState, UserState
+from dalembert.spatial import cross
 from dalembert.symbols import array, to_sx
 
 Expression = Callable[[UserState], Any]
+#: (state, multipliers by row) → (frame, force, point) in the ground's axes
+Forces = Callable[[UserState, Mapping[str, ca.SX]], list[tuple[Frame, ca.SX, ca.SX]]]
 
 
 class Expressions(Constraint):
@@ -32,10 +36,12 @@ class Expressions(Constraint):
         holonomic: Sequence[tuple[str, Expression]] = (),
         pfaffian: Sequence[tuple[str, Expression]] = (),
         positive: Sequence[Expression] = (),
+        forces: Forces | None = None,
         angular: bool = False,
         text: str = "",
     ):
-        self.name, self.kind, self.text, self.angular = name, kind, text, angular
+        """`forces` says where the rows' forces act; without it they act inside the joints."""
+        self.name, self.kind, self.text, self.angular, self.forces = name, kind, text, angular, forces
         self.holonomic, self.pfaffian, self.positive = tuple(holonomic), tuple(pfaffian), tuple(positive)
 
     def rows(self, s: TracedState) -> list[Row]:
@@ -53,6 +59,17 @@ class Expressions(Constraint):
                 )
             out.append(d.row(name, ca.SX(0), speed, False, self.angular))
         return out
+
+    def exert(self, s: TracedState, multipliers: Mapping[str, Any], load: Load) -> None:
+        if self.forces is None:
+            super().exert(s, multipliers, load)
+            return
+        known = {name: to_sx([multipliers.get(name, 0.0)]) for name, _ in (*self.holonomic, *self.pfaffian)}
+        for frame, force, point in self.forces(s.user(), known):
+            arm = array(point) - s.position(frame)
+            f = array(force)
+            R = s.pose(frame).R
+            load.wrench(frame, np.concatenate([R.T @ cross(arm, f), R.T @ f]))
 
     def flipped(self, s: TracedState) -> list[Any]:
         return [array(f(s.user())).ravel()[0] for f in self.positive]

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dalembert.mechanism.body import Frame
-from dalembert.mechanism.constraints.constraint import Constraint, Row
-from dalembert.mechanism.constraints.relative import Jet, Relative
+from dalembert.mechanism.constraints.relative import Jet, Relative, RelativeConstraint
 from dalembert.mechanism.joints import Joint
 from dalembert.mechanism.traced import TracedState
 from dalembert.symbols import eye
@@ -38,7 +37,7 @@ ROWS: dict[str, tuple[Callable[[Relative, Any], Jet], bool]] = {
 }
 
 
-class Loop(Constraint):
+class Loop(RelativeConstraint):
     """A joint of any type between two frames, beside the tree."""
 
     kind = "loop"
@@ -46,18 +45,13 @@ class Loop(Constraint):
     def __init__(self, name: str, joint: Joint, a: Frame, b: Frame):
         self.name, self.joint, self.a, self.b = name, joint, a, b
 
-    def rows(self, s: TracedState) -> list[Row]:
-        r = self._relative(s)
-        out = []
-        for name in self.joint.closure:
-            jet, angular = ROWS[name]
-            phi, A, gamma = jet(r, self.joint).row()
-            out.append(Row(name, phi, A, 0.0, gamma, angular=angular))
-        return out
+    def jets(self, s: TracedState) -> tuple[Relative, list[tuple[str, Jet, bool]]]:
+        r = self.relative(s)
+        return r, [(name, ROWS[name][0](r, self.joint), ROWS[name][1]) for name in self.joint.closure]
 
     def flipped(self, s: TracedState) -> list[Any]:
         """Axes kept parallel must not be antiparallel: z·Rz, and where the angle about z is kept, x·Rx."""
-        R, closure = self._relative(s).R, self.joint.closure
+        R, closure = self.relative(s).R, self.joint.closure
         signs = []
         if "rx" in closure and "ry" in closure:
             signs.append(R[2, 2])
@@ -65,7 +59,8 @@ class Loop(Constraint):
             signs.append(R[0, 0])
         return signs
 
-    def _relative(self, s: TracedState) -> Relative:
+    def relative(self, s: TracedState) -> Relative:
+        """b in a, in the joint's own axes."""
         return Relative(s, self.a, self.b, self.joint.orientation)
 
     def describe(self) -> str:

@@ -13,13 +13,16 @@ manifold.
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dalembert.mechanism.body import Frame
-from dalembert.mechanism.traced import TracedState
+from dalembert.mechanism.constraints.constraint import Constraint, Row
+from dalembert.mechanism.traced import Load, TracedState
 from dalembert.recursions.body_jacobians import body_jacobian
 from dalembert.recursions.kinematics import twist_rate
 from dalembert.spatial import AdInverse, Transform, bracket, cross
@@ -31,11 +34,12 @@ class Relative:
 
     def __init__(self, s: TracedState, a: Frame, b: Frame, orientation: np.ndarray | None = None):
         """`orientation` turns both frames to the axes in which a joint is simplest."""
-        (la, Ta), (lb, Tb) = (_turned(s.layout.locate(f), orientation) for f in (a, b))
+        self.a, self.b = _turned(a, orientation), _turned(b, orientation)
+        (la, Ta), (lb, Tb) = s.layout.locate(self.a), s.layout.locate(self.b)
         at, still = s.at, zeros(s.at.tree.nv)
         T = (at.pose(la) @ Ta).inverse() @ (at.pose(lb) @ Tb)
         self.R, self.p = T.R, T.p
-        X = AdInverse(T)
+        self.X = X = AdInverse(T)
         Va = X @ (AdInverse(Ta) @ at.V(la))
         self.V = AdInverse(Tb) @ at.V(lb) - Va
         rate_a, rate_b = twist_rate(at, still, la, Ta), twist_rate(at, still, lb, Tb)
@@ -51,6 +55,11 @@ class Relative:
         """n · R m: the cosine between the direction n of a and the direction m of b."""
         Rn, (w, _) = self.R.T @ n, self._wv
         return Jet(self, Rn @ m, np.concatenate([cross(m, Rn), zeros(3)]), Rn @ cross(w, cross(w, m)))
+
+    def exert(self, W: np.ndarray, load: Load) -> None:
+        """Put the wrench W (in b's axes, at b) on b and its reaction on a: Jᵀ W in generalized forces."""
+        load.wrench(self.b, W)
+        load.wrench(self.a, -(self.X.T @ W))
 
     @property
     def _wv(self) -> tuple[np.ndarray, np.ndarray]:
@@ -114,6 +123,29 @@ class Jet:
         return self.f, self.G @ self.of.J, self.G @ self.of.V_rate + self.e
 
 
-def _turned(place: tuple[int, Transform], orientation: np.ndarray | None) -> tuple[int, Transform]:
-    link, T = place
-    return (link, T) if orientation is None else (link, T @ Transform(orientation, zeros(3)))
+def _turned(frame: Frame, orientation: np.ndarray | None) -> Frame:
+    return frame if orientation is None else Frame(frame.body, frame.T @ Transform(orientation, zeros(3)))
+
+
+class RelativeConstraint(Constraint):
+    """A constraint between two frames whose rows are jets of their relative motion."""
+
+    @abstractmethod
+    def jets(self, s: TracedState) -> tuple[Relative, list[tuple[str, Jet, bool]]]:
+        """The relative motion, and (name, jet, whether it is an angle) of each row."""
+
+    def rows(self, s: TracedState) -> list[Row]:
+        out = []
+        for name, jet, angular in self.jets(s)[1]:
+            phi, A, gamma = jet.row()
+            out.append(Row(name, phi, A, 0.0, gamma, angular=angular))
+        return out
+
+    def exert(self, s: TracedState, multipliers: Mapping[str, Any], load: Load) -> None:
+        """W = Gᵀλ on b."""
+        relative, jets = self.jets(s)
+        W = zeros(6)
+        for name, jet, _ in jets:
+            if name in multipliers:
+                W = W + jet.G * multipliers[name]
+        relative.exert(W, load)

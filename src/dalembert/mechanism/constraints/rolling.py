@@ -1,12 +1,12 @@
 """Rolling without slip, skates and wheels: Pfaffian rows, with the contact itself as a holonomic row.
 
-The velocity of the material point at the contact is v_c + ω × r e, with c the centre and e the unit vector from there to
-the contact. It vanishes relative to the other body along two tangents; along the normal the holonomic row takes care of it.
+The velocity of the material point at the contact is v_c + ω × r e, with c the centre and e the unit vector from it to
+the contact. It vanishes relative to the other body along two tangents; the holonomic row takes care of the normal.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import casadi as ca
@@ -51,6 +51,11 @@ def rolling_on_plane(name: str, wheel: Frame, radius: Any, plane: Frame, axis: i
 
         return speed
 
+    def forces(s: UserState, lam: Mapping[str, ca.SX]) -> list[tuple[Frame, ca.SX, ca.SX]]:
+        at = s.position(wheel) + reach(s)
+        f = s.rotation(plane) @ ca.vertcat(lam["slip x"], lam["slip y"], lam["contact"])
+        return [(wheel, f, at), (plane, -f, at)]
+
     def above(s: UserState) -> ca.SX:
         return ca.dot(s.rotation(plane)[:, 2], s.position(wheel) - s.position(plane))
 
@@ -61,6 +66,7 @@ def rolling_on_plane(name: str, wheel: Frame, radius: Any, plane: Frame, axis: i
         holonomic=[("contact", contact)],
         pfaffian=[("slip x", slip(0)), ("slip y", slip(1))],
         positive=[above],
+        forces=forces,
         text=f"{shape} {wheel.body.name} rolling on {plane.body.name}",
     )
 
@@ -79,17 +85,26 @@ def rolling_disc_on_disc(name: str, a: Frame, ra: Any, b: Frame, rb: Any, axis: 
     def contact(s: UserState) -> ca.SX:
         return direction(s)[1] - (ra - rb if inside else ra + rb)
 
-    def slip(s: UserState) -> ca.SX:
+    def touch(s: UserState) -> tuple[ca.SX, ca.SX, ca.SX]:
+        """Where the rims touch, the normal there (towards b's centre from a's) and the tangent."""
         e, _ = direction(s)
-        at = s.position(a) + ra * e
-        tangent = ca.cross(s.rotation(a)[:, axis], e)
+        return s.position(a) + ra * e, e, ca.cross(s.rotation(a)[:, axis], e)
+
+    def slip(s: UserState) -> ca.SX:
+        at, _, tangent = touch(s)
         return ca.dot(tangent, _material_velocity(s, b, at) - _material_velocity(s, a, at))
+
+    def forces(s: UserState, lam: Mapping[str, ca.SX]) -> list[tuple[Frame, ca.SX, ca.SX]]:
+        at, e, tangent = touch(s)
+        f = lam["contact"] * e + lam["slip"] * tangent
+        return [(b, f, at), (a, -f, at)]
 
     return Expressions(
         name,
         "rolling",
         holonomic=[("contact", contact)],
         pfaffian=[("slip", slip)],
+        forces=forces,
         text=f"disc {b.body.name} rolling {'inside' if inside else 'on'} disc {a.body.name}",
     )
 
@@ -100,5 +115,6 @@ def skate(name: str, frame: Frame, sideways: int) -> Expressions:
         name,
         "skate",
         pfaffian=[("sideways", lambda s: s.twist(frame)[3 + sideways])],
+        forces=lambda s, lam: [(frame, s.rotation(frame)[:, sideways] * lam["sideways"], s.position(frame))],
         text=f"skate on {frame.body.name}",
     )

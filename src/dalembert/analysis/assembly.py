@@ -1,0 +1,234 @@
+"""Assembly: find a configuration and a velocity on the manifold.
+
+Newton's method with steps of least length in the mass metric, safe where rows are redundant or the configuration singular:
+
+    A δ = −Φ,  q ← q ⊕ s δ,  s by halving until the residual falls                                (Spencer 2.3.1)
+
+and done when the estimated distance to the solution, ρ/(1 − ρ) ‖δ‖ with ρ the contraction rate of the steps, is small.
+Velocities follow in one linear solve: the nearest v, in the mass metric, with A v + b = 0 and the wanted components.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.analysis.manifold import Tangent
+from dalembert.errors import AssemblyError
+
+ATTEMPTS = 30
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Assembly:
+    """How a state was found."""
+
+    residual: float  # ‖Φ‖∞, m or rad
+    speed_residual: float  # ‖A v + b‖∞
+    iterations: int
+    attempts: int  # starts, the first from the guess
+    rank: int
+    contraction: float  # ρ of the last steps: 0 for quadratic convergence, 0.5 at a singular configuration
+
+
+class Held:
+    """Coordinates and velocities that must have given values, as rows beside the constraints."""
+
+    def __init__(self, system: Any, q: Mapping[str, Any], v: Mapping[str, Any]):
+        self.system = system
+        target = system.state(q or None, v or None)  # checks names and sizes
+        self.q, self.v = target.q, target.v
+        self.q_index = _named(q, system.q_names, system.layout.q_slice)
+        self.v_index = _named(v, system.v_names, system.layout.v_slice)
+
+    def rows(self, state: Any) -> tuple[np.ndarray, np.ndarray]:
+        """N(q) of the held coordinates, and what they lack."""
+        rates = [self.system.rates(state.replace(v=e)) for e in np.eye(self.system.nv)] if len(self.q_index) else []
+        N = np.array(rates).T[self.q_index] if len(self.q_index) else np.zeros((0, self.system.nv))
+        return N, state.q[self.q_index] - self.q[self.q_index]
+
+
+def _named(given: Mapping[str, Any], names: list[str], where: Any) -> np.ndarray:
+    index: list[int] = []
+    for name in given:
+        index += [names.index(name)] if name in names else list(range(len(names))[where(name)])
+    return np.array(index, dtype=int)
+
+
+def assemble(
+    system: Any,
+    q: Mapping[str, Any],
+    v: Mapping[str, Any],
+    guess: Any,
+    t: float,
+    p: Any,
+    active: Mapping[str, bool] | None,
+    tolerance: float,
+    branches: int,
+    seed: int,
+) -> list[Any]:
+    """Up to `branches` different states; raises AssemblyError where there is none."""
+    on = system.active_rows(active)
+    start = system.state(guess, t=t) if not hasattr(guess, "layout") else guess.replace(t=t)
+    start = start.replace(q=q) if q else start
+    rng = np.random.default_rng(seed)
+    found: list[Any] = []
+    failure: Closing | None = None
+    for attempt in range(1, (ATTEMPTS if branches == 1 else 10 * ATTEMPTS * branches) + 1):
+        at = start if attempt == 1 else _scattered(system, start, q, rng, attempt)
+        closing = close(system, at, Held(system, q, v), p, on, tolerance)
+        if closing.closed and not any(_same(system, closing.state, other) for other in found):
+            found.append(_moving(system, closing, Held(system, q, v), p, on, tolerance, attempt))
+        elif not closing.closed and (failure is None or closing.gap < failure.gap):
+            failure = closing
+        if len(found) == branches:
+            break
+    if not found:
+        assert failure is not None
+        raise AssemblyError(_explain(system, failure, on, q))
+    return found
+
+
+@dataclass(slots=True, eq=False)
+class Closing:
+    """One run of Newton's method."""
+
+    state: Any
+    residuals: np.ndarray
+    held: np.ndarray
+    iterations: int
+    rank: int
+    contraction: float
+    closed: bool
+    flipped: list[str]
+
+    @property
+    def gap(self) -> float:
+        """The largest residual."""
+        return float(max(np.abs(self.residuals).max(initial=0.0), np.abs(self.held).max(initial=0.0)))
+
+
+def close(
+    system: Any, state: Any, held: Held, p: Any, on: np.ndarray, tolerance: float, iterations: int = 60
+) -> Closing:
+    """Newton's method from a state."""
+    holonomic = on & system.rows.holonomic
+    first = size = contraction = 0.0
+    rank, count = 0, 0
+    phi, lack, A, N = _residual(system, state, held, p, holonomic)
+    for count in range(1, iterations + 1):
+        tangent = Tangent.of(np.vstack([A, N]), system.mass_matrix(state, p=p), 1e-8)
+        rank = tangent.rank
+        delta = tangent.shortest(-np.concatenate([phi, lack]))
+        size = float(np.linalg.norm(tangent.R @ delta))
+        norm = float(np.linalg.norm(np.concatenate([phi, lack])))
+        if count == 1:
+            first = size
+        elif first > 0 and size > 0:
+            contraction = min((size / first) ** (1.0 / (count - 1)), 0.999)
+        scale = 1.0
+        while True:
+            trial = state.replace(q=system.plus(state, scale * delta))
+            after = _residual(system, trial, held, p, holonomic)
+            if np.linalg.norm(np.concatenate(after[:2])) < norm or scale < 1e-3 or norm == 0.0:
+                break
+            scale *= 0.5
+        state, (phi, lack, A, N) = trial, after
+        small = max(np.abs(phi).max(initial=0.0), np.abs(lack).max(initial=0.0)) <= tolerance
+        reach = np.linalg.norm(tangent.R, 2) * 1e-15
+        if small and (contraction / (1 - contraction) * size <= max(tolerance, reach) or size <= reach):
+            break
+    small = max(np.abs(phi).max(initial=0.0), np.abs(lack).max(initial=0.0)) <= tolerance
+    signs = system._value("branch", state, p=p) if len(system.rows.branch) else np.zeros(0)
+    flipped = [
+        name for name, s in zip(system.rows.branch_of, signs) if s < 0 and on[[c == name for c in system.rows.of]].any()
+    ]
+    return Closing(state, phi, lack, count, rank, contraction, bool(small) and not flipped, flipped)
+
+
+def _residual(system: Any, state: Any, held: Held, p: Any, rows: np.ndarray) -> tuple[np.ndarray, ...]:
+    phi, A, _ = system._value("constraints", state, p=p)
+    N, lack = held.rows(state)
+    return phi[rows], lack, A[rows], N
+
+
+def project(system: Any, state: Any, p: Any, active: Mapping[str, bool] | None, tolerance: float) -> Any:
+    """The state nearest a given one, position first, then velocity, in the mass metric."""
+    on = system.active_rows(active)
+    nothing = Held(system, {}, {})
+    closing = close(system, state, nothing, p, on, tolerance)
+    if not closing.closed:
+        raise AssemblyError(_explain(system, closing, on, {}))
+    return _moving(system, closing, nothing, p, on, tolerance, 1)
+
+
+def _moving(system: Any, closing: Closing, held: Held, p: Any, on: np.ndarray, tolerance: float, attempt: int) -> Any:
+    """The closed state with the nearest admissible velocity."""
+    state = closing.state
+    _, A, b = system._value("constraints", state, p=p)
+    E = np.eye(system.nv)[held.v_index]
+    rows = np.vstack([A[on], E])
+    tangent = Tangent.of(rows, system.mass_matrix(state, p=p), 1e-8)
+    wanted = np.concatenate([-b[on], held.v[held.v_index]])
+    v = state.v + tangent.shortest(wanted - rows @ state.v)
+    v = v + tangent.shortest(wanted - rows @ v)  # once more for the last digits
+    miss = np.abs(rows @ v - wanted)
+    if miss.max(initial=0.0) > 1e-8 * (1 + np.abs(v).max(initial=0.0)):
+        worst = int(np.argmax(miss))
+        names = [n for n, a in zip(system.row_names, on) if a] + [f"velocity {system.v_names[k]}" for k in held.v_index]
+        raise AssemblyError(
+            f"no velocity satisfies the constraints and the held values: '{names[worst]}' misses by {miss[worst]:.3g}. "
+            "Hold fewer velocities; at this configuration they are not independent."
+        )
+    evidence = Assembly(
+        float(np.abs(closing.residuals).max(initial=0.0)),
+        float(np.abs(A[on] @ v + b[on]).max(initial=0.0)),
+        closing.iterations,
+        attempt,
+        Tangent.of(A[on], system.mass_matrix(state, p=p)).rank,
+        closing.contraction,
+    )
+    return state.replace(v=v, evidence=evidence)
+
+
+def _scattered(system: Any, start: Any, q: Mapping[str, Any], rng: np.random.Generator, attempt: int) -> Any:
+    """Another start: the guess moved at random, farther with every attempt."""
+    spread = min(0.3 * attempt, 3.0)
+    angular = np.concatenate([[], *(a.joint.angular for a in system.layout.joints.values())]).astype(bool)
+    delta = rng.uniform(-1, 1, system.nv) * np.where(angular, spread, 0.2 * spread)
+    moved = start.replace(q=system.plus(start, delta))
+    return moved.replace(q=q) if q else moved
+
+
+def _same(system: Any, one: Any, other: Any) -> bool:
+    """Whether two states are the same configuration, angles compared around the circle."""
+    delta = system.minus(one, other)
+    angular = np.concatenate([[], *(a.joint.angular for a in system.layout.joints.values())]).astype(bool)
+    delta = np.where(angular, (delta + np.pi) % (2 * np.pi) - np.pi, delta)
+    return bool(np.abs(delta).max(initial=0.0) < 1e-5)
+
+
+def _explain(system: Any, closing: Closing, on: np.ndarray, q: Mapping[str, Any]) -> str:
+    held = f" with {', '.join(f'{k} = {v}' for k, v in q.items())} held" if q else ""
+    if closing.flipped:
+        return (
+            f"'{system.name}' closes only with '{closing.flipped[0]}' on its mirror branch (its axis reversed){held}; "
+            "give a guess nearer to the branch you mean."
+        )
+    rows = np.flatnonzero(on & system.rows.holonomic)
+    if len(closing.residuals) == 0 or np.abs(closing.held).max(initial=0.0) > np.abs(closing.residuals).max(
+        initial=0.0
+    ):
+        return f"'{system.name}' does not reach the held coordinates{held}; hold fewer of them."
+    worst = int(np.argmax(np.abs(closing.residuals)))
+    name, unit = system.rows.of[rows[worst]], "rad" if system.rows.angular[rows[worst]] else "m"
+    of = [i for i, r in enumerate(rows) if system.rows.of[r] == name]
+    gap = float(np.linalg.norm(closing.residuals[of]))
+    return (
+        f"'{system.name}' cannot be assembled{held}: after {closing.iterations} iterations '{name}' is open by "
+        f"{gap:.4g} {unit} (row '{system.row_names[rows[worst]]}'). Hold fewer coordinates, check the lengths, or give a "
+        "guess nearer to the wanted position."
+    )

@@ -1,0 +1,54 @@
+"""What planar linkages share: uniform bars, and the triangles that close them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dalembert.mechanism.body import Body
+from dalembert.mechanism.inertia import rod
+from dalembert.mechanism.mechanism import Mechanism
+
+#: positions and velocities by name, for `system.state(q, v)`
+Start = tuple[dict[str, Any], dict[str, Any]]
+
+
+def bar(m: Mechanism, name: str, mass: float, length: float) -> Body:
+    """A uniform slender bar along x from the origin of its frame."""
+    return m.add_body(name, mass=mass, com=(length / 2, 0, 0), inertia=rod(mass, length))
+
+
+def unit(angle: float) -> np.ndarray:
+    """(cos, sin)."""
+    return np.array([np.cos(angle), np.sin(angle)])
+
+
+def normal(angle: float) -> np.ndarray:
+    """(−sin, cos): the derivative of `unit`."""
+    return np.array([-np.sin(angle), np.cos(angle)])
+
+
+def heading(a: Any, b: Any) -> float:
+    """Direction from point a to point b, rad from the first axis towards the second."""
+    d = np.subtract(b, a)
+    return float(np.arctan2(d[1], d[0]))
+
+
+def meet(a: Any, ra: float, b: Any, rb: float, side: float) -> np.ndarray:
+    """The point at the distances ra from a and rb from b, to the left of a→b for side > 0, else to the right.
+
+    >>> meet((0, 0), 1.0, (1, 0), 1.0, side=+1).round(3)
+    array([0.5  , 0.866])
+    """
+    a, d = np.asarray(a, dtype=float), np.subtract(b, a).astype(float)
+    length = float(np.hypot(*d))
+    along = (length**2 + ra**2 - rb**2) / (2 * length)
+    height = ra**2 - along**2
+    if height < -1e-12 * ra**2:
+        raise ValueError(
+            f"bars of {ra:g} m and {rb:g} m do not meet: their other ends are {length:g} m apart; needed: between "
+            f"{abs(ra - rb):g} and {ra + rb:g} m."
+        )
+    across = np.array([-d[1], d[0]]) / length
+    return a + along * d / length + np.sign(side) * np.sqrt(max(height, 0.0)) * across
