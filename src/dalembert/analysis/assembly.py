@@ -1,6 +1,6 @@
 """Assembly: find a configuration and a velocity on the manifold.
 
-Newton's method with steps of least length in the mass metric, safe where rows are redundant or the configuration singular:
+Newton's method with steps of least length in the mass metric, safe where rows are redundant or the place is singular:
 
     A δ = −Φ,  q ← q ⊕ s δ,  s by halving until the residual falls                                (Spencer 2.3.1)
 
@@ -11,7 +11,7 @@ Velocities follow in one linear solve: the nearest v, in the mass metric, with A
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -88,7 +88,7 @@ def assemble(
             break
     if not found:
         assert failure is not None
-        raise AssemblyError(_explain(system, failure, on, q))
+        raise AssemblyError(_explain(system, _nearest(system, failure, Held(system, q, v), p, on), on, q))
     return found
 
 
@@ -138,7 +138,7 @@ def close(
             scale *= 0.5
         state, (phi, lack, A, N) = trial, after
         small = max(np.abs(phi).max(initial=0.0), np.abs(lack).max(initial=0.0)) <= tolerance
-        reach = np.linalg.norm(tangent.R, 2) * 1e-15
+        reach = float(np.linalg.norm(tangent.R, 2)) * 1e-15
         if small and (contraction / (1 - contraction) * size <= max(tolerance, reach) or size <= reach):
             break
     small = max(np.abs(phi).max(initial=0.0), np.abs(lack).max(initial=0.0)) <= tolerance
@@ -211,6 +211,23 @@ def _same(system: Any, one: Any, other: Any) -> bool:
     return bool(np.abs(delta).max(initial=0.0) < 1e-5)
 
 
+def _nearest(system: Any, closing: Closing, held: Held, p: Any, on: np.ndarray) -> Closing:
+    """Where a mechanism that does not close comes nearest to closing: least squares from where Newton's method gave up."""
+    from scipy.optimize import least_squares
+
+    rows = on & system.rows.holonomic
+
+    def residual(delta: np.ndarray) -> np.ndarray:
+        return np.concatenate(_residual(system, at(delta), held, p, rows)[:2])
+
+    def at(delta: np.ndarray) -> Any:
+        return closing.state.replace(q=system.plus(closing.state, delta))
+
+    best = least_squares(residual, np.zeros(system.nv), max_nfev=60)
+    phi, lack, _, _ = _residual(system, at(best.x), held, p, rows)
+    return replace(closing, state=at(best.x), residuals=phi, held=lack)
+
+
 def _explain(system: Any, closing: Closing, on: np.ndarray, q: Mapping[str, Any]) -> str:
     held = f" with {', '.join(f'{k} = {v}' for k, v in q.items())} held" if q else ""
     if closing.flipped:
@@ -229,6 +246,6 @@ def _explain(system: Any, closing: Closing, on: np.ndarray, q: Mapping[str, Any]
     gap = float(np.linalg.norm(closing.residuals[of]))
     return (
         f"'{system.name}' cannot be assembled{held}: after {closing.iterations} iterations '{name}' is open by "
-        f"{gap:.4g} {unit} (row '{system.row_names[rows[worst]]}'). Hold fewer coordinates, check the lengths, or give a "
-        "guess nearer to the wanted position."
+        f"{gap:.4g} {unit} (row '{system.row_names[rows[worst]]}'). Hold fewer coordinates, check the lengths, or give "
+        "a guess nearer to the wanted position."
     )

@@ -1,7 +1,8 @@
 """Throw away Numba's compiled kernels when the source they were made from has changed.
 
 Numba keys its cache by the file a kernel stands in and does not see that a kernel it calls, in another file, has
-changed. The stamp beside the cached files is a digest of every source file of the package; when it differs, they are removed.
+changed. The stamp beside the cached files is a digest of every source file of the package; when it differs,
+they are removed.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.errors import ArgumentError, unknown
+from dalembert.system.reactions import Reactions, reactions
 
 if TYPE_CHECKING:
     from dalembert.formulations.contract import Outcome
@@ -146,6 +147,27 @@ class ConstraintQuestions:
             Outcome(int(work.info[STATUS])),
         )
 
+    def constraint_forces(
+        self, state: Any, tau: Any = None, *, u: Any = None, p: Any = None, **options: Any
+    ) -> Reactions:
+        """Forces in every joint, tree joints included, with the acceleration that goes with them; options as above.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism("post", gravity=(0, 0, -10.0))
+        >>> m.add_joint("foot", da.Fixed(), m.ground, m.add_body("post", mass=2.0, com=(0.5, 0, 0)))
+        >>> [float(x) for x in m.compile().constraint_forces({}).joints["foot"]]     # moment, then force
+        [0.0, -10.0, 0.0, 0.0, 0.0, 20.0]
+        """
+        a = self.acceleration(state, tau, u=u, p=p, **options)
+        return reactions(self, self._as_state(state), a, u, p, self.active_rows(options.get("active")))
+
+    def report(self, state: Any = None, *, p: Any = None, active: Mapping[str, bool] | None = None) -> Any:
+        """Mobility, redundancy, determinate forces and distance to singularity at a state (default: assembled)."""
+        from dalembert.analysis.mobility import report
+
+        x = self.assemble(p=p, active=active) if state is None else self._as_state(state)
+        return report(self, x, p, self.active_rows(active))
+
     def assemble(
         self,
         q: Mapping[str, Any] | None = None,
@@ -161,8 +183,8 @@ class ConstraintQuestions:
     ) -> Any:
         """A state on the manifold: the named coordinates and velocities are held, the rest follows from the guess.
 
-        guess: positions by name, an array q, or a state; default neutral. Velocities that are not held come out as small
-        as the constraints allow (in the mass metric). The state's `evidence` tells residuals, iterations and rank.
+        guess: positions by name, an array q, or a state; default neutral. Velocities that are not held come out as
+        small as the constraints allow (in the mass metric). The state's `evidence` has residuals, iterations and rank.
         With branches > 1, a list of up to that many different assemblies, found from seeded random starts. Raises
         AssemblyError, naming the loop with the largest gap, where nothing closes.
 

@@ -26,7 +26,7 @@ from dalembert.recursions.articulated_body import articulated_body
 from dalembert.recursions.body_jacobians import body_jacobian
 from dalembert.recursions.composite_body import composite_body
 from dalembert.recursions.momentum import center_of_mass, gravity_energy, kinetic_energy, momentum
-from dalembert.recursions.newton_euler import newton_euler
+from dalembert.recursions.newton_euler import link_wrenches, newton_euler
 from dalembert.spatial import Transform
 from dalembert.symbols import array, symbols, to_sx, zeros
 from dalembert.system.rows import Rows
@@ -37,6 +37,7 @@ class Description:
     """What of a mechanism the functions need, as it was when compiled."""
 
     layout: Layout
+    whole: Layout  # the same with a link for every body, fixed ones included
     gravity: np.ndarray
     forces: tuple[Force, ...]
     constraints: tuple[Constraint, ...]
@@ -59,6 +60,7 @@ class Trace:
             self.sx[name], x = symbols(name, n)
             setattr(self, name, x)
         self.sx["dq"], self.dq = symbols("dq", tree.nv)
+        self.sx["lam"] = ca.SX(0, 1)
         self.sx["q1"], self.q1 = symbols("q1", tree.nq)
 
     q: np.ndarray
@@ -90,6 +92,16 @@ class Trace:
         """What the constraints of the description say, without the rows that say nothing."""
         return Rows.traced(self.d.constraints, self.state)
 
+    @cached_property
+    def lam(self) -> np.ndarray:
+        """Multipliers, one for each row and for each row left out."""
+        self.sx["lam"], x = symbols("lam", len(self.rows.all_named))
+        return x
+
+    def multipliers_of(self, constraint: str) -> dict[str, Any]:
+        """Multipliers of a constraint by row."""
+        return {row: self.lam[k] for k, (of, row) in enumerate(self.rows.all_named) if of == constraint}
+
     def per_joint(self, call: Callable[[Any, slice, slice], Any]) -> np.ndarray:
         """What each joint answers, one after another."""
         return np.concatenate([zeros(0), *(call(k.joint, k.q, k.v) for k in self.tree.links)])
@@ -109,6 +121,33 @@ def _constrained(s: Trace) -> tuple[Any, ...]:
     """M, f = Q − h, A and γ: all a formulation needs, from one pass over the tree."""
     f = s.load.tau - newton_euler(s.at, _still(s), s.d.gravity, s.load.wrenches)
     return composite_body(s.at), f, s.rows.A, s.rows.gamma
+
+
+def _reactions(s: Trace) -> Any:
+    """(joints, 6): the wrench each joint passes to its child, in the child frame the user named."""
+    whole = s.d.whole
+    at = whole.tree.moving(s.q, s.v)
+    state = TracedState(whole, at, s.t[0])
+    load = Load(state)
+    for force in s.d.forces:
+        force.act(state, load)
+    for c in s.d.constraints:
+        c.exert(state, s.multipliers_of(c.name), load)
+    F = link_wrenches(at, s.a, s.d.gravity, load.wrenches)
+    out = zeros(len(F), 6)
+    for i, joint in enumerate(whole.joints.values()):
+        O = joint.joint.orientation
+        out[i] = np.concatenate([O @ F[i][:3], O @ F[i][3:]])
+    return out
+
+
+def _loop_wrench(s: Trace, loop: Loop) -> Any:
+    """(6,): the wrench the closing joint puts on frame b, in b's axes."""
+    lam, W = s.multipliers_of(loop.name), zeros(6)
+    for name, jet, _ in loop.jets(s.state)[1]:
+        W = W + jet.G * lam[name]
+    O = loop.joint.orientation
+    return np.concatenate([O @ W[:3], O @ W[3:]])
 
 
 def _cut_joint(s: Trace, loop: Loop) -> tuple[Any, ...]:
@@ -179,6 +218,7 @@ FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace], Any]]] = {
     "gamma": (("q", "v", "p", "t"), lambda s: s.rows.gamma),
     "branch": (("q", "p", "t"), lambda s: s.rows.branch),
     "constrained": ((*MOTION, *DRIVE), _constrained),
+    "reactions": ((*MOTION, "a", "lam", *DRIVE), _reactions),
     "rates": (("q", "v"), lambda s: s.per_joint(lambda j, q, v: j.rates(s.q[q], s.v[v]))),
     "plus": (("q", "dq"), lambda s: s.per_joint(lambda j, q, v: j.plus(s.q[q], s.dq[v]))),
     "minus": (("q1", "q"), lambda s: s.per_joint(lambda j, q, v: j.minus(s.q1[q], s.q[q]))),
@@ -197,6 +237,7 @@ FRAME_FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace, Frame, str], 
 #: and about a cut joint
 LOOP_FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace, Loop], Any]]] = {
     "cut_joint": (("q", "v", "p"), _cut_joint),
+    "loop_wrench": (("q", "lam", "p"), _loop_wrench),
 }
 
 #: names of the outputs of functions that have several

@@ -20,7 +20,7 @@ class Rows:
 
     of: tuple[str, ...]  # constraint of each row
     rows: tuple[Row, ...]
-    void: tuple[str, ...]  # rows left out: they hold whatever the mechanism does
+    left_out: tuple[tuple[str, str], ...]  # (constraint, row) that hold whatever the mechanism does
     branch: np.ndarray  # positive on the branches the user means
     branch_of: tuple[str, ...]
     nv: int
@@ -34,7 +34,7 @@ class Rows:
                 if row.is_void and row.holonomic:
                     _check_void(c, row)
                 if row.is_void:
-                    void.append(f"{c.name}.{row.name}")
+                    void.append((c.name, row.name))
                 else:
                     of.append(c.name)
                     rows.append(row)
@@ -47,6 +47,16 @@ class Rows:
     def names(self) -> list[str]:
         """constraint.row of each row."""
         return [f"{c}.{row.name}" for c, row in zip(self.of, self.rows)]
+
+    @property
+    def void(self) -> tuple[str, ...]:
+        """constraint.row of the rows left out."""
+        return tuple(f"{c}.{row}" for c, row in self.left_out)
+
+    @property
+    def all_named(self) -> list[tuple[str, str]]:
+        """(constraint, row) of the rows and of those left out: the order of multipliers in reactions."""
+        return [*((c, row.name) for c, row in zip(self.of, self.rows)), *self.left_out]
 
     @property
     def phi(self) -> np.ndarray:

@@ -54,7 +54,8 @@ class System(TreeQuestions, ConstraintQuestions):
             raise ArgumentError(f"backend is {backend!r}; needed: 'native' or 'casadi'.")
         self.name = mechanism.name
         self.backend = backend
-        self.layout = Layout(list(mechanism.bodies.values()), list(mechanism.joints.values()), mechanism.frames)
+        parts = list(mechanism.bodies.values()), list(mechanism.joints.values()), mechanism.frames
+        self.layout = Layout(*parts)
         check_masses(self.layout, mechanism.parameters)
         self.nq, self.nv = self.layout.tree.nq, self.layout.tree.nv
         self.q_names, self.v_names = self.layout.q_names, self.layout.v_names
@@ -70,6 +71,7 @@ class System(TreeQuestions, ConstraintQuestions):
         ]
         self._description = Description(
             self.layout,
+            Layout(*parts, lump=False),
             mechanism.gravity,
             (*springs, *mechanism.forces.values()),
             tuple(mechanism.constraints.values()),

@@ -1,0 +1,194 @@
+"""The report of a mechanism: mobility, redundancy, determinate multipliers, distance to singularity.
+
+Everything is measured in the mass metric, Ã = A R⁻¹ with M = RᵀR, so that no number depends on the units. Redundancy
+that stays when the mechanism moves is permanent; a rank that is smaller here than nearby is a singular configuration.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from dalembert.analysis.manifold import RANK_TOLERANCE, Tangent, tangent
+from dalembert.errors import AssemblyError
+
+STEP = 0.05  # how far "nearby" is, as a motion of about this many radians (or decimetres)
+PROBES = 6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Report:
+    """What `System.report` found."""
+
+    name: str
+    nv: int
+    rows: int
+    rank: int
+    generic_rank: int
+    mobility: int  # nv − rank, here
+    generic_mobility: int  # nearby
+    void: tuple[str, ...]  # rows left out when compiled: they hold whatever the mechanism does
+    redundant: dict[str, dict[str, float]]  # redundant row: the rows, with coefficients, that make it
+    determinate: dict[str, bool]  # per row: whether its multiplier is determinate
+    singular_values: np.ndarray
+    condition: float
+    distance: float  # smallest retained singular value over the largest
+    to_singularity: tuple[float, str] | None  # about how far, and of which coordinate, to where the rank drops
+    residual: float
+    directions: dict[str, list[float]]  # velocities of each admissible motion, by name
+
+    @property
+    def singular(self) -> bool:
+        """Whether the rank drops here only."""
+        return self.rank < self.generic_rank
+
+    def __str__(self) -> str:
+        return "\n".join([self.name, *(f"  {title + ':':22s}{text}" for title, text in self.lines())])
+
+    def _repr_html_(self) -> str:
+        left = "style='text-align:left'"
+        body = "".join(f"<tr><th {left}>{escape(t)}</th><td {left}>{escape(x)}</td></tr>" for t, x in self.lines())
+        return f"<b>{escape(self.name)}</b><table>{body}</table>"
+
+    def lines(self) -> list[tuple[str, str]]:
+        """(title, text) of every line."""
+        out = [("mobility", self._mobility())]
+        out.append(("constraints", f"{self.rows} rows, rank {self.rank}"))
+        if self.void:
+            out.append(("redundant, trivial", f"{', '.join(self.void)} (hold in every position; left out)"))
+        for name, made_of in self.redundant.items():
+            out.append(("redundant", f"{name} = {_combination(made_of)}"))
+        free = [*(name for name, known in self.determinate.items() if not known), *self.void]
+        if self.rows or self.void:
+            out.append(("multipliers", "all determinate" if not free else f"not determinate: {', '.join(free)}"))
+        if self.rows:
+            out.append(("singular values", " ".join(f"{s:.3g}" for s in self.singular_values) + " (mass metric)"))
+            out.append(("condition", f"{self.condition:.3g}"))
+        if self.singular:
+            out.append(("nearest singularity", "here"))
+        elif self.to_singularity is not None:
+            far, of = self.to_singularity
+            out.append(("nearest singularity", f"about {far:.2g} of '{of}' away (linear estimate)"))
+        out.append(("closure", f"largest residual {self.residual:.1e}"))
+        return out
+
+    def _mobility(self) -> str:
+        if self.singular:
+            return f"{self.mobility} here, {self.generic_mobility} nearby: a singular configuration"
+        return str(self.mobility)
+
+
+def report(system: Any, state: Any, p: Any, on: np.ndarray) -> Report:
+    """Diagnose a mechanism at a state."""
+    here = tangent(system, state, p, on)
+    names = [n for n, a in zip(system.row_names, on) if a]
+    generic = max([here.rank, *(t.rank for t in _nearby(system, state, p, on, here))])
+    sigma, r = here.sigma, here.rank
+    largest, smallest = (sigma[0], sigma[r - 1]) if r else (1.0, 1.0)
+    K = here.admissible
+    return Report(
+        system.name,
+        system.nv,
+        len(names),
+        r,
+        generic,
+        system.nv - r,
+        system.nv - generic,
+        system.rows.void,
+        _redundancies(here, names),
+        _determinate(here, names),
+        sigma,
+        float(largest / smallest),
+        float(smallest / largest),
+        _to_singularity(system, state, p, on, here),
+        float(np.abs(system.residuals(state, p=p)[on]).max(initial=0.0)),
+        {name: K[i].tolist() for i, name in enumerate(system.v_names)},
+    )
+
+
+def _nearby(system: Any, state: Any, p: Any, on: np.ndarray, here: Tangent) -> list[Tangent]:
+    """Tangents at configurations a small admissible motion away, back on the manifold."""
+    rng = np.random.default_rng(1)
+    K = here.admissible
+    out = []
+    for _ in range(PROBES if K.shape[1] else 0):
+        direction = K @ rng.normal(size=K.shape[1])
+        size = np.abs(direction).max()
+        if size == 0:
+            continue
+        moved = state.replace(q=system.plus(state, direction * (STEP / size)))
+        try:
+            moved = system.project(moved, p=p, active=_switches(system, on))
+        except AssemblyError:
+            continue
+        out.append(tangent(system, moved, p, on))
+    return out
+
+
+def _switches(system: Any, on: np.ndarray) -> dict[str, bool]:
+    return {name: bool(a) for name, a in zip(system.rows.of, on)}
+
+
+def _normalized(here: Tangent) -> np.ndarray:
+    """Whitened rows of unit length: which row is big is a matter of units, which rows depend is not."""
+    white = np.linalg.solve(here.R.T, here.A.T).T
+    return white / np.maximum(np.linalg.norm(white, axis=1, keepdims=True), 1e-300)
+
+
+def _redundancies(here: Tangent, names: list[str]) -> dict[str, dict[str, float]]:
+    """Each redundant row as a combination of independent ones; greedy, so that later rows give way."""
+    white = _normalized(here)
+    kept: list[int] = []
+    out: dict[str, dict[str, float]] = {}
+    for k in range(len(names)):
+        if len(kept) < here.rank and _independent(white[[*kept, k]]):
+            kept.append(k)
+            continue
+        coefficients = np.linalg.lstsq(here.A[kept].T, here.A[k], rcond=None)[0] if kept else np.zeros(0)
+        size = np.abs(coefficients).max(initial=0.0)
+        out[names[k]] = {names[j]: float(c) for j, c in zip(kept, coefficients) if abs(c) > 1e-8 * max(size, 1e-300)}
+    return out
+
+
+def _independent(rows: np.ndarray) -> bool:
+    sigma = np.linalg.svd(rows, compute_uv=False)
+    return len(rows) <= rows.shape[1] and bool(sigma[-1] > RANK_TOLERANCE * sigma[0])
+
+
+def _determinate(here: Tangent, names: list[str]) -> dict[str, bool]:
+    """A multiplier is determinate where no vanishing combination of rows contains its row."""
+    lengths = np.maximum(np.linalg.norm(np.linalg.solve(here.R.T, here.A.T).T, axis=1), 1e-300)
+    weights = np.abs(here.dependencies * lengths).max(axis=0, initial=0.0)
+    return dict(zip(names, (weights <= 1e-7 * max(weights.max(initial=0.0), 1e-300)) | (weights == 0.0)))
+
+
+def _to_singularity(system: Any, state: Any, p: Any, on: np.ndarray, here: Tangent) -> tuple[float, str] | None:
+    """σ_r / ‖∇σ_r‖ along the admissible motions, said as a motion of the coordinate that moves most."""
+    K, r = here.admissible, here.rank
+    if r == 0 or K.shape[1] == 0:
+        return None
+    h, slopes = 1e-4, []
+    for k in K.T:
+        size = max(np.abs(k).max(), 1e-300)
+        ends = []
+        for sign in (1.0, -1.0):
+            moved = state.replace(q=system.plus(state, k * (sign * h / size)))
+            ends.append(tangent(system, moved, p, on).sigma[r - 1])
+        slopes.append((ends[0] - ends[1]) / (2 * h) * size)
+    gradient = np.array(slopes)
+    steep = float(gradient @ gradient)
+    if steep <= 1e-12 * here.sigma[0] ** 2:
+        return None
+    motion = K @ (-here.sigma[r - 1] * gradient / steep)
+    k = int(np.argmax(np.abs(motion)))
+    return float(abs(motion[k])), system.v_names[k]
+
+
+def _combination(made_of: dict[str, float]) -> str:
+    if not made_of:
+        return "0"
+    text = " ".join(f"{'-' if c < 0 else '+'} {abs(c):.4g} {name}" for name, c in made_of.items())
+    return text.removeprefix("+ ")

@@ -1,0 +1,147 @@
+"""Finding the manifold, staying on it, and saying what it is like."""
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from random_loops import random_closed
+
+
+def four_bar(lengths=(0.2, 0.6, 0.4, 0.55)) -> da.System:
+    crank, coupler, rocker, ground = lengths
+    m = da.Mechanism("four-bar", gravity=(0, -9.81, 0))
+    bodies = {
+        name: m.add_body(name, mass=1.0, com=(l / 2, 0, 0), inertia=da.rod(1.0, l))
+        for name, l in (("crank", crank), ("coupler", coupler), ("rocker", rocker))
+    }
+    m.add_joint("A", da.Revolute("z"), m.ground, bodies["crank"])
+    m.add_joint("B", da.Revolute("z"), bodies["crank"].at(crank, 0, 0), bodies["coupler"])
+    m.add_joint("D", da.Revolute("z"), m.ground.at(ground, 0, 0), bodies["rocker"])
+    m.close_loop("C", da.Revolute("z"), bodies["coupler"].at(coupler, 0, 0), bodies["rocker"].at(rocker, 0, 0))
+    return m.compile(backend="casadi")
+
+
+def freudenstein(a, b, c, d, crank):
+    """Rocker angles of a four-bar (crank a, coupler b, rocker c, ground d) from the law of cosines."""
+    P = np.array([a * np.cos(crank) - d, a * np.sin(crank)])
+    l = np.linalg.norm(P)
+    base, open_ = np.arctan2(P[1], P[0]), np.arccos((c**2 + l**2 - b**2) / (2 * c * l))
+    return sorted((np.array([base - open_, base + open_]) + np.pi) % (2 * np.pi) - np.pi)
+
+
+@pytest.mark.parametrize("crank", [-2.5, -0.7, 0.1, 0.6, 1.9, 3.0])
+def test_both_branches_of_a_four_bar_are_found_where_the_law_of_cosines_has_them(crank):
+    found = four_bar().assemble({"A": crank}, branches=2)
+    angles = sorted((x["D"] + np.pi) % (2 * np.pi) - np.pi for x in found)
+    np.testing.assert_allclose(angles, freudenstein(0.2, 0.6, 0.4, 0.55, crank), atol=1e-10)
+    assert all(x["A"] == crank for x in found)
+
+
+def test_velocities_follow_the_held_one():
+    system = four_bar()
+    x = system.assemble({"A": 0.6}, v={"A": 2.0})
+    h = 1e-6
+    ahead, behind = (system.assemble({"A": 0.6 + s * h}, guess=x) for s in (1, -1))
+    np.testing.assert_allclose(x.v, 2.0 * (ahead.q - behind.q) / (2 * h), atol=1e-8)
+    assert x.evidence.residual < 1e-11
+    assert x.evidence.speed_residual < 1e-12
+    assert x.evidence.rank == 2
+
+
+def test_a_mechanism_that_cannot_close_names_the_loop_and_the_gap():
+    """Lengths 0.2 + 0.1 + 0.1 cannot bridge 0.55: the gap is 0.15 m."""
+    with pytest.raises(da.AssemblyError, match=r"'C' is open by 0\.15\d* m") as caught:
+        four_bar((0.2, 0.1, 0.1, 0.55)).assemble()
+    assert "row 'C.x'" in str(caught.value)
+
+
+def test_held_coordinates_that_contradict_the_loop_are_named():
+    with pytest.raises(da.AssemblyError, match=r"with A = 0\.6, D = 0\.0 held"):
+        four_bar().assemble({"A": 0.6, "D": 0.0})
+
+
+def test_velocities_that_contradict_the_loop_are_named():
+    with pytest.raises(da.AssemblyError, match="no velocity satisfies"):
+        four_bar().assemble({"A": 0.6}, v={"A": 1.0, "D": 5.0})
+
+
+def test_a_mirror_branch_is_not_taken_for_a_closure():
+    """A welded end turned by half a turn also makes every cosine vanish; it must not count as closed."""
+    m = da.Mechanism("weld", gravity=(0, 0, 0))
+    b = m.add_body("b", mass=1.0, inertia=(1, 1, 1))
+    m.add_joint("ball", da.Spherical(), m.ground, b)
+    m.close_loop("weld", da.Fixed(), m.ground, b)
+    x = m.compile(backend="casadi").assemble(guess={"ball": da.rotation("x", 3.0)})
+    np.testing.assert_allclose(np.abs(x["ball"]), [1, 0, 0, 0], atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_projection_reaches_the_manifold_by_the_shortest_way(seed):
+    """From a state nearby: Φ = 0 and A v + b = 0 after, the change of velocity orthogonal to what is allowed."""
+    system, x = random_closed(seed)
+    rng = np.random.default_rng(seed)
+    off = system.state(system.plus(x, 1e-3 * rng.normal(size=system.nv)), x.v + 0.1 * rng.normal(size=system.nv))
+    y = system.project(off)
+    assert np.abs(system.residuals(y)).max() < 1e-11
+    assert np.abs(system.speed_residuals(y)).max() < 1e-9
+    A, M = system.constraint_matrix(y), system.mass_matrix(y)
+    K = np.linalg.svd(A)[2][y.evidence.rank :].T
+    np.testing.assert_allclose(K.T @ M @ (y.v - off.v), 0, atol=1e-9 * np.abs(M).max())
+
+
+def parallelogram() -> da.System:
+    m = da.Mechanism("parallelogram", gravity=(0, -9.81, 0))
+    a, b = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0)) for n in "ab")
+    c = m.add_body("c", mass=1.0, com=(1.0, 0, 0), inertia=da.rod(1.0, 2.0))
+    m.add_joint("A", da.Revolute("z"), m.ground, a)
+    m.add_joint("B", da.Revolute("z"), m.ground.at(2, 0, 0), b)
+    m.add_joint("C", da.Revolute("z"), a.at(1, 0, 0), c)
+    m.close_loop("D", da.Revolute("z"), c.at(2, 0, 0), b.at(1, 0, 0))
+    return m.compile(backend="casadi")
+
+
+def test_a_flat_parallelogram_is_singular_and_says_so():
+    r = (system := parallelogram()).report(system.state())
+    assert (r.mobility, r.generic_mobility, r.rank, r.generic_rank) == (2, 1, 1, 2)
+    assert r.singular
+    assert "a singular configuration" in str(r)
+    leaning = system.report(system.assemble({"A": 0.3}))
+    assert not leaning.singular
+    assert leaning.to_singularity[0] == pytest.approx(0.3, rel=0.1)
+
+
+def test_permanent_redundancy_is_named_with_its_dependency():
+    """A second ball joint at the closure repeats its rows: C2.x = C.x cos 30° + … in its turned axes."""
+    m = da.Mechanism("triangle", gravity=(0, -9.81, 0))
+    a, b = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0)) for n in "ab")
+    m.add_joint("A", da.Revolute("z"), m.ground, a)
+    m.add_joint("B", da.Revolute("z"), m.ground.at(1.2, 0, 0), b)
+    m.close_loop("C", da.Revolute("z"), a.at(1, 0, 0), b.at(1, 0, 0))
+    m.close_loop("C2", da.Spherical(), a.at(1, 0, 0, rotation=da.rotation("z", np.pi / 6)), b.at(1, 0, 0))
+    system = m.compile(backend="casadi")
+    r = system.report(system.assemble(guess={"A": 0.9, "B": 2.0}))
+    assert not r.singular
+    assert r.mobility == 0
+    assert set(r.void) == {"C.z", "C.rx", "C.ry", "C2.z"}
+    assert r.redundant["C2.x"] == pytest.approx({"C.x": np.cos(np.pi / 6), "C.y": np.sin(np.pi / 6)}, rel=1e-9)
+    assert r.redundant["C2.y"] == pytest.approx({"C.x": -np.sin(np.pi / 6), "C.y": np.cos(np.pi / 6)}, rel=1e-9)
+    assert not any(r.determinate.values())
+    assert "C2.x = 0.866 C.x + 0.5 C.y" in str(r)
+    assert "<table>" in r._repr_html_()
+
+
+def test_a_row_that_can_never_hold_is_refused():
+    m = da.Mechanism("skew", gravity=(0, -9.81, 0))
+    a = m.add_body("a", mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0))
+    m.add_joint("A", da.Revolute("z"), m.ground, a)
+    m.close_loop("C", da.Revolute("z"), a.at(1, 0, 0.1), m.ground.at(0, 1, 0))
+    with pytest.raises(da.DescriptionError, match=r"loop 'C' can never hold: its row 'z' is -0\.1 m"):
+        m.compile(backend="casadi").rows  # noqa: B018
+
+
+def test_the_angle_of_a_cut_joint_is_that_of_the_bodies():
+    system = four_bar()
+    x = system.assemble({"A": 0.6}, v={"A": 2.0})
+    q, v = system.cut_joint(x, "C")
+    assert q[0] == pytest.approx(x["D"] - x["A"] - x["B"], abs=1e-12)
+    assert v[0] == pytest.approx(x.rate("D") - x.rate("A") - x.rate("B"), abs=1e-12)
