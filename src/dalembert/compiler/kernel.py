@@ -32,6 +32,8 @@ class Kernel:
         States computed at once: 1, 2, 4, 8 or 16. With more than one, states come through `batch`.
     backend : {"native", "casadi"}
         "native" compiles; "casadi" has CasADi's virtual machine compute the same numbers, slowly.
+    shapes : sequence of tuples of int, optional
+        Shapes of the outputs where CasADi's two dimensions do not tell them: a vector of one, a row.
     chunk : int
         Operations in one LLVM function. The result does not depend on it.
 
@@ -41,7 +43,7 @@ class Kernel:
     n_in : tuple of int
         Lengths of the inputs.
     shapes_out : tuple of tuple of int
-        Shapes of the outputs: ``()`` for a 1×1 output, ``(n,)`` for a column, ``(m, n)`` otherwise.
+        Shapes of the outputs: as given, else ``()`` for a 1×1 output, ``(n,)`` for a column, ``(m, n)`` otherwise.
     x_size, y_size, work_size : int
         Doubles in x, y and w for one state times lanes; see `address`.
     address : int
@@ -88,18 +90,26 @@ class Kernel:
         "y_size",
     )
 
-    def __init__(self, function: ca.Function, lanes: int = 1, backend: str = "native", *, chunk: int = CHUNK) -> None:
+    def __init__(
+        self,
+        function: ca.Function,
+        lanes: int = 1,
+        backend: str = "native",
+        *,
+        shapes: Sequence[tuple[int, ...]] | None = None,
+        chunk: int = CHUNK,
+    ) -> None:
         if backend not in BACKENDS:
             raise ArgumentError(f"backend is {backend!r}; it must be one of {', '.join(map(repr, BACKENDS))}")
         if lanes not in (1, 2, 4, 8, 16):
             raise ArgumentError(
                 f"kernel '{function.name()}' is asked for {lanes!r} lanes; it can have 1, 2, 4, 8 or 16"
             )
-        self._function, self._options = function, {"lanes": lanes, "backend": backend, "chunk": chunk}
+        self._function, self._options = function, {"lanes": lanes, "backend": backend, "shapes": shapes, "chunk": chunk}
         self.name, self.lanes, self.backend = function.name(), lanes, backend
         self.n_in = tuple(function.numel_in(i) for i in range(function.n_in()))
         self.names_in = tuple(function.name_in())
-        self.shapes_out = tuple(_shape(*function.size_out(i)) for i in range(function.n_out()))
+        self.shapes_out = tuple(shapes or (_shape(*function.size_out(i)) for i in range(function.n_out())))
         self.sizes_out = tuple(function.numel_out(i) for i in range(function.n_out()))
         self.x_size, self.y_size = sum(self.n_in) * lanes, sum(self.sizes_out) * lanes
         if backend == "native":

@@ -137,7 +137,8 @@ class System(TreeQuestions, ConstraintQuestions):
 
         key = (*self._key(name, frame, axes), lanes)
         if key not in self._kernels:
-            self._kernels[key] = Kernel(self.function(name, frame, axes), lanes=lanes, backend=self.backend)
+            f, shapes = self._traced(name, frame, axes)
+            self._kernels[key] = Kernel(f, lanes=lanes, backend=self.backend, shapes=shapes)
         return self._kernels[key]
 
     @cached_property
@@ -203,7 +204,7 @@ class System(TreeQuestions, ConstraintQuestions):
     ) -> Any:
         """What a function gives in a state; inputs and parameters are looked up only where it has them."""
         x = self._as_state(state)
-        f, shapes = self._traced(name, target, axes)
+        f, _ = self._traced(name, target, axes)
         known: dict[str, Any] = {"q": x.q, "v": x.v, **more}
         for argument in f.name_in():
             if argument == "u":
@@ -216,10 +217,7 @@ class System(TreeQuestions, ConstraintQuestions):
             self._u(u)
         if p is not None:
             self._p(p)
-        out = self.kernel(name, target, axes)(*(known[n] for n in f.name_in()))
-        if len(shapes) == 1:
-            return np.reshape(out, shapes[0])
-        return tuple(np.reshape(o, shape) for o, shape in zip(out, shapes))
+        return self.kernel(name, target, axes)(*(known[n] for n in f.name_in()))
 
     def _about(self, frame: Any, name: str, axes: str, state: Any, p: Any = None, **more: Any) -> np.ndarray:
         return self._value(name, state, target=frame, axes=axes, p=p, **more)

@@ -1,0 +1,67 @@
+"""Kernels of real mechanisms: native = virtual machine, lanes = scalar, shapes, pickling, backends."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from random_mechanisms import random_state, random_tree
+
+NAMES = ("mass_matrix", "inverse_dynamics", "forward_dynamics", "kinetic_energy", "plus", "minus", "center_of_mass")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_native_code_gives_the_virtual_machines_numbers(seed):
+    m = random_tree(400 + seed, [1, 3, 5, 8][seed], floating=seed % 2 == 0)
+    native, machine = m.compile(), m.compile(backend="casadi")
+    rng = np.random.default_rng(seed)
+    for name in NAMES:
+        one, other = native.kernel(name), machine.kernel(name)
+        args = [rng.normal(size=n) for n in one.n_in]
+        a, b = one(*args), other(*args)
+        assert np.shape(a) == np.shape(b)
+        np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-13 * max(1, np.abs(b).max()))
+
+
+@pytest.mark.parametrize("lanes", [2, 4, 8])
+def test_lanes_give_the_scalar_numbers_to_the_last_bit(lanes):
+    system = random_tree(7, 6, floating=True).compile()
+    rng = np.random.default_rng(lanes)
+    states = [random_state(system, s) for s in range(11)]
+    q, v = np.array([x.q for x in states]), np.array([x.v for x in states])
+    a = rng.normal(size=v.shape)
+    batch = system.kernel("inverse_dynamics", lanes=lanes).batch(q, v, a)
+    one_by_one = [system.kernel("inverse_dynamics")(*row) for row in zip(q, v, a)]
+    np.testing.assert_array_equal(batch, one_by_one)
+
+
+def test_a_mechanism_with_one_velocity_still_gives_vectors_and_matrices():
+    m = da.Mechanism("pendulum")
+    m.add_joint("A", da.Revolute("y"), m.ground, m.add_body("b", mass=1.0, com=(0, 0, -1)))
+    system = m.compile()
+    assert system.forward_dynamics([0.3]).shape == (1,)
+    assert system.mass_matrix([0.3]).shape == (1, 1)
+    assert system.jacobian([0.3], "b").shape == (6, 1)
+    assert system.kernel("forward_dynamics").batch(np.zeros((3, 1)), np.zeros((3, 1)), np.zeros((3, 1))).shape == (3, 1)
+    assert isinstance(system.kinetic_energy([0.3]), float)
+
+
+def test_kernels_survive_pickling_with_their_shapes():
+    system = random_tree(8, 1, (da.Revolute,)).compile()
+    kernel = system.kernel("mass_matrix")
+    copy = pickle.loads(pickle.dumps(kernel))
+    np.testing.assert_array_equal(copy([0.3]), kernel([0.3]))
+    assert copy([0.3]).shape == (1, 1)
+
+
+def test_equal_frames_share_a_kernel():
+    system = random_tree(9, 3).compile(backend="casadi")
+    body = system.layout.bodies["body2"]
+    assert system.kernel("pose", body.at(1, 2, 3)) is system.kernel("pose", body.at(1, 2, 3))
+    assert system.kernel("pose", body.at(1, 2, 3)) is not system.kernel("pose", body.at(1, 2, 4))
+
+
+def test_an_unknown_backend_is_refused_at_once():
+    with pytest.raises(da.ArgumentError, match="backend is 'fortran'; needed: 'native' or 'casadi'"):
+        da.Mechanism().compile(backend="fortran")
