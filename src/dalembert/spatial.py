@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.symbols import atan2, cos, eye, sin, sqrt, where_less, zeros
+from dalembert.errors import DescriptionError
+from dalembert.symbols import all_numbers, atan2, cos, element, eye, sin, snap, sqrt, where_less, zeros
 
 
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -182,16 +183,42 @@ def axis_rotation(axis: int, angle: Any) -> np.ndarray:
     return R
 
 
-def rotation(axis: str, angle: Any) -> Any:
-    """The rotation matrix about "x", "y" or "z" by an angle in radians (a number, or a parameter).
+def rotation(axis: Any, angle: Any) -> Any:
+    """The rotation matrix about an axis ("x", "y", "z", "-x", … or three numbers) by an angle in radians.
+
+    The angle may be a parameter.
 
     >>> np.round(rotation("x", np.pi / 2) @ [0, 1, 0], 12)
     array([0., 0., 1.])
     """
-    from dalembert.symbols import all_numbers, element, snap
-
-    R = snap(axis_rotation("xyz".index(axis), element(angle)), scale=1.0)
+    n, a = axis_vector(axis, "the axis of a rotation"), element(angle)
+    for k in range(3):
+        if abs(n[k]) == 1.0:
+            R = axis_rotation(k, n[k] * a)
+            break
+    else:
+        K = skew(n.astype(object))
+        R = eye(3) + sin(a) * K + (1 - cos(a)) * (K @ K)
+    R = snap(R, scale=1.0)
     return R.astype(float) if all_numbers(R) else R
+
+
+def axis_vector(axis: Any, what: str) -> np.ndarray:
+    """The unit vector of "x", "-y", … or of three numbers."""
+    if isinstance(axis, str):
+        letter = axis.removeprefix("-")
+        if letter not in ("x", "y", "z"):
+            raise DescriptionError(f"{what} is '{axis}'; needed: 'x', 'y', 'z', '-x', '-y', '-z' or three numbers.")
+        return np.eye(3)["xyz".index(letter)] * (-1.0 if axis.startswith("-") else 1.0)
+    n = np.asarray(axis, dtype=float)
+    if n.shape != (3,):
+        raise DescriptionError(f"{what} has shape {n.shape}; needed: three numbers, or a letter such as 'z'.")
+    if not np.all(np.isfinite(n)):
+        raise DescriptionError(f"{what} is {n.tolist()}; every number must be finite.")
+    length = float(np.linalg.norm(n))
+    if length == 0.0:
+        raise DescriptionError(f"{what} is (0, 0, 0), which has no direction; give a non-zero vector or a letter.")
+    return n / length
 
 
 # --- quaternions (w, x, y, z), unit, R(q) maps body to parent -----------------------------------------------------

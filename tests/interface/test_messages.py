@@ -35,7 +35,43 @@ REFUSED = {
         lambda m: (m.add_parameter("L", 1), m.add_parameter("L", 2)),
         "there is a parameter 'L' already",
     ),
-    "duplicate input": (lambda m: (m.add_input("u"), m.add_input("u")), "there is a input 'u' already"),
+    "duplicate input": (lambda m: (m.add_input("u"), m.add_input("u")), "there is an input 'u' already"),
+    "parameter named as an input": (
+        lambda m: (m.add_input("k"), m.add_parameter("k", 1)),
+        "there is an input 'k' already",
+    ),
+    "body named as a frame": (
+        lambda m: (m.add_frame("tip", m.ground.at(1, 0, 0)), m.add_body("tip")),
+        "there is a frame 'tip' already",
+    ),
+    "dot in a joint's name": (
+        lambda m: m.add_joint("a.b", da.Revolute("z"), "base", "hand"),
+        "joint 'a.b' has a dot in its name",
+    ),
+    "motor on a fixed joint": (
+        lambda m: (m.add_joint("weld", da.Fixed(), "base", "hand"), m.add_motor("drive", "weld")),
+        "motor 'drive' is on joint 'weld', which is fixed",
+    ),
+    "rotation about nothing": (lambda m: da.rotation("w", 1.0), "the axis of a rotation is 'w'; needed: 'x'"),
+    "loop by a free joint": (
+        lambda m: m.close_loop("c", da.Free(), "base", "hand"),
+        "loop 'c' is closed by a free joint, which forbids no motion",
+    ),
+    "loop of a body with itself": (
+        lambda m: m.close_loop("c", da.Revolute("z"), "hand", "hand"),
+        "loop 'c' connects body 'hand' with itself",
+    ),
+    "rod of no length": (lambda m: m.add_rod("c", "base", "hand", length=0.0), "the length of rod 'c' is 0"),
+    "coupling of an unknown coordinate": (
+        lambda m: m.add_coupling("c", {"sholder": 1.0}),
+        "coupling 'c' asks for coordinate 'sholder'; known: shoulder. Did you mean 'shoulder'?",
+    ),
+    "driver of a quaternion": (
+        lambda m: (m.add_joint("ball", da.Spherical(), "base", "hand"), m.add_driver("c", "ball.qx", lambda t: t)),
+        "asks for coordinate 'ball.qx' of a spherical joint, a quaternion; constrain frames instead",
+    ),
+    "constraint without rows": (lambda m: m.add_constraint("c"), "constraint 'c' has no rows"),
+    "skate along no axis": (lambda m: m.add_skate("c", "base", sideways="w"), "the axis of skate 'c' is 'w'"),
     "empty name": (lambda m: m.add_body(""), "the name of a body is ''"),
     "NaN mass": (lambda m: m.add_body("x", mass=np.nan), "the mass of body 'x' is nan; every number must be finite"),
     "infinite centre of mass": (

@@ -63,6 +63,7 @@ class Mechanism(Constrainable):
         >>> rod = m.add_body("rod", mass=2.0, com=(L / 2, 0, 0), inertia=da.rod(2.0, L))
         """
         self._new(name, self.parameters.symbols, "parameter")
+        self._new(name, self.inputs, "input")
         x = np.atleast_1d(np.asarray(value, dtype=float))
         if x.ndim != 1 or not np.all(np.isfinite(x)):
             raise DescriptionError(f"parameter '{name}' has the value {value!r}; needed: finite numbers.")
@@ -73,6 +74,7 @@ class Mechanism(Constrainable):
     def add_input(self, name: str, size: int = 1) -> ca.SX:
         """An input u of the mechanism; returns a CasADi symbol for use in forces."""
         self._new(name, self.inputs, "input")
+        self._new(name, self.parameters.symbols, "parameter")
         self.inputs[name] = symbol = ca.SX.sym(name, size)
         return symbol
 
@@ -95,6 +97,7 @@ class Mechanism(Constrainable):
         others give its joints inertia. physical=False accepts principal moments that break the triangle inequality.
         """
         self._new(name, self.bodies, "body")
+        self._new(name, self.frames, "frame")
         what = f"body '{name}'"
         m = self.parameters.scalar(mass, f"the mass of {what}", least=0.0)
         c = self.parameters.checked(com, (3,), f"the centre of mass of {what}")
@@ -133,6 +136,9 @@ class Mechanism(Constrainable):
         """
         what = f"joint '{name}'"
         self._new(name, self.joints, "joint")
+        self._new(name, self.constraints, "constraint")
+        if "." in name:
+            raise DescriptionError(f"{what} has a dot in its name, which sets off its coordinates; use '_'.")
         if not isinstance(joint, Joint):
             raise DescriptionError(f"{what} has the type {joint!r}; needed: a joint such as da.Revolute('z').")
         a, b = self._frame(parent, what), self._frame(child, what)
@@ -170,8 +176,10 @@ class Mechanism(Constrainable):
     def add_motor(self, name: str, joint: str) -> ca.SX:
         """An input of this name (one per degree of freedom) that drives a joint: N m or N. Returns its symbol."""
         nv = self._joint(joint, f"motor '{name}'").joint.nv
+        if nv == 0:
+            raise DescriptionError(f"motor '{name}' is on joint '{joint}', which is fixed; nothing can be driven.")
         u = self.add_input(name, nv)
-        self.add_joint_force(name, joint, u)
+        self._add_force(JointForce(name, self.joints[joint], u, kind="motor"))
         return u
 
     def add_joint_force(self, name: str, joint: str, value: Any) -> None:
@@ -258,7 +266,10 @@ class Mechanism(Constrainable):
         if not isinstance(name, str) or not name:
             raise DescriptionError(f"the name of a {kind} is {name!r}; needed: a non-empty string.")
         if name in taken:
-            raise DescriptionError(f"there is a {kind} '{name}' already; names must differ. Known: {', '.join(taken)}.")
+            article = "an" if kind[0] in "aeiou" else "a"
+            raise DescriptionError(
+                f"there is {article} {kind} '{name}' already; names must differ. Known: {', '.join(taken)}."
+            )
 
     def _frame(self, frame: Any, where: str) -> Frame:
         if isinstance(frame, Body):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -13,7 +14,10 @@ if TYPE_CHECKING:
 def text(m: Mechanism) -> str:
     """The whole description on one screen."""
     lines = [f"{m.name}", *(f"  {line}" for line in tree_lines(m)), ""]
-    lines += [f"  {title + ':':13s}{', '.join(items) or 'none'}" for title, items in sections(m)]
+    for title, items in sections(m):
+        lines += wrap(
+            ", ".join(items) or "none", 110, initial_indent=f"  {title + ':':13s}", subsequent_indent=" " * 15
+        )
     return "\n".join(lines)
 
 
@@ -36,7 +40,9 @@ def sections(m: Mechanism) -> list[tuple[str, list[str]]]:
         ("velocities", [name for j in joints for name in j.velocities]),
         ("inputs", [_sized(name, u.numel()) for name, u in m.inputs.items()]),
         ("parameters", [f"{name} = {_numbers(x)}" for name, x in m.parameters.values.items()]),
-        ("forces", [f"{name} ({type(f).__name__.lower()})" for name, f in m.forces.items()]),
+        ("constraints", [f"{name} ({c.describe()})" for name, c in m.constraints.items()]),
+        ("forces", [f"{name} ({f.kind})" for name, f in m.forces.items()]),
+        ("frames", [f"{name} (on {frame.body.name})" for name, frame in m.frames.items()]),
         ("gravity", [_numbers(m.gravity)]),
     ]
 

@@ -47,6 +47,8 @@ class Line(Force):
 class Cable(Line):
     """A line without mass or friction whose tension (N) is given: a number, an input, or a function of the state."""
 
+    kind = "cable"
+
     def __init__(self, name: str, points: Sequence[Frame], tension: Value):
         self.name, self.points, self.tension = name, points, tension
 
@@ -59,6 +61,7 @@ class Spring(Line):
 
     def __init__(self, name: str, points: Sequence[Frame], stiffness: Any, damping: Any, rest_length: Any, slack: bool):
         self.name, self.points, self.slack = name, points, slack
+        self.kind = "cable" if slack else "spring"
         self.stiffness, self.damping, self.rest_length = stiffness, damping, rest_length
 
     def act(self, s: TracedState, load: Load) -> None:

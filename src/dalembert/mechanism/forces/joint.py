@@ -17,8 +17,8 @@ from dalembert.symbols import Scalar, array, symbols, to_sx
 class JointForce(Force):
     """Generalized force (nv,) on a joint: N m for angles, N for slides."""
 
-    def __init__(self, name: str, joint: Attachment, value: Value):
-        self.name, self.joint, self.value = name, joint, value
+    def __init__(self, name: str, joint: Attachment, value: Value, kind: str = "joint force"):
+        self.name, self.joint, self.value, self.kind = name, joint, value, kind
 
     def act(self, s: TracedState, load: Load) -> None:
         nv = self.joint.joint.nv
@@ -27,6 +27,8 @@ class JointForce(Force):
 
 class JointSpringDamper(Force):
     """τ = −∂E/∂δ − d v with E = ½ Σ k (q ⊖ q_rest)²: exact for quaternion joints too."""
+
+    kind = "joint spring"
 
     def __init__(self, joint: Attachment):
         self.name, self.joint = joint.name, joint

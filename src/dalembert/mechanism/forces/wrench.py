@@ -12,6 +12,8 @@ from dalembert.mechanism.traced import Load, TracedState
 class Wrench(Force):
     """`force` (N) at the frame's origin and `moment` (N m), in the frame's ("body") or the ground's ("world") axes."""
 
+    kind = "wrench"
+
     def __init__(self, name: str, frame: Frame, force: Value, moment: Value, axes: str):
         self.name, self.frame, self.force, self.moment, self.axes = name, frame, force, moment, axes
 

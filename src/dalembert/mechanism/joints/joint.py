@@ -18,8 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dalembert.errors import DescriptionError
-from dalembert.spatial import Transform
+from dalembert.spatial import Transform, axis_vector
 from dalembert.symbols import eye, snap, zeros
 
 
@@ -90,24 +89,6 @@ class Joint(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
-
-
-def axis_vector(axis: Any, what: str) -> np.ndarray:
-    """The unit vector of "x", "-y", … or of three numbers."""
-    if isinstance(axis, str):
-        letter = axis.removeprefix("-")
-        if letter not in ("x", "y", "z"):
-            raise DescriptionError(f"{what} is '{axis}'; needed: 'x', 'y', 'z', '-x', '-y', '-z' or three numbers.")
-        return np.eye(3)["xyz".index(letter)] * (-1.0 if axis.startswith("-") else 1.0)
-    n = np.asarray(axis, dtype=float)
-    if n.shape != (3,):
-        raise DescriptionError(f"{what} has shape {n.shape}; needed: three numbers, or a letter such as 'z'.")
-    if not np.all(np.isfinite(n)):
-        raise DescriptionError(f"{what} is {n.tolist()}; every number must be finite.")
-    length = float(np.linalg.norm(n))
-    if length == 0.0:
-        raise DescriptionError(f"{what} is (0, 0, 0), which has no direction; give a non-zero vector or a letter.")
-    return n / length
 
 
 def axis_text(n: np.ndarray) -> str:

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DescriptionError
-from dalembert.mechanism.joints.joint import Joint, axis_text, axis_vector
-from dalembert.spatial import Transform, axis_rotation
+from dalembert.mechanism.joints.joint import Joint, axis_text
+from dalembert.spatial import Transform, axis_rotation, axis_vector
 from dalembert.symbols import array, atan2, cos, sin, snap, zeros
 
 
