@@ -186,6 +186,13 @@ def element_sx(x: Any) -> ca.SX:
     return x.sx if x.__class__ is Scalar else _constant(float(x))
 
 
+def minimum(x: Any, y: Any) -> Any:
+    """min(x, y); NaN where either is."""
+    if is_number(x) and is_number(y):
+        return min(x, y)
+    return Scalar(_binary(ca.OP_FMIN, element_sx(x), element_sx(y)))
+
+
 def positive_part(x: Any) -> Any:
     """max(x, 0)."""
     return Scalar(ca.fmax(x.sx, 0)) if x.__class__ is Scalar else max(float(x), 0.0)

@@ -28,7 +28,9 @@ def test_cartesian_pendulum_follows_elliptic_functions():
     theta, rate = exact.pendulum(times, amplitude=amplitude, length=length, gravity=gravity)
     expected = length * np.column_stack([np.sin(theta), -np.cos(theta)])
     np.testing.assert_allclose(positions, expected, atol=1e-9)
-    np.testing.assert_allclose(velocities, length * rate[:, None] * np.column_stack([np.cos(theta), np.sin(theta)]), atol=1e-8)
+    np.testing.assert_allclose(
+        velocities, length * rate[:, None] * np.column_stack([np.cos(theta), np.sin(theta)]), atol=1e-8
+    )
 
 
 def test_a_pendulum_that_goes_over_the_top():
@@ -43,7 +45,9 @@ def test_a_pendulum_that_goes_over_the_top():
 
 def test_period_of_a_pendulum():
     """1.1803405990 × the small-swing period at 90°."""
-    assert exact.pendulum_period(amplitude=np.pi / 2, gravity=4 * np.pi**2) == pytest.approx(1.18034059901609, rel=1e-13)
+    assert exact.pendulum_period(amplitude=np.pi / 2, gravity=4 * np.pi**2) == pytest.approx(
+        1.18034059901609, rel=1e-13
+    )
 
 
 def test_torque_free_top():
@@ -74,7 +78,9 @@ def test_numbers_of_the_chaplygin_sleigh():
     v, w, turn = exact.sleigh(3.0, final=2.0, **SLEIGH)
     before = exact.sleigh(-1.0, final=2.0, **SLEIGH)[2]
     far = exact.sleigh(1e3, final=2.0, **SLEIGH)[2] - exact.sleigh(-1e3, final=2.0, **SLEIGH)[2]
-    np.testing.assert_allclose([v, w, turn - before, far], [1.998790930297, 0.114281602971, 6.32728364773, 7.645811014405], rtol=1e-11)
+    np.testing.assert_allclose(
+        [v, w, turn - before, far], [1.998790930297, 0.114281602971, 6.32728364773, 7.645811014405], rtol=1e-11
+    )
 
 
 @pytest.mark.parametrize("t", [-1.0, 0.0, 0.4, 3.0])

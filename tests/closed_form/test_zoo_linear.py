@@ -51,11 +51,11 @@ def test_constrained_double_pendulum_where_it_closes(u):
 
 
 def test_constrained_double_pendulum_accelerations_and_multiplier():
-    """The paper's multiplier is of the squared distance: λ of the distance is 2d = 2 times it."""
+    """The known multiplier is of the squared distance and on the other side: λ of the distance is −2d = −2 times it."""
     system = zoo.constrained_double_pendulum().compile(backend="casadi")
     a = system.acceleration(system.state(*zoo.constrained_double_pendulum_start()), u=[2.0])
     np.testing.assert_allclose(a.vdot, [2.154700538, -3.154700538], atol=1e-8)
-    assert a.multipliers[0] == pytest.approx(2 * 6.2026908368, abs=1e-9)
+    assert a.multipliers[0] == pytest.approx(-2 * 6.2026908368, abs=1e-9)
 
 
 @pytest.mark.parametrize("u", EXACT)
@@ -96,7 +96,12 @@ def test_printed_linearization_of_the_constrained_double_pendulum():
 @pytest.mark.parametrize(
     ("inertia", "A2", "B", "emf"),
     [
-        (0.095 * 0.085**2 / 12, [149.275096865093, 261.609107366662], [49.72753455, 49.1493074], [-2.0885564, -2.0642709]),
+        (
+            0.095 * 0.085**2 / 12,
+            [149.275096865093, 261.609107366662],
+            [49.72753455, 49.1493074],
+            [-2.0885564, -2.0642709],
+        ),
         (None, [55.1525247267048, 168.580983741511], [18.37278378, 18.15914676], [-0.77165692, -0.76268416]),
     ],
     ids=["as published", "physical"],
@@ -151,7 +156,9 @@ def test_hanging_chain_has_the_roots_of_laguerre_polynomials(links):
     np.testing.assert_allclose(frequencies, exact.chain_frequencies(links, length=0.4), rtol=1e-7)
 
 
-@pytest.mark.parametrize(("spin", "known"), [(8.0, [8.6991123177j, 1.4274699608j]), (3.0, [2.968590582 + 1.8987341772j])])
+@pytest.mark.parametrize(
+    ("spin", "known"), [(8.0, [8.6991123177j, 1.4274699608j]), (3.0, [2.968590582 + 1.8987341772j])]
+)
 def test_sleeping_top(spin, known):
     """Published as seen from the ground; in the body, which turns, every frequency is less by the spin."""
     tip = {"I1": 0.0003 + 0.01 * 0.04**2, "I3": 0.0004, "mgl": 0.01 * 9.81 * 0.04}

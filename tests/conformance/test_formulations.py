@@ -5,7 +5,8 @@ import pytest
 
 import dalembert as da
 from dalembert.formulations import FORMULATIONS
-from dalembert.formulations.contract import Options, Outcome, workspace
+from dalembert.formulations.contract import Options, workspace
+from dalembert.outcome import Outcome
 from random_loops import random_closed
 
 METRICS = {"euclidean": 0, "mass": 1, "weight": 2}

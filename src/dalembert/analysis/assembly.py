@@ -212,7 +212,7 @@ def _same(system: Any, one: Any, other: Any) -> bool:
 
 
 def _nearest(system: Any, closing: Closing, held: Held, p: Any, on: np.ndarray) -> Closing:
-    """Where a mechanism that does not close comes nearest to closing: least squares from where Newton's method gave up."""
+    """Where a mechanism that does not close comes nearest to it: least squares from where Newton gave up."""
     from scipy.optimize import least_squares
 
     rows = on & system.rows.holonomic

@@ -13,34 +13,16 @@ raises. It is registered in this folder's __init__; the conformance suite then t
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
 
 from dalembert.linalg import Factorization, allocate
+from dalembert.outcome import Outcome
 
 EUCLIDEAN, MASS, WEIGHT = 0, 1, 2
 RANK, STATUS = 0, 1
 LARGEST, SMALLEST = 0, 1
-
-
-class Outcome(IntEnum):
-    """How a formulation ended."""
-
-    sentence: str
-
-    def __new__(cls, code: int, sentence: str = "") -> Outcome:
-        member = int.__new__(cls, code)
-        member._value_ = code
-        member.sentence = sentence
-        return member
-
-    OK = 0, "done"
-    NOT_FINITE = 1, "the equations hold NaN or infinity"
-    MASS_SINGULAR = 2, "the mass matrix is not positive definite"
-    DEPENDENT = 3, "the constraints are dependent here and this formulation needs them independent"
-    CHART_SINGULAR = 4, "the chosen coordinates are not independent here"
 
 
 OK, NOT_FINITE, MASS_SINGULAR, DEPENDENT, CHART_SINGULAR = (int(o) for o in Outcome)

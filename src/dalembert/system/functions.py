@@ -25,6 +25,7 @@ from dalembert.recursions import kinematics
 from dalembert.recursions.articulated_body import articulated_body
 from dalembert.recursions.body_jacobians import body_jacobian
 from dalembert.recursions.composite_body import composite_body
+from dalembert.recursions.elimination import eliminate
 from dalembert.recursions.momentum import center_of_mass, gravity_energy, kinetic_energy, momentum
 from dalembert.recursions.newton_euler import link_wrenches, newton_euler
 from dalembert.spatial import Transform
@@ -123,6 +124,12 @@ def _constrained(s: Trace) -> tuple[Any, ...]:
     return composite_body(s.at), f, s.rows.A, s.rows.gamma
 
 
+def _accelerate(s: Trace) -> tuple[Any, ...]:
+    """v̇, λ and the health of the elimination, all in one piece of straight-line code."""
+    M, f, A, gamma = _constrained(s)
+    return eliminate(M, f + s.tau, A, gamma)
+
+
 def _reactions(s: Trace) -> Any:
     """(joints, 6): the wrench each joint passes to its child, in the child frame the user named."""
     whole = s.d.whole
@@ -218,6 +225,7 @@ FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace], Any]]] = {
     "gamma": (("q", "v", "p", "t"), lambda s: s.rows.gamma),
     "branch": (("q", "p", "t"), lambda s: s.rows.branch),
     "constrained": ((*MOTION, *DRIVE), _constrained),
+    "accelerate": ((*MOTION, "tau", *DRIVE), _accelerate),
     "reactions": ((*MOTION, "a", "lam", *DRIVE), _reactions),
     "rates": (("q", "v"), lambda s: s.per_joint(lambda j, q, v: j.rates(s.q[q], s.v[v]))),
     "plus": (("q", "dq"), lambda s: s.per_joint(lambda j, q, v: j.plus(s.q[q], s.dq[v]))),
@@ -244,6 +252,7 @@ LOOP_FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace, Loop], Any]]] 
 OUTPUTS: dict[str, tuple[str, ...]] = {
     "constraints": ("phi", "A", "b"),
     "constrained": ("M", "f", "A", "gamma"),
+    "accelerate": ("vdot", "multipliers", "health"),
     "cut_joint": ("position", "velocity"),
 }
 

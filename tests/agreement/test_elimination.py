@@ -1,0 +1,92 @@
+"""Compiled sparse elimination agrees with the rank-revealing formulations, and steps aside where it must."""
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.recursions.elimination import TreeFactor, eliminate
+from random_loops import random_closed
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_elimination_agrees_with_the_null_space_on_random_closed_mechanisms(seed):
+    system, x = random_closed(seed, redundant=False)
+    tau = np.random.default_rng(seed).normal(size=system.nv)
+    vdot, multipliers, health = system._value("accelerate", x, tau=tau)
+    expected = system.acceleration(x, tau, formulation="nullspace")
+    if expected.rank < len(multipliers):
+        assert health < 1e-8 or not np.isfinite(vdot).all()
+        return
+    scale = max(1.0, np.abs(expected.vdot).max()) / np.sqrt(health)
+    np.testing.assert_allclose(vdot, expected.vdot, atol=1e-10 * scale)
+    np.testing.assert_allclose(multipliers, expected.multipliers, atol=1e-9 * scale * max(1, np.abs(multipliers).max()))
+
+
+def test_a_tree_fills_in_nothing():
+    """L of M = Lᵀ D L has entries only where a link is an ancestor of another."""
+    m = da.Mechanism()
+    root = m.add_body("root", mass=1.0, inertia=(1, 1, 1))
+    m.add_joint("root", da.Revolute("z"), m.ground, root)
+    for k in range(4):
+        leaf = m.add_body(f"leaf{k}", mass=1.0, com=(1, 0, 0), inertia=(1, 1, 1))
+        m.add_joint(f"leaf{k}", da.Revolute("z"), root.at(k, 0, 0), leaf)
+    M = m.compile(backend="casadi").mass_matrix(np.linspace(0, 1, 5)).astype(object)
+    factor = TreeFactor(M)
+    assert [[i for i, _ in row] for row in factor.L] == [[], [0], [0], [0], [0]]
+    x = np.arange(1.0, 6.0).astype(object)
+    y = factor.lower_transposed(x)
+    solved = factor.lower(np.array([a * d for a, d in zip(y, factor.inverse)], dtype=object))
+    np.testing.assert_allclose(solved.astype(float), np.linalg.solve(M.astype(float), x.astype(float)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_elimination_solves_dense_equations_too(seed):
+    rng = np.random.default_rng(seed)
+    n, m = 6, 3
+    B = rng.normal(size=(n, n))
+    M, A, f, gamma = B @ B.T + np.eye(n), rng.normal(size=(m, n)), rng.normal(size=n), rng.normal(size=m)
+    vdot, lam, health = eliminate(*(x.astype(object) for x in (M, f, A, gamma)))
+    K = np.block([[M, -A.T], [A, np.zeros((m, m))]])
+    expected = np.linalg.solve(K, np.concatenate([f, -gamma]))
+    np.testing.assert_allclose(np.concatenate([vdot, lam]).astype(float), expected, atol=1e-10)
+    S = A @ np.linalg.solve(M, A.T)
+    sines = [np.linalg.det(S) / (np.linalg.det(np.delete(np.delete(S, k, 0), k, 1)) * S[k, k]) for k in range(m)]
+    assert min(sines) * (1 - 1e-9) <= health <= 1
+
+
+def test_cost_grows_as_the_number_of_loops():
+    """Instructions of a ladder of N loops: linear, since no loop touches links far away."""
+
+    def ladder(loops):
+        m = da.Mechanism(gravity=(0, -9.81, 0))
+        cranks = [
+            m.add_body(f"crank{i}", mass=1.0, com=(0, -0.5, 0), inertia=da.rod(1.0, 1.0, "y")) for i in range(loops + 1)
+        ]
+        for i, crank in enumerate(cranks):
+            m.add_joint(f"C{i}", da.Revolute("z"), m.ground.at(i, 0, 0), crank)
+        for i in range(loops):
+            bar = m.add_body(f"bar{i}", mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0))
+            m.add_joint(f"B{i}", da.Revolute("z"), cranks[i].at(0, -1, 0), bar)
+            m.close_loop(f"L{i}", da.Revolute("z"), bar.at(1, 0, 0), cranks[i + 1].at(0, -1, 0))
+        return m.compile(backend="casadi").function("accelerate").n_instructions()
+
+    counts = np.array([ladder(n) for n in (4, 8, 16)])
+    assert (counts[2] - counts[1]) == pytest.approx(2 * (counts[1] - counts[0]), rel=0.02)
+
+
+def test_auto_takes_the_null_space_where_rows_depend_and_elimination_elsewhere():
+    m = da.Mechanism("parallelogram", gravity=(0, -9.81, 0))
+    a, b = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0)) for n in "ab")
+    c = m.add_body("c", mass=1.0, com=(1.0, 0, 0), inertia=da.rod(1.0, 2.0))
+    m.add_joint("A", da.Revolute("z"), m.ground, a)
+    m.add_joint("B", da.Revolute("z"), m.ground.at(2, 0, 0), b)
+    m.add_joint("C", da.Revolute("z"), a.at(1, 0, 0), c)
+    m.close_loop("D", da.Revolute("z"), c.at(2, 0, 0), b.at(1, 0, 0))
+    system = m.compile(backend="casadi")
+    flat = system.acceleration(system.state())
+    assert flat.success
+    assert flat.rank == 1
+    leaning = system.acceleration(x := system.assemble({"A": 0.4}))
+    assert leaning.rank == 2
+    np.testing.assert_allclose(leaning.vdot, system.acceleration(x, formulation="nullspace").vdot, rtol=1e-11)
+    assert leaning.residual < 1e-12
