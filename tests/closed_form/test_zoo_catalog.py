@@ -25,6 +25,12 @@ def test_the_start_satisfies_the_constraints_and_their_rates(name):
     assert a.residual < 1e-9 * (1 + np.abs(a.vdot).max())
 
 
+def test_the_catalog_is_complete():
+    """Whatever has a start is in it, by its name."""
+    started = {name.removesuffix("_start") for name in zoo.__all__ if name.endswith("_start")}
+    assert started - {"particle"} <= set(zoo.CATALOG) <= set(zoo.__all__)
+
+
 MOVING = {
     "four-bar": (zoo.four_bar, zoo.four_bar_start, [(a, 3.0) for a in (-2.0, 0.4, 1.9)], 1),
     "five-bar": (zoo.five_bar, zoo.five_bar_start, [(a, 1.0) for a in (-0.9, 0.7, 3.0, 5.5, 9.0)], 2),

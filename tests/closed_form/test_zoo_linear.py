@@ -45,7 +45,7 @@ def test_constrained_double_pendulum_where_it_closes(u):
     system = zoo.constrained_double_pendulum().compile(backend="casadi")
     x = system.state(*zoo.constrained_double_pendulum_start())
     Aq, Av = partials(system, x, [u])
-    np.testing.assert_allclose(Aq, EXACT[u][0], atol=2e-8)
+    np.testing.assert_allclose(Aq, EXACT[u][0], atol=5e-9)
     np.testing.assert_allclose(Av, [[-0.57735026919, -1.443375673], [-1.1547005384, 0.57735026919]], atol=2e-9)
     np.testing.assert_allclose(by_input(system, x), [[0.5], [-1.0]], atol=1e-12)
 
@@ -82,12 +82,12 @@ def test_printed_linearization_of_the_constrained_double_pendulum():
     system = zoo.constrained_double_pendulum().compile(backend="casadi")
     x = system.state([0.52465, 1.04715], [1.0, -2.00116])
     Aq, Av = partials(system, x, [0.0])
-    np.testing.assert_allclose(Aq, [[-1.133, 7.690], [5.620, -10.698]], atol=6e-4)
-    np.testing.assert_allclose(Av, [[-0.580, -1.447], [-1.155, 0.577]], atol=6e-4)
-    np.testing.assert_allclose(by_input(system, x), [[0.500], [-1.000]], atol=6e-4)
+    np.testing.assert_allclose(Aq, [[-1.133, 7.690], [5.620, -10.698]], atol=5e-4)
+    np.testing.assert_allclose(Av, [[-0.580, -1.447], [-1.155, 0.577]], atol=5e-4)
+    np.testing.assert_allclose(by_input(system, x), [[0.500], [-1.000]], atol=5e-4)
     stated = system.state([0.5246, 1.0472], [1.0, -2.00116])
-    Aq, _ = partials(system, stated, [2.0])  # at the stated torque it is something else
-    np.testing.assert_allclose(Aq, [[-1.7122469098, 6.2429058825], [5.6223532208, -8.9620954062]], atol=1e-3)
+    Aq, _ = partials(system, stated, [2.0])  # at the stated torque it is something else; A v is 5e-7, not 0
+    np.testing.assert_allclose(Aq, [[-1.7122469098, 6.2429058825], [5.6223532208, -8.9620954062]], atol=3e-6)
 
 
 # --- Furuta, cart and links, chains, tops ---------------------------------------------------------------------------

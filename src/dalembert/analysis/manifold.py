@@ -22,12 +22,12 @@ class Tangent:
     rank: int
 
     @staticmethod
-    def of(A: np.ndarray, M: np.ndarray, tolerance: float = RANK_TOLERANCE) -> Tangent:
-        """Factor."""
+    def of(A: np.ndarray, M: np.ndarray, tolerance: float = RANK_TOLERANCE, floor: float = 0.0) -> Tangent:
+        """Factor; singular values count above tolerance × the largest and above the floor."""
         R = np.linalg.cholesky(M).T
         white = np.linalg.solve(R.T, A.T).T
         U, sigma, Vt = np.linalg.svd(white)
-        rank = int((sigma > tolerance * sigma[0]).sum()) if len(sigma) and sigma[0] > 0 else 0
+        rank = int((sigma > max(tolerance * sigma[0], floor)).sum()) if len(sigma) and sigma[0] > 0 else 0
         return Tangent(A, R, U, sigma, Vt.T, rank)
 
     def shortest(self, c: np.ndarray) -> np.ndarray:
@@ -48,4 +48,5 @@ class Tangent:
 
 def tangent(system: Any, state: Any, p: Any, on: np.ndarray, tolerance: float = RANK_TOLERANCE) -> Tangent:
     """The tangent of the active rows at a state."""
-    return Tangent.of(system.constraint_matrix(state, p=p)[on], system.mass_matrix(state, p=p), tolerance)
+    A, M = system.constraint_matrix(state, p=p)[on], system.mass_matrix(state, p=p)
+    return Tangent.of(A, M, tolerance, system.constraint_floor)

@@ -18,7 +18,9 @@ from dalembert.linalg import kernel, project_null, solve_cholesky, solve_upper, 
 @kernel
 def solve(work, options):
     """v̇, Aᵀλ, λ; see the head of this file."""
-    options = Options(MASS, options.tolerance, options.safety, options.threshold, options.damp, options.variant)
+    options = Options(
+        MASS, options.tolerance, options.safety, options.threshold, options.damp, options.variant, options.floor
+    )
     outcome = factor_in_metric(work, options, False)
     if outcome != OK:
         return outcome

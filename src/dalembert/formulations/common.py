@@ -52,7 +52,13 @@ def factor_in_metric(work, options, null):
         for i in range(m):
             for j in range(n):
                 work.white[i, j] = work.A[i, j]
-    status, rank = rank_factor(work.factor, work.white, options.tolerance, options.safety, null)
+    tolerance = options.tolerance
+    if options.floor > 0.0:
+        size = 0.0
+        for i in range(work.white.shape[0]):
+            size += dot(work.white, i, work.white, i, 0, work.white.shape[1])
+        tolerance = max(tolerance, min(options.floor / (size**0.5 + 1e-300), 1e6))
+    status, rank = rank_factor(work.factor, work.white, tolerance, options.safety, null)
     work.info[RANK] = rank
     work.gauge[LARGEST], work.gauge[SMALLEST] = work.factor.gauge[F_LARGEST], work.factor.gauge[F_SMALLEST]
     return finish(work, OK if status == 0 else NOT_FINITE)

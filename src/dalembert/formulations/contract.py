@@ -6,6 +6,7 @@ raises. It is registered in this folder's __init__; the conformance suite then t
 
     metric      what "orthogonal" and "shortest" mean: EUCLIDEAN, MASS, or WEIGHT (W given by its factor in `metric`)
     tolerance   singular values below tolerance × the largest count as zero (in the metric)
+    floor       singular values below this count as zero whatever the largest is: a row that vanishes all by itself
     safety      QR decides the rank only this far from the tolerance, else SVD does; see `linalg.orthogonal`
     threshold, damp   softening: below σ < threshold the solution of A v̇ = −γ is damped, at most by damp (0: never)
     variant     which of a paper's variants; each file says
@@ -37,6 +38,7 @@ class Options(NamedTuple):
     threshold: float
     damp: float
     variant: int
+    floor: float = 0.0
 
 
 class Work(NamedTuple):

@@ -8,8 +8,8 @@
 
 Zeros of the mechanism never become instructions: the cost of a ladder of N loops grows as N. Nothing is pivoted by
 size; with the result comes the health of the elimination, min_k Δ_k / S_kk: the squared sine of the angle, in the mass
-metric, between a row and those before it. 1 is perfect; where it is tiny the rows are dependent, and a formulation that reveals
-the rank has to decide.
+metric, between a row and those before it, and min_k S_kk, the squared length of the shortest row. Where either is tiny the
+rows are dependent, and a formulation that reveals the rank has to decide.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class TreeFactor:
         return x
 
 
-def eliminate(M: np.ndarray, f: np.ndarray, A: np.ndarray, gamma: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
-    """v̇, λ and the health of the elimination; see the head of this file."""
+def eliminate(M: np.ndarray, f: np.ndarray, A: np.ndarray, gamma: np.ndarray) -> tuple[np.ndarray, ...]:
+    """v̇, λ and the health of the elimination, (2,); see the head of this file."""
     m, n = A.shape
     tree = TreeFactor(M)
     D = tree.inverse
@@ -79,10 +79,14 @@ def eliminate(M: np.ndarray, f: np.ndarray, A: np.ndarray, gamma: np.ndarray) ->
     for i in range(m):
         right[i] = -gamma[i] - sum((Y[i][k] * g[k] for k in touched[i]), 0.0)
     lam, health = _solve(S, right)
+    shortest = S[0, 0] if m else 1.0
+    for i in range(1, m):
+        shortest = minimum(shortest, S[i, i])
     for i in range(m):
         for k in touched[i]:
             g[k] = g[k] + B[i][k] * lam[i]
-    return tree.lower(np.array([x * d for x, d in zip(g, D)], dtype=object)), lam, health  # (5)
+    vdot = tree.lower(np.array([x * d for x, d in zip(g, D)], dtype=object))  # (5)
+    return vdot, lam, np.array([health, shortest], dtype=object)
 
 
 def _solve(S: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, Any]:

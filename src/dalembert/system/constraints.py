@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,6 +50,9 @@ class ConstraintQuestions:
     _value: Callable[..., Any]
     _velocities: Callable[..., np.ndarray]
     _as_state: Callable[[Any], Any]
+    state: Callable[..., Any]
+    plus: Callable[..., np.ndarray]
+    mass_matrix: Callable[..., np.ndarray]
 
     if TYPE_CHECKING:
 
@@ -59,6 +63,17 @@ class ConstraintQuestions:
     def row_names(self) -> list[str]:
         """constraint.row of each row, in the order of Φ, A and λ."""
         return self.rows.names
+
+    @cached_property
+    def constraint_floor(self) -> float:
+        """Singular values of A (mass metric) below this are rounding: 1e-13 of their size at random configurations."""
+        rng = np.random.default_rng(0)
+        sizes = []
+        for _ in range(3):
+            x = self.state(self.plus(self.state(), rng.uniform(-1, 1, self.nv)))
+            A, M = self.constraint_matrix(x), self.mass_matrix(x)
+            sizes.append(np.linalg.norm(np.linalg.solve(np.linalg.cholesky(M), A.T)))
+        return 1e-13 * float(np.nanmedian(sizes))
 
     def residuals(self, state: Any, *, p: Any = None) -> np.ndarray:
         """Φ(q, t), (m,), m or rad; 0 for Pfaffian rows."""
@@ -124,7 +139,7 @@ class ConstraintQuestions:
             if quick is not None:
                 return quick
         from dalembert.formulations import FORMULATIONS
-        from dalembert.formulations.contract import RANK, STATUS, Options, workspace
+        from dalembert.formulations.contract import EUCLIDEAN, MASS, RANK, STATUS, Options, workspace
         from dalembert.outcome import Outcome
 
         if formulation == "auto":
@@ -144,7 +159,11 @@ class ConstraintQuestions:
         for name in independent:
             work.choice[self._velocity_index(name)] = 1
         threshold, damp = damping or (0.0, 0.0)
-        solve(work, Options(kind, tolerance, safety, threshold, damp, variant))
+        floor = self.constraint_floor
+        if kind != MASS:  # the same floor in other units: masses against weights
+            W = np.eye(self.nv) if kind == EUCLIDEAN else work.metric.T @ work.metric
+            floor *= float(np.sqrt(np.trace(M) / np.trace(W)))
+        solve(work, Options(kind, tolerance, safety, threshold, damp, variant, floor))
         multipliers = np.zeros(len(on))
         multipliers[on] = work.multipliers
         largest, smallest = work.gauge
@@ -163,8 +182,8 @@ class ConstraintQuestions:
         from dalembert.outcome import Outcome
 
         given = np.zeros(self.nv) if tau is None else self._velocities(tau, "tau")
-        vdot, multipliers, health = self._value("accelerate", state, tau=given, u=u, p=p)
-        if not (health > HEALTHY and np.isfinite(vdot).all()):
+        vdot, multipliers, (health, shortest) = self._value("accelerate", state, tau=given, u=u, p=p)
+        if not (health > HEALTHY and shortest > (1e4 * self.constraint_floor) ** 2 and np.isfinite(vdot).all()):
             return None
         _, _, A, gamma = self._value("constrained", state, u=u, p=p)
         residual = float(np.abs(A @ vdot + gamma).max(initial=0.0))
@@ -184,6 +203,25 @@ class ConstraintQuestions:
         """
         a = self.acceleration(state, tau, u=u, p=p, **options)
         return reactions(self, self._as_state(state), a, u, p, self.active_rows(options.get("active")))
+
+    def subspaces(
+        self,
+        state: Any,
+        *,
+        metric: Any = "mass",
+        p: Any = None,
+        active: Mapping[str, bool] | None = None,
+        tolerance: float = 1e-9,
+    ) -> Any:
+        """Admissible and constrained motion at a state: projectors, bases, inertias (`analysis.Subspaces`)."""
+        from dalembert.analysis.subspaces import subspaces
+
+        W = None
+        if not (isinstance(metric, str) and metric == "mass"):
+            factor = np.eye(self.nv)
+            self._metric(metric, factor)
+            W = factor.T @ factor
+        return subspaces(self, self._as_state(state), p, self.active_rows(active), W, tolerance)
 
     def report(self, state: Any = None, *, p: Any = None, active: Mapping[str, bool] | None = None) -> Any:
         """Mobility, redundancy, determinate forces and distance to singularity at a state (default: assembled)."""

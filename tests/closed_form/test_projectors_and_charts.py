@@ -1,0 +1,158 @@
+"""Projectors and charts against the closed forms of the papers."""
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert import analysis
+from random_loops import random_closed
+
+
+def circle(mass=2.0, radius=0.8, gravity=(0.0, 0.0, 0.0)) -> da.System:
+    """A particle of coordinates x, y on a circle (Aghili 5.4)."""
+    m = da.Mechanism("circle", gravity=gravity)
+    cart, bead = m.add_body("cart"), m.add_body("bead", mass=mass)
+    m.add_joint("x", da.Prismatic("x"), m.ground, cart)
+    m.add_joint("y", da.Prismatic("y"), cart, bead)
+    m.add_rod("circle", m.ground, bead, length=radius)
+    return m.compile(backend="casadi")
+
+
+@pytest.mark.parametrize("theta", [0.1, 1.0, 2.5, -1.2])
+def test_particle_on_a_circle_has_aghilis_projector_and_centripetal_acceleration(theta):
+    """(33): P = ε∥ε∥ᵀ; (34)-(35): C q̇ = −ρ θ̇² ε⊥; the tangential force alone accelerates."""
+    system, rho, speed, mass = circle(), 0.8, 1.7, 2.0
+    along, across = np.array([-np.sin(theta), np.cos(theta)]), np.array([np.cos(theta), np.sin(theta)])
+    x = system.state(rho * across, rho * speed * along)
+    s = system.subspaces(x, metric="euclidean")
+    np.testing.assert_allclose(s.P, np.outer(along, along), atol=1e-12)
+    np.testing.assert_allclose(s.bias, -rho * speed**2 * across, atol=1e-12)
+    f = np.array([0.7, -1.9])
+    for variant in range(3):
+        a = system.acceleration(x, f, formulation="projection", metric="euclidean", variant=variant)
+        np.testing.assert_allclose(a.vdot, along * (along @ f) / mass - rho * speed**2 * across, atol=1e-12)
+        np.testing.assert_allclose(a.force, -across * (across @ f) - mass * rho * speed**2 * across, atol=1e-12)
+    assert s.decoupled
+
+
+def test_slider_crank_with_equal_links_has_aghilis_projector_and_inertia():
+    """(67): A = l c₁ [2 1]; (68) P away from the singularity, 1 at it; (69) M_c″ with γ = m l².
+
+    Two equal point-mass links m at their ends, angles q₁ and q₂ relative, the end kept on the x axis.
+    """
+    mass, l = 1.3, 0.5
+    m = da.Mechanism("slider-crank", gravity=(0, 0, 0))
+    one, two = (m.add_body(n, mass=mass, com=(l, 0, 0)) for n in ("crank", "rod"))
+    m.add_joint("q1", da.Revolute("z"), m.ground, one)
+    m.add_joint("q2", da.Revolute("z"), one.at(l, 0, 0), two)
+    m.add_point_in_plane("rail", two.at(l, 0, 0), m.ground, "y")
+    system = m.compile(backend="casadi")
+    q1 = 0.6
+    x = system.state([q1, 2 * np.pi - 2 * q1])
+    np.testing.assert_allclose(system.constraint_matrix(x), l * np.cos(q1) * np.array([[2, 1]]), atol=1e-12)
+    s = system.subspaces(x, metric="euclidean")
+    np.testing.assert_allclose(s.P, [[0.2, -0.4], [-0.4, 0.8]], atol=1e-12)
+    c2 = np.cos(2 * np.pi - 2 * q1)
+    M = mass * l**2 * np.array([[3 + 2 * c2, 1 + c2], [1 + c2, 1]])
+    np.testing.assert_allclose(s.M, M, atol=1e-12)
+    expected = s.P @ M + mass * l**2 * (np.eye(2) - s.P)
+    np.testing.assert_allclose(s.constraint_inertia(2, scale=mass * l**2), expected, atol=1e-12)
+    np.testing.assert_allclose(expected[0, 0] / (mass * l**2), 0.2 * (3 + 2 * c2) - 0.4 * (1 + c2) + 0.8, atol=1e-12)
+    at = system.subspaces(system.state([np.pi / 2, np.pi]), metric="euclidean")
+    np.testing.assert_allclose(at.P, np.eye(2), atol=1e-12)
+    assert at.rank == 0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_projectors_split_motion_and_kinetic_energy(seed):
+    """P² = P, A P = 0, W P = PᵀW; in the mass metric the energies add up (Kövecses & Piedboeuf 21)."""
+    system, x = random_closed(seed)
+    v = np.random.default_rng(seed).normal(size=system.nv)
+    for metric in ("mass", "euclidean", np.linspace(0.5, 2, system.nv)):
+        s = system.subspaces(x, metric=metric)
+        scale = np.abs(s.P).max()
+        np.testing.assert_allclose(s.P @ s.P, s.P, atol=1e-8 * scale)
+        np.testing.assert_allclose(s.A @ s.P, 0, atol=1e-8 * scale * np.abs(s.A).max())
+        W = s.tangent.R.T @ s.tangent.R
+        np.testing.assert_allclose(W @ s.P, s.P.T @ W, atol=1e-8 * scale * np.abs(W).max())
+        if isinstance(metric, str) and metric == "mass":
+            assert sum(s.energies(v)) == pytest.approx(0.5 * v @ s.M @ v, rel=1e-9)
+
+
+def test_weights_measure_slides_in_a_length_and_forces_by_their_limits():
+    m = da.Mechanism()
+    a = m.add_body("a", mass=1.0, inertia=(1, 1, 1))
+    m.add_joint("turn", da.Revolute("z"), m.ground, a)
+    m.add_joint("slide", da.Prismatic("x"), a, m.add_body("b", mass=1.0, inertia=(1, 1, 1)))
+    system = m.compile(backend="casadi")
+    np.testing.assert_allclose(analysis.characteristic_length(system, 0.5), [1.0, 4.0])
+    np.testing.assert_allclose(analysis.effort_limits(system, {"slide": 3.0}), [1.0, 9.0])
+
+
+def test_the_pendulum_in_cartesian_coordinates_has_spencers_charts():
+    """2.3: y = q₁ is a chart but for q₂ = 0, where (2.28) fails; K = (1, −q₁/q₂)."""
+    system = circle(radius=1.0)
+    x = system.state([0.6, -0.8])
+    chart = analysis.partition(system, x, ["x"])
+    np.testing.assert_allclose(chart.K(x).ravel(), [1, 0.75], atol=1e-12)
+    y = chart.state([0.8], rate=[2.0])
+    np.testing.assert_allclose(y.q, [0.8, -0.6], atol=1e-12)
+    np.testing.assert_allclose(y.v, [2.0, 2.0 * 0.8 / 0.6], atol=1e-11)
+    with pytest.raises(da.ArgumentError, match="not independent here"):
+        analysis.partition(system, system.state([1.0, 0.0]), ["x"])
+    with pytest.raises(da.AssemblyError, match="the chart ends before"):
+        chart.state([1.2])
+    assert chart.condition(system.state([0.999, -np.sqrt(1 - 0.999**2)])) > 10 * chart.condition(x)
+
+
+def test_any_function_of_coordinates_can_lead():
+    """The polar angle of the pendulum, R = x cos y₀ + … written as atan2, is a chart everywhere."""
+    system = circle(radius=1.0)
+    for angle in (0.0, 1.0, np.pi / 2, 3.0):
+        x = system.state([np.cos(angle), np.sin(angle)])
+        chart = analysis.general(system, x, lambda q, y: q[1] * ca.cos(y[0]) - q[0] * ca.sin(y[0]), [angle])
+        np.testing.assert_allclose(chart.K(x).ravel(), [-np.sin(angle), np.cos(angle)], atol=1e-10)
+        np.testing.assert_allclose(chart.state([angle + 0.3]).q, [np.cos(angle + 0.3), np.sin(angle + 0.3)], atol=1e-11)
+    with pytest.raises(da.ArgumentError, match=r"∂R/∂y is singular \(2.27\)"):
+        analysis.general(system, x, lambda q, y: q[0] - x.q[0] + 0 * y[0], [0.0])
+
+
+def test_the_parallel_four_bar_has_spencers_constant_null_space():
+    """2.4.1: y = (q₁, q₂), K = [[1, 0], [0, 1], [1, −1], [−1, 1]]."""
+    L1, L2 = 0.7, 1.1
+    m = da.Mechanism("parallel four-bar", gravity=(0, -9.81, 0))
+    bodies = [m.add_body(f"b{k}", mass=1.0, com=(0.3, 0, 0), inertia=(0.1, 0.1, 0.1)) for k in range(4)]
+    m.add_joint("q1", da.Revolute("z"), m.ground, bodies[0])
+    m.add_joint("q2", da.Revolute("z"), m.ground, bodies[1])
+    m.add_joint("q3", da.Revolute("z"), bodies[1].at(L2, 0, 0), bodies[2])
+    m.add_joint("q4", da.Revolute("z"), bodies[2].at(L1, 0, 0), bodies[3])
+    m.close_loop("A", da.Revolute("z"), bodies[3].at(L2, 0, 0), bodies[0].at(L1, 0, 0))
+    system = m.compile(backend="casadi")
+    q1, q2 = 1.2, 0.3
+    x = system.state([q1, q2, q1 - q2, q2 - q1 - np.pi])
+    assert np.abs(system.residuals(x)).max() < 1e-14
+    chart = analysis.partition(system, x, ["q1", "q2"])
+    np.testing.assert_allclose(chart.K(x), [[1, 0], [0, 1], [1, -1], [-1, 1]], atol=1e-12)
+    far = chart.state([1.0, -0.4])
+    np.testing.assert_allclose(far.q, [1.0, -0.4, 1.4, -1.4 - np.pi], atol=1e-11)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_tangent_space_charts_are_exact_on_random_mechanisms_with_quaternions(seed):
+    """Ψ lies on the manifold and DΨ is its derivative, by central differences."""
+    system, x = random_closed(seed)
+    if system.report(x).singular:
+        pytest.fail("the random mechanism is singular; choose another seed")
+    chart = analysis.tangent_space(system, x)
+    if len(chart.start) == 0:
+        return
+    rng = np.random.default_rng(seed)
+    y = 0.02 * rng.normal(size=len(chart.start))
+    at = chart.state(y)
+    assert np.abs(system.residuals(at)).max() < 1e-9
+    K, h = chart.K(at, y), 1e-5
+    for k, e in enumerate(np.eye(len(y))):
+        ahead, behind = (chart.state(y + s * h * e, guess=at) for s in (1, -1))
+        slope = (system.minus(ahead, at) - system.minus(behind, at)) / (2 * h)
+        np.testing.assert_allclose(slope, K[:, k], atol=1e-6 * max(1, np.abs(K).max()))
