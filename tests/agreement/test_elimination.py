@@ -12,7 +12,7 @@ from random_loops import random_closed
 def test_elimination_agrees_with_the_null_space_on_random_closed_mechanisms(seed):
     system, x = random_closed(seed, redundant=False)
     tau = np.random.default_rng(seed).normal(size=system.nv)
-    vdot, multipliers, health = system._value("accelerate", x, tau=tau)
+    vdot, multipliers, (health, _) = system._value("accelerate", x, tau=tau)
     expected = system.acceleration(x, tau, formulation="nullspace")
     if expected.rank < len(multipliers):
         assert health < 1e-8 or not np.isfinite(vdot).all()
@@ -45,13 +45,14 @@ def test_elimination_solves_dense_equations_too(seed):
     n, m = 6, 3
     B = rng.normal(size=(n, n))
     M, A, f, gamma = B @ B.T + np.eye(n), rng.normal(size=(m, n)), rng.normal(size=n), rng.normal(size=m)
-    vdot, lam, health = eliminate(*(x.astype(object) for x in (M, f, A, gamma)))
+    vdot, lam, (health, shortest) = eliminate(*(x.astype(object) for x in (M, f, A, gamma)))
     K = np.block([[M, -A.T], [A, np.zeros((m, m))]])
     expected = np.linalg.solve(K, np.concatenate([f, -gamma]))
     np.testing.assert_allclose(np.concatenate([vdot, lam]).astype(float), expected, atol=1e-10)
     S = A @ np.linalg.solve(M, A.T)
     sines = [np.linalg.det(S) / (np.linalg.det(np.delete(np.delete(S, k, 0), k, 1)) * S[k, k]) for k in range(m)]
     assert min(sines) * (1 - 1e-9) <= health <= 1
+    assert shortest == pytest.approx(np.diag(S).min())
 
 
 def test_cost_grows_as_the_number_of_loops():
@@ -90,3 +91,19 @@ def test_auto_takes_the_null_space_where_rows_depend_and_elimination_elsewhere()
     assert leaning.rank == 2
     np.testing.assert_allclose(leaning.vdot, system.acceleration(x, formulation="nullspace").vdot, rtol=1e-11)
     assert leaning.residual < 1e-12
+
+
+def test_a_row_that_vanishes_alone_is_seen():
+    """Aghili's slider-crank with equal links: at q₁ = π/2 the only row of A is zero, and the constraint says nothing."""
+    m = da.Mechanism("slider-crank", gravity=(0, -9.81, 0))
+    one, two = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=(0.1, 0.1, 0.1)) for n in ("crank", "rod"))
+    m.add_joint("q1", da.Revolute("z"), m.ground, one)
+    m.add_joint("q2", da.Revolute("z"), one.at(0.5, 0, 0), two)
+    m.add_point_in_plane("rail", two.at(0.5, 0, 0), m.ground, "y")
+    system = m.compile(backend="casadi")
+    x = system.state([np.pi / 2, np.pi])
+    a = system.acceleration(x)
+    assert a.success
+    assert a.rank == 0
+    np.testing.assert_allclose(a.vdot, system.forward_dynamics(x), rtol=1e-9)
+    assert system.acceleration(system.state([0.5, -1.0])).rank == 1

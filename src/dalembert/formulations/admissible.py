@@ -18,9 +18,8 @@ from dalembert.linalg import kernel, project_null, solve_cholesky, solve_upper, 
 @kernel
 def solve(work, options):
     """v̇, Aᵀλ, λ; see the head of this file."""
-    options = Options(
-        MASS, options.tolerance, options.safety, options.threshold, options.damp, options.variant, options.floor
-    )
+    o = options
+    options = Options(MASS, o.tolerance, o.safety, o.threshold, o.damp, o.variant, o.floor)
     outcome = factor_in_metric(work, options, False)
     if outcome != OK:
         return outcome

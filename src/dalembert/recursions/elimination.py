@@ -8,8 +8,8 @@
 
 Zeros of the mechanism never become instructions: the cost of a ladder of N loops grows as N. Nothing is pivoted by
 size; with the result comes the health of the elimination, min_k Δ_k / S_kk: the squared sine of the angle, in the mass
-metric, between a row and those before it, and min_k S_kk, the squared length of the shortest row. Where either is tiny the
-rows are dependent, and a formulation that reveals the rank has to decide.
+metric, between a row and those before it, and min_k S_kk, the squared length of the shortest row. Where either is tiny
+the rows are dependent, and a formulation that reveals the rank has to decide.
 """
 
 from __future__ import annotations
