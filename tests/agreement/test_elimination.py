@@ -94,7 +94,7 @@ def test_auto_takes_the_null_space_where_rows_depend_and_elimination_elsewhere()
 
 
 def test_a_row_that_vanishes_alone_is_seen():
-    """Aghili's slider-crank with equal links: at q₁ = π/2 the only row of A is zero, and the constraint says nothing."""
+    """Equal links (Aghili 8): at q₁ = π/2 the only row of A is zero, and the constraint says nothing."""
     m = da.Mechanism("slider-crank", gravity=(0, -9.81, 0))
     one, two = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=(0.1, 0.1, 0.1)) for n in ("crank", "rod"))
     m.add_joint("q1", da.Revolute("z"), m.ground, one)
