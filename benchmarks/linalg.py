@@ -3,7 +3,7 @@
 Ours is timed inside a compiled loop, which is where it is used; LAPACK as Python calls it, which is the alternative a
 Python library has. Rounds are interleaved and the minimum is reported. Compilation is a row of its own.
 
-    python -m benchmarks.linalg
+    python -m benchmarks linalg
 """
 
 from __future__ import annotations
@@ -13,37 +13,38 @@ from time import perf_counter
 import numpy as np
 import scipy.linalg as sl
 
+from benchmarks.timing import Table, interleaved, native
 from dalembert import linalg as la
 
-ROUNDS = 15
+SIZES = [(2, 4), (3, 4), (5, 7), (8, 14), (30, 40), (80, 81)]
 
 
-@la.kernel
+@native
 def _factor(times, f, A, null):
     for _ in range(times):
         la.rank_factor(f, A, 1e-10, 100.0, null)
 
 
-@la.kernel
+@native
 def _svd(times, f, A):
     for _ in range(times):
         la.factor_svd(f, A, 1e-10, True)
 
 
-@la.kernel
+@native
 def _least_squares(times, f, A, c, v):
     for _ in range(times):
         la.rank_factor(f, A, 1e-10, 100.0, False)
         la.solve(f, c, v)
 
 
-@la.kernel
+@native
 def _solve(times, f, c, v):
     for _ in range(times):
         la.solve(f, c, v)
 
 
-@la.kernel
+@native
 def _cholesky(times, M, R, b, x):
     for _ in range(times):
         la.cholesky(M, R)
@@ -51,7 +52,7 @@ def _cholesky(times, M, R, b, x):
         la.solve_cholesky(R, x)
 
 
-@la.kernel
+@native
 def _null_space_acceleration(times, f, M, A, force, c, MN, K, z, v):
     """v with A v = c and Nᵀ(M v - force) = 0: particular solution, then the reduced mass matrix (Spencer 3.5)."""
     n = M.shape[0]
@@ -80,23 +81,6 @@ def _null_space_acceleration(times, f, M, A, force, c, MN, K, z, v):
                 z[k] -= K[k, j] * z[j]
             z[k] /= K[k, k]
             la.axpy(z[k], basis, r + k, v, 0, 0, n)
-
-
-def _timed(ours, theirs, work):
-    """Best nanoseconds a call of each, rounds interleaved."""
-    times, best, peer = max(1, int(2e6 / work)), np.inf, np.inf
-    repeats = max(1, min(200, times))
-    ours(1)
-    theirs()
-    for _ in range(ROUNDS):
-        start = perf_counter()
-        ours(times)
-        best = min(best, (perf_counter() - start) / times)
-        start = perf_counter()
-        for _ in range(repeats):
-            theirs()
-        peer = min(peer, (perf_counter() - start) / repeats)
-    return 1e9 * best, 1e9 * peer
 
 
 def _ladder(m, n, rng):
@@ -174,19 +158,17 @@ def _cases(m, n, rng):
     ]
 
 
-def main() -> None:
+def run(quick: bool = False) -> list[Table]:
+    """The tables of this part."""
+    table = Table("Small dense algebra: ns", ["m × n: task", "ours", "LAPACK", "ratio", "error", "peer"])
     start = perf_counter()
-    f = la.allocate(2, 4)
-    la.rank_factor(f, np.eye(2, 4), 1e-10, 100.0, True)
-    print(f"first call of rank_factor (compiling, or from the cache): {perf_counter() - start:.2f} s\n")
-    print(f"{'m':>4}{'n':>4}  {'task':<26}{'ours ns':>12}{'LAPACK ns':>12}{'ratio':>8}{'error':>10}  peer")
-    for m, n in [(2, 4), (3, 4), (5, 7), (8, 14), (30, 40), (80, 81)]:
+    la.rank_factor(la.allocate(2, 4), np.eye(2, 4), 1e-10, 100.0, True)
+    table.notes.append(f"First call of rank_factor (compiling, or from Numba's cache): {perf_counter() - start:.2f} s.")
+    for m, n in SIZES:
         for task, ours, peer, theirs, error in _cases(m, n, np.random.default_rng([m, n])):
-            best, other = _timed(ours, theirs, work=20.0 * m * n * n if "SVD" in task else 2.0 * m * n * n)
+            routes = {"ours": ours, "theirs": lambda count, f=theirs: [f() for _ in range(count)] and None}
+            time = interleaved(routes, 10 if quick else 30)
             assert error() < 1e-9, (task, m, n, error())
-            print(f"{m:>4}{n:>4}  {task:<26}{best:>12.0f}{other:>12.0f}{other / best:>8.1f}{error():>10.1e}  {peer}")
-        print()
-
-
-if __name__ == "__main__":
-    main()
+            ratio = time["theirs"] / time["ours"]
+            table.add(f"{m} × {n}: {task}", 1e9 * time["ours"], 1e9 * time["theirs"], ratio, error(), peer)
+    return [table]

@@ -17,6 +17,7 @@ from dalembert.errors import AssemblyError
 
 STEP = 0.05  # how far "nearby" is, as a motion of about this many radians (or decimetres)
 PROBES = 6
+REACH = 1.5  # rad or m: beyond it a linear estimate says nothing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +72,8 @@ class Report:
             out.append(("nearest singularity", "here"))
         elif self.to_singularity is not None:
             far, of = self.to_singularity
-            out.append(("nearest singularity", f"about {far:.2g} of '{of}' away (linear estimate)"))
+            near = f"about {far:.2g} of '{of}' away (rad or m, linear estimate)"
+            out.append(("nearest singularity", near if far < REACH else f"none within about {REACH:g} of '{of}'"))
         out.append(("closure", f"largest residual {self.residual:.1e}"))
         return out
 

@@ -1,7 +1,7 @@
 """Throw away Numba's compiled kernels when the source they were made from has changed.
 
 Numba keys its cache by the file a kernel stands in and does not see that a kernel it calls, in another file, has
-changed. The stamp beside the cached files is a digest of every source file of the package; when it differs,
+changed. The stamp beside the cached files is a digest of every source file with kernels; when it differs,
 they are removed.
 """
 
@@ -12,11 +12,12 @@ import hashlib
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent.parent
+FOLDERS = ("linalg", "formulations")  # where kernels stand
 
 
-def discard_stale_kernels(package: Path = PACKAGE) -> bool:
+def discard_stale_kernels(package: Path = PACKAGE, folders: tuple[str, ...] = FOLDERS) -> bool:
     """Compare the stamp, remove what is stale and stamp anew. Returns whether anything had changed."""
-    sources = sorted(package.rglob("*.py"))
+    sources = sorted(source for folder in folders for source in (package / folder).glob("*.py"))
     digest = hashlib.sha256()
     for source in sources:
         digest.update(source.read_bytes())

@@ -59,6 +59,10 @@ class Frame:
     body: Body
     T: Transform
 
+    def at(self, x: Any = 0.0, y: Any = 0.0, z: Any = 0.0, *, rotation: Any = None) -> Frame:
+        """The frame at (x, y, z) of this one, turned by `rotation`."""
+        return Frame(self.body, self.T @ self.body.at(x, y, z, rotation=rotation).T)
+
     def __repr__(self) -> str:
         p = ", ".join(f"{x:g}" if isinstance(x, float) else str(x.sx) for x in self.T.p)
         turned = "" if np.array_equal(self.T.R, Transform.identity().R) else ", turned"

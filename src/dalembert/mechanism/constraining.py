@@ -73,13 +73,13 @@ class Constrainable:
         """Keep a point on the line through the origin of frame `line` along `axis` of that frame."""
         b, a = self._two(point, line, f"constraint '{name}'")
         turned = orient_z(axis, f"the axis of constraint '{name}'")
-        self._constrain(PointOn(name, "point on line", a, b, turned, "xy"))
+        self._constrain(PointOn(name, "point on line", a, b, turned, {"across 1": "x", "across 2": "y"}))
 
     def add_point_in_plane(self, name: str, point: Any, plane: Any, normal: Any = "z") -> None:
         """Keep a point in the plane through the origin of frame `plane` with that normal."""
         b, a = self._two(point, plane, f"constraint '{name}'")
         turned = orient_z(normal, f"the normal of constraint '{name}'")
-        self._constrain(PointOn(name, "point in plane", a, b, turned, "z"))
+        self._constrain(PointOn(name, "point in plane", a, b, turned, {"normal": "z"}))
 
     def add_coupling(self, name: str, coefficients: Mapping[str, Any], offset: Any = 0.0) -> None:
         """Tie coordinates by Σ cᵢ qᵢ = offset: a gear {"out": 1, "in": -3}, a rack {"rack": 1, "pinion": -radius}."""

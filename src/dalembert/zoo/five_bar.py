@@ -26,8 +26,8 @@ def five_bar(
 
     The links hang in a chain on joints A (at the origin), B, C, D; "E" holds the last one's end at (span, 0). A is an
     angle from x, the others are relative. The table leaves open, and the published return time of 2.82 s decides: the
-    supports are 1 m apart, centres of mass at mid-link, inertias about them, g = 9.81. Motors at A and E's link: "left"
-    on A, "right" on D.
+    supports are 1 m apart, centres of mass at mid-link, inertias about them, g = 9.81. Inputs: torques "left"
+    and "right" of the ground on the first and the last link.
 
     >>> from dalembert import zoo
     >>> system = zoo.five_bar().compile()
@@ -43,7 +43,7 @@ def five_bar(
         before = link.at(lengths[k])
     m.close_loop("E", Revolute("z"), before, m.ground.at(span))
     m.add_motor("left", "A")
-    m.add_motor("right", "D")
+    m.add_wrench("right", link, moment=(0, 0, m.add_input("right")))
     return m
 
 
@@ -57,9 +57,10 @@ def five_bar_start(
 ) -> Start:
     """A symmetric position: the links point to π + a, b, −b, π − a, and a changes at `speed`.
 
-    For the default lengths branch +1 is the smooth one through the singular position a = 0, sin(b/2) = −√(2/3) sin(a/2):
-    the middle pin is above for a < 0 and below for 0 < a < 2π. Branch −1 is its mirror. The default a is the start of
-    the paper's example 2, a = 0 that of example 1; a = −π, branch = −1, span = PEER_SPAN is the one peers are compared on.
+    For the default lengths branch +1 is the smooth one through the singular position a = 0, sin(b/2) = −√(2/3)
+    sin(a/2): the middle pin is above for a < 0 and below for 0 < a < 2π. Branch −1 is its mirror. The default a is the
+    start of the paper's example 2, a = 0 that of example 1; a = −π, branch = −1, span = PEER_SPAN is the one peers are
+    compared on.
     """
     L1, L2 = lengths[:2]
     cos_b = (span + 2 * L1 * np.cos(a)) / (2 * L2)

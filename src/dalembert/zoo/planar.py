@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.errors import ArgumentError
 from dalembert.mechanism.body import Body
 from dalembert.mechanism.inertia import rod
 from dalembert.mechanism.mechanism import Mechanism
@@ -46,7 +47,7 @@ def meet(a: Any, ra: float, b: Any, rb: float, side: float) -> np.ndarray:
     along = (length**2 + ra**2 - rb**2) / (2 * length)
     height = ra**2 - along**2
     if height < -1e-12 * ra**2:
-        raise ValueError(
+        raise ArgumentError(
             f"bars of {ra:g} m and {rb:g} m do not meet: their other ends are {length:g} m apart; needed: between "
             f"{abs(ra - rb):g} and {ra + rb:g} m."
         )

@@ -49,7 +49,7 @@ def slider_crank_start(
     """The crank at `angle` turning at `speed`, the slider in front of it."""
     beta = float(np.arcsin((offset - crank * np.sin(angle)) / rod))
     w_beta = -speed * crank * np.cos(angle) / (rod * np.cos(beta))
-    x = crank * np.cos(angle) + rod * np.cos(beta)
+    x = float(crank * np.cos(angle) + rod * np.cos(beta))
     vx = -speed * crank * np.sin(angle) - w_beta * rod * np.sin(beta)
     return {"A": angle, "B": beta - angle, "guide": x}, {"A": speed, "B": w_beta - speed, "guide": vx}
 
@@ -58,8 +58,9 @@ def equal_slider_crank(*, mass: float = 1.0, length: float = 1.0, gravity: float
     """The slider-crank of Aghili, section 8: equal links, cut at the right support, singular at q₁ = nπ/2, n odd.
 
     Two links with point masses at their ends, as M and h of (66) imply; the tip "C" may not leave the x axis (65). q1
-    is the first link's angle from x, q2 the second's from the first. Motors on both joints, as the paper's control
-    needs one and compares. At the singularities the linkage may fold (tip at the origin, q₁ free) or go on.
+    is the first link's angle from x, q2 the second's from the first. Motors "tau1" and "tau2". The paper gives
+    no numbers: mass and length are chosen. At the singularities the linkage may fold (tip at the origin, q₁ free) or
+    slide on.
 
     >>> from dalembert import zoo
     >>> system = zoo.equal_slider_crank(length=0.5).compile()

@@ -13,15 +13,15 @@ from dalembert.symbols import eye
 
 
 class PointOn(RelativeConstraint):
-    """The origin of frame b has no component along some of the directions of frame a."""
+    """The origin of frame b has no component along some directions of frame a: {row name: own axis}."""
 
-    def __init__(self, name: str, kind: str, a: Frame, b: Frame, orientation: np.ndarray, directions: str):
+    def __init__(self, name: str, kind: str, a: Frame, b: Frame, orientation: np.ndarray, directions: dict[str, str]):
         self.name, self.kind, self.a, self.b = name, kind, a, b
         self.orientation, self.directions = orientation, directions
 
     def jets(self, s: TracedState) -> tuple[Relative, list[tuple[str, Jet, bool]]]:
         r = Relative(s, self.a, self.b, self.orientation)
-        return r, [(letter, r.along(eye(3)["xyz".index(letter)]), False) for letter in self.directions]
+        return r, [(row, r.along(eye(3)["xyz".index(x)]), False) for row, x in self.directions.items()]
 
     def describe(self) -> str:
         return f"{self.kind}, {self.b.body.name} on {self.a.body.name}"

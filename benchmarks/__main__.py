@@ -1,0 +1,69 @@
+"""Benchmarks beside peers: all parts but 'peer', or those named.
+
+python -m benchmarks [tree] [constrained] [compile] [linalg] [peer] [--json PATH] [--quick]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from time import perf_counter
+
+PARTS = {
+    "tree": "benchmarks.tree",
+    "constrained": "benchmarks.constrained",
+    "compile": "benchmarks.compiling",
+    "linalg": "benchmarks.linalg",
+    "peer": "benchmarks.peer",
+}
+USUAL = ("tree", "constrained", "compile", "linalg")
+PACKAGES = ("dalembert", "pin", "mujoco", "numba", "llvmlite", "casadi", "numpy", "scipy")
+
+
+def main() -> None:
+    """Run the parts, print their tables, write them as JSON if asked."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Benchmarks beside peers.")
+    parser.add_argument(
+        "parts", nargs="*", metavar="part", help=f"any of {', '.join(PARTS)}; all but 'peer' if none is named"
+    )
+    parser.add_argument("--json", type=Path, metavar="PATH", help="write the tables there too")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds: rougher figures in a third of the time")
+    given = parser.parse_args()
+    for part in given.parts:
+        if part not in PARTS:
+            parser.error(f"there is no part '{part}'; parts are: {', '.join(PARTS)}")
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # one core for everyone; NumPy is not imported yet
+    results = {"versions": versions(), "parts": {}}
+    print("  ".join(f"{name} {number}" for name, number in results["versions"].items()), "\n", flush=True)
+    for part in given.parts or USUAL:
+        start = perf_counter()
+        try:
+            tables = import_module(PARTS[part]).run(quick=given.quick)
+        except ModuleNotFoundError as missing:
+            parser.exit(1, f"{part}: {missing}. The peers come with: pip install 'dalembert[bench]'\n")
+        for table in tables:
+            print(table.text(), flush=True)
+        print(f"({part}: {perf_counter() - start:.0f} s)\n", flush=True)
+        results["parts"][part] = [table.data() for table in tables]
+    if given.json:
+        given.json.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+
+
+def versions() -> dict[str, str]:
+    """Of Python and of everything that is compared."""
+    out = {"Python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            out[name] = version(name)
+        except PackageNotFoundError:
+            out[name] = "absent"
+    return out
+
+
+if __name__ == "__main__":
+    main()

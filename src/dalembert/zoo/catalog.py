@@ -1,0 +1,74 @@
+"""Every mechanism of the zoo with a consistent start and its degrees of freedom there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dalembert.mechanism.mechanism import Mechanism
+from dalembert.zoo.car import car, car_start
+from dalembert.zoo.cart_pole import cart_pole, cart_pole_start
+from dalembert.zoo.chain import chain, chain_start
+from dalembert.zoo.chaplygin_sleigh import chaplygin_sleigh, chaplygin_sleigh_start
+from dalembert.zoo.double_pendulum import constrained_double_pendulum, constrained_double_pendulum_start
+from dalembert.zoo.five_bar import five_bar, five_bar_start
+from dalembert.zoo.four_bar import four_bar, four_bar_start, parallel_four_bar, parallel_four_bar_start
+from dalembert.zoo.furuta import furuta, furuta_start
+from dalembert.zoo.hand import hand, hand_start
+from dalembert.zoo.heavy_top import heavy_top, heavy_top_start
+from dalembert.zoo.ladder import ladder, ladder_start
+from dalembert.zoo.loader import loader, loader_start
+from dalembert.zoo.overconstrained import bennett, bennett_start, bricard, bricard_start, sarrus, sarrus_start
+from dalembert.zoo.particles import cartesian_pendulum, particle_on_circle, particle_start
+from dalembert.zoo.planar import Start
+from dalembert.zoo.planar_3rrr import planar_3rrr, planar_3rrr_start
+from dalembert.zoo.rolling_disc import rolling_disc, rolling_disc_start
+from dalembert.zoo.slider_crank import (
+    equal_slider_crank,
+    equal_slider_crank_start,
+    slider_crank,
+    slider_crank_start,
+)
+from dalembert.zoo.ssrms import ssrms, ssrms_start
+from dalembert.zoo.stewart import stewart, stewart_start
+
+
+@dataclass(frozen=True)
+class Entry:
+    """How to build a mechanism with its defaults, where to start it, and nv − rank A there."""
+
+    build: Callable[..., Mechanism]
+    start: Callable[..., Start]
+    mobility: int
+
+
+#: name: entry
+CATALOG = {
+    e.build.__name__: e
+    for e in (
+        Entry(bennett, bennett_start, 1),
+        Entry(bricard, bricard_start, 1),
+        Entry(car, car_start, 2),
+        Entry(cart_pole, cart_pole_start, 2),
+        Entry(cartesian_pendulum, particle_start, 1),
+        Entry(chain, chain_start, 7),
+        Entry(chaplygin_sleigh, chaplygin_sleigh_start, 2),
+        Entry(constrained_double_pendulum, constrained_double_pendulum_start, 1),
+        Entry(equal_slider_crank, equal_slider_crank_start, 1),
+        Entry(five_bar, five_bar_start, 2),
+        Entry(four_bar, four_bar_start, 1),
+        Entry(furuta, furuta_start, 2),
+        Entry(hand, hand_start, 11),
+        Entry(heavy_top, heavy_top_start, 3),
+        Entry(ladder, ladder_start, 1),
+        Entry(loader, loader_start, 2),
+        Entry(parallel_four_bar, parallel_four_bar_start, 2),
+        Entry(particle_on_circle, particle_start, 1),
+        Entry(planar_3rrr, planar_3rrr_start, 3),
+        Entry(rolling_disc, rolling_disc_start, 3),
+        Entry(sarrus, sarrus_start, 1),
+        Entry(slider_crank, slider_crank_start, 1),
+        Entry(ssrms, ssrms_start, 10),
+        Entry(stewart, stewart_start, 6),
+    )
+}

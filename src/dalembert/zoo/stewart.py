@@ -1,0 +1,109 @@
+"""The Stewart-Gough platform."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.mechanism.inertia import cylinder
+from dalembert.mechanism.joints import Free, Prismatic, Spherical, Universal
+from dalembert.mechanism.joints.joint import orient_z
+from dalembert.mechanism.mechanism import Mechanism
+from dalembert.zoo.planar import Start
+
+
+@dataclass(frozen=True)
+class StewartGeometry:
+    """Radii (m) and half angles (degrees) of the pairs of points on base and platform, and the height at home (m)."""
+
+    base_radius: float = 3.0
+    base_spread: float = 2.5
+    platform_radius: float = 1.0
+    platform_spread: float = 50.0
+    height: float = 2.0
+
+    def points(self) -> tuple[np.ndarray, np.ndarray]:
+        """(6, 3) each: ends of the legs on the base and on the platform, in its own frame."""
+        thirds = np.repeat(120.0 * np.arange(3), 2)
+
+        def ring(radius: float, spread: float) -> np.ndarray:
+            angles = np.radians(thirds + np.tile([-spread, spread], 3))
+            return radius * np.column_stack([np.cos(angles), np.sin(angles), np.zeros(6)])
+
+        return ring(self.base_radius, self.base_spread), ring(self.platform_radius, self.platform_spread)
+
+    def legs(self) -> list[tuple[np.ndarray, np.ndarray, float, np.ndarray]]:
+        """Of each leg: base point, platform point, length at home, a rotation whose z points along it at home."""
+        base, top = self.points()
+        along = top - base + np.array([0, 0, self.height])
+        turned = [orient_z(leg, "a leg").astype(float) for leg in along]
+        return list(zip(base, top, np.linalg.norm(along, axis=1).tolist(), turned))
+
+
+DEFAULT = StewartGeometry()
+
+
+def stewart(
+    *,
+    geometry: StewartGeometry = DEFAULT,
+    mass: float = 100.0,
+    inertia: Any = (25.0, 25.0, 50.0),
+    leg_mass: float = 1.0,
+    massless: bool = False,
+    gravity: float = 9.81,
+) -> Mechanism:
+    """A platform on six legs: 24 velocities, 18 rows, six degrees of freedom; or, massless, a free body pushed by six.
+
+    Base points on a circle of 3 m at 120° i ∓ 2.5°, platform points on one of 1 m at 120° i ∓ 50°, z up. The platform
+    floats on joint "platform" (position and quaternion). Leg k is a tube on a universal joint "Uk" at the base and a
+    rod that slides out by "Pk" from its length at home (platform level, 2 m up); its ball joint "Sk" closes a loop. All
+    Uk and Pk are zero at home. Inputs F1 … F6 push (N) along the legs. massless=True leaves the legs out and lets the
+    same inputs act between the same points.
+
+    Geometry and platform have the usual textbook size; no published forces were found for it. Chosen: the legs, each
+    half of leg_mass in the tube and half in the rod, uniform, 5 cm thick, each 6/10 of the home length.
+
+    >>> from dalembert import zoo
+    >>> system = zoo.stewart(massless=True).compile()
+    >>> x = system.state(*zoo.stewart_start(massless=True))
+    >>> bool(abs(system.forward_dynamics(x, u=[257.8232059158] * 6)).max() < 1e-9)
+    True
+    """
+    m = Mechanism("Stewart platform", gravity=(0, 0, -gravity))
+    plate = m.add_body("platform", mass=mass, inertia=inertia)
+    m.add_joint("platform", Free(), m.ground, plate)
+    for k, (base, top, length, R) in enumerate(geometry.legs(), start=1):
+        if massless:
+            m.add_cable(f"leg {k}", [m.ground.at(*base), plate.at(*top)], tension=-m.add_input(f"F{k}"))
+            continue
+        part, half = 0.6 * length, leg_mass / 2
+        tube = m.add_body(f"tube {k}", mass=half, com=(0, 0, part / 2), inertia=cylinder(half, 0.05, part))
+        rod = m.add_body(f"rod {k}", mass=half, com=(0, 0, -part / 2), inertia=cylinder(half, 0.05, part))
+        m.add_joint(f"U{k}", Universal("x", "y"), m.ground.at(*base, rotation=R), tube)
+        m.add_joint(f"P{k}", Prismatic("z"), tube.at(0, 0, length), rod)
+        m.close_loop(f"S{k}", Spherical(), rod, plate.at(*top))
+        m.add_motor(f"F{k}", f"P{k}")
+    return m
+
+
+def stewart_start(
+    position: Any = None, rotation: Any = None, *, geometry: StewartGeometry = DEFAULT, massless: bool = False
+) -> Start:
+    """At rest with the platform in a pose (default: home).
+
+    Uk follows from the leg's direction, (sin q₂, −sin q₁ cos q₂, cos q₁ cos q₂) in its own axes at home.
+    """
+    pose = np.eye(4)
+    pose[:3, :3] = np.eye(3) if rotation is None else rotation
+    pose[:3, 3] = (0, 0, geometry.height) if position is None else position
+    q: dict[str, Any] = {"platform": pose}
+    if massless:
+        return q, {}
+    for k, (base, top, length, R) in enumerate(geometry.legs(), start=1):
+        leg = R.T @ (pose[:3, :3] @ top + pose[:3, 3] - base)
+        now = float(np.linalg.norm(leg))
+        d = leg / now
+        q |= {f"U{k}": [np.arctan2(-d[1], d[2]), np.arcsin(d[0])], f"P{k}": now - length}
+    return q, {}
