@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 .PHONY: demo test lint bench docs clean
 
 demo: $(VENV)/.core
-	$(BIN)/python examples/arm.py
+	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.test lint
 	$(BIN)/python -m pytest

@@ -22,6 +22,7 @@ from dalembert.mechanism.joints import (
     Universal,
 )
 from dalembert.mechanism.mechanism import Mechanism
+from dalembert.simulation.simulate import simulate
 from dalembert.spatial import rotation
 from dalembert.system.state import State
 from dalembert.system.system import System
@@ -53,5 +54,6 @@ __all__ = [
     "point",
     "rod",
     "rotation",
+    "simulate",
     "sphere",
 ]

@@ -181,7 +181,11 @@ def _moving(system: Any, closing: Closing, held: Held, p: Any, on: np.ndarray, t
         names = [n for n, a in zip(system.row_names, on) if a] + [f"velocity {system.v_names[k]}" for k in held.v_index]
         raise AssemblyError(
             f"no velocity satisfies the constraints and the held values: '{names[worst]}' misses by {miss[worst]:.3g}. "
-            "Hold fewer velocities; at this configuration they are not independent."
+            + (
+                "Hold fewer velocities; here they are not independent."
+                if len(held.v_index)
+                else "Two constraints disagree."
+            )
         )
     evidence = Assembly(
         float(np.abs(closing.residuals).max(initial=0.0)),

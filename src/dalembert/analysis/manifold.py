@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.errors import AssemblyError
+
 RANK_TOLERANCE = 1e-9  # of σ/σ_max, in the mass metric
 
 
@@ -24,6 +26,11 @@ class Tangent:
     @staticmethod
     def of(A: np.ndarray, M: np.ndarray, tolerance: float = RANK_TOLERANCE, floor: float = 0.0) -> Tangent:
         """Factor; singular values count above tolerance × the largest and above the floor."""
+        if not (np.isfinite(A).all() and np.isfinite(M).all()):
+            raise AssemblyError(
+                "the constraints are not defined at this configuration (a disc that lies flat, a rod of no length); "
+                "start from another one."
+            )
         R = np.linalg.cholesky(M).T
         white = np.linalg.solve(R.T, A.T).T
         U, sigma, Vt = np.linalg.svd(white)

@@ -1,7 +1,8 @@
 """The report of a mechanism: mobility, redundancy, determinate multipliers, distance to singularity.
 
-Everything is measured in the mass metric, Ã = A R⁻¹ with M = RᵀR, so that no number depends on the units. Redundancy
-that stays when the mechanism moves is permanent; a rank that is smaller here than nearby is a singular configuration.
+Everything is measured in the mass metric, Ã = A R⁻¹ with M = RᵀR, so that no rank depends on the units (singular values
+and condition do where rows of lengths and of angles stand together). Redundancy that stays when the mechanism moves is
+permanent; a rank that is smaller here than nearby is a singular configuration.
 """
 
 from __future__ import annotations
@@ -74,7 +75,8 @@ class Report:
             far, of = self.to_singularity
             near = f"about {far:.2g} of '{of}' away (rad or m, linear estimate)"
             out.append(("nearest singularity", near if far < REACH else f"none within about {REACH:g} of '{of}'"))
-        out.append(("closure", f"largest residual {self.residual:.1e}"))
+        open_ = "" if self.residual < 1e-6 else ": the loops are open here, assemble first"
+        out.append(("closure", f"largest residual {self.residual:.1e}{open_}"))
         return out
 
     def _mobility(self) -> str:
@@ -100,8 +102,8 @@ def report(system: Any, state: Any, p: Any, on: np.ndarray) -> Report:
         system.nv - r,
         system.nv - generic,
         system.rows.void,
-        _redundancies(here, names),
-        _determinate(here, names),
+        _redundancies(here, names, system.constraint_size),
+        _determinate(here, names, system.constraint_size),
         sigma,
         float(largest / smallest),
         float(smallest / largest),
@@ -134,24 +136,28 @@ def _switches(system: Any, on: np.ndarray) -> dict[str, bool]:
     return {name: bool(a) for name, a in zip(system.rows.of, on)}
 
 
-def _normalized(here: Tangent) -> np.ndarray:
-    """Whitened rows of unit length: which row is big is a matter of units, which rows depend is not."""
+def _normalized(here: Tangent, size: float) -> tuple[np.ndarray, np.ndarray]:
+    """Whitened rows of unit length, and which rows vanish here: which row is big is a matter of units."""
     white = np.linalg.solve(here.R.T, here.A.T).T
-    return white / np.maximum(np.linalg.norm(white, axis=1, keepdims=True), 1e-300)
+    lengths = np.linalg.norm(white, axis=1)
+    gone = lengths <= RANK_TOLERANCE * size
+    return np.where(gone[:, None], 0.0, white / np.maximum(lengths, 1e-300)[:, None]), gone
 
 
-def _redundancies(here: Tangent, names: list[str]) -> dict[str, dict[str, float]]:
+def _redundancies(here: Tangent, names: list[str], size: float) -> dict[str, dict[str, float]]:
     """Each redundant row as a combination of independent ones; greedy, so that later rows give way."""
-    white = _normalized(here)
+    white, gone = _normalized(here, size)
     kept: list[int] = []
     out: dict[str, dict[str, float]] = {}
     for k in range(len(names)):
-        if len(kept) < here.rank and _independent(white[[*kept, k]]):
+        if gone[k]:
+            out[names[k]] = {}
+        elif len(kept) < here.rank and _independent(white[[*kept, k]]):
             kept.append(k)
-            continue
-        coefficients = np.linalg.lstsq(here.A[kept].T, here.A[k], rcond=None)[0] if kept else np.zeros(0)
-        size = np.abs(coefficients).max(initial=0.0)
-        out[names[k]] = {names[j]: float(c) for j, c in zip(kept, coefficients) if abs(c) > 1e-8 * max(size, 1e-300)}
+        else:
+            coefficients = np.linalg.lstsq(here.A[kept].T, here.A[k], rcond=None)[0] if kept else np.zeros(0)
+            least = 1e-8 * np.abs(coefficients).max(initial=1e-300)
+            out[names[k]] = {names[j]: float(c) for j, c in zip(kept, coefficients) if abs(c) > least}
     return out
 
 
@@ -160,11 +166,13 @@ def _independent(rows: np.ndarray) -> bool:
     return len(rows) <= rows.shape[1] and bool(sigma[-1] > RANK_TOLERANCE * sigma[0])
 
 
-def _determinate(here: Tangent, names: list[str]) -> dict[str, bool]:
-    """A multiplier is determinate where no vanishing combination of rows contains its row."""
-    lengths = np.maximum(np.linalg.norm(np.linalg.solve(here.R.T, here.A.T).T, axis=1), 1e-300)
-    weights = np.abs(here.dependencies * lengths).max(axis=0, initial=0.0)
-    return dict(zip(names, (weights <= 1e-7 * max(weights.max(initial=0.0), 1e-300)) | (weights == 0.0)))
+def _determinate(here: Tangent, names: list[str], size: float) -> dict[str, bool]:
+    """A multiplier is determinate where its row does not vanish and no vanishing combination of rows contains it."""
+    white, gone = _normalized(here, size)
+    U, sigma, _ = np.linalg.svd(white) if len(white) else (np.zeros((0, 0)), np.zeros(0), None)
+    rank = int((sigma > RANK_TOLERANCE * sigma[0]).sum()) if len(sigma) and sigma[0] > 0 else 0
+    weights = np.abs(U[:, rank:]).max(axis=1, initial=0.0)
+    return dict(zip(names, [bool(w <= 1e-8) and not g for w, g in zip(weights, gone)]))
 
 
 def _to_singularity(system: Any, state: Any, p: Any, on: np.ndarray, here: Tangent) -> tuple[float, str] | None:

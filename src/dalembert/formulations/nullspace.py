@@ -4,8 +4,12 @@
     v̇ = K (Kᵀ M K)⁻¹ Kᵀ (f − M c) + c                                                           (2.43b, 3.5)
 
 Spencer takes K = V₂ of the SVD, the Euclidean metric here. In the mass metric Kᵀ M K = 1 and v̇ is the free acceleration
-with its forbidden part removed, which needs no basis at all. Redundant and singular constraints are welcome: rank and
-null space come from one rank-revealing factorization. The paper's sign is −Gᵀλ.
+with its forbidden part removed, which needs no basis at all. With M = RᵀR, Ã = A R⁻¹ = U T Q₁ᵀ, f̃ = R⁻ᵀ f:
+
+    d = −T⁻¹ Uᵀγ − Q₁ᵀ f̃,   v̇ = R⁻¹ (f̃ + Q₁ d),   λ = U T⁻ᵀ d                                       (1)
+
+Redundant and singular constraints are welcome: rank and null space come from one rank-revealing factorization. The
+paper's sign is −Gᵀλ.
 """
 
 from __future__ import annotations
@@ -13,39 +17,63 @@ from __future__ import annotations
 from dalembert.formulations.common import factor_in_metric, finish, particular, recover_forces, times_mass
 from dalembert.formulations.contract import EUCLIDEAN, MASS, MASS_SINGULAR, OK, RANK
 from dalembert.linalg import (
+    axpy,
     cholesky,
     dot,
     kernel,
-    project_null,
     small,
     solve_cholesky,
     solve_upper,
     solve_upper_rows,
     solve_upper_transposed,
 )
+from dalembert.linalg.rows import dot_fresh
 
 
 @kernel
 def solve(work, options):
     """v̇, Aᵀλ, λ; see the head of this file."""
-    outcome = factor_in_metric(work, options, options.metric != MASS)
+    if options.metric == MASS and options.damp == 0.0:
+        return in_mass_metric(work, options)
+    outcome = factor_in_metric(work, options, True)
     if outcome != OK:
         return outcome
-    n = work.f.shape[0]
     particular(work, options, work.vdot)
-    if options.metric == MASS:
-        for i in range(n):
-            work.n1[i] = work.f[i]
-        solve_upper_transposed(work.upper, work.n1)  # R⁻ᵀ f: the free acceleration in whitened coordinates
-        project_null(work.factor, work.n1, work.n1)
-        solve_upper(work.upper, work.n1)
-        for i in range(n):
-            work.vdot[i] += work.n1[i]
-    else:
-        outcome = along_null_space(work, options)
-        if outcome != OK:
-            return outcome
+    outcome = along_null_space(work, options)
+    if outcome != OK:
+        return outcome
     recover_forces(work, options)
+    return finish(work, OK)
+
+
+@small
+def in_mass_metric(work, options):
+    """(1): two triangular solves with R instead of four, and no product with M."""
+    outcome = factor_in_metric(work, options, False)
+    if outcome != OK:
+        return outcome
+    m, n = work.A.shape
+    rank, free, d = work.info[RANK], work.n1, work.m1
+    y, core, left, basis = work.factor.scratch, work.factor.core, work.factor.left, work.factor.basis
+    for i in range(n):
+        free[i] = work.f[i]
+    solve_upper_transposed(work.upper, free)
+    for i in range(n):
+        work.vdot[i] = free[i]
+        work.force[i] = 0.0
+    for i in range(rank):
+        y[2, i] = -(dot(left, i, work.gamma, 0, 0, m) + dot_fresh(core, i, y, 2, 0, i)) / core[i, i]
+        d[i] = y[2, i] - dot(basis, i, free, 0, 0, n)
+        axpy(d[i], basis, i, work.vdot, 0, 0, n)
+    solve_upper(work.upper, work.vdot)
+    for i in range(m):
+        work.multipliers[i] = 0.0
+    for i in range(rank - 1, -1, -1):
+        x = d[i] / core[i, i]
+        axpy(-x, core, i, d, 0, 0, i)
+        axpy(x, left, i, work.multipliers, 0, 0, m)
+    for i in range(m):
+        axpy(work.multipliers[i], work.A, i, work.force, 0, 0, n)
     return finish(work, OK)
 
 

@@ -147,6 +147,8 @@ class Constrainable:
 
     def _constrain(self, constraint: Constraint) -> None:
         self._new(constraint.name, self.constraints, "constraint")
+        if "." in constraint.name:
+            raise DescriptionError(f"constraint '{constraint.name}' has a dot in its name; use '_'.")
         self._new(constraint.name, self.joints, "joint")
         self.constraints[constraint.name] = constraint
 

@@ -7,6 +7,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.errors import DescriptionError
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.layout import Layout
 from dalembert.recursions import kinematics
@@ -89,6 +90,17 @@ class UserState:
     def twist(self, frame: Any) -> ca.SX:
         """(ω; v) of a frame in its own axes, (6,)."""
         return to_sx(self._s.twist(self._frame(frame)))
+
+
+def on_expressions(f: Any, s: TracedState, what: str) -> Any:
+    """What a user's function gives for the state as expressions; CasADi's complaints become ours."""
+    try:
+        return f(s.user())
+    except (RuntimeError, TypeError, NotImplementedError) as error:  # Python's max, if and the like
+        raise DescriptionError(
+            f"{what} could not be evaluated on expressions: {error}. Use CasADi's functions (casadi.fmax, "
+            "casadi.if_else, casadi.sin) in place of Python's."
+        ) from error
 
 
 class Load:

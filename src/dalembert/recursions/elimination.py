@@ -101,8 +101,10 @@ def _solve(S: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, Any]:
         k = min(remaining, key=lambda r: (len(near[r]), r))  # minimum degree
         remaining.remove(k)
         order.append(k)
-        health = minimum(health, H[k, k] / S[k, k])
-        inverse[k] = 1.0 / H[k, k]
+        if _zero(H[k, k]):  # a row of constants that depends on others: known while tracing, and nothing to divide by
+            health, inverse[k] = 0.0, 0.0
+        else:
+            health, inverse[k] = minimum(health, H[k, k] / S[k, k]), 1.0 / H[k, k]
         columns[k] = [(i, H[i, k] * inverse[k]) for i in near[k]]
         for i, factor in columns[k]:
             x[i] = x[i] - factor * x[k]

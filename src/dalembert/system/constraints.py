@@ -64,16 +64,21 @@ class ConstraintQuestions:
         """constraint.row of each row, in the order of Φ, A and λ."""
         return self.rows.names
 
-    @cached_property
+    @property
     def constraint_floor(self) -> float:
-        """Singular values of A (mass metric) below this are rounding: 1e-13 of their size at random configurations."""
+        """Singular values of A (mass metric) below this are rounding: 1e-13 of the rows' usual size."""
+        return 1e-13 * self.constraint_size
+
+    @cached_property
+    def constraint_size(self) -> float:
+        """The usual size of A in the mass metric: its norm at random configurations, the median of three."""
         rng = np.random.default_rng(0)
         sizes = []
         for _ in range(3):
             x = self.state(self.plus(self.state(), rng.uniform(-1, 1, self.nv)))
             A, M = self.constraint_matrix(x), self.mass_matrix(x)
             sizes.append(np.linalg.norm(np.linalg.solve(np.linalg.cholesky(M), A.T)))
-        return 1e-13 * float(np.nanmedian(sizes))
+        return float(np.nanmedian(sizes))
 
     def residuals(self, state: Any, *, p: Any = None) -> np.ndarray:
         """Φ(q, t), (m,), m or rad; 0 for Pfaffian rows."""
@@ -108,6 +113,7 @@ class ConstraintQuestions:
         metric: Any = "mass",
         variant: int = 0,
         tolerance: float = 1e-10,
+        floor: float = 1e-13,
         safety: float = 100.0,
         damping: tuple[float, float] | None = None,
         independent: Iterable[str] = (),
@@ -119,9 +125,9 @@ class ConstraintQuestions:
         every row to the others above 1e-4 rad in the mass metric) and else "nullspace"; or "nullspace", "admissible",
         "projection", "partition", "lagrange", "augmented" by name; variant: which of its paper's variants. metric:
         "mass", "euclidean", or weights (nv,) or (nv, nv). tolerance: singular values below tolerance × the largest
-        count as zero; safety: how near to that the SVD decides instead of QR. damping = (threshold, largest) softens
-        the solution where the smallest singular value is below threshold. independent: names of the leading velocities
-        for "partition". active: {constraint: False} switches constraints off.
+        count as zero, and those below floor × the rows' usual size; safety: how near to that the SVD decides instead of
+        QR. damping = (threshold, largest) softens the solution where the smallest singular value is below threshold.
+        independent: names of the leading velocities for "partition". active: {constraint: False} switches them off.
         Trouble is in the result's status and message, not raised.
 
         >>> import dalembert as da
@@ -148,7 +154,9 @@ class ConstraintQuestions:
             raise unknown("formulation", formulation, ["auto", *FORMULATIONS])
         solve, variants = FORMULATIONS[formulation]
         if not 0 <= variant < variants:
-            raise ArgumentError(f"formulation '{formulation}' has variants 0 to {variants - 1}; found {variant}.")
+            has = "one variant, 0" if variants == 1 else f"variants 0 to {variants - 1}"
+            raise ArgumentError(f"formulation '{formulation}' has {has}; found {variant}.")
+        _check_options(formulation, metric, damping, independent)
         M, f, A, gamma = self._value("constrained", state, u=u, p=p)
         on = self.active_rows(active)
         work = workspace(self.nv, int(on.sum()))
@@ -159,11 +167,14 @@ class ConstraintQuestions:
         for name in independent:
             work.choice[self._velocity_index(name)] = 1
         threshold, damp = damping or (0.0, 0.0)
-        floor = self.constraint_floor
+        floor *= self.constraint_size
         if kind != MASS:  # the same floor in other units: masses against weights
             W = np.eye(self.nv) if kind == EUCLIDEAN else work.metric.T @ work.metric
             floor *= float(np.sqrt(np.trace(M) / np.trace(W)))
         solve(work, Options(kind, tolerance, safety, threshold, damp, variant, floor))
+        outcome = Outcome(int(work.info[STATUS]))
+        if outcome != Outcome.OK:  # what stands in the workspace is no answer
+            work.vdot[:], work.force[:], work.multipliers[:] = np.nan, np.nan, np.nan
         multipliers = np.zeros(len(on))
         multipliers[on] = work.multipliers
         largest, smallest = work.gauge
@@ -174,7 +185,7 @@ class ConstraintQuestions:
             int(work.info[RANK]),
             float(largest / smallest) if smallest > 0 else (np.inf if work.info[RANK] else 1.0),
             float(np.abs(work.A @ work.vdot + work.gamma).max(initial=0.0)),
-            Outcome(int(work.info[STATUS])),
+            outcome,
         )
 
     def _eliminated(self, state: Any, tau: Any, u: Any, p: Any) -> Acceleration | None:
@@ -187,7 +198,9 @@ class ConstraintQuestions:
             return None
         _, _, A, gamma = self._value("constrained", state, u=u, p=p)
         residual = float(np.abs(A @ vdot + gamma).max(initial=0.0))
-        estimate = float(1 / np.sqrt(health))
+        estimate = (
+            float(max(1 / np.sqrt(health), self.constraint_size / np.sqrt(shortest))) if len(multipliers) else 1.0
+        )
         return Acceleration(vdot, multipliers, A.T @ multipliers, len(multipliers), estimate, residual, Outcome.OK)
 
     def constraint_forces(
@@ -305,3 +318,18 @@ class ConstraintQuestions:
         if name not in names:
             raise unknown("velocity", name, names)
         return names.index(name)
+
+
+def _check_options(formulation: str, metric: Any, damping: Any, independent: Iterable[str]) -> None:
+    """Refuse options that a formulation would ignore."""
+    if damping and formulation not in ("nullspace", "admissible"):
+        raise ArgumentError(f"formulation '{formulation}' knows no damping; 'nullspace' and 'admissible' do.")
+    if formulation in ("admissible", "lagrange", "augmented") and not (isinstance(metric, str) and metric == "mass"):
+        raise ArgumentError(
+            f"formulation '{formulation}' takes no other metric than that of the mass; 'nullspace', 'projection' and "
+            "'partition' do."
+        )
+    if list(independent) and formulation != "partition":
+        raise ArgumentError(
+            f"independent= names leading coordinates for 'partition'; found formulation '{formulation}'."
+        )

@@ -130,6 +130,31 @@ def _accelerate(s: Trace) -> tuple[Any, ...]:
     return eliminate(M, f + s.tau, A, gamma)
 
 
+def _ode(s: Trace) -> tuple[Any, ...]:
+    """q̇, v̇ and the health of the elimination: what an integrator asks at every stage."""
+    rates = s.per_joint(lambda j, q, v: j.rates(s.q[q], s.v[v]))
+    if not s.d.constraints:
+        vdot = articulated_body(s.at, s.load.tau, s.d.gravity, s.load.wrenches)
+        return rates, vdot, array([1.0, 1.0])
+    M, f, A, gamma = _constrained(s)
+    vdot, _, health = eliminate(M, f, A, gamma)
+    return rates, vdot, health
+
+
+def _correct(s: Trace) -> tuple[Any, ...]:
+    """One Newton step of least length in the mass metric (Aghili 37): q ⊕ δ with A δ = −Φ, quaternions made unit."""
+    rows = s.rows.only_holonomic()
+    delta, _, health = eliminate(composite_body(s.at), _still(s), rows.A, rows.phi)
+    return s.per_joint(lambda j, q, v: j.plus(j.unit(s.q[q]), delta[v])), rows.phi, health
+
+
+def _filter(s: Trace) -> tuple[Any, ...]:
+    """The admissible velocity nearest v in the mass metric (Kövecses & Piedboeuf 33): v + δ with A δ = −(A v + b)."""
+    lack = (s.rows.A @ s.v if len(s.rows.of) else zeros(0)) + s.rows.b
+    delta, _, health = eliminate(composite_body(s.at), _still(s), s.rows.A, lack)
+    return s.v + delta, lack, health
+
+
 def _reactions(s: Trace) -> Any:
     """(joints, 6): the wrench each joint passes to its child, in the child frame the user named."""
     whole = s.d.whole
@@ -226,6 +251,9 @@ FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace], Any]]] = {
     "branch": (("q", "p", "t"), lambda s: s.rows.branch),
     "constrained": ((*MOTION, *DRIVE), _constrained),
     "accelerate": ((*MOTION, "tau", *DRIVE), _accelerate),
+    "ode": ((*MOTION, *DRIVE), _ode),
+    "correct": (("q", "p", "t"), _correct),
+    "filter": (("q", "v", "p", "t"), _filter),
     "reactions": ((*MOTION, "a", "lam", *DRIVE), _reactions),
     "rates": (("q", "v"), lambda s: s.per_joint(lambda j, q, v: j.rates(s.q[q], s.v[v]))),
     "plus": (("q", "dq"), lambda s: s.per_joint(lambda j, q, v: j.plus(s.q[q], s.dq[v]))),
@@ -253,6 +281,9 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "constraints": ("phi", "A", "b"),
     "constrained": ("M", "f", "A", "gamma"),
     "accelerate": ("vdot", "multipliers", "health"),
+    "ode": ("rates", "vdot", "health"),
+    "correct": ("corrected", "phi", "health"),
+    "filter": ("filtered", "lack", "health"),
     "cut_joint": ("position", "velocity"),
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,11 @@ class Rows:
             branch += signs
             branch_of += [c.name] * len(signs)
         return Rows(tuple(of), tuple(rows), tuple(void), _column(branch), tuple(branch_of), s.at.tree.nv)
+
+    def only_holonomic(self) -> Rows:
+        """Without the Pfaffian rows."""
+        kept = [k for k, row in enumerate(self.rows) if row.holonomic]
+        return replace(self, of=tuple(self.of[k] for k in kept), rows=tuple(self.rows[k] for k in kept))
 
     @property
     def names(self) -> list[str]:

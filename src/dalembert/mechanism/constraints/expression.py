@@ -16,7 +16,7 @@ import numpy as np
 from dalembert.errors import DescriptionError
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.constraints.constraint import Constraint, Row
-from dalembert.mechanism.traced import Load, TracedState, UserState
+from dalembert.mechanism.traced import Load, TracedState, UserState, on_expressions
 from dalembert.spatial import cross
 from dalembert.symbols import array, to_sx
 
@@ -48,10 +48,10 @@ class Expressions(Constraint):
         d = _Derivatives(s)
         out = []
         for name, f in self.holonomic:
-            phi = _scalar(f(s.user()), f"row '{name}' of constraint '{self.name}'")
+            phi = _evaluated(f, s, f"row '{name}' of constraint '{self.name}'")
             out.append(d.row(name, phi, d.rate(phi), True, self.angular))
         for name, f in self.pfaffian:
-            speed = _scalar(f(s.user()), f"row '{name}' of constraint '{self.name}'")
+            speed = _evaluated(f, s, f"row '{name}' of constraint '{self.name}'")
             if not d.is_linear(speed):
                 raise DescriptionError(
                     f"row '{name}' of constraint '{self.name}' is not linear in the velocities; "
@@ -102,8 +102,10 @@ class _Derivatives:
         return Row(name, phi_, A.reshape(-1), b_, gamma, holonomic, angular)
 
 
-def _scalar(value: Any, what: str) -> ca.SX:
-    x = ca.SX(value)
+def _evaluated(f: Expression, s: TracedState, what: str) -> ca.SX:
+    x = ca.SX(on_expressions(f, s, what))
     if x.numel() != 1:
         raise DescriptionError(f"{what} has {x.numel()} values; needed: one expression a row.")
+    if x.is_constant() and not ca.DM(x).is_regular():
+        raise DescriptionError(f"{what} is {x}; was a CasADi symbol turned into a float? Keep it an expression.")
     return ca.densify(x)

@@ -9,8 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from dalembert.errors import DescriptionError
-from dalembert.mechanism.traced import Load, TracedState
+from dalembert.mechanism.traced import Load, TracedState, on_expressions
 from dalembert.mechanism.values import shaped
 
 Value = Any  # a number, a CasADi expression, or a function of the state that returns one
@@ -33,15 +32,6 @@ class Force(ABC):
 
 def evaluate(value: Value, s: TracedState, shape: tuple[int, ...], what: str) -> Any:
     """A value in the state s: a function is called with `s.user()` and may return any CasADi expression."""
-    try:
-        given = value(s.user()) if callable(value) else value
-    except (
-        RuntimeError,
-        TypeError,
-    ) as error:  # CasADi's answer to Python's max, if and the like
-        raise DescriptionError(
-            f"{what} could not be evaluated on expressions: {error}. Use CasADi's functions (casadi.fmax, "
-            "casadi.if_else, casadi.sin) in place of Python's."
-        ) from error
+    given = on_expressions(value, s, what) if callable(value) else value
     x = shaped(given, shape, what)
     return x[()] if shape == () else x

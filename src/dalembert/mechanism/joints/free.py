@@ -56,6 +56,10 @@ class Free(Joint):
         p = quaternion_matrix(q0[:4]).T @ (q1[4:] - q0[4:])
         return np.concatenate([phi, log_translation(phi, p)])
 
+    def unit(self, q):
+        """The quaternion made unit."""
+        return np.concatenate([_BALL.unit(q[:4]), q[4:]])
+
     def neutral(self):
         return np.array([1.0, 0, 0, 0, 0, 0, 0])
 

@@ -75,6 +75,10 @@ class Joint(ABC):
         """q₁ ⊖ q₀."""
         return q1 - q0
 
+    def unit(self, q: np.ndarray) -> np.ndarray:
+        """q with its quaternion, if it has one, made unit; traced or numeric."""
+        return q
+
     def neutral(self) -> np.ndarray:
         """The position at which parent and child frames agree."""
         return np.zeros(self.nq)

@@ -16,7 +16,7 @@ from dalembert.spatial import (
     quaternion_rate,
     rotation_quaternion,
 )
-from dalembert.symbols import array, eye, zeros
+from dalembert.symbols import array, eye, sqrt, zeros
 
 _CONJUGATE = np.array([1.0, -1.0, -1.0, -1.0])
 
@@ -56,6 +56,10 @@ class Spherical(Joint):
     def minus(self, q1, q0):
         """log(q₀⁻¹ ∘ q₁), a rotation vector of length ≤ π."""
         return quaternion_log(quaternion_product(array(_CONJUGATE) * q0, q1))
+
+    def unit(self, q):
+        """q / ‖q‖."""
+        return q * (1.0 / sqrt(q @ q))
 
     def neutral(self):
         return np.array([1.0, 0.0, 0.0, 0.0])

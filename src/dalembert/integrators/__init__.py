@@ -1,0 +1,1 @@
+"""Integrators: tables apart from logic, one file a family."""

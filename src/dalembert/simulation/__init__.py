@@ -1,0 +1,1 @@
+"""Simulation: stay on the manifold, pass through singularities, lose nothing."""
