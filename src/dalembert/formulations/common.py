@@ -32,7 +32,7 @@ from dalembert.linalg import (
 )
 
 
-@small
+@kernel
 def factor_in_metric(work, options, null):
     """Factor Ã = A R⁻¹ with W = RᵀR the metric; rank and gauge into work. Returns the outcome."""
     status = 0
@@ -93,7 +93,7 @@ def times_mass(work, x, out):
         out[i] = dot(work.M, i, x, 0, 0, n)
 
 
-@small
+@kernel
 def recover_forces(work, options):
     """Aᵀλ = M v̇ − f, and the shortest λ that gives it, from the factorization of A in the metric."""
     n = work.f.shape[0]

@@ -21,7 +21,6 @@ from dalembert.linalg import (
     cholesky,
     dot,
     kernel,
-    small,
     solve_cholesky,
     solve_upper,
     solve_upper_rows,
@@ -46,7 +45,7 @@ def solve(work, options):
     return finish(work, OK)
 
 
-@small
+@kernel
 def in_mass_metric(work, options):
     """(1): two triangular solves with R instead of four, and no product with M."""
     outcome = factor_in_metric(work, options, False)
@@ -77,7 +76,7 @@ def in_mass_metric(work, options):
     return finish(work, OK)
 
 
-@small
+@kernel
 def along_null_space(work, options):
     """Add K (Kᵀ M K)⁻¹ Kᵀ (f − M c) to c in work.vdot; rows of s2 are the columns of K."""
     n, rank = work.f.shape[0], work.info[RANK]
@@ -91,7 +90,7 @@ def along_null_space(work, options):
     return reduced_solve(work, K, MK, p)
 
 
-@small
+@kernel
 def reduced_solve(work, K, MK, p):
     """v̇ += K (Kᵀ M K)⁻¹ Kᵀ (f − M v̇) with the p columns of K in the rows of K."""
     n = work.f.shape[0]

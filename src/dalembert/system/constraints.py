@@ -198,10 +198,10 @@ class ConstraintQuestions:
             return None
         _, _, A, gamma = self._value("constrained", state, u=u, p=p)
         residual = float(np.abs(A @ vdot + gamma).max(initial=0.0))
-        estimate = (
-            float(max(1 / np.sqrt(health), self.constraint_size / np.sqrt(shortest))) if len(multipliers) else 1.0
+        estimate = max(health**-0.5, self.constraint_size * shortest**-0.5) if len(multipliers) else 1.0
+        return Acceleration(
+            vdot, multipliers, A.T @ multipliers, len(multipliers), float(estimate), residual, Outcome.OK
         )
-        return Acceleration(vdot, multipliers, A.T @ multipliers, len(multipliers), estimate, residual, Outcome.OK)
 
     def constraint_forces(
         self, state: Any, tau: Any = None, *, u: Any = None, p: Any = None, **options: Any

@@ -204,20 +204,26 @@ class System(TreeQuestions, ConstraintQuestions):
     ) -> Any:
         """What a function gives in a state; inputs and parameters are looked up only where it has them."""
         x = self._as_state(state)
-        f, _ = self._traced(name, target, axes)
-        known: dict[str, Any] = {"q": x.q, "v": x.v, **more}
-        for argument in f.name_in():
-            if argument == "u":
-                known["u"] = self._u(u)
+        kernel = self.kernel(name, target, axes)
+        given = []
+        for argument in kernel.names_in:
+            if argument == "q":
+                given.append(x.q)
+            elif argument == "v":
+                given.append(x.v)
+            elif argument == "u":
+                given.append(self._u(u))
             elif argument == "p":
-                known["p"] = self._p(p)
+                given.append(self._p(p))
             elif argument == "t":
-                known["t"] = np.array([x.t])
-        if u is not None:
-            self._u(u)
-        if p is not None:
+                given.append(np.array([x.t]))
+            else:
+                given.append(more[argument])
+        if u is not None and "u" not in kernel.names_in:
+            self._u(u)  # refuses unknown names
+        if p is not None and "p" not in kernel.names_in:
             self._p(p)
-        return self.kernel(name, target, axes)(*(known[n] for n in f.name_in()))
+        return kernel(*given)
 
     def _about(self, frame: Any, name: str, axes: str, state: Any, p: Any = None, **more: Any) -> np.ndarray:
         return self._value(name, state, target=frame, axes=axes, p=p, **more)
@@ -243,11 +249,17 @@ class System(TreeQuestions, ConstraintQuestions):
         return x
 
     def _u(self, u: Any) -> np.ndarray:
+        if u is None:
+            return np.zeros(len(self.u_names))
         zero = {name: np.zeros(n) for name, n in self._inputs.items()}
         return self._vector(u, zero, "input", len(self.u_names))
 
     def _p(self, p: Any) -> np.ndarray:
-        return self._vector(p, self.parameters, "parameter", len(self.p_names))
+        return (
+            vector_of(self.parameters)
+            if p is None
+            else self._vector(p, self.parameters, "parameter", len(self.p_names))
+        )
 
     def _vector(self, given: Any, start: dict[str, np.ndarray], kind: str, n: int) -> np.ndarray:
         if given is None or isinstance(given, Mapping):
