@@ -1,20 +1,28 @@
-"""How the solution of constrained equations ended."""
+"""Outcomes: small integers that carry their sentence, for kernels that never raise."""
 
 from __future__ import annotations
 
 from enum import IntEnum
 
 
-class Outcome(IntEnum):
-    """How a formulation ended."""
+class Spoken(IntEnum):
+    """An IntEnum whose members are written `NAME = code, sentence`.
+
+    >>> Outcome(3).name, Outcome(3).sentence[:30]
+    ('DEPENDENT', 'the constraints are dependent ')
+    """
 
     sentence: str
 
-    def __new__(cls, code: int, sentence: str = "") -> Outcome:
+    def __new__(cls, code: int, sentence: str = "") -> Spoken:
         member = int.__new__(cls, code)
         member._value_ = code
         member.sentence = sentence
         return member
+
+
+class Outcome(Spoken):
+    """How the solution of constrained equations ended."""
 
     OK = 0, "done"
     NOT_FINITE = 1, "the equations hold NaN or infinity"

@@ -6,23 +6,15 @@ A rank below full is not a failure: it is returned beside the status.
 
 from __future__ import annotations
 
-from enum import IntEnum
+from dalembert.outcome import Spoken
 
 
-class Status(IntEnum):
+class Status(Spoken):
     """Outcome of a kernel.
 
     >>> Status(2).name, Status(2).sentence
     ('NOT_POSITIVE', 'the matrix is not positive definite: a pivot is zero, negative or NaN')
     """
-
-    sentence: str
-
-    def __new__(cls, code: int, sentence: str = "") -> Status:
-        member = int.__new__(cls, code)
-        member._value_ = code
-        member.sentence = sentence
-        return member
 
     OK = 0, "done"
     NOT_FINITE = 1, "the input holds NaN or infinity"

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from dalembert.outcome import Spoken
 
-class Status(IntEnum):
-    """How a run ended; each value carries its sentence."""
 
-    sentence: str
-
-    def __new__(cls, code: int, sentence: str = "") -> Status:
-        member = int.__new__(cls, code)
-        member._value_ = code
-        member.sentence = sentence
-        return member
+class Status(Spoken):
+    """How a run ended."""
 
     DONE = 0, "the end was reached"
     STEP_TOO_SMALL = 1, "the step became too small: the motion is too stiff or too fast here; try looser tolerances"
