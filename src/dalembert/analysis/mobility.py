@@ -161,6 +161,28 @@ def _redundancies(here: Tangent, names: list[str], size: float) -> dict[str, dic
     return out
 
 
+def independent_rows(system: Any, state: Any, p: Any) -> tuple[int, ...] | None:
+    """Rows that carry all the others near a state, or None where none is redundant: the rank is taken nearby, so that a
+    singular position does not count.
+    """
+    m = len(system.rows.of)
+    on = np.ones(m, dtype=bool)
+    here = tangent(system, state, p, on)
+    if here.rank == m:
+        return None
+    best = max([here, *_nearby(system, state, p, on, here)], key=lambda t: t.rank)
+    if best.rank == m:
+        return None
+    white, gone = _normalized(best, system.constraint_size)
+    kept: list[int] = []
+    while len(kept) < best.rank:  # the row farthest from those kept, each time: a well-conditioned choice
+        Q = np.linalg.qr(white[kept].T)[0] if kept else np.zeros((white.shape[1], 0))
+        rest = np.linalg.norm(white - (white @ Q) @ Q.T, axis=1)
+        rest[kept] = -1.0
+        kept.append(int(np.argmax(np.where(gone, -1.0, rest))))
+    return tuple(sorted(kept))
+
+
 def _independent(rows: np.ndarray) -> bool:
     sigma = np.linalg.svd(rows, compute_uv=False)
     return len(rows) <= rows.shape[1] and bool(sigma[-1] > RANK_TOLERANCE * sigma[0])

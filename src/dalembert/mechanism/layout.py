@@ -11,7 +11,7 @@ from dalembert.mechanism.joints import Fixed
 from dalembert.mechanism.joints.attachment import Attachment
 from dalembert.recursions.tree import ROOT, Link, Tree
 from dalembert.spatial import RigidInertia, Transform
-from dalembert.symbols import snap, zeros
+from dalembert.symbols import is_number, snap, zeros
 
 
 def _clean(T: Transform) -> Transform:
@@ -94,6 +94,12 @@ class Layout:
         if self.bodies.get(found.body.name) is not found.body:
             raise ArgumentError(f"{found} belongs to another mechanism; use a frame of this one, or its name.")
         return found
+
+    def length(self) -> float:
+        """A length of the mechanism's size: the farthest joint or centre of mass on a link; else 1 m."""
+        far = [abs(x) for link in self.tree.links for x in link.placement.p if is_number(x)]
+        far += [abs(x) for body in self.bodies.values() for x in body.com if is_number(x)]
+        return max(far, default=0.0) or 1.0
 
     def locate(self, frame: Frame) -> tuple[int, Transform]:
         """The link that carries a frame and the frame's place in the link."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.analysis.mobility import independent_rows
 from dalembert.errors import ArgumentError, unknown
 from dalembert.integrators.tableaus import METHODS, tableau
 from dalembert.simulation.solution import Passage, Solution, Status
@@ -86,9 +87,8 @@ class _Run:
         size = system.constraint_size if system.rows.of else 0.0
         self.numbers = np.array([first, 1e-4, rtol, atol, NEAR**2, (NEAR * size) ** 2, 1e-14, 0, 0, 1.0, CLOSE])
         self.counts = np.zeros(4, dtype=np.int64)
-        self.ode = self._called("ode", 0)
-        holonomic = int(system.rows.holonomic.sum()) if system.rows.of else 0
-        self.correct, self.filter = self._called("correct", holonomic), self._called("filter", len(system.rows.of))
+        self.keep = independent_rows(system, self.start, p) if system.rows.of else None
+        self._choose_kernels()
         quaternions = system.nq != system.nv
         if not system.rows.of and not quaternions:
             self.corrections = 0
@@ -96,9 +96,31 @@ class _Run:
         self.passages: list[Passage] = []
         self.clock, self.shown = time.perf_counter(), False
 
+    def _choose_kernels(self) -> None:
+        """The three kernels, over rows that are independent where some are redundant for good."""
+        rows = self.system.rows if self.keep is None else self.system.rows.only(self.keep)
+        self.ode = self._called("ode", 0)
+        self.correct = self._called("correct", int(rows.holonomic.sum()) if rows.of else 0)
+        self.filter = self._called("filter", len(rows.of))
+
+    def _chosen_anew(self, t: float) -> bool:
+        """Whether other rows carry the redundant ones here; then they are taken from now on."""
+        if self.keep is None:
+            return False
+        state = self.system.state(self.x[: self.nq], self.x[self.nq :], t)
+        keep = independent_rows(self.system, state, self.p)
+        if keep is None or keep == self.keep:
+            return False
+        held = self._held_inputs().copy()
+        self.keep = keep
+        self._choose_kernels()
+        if len(held):
+            self.ode.given[self.u_at] = held
+        return True
+
     def _called(self, name: str, rows: int) -> Any:
         """A kernel with its inputs laid out; u and p filled in."""
-        kernel = self.system.kernel(name)
+        kernel = self.system.kernel(name, self.keep)
         given, at, place = np.zeros(max(1, kernel.x_size)), 0, -1
         for argument, size in zip(kernel.names_in, kernel.n_in):
             if argument == "p":
@@ -150,7 +172,7 @@ class _Run:
             )  # fmt: skip
             if not self.sampled:
                 self._record(times[:count], states[:count])
-            if outcome == loop.UNHEALTHY:
+            if outcome == loop.UNHEALTHY and not self._chosen_anew(t):
                 if self.on_singularity == "stop":
                     return t, Status.SINGULAR
                 t, status = self._careful_step(t, target)

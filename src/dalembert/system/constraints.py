@@ -49,6 +49,7 @@ class ConstraintQuestions:
     nv: int
     _value: Callable[..., Any]
     _velocities: Callable[..., np.ndarray]
+    layout: Any
     _as_state: Callable[[Any], Any]
     state: Callable[..., Any]
     plus: Callable[..., np.ndarray]
@@ -73,9 +74,11 @@ class ConstraintQuestions:
     def constraint_size(self) -> float:
         """The usual size of A in the mass metric: its norm at random configurations, the median of three."""
         rng = np.random.default_rng(0)
+        angular = np.concatenate([[], *(a.joint.angular for a in self.layout.joints.values())]).astype(bool)
+        reach = np.where(angular, 1.0, self.layout.length())
         sizes = []
         for _ in range(3):
-            x = self.state(self.plus(self.state(), rng.uniform(-1, 1, self.nv)))
+            x = self.state(self.plus(self.state(), rng.uniform(-1, 1, self.nv) * reach))
             A, M = self.constraint_matrix(x), self.mass_matrix(x)
             sizes.append(np.linalg.norm(np.linalg.solve(np.linalg.cholesky(M), A.T)))
         return float(np.nanmedian(sizes))

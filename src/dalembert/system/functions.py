@@ -49,8 +49,9 @@ class Description:
 class Trace:
     """One tracing: fresh symbols for the arguments, and what the recursions make of them, each made when asked for."""
 
-    def __init__(self, description: Description):
-        self.d = description
+    def __init__(self, description: Description, keep: tuple[int, ...] | None = None):
+        """`keep`: the rows of the constraints to use, where not all."""
+        self.d, self.keep = description, keep
         tree = description.layout.tree
         self.tree = tree
         self.sx: dict[str, ca.SX] = {
@@ -91,7 +92,8 @@ class Trace:
     @cached_property
     def rows(self) -> Rows:
         """What the constraints of the description say, without the rows that say nothing."""
-        return Rows.traced(self.d.constraints, self.state)
+        rows = Rows.traced(self.d.constraints, self.state)
+        return rows if self.keep is None else rows.only(self.keep)
 
     @cached_property
     def lam(self) -> np.ndarray:
@@ -289,10 +291,14 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
 
 
 def trace(
-    description: Description, name: str, arguments: Sequence[str], value: Callable[[Trace], Any]
+    description: Description,
+    name: str,
+    arguments: Sequence[str],
+    value: Callable[[Trace], Any],
+    keep: tuple[int, ...] | None = None,
 ) -> tuple[ca.Function, tuple[tuple[int, ...], ...]]:
     """The casadi.Function `name` of the arguments that matter, and the shapes of its outputs."""
-    s = Trace(description)
+    s = Trace(description, keep)
     result = value(s)
     values = result if isinstance(result, tuple) else (result,)
     outputs = [to_sx(x) for x in values]

@@ -43,10 +43,13 @@ class Rows:
             branch_of += [c.name] * len(signs)
         return Rows(tuple(of), tuple(rows), tuple(void), _column(branch), tuple(branch_of), s.at.tree.nv)
 
+    def only(self, keep: Sequence[int]) -> Rows:
+        """Some of the rows."""
+        return replace(self, of=tuple(self.of[k] for k in keep), rows=tuple(self.rows[k] for k in keep))
+
     def only_holonomic(self) -> Rows:
         """Without the Pfaffian rows."""
-        kept = [k for k, row in enumerate(self.rows) if row.holonomic]
-        return replace(self, of=tuple(self.of[k] for k in kept), rows=tuple(self.rows[k] for k in kept))
+        return self.only([k for k, row in enumerate(self.rows) if row.holonomic])
 
     @property
     def names(self) -> list[str]:

@@ -160,7 +160,7 @@ class System(TreeQuestions, ConstraintQuestions):
 
     def _key(self, name: str, target: Any, axes: str) -> tuple[str, Any, str]:
         if name in FUNCTIONS:
-            return name, None, ""
+            return name, target if isinstance(target, tuple) else None, ""
         if name in LOOP_FUNCTIONS:
             return name, self._loop(target).name, ""
         if name not in FRAME_FUNCTIONS:
@@ -172,8 +172,9 @@ class System(TreeQuestions, ConstraintQuestions):
     def _traced(self, name: str, target: Any, axes: str) -> tuple[ca.Function, tuple[tuple[int, ...], ...]]:
         key = self._key(name, target, axes)
         if key not in self._functions:
+            keep = None
             if name in FUNCTIONS:
-                arguments, value = FUNCTIONS[name]
+                (arguments, value), keep = FUNCTIONS[name], key[1]
             elif name in LOOP_FUNCTIONS:
                 arguments, of_loop = LOOP_FUNCTIONS[name]
                 loop = self._loop(target)
@@ -182,7 +183,7 @@ class System(TreeQuestions, ConstraintQuestions):
                 arguments, of_frame = FRAME_FUNCTIONS[name]
                 frame = self.layout.frame(target)
                 value = lambda s: of_frame(s, frame, axes)  # noqa: E731
-            self._functions[key] = trace(self._description, name, arguments, value)
+            self._functions[key] = trace(self._description, name, arguments, value, keep)
         return self._functions[key]
 
     def _loop(self, name: Any) -> Loop:
