@@ -194,8 +194,8 @@ class _Run:
         return t, Status.DONE
 
     def _careful_step(self, t: float, target: float) -> tuple[float, Status]:
-        """One step of the same method by the null-space formulation, which reveals the rank."""
-        loop, A, b, c = self.loop, self.method.A, self.method.b, self.method.c
+        """One short step of RK4 by the null-space formulation, which reveals the rank."""
+        loop, (A, b, c, *_) = self.loop, tableau("rk4")
         h = (
             min(self.numbers[loop.H], CLOSE, target - t)
             if self.method.exponent

@@ -72,7 +72,7 @@ class ConstraintQuestions:
 
     @cached_property
     def constraint_size(self) -> float:
-        """The usual size of A in the mass metric: its norm at random configurations, the median of three."""
+        """The usual length of a row of A in the mass metric: that at random configurations, the median of three."""
         rng = np.random.default_rng(0)
         angular = np.concatenate([[], *(a.joint.angular for a in self.layout.joints.values())]).astype(bool)
         reach = np.where(angular, 1.0, self.layout.length())
@@ -81,7 +81,7 @@ class ConstraintQuestions:
             x = self.state(self.plus(self.state(), rng.uniform(-1, 1, self.nv) * reach))
             A, M = self.constraint_matrix(x), self.mass_matrix(x)
             sizes.append(np.linalg.norm(np.linalg.solve(np.linalg.cholesky(M), A.T)))
-        return float(np.nanmedian(sizes))
+        return float(np.nanmedian(sizes)) / max(1, len(self.rows.of)) ** 0.5
 
     def residuals(self, state: Any, *, p: Any = None) -> np.ndarray:
         """Φ(q, t), (m,), m or rad; 0 for Pfaffian rows."""
