@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dalembert.errors import ArgumentError, unknown
+from dalembert.outcome import Outcome
 from dalembert.system.reactions import Reactions, reactions
 
 if TYPE_CHECKING:
-    from dalembert.outcome import Outcome
     from dalembert.system.rows import Rows
 
 METRICS = ("euclidean", "mass")
@@ -149,7 +150,6 @@ class ConstraintQuestions:
                 return quick
         from dalembert.formulations import FORMULATIONS
         from dalembert.formulations.contract import EUCLIDEAN, MASS, RANK, STATUS, Options, workspace
-        from dalembert.outcome import Outcome
 
         if formulation == "auto":
             formulation = "nullspace"
@@ -193,18 +193,14 @@ class ConstraintQuestions:
 
     def _eliminated(self, state: Any, tau: Any, u: Any, p: Any) -> Acceleration | None:
         """The acceleration by sparse elimination, or None where the constraints are not safely independent."""
-        from dalembert.outcome import Outcome
-
         given = np.zeros(self.nv) if tau is None else self._velocities(tau, "tau")
-        vdot, multipliers, (health, shortest) = self._value("accelerate", state, tau=given, u=u, p=p)
-        if not (health > HEALTHY and shortest > (1e4 * self.constraint_floor) ** 2 and np.isfinite(vdot).all()):
+        vdot, multipliers, (health, shortest), force, rest = self._value("answer", state, tau=given, u=u, p=p)
+        if not (health > HEALTHY and shortest > (1e4 * self.constraint_floor) ** 2 and isfinite(vdot.sum())):
             return None
-        _, _, A, gamma = self._value("constrained", state, u=u, p=p)
-        residual = float(np.abs(A @ vdot + gamma).max(initial=0.0))
-        estimate = max(health**-0.5, self.constraint_size * shortest**-0.5) if len(multipliers) else 1.0
-        return Acceleration(
-            vdot, multipliers, A.T @ multipliers, len(multipliers), float(estimate), residual, Outcome.OK
-        )
+        rank = len(multipliers)
+        estimate = max(health**-0.5, self.constraint_size * shortest**-0.5) if rank else 1.0
+        residual = float(np.abs(rest).max()) if rank else 0.0
+        return Acceleration(vdot, multipliers, force, rank, float(estimate), residual, Outcome.OK)
 
     def constraint_forces(
         self, state: Any, tau: Any = None, *, u: Any = None, p: Any = None, **options: Any

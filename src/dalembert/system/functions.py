@@ -132,6 +132,13 @@ def _accelerate(s: Trace) -> tuple[Any, ...]:
     return eliminate(M, f + s.tau, A, gamma)
 
 
+def _answer(s: Trace) -> tuple[Any, ...]:
+    """`_accelerate` with its evidence: Aᵀλ and A v̇ + γ."""
+    M, f, A, gamma = _constrained(s)
+    vdot, lam, health = eliminate(M, f + s.tau, A, gamma)
+    return vdot, lam, health, A.T @ lam if len(lam) else _still(s), (A @ vdot if len(lam) else zeros(0)) + gamma
+
+
 def _ode(s: Trace) -> tuple[Any, ...]:
     """q̇, v̇ and the health of the elimination: what an integrator asks at every stage."""
     rates = s.per_joint(lambda j, q, v: j.rates(s.q[q], s.v[v]))
@@ -253,6 +260,7 @@ FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace], Any]]] = {
     "branch": (("q", "p", "t"), lambda s: s.rows.branch),
     "constrained": ((*MOTION, *DRIVE), _constrained),
     "accelerate": ((*MOTION, "tau", *DRIVE), _accelerate),
+    "answer": ((*MOTION, "tau", *DRIVE), _answer),
     "ode": ((*MOTION, *DRIVE), _ode),
     "correct": (("q", "p", "t"), _correct),
     "filter": (("q", "v", "p", "t"), _filter),
@@ -283,6 +291,7 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "constraints": ("phi", "A", "b"),
     "constrained": ("M", "f", "A", "gamma"),
     "accelerate": ("vdot", "multipliers", "health"),
+    "answer": ("vdot", "multipliers", "health", "force", "residual"),
     "ode": ("rates", "vdot", "health"),
     "correct": ("corrected", "phi", "health"),
     "filter": ("filtered", "lack", "health"),
