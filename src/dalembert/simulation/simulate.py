@@ -93,6 +93,7 @@ class _Run:
         if not system.rows.of and not quaternions:
             self.corrections = 0
         self.T, self.X = [np.array([self.times[0]])], [self.x[None].copy()]
+        self.wanted, self.buffers = set(self.times.tolist()), (np.empty(CHUNK), np.empty((CHUNK, n)))
         self.passages: list[Passage] = []
         self.clock, self.shown = time.perf_counter(), False
 
@@ -163,9 +164,8 @@ class _Run:
     def _advance(self, t: float, target: float) -> tuple[float, Status]:
         """To the target time, natively where possible."""
         loop = self.loop
-        wanted = not self.sampled or target in set(self.times.tolist())
+        times, states = self.buffers
         while t < target:
-            times, states = np.empty(CHUNK), np.empty((CHUNK, len(self.x)))
             outcome, t, count = loop.advance(
                 self.ode, self.correct, self.filter, self.method, t, target, self.x, self.nq, self.stages,
                 self.numbers, self.counts, self.corrections, times, states,
@@ -189,7 +189,7 @@ class _Run:
             if self.counts[loop.STEPS] >= self.max_steps:
                 return t, Status.STEPS
             self._progress(t)
-        if self.sampled and wanted:
+        if self.sampled and target in self.wanted:
             self._record(np.array([t]), self.x[None])
         return t, Status.DONE
 
