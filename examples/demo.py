@@ -1,10 +1,12 @@
-"""A four-bar linkage: described, checked, assembled, accelerated, and looked at where it is singular."""
+"""A four-bar linkage: described, checked, assembled, accelerated and run; and machines where they are singular."""
 
+from time import perf_counter
 from timeit import repeat
 
 import numpy as np
 
 import dalembert as da
+from dalembert import zoo
 
 FORMULATIONS = {
     "nullspace": "null-space basis, Spencer (3.5)",
@@ -63,6 +65,27 @@ def show_times(system: da.System, x: da.State) -> None:
     print(f"  {full * 1e6:6.0f} µs   system.acceleration(x), with checks, rank and residual")
 
 
+def show_run(system: da.System, x: da.State) -> None:
+    title("Ten seconds of motion: da.simulate(system, x, 10.0)")
+    da.simulate(system, x, 0.1)  # compiles
+    start = perf_counter()
+    run = da.simulate(system, x, 10.0)
+    seconds = perf_counter() - start
+    print(f"  {run.steps} steps of order 8 in {seconds * 1e3:.1f} ms")
+    print(f"  the loop stays closed to {run.residuals.max():.0e} m, energy to {np.ptp(run.energy):.0e} J")
+
+
+def show_singular_run() -> None:
+    title("A five-bar through its singular positions (paper 1, example 2)")
+    system = zoo.five_bar().compile()
+    run = da.simulate(system, system.state(*zoo.five_bar_start()), 5.0)
+    for p in run.passages:
+        print(f"  {p.start:.4f} to {p.end:.4f} s: rank {p.rank} of 2, {p.steps} careful steps")
+    print(
+        f"  energy {run.energy[0]:.4f} J, changed by {np.ptp(run.energy):.0e} J; the paper's first crossing: 0.6508 s"
+    )
+
+
 def show_formulations(regular: da.System, x: da.State, singular: da.System, flat: da.State) -> None:
     title("One acceleration by every formulation: four-bar, then flat parallelogram")
     print("  The first run compiles each of them once: about a minute in all.\n")
@@ -89,12 +112,14 @@ def main() -> None:
     show_branches(system)
     show_forces(system, x)
     show_times(system, x)
+    show_run(system, x)
 
     parallelogram = four_bar("parallelogram", crank=0.20, coupler=0.55, rocker=0.20, ground=0.55).compile()
     flat = parallelogram.state(v={"A": 2.0, "B": -2.0, "D": 2.0})
     title("A parallelogram, lying flat: it can go on in two ways")
     print(parallelogram.report(flat))
     show_formulations(system, x, parallelogram, flat)
+    show_singular_run()
 
 
 if __name__ == "__main__":
