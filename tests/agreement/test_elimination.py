@@ -107,3 +107,17 @@ def test_a_row_that_vanishes_alone_is_seen():
     assert a.rank == 0
     np.testing.assert_allclose(a.vdot, system.forward_dynamics(x), rtol=1e-9)
     assert system.acceleration(system.state([0.5, -1.0])).rank == 1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_redundant_rows_are_carried_by_independent_ones(seed):
+    """Elimination on a choice of rows gives the acceleration and the shortest multipliers of the null space."""
+    system, x = random_closed(seed)
+    auto, careful = system.acceleration(x), system.acceleration(x, formulation="nullspace")
+    assert auto.rank == careful.rank < len(system.row_names)
+    assert system._kept is not None
+    scale = max(1.0, np.abs(careful.vdot).max())
+    np.testing.assert_allclose(auto.vdot, careful.vdot, atol=1e-8 * scale)
+    size = max(1.0, np.abs(careful.multipliers).max())
+    np.testing.assert_allclose(auto.multipliers, careful.multipliers, atol=1e-7 * size)
+    assert auto.residual < 1e-8 * scale

@@ -51,6 +51,7 @@ class ConstraintQuestions:
     _value: Callable[..., Any]
     _velocities: Callable[..., np.ndarray]
     layout: Any
+    _kept: tuple[int, ...] | None = None  # rows that carry redundant ones, as last chosen
     _as_state: Callable[[Any], Any]
     state: Callable[..., Any]
     plus: Callable[..., np.ndarray]
@@ -126,7 +127,8 @@ class ConstraintQuestions:
         """Accelerations and constraint forces, redundant and singular constraints included.
 
         formulation: "auto" takes compiled sparse elimination where the constraints are safely independent (the angle of
-        every row to the others above 1e-4 rad in the mass metric) and else "nullspace"; or "nullspace", "admissible",
+        every row to the others above 1e-4 rad in the mass metric), or rows that are carry the rest, and else
+        "nullspace"; or "nullspace", "admissible",
         "projection", "partition", "lagrange", "augmented" by name; variant: which of its paper's variants. metric:
         "mass", "euclidean", or weights (nv,) or (nv, nv). tolerance: singular values below tolerance × the largest
         count as zero, and those below floor × the rows' usual size; safety: how near to that the SVD decides instead of
@@ -193,14 +195,50 @@ class ConstraintQuestions:
 
     def _eliminated(self, state: Any, tau: Any, u: Any, p: Any) -> Acceleration | None:
         """The acceleration by sparse elimination, or None where the constraints are not safely independent."""
+        x = self._as_state(state)
         given = np.zeros(self.nv) if tau is None else self._velocities(tau, "tau")
-        vdot, multipliers, (health, shortest), force, rest = self._value("answer", state, tau=given, u=u, p=p)
-        if not (health > HEALTHY and shortest > (1e4 * self.constraint_floor) ** 2 and isfinite(vdot.sum())):
-            return None
+        vdot, multipliers, health, force, rest = self._value("answer", x, tau=given, u=u, p=p)
+        if not self._healthy(health, vdot):
+            return self._carried_by_some(x, given, u, p)
+        residual = float(np.abs(rest).max()) if len(rest) else 0.0
         rank = len(multipliers)
-        estimate = max(health**-0.5, self.constraint_size * shortest**-0.5) if rank else 1.0
-        residual = float(np.abs(rest).max()) if rank else 0.0
-        return Acceleration(vdot, multipliers, force, rank, float(estimate), residual, Outcome.OK)
+        return Acceleration(vdot, multipliers, force, rank, self._estimate(health, rank), residual, Outcome.OK)
+
+    def _carried_by_some(self, x: Any, tau: np.ndarray, u: Any, p: Any) -> Acceleration | None:
+        """The same where rows are redundant for good: elimination on rows that carry the others, λ the shortest.
+
+        None at singular positions, and off the manifold where the rows left aside would not hold.
+        """
+        from dalembert.analysis.mobility import independent_rows
+
+        A = self.constraint_matrix(x, p=p)
+        gamma = self.constraint_gamma(x, p=p)
+        if not (np.isfinite(A).all() and np.abs(self.residuals(x, p=p)).max(initial=0.0) < 1e-6):
+            return None
+        for keep in (self._kept, None):
+            keep = keep or independent_rows(self, x, p)
+            if keep is None:
+                return None
+            vdot, _, health, force, _ = self._value("answer", x, target=keep, tau=tau, u=u, p=p)
+            if self._healthy(health, vdot):
+                self._kept = keep
+                break
+        else:
+            return None
+        residual = float(np.abs(A @ vdot + gamma).max())
+        if residual > 1e-8 * (1.0 + np.abs(gamma).max()):
+            return None
+        shortest = np.linalg.lstsq(A.T, force, rcond=1e-10)[0]
+        return Acceleration(vdot, shortest, force, len(keep), self._estimate(health, len(keep)), residual, Outcome.OK)
+
+    def _healthy(self, health: np.ndarray, vdot: np.ndarray) -> bool:
+        """Whether the elimination can be trusted: rows neither nearly dependent nor nearly zero."""
+        least = (1e4 * self.constraint_floor) ** 2
+        return bool(health[0] > HEALTHY and health[1] > least and isfinite(vdot.sum()))
+
+    def _estimate(self, health: np.ndarray, rank: int) -> float:
+        """Of the condition number, from the angles between rows and the shortest of them."""
+        return float(max(health[0] ** -0.5, self.constraint_size * health[1] ** -0.5)) if rank else 1.0
 
     def constraint_forces(
         self, state: Any, tau: Any = None, *, u: Any = None, p: Any = None, **options: Any
