@@ -127,13 +127,13 @@ class ConstraintQuestions:
         """Accelerations and constraint forces, redundant and singular constraints included.
 
         formulation: "auto" takes compiled sparse elimination where the constraints are safely independent (the angle of
-        every row to the others above 1e-4 rad in the mass metric), or rows that are carry the rest, and else
-        "nullspace"; or "nullspace", "admissible",
-        "projection", "partition", "lagrange", "augmented" by name; variant: which of its paper's variants. metric:
-        "mass", "euclidean", or weights (nv,) or (nv, nv). tolerance: singular values below tolerance × the largest
-        count as zero, and those below floor × the rows' usual size; safety: how near to that the SVD decides instead of
-        QR. damping = (threshold, largest) softens the solution where the smallest singular value is below threshold.
-        independent: names of the leading velocities for "partition". active: {constraint: False} switches them off.
+        every row to the others above 1e-4 rad in the mass metric) or carried by rows that are, and else "nullspace";
+        "nullspace", "admissible", "projection", "partition", "lagrange" or "augmented" by name. variant: which of its
+        paper's variants. metric: "mass", "euclidean", or weights (nv,) or (nv, nv). tolerance: singular values below
+        tolerance × the largest count as zero, and those below floor × the rows' usual size; safety: how near to that
+        the SVD decides instead of QR. damping = (threshold, largest) softens the solution where the smallest singular
+        value is below threshold. independent: names of the leading velocities for "partition". active:
+        {constraint: False} switches constraints off.
         Trouble is in the result's status and message, not raised.
 
         >>> import dalembert as da
