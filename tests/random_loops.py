@@ -1,4 +1,4 @@
-"""Seeded random closed mechanisms: trees with loops closed where they stand, redundant rows included."""
+"""Closed mechanisms for tests: seeded random ones, redundant rows included, and a parallelogram that can lie flat."""
 
 from __future__ import annotations
 
@@ -35,3 +35,14 @@ def random_closed(seed: int, bodies: int = 7, loops: int = 2, redundant: bool = 
     system = m.compile(backend="casadi")
     y = system.project(system.state(x.q, x.v))
     return system, y
+
+
+def parallelogram() -> da.System:
+    m = da.Mechanism("parallelogram", gravity=(0, -9.81, 0))
+    a, b = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0)) for n in "ab")
+    c = m.add_body("c", mass=1.0, com=(1.0, 0, 0), inertia=da.rod(1.0, 2.0))
+    m.add_joint("A", da.Revolute("z"), m.ground, a)
+    m.add_joint("B", da.Revolute("z"), m.ground.at(2, 0, 0), b)
+    m.add_joint("C", da.Revolute("z"), a.at(1, 0, 0), c)
+    m.close_loop("D", da.Revolute("z"), c.at(2, 0, 0), b.at(1, 0, 0))
+    return m.compile(backend="casadi")
