@@ -22,7 +22,11 @@ from dalembert.mechanism.joints import (
     Universal,
 )
 from dalembert.mechanism.mechanism import Mechanism
+from dalembert.simulation.callbacks import expression
+from dalembert.simulation.events import Event
+from dalembert.simulation.local import Chart
 from dalembert.simulation.simulate import simulate
+from dalembert.simulation.stabilization import Baumgarte, Projection
 from dalembert.spatial import rotation
 from dalembert.system.state import State
 from dalembert.system.system import System
@@ -30,17 +34,21 @@ from dalembert.system.system import System
 __all__ = [
     "ArgumentError",
     "AssemblyError",
+    "Baumgarte",
     "Body",
+    "Chart",
     "CompileError",
     "Cylindrical",
     "DalembertError",
     "DescriptionError",
+    "Event",
     "Fixed",
     "Frame",
     "Free",
     "Mechanism",
     "Planar",
     "Prismatic",
+    "Projection",
     "Revolute",
     "Screw",
     "Spherical",
@@ -51,6 +59,7 @@ __all__ = [
     "box",
     "cylinder",
     "disc",
+    "expression",
     "point",
     "rod",
     "rotation",

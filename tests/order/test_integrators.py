@@ -19,7 +19,7 @@ def test_rk4_converges_with_order_four(problem, corrections):
     system, x, end = problem
     errors = []
     for h in (1 / 100, 1 / 3200):
-        run = da.simulate(system, x, 1.0, method="rk4", step=h, corrections=corrections)
+        run = da.simulate(system, x, 1.0, method="rk4", step=h, stabilization="projection" if corrections else "none")
         errors.append(np.abs(run.state().q - end.q).max())
     assert np.log2(errors[0] / errors[1]) / 5 == pytest.approx(4.0, abs=0.3)
 
@@ -40,7 +40,7 @@ def test_tolerances_are_kept(problem, method):
 def test_projection_keeps_the_manifold_and_no_projection_drifts(problem):
     system, x, _ = problem
     kept = da.simulate(system, x, 5.0, method="rk4", step=0.005)
-    left = da.simulate(system, x, 5.0, method="rk4", step=0.005, corrections=0)
+    left = da.simulate(system, x, 5.0, method="rk4", step=0.005, stabilization="none")
     assert kept.residuals.max() < 1e-13
     assert left.residuals.max() > 1e-8
 
@@ -115,8 +115,8 @@ def test_too_many_steps_are_said(problem):
     [
         ({"method": "euler"}, "there is no method 'euler'; known: dop853, dopri5, rk4"),
         ({"method": "rk4"}, "method 'rk4' has a fixed step; give it as step=0.001"),
-        ({"u": lambda t, s: [0.0]}, "give its sampling period as hold=0.01"),
-        ({"on_singularity": "panic"}, "on_singularity is 'panic'; needed: 'continue' or 'stop'"),
+        ({"hold": 0.01}, "hold is 0.01; it is the sampling period (s) of a controller u(t, state)."),
+        ({"on_singularity": "panic"}, "on_singularity is 'panic'; needed: 'continue', 'warn' or 'stop'"),
     ],
 )
 def test_bad_options_are_refused_with_a_repair(options, message):

@@ -12,4 +12,14 @@ FORMULATIONS = {
     "augmented": (augmented.solve, 1),
 }
 
-__all__ = ["FORMULATIONS"]
+#: the same as right-hand sides, not yet compiled; see `field.field_address`
+FIELDS = {
+    "nullspace": nullspace.field,
+    "admissible": admissible.field,
+    "projection": projection.field,
+    "partition": partition.field,
+    "lagrange": lagrange.field,
+    "augmented": augmented.field,
+}
+
+__all__ = ["FIELDS", "FORMULATIONS"]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dalembert.formulations.common import factor_in_metric, finish, particular, recover_forces, times_mass
 from dalembert.formulations.contract import MASS, OK, Options
+from dalembert.formulations.field import answer, arrays, equations
 from dalembert.linalg import kernel, project_null, solve_cholesky, solve_upper, solve_upper_transposed
 
 
@@ -68,3 +69,10 @@ def admissible_dual(work, x):
         for j in range(i + 1):
             s += work.upper[j, i] * x[j]
         x[i] = s
+
+
+def field(x, y, w):
+    """This formulation as a right-hand side; see `formulations.field`."""
+    x, y, w = arrays(x, y, w)
+    work, options = equations(x, w)
+    answer(work, solve(work, options), y, w)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dalembert.formulations import lagrange
 from dalembert.formulations.common import finish, solve_general
 from dalembert.formulations.contract import DEPENDENT, OK
+from dalembert.formulations.field import answer, arrays, equations
 from dalembert.linalg import kernel
 
 _independent = lagrange.solve
@@ -46,3 +47,10 @@ def solve(work, options):
     for k in range(m):
         work.multipliers[k] = x[n + k]
     return finish(work, OK)
+
+
+def field(x, y, w):
+    """This formulation as a right-hand side; see `formulations.field`."""
+    x, y, w = arrays(x, y, w)
+    work, options = equations(x, w)
+    answer(work, solve(work, options), y, w)

@@ -1,6 +1,7 @@
 """The contract of a formulation: M v̇ = f + Aᵀλ and A v̇ + γ = 0, solved for v̇ and λ.
 
-A formulation is one file with one Numba kernel `solve(work, options)` that reads M, f (applied forces minus h), A and
+A formulation is one file with one Numba kernel `solve(work, options)` and the lines that make it a right-hand side for
+integrators (`field`). `solve` reads M, f (applied forces minus h), A and
 γ from the workspace, writes v̇, Aᵀλ and λ back, sets rank and outcome in `info` and `gauge`, allocates nothing and never
 raises. It is registered in this folder's __init__; the conformance suite then tests it.
 
@@ -17,9 +18,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
-from dalembert.linalg import Factorization, allocate
+from dalembert.linalg import Factorization
 from dalembert.outcome import Outcome
+
+views = njit(cache=True, nogil=True, error_model="numpy")  # for functions that return arrays, which kernels may not
 
 EUCLIDEAN, MASS, WEIGHT = 0, 1, 2
 RANK, STATUS = 0, 1
@@ -68,11 +72,56 @@ class Work(NamedTuple):
     order: np.ndarray  # (n + m,) integers
 
 
+@views
+def work_size(n, m):
+    """Doubles that `carve` needs."""
+    p, wide = min(m, n), max(m, n, 1)
+    factor = 2 * n * n + p * p + m * m + m * n + p * m + 4 * wide + m + 7
+    return factor + 6 * n * n + 3 * m * n + 7 * n + 5 * m + (n + m) ** 2 + 2 * (n + m) + 4
+
+
 def workspace(n: int, m: int) -> Work:
-    """A workspace for n velocities and m rows."""
-    z = np.zeros
+    """A workspace for n velocities and m rows, in one block of memory."""
+    block = np.zeros(work_size(n, m))
+    M, f, A, gamma = np.zeros((n, n)), np.zeros(n), np.zeros((m, n)), np.zeros(m)
+    work = carve.py_func(block, n, m, M, f, A, gamma)
+    work.metric[:] = np.eye(n)
+    return work
+
+
+@views
+def carve(block, n, m, M, f, A, gamma):
+    """A workspace cut from one block of memory, with the equations standing elsewhere. The metric must be filled in."""
+    p, wide = min(m, n), max(m, n, 1)
+    a = 0
+    basis, a = block[a : a + n * n].reshape((n, n)), a + n * n
+    core, a = block[a : a + p * p].reshape((p, p)), a + p * p
+    left, a = block[a : a + m * m].reshape((m, m)), a + m * m
+    rows, a = block[a : a + m * n].reshape((m, n)), a + m * n
+    spare, a = block[a : a + p * m].reshape((p, m)), a + p * m
+    scratch, a = block[a : a + 4 * wide].reshape((4, wide)), a + 4 * wide
+    gauge, a = block[a : a + 3], a + 3
+    perm, a = block[a : a + m].view(np.int64), a + m
+    facts, a = block[a : a + 4].view(np.int64), a + 4
+    factor = Factorization(basis, core, left, rows, spare, scratch, perm, facts, gauge)
+    vdot, a = block[a : a + n], a + n
+    force, a = block[a : a + n], a + n
+    multipliers, a = block[a : a + m], a + m
+    info, a = block[a : a + 2].view(np.int64), a + 2
+    extremes, a = block[a : a + 2], a + 2
+    metric, a = block[a : a + n * n].reshape((n, n)), a + n * n
+    choice, a = block[a : a + n].view(np.int64), a + n
+    upper, a = block[a : a + n * n].reshape((n, n)), a + n * n
+    white, a = block[a : a + m * n].reshape((m, n)), a + m * n
+    n1, a = block[a : a + n], a + n
+    n2, a = block[a : a + n], a + n
+    m1, a = block[a : a + m], a + m
+    flat, a = block[a : a + (n + m) ** 2], a + (n + m) ** 2
+    s2, a = block[a : a + n * n].reshape((n, n)), a + n * n
+    s3, a = block[a : a + n * n].reshape((n, n)), a + n * n
+    nm, a = block[a : a + n + m], a + n + m
+    order = block[a : a + n + m].view(np.int64)
     return Work(
-        z((n, n)), z(n), z((m, n)), z(m), z(n), z(n), z(m),
-        z(2, dtype=np.int64), z(2), np.eye(n), z(n, dtype=np.int64), z((n, n)), z((m, n)), allocate(m, n),
-        z(n), z(n), z(m), z((n + m) ** 2), z((n, n)), z((n, n)), z(n + m), z(n + m, dtype=np.int64),
+        M, f, A, gamma, vdot, force, multipliers, info, extremes, metric, choice, upper, white, factor,
+        n1, n2, m1, flat, s2, s3, nm, order,
     )  # fmt: skip

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dalembert.formulations.common import finish, times_mass
 from dalembert.formulations.contract import DEPENDENT, LARGEST, MASS_SINGULAR, OK, RANK, SMALLEST
+from dalembert.formulations.field import answer, arrays, equations
 from dalembert.linalg import cholesky, dot, kernel, solve_cholesky, solve_upper, solve_upper_transposed, whiten_rows
 
 
@@ -44,3 +45,10 @@ def solve(work, options):
     for i in range(n):
         work.force[i] -= work.f[i]
     return finish(work, OK)
+
+
+def field(x, y, w):
+    """This formulation as a right-hand side; see `formulations.field`."""
+    x, y, w = arrays(x, y, w)
+    work, options = equations(x, w)
+    answer(work, solve(work, options), y, w)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dalembert.formulations.common import factor_in_metric, finish, particular, recover_forces, times_mass
 from dalembert.formulations.contract import EUCLIDEAN, MASS, MASS_SINGULAR, OK, RANK
+from dalembert.formulations.field import answer, arrays, equations
 from dalembert.linalg import (
     axpy,
     cholesky,
@@ -114,3 +115,10 @@ def reduced_solve(work, K, MK, p):
         for j in range(n):
             work.vdot[j] += y[i] * K[i, j]
     return OK
+
+
+def field(x, y, w):
+    """This formulation as a right-hand side; see `formulations.field`."""
+    x, y, w = arrays(x, y, w)
+    work, options = equations(x, w)
+    answer(work, solve(work, options), y, w)

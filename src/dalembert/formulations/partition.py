@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dalembert.formulations.common import factor_in_metric, finish, lu, lu_solve, recover_forces
 from dalembert.formulations.contract import CHART_SINGULAR, OK, RANK
+from dalembert.formulations.field import answer, arrays, equations
 from dalembert.formulations.nullspace import reduced_solve
 from dalembert.linalg import kernel
 
@@ -131,3 +132,10 @@ def follow(work, rank, tolerance):
         if f < p:
             K[f, work.order[rank + f]] = 1.0
     return True
+
+
+def field(x, y, w):
+    """This formulation as a right-hand side; see `formulations.field`."""
+    x, y, w = arrays(x, y, w)
+    work, options = equations(x, w)
+    answer(work, solve(work, options), y, w)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dalembert.formulations.common import factor_in_metric, finish, recover_forces, solve_general
 from dalembert.formulations.contract import EUCLIDEAN, MASS_SINGULAR, OK
+from dalembert.formulations.field import answer, arrays, equations
 from dalembert.linalg import (
     kernel,
     project_null,
@@ -115,3 +116,10 @@ def _transpose(a):
     for i in range(n):
         for j in range(i):
             a[i, j], a[j, i] = a[j, i], a[i, j]
+
+
+def field(x, y, w):
+    """This formulation as a right-hand side; see `formulations.field`."""
+    x, y, w = arrays(x, y, w)
+    work, options = equations(x, w)
+    answer(work, solve(work, options), y, w)

@@ -22,6 +22,11 @@ class Tableau(NamedTuple):
     order: int
     exponent: float  # 1 / (order of the error estimate + 1); 0 for a fixed step
 
+    @property
+    def stages(self) -> int:
+        """Rows needed in the array of stages."""
+        return len(self.b) + 3
+
 
 def tableau(name: str) -> Tableau:
     """A method by name: "rk4", "dopri5" or "dop853"."""

@@ -120,7 +120,7 @@ def _kinematics(s: Trace) -> tuple[Any, ...]:
     return s.rows.phi, s.rows.A, s.rows.b
 
 
-def _constrained(s: Trace) -> tuple[Any, ...]:
+def constrained(s: Trace) -> tuple[Any, ...]:
     """M, f = Q − h, A and γ: all a formulation needs, from one pass over the tree."""
     f = s.load.tau - newton_euler(s.at, _still(s), s.d.gravity, s.load.wrenches)
     return composite_body(s.at), f, s.rows.A, s.rows.gamma
@@ -128,40 +128,15 @@ def _constrained(s: Trace) -> tuple[Any, ...]:
 
 def _accelerate(s: Trace) -> tuple[Any, ...]:
     """v̇, λ and the health of the elimination, all in one piece of straight-line code."""
-    M, f, A, gamma = _constrained(s)
+    M, f, A, gamma = constrained(s)
     return eliminate(M, f + s.tau, A, gamma)
 
 
 def _answer(s: Trace) -> tuple[Any, ...]:
     """`_accelerate` with its evidence: Aᵀλ and A v̇ + γ."""
-    M, f, A, gamma = _constrained(s)
+    M, f, A, gamma = constrained(s)
     vdot, lam, health = eliminate(M, f + s.tau, A, gamma)
     return vdot, lam, health, A.T @ lam if len(lam) else _still(s), (A @ vdot if len(lam) else zeros(0)) + gamma
-
-
-def _ode(s: Trace) -> tuple[Any, ...]:
-    """q̇, v̇ and the health of the elimination: what an integrator asks at every stage."""
-    rates = s.per_joint(lambda j, q, v: j.rates(s.q[q], s.v[v]))
-    if not s.d.constraints:
-        vdot = articulated_body(s.at, s.load.tau, s.d.gravity, s.load.wrenches)
-        return rates, vdot, array([1.0, 1.0])
-    M, f, A, gamma = _constrained(s)
-    vdot, _, health = eliminate(M, f, A, gamma)
-    return rates, vdot, health
-
-
-def _correct(s: Trace) -> tuple[Any, ...]:
-    """One Newton step of least length in the mass metric (Aghili 37): q ⊕ δ with A δ = −Φ, quaternions made unit."""
-    rows = s.rows.only_holonomic()
-    delta, _, health = eliminate(composite_body(s.at), _still(s), rows.A, rows.phi)
-    return s.per_joint(lambda j, q, v: j.plus(j.unit(s.q[q]), delta[v])), rows.phi, health
-
-
-def _filter(s: Trace) -> tuple[Any, ...]:
-    """The admissible velocity nearest v in the mass metric (Kövecses & Piedboeuf 33): v + δ with A δ = −(A v + b)."""
-    lack = (s.rows.A @ s.v if len(s.rows.of) else zeros(0)) + s.rows.b
-    delta, _, health = eliminate(composite_body(s.at), _still(s), s.rows.A, lack)
-    return s.v + delta, lack, health
 
 
 def _reactions(s: Trace) -> Any:
@@ -223,7 +198,7 @@ def _acceleration(s: Trace, frame: Frame, axes: str, a: np.ndarray) -> Any:
     return dV if R is None else kinematics.world_acceleration(R, kinematics.twist(s.at, link, offset), dV)
 
 
-def _potential(s: Trace) -> Any:
+def potential(s: Trace) -> Any:
     return gravity_energy(s.at, s.d.gravity) + sum((f.energy(s.state) for f in s.d.forces), 0.0)
 
 
@@ -252,18 +227,15 @@ FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace], Any]]] = {
         lambda s: articulated_body(s.at, s.tau + s.load.tau, s.d.gravity, s.load.wrenches),
     ),
     "kinetic_energy": (("q", "v", "p"), lambda s: kinetic_energy(s.at)),
-    "potential_energy": (("q", "p"), _potential),
+    "potential_energy": (("q", "p"), potential),
     "momentum": (("q", "v", "p"), lambda s: momentum(s.at)),
     "center_of_mass": (("q", "p"), lambda s: center_of_mass(s.at)),
     "constraints": (("q", "p", "t"), _kinematics),
     "gamma": (("q", "v", "p", "t"), lambda s: s.rows.gamma),
     "branch": (("q", "p", "t"), lambda s: s.rows.branch),
-    "constrained": ((*MOTION, *DRIVE), _constrained),
+    "constrained": ((*MOTION, *DRIVE), constrained),
     "accelerate": ((*MOTION, "tau", *DRIVE), _accelerate),
     "answer": ((*MOTION, "tau", *DRIVE), _answer),
-    "ode": ((*MOTION, *DRIVE), _ode),
-    "correct": (("q", "p", "t"), _correct),
-    "filter": (("q", "v", "p", "t"), _filter),
     "reactions": ((*MOTION, "a", "lam", *DRIVE), _reactions),
     "rates": (("q", "v"), lambda s: s.per_joint(lambda j, q, v: j.rates(s.q[q], s.v[v]))),
     "plus": (("q", "dq"), lambda s: s.per_joint(lambda j, q, v: j.plus(s.q[q], s.dq[v]))),
@@ -292,7 +264,7 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "constrained": ("M", "f", "A", "gamma"),
     "accelerate": ("vdot", "multipliers", "health"),
     "answer": ("vdot", "multipliers", "health", "force", "residual"),
-    "ode": ("rates", "vdot", "health"),
+    "ode": ("rates", "vdot", "local", "powers", "health"),
     "correct": ("corrected", "phi", "health"),
     "filter": ("filtered", "lack", "health"),
     "cut_joint": ("position", "velocity"),
@@ -315,6 +287,7 @@ def trace(
     if "t" in names and not any(ca.depends_on(out, s.sx["t"]) for out in outputs if out.numel()):
         names.remove("t")
     inputs = [s.sx[n] for n in names]
-    f = ca.Function(name, inputs, outputs, names, OUTPUTS.get(name, (name,)), {"allow_free": True})
+    labels = OUTPUTS.get(name) or ([name] if len(values) == 1 else [f"{name}{i}" for i in range(len(values))])
+    f = ca.Function(name, inputs, outputs, names, labels, {"allow_free": True})
     check_free_symbols(f, {"inputs": list(description.inputs), "parameters": list(description.parameters)})
     return f, tuple(np.shape(x) for x in values)

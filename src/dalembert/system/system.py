@@ -18,15 +18,19 @@ from dalembert.mechanism.forces import JointSpringDamper
 from dalembert.mechanism.layout import Layout
 from dalembert.mechanism.values import is_exact_zero, vector_of
 from dalembert.symbols import all_numbers
+from dalembert.system import functions
 from dalembert.system.constraints import ConstraintQuestions
-from dalembert.system.functions import FRAME_FUNCTIONS, FUNCTIONS, LOOP_FUNCTIONS, Description, Trace, trace
+from dalembert.system.functions import FRAME_FUNCTIONS, LOOP_FUNCTIONS, Description, Trace, trace
 from dalembert.system.rows import Rows
 from dalembert.system.state import State, make_state
+from dalembert.system.stepping import STEPPING, work_names
 from dalembert.system.tree import TreeQuestions
 
 if TYPE_CHECKING:
     from dalembert.compiler import Kernel
     from dalembert.mechanism.mechanism import Mechanism
+
+FUNCTIONS = {**functions.FUNCTIONS, **STEPPING}
 
 
 class System(TreeQuestions, ConstraintQuestions):
@@ -140,6 +144,23 @@ class System(TreeQuestions, ConstraintQuestions):
             f, shapes = self._traced(name, frame, axes)
             self._kernels[key] = Kernel(f, lanes=lanes, backend=self.backend, shapes=shapes)
         return self._kernels[key]
+
+    def own_kernel(self, key: Any, name: str, arguments: tuple[str, ...], value: Any, keep: Any = None) -> Kernel:
+        """The compiled form of what `value` makes of a trace: for parts that bring their own functions.
+
+        It is kept under `key`; equal keys must mean equal functions.
+        """
+        from dalembert.compiler import Kernel
+
+        if (key, keep) not in self._kernels:
+            f, shapes = trace(self._description, name, arguments, value, keep)
+            self._kernels[key, keep] = Kernel(f, backend=self.backend, shapes=shapes)
+        return self._kernels[key, keep]
+
+    @cached_property
+    def work_names(self) -> tuple[str, ...]:
+        """Whose work a simulation keeps account of: "inputs", "forces" (without potential), "drivers"."""
+        return work_names(Trace(self._description))
 
     @cached_property
     def rows(self) -> Rows:

@@ -73,6 +73,10 @@ class Spring(Line):
             tension = where_less(stretch, 0.0, lambda: 0.0, lambda: positive_part(tension))
         self.pull(s, load, tension)
 
+    @property
+    def conservative(self) -> bool:
+        return bool(is_exact_zero(self.damping))
+
     def energy(self, s: TracedState) -> Any:
         stretch = self.length(s) - self.rest_length
         if self.slack:

@@ -21,6 +21,11 @@ class Force(ABC):
     name: str
     kind: str
 
+    @property
+    def conservative(self) -> bool:
+        """Whether all it does is to take from its potential energy and give it back."""
+        return False
+
     @abstractmethod
     def act(self, s: TracedState, load: Load) -> None:
         """Add what this force exerts in the state s to the load."""

@@ -36,6 +36,10 @@ class JointSpringDamper(Force):
     def act(self, s: TracedState, load: Load) -> None:
         load.joint(self.joint.name, -self.joint.damping * s.v(self.joint.name) - self._gradient(s.q(self.joint.name)))
 
+    @property
+    def conservative(self) -> bool:
+        return all(is_exact_zero(d) for d in self.joint.damping)
+
     def energy(self, s: TracedState) -> Any:
         return self._energy(s.q(self.joint.name))
 

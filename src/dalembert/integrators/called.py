@@ -1,0 +1,35 @@
+"""What a native loop calls: kernels, formulations and callbacks, all by address with (x, y, w)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+OK, UNHEALTHY, NOT_FINITE, CALLBACK = 0, 1, 2, 3
+
+
+class Called(NamedTuple):
+    """A function by its address (0: there is none). Its inputs wait in `given`, filled but for state and time."""
+
+    address: int
+    given: np.ndarray
+    place: int  # of t in given; −1 where it has none
+    out: np.ndarray
+    work: np.ndarray
+    rows: int  # residuals it returns
+    shortest: float  # squared length of a row of constraints below which its elimination is not trusted
+    size: float = 1.0  # squared length such a row usually has
+
+
+class Parts(NamedTuple):
+    """All that a run calls."""
+
+    ode: Called
+    correct: Called
+    filter: Called
+    restore: Called
+    recover: Called  # the state of a chart's coordinates
+    control: Called
+    events: Called
+    step: Called  # of methods that have a kernel of their own

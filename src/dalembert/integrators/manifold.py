@@ -1,0 +1,129 @@
+"""Back to the manifold after a step: what the kernels `correct`, `filter`, `restore` and `recover` are for.
+
+correct, filter    positions by Newton steps of least length, then the nearest admissible velocity
+restore            positions, velocities and energy together (Spencer 3.1.3)
+recover            the state that has given independent coordinates (Spencer 2.3.1)
+"""
+
+from __future__ import annotations
+
+from dalembert.integrators.native import call, native
+from dalembert.integrators.numbers import (
+    CHART,
+    CORRECTIONS,
+    DOF,
+    ENERGY,
+    EVERY,
+    FILTER,
+    FROZEN,
+    HEALTHY,
+    MOST,
+    NQ,
+    NV,
+    POSITION,
+    RESTORE,
+    SPEED,
+    STEPS,
+    TOLERANCE,
+    WORKS,
+)
+
+RUNAWAY = 0.1  # m or rad: a residual that no correction of a step can have left
+
+
+@native
+def sound(f, at, numbers):
+    """Whether the elimination whose health stands at out[at:] can be trusted."""
+    return f.out[at] > numbers[HEALTHY] and f.out[at + 1] > f.shortest
+
+
+@native
+def return_to_manifold(parts, t, x, before, numbers, counts):
+    """Bring x back as the run's options say; residuals into `numbers`. Returns False where it runs away."""
+    if numbers[RESTORE] > 0.0:
+        return _restore(parts.restore, t, x, numbers, counts)
+    good = True
+    if counts[STEPS] % int(numbers[EVERY]) == 0:
+        good = _correct(parts.correct, t, x, before, numbers, counts)
+    if numbers[FILTER] > 0.0:
+        _filter(parts.filter, t, x, numbers)
+    return good
+
+
+@native
+def _correct(f, t, x, before, numbers, counts):
+    """Positions: at most MOST Newton steps, directions new each time or frozen at those of the step's start."""
+    nq, m, residual = int(numbers[NQ]), f.rows, 0.0
+    if numbers[FROZEN] > 0.0:
+        for i in range(nq):
+            f.given[nq + i] = before[i]
+    for k in range(int(numbers[MOST])):
+        call(f, t, x, nq)
+        residual = 0.0
+        for i in range(m):
+            residual = max(residual, abs(f.out[nq + i]))
+        if k == 0:
+            numbers[POSITION] = max(numbers[POSITION], residual)
+        if not sound(f, nq + m, numbers):
+            break
+        for i in range(nq):
+            x[i] = f.out[i]
+        counts[CORRECTIONS] += 1
+        if residual < numbers[TOLERANCE] and numbers[FROZEN] == 0.0:  # the step just taken squares it
+            break
+    return residual < RUNAWAY
+
+
+@native
+def _filter(f, t, x, numbers):
+    """Velocities: the nearest admissible ones."""
+    nq, nv, m = int(numbers[NQ]), int(numbers[NV]), f.rows
+    call(f, t, x, nq + nv)
+    for i in range(m):
+        numbers[SPEED] = max(numbers[SPEED], abs(f.out[nv + i]))
+    if sound(f, nv + m, numbers):
+        for i in range(nv):
+            x[nq + i] = f.out[i]
+
+
+@native
+def _restore(f, t, x, numbers, counts):
+    """Positions, velocities and energy; the energy due is the first one plus the work done since."""
+    nq, nv, works = int(numbers[NQ]), int(numbers[NV]), int(numbers[WORKS])
+    due, m, residual = numbers[ENERGY], f.rows, 0.0
+    for i in range(works):
+        due += x[x.shape[0] - works + i]
+    f.given[nq + nv] = due
+    for k in range(int(numbers[MOST]) + 2):
+        call(f, t, x, nq + nv)
+        residual = 0.0
+        for i in range(m):
+            residual = max(residual, abs(f.out[nq + nv + i]))
+        if k == 0:
+            numbers[POSITION] = max(numbers[POSITION], residual)
+        if not sound(f, nq + nv + m, numbers):
+            return True
+        for i in range(nq + nv):
+            x[i] = f.out[i]
+        counts[CORRECTIONS] += 1
+        if residual < 1e-2 * numbers[TOLERANCE]:
+            break
+    return residual < RUNAWAY
+
+
+@native
+def recover(f, t, x, numbers):
+    """q and v from the chart's y and ẏ in x, by Newton's method from the q there. False where the chart ends."""
+    n, dof = int(numbers[NQ] + numbers[NV]), int(numbers[DOF])
+    for _ in range(8):
+        call(f, t, x, n + 2 * dof)
+        residual = 0.0
+        for i in range(f.rows):
+            residual = max(residual, abs(f.out[n + i]))
+        if not (f.out[n + f.rows] > numbers[CHART] and f.out[n + f.rows + 1] > f.shortest and residual < 10.0):
+            return False
+        for i in range(n):
+            x[i] = f.out[i]
+        if residual < 1e-12:
+            return True
+    return residual < 1e-9

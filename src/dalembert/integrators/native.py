@@ -1,0 +1,28 @@
+"""Calling by address inside Numba, and the decorator of everything in this folder. Importing this imports Numba."""
+
+from __future__ import annotations
+
+from numba import njit
+
+from dalembert.compiler.call import call_kernel
+
+native = njit(cache=True, nogil=True, error_model="numpy")
+
+
+@native
+def call(f, t, x, n):
+    """Evaluate f at the first n numbers of x."""
+    for i in range(n):
+        f.given[i] = x[i]
+    if f.place >= 0:
+        f.given[f.place] = t
+    call_kernel(f.address, f.given, f.out, f.work)  # type: ignore[call-arg]
+
+
+@native
+def finite(x, n):
+    """Whether the first n numbers of x are."""
+    total = 0.0
+    for i in range(n):
+        total += x[i] - x[i]
+    return total == 0.0

@@ -1,0 +1,18 @@
+"""What a run remembers between calls of its native loop: a vector of numbers and one of counts, by place.
+
+All of it is written into recordings, so that a run can be taken up again bit for bit.
+"""
+
+#: counts
+STEPS, REJECTED, EVALUATIONS, CORRECTIONS, SAMPLES, CAREFUL, JACOBIANS, CHARTS = range(8)
+COUNTS = 8
+
+#: numbers that change on the way: step, last error, usual step, largest residuals, least health, sampled until, least
+#: health in this step
+H, ERROR, USUAL, POSITION, SPEED, WORST, SAMPLED, HEALTH = range(8)
+#: and those that do not
+RTOL, ATOL, HEALTHY, LEAST, LARGEST = range(8, 13)  # tolerances; soundness of an elimination; step limits
+CHART, START, HOLD, ENERGY, TOLERANCE = range(13, 18)  # soundness of a chart; clock of a controller; E₀; of projection
+#: sizes and switches, as numbers: nq, nv, dof of the chart, works; corrections, every, frozen, filter, energy, u
+NQ, NV, DOF, WORKS, MOST, EVERY, FROZEN, FILTER, RESTORE, U_AT, U = range(18, 29)
+NUMBERS = 29

@@ -1,0 +1,349 @@
+"""One simulation: calls of the native loop, and what happens between them."""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+
+from dalembert.analysis.mobility import independent_rows
+from dalembert.integrators import careful, loop
+from dalembert.integrators import numbers as N
+from dalembert.integrators.tableaus import tableau
+from dalembert.simulation.dense import Dense
+from dalembert.simulation.engine import CHART, Engine
+from dalembert.simulation.events import Event
+from dalembert.simulation.local import Local, leading, tangential
+from dalembert.simulation.passages import Passage, describe
+from dalembert.simulation.solution import Solution, Status
+
+CHUNK = 2000  # records between looks at the clock, the keyboard and the sample times
+FAILURES = {
+    loop.TOO_SMALL: Status.STEP_TOO_SMALL,
+    loop.NOT_FINITE: Status.NOT_FINITE,
+    loop.DRIFTED: Status.DRIFTED,
+    loop.FAILED: Status.CALLBACK,
+}
+
+
+class Run:
+    """The state of a simulation and its history so far."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        method: Any,
+        start: Any,
+        times: np.ndarray,
+        sampled: bool,
+        chart: Local | None,
+        events: dict[str, Event],
+        callbacks: tuple[Any, Any],
+        on_singularity: str,
+        max_steps: int,
+        recorder: Any,
+    ):
+        self.engine, self.method, self.times, self.sampled = engine, method, times, sampled
+        self.system, self.p = engine.system, engine.p
+        self.nq, self.nv = self.system.nq, self.system.nv
+        self.events, (self.controller, self.watcher) = events, callbacks
+        self.on_singularity, self.max_steps, self.recorder = on_singularity, max_steps, recorder
+        self.numbers, self.counts = engine.numbers, engine.counts
+        self.numbers[[N.HEALTH, N.WORST, N.ERROR]] = 1.0, 1.0, 1e-4
+        keep = independent_rows(self.system, start, self.p) if self.system.rows.of else None
+        self.chart, self.charts = chart, []
+        self._choose(start, keep, chart, np.zeros(engine.works))
+        self.marks = np.zeros((2, max(1, len(events))))
+        self.found: dict[str, list[tuple[float, np.ndarray]]] = {name: [] for name in events}
+        self.passages: list[Passage] = []
+        self.T: list[np.ndarray] = []
+        self.X: list[np.ndarray] = []
+        self.clock, self.shown = time.perf_counter(), False
+
+    # --- the whole ----------------------------------------------------------------------------------------------
+
+    def go(self) -> Solution:
+        """To the end, or as far as it goes."""
+        t, status = float(self.times[0]), Status.DONE
+        self._begin(t)
+        try:
+            while t < self.times[-1] and status == Status.DONE:
+                t, status = self._advance(t, float(self.times[-1]))
+                self._progress(t)
+        except KeyboardInterrupt:
+            status = Status.INTERRUPTED
+        if self.shown:
+            sys.stderr.write("\r" + " " * 60 + "\r")
+        return self._solution(t, status)
+
+    def _begin(self, t: float) -> None:
+        """The first record: the start, with the inputs that act there."""
+        times, states = np.empty(1), np.empty((1, self.width))
+        if self.controller is not None and self.numbers[N.HOLD] > 0.0:
+            self.numbers[[N.START, N.SAMPLED]] = t, t
+        if self.events:
+            loop.crossed(self.parts, t, self.x, self.marks, self.numbers)
+            self.marks[0] = self.marks[1]
+        loop.record(self.parts, t, self.x, times, states, self.numbers, 0)
+        self._keep(times, states)
+
+    def _advance(self, t: float, end: float) -> tuple[float, Status]:
+        """One call of the native loop, and what its outcome asks for."""
+        times, states = self.buffers
+        outcome, t, count = loop.advance(
+            self.method, self.parts, t, end, self.x, self.stages, self.numbers, self.counts, times, states, self.marks
+        )
+        self._keep(times[:count], states[:count])
+        if outcome == loop.EVENT:
+            t, status = self._event(t)
+        elif outcome in (loop.SINGULAR, loop.CHART_ENDS):
+            status = self._chosen_anew(t, outcome)
+            if status is None:
+                t, status = self._pass(t, end)
+        else:
+            status = FAILURES.get(outcome, Status.DONE)
+        if status == Status.DONE and self.counts[N.STEPS] >= self.max_steps and t < end:
+            status = Status.STEPS
+        if status == Status.CALLBACK and any(c is not None and c.interrupted for c in (self.controller, self.watcher)):
+            raise KeyboardInterrupt
+        return t, status
+
+    # --- rows, charts and singular positions --------------------------------------------------------------------
+
+    def _choose(self, state: Any, keep: Any, chart: Local | None, work: np.ndarray) -> None:
+        """Lay everything out for these rows and this chart, from a state."""
+        self.keep, self.chart = keep, chart
+        self.parts = self.engine.choose(keep, chart)
+        local: list[np.ndarray] = []
+        if chart is not None:
+            rate = self._chart_rate(state, chart)
+            local = [chart.start, rate]
+            self.charts.append((float(state.t), chart.names))
+        self.x = np.concatenate([state.q, state.v, *local, work])
+        self.width = len(self.x) + len(self.engine.u) + 1
+        self.last = float(state.t), np.concatenate([self.x, self.engine.inputs, [1.0]])
+        self.stages = np.zeros((max(self.method.stages, 7), len(self.x)))
+        self.buffers = np.empty(CHUNK), np.empty((CHUNK, self.width))
+
+    def _chart_rate(self, state: Any, chart: Local) -> np.ndarray:
+        """ẏ of a state, and the health that says when the chart ends."""
+        f, n, dof = self.parts.recover, self.nq + self.nv, chart.dof
+        x = np.concatenate([state.q, state.v, chart.start, np.zeros(dof)])
+        loop.call(f, state.t, x, len(x))
+        self.numbers[N.CHART] = min(CHART, 0.1 * f.out[n + f.rows])
+        self.numbers[N.DOF] = dof
+        return chart.rate(self.system, state)
+
+    def _state(self, t: float) -> Any:
+        return self.system.state(self.x[: self.nq], self.x[self.nq : self.nq + self.nv], t)
+
+    @property
+    def work(self) -> np.ndarray:
+        """The works at the end of x."""
+        return self.x[len(self.x) - self.engine.works :]
+
+    def _chosen_anew(self, t: float, outcome: int) -> Status | None:
+        """DONE where other rows, or another chart, carry on from here; None where the position is singular."""
+        keep = independent_rows(self.system, self._state(t), self.p) if self.keep is not None else None
+        if outcome == loop.CHART_ENDS:
+            return self._new_chart(t, keep)
+        if keep is None or keep == self.keep:
+            return None
+        self._choose(self._state(t), keep, self.chart, self.work.copy())
+        return Status.DONE
+
+    def _new_chart(self, t: float, keep: Any) -> Status | None:
+        state = self._state(t)
+        if self.charts[-1][0] == t:  # a fresh chart cannot do this step either
+            if self.numbers[N.H] < 1e-3 * self.numbers[N.USUAL] or self.method.exponent == 0.0:
+                return None
+            self.numbers[N.H] *= 0.5
+            self.charts.pop()
+        assert self.chart is not None
+        if not np.isfinite(self.x).all():
+            return Status.NOT_FINITE
+        make = leading if self.chart.key[0] == "partition" else tangential
+        self._choose(state, keep, make(self.system, state, self.p), self.work.copy())
+        return Status.DONE
+
+    def _pass(self, t: float, end: float) -> tuple[float, Status]:
+        """Careful steps through a singular position."""
+        if self.on_singularity == "stop":
+            return t, Status.SINGULAR
+        if self.engine.formulation in ("lagrange", "augmented"):
+            return t, Status.FORMULATION
+        start, chart, entered = t, self.chart, self._state(t)
+        if chart is not None:
+            self._choose(entered, self.keep, None, self.work.copy())
+        parts = self.engine.careful()
+        passage = np.array([t, len(self.system.rows.of), 1.0, t, 0.0])
+        if self.numbers[N.HOLD] > 0.0:
+            end = min(end, self.numbers[N.SAMPLED])
+        ordinary, u_at = self.parts.ode, self.numbers[N.U_AT]
+        self.numbers[N.U_AT] = self.engine.place_of_careful_u
+        times, states = self.buffers
+        status = Status.DONE
+        while t < end and status == Status.DONE:
+            outcome, t, count = careful.pass_singularity(
+                tableau("rk4"), parts, ordinary, t, end, self.x, self.stages,
+                self.numbers, self.counts, times, states, self.marks, passage,
+            )  # fmt: skip
+            self._keep(times[:count], states[:count])
+            if outcome == loop.EVENT:
+                t, status = self._event(t)
+            else:
+                status = FAILURES.get(outcome, Status.DONE)
+                if status == Status.NOT_FINITE:
+                    status = Status.UNSOLVED
+            if outcome == loop.DONE or self.counts[N.STEPS] >= self.max_steps:
+                break
+        self.numbers[N.U_AT] = u_at
+        self._report(start, t, passage)
+        if chart is not None and status == Status.DONE:
+            state = self._state(t)
+            keep = independent_rows(self.system, state, self.p)
+            make = leading if chart.key[0] == "partition" else tangential
+            self._choose(state, keep, make(self.system, state, self.p), self.work.copy())
+        return t, status
+
+    def _report(self, start: float, end: float, passage: np.ndarray) -> None:
+        rank, steps = int(passage[careful.RANK]), int(passage[careful.COUNT])
+        least = float(passage[careful.LEAST]), float(passage[careful.WHEN])
+        if self.passages and self.passages[-1].end == start:
+            old = self.passages.pop()
+            start, rank, steps = old.start, min(rank, old.rank), steps + old.steps
+            least = min(least, (old.distance, old.nearest))
+        found = describe(self.system, self._state(end), self.p, (start, end), rank, self.engine.rank, steps, least)
+        self.passages.append(found)
+        if self.on_singularity == "warn":
+            warnings.warn(f"'{self.system.name}': {found}", stacklevel=5)
+
+    # --- events -------------------------------------------------------------------------------------------------
+
+    def _event(self, t: float) -> tuple[float, Status]:
+        """Locate what changed sign in the last step; a terminal event ends the run there."""
+        t0, before = self.previous
+        hits = []
+        for k, (name, event) in enumerate(self.events.items()):
+            if event.wants(self.marks[0, k], self.marks[1, k]):
+                hits.append((*self._locate(k, t0, before, t), name, event))
+        self.marks[0] = self.marks[1]
+        for when, x, name, event in sorted(hits, key=lambda hit: hit[0]):
+            self.found[name].append((when, x[: self.nq + self.nv].copy()))
+            if event.terminal:
+                self._cut(when, x)
+                return when, Status.EVENT
+        return t, Status.CALLBACK if not np.isfinite(self.marks[1]).all() else Status.DONE
+
+    def _locate(self, k: int, t0: float, before: np.ndarray, t1: float) -> tuple[float, np.ndarray]:
+        """When event k happens between t0 and t1, and the state then."""
+        from scipy.optimize import brentq
+
+        dense = self._dense(np.array([t0, t1]), np.stack([before, self.last[1]]))
+        n = self.nq + self.nv
+
+        def g(t: float) -> float:
+            loop.call(self.parts.events, t, dense.rows(np.array([t]))[0], n)
+            return float(self.parts.events.out[k])
+
+        if g(t1) == 0.0:
+            return t1, self.last[1].copy()
+        when = brentq(g, t0, t1, xtol=1e-15 * max(1.0, abs(t1)), rtol=8.9e-16)
+        return when, dense.rows(np.array([when]))[0]
+
+    def _cut(self, t: float, row: np.ndarray) -> None:
+        """End the history at t: the last record becomes this one."""
+        self.x[:] = row[: len(self.x)]
+        if not self.sampled:
+            self.T[-1][-1] = t
+            self.X[-1][-1] = self._columns(row[None])[0]
+
+    # --- history ------------------------------------------------------------------------------------------------
+
+    def _keep(self, times: np.ndarray, states: np.ndarray) -> None:
+        """Add records to the history, or the samples among them."""
+        if not len(times):
+            return
+        if self.T:
+            whole_t, whole = np.concatenate([[self.last[0]], times]), np.vstack([self.last[1][None], states])
+            self.previous = whole_t[-2], whole[-2].copy()
+        else:
+            whole_t, whole, self.previous = times.copy(), states.copy(), (times[0], states[0].copy())
+        self.last = times[-1], states[-1].copy()
+        first = whole_t[0] if self.T else -np.inf
+        if self.sampled:
+            wanted = self.times[(self.times > first) & (self.times <= whole_t[-1])]
+            if len(wanted) and self.T:
+                inputs = self.engine.inputs.copy()
+                times, states = wanted, self._dense(whole_t, whole).rows(wanted)
+                self.engine.inputs[:] = inputs
+            elif self.T:
+                return
+        self.T.append(times.copy())
+        self.X.append(self._columns(states))
+        if self.recorder is not None:
+            self.recorder.append(self.T[-1], self.X[-1], self.numbers, self.counts, self.x)
+
+    def _columns(self, rows: np.ndarray) -> np.ndarray:
+        """q, v, works, inputs and health of records, without the coordinates of a chart."""
+        n, tail = self.nq + self.nv, self.engine.works + len(self.engine.u) + 1
+        return np.hstack([rows[:, :n], rows[:, rows.shape[1] - tail :]])
+
+    def _dense(self, times: np.ndarray, states: np.ndarray) -> Dense:
+        return Dense(self.engine, self.method, self.parts, times, states)
+
+    def _progress(self, t: float) -> None:
+        """A line on a terminal for runs of more than two seconds."""
+        now = time.perf_counter()
+        if now - self.clock > 2.0 and sys.stderr.isatty():
+            done = (t - self.times[0]) / max(self.times[-1] - self.times[0], 1e-300)
+            sys.stderr.write(f"\rsimulating '{self.system.name}': t = {t:.4g} s, {100 * done:.0f} %")
+            self.shown = True
+
+    def _solution(self, t: float, status: Status) -> Solution:
+        T, X = np.concatenate(self.T), np.concatenate(self.X)
+        n, works, nu = self.nq + self.nv, self.engine.works, len(self.engine.u)
+        counts, numbers = self.counts, self.numbers
+        dense = None
+        if not self.sampled and len(T) > 1:
+            if self.chart is not None:  # between records the ordinary way: project after the step
+                self.parts = self.engine.choose(self.keep, None)
+            dense = self._dense(T, X)
+        return Solution(
+            t=T,
+            q=X[:, : self.nq],
+            v=X[:, self.nq : n],
+            u=X[:, n + works : n + works + nu],
+            work={name: X[:, n + k] for k, name in enumerate(self.system.work_names)},
+            health=X[:, -1],
+            status=status,
+            message=self._sentence(status, t),
+            steps=int(counts[N.STEPS]),
+            rejected=int(counts[N.REJECTED]),
+            evaluations=int(counts[N.EVALUATIONS]),
+            corrections=int(counts[N.CORRECTIONS]),
+            drift=float(numbers[N.POSITION]),
+            speed_drift=float(numbers[N.SPEED]),
+            passages=tuple(self.passages),
+            charts=tuple(self.charts),
+            t_events={name: np.array([when for when, _ in hits]) for name, hits in self.found.items()},
+            x_events={name: np.array([x for _, x in hits]).reshape(-1, n) for name, hits in self.found.items()},
+            system=self.system,
+            p=self.p,
+            dense=dense,
+        )
+
+    def _sentence(self, status: Status, t: float) -> str:
+        if status == Status.DONE:
+            return status.sentence
+        if status == Status.EVENT:
+            name = next(n for n, hits in self.found.items() if self.events[n].terminal and hits and hits[-1][0] == t)
+            return f"at t = {t:.6g} s event '{name}' ended the run"
+        if status == Status.CALLBACK:
+            for what, c in (("controller", self.controller), ("event", self.watcher)):
+                if c is not None and c.error:
+                    return f"at t = {t:.6g} s the {what} raised {c.error}"
+        return f"at t = {t:.6g} s {status.sentence}"

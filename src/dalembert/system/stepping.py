@@ -1,0 +1,184 @@
+"""What integrators ask of a mechanism at every stage and step, each traced to one piece of straight-line code.
+
+The state an integrator carries is x = (q, v, y, ẏ, w): coordinates and velocities, the independent coordinates of a
+chart where one is used, and the work done since the start by inputs, by forces without potential, and by drivers.
+
+    ode        (q, v, …) → q̇, v̇, ẏ, ÿ, powers, health
+    equations  (q, v, …) → q̇, powers, M, f, A, γ, Φ, A v + b, b       for the formulations; see `formulations.field`
+    correct    q onto Φ = 0, one Newton step of least length (Aghili 37; Kövecses & Piedboeuf 35, 36)
+    filter     v onto A v + b = 0, the nearest one (Kövecses & Piedboeuf 33)
+    restore    q, v onto Φ = 0, A v + b = 0 and E = E* together (Spencer 3.1.3)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.recursions.articulated_body import articulated_body
+from dalembert.recursions.composite_body import composite_body
+from dalembert.recursions.elimination import eliminate
+from dalembert.recursions.momentum import kinetic_energy
+from dalembert.symbols import array, is_number, symbols, to_sx, where_less, zeros
+from dalembert.system.functions import Trace, constrained, potential
+
+STATE, DRIVE = ("q", "v"), ("u", "p", "t")
+
+
+def given(s: Trace, name: str, n: int) -> np.ndarray:
+    """More arguments of a traced function, (n,)."""
+    s.sx[name], x = symbols(name, n)
+    return x
+
+
+def rates(s: Trace) -> np.ndarray:
+    """q̇ = N(q) v."""
+    return s.per_joint(lambda j, q, v: j.rates(s.q[q], s.v[v]))
+
+
+def moved(s: Trace, delta: np.ndarray) -> np.ndarray:
+    """q ⊕ δ, quaternions made unit."""
+    return s.per_joint(lambda j, q, v: j.plus(j.unit(s.q[q]), delta[v]))
+
+
+# --- powers ---------------------------------------------------------------------------------------------------------
+
+
+def work_names(s: Trace) -> tuple[str, ...]:
+    """Whose work is kept: "inputs", "forces" (those without potential: dampers, force laws), "drivers"."""
+    driven = any(not (is_number(b) and b == 0.0) for b in s.rows.b)
+    return (*_powers(s), *(["drivers"] if driven else []))
+
+
+def _powers(s: Trace) -> dict[str, ca.SX]:
+    """Power of inputs, v · (Q − Q₀) with Q₀ at u = 0, and of the other forces, v · Q₀ + V̇; where there are any."""
+    power = sum((W @ s.at.V(i) for i, W in s.load.wrenches.items()), 0.0)
+    total = to_sx([power + (s.load.tau @ s.v if len(s.v) else 0.0)])
+    rest, out = total, {}
+    if s.d.inputs:
+        rest = ca.substitute(total, s.sx["u"], ca.SX.zeros(s.sx["u"].shape))
+        out["inputs"] = total - rest
+    if not all(f.conservative for f in s.d.forces) and not rest.is_zero():
+        stored = to_sx([sum((f.energy(s.state) for f in s.d.forces), 0.0)])
+        out["forces"] = rest + ca.jtimes(stored, s.sx["q"], to_sx(rates(s)))
+    return out
+
+
+def powers(s: Trace) -> list[Any]:
+    """The powers of inputs and forces, in the order of `work_names`."""
+    return [array(x)[0] for x in _powers(s).values()]
+
+
+# --- right-hand sides -----------------------------------------------------------------------------------------------
+
+
+def ode(s: Trace, chart: Any = None, baumgarte: bool = False) -> tuple[Any, ...]:
+    """By elimination: everything an integrator asks for at a stage."""
+    P = powers(s)
+    if len(s.rows.of):
+        M, f, A, gamma = constrained(s)
+        if baumgarte:  # A v̇ + γ + 2α (A v + b) + β² Φ = 0
+            alpha, beta = given(s, "baumgarte", 2)
+            gamma = gamma + 2.0 * alpha * (A @ s.v + s.rows.b) + beta * beta * s.rows.phi
+        vdot, lam, health = eliminate(M, f, A, gamma)
+        if "drivers" in work_names(s):
+            P = [*P, -(lam @ s.rows.b)]
+    else:
+        vdot, health = articulated_body(s.at, s.load.tau, s.d.gravity, s.load.wrenches), array([1.0, 1.0])
+    moving = rates(s)
+    local = chart.rates(s, moving, vdot) if chart is not None else zeros(0)
+    return moving, vdot, local, array(P) if P else zeros(0), health
+
+
+def equations(s: Trace) -> tuple[Any, ...]:
+    """The same before it is solved."""
+    P = powers(s)
+    M, f, A, gamma = constrained(s)
+    lack = (A @ s.v if len(s.rows.of) else zeros(0)) + s.rows.b
+    return rates(s), array(P) if P else zeros(0), M, f, A, gamma, s.rows.phi, lack, s.rows.b
+
+
+# --- staying on the manifold ----------------------------------------------------------------------------------------
+
+
+def _metric(s: Trace, weighted: bool) -> np.ndarray:
+    """The mass matrix, or weights (nv,) given at run time."""
+    if not weighted:
+        return composite_body(s.at)
+    W, weights = zeros(s.tree.nv, s.tree.nv), given(s, "weights", s.tree.nv)
+    for i, w in enumerate(weights):
+        W[i, i] = w
+    return W
+
+
+def correct(s: Trace, weighted: bool = False) -> tuple[Any, ...]:
+    """q ⊕ δ with A δ = −Φ and δ the shortest: one step of (37) of Aghili, (36) of Kövecses & Piedboeuf."""
+    rows = s.rows.only_holonomic()
+    delta, _, health = eliminate(_metric(s, weighted), zeros(s.tree.nv), rows.A, rows.phi)
+    return moved(s, delta), rows.phi, health
+
+
+def correct_frozen(s: Trace, weighted: bool = False) -> tuple[Any, ...]:
+    """The same along the directions of an earlier configuration q1 (Kövecses & Piedboeuf 35)."""
+    before = Trace(s.d, s.keep)
+    before.sx, before.q, before.v, before.t = s.sx, s.q1, zeros(s.tree.nv), s.t
+    rows = s.rows.only_holonomic()
+    delta, _, health = eliminate(_metric(before, weighted), zeros(s.tree.nv), before.rows.only_holonomic().A, rows.phi)
+    return moved(s, delta), rows.phi, health
+
+
+def filter_(s: Trace, weighted: bool = False) -> tuple[Any, ...]:
+    """v + δ with A δ = −(A v + b) and δ the shortest: the admissible velocity nearest v."""
+    lack = (s.rows.A @ s.v if len(s.rows.of) else zeros(0)) + s.rows.b
+    delta, _, health = eliminate(_metric(s, weighted), zeros(s.tree.nv), s.rows.A, lack)
+    return s.v + delta, lack, health
+
+
+def restore(s: Trace) -> tuple[Any, ...]:
+    """One Newton step of least length in (q, v), in the mass metric, to Φ = 0, A v + b = 0 and E(q, v) = E*.
+
+    δq = δΦ + α P M⁻¹ ∂E/∂q and δv = δf + α P v, with δΦ and δf the steps of `correct` and `filter`, P the projector on
+    admissible motion, and α from the energy that is missing. A second of time weighs q against v, as in the paper.
+    """
+    n = s.tree.nv
+    M, A, holonomic = composite_body(s.at), s.rows.A, s.rows.only_holonomic()
+    lack = (A @ s.v if len(s.rows.of) else zeros(0)) + s.rows.b
+    dq, _, _ = eliminate(M, zeros(n), holonomic.A, holonomic.phi)
+    dv, _, health = eliminate(M, zeros(n), A, lack)
+    energy = kinetic_energy(s.at) + potential(s)
+    E_q = _gradient(s, energy)
+    E_v = M @ s.v
+    along_q, _, _ = eliminate(M, E_q, holonomic.A, zeros(len(holonomic.of)))  # P M⁻¹ ∂E/∂q
+    along_v, _, _ = eliminate(M, E_v, A, zeros(len(s.rows.of)))  # P v
+    gap = energy - given(s, "energy", 1)[0]
+    steepness = E_q @ along_q + E_v @ along_v
+    missing = gap + E_q @ dq + E_v @ dv
+    alpha = where_less(steepness, 1e-300, lambda: 0.0, lambda: -(missing / steepness))
+    residuals = np.concatenate([holonomic.phi, lack, array([gap])])
+    return moved(s, dq + alpha * along_q), s.v + dv + alpha * along_v, residuals, health
+
+
+def _gradient(s: Trace, energy: Any) -> np.ndarray:
+    """∂E(q ⊕ δ, v)/∂δ at δ = 0."""
+    sx, delta = symbols("delta", s.tree.nv)
+    shifted = to_sx(s.per_joint(lambda j, q, v: j.plus(s.q[q], delta[v])))
+    at = ca.substitute(to_sx([energy]), s.sx["q"], shifted)
+    return array(ca.densify(ca.substitute(ca.gradient(at, sx), sx, ca.SX.zeros(s.tree.nv))))
+
+
+#: name: (arguments, value of a trace)
+STEPPING: dict[str, tuple[tuple[str, ...], Callable[[Trace], Any]]] = {
+    "ode": ((*STATE, *DRIVE), ode),
+    "ode_baumgarte": ((*STATE, "baumgarte", *DRIVE), lambda s: ode(s, baumgarte=True)),
+    "equations": ((*STATE, *DRIVE), equations),
+    "correct": (("q", "p", "t"), correct),
+    "correct_weighted": (("q", "weights", "p", "t"), lambda s: correct(s, True)),
+    "correct_frozen": (("q", "q1", "p", "t"), correct_frozen),
+    "correct_frozen_weighted": (("q", "q1", "weights", "p", "t"), lambda s: correct_frozen(s, True)),
+    "filter": (("q", "v", "p", "t"), filter_),
+    "filter_weighted": (("q", "v", "weights", "p", "t"), lambda s: filter_(s, True)),
+    "restore": (("q", "v", "energy", "p", "t"), restore),
+}
