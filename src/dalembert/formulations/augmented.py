@@ -10,10 +10,10 @@ whether they are.
 from __future__ import annotations
 
 from dalembert.formulations import lagrange
-from dalembert.formulations.common import finish, solve_general
+from dalembert.formulations.common import finish
 from dalembert.formulations.contract import DEPENDENT, OK
 from dalembert.formulations.field import answer, arrays, equations
-from dalembert.linalg import kernel
+from dalembert.linalg import kernel, solve_general
 
 _independent = lagrange.solve
 

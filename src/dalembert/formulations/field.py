@@ -70,7 +70,7 @@ def equations(x, w):
     """Evaluate the equations of motion at x; returns the workspace and the options of the formulation."""
     ny = int(w[NY])
     out = w[HEAD : HEAD + ny]
-    call_kernel(int(w[ADDRESS]), x, out, w[HEAD + ny : HEAD + ny + int(w[NW])])
+    call_kernel(int(w[ADDRESS]), x, out, w[HEAD + ny : HEAD + ny + int(w[NW])])  # type: ignore[call-arg]
     work = _work(w)
     m = int(w[ROWS])
     at = ny - 3 * m  # Φ, A v + b, b

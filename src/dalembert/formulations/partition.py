@@ -12,11 +12,11 @@ here ends with CHART_SINGULAR (Remark 1).
 
 from __future__ import annotations
 
-from dalembert.formulations.common import factor_in_metric, finish, lu, lu_solve, recover_forces
+from dalembert.formulations.common import factor_in_metric, finish, recover_forces
 from dalembert.formulations.contract import CHART_SINGULAR, OK, RANK
 from dalembert.formulations.field import answer, arrays, equations
 from dalembert.formulations.nullspace import reduced_solve
-from dalembert.linalg import kernel
+from dalembert.linalg import kernel, lu, lu_solve
 
 
 @kernel

@@ -12,12 +12,13 @@ place of W^½). In the Euclidean metric, the paper's, units matter.
 
 from __future__ import annotations
 
-from dalembert.formulations.common import factor_in_metric, finish, recover_forces, solve_general
+from dalembert.formulations.common import factor_in_metric, finish, recover_forces
 from dalembert.formulations.contract import EUCLIDEAN, MASS_SINGULAR, OK
 from dalembert.formulations.field import answer, arrays, equations
 from dalembert.linalg import (
     kernel,
     project_null,
+    solve_general,
     solve_upper,
     solve_upper_transposed,
     solve_upper_transposed_rows,

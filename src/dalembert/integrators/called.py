@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-OK, UNHEALTHY, NOT_FINITE, CALLBACK = 0, 1, 2, 3
+OK, UNHEALTHY, NOT_FINITE, CALLBACK, UNSOLVED = 0, 1, 2, 3, 4
 
 
 class Called(NamedTuple):

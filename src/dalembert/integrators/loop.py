@@ -7,7 +7,7 @@ and says so: careful steps are another matter (`careful`).
 
 from __future__ import annotations
 
-from dalembert.integrators.called import CALLBACK, OK, UNHEALTHY
+from dalembert.integrators.called import CALLBACK, OK, UNHEALTHY, UNSOLVED
 from dalembert.integrators.manifold import recover, return_to_manifold
 from dalembert.integrators.method import attempt
 from dalembert.integrators.native import call, finite, native
@@ -37,7 +37,7 @@ from dalembert.integrators.numbers import (
 )
 from dalembert.integrators.stage import control, evaluate
 
-DONE, SINGULAR, TOO_SMALL, NOT_FINITE, FULL, DRIFTED, FAILED, EVENT, CHART_ENDS = range(9)
+DONE, SINGULAR, TOO_SMALL, NOT_FINITE, FULL, DRIFTED, FAILED, EVENT, CHART_ENDS, NO_STEP = range(10)
 CLOSE = 0.01  # of the usual step: how near to a singularity the ordinary steps go
 
 
@@ -65,8 +65,10 @@ def advance(method, parts, t, t_end, x, stages, numbers, counts, times, states, 
         if numbers[H] == 0.0:
             numbers[H] = first_step(method.exponent, parts, t, x, stages, numbers, counts)
             numbers[USUAL] = numbers[H]
-        h = min(numbers[H], numbers[LARGEST], stop - t)
-        last = h == stop - t
+        h = min(numbers[H], numbers[LARGEST])
+        last = stop - t <= h * (1.0 + 1e-9)
+        if last:
+            h = stop - t
         outcome, error = attempt(method, parts, t, h, x, stages, numbers, counts)
         if outcome == CALLBACK:
             return FAILED, t, count
@@ -121,6 +123,8 @@ def _ended(outcome, numbers):
         return FAILED
     if outcome == UNHEALTHY:
         return CHART_ENDS if numbers[DOF] > 0.0 else SINGULAR
+    if outcome == UNSOLVED:
+        return NO_STEP
     return NOT_FINITE
 
 

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from dalembert.errors import ArgumentError
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -27,8 +29,35 @@ def _tableau(name: str) -> Callable[[Any, Any], Any]:
     return make
 
 
+def _sdirk(system: Any, chart: Any) -> Any:
+    from dalembert.integrators.implicit import sdirk4
+
+    return sdirk4(system.nq + system.nv if chart is None else 2 * chart.dof)
+
+
+def _variational(system: Any, chart: Any) -> Any:
+    from dalembert.integrators.variational import Variational
+
+    return Variational()
+
+
+def _check_variational(system: Any, coordinates: Any, stabilization: Any, formulation: str) -> None:
+    if not system.rows.holonomic.all():
+        names = dict.fromkeys(c for c, h in zip(system.rows.of, system.rows.holonomic) if not h)
+        raise ArgumentError(
+            f"method 'variational' needs holonomic constraints; {', '.join(names)} are not. Use 'dop853' or 'rk4'."
+        )
+    if coordinates is not None or formulation != "auto":
+        raise ArgumentError(
+            "method 'variational' has its own equations for positions and multipliers: leave coordinates and "
+            "formulation as they are."
+        )
+
+
 METHODS: dict[str, Kind] = {
     "dop853": Kind(_tableau("dop853"), fixed=False),
     "dopri5": Kind(_tableau("dopri5"), fixed=False),
     "rk4": Kind(_tableau("rk4"), fixed=True),
+    "sdirk4": Kind(_sdirk, fixed=False),
+    "variational": Kind(_variational, fixed=True, kernel="variational", check=_check_variational),
 }

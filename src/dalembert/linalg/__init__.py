@@ -38,6 +38,7 @@ from .factorization import (
     solve,
     solve_transposed,
 )
+from .lu import lu, lu_solve, solve_general
 from .metric import metric_factor, metric_null, metric_solve, whiten_rows
 from .orthogonal import SAFETY, TOLERANCE, factor_svd, rank_factor
 from .qr import apply_q, apply_q_transposed, form_q, pivoted_qr
@@ -78,6 +79,8 @@ __all__ = [
     "inlined",
     "kernel",
     "least_squares",
+    "lu",
+    "lu_solve",
     "metric_factor",
     "metric_null",
     "metric_solve",
@@ -96,6 +99,7 @@ __all__ = [
     "solve",
     "solve_cholesky",
     "solve_cholesky_rows",
+    "solve_general",
     "solve_transposed",
     "solve_upper",
     "solve_upper_rows",

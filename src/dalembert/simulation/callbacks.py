@@ -96,7 +96,7 @@ class Callback:
 
         compiled = cfunc(types.void(pointer, pointer, pointer))(wrapper)
         self._alive.append(compiled)
-        self.address = compiled.address
+        self.address = int(compiled.address or 0)
 
     def python(self, f: Callable[[float, Any], np.ndarray]) -> None:
         """A Python function of (t, state) that returns (size,) numbers."""

@@ -28,7 +28,7 @@ class Dense:
         numbers, counts = engine.numbers.copy(), engine.counts.copy()
         stages = np.zeros((max(self.method.stages, 7), n))
         loop.fill(self.method, self.parts, self.times, self.states, wanted, out, stages, numbers, counts)
-        bad = np.flatnonzero(~np.isfinite(out[:, 0])) if n else []
+        bad = np.flatnonzero(~np.isfinite(out[:, :n]).all(axis=1))
         if len(bad):  # next to a singular position: by the formulation that reveals the rank
             numbers[loop.U_AT] = engine.place_of_careful_u
             part, some = np.empty((len(bad), width)), wanted[bad]

@@ -194,7 +194,8 @@ class Engine:
         n[N.HEALTHY], n[N.TOLERANCE] = NEAR**2, 1e-9
         n[N.U_AT] = self._place_of_u(self.field_kernel)
         needs = bool(system.rows.of) or system.nq != system.nv
-        n[N.EVERY] = 0 if project is None or self.chart is not None or not needs else project.every
+        by_itself = self.chart is not None or self.own_step is not None
+        n[N.EVERY] = 0 if project is None or by_itself or not needs else project.every
         if project is not None:
             n[N.MOST], n[N.FROZEN] = project.corrections, project.directions == "frozen"
             n[N.FILTER], n[N.RESTORE] = project.velocities, project.energy

@@ -26,6 +26,7 @@ FAILURES = {
     loop.NOT_FINITE: Status.NOT_FINITE,
     loop.DRIFTED: Status.DRIFTED,
     loop.FAILED: Status.CALLBACK,
+    loop.NO_STEP: Status.STEP_UNSOLVED,
 }
 
 
@@ -54,7 +55,8 @@ class Run:
         self.numbers, self.counts = engine.numbers, engine.counts
         self.numbers[[N.HEALTH, N.WORST, N.ERROR]] = 1.0, 1.0, 1e-4
         keep = independent_rows(self.system, start, self.p) if self.system.rows.of else None
-        self.chart, self.charts = chart, []
+        self.chart = chart
+        self.charts: list[tuple[float, tuple[str, ...]]] = []
         self._choose(start, keep, chart, np.zeros(engine.works))
         self.marks = np.zeros((2, max(1, len(events))))
         self.found: dict[str, list[tuple[float, np.ndarray]]] = {name: [] for name in events}
@@ -100,9 +102,8 @@ class Run:
         if outcome == loop.EVENT:
             t, status = self._event(t)
         elif outcome in (loop.SINGULAR, loop.CHART_ENDS):
-            status = self._chosen_anew(t, outcome)
-            if status is None:
-                t, status = self._pass(t, end)
+            anew = self._chosen_anew(t, outcome)
+            t, status = self._pass(t, end) if anew is None else (t, anew)
         else:
             status = FAILURES.get(outcome, Status.DONE)
         if status == Status.DONE and self.counts[N.STEPS] >= self.max_steps and t < end:

@@ -8,6 +8,7 @@ chart where one is used, and the work done since the start by inputs, by forces 
     correct    q onto Φ = 0, one Newton step of least length (Aghili 37; Kövecses & Piedboeuf 35, 36)
     filter     v onto A v + b = 0, the nearest one (Kövecses & Piedboeuf 33)
     restore    q, v onto Φ = 0, A v + b = 0 and E = E* together (Spencer 3.1.3)
+    variational   one iteration of a step of the variational midpoint rule; see `discrete`
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from dalembert.recursions.composite_body import composite_body
 from dalembert.recursions.elimination import eliminate
 from dalembert.recursions.momentum import kinetic_energy
 from dalembert.symbols import array, is_number, symbols, to_sx, where_less, zeros
+from dalembert.system.discrete import variational
 from dalembert.system.functions import Trace, constrained, potential
 
 STATE, DRIVE = ("q", "v"), ("u", "p", "t")
@@ -181,4 +183,5 @@ STEPPING: dict[str, tuple[tuple[str, ...], Callable[[Trace], Any]]] = {
     "filter": (("q", "v", "p", "t"), filter_),
     "filter_weighted": (("q", "v", "weights", "p", "t"), lambda s: filter_(s, True)),
     "restore": (("q", "v", "energy", "p", "t"), restore),
+    "variational": (("q", "v", "q1", "step", *DRIVE), variational),
 }

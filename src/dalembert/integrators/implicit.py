@@ -1,0 +1,175 @@
+"""An implicit method for stiff motion: the SDIRK method of order 4 of Hairer & Wanner (table IV.6.5).
+
+Five stages with one diagonal coefficient, L-stable and stiffly accurate: the last stage is the new state. What is
+integrated is z: the independent coordinates and their rates where the run has a chart (the local state-space form,
+Spencer 4.6), else all coordinates and velocities. Each stage solves
+
+    z_i = z + h Σ_{j<i} a_ij k_j + h γ f(z_i)        by Newton's method with the matrix 1 − hγ ∂f/∂z        (1)
+
+with one Jacobian a step, made by differences of f itself: in a chart these are differences on the manifold. The error
+is that of the embedded method of order 3, seen through (1 − hγ ∂f/∂z)⁻¹ so that stiff components do not rule the step.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba.extending import overload
+
+from dalembert.integrators.called import NOT_FINITE, OK
+from dalembert.integrators.method import attempt
+from dalembert.integrators.native import native
+from dalembert.integrators.numbers import ATOL, DOF, JACOBIANS, NQ, NV, RTOL
+from dalembert.integrators.stage import evaluate
+from dalembert.linalg import lu, lu_solve
+
+GAMMA = 0.25
+ITERATIONS = 10
+
+
+class Sdirk(NamedTuple):
+    """Coefficients, and room for the Jacobian and its factors."""
+
+    A: np.ndarray  # (5, 5)
+    c: np.ndarray
+    e: np.ndarray  # (5,) b − b̂
+    exponent: float
+    order: int
+    stages: int
+    J: np.ndarray  # (n, n)
+    LU: np.ndarray
+    pivots: np.ndarray
+    right: np.ndarray  # (n,)
+
+
+def sdirk4(n: int) -> Sdirk:
+    """The method for n numbers z."""
+    A = np.zeros((5, 5))
+    A[0, 0] = A[1, 1] = A[2, 2] = A[3, 3] = A[4, 4] = GAMMA
+    A[1, 0] = 1 / 2
+    A[2, :2] = 17 / 50, -1 / 25
+    A[3, :3] = 371 / 1360, -137 / 2720, 15 / 544
+    A[4, :4] = 25 / 24, -49 / 48, 125 / 16, -85 / 12
+    b_hat = np.array([59 / 48, -17 / 96, 225 / 32, -85 / 12, 0])
+    z = np.zeros
+    return Sdirk(
+        A, A.sum(axis=1), A[4] - b_hat, 1 / 4, 4, 9, z((n, n)), z((n, n)), z(n, dtype=np.int64), z(n)
+    )  # stages: ẋ, five slopes, one more, trial, before
+
+
+@overload(attempt)
+def attempt_implicit(method, parts, t, h, x, stages, numbers, counts):
+    """The step of an SDIRK method."""
+    if getattr(method, "instance_class", None) is not Sdirk:
+        return None
+
+    def step(method, parts, t, h, x, stages, numbers, counts):
+        return implicit_step(method, parts, t, h, x, stages, numbers, counts)
+
+    return step
+
+
+@native
+def implicit_step(method, parts, t, h, x, stages, numbers, counts):
+    """stages[−2] ← x after the step. Returns the outcome and the error; a stage that does not converge counts as 10."""
+    trial, n = stages[stages.shape[0] - 2], method.J.shape[0]
+    first = int(numbers[NQ] + numbers[NV]) if numbers[DOF] > 0.0 else 0
+    outcome = _jacobian(method, parts, t, x, first, stages, numbers, counts)
+    if outcome != OK:
+        return outcome, 0.0
+    if not _factor(method, h):
+        return NOT_FINITE, 0.0
+    for i in range(5):
+        for j in range(x.shape[0]):  # the part known already, and a start for Newton's method
+            trial[j] = x[j]
+            for k in range(i):
+                trial[j] += h * method.A[i, k] * stages[1 + k, j]
+            stages[6, j] = trial[j]
+            slope = stages[0, j] if i == 0 else stages[i, j]
+            trial[j] += h * GAMMA * slope
+        outcome, converged = _stage(method, parts, t + method.c[i] * h, h, i, first, stages, numbers, counts)
+        if outcome != OK:
+            return outcome, 0.0
+        if not converged:
+            return OK, 10.0
+    for j in range(x.shape[0]):
+        if j < first or j >= first + n:  # works, and what a chart makes dependent
+            trial[j] = x[j]
+            for k in range(5):
+                trial[j] += h * method.A[4, k] * stages[1 + k, j]
+    return OK, _error(method, h, x, trial, first, stages, numbers)
+
+
+@native
+def _jacobian(method, parts, t, x, first, stages, numbers, counts):
+    """∂f/∂z by forward differences at the start of the step."""
+    trial, slope, n = stages[stages.shape[0] - 2], stages[6], method.J.shape[0]
+    counts[JACOBIANS] += 1
+    for k in range(n):
+        for j in range(x.shape[0]):
+            trial[j] = x[j]
+        d = 1.5e-8 * max(1.0, abs(x[first + k]))
+        trial[first + k] += d
+        d = trial[first + k] - x[first + k]
+        outcome = evaluate(parts, t, trial, slope, numbers, counts)
+        if outcome != OK:
+            return outcome
+        for i in range(n):
+            method.J[i, k] = (slope[first + i] - stages[0, first + i]) / d
+    return OK
+
+
+@native
+def _stage(method, parts, t, h, i, first, stages, numbers, counts):
+    """Solve (1) for stage i from the guess in stages[−2]; its slope goes to stages[1 + i]. (outcome, converged)."""
+    trial, known, slope, n = stages[stages.shape[0] - 2], stages[6], stages[1 + i], method.J.shape[0]
+    before = 1e300
+    for iteration in range(ITERATIONS):
+        outcome = evaluate(parts, t, trial, slope, numbers, counts)
+        if outcome != OK:
+            return outcome, False
+        for j in range(n):
+            a = first + j
+            method.right[j] = known[a] + h * GAMMA * slope[a] - trial[a]
+        lu_solve(method.LU, method.pivots, method.right)
+        size = 0.0
+        for j in range(n):
+            a = first + j
+            trial[a] += method.right[j]
+            size += (method.right[j] / (numbers[ATOL] + numbers[RTOL] * abs(trial[a]))) ** 2
+        size = (size / n) ** 0.5
+        if not size < 1e300 or (iteration > 1 and size > 2.0 * before):
+            return OK, False
+        if size < 1e-3:
+            for j in range(n):  # the slope that the solution has
+                a = first + j
+                slope[a] = (trial[a] - known[a]) / (h * GAMMA)
+            return OK, True
+        before = size
+    return OK, False
+
+
+@native
+def _error(method, h, x, trial, first, stages, numbers):
+    """The embedded error, filtered, over the tolerances."""
+    n, total = method.J.shape[0], 0.0
+    for j in range(n):
+        method.right[j] = 0.0
+        for k in range(5):
+            method.right[j] += h * method.e[k] * stages[1 + k, first + j]
+    lu_solve(method.LU, method.pivots, method.right)
+    for j in range(n):
+        scale = numbers[ATOL] + numbers[RTOL] * max(abs(x[first + j]), abs(trial[first + j]))
+        total += (method.right[j] / scale) ** 2
+    return (total / n) ** 0.5
+
+
+@native
+def _factor(method, h):
+    """LU factors of 1 − hγJ. Returns whether there are any."""
+    n = method.J.shape[0]
+    for i in range(n):
+        for j in range(n):
+            method.LU[i, j] = (1.0 if i == j else 0.0) - h * GAMMA * method.J[i, j]
+    return lu(method.LU, method.pivots, 0.0)

@@ -1,0 +1,81 @@
+"""A structure-preserving method of order 2: the constrained variational midpoint rule, for long conservative runs.
+
+The kernel `variational` (`system.discrete`) makes one iteration of the discrete equations; see there. Momenta and the
+symplectic form are kept, the energy error stays bounded for any time.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from numba.extending import overload
+
+from dalembert.integrators.called import OK, UNHEALTHY, UNSOLVED
+from dalembert.integrators.manifold import sound
+from dalembert.integrators.method import attempt
+from dalembert.integrators.native import call, native
+from dalembert.integrators.numbers import NQ, NV, U_AT, WORKS, U
+from dalembert.integrators.stage import evaluate
+
+ITERATIONS = 100
+
+
+class Variational(NamedTuple):
+    """The variational midpoint rule."""
+
+    order: int = 2
+    exponent: float = 0.0
+    stages: int = 5
+
+
+@overload(attempt)
+def attempt_variational(method, parts, t, h, x, stages, numbers, counts):
+    """The step of the variational midpoint rule."""
+    if getattr(method, "instance_class", None) is not Variational:
+        return None
+
+    def step(method, parts, t, h, x, stages, numbers, counts):
+        return variational_step(parts, t, h, x, stages, numbers, counts)
+
+    return step
+
+
+@native
+def variational_step(parts, t, h, x, stages, numbers, counts):
+    """stages[−2] ← x after the step; the first guess is a step of constant velocity."""
+    f, nq, nv, nu = parts.step, int(numbers[NQ]), int(numbers[NV]), int(numbers[U])
+    trial, works = stages[stages.shape[0] - 2], int(numbers[WORKS])
+    for i in range(nq):
+        f.given[nq + nv + i] = x[i] + h * stages[0, i]
+    f.given[2 * nq + nv] = h
+    for i in range(nu):
+        f.given[2 * nq + nv + 1 + i] = parts.ode.given[int(numbers[U_AT]) + i]
+    before = 1e300
+    for _ in range(ITERATIONS):
+        call(f, t, x, nq + nv)
+        if not sound(f, nq + nv + f.rows, numbers):
+            return UNHEALTHY, 0.0
+        change = 0.0
+        for i in range(f.rows):
+            change = max(change, abs(f.out[nq + nv + i]))
+        for i in range(nq):
+            f.given[nq + nv + i] = f.out[i]
+        if not change < 1e3:
+            return UNSOLVED, 0.0
+        if change < 1e-15 or (change < 1e-11 and change >= 0.5 * before):  # as far as rounding lets it
+            break
+        before = change
+    else:
+        return UNSOLVED, 0.0
+    for i in range(nq + nv):
+        trial[i] = f.out[i]
+    if works > 0:  # trapezoidal rule
+        n = x.shape[0]
+        for i in range(n - works, n):
+            trial[i] = x[i]
+        outcome = evaluate(parts, t + h, trial, stages[1], numbers, counts)
+        if outcome != OK:
+            return outcome, 0.0
+        for i in range(n - works, n):
+            trial[i] = x[i] + 0.5 * h * (stages[0, i] + stages[1, i])
+    return OK, 0.0
