@@ -18,7 +18,7 @@ import numpy as np
 from dalembert.errors import ArgumentError, unknown
 from dalembert.integrators.called import Called
 from dalembert.mechanism.traced import on_expressions
-from dalembert.symbols import array, to_sx
+from dalembert.symbols import array
 from dalembert.system.functions import Trace
 
 ARGUMENTS = ("q", "v", "p", "t")
@@ -154,7 +154,7 @@ def _inputs(system: Any, s: Trace, f: Callable[[Any, Any], Any]) -> np.ndarray:
 
 def scalar_of(s: Trace, f: Callable[[Any, Any], Any], what: str) -> Any:
     """One number from an expression of (t, state)."""
-    value = to_sx([on_expressions(lambda state: f(state.t, state), s.state, what)])
+    value = ca.SX(on_expressions(lambda state: f(state.t, state), s.state, what))
     if value.numel() != 1:
         raise ArgumentError(f"{what} gives {value.numel()} numbers; needed: one.")
     return array(value)[0]

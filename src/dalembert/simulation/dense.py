@@ -35,3 +35,10 @@ class Dense:
             loop.fill(tableau("rk4"), engine.careful(), self.times, self.states, some, part, stages, numbers, counts)
             out[bad] = part
         return out
+
+    def health(self, t: float) -> float:
+        """Of the elimination at time t: the least squared sine between rows, and squared length over the usual one."""
+        ode, row = self.parts.ode, self.rows(np.array([t]))[0]
+        n = len(row) - len(self.engine.u) - 1
+        loop.call(ode, t, row, len(row) if self.engine.chart else n)
+        return float(min(ode.out[n], ode.out[n + 1] / max(ode.size, 1e-300)))

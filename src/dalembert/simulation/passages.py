@@ -9,17 +9,24 @@ import numpy as np
 
 from dalembert.analysis.manifold import tangent
 
+LOW = 1e-2  # health of a step (squared sine) below which it is looked at more closely
+CLOSE = 1e-2  # sine between rows, or length of a row over its usual one, that is reported
+
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A stretch of the run on which the constraints were dependent, or nearly so, and the rank had to be revealed."""
+    """A stretch of the run on which the constraints were dependent, or nearly so.
+
+    Within about 1e-4 of the singular position the rank had to be revealed, by so many careful `steps`. An ordinary step
+    that led over it, or passed it at a distance, has none.
+    """
 
     start: float  # s
     end: float
     rank: int  # the smallest used
-    steps: int
+    steps: int  # careful ones
     nearest: float  # s: when the smallest singular value was least
-    distance: float  # that value over the largest, in the mass metric
+    distance: float  # that value over the largest; without careful steps, the sine between rows or their length
     rows: tuple[str, ...]  # constraint rows that depend on each other there
     branches: bool  # whether the motion may go on in more than one way
 
@@ -53,6 +60,26 @@ def describe(
     rows = tuple(n for n, w in zip(system.row_names, weak) if abs(w) > 0.1)
     K = np.linalg.solve(t.R, t.V[:, r:])
     return Passage(*span, rank, steps, least[1], least[0], rows, _indefinite(system, state, p, weak, K))
+
+
+def approaches(system: Any, p: Any, usual: int, dense: Any, skip: Any) -> list[Passage]:
+    """Singular positions that ordinary steps led past or over: minima of the health, looked at between the records."""
+    from scipy.optimize import minimize_scalar
+
+    health, times, nq, n = dense.states[:, -1], dense.times, system.nq, system.nq + system.nv
+    if not usual or len(health) < 3 or health.min() > LOW:
+        return []
+    found: list[Passage] = []
+    low = (health[1:-1] < LOW) & (health[1:-1] <= health[:-2]) & (health[1:-1] < health[2:])
+    for k in np.flatnonzero(low) + 1:
+        a, b = float(times[k - 1]), float(times[k + 1])
+        t = float(minimize_scalar(dense.health, bounds=(a, b), method="bounded", options={"xatol": 1e-7 * (b - a)}).x)
+        if any(o.start - (b - a) <= t <= o.end + (b - a) for o in (*skip, *found)) or dense.health(t) > CLOSE**2:
+            continue
+        row = dense.rows(np.array([t]))[0]
+        state = system.state(row[:nq], row[nq:n], t)
+        found.append(describe(system, state, p, (a, b), usual, usual, 0, (dense.health(t) ** 0.5, t)))
+    return found
 
 
 def _indefinite(system: Any, state: Any, p: Any, w: np.ndarray, K: np.ndarray) -> bool:

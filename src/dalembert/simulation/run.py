@@ -17,7 +17,7 @@ from dalembert.simulation.dense import Dense
 from dalembert.simulation.engine import CHART, Engine
 from dalembert.simulation.events import Event
 from dalembert.simulation.local import Local, leading, tangential
-from dalembert.simulation.passages import Passage, describe
+from dalembert.simulation.passages import Passage, approaches, describe
 from dalembert.simulation.solution import Solution, Status
 
 CHUNK = 2000  # records between looks at the clock, the keyboard and the sample times
@@ -218,9 +218,7 @@ class Run:
             start, rank, steps = old.start, min(rank, old.rank), steps + old.steps
             least = min(least, (old.distance, old.nearest))
         found = describe(self.system, self._state(end), self.p, (start, end), rank, self.engine.rank, steps, least)
-        self.passages.append(found)
-        if self.on_singularity == "warn":
-            warnings.warn(f"'{self.system.name}': {found}", stacklevel=5)
+        self._add(found)
 
     # --- events -------------------------------------------------------------------------------------------------
 
@@ -276,6 +274,8 @@ class Run:
         self.last = times[-1], states[-1].copy()
         first = whole_t[0] if self.T else -np.inf
         if self.sampled:
+            for passage in self._approaches(self._dense(whole_t, whole)):
+                self._add(passage)
             wanted = self.times[(self.times > first) & (self.times <= whole_t[-1])]
             if len(wanted) and self.T:
                 inputs = self.engine.inputs.copy()
@@ -287,6 +287,18 @@ class Run:
         self.X.append(self._columns(states))
         if self.recorder is not None:
             self.recorder.append(self.T[-1], self.X[-1], self.numbers, self.counts, self.x)
+
+    def _approaches(self, dense: Dense) -> list[Passage]:
+        """Singular positions that ordinary steps led past or over."""
+        inputs = self.engine.inputs.copy()
+        found = approaches(self.system, self.p, self.engine.rank, dense, self.passages)
+        self.engine.inputs[:] = inputs
+        return found
+
+    def _add(self, passage: Passage) -> None:
+        self.passages.append(passage)
+        if self.on_singularity == "warn":
+            warnings.warn(f"'{self.system.name}': {passage}", stacklevel=6)
 
     def _columns(self, rows: np.ndarray) -> np.ndarray:
         """q, v, works, inputs and health of records, without the coordinates of a chart."""
@@ -308,11 +320,15 @@ class Run:
         T, X = np.concatenate(self.T), np.concatenate(self.X)
         n, works, nu = self.nq + self.nv, self.engine.works, len(self.engine.u)
         counts, numbers = self.counts, self.numbers
+        if numbers[N.HOLD] > 0.0 and len(X) > 1:  # the first sample was taken after the first record
+            X[0, n + works : n + works + nu] = X[1, n + works : n + works + nu]
         dense = None
         if not self.sampled and len(T) > 1:
             if self.chart is not None:  # between records the ordinary way: project after the step
                 self.parts = self.engine.choose(self.keep, None)
             dense = self._dense(T, X)
+            for passage in self._approaches(dense) if self.on_singularity == "warn" else []:
+                self._add(passage)
         return Solution(
             t=T,
             q=X[:, : self.nq],
@@ -328,7 +344,8 @@ class Run:
             corrections=int(counts[N.CORRECTIONS]),
             drift=float(numbers[N.POSITION]),
             speed_drift=float(numbers[N.SPEED]),
-            passages=tuple(self.passages),
+            careful=tuple(self.passages),
+            more_passages=self._approaches if dense is not None and self.on_singularity != "warn" else None,
             charts=tuple(self.charts),
             t_events={name: np.array([when for when, _ in hits]) for name, hits in self.found.items()},
             x_events={name: np.array([x for _, x in hits]).reshape(-1, n) for name, hits in self.found.items()},

@@ -55,13 +55,20 @@ class Solution:
     corrections: int
     drift: float  # largest ‖Φ‖∞ of a step before it was corrected, m or rad
     speed_drift: float  # the same of A v + b
-    passages: tuple[Passage, ...]  # singular positions passed
+    careful: tuple[Passage, ...]  # singular positions passed by careful steps
     charts: tuple[tuple[float, tuple[str, ...]], ...]  # (time, coordinates) of each chart taken
     t_events: Mapping[str, np.ndarray]
     x_events: Mapping[str, np.ndarray]  # (hits, nq + nv)
     system: Any
     p: Any
     dense: Any = None
+    more_passages: Any = None
+
+    @cached_property
+    def passages(self) -> tuple[Passage, ...]:
+        """Singular positions that were passed, or nearly met, in time."""
+        more = self.more_passages(self.dense) if self.more_passages is not None else ()
+        return tuple(sorted([*self.careful, *more], key=lambda p: p.start))
 
     @property
     def success(self) -> bool:
