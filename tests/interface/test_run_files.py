@@ -269,7 +269,7 @@ def test_a_missing_library_is_named_with_its_repair(tmp_path, monkeypatch):
         Recorder(tmp_path / "a", HEADER)
 
 
-@pytest.mark.parametrize("name", ["four_bar", "rolling_disc", "stewart", "cart_pole"])
+@pytest.mark.parametrize("name", ["four_bar", "rolling_disc", "heavy_top", "ssrms", "car", "cart_pole"])
 def test_a_file_knows_its_system(name):
     header = header_of_run(zoo.CATALOG[name].build().compile(backend="casadi"))
     check_system(header, zoo.CATALOG[name].build().compile(backend="casadi"), "run.arrow")

@@ -21,16 +21,23 @@ AGREE = 1e-9  # relative
 def fingerprint(system: Any) -> dict[str, float]:
     """{what: number}; traced and evaluated by CasADi, so nothing is compiled for it."""
     random = np.random.default_rng(2004)
-    sizes = {"q": system.nq, "v": system.nv, "a": system.nv, "u": len(system.u_names), "p": len(system.p_names)}
+    sizes = {
+        "dq": system.nv,
+        "v": system.nv,
+        "a": system.nv,
+        "u": len(system.u_names),
+        "p": len(system.p_names),
+        "t": 1,
+    }
     known = {name: random.uniform(0.2, 1.2, size) for name, size in sizes.items()}
-    known["q"] = system.state(known["q"]).q  # unit quaternions
-    known["t"] = np.array([0.3])
+    known["q"] = system.state().q
 
     def value(name: str) -> list[np.ndarray]:
         f = system.function(name)
         outputs = f.call([known[f.name_in(k)] for k in range(f.n_in())])
         return [np.array(y, dtype=float) for y in outputs]
 
+    known["q"] = value("plus")[0].ravel()  # with unit quaternions
     found = dict(zip((f"force {n}" for n in system.v_names), value("inverse_dynamics")[0].ravel()))
     if system.rows.of:
         phi, A, b = value("constraints")[:3]
