@@ -6,6 +6,8 @@ from dalembert.errors import (
     CompileError,
     DalembertError,
     DescriptionError,
+    FileError,
+    MissingExtra,
     UnknownName,
 )
 from dalembert.mechanism.body import Body, Frame
@@ -35,10 +37,12 @@ __all__ = [
     "Cylindrical",
     "DalembertError",
     "DescriptionError",
+    "FileError",
     "Fixed",
     "Frame",
     "Free",
     "Mechanism",
+    "MissingExtra",
     "Planar",
     "Prismatic",
     "Revolute",

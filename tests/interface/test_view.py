@@ -119,6 +119,20 @@ def test_every_mechanism_is_drawn_whole_and_its_loops_closed(name):
         np.testing.assert_allclose(moved.points[0, bodies, 2], s.points[0, bodies, 2], atol=1e-9)
 
 
+IN_PLANE = [da.Revolute("z"), da.Revolute("-z"), da.Prismatic("x"), da.Fixed()]
+OUT_OF_PLANE = [da.Prismatic("z"), da.Prismatic((1, 0, 1)), da.Revolute("x"), da.Spherical()]
+
+
+@pytest.mark.parametrize("second", [*IN_PLANE, *OUT_OF_PLANE], ids=repr)
+def test_a_joint_out_of_the_plane_makes_a_spatial_picture(second):
+    m = da.Mechanism()
+    arm, tip = m.add_body("arm", mass=1.0, com=(1, 0, 0)), m.add_body("tip", mass=1.0, inertia=(1, 1, 1))
+    m.add_joint("A", da.Revolute("z"), m.ground, arm)
+    m.add_joint("B", second, arm.at(1, 0, 0), tip)
+    system = m.compile(backend="casadi")
+    assert scene(system, system.state({"A": 0.3}).q).sight.planar == (second in IN_PLANE)
+
+
 def test_wheels_touch_what_they_roll_on():
     system = zoo.rolling_disc().compile(backend="casadi")
     x = system.state(*zoo.rolling_disc_start())
@@ -235,8 +249,8 @@ def test_plots_show_the_run(five_bar, tmp_path):
     for axes in figure.axes:
         assert len(axes.patches) == 3  # the singular passages
         for patch, p in zip(axes.patches, five_bar.passages):
-            assert patch.get_x() <= p.start
-            assert patch.get_x() + patch.get_width() >= p.end
+            assert patch.get_x() + patch.get_width() / 2 == pytest.approx((p.start + p.end) / 2, abs=1e-9)
+            assert patch.get_width() >= p.end - p.start
 
 
 def test_plots_name_the_parts_of_a_joint(top):
