@@ -84,6 +84,15 @@ def test_numbers_that_are_no_numbers_survive(tmp_path):
     assert found.q.tobytes() == found.t.tobytes() == found.resume["x"].tobytes() == x.tobytes()
 
 
+def test_batches_and_mechanisms_may_be_empty(tmp_path):
+    with Recorder(tmp_path / "a", Header("ground", [], [])) as recording:
+        recording.append([], [], [])
+        recording.append([1.0, 2.0], [], [], notes="end")
+    found = read(tmp_path / "a")
+    assert found.q.shape == (2, 0)
+    assert (found.t.tolist(), found.notes, found.batches) == ([1, 2], "end", 2)
+
+
 @pytest.mark.parametrize("where", ["every byte of the last batch", "anywhere"])
 def test_a_file_cut_anywhere_is_read_up_to_its_last_whole_batch(tmp_path, where):
     path, cut = tmp_path / "run.arrow", tmp_path / "cut.arrow"
@@ -240,6 +249,10 @@ def test_what_is_no_run_is_refused_with_a_reason(tmp_path):
     with pa.ipc.new_stream(path, pa.schema([], metadata={"dalembert": '{"format": 99}'})):
         pass
     with pytest.raises(FileError, match=r"has format 99; .* reads up to 1"):
+        read(path)
+    with pa.ipc.new_stream(path, pa.schema([], metadata={"dalembert": '{"format": 1}'})):
+        pass
+    with pytest.raises(FileError, match="has a head that makes no sense"):
         read(path)
     with pytest.raises(FileNotFoundError):
         read(tmp_path / "absent")

@@ -36,7 +36,7 @@ class Header:
     v_names: Sequence[str]
     u_names: Sequence[str] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)  # name: numbers
-    fingerprint: Mapping[str, float] = field(default_factory=dict)  # of `dalembert.simulation.fingerprint`
+    fingerprint: Mapping[str, float] = field(default_factory=dict)  # see fingerprint.py
     options: Mapping[str, Any] = field(default_factory=dict)  # of the run
     extra: Sequence[str] = ()  # columns besides t, q and v
 
@@ -45,20 +45,14 @@ class Header:
         """Names of the columns of the file."""
         return ["t", *(f"q.{n}" for n in self.q_names), *(f"v.{n}" for n in self.v_names), *self.extra]
 
-    def difference(self, other: Header) -> str:
-        """Which of the names by which a run can be told from another differ; empty if none."""
-        for what in ("system", "q_names", "v_names", "u_names", "extra"):
-            mine, its = listed(getattr(self, what)), listed(getattr(other, what))
-            if mine != its:
-                return f"{what} is {mine} in one and {its} in the other"
-        return ""
-
 
 def arrow() -> Any:
+    """PyArrow."""
     return extra("pyarrow", "files", "saving and loading runs")
 
 
 def schema(header: Header) -> Any:
+    """Columns and header as Arrow's schema."""
     pa = arrow()
     twice = {c for c in header.columns if header.columns.count(c) > 1}
     if twice:
@@ -68,30 +62,38 @@ def schema(header: Header) -> Any:
 
 
 def head(header: Header) -> bytes:
+    """The bytes a file begins with."""
     return schema(header).serialize().to_pybytes()
 
 
 def header_of(schema: Any, path: Any) -> Header:
+    """The header in a schema that was read."""
     found = (schema.metadata or {}).get(KEY)
     if found is None:
         raise FileError(f"'{path}' is an Arrow stream but not a run: its schema lacks the key 'dalembert'.")
-    facts = json.loads(found)
-    version = facts.pop("format")
-    if version > FORMAT:
-        raise FileError(
-            f"'{path}' has format {version}; this version of dalembert reads up to {FORMAT}. Install a newer one."
-        )
-    return Header(**facts)
+    try:
+        facts = json.loads(found)
+        version = facts.pop("format")
+        if version <= FORMAT:
+            return Header(**facts)
+    except (ValueError, KeyError, TypeError) as error:
+        raise FileError(f"'{path}' has a head that makes no sense ({error}); it was damaged or made by hand.") from None
+    raise FileError(
+        f"'{path}' has format {version}; this version of dalembert reads up to {FORMAT}. Install a newer one."
+    )
 
 
 def check_sum(columns: np.ndarray, texts: Mapping[str, str]) -> int:
+    """CRC-32 of a batch."""
     start = zlib.crc32((texts["resume"] + texts["notes"]).encode())
     return zlib.crc32(np.ascontiguousarray(columns).tobytes(), start) if columns.size else start
 
 
 def to_json(x: Any) -> str:
+    """JSON of what has numbers, arrays and texts in it; of anything else its repr."""
     return json.dumps(x, default=lambda y: y.tolist() if hasattr(y, "tolist") else repr(y), ensure_ascii=False)
 
 
 def listed(names: Any) -> str:
+    """Names as a sentence has them."""
     return names if isinstance(names, str) else ", ".join(names) or "none"

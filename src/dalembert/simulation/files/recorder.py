@@ -113,7 +113,7 @@ class Recorder:
         parts = {"q": (q, len(h.q_names)), "v": (v, len(h.v_names))}
         rows = [t[None]]
         for name, (x, size) in parts.items():
-            x = np.asarray(x, dtype=float).reshape(len(t), -1) if size == 0 else np.asarray(x, dtype=float)
+            x = np.asarray(x, dtype=float) if size else np.empty((len(t), 0))
             if x.shape != (len(t), size):
                 raise ArgumentError(f"{name} has shape {x.shape}; needed: {(len(t), size)}, as t and the names say.")
             rows.append(x.T)
