@@ -3,10 +3,13 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo gallery test lint bench docs clean
 
-demo: $(VENV)/.core
+demo: $(VENV)/.view
 	$(BIN)/python examples/demo.py
+
+gallery: $(VENV)/.view
+	$(BIN)/python examples/gallery build/gallery
 
 test: $(VENV)/.test lint
 	$(BIN)/python -m pytest
@@ -26,11 +29,7 @@ docs: $(VENV)/.docs
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.core: $(VENV)/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
-	@touch $@
-
-# .test, .bench, .docs: the extra of that name
+# .view, .test, .bench, .docs: the extra of that name
 $(VENV)/.%: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
 	@touch $@

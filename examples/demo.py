@@ -1,5 +1,6 @@
 """A four-bar linkage: described, checked, assembled, accelerated and run; and machines where they are singular."""
 
+from pathlib import Path
 from time import perf_counter
 from timeit import repeat
 
@@ -7,6 +8,7 @@ import numpy as np
 
 import dalembert as da
 from dalembert import zoo
+from pictures import pictures
 
 FORMULATIONS = {
     "nullspace": "null-space basis, Spencer (3.5)",
@@ -84,6 +86,8 @@ def show_singular_run() -> None:
     print(
         f"  energy {run.energy[0]:.4f} J, changed by {np.ptp(run.energy):.0e} J; the paper's first crossing: 0.6508 s"
     )
+    figure, animation = pictures(run, Path("build/demo"))
+    print(f"  figure: {figure}\n  animation, for any browser: {animation}")
 
 
 def show_formulations(regular: da.System, x: da.State, singular: da.System, flat: da.State) -> None:

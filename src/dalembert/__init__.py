@@ -6,6 +6,8 @@ from dalembert.errors import (
     CompileError,
     DalembertError,
     DescriptionError,
+    FileError,
+    MissingExtra,
     UnknownName,
 )
 from dalembert.mechanism.body import Body, Frame
@@ -42,10 +44,12 @@ __all__ = [
     "DalembertError",
     "DescriptionError",
     "Event",
+    "FileError",
     "Fixed",
     "Frame",
     "Free",
     "Mechanism",
+    "MissingExtra",
     "Planar",
     "Prismatic",
     "Projection",

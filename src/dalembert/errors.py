@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from importlib import import_module
+from typing import Any
 
 
 class DalembertError(Exception):
@@ -32,6 +34,14 @@ class CompileError(DalembertError, RuntimeError):
     """A program could not be turned into machine code."""
 
 
+class FileError(DalembertError, ValueError):
+    """A file is not what it was taken for, or belongs to something else."""
+
+
+class MissingExtra(DalembertError, ImportError):
+    """A library is needed that comes with an extra of this one."""
+
+
 def unknown(kind: str, name: object, known: Iterable[str], where: str = "") -> UnknownName:
     """The error for a name that does not exist, with the nearest ones that do.
 
@@ -44,3 +54,19 @@ def unknown(kind: str, name: object, known: Iterable[str], where: str = "") -> U
     hint = f" Did you mean '{near[0]}'?" if near else ""
     subject = f"{where} asks for {kind} '{name}'" if where else f"there is no {kind} '{name}'"
     return UnknownName(f"{subject}; known: {shown or 'none'}.{hint}")
+
+
+def extra(module: str, name: str, purpose: str) -> Any:
+    """A module that belongs to the extra `name`, imported when it is first needed.
+
+    >>> extra("no_such_module", "files", "saving runs")
+    Traceback (most recent call last):
+    dalembert.errors.MissingExtra: saving runs needs 'no_such_module', ... pip install "dalembert[files]"
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingExtra(
+            f"{purpose} needs '{module.split('.')[0]}', which could not be imported ({error}). It comes with: "
+            f'pip install "dalembert[{name}]"'
+        ) from error

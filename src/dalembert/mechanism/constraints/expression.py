@@ -39,10 +39,15 @@ class Expressions(Constraint):
         forces: Forces | None = None,
         angular: bool = False,
         text: str = "",
+        wheels: Sequence[tuple[Frame, Any, int | None]] = (),
     ):
-        """`forces` says where the rows' forces act; without it they act inside the joints."""
+        """`forces` says where the rows' forces act; without it they act inside the joints.
+
+        `wheels` are (frame, radius, axis) of what rolls, for pictures; a sphere has no axis.
+        """
         self.name, self.kind, self.text, self.angular, self.forces = name, kind, text, angular, forces
         self.holonomic, self.pfaffian, self.positive = tuple(holonomic), tuple(pfaffian), tuple(positive)
+        self.wheels = tuple(wheels)
 
     def rows(self, s: TracedState) -> list[Row]:
         d = _Derivatives(s)

@@ -68,6 +68,7 @@ def rolling_on_plane(name: str, wheel: Frame, radius: Any, plane: Frame, axis: i
         positive=[above],
         forces=forces,
         text=f"{shape} {wheel.body.name} rolling on {plane.body.name}",
+        wheels=[(wheel, radius, axis)],
     )
 
 
@@ -106,6 +107,7 @@ def rolling_disc_on_disc(name: str, a: Frame, ra: Any, b: Frame, rb: Any, axis: 
         pfaffian=[("slip", slip)],
         forces=forces,
         text=f"disc {b.body.name} rolling {'inside' if inside else 'on'} disc {a.body.name}",
+        wheels=[(a, ra, axis), (b, rb, axis)],
     )
 
 

@@ -1,0 +1,98 @@
+"""Whether a file belongs to a system: by its names, and by numbers its equations give in a state of no meaning.
+
+The numbers are inverse dynamics, constraint residuals and their rates at a state drawn from a fixed seed. They agree
+between machines and versions to rounding, and differ as soon as a mass, a length, a force law or a constraint does.
+Parameters are drawn too: their values are in the header, on their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import FileError
+from dalembert.simulation.files.format import Header
+
+AGREE = 1e-9  # relative
+
+
+def fingerprint(system: Any) -> dict[str, float]:
+    """{what: number}; traced and evaluated by CasADi, so nothing is compiled for it."""
+    random = np.random.default_rng(2004)
+    sizes = {
+        "dq": system.nv,
+        "v": system.nv,
+        "a": system.nv,
+        "u": len(system.u_names),
+        "p": len(system.p_names),
+        "t": 1,
+    }
+    known = {name: random.uniform(0.2, 1.2, size) for name, size in sizes.items()}
+    known["q"] = system.state().q
+
+    def value(name: str) -> list[np.ndarray]:
+        f = system.function(name)
+        outputs = f.call([known[f.name_in(k)] for k in range(f.n_in())])
+        return [np.array(y, dtype=float) for y in outputs]
+
+    known["q"] = value("plus")[0].ravel()  # with unit quaternions
+    found = dict(zip((f"force {n}" for n in system.v_names), value("inverse_dynamics")[0].ravel()))
+    if system.rows.of:
+        phi, A, b = value("constraints")[:3]
+        rates = A @ known["v"] + b.ravel()
+        found |= dict(zip((f"position {n}" for n in system.row_names), phi.ravel()))
+        found |= dict(zip((f"velocity {n}" for n in system.row_names), rates))
+    return {name: float(x) for name, x in found.items()}
+
+
+def header_of_run(
+    system: Any, options: Mapping[str, Any] | None = None, extra: tuple[str, ...] = (), p: Any = None
+) -> Header:
+    """The header of a run of a system with parameters p."""
+    return Header(
+        system.name,
+        list(system.q_names),
+        list(system.v_names),
+        list(system.u_names),
+        dict(zip(system.p_names, system._p(p).tolist())),
+        fingerprint(system),
+        dict(options or {}),
+        list(extra),
+    )
+
+
+def check_system(header: Header, system: Any, path: Any) -> None:
+    """Raise unless the file is of this system."""
+    for what, its, mine in (
+        ("coordinates", header.q_names, system.q_names),
+        ("velocities", header.v_names, system.v_names),
+        ("inputs", header.u_names, system.u_names),
+    ):
+        if list(its) != list(mine):
+            raise FileError(
+                f"'{path}' is a run of '{header.system}' with the {what} {', '.join(its) or 'none'}; system "
+                f"'{system.name}' has {', '.join(mine) or 'none'}. Load it with the system it was made with."
+            )
+    different = _differences(header.fingerprint, fingerprint(system))
+    if different:
+        raise FileError(
+            f"'{path}' is a run of a system with the names of '{system.name}' but other equations: they differ in "
+            f"'{different[0]}'. A mass, length, force or constraint was changed since. Describe it as it was then."
+        )
+
+
+def _differences(one: Mapping[str, float], other: Mapping[str, float]) -> list[str]:
+    """Names of the numbers that differ by more than rounding, measured by the largest of their kind."""
+    size: dict[str, float] = {}
+    for name, x in other.items():
+        kind = name.split()[0]
+        size[kind] = max(size.get(kind, 0.0), abs(x) if np.isfinite(x) else 0.0)
+    return [
+        name
+        for name in {**one, **other}
+        if name not in one
+        or name not in other
+        or not np.isclose(one[name], other[name], rtol=AGREE, atol=AGREE * size[name.split()[0]], equal_nan=True)
+    ]

@@ -1,0 +1,58 @@
+"""Where bodies are along a run: all poses from one compiled kernel, for all times at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from scipy.interpolate import CubicHermiteSpline
+
+from dalembert.compiler import Kernel
+from dalembert.mechanism.body import Body, Frame
+from dalembert.symbols import all_numbers
+
+
+def body_poses(system: Any, bodies: Sequence[Body], q: np.ndarray, p: Any = None) -> dict[str, np.ndarray]:
+    """{body: T_0b (N, 4, 4)} for positions q (N, nq)."""
+    symbols = {"q": ca.SX.sym("q", system.nq), "p": ca.SX.sym("p", len(system.p_names))}
+    values = {"q": np.asarray(q, dtype=float), "p": system._p(p)}
+    poses = []
+    for body in bodies:
+        f = system.function("pose", body)
+        poses.append(f.call([symbols[f.name_in(k)] for k in range(f.n_in())])[0])
+    used = [name for name in symbols if symbols[name].numel()]
+    if not bodies or not used:
+        return {body.name: np.tile(np.array(ca.DM(T)), (len(q), 1, 1)) for body, T in zip(bodies, poses)}
+    f = ca.Function("poses", [symbols[name] for name in used], [ca.vertcat(*poses)], used, ["poses"])
+    found = Kernel(f, lanes=8 if system.backend == "native" else 1, backend=system.backend).batch(
+        *map(values.get, used)
+    )
+    return {body.name: found[:, 4 * k : 4 * k + 4] for k, body in enumerate(bodies)}
+
+
+def place_on_body(system: Any, frame: Frame, p: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    """(R, x) of a frame in its body, as numbers; parameters have the values p."""
+    if all_numbers(np.concatenate([frame.T.R.ravel(), frame.T.p])):
+        return frame.T.R.astype(float), frame.T.p.astype(float)
+    neutral = system.state()
+    T = np.linalg.inv(system.pose(neutral, frame.body, p=p)) @ system.pose(neutral, frame, p=p)
+    return T[:3, :3], T[:3, 3]
+
+
+def positions_at(run: Any, times: np.ndarray) -> np.ndarray:
+    """(M, nq) positions at other times than the run's: cubic between its states, by q and q̇ = N(q) v."""
+    system = run.system
+    t, first = np.unique(run.t, return_index=True)
+    q, v = run.q[first], run.v[first]
+    if len(t) < 2:
+        return np.repeat(q, len(times), axis=0)
+    rates = system.kernel("rates")
+    qdot = rates.batch(*({"q": q, "v": v}[name] for name in rates.names_in))
+    out = CubicHermiteSpline(t, q, qdot)(times)
+    for name, a in system.layout.joints.items():
+        if a.joint.nq != a.joint.nv:  # a unit quaternion comes first
+            four = slice(system.layout.q_slice(name).start, system.layout.q_slice(name).start + 4)
+            out[:, four] /= np.linalg.norm(out[:, four], axis=1, keepdims=True)
+    return out

@@ -1,0 +1,47 @@
+"""A mechanism ready to be drawn: its skeleton, where its points are at some times, and how to look at it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dalembert.view.plane import Sight, sight
+from dalembert.view.poses import body_poses, place_on_body
+from dalembert.view.skeleton import Skeleton, skeleton
+
+#: colours of bodies, told apart by the colour-blind too
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6d31", "#5e4fa2")
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """points (N, P, 3) in the axes of the picture: right, up, towards the eye."""
+
+    skeleton: Skeleton
+    sight: Sight
+    points: np.ndarray
+
+    @cached_property
+    def box(self) -> tuple[np.ndarray, np.ndarray]:
+        """Least and greatest coordinates of what is drawn."""
+        flat = self.points.reshape(-1, 3)
+        return flat.min(axis=0), flat.max(axis=0)
+
+    @cached_property
+    def colors(self) -> dict[str, str]:
+        """{body: colour}."""
+        bodies = [name for name in self.skeleton.system.layout.bodies if name != "ground"]
+        return {name: COLORS[k % len(COLORS)] for k, name in enumerate(bodies)}
+
+
+def scene(system: Any, q: np.ndarray, traces: Iterable[Any] = (), p: Any = None) -> Scene:
+    """The scene of positions q (N, nq)."""
+    q = np.atleast_2d(np.asarray(q, dtype=float))
+    poses = body_poses(system, list(system.layout.bodies.values()), q, p)
+    s = skeleton(system, q, traces, p)
+    look = sight(system, poses, lambda frame: place_on_body(system, frame, p))
+    return Scene(s, look, s.positions(poses) @ look.R)
