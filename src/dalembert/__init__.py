@@ -27,6 +27,7 @@ from dalembert.mechanism.mechanism import Mechanism
 from dalembert.simulation.callbacks import expression
 from dalembert.simulation.events import Event
 from dalembert.simulation.local import Chart
+from dalembert.simulation.saving import load
 from dalembert.simulation.simulate import simulate
 from dalembert.simulation.stabilization import Baumgarte, Projection
 from dalembert.spatial import rotation
@@ -64,6 +65,7 @@ __all__ = [
     "cylinder",
     "disc",
     "expression",
+    "load",
     "point",
     "rod",
     "rotation",

@@ -133,7 +133,7 @@ def _recover(chart: Local, s: Trace) -> tuple[Any, ...]:
     return moved(s, delta), v, gap, health
 
 
-def leading(system: Any, state: Any, p: Any, names: Any = None) -> Local:
+def leading(system: Any, state: Any, p: Any, names: Any = None, check: bool = True) -> Local:
     """Named coordinates lead (Spencer 2.33); without names those that keep [R; A] best conditioned."""
     dof, K = _admissible(system, state, p)
     known = [n for n in system.q_names if n in system.v_names]
@@ -142,17 +142,17 @@ def leading(system: Any, state: Any, p: Any, names: Any = None) -> Local:
     for name in names:
         if name not in known:
             raise unknown("coordinate", name, known, "coordinates")
-    if len(names) != dof:
+    if check and len(names) != dof:
         raise ArgumentError(
             f"coordinates names {len(names)} ({', '.join(names)}); '{system.name}' has {dof} degrees of freedom here."
         )
     iq = [system.q_names.index(n) for n in names]
-    if dof and np.linalg.svd(K[[system.v_names.index(n) for n in names]], compute_uv=False)[-1] < 1e-9:
+    if check and dof and np.linalg.svd(K[[system.v_names.index(n) for n in names]], compute_uv=False)[-1] < 1e-9:
         raise ArgumentError(
             f"{', '.join(names)} are not independent here: the constraints tie them together, or leave another motion "
             f"free (2.28). The best choice here is {', '.join(_best(system, K, known, dof))}."
         )
-    empty = np.zeros(dof * system.nv), np.zeros(system.nq)
+    empty = np.zeros(len(names) * system.nv), np.zeros(system.nq)
     return Local(("partition", *iq), tuple(names), lambda q, y, C, ref: q[iq] - y, state.q[iq].copy(), *empty)
 
 

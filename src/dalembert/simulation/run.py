@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 import warnings
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,11 @@ from dalembert.simulation.engine import CHART, Engine
 from dalembert.simulation.events import Event
 from dalembert.simulation.local import Local, leading, tangential
 from dalembert.simulation.passages import Passage, approaches, describe
+from dalembert.simulation.saving import take_up
 from dalembert.simulation.solution import Solution, Status
 
 CHUNK = 2000  # records between looks at the clock, the keyboard and the sample times
+RECORDED = 500  # the same for a run that is recorded: what a crash can cost
 FAILURES = {
     loop.TOO_SMALL: Status.STEP_TOO_SMALL,
     loop.NOT_FINITE: Status.NOT_FINITE,
@@ -50,6 +53,7 @@ class Run:
         self.engine, self.method, self.times, self.sampled = engine, method, times, sampled
         self.system, self.p = engine.system, engine.p
         self.nq, self.nv = self.system.nq, self.system.nv
+        self.start, self.chart_kind = start, chart
         self.events, (self.controller, self.watcher) = events, callbacks
         self.on_singularity, self.max_steps, self.recorder = on_singularity, max_steps, recorder
         self.numbers, self.counts = engine.numbers, engine.counts
@@ -57,10 +61,11 @@ class Run:
         keep = independent_rows(self.system, start, self.p) if self.system.rows.of else None
         self.chart = chart
         self.charts: list[tuple[float, tuple[str, ...]]] = []
-        self._choose(start, keep, chart, np.zeros(engine.works))
+        self.choose(start, keep, chart, np.zeros(engine.works))
         self.marks = np.zeros((2, max(1, len(events))))
         self.found: dict[str, list[tuple[float, np.ndarray]]] = {name: [] for name in events}
         self.passages: list[Passage] = []
+        self.flushed = 0  # parts of the history that are in the recording
         self.T: list[np.ndarray] = []
         self.X: list[np.ndarray] = []
         self.clock, self.shown = time.perf_counter(), False
@@ -70,16 +75,40 @@ class Run:
     def go(self) -> Solution:
         """To the end, or as far as it goes."""
         t, status = float(self.times[0]), Status.DONE
-        self._begin(t)
+        old = take_up(self, self.recorder.found) if self.recorder is not None and self.recorder.found else None
+        if old is None:
+            self._begin(t)
+        else:
+            t = old
         try:
             while t < self.times[-1] and status == Status.DONE:
                 t, status = self._advance(t, float(self.times[-1]))
+                self._flush()
                 self._progress(t)
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
         if self.shown:
             sys.stderr.write("\r" + " " * 60 + "\r")
-        return self._solution(t, status)
+        solution = self._solution(t, status)
+        if self.recorder is not None:
+            self._flush()
+            self.recorder.end(self, solution)
+        return solution
+
+    def _flush(self) -> None:
+        """Write what is new to the recording."""
+        if self.recorder is not None and self.flushed < len(self.T):
+            self.recorder.append(self, np.concatenate(self.T[self.flushed :]), np.concatenate(self.X[self.flushed :]))
+            self.flushed = len(self.T)
+
+    def notes(self) -> dict[str, Any]:
+        """What a recording must know besides numbers to be taken up again."""
+        return {
+            "chart": None if self.chart is None else (self.chart.key[0], self.chart.names),
+            "charts": self.charts,
+            "passages": [asdict(p) for p in self.passages],
+            "events": {name: [(t, x.tolist()) for t, x in hits] for name, hits in self.found.items()},
+        }
 
     def _begin(self, t: float) -> None:
         """The first record: the start, with the inputs that act there."""
@@ -114,7 +143,7 @@ class Run:
 
     # --- rows, charts and singular positions --------------------------------------------------------------------
 
-    def _choose(self, state: Any, keep: Any, chart: Local | None, work: np.ndarray) -> None:
+    def choose(self, state: Any, keep: Any, chart: Local | None, work: np.ndarray) -> None:
         """Lay everything out for these rows and this chart, from a state."""
         self.keep, self.chart = keep, chart
         self.parts = self.engine.choose(keep, chart)
@@ -127,7 +156,8 @@ class Run:
         self.width = len(self.x) + len(self.engine.u) + 1
         self.last = float(state.t), np.concatenate([self.x, self.engine.inputs, [1.0]])
         self.stages = np.zeros((max(self.method.stages, 7), len(self.x)))
-        self.buffers = np.empty(CHUNK), np.empty((CHUNK, self.width))
+        chunk = CHUNK if self.recorder is None else RECORDED
+        self.buffers = np.empty(chunk), np.empty((chunk, self.width))
 
     def _chart_rate(self, state: Any, chart: Local) -> np.ndarray:
         """ẏ of a state, and the health that says when the chart ends."""
@@ -153,7 +183,7 @@ class Run:
             return self._new_chart(t, keep)
         if keep is None or keep == self.keep:
             return None
-        self._choose(self._state(t), keep, self.chart, self.work.copy())
+        self.choose(self._state(t), keep, self.chart, self.work.copy())
         return Status.DONE
 
     def _new_chart(self, t: float, keep: Any) -> Status | None:
@@ -167,7 +197,7 @@ class Run:
         if not np.isfinite(self.x).all():
             return Status.NOT_FINITE
         make = leading if self.chart.key[0] == "partition" else tangential
-        self._choose(state, keep, make(self.system, state, self.p), self.work.copy())
+        self.choose(state, keep, make(self.system, state, self.p), self.work.copy())
         return Status.DONE
 
     def _pass(self, t: float, end: float) -> tuple[float, Status]:
@@ -178,7 +208,7 @@ class Run:
             return t, Status.FORMULATION
         start, chart, entered = t, self.chart, self._state(t)
         if chart is not None:
-            self._choose(entered, self.keep, None, self.work.copy())
+            self.choose(entered, self.keep, None, self.work.copy())
         parts = self.engine.careful()
         passage = np.array([t, len(self.system.rows.of), 1.0, t, 0.0])
         if self.numbers[N.HOLD] > 0.0:
@@ -207,7 +237,7 @@ class Run:
             state = self._state(t)
             keep = independent_rows(self.system, state, self.p)
             make = leading if chart.key[0] == "partition" else tangential
-            self._choose(state, keep, make(self.system, state, self.p), self.work.copy())
+            self.choose(state, keep, make(self.system, state, self.p), self.work.copy())
         return t, status
 
     def _report(self, start: float, end: float, passage: np.ndarray) -> None:
@@ -285,8 +315,6 @@ class Run:
                 return
         self.T.append(times.copy())
         self.X.append(self._columns(states))
-        if self.recorder is not None:
-            self.recorder.append(self.T[-1], self.X[-1], self.numbers, self.counts, self.x)
 
     def _approaches(self, dense: Dense) -> list[Passage]:
         """Singular positions that ordinary steps led past or over."""

@@ -35,6 +35,8 @@ def simulate(
     options: Mapping[str, Any] | None = None,
     on_singularity: str = "continue",
     max_steps: int = 10_000_000,
+    record: Any = None,
+    resume: bool = False,
 ) -> Solution:
     """Integrate the motion from a state, on the constraint manifold, and return it with its evidence.
 
@@ -50,6 +52,8 @@ def simulate(
     ones only; the others follow from them, and another set is taken when they stop being independent.
     formulation: "auto", or one of System.acceleration with its `options` (metric, tolerance, damping, variant, …).
     on_singularity: "continue", "warn" or "stop" where the constraints become dependent.
+    record: a file to which the run is written as it goes, readable by `da.load` after a crash too. With resume=True a
+    recording that was cut off is taken up where it ends, bit for bit as if it had not been.
 
     Trouble returns what was computed, with `status` and `message`; Ctrl-C too.
 
@@ -105,9 +109,32 @@ def simulate(
     engine.control = steering.called() if steering else engine.control
     engine.events = watching.called() if watching else engine.events
     chart = choose(system, start, p, coordinates) if coordinates is not None else None
+    if resume and record is None:
+        raise ArgumentError("resume=True takes up a recording; say which, as record='run.arrow'.")
+    recorder = None
+    if record is not None:
+        from dalembert.simulation.saving import Record
+
+        same = {
+            "state": (start.q.tolist(), start.v.tolist()),
+            "t": times.tolist() if sampled else float(times[0]),
+            "u": "controller" if steers else engine.u.tolist(),
+            "hold": hold,
+            "method": method,
+            "rtol": rtol,
+            "atol": atol,
+            "step": step,
+            "max_step": max_step,
+            "stabilization": kept,
+            "coordinates": "chart" if chart is not None and chart.key[0] == "own" else coordinates,
+            "formulation": formulation,
+            "options": options,
+            "events": list(named),
+        }
+        recorder = Record(record, system, p, same, resume)
     return Run(
         engine, kind.make(system, chart), start, times, sampled, chart, named, (steering, watching), on_singularity,
-        max_steps, None,
+        max_steps, recorder,
     ).go()  # fmt: skip
 
 

@@ -104,6 +104,24 @@ class Solution:
         q, v = rows[:, : self.system.nq], rows[:, self.system.nq : self.system.nq + self.system.nv]
         return (q, v) if np.ndim(t) else self.system.state(q[0], v[0], float(times[0]))
 
+    def save(self, path: Any) -> None:
+        """Write the run into one file (extra `files`); `da.load(path, system)` reads it. See docs/files.md."""
+        from dalembert.simulation.saving import save
+
+        save(self, path)
+
+    def plot(self, **options: Any) -> Any:
+        """Coordinates, energy and evidence as a Matplotlib figure (extra `view`); see `dalembert.view.plot`."""
+        from dalembert.view import plot
+
+        return plot(self, **options)
+
+    def animate(self, path: Any, **options: Any) -> Any:
+        """The motion as one HTML file that works offline; see `dalembert.view.animate`."""
+        from dalembert.view import animate
+
+        return animate(self, path, **options)
+
     # --- energy -------------------------------------------------------------------------------------------------
 
     @cached_property
