@@ -4,8 +4,8 @@
                        y  q̇, v̇, powers, health (2), then rank, largest and smallest singular value, outcome
                        w  head (below), what "equations" returns, its work, and the workspace of the formulation
 
-Health is the squared ratio of the smallest to the largest singular value and 1; zero where the equations were not
-solved, or the rank is below the usual one in the head (0 there: no rank is expected, and health is 1).
+Health is the squared ratio of the smallest to the largest singular value and 1. Both are 0 where the rank is below the
+usual one in the head, and −1 where the equations were not solved.
 With Baumgarte's constants α and β the constraints are asked for as A v̇ + γ + 2α(A v + b) + β²Φ = 0 (Spencer 3.8).
 """
 
@@ -99,9 +99,11 @@ def answer(work, outcome, y, w):
             y[at] -= work.multipliers[i] * w[HEAD + int(w[NY]) - m + i]
         at += 1
     y[at] = y[at + 1] = 1.0
-    if w[USUAL] > 0.0 and work.gauge[LARGEST] > 0.0:
+    if work.gauge[LARGEST] > 0.0:
         y[at] = (work.gauge[SMALLEST] / work.gauge[LARGEST]) ** 2
-    if outcome != OK or work.info[RANK] < w[USUAL]:
+    if outcome != OK:
+        y[at] = y[at + 1] = -1.0
+    elif work.info[RANK] < w[USUAL]:
         y[at] = y[at + 1] = 0.0
     y[at + 2], y[at + 5] = work.info[RANK], outcome
     y[at + 3], y[at + 4] = work.gauge[LARGEST], work.gauge[SMALLEST]

@@ -18,7 +18,8 @@ class Called(NamedTuple):
     out: np.ndarray
     work: np.ndarray
     rows: int  # residuals it returns
-    shortest: float  # squared length of a row of constraints below which its elimination is not trusted
+    healthy: float  # squared sine between rows of constraints below which its elimination is not trusted
+    shortest: float  # squared length of a row below which it is not
     size: float = 1.0  # squared length such a row usually has
 
 

@@ -13,6 +13,7 @@ from dalembert.integrators.method import attempt
 from dalembert.integrators.native import call, finite, native
 from dalembert.integrators.numbers import (
     ATOL,
+    CARRY,
     DOF,
     ERROR,
     EVERY,
@@ -97,7 +98,12 @@ def advance(method, parts, t, t_end, x, stages, numbers, counts, times, states, 
             numbers[ERROR] = max(error, 1e-4)
         if numbers[DOF] > 0.0 and not recover(parts.recover, t + h, trial, numbers):
             return CHART_ENDS, t, count
-        t = stop if last else t + h
+        if last:
+            t, numbers[CARRY] = stop, 0.0
+        else:  # compensated, so that a million steps end where they should
+            due = h - numbers[CARRY]
+            numbers[CARRY] = (t + due - t) - due
+            t += due
         for j in range(n):
             before[j] = x[j]
             x[j] = trial[j]

@@ -16,7 +16,6 @@ from dalembert.integrators.numbers import (
     EVERY,
     FILTER,
     FROZEN,
-    HEALTHY,
     MOST,
     NQ,
     NV,
@@ -34,7 +33,7 @@ RUNAWAY = 0.1  # m or rad: a residual that no correction of a step can have left
 @native
 def sound(f, at, numbers):
     """Whether the elimination whose health stands at out[at:] can be trusted."""
-    return f.out[at] > numbers[HEALTHY] and f.out[at + 1] > f.shortest
+    return f.out[at] > f.healthy and f.out[at + 1] > f.shortest
 
 
 @native

@@ -6,7 +6,8 @@ from numba import njit
 
 from dalembert.compiler.call import call_kernel
 
-native = njit(cache=True, nogil=True, error_model="numpy")
+# `_nrt=False`: without Numba's allocator and reference counts, as in `linalg.rows`; eight times as fast
+native = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 
 
 @native

@@ -10,8 +10,8 @@ COUNTS = 8
 #: numbers that change on the way: step, last error, usual step, largest residuals, least health, sampled until, least
 #: health in this step
 H, ERROR, USUAL, POSITION, SPEED, WORST, SAMPLED, HEALTH = range(8)
-#: and those that do not
-RTOL, ATOL, HEALTHY, LEAST, LARGEST = range(8, 13)  # tolerances; soundness of an elimination; step limits
+#: and those that do not (but for the last)
+RTOL, ATOL, LEAST, LARGEST, CARRY = range(8, 13)  # tolerances; step limits; what rounding took from the time
 CHART, START, HOLD, ENERGY, TOLERANCE = range(13, 18)  # soundness of a chart; clock of a controller; E₀; of projection
 #: sizes and switches, as numbers: nq, nv, dof of the chart, works; corrections, every, frozen, filter, energy, u
 NQ, NV, DOF, WORKS, MOST, EVERY, FROZEN, FILTER, RESTORE, U_AT, U = range(18, 29)

@@ -64,7 +64,7 @@ class Callback:
 
     def called(self) -> Called:
         """For the loop."""
-        return Called(self.address, self.given, self.place, self.out, self.work, self.size, 0.0)
+        return Called(self.address, self.given, self.place, self.out, self.work, self.size, 0.0, 0.0)
 
     def trace(self, key: Any, name: str, value: Callable[[Trace], Any]) -> None:
         """Machine code from what `value` makes of a trace."""

@@ -15,7 +15,7 @@ from dalembert.simulation.stabilization import Baumgarte, Projection
 
 NEAR = 1e-4  # of the rows' usual size, and of the angle between rows: nearer to a singularity the rank is revealed
 CHART = 1e-2  # squared sine between the rows of a chart below which another one is taken
-NOTHING = Called(0, np.zeros(1), -1, np.zeros(1), np.zeros(1), 0, 0.0)
+NOTHING = Called(0, np.zeros(1), -1, np.zeros(1), np.zeros(1), 0, 0.0, 0.0)
 
 
 class Engine:
@@ -142,7 +142,8 @@ class Engine:
         work[USUAL] = usual
         out = np.zeros(system.nq + system.nv + self.works + 2 + EVIDENCE)
         filled, place = self._given(equations)
-        return Called(field_address(name, FIELDS[name]), filled, place, out, work, 0, 0.0)
+        healthy = NEAR**2 if usual else -0.5
+        return Called(field_address(name, FIELDS[name]), filled, place, out, work, 0, healthy, healthy)
 
     def _in_other_units(self, factor: np.ndarray) -> float:
         M = self.system.mass_matrix(self.system.state(), p=self.p)
@@ -154,7 +155,7 @@ class Engine:
         filled, place = self._given(kernel)
         out, work = np.zeros(max(1, kernel.y_size)), np.zeros(max(1, kernel.work_size))
         limit = (NEAR * self.size) ** 2 if shortest is None else shortest
-        return Called(kernel.address, filled, place, out, work, rows, limit, self.size**2)
+        return Called(kernel.address, filled, place, out, work, rows, NEAR**2, limit, self.size**2)
 
     def _given(self, kernel: Any) -> tuple[np.ndarray, int]:
         """The kernel's inputs with all that stays the same filled in, and the place of t."""
@@ -191,7 +192,7 @@ class Engine:
         n, system = self.numbers, self.system
         n[N.NQ], n[N.NV], n[N.WORKS], n[N.U] = system.nq, system.nv, self.works, len(self.u)
         n[N.DOF] = 0 if self.chart is None else self.chart.dof
-        n[N.HEALTHY], n[N.TOLERANCE] = NEAR**2, 1e-9
+        n[N.TOLERANCE] = 1e-9
         n[N.U_AT] = self._place_of_u(self.field_kernel)
         needs = bool(system.rows.of) or system.nq != system.nv
         by_itself = self.chart is not None or self.own_step is not None
