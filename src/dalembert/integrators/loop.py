@@ -70,6 +70,7 @@ def advance(method, parts, t, t_end, x, stages, numbers, counts, times, states, 
         last = stop - t <= h * (1.0 + 1e-9)
         if last:
             h = stop - t
+        numbers[HEALTH] = 1.0  # of this attempt alone
         outcome, error = attempt(method, parts, t, h, x, stages, numbers, counts)
         if outcome == CALLBACK:
             return FAILED, t, count

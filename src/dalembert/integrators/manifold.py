@@ -93,7 +93,7 @@ def _restore(f, t, x, numbers, counts):
     for i in range(works):
         due += x[x.shape[0] - works + i]
     f.given[nq + nv] = due
-    for k in range(int(numbers[MOST]) + 2):
+    for k in range(int(numbers[MOST]) + 4):
         call(f, t, x, nq + nv)
         residual = 0.0
         for i in range(m):
@@ -105,7 +105,7 @@ def _restore(f, t, x, numbers, counts):
         for i in range(nq + nv):
             x[i] = f.out[i]
         counts[CORRECTIONS] += 1
-        if residual < 1e-2 * numbers[TOLERANCE]:
+        if residual < 1e-3 * numbers[TOLERANCE]:
             break
     return residual < RUNAWAY
 

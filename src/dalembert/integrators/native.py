@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from numba import njit
 
 from dalembert.compiler.call import call_kernel
 
 # `_nrt=False`: without Numba's allocator and reference counts, as in `linalg.rows`; eight times as fast
-native = njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+_options: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
+native = njit(**_options)
 
 
 @native

@@ -74,6 +74,8 @@ def approaches(system: Any, p: Any, usual: int, dense: Any, skip: Any) -> list[P
     for k in np.flatnonzero(low) + 1:
         a, b = float(times[k - 1]), float(times[k + 1])
         t = float(minimize_scalar(dense.health, bounds=(a, b), method="bounded", options={"xatol": 1e-7 * (b - a)}).x)
+        if min(t - a, b - t) < 1e-3 * (b - a):  # the health falls or rises all along: nothing is passed here
+            continue
         if any(o.start - (b - a) <= t <= o.end + (b - a) for o in (*skip, *found)) or dense.health(t) > CLOSE**2:
             continue
         row = dense.rows(np.array([t]))[0]

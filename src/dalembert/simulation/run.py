@@ -65,6 +65,7 @@ class Run:
         self.marks = np.zeros((2, max(1, len(events))))
         self.found: dict[str, list[tuple[float, np.ndarray]]] = {name: [] for name in events}
         self.passages: list[Passage] = []
+        self.passing, self.tail = False, (np.zeros(0), np.zeros((0, 0)))
         self.flushed = 0  # parts of the history that are in the recording
         self.T: list[np.ndarray] = []
         self.X: list[np.ndarray] = []
@@ -216,7 +217,7 @@ class Run:
         ordinary, u_at = self.parts.ode, self.numbers[N.U_AT]
         self.numbers[N.U_AT] = self.engine.place_of_careful_u
         times, states = self.buffers
-        status = Status.DONE
+        status, self.passing = Status.DONE, True
         while t < end and status == Status.DONE:
             outcome, t, count = careful.pass_singularity(
                 tableau("rk4"), parts, ordinary, t, end, self.x, self.stages,
@@ -231,7 +232,7 @@ class Run:
                     status = Status.UNSOLVED
             if outcome == loop.DONE or self.counts[N.STEPS] >= self.max_steps:
                 break
-        self.numbers[N.U_AT] = u_at
+        self.numbers[N.U_AT], self.passing = u_at, False
         self._report(start, t, passage)
         if chart is not None and status == Status.DONE:
             state = self._state(t)
@@ -304,8 +305,7 @@ class Run:
         self.last = times[-1], states[-1].copy()
         first = whole_t[0] if self.T else -np.inf
         if self.sampled:
-            for passage in self._approaches(self._dense(whole_t, whole)):
-                self._add(passage)
+            self._watch(whole_t, whole)
             wanted = self.times[(self.times > first) & (self.times <= whole_t[-1])]
             if len(wanted) and self.T:
                 inputs = self.engine.inputs.copy()
@@ -322,6 +322,16 @@ class Run:
         found = approaches(self.system, self.p, self.engine.rank, dense, self.passages)
         self.engine.inputs[:] = inputs
         return found
+
+    def _watch(self, times: np.ndarray, states: np.ndarray) -> None:
+        """The same while records are not kept; the last ones wait, since careful steps may follow them."""
+        if len(self.tail[0]) and self.tail[1].shape[1] == states.shape[1]:
+            times, states = np.concatenate([self.tail[0][:-1], times]), np.vstack([self.tail[1][:-1], states])
+        self.tail = times[-4:].copy(), states[-4:].copy()
+        if self.passing:
+            return
+        for passage in self._approaches(self._dense(times[:-2], states[:-2])):
+            self._add(passage)
 
     def _add(self, passage: Passage) -> None:
         self.passages.append(passage)
