@@ -30,6 +30,7 @@ from dalembert.recursions.momentum import center_of_mass, gravity_energy, kineti
 from dalembert.recursions.newton_euler import link_wrenches, newton_euler
 from dalembert.spatial import Transform
 from dalembert.symbols import array, symbols, to_sx, zeros
+from dalembert.system.derivatives import EquationDerivatives
 from dalembert.system.rows import Rows
 
 
@@ -150,6 +151,21 @@ def _ode(s: Trace) -> tuple[Any, ...]:
     return rates, vdot, health
 
 
+def _inverse_dynamics_derivatives(s: Trace) -> tuple[Any, ...]:
+    """∂τ/∂q, ∂τ/∂v and M of inverse dynamics, described forces included, constraints left out."""
+    d = EquationDerivatives(s, held=s.a).dynamics
+    return d.q, d.v, composite_body(s.at)
+
+
+def _ode_jacobian(s: Trace) -> tuple[Any, ...]:
+    """∂v̇/∂q and ∂v̇/∂v of the constrained acceleration, on and off the manifold, and the health."""
+    e = EquationDerivatives(s)
+    n = s.tree.nv
+    motion, rows = np.hstack([e.dynamics.q, e.dynamics.v]), np.hstack([e.accelerations.q, e.accelerations.v])
+    vdot, _ = e.factor.columns(-motion, rows)
+    return vdot[:, :n], vdot[:, n:], e.factor.health
+
+
 def _correct(s: Trace) -> tuple[Any, ...]:
     """One Newton step of least length in the mass metric (Aghili 37): q ⊕ δ with A δ = −Φ, quaternions made unit."""
     rows = s.rows.only_holonomic()
@@ -262,6 +278,8 @@ FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace], Any]]] = {
     "accelerate": ((*MOTION, "tau", *DRIVE), _accelerate),
     "answer": ((*MOTION, "tau", *DRIVE), _answer),
     "ode": ((*MOTION, *DRIVE), _ode),
+    "ode_jacobian": ((*MOTION, *DRIVE), _ode_jacobian),
+    "inverse_dynamics_derivatives": ((*MOTION, "a", *DRIVE), _inverse_dynamics_derivatives),
     "correct": (("q", "p", "t"), _correct),
     "filter": (("q", "v", "p", "t"), _filter),
     "reactions": ((*MOTION, "a", "lam", *DRIVE), _reactions),
@@ -293,6 +311,8 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "accelerate": ("vdot", "multipliers", "health"),
     "answer": ("vdot", "multipliers", "health", "force", "residual"),
     "ode": ("rates", "vdot", "health"),
+    "ode_jacobian": ("vdot_q", "vdot_v", "health"),
+    "inverse_dynamics_derivatives": ("tau_q", "tau_v", "tau_a"),
     "correct": ("corrected", "phi", "health"),
     "filter": ("filtered", "lack", "health"),
     "cut_joint": ("position", "velocity"),

@@ -1,0 +1,223 @@
+"""Derivatives of the equations of motion of a constrained tree, with v̇ and λ held.
+
+    e₁ = M v̇ + h − Q − Aᵀλ         by the closed forms of `newton_euler_derivatives`
+    e₂ = A v̇ + γ,   e₃ = A v + b    rows of constraints, and of coordinates that are functions of the state
+
+Forces and rows are short formulas of the links they touch (`mechanism.local`). Their local derivatives L come from
+CasADi; with the columns S_k, D_k, F_k, G_k of link k (`motion_derivatives`) the chain rule is
+
+    ∂/∂δ = L_q + Σ_k L_Tk S_k + L_Vk D_k + L_V̇k (F_k − ad(V_k) D_k)                                      (1)
+    ∂/∂v = L_v + Σ_k L_Vk S_k + L_V̇k (G_k − ad(V_k) S_k)                                                 (2)
+
+and what is exerted on link k goes into e₁ by S_kᵀ. Johnson and Murphey differentiate the same equations; their printed
+formulas lack terms, so the equations are differentiated as a whole here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.mechanism.constraints import Constraint, Row
+from dalembert.mechanism.local import LocalState
+from dalembert.mechanism.traced import Load
+from dalembert.recursions.composite_body import composite_body
+from dalembert.recursions.elimination import Elimination
+from dalembert.recursions.motion_derivatives import MotionDerivatives
+from dalembert.recursions.newton_euler import newton_euler
+from dalembert.recursions.newton_euler_derivatives import newton_euler_derivatives
+from dalembert.spatial import bracket_dual
+from dalembert.symbols import element, is_number, symbols, to_sx, zeros
+
+if TYPE_CHECKING:
+    from dalembert.system.functions import Trace
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """Derivatives of some expressions with respect to q (as δ), v, u and t."""
+
+    q: np.ndarray
+    v: np.ndarray
+    u: np.ndarray
+    t: np.ndarray
+
+
+class EquationDerivatives:
+    """The equations at a traced state, solved, and their derivatives; each made when asked for."""
+
+    def __init__(self, s: Trace, coordinates: Sequence[Constraint] = (), held: np.ndarray | None = None):
+        """`coordinates`: functions of the state, as rows that do not act. `held`: v̇ of a tree without constraints."""
+        self.s, self.extra = s, coordinates
+        self.nv = s.tree.nv
+        self.rows = s.rows if held is None else s.rows.only(())
+        if held is None:
+            f = s.load.tau - newton_euler(s.at, zeros(self.nv), s.d.gravity, s.load.wrenches)
+            self.vdot, self.lam = self.factor.solve(f, s.rows.gamma)
+        else:
+            self.vdot, self.lam = held, zeros(0)
+
+    @cached_property
+    def factor(self) -> Elimination:
+        """Of M and A."""
+        return Elimination(composite_body(self.s.at), self.rows.A)
+
+    @cached_property
+    def motion(self) -> MotionDerivatives:
+        """D, F, G of every joint."""
+        return MotionDerivatives(self.s.at, self.vdot)
+
+    @cached_property
+    def local(self) -> _Local:
+        """Local derivatives of forces and rows."""
+        return _Local(self)
+
+    @cached_property
+    def dynamics(self) -> Slopes:
+        """Of e₁, (nv, …)."""
+        exerted = self.local.exerted
+        d = newton_euler_derivatives(self.motion, self.s.d.gravity, exerted.wrenches)
+        Q = self._chained(exerted.slopes, zeros(0, 0))
+        return Slopes(d.tau_q - self._inward(Q.q), d.tau_v - self._inward(Q.v), -self._inward(Q.u), -self._inward(Q.t))
+
+    @cached_property
+    def accelerations(self) -> Slopes:
+        """Of e₂, those of the coordinates below those of the constraints."""
+        return self._chained(self.local.accelerations, self.local.A)
+
+    @cached_property
+    def speeds(self) -> Slopes:
+        """Of e₃."""
+        return self._chained(self.local.speeds, zeros(0, 0))
+
+    @cached_property
+    def coordinate_rows(self) -> np.ndarray:
+        """(c, nv): the rows A of the coordinates."""
+        A = self.local.A[len(self.rows.of) :]
+        out = A[:, : self.nv]
+        for k in self.local.links(A):
+            out = out + self._part(A, k) @ self.motion.columns(k).S
+        return out
+
+    def _part(self, L: np.ndarray, k: int) -> np.ndarray:
+        """The columns of link k."""
+        return L[:, self.nv + 6 * k : self.nv + 6 * (k + 1)]
+
+    def _chained(self, L: _LocalSlopes, A: np.ndarray) -> Slopes:
+        """(1) and (2); A: how the expressions depend on v̇ and V̇, if they do."""
+        q, v = L.z[:, : self.nv], L.w[:, : self.nv]
+        for k in self.local.links(L.z, L.w, A):
+            at = self.motion.columns(k)
+            by_V = self._part(L.w, k)
+            if A.size:
+                by_rate = self._part(A, k)
+                by_V = by_V - bracket_dual(at.V, by_rate.T).T
+                q, v = q + by_rate @ at.F, v + by_rate @ at.G
+            q = q + self._part(L.z, k) @ at.S + by_V @ at.D
+            v = v + by_V @ at.S
+        return Slopes(q, v, L.u, L.t)
+
+    def _inward(self, X: np.ndarray) -> np.ndarray:
+        """Forces on joints and wrenches on links, one under another, as forces along v."""
+        out = X[: self.nv]
+        for k in range(len(self.s.tree)):
+            W = X[self.nv + 6 * k : self.nv + 6 * (k + 1)]
+            if W.size and not _all_zero(W):
+                out = out + self.motion.columns(k).S.T @ W
+        return out
+
+
+@dataclass(frozen=True)
+class _LocalSlopes:
+    z: np.ndarray  # with respect to (δ, η_0, η_1, …): small motions of joints and of links
+    w: np.ndarray  # with respect to (v, V_0, V_1, …)
+    u: np.ndarray
+    t: np.ndarray
+
+
+@dataclass(frozen=True)
+class _Exerted:
+    wrenches: dict[int, np.ndarray]  # by link, constraint forces included
+    tau: np.ndarray
+    slopes: _LocalSlopes
+
+
+class _Local:
+    """The local derivatives of a trace's forces and rows, with the actual poses and twists put in."""
+
+    def __init__(self, of: EquationDerivatives):
+        s = of.s
+        self.here = here = LocalState(s.d.layout, s.t[0])
+        self.nv, self.size = of.nv, here.w.numel()
+        self.rate, rates = symbols("w_rate", self.size)
+        self.lam, lam = symbols("lam", len(of.lam))
+        rows = _chosen(s.d.constraints, here, of.rows.all_named[: len(of.rows.of)])
+        forced = len(rows)
+        rows += [row for c in of.extra for row in c.rows(here)]
+        A = np.array([row.A for row in rows], dtype=object) if rows else zeros(0, self.size)
+        load = Load(here)
+        for force in s.d.forces:
+            force.act(here, load)
+        exerted = load.tau + (A[:forced].T @ lam if forced else 0.0)
+        for k, W in load.wrenches.items():
+            where = here.at.tree.links[k].v
+            exerted[where] = exerted[where] + W
+        accelerations, speeds = zeros(len(rows)), zeros(len(rows))
+        for k, row in enumerate(rows):
+            accelerations[k] = row.A @ rates + row.gamma
+            speeds[k] = row.A @ here.at.v + row.b
+        self._arguments = [here.z, here.w, self.rate, self.lam, s.sx["u"], s.sx["p"], s.sx["t"]]
+        self._given = self._actual(of)
+        self.A = self._put_in(ca.sparsify(to_sx(A)))
+        slopes = [self._slopes(to_sx(x), s) for x in (exerted, accelerations, speeds)]
+        total = self._put_in(to_sx(exerted)).reshape(-1)
+        n = len(s.tree)
+        wrenches = {k: total[of.nv + 6 * k : of.nv + 6 * (k + 1)] for k in range(n)}
+        self.exerted = _Exerted({k: W for k, W in wrenches.items() if not _all_zero(W)}, total[: of.nv], slopes[0])
+        self.accelerations, self.speeds = slopes[1:]
+
+    def links(self, *matrices: np.ndarray) -> list[int]:
+        """The links whose columns are not all zero in one of the matrices."""
+        n = (self.size - self.nv) // 6
+        blocks = {k: slice(self.nv + 6 * k, self.nv + 6 * (k + 1)) for k in range(n)}
+        return [k for k, cols in blocks.items() if any(M.size and not _all_zero(M[:, cols]) for M in matrices)]
+
+    def _actual(self, of: EquationDerivatives) -> list[ca.SX]:
+        s = of.s
+        poses = [s.at.pose(i) for i in range(len(s.tree))]
+        z = np.concatenate([s.q, *(np.concatenate([T.R.ravel(), T.p]) for T in poses)])
+        w = np.concatenate([s.v, *(s.at.V(i) for i in range(len(s.tree)))])
+        rate = np.concatenate([of.vdot, *(of.motion.V_rate[i] for i in range(len(s.tree)))])
+        return [to_sx(z), to_sx(w), to_sx(rate), to_sx(of.lam), s.sx["u"], s.sx["p"], s.sx["t"]]
+
+    def _slopes(self, f: ca.SX, s: Trace) -> _LocalSlopes:
+        by_z = ca.jacobian(f, self.here.z)
+        by_z = by_z @ self.here.rates_matrix(set(by_z.sparsity().get_col()))
+        others = (ca.jacobian(f, x) for x in (self.here.w, s.sx["u"], s.sx["t"]))
+        return _LocalSlopes(*(self._put_in(J) for J in (by_z, *others)))
+
+    def _put_in(self, J: ca.SX) -> np.ndarray:
+        """A sparse local expression at the actual state, as an object array with exact zeros."""
+        out = zeros(*J.shape)
+        if J.nnz():
+            f = ca.Function("local", self._arguments, [J], {"allow_free": True})
+            actual = f.call(self._given, True, False)[0]
+            rows, columns = actual.sparsity().get_triplet()
+            for r, c, x in zip(rows, columns, actual.nonzeros()):
+                out[r, c] = element(x)
+        return out
+
+
+def _chosen(constraints: Sequence[Constraint], s: Any, named: Sequence[tuple[str, str]]) -> list[Row]:
+    """The rows of these names, in this order."""
+    known = {(c.name, row.name): row for c in constraints for row in c.rows(s)}
+    return [known[name] for name in named]
+
+
+def _all_zero(x: np.ndarray) -> bool:
+    return all(is_number(e) and e == 0.0 for e in x.ravel())
