@@ -8,6 +8,7 @@ from dalembert.errors import (
     DescriptionError,
     UnknownName,
 )
+from dalembert.linearization import LinearModel, linearize
 from dalembert.mechanism.body import Body, Frame
 from dalembert.mechanism.inertia import box, cylinder, disc, point, rod, sphere
 from dalembert.mechanism.joints import (
@@ -38,6 +39,7 @@ __all__ = [
     "Fixed",
     "Frame",
     "Free",
+    "LinearModel",
     "Mechanism",
     "Planar",
     "Prismatic",
@@ -51,6 +53,7 @@ __all__ = [
     "box",
     "cylinder",
     "disc",
+    "linearize",
     "point",
     "rod",
     "rotation",

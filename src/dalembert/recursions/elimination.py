@@ -66,7 +66,7 @@ class Elimination:
 
     def __init__(self, M: np.ndarray, A: np.ndarray):
         m, n = A.shape
-        self.tree = TreeFactor(M)
+        self.M, self.tree = M, TreeFactor(M)
         D = self.tree.inverse
         self.B = [self.tree.lower_transposed(row) for row in A]
         self.touched = [[k for k in range(n) if not _zero(row[k])] for row in self.B]

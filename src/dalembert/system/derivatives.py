@@ -148,7 +148,10 @@ class _Exerted:
 
 
 class _Local:
-    """The local derivatives of a trace's forces and rows, with the actual poses and twists put in."""
+    """The local derivatives of a trace's forces and rows, with the actual poses and twists put in.
+
+    Of every row also its value: b, A v + b and A v̇ + γ, as columns.
+    """
 
     def __init__(self, of: EquationDerivatives):
         s = of.s
@@ -174,6 +177,9 @@ class _Local:
         self._arguments = [here.z, here.w, self.rate, self.lam, s.sx["u"], s.sx["p"], s.sx["t"]]
         self._given = self._actual(of)
         self.A = self._put_in(ca.sparsify(to_sx(A)))
+        b = zeros(len(rows))
+        b[:] = [row.b for row in rows]
+        self.b, self.speed, self.acceleration = (self._put_in(to_sx(x)) for x in (b, speeds, accelerations))
         slopes = [self._slopes(to_sx(x), s) for x in (exerted, accelerations, speeds)]
         total = self._put_in(to_sx(exerted)).reshape(-1)
         n = len(s.tree)
@@ -221,3 +227,39 @@ def _chosen(constraints: Sequence[Constraint], s: Any, named: Sequence[tuple[str
 
 def _all_zero(x: np.ndarray) -> bool:
     return all(is_number(e) and e == 0.0 for e in x.ravel())
+
+
+def inverse_dynamics_derivatives(s: Trace) -> tuple[Any, ...]:
+    """∂τ/∂q, ∂τ/∂v and M of inverse dynamics, described forces included, constraints left out."""
+    d = EquationDerivatives(s, held=s.a).dynamics
+    return d.q, d.v, composite_body(s.at)
+
+
+def ode_jacobian(s: Trace) -> tuple[Any, ...]:
+    """∂v̇/∂q and ∂v̇/∂v of the constrained acceleration, on and off the manifold, and the health."""
+    e, n = EquationDerivatives(s), s.tree.nv
+    vdot, _ = e.factor.columns(
+        -np.hstack([e.dynamics.q, e.dynamics.v]), np.hstack([e.accelerations.q, e.accelerations.v])
+    )
+    return vdot[:, :n], vdot[:, n:], e.factor.health
+
+
+_KINDS = ("q", "v", "u", "t")
+ACCELERATION_DERIVATIVES = (
+    "vdot",
+    "multipliers",
+    *(f"vdot_{x}" for x in _KINDS),
+    *(f"multipliers_{x}" for x in _KINDS),
+    "speed_q",
+    "speed_t",
+    "health",
+)
+
+
+def acceleration_derivatives(s: Trace) -> tuple[Any, ...]:
+    """v̇ and λ, their derivatives with respect to q (as δ), v, u and t, and those of A v + b."""
+    e = EquationDerivatives(s)
+    parts = [(getattr(e.dynamics, x), getattr(e.accelerations, x)) for x in _KINDS]
+    solved = [e.factor.columns(-dynamics, rows) for dynamics, rows in parts]
+    by = [x for x, _ in solved], [x for _, x in solved]
+    return e.vdot, e.lam, *by[0], *by[1], e.speeds.q, e.speeds.t, e.factor.health

@@ -30,7 +30,12 @@ from dalembert.recursions.momentum import center_of_mass, gravity_energy, kineti
 from dalembert.recursions.newton_euler import link_wrenches, newton_euler
 from dalembert.spatial import Transform
 from dalembert.symbols import array, symbols, to_sx, zeros
-from dalembert.system.derivatives import EquationDerivatives
+from dalembert.system.derivatives import (
+    ACCELERATION_DERIVATIVES,
+    acceleration_derivatives,
+    inverse_dynamics_derivatives,
+    ode_jacobian,
+)
 from dalembert.system.rows import Rows
 
 
@@ -151,21 +156,6 @@ def _ode(s: Trace) -> tuple[Any, ...]:
     return rates, vdot, health
 
 
-def _inverse_dynamics_derivatives(s: Trace) -> tuple[Any, ...]:
-    """∂τ/∂q, ∂τ/∂v and M of inverse dynamics, described forces included, constraints left out."""
-    d = EquationDerivatives(s, held=s.a).dynamics
-    return d.q, d.v, composite_body(s.at)
-
-
-def _ode_jacobian(s: Trace) -> tuple[Any, ...]:
-    """∂v̇/∂q and ∂v̇/∂v of the constrained acceleration, on and off the manifold, and the health."""
-    e = EquationDerivatives(s)
-    n = s.tree.nv
-    motion, rows = np.hstack([e.dynamics.q, e.dynamics.v]), np.hstack([e.accelerations.q, e.accelerations.v])
-    vdot, _ = e.factor.columns(-motion, rows)
-    return vdot[:, :n], vdot[:, n:], e.factor.health
-
-
 def _correct(s: Trace) -> tuple[Any, ...]:
     """One Newton step of least length in the mass metric (Aghili 37): q ⊕ δ with A δ = −Φ, quaternions made unit."""
     rows = s.rows.only_holonomic()
@@ -278,8 +268,9 @@ FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace], Any]]] = {
     "accelerate": ((*MOTION, "tau", *DRIVE), _accelerate),
     "answer": ((*MOTION, "tau", *DRIVE), _answer),
     "ode": ((*MOTION, *DRIVE), _ode),
-    "ode_jacobian": ((*MOTION, *DRIVE), _ode_jacobian),
-    "inverse_dynamics_derivatives": ((*MOTION, "a", *DRIVE), _inverse_dynamics_derivatives),
+    "ode_jacobian": ((*MOTION, *DRIVE), ode_jacobian),
+    "inverse_dynamics_derivatives": ((*MOTION, "a", *DRIVE), inverse_dynamics_derivatives),
+    "acceleration_derivatives": ((*MOTION, *DRIVE), acceleration_derivatives),
     "correct": (("q", "p", "t"), _correct),
     "filter": (("q", "v", "p", "t"), _filter),
     "reactions": ((*MOTION, "a", "lam", *DRIVE), _reactions),
@@ -313,6 +304,7 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "ode": ("rates", "vdot", "health"),
     "ode_jacobian": ("vdot_q", "vdot_v", "health"),
     "inverse_dynamics_derivatives": ("tau_q", "tau_v", "tau_a"),
+    "acceleration_derivatives": ACCELERATION_DERIVATIVES,
     "correct": ("corrected", "phi", "health"),
     "filter": ("filtered", "lack", "health"),
     "cut_joint": ("position", "velocity"),
@@ -325,6 +317,7 @@ def trace(
     arguments: Sequence[str],
     value: Callable[[Trace], Any],
     keep: tuple[int, ...] | None = None,
+    named: Sequence[str] | None = None,
 ) -> tuple[ca.Function, tuple[tuple[int, ...], ...]]:
     """The casadi.Function `name` of the arguments that matter, and the shapes of its outputs."""
     s = Trace(description, keep)
@@ -335,6 +328,6 @@ def trace(
     if "t" in names and not any(ca.depends_on(out, s.sx["t"]) for out in outputs if out.numel()):
         names.remove("t")
     inputs = [s.sx[n] for n in names]
-    f = ca.Function(name, inputs, outputs, names, OUTPUTS.get(name, (name,)), {"allow_free": True})
+    f = ca.Function(name, inputs, outputs, names, named or OUTPUTS.get(name, (name,)), {"allow_free": True})
     check_free_symbols(f, {"inputs": list(description.inputs), "parameters": list(description.parameters)})
     return f, tuple(np.shape(x) for x in values)

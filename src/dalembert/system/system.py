@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -141,6 +141,17 @@ class System(TreeQuestions, ConstraintQuestions):
             self._kernels[key] = Kernel(f, lanes=lanes, backend=self.backend, shapes=shapes)
         return self._kernels[key]
 
+    def built(
+        self, key: tuple[Any, ...], arguments: Sequence[str], value: Any, keep: Any = None, named: Any = None
+    ) -> Kernel:
+        """A kernel of what `value` makes of a `Trace`, under its key: for packages that ask more than `FUNCTIONS`."""
+        from dalembert.compiler import Kernel
+
+        if key not in self._kernels:
+            f, shapes = trace(self._description, key[0], arguments, value, keep, named)
+            self._kernels[key] = Kernel(f, backend=self.backend, shapes=shapes)
+        return self._kernels[key]
+
     @cached_property
     def rows(self) -> Rows:
         """The rows of the constraints, traced: names, kinds, and which were left out."""
@@ -204,8 +215,11 @@ class System(TreeQuestions, ConstraintQuestions):
         **more: Any,
     ) -> Any:
         """What a function gives in a state; inputs and parameters are looked up only where it has them."""
+        return self._called(self.kernel(name, target, axes), state, u, p, more)
+
+    def _called(self, kernel: Kernel, state: Any, u: Any, p: Any, more: Mapping[str, Any]) -> Any:
+        """What a kernel gives in a state."""
         x = self._as_state(state)
-        kernel = self.kernel(name, target, axes)
         given = []
         for argument in kernel.names_in:
             if argument == "q":
