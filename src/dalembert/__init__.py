@@ -8,7 +8,18 @@ from dalembert.errors import (
     DescriptionError,
     UnknownName,
 )
-from dalembert.linearization import LinearModel, linearize
+from dalembert.linearization import (
+    LinearModel,
+    equilibrium,
+    linearize,
+    linearize_along,
+    linearize_full,
+    lqr,
+    lqr_along,
+    parameter_slopes,
+    second_derivatives,
+    step_map,
+)
 from dalembert.mechanism.body import Body, Frame
 from dalembert.mechanism.inertia import box, cylinder, disc, point, rod, sphere
 from dalembert.mechanism.joints import (
@@ -53,10 +64,18 @@ __all__ = [
     "box",
     "cylinder",
     "disc",
+    "equilibrium",
     "linearize",
+    "linearize_along",
+    "linearize_full",
+    "lqr",
+    "lqr_along",
+    "parameter_slopes",
     "point",
     "rod",
     "rotation",
+    "second_derivatives",
     "simulate",
     "sphere",
+    "step_map",
 ]

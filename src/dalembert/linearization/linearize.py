@@ -53,7 +53,7 @@ def linearize(
     ((4, 4), False)
     """
     x = system._as_state(state)
-    _check_closed(system, x, p)
+    check_closed(system, x, p)
     given = None if independent is None else [coordinate(system, name) for name in independent]
     others = [] if positions is None else [coordinate(system, name) for name in positions]
     keep = system._kept if system.rows.of else None
@@ -62,10 +62,10 @@ def linearize(
         result = evaluate(system, x, u, p, chosen, more, keep)
         if system.rows.of and not system._healthy(result["health"], result["vdot"]):
             if attempt:
-                raise _singular(system, x, p)
+                raise singular(system, x, p)
             keep = independent_rows(system, x, p)
             if keep is None or keep == system._kept:
-                raise _singular(system, x, p)
+                raise singular(system, x, p)
             continue
         break
     system._kept = keep
@@ -159,7 +159,7 @@ def _outputs(system: Any, x: Any, u: Any, p: Any, op: Operating, r: dict[str, An
     nq, nv = op.Kq.shape[1], op.Kv.shape[1]
     by_q, by_v, by_u, by_t = out.q, out.v, np.zeros((len(out.names), len(system.u_names))), out.t
     if out.dynamic:
-        d = _slopes(system, x, u, p, op.rows)
+        d = slopes(system, x, u, p, op.rows)
         P, L = out.of_vdot, out.of_multipliers
         by_q, by_v, by_u, by_t = (
             old + P @ d[f"vdot_{k}"].reshape(len(P.T), -1) + L @ d[f"multipliers_{k}"].reshape(len(L.T), -1)
@@ -170,13 +170,13 @@ def _outputs(system: Any, x: Any, u: Any, p: Any, op: Operating, r: dict[str, An
     return C, by_u, by_t + by_q @ r["Kt"] + by_v @ r["Dt"], out.value, out.names
 
 
-def _slopes(system: Any, x: Any, u: Any, p: Any, keep: Any) -> dict[str, np.ndarray]:
+def slopes(system: Any, x: Any, u: Any, p: Any, keep: Any) -> dict[str, np.ndarray]:
     from dalembert.system.derivatives import ACCELERATION_DERIVATIVES
 
     return dict(zip(ACCELERATION_DERIVATIVES, system._value("acceleration_derivatives", x, target=keep, u=u, p=p)))
 
 
-def _check_closed(system: Any, x: Any, p: Any) -> None:
+def check_closed(system: Any, x: Any, p: Any) -> None:
     if not system.rows.of:
         return
     gaps = np.abs(system.residuals(x, p=p)), np.abs(system.speed_residuals(x, p=p))
@@ -189,7 +189,7 @@ def _check_closed(system: Any, x: Any, p: Any) -> None:
             )
 
 
-def _singular(system: Any, x: Any, p: Any) -> ArgumentError:
+def singular(system: Any, x: Any, p: Any) -> ArgumentError:
     report = system.report(x, p=p)
     return ArgumentError(
         f"'{system.name}' is in a singular configuration: the constraints have rank {report.rank} here and "
