@@ -9,7 +9,12 @@ CasADi; with the columns S_k, D_k, F_k, G_k of link k (`motion_derivatives`) the
     ∂/∂δ = L_q + Σ_k L_Tk S_k + L_Vk D_k + L_V̇k (F_k − ad(V_k) D_k)                                      (1)
     ∂/∂v = L_v + Σ_k L_Vk S_k + L_V̇k (G_k − ad(V_k) S_k)                                                 (2)
 
-and what is exerted on link k goes into e₁ by S_kᵀ. Johnson and Murphey differentiate the same equations; their printed
+and what is exerted on link k goes into e₁ by S_kᵀ. Where A is a gradient, its derivatives commute but for the turning
+axes of quaternion joints (B, `Joint.transport`), and Spencer's 2 K̇ appears:
+
+    ∂e₂/∂v = 2 ∂e₃/∂δ + A B                                                                              (3)
+
+Johnson and Murphey differentiate the same equations; their printed
 formulas lack terms, so the equations are differentiated as a whole here.
 """
 
@@ -87,13 +92,25 @@ class EquationDerivatives:
 
     @cached_property
     def accelerations(self) -> Slopes:
-        """Of e₂, those of the coordinates below those of the constraints."""
-        return self._chained(self.local.accelerations, self.local.A)
+        """Of e₂, those of the coordinates below those of the constraints; (3) for ∂/∂v of holonomic rows."""
+        pfaffian = [k for k, row in enumerate(self.rows.rows) if not row.holonomic]
+        out = self._chained(self.local.accelerations, self.local.A, pfaffian)
+        v = 2.0 * self.speeds.q + np.concatenate([self.rows.A, self.coordinate_rows]) @ self.turn
+        v[pfaffian] = out.v[pfaffian]
+        return Slopes(out.q, v, out.u, out.t)
+
+    @cached_property
+    def turn(self) -> np.ndarray:
+        """(nv, nv) B of δ̇ = δv − B δ."""
+        B = zeros(self.nv, self.nv)
+        for link in self.s.tree.links:
+            B[link.v, link.v] = link.joint.transport(self.s.v[link.v])
+        return B
 
     @cached_property
     def speeds(self) -> Slopes:
         """Of e₃."""
-        return self._chained(self.local.speeds, zeros(0, 0))
+        return self._chained(self.local.speeds, zeros(0, 0), [])
 
     @cached_property
     def coordinate_rows(self) -> np.ndarray:
@@ -108,18 +125,20 @@ class EquationDerivatives:
         """The columns of link k."""
         return L[:, self.nv + 6 * k : self.nv + 6 * (k + 1)]
 
-    def _chained(self, L: _LocalSlopes, A: np.ndarray) -> Slopes:
-        """(1) and (2); A: how the expressions depend on v̇ and V̇, if they do."""
-        q, v = L.z[:, : self.nv], L.w[:, : self.nv]
+    def _chained(self, L: _LocalSlopes, A: np.ndarray, only: list[int] | None = None) -> Slopes:
+        """(1) and (2); A: how the expressions depend on v̇ and V̇, if they do. `only`: the rows to have ∂/∂v."""
+        rows = list(range(len(L.z))) if only is None else only
+        q, v = L.z[:, : self.nv], L.w[:, : self.nv].copy()
         for k in self.local.links(L.z, L.w, A):
             at = self.motion.columns(k)
             by_V = self._part(L.w, k)
             if A.size:
                 by_rate = self._part(A, k)
                 by_V = by_V - bracket_dual(at.V, by_rate.T).T
-                q, v = q + by_rate @ at.F, v + by_rate @ at.G
+                q = q + by_rate @ at.F
+                v[rows] = v[rows] + by_rate[rows] @ at.G
             q = q + self._part(L.z, k) @ at.S + by_V @ at.D
-            v = v + by_V @ at.S
+            v[rows] = v[rows] + by_V[rows] @ at.S
         return Slopes(q, v, L.u, L.t)
 
     def _inward(self, X: np.ndarray) -> np.ndarray:
