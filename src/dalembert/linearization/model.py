@@ -142,7 +142,7 @@ class LinearModel:
 
     @property
     def cyclic(self) -> tuple[str, ...]:
-        """States nothing else depends on, such as how far a car has come."""
+        """Positions nothing else depends on, such as how far a car has come; also those only such positions depend on."""
         out: list[str] = []
         scale = 1e-9 * max(1.0, float(np.abs(self.A).max(initial=0.0)))
         while True:
@@ -151,7 +151,9 @@ class LinearModel:
             found = [
                 self.state_names[k]
                 for k in rest
-                if np.abs(self.A[rest, k]).max(initial=0.0) <= scale and np.abs(self.C[seen, k]).max(initial=0.0) == 0.0
+                if self.state_names[k] in self.positions
+                and np.abs(self.A[rest, k]).max(initial=0.0) <= scale
+                and np.abs(self.C[seen, k]).max(initial=0.0) == 0.0
             ]
             if not found:
                 return tuple(out)

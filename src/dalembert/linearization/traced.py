@@ -12,8 +12,8 @@ The derivative of the equations as a whole, [M −Aᵀ; A 0] [δv̇; δλ] = −
     Â = [[C_q (D − B K_q), C_q K_v], [∂ÿ/∂δ K_q + ∂ÿ/∂v D, ∂ÿ/∂v K_v]]                                (3)
 
 which is Spencer's Â₂₁, Â₂₂ (4.2, appendix B), with inputs, time, quaternions (B, `Joint.transport`) and Pfaffian rows.
-Velocities of the tree that are coordinates themselves drop out of (1): only the dependent ones are solved for, by N, the
-other rows at the other velocities: N⁺ = w Nᵀ (N w Nᵀ)⁻¹, w the inverse inertias of M's own factor.
+Velocities of the tree that are coordinates themselves drop out of (1): only the dependent ones are solved for, by N,
+the other rows at the other velocities: N⁺ = w Nᵀ (N w Nᵀ)⁻¹, w the inverse inertias of M's own factor.
 """
 
 from __future__ import annotations
