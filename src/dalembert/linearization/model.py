@@ -142,7 +142,7 @@ class LinearModel:
 
     @property
     def cyclic(self) -> tuple[str, ...]:
-        """Positions nothing else depends on, such as how far a car has come; also those only such positions depend on."""
+        """Positions nothing depends on, such as how far a car has come, or only such positions do."""
         out: list[str] = []
         scale = 1e-9 * max(1.0, float(np.abs(self.A).max(initial=0.0)))
         while True:
