@@ -8,7 +8,6 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from scipy.linalg import qr
 
 from dalembert.analysis.manifold import Tangent
 from dalembert.errors import ArgumentError, unknown
@@ -82,6 +81,8 @@ def best_choice(system: Any, A: np.ndarray, M: np.ndarray, first: Sequence[int] 
 
     Pivoted QR of the admissible motions: each time the velocity that the ones taken leave most free.
     """
+    from scipy.linalg import qr
+
     K = Tangent.of(A, M, floor=system.constraint_floor if len(A) else 0.0).admissible
     K = K * np.sqrt(np.diag(M))[:, None]
     taken = list(first)

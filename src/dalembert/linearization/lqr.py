@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_continuous_are, solve_discrete_are
 
 from dalembert.errors import ArgumentError, unknown
 from dalembert.linearization.model import LinearModel
@@ -116,6 +115,8 @@ def lqr_along(trajectory: LinearTrajectory, Q: Any = None, R: Any = None, final:
 
 
 def _gain(A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray, step: float | None) -> tuple[Any, Any]:
+    from scipy.linalg import solve_continuous_are, solve_discrete_are
+
     try:
         if step is None:
             S = solve_continuous_are(A, B, Q, R)

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.linalg import expm
 
 from dalembert.errors import ArgumentError, unknown
 from dalembert.linearization.structure import Hidden, Mode, hidden, modes, zeros_of
@@ -106,6 +105,8 @@ class LinearModel:
             raise ArgumentError(f"the model is discrete already, with a step of {self.step:g} s.")
         if not step > 0:
             raise ArgumentError(f"step is {step}; needed: a positive number of seconds.")
+        from scipy.linalg import expm
+
         n, m = self.B.shape
         held = np.zeros((n + m + 2, n + m + 2))  # ẋ = A x + B u + rate · 1 + time · t
         held[:n, :n], held[:n, n : n + m], held[:n, -2], held[:n, -1] = self.A, self.B, self.rate, self.time

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.linalg import eig, matrix_balance
 
 from dalembert.errors import ArgumentError
 
@@ -96,6 +95,8 @@ def hidden(A: np.ndarray, B: np.ndarray, names: Sequence[str]) -> tuple[Hidden, 
 
     States are scaled to balance A and inputs to the same size: neither is a matter of units then.
     """
+    from scipy.linalg import matrix_balance
+
     n = len(A)
     if n == 0:
         return ()
@@ -125,6 +126,8 @@ def zeros_of(A: np.ndarray, B: np.ndarray, C: np.ndarray, D: np.ndarray) -> np.n
             f"transmission zeros need as many outputs as inputs; found {len(C)} and {m}. Name some: "
             "model.zeros(inputs=[...], outputs=[...])."
         )
+    from scipy.linalg import eig
+
     size = np.linalg.norm(A, 2) if n else 1.0
     b, c = np.linalg.norm(B, axis=0), np.linalg.norm(np.hstack([C, D]), axis=1)  # units do not move zeros
     b, c = np.where(b > 0, b, 1.0) / size, np.where(c > 0, c, 1.0) / size

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import expm
 
 from dalembert.errors import ArgumentError
 from dalembert.integrators.tableaus import tableau
@@ -37,6 +36,8 @@ class LinearTrajectory:
 
         exp of the mean of A at both ends, of second order in the step (Magnus).
         """
+        from scipy.linalg import expm
+
         steps = np.diff(self.t)
         n, m = self.B.shape[1:]
         out = []
