@@ -102,3 +102,16 @@ def test_driven_and_coupled_mechanisms_differentiate_too():
     *found, _ = system._value("ode_jacobian", x)
     for mine, theirs in zip(found, evaluated(differentiated(system, "ode", 1, ("q", "v")), system, x)):
         close(mine, theirs, 1e-11)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_columns_and_pairs_of_long_chains_are_the_closed_forms(seed):
+    """The other route for large trees, here on small ones: every joint type, branches, forces of the state."""
+    system = with_forces(random_tree(seed, 6, floating=seed % 2 == 0), seed).compile(backend="casadi")
+    rng = np.random.default_rng(seed)
+    x, a, u = random_state(system, seed).replace(t=0.7), rng.normal(size=system.nv), rng.normal(size=3)
+    expected = system.inverse_dynamics_derivatives(x, a, u=u)
+    *columns, force_q, force_v = system._value("long_chain_columns", x, a=a, u=u)
+    by_q, by_v, by_a = system._pairs.product(*columns)
+    for mine, theirs in zip((by_q - force_q, by_v - force_v, by_a), expected):
+        close(mine, theirs, 1e-12)

@@ -63,6 +63,42 @@ class InverseDynamicsDerivatives:
     tau_a: np.ndarray  # M
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class JointForces:
+    """What one joint gives to the derivatives, in its own frame; see `newton_euler_derivatives`."""
+
+    F: np.ndarray  # (6, n) with gravity
+    f: np.ndarray  # (6,)
+    U: np.ndarray  # (6, n)
+    U_v: np.ndarray  # (6, n)
+    w: np.ndarray  # (6, n)
+    y: np.ndarray  # (3, n)
+
+
+def joint_forces(motion: MotionDerivatives, gravity: np.ndarray, wrenches: dict[int, Any]) -> list[JointForces]:
+    """(1) and (2) of `newton_euler_derivatives` for every joint."""
+    at, tree = motion.at, motion.at.tree
+    C, B, f, F, g = [], [], [], [], {ROOT: gravity}
+    for i in tree.outward():
+        I, V = tree.links[i].inertia, at.V(i)
+        g[i] = at.T(i).R.T @ g[tree.links[i].parent]
+        lifted = motion.V_rate[i] - np.concatenate([zeros(3), g[i]])
+        C.append(I)
+        B.append(VelocityInertia.of(I, V))
+        f.append(I @ lifted - bracket_dual(V, I @ V) - wrenches.get(i, 0.0))  # (1)
+        s = at.S(i)[:3]
+        F.append(motion.F[i] + np.concatenate([zeros(*s.shape), -cross(g[i], s)]))
+    out: dict[int, JointForces] = {}
+    for j in tree.inward():
+        S, P = at.S(j), tree.links[j].parent
+        U, U_v = C[j] @ F[j] + B[j] @ motion.D[j], C[j] @ motion.G[j] + B[j] @ S  # (2)
+        out[j] = JointForces(F[j], f[j], U, U_v, C[j] @ S, B[j].dual(S))
+        if P != ROOT:
+            T = at.T(j)
+            C[P], B[P], f[P] = C[P] + C[j].seen_from(T), B[P] + B[j].seen_from(T), f[P] + at.X(j).T @ f[j]
+    return [out[j] for j in tree.outward()]
+
+
 def newton_euler_derivatives(
     motion: MotionDerivatives, gravity: np.ndarray, wrenches: dict[int, Any]
 ) -> InverseDynamicsDerivatives:
@@ -82,30 +118,16 @@ def newton_euler_derivatives(
     Departures: link axes; 2B in blocks; joints whose screws depend on q.
     """
     at, tree = motion.at, motion.at.tree
-    C, B, f, F, g = [], [], [], [], {ROOT: gravity}
-    for i in tree.outward():
-        I, V = tree.links[i].inertia, at.V(i)
-        g[i] = at.T(i).R.T @ g[tree.links[i].parent]
-        lifted = motion.V_rate[i] - np.concatenate([zeros(3), g[i]])
-        C.append(I)
-        B.append(VelocityInertia.of(I, V))
-        f.append(I @ lifted - bracket_dual(V, I @ V) - wrenches.get(i, 0.0))  # (1)
-        s = at.S(i)[:3]
-        F.append(motion.F[i] + np.concatenate([zeros(*s.shape), -cross(g[i], s)]))
+    forces = joint_forces(motion, gravity, wrenches)
     out = InverseDynamicsDerivatives(zeros(tree.nv), *(zeros(tree.nv, tree.nv) for _ in range(3)))
     for j in tree.inward():
-        link, S = tree.links[j], at.S(j)
+        link, S, x = tree.links[j], at.S(j), forces[j]
         dofs, n = link.v, S.shape[1]
-        U, U_v = C[j] @ F[j] + B[j] @ motion.D[j], C[j] @ motion.G[j] + B[j] @ S  # (2)
-        w, y = C[j] @ S, B[j].dual(S)
-        out.tau[dofs] = S.T @ f[j] + link.armature * motion.a[dofs]
-        out.tau_q[dofs, dofs], out.tau_v[dofs, dofs] = S.T @ U, S.T @ U_v  # (3)
-        for k, dS in enumerate(motion.S_moved[j] or []):
-            out.tau_q[dofs, dofs.start + k] = out.tau_q[dofs, dofs.start + k] + dS.T @ f[j]
-        Mjj = S.T @ w + np.diag(link.armature)
+        out.tau[dofs] = S.T @ x.f + link.armature * motion.a[dofs]
+        out.tau_q[dofs, dofs], out.tau_v[dofs, dofs] = own_slopes(motion, j, x)  # (3)
+        Mjj = S.T @ x.w + np.diag(link.armature)
         out.tau_a[dofs, dofs] = [[Mjj[min(r, c), max(r, c)] for c in range(n)] for r in range(n)]
-        for k in range(n):
-            U[:, k] = U[:, k] - bracket_dual(S[:, k], f[j])
+        U, U_v, w, y = passed_on(motion, j, x), x.U_v, x.w, x.y
         i = j
         while tree.links[i].parent != ROOT:
             X = at.X(i).T
@@ -115,9 +137,21 @@ def newton_euler_derivatives(
             out.tau_q[above, dofs], out.tau_v[above, dofs] = Si.T @ U, Si.T @ U_v  # (4)
             block = Si.T @ w
             out.tau_a[above, dofs], out.tau_a[dofs, above] = block, block.T
-            out.tau_q[dofs, above] = w.T @ F[i] + y.T @ motion.D[i][:3]  # (5)
+            out.tau_q[dofs, above] = w.T @ forces[i].F + y.T @ motion.D[i][:3]  # (5)
             out.tau_v[dofs, above] = w.T @ motion.G[i] + y.T @ Si[:3]
-        if link.parent != ROOT:
-            P, T = link.parent, at.T(j)
-            C[P], B[P], f[P] = C[P] + C[j].seen_from(T), B[P] + B[j].seen_from(T), f[P] + at.X(j).T @ f[j]
     return out
+
+
+def own_slopes(motion: MotionDerivatives, j: int, x: JointForces) -> tuple[np.ndarray, np.ndarray]:
+    """(3), (n, n) each."""
+    S = motion.at.S(j)
+    by_q = S.T @ x.U
+    for k, dS in enumerate(motion.S_moved[j] or []):
+        by_q[:, k] = by_q[:, k] + dS.T @ x.f
+    return by_q, S.T @ x.U_v
+
+
+def passed_on(motion: MotionDerivatives, j: int, x: JointForces) -> np.ndarray:
+    """U_j − ad(S_j)ᵀ f_j of (4): the forces turn with the joint."""
+    S = motion.at.S(j)
+    return x.U - np.column_stack([bracket_dual(s, x.f) for s in S.T]) if S.shape[1] else x.U

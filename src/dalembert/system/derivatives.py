@@ -32,6 +32,7 @@ from dalembert.mechanism.constraints import Constraint, Row
 from dalembert.mechanism.local import LocalState
 from dalembert.mechanism.traced import Load
 from dalembert.recursions.composite_body import composite_body
+from dalembert.recursions.derivative_columns import derivative_columns
 from dalembert.recursions.elimination import Elimination
 from dalembert.recursions.motion_derivatives import MotionDerivatives
 from dalembert.recursions.newton_euler import newton_euler
@@ -252,6 +253,21 @@ def inverse_dynamics_derivatives(s: Trace) -> tuple[Any, ...]:
     """∂τ/∂q, ∂τ/∂v and M of inverse dynamics, described forces included, constraints left out."""
     d = EquationDerivatives(s, held=s.a).dynamics
     return d.q, d.v, composite_body(s.at)
+
+
+LONG_CHAIN_COLUMNS = (
+    "left", "right_q", "right_v", "screws", "forces_q", "forces_v", "own", "applied_q", "applied_v",
+)  # fmt: skip
+
+
+def long_chain_columns(s: Trace) -> tuple[Any, ...]:
+    """The same for long chains, as columns, and the slopes of the described forces (empty where there is none)."""
+    e = EquationDerivatives(s, held=s.a)
+    Q = (zeros(0, 0), zeros(0, 0))
+    if s.d.forces:
+        exerted = e._chained(e.local.exerted.slopes, zeros(0, 0))
+        Q = e._inward(exerted.q), e._inward(exerted.v)
+    return *derivative_columns(e.motion, s.d.gravity, s.load.wrenches), *Q
 
 
 def ode_jacobian(s: Trace) -> tuple[Any, ...]:

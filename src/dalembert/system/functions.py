@@ -32,8 +32,10 @@ from dalembert.spatial import Transform
 from dalembert.symbols import array, symbols, to_sx, zeros
 from dalembert.system.derivatives import (
     ACCELERATION_DERIVATIVES,
+    LONG_CHAIN_COLUMNS,
     acceleration_derivatives,
     inverse_dynamics_derivatives,
+    long_chain_columns,
     ode_jacobian,
 )
 from dalembert.system.rows import Rows
@@ -270,6 +272,7 @@ FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace], Any]]] = {
     "ode": ((*MOTION, *DRIVE), _ode),
     "ode_jacobian": ((*MOTION, *DRIVE), ode_jacobian),
     "inverse_dynamics_derivatives": ((*MOTION, "a", *DRIVE), inverse_dynamics_derivatives),
+    "long_chain_columns": ((*MOTION, "a", *DRIVE), long_chain_columns),
     "acceleration_derivatives": ((*MOTION, *DRIVE), acceleration_derivatives),
     "correct": (("q", "p", "t"), _correct),
     "filter": (("q", "v", "p", "t"), _filter),
@@ -304,6 +307,7 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "ode": ("rates", "vdot", "health"),
     "ode_jacobian": ("vdot_q", "vdot_v", "health"),
     "inverse_dynamics_derivatives": ("tau_q", "tau_v", "tau_a"),
+    "long_chain_columns": LONG_CHAIN_COLUMNS,
     "acceleration_derivatives": ACCELERATION_DERIVATIVES,
     "correct": ("corrected", "phi", "health"),
     "filter": ("filtered", "lack", "health"),
