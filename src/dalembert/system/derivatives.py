@@ -222,8 +222,12 @@ class _Local:
         return [to_sx(z), to_sx(w), to_sx(rate), to_sx(of.lam), s.sx["u"], s.sx["p"], s.sx["t"]]
 
     def _slopes(self, f: ca.SX, s: Trace) -> _LocalSlopes:
-        by_z = ca.jacobian(f, self.here.z)
-        by_z = by_z @ self.here.rates_matrix(set(by_z.sparsity().get_col()))
+        """By forward sweeps along the small motions: ∂/∂R first and its product with Ṙ after costs more."""
+        N = self.here.rates_matrix(set(ca.jacobian_sparsity(f, self.here.z).get_col()))
+        moving = sorted(set(N.sparsity().get_triplet()[1]))
+        by_z = ca.SX(f.numel(), N.shape[1])
+        if moving:
+            by_z[:, moving] = ca.jtimes(f, self.here.z, N[:, moving])
         others = (ca.jacobian(f, x) for x in (self.here.w, s.sx["u"], s.sx["t"]))
         return _LocalSlopes(*(self._put_in(J) for J in (by_z, *others)))
 
