@@ -10,6 +10,18 @@ from dalembert.errors import (
     MissingExtra,
     UnknownName,
 )
+from dalembert.linearization import (
+    LinearModel,
+    equilibrium,
+    linearize,
+    linearize_along,
+    linearize_full,
+    lqr,
+    lqr_along,
+    parameter_slopes,
+    second_derivatives,
+    step_map,
+)
 from dalembert.mechanism.body import Body, Frame
 from dalembert.mechanism.inertia import box, cylinder, disc, point, rod, sphere
 from dalembert.mechanism.joints import (
@@ -49,6 +61,7 @@ __all__ = [
     "Fixed",
     "Frame",
     "Free",
+    "LinearModel",
     "Mechanism",
     "MissingExtra",
     "Planar",
@@ -64,11 +77,20 @@ __all__ = [
     "box",
     "cylinder",
     "disc",
+    "equilibrium",
     "expression",
+    "linearize",
+    "linearize_along",
+    "linearize_full",
     "load",
+    "lqr",
+    "lqr_along",
+    "parameter_slopes",
     "point",
     "rod",
     "rotation",
+    "second_derivatives",
     "simulate",
     "sphere",
+    "step_map",
 ]

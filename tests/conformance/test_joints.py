@@ -62,6 +62,25 @@ def test_rates_are_the_derivative_of_plus(case):
     np.testing.assert_allclose(joint.rates(array(q), array(v)).astype(float), expected, atol=1e-14)
 
 
+def test_small_motions_are_carried_along_as_transport_says(case):
+    """δ̇ = δv − B δ: N δ is the difference of two neighbours that move with v and v + δv."""
+    joint, q, v, rng = case
+    if not joint.nv:
+        return
+    delta, change = rng.normal(size=joint.nv), rng.normal(size=joint.nv)
+
+    def gap(t):
+        """δ after the time t, to second order in t, for a small δ."""
+        size = 1e-6
+        near = joint.plus(array(q), array(size * delta))
+        moved = joint.plus(near, array(t * (v + size * change)))
+        return joint.minus(moved, joint.plus(array(q), array(t * v))).astype(float) / size
+
+    found = (gap(1e-3) - gap(-1e-3)) / 2e-3
+    B = joint.transport(array(v)).astype(float)
+    np.testing.assert_allclose(found, change - B @ delta, atol=2e-5 * (1 + np.abs(found).max()))
+
+
 def test_minus_undoes_plus_and_plus_composes_along_a_line(case):
     joint, q, v, _ = case
     x, d = array(q), array(v / max(np.linalg.norm(v), 1.0))

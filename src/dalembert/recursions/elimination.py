@@ -61,58 +61,87 @@ class TreeFactor:
         return x
 
 
+class Elimination:
+    """M and A factored once, for many right-hand sides; see the head of this file."""
+
+    def __init__(self, M: np.ndarray, A: np.ndarray):
+        m, n = A.shape
+        self.M, self.tree = M, TreeFactor(M)
+        D = self.tree.inverse
+        self.B = [self.tree.lower_transposed(row) for row in A]
+        self.touched = [[k for k in range(n) if not _zero(row[k])] for row in self.B]
+        self.Y = [np.array([b * d for b, d in zip(row, D)], dtype=object) for row in self.B]  # (2)
+        S = zeros(m, m)
+        for i in range(m):
+            for j in range(i, m):
+                common = [k for k in self.touched[i] if not _zero(self.B[j][k])]
+                S[i, j] = S[j, i] = sum((self.B[i][k] * self.Y[j][k] for k in common), 0.0)  # (3)
+        self.rows = RowFactor(S)
+        shortest = S[0, 0] if m else 1.0
+        for i in range(1, m):
+            shortest = minimum(shortest, S[i, i])
+        self.health = np.array([self.rows.health, shortest], dtype=object)
+
+    def solve(self, f: np.ndarray, gamma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """v̇ and λ with M v̇ = f + Aᵀλ and A v̇ + γ = 0."""
+        m = len(self.B)
+        g = self.tree.lower_transposed(f)
+        right = zeros(m)
+        for i in range(m):
+            right[i] = -gamma[i] - sum((self.Y[i][k] * g[k] for k in self.touched[i]), 0.0)
+        lam = self.rows.solve(right)
+        for i in range(m):
+            for k in self.touched[i]:
+                g[k] = g[k] + self.B[i][k] * lam[i]
+        return self.tree.lower(np.array([x * d for x, d in zip(g, self.tree.inverse)], dtype=object)), lam  # (5)
+
+    def columns(self, F: np.ndarray, Gamma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The same for columns: F (n, c) and Γ (m, c) give (n, c) and (m, c)."""
+        out, lams = zeros(*F.shape), zeros(*Gamma.shape)
+        for k in range(F.shape[1]):
+            out[:, k], lams[:, k] = self.solve(F[:, k], Gamma[:, k])
+        return out, lams
+
+
 def eliminate(M: np.ndarray, f: np.ndarray, A: np.ndarray, gamma: np.ndarray) -> tuple[np.ndarray, ...]:
     """v̇, λ and the health of the elimination, (2,); see the head of this file."""
-    m, n = A.shape
-    tree = TreeFactor(M)
-    D = tree.inverse
-    g = tree.lower_transposed(f)
-    B = [tree.lower_transposed(row) for row in A]
-    touched = [[k for k in range(n) if not _zero(row[k])] for row in B]
-    Y = [np.array([b * d for b, d in zip(row, D)], dtype=object) for row in B]  # (2)
-    S = zeros(m, m)
-    for i in range(m):
-        for j in range(i, m):
-            common = [k for k in touched[i] if not _zero(B[j][k])]
-            S[i, j] = S[j, i] = sum((B[i][k] * Y[j][k] for k in common), 0.0)  # (3)
-    right = zeros(m)
-    for i in range(m):
-        right[i] = -gamma[i] - sum((Y[i][k] * g[k] for k in touched[i]), 0.0)
-    lam, health = _solve(S, right)
-    shortest = S[0, 0] if m else 1.0
-    for i in range(1, m):
-        shortest = minimum(shortest, S[i, i])
-    for i in range(m):
-        for k in touched[i]:
-            g[k] = g[k] + B[i][k] * lam[i]
-    vdot = tree.lower(np.array([x * d for x, d in zip(g, D)], dtype=object))  # (5)
-    return vdot, lam, np.array([health, shortest], dtype=object)
+    factor = Elimination(M, A)
+    return *factor.solve(f, gamma), factor.health
 
 
-def _solve(S: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, Any]:
-    """S⁻¹ right by LDLᵀ in an order that fills in little, and the health (4)."""
-    m = len(S)
-    H, x = S.copy(), right.copy()
-    remaining, order, health = list(range(m)), [], 1.0
-    columns: dict[int, list[tuple[int, Any]]] = {}
-    inverse: dict[int, Any] = {}
-    while remaining:
-        near = {k: [i for i in remaining if i != k and not _zero(H[k, i])] for k in remaining}
-        k = min(remaining, key=lambda r: (len(near[r]), r))  # minimum degree
-        remaining.remove(k)
-        order.append(k)
-        if _zero(H[k, k]):  # a row of constants that depends on others: known while tracing, and nothing to divide by
-            health, inverse[k] = 0.0, 0.0
-        else:
-            health, inverse[k] = minimum(health, H[k, k] / S[k, k]), 1.0 / H[k, k]
-        columns[k] = [(i, H[i, k] * inverse[k]) for i in near[k]]
-        for i, factor in columns[k]:
-            x[i] = x[i] - factor * x[k]
-            for j in near[k]:
-                if j <= i:
-                    H[i, j] = H[j, i] = H[i, j] - factor * H[j, k]
-    for k in reversed(order):
-        x[k] = x[k] * inverse[k]
-        for i, factor in columns[k]:
-            x[k] = x[k] - factor * x[i]
-    return x, health
+class RowFactor:
+    """S = Λ Δ Λᵀ in an order that fills in little, and the health (4)."""
+
+    def __init__(self, S: np.ndarray):
+        H, remaining = S.copy(), list(range(len(S)))
+        self.order: list[int] = []
+        self.columns: dict[int, list[tuple[int, Any]]] = {}
+        self.inverse: dict[int, Any] = {}
+        self.health: Any = 1.0
+        while remaining:
+            near = {k: [i for i in remaining if i != k and not _zero(H[k, i])] for k in remaining}
+            k = min(remaining, key=lambda r: (len(near[r]), r))  # minimum degree
+            remaining.remove(k)
+            self.order.append(k)
+            if _zero(H[k, k]):  # a row of constants that depends on others: known while tracing, nothing to divide by
+                self.health, self.inverse[k] = 0.0, 0.0
+            else:
+                self.health, self.inverse[k] = minimum(self.health, H[k, k] / S[k, k]), 1.0 / H[k, k]
+            self.columns[k] = [(i, H[i, k] * self.inverse[k]) for i in near[k]]
+            for i, factor in self.columns[k]:
+                for j in near[k]:
+                    if j <= i:
+                        H[i, j] = H[j, i] = H[i, j] - factor * H[j, k]
+
+    def solve(self, right: np.ndarray) -> np.ndarray:
+        """S⁻¹ right."""
+        x = right.copy()
+        for k in self.order:
+            if not _zero(x[k]):
+                for i, factor in self.columns[k]:
+                    x[i] = x[i] - factor * x[k]
+        for k in reversed(self.order):
+            x[k] = x[k] * self.inverse[k]
+            for i, factor in self.columns[k]:
+                x[k] = x[k] - factor * x[i]
+        return x

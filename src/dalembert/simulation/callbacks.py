@@ -66,9 +66,9 @@ class Callback:
         """For the loop."""
         return Called(self.address, self.given, self.place, self.out, self.work, self.size, 0.0, 0.0)
 
-    def trace(self, key: Any, name: str, value: Callable[[Trace], Any]) -> None:
+    def trace(self, key: tuple[Any, ...], value: Callable[[Trace], Any]) -> None:
         """Machine code from what `value` makes of a trace."""
-        kernel = self.system.own_kernel(key, name, ARGUMENTS, value)
+        kernel = self.system.built(key, ARGUMENTS, value)
         self.given, at, self.place = np.zeros(max(1, kernel.x_size)), 0, -1
         for argument, size in zip(kernel.names_in, kernel.n_in):
             if argument == "p":
@@ -124,7 +124,7 @@ def controller(system: Any, u: Any, p: Any) -> Callback:
     if not system.u_names:
         raise ArgumentError(f"'{system.name}' has no inputs to control; add some with add_motor or add_input.")
     if isinstance(u, expression):
-        back.trace(("control", u.f), "control", lambda s: _inputs(system, s, u.f))
+        back.trace(("control", u.f), lambda s: _inputs(system, s, u.f))
     elif is_numba(u):
         back.compile(u)
     else:

@@ -58,7 +58,7 @@ def watcher(system: Any, events: Mapping[str, Event], p: Any) -> Callback:
     if all(isinstance(g, expression) for g in functions):
         what = [f"event '{name}'" for name in events]
         key = ("events", *(g.f for g in functions))
-        back.trace(key, "events", lambda s: array([scalar_of(s, g.f, w) for g, w in zip(functions, what)]))
+        back.trace(key, lambda s: array([scalar_of(s, g.f, w) for g, w in zip(functions, what)]))
         return back
     parts = [_as_python(system, name, g, p) for name, g in zip(events, functions)]
     back.python(lambda t, state: np.array([part(t, state) for part in parts]))
@@ -68,7 +68,7 @@ def watcher(system: Any, events: Mapping[str, Event], p: Any) -> Callback:
 def _as_python(system: Any, name: str, g: Any, p: Any) -> Any:
     if isinstance(g, expression):
         one = Callback(system, p, 1)
-        one.trace(("events", g.f), "events", lambda s: array([scalar_of(s, g.f, f"event '{name}'")]))
+        one.trace(("events", g.f), lambda s: array([scalar_of(s, g.f, f"event '{name}'")]))
         return lambda t, state: _through(one, t, state)
     if is_numba(g):
         return lambda t, state: float(g(t, NativeState(state.q, state.v)))

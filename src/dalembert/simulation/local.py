@@ -70,25 +70,21 @@ class Local:
 
     def ode_kernel(self, system: Any, keep: Any) -> Any:
         """The right-hand side with ẏ and ÿ."""
-        return system.own_kernel(
-            ("ode", self.key), "ode", (*STATE, *MORE, *DRIVE), lambda s: self._with_symbols(s, ode), keep
-        )
+        return system.built(("ode", self.key), (*STATE, *MORE, *DRIVE), lambda s: self._with_symbols(s, ode), keep)
 
     def recover_kernel(self, system: Any, keep: Any) -> Any:
         """q and v from y and ẏ: one Newton step."""
-        return system.own_kernel(
-            ("recover", self.key), "recover", (*STATE, *MORE, "p", "t"), lambda s: self._with_symbols(s, _recover), keep
+        return system.built(
+            ("recover", self.key), (*STATE, *MORE, "p", "t"), lambda s: self._with_symbols(s, _recover), keep
         )
 
     def rate(self, system: Any, state: Any) -> np.ndarray:
         """ẏ = −D₂R⁻¹ D₁R v at a state where the chart begins, (dof,)."""
 
-        def value(s: Trace) -> Any:
+        def slopes(_: Local, s: Trace) -> Any:
             return self.equations(s)[1:3]
 
-        kernel = system.own_kernel(
-            ("slope", self.key), "slope", ("q", "v", *MORE), lambda s: self._with_symbols(s, lambda _, t: value(t))
-        )
+        kernel = system.built(("slope", self.key), ("q", "v", *MORE), lambda s: self._with_symbols(s, slopes))
         known = {"q": state.q, "v": state.v, "y": self.start, "ydot": np.zeros(self.dof)}
         known |= {"directions": self.directions, "reference": self.reference}
         D1, D2 = kernel(*(known[name] for name in kernel.names_in))

@@ -30,6 +30,14 @@ from dalembert.recursions.momentum import center_of_mass, gravity_energy, kineti
 from dalembert.recursions.newton_euler import link_wrenches, newton_euler
 from dalembert.spatial import Transform
 from dalembert.symbols import array, symbols, to_sx, zeros
+from dalembert.system.derivatives import (
+    ACCELERATION_DERIVATIVES,
+    LONG_CHAIN_COLUMNS,
+    acceleration_derivatives,
+    inverse_dynamics_derivatives,
+    long_chain_columns,
+    ode_jacobian,
+)
 from dalembert.system.rows import Rows
 
 
@@ -236,6 +244,10 @@ FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace], Any]]] = {
     "constrained": ((*MOTION, *DRIVE), constrained),
     "accelerate": ((*MOTION, "tau", *DRIVE), _accelerate),
     "answer": ((*MOTION, "tau", *DRIVE), _answer),
+    "ode_jacobian": ((*MOTION, *DRIVE), ode_jacobian),
+    "inverse_dynamics_derivatives": ((*MOTION, "a", *DRIVE), inverse_dynamics_derivatives),
+    "long_chain_columns": ((*MOTION, "a", *DRIVE), long_chain_columns),
+    "acceleration_derivatives": ((*MOTION, *DRIVE), acceleration_derivatives),
     "reactions": ((*MOTION, "a", "lam", *DRIVE), _reactions),
     "rates": (("q", "v"), lambda s: s.per_joint(lambda j, q, v: j.rates(s.q[q], s.v[v]))),
     "plus": (("q", "dq"), lambda s: s.per_joint(lambda j, q, v: j.plus(s.q[q], s.dq[v]))),
@@ -265,6 +277,10 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "accelerate": ("vdot", "multipliers", "health"),
     "answer": ("vdot", "multipliers", "health", "force", "residual"),
     "ode": ("rates", "vdot", "local", "powers", "health"),
+    "ode_jacobian": ("vdot_q", "vdot_v", "health"),
+    "inverse_dynamics_derivatives": ("tau_q", "tau_v", "tau_a"),
+    "long_chain_columns": LONG_CHAIN_COLUMNS,
+    "acceleration_derivatives": ACCELERATION_DERIVATIVES,
     "correct": ("corrected", "phi", "health"),
     "filter": ("filtered", "lack", "health"),
     "cut_joint": ("position", "velocity"),
@@ -277,6 +293,7 @@ def trace(
     arguments: Sequence[str],
     value: Callable[[Trace], Any],
     keep: tuple[int, ...] | None = None,
+    named: Sequence[str] | None = None,
 ) -> tuple[ca.Function, tuple[tuple[int, ...], ...]]:
     """The casadi.Function `name` of the arguments that matter, and the shapes of its outputs."""
     s = Trace(description, keep)
@@ -287,7 +304,8 @@ def trace(
     if "t" in names and not any(ca.depends_on(out, s.sx["t"]) for out in outputs if out.numel()):
         names.remove("t")
     inputs = [s.sx[n] for n in names]
-    labels = OUTPUTS.get(name) or ([name] if len(values) == 1 else [f"{name}{i}" for i in range(len(values))])
+    numbered = [name] if len(values) == 1 else [f"{name}{i}" for i in range(len(values))]
+    labels = named or OUTPUTS.get(name) or numbered
     f = ca.Function(name, inputs, outputs, names, labels, {"allow_free": True})
     check_free_symbols(f, {"inputs": list(description.inputs), "parameters": list(description.parameters)})
     return f, tuple(np.shape(x) for x in values)

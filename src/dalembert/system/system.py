@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -145,15 +145,17 @@ class System(TreeQuestions, ConstraintQuestions):
             self._kernels[key] = Kernel(f, lanes=lanes, backend=self.backend, shapes=shapes)
         return self._kernels[key]
 
-    def own_kernel(self, key: Any, name: str, arguments: tuple[str, ...], value: Any, keep: Any = None) -> Kernel:
-        """The compiled form of what `value` makes of a trace: for parts that bring their own functions.
+    def built(
+        self, key: tuple[Any, ...], arguments: Sequence[str], value: Any, keep: Any = None, named: Any = None
+    ) -> Kernel:
+        """A kernel of what `value` makes of a `Trace`: for packages that ask more than `FUNCTIONS`.
 
-        It is kept under `key`; equal keys must mean equal functions.
+        It is kept under its key and the rows it uses; equal keys must mean equal functions. key[0] is its name.
         """
         from dalembert.compiler import Kernel
 
         if (key, keep) not in self._kernels:
-            f, shapes = trace(self._description, name, arguments, value, keep)
+            f, shapes = trace(self._description, key[0], arguments, value, keep, named)
             self._kernels[key, keep] = Kernel(f, backend=self.backend, shapes=shapes)
         return self._kernels[key, keep]
 
@@ -225,8 +227,11 @@ class System(TreeQuestions, ConstraintQuestions):
         **more: Any,
     ) -> Any:
         """What a function gives in a state; inputs and parameters are looked up only where it has them."""
+        return self._called(self.kernel(name, target, axes), state, u, p, more)
+
+    def _called(self, kernel: Kernel, state: Any, u: Any, p: Any, more: Mapping[str, Any]) -> Any:
+        """What a kernel gives in a state."""
         x = self._as_state(state)
-        kernel = self.kernel(name, target, axes)
         given = []
         for argument in kernel.names_in:
             if argument == "q":

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from dalembert.errors import ArgumentError
+from dalembert.recursions.derivative_columns import Pairs
+
+LONG = 40  # velocities of a chain whose derivatives are no longer one piece of straight-line code
 
 
 class TreeQuestions:
     """The part of `System` that knows no constraints: M v̇ + h = τ + Q."""
 
     nv: int
+    layout: Any
     _value: Callable[..., Any]
     _about: Callable[..., Any]
     _velocities: Callable[..., np.ndarray]
@@ -71,6 +76,24 @@ class TreeQuestions:
         """
         tau = self._value("inverse_dynamics", state, a=self._velocities(a, "a"), u=u, p=p)
         return tau - self._carried(state, wrenches, p)
+
+    def inverse_dynamics_derivatives(
+        self, state: Any, a: Any, *, u: Any = None, p: Any = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """∂τ/∂q (as δ at q ⊕ δ), ∂τ/∂v and ∂τ/∂a = M of `inverse_dynamics`, (nv, nv) each.
+
+        Closed forms, compiled; beyond 40 velocities columns by recursion and pairs by matrix products.
+        """
+        given = self._velocities(a, "a")
+        if self.nv <= LONG:
+            return self._value("inverse_dynamics_derivatives", state, a=given, u=u, p=p)
+        *columns, force_q, force_v = self._value("long_chain_columns", state, a=given, u=u, p=p)
+        by_q, by_v, by_a = self._pairs.product(*columns)
+        return (by_q - force_q, by_v - force_v, by_a) if force_q.size else (by_q, by_v, by_a)
+
+    @cached_property
+    def _pairs(self) -> Pairs:
+        return Pairs(self.layout.tree)
 
     def forward_dynamics(
         self,

@@ -18,7 +18,7 @@ from dalembert.mechanism.body import Frame
 from dalembert.mechanism.constraints.constraint import Constraint, Row
 from dalembert.mechanism.traced import Load, TracedState, UserState, on_expressions
 from dalembert.spatial import cross
-from dalembert.symbols import array, to_sx
+from dalembert.symbols import array, to_sx, zeros
 
 Expression = Callable[[UserState], Any]
 #: (state, multipliers by row) → (frame, force, point) in the ground's axes
@@ -50,7 +50,7 @@ class Expressions(Constraint):
         self.wheels = tuple(wheels)
 
     def rows(self, s: TracedState) -> list[Row]:
-        d = _Derivatives(s)
+        d = RowDerivatives(s)
         out = []
         for name, f in self.holonomic:
             phi = _evaluated(f, s, f"row '{name}' of constraint '{self.name}'")
@@ -83,14 +83,16 @@ class Expressions(Constraint):
         return self.text or self.kind
 
 
-class _Derivatives:
+class RowDerivatives:
     """Time derivatives along q̇ = N(q) v with v̇ = 0, and A as the derivative with respect to v."""
 
     def __init__(self, s: TracedState):
         at = s.at
         self.q, self.v, self.t = to_sx(at.q), to_sx(at.v), to_sx([s.t])
-        rates = [link.joint.rates(at.q[link.q], at.v[link.v]) for link in at.tree.links]
-        self.q_rate = to_sx(np.concatenate(rates)) if rates else ca.SX(0, 1)
+        rates = zeros(len(at.q))
+        for link in at.tree.links:
+            rates[link.q] = link.joint.rates(at.q[link.q], at.v[link.v])
+        self.q_rate = to_sx(rates)
 
     def rate(self, f: ca.SX) -> ca.SX:
         """ḟ at v̇ = 0."""

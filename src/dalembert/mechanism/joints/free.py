@@ -11,8 +11,9 @@ from dalembert.spatial import (
     exp_translation,
     log_translation,
     quaternion_matrix,
+    skew,
 )
-from dalembert.symbols import eye
+from dalembert.symbols import eye, zeros
 
 _BALL = Spherical()
 
@@ -55,6 +56,10 @@ class Free(Joint):
         phi = _BALL.minus(q1[:4], q0[:4])
         p = quaternion_matrix(q0[:4]).T @ (q1[4:] - q0[4:])
         return np.concatenate([phi, log_translation(phi, p)])
+
+    def transport(self, v):
+        """ad(V)."""
+        return np.block([[skew(v[:3]), zeros(3, 3)], [skew(v[3:]), skew(v[:3])]])
 
     def unit(self, q):
         """The quaternion made unit."""

@@ -9,6 +9,7 @@ therefore unit vectors and their zeros disappear from the compiled code.
     q̇ = N(q) v            `rates`
     q ⊕ δ                 `plus`: the position reached from q by the constant unit-time velocity δ, exactly on the group
     q₁ ⊖ q₀               `minus`: the δ with q₀ ⊕ δ = q₁
+    δ̇ = δv − B δ          `transport` is B: how small motions are carried along
 """
 
 from __future__ import annotations
@@ -74,6 +75,10 @@ class Joint(ABC):
     def minus(self, q1: np.ndarray, q0: np.ndarray) -> np.ndarray:
         """q₁ ⊖ q₀."""
         return q1 - q0
+
+    def transport(self, v: np.ndarray) -> np.ndarray:
+        """B, (nv, nv), of δ̇ = δv − B δ: how a small motion δ from q(t) changes as both move; zero where q̇ = v."""
+        return zeros(self.nv, self.nv)
 
     def unit(self, q: np.ndarray) -> np.ndarray:
         """q with its quaternion, if it has one, made unit; traced or numeric."""

@@ -15,6 +15,7 @@ from dalembert.spatial import (
     quaternion_product,
     quaternion_rate,
     rotation_quaternion,
+    skew,
 )
 from dalembert.symbols import array, eye, sqrt, zeros
 
@@ -56,6 +57,10 @@ class Spherical(Joint):
     def minus(self, q1, q0):
         """log(q₀⁻¹ ∘ q₁), a rotation vector of length ≤ π."""
         return quaternion_log(quaternion_product(array(_CONJUGATE) * q0, q1))
+
+    def transport(self, v):
+        """[ω]: the child's axes turn."""
+        return skew(v)
 
     def unit(self, q):
         """q / ‖q‖."""

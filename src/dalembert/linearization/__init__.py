@@ -1,0 +1,29 @@
+"""Linear models of constrained mechanisms: exact, in the coordinates the user chooses."""
+
+from dalembert.linearization.equilibrium import Equilibrium, equilibrium
+from dalembert.linearization.full import FullLinearization, linearize_full, parameter_slopes, second_derivatives
+from dalembert.linearization.linearize import linearize
+from dalembert.linearization.lqr import Regulator, Tracker, lqr, lqr_along
+from dalembert.linearization.model import LinearModel
+from dalembert.linearization.structure import Hidden, Mode
+from dalembert.linearization.trajectory import LinearTrajectory, linearize_along, step_map
+
+__all__ = [
+    "Equilibrium",
+    "FullLinearization",
+    "Hidden",
+    "LinearModel",
+    "LinearTrajectory",
+    "Mode",
+    "Regulator",
+    "Tracker",
+    "equilibrium",
+    "linearize",
+    "linearize_along",
+    "linearize_full",
+    "lqr",
+    "lqr_along",
+    "parameter_slopes",
+    "second_derivatives",
+    "step_map",
+]

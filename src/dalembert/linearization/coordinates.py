@@ -1,0 +1,116 @@
+"""The coordinates a linear model is written in: of tree joints, of cut joints, or any function of the state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.analysis.manifold import Tangent
+from dalembert.errors import ArgumentError, unknown
+from dalembert.mechanism.constraints import Constraint, Expressions, Loop, Row
+from dalembert.mechanism.constraints.expression import RowDerivatives
+from dalembert.mechanism.traced import TracedState
+from dalembert.spatial import Transform
+from dalembert.symbols import to_sx
+
+Given = str | tuple[str, Callable[[Any], ca.SX]]
+
+
+@dataclass(frozen=True, eq=False)
+class Coordinate:
+    """A velocity of the tree (`index`), or a function of the positions (`row`), by name."""
+
+    name: str
+    index: int | None
+    row: Constraint | None = None
+    angular: bool = False  # an angle that may jump by 2π
+    function: Any = None  # the user's, if it is one
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Equal for coordinates that are traced alike."""
+        return self.name, self.function
+
+
+class CutCoordinate(Constraint):
+    """A coordinate of a joint that closes a loop, as a row that does not act."""
+
+    kind = "coordinate"
+
+    def __init__(self, loop: Loop, k: int, name: str):
+        self.loop, self.k, self.name = loop, k, name
+
+    def rows(self, s: TracedState) -> list[Row]:
+        r, derivatives = self.loop.relative(s), RowDerivatives(s)
+        phi = to_sx([self.loop.joint.locate(Transform(r.R, r.p))[self.k]])
+        return [derivatives.row(self.name, phi, derivatives.rate(phi), True, self.loop.joint.angular[self.k])]
+
+
+def coordinate(system: Any, given: Given) -> Coordinate:
+    """From the name of a tree velocity, of a cut joint's coordinate, or (name, function of the state)."""
+    if not isinstance(given, str):
+        name, f = given
+        if name in system.v_names:
+            raise ArgumentError(f"'{name}' is a joint's own coordinate; give your function another name.")
+        return Coordinate(name, None, Expressions(name, "coordinate", holonomic=[(name, f)]), function=f)
+    if given in system.v_names:
+        return Coordinate(given, system.v_names.index(given))
+    cut = cut_coordinates(system)
+    if given not in cut:
+        raise unknown("coordinate", given, [*system.v_names, *cut], "independent")
+    loop, k = cut[given]
+    return Coordinate(given, None, CutCoordinate(loop, k, given), loop.joint.angular[k])
+
+
+def cut_coordinates(system: Any) -> dict[str, tuple[Loop, int]]:
+    """Coordinates of the joints that close loops, by name; joints with quaternions have none."""
+    out = {}
+    for c in system._description.constraints:
+        if isinstance(c, Loop) and c.joint.nq == c.joint.nv:
+            for k, suffix in enumerate(c.joint.coordinate_names):
+                out[f"{c.name}.{suffix}" if suffix else c.name] = c, k
+    return out
+
+
+def best_choice(system: Any, A: np.ndarray, M: np.ndarray, first: Sequence[int] = ()) -> list[int]:
+    """Velocities of the tree that determine the others best, in the mass metric; `first` are taken anyway.
+
+    Pivoted QR of the admissible motions: each time the velocity that the ones taken leave most free.
+    """
+    from scipy.linalg import qr
+
+    K = Tangent.of(A, M, floor=system.constraint_floor if len(A) else 0.0).admissible
+    K = K * np.sqrt(np.diag(M))[:, None]
+    taken = list(first)
+    Q = np.linalg.qr(K[taken].T)[0] if taken else np.zeros((K.shape[1], 0))
+    rest = K - (K @ Q) @ Q.T
+    _, _, order = qr(rest.T, mode="economic", pivoting=True)
+    more = [int(k) for k in order[: K.shape[1] - len(taken)]]
+    return taken + sorted(more)
+
+
+def refusal(system: Any, names: Sequence[str], rows: np.ndarray, A: np.ndarray, M: np.ndarray) -> ArgumentError:
+    """Why a choice of coordinates cannot be used, and which could; `rows` are its rows C."""
+    K = Tangent.of(A, M, floor=system.constraint_floor if len(A) else 0.0).admissible
+    dof = K.shape[1]
+    better = ", ".join(repr(system.v_names[k]) for k in best_choice(system, A, M))
+    if len(names) != dof:
+        return ArgumentError(
+            f"independent has {len(names)} coordinates ({', '.join(names) or 'none'}); '{system.name}' has {dof} "
+            f"degrees of freedom here. The best choice among the joints of the tree is [{better}]."
+        )
+    U, sigma, _ = np.linalg.svd(rows @ K)
+    tied = [name for name, part in zip(names, U[:, -1]) if abs(part) > 1e-6]
+    still = [name for name, row in zip(names, rows @ K) if np.linalg.norm(row) <= 1e-9 * max(sigma[0], 1e-300)]
+    if still:
+        why = f"the constraints hold {', '.join(still)} still here"
+    else:
+        why = f"the constraints tie {', '.join(tied)} together here"
+    return ArgumentError(
+        f"[{', '.join(map(repr, names))}] cannot be the independent coordinates of '{system.name}' in this position: "
+        f"{why}, so another motion is left undetermined. The best choice among the joints of the tree is [{better}]."
+    )

@@ -1,0 +1,223 @@
+"""Linearization in all coordinates of a mechanism, and of the equations of motion with respect to parameters.
+
+    d/dt [δ; δv] = [−B 1; v̇_q v̇_v] [δ; δv] + [0; v̇_u] δu =: Df [δ; δv] + …      Johnson and Murphey, section III
+    A = Df P                                                                   Spencer (4.4)
+
+for any projector P on the small motions the constraints allow: H P = 0, P P = P, with H = [A_h 0; ∂_q(A v + b) A].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.analysis.mobility import independent_rows
+from dalembert.errors import ArgumentError
+from dalembert.linearization.linearize import check_closed, singular, slopes
+from dalembert.linearization.model import LinearModel
+from dalembert.recursions.newton_euler import newton_euler
+from dalembert.symbols import array, symbols, to_sx, zeros
+from dalembert.system.functions import Trace
+
+LARGEST = 400_000  # operations of second derivatives: beyond, minutes to compile
+
+
+@dataclass(frozen=True, eq=False)
+class FullLinearization:
+    """v̇ and λ with their derivatives, the constraints eliminated but the coordinates all kept.
+
+    Derivatives with respect to q are those with respect to δ at q ⊕ δ. Each coordinate is varied as if it were free, as
+    the field that an integrator sees is; only motions of the form P x are motions of the mechanism.
+    """
+
+    vdot: np.ndarray  # (nv,)
+    multipliers: np.ndarray  # (rows,)
+    vdot_q: np.ndarray  # (nv, nv)
+    vdot_v: np.ndarray  # (nv, nv)
+    vdot_u: np.ndarray  # (nv, inputs)
+    vdot_t: np.ndarray  # (nv,)
+    multipliers_q: np.ndarray  # (rows, nv)
+    multipliers_v: np.ndarray  # (rows, nv)
+    multipliers_u: np.ndarray  # (rows, inputs)
+    multipliers_t: np.ndarray  # (rows,)
+    rows: tuple[str, ...]  # rows the multipliers belong to: those that carry the others where some are redundant
+    H: np.ndarray  # (holonomic rows + rows, 2 nv) what small motions must not do
+    B: np.ndarray  # (nv, nv) of δ̇ = δv − B δ
+    names: tuple[str, ...]  # of (δ, δv)
+
+    @property
+    def Df(self) -> np.ndarray:
+        """(2 nv, 2 nv)."""
+        return np.block([[-self.B, np.eye(len(self.vdot))], [self.vdot_q, self.vdot_v]])
+
+    @property
+    def Bu(self) -> np.ndarray:
+        """(2 nv, inputs)."""
+        return np.vstack([np.zeros_like(self.vdot_u), self.vdot_u])
+
+    @property
+    def projector(self) -> np.ndarray:
+        """(2 nv, 2 nv) the orthogonal one, 1 − H⁺ H."""
+        return np.eye(self.H.shape[1]) - np.linalg.pinv(self.H, rcond=1e-10) @ self.H
+
+    def underlying(self, P: np.ndarray | None = None) -> np.ndarray:
+        """A = Df P (Spencer 4.4), (2 nv, 2 nv), with the orthogonal projector or any other admissible one."""
+        if P is None:
+            P = self.projector
+        size = max(1.0, float(np.abs(P).max()))
+        if np.abs(self.H @ P).max(initial=0.0) > 1e-8 * size * max(1.0, float(np.abs(self.H).max(initial=0.0))):
+            raise ArgumentError("P is not admissible: H P ≠ 0, it leads off the constraints.")
+        if np.abs(P @ P - P).max() > 1e-8 * size * size:
+            raise ArgumentError("P is not admissible: P P ≠ P.")
+        return self.Df @ P
+
+
+def linearize_full(system: Any, state: Any, *, u: Any = None, p: Any = None) -> FullLinearization:
+    """∂v̇ and ∂λ with respect to q, v, u and t in all coordinates, at a state on the manifold.
+
+    >>> import dalembert as da
+    >>> from dalembert import zoo
+    >>> system = zoo.constrained_double_pendulum().compile()
+    >>> full = da.linearize_full(system, system.state(*zoo.constrained_double_pendulum_start()), u=[2.0])
+    >>> full.vdot_q.round(4)
+    array([[-1.7397,  6.2147],
+           [ 5.658 , -8.9173]])
+    """
+    x = system._as_state(state)
+    check_closed(system, x, p)
+    keep = system._kept
+    d = slopes(system, x, u, p, keep)
+    if system.rows.of and not system._healthy(d["health"], d["vdot"]):
+        keep = independent_rows(system, x, p)
+        d = slopes(system, x, u, p, keep)
+        if not system._healthy(d["health"], d["vdot"]):
+            raise singular(system, x, p)
+    rows = system.rows if keep is None else system.rows.only(keep)
+    chosen = list(range(len(system.rows.of))) if keep is None else list(keep)
+    A = system.constraint_matrix(x, p=p)[chosen].reshape(len(chosen), system.nv)
+    holonomic = A[rows.holonomic] if chosen else A
+    H = np.block([[holonomic, np.zeros_like(holonomic)], [d["speed_q"].reshape(A.shape), A]])
+    n, inputs, m = system.nv, len(system.u_names), len(chosen)
+    turn = np.zeros((n, n))
+    for link in system.layout.tree.links:
+        turn[link.v, link.v] = link.joint.transport(x.v[link.v]).astype(float)
+    names = (*system.v_names, *(f"{name} rate" for name in system.v_names))
+    return FullLinearization(
+        d["vdot"], d["multipliers"], d["vdot_q"], d["vdot_v"], d["vdot_u"].reshape(n, inputs), d["vdot_t"].reshape(n),
+        d["multipliers_q"].reshape(m, n), d["multipliers_v"].reshape(m, n), d["multipliers_u"].reshape(m, inputs),
+        d["multipliers_t"].reshape(m), tuple(rows.names), H, turn, names,
+    )  # fmt: skip
+
+
+# --- parameters -----------------------------------------------------------------------------------------------------
+
+
+def parameter_slopes(model: LinearModel) -> np.ndarray:
+    """(states, parameters): how ẋ of a linear model changes with declared parameters, the states held.
+
+    The mechanism follows: where a length changes, the other joints move so that the loops stay closed. One forward
+    sweep through the traced inverse dynamics for each parameter; the coordinates must be those of tree joints.
+
+    >>> import dalembert as da
+    >>> m = da.Mechanism("pendulum", gravity=(0, -10.0, 0))
+    >>> L = m.add_parameter("L", 2.0)
+    >>> m.add_joint("A", da.Revolute("z"), m.ground, m.add_body("bob", mass=1.0, com=(L, 0, 0)))
+    >>> system = m.compile()
+    >>> da.parameter_slopes(da.linearize(system, {}))                      # A″ = −g/L: + g/L²
+    array([[0. ],
+           [2.5]])
+    """
+    op = model.operating
+    system, keep = op.system, op.rows
+    if any(c.index is None for c in (*op.coordinates, *op.speeds)):
+        raise ArgumentError("parameter slopes need coordinates of tree joints; take others with independent=[...].")
+    kernel = system.built(
+        ("parameter_slopes", keep), ("q", "v", "a", "lam", "u", "p", "t"), _by_parameters, keep,
+        ("dynamics", "rates", "speeds", "positions"),
+    )  # fmt: skip
+    n, k = system.nv, len(system.p_names)
+    if not k:
+        return np.zeros((len(model.A), 0))
+    given = {"a": op.vdot, "lam": op.multipliers}
+    e1, e2, e3, phi = (x.reshape(-1, k) for x in system._called(kernel, op.state, op.u, op.p, given))
+    d = slopes(system, op.state, op.u, op.p, keep)
+    M, _, A, _ = system._value("constrained", op.state, target=keep, u=op.u, p=op.p)
+    m = len(e2)
+    A = A.reshape(m, n)
+    h = (system.rows if keep is None else system.rows.only(keep)).holonomic if m else np.zeros(0, dtype=bool)
+    Cq, Cv = np.eye(n)[[c.index for c in op.coordinates]], np.eye(n)[[c.index for c in op.speeds]]
+    zq, zv = np.zeros((len(Cq), k)), np.zeros((len(Cv), k))
+    Kp = np.linalg.solve(np.vstack([Cq, A[h]]), np.vstack([zq, -phi[h]]))
+    lack = d["speed_q"].reshape(m, n) @ Kp + e3
+    Dp = np.linalg.solve(np.vstack([Cv, A]), np.vstack([zv, -lack]))
+    KKT = np.block([[M, -A.T], [A, np.zeros((m, m))]])
+    direct = np.linalg.solve(KKT, -np.vstack([e1, e2]))[:n]
+    vdot = d["vdot_q"] @ Kp + d["vdot_v"] @ Dp + direct
+    full = np.vstack([Cq @ Dp, Cv @ vdot])
+    index = {name: i for i, name in enumerate(op.names)}
+    return full[[index[name] for name in model.state_names]]
+
+
+def _by_parameters(s: Trace) -> tuple[Any, ...]:
+    """∂/∂p of e₁, e₂, e₃ and Φ with v̇ and λ held."""
+    s.sx["lam"], lam = symbols("lam", len(s.rows.of))
+    A = s.rows.A
+    e1 = newton_euler(s.at, s.a, s.d.gravity, s.load.wrenches) - s.load.tau
+    if len(lam):
+        e1 = e1 - A.T @ lam
+    e2, e3 = (A @ s.a + s.rows.gamma, A @ s.v + s.rows.b) if len(lam) else (zeros(0), zeros(0))
+    out = []
+    for e in (e1, e2, e3, s.rows.phi):
+        J = ca.densify(ca.jacobian(to_sx(e), s.sx["p"]))
+        out.append(array(J).reshape(len(e), s.sx["p"].numel()))
+    return tuple(out)
+
+
+# --- second derivatives ---------------------------------------------------------------------------------------------
+
+
+def second_derivatives(system: Any, state: Any, *, u: Any = None, p: Any = None) -> np.ndarray:
+    """∂²v̇/∂x², (nv, 2 nv, 2 nv), x = (δ, v), of the constrained acceleration in all coordinates.
+
+    The traced Jacobian is differentiated once more: exact, and for small systems only (about eight joints of a closed
+    spatial mechanism, fifteen of a planar one). Larger ones are refused before anything is compiled. Where rows are
+    redundant, those that carry the others are used. For quaternion joints it is the derivative of the Jacobian as
+    q ⊕ δ moves, which is not symmetric.
+
+    >>> import dalembert as da
+    >>> m = da.Mechanism("pendulum", gravity=(0, -10.0, 0))
+    >>> m.add_joint("A", da.Revolute("z"), m.ground, m.add_body("bob", mass=1.0, com=(2.0, 0, 0)))
+    >>> da.second_derivatives(m.compile(), {"A": 0.3})[0].round(6) + 0.0    # A″ = −g/L cos A
+    array([[4.776682, 0.      ],
+           [0.      , 0.      ]])
+    """
+    x = system._as_state(state)
+    keep = independent_rows(system, x, p) if system.rows.of else None
+    n = system.nv
+    size = system.function("ode_jacobian", keep).n_instructions() * 2 * n
+    if size > LARGEST:
+        raise ArgumentError(
+            f"second derivatives of '{system.name}' would take about {size} operations; the limit is {LARGEST}. They "
+            "are for small systems; for large ones take differences of linearize_full."
+        )
+    key = ("second_derivatives", keep)
+    kernel = system.built(key, ("q", "v", "u", "p", "t"), _second(system, keep), keep, ("second",))
+    flat = system._called(kernel, x, u, p, {})
+    return flat.reshape(2 * n, n, 2 * n).transpose(1, 0, 2)
+
+
+def _second(system: Any, keep: Any) -> Any:
+    def value(s: Trace) -> Any:
+        f, n = system.function("ode_jacobian", keep), system.nv
+        delta = ca.SX.sym("delta", n)
+        known = {**s.sx, "q": system.function("plus")(s.sx["q"], delta)}
+        by_q, by_v = f.call([known[name] for name in f.name_in()], True, False)[:2]
+        J = ca.vec(ca.horzcat(by_q, by_v))  # column by column
+        H = ca.jacobian(J, ca.vertcat(delta, s.sx["v"]))
+        H = ca.densify(ca.substitute(H, delta, ca.SX.zeros(n)))
+        return array(H).reshape(2 * n * n, 2 * n)
+
+    return value

@@ -1,0 +1,268 @@
+"""The linear model of a mechanism at a state, with its names and its evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import ArgumentError, unknown
+from dalembert.linearization.structure import Hidden, Mode, hidden, modes, zeros_of
+
+
+@dataclass(frozen=True, eq=False)
+class LinearModel:
+    """ẋ = rate + A x + B δu + time δt and y = output + C x + D δu + output_time δt, near a state.
+
+    x are small changes of the named positions and velocities, δu of the inputs from `u`. The states are exact
+    coordinates on the constraint manifold: A is the derivative of the minimal equations of motion (Spencer's Â), at
+    rest or in motion. With `step` (s) the model is x₊ = rate + A x + B δu.
+    """
+
+    A: np.ndarray  # (n, n)
+    B: np.ndarray  # (n, m)
+    C: np.ndarray  # (k, n)
+    D: np.ndarray  # (k, m)
+    time: np.ndarray  # (n,)
+    output_time: np.ndarray  # (k,)
+    rate: np.ndarray  # (n,) ẋ at the state itself; zero at an equilibrium
+    output: np.ndarray  # (k,) outputs at the state itself
+    state_names: tuple[str, ...]
+    input_names: tuple[str, ...]
+    output_names: tuple[str, ...]
+    positions: tuple[str, ...]
+    velocities: tuple[str, ...]
+    step: float | None
+    operating: Operating
+
+    # --- dynamics -----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def eigenvalues(self) -> np.ndarray:
+        """(n,) of A, 1/s (or per step)."""
+        return np.linalg.eigvals(self.A)
+
+    @property
+    def stable(self) -> bool:
+        """Whether every eigenvalue lies in the open left half plane (or, per step, inside the unit circle)."""
+        if self.step is not None:
+            return bool((np.abs(self.eigenvalues) < 1).all())
+        return bool((self.eigenvalues.real < 0).all())
+
+    @cached_property
+    def modes(self) -> tuple[Mode, ...]:
+        """Frequency, damping and shape of every mode; one for a pair of conjugates. `print(model.table())`."""
+        return modes(self)
+
+    def table(self) -> str:
+        """The modes as text."""
+        head = f"{'eigenvalue':>24}  {'f, Hz':>9}  {'damping':>8}  {'time, s':>9}  shape"
+        return "\n".join([head, *map(str, self.modes)])
+
+    # --- structure ----------------------------------------------------------------------------------------------
+
+    @property
+    def controllable(self) -> bool:
+        """Whether the inputs reach every state."""
+        return not self.uncontrollable
+
+    @cached_property
+    def uncontrollable(self) -> tuple[Hidden, ...]:
+        """Modes no input reaches, with the combination of states that stays out of reach."""
+        return hidden(self.A, self.B, self.state_names)
+
+    @property
+    def observable(self) -> bool:
+        """Whether the outputs tell every state."""
+        return not self.unobservable
+
+    @cached_property
+    def unobservable(self) -> tuple[Hidden, ...]:
+        """Modes no output shows, with the combination of states that stays unseen."""
+        return hidden(self.A.T, self.C.T, self.state_names)
+
+    def zeros(self, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None) -> np.ndarray:
+        """Transmission zeros, 1/s, from some inputs to as many outputs (default: all)."""
+        i = self._where(inputs, self.input_names, "input")
+        o = self._where(outputs, self.output_names, "output")
+        return zeros_of(self.A, self.B[:, i], self.C[o], self.D[np.ix_(o, i)])
+
+    def frequency_response(self, omega: Any) -> np.ndarray:
+        """G(jω), (len(ω), outputs, inputs), for angular frequencies ω in rad/s."""
+        w = np.atleast_1d(np.asarray(omega, dtype=float))
+        points = 1j * w if self.step is None else np.exp(1j * w * self.step)
+        one = np.eye(len(self.A))
+        return np.array([self.C @ np.linalg.solve(s * one - self.A, self.B) + self.D for s in points])
+
+    # --- other forms --------------------------------------------------------------------------------------------
+
+    def discretize(self, step: float) -> LinearModel:
+        """The model between samples `step` (s) apart with inputs held: exact (zero-order hold)."""
+        if self.step is not None:
+            raise ArgumentError(f"the model is discrete already, with a step of {self.step:g} s.")
+        if not step > 0:
+            raise ArgumentError(f"step is {step}; needed: a positive number of seconds.")
+        from scipy.linalg import expm
+
+        n, m = self.B.shape
+        held = np.zeros((n + m + 2, n + m + 2))  # ẋ = A x + B u + rate · 1 + time · t
+        held[:n, :n], held[:n, n : n + m], held[:n, -2], held[:n, -1] = self.A, self.B, self.rate, self.time
+        held[-1, -2] = 1.0
+        E = expm(held * step)
+        return replace(self, A=E[:n, :n], B=E[:n, n : n + m], rate=E[:n, -2], time=E[:n, -1], step=float(step))
+
+    def without(self, names: Sequence[str] | str = "cyclic") -> LinearModel:
+        """The model without some states, by default without every cyclic one: no rate and no output depends on it."""
+        drop = self.cyclic if names == "cyclic" else tuple([names] if isinstance(names, str) else names)
+        for name in drop:
+            k = self._where([name], self.state_names, "state")[0]
+            depends = [
+                *(row for row, a in zip(self.state_names, self.A[:, k]) if abs(a) > 1e-12 and row not in drop),
+                *(row for row, c in zip(self.output_names, self.C[:, k]) if abs(c) > 1e-12 and row not in drop),
+            ]
+            if depends:
+                raise ArgumentError(f"state '{name}' cannot be left out: {', '.join(depends)} depend on it.")
+        keep = [k for k, name in enumerate(self.state_names) if name not in drop]
+        seen = [k for k, name in enumerate(self.output_names) if name not in drop]
+        return replace(
+            self,
+            A=self.A[np.ix_(keep, keep)],
+            B=self.B[keep],
+            C=self.C[np.ix_(seen, keep)],
+            D=self.D[seen],
+            time=self.time[keep],
+            output_time=self.output_time[seen],
+            rate=self.rate[keep],
+            output=self.output[seen],
+            state_names=tuple(self.state_names[k] for k in keep),
+            output_names=tuple(self.output_names[k] for k in seen),
+        )
+
+    @property
+    def cyclic(self) -> tuple[str, ...]:
+        """Positions nothing depends on, such as how far a car has come, or only such positions do."""
+        out: list[str] = []
+        scale = 1e-9 * max(1.0, float(np.abs(self.A).max(initial=0.0)))
+        while True:
+            rest = [k for k, name in enumerate(self.state_names) if name not in out]
+            seen = [k for k, name in enumerate(self.output_names) if name not in self.state_names]
+            found = [
+                self.state_names[k]
+                for k in rest
+                if self.state_names[k] in self.positions
+                and np.abs(self.A[rest, k]).max(initial=0.0) <= scale
+                and np.abs(self.C[seen, k]).max(initial=0.0) == 0.0
+            ]
+            if not found:
+                return tuple(out)
+            out += found
+
+    def to_scipy(self) -> Any:
+        """A `scipy.signal.StateSpace` of (A, B, C, D); `rate` and `time` are left out."""
+        from scipy.signal import StateSpace
+
+        return StateSpace(self.A, self.B, self.C, self.D, **({} if self.step is None else {"dt": self.step}))
+
+    def to_control(self) -> Any:
+        """A `control.StateSpace` with named signals (python-control; pip install 'dalembert[control]').
+
+        Dots of names become underscores, as python-control asks.
+        """
+        import control
+
+        names = {
+            kind: [name.replace(".", "_") for name in given]
+            for kind, given in (
+                ("states", self.state_names),
+                ("inputs", self.input_names),
+                ("outputs", self.output_names),
+            )
+        }
+        return control.ss(
+            self.A, self.B, self.C, self.D, 0 if self.step is None else self.step, name="mechanism", **names
+        )
+
+    # --- the mechanism behind it --------------------------------------------------------------------------------
+
+    def deviation(self, state: Any) -> np.ndarray:
+        """(n,) x of a state of the mechanism: how far its named coordinates are from those of the model's state."""
+        full = self.operating.deviation(state)
+        index = {name: k for k, name in enumerate(self.operating.names)}
+        return full[[index[name] for name in self.state_names]]
+
+    def motion(self, x: Any) -> tuple[np.ndarray, np.ndarray]:
+        """(δ, δv), (nv,) each: the motion of every joint that goes with small changes x of the states."""
+        op = self.operating
+        index = {name: k for k, name in enumerate(op.names)}
+        y = np.zeros(len(op.names), dtype=np.result_type(np.asarray(x), float))
+        y[[index[name] for name in self.state_names]] = x
+        n = op.Kq.shape[1]
+        return op.Kq @ y[:n], op.Dv @ y[:n] + op.Kv @ y[n:]
+
+    def _where(self, names: Sequence[str] | None, known: Sequence[str], kind: str) -> list[int]:
+        for name in names or ():
+            if name not in known:
+                raise unknown(kind, name, known)
+        return list(range(len(known))) if names is None else [list(known).index(name) for name in names]
+
+    def __repr__(self) -> str:
+        every = "" if self.step is None else f", every {self.step:g} s"
+        return (
+            f"<linear model of '{self.operating.system.name}': {len(self.A)} states ({', '.join(self.state_names)}), "
+            f"{len(self.input_names)} inputs, {len(self.output_names)} outputs{every}>"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Operating:
+    """Where a linear model was made, and how its states move the whole mechanism: δq = Kq y_q, δv = Dv y_q + Kv y_v."""
+
+    system: Any
+    state: Any
+    u: np.ndarray
+    p: Any
+    names: tuple[str, ...]  # of all states, positions first
+    coordinates: tuple[Any, ...]  # of the positions
+    speeds: tuple[Any, ...]  # of the velocities
+    Kq: np.ndarray  # (nv, positions)
+    Kv: np.ndarray  # (nv, velocities)
+    Dv: np.ndarray  # (nv, positions)
+    vdot: np.ndarray  # (nv,)
+    multipliers: np.ndarray  # (rows used,)
+    rows: tuple[int, ...] | None  # the rows used where some are redundant
+    condition: float  # of the constraints, the worse of them and of the choice of coordinates
+
+    def deviation(self, state: Any) -> np.ndarray:
+        """(states,) differences of the named coordinates from this state's."""
+        system, x = self.system, self.system._as_state(state)
+        delta = system.minus(x.q, self.state.q)
+        out = [delta[c.index] if c.index is not None else None for c in self.coordinates]
+        out += [x.v[c.index] - self.state.v[c.index] if c.index is not None else None for c in self.speeds]
+        if any(value is None for value in out):
+            n, here, there = len(self.coordinates), self._functions(x), self._functions(self.state)
+            for k, c in enumerate((*self.coordinates, *self.speeds)):
+                if c.index is None:
+                    difference = here[c.name][int(k >= n)] - there[c.name][int(k >= n)]
+                    if k < n and c.angular:
+                        difference = (difference + np.pi) % (2 * np.pi) - np.pi
+                    out[k] = difference
+        return np.array(out, dtype=float)
+
+    def _functions(self, x: Any) -> dict[str, tuple[float, float]]:
+        """Value and rate of the coordinates that are functions of the state."""
+        chosen = list({c.name: c for c in (*self.coordinates, *self.speeds) if c.index is None}.values())
+
+        def value(s: Any) -> tuple[Any, Any]:
+            rows = [c.row.rows(s.state)[0] for c in chosen]
+            values, speeds = np.empty(len(rows), dtype=object), np.empty(len(rows), dtype=object)
+            for k, row in enumerate(rows):
+                values[k], speeds[k] = row.phi, row.A @ s.v + row.b
+            return values, speeds
+
+        key = ("coordinates", *(c.key for c in chosen))
+        kernel = self.system.built(key, ("q", "v", "p", "t"), value, None, ("value", "speed"))
+        values, speeds = self.system._called(kernel, x, None, self.p, {})
+        return {c.name: (float(a), float(b)) for c, a, b in zip(chosen, values, speeds)}

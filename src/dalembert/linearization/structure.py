@@ -1,0 +1,151 @@
+"""What a linear model is like: modes, controllability, observability, transmission zeros."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from dalembert.linearization.model import LinearModel
+
+RANK = 1e-7  # singular values below this part of the largest count as zero: multiple eigenvalues are found to 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class Mode:
+    """One eigenvalue (of a conjugate pair the one above the axis) and its shape."""
+
+    eigenvalue: complex  # 1/s
+    shape: dict[str, complex]  # of the states; the largest position is 1
+    joints: dict[str, complex]  # the motion of every joint velocity's own coordinate that goes with it
+    model: Any
+
+    @property
+    def frequency(self) -> float:
+        """|λ| / 2π, Hz."""
+        return abs(self.eigenvalue) / (2 * np.pi)
+
+    @property
+    def damping(self) -> float:
+        """−Re λ / |λ|; negative where the mode grows."""
+        return -self.eigenvalue.real / abs(self.eigenvalue) if self.eigenvalue else 0.0
+
+    @property
+    def time_constant(self) -> float:
+        """1/|Re λ|, s: in which it decays or grows by e."""
+        return 1 / abs(self.eigenvalue.real) if self.eigenvalue.real else np.inf
+
+    def states(self, amplitude: float = 0.1, frames: int = 24) -> list[Any]:
+        """The mechanism through one swing of the mode, on its manifold: Re(shape e^{iφ}), φ from 0 to 2π."""
+        op = self.model.operating
+        delta = np.array([self.joints[name] for name in op.system.v_names])
+        out = []
+        for phase in np.linspace(0, 2 * np.pi, frames, endpoint=False):
+            moved = op.system.plus(op.state, amplitude * (delta * np.exp(1j * phase)).real)
+            out.append(op.system.project(op.state.replace(q=moved), p=op.p))
+        return out
+
+    def __str__(self) -> str:
+        z = self.eigenvalue
+        text = f"{z.real:+.6g} {'±' if z.imag else '+'} {abs(z.imag):.6g}j"
+        largest = sorted(self.shape.items(), key=lambda item: -abs(item[1]))[:4]
+        shape = ", ".join(f"{name} {_number(value)}" for name, value in largest if abs(value) > 1e-3)
+        return f"{text:>24}  {self.frequency:9.4g}  {self.damping:8.4f}  {self.time_constant:9.4g}  {shape}"
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """A mode that inputs do not reach, or outputs do not show: the combination of states it lives in."""
+
+    eigenvalue: complex
+    direction: dict[str, float]  # states with a noticeable part
+
+    def __str__(self) -> str:
+        parts = " ".join(f"{'-' if x < 0 else '+'} {abs(x):.3g} {name}" for name, x in self.direction.items())
+        return f"{self.eigenvalue:.4g}: {parts.removeprefix('+ ')}"
+
+
+def modes(model: LinearModel) -> tuple[Mode, ...]:
+    """Slowest first."""
+    values, vectors = np.linalg.eig(model.A)
+    if model.step is not None:
+        values = np.log(values.astype(complex)) / model.step
+    out = []
+    for k in np.argsort(np.abs(values), kind="stable"):
+        if values[k].imag < -1e-12 * max(1.0, abs(values[k])):
+            continue
+        x = vectors[:, k]
+        n = len([name for name in model.state_names if name in model.positions])
+        lead = x[:n] if n and np.abs(x[:n]).max() > 0 else x
+        x = x / lead[np.argmax(np.abs(lead))]
+        delta, _ = model.motion(x)
+        shape = {name: complex(value) for name, value in zip(model.state_names, x)}
+        joints = {name: complex(d) for name, d in zip(model.operating.system.v_names, delta)}
+        out.append(Mode(complex(values[k]), shape, joints, model))
+    return tuple(out)
+
+
+def hidden(A: np.ndarray, B: np.ndarray, names: Sequence[str]) -> tuple[Hidden, ...]:
+    """Popov, Belevitch and Hautus: w with w A = λ w and w B = 0, at each eigenvalue where [A − λ, B] loses rank.
+
+    States are scaled to balance A and inputs to the same size: neither is a matter of units then.
+    """
+    from scipy.linalg import matrix_balance
+
+    n = len(A)
+    if n == 0:
+        return ()
+    balanced, (scale, _) = matrix_balance(A, permute=False, separate=True)
+    reach = B / scale[:, None]
+    size = max(float(np.linalg.norm(balanced, 2)), 1e-300)
+    lengths = np.linalg.norm(reach, axis=0)
+    reach = reach[:, lengths > 0] * (size / lengths[lengths > 0])
+    out: list[Hidden] = []
+    for value in _distinct(np.linalg.eigvals(balanced), size):
+        if value.imag < 0:
+            continue
+        U, sigma, _ = np.linalg.svd(np.hstack([balanced - value * np.eye(n), reach]))
+        for w in U[:, : len(sigma)][:, sigma <= RANK * size].T:
+            w = w.conj() / scale  # back to the user's states
+            w = w / w[np.argmax(np.abs(w))]
+            part = {name: float(x.real) for name, x in zip(names, w) if abs(x) > 1e-6}
+            out.append(Hidden(complex(value), part))
+    return tuple(out)
+
+
+def zeros_of(A: np.ndarray, B: np.ndarray, C: np.ndarray, D: np.ndarray) -> np.ndarray:
+    """Finite generalized eigenvalues of ([A B; C D], [1 0; 0 0])."""
+    n, m = B.shape
+    if len(C) != m:
+        raise ArgumentError(
+            f"transmission zeros need as many outputs as inputs; found {len(C)} and {m}. Name some: "
+            "model.zeros(inputs=[...], outputs=[...])."
+        )
+    from scipy.linalg import eig
+
+    size = np.linalg.norm(A, 2) if n else 1.0
+    b, c = np.linalg.norm(B, axis=0), np.linalg.norm(np.hstack([C, D]), axis=1)  # units do not move zeros
+    b, c = np.where(b > 0, b, 1.0) / size, np.where(c > 0, c, 1.0) / size
+    left = np.block([[A, B / b], [C / c[:, None], D / c[:, None] / b]])
+    right = np.zeros_like(left)
+    right[:n, :n] = np.eye(n)
+    alpha, beta = eig(left, right, right=False, homogeneous_eigvals=True)
+    finite = np.abs(beta) > 1e-10 * np.maximum(np.abs(alpha), np.abs(beta))
+    return np.sort_complex(alpha[finite] / beta[finite])
+
+
+def _distinct(values: np.ndarray, size: float) -> list[complex]:
+    out: list[complex] = []
+    for value in values:
+        if all(abs(value - other) > 1e-7 * size for other in out):
+            out.append(complex(value))
+    return out
+
+
+def _number(x: complex) -> str:
+    return f"{x.real:.3g}" if abs(x.imag) < 1e-3 else f"{x.real:.3g}{x.imag:+.3g}j"

@@ -1,0 +1,152 @@
+"""The linear model of a constrained mechanism in coordinates y, traced as one piece of straight-line code.
+
+C_q and C_v are the rows of the chosen positions and velocities (Spencer's R_q), A_h the holonomic rows of A.
+
+    [C_q; A_h] K_q = [1; 0],   [C_v; A] K_v = [1; 0]                                                (4.11)
+    [C_v; A] D = −∂_q [C_v v; A v + b] K_q                                          Spencer's K̇, where v ≠ 0
+    δq = K_q δy_q,   δv = D δy_q + K_v δy_v,   δv̇ = K_v δÿ + E,   [C_v; A] E = −∂e₂                    (1)
+
+The derivative of the equations as a whole, [M −Aᵀ; A 0] [δv̇; δλ] = −[∂e₁; ∂e₂], times K_vᵀ has no δλ left:
+
+    Kᵀ M K δÿ = −Kᵀ ∂e₁ + Zᵀ ∂e₂,   [C_v; A]ᵀ Z = M K                                               (2)
+    Â = [[C_q (D − B K_q), C_q K_v], [∂ÿ/∂δ K_q + ∂ÿ/∂v D, ∂ÿ/∂v K_v]]                                (3)
+
+which is Spencer's Â₂₁, Â₂₂ (4.2, appendix B), with inputs, time, quaternions (B, `Joint.transport`) and Pfaffian rows.
+Velocities of the tree that are coordinates themselves drop out of (1): only the dependent ones are solved for, by N,
+the other rows at the other velocities: N⁺ = w Nᵀ (N w Nᵀ)⁻¹, w the inverse inertias of M's own factor.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dalembert.linearization.coordinates import Coordinate
+from dalembert.recursions.elimination import RowFactor
+from dalembert.symbols import is_number, zeros
+from dalembert.system.derivatives import EquationDerivatives
+from dalembert.system.functions import Trace
+
+NAMES = ("A", "B", "time", "rate", "Kq", "Kv", "Dv", "Kt", "Dt", "vdot", "multipliers", "health")
+
+
+class Frame:
+    """Motions in terms of chosen coordinates: x with the chosen velocities given, and the other rows."""
+
+    def __init__(self, chosen: list[Coordinate], functions: np.ndarray, A: np.ndarray, weights: list[Any]):
+        """`functions`: the rows of those coordinates that are no velocities of the tree, in their order."""
+        nv = A.shape[1]
+        taken = {c.index: k for k, c in enumerate(chosen) if c.index is not None}
+        self.rest = [k for k in range(nv) if k not in taken]
+        rows = np.concatenate([functions, A])
+        self.N = rows[:, self.rest]
+        self.weighted = self.N * np.array([weights[k] for k in self.rest], dtype=object)
+        self.small = RowFactor(self.weighted @ self.N.T if len(rows) else zeros(0, 0))
+        right, self.K = zeros(len(rows), len(chosen)), zeros(nv, len(chosen))
+        others = [k for k, c in enumerate(chosen) if c.index is None]
+        for place, k in enumerate(others):
+            right[place, k] = 1.0
+        for index, k in taken.items():
+            right[:, k] = -rows[:, index]
+            self.K[index, k] = 1.0
+        self.K = self.K + self.motion(right)
+
+    def motion(self, right: np.ndarray) -> np.ndarray:
+        """x, (nv, …), with the chosen velocities of the tree at rest and [functions; A] x = right."""
+        out = zeros(len(self.K), right.shape[1])
+        if not _all_zero(right):
+            out[self.rest] = self.weighted.T @ self._solved(right)
+        return out
+
+    def dual(self, forces: np.ndarray) -> np.ndarray:
+        """Z, (rows, …), with [functions; A]ᵀ Z = forces at the dependent velocities."""
+        return self._solved(self.weighted @ forces[self.rest]) if len(self.N) else zeros(0, forces.shape[1])
+
+    def _solved(self, right: np.ndarray) -> np.ndarray:
+        out = zeros(*right.shape)
+        for k in range(right.shape[1]):
+            out[:, k] = self.small.solve(right[:, k])
+        return out
+
+
+def linear(s: Trace, positions: list[Coordinate], velocities: list[Coordinate]) -> tuple[Any, ...]:
+    """Everything `NAMES` lists, at a traced state."""
+    functions = [c for c in positions if c.index is None]  # positions hold the velocities' coordinates, too
+    e = EquationDerivatives(s, [c.row for c in functions if c.row is not None])
+    m, speeds, rates, d = len(s.rows.of), e.speeds, e.accelerations, e.dynamics
+
+    def of(coordinates: list[Coordinate], X: np.ndarray) -> np.ndarray:
+        """The rows of X that belong to those coordinates that are functions."""
+        return X[[m + functions.index(c) for c in coordinates if c.index is None]]
+
+    def all_rows(X: np.ndarray) -> np.ndarray:
+        """Rows of the velocities' functions, then those of the constraints."""
+        return np.concatenate([of(velocities, X), X[:m]])
+
+    C, weights = np.concatenate([s.rows.A, e.coordinate_rows]), e.factor.tree.inverse
+    v = Frame(velocities, of(velocities, C), s.rows.A, weights)
+    holonomic = [k for k, row in enumerate(s.rows.rows) if row.holonomic]
+    same = len(holonomic) == m and positions == velocities
+    q = v if same else Frame(positions, of(positions, C), s.rows.A[holonomic], weights)
+    Kq, Kv = q.K, v.K
+    Dv = v.motion(-(all_rows(speeds.q) @ Kq))  # (1)
+    Kt = q.motion(-np.concatenate([of(positions, e.local.b), e.local.b[:m][holonomic]]))
+    Dt = v.motion(-(all_rows(speeds.q) @ Kt + all_rows(speeds.t)))
+
+    MK = e.factor.M @ Kv
+    Z = v.dual(MK)
+    n_q, n_v, n_u, n_t = (
+        -(Kv.T @ getattr(d, x)) + (Z.T @ all_rows(getattr(rates, x)) if len(Z) else 0.0) for x in "qvut"
+    )
+    right = np.hstack([n_q @ Kq + n_v @ Dv, n_v @ Kv, n_u, n_t + n_q @ Kt + n_v @ Dt])
+    solved = _reduced(e, v, MK, right)  # (2)
+    upper, upper_t = _positions(e, positions, velocities, of, (C, Kq, Kv, Dv, Kt, Dt))
+    n, u = Kq.shape[1] + Kv.shape[1], n_u.shape[1]
+    A = np.concatenate([upper, solved[:, :n]])  # (3)
+    B = np.concatenate([zeros(len(positions), u), solved[:, n : n + u]])
+    time = np.concatenate([upper_t, solved[:, n + u :]]).reshape(-1)
+    rate = [s.v[c.index] if c.index is not None else of([c], e.local.speed)[0, 0] for c in positions]
+    rate += [e.vdot[c.index] if c.index is not None else of([c], e.local.acceleration)[0, 0] for c in velocities]
+    health = np.array([*e.factor.health, v.small.health, q.small.health], dtype=object)
+    values = np.array(rate, dtype=object)
+    return A, B, time, values, Kq, Kv, Dv, Kt.reshape(-1), Dt.reshape(-1), e.vdot, e.lam, health
+
+
+def _reduced(e: EquationDerivatives, v: Frame, MK: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """(Kᵀ M K)⁻¹ right; the tree's own factor where every velocity is chosen."""
+    if not v.rest:
+        turned, _ = e.factor.columns(v.K @ right, zeros(len(e.factor.B), right.shape[1]))
+        return v.K.T @ turned
+    small = v.K.T @ MK
+    n = len(small)
+    factor = RowFactor(np.array([[small[min(i, j), max(i, j)] for j in range(n)] for i in range(n)], dtype=object))
+    out = zeros(*right.shape)
+    for k in range(right.shape[1]):
+        out[:, k] = factor.solve(right[:, k])
+    return out
+
+
+def _positions(
+    e: EquationDerivatives, positions: list[Coordinate], velocities: list[Coordinate], of: Any, maps: tuple[Any, ...]
+) -> tuple[np.ndarray, np.ndarray]:
+    """The rows of Â that say how positions change, and their time column."""
+    C, Kq, Kv, Dv, Kt, Dt = maps
+    X, t = zeros(len(positions), Kq.shape[1] + Kv.shape[1]), zeros(len(positions), 1)
+    for k, c in enumerate(positions):
+        if c in velocities:  # its rate is the state itself
+            X[k, Kq.shape[1] + velocities.index(c)] = 1.0
+        elif c.index is not None:
+            X[k], t[k] = np.concatenate([Dv[c.index], Kv[c.index]]), Dt[c.index]
+        else:
+            row, by_q = of([c], C)[0], of([c], e.speeds.q)[0]
+            X[k] = np.concatenate([row @ Dv + by_q @ Kq, row @ Kv])
+            t[k] = row @ Dt + by_q @ Kt + of([c], e.speeds.t)[0]
+        if c.index is not None and not _all_zero(e.turn[c.index]):
+            X[k, : Kq.shape[1]] = X[k, : Kq.shape[1]] - e.turn[c.index] @ Kq
+            t[k] = t[k] - e.turn[c.index] @ Kt
+    return X, t
+
+
+def _all_zero(x: np.ndarray) -> bool:
+    return all(is_number(element) and element == 0.0 for element in x.ravel())

@@ -1,0 +1,178 @@
+"""Linear models along a motion, and of an integrator's own step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import ArgumentError
+from dalembert.integrators.tableaus import tableau
+from dalembert.linearization.coordinates import Given
+from dalembert.linearization.linearize import linear_kernel, linearize, slopes
+from dalembert.linearization.model import LinearModel, Operating
+from dalembert.linearization.traced import NAMES
+
+
+@dataclass(frozen=True, eq=False)
+class LinearTrajectory:
+    """δẋ = A(t) δx + B(t) δu near a motion, at its times."""
+
+    t: np.ndarray  # (N,)
+    A: np.ndarray  # (N, n, n)
+    B: np.ndarray  # (N, n, m)
+    rate: np.ndarray  # (N, n) ẋ of the motion itself
+    u: np.ndarray  # (N, m) inputs of the motion
+    q: np.ndarray  # (N, nq)
+    v: np.ndarray  # (N, nv)
+    state_names: tuple[str, ...]
+    input_names: tuple[str, ...]
+    operating: Operating  # of the first time
+
+    def discretize(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Transition matrices and input matrices between the times, inputs held, and the steps (s).
+
+        exp of the mean of A at both ends, of second order in the step (Magnus).
+        """
+        from scipy.linalg import expm
+
+        steps = np.diff(self.t)
+        n, m = self.B.shape[1:]
+        out = []
+        for k, h in enumerate(steps):
+            held = np.zeros((n + m, n + m))
+            held[:n, :n], held[:n, n:] = (x[k : k + 2].mean(axis=0) for x in (self.A, self.B))
+            out.append(expm(held * h))
+        E = np.array(out).reshape(len(steps), n + m, n + m)
+        return E[:, :n, :n], E[:, :n, n:], steps
+
+    def transition(self) -> np.ndarray:
+        """(n, n) how a small deviation at the first time has grown at the last: the product over all steps."""
+        out = np.eye(self.A.shape[1])
+        for step in self.discretize()[0]:
+            out = step @ out
+        return out
+
+    def reference(self, t: float) -> Any:
+        """The state of the motion at a time, between two records by a straight line; the last one after the end."""
+        system = self.operating.system
+        k = int(np.clip(np.searchsorted(self.t, t, side="right") - 1, 0, len(self.t) - 1))
+        n = min(k + 1, len(self.t) - 1)
+        s = 0.0 if n == k else float(np.clip((t - self.t[k]) / (self.t[n] - self.t[k]), 0.0, 1.0))
+        q = system.plus(self.q[k], s * system.minus(self.q[n], self.q[k]))
+        return system.state(q, (1 - s) * self.v[k] + s * self.v[n], t)
+
+    def deviation(self, t: float, state: Any) -> np.ndarray:
+        """(n,) x of a state of the mechanism at a time."""
+        return replace(self.operating, state=self.reference(t)).deviation(state)
+
+
+def linearize_along(
+    system: Any,
+    run: Any,
+    *,
+    u: Any = None,
+    p: Any = None,
+    independent: Sequence[Given] | None = None,
+    positions: Sequence[Given] | None = None,
+) -> LinearTrajectory:
+    """The linear model at every recorded state of a simulation (or of a list of states), in the same coordinates.
+
+    u: constant inputs, an array (N, inputs), or a function u(t, state). Coordinates as in `linearize`, chosen at the
+    first state if not named. Raises where they cease to be independent on the way, with the time.
+
+    >>> import dalembert as da
+    >>> from dalembert import zoo
+    >>> system = zoo.five_bar().compile()
+    >>> run = da.simulate(system, system.state(*zoo.five_bar_start()), 0.5)
+    >>> line = da.linearize_along(system, run, independent=["A", "B"])
+    >>> line.A.shape[1:], len(line.t) == len(run.t)
+    ((4, 4), True)
+    """
+    states = [run.state(k) for k in range(len(run.t))] if hasattr(run, "t") and hasattr(run, "steps") else list(run)
+    if not states:
+        raise ArgumentError("the trajectory has no states.")
+    inputs = _inputs(system, states, u)
+    first = linearize(system, states[0], u=inputs[0], p=p, independent=independent, positions=positions)
+    op = first.operating
+    kernel = linear_kernel(system, op.speeds, op.coordinates[len(op.speeds) :], op.rows)
+    t = np.array([x.t for x in states])
+    q, v = np.array([x.q for x in states]), np.array([x.v for x in states])
+    known = {"q": q, "v": v, "u": inputs, "p": system._p(p), "t": t}
+    r = dict(zip(NAMES, kernel.batch(*(known[name] for name in kernel.names_in))))
+    least = np.minimum(r["health"][:, 2], r["health"][:, 3])
+    bad = ~(np.isfinite(r["A"]).all(axis=(1, 2)) & (least > 1e-12) & (r["health"][:, 0] > 1e-8))
+    if bad.any():
+        k = int(np.argmax(bad))
+        raise ArgumentError(
+            f"at t = {t[k]:g} s {', '.join(first.velocities)} no longer determine the motion of '{system.name}', or "
+            "its constraints become dependent; name other coordinates, or end the trajectory before."
+        )
+    B = r["B"].reshape(len(t), len(first.A), len(system.u_names))
+    return LinearTrajectory(t, r["A"], B, r["rate"], inputs, q, v, first.state_names, first.input_names, op)
+
+
+def _inputs(system: Any, states: Sequence[Any], u: Any) -> np.ndarray:
+    if callable(u):
+        return np.array([system._u(u(x.t, x)) for x in states])
+    if isinstance(u, np.ndarray) and u.ndim == 2:
+        if u.shape != (len(states), len(system.u_names)):
+            raise ArgumentError(f"u has shape {u.shape}; needed: ({len(states)}, {len(system.u_names)}).")
+        return u
+    return np.tile(system._u(u), (len(states), 1))
+
+
+def step_map(
+    system: Any,
+    state: Any,
+    step: float,
+    *,
+    method: str = "rk4",
+    u: Any = None,
+    p: Any = None,
+    independent: Sequence[Given] | None = None,
+) -> LinearModel:
+    """The linear model of one step of an integrator of `simulate`, its return to the manifold included.
+
+    Every stage is differentiated with the exact Jacobian: the result is the derivative of the step that is taken, not
+    of the motion it approximates (up to the drift of one step, which is corrected). Coordinates of tree joints without
+    quaternions. x₊ and x are deviations from the states at the step's two ends.
+    """
+    model = linearize(system, state, u=u, p=p, independent=independent)
+    op = model.operating
+    if system.nq != system.nv or any(c.index is None for c in op.coordinates):
+        raise ArgumentError("step_map needs joints without quaternions and coordinates of tree joints.")
+    if not system.rows.holonomic.all():
+        raise ArgumentError("step_map needs holonomic constraints; discretize() knows others.")
+    x, n, keep, inputs = op.state, system.nv, op.rows, len(system.u_names)
+    a, b, c, *_ = tableau(method)
+    X = np.concatenate([x.q, x.v])
+    columns = np.block([[op.Kq, np.zeros_like(op.Kv)], [op.Dv, op.Kv]])
+    dX = np.hstack([columns, np.zeros((2 * n, inputs))])
+    K: list[np.ndarray] = []
+    dK: list[np.ndarray] = []
+    for i in range(len(b)):
+        Xi = X + step * sum((a[i, j] * K[j] for j in range(i)), np.zeros(2 * n))
+        dXi = dX + step * sum((a[i, j] * dK[j] for j in range(i)), np.zeros_like(dX))
+        d = slopes(system, system.state(Xi[:n], Xi[n:], x.t + c[i] * step), u, p, keep)
+        K.append(np.concatenate([Xi[n:], d["vdot"]]))
+        slope = d["vdot_q"] @ dXi[:n] + d["vdot_v"] @ dXi[n:]
+        slope[:, columns.shape[1] :] += d["vdot_u"].reshape(n, inputs)
+        dK.append(np.vstack([dXi[n:], slope]))
+    X = X + step * sum((w * k for w, k in zip(b, K)), np.zeros(2 * n))
+    dX = dX + step * sum((w * k for w, k in zip(b, dK)), np.zeros_like(dX))
+    end = system.state(X[:n], X[n:], x.t + step)
+    if system.rows.of:
+        end = system.project(end, p=p)
+        M, _, A, _ = system._value("constrained", end, target=keep, u=u, p=p)
+        back = np.linalg.solve(M, A.T) @ np.linalg.inv(A @ np.linalg.solve(M, A.T))
+        speed_q = slopes(system, end, u, p, keep)["speed_q"]
+        dX[:n] -= back @ (A @ dX[:n])
+        dX[n:] -= back @ (A @ dX[n:] + speed_q @ dX[:n])
+    index = [c.index for c in op.coordinates]
+    D = dX[[*index, *(n + k for k in index)]]
+    moved = op.deviation(end)
+    m = columns.shape[1]
+    return replace(model, A=D[:, :m], B=D[:, m:], rate=moved, time=np.zeros(m), step=float(step))

@@ -1,0 +1,110 @@
+"""Linear models agree with differences of the nonlinear equations on the manifold."""
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert import zoo
+from manifold_differences import differences
+from random_loops import random_closed
+
+CHOICES = [
+    ("five_bar", None),
+    ("loader", ["B", "G"]),  # boom and bucket, Spencer 4.5
+    ("loader", ["lift", "tilt"]),  # the cylinders
+    ("loader", ["B", "L"]),  # a cut joint's angle
+    ("slider_crank", None),
+    ("rolling_disc", None),
+    ("car", None),
+    ("chaplygin_sleigh", None),
+    ("bennett", None),
+    ("planar_3rrr", None),
+    ("constrained_double_pendulum", None),
+]
+
+
+def moving(name, seed=3):
+    """A mechanism of the zoo in some motion."""
+    entry = zoo.CATALOG[name]
+    system = entry.build().compile(backend="casadi")
+    x = system.state(*entry.start())
+    rng = np.random.default_rng(seed)
+    x = system.project(x.replace(v=x.v + 0.5 * rng.normal(size=system.nv)))
+    return system, x, rng.normal(size=len(system.u_names))
+
+
+def agree(found, expected, tolerance):
+    scale = max(1.0, np.abs(expected).max(initial=0.0))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * scale)
+
+
+@pytest.mark.parametrize(("name", "independent"), CHOICES, ids=[f"{n}-{'+'.join(i or ['best'])}" for n, i in CHOICES])
+def test_in_motion_with_inputs(name, independent):
+    system, x, u = moving(name)
+    model = da.linearize(system, x, u=u, independent=independent)
+    A, B, time = differences(model)
+    agree(model.A, A, 1e-6)
+    agree(model.B, B, 1e-9)
+    agree(model.time, time, 1e-9)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 4])
+def test_random_mechanisms_with_quaternions_and_redundant_loops(seed):
+    system, x = random_closed(seed, bodies=5, loops=1)
+    model = da.linearize(system, x)
+    assert model.operating.rows is not None
+    agree(model.A, differences(model)[0], 1e-6)
+
+
+def test_a_driven_mechanism_has_a_time_column():
+    m = zoo.five_bar()
+    m.add_driver("drive", "A", lambda t: -0.1 + 0.3 * ca.sin(2 * t))
+    system = m.compile(backend="casadi")
+    x = system.assemble(t=0.4, guess=zoo.five_bar_start()[0])
+    model = da.linearize(system, x, outputs=["A", "rate:A", "acceleration:A"])
+    A, B, time = differences(model)
+    agree(model.A, A, 1e-8)
+    agree(model.B, B, 1e-10)
+    agree(model.time, time, 1e-8)
+    phase = 2 * 0.4
+    np.testing.assert_allclose(model.C, 0.0, atol=1e-12)  # the driver alone moves A
+    expected = [0.6 * np.cos(phase), -1.2 * np.sin(phase), -2.4 * np.cos(phase)]
+    np.testing.assert_allclose(model.output_time, expected, atol=1e-12)
+
+
+def test_any_function_of_the_positions_can_be_a_coordinate():
+    system = zoo.loader().compile(backend="casadi")
+    x = system.assemble(v={"lift": 0.1, "tilt": -0.1}, guess=zoo.loader_start()[0])
+    height = ("height", lambda s: s.position("lip")[2])
+    model = da.linearize(system, x, u=[1e4, -1e4], independent=["B", height])
+    assert model.state_names == ("B", "height", "B rate", "height rate")
+    A, B, _ = differences(model)
+    agree(model.A, A, 1e-6)
+    agree(model.B, B, 1e-9)
+
+
+def test_outputs_agree_with_differences_on_the_manifold():
+    from manifold_differences import displaced
+
+    system, x, u = moving("loader")
+    u = 1e4 * u
+    names = ["F", "rate:H", "acceleration:B", "multiplier:D.x", "position:lip", "velocity:lip@z", "energy",
+             "kinetic_energy", "potential_energy", ("power", lambda s: s["B"] * s.rate("G") ** 2)]  # fmt: skip
+    model = da.linearize(system, x, u=u, independent=["B", "G"], outputs=names)
+
+    def values(y, u):
+        z = displaced(model, y, 0.0)
+        return da.linearize(system, z, u=u, independent=["B", "G"], outputs=names).output
+
+    h = 1e-3
+    for k, e in enumerate(np.eye(4)):
+        a, b, c, d = (values(s * h * e, u) for s in (2, 1, -1, -2))
+        agree(
+            model.C[:, k] / (1 + np.abs(model.output)),
+            ((8 * (b - c) - (a - d)) / (12 * h)) / (1 + np.abs(model.output)),
+            1e-8,
+        )
+    for k, e in enumerate(np.eye(2)):
+        agree(model.D[:, k], values(np.zeros(4), u + e) - values(np.zeros(4), u), 1e-9)
+    assert model.output[list(model.output_names).index("energy")] == pytest.approx(system.energy(x))

@@ -1,0 +1,167 @@
+"""What is built on linear models agrees with differences, and with nonlinear motion."""
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert import zoo
+from manifold_differences import displaced
+from oracle import close, differentiated, evaluated
+
+
+def central(f, h):
+    a, b, c, d = (f(k * h) for k in (2, 1, -1, -2))
+    return (8 * (b - c) - (a - d)) / (12 * h)
+
+
+def test_parameters_move_the_whole_mechanism():
+    """ẋ at held coordinates with a length, a mass, a stiffness, a centre of mass changed and the loop closed again."""
+    m = da.Mechanism("slider-crank", gravity=(0, -9.81, 0))
+    length, mass, k, c = (m.add_parameter(*x) for x in (("length", 0.45), ("mass", 1.3), ("k", 80.0), ("c", 0.2)))
+    crank = m.add_body("crank", mass=1.0, com=(0.075, 0, 0), inertia=da.rod(1.0, 0.15))
+    rod = m.add_body("rod", mass=mass, com=(c, 0, 0), inertia=(0, 0.02, 0.02))
+    slider = m.add_body("slider", mass=0.8)
+    m.add_joint("A", da.Revolute("z"), m.ground, crank)
+    m.add_joint("B", da.Revolute("z"), crank.at(0.15, 0, 0), rod)
+    m.add_joint("guide", da.Prismatic("x"), m.ground, slider, stiffness=k)
+    m.close_loop("C", da.Revolute("z"), rod.at(length, 0, 0), slider)
+    m.add_motor("torque", "A")
+    system = m.compile(backend="casadi")
+    start = {"A": 0.6, "B": -0.8, "guide": 0.55}
+    x = system.assemble({"A": 0.6}, v={"A": 3.0}, guess=start)
+    model = da.linearize(system, x, u=[1.0], independent=["A"])
+    found = da.parameter_slopes(model)
+    nominal = {"length": 0.45, "mass": 1.3, "k": 80.0, "c": 0.2}
+    for j, name in enumerate(system.p_names):
+
+        def rate(s, name=name):
+            p = {name: nominal[name] * (1 + s)}
+            y = system.assemble({"A": 0.6}, v={"A": 3.0}, guess=x, p=p)
+            return np.array([y.rate("A"), system.acceleration(y, u=[1.0], p=p).vdot[0]])
+
+        close(found[:, j] * nominal[name], central(rate, 1e-3), 1e-8)
+
+
+@pytest.mark.parametrize("method", ["rk4", "dopri5"])
+def test_the_step_of_an_integrator(method):
+    """Against differences of the step `simulate` takes; its derivative holds up to what one step drifts."""
+    system = zoo.four_bar().compile()
+    x = system.state(*zoo.four_bar_start(0.7, speed=6.0))
+    h, drift = 0.005, [0.0]
+    model = da.step_map(system, x, h, method=method, u=[0.4], independent=["A"])
+    exact = da.linearize(system, x, u=[0.4], independent=["A"]).discretize(h)
+    options = {"method": method, "step": h} | ({} if method == "rk4" else {"rtol": 1.0, "atol": 1.0})
+
+    def step(y, u):
+        run = da.simulate(system, displaced(model, y, 0.0), h, u=[u], **options)
+        assert run.steps == 1
+        drift[0] = max(drift[0], run.drift, run.speed_drift)
+        return model.operating.deviation(run.state())
+
+    A = np.column_stack([central(lambda s, e=e: step(s * e, 0.4), 1e-3) for e in np.eye(2)])
+    B = central(lambda s: step(np.zeros(2), 0.4 + s), 1e-2)
+    assert drift[0] < 1e-6
+    close(model.A, A, 1e-9 + 20 * drift[0])
+    close(model.B[:, 0], B, 1e-9 + 20 * drift[0])
+    assert np.abs(model.A - exact.A).max() > 1e3 * np.abs(model.A - A).max()  # the step is its own
+
+
+def test_second_derivatives_against_differences():
+    system = zoo.four_bar().compile(backend="casadi")
+    x = system.state(*zoo.four_bar_start(0.7, speed=3.0))
+    H = da.second_derivatives(system, x, u=[0.5])
+    n = system.nv
+
+    def jacobian(q, v):
+        by_q, by_v, _ = system._value("ode_jacobian", system.state(q, v), u=[0.5])
+        return np.hstack([by_q, by_v])
+
+    for k, e in enumerate(np.eye(2 * n)):
+        slope = central(lambda s, e=e: jacobian(x.q + s * e[:n], x.v + s * e[n:]), 1e-3)
+        close(H[:, :, k], slope, 1e-8)
+    np.testing.assert_allclose(H, H.transpose(0, 2, 1), atol=1e-9 * np.abs(H).max())
+
+
+def test_multipliers_of_the_zoo_differentiate():
+    """∂λ/∂q and ∂λ/∂v against automatic differentiation; nonholonomic rows included."""
+    for name in ("five_bar", "car"):
+        entry = zoo.CATALOG[name]
+        system = entry.build().compile(backend="casadi")
+        x = system.state(*entry.start())
+        rng = np.random.default_rng(1)
+        x = system.project(x.replace(v=x.v + 0.3 * rng.normal(size=system.nv)))
+        u = rng.normal(size=len(system.u_names))
+        full = da.linearize_full(system, x, u=u)
+        expected = differentiated(system, "accelerate", 1, ("q", "v", "u"))
+        for mine, theirs in zip(
+            (full.multipliers_q, full.multipliers_v, full.multipliers_u),
+            evaluated(expected, system, x, u=u, tau=np.zeros(system.nv)),
+        ):
+            close(mine, theirs, 1e-11)
+
+
+def test_time_enters_the_multipliers_of_a_driven_mechanism():
+    m = zoo.four_bar()
+    m.add_driver("drive", "A", lambda t: 0.6 + ca.sin(3 * t))
+    system = m.compile(backend="casadi")
+    x = system.assemble(t=0.2, guess=zoo.four_bar_start(0.9)[0])
+    full = da.linearize_full(system, x)
+    by_t = evaluated(differentiated(system, "accelerate", 1, ("t",)), system, x, tau=np.zeros(3), u=[0.0])[0]
+    close(full.multipliers_t, by_t[:, 0], 1e-11)
+
+
+def test_small_deviations_travel_along_a_motion_as_the_linear_model_says():
+    """The transition matrix along half a second against two nonlinear runs."""
+    system = zoo.five_bar().compile()
+    x = system.state(*zoo.five_bar_start())
+    times = np.linspace(0, 0.5, 201)
+    line = da.linearize_along(system, da.simulate(system, x, times), independent=["A", "B"])
+    model = da.linearize(system, x, independent=["A", "B"])
+    end = da.linearize(system, line.reference(0.5), independent=["A", "B"])
+
+    def at_end(y):
+        return end.operating.deviation(
+            da.simulate(system, displaced(model, y, 0.0), 0.5, rtol=1e-12, atol=1e-13).state()
+        )
+
+    found = np.column_stack([central(lambda s, e=e: at_end(s * e), 1e-4) for e in np.eye(4)])
+    close(line.transition(), found, 3e-5)
+
+
+def test_a_tracker_brings_a_disturbed_mechanism_back_to_a_motion():
+    system = zoo.five_bar().compile()
+    x = system.state(*zoo.five_bar_start())
+    times = np.linspace(0, 1.0, 101)
+    run = da.simulate(system, x, times)
+    line = da.linearize_along(system, run, independent=["A", "B"])
+    track = da.lqr_along(line, {"A": 1e4, "B": 1e4, "A rate": 10.0, "B rate": 10.0}, 0.01)
+    model = da.linearize(system, x, independent=["A", "B"])
+    off = displaced(model, np.array([0.05, -0.05, 0.0, 0.0]), 0.0)
+    free = da.simulate(system, off, times)
+    held = da.simulate(system, off, times, u=track, hold=0.01)
+    gap = [np.abs(line.deviation(1.0, r.state())[:2]).max() for r in (free, held)]
+    assert gap[1] < 1e-3 < 0.05 < gap[0]
+
+
+def test_equilibrium_of_a_hanging_five_bar_and_of_a_car_at_speed():
+    system = zoo.five_bar().compile(backend="casadi")
+    rest = da.equilibrium(system, zoo.five_bar_start()[0])
+    assert np.abs(system.acceleration(rest.state).vdot).max() < 1e-9
+    energy = system.potential_energy(rest.state)
+    for e in np.eye(2):  # a critical point of the potential energy, on the manifold
+        near = displaced(rest.model, np.concatenate([1e-3 * e, 0 * e]), 0.0)
+        back = displaced(rest.model, np.concatenate([-1e-3 * e, 0 * e]), 0.0)
+        assert abs(system.potential_energy(near) - system.potential_energy(back)) < 1e-6
+        assert abs(system.potential_energy(near) - energy) < 1e-3
+    car = zoo.car().compile(backend="casadi")
+    steady = da.equilibrium(car, zoo.car_start()[0], holding={"steer": 0.0}, speeds={"float.x": 5.0}, solve_for="u")
+    assert steady.state.rate("float.x") == pytest.approx(5.0)
+    assert steady.residual < 1e-9
+
+
+def test_held_coordinates_stay_while_the_rest_finds_its_place():
+    system = zoo.cart_pole().compile(backend="casadi")
+    rest = da.equilibrium(system, {"cart": 0.4, "phi1": 2.8}, holding={"cart": 0.4})
+    assert rest.state["cart"] == 0.4
+    assert abs(np.sin(rest.state["phi1"])) < 1e-9

@@ -1,0 +1,139 @@
+"""What linearization refuses, and how it says so; what results look like."""
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert import zoo
+from random_loops import parallelogram
+
+
+@pytest.fixture(scope="module")
+def loader():
+    return zoo.loader().compile(backend="casadi")
+
+
+@pytest.fixture(scope="module")
+def at(loader):
+    return loader.state(*zoo.loader_start())
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["lift", "B"], r"constraints tie lift, B together.*best choice among the joints of the tree is \['B', 'G'\]"),
+        (["lift"], r"1 coordinates \(lift\); 'loader' has 2 degrees of freedom here"),
+        (["lift", "tilt", "B"], r"3 coordinates .* has 2 degrees of freedom"),
+        (["lift", "tlt"], "Did you mean 'tilt'"),
+        ([], r"0 coordinates \(none\)"),
+    ],
+)
+def test_a_choice_that_does_not_determine_the_motion_is_refused_with_a_better_one(loader, at, given, message):
+    with pytest.raises((da.ArgumentError, da.UnknownName), match=message):
+        da.linearize(loader, at, independent=given)
+
+
+def test_a_coordinate_that_cannot_move_is_named():
+    """At its top dead centre the slider stands still."""
+    system = zoo.slider_crank().compile(backend="casadi")
+    x = system.state(*zoo.slider_crank_start(0.0))
+    with pytest.raises(da.ArgumentError, match=r"hold guide still here.*\['(A|B)'\]"):
+        da.linearize(system, x, independent=["guide"])
+    assert da.linearize(system, x, independent=["A"]).A.shape == (2, 2)
+
+
+def test_a_singular_configuration_is_refused_with_the_reason():
+    system = parallelogram()
+    with pytest.raises(da.ArgumentError, match="singular configuration: the constraints have rank 1 here and 2 nearby"):
+        da.linearize(system, system.state())
+
+
+def test_a_state_off_the_manifold_is_refused(loader, at):
+    with pytest.raises(da.ArgumentError, match="position misses row"):
+        da.linearize(loader, at.replace({"B": 0.3}))
+    with pytest.raises(da.ArgumentError, match="velocity misses row"):
+        da.linearize(loader, at.replace(v={"B": 0.3}))
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        ("speed:B", "no output 'speed:B'"),
+        ("position:lp", "Did you mean 'lip'"),
+        ("position:lip@w", "needed: x, y or z"),
+        ("multiplier:D.q", "no row"),
+        ("multiplier:D.z", "not determinate"),
+        (("two", lambda s: s.position("lip")), "has 3 values; needed: one"),
+    ],
+)
+def test_outputs_that_do_not_exist_are_refused(loader, at, output, message):
+    with pytest.raises((da.ArgumentError, da.UnknownName), match=message):
+        da.linearize(loader, at, outputs=[output])
+
+
+def test_regulators_refuse_what_cannot_work(loader, at):
+    model = da.linearize(loader, at, independent=["B", "G"])
+    with pytest.raises(da.UnknownName, match="'C rate'"):
+        da.lqr(model, {"C rate": 1.0})
+    with pytest.raises(da.ArgumentError, match="R is not positive definite"):
+        da.lqr(model, R=0.0)
+    with pytest.raises(da.ArgumentError, match="shape"):
+        da.lqr(model, Q=np.eye(3))
+    free = zoo.heavy_top().compile(backend="casadi")
+    with pytest.raises(da.ArgumentError, match="no inputs"):
+        da.lqr(da.linearize(free, free.state(*zoo.heavy_top_start())))
+    lost = da.Mechanism("two carts")
+    for name in ("a", "b"):
+        lost.add_joint(name, da.Prismatic("x"), lost.ground, lost.add_body(f"cart {name}", mass=1.0))
+    lost.add_motor("push", "a")
+    carts = lost.compile(backend="casadi")
+    model = da.linearize(carts, {})
+    assert not model.controllable
+    assert {name for h in model.uncontrollable for name in h.direction} <= {"b", "b rate"}
+    with pytest.raises(da.ArgumentError, match=r"no input reaches 0.*b rate"):
+        da.lqr(model)
+
+
+def test_unobservable_states_are_named(loader, at):
+    model = da.linearize(loader, at, independent=["B", "G"], outputs=["rate:B", "rate:G"])
+    assert model.observable
+    cart = zoo.cart_pole().compile(backend="casadi")
+    model = da.linearize(cart, cart.state(*zoo.cart_pole_start()), outputs=["phi1"])
+    assert not model.observable
+    assert list(model.unobservable[0].direction) == ["cart"]
+
+
+def test_second_derivatives_of_large_systems_are_refused():
+    system = zoo.stewart().compile(backend="casadi")
+    with pytest.raises(da.ArgumentError, match="the limit is 400000"):
+        da.second_derivatives(system, system.state(*zoo.stewart_start()))
+
+
+def test_equilibria_that_do_not_exist_are_refused():
+    system = zoo.heavy_top().compile(backend="casadi")
+    with pytest.raises(da.ArgumentError, match="has no inputs"):
+        da.equilibrium(system, solve_for="u")
+    with pytest.raises(da.ArgumentError, match="solve_for is 'v'"):
+        da.equilibrium(system, solve_for="v")
+    falling = da.Mechanism("falling", gravity=(0, 0, -9.81))
+    falling.add_joint("z", da.Prismatic("z"), falling.ground, falling.add_body("stone", mass=1.0))
+    with pytest.raises(da.AssemblyError, match=r"does not rest.*'z', by 9\.81"):
+        da.equilibrium(falling.compile(backend="casadi"))
+
+
+def test_names_and_tables_read_well(loader, at):
+    model = da.linearize(loader, at, independent=["B", "G"], outputs=["lift", "position:lip"])
+    assert model.state_names == ("B", "G", "B rate", "G rate")
+    assert model.output_names == ("lift", "position:lip@x", "position:lip@y", "position:lip@z")
+    assert repr(model).startswith("<linear model of 'loader': 4 states (B, G, B rate, G rate), 2 inputs, 4 outputs")
+    assert "damping" in model.table()
+    states = model.modes[-1].states(0.01, frames=4)
+    assert len(states) == 4
+    for x in states:
+        assert np.abs(loader.residuals(x)).max() < 1e-9
+    with pytest.raises(da.ArgumentError, match="cannot be left out"):
+        model.without(["B"])
+    with pytest.raises(da.ArgumentError, match="as many outputs as inputs"):
+        model.zeros()
+    with pytest.raises(da.ArgumentError, match="discrete already"):
+        model.discretize(0.1).discretize(0.1)
