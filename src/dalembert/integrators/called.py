@@ -34,3 +34,4 @@ class Parts(NamedTuple):
     control: Called
     events: Called
     step: Called  # of methods that have a kernel of their own
+    slope: Called  # ∂ẋ/∂x of what is integrated; without it, differences

@@ -6,7 +6,8 @@ Spencer 4.6), else all coordinates and velocities. Each stage solves
 
     z_i = z + h Σ_{j<i} a_ij k_j + h γ f(z_i)        by Newton's method with the matrix 1 − hγ ∂f/∂z        (1)
 
-with one Jacobian a step, made by differences of f itself: in a chart these are differences on the manifold. The error
+with one Jacobian a step. It is exact in all coordinates and where named coordinates lead (Â of `linearization`); else
+it is made by differences of f itself, on the manifold, controller included. The error
 is that of the embedded method of order 3, seen through (1 − hγ ∂f/∂z)⁻¹ so that stiff components do not rule the step.
 """
 
@@ -19,8 +20,8 @@ from numba.extending import overload
 
 from dalembert.integrators.called import NOT_FINITE, OK
 from dalembert.integrators.method import attempt
-from dalembert.integrators.native import native
-from dalembert.integrators.numbers import ATOL, DOF, JACOBIANS, NQ, NV, RTOL
+from dalembert.integrators.native import call, native
+from dalembert.integrators.numbers import ATOL, DOF, JACOBIANS, NQ, NV, RTOL, U_AT, U
 from dalembert.integrators.stage import evaluate
 from dalembert.linalg import lu, lu_solve
 
@@ -103,9 +104,18 @@ def implicit_step(method, parts, t, h, x, stages, numbers, counts):
 
 @native
 def _jacobian(method, parts, t, x, first, stages, numbers, counts):
-    """∂f/∂z by forward differences at the start of the step."""
+    """∂f/∂z at the start of the step: exact where there is a kernel for it, else by forward differences."""
     trial, slope, n = stages[stages.shape[0] - 2], stages[6], method.J.shape[0]
     counts[JACOBIANS] += 1
+    if parts.slope.address != 0:
+        state = int(numbers[NQ] + numbers[NV])
+        for i in range(int(numbers[U])):
+            parts.slope.given[state + i] = parts.ode.given[int(numbers[U_AT]) + i]
+        call(parts.slope, t, x, state)
+        for i in range(n):
+            for k in range(n):
+                method.J[i, k] = parts.slope.out[i * n + k]
+        return OK
     for k in range(n):
         for j in range(x.shape[0]):
             trial[j] = x[j]

@@ -16,6 +16,7 @@ class Kind:
     make: Callable[[Any, Any], Any]  # of the system and the chart (None: all coordinates)
     fixed: bool  # whether the user gives the step
     kernel: str | None = None  # traced function of its own
+    implicit: bool = False  # whether it can use the Jacobian of what is integrated
     check: Callable[[Any, Any, Any, str], None] = lambda system, coordinates, stabilization, formulation: None
 
 
@@ -58,6 +59,6 @@ METHODS: dict[str, Kind] = {
     "dop853": Kind(_tableau("dop853"), fixed=False),
     "dopri5": Kind(_tableau("dopri5"), fixed=False),
     "rk4": Kind(_tableau("rk4"), fixed=True),
-    "sdirk4": Kind(_sdirk, fixed=False),
+    "sdirk4": Kind(_sdirk, fixed=False, implicit=True),
     "variational": Kind(_variational, fixed=True, kernel="variational", check=_check_variational),
 }

@@ -30,6 +30,7 @@ class Engine:
         formulation: str,
         options: Mapping[str, Any],
         own_step: Any,
+        implicit: bool,
         rank: int,
         watched: bool,
     ):
@@ -37,6 +38,7 @@ class Engine:
         self.stabilization, self.formulation, self.options = stabilization, formulation, dict(options)
         self.watched = watched  # whether a formulation by name hands over to careful steps near singular positions
         self.rank = rank  # of the constraints where they are not singular
+        self.implicit = implicit  # whether the method asks for a Jacobian
         self.own_step = own_step  # name of the kernel of methods that have one, or None
         self.control = self.events = NOTHING
         self.size = system.constraint_size if system.rows.of else 0.0
@@ -65,7 +67,8 @@ class Engine:
             filter_ = self._called(system.kernel(f"filter{kind}", keep), m, shortest)
         if self.own_step:
             step = self._called(system.kernel(self.own_step, keep), holonomic + system.nv)
-        self.parts = Parts(self._field(), correct, filter_, restore, recover, self.control, self.events, step)
+        slope = self._slope()
+        self.parts = Parts(self._field(), correct, filter_, restore, recover, self.control, self.events, step, slope)
         self._set_numbers(project)
         self.inputs[:] = held
         return self.parts
@@ -102,6 +105,22 @@ class Engine:
             return self._called(self.chart.ode_kernel(system, self.keep), 0)
         name = "ode_baumgarte" if isinstance(self.stabilization, Baumgarte) else "ode"
         return self._called(system.kernel(name, self.keep), 0)
+
+    def _slope(self) -> Called:
+        """The exact Jacobian, where there is one: of the natural equations, with inputs that do not depend on x."""
+        steered = self.control.address != 0 and self.numbers[N.HOLD] == 0.0
+        natural = self.formulation == "auto" and not isinstance(self.stabilization, Baumgarte)
+        if not self.implicit or steered or not natural:
+            return NOTHING
+        if self.chart is None:
+            return self._called(self.system.kernel("ode_slope", self.keep), 0)
+        if self.chart.key[0] != "partition":
+            return NOTHING
+        from dalembert.linearization.coordinates import coordinate
+        from dalembert.linearization.linearize import linear_kernel
+
+        chosen = [coordinate(self.system, name) for name in self.chart.names]
+        return self._called(linear_kernel(self.system, chosen, keep=self.keep), 0)
 
     def _formulation(self, name: str, options: Mapping[str, Any], usual: int) -> Called:
         """A formulation's field over the kernel "equations"; options as for System.acceleration."""

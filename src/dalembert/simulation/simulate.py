@@ -98,7 +98,16 @@ def simulate(
     usual = _usual_rank(system, start, p)
     watched = formulation not in ("auto", "lagrange", "augmented") and not kind.fixed
     engine = Engine(
-        system, p, system._u(None if steers else u), kept, formulation, options or {}, kind.kernel, usual, watched
+        system,
+        p,
+        system._u(None if steers else u),
+        kept,
+        formulation,
+        options or {},
+        kind.kernel,
+        kind.implicit,
+        usual,
+        watched,
     )
     engine.numbers[[N.RTOL, N.ATOL, N.LEAST, N.LARGEST]] = rtol, atol, 1e-14, max_step
     engine.numbers[N.H], engine.numbers[N.HOLD] = step or 0.0, hold or 0.0

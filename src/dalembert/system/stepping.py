@@ -4,6 +4,7 @@ The state an integrator carries is x = (q, v, y, ẏ, w): coordinates and veloci
 chart where one is used, and the work done since the start by inputs, by forces without potential, and by drivers.
 
     ode        (q, v, …) → q̇, v̇, ẏ, ÿ, powers, health
+    ode_slope  (q, v, …) → ∂(q̇, v̇)/∂(q, v), for implicit methods
     equations  (q, v, …) → q̇, powers, M, f, A, γ, Φ, A v + b, b       for the formulations; see `formulations.field`
     correct    q onto Φ = 0, one Newton step of least length (Aghili 37; Kövecses & Piedboeuf 35, 36)
     filter     v onto A v + b = 0, the nearest one (Kövecses & Piedboeuf 33)
@@ -24,6 +25,7 @@ from dalembert.recursions.composite_body import composite_body
 from dalembert.recursions.elimination import eliminate
 from dalembert.recursions.momentum import kinetic_energy
 from dalembert.symbols import array, is_number, symbols, to_sx, where_less, zeros
+from dalembert.system.derivatives import ode_jacobian
 from dalembert.system.discrete import variational
 from dalembert.system.functions import Trace, constrained, potential
 
@@ -93,6 +95,18 @@ def ode(s: Trace, chart: Any = None, baumgarte: bool = False) -> tuple[Any, ...]
     moving = rates(s)
     local = chart.rates(s, moving, vdot) if chart is not None else zeros(0)
     return moving, vdot, local, array(P) if P else zeros(0), health
+
+
+def ode_slope(s: Trace) -> Any:
+    """∂(q̇, v̇)/∂(q, v), the numbers of q taken one by one: what an implicit method needs, exact."""
+    q, v = s.sx["q"], s.sx["v"]
+    by_q, by_v, _ = ode_jacobian(s)
+    moving = to_sx(rates(s))
+    after, q1 = symbols("after", s.tree.nq)
+    turned = ca.jacobian(to_sx(s.per_joint(lambda j, k, i: j.minus(q1[k], s.q[k]))), after)
+    D = array(ca.densify(ca.substitute(turned, after, q))).reshape(s.tree.nv, s.tree.nq)
+    upper = [array(ca.densify(ca.jacobian(moving, x))).reshape(s.tree.nq, -1) for x in (q, v)]
+    return np.vstack([np.hstack(upper), np.hstack([by_q @ D, by_v])])
 
 
 def equations(s: Trace) -> tuple[Any, ...]:
@@ -175,6 +189,7 @@ def _gradient(s: Trace, energy: Any) -> np.ndarray:
 STEPPING: dict[str, tuple[tuple[str, ...], Callable[[Trace], Any]]] = {
     "ode": ((*STATE, *DRIVE), ode),
     "ode_baumgarte": ((*STATE, "baumgarte", *DRIVE), lambda s: ode(s, baumgarte=True)),
+    "ode_slope": ((*STATE, *DRIVE), ode_slope),
     "equations": ((*STATE, *DRIVE), equations),
     "correct": (("q", "p", "t"), correct),
     "correct_weighted": (("q", "weights", "p", "t"), lambda s: correct(s, True)),
