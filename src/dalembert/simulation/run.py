@@ -17,6 +17,7 @@ from dalembert.integrators.tableaus import tableau
 from dalembert.simulation.dense import Dense
 from dalembert.simulation.engine import CHART, Engine
 from dalembert.simulation.events import Event
+from dalembert.simulation.interrupt import Interrupt
 from dalembert.simulation.local import Local, leading, tangential
 from dalembert.simulation.passages import Passage, approaches, describe
 from dalembert.simulation.saving import take_up
@@ -39,7 +40,7 @@ class Run:
     def __init__(
         self,
         engine: Engine,
-        method: Any,
+        make: Any,
         start: Any,
         times: np.ndarray,
         sampled: bool,
@@ -50,7 +51,7 @@ class Run:
         max_steps: int,
         recorder: Any,
     ):
-        self.engine, self.method, self.times, self.sampled = engine, method, times, sampled
+        self.engine, self.make, self.times, self.sampled = engine, make, times, sampled
         self.system, self.p = engine.system, engine.p
         self.nq, self.nv = self.system.nq, self.system.nv
         self.start, self.chart_kind = start, chart
@@ -69,6 +70,7 @@ class Run:
         self.T: list[np.ndarray] = []
         self.X: list[np.ndarray] = []
         self.clock, self.shown = time.perf_counter(), False
+        self.interrupt = Interrupt(c for c in callbacks if c is not None)
 
     # --- the whole ----------------------------------------------------------------------------------------------
 
@@ -80,13 +82,11 @@ class Run:
             self._begin(t)
         else:
             t = old
-        try:
+        with self.interrupt:
             while t < self.times[-1] and status == Status.DONE:
                 t, status = self._advance(t, float(self.times[-1]))
                 self._flush()
                 self._progress(t)
-        except KeyboardInterrupt:
-            status = Status.INTERRUPTED
         if self.shown:
             sys.stderr.write("\r" + " " * 60 + "\r")
         solution = self._solution(t, status)
@@ -123,7 +123,7 @@ class Run:
 
     def _advance(self, t: float, end: float) -> tuple[float, Status]:
         """One call of the native loop, and what its outcome asks for."""
-        times, states = self.buffers
+        times, states = self._room()
         outcome, t, count = loop.advance(
             self.method, self.parts, t, end, self.x, self.stages, self.numbers, self.counts, times, states, self.marks
         )
@@ -137,16 +137,20 @@ class Run:
             status = FAILURES.get(outcome, Status.DONE)
         if status == Status.DONE and self.counts[N.STEPS] >= self.max_steps and t < end:
             status = Status.STEPS
-        if status == Status.CALLBACK and any(c is not None and c.interrupted for c in (self.controller, self.watcher)):
-            raise KeyboardInterrupt
-        return t, status
+        return t, Status.INTERRUPTED if self.interrupt.asked else status
+
+    def _room(self) -> tuple[np.ndarray, np.ndarray]:
+        """For the next records: no more than there may be steps."""
+        most = max(1, self.max_steps - int(self.counts[N.STEPS]))
+        times, states = self.buffers
+        return times[:most], states[:most]
 
     # --- rows, charts and singular positions --------------------------------------------------------------------
 
     def choose(self, state: Any, keep: Any, chart: Local | None, work: np.ndarray) -> None:
         """Lay everything out for these rows and this chart, from a state."""
         self.keep, self.chart = keep, chart
-        self.parts = self.engine.choose(keep, chart)
+        self.parts, self.method = self.engine.choose(keep, chart), self.make(self.system, chart)
         local: list[np.ndarray] = []
         if chart is not None:
             rate = self._chart_rate(state, chart)
@@ -215,9 +219,9 @@ class Run:
             end = min(end, self.numbers[N.SAMPLED])
         ordinary, u_at = self.parts.ode, self.numbers[N.U_AT]
         self.numbers[N.U_AT] = self.engine.place_of_careful_u
-        times, states = self.buffers
         status = Status.DONE
         while t < end and status == Status.DONE:
+            times, states = self._room()
             outcome, t, count = careful.pass_singularity(
                 tableau("rk4"), parts, ordinary, t, end, self.x, self.stages,
                 self.numbers, self.counts, times, states, self.marks, passage,
@@ -255,17 +259,20 @@ class Run:
     def _event(self, t: float) -> tuple[float, Status]:
         """Locate what changed sign in the last step; a terminal event ends the run there."""
         t0, before = self.previous
-        hits = []
+        hits, failed = [], not np.isfinite(self.marks[1]).all()
         for k, (name, event) in enumerate(self.events.items()):
             if event.wants(self.marks[0, k], self.marks[1, k]):
-                hits.append((*self._locate(k, t0, before, t), name, event))
+                try:
+                    hits.append((*self._locate(k, t0, before, t), name, event))
+                except ValueError:  # no number between
+                    failed = True
         self.marks[0] = self.marks[1]
         for when, x, name, event in sorted(hits, key=lambda hit: hit[0]):
             self.found[name].append((when, x[: self.nq + self.nv].copy()))
             if event.terminal:
                 self._cut(when, x)
                 return when, Status.EVENT
-        return t, Status.CALLBACK if not np.isfinite(self.marks[1]).all() else Status.DONE
+        return t, Status.CALLBACK if failed else Status.DONE
 
     def _locate(self, k: int, t0: float, before: np.ndarray, t1: float) -> tuple[float, np.ndarray]:
         """When event k happens between t0 and t1, and the state then."""
@@ -284,9 +291,12 @@ class Run:
         return when, dense.rows(np.array([when]))[0]
 
     def _cut(self, t: float, row: np.ndarray) -> None:
-        """End the history at t: the last record becomes this one."""
-        self.x[:] = row[: len(self.x)]
-        if not self.sampled:
+        """End the history at t: the last record becomes this one, samples after it go."""
+        self.x[:], self.last = row[: len(self.x)], (t, row)
+        if self.sampled:
+            inside = self.T[-1] <= t
+            self.T[-1], self.X[-1] = self.T[-1][inside], self.X[-1][inside]
+        else:
             self.T[-1][-1] = t
             self.X[-1][-1] = self._columns(row[None])[0]
 
@@ -296,13 +306,14 @@ class Run:
         """Add records to the history, or the samples among them."""
         if not len(times):
             return
-        if self.T:
-            whole_t, whole = np.concatenate([[self.last[0]], times]), np.vstack([self.last[1][None], states])
-            self.previous = whole_t[-2], whole[-2].copy()
-        else:
-            whole_t, whole, self.previous = times.copy(), states.copy(), (times[0], states[0].copy())
-        self.last = times[-1], states[-1].copy()
-        first = whole_t[0] if self.T else -np.inf
+        first, old = -np.inf, []
+        if self.T:  # two records from before, so that no minimum falls between two calls
+            first, old = self.last[0], [self.last]
+            if self.previous[0] < first and len(self.previous[1]) == self.width:
+                old = [self.previous, self.last]
+        whole_t = np.concatenate([[t for t, _ in old], times])
+        whole = np.vstack([*(x for _, x in old), states])
+        self.previous, self.last = ((whole_t[k], whole[k].copy()) for k in (max(-2, -len(whole_t)), -1))
         if self.sampled:
             for passage in self._approaches(self._dense(whole_t, whole)):
                 self._add(passage)
@@ -353,7 +364,7 @@ class Run:
         dense = None
         if not self.sampled and len(T) > 1:
             if self.chart is not None:  # between records the ordinary way: project after the step
-                self.parts = self.engine.choose(self.keep, None)
+                self.parts, self.method = self.engine.choose(self.keep, None), self.make(self.system, None)
             dense = self._dense(T, X)
             for passage in self._approaches(dense) if self.on_singularity == "warn" else []:
                 self._add(passage)
