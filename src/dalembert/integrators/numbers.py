@@ -13,6 +13,6 @@ H, ERROR, USUAL, POSITION, SPEED, WORST, SAMPLED, HEALTH = range(8)
 #: and those that do not
 RTOL, ATOL, HEALTHY, LEAST, LARGEST = range(8, 13)  # tolerances; soundness of an elimination; step limits
 CHART, START, HOLD, ENERGY, TOLERANCE = range(13, 18)  # soundness of a chart; clock of a controller; E₀; of projection
-#: sizes and switches, as numbers: nq, nv, dof of the chart, works; corrections, every, frozen, filter, energy, u; length
+#: sizes and switches, as numbers: nq, nv, dof of the chart, works; corrections, every, frozen, filter, energy, u; size
 NQ, NV, DOF, WORKS, MOST, EVERY, FROZEN, FILTER, RESTORE, U_AT, U, LENGTH = range(18, 30)
 NUMBERS = 30

@@ -81,7 +81,7 @@ class Run:
         if old is None:
             self._begin(t)
         else:
-            t = old
+            t, status = old, Status.EVENT if self._ended() else Status.DONE
         with self.interrupt:
             while t < self.times[-1] and status == Status.DONE:
                 t, status = self._advance(t, float(self.times[-1]))
@@ -255,6 +255,10 @@ class Run:
         self._add(found)
 
     # --- events -------------------------------------------------------------------------------------------------
+
+    def _ended(self) -> bool:
+        """Whether a terminal event has happened."""
+        return any(self.events[name].terminal and hits for name, hits in self.found.items())
 
     def _event(self, t: float) -> tuple[float, Status]:
         """Locate what changed sign in the last step; a terminal event ends the run there."""
