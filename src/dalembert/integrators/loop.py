@@ -78,6 +78,7 @@ def advance(method, parts, t, t_end, x, stages, numbers, counts, times, states, 
             return CHART_ENDS, t, count
         if outcome != OK:
             counts[REJECTED] += 1
+            numbers[HEALTH] = 1.0
             if method.exponent == 0.0 or (outcome == UNHEALTHY and h <= CLOSE * numbers[USUAL]):
                 return _ended(outcome, numbers), t, count
             numbers[H] = 0.5 * h
@@ -87,6 +88,7 @@ def advance(method, parts, t, t_end, x, stages, numbers, counts, times, states, 
         if method.exponent > 0.0:
             if not error < 1.0:
                 counts[REJECTED] += 1
+                numbers[HEALTH] = 1.0
                 numbers[H] = h * max(0.2, 0.9 * error ** (-method.exponent)) if error < 1e300 else 0.1 * h
                 if numbers[H] < numbers[LEAST] * max(1.0, abs(t)):
                     return TOO_SMALL, t, count
@@ -202,13 +204,14 @@ def fill(method, parts, times, states, wanted, out, stages, numbers, counts):
 
 @native
 def crossed(parts, t, x, marks, numbers):
-    """Evaluate the events into marks[1]; whether any has another sign than before, in marks[0]."""
+    """Evaluate the events into marks[1]; whether any has another sign than before, in marks[0], or is no number."""
     f, hit = parts.events, False
     call(f, t, x, int(numbers[NQ] + numbers[NV]))
     for i in range(marks.shape[1]):
         marks[1, i] = f.out[i]
         if marks[0, i] * marks[1, i] < 0.0 or (marks[1, i] == 0.0 and marks[0, i] != 0.0):
             hit = True
+    hit = hit or not finite(f.out, marks.shape[1])
     if not hit:
         for i in range(marks.shape[1]):
             marks[0, i] = marks[1, i]

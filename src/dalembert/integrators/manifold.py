@@ -16,6 +16,7 @@ from dalembert.integrators.numbers import (
     EVERY,
     FILTER,
     FROZEN,
+    LENGTH,
     MOST,
     NQ,
     NV,
@@ -27,7 +28,7 @@ from dalembert.integrators.numbers import (
     WORKS,
 )
 
-RUNAWAY = 0.1  # m or rad: a residual that no correction of a step can have left
+RUNAWAY = 0.1  # rad, or of a length of the mechanism: a residual that no correction of a step can have left
 
 
 @native
@@ -70,7 +71,7 @@ def _correct(f, t, x, before, numbers, counts):
         counts[CORRECTIONS] += 1
         if residual < numbers[TOLERANCE] and numbers[FROZEN] == 0.0:  # the step just taken squares it
             break
-    return residual < RUNAWAY
+    return residual < RUNAWAY * max(1.0, numbers[LENGTH])
 
 
 @native
@@ -107,24 +108,27 @@ def _restore(f, t, x, numbers, counts):
         counts[CORRECTIONS] += 1
         if residual < 1e-3 * numbers[TOLERANCE]:
             break
-    return residual < RUNAWAY
+    return residual < RUNAWAY * max(1.0, numbers[LENGTH])
 
 
 @native
 def recover(f, t, x, numbers):
     """q and v from the chart's y and ẏ in x, by Newton's method from the q there. False where the chart ends."""
     n, dof = int(numbers[NQ] + numbers[NV]), int(numbers[DOF])
-    before = 1e300
+    before, small, large = 1e300, min(1.0, numbers[LENGTH]), max(1.0, numbers[LENGTH])
     for _ in range(8):
         call(f, t, x, n + 2 * dof)
         residual = 0.0
         for i in range(f.rows):
             residual = max(residual, abs(f.out[n + i]))
-        if not (f.out[n + f.rows] > numbers[CHART] and f.out[n + f.rows + 1] > f.shortest and residual < 10.0):
+        good = f.out[n + f.rows] > numbers[CHART] and f.out[n + f.rows + 1] > f.shortest
+        if not (good and residual < 10.0 * large):
             return False
         for i in range(n):
             x[i] = f.out[i]
-        if residual < 1e-14 or (residual < 1e-9 and residual >= 0.5 * before):  # as far as rounding lets it
+        if residual < 1e-14 * small or (
+            residual < 1e-9 * large and residual >= 0.5 * before
+        ):  # as far as rounding lets it
             return True
         before = residual
-    return residual < 1e-9
+    return residual < 1e-9 * small

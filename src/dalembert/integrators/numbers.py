@@ -13,6 +13,6 @@ H, ERROR, USUAL, POSITION, SPEED, WORST, SAMPLED, HEALTH = range(8)
 #: and those that do not (but for the last)
 RTOL, ATOL, LEAST, LARGEST, CARRY = range(8, 13)  # tolerances; step limits; what rounding took from the time
 CHART, START, HOLD, ENERGY, TOLERANCE = range(13, 18)  # soundness of a chart; clock of a controller; E₀; of projection
-#: sizes and switches, as numbers: nq, nv, dof of the chart, works; corrections, every, frozen, filter, energy, u
-NQ, NV, DOF, WORKS, MOST, EVERY, FROZEN, FILTER, RESTORE, U_AT, U = range(18, 29)
-NUMBERS = 29
+#: sizes and switches, as numbers: nq, nv, dof of the chart, works; corrections, every, frozen, filter, energy, u; size
+NQ, NV, DOF, WORKS, MOST, EVERY, FROZEN, FILTER, RESTORE, U_AT, U, LENGTH = range(18, 30)
+NUMBERS = 30

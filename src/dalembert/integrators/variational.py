@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 from numba.extending import overload
 
-from dalembert.integrators.called import OK, UNHEALTHY, UNSOLVED
+from dalembert.integrators.called import CALLBACK, OK, UNHEALTHY, UNSOLVED
 from dalembert.integrators.manifold import sound
 from dalembert.integrators.method import attempt
 from dalembert.integrators.native import call, native
-from dalembert.integrators.numbers import NQ, NV, U_AT, WORKS, U
-from dalembert.integrators.stage import evaluate
+from dalembert.integrators.numbers import HOLD, LENGTH, NQ, NV, U_AT, WORKS, U
+from dalembert.integrators.stage import control, evaluate
 
 ITERATIONS = 100
 
@@ -42,15 +42,20 @@ def attempt_variational(method, parts, t, h, x, stages, numbers, counts):
 
 @native
 def variational_step(parts, t, h, x, stages, numbers, counts):
-    """stages[−2] ← x after the step; the first guess is a step of constant velocity."""
+    """stages[−2] ← x after the step; the first guess is a step of constant velocity. Controllers act at midpoints."""
     f, nq, nv, nu = parts.step, int(numbers[NQ]), int(numbers[NV]), int(numbers[U])
     trial, works = stages[stages.shape[0] - 2], int(numbers[WORKS])
+    if parts.control.address != 0 and numbers[HOLD] == 0.0:
+        for i in range(nq + nv):
+            trial[i] = x[i] + 0.5 * h * stages[0, i]
+        if not control(parts, t + 0.5 * h, trial, numbers):
+            return CALLBACK, 0.0
     for i in range(nq):
         f.given[nq + nv + i] = x[i] + h * stages[0, i]
     f.given[2 * nq + nv] = h
     for i in range(nu):
         f.given[2 * nq + nv + 1 + i] = parts.ode.given[int(numbers[U_AT]) + i]
-    before = 1e300
+    before, most = 1e300, max(1.0, numbers[LENGTH])
     for _ in range(ITERATIONS):
         call(f, t, x, nq + nv)
         if not sound(f, nq + nv + f.rows, numbers):
@@ -60,9 +65,9 @@ def variational_step(parts, t, h, x, stages, numbers, counts):
             change = max(change, abs(f.out[nq + nv + i]))
         for i in range(nq):
             f.given[nq + nv + i] = f.out[i]
-        if not change < 1e3:
+        if not change < 1e3 * most:
             return UNSOLVED, 0.0
-        if change < 1e-15 or (change < 1e-11 and change >= 0.5 * before):  # as far as rounding lets it
+        if change < 1e-15 or (change < 1e-11 * most and change >= 0.5 * before):  # as far as rounding lets it
             break
         before = change
     else:

@@ -105,6 +105,8 @@ class Callback:
         def wrapper(x: int, y: int, w: int) -> None:
             out = np.ctypeslib.as_array(ctypes.cast(y, ctypes.POINTER(ctypes.c_double)), (size,))
             try:
+                if self.interrupted:
+                    raise KeyboardInterrupt
                 given = np.ctypeslib.as_array(ctypes.cast(x, ctypes.POINTER(ctypes.c_double)), (n + 1,))
                 t = float(given[n])
                 out[:] = f(t, self.system.state(given[:nq], given[nq:n], t))

@@ -26,7 +26,7 @@ class Event:
 
     def wants(self, before: float, after: float) -> bool:
         """Whether this change of sign counts."""
-        if before == 0.0 or (before * after > 0.0):
+        if before == 0.0 or not before * after <= 0.0:
             return False
         return self.direction == 0 or (after > before) == (self.direction > 0)
 

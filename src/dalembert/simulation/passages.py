@@ -74,13 +74,14 @@ def approaches(system: Any, p: Any, usual: int, dense: Any, skip: Any) -> list[P
     for k in np.flatnonzero(low) + 1:
         a, b = float(times[k - 1]), float(times[k + 1])
         t = float(minimize_scalar(dense.health, bounds=(a, b), method="bounded", options={"xatol": 1e-7 * (b - a)}).x)
-        if min(t - a, b - t) < 1e-3 * (b - a):  # the health falls or rises all along: nothing is passed here
+        least = dense.health(t)
+        if any(o.start - (b - a) <= t <= o.end + (b - a) for o in (*skip, *found)) or least > CLOSE**2:
             continue
-        if any(o.start - (b - a) <= t <= o.end + (b - a) for o in (*skip, *found)) or dense.health(t) > CLOSE**2:
+        if least >= min(dense.health(a), dense.health(b)):  # no minimum between them
             continue
         row = dense.rows(np.array([t]))[0]
         state = system.state(row[:nq], row[nq:n], t)
-        found.append(describe(system, state, p, (a, b), usual, usual, 0, (dense.health(t) ** 0.5, t)))
+        found.append(describe(system, state, p, (a, b), usual, usual, 0, (least**0.5, t)))
     return found
 
 

@@ -17,6 +17,7 @@ from dalembert.integrators.tableaus import tableau
 from dalembert.simulation.dense import Dense
 from dalembert.simulation.engine import CHART, Engine
 from dalembert.simulation.events import Event
+from dalembert.simulation.interrupt import Interrupt
 from dalembert.simulation.local import Local, leading, tangential
 from dalembert.simulation.passages import Passage, approaches, describe
 from dalembert.simulation.saving import take_up
@@ -39,7 +40,7 @@ class Run:
     def __init__(
         self,
         engine: Engine,
-        method: Any,
+        make: Any,
         start: Any,
         times: np.ndarray,
         sampled: bool,
@@ -50,7 +51,7 @@ class Run:
         max_steps: int,
         recorder: Any,
     ):
-        self.engine, self.method, self.times, self.sampled = engine, method, times, sampled
+        self.engine, self.make, self.times, self.sampled = engine, make, times, sampled
         self.system, self.p = engine.system, engine.p
         self.nq, self.nv = self.system.nq, self.system.nv
         self.start, self.chart_kind = start, chart
@@ -70,6 +71,7 @@ class Run:
         self.T: list[np.ndarray] = []
         self.X: list[np.ndarray] = []
         self.clock, self.shown = time.perf_counter(), False
+        self.interrupt = Interrupt(c for c in callbacks if c is not None)
 
     # --- the whole ----------------------------------------------------------------------------------------------
 
@@ -80,14 +82,12 @@ class Run:
         if old is None:
             self._begin(t)
         else:
-            t = old
-        try:
+            t, status = old, Status.EVENT if self._ended() else Status.DONE
+        with self.interrupt:
             while t < self.times[-1] and status == Status.DONE:
                 t, status = self._advance(t, float(self.times[-1]))
                 self._flush()
                 self._progress(t)
-        except KeyboardInterrupt:
-            status = Status.INTERRUPTED
         if self.shown:
             sys.stderr.write("\r" + " " * 60 + "\r")
         solution = self._solution(t, status)
@@ -124,7 +124,7 @@ class Run:
 
     def _advance(self, t: float, end: float) -> tuple[float, Status]:
         """One call of the native loop, and what its outcome asks for."""
-        times, states = self.buffers
+        times, states = self._room()
         outcome, t, count = loop.advance(
             self.method, self.parts, t, end, self.x, self.stages, self.numbers, self.counts, times, states, self.marks
         )
@@ -138,16 +138,20 @@ class Run:
             status = FAILURES.get(outcome, Status.DONE)
         if status == Status.DONE and self.counts[N.STEPS] >= self.max_steps and t < end:
             status = Status.STEPS
-        if status == Status.CALLBACK and any(c is not None and c.interrupted for c in (self.controller, self.watcher)):
-            raise KeyboardInterrupt
-        return t, status
+        return t, Status.INTERRUPTED if self.interrupt.asked else status
+
+    def _room(self) -> tuple[np.ndarray, np.ndarray]:
+        """For the next records: no more than there may be steps."""
+        most = max(1, self.max_steps - int(self.counts[N.STEPS]))
+        times, states = self.buffers
+        return times[:most], states[:most]
 
     # --- rows, charts and singular positions --------------------------------------------------------------------
 
     def choose(self, state: Any, keep: Any, chart: Local | None, work: np.ndarray) -> None:
         """Lay everything out for these rows and this chart, from a state."""
         self.keep, self.chart = keep, chart
-        self.parts = self.engine.choose(keep, chart)
+        self.parts, self.method = self.engine.choose(keep, chart), self.make(self.system, chart)
         local: list[np.ndarray] = []
         if chart is not None:
             rate = self._chart_rate(state, chart)
@@ -216,9 +220,9 @@ class Run:
             end = min(end, self.numbers[N.SAMPLED])
         ordinary, u_at = self.parts.ode, self.numbers[N.U_AT]
         self.numbers[N.U_AT] = self.engine.place_of_careful_u
-        times, states = self.buffers
         status, self.passing = Status.DONE, True
         while t < end and status == Status.DONE:
+            times, states = self._room()
             outcome, t, count = careful.pass_singularity(
                 tableau("rk4"), parts, ordinary, t, end, self.x, self.stages,
                 self.numbers, self.counts, times, states, self.marks, passage,
@@ -253,20 +257,27 @@ class Run:
 
     # --- events -------------------------------------------------------------------------------------------------
 
+    def _ended(self) -> bool:
+        """Whether a terminal event has happened."""
+        return any(self.events[name].terminal and hits for name, hits in self.found.items())
+
     def _event(self, t: float) -> tuple[float, Status]:
         """Locate what changed sign in the last step; a terminal event ends the run there."""
         t0, before = self.previous
-        hits = []
+        hits, failed = [], not np.isfinite(self.marks[1]).all()
         for k, (name, event) in enumerate(self.events.items()):
             if event.wants(self.marks[0, k], self.marks[1, k]):
-                hits.append((*self._locate(k, t0, before, t), name, event))
+                try:
+                    hits.append((*self._locate(k, t0, before, t), name, event))
+                except ValueError:  # no number between
+                    failed = True
         self.marks[0] = self.marks[1]
         for when, x, name, event in sorted(hits, key=lambda hit: hit[0]):
             self.found[name].append((when, x[: self.nq + self.nv].copy()))
             if event.terminal:
                 self._cut(when, x)
                 return when, Status.EVENT
-        return t, Status.CALLBACK if not np.isfinite(self.marks[1]).all() else Status.DONE
+        return t, Status.CALLBACK if failed else Status.DONE
 
     def _locate(self, k: int, t0: float, before: np.ndarray, t1: float) -> tuple[float, np.ndarray]:
         """When event k happens between t0 and t1, and the state then."""
@@ -285,9 +296,12 @@ class Run:
         return when, dense.rows(np.array([when]))[0]
 
     def _cut(self, t: float, row: np.ndarray) -> None:
-        """End the history at t: the last record becomes this one."""
-        self.x[:] = row[: len(self.x)]
-        if not self.sampled:
+        """End the history at t: the last record becomes this one, samples after it go."""
+        self.x[:], self.last = row[: len(self.x)], (t, row)
+        if self.sampled:
+            inside = self.T[-1] <= t
+            self.T[-1], self.X[-1] = self.T[-1][inside], self.X[-1][inside]
+        else:
             self.T[-1][-1] = t
             self.X[-1][-1] = self._columns(row[None])[0]
 
@@ -297,15 +311,12 @@ class Run:
         """Add records to the history, or the samples among them."""
         if not len(times):
             return
-        if self.T:
-            whole_t, whole = np.concatenate([[self.last[0]], times]), np.vstack([self.last[1][None], states])
-            self.previous = whole_t[-2], whole[-2].copy()
-        else:
-            whole_t, whole, self.previous = times.copy(), states.copy(), (times[0], states[0].copy())
-        self.last = times[-1], states[-1].copy()
-        first = whole_t[0] if self.T else -np.inf
+        first, old = (self.last[0], [self.last]) if self.T else (-np.inf, [])
+        whole_t = np.concatenate([[t for t, _ in old], times])
+        whole = np.vstack([*(x for _, x in old), states])
+        self.previous, self.last = ((whole_t[k], whole[k].copy()) for k in (max(-2, -len(whole_t)), -1))
         if self.sampled:
-            self._watch(whole_t, whole)
+            self._watch(times, states)
             wanted = self.times[(self.times > first) & (self.times <= whole_t[-1])]
             if len(wanted) and self.T:
                 inputs = self.engine.inputs.copy()
@@ -326,7 +337,7 @@ class Run:
     def _watch(self, times: np.ndarray, states: np.ndarray) -> None:
         """The same while records are not kept; the last ones wait, since careful steps may follow them."""
         if len(self.tail[0]) and self.tail[1].shape[1] == states.shape[1]:
-            times, states = np.concatenate([self.tail[0][:-1], times]), np.vstack([self.tail[1][:-1], states])
+            times, states = np.concatenate([self.tail[0], times]), np.vstack([self.tail[1], states])
         self.tail = times[-4:].copy(), states[-4:].copy()
         if self.passing:
             return
@@ -363,7 +374,7 @@ class Run:
         dense = None
         if not self.sampled and len(T) > 1:
             if self.chart is not None:  # between records the ordinary way: project after the step
-                self.parts = self.engine.choose(self.keep, None)
+                self.parts, self.method = self.engine.choose(self.keep, None), self.make(self.system, None)
             dense = self._dense(T, X)
             for passage in self._approaches(dense) if self.on_singularity == "warn" else []:
                 self._add(passage)

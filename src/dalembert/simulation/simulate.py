@@ -79,9 +79,9 @@ def simulate(
         raise ArgumentError(f"method '{method}' has a fixed step; give it as step=0.001 (s).")
     if on_singularity not in SINGULARITY:
         raise ArgumentError(f"on_singularity is {on_singularity!r}; needed: 'continue', 'warn' or 'stop'.")
-    start = _on_manifold(system, system._as_state(state), p)
-    times = _times(t, start.t)
-    start = start.replace(t=float(times[0])) if start.t != times[0] else start
+    given = system._as_state(state)
+    times = _times(t, given.t)
+    start = _on_manifold(system, given.replace(t=float(times[0])), p)
     sampled = isinstance(t, (list, tuple, np.ndarray)) and len(np.shape(t)) == 1 and len(t) > 2
     steers = callable(u) or isinstance(u, expression) or is_numba(u)
     if hold is not None and not (steers and hold > 0):
@@ -142,7 +142,7 @@ def simulate(
         }
         recorder = Record(record, system, p, same, resume)
     return Run(
-        engine, kind.make(system, chart), start, times, sampled, chart, named, (steering, watching), on_singularity,
+        engine, kind.make, start, times, sampled, chart, named, (steering, watching), on_singularity,
         max_steps, recorder,
     ).go()  # fmt: skip
 
@@ -160,14 +160,16 @@ def _on_manifold(system: Any, x: Any, p: Any) -> Any:
     if not system.rows.of:
         return x
     gaps = np.abs(system.residuals(x, p=p)), np.abs(system.speed_residuals(x, p=p))
-    for gap, what in zip(gaps, ("position", "velocity")):
-        if gap.max() > 1e-5:
+    small = min(1.0, system.layout.length())
+    limits = small, min(1.0, small * (1.0 + np.abs(x.v).max(initial=0.0)))
+    for gap, limit, what in zip(gaps, limits, ("position", "velocity")):
+        if gap.max() > 1e-5 * limit:
             worst = int(np.argmax(gap))
             raise ArgumentError(
                 f"the start does not satisfy the constraints: the {what} misses row '{system.row_names[worst]}' by "
                 f"{gap[worst]:.3g}. Find one that does with system.assemble(...), or system.project(state)."
             )
-    return system.project(x, p=p) if max(gap.max() for gap in gaps) > 1e-12 else x
+    return system.project(x, p=p) if max(gap.max() for gap in gaps) > 1e-12 * small else x
 
 
 def _times(t: Any, start: float) -> np.ndarray:

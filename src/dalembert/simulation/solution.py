@@ -94,7 +94,10 @@ class Solution:
         It is a step of the method itself from the record before: of its order, and on the manifold.
         """
         if self.dense is None:
-            raise ArgumentError("this run was recorded at sample times only; give t as a span to ask for other times.")
+            raise ArgumentError(
+                "only the recorded times are known: this run was made at sample times (give t as a span to ask for "
+                "others) or comes from a file."
+            )
         times = np.atleast_1d(np.asarray(t, dtype=float))
         if times.ndim != 1 or times.min() < self.t[0] or times.max() > self.t[-1]:
             raise ArgumentError(f"t is {t!r}; the run goes from {self.t[0]:g} to {self.t[-1]:g} s.")

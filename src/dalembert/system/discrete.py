@@ -30,18 +30,19 @@ from dalembert.system.functions import Trace
 
 def variational(s: Trace) -> tuple[Any, ...]:
     """(q₀, v₀, q₁, h) → q₁ of the next iteration, v₁ of (3), the change of q₁ and Φ(q₁), health."""
-    n = s.tree.nv
     s.sx["step"], (h,) = symbols("step", 1)
     f_minus, f_plus = _forces(s, h)
     d1, d2 = (_along(s, end, _discrete_kinetic(s, h)) for end in ("q", "q1"))
     after = Trace(s.d, s.keep)
-    after.sx, after.q, after.v, after.t = s.sx, s.q1, zeros(n), array([s.t[0] + h])
+    after.q = s.q1  # v and t stay symbols, by which constraints differentiate: no answer has v, and t₁ is put in last
     M0, rows0, rows1 = composite_body(s.at), s.rows, after.rows
     r = M0 @ s.v + d1 + f_minus
     change, _, health = eliminate(M0, h * r, rows0.A, rows1.phi)  # (1)
     v1, _, _ = eliminate(composite_body(after.at), d2 + f_plus, rows1.A, rows1.b)  # (2), (3)
     q1 = s.per_joint(lambda j, q, v: j.plus(j.unit(s.q1[q]), change[v]))
-    return q1, v1, np.concatenate([change, rows1.phi]), health
+    answers = q1, v1, np.concatenate([change, rows1.phi]), health
+    t1 = s.sx["t"] + s.sx["step"]
+    return tuple(array(ca.substitute(to_sx(x), after.sx["t"], t1)).reshape(-1) for x in answers)
 
 
 def _midpoint(s: Trace) -> tuple[np.ndarray, np.ndarray]:

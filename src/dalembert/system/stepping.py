@@ -140,7 +140,7 @@ def correct(s: Trace, weighted: bool = False) -> tuple[Any, ...]:
 def correct_frozen(s: Trace, weighted: bool = False) -> tuple[Any, ...]:
     """The same along the directions of an earlier configuration q1 (Kövecses & Piedboeuf 35)."""
     before = Trace(s.d, s.keep)
-    before.sx, before.q, before.v, before.t = s.sx, s.q1, zeros(s.tree.nv), s.t
+    before.q, before.t = s.q1, s.t
     rows = s.rows.only_holonomic()
     delta, _, health = eliminate(_metric(before, weighted), zeros(s.tree.nv), before.rows.only_holonomic().A, rows.phi)
     return moved(s, delta), rows.phi, health

@@ -1,0 +1,38 @@
+"""Ctrl-C during a run: it ends where it stands, with everything computed so far."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+
+class Interrupt:
+    """While entered, the first Ctrl-C asks the run and its callbacks to end; a second one interrupts as usual.
+
+    A signal that raised wherever it is seen would come between the native loop and its history, and lose records.
+    """
+
+    def __init__(self, callbacks: Iterable[Any]):
+        self._callbacks, self._signalled, self._old = list(callbacks), False, None
+
+    @property
+    def asked(self) -> bool:
+        """Whether the run is to end: by a signal, or by a callback that raised KeyboardInterrupt."""
+        return self._signalled or any(c.interrupted for c in self._callbacks)
+
+    def _ask(self, *_: Any) -> None:
+        self._signalled = True
+        for callback in self._callbacks:
+            callback.interrupted = True
+        signal.signal(signal.SIGINT, self._old)
+
+    def __enter__(self) -> None:
+        ours = threading.current_thread() is threading.main_thread()
+        if ours and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            self._old = signal.signal(signal.SIGINT, self._ask)
+
+    def __exit__(self, *_: Any) -> None:
+        if self._old is not None:
+            signal.signal(signal.SIGINT, self._old)

@@ -1,0 +1,162 @@
+"""Controllers of three kinds give one run; whatever happens in them, nothing computed is lost."""
+
+import _thread
+import signal
+import threading
+
+import casadi as ca
+import numba
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert import zoo
+
+
+def cart():
+    m = da.Mechanism("cart", gravity=(0, 0, 0))
+    m.add_joint("x", da.Prismatic("x"), m.ground, m.add_body("b", mass=2.0))
+    m.add_motor("push", "x")
+    return m.compile()
+
+
+@numba.njit
+def native(t, state):
+    return (np.sin(t) - 3.0 * state.q[0] - 0.5 * state.v[0], 0.0)
+
+
+KINDS = {
+    "expression": da.expression(lambda t, s: {"left": ca.sin(t) - 3.0 * s["A"] - 0.5 * s.rate("A")}),
+    "numba": native,
+    "python": lambda t, s: {"left": np.sin(t) - 3.0 * s["A"] - 0.5 * s.rate("A")},
+    "python, array": lambda t, s: [np.sin(t) - 3.0 * s.q[0] - 0.5 * s.v[0], 0.0],
+}
+
+
+@pytest.mark.parametrize("hold", [None, 0.01])
+def test_three_kinds_of_controllers_give_the_same_run(hold):
+    """To rounding (CasADi's sine is not NumPy's), with the controller asked at every stage or held."""
+    system = zoo.five_bar(span=zoo.PEER_SPAN).compile()
+    x = system.state(*zoo.five_bar_start(-np.pi, span=zoo.PEER_SPAN, branch=-1))
+    runs = [da.simulate(system, x, 1.0, u=u, hold=hold) for u in KINDS.values()]
+    for run in runs[1:]:
+        assert run.steps == runs[0].steps
+        np.testing.assert_allclose(run.q, runs[0].q, atol=1e-11)
+        np.testing.assert_allclose(run.u, runs[0].u, atol=1e-11)
+        np.testing.assert_allclose(run.work["inputs"], runs[0].work["inputs"], atol=1e-11)
+    assert np.ptp(runs[0].u[:, 0]) > 0.1
+    assert np.abs(runs[0].energy_error).max() < 1e-8
+
+
+def test_a_held_input_is_constant_between_samples():
+    """Records between two samples carry what was asked for at the first of them; the first sample is the start's."""
+    asked = []
+
+    def control(t, s):
+        asked.append((t, -s["x"] + 0.1))
+        return [asked[-1][1]]
+
+    run = da.simulate(cart(), [1.0], (2.0, 3.05), u=control, hold=0.1, max_step=0.03)
+    times, values = np.array(asked).T
+    np.testing.assert_allclose(times, 2.0 + 0.1 * np.arange(11), atol=1e-12)
+    index = np.searchsorted(times, run.t[1:] - 1e-9) - 1
+    np.testing.assert_array_equal(run.u[1:, 0], values[index])
+    assert run.u[0, 0] == values[0]
+    power = np.diff(run["x"]) * run.u[1:, 0]
+    np.testing.assert_allclose(np.diff(run.work["inputs"]), power, atol=1e-12)
+
+
+@pytest.mark.parametrize("hold", [None, 0.05])
+def test_dense_output_acts_under_the_inputs_of_its_step(hold):
+    """m ẍ = u(x): states asked for later are those of a run that stops there."""
+    u = da.expression(lambda t, s: {"push": -8.0 * s["x"]})
+    run = da.simulate(cart(), [1.0], 2.0, u=u, hold=hold, rtol=1e-11, atol=1e-12)
+    for t in (0.013, 0.777, 1.991):
+        direct = da.simulate(cart(), [1.0], t, u=u, hold=hold, rtol=1e-11, atol=1e-12).state()
+        np.testing.assert_allclose(run(t).q, direct.q, atol=1e-10)
+    if hold is None:
+        assert run["x"][-1] == pytest.approx(np.cos(4.0), abs=1e-9)
+
+
+@pytest.mark.parametrize("hold", [None, 0.1])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_controller_that_gives_no_number_ends_the_run(hold, bad):
+    run = da.simulate(cart(), [0.0], 1.0, u=lambda t, s: [bad if t > 0.45 else 1.0], hold=hold)
+    assert run.status.name == "CALLBACK"
+    assert run.message.endswith("s a controller or event gave something that is not a finite number")
+    assert 0.0 < run.t[-1] <= 0.5
+    assert np.isfinite(run.q).all()
+    assert run["x"][-1] == pytest.approx(run.t[-1] ** 2 / 4, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ({"pull": 1.0}, "UnknownName: there is no input 'pull'; known: push."),
+        ([1.0, 2.0], "ArgumentError: the inputs have shape (2,); needed: (1,), that is push."),
+    ],
+)
+def test_a_controller_with_a_wrong_answer_says_what_is_wrong(answer, message):
+    run = da.simulate(cart(), [0.0], 1.0, u=lambda t, s: answer)
+    assert run.status.name == "CALLBACK"
+    assert run.message == f"at t = 0 s the controller raised {message}"
+    assert run.t.tolist() == [0.0]
+    with pytest.raises(da.DalembertError):
+        da.simulate(cart(), [0.0], 1.0, u=da.expression(lambda t, s: answer))
+
+
+def test_systems_without_inputs_and_wrong_inputs_are_refused():
+    m = da.Mechanism("pendulum", gravity=(0, -9.81, 0))
+    m.add_joint("A", da.Revolute("z"), m.ground, m.add_body("bob", mass=1.0, com=(0, -1.0, 0)))
+    with pytest.raises(da.ArgumentError, match="'pendulum' has no inputs to control; add some with add_motor"):
+        da.simulate(m.compile(), {}, 1.0, u=lambda t, s: [1.0])
+    with pytest.raises(da.ArgumentError, match=r"hold is 0\.1; it is the sampling period"):
+        da.simulate(cart(), {}, 1.0, u=[1.0], hold=0.1)
+
+
+@pytest.mark.parametrize("hold", [None, 0.02])
+def test_an_interrupt_in_the_controller_keeps_everything_so_far(hold):
+    def control(t, s):
+        if t > 0.5:
+            raise KeyboardInterrupt
+        return [1.0]
+
+    run = da.simulate(cart(), [0.0], 1.0, u=control, hold=hold, max_step=0.01)
+    assert run.status.name == "INTERRUPTED"
+    assert run.message == f"at t = {run.t[-1]:.6g} s the run was interrupted"
+    assert 0.48 < run.t[-1] < 0.53
+    assert run["x"][-1] == pytest.approx(run.t[-1] ** 2 / 4, rel=1e-10)
+
+
+def test_a_signal_while_a_controller_works_keeps_everything_so_far():
+    def control(t, s):
+        if t > 0.5:
+            signal.raise_signal(signal.SIGINT)
+        return [1.0]
+
+    run = da.simulate(cart(), [0.0], 1.0, u=control, max_step=0.01)
+    assert run.status.name == "INTERRUPTED"
+    assert 0.48 < run.t[-1] < 0.53
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_ctrl_c_in_the_native_loop_returns_what_was_computed(tmp_path):
+    """The signal comes from outside while machine code runs; the recording can be taken up from there, bit for bit."""
+    system = zoo.four_bar().compile()
+    x = system.assemble({"A": 0.6}, v={"A": 2.0})
+    options = {"method": "rk4", "step": 1e-3}
+    whole = da.simulate(system, x, 3.0, **options)
+    timer = threading.Timer(0.3, _thread.interrupt_main)
+    timer.start()
+    run = da.simulate(system, x, 1e4, record=tmp_path / "run.arrow", max_steps=10**7, **options)
+    timer.join()
+    assert run.status.name == "INTERRUPTED"
+    assert 3.0 < run.t[-1] < 1e4
+    assert len(run.t) == run.steps + 1
+    assert run.residuals.max() < 1e-13
+    np.testing.assert_array_equal(run.q[: len(whole.t) - 1], whole.q[:-1])
+    end = run.t[-1] + 1.0
+    again = da.simulate(system, x, end, record=tmp_path / "run.arrow", resume=True, **options)
+    direct = da.simulate(system, x, end, **options)
+    assert again.success
+    np.testing.assert_array_equal(again.q, direct.q)
