@@ -123,6 +123,14 @@ def test_hanging_chain_swings_at_the_roots_of_laguerre_polynomials(links):
     np.testing.assert_allclose([mode.damping for mode in model.modes], 0.0, atol=1e-9)
 
 
+def test_a_chain_of_sixty_links_swings_as_the_closed_form_says():
+    """Beyond 40 velocities the model is made by dense algebra."""
+    system = zoo.chain(60, length=0.1, gravity=9.81).compile(backend="casadi")
+    model = da.linearize(system, system.state())
+    found = np.sort(np.sqrt(np.linalg.eigvals(-model.A[60:, :60]).real))
+    np.testing.assert_allclose(found[:10], exact.chain_frequencies(60, length=0.1)[:10], rtol=1e-7)
+
+
 @pytest.mark.parametrize("spin", [8.0, 3.0])
 def test_sleeping_top_is_a_steady_motion(spin):
     """A quaternion joint in motion; in the body, which turns, every frequency is less by the spin."""

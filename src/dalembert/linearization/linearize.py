@@ -10,9 +10,11 @@ import numpy as np
 from dalembert.analysis.mobility import independent_rows
 from dalembert.errors import ArgumentError
 from dalembert.linearization.coordinates import Coordinate, Given, best_choice, coordinate, refusal
+from dalembert.linearization.long_chains import tree_model
 from dalembert.linearization.model import LinearModel, Operating
 from dalembert.linearization.outputs import outputs as read_outputs
 from dalembert.linearization.traced import NAMES, linear
+from dalembert.system.tree import LONG
 
 CLOSED = 1e-6  # m or rad, and their rates: farther from the manifold there is no model
 CHOICE = 1e-12  # squared sine of the angle between chosen coordinates below which they are refused
@@ -88,7 +90,9 @@ def evaluate(
     more: Sequence[Coordinate],
     keep: tuple[int, ...] | None,
 ) -> dict[str, np.ndarray]:
-    """What the traced linear model gives at a state, by the names of `traced.NAMES`."""
+    """What the traced linear model gives at a state, by the names of `traced.NAMES`; dense algebra for large trees."""
+    if not system.rows.of and system.nv > LONG and [c.index for c in velocities] == list(range(system.nv)):
+        return tree_model(system, x, u, p)
     return dict(zip(NAMES, system._called(linear_kernel(system, velocities, more, keep), x, u, p, {})))
 
 

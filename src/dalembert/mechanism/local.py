@@ -67,12 +67,33 @@ class LocalState(TracedState):
         self.w, ws = symbols("w", tree.nv + 6 * n)
         super().__init__(layout, LocalMoving(Tree([*posed, *coordinates]), zs, ws), t)
 
-    def rates_matrix(self, columns: set[int]) -> ca.SX:
-        """N with ż = N w, sparse; only the rows named in `columns` are filled in."""
-        N = ca.SX(self.z.numel(), self.w.numel())
+    def slopes(self, f: ca.SX) -> ca.SX:
+        """∂f/∂z N, (len(f), len(w)): along small motions of joints and links, by forward sweeps.
+
+        ∂f/∂R first and its product with Ṙ after would take more operations. Links that no row of f has in common share
+        their sweeps.
+        """
+        pattern = ca.jacobian_sparsity(f, self.z)
+        rows_of: dict[int, set[int]] = {}
+        for row, column in zip(*pattern.get_triplet()):
+            rows_of.setdefault(column, set()).add(row)
+        out = ca.SX(f.numel(), self.w.numel())
+        groups: list[tuple[set[int], list[tuple[Link, list[int]]]]] = []
         for link in self.at.tree.links:
-            if any(k in columns for k in range(link.q.start, link.q.stop)):
+            touched = {r for k in range(link.q.start, link.q.stop) for r in rows_of.get(k, ())}
+            if touched:
+                free = next((g for g in groups if not g[0] & touched), None)
+                if free is None:
+                    groups.append(free := (set(), []))
+                free[0].update(touched)
+                free[1].append((link, sorted(touched)))
+        for _, members in groups:
+            seed = ca.SX(self.z.numel(), 6)
+            for link, _ in members:
                 one = np.eye(link.joint.nv).astype(object)
-                block = [link.joint.rates(self.at.q[link.q], e) for e in one]
-                N[link.q, link.v] = ca.sparsify(to_sx(np.column_stack(block)))
-        return N
+                columns = [link.joint.rates(self.at.q[link.q], e) for e in one]
+                seed[link.q, : link.joint.nv] = to_sx(np.column_stack(columns))
+            along = ca.jtimes(f, self.z, seed)
+            for link, rows in members:
+                out[rows, link.v] = along[rows, : link.joint.nv]
+        return ca.sparsify(out)

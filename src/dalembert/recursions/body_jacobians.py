@@ -1,17 +1,26 @@
-"""Body Jacobians: V_f = J(q) v.
+"""Body Jacobians: V_f = J(q) v, and their derivatives.
 
     J_i = X_i J_P, with S_i in the columns of joint i          (Spencer 4.4.1)
+
+With Ẋ = −ad(S v) X and dots on the screws of joints whose screws move:
+
+    J̇_i = X J̇_P − ad(S v) X J_P + [Ṡ]                                                      (1)
+    J̈_i = X J̈_P − 2 ad(S v) X J̇_P + (ad(S v)² − ad(S v̇ + Ṡ v)) X J_P + [S̈]               (2)
+    ∂_k J_i = X_ij (−ad(s_k) X J_P + [∂_k S_j])  for s_k of joint j on the way to i         (3)
+
+Spencer prints (2) with some dots shifted.
 
 Only the joints between the ground and the frame have columns; the others are exact zeros.
 """
 
 from __future__ import annotations
 
+import casadi as ca
 import numpy as np
 
-from dalembert.recursions.tree import Placed
-from dalembert.spatial import AdInverse, Transform
-from dalembert.symbols import zeros
+from dalembert.recursions.tree import ROOT, Link, Moving, Placed
+from dalembert.spatial import AdInverse, Transform, bracket
+from dalembert.symbols import array, is_number, symbols, to_sx, zeros
 
 
 def body_jacobian(at: Placed, i: int, offset: Transform) -> np.ndarray:
@@ -25,3 +34,53 @@ def body_jacobian(at: Placed, i: int, offset: Transform) -> np.ndarray:
         J[:, at.tree.links[k].v] = AdInverse(T) @ at.S(k)
         T = at.T(k) @ T
     return J
+
+
+def body_jacobian_rates(at: Moving, a: np.ndarray, i: int, offset: Transform) -> tuple[np.ndarray, np.ndarray]:
+    """J̇ and J̈, (6, nv) each, of frame `offset` of link i, along a motion with accelerations a."""
+    n = at.tree.nv
+    J, J1, J2 = (zeros(6, n) for _ in range(3))
+    for k in at.tree.path(i):
+        link, X, S = at.tree.links[k], at.X(k), at.S(k)
+        q, v, vdot = at.q[link.q], at.v[link.v], a[link.v]
+        S1, S2 = link.joint.screws_rate(q, v), _second_rate(link, q, v, vdot)
+        J, J1, J2 = X @ J, X @ J1, X @ J2
+        turn = S @ v
+        once = bracket(turn, J)
+        J2 = J2 - 2.0 * bracket(turn, J1) + bracket(turn, once) - bracket(S @ vdot + S1 @ v, J)  # (2)
+        J1 = J1 - once  # (1)
+        for out, columns in ((J, S), (J1, S1), (J2, S2)):
+            out[:, link.v] = columns
+    X = AdInverse(offset)
+    return X @ J1, X @ J2
+
+
+def body_jacobian_slopes(at: Placed, i: int, offset: Transform) -> np.ndarray:
+    """∂J/∂δ, (6, nv, nv): [:, c, k] is the derivative of column c along velocity k; frame `offset` of link i."""
+    n = at.tree.nv
+    out, T = zeros(6, n, n), offset
+    for j in reversed(at.tree.path(i)):
+        link, X = at.tree.links[j], AdInverse(T)
+        before = zeros(6, n)  # X J_P: the columns of the joints that carry j
+        if link.parent != ROOT:
+            before = body_jacobian(at, link.parent, at.T(j))
+        one = np.eye(link.joint.nv).astype(object)
+        for k, s in enumerate(at.S(j).T):
+            slope = -bracket(s, before)  # (3)
+            slope[:, link.v] = link.joint.screws_rate(at.q[link.q], one[k])
+            out[:, :, link.v.start + k] = X @ slope
+        T = at.T(j) @ T
+    return out
+
+
+def _second_rate(link: Link, q: np.ndarray, v: np.ndarray, vdot: np.ndarray) -> np.ndarray:
+    """S̈, (6, nv): a formula of a few terms, differentiated by CasADi where the screws move at all."""
+    joint = link.joint
+    (Q, qs), (W, vs) = symbols("q", joint.nq), symbols("v", joint.nv)
+    S1 = joint.screws_rate(qs, vs)
+    if all(is_number(x) and x == 0.0 for x in S1.ravel()):
+        return zeros(6, joint.nv)
+    flat = to_sx(S1.ravel())
+    rate = ca.jtimes(flat, Q, to_sx(joint.rates(qs, vs))) + ca.jtimes(flat, W, W_rate := ca.SX.sym("a", joint.nv))
+    f = ca.Function("rate", [Q, W, W_rate], [ca.densify(rate)])
+    return array(f(to_sx(q), to_sx(v), to_sx(vdot))).reshape(6, joint.nv)

@@ -78,9 +78,11 @@ class Columns:
     def __init__(self, of: MotionDerivatives, i: int):
         tree = of.at.tree
         self.S, self.D, self.F, self.G = (zeros(6, tree.nv) for _ in range(4))
+        self.dofs: list[int] = []  # the velocities that move the link
         T = None  # T_ji
         for j in reversed(tree.path(i)):
             dofs = tree.links[j].v
+            self.dofs += range(dofs.start, dofs.stop)
             for out, of_joint in ((self.S, of.at.S(j)), (self.D, of.D[j]), (self.F, of.F[j]), (self.G, of.G[j])):
                 out[:, dofs] = of_joint if T is None else AdInverse(T) @ of_joint
             T = of.at.T(j) if T is None else of.at.T(j) @ T

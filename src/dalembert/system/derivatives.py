@@ -89,7 +89,13 @@ class EquationDerivatives:
         exerted = self.local.exerted
         d = newton_euler_derivatives(self.motion, self.s.d.gravity, exerted.wrenches)
         Q = self._chained(exerted.slopes, zeros(0, 0))
-        return Slopes(d.tau_q - self._inward(Q.q), d.tau_v - self._inward(Q.v), -self._inward(Q.u), -self._inward(Q.t))
+        return Slopes(d.tau_q - self._inward(Q.q), d.tau_v - self._inward(Q.v), *self.drive)
+
+    @cached_property
+    def drive(self) -> tuple[np.ndarray, np.ndarray]:
+        """∂e₁/∂u and ∂e₁/∂t."""
+        exerted = self.local.exerted.slopes
+        return -self._inward(exerted.u), -self._inward(exerted.t)
 
     @cached_property
     def accelerations(self) -> Slopes:
@@ -117,9 +123,10 @@ class EquationDerivatives:
     def coordinate_rows(self) -> np.ndarray:
         """(c, nv): the rows A of the coordinates."""
         A = self.local.A[len(self.rows.of) :]
-        out = A[:, : self.nv]
+        out = A[:, : self.nv].copy()
         for k in self.local.links(A):
-            out = out + self._part(A, k) @ self.motion.columns(k).S
+            at = self.motion.columns(k)
+            out[:, at.dofs] = out[:, at.dofs] + self._part(A, k) @ at.S[:, at.dofs]
         return out
 
     def _part(self, L: np.ndarray, k: int) -> np.ndarray:
@@ -128,27 +135,29 @@ class EquationDerivatives:
 
     def _chained(self, L: _LocalSlopes, A: np.ndarray, only: list[int] | None = None) -> Slopes:
         """(1) and (2); A: how the expressions depend on v̇ and V̇, if they do. `only`: the rows to have ∂/∂v."""
-        rows = list(range(len(L.z))) if only is None else only
-        q, v = L.z[:, : self.nv], L.w[:, : self.nv].copy()
+        q, v = L.z[:, : self.nv].copy(), L.w[:, : self.nv].copy()
         for k in self.local.links(L.z, L.w, A):
             at = self.motion.columns(k)
-            by_V = self._part(L.w, k)
-            if A.size:
-                by_rate = self._part(A, k)
-                by_V = by_V - bracket_dual(at.V, by_rate.T).T
-                q = q + by_rate @ at.F
-                v[rows] = v[rows] + by_rate[rows] @ at.G
-            q = q + self._part(L.z, k) @ at.S + by_V @ at.D
-            v[rows] = v[rows] + by_V[rows] @ at.S
+            parts = [self._part(x, k) for x in (L.z, L.w, A if A.size else zeros(*L.z.shape))]
+            rows = [r for r in range(len(q)) if not all(_all_zero(x[r]) for x in parts)]
+            by_T, by_V, by_rate = (x[rows] for x in parts)
+            by_V = by_V - bracket_dual(at.V, by_rate.T).T
+            here = np.ix_(rows, at.dofs)
+            S, D, F, G = (x[:, at.dofs] for x in (at.S, at.D, at.F, at.G))
+            q[here] = q[here] + by_T @ S + by_V @ D + by_rate @ F
+            kept = [i for i, r in enumerate(rows) if only is None or r in only]
+            here = np.ix_([rows[i] for i in kept], at.dofs)
+            v[here] = v[here] + by_V[kept] @ S + by_rate[kept] @ G
         return Slopes(q, v, L.u, L.t)
 
     def _inward(self, X: np.ndarray) -> np.ndarray:
         """Forces on joints and wrenches on links, one under another, as forces along v."""
-        out = X[: self.nv]
+        out = X[: self.nv].copy()
         for k in range(len(self.s.tree)):
             W = X[self.nv + 6 * k : self.nv + 6 * (k + 1)]
             if W.size and not _all_zero(W):
-                out = out + self.motion.columns(k).S.T @ W
+                at = self.motion.columns(k)
+                out[at.dofs] = out[at.dofs] + at.S[:, at.dofs].T @ W
         return out
 
 
@@ -222,14 +231,8 @@ class _Local:
         return [to_sx(z), to_sx(w), to_sx(rate), to_sx(of.lam), s.sx["u"], s.sx["p"], s.sx["t"]]
 
     def _slopes(self, f: ca.SX, s: Trace) -> _LocalSlopes:
-        """By forward sweeps along the small motions: ∂/∂R first and its product with Ṙ after costs more."""
-        N = self.here.rates_matrix(set(ca.jacobian_sparsity(f, self.here.z).get_col()))
-        moving = sorted(set(N.sparsity().get_triplet()[1]))
-        by_z = ca.SX(f.numel(), N.shape[1])
-        if moving:
-            by_z[:, moving] = ca.jtimes(f, self.here.z, N[:, moving])
         others = (ca.jacobian(f, x) for x in (self.here.w, s.sx["u"], s.sx["t"]))
-        return _LocalSlopes(*(self._put_in(J) for J in (by_z, *others)))
+        return _LocalSlopes(*(self._put_in(J) for J in (self.here.slopes(f), *others)))
 
     def _put_in(self, J: ca.SX) -> np.ndarray:
         """A sparse local expression at the actual state, as an object array with exact zeros."""

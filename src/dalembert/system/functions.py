@@ -23,7 +23,7 @@ from dalembert.mechanism.layout import Layout
 from dalembert.mechanism.traced import Load, TracedState
 from dalembert.recursions import kinematics
 from dalembert.recursions.articulated_body import articulated_body
-from dalembert.recursions.body_jacobians import body_jacobian
+from dalembert.recursions.body_jacobians import body_jacobian, body_jacobian_rates, body_jacobian_slopes
 from dalembert.recursions.composite_body import composite_body
 from dalembert.recursions.elimination import eliminate
 from dalembert.recursions.momentum import center_of_mass, gravity_energy, kinetic_energy, momentum
@@ -194,6 +194,13 @@ def _jacobian(s: Trace, frame: Frame, axes: str) -> Any:
     return J if R is None else kinematics.in_world_axes(R, J)
 
 
+def _jacobian_derivatives(s: Trace, frame: Frame) -> tuple[Any, ...]:
+    """∂J/∂q, its last two axes in one, J̇ and J̈, in the frame's own axes."""
+    link, offset, _ = s.frame(frame, "body")
+    slopes = body_jacobian_slopes(s.at, link, offset)
+    return slopes.reshape(6, -1), *body_jacobian_rates(s.at, s.a, link, offset)
+
+
 def _twist(s: Trace, frame: Frame, axes: str) -> Any:
     link, offset, R = s.frame(frame, axes)
     V = kinematics.twist(s.at, link, offset)
@@ -259,6 +266,7 @@ FRAME_FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace, Frame, str], 
     "pose": (("q", "p"), lambda s, f, axes: s.state.pose(f).matrix()),
     "twist": (("q", "v", "p"), _twist),
     "jacobian": (("q", "p"), _jacobian),
+    "jacobian_derivatives": (("q", "v", "a", "p"), lambda s, f, axes: _jacobian_derivatives(s, f)),
     "jacobian_rate": (("q", "v", "p"), lambda s, f, axes: _acceleration(s, f, axes, _still(s))),
     "frame_acceleration": (("q", "v", "a", "p"), lambda s, f, axes: _acceleration(s, f, axes, s.a)),
 }
@@ -284,6 +292,7 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "correct": ("corrected", "phi", "health"),
     "filter": ("filtered", "lack", "health"),
     "cut_joint": ("position", "velocity"),
+    "jacobian_derivatives": ("by_q", "rate", "second_rate"),
 }
 
 

@@ -41,6 +41,17 @@ class TreeQuestions:
         """J̇ v, (6,): the rate of the twist when v̇ = 0."""
         return self._about(frame, "jacobian_rate", axes, state, p=p)
 
+    def jacobian_derivatives(
+        self, state: Any, frame: Any, a: Any = None, *, p: Any = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """∂J/∂q (6, nv, nv), J̇ (6, nv) and J̈ (6, nv) of `jacobian` in the frame's own axes, with accelerations a.
+
+        [:, c, k] of the first is the derivative of column c along velocity k (δ at q ⊕ δ).
+        """
+        given = np.zeros(self.nv) if a is None else self._velocities(a, "a")
+        by_q, rate, second = self._about(frame, "jacobian_derivatives", "body", state, a=given, p=p)
+        return by_q.reshape(6, self.nv, self.nv), rate, second
+
     def frame_acceleration(self, state: Any, frame: Any, a: Any, *, axes: str = "body", p: Any = None) -> np.ndarray:
         """d/dt of the twist, J v̇ + J̇ v, (6,): in world axes, angular acceleration and acceleration of the point."""
         return self._about(frame, "frame_acceleration", axes, state, a=self._velocities(a, "a"), p=p)

@@ -1,0 +1,40 @@
+"""Linear models of large trees without constraints: too many numbers for straight-line code, dense algebra instead.
+
+M v̇_q = −∂e₁/∂δ,   M v̇_v = −∂e₁/∂v,   M v̇_u = ∂Q/∂u
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dalembert.symbols import zeros
+from dalembert.system.derivatives import EquationDerivatives
+from dalembert.system.functions import Trace
+
+
+def tree_model(system: Any, x: Any, u: Any, p: Any) -> dict[str, np.ndarray]:
+    """What `traced.linear` gives with every velocity chosen, by the same names."""
+    n, inputs = system.nv, len(system.u_names)
+    vdot = system.forward_dynamics(x, u=u, p=p)
+    by_q, by_v, M = system.inverse_dynamics_derivatives(x, vdot, u=u, p=p)
+    kernel = system.built(("drive_slopes",), ("q", "v", "u", "p", "t"), _drive, None, ("by_u", "by_t"))
+    by_u, by_t = system._called(kernel, x, u, p, {})
+    right = np.hstack([-by_q, -by_v, -by_u.reshape(n, inputs), -by_t.reshape(n, 1)])
+    solved = np.linalg.solve(M, right)
+    turn, one, none = np.zeros((n, n)), np.eye(n), np.zeros(n)
+    for link in system.layout.tree.links:
+        turn[link.v, link.v] = link.joint.transport(x.v[link.v]).astype(float)
+    A = np.block([[-turn, one], [solved[:, :n], solved[:, n : 2 * n]]])
+    B = np.vstack([np.zeros((n, inputs)), solved[:, 2 * n : -1]])
+    time, rate = np.concatenate([none, solved[:, -1]]), np.concatenate([x.v, vdot])
+    return {
+        "A": A, "B": B, "time": time, "rate": rate, "Kq": one, "Kv": one, "Dv": 0 * one, "Kt": none, "Dt": none,
+        "vdot": vdot, "multipliers": np.zeros(0), "health": np.ones(4),
+    }  # fmt: skip
+
+
+def _drive(s: Trace) -> tuple[Any, ...]:
+    """∂e₁/∂u and ∂e₁/∂t."""
+    return EquationDerivatives(s, held=zeros(s.tree.nv)).drive
