@@ -30,6 +30,7 @@ from dalembert.recursions.momentum import center_of_mass, gravity_energy, kineti
 from dalembert.recursions.newton_euler import link_wrenches, newton_euler
 from dalembert.spatial import Transform
 from dalembert.symbols import array, symbols, to_sx, zeros
+from dalembert.system.diagonal_functions import DIAGONAL, DIAGONAL_OUTPUTS
 from dalembert.system.rows import Rows
 
 
@@ -268,6 +269,7 @@ FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace], Any]]] = {
     "rates": (("q", "v"), lambda s: s.per_joint(lambda j, q, v: j.rates(s.q[q], s.v[v]))),
     "plus": (("q", "dq"), lambda s: s.per_joint(lambda j, q, v: j.plus(s.q[q], s.dq[v]))),
     "minus": (("q1", "q"), lambda s: s.per_joint(lambda j, q, v: j.minus(s.q1[q], s.q[q]))),
+    **DIAGONAL,
 }
 
 #: the same for questions about a frame: name: (arguments, value of a trace, the frame and the axes)
@@ -296,6 +298,7 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "correct": ("corrected", "phi", "health"),
     "filter": ("filtered", "lack", "health"),
     "cut_joint": ("position", "velocity"),
+    **DIAGONAL_OUTPUTS,
 }
 
 
