@@ -7,9 +7,12 @@ The Riccati recursion differentiated along v (the paper's λ̇, algorithm 6.1):
     U̇_i = Ṗ_i S_i + P_i Ṡ_i,   Ḋ_i = S_iᵀ U̇_i + Ṡ_iᵀ U_i,   W_i = U̇_i − ½ G_i Ḋ_i                              (1)
     Ṗ⁺_i = Ṗ_i − W_i G_iᵀ − G_i W_iᵀ,   Ṗ_P += X_iᵀ (Ṗ⁺_i − P⁺_i ad(S_i v_i) − ad(S_i v_i)ᵀ P⁺_i) X_i              (2)
 
-The print of the Coriolis recursions (7.2), (7.10), (8.3) is garbled. Derived anew: ξ̇_i = v̇_i + d/dt (G_iᵀ V⁺_i), with v̇
-of the articulated-body recursion and its bias force p, is ξ̇_i = D_i⁻¹ (τ_i − S_iᵀ p_i) − G_iᵀ Ṡ_i v_i + Ġ_iᵀ V⁺_i. Every
-acceleration has dropped out. In r_i = p_i − Ṗ_i V_i + U̇_i ξ_i the products of Ṗ with twists drop out, too:
+The print of the Coriolis recursions (7.2), (7.10), (8.3) is garbled. Derived anew: put v̇ of the articulated-body
+recursion, with its bias force p, into ξ̇_i = v̇_i + d/dt (G_iᵀ V⁺_i). All accelerations drop out:
+
+    ξ̇_i = D_i⁻¹ (τ_i − S_iᵀ p_i) − G_iᵀ Ṡ_i v_i + Ġ_iᵀ V⁺_i
+
+With r_i = p_i − Ṗ_i V_i + U̇_i ξ_i in place of p_i the products of Ṗ with twists drop out, too:
 
     r_i = −ad(V_i)ᵀ I_i V_i + U̇_i ξ_i + Σ_c X_cᵀ (r_c − G_c C_c + ad(S_c v_c)ᵀ P⁺_c V⁺_c)                        (3)
     C_i(q, ξ) = S_iᵀ r_i − Ṡ_iᵀ P⁺_i V⁺_i                                                                        (4)
@@ -19,7 +22,7 @@ acceleration has dropped out. In r_i = p_i − Ṗ_i V_i + U̇_i ξ_i the produc
     e_i = κ_i − C_i = τ_i − S_iᵀ s_i + Ṡ_iᵀ P⁺_i V⁺_i,   s_P += X_iᵀ (s_i + G_i e_i + ad(S_i v_i)ᵀ P⁺_i V⁺_i)       (5)
     D_i ξ̇_i = e_i + U_iᵀ (0; g_i)                                                                                (6)
 
-g_i is gravity in link i. It needs no recursion inward: of a weightless articulated body the bias force is −P_i (0; g_i).
+g_i is gravity in link i. It needs no recursion inward: what gravity alone puts into s_i is −P_i (0; g_i).
 In normalized variables, with F_i = B_i⁻¹ Ḃ_i the upper triangle of B_i⁻¹ Ḋ_i B_i⁻ᵀ, half its diagonal,
 
     ν̇_i = B_i⁻¹ D_i ξ̇_i + F_iᵀ ν_i,   C_i(q, ν) = B_i⁻¹ C_i(q, ξ) − F_iᵀ ν_i                                      (7)

@@ -1,6 +1,7 @@
 """Accelerations of a constrained tree by sparse elimination, unrolled while it is traced.
 
     M = Lᵀ D L                       tips first: a tree fills in nothing (Featherstone, section 6.5)          (1)
+                                     or never formed: the innovations factor (Jain & Rodriguez), the same L
     Y = D^−1 L^−ᵀ Aᵀ                 a row of A reaches only the links between its bodies and the ground     (2)
     S = A M⁻¹ Aᵀ = (L^−ᵀAᵀ)ᵀ Y      rows that share no link give exact zeros                                 (3)
     S = Λ Δ Λᵀ                       rows of fewest neighbours first                                          (4)
@@ -18,7 +19,12 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.recursions.composite_body import composite_body
+from dalembert.recursions.innovations import Innovations
+from dalembert.recursions.tree import Placed
 from dalembert.symbols import is_number, minimum, zeros
+
+LONG = 14  # velocities between the ground and a tip; planar chains break even at 8, spatial ones at 13
 
 
 def _zero(x: Any) -> bool:
@@ -61,10 +67,20 @@ class TreeFactor:
         return x
 
 
-def eliminate(M: np.ndarray, f: np.ndarray, A: np.ndarray, gamma: np.ndarray) -> tuple[np.ndarray, ...]:
-    """v̇, λ and the health of the elimination, (2,); see the head of this file."""
+def mass_factor(at: Placed) -> TreeFactor | Innovations:
+    """M = Lᵀ D L by the route of fewer operations: from M where paths are short, by innovations where they are long.
+
+    A row of A that reaches d joints costs about d²/2 operations by (1) and 30 d by innovations, and M itself as many.
+    """
+    longest = max((sum(at.tree.links[k].joint.nv for k in at.tree.path(i)) for i in at.tree.outward()), default=0)
+    return Innovations(at) if longest > LONG else TreeFactor(composite_body(at))
+
+
+def eliminate(
+    tree: TreeFactor | Innovations, f: np.ndarray, A: np.ndarray, gamma: np.ndarray
+) -> tuple[np.ndarray, ...]:
+    """v̇, λ and the health of the elimination, (2,), with a factor of the mass matrix; see the head of this file."""
     m, n = A.shape
-    tree = TreeFactor(M)
     D = tree.inverse
     g = tree.lower_transposed(f)
     B = [tree.lower_transposed(row) for row in A]

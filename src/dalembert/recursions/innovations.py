@@ -14,7 +14,7 @@ so that ν = mᵀ v, T = m ε, and the kinetic energy is ½ νᵀν = ½ ξᵀ D
 Departures. The paper has chains of revolute joints; this holds for trees, joints of several degrees of freedom and
 armature, which adds to D (measurement noise, in the language of filters). B_i is the upper triangular Cholesky factor
 of the block D_i, where the paper has D^½. Links are numbered from the ground, so m is upper triangular with a positive
-diagonal: *the* reverse Cholesky factor of M, unique, and analytic in q because M is. Misprints: see theory/diagonalized.
+diagonal: *the* reverse Cholesky factor of M, unique, and analytic in q because M is.
 """
 
 from __future__ import annotations

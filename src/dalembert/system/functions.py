@@ -25,7 +25,7 @@ from dalembert.recursions import kinematics
 from dalembert.recursions.articulated_body import articulated_body
 from dalembert.recursions.body_jacobians import body_jacobian
 from dalembert.recursions.composite_body import composite_body
-from dalembert.recursions.elimination import eliminate
+from dalembert.recursions.elimination import eliminate, mass_factor
 from dalembert.recursions.momentum import center_of_mass, gravity_energy, kinetic_energy, momentum
 from dalembert.recursions.newton_euler import link_wrenches, newton_euler
 from dalembert.spatial import Transform
@@ -123,20 +123,27 @@ def _kinematics(s: Trace) -> tuple[Any, ...]:
 
 def _constrained(s: Trace) -> tuple[Any, ...]:
     """M, f = Q − h, A and γ: all a formulation needs, from one pass over the tree."""
-    f = s.load.tau - newton_euler(s.at, _still(s), s.d.gravity, s.load.wrenches)
-    return composite_body(s.at), f, s.rows.A, s.rows.gamma
+    return composite_body(s.at), _forces(s), s.rows.A, s.rows.gamma
+
+
+def _forces(s: Trace) -> Any:
+    """f = Q − h."""
+    return s.load.tau - newton_euler(s.at, _still(s), s.d.gravity, s.load.wrenches)
+
+
+def _eliminated(s: Trace, f: Any) -> tuple[Any, ...]:
+    return eliminate(mass_factor(s.at), f, s.rows.A, s.rows.gamma)
 
 
 def _accelerate(s: Trace) -> tuple[Any, ...]:
     """v̇, λ and the health of the elimination, all in one piece of straight-line code."""
-    M, f, A, gamma = _constrained(s)
-    return eliminate(M, f + s.tau, A, gamma)
+    return _eliminated(s, _forces(s) + s.tau)
 
 
 def _answer(s: Trace) -> tuple[Any, ...]:
     """`_accelerate` with its evidence: Aᵀλ and A v̇ + γ."""
-    M, f, A, gamma = _constrained(s)
-    vdot, lam, health = eliminate(M, f + s.tau, A, gamma)
+    A, gamma = s.rows.A, s.rows.gamma
+    vdot, lam, health = _eliminated(s, _forces(s) + s.tau)
     return vdot, lam, health, A.T @ lam if len(lam) else _still(s), (A @ vdot if len(lam) else zeros(0)) + gamma
 
 
@@ -146,22 +153,21 @@ def _ode(s: Trace) -> tuple[Any, ...]:
     if not s.d.constraints:
         vdot = articulated_body(s.at, s.load.tau, s.d.gravity, s.load.wrenches)
         return rates, vdot, array([1.0, 1.0])
-    M, f, A, gamma = _constrained(s)
-    vdot, _, health = eliminate(M, f, A, gamma)
+    vdot, _, health = _eliminated(s, _forces(s))
     return rates, vdot, health
 
 
 def _correct(s: Trace) -> tuple[Any, ...]:
     """One Newton step of least length in the mass metric (Aghili 37): q ⊕ δ with A δ = −Φ, quaternions made unit."""
     rows = s.rows.only_holonomic()
-    delta, _, health = eliminate(composite_body(s.at), _still(s), rows.A, rows.phi)
+    delta, _, health = eliminate(mass_factor(s.at), _still(s), rows.A, rows.phi)
     return s.per_joint(lambda j, q, v: j.plus(j.unit(s.q[q]), delta[v])), rows.phi, health
 
 
 def _filter(s: Trace) -> tuple[Any, ...]:
     """The admissible velocity nearest v in the mass metric (Kövecses & Piedboeuf 33): v + δ with A δ = −(A v + b)."""
     lack = (s.rows.A @ s.v if len(s.rows.of) else zeros(0)) + s.rows.b
-    delta, _, health = eliminate(composite_body(s.at), _still(s), s.rows.A, lack)
+    delta, _, health = eliminate(mass_factor(s.at), _still(s), s.rows.A, lack)
     return s.v + delta, lack, health
 
 
