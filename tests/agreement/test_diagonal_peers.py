@@ -16,6 +16,8 @@ from pinocchio_peer import Peer
 from random_loops import random_closed
 from random_mechanisms import random_state, random_tree
 
+INDEPENDENT = [0, 1, 8, 9, 11]  # seeds whose loops are so, unless they are doubled on purpose
+
 
 @pytest.mark.parametrize(("seed", "bodies"), list(enumerate([1, 1, 2, 3, 4, 5, 7, 9, 12, 20, 30])))
 def test_accelerations_of_total_rates_are_those_of_pinocchio(seed, bodies):
@@ -84,7 +86,7 @@ def test_whitened_constraints_are_those_of_the_mass_metric_turned(seed):
 
 
 @pytest.mark.parametrize("formulation", [name for name in FORMULATIONS if name != "partition"])
-@pytest.mark.parametrize("seed", [0, 1, 2, 4])
+@pytest.mark.parametrize("seed", INDEPENDENT)
 def test_accelerations_in_the_innovations_metric_are_those_in_the_mass_metric(formulation, seed):
     redundant = formulation in ("nullspace", "admissible", "projection")
     system, x = random_closed(seed, redundant=redundant)
@@ -100,7 +102,7 @@ def test_accelerations_in_the_innovations_metric_are_those_in_the_mass_metric(fo
     assert a.residual < 1e-9 * scale
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2, 4])
+@pytest.mark.parametrize("seed", INDEPENDENT)
 def test_elimination_by_innovations_is_elimination_from_the_mass_matrix(seed, monkeypatch):
     answers = []
     for long in (0, 1000):
