@@ -40,7 +40,7 @@ import numpy as np
 from dalembert.recursions.articulated_body import ArticulatedInertia, Factors, _gone, _less, _lower
 from dalembert.recursions.innovations import Innovations, _roots
 from dalembert.recursions.tree import ROOT, Moving
-from dalembert.spatial import ad, bracket_dual
+from dalembert.spatial import Ad, ad, bracket_dual
 from dalembert.symbols import eye, zeros
 
 
@@ -124,3 +124,23 @@ def _root_rate(f: Factors, dD: np.ndarray) -> np.ndarray:
         for j in range(i, n):
             F[i, j] = Y[i, j] / (roots[i] * roots[j]) * (0.5 if i == j else 1.0)
     return F
+
+
+def dense(at: Moving) -> tuple[np.ndarray, ...]:
+    """H, E_φ, M, P, D and their rates Ḣ, Ω̃, Ṗ along v as whole matrices, for small trees; see `analysis.operators`.
+
+    H (nv, 6n) has S_iᵀ in its blocks, E_φ(P, i) = X_iᵀ carries wrenches inward, Ω̃ = diag ad(S_i v_i): Ė_φ = −E_φ Ω̃ᵀ.
+    """
+    tree, factor = at.tree, Innovations(at)
+    rate, r, n = riccati_rate(at, factor), factor.riccati, 6 * len(tree)
+    H, dH, D = zeros(tree.nv, n), zeros(tree.nv, n), zeros(tree.nv, tree.nv)
+    E, M, P, dP, Omega = (zeros(n, n) for _ in range(5))
+    for i in tree.outward():
+        link, k = tree.links[i], slice(6 * i, 6 * i + 6)
+        H[link.v, k], dH[link.v, k] = at.S(i).T, rate.S[i].T
+        D[link.v, link.v] = at.S(i).T @ r.U[i] + np.diag(link.armature)
+        M[k, k], P[k, k], dP[k, k] = link.inertia.matrix(), r.P[i].matrix(), rate.P[i].matrix()
+        Omega[k, k] = ad(at.S(i) @ at.v[link.v])
+        if link.parent != ROOT:
+            E[6 * link.parent : 6 * link.parent + 6, k] = Ad(at.T(i).inverse()).T
+    return H, E, M, P, D, dH, Omega, dP

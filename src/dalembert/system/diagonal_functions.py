@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.mechanism.traced import Load, TracedState
-from dalembert.recursions.diagonal import DiagonalDynamics
+from dalembert.recursions.diagonal import DiagonalDynamics, dense
 from dalembert.recursions.innovations import Innovations
 from dalembert.recursions.newton_euler import newton_euler
 from dalembert.symbols import array, zeros
@@ -93,6 +93,7 @@ DIAGONAL: dict[str, tuple[tuple[str, ...], Callable[[Any], Any]]] = {
     "whitened": (("q", "p", "t"), _whitened),
     "delassus": (("q", "p", "t"), _delassus),
     "diagonal_constrained": (("q", "v", "tau", "u", "p", "t"), _constrained),
+    "spatial_operators": (("q", "v", "p"), lambda s: dense(s.at)),
 }
 
 #: names of the outputs of those that have several
@@ -100,4 +101,5 @@ DIAGONAL_OUTPUTS: dict[str, tuple[str, ...]] = {
     "diagonal_ode": ("rates", "nudot", "health"),
     "diagonal_ode_xi": ("rates", "xidot", "health"),
     "diagonal_constrained": ("epsilon", "whitened", "gamma"),
+    "spatial_operators": ("H", "E", "M", "P", "D", "H_rate", "Omega", "P_rate"),
 }
