@@ -3,7 +3,8 @@
 Jain & Rodriguez, Lemma 2.2 (Riemann): coordinates ϑ(q) with ½ vᵀ M v = ½ ϑ̇ᵀϑ̇, so that ϑ̈ = ε joint by joint, exist
 around every configuration exactly where all R_hijk vanish.
 
-    R_hijk = ½ (∂_i∂_j g_hk + ∂_h∂_k g_ij − ∂_i∂_k g_hj − ∂_h∂_j g_ik) + Σ g^lm ([ij, l][hk, m] − [ik, l][hj, m])   (2.5)
+    R_hijk = ½ (∂_i∂_j g_hk + ∂_h∂_k g_ij − ∂_i∂_k g_hj − ∂_h∂_j g_ik)
+           + Σ g^lm ([ij, l][hk, m] − [ik, l][hj, m])                                              (2.5)
     [ij, k] = ½ (∂_i g_jk + ∂_j g_ik − ∂_k g_ij)
 
 Velocities need not be rates of coordinates (spherical and free joints). So g is taken in a chart δ around q,
