@@ -96,10 +96,11 @@ def test_rates_decay_joint_by_joint_where_nothing_turns_the_frame():
 
 
 def test_regulation_takes_the_tip_of_an_arm_to_a_pose(system):
-    goal = system.pose({"J1": 0.5, "J2": -0.6, "J3": 0.4, "J4": 0.8, "J5": 0.3, "J6": -0.5}, "tip")
+    there = {"J1": 0.6, "J2": 0.3, "J3": 1.2, "J4": 0.4, "J5": 0.3, "J6": 0.9}
+    goal = system.pose(there, "tip")
     control = PoseRegulation(system, "tip", goal, damping=4.0, stiffness=(30.0, 6.0))
-    x = system.state({"J1": 0.2, "J2": -0.3, "J4": 0.5, "J5": 0.2})
-    times = np.linspace(0.0, 50.0, 101)
+    x = system.state({name: 0.6 * angle for name, angle in there.items()})
+    times = np.linspace(0.0, 40.0, 101)
     run = da.simulate(system, x, times, u=control, hold=0.005)
     energy = [control.lyapunov(run.state(k)) for k in range(len(run.t))]
     assert run.success

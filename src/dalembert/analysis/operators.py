@@ -187,7 +187,7 @@ class Operators:
         return rigid + (self.D - self.H @ self.P @ self.H.T)
 
     def along(self, velocity: Any) -> Sensitivity:
-        """Derivatives along a velocity (array or by name): of the state's v they are rates, of a unit M_θi, m_θi, λ_i."""
+        """Derivatives along a velocity (array or by name): of the state's v they are rates, of a unit M_θi, m_θi."""
         o = Operators(self.system, self.state.replace(v=self.system._velocities(velocity, "velocity")), self.p)
         dH, dP, Omega = o._dH, o._dP, o._Omega
         dE = -(o.E_phi @ Omega.T)

@@ -88,9 +88,7 @@ class TotalRateFeedback:
         B = found[0]
         idle = [name for name, row in zip(system.v_names, B) if not row.any()]
         if idle or np.linalg.matrix_rank(B) < system.nv:
-            what = (
-                f"nothing drives {', '.join(idle)}" if idle else "its inputs do not drive all velocities by themselves"
-            )
+            what = f"nothing drives {', '.join(idle)}" if idle else "its inputs do not drive each velocity by itself"
             raise ArgumentError(
                 f"{type(self).__name__} needs a motor for every velocity of '{system.name}', but {what}; add motors "
                 "with add_motor(name, joint), or use forces(state) instead of inputs."
@@ -106,8 +104,8 @@ class TotalRateFeedback:
 class PoseRegulation(TotalRateFeedback):
     """ε = −c ν + ℓ Jᵀ k (Ŷ − Y) (Control 8.2): a frame goes to a pose and stays there.
 
-    frame: a frame, body or name. target: its pose, (4, 4), or position, (3,), in the ground. stiffness: N/m, and for the
-    axes N m (not used for a position). The end is at a pose where Jᵀ k (Ŷ − Y) = 0: the target, or, on a path of
+    frame: a frame, body or name. target: its pose, (4, 4), or position, (3,), in the ground. stiffness: N/m, and for
+    the axes N m (not used for a position). The end is at a pose where Jᵀ k (Ŷ − Y) = 0: the target, or, on a path of
     measure zero, a singular position or an orientation half a turn away.
     """
 
