@@ -1,6 +1,6 @@
 """Benchmarks beside peers: all parts but 'peer', or those named.
 
-python -m benchmarks [tree] [constrained] [simulation] [compile] [linalg] [peer] [--json PATH] [--quick]
+python -m benchmarks [tree] [constrained] [diagonal] [simulation] [compile] [linalg] [peer] [--json PATH] [--quick]
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from time import perf_counter
 PARTS = {
     "tree": "benchmarks.tree",
     "constrained": "benchmarks.constrained",
+    "diagonal": "benchmarks.diagonal",
     "simulation": "benchmarks.simulation",
     "compile": "benchmarks.compiling",
     "linalg": "benchmarks.linalg",
     "peer": "benchmarks.peer",
 }
-USUAL = ("tree", "constrained", "simulation", "compile", "linalg")
+USUAL = ("tree", "constrained", "diagonal", "simulation", "compile", "linalg")
 PACKAGES = ("dalembert", "pin", "mujoco", "numba", "llvmlite", "casadi", "numpy", "scipy")
 
 

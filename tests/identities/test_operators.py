@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert import zoo
 from dalembert.analysis import curvature, operators
+from dalembert.spatial import ad
 from random_mechanisms import random_state, random_tree
 
 
@@ -111,3 +113,42 @@ def test_operators_see_parameters_and_refuse_what_does_not_move():
         operators(fixed.compile(backend="casadi"), {})
     with pytest.raises(da.ArgumentError, match="nothing moves"):
         curvature(fixed.compile(backend="casadi"))
+
+
+def test_closed_forms_of_the_paper_hold_for_chains_of_revolute_joints():
+    """(6.7), (6.8), (7.1), (7.9), (A.13), (A.14), (A.16), letter by letter; Ω̃ of wrenches is −ad(Ω)ᵀ."""
+    system = zoo.chain(4, axes=("y", "x"), bobs=False).compile(backend="casadi")
+    x = system.state([0.3, -0.7, 1.1, 0.4], v=[1.0, -2.0, 0.5, 1.5])
+    o, d = operators(system, x), system.diagonal
+    names = (o.H, o.phi, o.psi, o.M, o.P, o.D, o.K, o.E_psi, o.tau_bar, o.l)
+    H, phi, psi, M, P, D, K, E_psi, tau_bar, ell = (np.asarray(y) for y in names)
+    rates, one, root = o.along(x.v), np.eye(len(P)), np.diag(np.diag(D) ** -0.5)
+    lam, dm = np.asarray(rates.lam), np.asarray(rates.m)
+    V, nu, xi = phi.T @ H.T @ x.v, d.total_rates(x), d.total_rates(x, normalized=False)
+
+    def blocks(twists):
+        out = np.zeros_like(P)
+        for k in range(len(twists) // 6):
+            out[6 * k : 6 * k + 6, 6 * k : 6 * k + 6] = ad(twists[6 * k : 6 * k + 6])
+        return out
+
+    O, Vt = blocks(H.T @ x.v), blocks(V)
+    Om = -O.T
+    close(lam - E_psi @ lam @ E_psi.T, Om @ P - P @ O)  # (A.27)
+    close(dm, H @ phi @ (Om @ (phi - one) @ P + 0.5 * (one + tau_bar) @ lam) @ H.T @ root)  # (6.7), with τ̄ for τ
+    bracket = E_psi @ lam - lam @ E_psi.T
+    close(dm @ nu, H @ phi @ (Om @ phi @ K @ H @ P + 0.5 * (Om @ P - P @ O + bracket)) @ V)  # (6.8)
+    slopes = [np.asarray(o.along(e).mass_matrix) for e in np.eye(4)]
+    square = np.array([x.v @ M_i @ x.v for M_i in slopes])
+    close(2 * H @ Vt.T @ phi @ M @ V, square)  # (A.14a)
+    close(2 * H @ phi @ (Om @ (one + phi @ K @ H) @ P + Vt.T @ M) @ V, square)  # (A.14c)
+    close(0.5 * root @ H @ psi @ (bracket - Om @ P - P @ O - 2 * Vt.T @ M) @ V, d.coriolis(x))  # (7.1)
+    close(H @ psi @ (lam @ H.T @ xi - (Om @ P + Vt.T @ M) @ V), d.coriolis(x, normalized=False))  # (7.9)
+    close(ell @ (dm @ nu - 0.5 * square), d.coriolis(x))  # (3.2)
+    for i, M_i in enumerate(slopes):
+        S = np.zeros(4)
+        S[i] = 1.0
+        Hi = -blocks(H.T @ S).T
+        close(H @ phi @ (Hi @ phi @ M + M @ phi.T @ Hi.T) @ phi.T @ H.T, M_i)  # (A.13), −ℍ of twists being ℍᵀ
+        own = np.asarray(o.along(S).lam)
+        close(own - E_psi @ own @ E_psi.T, Hi @ P + P @ Hi.T)  # (A.17)
