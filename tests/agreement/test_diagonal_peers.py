@@ -13,7 +13,7 @@ from dalembert import zoo
 from dalembert.formulations import FORMULATIONS
 from dalembert.recursions import elimination
 from pinocchio_peer import Peer
-from random_loops import random_closed
+from random_loops import parallelogram, random_closed
 from random_mechanisms import random_state, random_tree
 
 INDEPENDENT = [0, 1, 8, 9, 11]  # seeds whose loops are so, unless they are doubled on purpose
@@ -100,6 +100,41 @@ def test_accelerations_in_the_innovations_metric_are_those_in_the_mass_metric(fo
     size = np.abs(b.multipliers).max() * b.condition
     np.testing.assert_allclose(a.multipliers, b.multipliers, atol=1e-10 * size)
     assert a.residual < 1e-9 * scale
+
+
+def driven_and_rolling() -> tuple[da.System, da.State]:
+    """A disc that rolls, and a pendulum on it that a motor of given angle drives: Pfaffian and rheonomic rows."""
+    m = zoo.rolling_disc()
+    bob = m.add_body("bob", mass=0.3, com=(0, 0, -0.2), inertia=(0.01, 0.01, 0.01))
+    disc = next(iter(m.bodies.values()))
+    m.add_joint("swing", da.Spherical(), disc, bob)
+    arm = m.add_body("arm", mass=0.2, com=(0.1, 0, 0), inertia=(0.01, 0.01, 0.01))
+    m.add_joint("hinge", da.Revolute("y"), bob, arm)
+    m.add_driver("drive", "hinge", lambda t: 0.3 * ca.sin(2 * t))
+    system = m.compile(backend="casadi")
+    return system, system.assemble(*zoo.rolling_disc_start(), t=0.4)
+
+
+def flat_parallelogram() -> tuple[da.System, da.State]:
+    """All bars in line: the constraints lose rank."""
+    system = parallelogram()
+    return system, system.state({"A": 0.0, "B": 0.0, "C": 0.0})
+
+
+def unconstrained() -> tuple[da.System, da.State]:
+    system = zoo.chain(3).compile(backend="casadi")
+    return system, system.state({"J1": 0.4}, v={"J2": 1.0})
+
+
+@pytest.mark.parametrize("make", [driven_and_rolling, flat_parallelogram, unconstrained])
+@pytest.mark.parametrize("formulation", ["nullspace", "admissible"])
+def test_innovations_serve_nonholonomic_driven_singular_and_no_constraints(make, formulation):
+    system, x = make()
+    a, b = (system.acceleration(x, formulation=formulation, metric=k) for k in ("innovations", "mass"))
+    assert a.success
+    assert a.rank == b.rank
+    np.testing.assert_allclose(a.vdot, b.vdot, atol=1e-10 * np.abs(b.vdot).max())
+    np.testing.assert_allclose(a.multipliers, b.multipliers, atol=1e-9 * np.abs(b.multipliers).max(initial=1.0))
 
 
 @pytest.mark.parametrize("seed", INDEPENDENT)

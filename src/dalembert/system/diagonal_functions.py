@@ -45,9 +45,7 @@ def _ode(s: Any, normalized: bool) -> tuple[Any, ...]:
     xi = factor.unroot_transposed(s.v) if normalized else s.v
     v = factor.rates(xi)
     at = s.tree.moving(s.q, v)
-    load = Load(TracedState(s.d.layout, at, s.t[0]))
-    for force in s.d.forces:
-        force.act(load._s, load)
+    load = Load.of(s.d.forces, TracedState(s.d.layout, at, s.t[0]))
     d = DiagonalDynamics(at, factor, xi)
     rates = s.per_joint(lambda j, q, w: j.rates(s.q[q], v[w]))
     return rates, _rate(d, d.driven(load.tau, s.d.gravity, load.wrenches), normalized), array([1.0, 1.0])

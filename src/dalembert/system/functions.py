@@ -85,10 +85,7 @@ class Trace:
     @cached_property
     def load(self) -> Load:
         """What the forces of the description exert."""
-        load = Load(self.state)
-        for force in self.d.forces:
-            force.act(self.state, load)
-        return load
+        return Load.of(self.d.forces, self.state)
 
     @cached_property
     def rows(self) -> Rows:
@@ -176,9 +173,7 @@ def _reactions(s: Trace) -> Any:
     whole = s.d.whole
     at = whole.tree.moving(s.q, s.v)
     state = TracedState(whole, at, s.t[0])
-    load = Load(state)
-    for force in s.d.forces:
-        force.act(state, load)
+    load = Load.of(s.d.forces, state)
     for c in s.d.constraints:
         c.exert(state, s.multipliers_of(c.name), load)
     F = link_wrenches(at, s.a, s.d.gravity, load.wrenches)
