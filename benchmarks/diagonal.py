@@ -239,7 +239,7 @@ def plot(results: dict[int, dict[str, float]]) -> None:
 
 def run(quick: bool = False) -> list[Table]:
     """The tables of this part; draws `benchmarks/diagonal.png` where matplotlib is there."""
-    rounds, sizes = (15, SIZES[:4]) if quick else (60, SIZES)
+    rounds, sizes = (20, SIZES[:4]) if quick else (300, SIZES)
     columns = ["chain of", "8.1", "ode ξ", "ABA", "CRBA", "Pinocchio ABA", "operations: 8.1", "ode ξ", "ABA", "CRBA",
                "8.1/ABA: operations", "time", "difference"]  # fmt: skip
     forward = Table("Diagonal equations: forward dynamics of spatial chains (µs)", columns)

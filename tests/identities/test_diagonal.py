@@ -197,6 +197,8 @@ def test_machine_code_agrees_and_parameters_reach_it():
             x = system.state([0.3, -0.8, 1.1], v=[1.0, 2.0, -0.5])
             d = system.diagonal
             values.append(np.concatenate([d.total_rates(x, p=p), d.coriolis(x, p=p), d.acceleration(x, p=p)]))
+            values[-1] = np.append(values[-1], d.log_determinant(x, p=p))
+            assert values[-1][-1] == pytest.approx(np.linalg.slogdet(system.mass_matrix(x, p=p))[1], rel=1e-12)
             nu = d.total_rates(x, p=p)
             assert 0.5 * nu @ nu == pytest.approx(system.kinetic_energy(x, p=p), rel=1e-12)
         small(values[0] - values[1], values[1], 1e-13)

@@ -51,15 +51,14 @@ def _ode(s: Any, normalized: bool) -> tuple[Any, ...]:
     return rates, _rate(d, d.driven(load.tau, s.d.gravity, load.wrenches), normalized), array([1.0, 1.0])
 
 
-def _whitened(s: Any) -> np.ndarray:
+def _whitened(s: Any, factor: Innovations) -> np.ndarray:
     """Ã = A ℓᵀ, row by row: each reaches only the joints between its bodies and the ground."""
-    factor = Innovations(s.at)
     return np.array([factor.ell(row) for row in s.rows.A], dtype=object).reshape(s.rows.A.shape)
 
 
 def _delassus(s: Any) -> np.ndarray:
     """A M⁻¹ Aᵀ = Ã Ãᵀ."""
-    W = _whitened(s)
+    W = _whitened(s, Innovations(s.at))
     return W @ W.T if W.size else zeros(len(W), len(W))
 
 
@@ -67,7 +66,7 @@ def _constrained(s: Any) -> tuple[Any, ...]:
     """ε, Ã and γ: all a formulation needs in the coordinates ν, where the mass matrix is 1."""
     factor = Innovations(s.at)
     f = s.tau + s.load.tau - newton_euler(s.at, zeros(s.tree.nv), s.d.gravity, s.load.wrenches)
-    return factor.ell(f), _whitened(s), s.rows.gamma
+    return factor.ell(f), _whitened(s, factor), s.rows.gamma
 
 
 #: name: (arguments, value of a trace)
@@ -88,7 +87,7 @@ DIAGONAL: dict[str, tuple[tuple[str, ...], Callable[[Any], Any]]] = {
     "diagonal_dynamics_xi": (("q", "v", "tau", "u", "p", "t"), lambda s: _forward(s, False)),
     "diagonal_ode": (("q", "v", "u", "p", "t"), lambda s: _ode(s, True)),
     "diagonal_ode_xi": (("q", "v", "u", "p", "t"), lambda s: _ode(s, False)),
-    "whitened": (("q", "p", "t"), _whitened),
+    "whitened": (("q", "p", "t"), lambda s: _whitened(s, Innovations(s.at))),
     "delassus": (("q", "p", "t"), _delassus),
     "diagonal_constrained": (("q", "v", "tau", "u", "p", "t"), _constrained),
     "spatial_operators": (("q", "v", "p"), lambda s: dense(s.at)),
