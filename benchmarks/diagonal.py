@@ -1,6 +1,6 @@
 """The diagonal equations of Jain and Rodriguez beside the articulated-body recursion, and their factor as a metric.
 
-Forward dynamics of spatial chains:
+Forward dynamics of spatial chains and of a humanoid:
 
     8.1     the kernel "diagonal_dynamics_xi": ξ̇ of (q, v, τ), algorithm 8.1 in un-normalized variables
     ode ξ   the kernel "diagonal_ode_xi": q̇ and ξ̇ of (q, ξ), what an integrator calls
@@ -19,12 +19,14 @@ Operations are instructions of straight-line code after common subexpressions ha
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pinocchio as pin
 
 import dalembert as da
 from benchmarks import models
+from benchmarks.description import Model
 from benchmarks.timing import Table, interleaved, native, python_loop, room
 from dalembert import zoo
 from dalembert.compiler import Kernel
@@ -89,10 +91,10 @@ class Called:
         _call(count, self.kernel.address, self.x, self.y, self.w)
 
 
-def dynamics(n: int, rounds: int) -> dict[str, float]:
+def dynamics(model: Model, rounds: int) -> dict[str, float]:
     """Operations and seconds of the four routes and of Pinocchio's ABA, and the largest difference of the answers."""
-    model = models.chain(n)
     system = model.mechanism().compile()
+    n = system.nv
     q, v, tau = (x[0] for x in models.random_state(model, 1))
     x, d = system.state(q, v), system.diagonal
     given = {"q": q, "v": v, "tau": tau}
@@ -118,12 +120,12 @@ def dynamics(n: int, rounds: int) -> dict[str, float]:
     vdot = model.to_pinocchio_v(np.array(pin.aba(peer, data, *theirs)))
     scale = np.abs(vdot).max()
     errors = [np.abs(y - vdot).max() / scale for y in (routes["ABA"].y, out)]
-    for y, a in ((routes["8.1"].y, vdot), (routes["ode ξ"].y[n : 2 * n], system.forward_dynamics(x))):
-        total = system.function("total_rates_xi")  # ξ(q, v), differentiated along (v, v̇) by AD: what ξ̇ must be
-        rate = np.array(total.forward(1)(q, v, total(q, v), v, a)).ravel()
+    for y, a in ((routes["8.1"].y, vdot), (routes["ode ξ"].y[system.nq : system.nq + n], system.forward_dynamics(x))):
+        total = system.function("total_rates_xi")  # ξ(q, v), differentiated along (q̇, v̇) by AD: what ξ̇ must be
+        rate = np.array(total.forward(1)(q, v, total(q, v), system.rates(x), a)).ravel()
         errors.append(np.abs(y - rate).max() / np.abs(rate).max())
     time["difference"] = float(max(errors))
-    assert time["difference"] < TOLERANCE, (n, time["difference"])
+    assert time["difference"] < TOLERANCE, (model.name, time["difference"])
     return {**time, **operations}
 
 
@@ -211,14 +213,14 @@ def _whitened(s):
     return np.array([factor.ell(row) for row in s.rows.A], dtype=object)
 
 
-def plot(results: dict[int, dict[str, float]]) -> None:
+def plot(results: dict[Any, dict[str, float]]) -> None:
     """Operations and time of forward dynamics over the number of links, both axes logarithmic."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
-    sizes = sorted(results)
+    sizes = sorted(n for n in results if isinstance(n, int))
     figure, axes = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
     marks = {"8.1": "o-", "ode ξ": "v-", "ABA": "s-", "CRBA": "^-"}
     names = {"8.1": "algorithm 8.1", "ode ξ": "right-hand side in (q, ξ)", "ABA": "ABA", "CRBA": "CRBA + Cholesky"}
@@ -242,14 +244,14 @@ def run(quick: bool = False) -> list[Table]:
     rounds, sizes = (20, SIZES[:4]) if quick else (300, SIZES)
     columns = ["chain of", "8.1", "ode ξ", "ABA", "CRBA", "Pinocchio ABA", "operations: 8.1", "ode ξ", "ABA", "CRBA",
                "8.1/ABA: operations", "time", "difference"]  # fmt: skip
-    forward = Table("Diagonal equations: forward dynamics of spatial chains (µs)", columns)
+    forward = Table("Diagonal equations: forward dynamics (µs)", columns)
     results = {}
-    for n in sizes:
-        t = results[n] = dynamics(n, rounds)
+    for key, model in [(n, models.chain(n)) for n in sizes] + [("humanoid, 36 DoF", models.humanoid())]:
+        t = results[key] = dynamics(model, rounds)
         keys = ("8.1", "ode ξ", "ABA", "CRBA")
         work = [t[f"{k} operations"] for k in keys]
         micro = [1e6 * t[k] for k in (*keys, "Pinocchio")]
-        forward.add(n, *micro, *work, work[0] / work[2], t["8.1"] / t["ABA"], t["difference"])
+        forward.add(key, *micro, *work, work[0] / work[2], t["8.1"] / t["ABA"], t["difference"])
     last, before = (results[n]["8.1 operations"] / n for n in (sizes[-1], sizes[-2]))
     forward.notes.append(f"- operations per link of 8.1 at N = {sizes[-2]} and {sizes[-1]}: {before:.1f}, {last:.1f}")
     columns = ["µs for Ã (all rows)", "rows", "innovations", "LᵀDL", "Cholesky", "operations: innovations", "LᵀDL",

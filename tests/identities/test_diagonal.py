@@ -73,6 +73,15 @@ def test_mass_matrix_is_solved_without_being_formed(case):
     small(M @ system.diagonal.solve(x, b) - b, b, max(1e-10, 1e-15 * np.linalg.cond(M)))
 
 
+@pytest.mark.parametrize("axes", ["body", "world"])
+def test_mobility_of_a_frame_is_found_without_its_jacobian_or_the_mass_matrix(case, axes):
+    """J M⁻¹ Jᵀ by an outward recursion."""
+    system, x, _ = case
+    J, M = system.jacobian(x, "probe", axes=axes), system.mass_matrix(x)
+    expected = J @ np.linalg.solve(M, J.T) if system.nv else np.zeros((6, 6))
+    small(system.diagonal.mobility(x, "probe", axes=axes) - expected, expected, max(1e-10, 1e-14 * np.linalg.cond(M)))
+
+
 def test_kinetic_energy_is_half_the_square_of_the_total_rates(case):
     system, x, _ = case
     nu = system.diagonal.total_rates(x)

@@ -76,8 +76,8 @@ class Curvature:
 def curvature(system: Any, state: Any = None, *, p: Any = None, samples: int = 3) -> Curvature:
     """Riemannian curvature of the mass metric at a state (default neutral), and whether it is flat.
 
-    To tell flat from curved it is looked at in `samples` random configurations, too (seeded). Cost grows as nv⁴: for
-    mechanisms of up to about ten velocities. Constraints are refused: they change the metric.
+    To tell flat from curved it is looked at in `samples` random configurations, too (seeded). Cost grows as nv⁴: a
+    tenth of a second for seven velocities, seconds for twenty. Constraints are refused: they change the metric.
 
     >>> from dalembert import zoo
     >>> from dalembert.analysis import curvature

@@ -23,9 +23,17 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.recursions.articulated_body import Factors, _lower, _lower_transposed, _solve, riccati
+from dalembert.recursions.articulated_body import (
+    ArticulatedInertia,
+    Factors,
+    _less,
+    _lower,
+    _lower_transposed,
+    _solve,
+    riccati,
+)
 from dalembert.recursions.tree import ROOT, Placed
-from dalembert.symbols import is_number, log, sqrt, zeros
+from dalembert.symbols import eye, is_number, log, sqrt, zeros
 
 
 class Innovations:
@@ -128,6 +136,24 @@ class Innovations:
     def solve(self, x: np.ndarray) -> np.ndarray:
         """M⁻¹ x."""
         return self.rates(self.divide(self.working(x)))
+
+    def mobility(self, i: int) -> np.ndarray:
+        """J M⁻¹ Jᵀ, (6, 6), J the Jacobian of link i in its own axes: the inverse of its operational-space inertia.
+
+        V_i = (1 − S_i G_iᵀ) X_i V_P + S_i ξ_i, and the ξ are independent in the metric D, so that, outward,
+
+            Ω_i = (1 − S_i G_iᵀ) X_i Ω_P X_iᵀ (1 − G_i S_iᵀ) + S_i D_i⁻¹ S_iᵀ
+        """
+        Omega, swap = zeros(6, 6), [3, 4, 5, 0, 1, 2]
+        for k in self.tree.path(i):
+            S, G, D = self.at.S(k), self.riccati.G[k], self.riccati.D[k]
+            # (v; ω) is carried outward as a wrench is carried inward, over the inverse motion
+            turned = ArticulatedInertia.from_matrix(Omega[np.ix_(swap, swap)]).seen_from(self.at.T(k).inverse())
+            carried = ArticulatedInertia.from_matrix(turned.matrix()[np.ix_(swap, swap)])
+            W = carried @ G
+            Z = W - 0.5 * (S @ (G.T @ W + _solve(D, eye(len(D.d)))))
+            Omega = _less(carried, np.hstack([S, Z]), np.hstack([Z, S]), set()).matrix()
+        return Omega
 
     def log_determinant(self) -> Any:
         """Log det M = Σ log det D_i."""

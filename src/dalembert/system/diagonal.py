@@ -71,6 +71,13 @@ class Diagonal:
         """A M⁻¹ Aᵀ = Ã Ãᵀ, (m, m), without forming M: the inverse of the operational-space inertia."""
         return self.system._value("delassus", state, p=p)
 
+    def mobility(self, state: Any, frame: Any, *, axes: str = "body", p: Any = None) -> np.ndarray:
+        """J M⁻¹ Jᵀ, (6, 6), of a frame: the twist a unit impulse gives it; the inverse of its operational inertia.
+
+        In the frame's own ("body") or the ground's ("world") axes. Constraints do not count.
+        """
+        return self.system._about(frame, "mobility", axes, state, p=p)
+
     # --- dynamics ---------------------------------------------------------------------------------------------------
 
     def coriolis(self, state: Any, *, normalized: bool = True, p: Any = None) -> np.ndarray:

@@ -13,7 +13,10 @@ import numpy as np
 from dalembert.mechanism.traced import Load, TracedState
 from dalembert.recursions.diagonal import DiagonalDynamics, dense
 from dalembert.recursions.innovations import Innovations
+from dalembert.recursions.kinematics import in_world_axes
 from dalembert.recursions.newton_euler import newton_euler
+from dalembert.recursions.tree import ROOT
+from dalembert.spatial import AdInverse
 from dalembert.symbols import array, zeros
 
 
@@ -68,6 +71,21 @@ def _constrained(s: Any) -> tuple[Any, ...]:
     f = s.tau + s.load.tau - newton_euler(s.at, zeros(s.tree.nv), s.d.gravity, s.load.wrenches)
     return factor.ell(f), _whitened(s, factor), s.rows.gamma
 
+
+def _mobility(s: Any, frame: Any, axes: str) -> np.ndarray:
+    """J M⁻¹ Jᵀ of a frame."""
+    link, offset, R = s.frame(frame, axes)
+    if link == ROOT:
+        return zeros(6, 6)
+    X = AdInverse(offset)
+    Omega = X @ (X @ Innovations(s.at).mobility(link)).T
+    return Omega if R is None else in_world_axes(R, in_world_axes(R, Omega).T)
+
+
+#: the same for a question about a frame
+DIAGONAL_FRAME: dict[str, tuple[tuple[str, ...], Callable[[Any, Any, str], Any]]] = {
+    "mobility": (("q", "p"), _mobility),
+}
 
 #: name: (arguments, value of a trace)
 DIAGONAL: dict[str, tuple[tuple[str, ...], Callable[[Any], Any]]] = {

@@ -30,7 +30,7 @@ from dalembert.recursions.momentum import center_of_mass, gravity_energy, kineti
 from dalembert.recursions.newton_euler import link_wrenches, newton_euler
 from dalembert.spatial import Transform
 from dalembert.symbols import array, symbols, to_sx, zeros
-from dalembert.system.diagonal_functions import DIAGONAL, DIAGONAL_OUTPUTS
+from dalembert.system.diagonal_functions import DIAGONAL, DIAGONAL_FRAME, DIAGONAL_OUTPUTS
 from dalembert.system.rows import Rows
 
 
@@ -280,6 +280,7 @@ FRAME_FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace, Frame, str], 
     "jacobian": (("q", "p"), _jacobian),
     "jacobian_rate": (("q", "v", "p"), lambda s, f, axes: _acceleration(s, f, axes, _still(s))),
     "frame_acceleration": (("q", "v", "a", "p"), lambda s, f, axes: _acceleration(s, f, axes, s.a)),
+    **DIAGONAL_FRAME,
 }
 
 
