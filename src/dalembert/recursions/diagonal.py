@@ -37,8 +37,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.recursions.articulated_body import ArticulatedInertia, Factors, _gone, _less, _lower
 from dalembert.recursions.innovations import Innovations, _roots
+from dalembert.recursions.riccati import ArticulatedInertia, Factors, gone, less, solve_R
 from dalembert.recursions.tree import ROOT, Moving
 from dalembert.spatial import Ad, ad, bracket_dual
 from dalembert.symbols import eye, zeros
@@ -68,8 +68,8 @@ def riccati_rate(at: Moving, factor: Innovations) -> RiccatiRate:
         if link.parent != ROOT:
             W, G = dU[i] - 0.5 * (r.G[i] @ dD[i]), r.G[i]
             N, one = r.Pplus[i].matrix() @ ad(S @ v), eye(6)
-            passed = _less(dP[i], np.hstack([W, G]), np.hstack([G, W]), _gone(S, link.armature))
-            passed = _less(passed, np.hstack([N, one]), np.hstack([one, N]), set())
+            passed = less(dP[i], np.hstack([W, G]), np.hstack([G, W]), gone(S, link.armature))
+            passed = less(passed, np.hstack([N, one]), np.hstack([one, N]), set())
             dP[link.parent] = dP[link.parent] + passed.seen_from(at.T(i))  # (2)
     return RiccatiRate(dP, dU, dD, dS)
 
@@ -118,7 +118,7 @@ class DiagonalDynamics:
 def _root_rate(f: Factors, dD: np.ndarray) -> np.ndarray:
     """F = B⁻¹ Ḃ with D = B Bᵀ: the upper triangle of B⁻¹ Ḋ B⁻ᵀ, half its diagonal."""
     n, roots = len(dD), _roots(f)
-    Y = _lower(f, _lower(f, dD).T)
+    Y = solve_R(f, solve_R(f, dD).T)
     F = zeros(n, n)
     for i in range(n):
         for j in range(i, n):

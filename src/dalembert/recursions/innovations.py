@@ -1,6 +1,6 @@
 """The innovations factor of the mass matrix, M = m mᵀ, applied in O(N) and never formed (Jain & Rodriguez).
 
-Joint i hangs on link P; X_i, S_i, V_i are those of `tree`, P_i, D_i, G_i those of `articulated_body.riccati`.
+Joint i hangs on link P; X_i, S_i, V_i are those of `tree`, P_i, D_i, G_i those of `riccati`.
 
     M = [1 + HφK] D [1 + HφK]ᵀ,   M⁻¹ = [1 − HψK]ᵀ D⁻¹ [1 − HψK]                                 (4.1b), (4.1d)
     D_i = B_i B_iᵀ,   m = [1 + HφK] B,   ℓ = m⁻¹ = B⁻¹ [1 − HψK]                                 (5.1)
@@ -23,15 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.recursions.articulated_body import (
-    ArticulatedInertia,
-    Factors,
-    _less,
-    _lower,
-    _lower_transposed,
-    _solve,
-    riccati,
-)
+from dalembert.recursions.riccati import ArticulatedInertia, Factors, less, riccati, solve, solve_R, solve_RT
 from dalembert.recursions.tree import ROOT, Placed
 from dalembert.symbols import eye, is_number, log, sqrt, zeros
 
@@ -87,23 +79,23 @@ class Innovations:
                 z[link.parent] = z[link.parent] + self.at.X(i).T @ (z[i] + self.riccati.G[i] @ kappa[link.v])
         return T
 
-    # --- within joints: B, its transpose and inverses; B = L diag(√d) -----------------------------------------------
+    # --- within joints: B, its transpose and inverses; B = R diag(√d) -----------------------------------------------
 
     def root(self, x: np.ndarray) -> np.ndarray:
         """B x."""
-        return self._blockwise(x, lambda f, b: f.L @ (_roots(f) * b))
+        return self._blockwise(x, lambda f, b: f.R @ (_roots(f) * b))
 
     def root_transposed(self, x: np.ndarray) -> np.ndarray:
         """Bᵀ x."""
-        return self._blockwise(x, lambda f, b: _roots(f) * (f.L.T @ b))
+        return self._blockwise(x, lambda f, b: _roots(f) * (f.R.T @ b))
 
     def unroot(self, x: np.ndarray) -> np.ndarray:
         """B⁻¹ x."""
-        return self._blockwise(x, lambda f, b: _divide(_lower(f, b), _roots(f)))
+        return self._blockwise(x, lambda f, b: _divide(solve_R(f, b), _roots(f)))
 
     def unroot_transposed(self, x: np.ndarray) -> np.ndarray:
         """B⁻ᵀ x."""
-        return self._blockwise(x, lambda f, b: _lower_transposed(f, _divide(b, _roots(f))))
+        return self._blockwise(x, lambda f, b: solve_RT(f, _divide(b, _roots(f))))
 
     def _blockwise(self, x: np.ndarray, of: Any) -> np.ndarray:
         out = zeros(len(x))
@@ -131,7 +123,7 @@ class Innovations:
 
     def divide(self, kappa: np.ndarray) -> np.ndarray:
         """D⁻¹ κ."""
-        return self._blockwise(kappa, _solve)
+        return self._blockwise(kappa, solve)
 
     def solve(self, x: np.ndarray) -> np.ndarray:
         """M⁻¹ x."""
@@ -151,8 +143,8 @@ class Innovations:
             turned = ArticulatedInertia.from_matrix(Omega[np.ix_(swap, swap)]).seen_from(self.at.T(k).inverse())
             carried = ArticulatedInertia.from_matrix(turned.matrix()[np.ix_(swap, swap)])
             W = carried @ G
-            Z = W - 0.5 * (S @ (G.T @ W + _solve(D, eye(len(D.d)))))
-            Omega = _less(carried, np.hstack([S, Z]), np.hstack([Z, S]), set()).matrix()
+            Z = W - 0.5 * (S @ (G.T @ W + solve(D, eye(len(D.d)))))
+            Omega = less(carried, np.hstack([S, Z]), np.hstack([Z, S]), set()).matrix()
         return Omega
 
     def log_determinant(self) -> Any:
@@ -168,11 +160,11 @@ class Innovations:
 
     def lower_transposed(self, x: np.ndarray) -> np.ndarray:
         """L^−ᵀ x."""
-        return self._blockwise(self.working(x), _lower)
+        return self._blockwise(self.working(x), solve_R)
 
     def lower(self, x: np.ndarray) -> np.ndarray:
         """L⁻¹ x."""
-        return self.rates(self._blockwise(x, _lower_transposed))
+        return self.rates(self._blockwise(x, solve_RT))
 
 
 def _roots(f: Factors) -> np.ndarray:
