@@ -70,7 +70,8 @@ class TreeFactor:
 def mass_factor(at: Placed) -> TreeFactor | Innovations:
     """M = Lᵀ D L by the route of fewer operations: from M where paths are short, by innovations where they are long.
 
-    A row of A that reaches d joints costs about d²/2 operations by (1) and 30 d by innovations, and M itself as many.
+    On a path of d velocities (1) takes about d³/6 operations and a row d²/2 more; innovations take about 120 d for the
+    factor and three rows (spatial chains). See benchmarks/README.md for the crossover.
     """
     longest = max((sum(at.tree.links[k].joint.nv for k in at.tree.path(i)) for i in at.tree.outward()), default=0)
     return Innovations(at) if longest > LONG else TreeFactor(composite_body(at))
