@@ -1,6 +1,8 @@
 """Benchmarks beside peers: all parts but 'peer', or those named.
 
-python -m benchmarks [tree] [constrained] [linearization] [simulation] [compile] [linalg] [peer] [--json PATH] [--quick]
+python -m benchmarks [part ...] [--json PATH] [--quick]
+
+Parts: tree, constrained, linearization, diagonal, simulation, compile, linalg, peer.
 """
 
 from __future__ import annotations
@@ -18,12 +20,13 @@ PARTS = {
     "tree": "benchmarks.tree",
     "constrained": "benchmarks.constrained",
     "linearization": "benchmarks.linearization",
+    "diagonal": "benchmarks.diagonal",
     "simulation": "benchmarks.simulation",
     "compile": "benchmarks.compiling",
     "linalg": "benchmarks.linalg",
     "peer": "benchmarks.peer",
 }
-USUAL = ("tree", "constrained", "linearization", "simulation", "compile", "linalg")
+USUAL = ("tree", "constrained", "linearization", "diagonal", "simulation", "compile", "linalg")
 PACKAGES = ("dalembert", "pin", "mujoco", "numba", "llvmlite", "casadi", "numpy", "scipy", "sympy")
 
 

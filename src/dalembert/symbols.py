@@ -172,6 +172,7 @@ def _function(op: int, numeric: Callable[[float], float]) -> Callable[[Any], Any
 sin = _function(ca.OP_SIN, np.sin)
 cos = _function(ca.OP_COS, np.cos)
 sqrt = _function(ca.OP_SQRT, np.sqrt)
+log = _function(ca.OP_LOG, np.log)
 
 
 def atan2(y: Any, x: Any) -> Any:

@@ -45,7 +45,7 @@ def test_elimination_solves_dense_equations_too(seed):
     n, m = 6, 3
     B = rng.normal(size=(n, n))
     M, A, f, gamma = B @ B.T + np.eye(n), rng.normal(size=(m, n)), rng.normal(size=n), rng.normal(size=m)
-    vdot, lam, (health, shortest) = eliminate(*(x.astype(object) for x in (M, f, A, gamma)))
+    vdot, lam, (health, shortest) = eliminate(TreeFactor(M.astype(object)), *(x.astype(object) for x in (f, A, gamma)))
     K = np.block([[M, -A.T], [A, np.zeros((m, m))]])
     expected = np.linalg.solve(K, np.concatenate([f, -gamma]))
     np.testing.assert_allclose(np.concatenate([vdot, lam]).astype(float), expected, atol=1e-10)

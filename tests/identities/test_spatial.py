@@ -6,7 +6,7 @@ from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
 from dalembert import spatial
-from dalembert.recursions.articulated_body import ArticulatedInertia
+from dalembert.recursions.riccati import ArticulatedInertia
 from dalembert.spatial import Ad, AdInverse, RigidInertia, Transform, ad
 
 

@@ -94,7 +94,7 @@ def linear(s: Trace, positions: list[Coordinate], velocities: list[Coordinate]) 
     Kt = q.motion(-np.concatenate([of(positions, e.local.b), e.local.b[:m][holonomic]]))
     Dt = v.motion(-(all_rows(speeds.q) @ Kt + all_rows(speeds.t)))
 
-    MK = e.factor.M @ Kv
+    MK = e.M @ Kv
     Z = v.dual(MK)
     n_q, n_v, n_u, n_t = (
         -(Kv.T @ getattr(d, x)) + (Z.T @ all_rows(getattr(rates, x)) if len(Z) else 0.0) for x in "qvut"

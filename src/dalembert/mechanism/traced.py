@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import casadi as ca
@@ -110,6 +111,14 @@ class Load:
         self._s = state
         self.wrenches: dict[int, np.ndarray] = {}  # by link
         self.tau = zeros(state.at.tree.nv)
+
+    @staticmethod
+    def of(forces: Iterable[Any], state: TracedState) -> Load:
+        """What some forces exert in a state."""
+        load = Load(state)
+        for force in forces:
+            force.act(state, load)
+        return load
 
     def wrench(self, frame: Frame, W: np.ndarray) -> None:
         """Add (moment; force) at the frame's origin in the frame's axes."""

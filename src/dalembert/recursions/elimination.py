@@ -1,6 +1,7 @@
 """Accelerations of a constrained tree by sparse elimination, unrolled while it is traced.
 
     M = Lᵀ D L                       tips first: a tree fills in nothing (Featherstone, section 6.5)          (1)
+                                     or never formed: the innovations factor (Jain & Rodriguez), the same L
     Y = D^−1 L^−ᵀ Aᵀ                 a row of A reaches only the links between its bodies and the ground     (2)
     S = A M⁻¹ Aᵀ = (L^−ᵀAᵀ)ᵀ Y      rows that share no link give exact zeros                                 (3)
     S = Λ Δ Λᵀ                       rows of fewest neighbours first                                          (4)
@@ -18,7 +19,12 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.recursions.composite_body import composite_body
+from dalembert.recursions.innovations import Innovations
+from dalembert.recursions.tree import Placed
 from dalembert.symbols import is_number, minimum, zeros
+
+LONG = 14  # velocities between the ground and a tip; planar chains break even at 8, spatial ones at 13
 
 
 def _zero(x: Any) -> bool:
@@ -61,13 +67,23 @@ class TreeFactor:
         return x
 
 
-class Elimination:
-    """M and A factored once, for many right-hand sides; see the head of this file."""
+def mass_factor(at: Placed) -> TreeFactor | Innovations:
+    """M = Lᵀ D L by the route of fewer operations: from M where paths are short, by innovations where they are long.
 
-    def __init__(self, M: np.ndarray, A: np.ndarray):
+    On a path of d velocities (1) takes about d³/6 operations and a row d²/2 more; innovations take about 120 d for the
+    factor and three rows (spatial chains). See benchmarks/README.md for the crossover.
+    """
+    longest = max((sum(at.tree.links[k].joint.nv for k in at.tree.path(i)) for i in at.tree.outward()), default=0)
+    return Innovations(at) if longest > LONG else TreeFactor(composite_body(at))
+
+
+class Elimination:
+    """M (by its factor) and A factored once, for many right-hand sides; see the head of this file."""
+
+    def __init__(self, tree: TreeFactor | Innovations, A: np.ndarray):
         m, n = A.shape
-        self.M, self.tree = M, TreeFactor(M)
-        D = self.tree.inverse
+        self.tree = tree
+        D = tree.inverse
         self.B = [self.tree.lower_transposed(row) for row in A]
         self.touched = [[k for k in range(n) if not _zero(row[k])] for row in self.B]
         self.Y = [np.array([b * d for b, d in zip(row, D)], dtype=object) for row in self.B]  # (2)
@@ -103,9 +119,11 @@ class Elimination:
         return out, lams
 
 
-def eliminate(M: np.ndarray, f: np.ndarray, A: np.ndarray, gamma: np.ndarray) -> tuple[np.ndarray, ...]:
-    """v̇, λ and the health of the elimination, (2,); see the head of this file."""
-    factor = Elimination(M, A)
+def eliminate(
+    tree: TreeFactor | Innovations, f: np.ndarray, A: np.ndarray, gamma: np.ndarray
+) -> tuple[np.ndarray, ...]:
+    """v̇, λ and the health of the elimination, (2,), with a factor of the mass matrix; see the head of this file."""
+    factor = Elimination(tree, A)
     return *factor.solve(f, gamma), factor.health
 
 

@@ -19,8 +19,7 @@ import numpy as np
 
 from dalembert.analysis.manifold import tangent
 from dalembert.errors import ArgumentError, unknown
-from dalembert.recursions.composite_body import composite_body
-from dalembert.recursions.elimination import eliminate
+from dalembert.recursions.elimination import eliminate, mass_factor
 from dalembert.symbols import array, to_sx, zeros
 from dalembert.system.functions import Trace
 from dalembert.system.stepping import DRIVE, STATE, given, moved, ode, rates
@@ -119,12 +118,12 @@ class Local:
 
 
 def _recover(chart: Local, s: Trace) -> tuple[Any, ...]:
-    M, still, holonomic = composite_body(s.at), zeros(s.tree.nv), s.rows.only_holonomic()
+    tree, still, holonomic = mass_factor(s.at), zeros(s.tree.nv), s.rows.only_holonomic()
     R, D1, D2, _ = chart.equations(s)
     gap = np.concatenate([R, holonomic.phi])
-    delta, _, health = eliminate(M, still, np.vstack([D1, holonomic.A]), gap)
+    delta, _, health = eliminate(tree, still, np.vstack([D1, holonomic.A]), gap)
     v, _, _ = eliminate(
-        M, still, np.vstack([D1, s.rows.A]), np.concatenate([D2 @ array(s.sx["ydot"]).reshape(-1), s.rows.b])
+        tree, still, np.vstack([D1, s.rows.A]), np.concatenate([D2 @ array(s.sx["ydot"]).reshape(-1), s.rows.b])
     )
     return moved(s, delta), v, gap, health
 

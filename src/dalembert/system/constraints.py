@@ -17,7 +17,7 @@ from dalembert.system.reactions import Reactions, reactions
 if TYPE_CHECKING:
     from dalembert.system.rows import Rows
 
-METRICS = ("euclidean", "mass")
+METRICS = ("euclidean", "mass", "innovations")
 HEALTHY = 1e-8  # squared sine of the angle between rows above which elimination needs no pivoting
 
 
@@ -129,7 +129,8 @@ class ConstraintQuestions:
         formulation: "auto" takes compiled sparse elimination where the constraints are safely independent (the angle of
         every row to the others above 1e-4 rad in the mass metric) or carried by rows that are, and else "nullspace";
         "nullspace", "admissible", "projection", "partition", "lagrange" or "augmented" by name. variant: which of its
-        paper's variants. metric: "mass", "euclidean", or weights (nv,) or (nv, nv). tolerance: singular values below
+        paper's variants. metric: "mass", "euclidean", or weights (nv,) or (nv, nv); "innovations" is "mass" by Jain &
+        Rodriguez' factor in O(N) a row instead of a Cholesky factor. tolerance: singular values below
         tolerance × the largest count as zero, and those below floor × the rows' usual size; safety: how near to that
         the SVD decides instead of QR. damping = (threshold, largest) softens the solution where the smallest singular
         value is below threshold. independent: names of the leading velocities for "partition". active:
@@ -162,12 +163,17 @@ class ConstraintQuestions:
             has = "one variant, 0" if variants == 1 else f"variants 0 to {variants - 1}"
             raise ArgumentError(f"formulation '{formulation}' has {has}; found {variant}.")
         _check_options(formulation, metric, damping, independent)
-        M, f, A, gamma = self._value("constrained", state, u=u, p=p)
+        white = isinstance(metric, str) and metric == "innovations"
+        given = np.zeros(self.nv) if tau is None else self._velocities(tau, "tau")
+        if white:  # in the coordinates ν, where the mass matrix is 1
+            M = np.eye(self.nv)
+            f, A, gamma = self._value("diagonal_constrained", state, tau=given, u=u, p=p)
+        else:
+            M, f, A, gamma = self._value("constrained", state, u=u, p=p)
+            f = f + given
         on = self.active_rows(active)
         work = workspace(self.nv, int(on.sum()))
         work.M[:], work.f[:], work.A[:], work.gamma[:] = M, f, A[on], gamma[on]
-        if tau is not None:
-            work.f[:] += self._velocities(tau, "tau")
         kind = self._metric(metric, work.metric)
         for name in independent:
             work.choice[self._velocity_index(name)] = 1
@@ -182,11 +188,15 @@ class ConstraintQuestions:
             work.vdot[:], work.force[:], work.multipliers[:] = np.nan, np.nan, np.nan
         multipliers = np.zeros(len(on))
         multipliers[on] = work.multipliers
+        vdot, force = work.vdot, work.force
+        if white:
+            vdot = self._value("joint_rates", state, dq=work.vdot, p=p)
+            force = self._value("joint_forces", state, tau=work.force, p=p)
         largest, smallest = work.gauge
         return Acceleration(
-            work.vdot,
+            vdot,
             multipliers,
-            work.force,
+            force,
             int(work.info[RANK]),
             float(largest / smallest) if smallest > 0 else (np.inf if work.info[RANK] else 1.0),
             float(np.abs(work.A @ work.vdot + work.gamma).max(initial=0.0)),
@@ -267,7 +277,7 @@ class ConstraintQuestions:
         from dalembert.analysis.subspaces import subspaces
 
         W = None
-        if not (isinstance(metric, str) and metric == "mass"):
+        if not _of_mass(metric):
             factor = np.eye(self.nv)
             self._metric(metric, factor)
             W = factor.T @ factor
@@ -339,7 +349,7 @@ class ConstraintQuestions:
         if isinstance(metric, str):
             if metric not in METRICS:
                 raise unknown("metric", metric, METRICS)
-            return MASS if metric == "mass" else EUCLIDEAN
+            return EUCLIDEAN if metric == "euclidean" else MASS
         W = np.asarray(metric, dtype=float)
         W = np.diag(W) if W.ndim == 1 else W
         if W.shape != factor.shape or not np.allclose(W, W.T):
@@ -357,15 +367,21 @@ class ConstraintQuestions:
         return names.index(name)
 
 
+def _of_mass(metric: Any) -> bool:
+    return isinstance(metric, str) and metric in ("mass", "innovations")
+
+
 def _check_options(formulation: str, metric: Any, damping: Any, independent: Iterable[str]) -> None:
     """Refuse options that a formulation would ignore."""
     if damping and formulation not in ("nullspace", "admissible"):
         raise ArgumentError(f"formulation '{formulation}' knows no damping; 'nullspace' and 'admissible' do.")
-    if formulation in ("admissible", "lagrange", "augmented") and not (isinstance(metric, str) and metric == "mass"):
+    if formulation in ("admissible", "lagrange", "augmented") and not _of_mass(metric):
         raise ArgumentError(
             f"formulation '{formulation}' takes no other metric than that of the mass; 'nullspace', 'projection' and "
             "'partition' do."
         )
+    if formulation == "partition" and isinstance(metric, str) and metric == "innovations":
+        raise ArgumentError("formulation 'partition' chooses among velocities, not total rates; use metric='mass'.")
     if list(independent) and formulation != "partition":
         raise ArgumentError(
             f"independent= names leading coordinates for 'partition'; found formulation '{formulation}'."

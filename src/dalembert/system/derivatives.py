@@ -33,7 +33,7 @@ from dalembert.mechanism.local import LocalState
 from dalembert.mechanism.traced import Load
 from dalembert.recursions.composite_body import composite_body
 from dalembert.recursions.derivative_columns import derivative_columns
-from dalembert.recursions.elimination import Elimination
+from dalembert.recursions.elimination import Elimination, TreeFactor
 from dalembert.recursions.motion_derivatives import MotionDerivatives
 from dalembert.recursions.newton_euler import newton_euler
 from dalembert.recursions.newton_euler_derivatives import newton_euler_derivatives
@@ -71,7 +71,12 @@ class EquationDerivatives:
     @cached_property
     def factor(self) -> Elimination:
         """Of M and A."""
-        return Elimination(composite_body(self.s.at), self.rows.A)
+        return Elimination(TreeFactor(self.M), self.rows.A)
+
+    @cached_property
+    def M(self) -> np.ndarray:
+        """The mass matrix."""
+        return composite_body(self.s.at)
 
     @cached_property
     def motion(self) -> MotionDerivatives:

@@ -21,7 +21,7 @@ import numpy as np
 
 from dalembert.mechanism.traced import Load, TracedState
 from dalembert.recursions.composite_body import composite_body
-from dalembert.recursions.elimination import eliminate
+from dalembert.recursions.elimination import TreeFactor, eliminate, mass_factor
 from dalembert.recursions.momentum import kinetic_energy
 from dalembert.recursions.newton_euler import newton_euler
 from dalembert.symbols import array, symbols, to_sx, zeros
@@ -37,8 +37,8 @@ def variational(s: Trace) -> tuple[Any, ...]:
     after.q = s.q1  # v and t stay symbols, by which constraints differentiate: no answer has v, and t₁ is put in last
     M0, rows0, rows1 = composite_body(s.at), s.rows, after.rows
     r = M0 @ s.v + d1 + f_minus
-    change, _, health = eliminate(M0, h * r, rows0.A, rows1.phi)  # (1)
-    v1, _, _ = eliminate(composite_body(after.at), d2 + f_plus, rows1.A, rows1.b)  # (2), (3)
+    change, _, health = eliminate(TreeFactor(M0), h * r, rows0.A, rows1.phi)  # (1)
+    v1, _, _ = eliminate(mass_factor(after.at), d2 + f_plus, rows1.A, rows1.b)  # (2), (3)
     q1 = s.per_joint(lambda j, q, v: j.plus(j.unit(s.q1[q]), change[v]))
     answers = q1, v1, np.concatenate([change, rows1.phi]), health
     t1 = s.sx["t"] + s.sx["step"]

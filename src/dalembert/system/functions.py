@@ -25,7 +25,7 @@ from dalembert.recursions import kinematics
 from dalembert.recursions.articulated_body import articulated_body
 from dalembert.recursions.body_jacobians import body_jacobian, body_jacobian_rates, body_jacobian_slopes
 from dalembert.recursions.composite_body import composite_body
-from dalembert.recursions.elimination import eliminate
+from dalembert.recursions.elimination import eliminate, mass_factor
 from dalembert.recursions.momentum import center_of_mass, gravity_energy, kinetic_energy, momentum
 from dalembert.recursions.newton_euler import link_wrenches, newton_euler
 from dalembert.spatial import Transform
@@ -38,6 +38,7 @@ from dalembert.system.derivatives import (
     long_chain_columns,
     ode_jacobian,
 )
+from dalembert.system.diagonal_functions import DIAGONAL, DIAGONAL_FRAME, DIAGONAL_OUTPUTS
 from dalembert.system.rows import Rows
 
 
@@ -92,10 +93,7 @@ class Trace:
     @cached_property
     def load(self) -> Load:
         """What the forces of the description exert."""
-        load = Load(self.state)
-        for force in self.d.forces:
-            force.act(self.state, load)
-        return load
+        return Load.of(self.d.forces, self.state)
 
     @cached_property
     def rows(self) -> Rows:
@@ -130,20 +128,27 @@ def _kinematics(s: Trace) -> tuple[Any, ...]:
 
 def constrained(s: Trace) -> tuple[Any, ...]:
     """M, f = Q − h, A and γ: all a formulation needs, from one pass over the tree."""
-    f = s.load.tau - newton_euler(s.at, _still(s), s.d.gravity, s.load.wrenches)
-    return composite_body(s.at), f, s.rows.A, s.rows.gamma
+    return composite_body(s.at), forces(s), s.rows.A, s.rows.gamma
+
+
+def forces(s: Trace) -> Any:
+    """f = Q − h."""
+    return s.load.tau - newton_euler(s.at, _still(s), s.d.gravity, s.load.wrenches)
+
+
+def _eliminated(s: Trace, f: Any) -> tuple[Any, ...]:
+    return eliminate(mass_factor(s.at), f, s.rows.A, s.rows.gamma)
 
 
 def _accelerate(s: Trace) -> tuple[Any, ...]:
     """v̇, λ and the health of the elimination, all in one piece of straight-line code."""
-    M, f, A, gamma = constrained(s)
-    return eliminate(M, f + s.tau, A, gamma)
+    return _eliminated(s, forces(s) + s.tau)
 
 
 def _answer(s: Trace) -> tuple[Any, ...]:
     """`_accelerate` with its evidence: Aᵀλ and A v̇ + γ."""
-    M, f, A, gamma = constrained(s)
-    vdot, lam, health = eliminate(M, f + s.tau, A, gamma)
+    A, gamma = s.rows.A, s.rows.gamma
+    vdot, lam, health = _eliminated(s, forces(s) + s.tau)
     return vdot, lam, health, A.T @ lam if len(lam) else _still(s), (A @ vdot if len(lam) else zeros(0)) + gamma
 
 
@@ -152,9 +157,7 @@ def _reactions(s: Trace) -> Any:
     whole = s.d.whole
     at = whole.tree.moving(s.q, s.v)
     state = TracedState(whole, at, s.t[0])
-    load = Load(state)
-    for force in s.d.forces:
-        force.act(state, load)
+    load = Load.of(s.d.forces, state)
     for c in s.d.constraints:
         c.exert(state, s.multipliers_of(c.name), load)
     F = link_wrenches(at, s.a, s.d.gravity, load.wrenches)
@@ -259,6 +262,7 @@ FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace], Any]]] = {
     "rates": (("q", "v"), lambda s: s.per_joint(lambda j, q, v: j.rates(s.q[q], s.v[v]))),
     "plus": (("q", "dq"), lambda s: s.per_joint(lambda j, q, v: j.plus(s.q[q], s.dq[v]))),
     "minus": (("q1", "q"), lambda s: s.per_joint(lambda j, q, v: j.minus(s.q1[q], s.q[q]))),
+    **DIAGONAL,
 }
 
 #: the same for questions about a frame: name: (arguments, value of a trace, the frame and the axes)
@@ -269,6 +273,7 @@ FRAME_FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace, Frame, str], 
     "jacobian_derivatives": (("q", "v", "a", "p"), lambda s, f, axes: _jacobian_derivatives(s, f)),
     "jacobian_rate": (("q", "v", "p"), lambda s, f, axes: _acceleration(s, f, axes, _still(s))),
     "frame_acceleration": (("q", "v", "a", "p"), lambda s, f, axes: _acceleration(s, f, axes, s.a)),
+    **DIAGONAL_FRAME,
 }
 
 
@@ -293,6 +298,7 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "filter": ("filtered", "lack", "health"),
     "cut_joint": ("position", "velocity"),
     "jacobian_derivatives": ("by_q", "rate", "second_rate"),
+    **DIAGONAL_OUTPUTS,
 }
 
 

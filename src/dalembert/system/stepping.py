@@ -22,12 +22,12 @@ import numpy as np
 
 from dalembert.recursions.articulated_body import articulated_body
 from dalembert.recursions.composite_body import composite_body
-from dalembert.recursions.elimination import eliminate
+from dalembert.recursions.elimination import TreeFactor, eliminate, mass_factor
 from dalembert.recursions.momentum import kinetic_energy
 from dalembert.symbols import array, is_number, symbols, to_sx, where_less, zeros
 from dalembert.system.derivatives import ode_jacobian
 from dalembert.system.discrete import variational
-from dalembert.system.functions import Trace, constrained, potential
+from dalembert.system.functions import Trace, constrained, forces, potential
 
 STATE, DRIVE = ("q", "v"), ("u", "p", "t")
 
@@ -83,11 +83,11 @@ def ode(s: Trace, chart: Any = None, baumgarte: bool = False) -> tuple[Any, ...]
     """By elimination: everything an integrator asks for at a stage."""
     P = powers(s)
     if len(s.rows.of):
-        M, f, A, gamma = constrained(s)
+        A, gamma = s.rows.A, s.rows.gamma
         if baumgarte:  # A v̇ + γ + 2α (A v + b) + β² Φ = 0
             alpha, beta = given(s, "baumgarte", 2)
             gamma = gamma + 2.0 * alpha * (A @ s.v + s.rows.b) + beta * beta * s.rows.phi
-        vdot, lam, health = eliminate(M, f, A, gamma)
+        vdot, lam, health = eliminate(mass_factor(s.at), forces(s), A, gamma)
         if "drivers" in work_names(s):
             P = [*P, -(lam @ s.rows.b)]
     else:
@@ -120,14 +120,14 @@ def equations(s: Trace) -> tuple[Any, ...]:
 # --- staying on the manifold ----------------------------------------------------------------------------------------
 
 
-def _metric(s: Trace, weighted: bool) -> np.ndarray:
-    """The mass matrix, or weights (nv,) given at run time."""
+def _metric(s: Trace, weighted: bool) -> Any:
+    """A factor of the mass matrix, or of weights (nv,) given at run time."""
     if not weighted:
-        return composite_body(s.at)
+        return mass_factor(s.at)
     W, weights = zeros(s.tree.nv, s.tree.nv), given(s, "weights", s.tree.nv)
     for i, w in enumerate(weights):
         W[i, i] = w
-    return W
+    return TreeFactor(W)
 
 
 def correct(s: Trace, weighted: bool = False) -> tuple[Any, ...]:
@@ -161,14 +161,15 @@ def restore(s: Trace) -> tuple[Any, ...]:
     """
     n = s.tree.nv
     M, A, holonomic = composite_body(s.at), s.rows.A, s.rows.only_holonomic()
+    tree = TreeFactor(M)
     lack = (A @ s.v if len(s.rows.of) else zeros(0)) + s.rows.b
-    dq, _, _ = eliminate(M, zeros(n), holonomic.A, holonomic.phi)
-    dv, _, health = eliminate(M, zeros(n), A, lack)
+    dq, _, _ = eliminate(tree, zeros(n), holonomic.A, holonomic.phi)
+    dv, _, health = eliminate(tree, zeros(n), A, lack)
     energy = kinetic_energy(s.at) + potential(s)
     E_q = _gradient(s, energy)
     E_v = M @ s.v
-    along_q, _, _ = eliminate(M, E_q, holonomic.A, zeros(len(holonomic.of)))  # P M⁻¹ ∂E/∂q
-    along_v, _, _ = eliminate(M, E_v, A, zeros(len(s.rows.of)))  # P v
+    along_q, _, _ = eliminate(tree, E_q, holonomic.A, zeros(len(holonomic.of)))  # P M⁻¹ ∂E/∂q
+    along_v, _, _ = eliminate(tree, E_v, A, zeros(len(s.rows.of)))  # P v
     gap = energy - given(s, "energy", 1)[0]
     steepness = E_q @ along_q + E_v @ along_v
     missing = gap + E_q @ dq + E_v @ dv

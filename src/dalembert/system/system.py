@@ -20,6 +20,7 @@ from dalembert.mechanism.values import is_exact_zero, vector_of
 from dalembert.symbols import all_numbers
 from dalembert.system import functions
 from dalembert.system.constraints import ConstraintQuestions
+from dalembert.system.diagonal import Diagonal
 from dalembert.system.functions import FRAME_FUNCTIONS, LOOP_FUNCTIONS, Description, Trace, trace
 from dalembert.system.rows import Rows
 from dalembert.system.state import State, make_state
@@ -168,6 +169,11 @@ class System(TreeQuestions, ConstraintQuestions):
     def rows(self) -> Rows:
         """The rows of the constraints, traced: names, kinds, and which were left out."""
         return Trace(self._description).rows
+
+    @property
+    def diagonal(self) -> Diagonal:
+        """The diagonal equations of motion ν̇ + C(q, ν) = ε of Jain & Rodriguez, and the factor of M they rest on."""
+        return Diagonal(self)
 
     def __str__(self) -> str:
         return self._text
