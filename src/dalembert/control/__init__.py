@@ -1,0 +1,43 @@
+"""Control of constrained mechanisms: inverse dynamics, motion and force control, trajectories, planning."""
+
+from dalembert.control.discrete import Delayed, Noisy, Sampled, Saturated
+from dalembert.control.inverse_dynamics import InverseDynamics, Verdict, inverse_dynamics
+from dalembert.control.pd import PDControl
+from dalembert.control.projected import (
+    ProjectedControl,
+    computed_torque,
+    force_control,
+    force_sensor,
+    hybrid_control,
+    motion_control,
+)
+from dalembert.control.task import Task, coordinates, orientation, pose, position
+from dalembert.control.trajectories import Trajectory, constant, piecewise, quintic, trapezoid, waypoints
+
+__all__ = [
+    "Delayed",
+    "InverseDynamics",
+    "Noisy",
+    "PDControl",
+    "ProjectedControl",
+    "Sampled",
+    "Saturated",
+    "Task",
+    "Trajectory",
+    "Verdict",
+    "computed_torque",
+    "constant",
+    "coordinates",
+    "force_control",
+    "force_sensor",
+    "hybrid_control",
+    "inverse_dynamics",
+    "motion_control",
+    "orientation",
+    "piecewise",
+    "pose",
+    "position",
+    "quintic",
+    "trapezoid",
+    "waypoints",
+]
