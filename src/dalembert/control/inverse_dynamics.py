@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.control.law import (
+from dalembert.control.limits import Bounds, least_change, nearest_in_bounds
+from dalembert.control.native.law import (
     CONSTANT,
     FREE,
     GIVEN,
@@ -29,7 +30,6 @@ from dalembert.control.law import (
     shortest_forces,
     update,
 )
-from dalembert.control.limits import Bounds, least_change, nearest_in_bounds
 from dalembert.control.plant import Plant
 from dalembert.errors import ArgumentError, unknown
 from dalembert.outcome import Spoken

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.control.inverse_dynamics import Allocator
-from dalembert.control.law import FREE, shortest_forces
+from dalembert.control.native.law import FREE, shortest_forces
 from dalembert.control.plant import Plant
 from dalembert.control.projected import _gains, _reference
 from dalembert.control.task import Task

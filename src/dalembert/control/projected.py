@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.control.inverse_dynamics import Allocator, InverseDynamics
-from dalembert.control.law import FREE, TASK, TASK_RANK
+from dalembert.control.native.law import FREE, TASK, TASK_RANK
 from dalembert.control.plant import Plant
 from dalembert.control.task import Task
 from dalembert.control.trajectories import Trajectory, constant
@@ -124,7 +124,8 @@ class ProjectedControl:
             before, u, e = self._last
             self.integral = self.integral + (t - before) * e
             if self.sensor is not None:
-                model = self.system.acceleration(state, u=u, p=self.p).multipliers[self.room.select]
+                here = self.system.state(state.q, state.v, t)  # the state may be another system's
+                model = self.system.acceleration(here, u=u, p=self.p).multipliers[self.room.select]
                 d = _measured(self.sensor(t, state, u), self.force_names, self.room.select) - model
         self.force_error = -(d + GI * self.integral) / (1.0 + GF)
         self.room.wanted[:] = wanted + GF * self.force_error + GI * self.integral
