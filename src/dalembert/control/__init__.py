@@ -3,6 +3,7 @@
 from dalembert.control.discrete import Delayed, Noisy, Sampled, Saturated
 from dalembert.control.inverse_dynamics import InverseDynamics, Verdict, inverse_dynamics
 from dalembert.control.pd import PDControl
+from dalembert.control.planning import MotionPlan, plan_motion, straight_motion
 from dalembert.control.projected import (
     ProjectedControl,
     computed_torque,
@@ -17,6 +18,7 @@ from dalembert.control.trajectories import Trajectory, constant, piecewise, quin
 __all__ = [
     "Delayed",
     "InverseDynamics",
+    "MotionPlan",
     "Noisy",
     "PDControl",
     "ProjectedControl",
@@ -35,9 +37,11 @@ __all__ = [
     "motion_control",
     "orientation",
     "piecewise",
+    "plan_motion",
     "pose",
     "position",
     "quintic",
+    "straight_motion",
     "trapezoid",
     "waypoints",
 ]
