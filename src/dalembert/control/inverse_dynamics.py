@@ -25,11 +25,11 @@ from dalembert.control.native.law import (
     TASK,
     WEIGHTED,
     carried,
-    make_room,
     options_of,
     shortest_forces,
     update,
 )
+from dalembert.control.native.room import make_memory
 from dalembert.control.plant import Plant
 from dalembert.errors import ArgumentError, unknown
 from dalembert.outcome import Spoken
@@ -158,7 +158,8 @@ class Allocator:
         damping: float = 0.0,
     ):
         self.plant, self.system = plant, plant.system
-        self.room = make_room(plant, list(select), damping)
+        memory = make_memory(plant, list(select), damping)
+        self.room, self._memory = memory.room, memory[:3]
         self.options = options_of(plant.system, tolerance)
         self.kind = self._metric(metric)
         self.bounds = Bounds.of(plant.actuators.names, limits, "actuator")
@@ -173,13 +174,21 @@ class Allocator:
         """The native update; u, v̇ and ranks are then in the room. Limits are not kept yet."""
         plant = self.plant
         plant.place(t, state)
-        return update(plant.kernel.address, plant.x, plant.y, plant.w, self.room, self.options, mode, self.kind)
+        return update(plant.kernel.address, plant.x, plant.y, plant.w, *self._memory, self.options, mode, self.kind)
+
+    def allocate(self) -> None:
+        """The shortest forces for what stands in room.need, into room.u."""
+        shortest_forces(self.plant.x, self.plant.y, *self._memory)
+
+    def _carry(self) -> None:
+        """What the constraints carry with room.need and room.u."""
+        carried(self.plant.x, self.plant.y, *self._memory)
 
     def limited(self) -> tuple[np.ndarray, tuple[str, ...], bool]:
         """u within the limits, the limits that matter, and whether the motion is kept."""
         room, (Z, N, r) = self.room, self.null_forces()
         start = room.u.copy()
-        carried(room)
+        self._carry()
         if not self.bounded or (self.bounds.hold(start) and self.reactions.hold(room.work.multipliers)):
             return start, (), True
         null = self._lambda(-room.B @ Z)
@@ -232,7 +241,7 @@ class Allocator:
         short = room.K[:p].T @ (N @ u - r)  # v̇ that results, less that wanted: KᵀMK = 1
         room.u[:], room.motion[:] = u, wanted + short
         room.need[:] += room.work.M @ short
-        carried(room)
+        self._carry()
         left = np.linalg.svd(N)[0]
         undriven = tuple(self._named(room.K[:p].T @ left[:, k]) for k in range(reach, p))
         scale = 1e-8 * (1.0 + np.abs(wanted).max(initial=0.0))
@@ -275,7 +284,7 @@ class Allocator:
         parts = {"inertia": inertia, "coriolis": coriolis, "gravity": gravity, "passive": passive}
         for name, part in parts.items():
             room.need[:] = part
-            shortest_forces(room)
+            self.allocate()
             parts[name] = room.u.copy()
         room.need[:] = need
         return parts

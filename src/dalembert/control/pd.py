@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.control.inverse_dynamics import Allocator
-from dalembert.control.native.law import FREE, shortest_forces
+from dalembert.control.native.law import FREE
 from dalembert.control.plant import Plant
 from dalembert.control.projected import _gains, _reference
 from dalembert.control.task import Task
@@ -57,5 +57,5 @@ class PDControl:
         theta, rate, _ = self.reference(t)
         pull = self.gains[0] @ (theta - room.theta) + self.gains[1] @ (rate - room.J @ state.v)
         room.need[:] = room.J.T @ pull - room.work.f
-        shortest_forces(room)
+        self.solver.allocate()
         return self.plant.inputs(room.u)

@@ -69,7 +69,11 @@ class MotionPlan:
 
     def held(self, period: float) -> Callable[[float, Any], np.ndarray]:
         """The inputs for a digital controller: the mean over the period that begins at t."""
-        return lambda t, state=None: self(t + period / 2, state)
+
+        def inputs(t: float, state: Any = None) -> np.ndarray:
+            return self(t + period / 2)
+
+        return inputs
 
     def reference(self, *names: str) -> Trajectory:
         """The motion of coordinates as a trajectory: quintic pieces between the values and derivatives at knots."""
@@ -280,7 +284,7 @@ def _first(problem: Problem, plan: MotionPlan, s: Any) -> dict[str, np.ndarray]:
 
 
 def _solve(system, problem, first, scale, minimize, t0, p, max_iterations, tolerance) -> MotionPlan:
-    options = {
+    options: dict[str, Any] = {
         "print_time": False,
         "error_on_fail": False,
         "ipopt": {"print_level": 0, "sb": "yes", "max_iter": max_iterations, "tol": tolerance},

@@ -16,15 +16,13 @@ and the Euclidean metric are meant.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from dalembert.compiler.call import call_kernel
+from dalembert.control.native.room import SELECTED, carve, matrix, room_of
 from dalembert.formulations.common import factor_in_metric, particular, times_mass
-from dalembert.formulations.contract import MASS_SINGULAR, OK, RANK, Options, Work, workspace
+from dalembert.formulations.contract import MASS_SINGULAR, OK, RANK, Options
 from dalembert.linalg import (
-    Factorization,
     cholesky,
     dot,
     inlined,
@@ -44,85 +42,10 @@ MOBILITY, TASK_RANK, REACH, STATUS, FORCE_RANK = 0, 1, 2, 3, 4
 RANK_TOLERANCE = 1e-9  # of J K, KᵀB and the force map, relative to their largest singular values
 
 
-class Room(NamedTuple):
-    """Everything one update reads and writes; made once by `make_room`."""
-
-    work: Work  # M, f, A, γ and the factorization of A
-    B: np.ndarray  # (n, na)
-    theta: np.ndarray  # (nt,)
-    rate: np.ndarray  # (nt,) θ̇
-    J: np.ndarray  # (nt, n)
-    bias: np.ndarray  # (nt,) J̇ v
-    v: np.ndarray  # (n,)
-    wish: np.ndarray  # (3 nt,) θ_d, θ̇_d, θ̈_d
-    gains: np.ndarray  # (2, nt, nt) G_P, G_D
-    asked: np.ndarray  # (n,) v̇ wanted, for GIVEN
-    on: np.ndarray  # (m,) 1.0 where a row counts
-    cost: np.ndarray  # (na, na) upper factor of G
-    weight: np.ndarray  # (n, n) upper factor of W, for WEIGHTED
-    select: np.ndarray  # (ns,) rows of λ that are wanted
-    wanted: np.ndarray  # (ns,) their values
-    K: np.ndarray  # (n, n) rows
-    motion: np.ndarray  # (n,) v̇, result
-    need: np.ndarray  # (n,) M v̇ − f
-    u: np.ndarray  # (na,) result
-    info: np.ndarray  # [MOBILITY, TASK_RANK, REACH, STATUS, FORCE_RANK]
-    floats: np.ndarray  # [damping of motions the task leaves free]
-    T: np.ndarray  # flat: J K, then its factorization
-    N: np.ndarray  # flat: KᵀB, whitened; then its factorization
-    L: np.ndarray  # flat: the map from null forces to λ, then its factorization
-    right: np.ndarray  # (n + na + nt + ns, 2) right sides and solutions
-    ints: np.ndarray  # (3, n + na + nt + ns) permutations
-    marks: np.ndarray  # (3, 4) infos of the factorizations
-
-
-def _sizes(m: int, n: int) -> int:
-    p, wide = min(m, n), max(m, n, 1)
-    return m * n + n * n + p * p + m * m + m * n + p * m + 4 * wide + 3
-
-
-def make_room(plant, select, damping) -> Room:
-    """Room for a plant; results of its kernel are seen without copying."""
-    z = np.zeros
-    n, m, na, nt, ns = plant.n, plant.m, plant.na, plant.nt, len(select)
-    M, f, A, gamma, B, theta, rate, J, bias = plant.views
-    nq, most = plant.system.nq, n + na + nt + ns
-    return Room(
-        workspace(n, m)._replace(M=M, f=f, A=A, gamma=gamma),
-        B, theta, rate, J, bias, plant.x[nq : nq + n], z(3 * nt), z((2, nt, nt)), z(n), np.ones(m), np.eye(na),
-        np.eye(n), np.asarray(select, dtype=np.int64), z(ns), z((n, n)), z(n), z(n), z(na), z(5, dtype=np.int64),
-        np.array([float(damping)]), z(_sizes(nt, n)), z(2 * n * na + na * na + _sizes(n, na)),
-        z(_sizes(ns, na) + na * na), z((4, most)), z((3, most), dtype=np.int64), z((3, 4), dtype=np.int64),
-    )  # fmt: skip
-
-
-@inlined
-def carve(flat, start, m, n, perm, info):
-    """A Factorization of an m × n matrix in flat memory from `start` on (the layout of `linalg.allocate`)."""
-    p, wide = min(m, n), max(m, n, 1)
-    a = start
-    b = a + n * n
-    c = b + p * p
-    d = c + m * m
-    e = d + m * n
-    f = e + p * m
-    g = f + 4 * wide
-    return Factorization(
-        flat[a:b].reshape((n, n)),
-        flat[b:c].reshape((p, p)),
-        flat[c:d].reshape((m, m)),
-        flat[d:e].reshape((m, n)),
-        flat[e:f].reshape((p, m)),
-        flat[f:g].reshape((4, wide)),
-        perm[:m],
-        info,
-        flat[g : g + 3],
-    )
-
-
 @kernel
-def admissible(room, options):
+def admissible(x, y, flat, ints, dims, options):
     """K and c of the rows that are on; c goes to room.motion. Returns the outcome."""
+    room, _, _ = room_of(x, y, flat, ints, dims)
     work = room.work
     m, n = work.A.shape
     for i in range(m):
@@ -143,21 +66,21 @@ def admissible(room, options):
     return OK
 
 
-@kernel
+@inlined
 def follow_task(room, y):
     """y of J K y = θ̈_d + G_D ė + G_P e − J̇v − J c, the shortest; the rest of the motion is damped where asked."""
     nt, n = room.J.shape
     p = room.info[MOBILITY]
-    T = room.T[: nt * p].reshape((nt, p))
+    T, at = matrix(room.T, 0, nt, p)
     right, back = room.right[1, :nt], room.right[2, :p]
     for i in range(nt):
         right[i] = room.wish[2 * nt + i] - room.bias[i] - dot(room.J, i, room.motion, 0, 0, n)
         for j in range(nt):
-            right[i] += room.gains[0, i, j] * (room.wish[j] - room.theta[j])
-            right[i] += room.gains[1, i, j] * (room.wish[nt + j] - room.rate[j])
+            right[i] += room.gains[i, j] * (room.wish[j] - room.theta[j])
+            right[i] += room.gains[nt + i, j] * (room.wish[nt + j] - room.rate[j])
         for j in range(p):
             T[i, j] = dot(room.J, i, room.K, j, 0, n)
-    f = carve(room.T, nt * p, nt, p, room.ints[0], room.marks[0])
+    f = carve(room.T, at, nt, p, room.ints[0], room.marks[0])
     _, room.info[TASK_RANK] = rank_factor(f, T, RANK_TOLERANCE, 100.0, False)
     solve(f, right, y)
     if room.floats[0] > 0.0 and room.info[TASK_RANK] < p:
@@ -173,33 +96,35 @@ def follow_task(room, y):
 
 
 @kernel
-def wished_motion(room, mode):
+def wished_motion(x, y, flat, ints, dims, mode):
     """v̇ = c + K y into room.motion, and M v̇ − f into room.need."""
+    room, _, _ = room_of(x, y, flat, ints, dims)
     work, n, p = room.work, room.need.shape[0], room.info[MOBILITY]
-    y = room.right[0, :p]
+    along = room.right[0, :p]
     if mode == TASK:
-        follow_task(room, y)
+        follow_task(room, along)
     else:
         for i in range(n):  # KᵀM c = 0, so y = KᵀM v̇ (GIVEN), or Kᵀ f (FREE)
             work.n2[i] = room.asked[i] if mode == GIVEN else 0.0
         times_mass(work, work.n2, work.n1)
         for j in range(p):
-            y[j] = dot(room.K, j, work.n1 if mode == GIVEN else work.f, 0, 0, n)
+            along[j] = dot(room.K, j, work.n1 if mode == GIVEN else work.f, 0, 0, n)
     for j in range(p):
         for i in range(n):
-            room.motion[i] += y[j] * room.K[j, i]
+            room.motion[i] += along[j] * room.K[j, i]
     times_mass(work, room.motion, room.need)
     for i in range(n):
         room.need[i] -= work.f[i]
 
 
 @kernel
-def effort_cost(room, kind):
+def effort_cost(x, y, flat, ints, dims, kind):
     """The upper factor of G into room.cost: constant, or BᵀM⁻¹B, or BᵀW⁻¹B. Returns whether it is definite."""
+    room, _, _ = room_of(x, y, flat, ints, dims)
     if kind == CONSTANT:
         return True
     n, na = room.B.shape
-    X = room.N[: na * n].reshape((na, n))
+    X, _ = matrix(room.N, 0, na, n)
     for k in range(na):
         for i in range(n):
             X[k, i] = room.B[i, k]
@@ -212,11 +137,13 @@ def effort_cost(room, kind):
 
 
 @kernel
-def shortest_forces(room):
+def shortest_forces(x, y, flat, ints, dims):
     """u of least cost with Kᵀ B u = Kᵀ (M v̇ − f), or nearest to it."""
+    room, _, _ = room_of(x, y, flat, ints, dims)
     n, na = room.B.shape
     p = room.info[MOBILITY]
-    N, white = room.N[: p * na].reshape((p, na)), room.N[p * na : 2 * p * na].reshape((p, na))
+    N, at = matrix(room.N, 0, p, na)
+    white, at = matrix(room.N, at, p, na)
     right = room.right[1, :p]
     for i in range(p):
         right[i] = dot(room.K, i, room.need, 0, 0, n)
@@ -226,13 +153,13 @@ def shortest_forces(room):
                 s += room.K[i, j] * room.B[j, k]
             N[i, k] = s
     whiten_rows(N, room.cost, white)
-    f = carve(room.N, 2 * p * na, p, na, room.ints[1], room.marks[1])
+    f = carve(room.N, at, p, na, room.ints[1], room.marks[1])
     _, room.info[REACH] = rank_factor(f, white, RANK_TOLERANCE, 100.0, True)
     solve(f, right, room.u)
     solve_upper(room.cost, room.u)
 
 
-@kernel
+@inlined
 def multipliers(room, force, out):
     """out ← the shortest λ with Aᵀλ = force."""
     work = room.work
@@ -243,8 +170,9 @@ def multipliers(room, force, out):
 
 
 @kernel
-def carried(room):
+def carried(x, y, flat, ints, dims):
     """λ and Aᵀλ that go with v̇ and u, into the workspace."""
+    room, _, _ = room_of(x, y, flat, ints, dims)
     n, na = room.B.shape
     for i in range(n):
         room.work.force[i] = room.need[i] - dot(room.B, i, room.u, 0, 0, na)
@@ -252,13 +180,15 @@ def carried(room):
 
 
 @kernel
-def shape_forces(room):
+def shape_forces(x, y, flat, ints, dims):
     """Add Z w, N Z = 0, to u so that the selected multipliers come nearest to what is wanted; the shortest such w."""
+    room, _, _ = room_of(x, y, flat, ints, dims)
     n, na = room.B.shape
     ns, p, reach = room.select.shape[0], room.info[MOBILITY], room.info[REACH]
     nz = na - reach
-    carried(room)
-    Z, L = room.L[: nz * na].reshape((nz, na)), room.L[nz * na : nz * na + ns * nz].reshape((ns, nz))
+    carried(x, y, flat, ints, dims)
+    Z, at = matrix(room.L, 0, nz, na)
+    L, at = matrix(room.L, at, ns, nz)
     null = carve(room.N, 2 * p * na, p, na, room.ints[1], room.marks[1])
     right, w = room.right[0, :ns], room.right[1, :nz]
     for k in range(nz):
@@ -273,28 +203,29 @@ def shape_forces(room):
         multipliers(room, room.work.n2, room.work.m1)
         for i in range(ns):
             L[i, k] = room.work.m1[room.select[i]]
-    f = carve(room.L, nz * na + ns * nz, ns, nz, room.ints[2], room.marks[2])
+    f = carve(room.L, at, ns, nz, room.ints[2], room.marks[2])
     _, room.info[FORCE_RANK] = rank_factor(f, L, RANK_TOLERANCE, 100.0, False)
     solve(f, right, w)
     for k in range(nz):
         for a in range(na):
             room.u[a] += w[k] * Z[k, a]
-    carried(room)
+    carried(x, y, flat, ints, dims)
 
 
 @kernel
-def update(address, x, y, w, room, options, mode, kind):
+def update(address, x, y, w, flat, ints, dims, options, mode, kind):
     """One control update. Returns the outcome; u, v̇ and ranks are in the room, λ too where forces are shaped."""
     call_kernel(address, x, y, w)  # type: ignore[call-arg]
-    outcome = admissible(room, options)
+    outcome = admissible(x, y, flat, ints, dims, options)
     if outcome == OK:
-        wished_motion(room, mode)
-        if not effort_cost(room, kind):
+        wished_motion(x, y, flat, ints, dims, mode)
+        if not effort_cost(x, y, flat, ints, dims, kind):
             outcome = MASS_SINGULAR
         else:
-            shortest_forces(room)
-            if room.select.shape[0] > 0:
-                shape_forces(room)
+            shortest_forces(x, y, flat, ints, dims)
+            if dims[SELECTED] > 0:
+                shape_forces(x, y, flat, ints, dims)
+    room, _, _ = room_of(x, y, flat, ints, dims)
     room.info[STATUS] = outcome
     if outcome != OK:
         for k in range(room.u.shape[0]):
