@@ -178,11 +178,13 @@ class Allocator:
 
     def allocate(self) -> None:
         """The shortest forces for what stands in room.need, into room.u."""
-        shortest_forces(self.plant.x, self.plant.y, *self._memory)
+        r, p = self.room, int(self.room.info[MOBILITY])
+        shortest_forces(r.K, r.B, r.need, r.cost, p, r.N, r.ints[1], r.marks[1], r.right[1], r.u)
 
     def _carry(self) -> None:
         """What the constraints carry with room.need and room.u."""
-        carried(self.plant.x, self.plant.y, *self._memory)
+        r, w = self.room, self.room.work
+        carried(r.B, r.u, r.need, w.factor, w.upper, w.n1, w.force, w.multipliers)
 
     def limited(self) -> tuple[np.ndarray, tuple[str, ...], bool]:
         """u within the limits, the limits that matter, and whether the motion is kept."""

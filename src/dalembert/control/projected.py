@@ -66,7 +66,7 @@ class ProjectedControl:
         self.solver = Allocator(self.plant, metric, limits, None, tolerance, rows, free_damping)
         self.room, self.mode = self.solver.room, FREE if task is None else TASK
         self.reference = None if task is None else _reference(reference, self.task.names)
-        self.room.gains[:] = _gains(rate, gains, self.plant.nt).reshape(-1, self.plant.nt)
+        self.room.gains[:] = _gains(rate, gains, self.plant.nt).reshape(self.room.gains.shape)
         self.force_names, self._wanted = names, tuple(_function(f) for f in (forces or {}).values())
         self.force_gains = force_gains
         self.reset()

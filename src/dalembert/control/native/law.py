@@ -19,13 +19,12 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.compiler.call import call_kernel
-from dalembert.control.native.room import SELECTED, carve, matrix, room_of
-from dalembert.formulations.common import factor_in_metric, particular, times_mass
+from dalembert.control.native.room import carve, matrix, room_of
+from dalembert.formulations.common import factor_in_metric, particular
 from dalembert.formulations.contract import MASS_SINGULAR, OK, RANK, Options
 from dalembert.linalg import (
     cholesky,
     dot,
-    inlined,
     kernel,
     rank_factor,
     solve,
@@ -43,150 +42,147 @@ RANK_TOLERANCE = 1e-9  # of J K, KᵀB and the force map, relative to their larg
 
 
 @kernel
-def admissible(x, y, flat, ints, dims, options):
-    """K and c of the rows that are on; c goes to room.motion. Returns the outcome."""
-    room, _, _ = room_of(x, y, flat, ints, dims)
-    work = room.work
+def times(A, x, out):
+    """out ← A x."""
+    for i in range(out.shape[0]):
+        out[i] = dot(A, i, x, 0, 0, x.shape[0])
+
+
+@kernel
+def by_rows(A, B, out):
+    """out ← A Bᵀ, as many rows of both as out has rows and columns."""
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] = dot(A, i, B, j, 0, A.shape[1])
+
+
+@kernel
+def shortest(f, A, right, out, null):
+    """out ← A⁺ right, with the factorization in f. Returns the rank."""
+    _, rank = rank_factor(f, A, RANK_TOLERANCE, 100.0, null)
+    solve(f, right, out)
+    return rank
+
+
+@kernel
+def admissible(work, on, K, motion, options):
+    """K and c of the rows that are on; c goes to `motion`. Returns the outcome and the mobility."""
     m, n = work.A.shape
     for i in range(m):
-        if room.on[i] == 0.0:
+        if on[i] == 0.0:
             work.gamma[i] = 0.0
             for j in range(n):
                 work.A[i, j] = 0.0
     outcome = factor_in_metric(work, options, True)
     if outcome != OK:
-        return outcome
-    particular(work, options, room.motion)
+        return outcome, 0
+    particular(work, options, motion)
     rank = work.info[RANK]
     for i in range(n - rank):
         for j in range(n):
-            room.K[i, j] = work.factor.basis[rank + i, j]
-    solve_upper_rows(work.upper, room.K, n - rank)
-    room.info[MOBILITY] = n - rank
-    return OK
+            K[i, j] = work.factor.basis[rank + i, j]
+    solve_upper_rows(work.upper, K, n - rank)
+    return OK, n - rank
 
 
-@inlined
-def follow_task(room, y):
-    """y of J K y = θ̈_d + G_D ė + G_P e − J̇v − J c, the shortest; the rest of the motion is damped where asked."""
-    nt, n = room.J.shape
-    p = room.info[MOBILITY]
-    T, at = matrix(room.T, 0, nt, p)
-    right, back = room.right[1, :nt], room.right[2, :p]
+@kernel
+def wished_acceleration(theta, rate, wish, gains, out):
+    """out ← θ̈_d + G_D ė + G_P e."""
+    nt = theta.shape[0]
     for i in range(nt):
-        right[i] = room.wish[2 * nt + i] - room.bias[i] - dot(room.J, i, room.motion, 0, 0, n)
+        out[i] = wish[2 * nt + i]
         for j in range(nt):
-            right[i] += room.gains[i, j] * (room.wish[j] - room.theta[j])
-            right[i] += room.gains[nt + i, j] * (room.wish[nt + j] - room.rate[j])
-        for j in range(p):
-            T[i, j] = dot(room.J, i, room.K, j, 0, n)
-    f = carve(room.T, at, nt, p, room.ints[0], room.marks[0])
-    _, room.info[TASK_RANK] = rank_factor(f, T, RANK_TOLERANCE, 100.0, False)
-    solve(f, right, y)
-    if room.floats[0] > 0.0 and room.info[TASK_RANK] < p:
-        times_mass(room.work, room.v, room.work.n1)
-        for j in range(p):
-            back[j] = -room.floats[0] * dot(room.K, j, room.work.n1, 0, 0, n)
-        for i in range(room.info[TASK_RANK]):
+            out[i] += gains[i, j] * (wish[j] - theta[j]) + gains[nt + i, j] * (wish[nt + j] - rate[j])
+
+
+@kernel
+def follow_task(J, K, bias, motion, back, damping, flat, perm, info, right, y):
+    """y of J K y = right − J̇v − J c, the shortest; the rest goes like −damping × back. Returns the rank of J K."""
+    nt, p = J.shape[0], y.shape[0]
+    T, at = matrix(flat, 0, nt, p)
+    for i in range(nt):
+        right[i] -= bias[i] + dot(J, i, motion, 0, 0, motion.shape[0])
+    by_rows(J, K, T)
+    f = carve(flat, at, nt, p, perm, info)
+    rank = shortest(f, T, right, y, False)
+    if damping > 0.0:
+        for i in range(rank):
             s = dot(f.basis, i, back, 0, 0, p)
             for j in range(p):
                 back[j] -= s * f.basis[i, j]
         for j in range(p):
-            y[j] += back[j]
+            y[j] -= damping * back[j]
+    return rank
 
 
 @kernel
-def wished_motion(x, y, flat, ints, dims, mode):
-    """v̇ = c + K y into room.motion, and M v̇ − f into room.need."""
-    room, _, _ = room_of(x, y, flat, ints, dims)
-    work, n, p = room.work, room.need.shape[0], room.info[MOBILITY]
-    along = room.right[0, :p]
-    if mode == TASK:
-        follow_task(room, along)
-    else:
-        for i in range(n):  # KᵀM c = 0, so y = KᵀM v̇ (GIVEN), or Kᵀ f (FREE)
-            work.n2[i] = room.asked[i] if mode == GIVEN else 0.0
-        times_mass(work, work.n2, work.n1)
-        for j in range(p):
-            along[j] = dot(room.K, j, work.n1 if mode == GIVEN else work.f, 0, 0, n)
-    for j in range(p):
-        for i in range(n):
-            room.motion[i] += along[j] * room.K[j, i]
-    times_mass(work, room.motion, room.need)
-    for i in range(n):
-        room.need[i] -= work.f[i]
+def add_motion(K, y, M, force, motion, need):
+    """motion ← c + K y, need ← M v̇ − f."""
+    for j in range(y.shape[0]):
+        for i in range(motion.shape[0]):
+            motion[i] += y[j] * K[j, i]
+    times(M, motion, need)
+    for i in range(need.shape[0]):
+        need[i] -= force[i]
 
 
 @kernel
-def effort_cost(x, y, flat, ints, dims, kind):
-    """The upper factor of G into room.cost: constant, or BᵀM⁻¹B, or BᵀW⁻¹B. Returns whether it is definite."""
-    room, _, _ = room_of(x, y, flat, ints, dims)
-    if kind == CONSTANT:
-        return True
-    n, na = room.B.shape
-    X, _ = matrix(room.N, 0, na, n)
+def effort_cost(B, upper, flat, cost):
+    """The upper factor of G = BᵀW⁻¹B into `cost`, with that of W given. Returns whether it is definite."""
+    n, na = B.shape
+    X, _ = matrix(flat, 0, na, n)
     for k in range(na):
         for i in range(n):
-            X[k, i] = room.B[i, k]
-    whiten_rows(X, room.work.upper if kind == MASS_COST else room.weight, X)
-    for k in range(na):
-        for l in range(k, na):
-            room.cost[k, l] = dot(X, k, X, l, 0, n)
-    status, _, hint = cholesky(room.cost, room.cost)
+            X[k, i] = B[i, k]
+    whiten_rows(X, upper, X)
+    by_rows(X, X, cost)
+    status, _, hint = cholesky(cost, cost)
     return status == 0 and hint > 1e-14
 
 
 @kernel
-def shortest_forces(x, y, flat, ints, dims):
-    """u of least cost with Kᵀ B u = Kᵀ (M v̇ − f), or nearest to it."""
-    room, _, _ = room_of(x, y, flat, ints, dims)
-    n, na = room.B.shape
-    p = room.info[MOBILITY]
-    N, at = matrix(room.N, 0, p, na)
-    white, at = matrix(room.N, at, p, na)
-    right = room.right[1, :p]
+def shortest_forces(K, B, need, cost, mobility, flat, perm, info, right, u):
+    """u of least cost with Kᵀ B u = Kᵀ (M v̇ − f), or nearest to it. Returns the rank of KᵀB."""
+    na, p = B.shape[1], mobility
+    N, at = matrix(flat, 0, p, na)
+    white, at = matrix(flat, at, p, na)
+    times(K, need, right[:p])
     for i in range(p):
-        right[i] = dot(room.K, i, room.need, 0, 0, n)
         for k in range(na):
             s = 0.0
-            for j in range(n):
-                s += room.K[i, j] * room.B[j, k]
+            for j in range(B.shape[0]):
+                s += K[i, j] * B[j, k]
             N[i, k] = s
-    whiten_rows(N, room.cost, white)
-    f = carve(room.N, at, p, na, room.ints[1], room.marks[1])
-    _, room.info[REACH] = rank_factor(f, white, RANK_TOLERANCE, 100.0, True)
-    solve(f, right, room.u)
-    solve_upper(room.cost, room.u)
+    whiten_rows(N, cost, white)
+    rank = shortest(carve(flat, at, p, na, perm, info), white, right, u, True)
+    solve_upper(cost, u)
+    return rank
 
 
-@inlined
-def multipliers(room, force, out):
+@kernel
+def multipliers(factor, upper, force, scratch, out):
     """out ← the shortest λ with Aᵀλ = force."""
-    work = room.work
     for i in range(force.shape[0]):
-        work.n1[i] = force[i]
-    solve_upper_transposed(work.upper, work.n1)
-    solve_transposed(work.factor, work.n1, out)
+        scratch[i] = force[i]
+    solve_upper_transposed(upper, scratch)
+    solve_transposed(factor, scratch, out)
 
 
 @kernel
-def carried(x, y, flat, ints, dims):
-    """λ and Aᵀλ that go with v̇ and u, into the workspace."""
-    room, _, _ = room_of(x, y, flat, ints, dims)
-    n, na = room.B.shape
-    for i in range(n):
-        room.work.force[i] = room.need[i] - dot(room.B, i, room.u, 0, 0, na)
-    multipliers(room, room.work.force, room.work.multipliers)
+def carried(B, u, need, factor, upper, scratch, force, out):
+    """λ and Aᵀλ = M v̇ − f − B u."""
+    times(B, u, force)
+    for i in range(force.shape[0]):
+        force[i] = need[i] - force[i]
+    multipliers(factor, upper, force, scratch, out)
 
 
 @kernel
-def shape_forces(x, y, flat, ints, dims):
+def shape_forces(room):
     """Add Z w, N Z = 0, to u so that the selected multipliers come nearest to what is wanted; the shortest such w."""
-    room, _, _ = room_of(x, y, flat, ints, dims)
-    n, na = room.B.shape
+    work, na = room.work, room.B.shape[1]
     ns, p, reach = room.select.shape[0], room.info[MOBILITY], room.info[REACH]
     nz = na - reach
-    carried(x, y, flat, ints, dims)
     Z, at = matrix(room.L, 0, nz, na)
     L, at = matrix(room.L, at, ns, nz)
     null = carve(room.N, 2 * p * na, p, na, room.ints[1], room.marks[1])
@@ -196,40 +192,63 @@ def shape_forces(x, y, flat, ints, dims):
             Z[k, a] = null.basis[reach + k, a]
     solve_upper_rows(room.cost, Z, nz)
     for i in range(ns):
-        right[i] = room.wanted[i] - room.work.multipliers[room.select[i]]
+        right[i] = room.wanted[i] - work.multipliers[room.select[i]]
     for k in range(nz):
-        for i in range(n):
-            room.work.n2[i] = -dot(room.B, i, Z, k, 0, na)
-        multipliers(room, room.work.n2, room.work.m1)
+        times(room.B, Z[k], work.n2)
+        multipliers(work.factor, work.upper, work.n2, work.n1, work.m1)
         for i in range(ns):
-            L[i, k] = room.work.m1[room.select[i]]
-    f = carve(room.L, at, ns, nz, room.ints[2], room.marks[2])
-    _, room.info[FORCE_RANK] = rank_factor(f, L, RANK_TOLERANCE, 100.0, False)
-    solve(f, right, w)
+            L[i, k] = -work.m1[room.select[i]]
+    room.info[FORCE_RANK] = shortest(carve(room.L, at, ns, nz, room.ints[2], room.marks[2]), L, right, w, False)
     for k in range(nz):
         for a in range(na):
             room.u[a] += w[k] * Z[k, a]
-    carried(x, y, flat, ints, dims)
 
 
 @kernel
 def update(address, x, y, w, flat, ints, dims, options, mode, kind):
     """One control update. Returns the outcome; u, v̇ and ranks are in the room, λ too where forces are shaped."""
     call_kernel(address, x, y, w)  # type: ignore[call-arg]
-    outcome = admissible(x, y, flat, ints, dims, options)
-    if outcome == OK:
-        wished_motion(x, y, flat, ints, dims, mode)
-        if not effort_cost(x, y, flat, ints, dims, kind):
-            outcome = MASS_SINGULAR
-        else:
-            shortest_forces(x, y, flat, ints, dims)
-            if dims[SELECTED] > 0:
-                shape_forces(x, y, flat, ints, dims)
     room, _, _ = room_of(x, y, flat, ints, dims)
-    room.info[STATUS] = outcome
+    work, info = room.work, room.info
+    outcome, p = admissible(work, room.on, room.K, room.motion, options)
+    info[MOBILITY], info[STATUS] = p, outcome
     if outcome != OK:
-        for k in range(room.u.shape[0]):
-            room.u[k] = np.nan
+        return refuse(info, room.u, outcome)
+    along, right, back = room.right[0, :p], room.right[1], room.right[2, :p]
+    if mode == TASK:
+        times(work.M, room.v, work.n1)
+        times(room.K, work.n1, back)
+        wished_acceleration(room.theta, room.rate, room.wish, room.gains, right)
+        info[TASK_RANK] = follow_task(
+            room.J, room.K, room.bias, room.motion, back, room.floats[0], room.T, room.ints[0], room.marks[0],
+            right, along,
+        )  # fmt: skip
+    elif mode == GIVEN:  # KᵀM c = 0, so y = KᵀM v̇
+        times(work.M, room.asked, work.n1)
+        times(room.K, work.n1, along)
+    else:
+        times(room.K, work.f, along)
+    add_motion(room.K, along, work.M, work.f, room.motion, room.need)
+    if kind != CONSTANT and not effort_cost(
+        room.B, work.upper if kind == MASS_COST else room.weight, room.N, room.cost
+    ):
+        return refuse(info, room.u, MASS_SINGULAR)
+    info[REACH] = shortest_forces(
+        room.K, room.B, room.need, room.cost, p, room.N, room.ints[1], room.marks[1], right, room.u
+    )
+    if room.select.shape[0] > 0:
+        carried(room.B, room.u, room.need, work.factor, work.upper, work.n1, work.force, work.multipliers)
+        shape_forces(room)
+        carried(room.B, room.u, room.need, work.factor, work.upper, work.n1, work.force, work.multipliers)
+    return OK
+
+
+@kernel
+def refuse(info, u, outcome):
+    """No forces, and why."""
+    info[STATUS] = outcome
+    for k in range(u.shape[0]):
+        u[k] = np.nan
     return outcome
 
 
