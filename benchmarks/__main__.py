@@ -1,6 +1,6 @@
 """Benchmarks beside peers: all parts but 'peer', or those named.
 
-python -m benchmarks [tree] [constrained] [simulation] [compile] [linalg] [peer] [--json PATH] [--quick]
+python -m benchmarks [tree] [constrained] [simulation] [control] [compile] [linalg] [peer] [--json PATH] [--quick]
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ PARTS = {
     "tree": "benchmarks.tree",
     "constrained": "benchmarks.constrained",
     "simulation": "benchmarks.simulation",
+    "control": "benchmarks.control",
     "compile": "benchmarks.compiling",
     "linalg": "benchmarks.linalg",
     "peer": "benchmarks.peer",
 }
-USUAL = ("tree", "constrained", "simulation", "compile", "linalg")
+USUAL = ("tree", "constrained", "simulation", "control", "compile", "linalg")
 PACKAGES = ("dalembert", "pin", "mujoco", "numba", "llvmlite", "casadi", "numpy", "scipy")
 
 
