@@ -6,7 +6,7 @@ import pytest
 
 import dalembert as da
 from dalembert import control, zoo
-from dalembert.errors import ArgumentError, UnknownName
+from dalembert.errors import ArgumentError, DalembertError, UnknownName
 
 TRAJECTORIES = {
     "expression": control.Trajectory(lambda t: [ca.sin(3 * t), ca.exp(-t) * t]),
@@ -192,6 +192,17 @@ def test_a_controller_that_raises_ends_the_run_with_what_was_computed():
     assert not run.success
     assert "reference lost" in run.message
     assert run.t[-1] >= 0.05
+
+
+def test_a_law_without_an_answer_says_so():
+    """Two motors on one joint: the mass metric cannot tell them apart."""
+    mechanism = zoo.five_bar()
+    mechanism.add_motor("again", "A")
+    system = mechanism.compile()
+    x = system.state(*zoo.five_bar_start(-1.0))
+    law = control.motion_control(system, control.coordinates("A"), [0.0], metric="mass")
+    with pytest.raises(DalembertError, match="the cost of forces not definite"):
+        law(0.0, x)
 
 
 def test_every_public_name_of_control_has_a_docstring():

@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.control.inverse_dynamics import Allocator, InverseDynamics
-from dalembert.control.native.law import FREE, TASK, TASK_RANK
+from dalembert.control.inverse_dynamics import Allocator, InverseDynamics, Verdict
+from dalembert.control.native.law import FREE, MOBILITY, REACH, TASK, TASK_RANK
 from dalembert.control.plant import Plant
 from dalembert.control.task import Task
 from dalembert.control.trajectories import Trajectory, constant
-from dalembert.errors import ArgumentError, unknown
+from dalembert.errors import ArgumentError, DalembertError, unknown
 
 
 class ProjectedControl:
@@ -78,7 +78,8 @@ class ProjectedControl:
 
     def __call__(self, t: float, state: Any) -> np.ndarray:
         self._prepare(t, state)
-        self.solver.run(t, state, self.mode)
+        if self.solver.run(t, state, self.mode) != 0:
+            raise DalembertError(f"no forces were found at t = {t:g} s: {Verdict.UNSOLVED.sentence}.")
         u = self.solver.limited()[0] if self.solver.bounded else self.room.u
         out = self.plant.inputs(u)
         if self.force_names:
@@ -96,6 +97,16 @@ class ProjectedControl:
         self.plant.place(t, state)
         nt, (theta, rate) = self.plant.nt, self.plant.kernel(*self._arguments())[5:7]
         return self.room.wish[:nt] - theta, self.room.wish[nt : 2 * nt] - rate
+
+    @property
+    def mobility(self) -> int:
+        """Freedoms of the mechanism at the last call, with the constraints that were on."""
+        return int(self.room.info[MOBILITY])
+
+    @property
+    def reach(self) -> int:
+        """Freedoms that the actuators drove at the last call; below the mobility, the motion is followed in part."""
+        return int(self.room.info[REACH])
 
     @property
     def task_rank(self) -> int:

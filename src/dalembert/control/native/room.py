@@ -85,12 +85,12 @@ def _view(typingctx, flat, at, shape):
 
 @overload(vector, jit_options=_options)
 def _vector(flat, at, n):
-    return lambda flat, at, n: (_view(flat, at, (n,)), at + n)
+    return lambda flat, at, n: (_view(flat, at, (n,)), at + n)  # type: ignore[call-arg]
 
 
 @overload(matrix, jit_options=_options)
 def _matrix(flat, at, m, n):
-    return lambda flat, at, m, n: (_view(flat, at, (m, n)), at + m * n)
+    return lambda flat, at, m, n: (_view(flat, at, (m, n)), at + m * n)  # type: ignore[call-arg]
 
 
 @jitable
