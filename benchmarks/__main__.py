@@ -2,7 +2,7 @@
 
 python -m benchmarks [part ...] [--json PATH] [--quick]
 
-Parts: tree, constrained, linearization, diagonal, simulation, compile, linalg, peer.
+Parts: tree, constrained, linearization, diagonal, simulation, control, compile, linalg, peer.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ PARTS = {
     "linearization": "benchmarks.linearization",
     "diagonal": "benchmarks.diagonal",
     "simulation": "benchmarks.simulation",
+    "control": "benchmarks.control",
     "compile": "benchmarks.compiling",
     "linalg": "benchmarks.linalg",
     "peer": "benchmarks.peer",
 }
-USUAL = ("tree", "constrained", "linearization", "diagonal", "simulation", "compile", "linalg")
+USUAL = ("tree", "constrained", "linearization", "diagonal", "simulation", "control", "compile", "linalg")
 PACKAGES = ("dalembert", "pin", "mujoco", "numba", "llvmlite", "casadi", "numpy", "scipy", "sympy")
 
 

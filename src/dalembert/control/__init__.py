@@ -1,5 +1,50 @@
-"""Controllers: functions u(t, state) for `da.simulate`, one file a controller."""
+"""Control of constrained mechanisms: inverse dynamics, motion and force control, trajectories, planning."""
 
 from dalembert.control.diagonal import PoseRegulation, TotalRateFeedback
+from dalembert.control.discrete import Delayed, Noisy, Sampled, Saturated
+from dalembert.control.inverse_dynamics import InverseDynamics, Verdict, inverse_dynamics
+from dalembert.control.pd import PDControl
+from dalembert.control.planning import MotionPlan, plan_motion, straight_motion
+from dalembert.control.projected import (
+    ProjectedControl,
+    computed_torque,
+    force_control,
+    force_sensor,
+    hybrid_control,
+    motion_control,
+)
+from dalembert.control.task import Task, coordinates, orientation, pose, position
+from dalembert.control.trajectories import Trajectory, constant, piecewise, quintic, trapezoid, waypoints
 
-__all__ = ["PoseRegulation", "TotalRateFeedback"]
+__all__ = [
+    "Delayed",
+    "InverseDynamics",
+    "MotionPlan",
+    "Noisy",
+    "PDControl",
+    "PoseRegulation",
+    "ProjectedControl",
+    "Sampled",
+    "Saturated",
+    "Task",
+    "TotalRateFeedback",
+    "Trajectory",
+    "Verdict",
+    "computed_torque",
+    "constant",
+    "coordinates",
+    "force_control",
+    "force_sensor",
+    "hybrid_control",
+    "inverse_dynamics",
+    "motion_control",
+    "orientation",
+    "piecewise",
+    "plan_motion",
+    "pose",
+    "position",
+    "quintic",
+    "straight_motion",
+    "trapezoid",
+    "waypoints",
+]

@@ -12,7 +12,7 @@ import hashlib
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent.parent
-FOLDERS = ("linalg", "formulations", "integrators", "compiler")  # where kernels stand
+FOLDERS = ("linalg", "formulations", "integrators", "compiler", "control/native")  # where kernels stand
 
 
 def discard_stale_kernels(package: Path = PACKAGE, folders: tuple[str, ...] = FOLDERS) -> bool:

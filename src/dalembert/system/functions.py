@@ -14,6 +14,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.errors import DescriptionError
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.checks import check_free_symbols
 from dalembert.mechanism.constraints import Constraint, Loop
@@ -191,6 +192,18 @@ def _applied(s: Trace) -> Any:
     return s.load.tau - newton_euler(still, zeros(s.tree.nv), zeros(3), s.load.wrenches)
 
 
+def _input_matrix(s: Trace) -> Any:
+    """B = ∂Q/∂u, (nv, nu): what a unit of each input adds to the applied forces, which must be affine in them."""
+    B = ca.densify(ca.jacobian(to_sx(_applied(s)), s.sx["u"]))
+    for name, u in s.d.inputs.items():
+        if ca.depends_on(B, u):
+            raise DescriptionError(
+                f"the applied forces are not affine in input '{name}'; an input matrix and inverse dynamics need "
+                "Q = Q₀(q, v) + B(q, v) u. Let the input be the force itself."
+            )
+    return array(B).reshape(s.tree.nv, -1)
+
+
 def _jacobian(s: Trace, frame: Frame, axes: str) -> Any:
     link, offset, R = s.frame(frame, axes)
     J = body_jacobian(s.at, link, offset)
@@ -236,6 +249,7 @@ FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace], Any]]] = {
     ),
     "coriolis_vector": (("q", "v", "p"), lambda s: newton_euler(s.at, _still(s), zeros(3), {})),
     "applied_forces": ((*MOTION, *DRIVE), _applied),
+    "input_matrix": ((*MOTION, "p", "t"), _input_matrix),
     "inverse_dynamics": (
         (*MOTION, "a", *DRIVE),
         lambda s: newton_euler(s.at, s.a, s.d.gravity, s.load.wrenches) - s.load.tau,

@@ -78,6 +78,10 @@ class TreeQuestions:
         """Q(q, v, u, p, t), (nv,): what springs, dampers, motors and other described forces exert."""
         return self._value("applied_forces", state, u=u, p=p)
 
+    def input_matrix(self, state: Any, *, p: Any = None) -> np.ndarray:
+        """B = ∂Q/∂u, (nv, nu): what a unit of each input adds to the applied forces."""
+        return self._value("input_matrix", state, p=p)
+
     def inverse_dynamics(
         self, state: Any, a: Any, *, u: Any = None, p: Any = None, wrenches: Mapping[Any, Any] | None = None
     ) -> np.ndarray:

@@ -39,6 +39,7 @@ from dalembert.zoo.slider_crank import (
 )
 from dalembert.zoo.ssrms import ssrms, ssrms_start
 from dalembert.zoo.stewart import StewartGeometry, stewart, stewart_start
+from dalembert.zoo.two_arms import two_arms, two_arms_start
 
 __all__ = [
     "CATALOG",
@@ -94,4 +95,6 @@ __all__ = [
     "ssrms_start",
     "stewart",
     "stewart_start",
+    "two_arms",
+    "two_arms_start",
 ]

@@ -31,6 +31,7 @@ from dalembert.zoo.slider_crank import (
 )
 from dalembert.zoo.ssrms import ssrms, ssrms_start
 from dalembert.zoo.stewart import stewart, stewart_start
+from dalembert.zoo.two_arms import two_arms, two_arms_start
 
 
 @dataclass(frozen=True)
@@ -70,5 +71,6 @@ CATALOG = {
         Entry(slider_crank, slider_crank_start, 1),
         Entry(ssrms, ssrms_start, 10),
         Entry(stewart, stewart_start, 6),
+        Entry(two_arms, two_arms_start, 3),
     )
 }

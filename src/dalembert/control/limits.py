@@ -1,0 +1,91 @@
+"""Actuator limits: the least change of the forces, among those that keep the motion, that respects bounds.
+
+All forces that give the motion are u = u₀ + Z w with Z orthonormal in the cost, so that ‖w‖ is what a change costs:
+
+    min ‖w‖   with   G w ≥ h                     rows: u ≤ upper, u ≥ lower, and the same for multipliers       (1)
+
+Lawson and Hanson's least distance programming (Solving Least Squares Problems, 23.4) turns (1) into a nonnegative least
+squares problem for the vector (Gᵀ; hᵀ) z ≈ (0; 1). Its residual is zero just where (1) has no solution, and then z says
+which bounds contradict each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import lsq_linear, nnls
+
+from dalembert.errors import ArgumentError, unknown
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """lower ≤ x ≤ upper with a name for each; infinite where there is none."""
+
+    names: tuple[str, ...]
+    lower: np.ndarray
+    upper: np.ndarray
+
+    @staticmethod
+    def of(names: Sequence[str], limits: Mapping[str, Any] | float | None, kind: str) -> Bounds:
+        """From one number for all, or by name a number (±) or a pair (lower, upper)."""
+        lower, upper = np.full(len(names), -np.inf), np.full(len(names), np.inf)
+        if limits is None:
+            return Bounds(tuple(names), lower, upper)
+        each = limits if isinstance(limits, Mapping) else dict.fromkeys(names, limits)
+        for name, value in each.items():
+            if name not in names:
+                raise unknown(kind, name, names, "limits")
+            pair = np.asarray(value, dtype=float)
+            low, high = (-pair, pair) if pair.shape == () else pair
+            if not low <= high:
+                raise ArgumentError(f"the limits of {kind} '{name}' are {low:g} … {high:g}; needed: lower ≤ upper.")
+            lower[list(names).index(name)], upper[list(names).index(name)] = low, high
+        return Bounds(tuple(names), lower, upper)
+
+    def hold(self, x: np.ndarray, slack: float = 1e-9) -> bool:
+        """Whether x keeps them, to rounding."""
+        room = slack * (1.0 + np.abs(x))
+        return bool(np.all(x >= self.lower - room) and np.all(x <= self.upper + room))
+
+    def rows(self, x: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[str]]:
+        """G, h and the names of G w ≥ h for lower ≤ x + X w ≤ upper."""
+        low, high = np.isfinite(self.lower), np.isfinite(self.upper)
+        names = [f"{n} ≥ {b:g}" for n, b, k in zip(self.names, self.lower, low) if k]
+        names += [f"{n} ≤ {b:g}" for n, b, k in zip(self.names, self.upper, high) if k]
+        h = np.concatenate([(self.lower - x)[low], (x - self.upper)[high]])
+        return np.vstack([X[low], -X[high]]), h, names
+
+
+def least_change(G: np.ndarray, h: np.ndarray) -> tuple[np.ndarray | None, np.ndarray]:
+    """The shortest w with G w ≥ h, or None; and the weights of the bounds that hold it, or that contradict each other.
+
+    >>> least_change(np.array([[1.0, 1.0]]), np.array([2.0]))[0]
+    array([1., 1.])
+    >>> least_change(np.array([[1.0], [-1.0]]), np.array([1.0, 1.0]))[0] is None          # w ≥ 1 and w ≤ −1
+    True
+    """
+    count, n = G.shape
+    if not count or np.all(h <= 0):
+        return np.zeros(n), np.zeros(count)
+    size = max(np.abs(h).max(), 1e-300)  # w in units of size
+    scale = np.maximum(np.linalg.norm(np.column_stack([G, h / size]), axis=1), 1e-300)
+    E = np.vstack([G.T / scale, h / size / scale])
+    z, _ = nnls(E, np.append(np.zeros(n), 1.0), maxiter=100 * (count + n))
+    r = E @ z
+    r[-1] -= 1.0
+    if -r[-1] < 1e-10:
+        return None, z / scale
+    return -r[:n] / r[-1] * size, z / scale
+
+
+def nearest_in_bounds(N: np.ndarray, r: np.ndarray, bounds: Bounds, start: np.ndarray) -> np.ndarray:
+    """u within bounds that brings N u nearest to r, and among those one near `start`."""
+    small = 1e-7 * max(1e-300, np.abs(N).max(initial=0.0))
+    rows, right = np.vstack([N, small * np.eye(N.shape[1])]), np.concatenate([r, small * start])
+    fixed = bounds.lower == bounds.upper
+    lower = np.where(fixed, bounds.lower - 1e-12 * (1 + np.abs(bounds.lower)), bounds.lower)
+    return lsq_linear(rows, right, (lower, bounds.upper), method="bvls", tol=1e-14).x

@@ -1,0 +1,131 @@
+"""What a controller knows of a mechanism: one kernel with M, f, A, γ, the actuators' B and the task's θ, θ̇, J, J̇v.
+
+All from one pass over the tree, at u = 0: f = Q(q, v, 0) − h. The equations are M v̇ = f + B u + Aᵀλ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.compiler import Kernel
+from dalembert.control.task import Task
+from dalembert.errors import ArgumentError, unknown
+from dalembert.symbols import array, to_sx, zeros
+from dalembert.system.functions import Trace, _input_matrix, constrained, trace
+
+
+@dataclass(frozen=True)
+class Actuators:
+    """The forces at hand, by name: inputs of the mechanism, or ideal motors along velocities."""
+
+    names: tuple[str, ...]
+    inputs: tuple[int, ...]  # index in system.u_names, or −1
+    velocities: tuple[int, ...]  # index in system.v_names, or −1
+
+    @staticmethod
+    def of(system: Any, actuated: Iterable[str] | None) -> Actuators:
+        """Named inputs, joints or velocities; default: the inputs, or every velocity where there are none."""
+        if isinstance(actuated, str):
+            actuated = [actuated]
+        names = list(actuated) if actuated is not None else (system.u_names or system.v_names)
+        found: list[tuple[str, int, int]] = []
+        for name in names:
+            found += _find(system, name)
+        chosen = [name for name, _, _ in found]
+        if len(set(chosen)) < len(chosen):
+            raise ArgumentError(f"actuated names '{max(chosen, key=chosen.count)}' twice.")
+        return Actuators(tuple(chosen), tuple(i for _, i, _ in found), tuple(j for _, _, j in found))
+
+    def matrix(self, s: Trace) -> np.ndarray:
+        """B, (nv, na), traced."""
+        given = _input_matrix(s) if any(i >= 0 for i in self.inputs) else None
+        out = zeros(s.tree.nv, len(self.names))
+        for k, (i, j) in enumerate(zip(self.inputs, self.velocities)):
+            if given is not None and i >= 0:
+                out[:, k] = given[:, i]
+            else:
+                out[j, k] = 1.0
+        return out
+
+
+def _find(system: Any, name: str) -> list[tuple[str, int, int]]:
+    layout, inputs = system.layout, system._inputs
+    if name in system.u_names:
+        return [(name, system.u_names.index(name), -1)]
+    if name in inputs:
+        return [(f"{name}[{k}]", system.u_names.index(f"{name}[{k}]"), -1) for k in range(inputs[name])]
+    if name in system.v_names:
+        return [(name, -1, system.v_names.index(name))]
+    if name in layout.joints:
+        where = range(system.nv)[layout.v_slice(name)]
+        return [(system.v_names[j], -1, j) for j in where]
+    raise unknown("input, joint or velocity", name, [*system.u_names, *layout.joints, *system.v_names], "actuated")
+
+
+class Plant:
+    """A system with its actuators and a task, compiled into one kernel (see the head of this file)."""
+
+    def __init__(self, system: Any, actuated: Iterable[str] | None = None, task: Task | None = None, p: Any = None):
+        self.system, self.task = system, Task({}) if task is None else task
+        self.actuators = Actuators.of(system, actuated)
+        if not self.actuators.names:
+            raise ArgumentError(
+                f"'{system.name}' has nothing that is actuated; name inputs or joints in actuated=[...]."
+            )
+        f, shapes = trace(system._description, "plant", ("q", "v", "p", "t"), self._value)
+        self.kernel = Kernel(f, backend=system.backend, shapes=shapes)
+        self.n, self.m = system.nv, len(system.rows.of)
+        self.na, self.nt = len(self.actuators.names), len(self.task.names)
+        self.p = system._p(p)
+        self.x = np.zeros(max(1, self.kernel.x_size))  # q, v, p, t as far as they matter
+        self.time, at = -1, 0
+        for name, size in zip(self.kernel.names_in, self.kernel.n_in):
+            if name == "p":
+                self.x[at : at + size] = self.p
+            elif name == "t":
+                self.time = at
+            at += size
+        self.y, self.w = np.zeros(self.kernel.y_size), np.zeros(max(1, self.kernel.work_size))
+        ends = np.cumsum(self.kernel.sizes_out)
+        self.views = [
+            self.y[end - size : end].reshape(shape)
+            for end, size, shape in zip(ends, self.kernel.sizes_out, self.kernel.shapes_out)
+        ]
+
+    def _value(self, s: Trace) -> tuple[Any, ...]:
+        u = s.sx["u"]
+        M, f, A, gamma = constrained(s)
+        rest = array(ca.densify(ca.substitute(to_sx(f), u, ca.SX.zeros(u.shape)))) if u.numel() else f
+        rows = self.task.traced().rows(s.state)
+        J = np.array([row.A for row in rows], dtype=object).reshape(len(rows), s.tree.nv)
+        theta, rate, bias = zeros(len(rows)), zeros(len(rows)), zeros(len(rows))
+        for k, row in enumerate(rows):
+            theta[k], rate[k], bias[k] = row.phi, J[k] @ s.v + row.b, row.gamma
+        return M, rest, A, gamma, self.actuators.matrix(s), theta, rate, J, bias
+
+    def place(self, t: float, state: Any) -> None:
+        """Put a state and the time into the kernel's arguments."""
+        nq, x = self.system.nq, self.x
+        x[:nq], x[nq : nq + self.n] = state.q, state.v
+        if self.time >= 0:
+            x[self.time] = t
+
+    def inputs(self, u: np.ndarray) -> np.ndarray:
+        """(nu,) in the order of `system.u_names`, from what the actuators do; the others are zero."""
+        out = np.zeros(len(self.system.u_names))
+        out[list(self.actuators.inputs)] = u
+        return out
+
+    def check_inputs(self, what: str) -> None:
+        """Refuse actuators that a simulation cannot drive."""
+        ideal = [n for n, i in zip(self.actuators.names, self.actuators.inputs) if i < 0]
+        if ideal:
+            raise ArgumentError(
+                f"{what} drives '{ideal[0]}', which is no input of '{self.system.name}'; inputs are: "
+                f"{', '.join(self.system.u_names) or 'none'}. Add one with mechanism.add_motor(name, joint)."
+            )

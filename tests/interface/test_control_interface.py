@@ -1,0 +1,209 @@
+"""Trajectories, tasks, and what stands between a law and a machine."""
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert import control, zoo
+from dalembert.errors import ArgumentError, DalembertError, UnknownName
+
+TRAJECTORIES = {
+    "expression": control.Trajectory(lambda t: [ca.sin(3 * t), ca.exp(-t) * t]),
+    "quintic": control.quintic([0.0, 1.0], [2.0, -1.0], 1.5, at=0.2),
+    "cubic spline": control.waypoints([0.0, 0.4, 1.0, 1.3], [[0, 1], [1, 1], [0.5, 2], [2, 0]], degree=3),
+    "quintic spline": control.waypoints([0.0, 0.4, 1.0, 1.3], [[0, 1], [1, 1], [0.5, 2], [2, 0]]),
+    "trapezoid": control.trapezoid([0.0, 1.0], [2.0, -1.0], speed=[2.0, 3.0], acceleration=8.0),
+}
+
+
+@pytest.mark.parametrize("name", TRAJECTORIES)
+def test_rates_and_accelerations_are_the_derivatives(name):
+    """By central differences, at times that are no breaks."""
+    path, h = TRAJECTORIES[name], 1e-5
+    for t in (0.111, 0.523, 0.913, 1.217):
+        (_, v, a), (x0, v0, _), (x1, v1, _) = path(t), path(t - h), path(t + h)
+        np.testing.assert_allclose(v, (x1 - x0) / (2 * h), atol=1e-6)
+        np.testing.assert_allclose(a, (v1 - v0) / (2 * h), atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["quintic", "cubic spline", "quintic spline", "trapezoid"])
+def test_motions_begin_and_end_at_rest_and_stay_there(name):
+    path = TRAJECTORIES[name]
+    begin, end = path.span
+    for t in (begin - 1.0, begin - 1e-9, end + 1e-9, end + 7.0):
+        x, v, a = path(t)
+        np.testing.assert_allclose(x, path(begin)[0] if t < begin else path(end)[0], atol=1e-9)
+        np.testing.assert_array_equal([v, a], 0.0)
+    for t in (begin + 1e-7, end - 1e-7):
+        np.testing.assert_allclose(path(t)[1], 0.0, atol=1e-4)
+
+
+def test_waypoints_are_passed_smoothly():
+    for name, order in (("cubic spline", 3), ("quintic spline", 3)):
+        path = TRAJECTORIES[name]
+        for t, point in zip((0.4, 1.0), ([1, 1], [0.5, 2])):
+            before, after = path(t - 1e-9), path(t + 1e-9)
+            np.testing.assert_allclose(after[0], point, atol=1e-7)
+            for k in range(order):
+                np.testing.assert_allclose(before[k], after[k], atol=1e-5)
+
+
+def test_a_trapezoid_keeps_its_limits_and_uses_them():
+    path = TRAJECTORIES["trapezoid"]
+    _, V, A = path.sampled(np.linspace(*path.span, 500))
+    assert np.all(np.abs(V).max(axis=0) <= [2 + 1e-9, 3 + 1e-9])
+    assert np.abs(V).max(axis=0) == pytest.approx([2.0, 2.0], rel=1e-6)
+    assert np.abs(A).max() == pytest.approx(8.0, rel=1e-6)
+    short = control.trapezoid([0.0], [0.1], speed=10.0, acceleration=1.0)  # never cruises
+    assert short.span[1] == pytest.approx(2 * np.sqrt(0.1))
+
+
+def test_trajectories_find_their_rows_by_name():
+    system = zoo.five_bar().compile()
+    x = system.state(*zoo.five_bar_start(0.5))
+    one = control.motion_control(system, control.coordinates("A", "B"), control.constant({"B": 2.0, "A": 1.0}))
+    np.testing.assert_allclose(one.error(0.0, x)[0], [1.0 - x["A"], 2.0 - x["B"]])
+    with pytest.raises(UnknownName, match="asks for row 'C'"):
+        control.motion_control(system, control.coordinates("A", "B"), {"A": 1.0, "C": 2.0})
+    with pytest.raises(ArgumentError, match="says nothing of 'B'"):
+        control.motion_control(system, control.coordinates("A", "B"), {"A": 1.0})
+    with pytest.raises(ArgumentError, match="1 values; needed: 2"):
+        control.motion_control(system, control.coordinates("A", "B"), [1.0])
+
+
+def test_mistakes_in_tasks_and_trajectories_are_named():
+    system = zoo.stewart(massless=True).compile()
+    with pytest.raises(ArgumentError, match=r"part of a quaternion; use control\.orientation"):
+        control.motion_control(system, control.coordinates("platform.qx"), [0.0])
+    with pytest.raises(UnknownName, match="coordinate 'elbow'"):
+        control.motion_control(system, control.coordinates("elbow"), [0.0])
+    with pytest.raises(ArgumentError, match="some of 'x', 'y', 'z'"):
+        control.position("platform", "xw")
+    with pytest.raises(ArgumentError, match="different names"):
+        control.coordinates("A") + control.coordinates("A")
+    with pytest.raises(ArgumentError, match="rotation matrix"):
+        control.orientation("platform", about=np.ones((3, 3)))
+    with pytest.raises(ArgumentError, match="found only one"):
+        control.ProjectedControl(system, control.position("platform"))
+    with pytest.raises(ArgumentError, match="positive"):
+        control.quintic([0.0], [1.0], -1.0)
+    with pytest.raises(ArgumentError, match="needed: alike"):
+        control.quintic({"A": 0.0}, {"B": 1.0}, 1.0)
+    with pytest.raises(ArgumentError, match="as many, increasing"):
+        control.waypoints([0, 1, 1], [0, 1, 2])
+    with pytest.raises(ArgumentError, match="a gain has shape"):
+        control.motion_control(system, control.position("platform"), [0, 0, 2], gains=(np.ones(2), 1.0))
+
+
+def test_a_controller_drives_inputs_only():
+    system = zoo.five_bar().compile()
+    with pytest.raises(ArgumentError, match=r"no input of 'five-bar'; inputs are: left, right\. Add one"):
+        control.motion_control(system, control.coordinates("A"), [0.0], actuated=["B"])
+    with pytest.raises(UnknownName, match=r"row 'E\.z'"):
+        control.force_control(system, {"E.z": 1.0})
+
+
+def test_an_orientation_is_the_rotation_vector_from_where_it_counts_as_zero():
+    system = zoo.stewart(massless=True).compile()
+    R0, turn = da.rotation("x", 0.7), 0.4
+    pose = np.eye(4)
+    pose[:3, :3] = R0 @ da.rotation((0, 0, 1), turn)
+    law = control.motion_control(system, control.orientation("platform", about=R0), [0.0, 0.0, 0.0])
+    np.testing.assert_allclose(law.error(0.0, system.state({"platform": pose}))[0], [0, 0, -turn], atol=1e-12)
+
+
+def seen(law, system, times):
+    return [law(t, system.state()) for t in times]
+
+
+def test_noise_is_seeded_and_of_the_size_asked():
+    system = zoo.stewart(massless=True).compile()
+    measured = []
+
+    def record(t, state):
+        measured.append((system.minus(state, system.state()), state.v))
+        return np.zeros(6)
+
+    law = control.Noisy(record, system, position=0.01, velocity=0.1, seed=3)
+    seen(law, system, np.arange(400.0))
+    q, v = (np.array(x) for x in zip(*measured))
+    assert q.std() == pytest.approx(0.01, rel=0.1)
+    assert v.std() == pytest.approx(0.1, rel=0.1)
+    first = measured[0]
+    law.reset()
+    law(0.0, system.state())
+    np.testing.assert_array_equal(first[0], measured[-1][0])
+
+
+def test_wrappers_compose_and_reset_what_they_wrap():
+    calls = []
+
+    class Law:
+        def __call__(self, t, state):
+            calls.append(t)
+            return np.array([10.0 * t, -10.0 * t])
+
+        def reset(self):
+            calls.clear()
+
+    law = control.Saturated(control.Delayed(control.Sampled(Law(), 0.2), 0.1), {"a": 3.0, "b": (-1.0, 0.0)}, ["a", "b"])
+    times = np.arange(0.0, 0.75, 0.1)
+    out = np.array([law(t, None) for t in times])
+    np.testing.assert_allclose(calls, [0.0, 0.2, 0.4, 0.6], atol=1e-12)
+    np.testing.assert_allclose(out[:, 0], [0, 0, 0, 2, 2, 3, 3, 3], atol=1e-12)
+    np.testing.assert_allclose(out[:, 1], [0, 0, 0, -1, -1, -1, -1, -1], atol=1e-12)
+    law.reset()
+    assert calls == []
+    with pytest.raises(UnknownName, match="input 'c'"):
+        control.Saturated(Law(), {"c": 1.0}, ["a", "b"])
+    with pytest.raises(ArgumentError, match="not negative"):
+        control.Delayed(Law(), -1.0)
+
+
+def test_delay_in_the_loop_is_felt_by_a_fast_law_and_not_by_a_slow_one():
+    """A loop with poles at −ω and a delay of 5 ms: harmless for ω = 5/s, unstable for ω = 400/s."""
+    system = zoo.five_bar().compile()
+    x = system.state(*zoo.five_bar_start(-1.0))
+    goal = {"A": x["A"] + 0.05, "B": x["B"]}
+    ends = []
+    for rate in (5.0, 400.0):
+        law = control.motion_control(system, control.coordinates("A", "B"), goal, rate=rate)
+        start = system.input_matrix(x).shape[1]
+        hold = control.inverse_dynamics(system, x).u  # stands still until the first answer comes
+        assert start == len(hold)
+        run = da.simulate(system, x, 0.4, u=control.Delayed(law, 0.005, before=hold), hold=0.001)
+        ends.append(np.abs(run.state(-1).v).max() if run.success else np.inf)
+    assert ends[0] < 0.2
+    assert ends[1] > 1.0
+
+
+def test_a_controller_that_raises_ends_the_run_with_what_was_computed():
+    system = zoo.five_bar().compile()
+    x = system.state(*zoo.five_bar_start(-1.0))
+
+    def broken(t):
+        if t > 0.05:
+            raise ZeroDivisionError("reference lost")
+        return np.array([x["A"], x["B"]]), np.zeros(2), np.zeros(2)
+
+    law = control.motion_control(system, control.coordinates("A", "B"), broken)
+    run = da.simulate(system, x, 0.2, u=law, hold=0.01)
+    assert not run.success
+    assert "reference lost" in run.message
+    assert run.t[-1] >= 0.05
+
+
+def test_a_law_without_an_answer_says_so():
+    """Two motors on one joint: the mass metric cannot tell them apart."""
+    mechanism = zoo.five_bar()
+    mechanism.add_motor("again", "A")
+    system = mechanism.compile()
+    x = system.state(*zoo.five_bar_start(-1.0))
+    law = control.motion_control(system, control.coordinates("A"), [0.0], metric="mass")
+    with pytest.raises(DalembertError, match="the cost of forces not definite"):
+        law(0.0, x)
+
+
+def test_every_public_name_of_control_has_a_docstring():
+    assert not [name for name in control.__all__ if not getattr(control, name).__doc__]
