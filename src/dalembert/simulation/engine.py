@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import ArgumentError, unknown
+from dalembert.formulations import FORMULATIONS
 from dalembert.integrators import numbers as N
 from dalembert.integrators.called import Called, Parts
 from dalembert.simulation.local import Local
 from dalembert.simulation.stabilization import Baumgarte, Projection
 
 NEAR = 1e-4  # of the rows' usual size, and of the angle between rows: nearer to a singularity the rank is revealed
+#: formulations that integrate total rates in place of velocities, and what their kernels are called by
+TOTAL_RATES = {"total_rates": "", "total_rates_xi": "_xi"}
 CHART = 1e-2  # squared sine between the rows of a chart below which another one is taken
 NOTHING = Called(0, np.zeros(1), -1, np.zeros(1), np.zeros(1), 0, 0.0, 0.0)
 
@@ -98,13 +101,9 @@ class Engine:
     # --- right-hand sides ---------------------------------------------------------------------------------------
 
     def _field(self) -> Called:
-        system = self.system
-        if self.formulation != "auto":
+        if self.formulation in FORMULATIONS:
             return self._formulation(self.formulation, self.options, self.rank if self.watched else 0)
-        if self.chart is not None:
-            return self._called(self.chart.ode_kernel(system, self.keep), 0)
-        name = "ode_baumgarte" if isinstance(self.stabilization, Baumgarte) else "ode"
-        return self._called(system.kernel(name, self.keep), 0)
+        return self._called(self.field_kernel, 0)
 
     def _slope(self) -> Called:
         """The exact Jacobian, where there is one: of the natural equations, with inputs that do not depend on x."""
@@ -224,6 +223,8 @@ class Engine:
     @property
     def field_kernel(self) -> Any:
         """The kernel behind the right-hand side."""
+        if self.formulation in TOTAL_RATES:
+            return self.system.kernel(f"diagonal_ode{TOTAL_RATES[self.formulation]}")
         if self.formulation != "auto":
             return self.system.kernel("equations")
         if self.chart is not None:
@@ -231,13 +232,30 @@ class Engine:
         name = "ode_baumgarte" if isinstance(self.stabilization, Baumgarte) else "ode"
         return self.system.kernel(name, self.keep)
 
+    # --- total rates --------------------------------------------------------------------------------------------
+
+    def integrated(self, state: Any) -> np.ndarray:
+        """What of a state is integrated beside q: v, or its total rates."""
+        if self.formulation not in TOTAL_RATES:
+            return state.v
+        return self.system.diagonal.total_rates(state, normalized=self.formulation == "total_rates", p=self.p)
+
+    def velocities(self, q: np.ndarray, rates: np.ndarray) -> np.ndarray:
+        """(N, nv) v of what was integrated."""
+        if self.formulation not in TOTAL_RATES or not len(q):
+            return rates
+        kernel = self.system.kernel(f"joint_rates{TOTAL_RATES[self.formulation]}")
+        known = {"q": np.ascontiguousarray(q), "dq": np.ascontiguousarray(rates), "p": self.system._p(self.p)}
+        return kernel.batch(*(known[name] for name in kernel.names_in))
+
     def _check(self) -> None:
-        from dalembert.formulations import FORMULATIONS
         from dalembert.system.constraints import _check_options
 
-        if self.formulation != "auto":
+        if self.formulation in TOTAL_RATES:
+            self.system.diagonal.check()
+        elif self.formulation != "auto":
             if self.formulation not in FORMULATIONS:
-                raise unknown("formulation", self.formulation, ["auto", *FORMULATIONS])
+                raise unknown("formulation", self.formulation, ["auto", *FORMULATIONS, *TOTAL_RATES])
             allowed = ("metric", "variant", "tolerance", "floor", "safety", "damping", "independent")
             for name in self.options:
                 if name not in allowed:

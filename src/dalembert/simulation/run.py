@@ -15,7 +15,7 @@ from dalembert.integrators import careful, loop
 from dalembert.integrators import numbers as N
 from dalembert.integrators.tableaus import tableau
 from dalembert.simulation.dense import Dense
-from dalembert.simulation.engine import CHART, Engine
+from dalembert.simulation.engine import CHART, TOTAL_RATES, Engine
 from dalembert.simulation.events import Event
 from dalembert.simulation.interrupt import Interrupt
 from dalembert.simulation.local import Local, leading, tangential
@@ -157,7 +157,7 @@ class Run:
             rate = self._chart_rate(state, chart)
             local = [chart.start, rate]
             self.charts.append((float(state.t), chart.names))
-        self.x = np.concatenate([state.q, state.v, *local, work])
+        self.x = np.concatenate([state.q, self.engine.integrated(state), *local, work])
         self.width = len(self.x) + len(self.engine.u) + 1
         self.last = float(state.t), np.concatenate([self.x, self.engine.inputs, [1.0]])
         self.stages = np.zeros((max(self.method.stages, 7), len(self.x)))
@@ -352,7 +352,8 @@ class Run:
     def _columns(self, rows: np.ndarray) -> np.ndarray:
         """q, v, works, inputs and health of records, without the coordinates of a chart."""
         n, tail = self.nq + self.nv, self.engine.works + len(self.engine.u) + 1
-        return np.hstack([rows[:, :n], rows[:, rows.shape[1] - tail :]])
+        v = self.engine.velocities(rows[:, : self.nq], rows[:, self.nq : n])
+        return np.hstack([rows[:, : self.nq], v, rows[:, rows.shape[1] - tail :]])
 
     def _dense(self, times: np.ndarray, states: np.ndarray) -> Dense:
         return Dense(self.engine, self.method, self.parts, times, states)
@@ -372,7 +373,7 @@ class Run:
         if numbers[N.HOLD] > 0.0 and len(X) > 1:  # the first sample was taken after the first record
             X[0, n + works : n + works + nu] = X[1, n + works : n + works + nu]
         dense = None
-        if not self.sampled and len(T) > 1:
+        if not self.sampled and len(T) > 1 and self.engine.formulation not in TOTAL_RATES:
             if self.chart is not None:  # between records the ordinary way: project after the step
                 self.parts, self.method = self.engine.choose(self.keep, None), self.make(self.system, None)
             dense = self._dense(T, X)

@@ -50,7 +50,8 @@ def simulate(
     "baumgarte", "none", or a `da.Projection` or `da.Baumgarte` with its options.
     coordinates: None integrates all coordinates. Names, "partition" or "tangent" or a `da.Chart` integrate independent
     ones only; the others follow from them, and another set is taken when they stop being independent.
-    formulation: "auto", or one of System.acceleration with its `options` (metric, tolerance, damping, variant, …).
+    formulation: "auto", or one of System.acceleration with its `options` (metric, tolerance, damping, variant, …); for
+    trees "total_rates" or "total_rates_xi" integrates the diagonal equations of motion.
     on_singularity: "continue", "warn" or "stop" where the constraints become dependent.
     record: a file to which the run is written as it goes, readable by `da.load` after a crash too. With resume=True a
     recording that was cut off is taken up where it ends, bit for bit as if it had not been.
@@ -66,7 +67,7 @@ def simulate(
     (True, True, [0.5018])
     """
     from dalembert.simulation.callbacks import controller, expression, is_numba
-    from dalembert.simulation.engine import Engine
+    from dalembert.simulation.engine import TOTAL_RATES, Engine
     from dalembert.simulation.events import named_events, watcher
     from dalembert.simulation.local import choose
     from dalembert.simulation.run import N, Run
@@ -88,6 +89,11 @@ def simulate(
         raise ArgumentError(f"hold is {hold!r}; it is the sampling period (s) of a controller u(t, state).")
     kept = as_stabilization(stabilization)
     kind.check(system, coordinates, kept, formulation)
+    if formulation in TOTAL_RATES and (steers or events is not None or record is not None):
+        raise ArgumentError(
+            f"formulation '{formulation}' integrates total rates; controllers, events and recordings see velocities. "
+            "Give constant inputs, or take formulation='auto'."
+        )
     if coordinates is not None and (kept != Projection() or formulation != "auto"):
         raise ArgumentError(
             "coordinates= keeps to the manifold by itself and eliminates natively: leave stabilization and formulation "
@@ -96,7 +102,7 @@ def simulate(
     if isinstance(kept, Baumgarte) and not system.rows.of:
         kept = None
     usual = _usual_rank(system, start, p)
-    watched = formulation not in ("auto", "lagrange", "augmented") and not kind.fixed
+    watched = formulation in ("nullspace", "admissible", "projection", "partition") and not kind.fixed
     engine = Engine(
         system,
         p,

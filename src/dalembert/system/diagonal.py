@@ -97,7 +97,7 @@ class Diagonal:
         """ν̇ (or ξ̇), (nv,), under τ, described forces, gravity and wrenches: algorithm 8.1, arguments as ABA's."""
         given = np.zeros(self.system.nv) if tau is None else self.system._velocities(tau, "tau")
         given = given + self.system._carried(state, wrenches, p)
-        self._without_constraints()
+        self.check()
         return self._value("diagonal_dynamics", normalized, state, tau=given, u=u, p=p)
 
     # --- in time ----------------------------------------------------------------------------------------------------
@@ -116,14 +116,14 @@ class Diagonal:
         >>> bool(abs(system.energy(end) - system.energy(x)) < 1e-7)
         True
         """
-        self._without_constraints()
+        self.check()
         kernel = self.system.kernel("diagonal_ode" if normalized else "diagonal_ode_xi")
         fixed = {"u": self.system._u(u), "p": self.system._p(p)}
         nq = self.system.nq
 
         def f(t: float, y: np.ndarray) -> np.ndarray:
             given = {"q": y[:nq], "v": y[nq:], "t": np.array([t]), **fixed}
-            rates, change, _ = kernel(*(given[name] for name in kernel.names_in))
+            rates, change, *_ = kernel(*(given[name] for name in kernel.names_in))
             return np.concatenate([rates, change])
 
         return f
@@ -153,7 +153,8 @@ class Diagonal:
             raise ArgumentError(f"{what} has shape {x.shape}; needed: ({self.system.nv},), one number per velocity.")
         return x
 
-    def _without_constraints(self) -> None:
+    def check(self) -> None:
+        """Refuse a system with constraints."""
         if self.system.rows.of:
             raise ArgumentError(
                 f"'{self.system.name}' has constraints ({', '.join(dict.fromkeys(self.system.rows.of))}); the diagonal "

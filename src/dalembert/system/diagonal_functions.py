@@ -1,7 +1,4 @@
-"""Functions of the state for the diagonal equations of motion: what `system.functions` lists, traced.
-
-In `diagonal_ode` and `diagonal_ode_xi` the argument v holds ν or ξ, so that they are laid out as `ode` is.
-"""
+"""Functions of the state for the diagonal equations of motion: what `system.functions` lists, traced."""
 
 from __future__ import annotations
 
@@ -10,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.mechanism.traced import Load, TracedState
 from dalembert.recursions.diagonal import DiagonalDynamics, dense
 from dalembert.recursions.innovations import Innovations
 from dalembert.recursions.kinematics import in_world_axes
 from dalembert.recursions.newton_euler import newton_euler
 from dalembert.recursions.tree import ROOT
 from dalembert.spatial import AdInverse
-from dalembert.symbols import array, zeros
+from dalembert.symbols import zeros
 
 
 def _dynamics(s: Any) -> DiagonalDynamics:
@@ -35,23 +31,11 @@ def _forward(s: Any, normalized: bool) -> np.ndarray:
     """Algorithm 8.1: ν̇ or ξ̇ of (q, v) and the forces, by a sweep outward and one inward."""
     d = _dynamics(s)
     driven = d.driven(s.tau + s.load.tau, s.d.gravity, s.load.wrenches)
-    return _rate(d, driven, normalized)
+    return rate_of(d, driven, normalized)
 
 
-def _rate(d: DiagonalDynamics, driven: np.ndarray, normalized: bool) -> np.ndarray:
+def rate_of(d: DiagonalDynamics, driven: np.ndarray, normalized: bool) -> np.ndarray:
     return d.factor.unroot(driven) + d.turning() if normalized else d.factor.divide(driven)
-
-
-def _ode(s: Any, normalized: bool) -> tuple[Any, ...]:
-    """q̇, ν̇ (or ξ̇) and a health that is always good: what an integrator asks of an unconstrained tree."""
-    factor = Innovations(s.tree.at(s.q))
-    xi = factor.unroot_transposed(s.v) if normalized else s.v
-    v = factor.rates(xi)
-    at = s.tree.moving(s.q, v)
-    load = Load.of(s.d.forces, TracedState(s.d.layout, at, s.t[0]))
-    d = DiagonalDynamics(at, factor, xi)
-    rates = s.per_joint(lambda j, q, w: j.rates(s.q[q], v[w]))
-    return rates, _rate(d, d.driven(load.tau, s.d.gravity, load.wrenches), normalized), array([1.0, 1.0])
 
 
 def _whitened(s: Any, factor: Innovations) -> np.ndarray:
@@ -103,8 +87,6 @@ DIAGONAL: dict[str, tuple[tuple[str, ...], Callable[[Any], Any]]] = {
     "diagonal_coriolis_xi": (("q", "v", "p"), lambda s: _coriolis(s, False)),
     "diagonal_dynamics": (("q", "v", "tau", "u", "p", "t"), lambda s: _forward(s, True)),
     "diagonal_dynamics_xi": (("q", "v", "tau", "u", "p", "t"), lambda s: _forward(s, False)),
-    "diagonal_ode": (("q", "v", "u", "p", "t"), lambda s: _ode(s, True)),
-    "diagonal_ode_xi": (("q", "v", "u", "p", "t"), lambda s: _ode(s, False)),
     "whitened": (("q", "p", "t"), lambda s: _whitened(s, Innovations(s.at))),
     "delassus": (("q", "p", "t"), _delassus),
     "diagonal_constrained": (("q", "v", "tau", "u", "p", "t"), _constrained),
@@ -113,8 +95,6 @@ DIAGONAL: dict[str, tuple[tuple[str, ...], Callable[[Any], Any]]] = {
 
 #: names of the outputs of those that have several
 DIAGONAL_OUTPUTS: dict[str, tuple[str, ...]] = {
-    "diagonal_ode": ("rates", "nudot", "health"),
-    "diagonal_ode_xi": ("rates", "xidot", "health"),
     "diagonal_constrained": ("epsilon", "whitened", "gamma"),
     "spatial_operators": ("H", "E", "M", "P", "D", "H_rate", "Omega", "P_rate"),
 }

@@ -4,6 +4,7 @@ The state an integrator carries is x = (q, v, y, ẏ, w): coordinates and veloci
 chart where one is used, and the work done since the start by inputs, by forces without potential, and by drivers.
 
     ode        (q, v, …) → q̇, v̇, ẏ, ÿ, powers, health
+    diagonal_ode  (q, ν, …), the same in total rates
     ode_slope  (q, v, …) → ∂(q̇, v̇)/∂(q, v), for implicit methods
     equations  (q, v, …) → q̇, powers, M, f, A, γ, Φ, A v + b, b       for the formulations; see `formulations.field`
     correct    q onto Φ = 0, one Newton step of least length (Aghili 37; Kövecses & Piedboeuf 35, 36)
@@ -22,10 +23,13 @@ import numpy as np
 
 from dalembert.recursions.articulated_body import articulated_body
 from dalembert.recursions.composite_body import composite_body
+from dalembert.recursions.diagonal import DiagonalDynamics
 from dalembert.recursions.elimination import TreeFactor, eliminate, mass_factor
+from dalembert.recursions.innovations import Innovations
 from dalembert.recursions.momentum import kinetic_energy
 from dalembert.symbols import array, is_number, symbols, to_sx, where_less, zeros
 from dalembert.system.derivatives import ode_jacobian
+from dalembert.system.diagonal_functions import rate_of
 from dalembert.system.discrete import variational
 from dalembert.system.functions import Trace, constrained, forces, potential
 
@@ -95,6 +99,18 @@ def ode(s: Trace, chart: Any = None, baumgarte: bool = False) -> tuple[Any, ...]
     moving = rates(s)
     local = chart.rates(s, moving, vdot) if chart is not None else zeros(0)
     return moving, vdot, local, array(P) if P else zeros(0), health
+
+
+def diagonal_ode(s: Trace, normalized: bool) -> tuple[Any, ...]:
+    """The same of (q, ν), or (q, ξ): the diagonal equations of motion of a tree; the argument v holds ν or ξ."""
+    factor = Innovations(s.tree.at(s.q))
+    xi = factor.unroot_transposed(s.v) if normalized else s.v
+    moving = Trace(s.d)
+    moving.sx, moving.q, moving.v, moving.t = s.sx, s.q, factor.rates(xi), s.t
+    d = DiagonalDynamics(moving.at, factor, xi)
+    change = rate_of(d, d.driven(moving.load.tau, s.d.gravity, moving.load.wrenches), normalized)
+    P = powers(moving)
+    return rates(moving), change, zeros(0), array(P) if P else zeros(0), array([1.0, 1.0])
 
 
 def ode_slope(s: Trace) -> Any:
@@ -190,6 +206,8 @@ def _gradient(s: Trace, energy: Any) -> np.ndarray:
 STEPPING: dict[str, tuple[tuple[str, ...], Callable[[Trace], Any]]] = {
     "ode": ((*STATE, *DRIVE), ode),
     "ode_baumgarte": ((*STATE, "baumgarte", *DRIVE), lambda s: ode(s, baumgarte=True)),
+    "diagonal_ode": ((*STATE, *DRIVE), lambda s: diagonal_ode(s, True)),
+    "diagonal_ode_xi": ((*STATE, *DRIVE), lambda s: diagonal_ode(s, False)),
     "ode_slope": ((*STATE, *DRIVE), ode_slope),
     "equations": ((*STATE, *DRIVE), equations),
     "correct": (("q", "p", "t"), correct),
