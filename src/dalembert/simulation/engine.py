@@ -97,14 +97,17 @@ class Engine:
     def _field(self) -> Called:
         system = self.system
         if self.formulation != "auto":
-            return self._formulation(self.formulation, self.options, self.rank if self.watched else 0)
+            return self._formulation(self.formulation, self.options, self.rank if self.watched else 0, self.keep)
         if self.chart is not None:
             return self._called(self.chart.ode_kernel(system, self.keep), 0)
         name = "ode_baumgarte" if isinstance(self.stabilization, Baumgarte) else "ode"
         return self._called(system.kernel(name, self.keep), 0)
 
-    def _formulation(self, name: str, options: Mapping[str, Any], usual: int) -> Called:
-        """A formulation's field over the kernel "equations"; options as for System.acceleration."""
+    def _formulation(self, name: str, options: Mapping[str, Any], usual: int, keep: Any = None) -> Called:
+        """A formulation's field over the kernel "equations"; options as for System.acceleration.
+
+        Rows that depend on others for good are left out by `keep`: off the manifold, where stages are, they need not.
+        """
         from dalembert.formulations import FIELDS
         from dalembert.formulations.contract import MASS, Options
         from dalembert.formulations.field import (
@@ -124,10 +127,10 @@ class Engine:
         floor = given.get("floor", 1e-13) * self.size
         tolerance, safety, variant = given.get("tolerance", 1e-10), given.get("safety", 100.0), given.get("variant", 0)
         settings = Options(MASS, tolerance, safety, threshold, damp, variant, floor)
-        equations = system.kernel("equations")
+        equations, rows = system.kernel("equations", keep), len(system.rows.of if keep is None else keep)
         names = system.work_names
         powers = len([n for n in names if n != "drivers"])
-        work = field_work(equations, system, len(system.rows.of), powers, "drivers" in names, settings)
+        work = field_work(equations, system, rows, powers, "drivers" in names, settings)
         parts = parts_of(work)
         metric = given.get("metric", "mass")
         parts.metric[:] = np.eye(system.nv)
