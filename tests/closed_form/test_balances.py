@@ -71,7 +71,9 @@ def floating_chain(gravity=(0, 0, 0)):
     m = da.Mechanism("floating", gravity=gravity)
     base = m.add_body("base", mass=2.0, com=(0.2, 0.1, 0.05), inertia=(0.3, 0.4, 0.5))
     m.add_joint("float", da.Free(), m.ground, base)
-    a, b, c = (m.add_body(n, mass=1.0, com=(x / 2, 0, 0), inertia=da.rod(1.0, x)) for n, x in zip("abc", (0.3, 0.7, 0.5)))
+    a, b, c = (
+        m.add_body(n, mass=1.0, com=(x / 2, 0, 0), inertia=da.rod(1.0, x)) for n, x in zip("abc", (0.3, 0.7, 0.5))
+    )
     m.add_joint("A", da.Revolute("z"), base, a)
     m.add_joint("B", da.Revolute("z"), a.at(0.3), b)
     m.add_joint("D", da.Revolute("z"), base.at(0.6), c)
@@ -79,17 +81,25 @@ def floating_chain(gravity=(0, 0, 0)):
     return m.compile()
 
 
+def chain_start(system, base):
+    guess = system.state({"A": 1.0, "B": -0.7, "D": 1.2})
+    return system.assemble({"A": 1.0}, v={"A": 3.0, "float": base}, guess=guess)
+
+
 @pytest.mark.parametrize(
-    "options", [{}, {"coordinates": "tangent"}, {"method": "variational", "step": 2e-3}, {"formulation": "nullspace"}],
+    "options",
+    [{}, {"coordinates": "tangent"}, {"method": "variational", "step": 2e-3}, {"formulation": "nullspace"}],
     ids=str,
 )
 def test_a_free_floating_closed_chain_keeps_its_momentum(options):
     system = floating_chain()
-    x = system.assemble({"A": 1.0}, v={"A": 3.0, "float": [0.1, -0.2, 0.3, 0.05, 0.1, -0.1]})
+    x = chain_start(system, [0.1, -0.2, 0.3, 0.05, 0.1, -0.1])
     if "method" not in options:
         options = {**options, **TIGHT}
     run = da.simulate(system, x, 2.0, **options)
     assert run.success
+    if "formulation" in options:  # rows that are redundant on the manifold only do not disturb the stages
+        assert run.steps < 200
     before = system.momentum(x)
     for k in (len(run.t) // 2, -1):
         # the variational method keeps it to rounding, whatever its step
@@ -100,7 +110,7 @@ def test_a_free_floating_closed_chain_keeps_its_momentum(options):
 
 def test_weight_changes_the_momentum_of_a_floating_chain_as_newton_says():
     system = floating_chain((0, 0, -2.0))
-    x = system.assemble({"A": 1.0}, v={"A": 3.0})
+    x = chain_start(system, np.zeros(6))
     run = da.simulate(system, x, 1.5, **TIGHT)
     change = system.momentum(run.state())[3:] - system.momentum(x)[3:]
     np.testing.assert_allclose(change, [0, 0, -2.0 * 5.0 * 1.5], atol=1e-9)
@@ -217,10 +227,10 @@ def test_five_bar_agrees_with_scipy_on_a_hand_written_minimal_model():
     f = ca.Function("f", [q, w], [ca.solve(ca.jacobian(p, w), force), T, U])
     assert system.kinetic_energy(x) == pytest.approx(float(f(start, rates)[1]), rel=1e-12)
     assert system.potential_energy(x) == pytest.approx(float(f(start, rates)[2]), rel=1e-12)
-    times = np.linspace(0, 2, 5)
+    times = np.linspace(0, 0.6, 5)
     rhs = lambda t, y: np.concatenate([y[2:], f(y[:2], y[2:])[0].full().ravel()])  # noqa: E731
     for method, tolerance in (("DOP853", 1e-10), ("Radau", 1e-8)):
-        reference = solve_ivp(rhs, (0, 2), [*start, *rates], method, t_eval=times, rtol=tolerance, atol=tolerance)
+        reference = solve_ivp(rhs, (0, 0.6), [*start, *rates], method, t_eval=times, rtol=tolerance, atol=tolerance)
         run = da.simulate(system, x, times, **TIGHT)
         angles_ = np.cumsum(run.q, axis=1)[:, [0, 3]]
         np.testing.assert_allclose(angles_, reference.y[:2].T, atol=1e3 * tolerance)

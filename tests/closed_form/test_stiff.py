@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert import zoo
 
 
 def tied_masses():
@@ -27,9 +28,12 @@ def test_a_stiff_tie_costs_the_implicit_method_nothing():
     assert explicit.steps > 50 * stiff.steps
 
 
-@pytest.mark.parametrize("coordinates", ["partition", "tangent"])
-def test_a_stiff_spring_in_a_closed_chain_is_followed_in_few_coordinates(coordinates):
-    """A pendulum on a rod (a constraint) that carries a rider on a stiff, damped spring along it: swings as if rigid."""
+@pytest.mark.parametrize("coordinates", [None, "partition"])
+def test_a_stiff_spring_on_a_constrained_body_is_followed_in_all_coordinates_and_in_few(coordinates):
+    """A pendulum on a rod (a constraint) carries a rider on a stiff, damped spring: it swings as if it had none.
+
+    Tangent charts mix the stiff direction into all their coordinates, which costs an SDIRK method its order there.
+    """
     m = da.Mechanism("rider", gravity=(0, -9.81, 0))
     cart, bob, rider = m.add_body("cart"), m.add_body("bob", mass=1.0), m.add_body("rider", mass=1e-3)
     m.add_joint("x", da.Prismatic("x"), m.ground, cart)
@@ -37,19 +41,14 @@ def test_a_stiff_spring_in_a_closed_chain_is_followed_in_few_coordinates(coordin
     m.add_rod("string", m.ground, bob, length=1.0)
     m.add_joint("ride", da.Prismatic("x"), bob, rider, stiffness=1e4, damping=20.0)
     system = m.compile()
-    x = system.assemble({"ride": 0.0}, guess={"x": np.sin(1.0), "y": -np.cos(1.0)})
-    x = x.replace(v=np.zeros(system.nv))
-    angle = np.arctan2(x["x"], -x["y"])
+    x = system.state({"x": np.sin(1.0), "y": -np.cos(1.0), "ride": 0.0})
     times = np.linspace(0, 3, 4)
-    run = da.simulate(system, x, times, method="sdirk4", coordinates=coordinates, rtol=1e-7, atol=1e-8)
+    options = {"rtol": 1e-7, "atol": 1e-8}
+    run = da.simulate(system, x, times, method="sdirk4", coordinates=coordinates, **options)
     assert run.success
-    expected = da.zoo.exact.pendulum(times, amplitude=angle)[0] if hasattr(da, "zoo") else None
-    if expected is None:
-        from dalembert import zoo
-
-        expected = zoo.exact.pendulum(times, amplitude=angle)[0]
-    np.testing.assert_allclose(np.arctan2(run["x"], -run["y"]), expected, atol=1e-3)
-    explicit = da.simulate(system, x, times, rtol=1e-7, atol=1e-8)
-    np.testing.assert_allclose(run.q, explicit.q, atol=1e-4)
+    expected = zoo.exact.pendulum(times, amplitude=1.0)[0]
+    np.testing.assert_allclose(np.arctan2(run["x"], -run["y"]), expected, atol=2e-3)  # the rider weighs a thousandth
+    explicit = da.simulate(system, x, times, **options)
+    np.testing.assert_allclose(run.q, explicit.q, atol=1e-5)
     assert explicit.steps > 10 * run.steps
     assert run.residuals.max() < 1e-12
