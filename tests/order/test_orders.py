@@ -1,4 +1,4 @@
-"""Slopes of the error: every method has its order, in all coordinates and in few, at records, between them, and in works."""
+"""Slopes of the error: every method has its order, in all coordinates and in few, at records and between, in works."""
 
 import casadi as ca
 import numpy as np
@@ -57,7 +57,7 @@ def test_rk4_has_order_four_whatever_keeps_it_on_the_manifold(four_bar, options)
 
 
 def test_switching_charts_loses_no_order(four_bar):
-    """The rocker's angle leads and comes to its turning point; another takes its place, at the same time in both runs."""
+    """The rocker's angle leads and comes to its turning point; another takes its place, at the same time in both."""
     system, _, _ = four_bar
     x = system.assemble({"A": 0.6}, v={"A": 12.0})
     exact = da.simulate(system, x, 1.0, u=U, **TIGHT).q[-1]
@@ -72,7 +72,7 @@ def test_switching_charts_loses_no_order(four_bar):
 @pytest.mark.parametrize("coordinates", [None, "A", "tangent"])
 def test_adaptive_methods_have_their_order(four_bar, method, order, coordinates):
     """Error against mean step, as the tolerance falls."""
-    tolerances = {"dopri5": (1e-6, 1e-9), "dop853": (1e-7, 1e-11), "sdirk4": (1e-5, 1e-9)}[method]
+    tolerances = {"dopri5": (1e-6, 1e-9), "dop853": (1e-7, 1e-10), "sdirk4": (1e-5, 1e-9)}[method]
     runs, found = zip(*(compare(four_bar, method=method, coordinates=coordinates, rtol=r, atol=r) for r in tolerances))
     for value in orders(*found, runs[1].steps / runs[0].steps).values():
         assert value > order - 0.6

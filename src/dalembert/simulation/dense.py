@@ -29,16 +29,27 @@ class Dense:
         stages = np.zeros((max(self.method.stages, 7), n))
         loop.fill(self.method, self.parts, self.times, self.states, wanted, out, stages, numbers, counts)
         bad = np.flatnonzero(~np.isfinite(out[:, :n]).all(axis=1))
-        if len(bad):  # next to a singular position: by the formulation that reveals the rank
-            numbers[loop.U_AT] = engine.place_of_careful_u
-            part, some = np.empty((len(bad), width)), wanted[bad]
-            loop.fill(tableau("rk4"), engine.careful(), self.times, self.states, some, part, stages, numbers, counts)
-            out[bad] = part
+        if len(bad):  # next to a singular position: by the formulation that reveals the rank, in all coordinates
+            others = np.r_[: self._carried - 2 * self._dof, self._carried : width]
+            numbers[loop.U_AT], numbers[loop.DOF] = engine.place_of_careful_u, 0
+            part, states = np.empty((len(bad), len(others))), np.ascontiguousarray(self.states[:, others])
+            stages = np.zeros((7, n - 2 * self._dof))
+            loop.fill(tableau("rk4"), engine.careful(), self.times, states, wanted[bad], part, stages, numbers, counts)
+            out[np.ix_(bad, others)] = part
         return out
+
+    @property
+    def _dof(self) -> int:
+        return self.engine.chart.dof if self.engine.chart is not None else 0
+
+    @property
+    def _carried(self) -> int:
+        """How many numbers of a record the right-hand side is given: q, v and the coordinates of a chart."""
+        return self.engine.system.nq + self.engine.system.nv + 2 * self._dof
 
     def health(self, t: float) -> float:
         """Of the elimination at time t: the least squared sine between rows, and squared length over the usual one."""
         ode, row = self.parts.ode, self.rows(np.array([t]))[0]
         n = len(row) - len(self.engine.u) - 1
-        loop.call(ode, t, row, len(row) if self.engine.chart else n)
+        loop.call(ode, t, row, self._carried)
         return float(min(ode.out[n], ode.out[n + 1] / max(ode.size, 1e-300)))

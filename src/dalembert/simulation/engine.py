@@ -102,7 +102,7 @@ class Engine:
 
     def _field(self) -> Called:
         if self.formulation in FORMULATIONS:
-            return self._formulation(self.formulation, self.options, self.rank if self.watched else 0)
+            return self._formulation(self.formulation, self.options, self.rank if self.watched else 0, self.keep)
         return self._called(self.field_kernel, 0)
 
     def _slope(self) -> Called:
@@ -121,8 +121,11 @@ class Engine:
         chosen = [coordinate(self.system, name) for name in self.chart.names]
         return self._called(linear_kernel(self.system, chosen, keep=self.keep), 0)
 
-    def _formulation(self, name: str, options: Mapping[str, Any], usual: int) -> Called:
-        """A formulation's field over the kernel "equations"; options as for System.acceleration."""
+    def _formulation(self, name: str, options: Mapping[str, Any], usual: int, keep: Any = None) -> Called:
+        """A formulation's field over the kernel "equations"; options as for System.acceleration.
+
+        Rows that depend on others for good are left out by `keep`: off the manifold, where stages are, they need not.
+        """
         from dalembert.formulations import FIELDS
         from dalembert.formulations.contract import MASS, Options
         from dalembert.formulations.field import (
@@ -142,10 +145,10 @@ class Engine:
         floor = given.get("floor", 1e-13) * self.size
         tolerance, safety, variant = given.get("tolerance", 1e-10), given.get("safety", 100.0), given.get("variant", 0)
         settings = Options(MASS, tolerance, safety, threshold, damp, variant, floor)
-        equations = system.kernel("equations")
+        equations, rows = system.kernel("equations", keep), len(system.rows.of if keep is None else keep)
         names = system.work_names
         powers = len([n for n in names if n != "drivers"])
-        work = field_work(equations, system, len(system.rows.of), powers, "drivers" in names, settings)
+        work = field_work(equations, system, rows, powers, "drivers" in names, settings)
         parts = parts_of(work)
         metric = given.get("metric", "mass")
         parts.metric[:] = np.eye(system.nv)

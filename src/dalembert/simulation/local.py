@@ -22,7 +22,7 @@ from dalembert.errors import ArgumentError, unknown
 from dalembert.recursions.elimination import eliminate, mass_factor
 from dalembert.symbols import array, to_sx, zeros
 from dalembert.system.functions import Trace
-from dalembert.system.stepping import DRIVE, STATE, given, moved, ode, rates
+from dalembert.system.stepping import DRIVE, STATE, at_unit, given, moved, ode, rates
 
 MORE = ("y", "ydot", "directions", "reference")
 
@@ -125,7 +125,7 @@ def _recover(chart: Local, s: Trace) -> tuple[Any, ...]:
     v, _, _ = eliminate(
         tree, still, np.vstack([D1, s.rows.A]), np.concatenate([D2 @ array(s.sx["ydot"]).reshape(-1), s.rows.b])
     )
-    return moved(s, delta), v, gap, health
+    return at_unit(s, moved(s, delta), v, gap, health)
 
 
 def leading(system: Any, state: Any, p: Any, names: Any = None, check: bool = True) -> Local:

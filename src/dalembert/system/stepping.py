@@ -48,8 +48,16 @@ def rates(s: Trace) -> np.ndarray:
 
 
 def moved(s: Trace, delta: np.ndarray) -> np.ndarray:
-    """q ⊕ δ, quaternions made unit."""
-    return s.per_joint(lambda j, q, v: j.plus(j.unit(s.q[q]), delta[v]))
+    """q ⊕ δ."""
+    return s.per_joint(lambda j, q, v: j.plus(s.q[q], delta[v]))
+
+
+def at_unit(s: Trace, *answers: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The answers with quaternions made unit first: those that a step leaves are not quite."""
+    if s.tree.nq == s.tree.nv:
+        return answers
+    q = to_sx(s.per_joint(lambda j, q, v: j.unit(s.q[q])))
+    return tuple(array(ca.substitute(to_sx(x), s.sx["q"], q)).reshape(-1) for x in answers)
 
 
 # --- powers ---------------------------------------------------------------------------------------------------------
@@ -150,16 +158,16 @@ def correct(s: Trace, weighted: bool = False) -> tuple[Any, ...]:
     """q ⊕ δ with A δ = −Φ and δ the shortest: one step of (37) of Aghili, (36) of Kövecses & Piedboeuf."""
     rows = s.rows.only_holonomic()
     delta, _, health = eliminate(_metric(s, weighted), zeros(s.tree.nv), rows.A, rows.phi)
-    return moved(s, delta), rows.phi, health
+    return at_unit(s, moved(s, delta), rows.phi, health)
 
 
 def correct_frozen(s: Trace, weighted: bool = False) -> tuple[Any, ...]:
     """The same along the directions of an earlier configuration q1 (Kövecses & Piedboeuf 35)."""
     before = Trace(s.d, s.keep)
-    before.q, before.t = s.q1, s.t
+    before.sx, before.q, before.t = s.sx, s.q1, s.t  # v of its own, by which constraints differentiate
     rows = s.rows.only_holonomic()
     delta, _, health = eliminate(_metric(before, weighted), zeros(s.tree.nv), before.rows.only_holonomic().A, rows.phi)
-    return moved(s, delta), rows.phi, health
+    return at_unit(s, moved(s, delta), rows.phi, health)
 
 
 def filter_(s: Trace, weighted: bool = False) -> tuple[Any, ...]:
@@ -191,7 +199,7 @@ def restore(s: Trace) -> tuple[Any, ...]:
     missing = gap + E_q @ dq + E_v @ dv
     alpha = where_less(steepness, 1e-300, lambda: 0.0, lambda: -(missing / steepness))
     residuals = np.concatenate([holonomic.phi, lack, array([gap])])
-    return moved(s, dq + alpha * along_q), s.v + dv + alpha * along_v, residuals, health
+    return at_unit(s, moved(s, dq + alpha * along_q), s.v + dv + alpha * along_v, residuals, health)
 
 
 def _gradient(s: Trace, energy: Any) -> np.ndarray:

@@ -1,0 +1,151 @@
+"""Singular positions on the way: passed, found at the times that energy gives, and reported as they are."""
+
+import casadi as ca
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+import dalembert as da
+from dalembert import zoo
+
+
+def flat_times(loops, until):
+    """When the ladder's cranks are flat, from (π/2, −1 rad/s): one degree of freedom, couplers only shift.
+
+    ½ J θ̇² + G sin θ is kept, J = ((N + 1)/3 + N) m l², G = ((N + 1)/2 + N) m g l; t = ∫ dθ/|θ̇|.
+    """
+    J, G = (loops + 1) / 3 + loops, 9.81 * ((loops + 1) / 2 + loops)
+    speed = lambda a: np.sqrt(1 + 2 * G / J * (1 - np.sin(a)))  # noqa: E731
+    times, angle = [quad(lambda a: 1 / speed(a), 0, np.pi / 2, epsabs=1e-13)[0]], 0.0
+    while times[-1] < until:
+        times.append(times[-1] + quad(lambda a: 1 / speed(a), angle - np.pi, angle, epsabs=1e-13, limit=200)[0])
+        angle -= np.pi
+    return np.array(times[:-1])
+
+
+@pytest.mark.parametrize("loops", [1, 2, 5])
+def test_the_ladder_passes_all_its_flat_positions_on_time(loops):
+    system = zoo.ladder(loops).compile()
+    x = system.state(*zoo.ladder_start(loops))
+    expected = flat_times(loops, 10.0)
+    assert len(expected) == 10
+    run = da.simulate(system, x, 10.0)
+    assert run.success
+    assert len(run.passages) == 10
+    for passage, t in zip(run.passages, expected):
+        assert passage.start <= t <= passage.end
+        assert passage.end - passage.start < 0.2
+        assert passage.nearest == pytest.approx(t, abs=5e-3)
+        assert passage.branches
+        assert set(passage.rows) <= {f"C{k}.x" for k in range(1, loops + 1)}
+        assert passage.rows
+    assert run.residuals.max() < 1e-9
+    assert np.abs(run.energy_error).max() < 1e-5
+    angles = [run[f"A{k}"] for k in range(loops + 1)]
+    np.testing.assert_allclose(angles, np.broadcast_to(angles[0], np.shape(angles)), atol=1e-4)  # still one ladder
+
+
+def test_samples_and_spans_tell_of_the_same_passages():
+    system = zoo.ladder(2).compile()
+    x = system.state(*zoo.ladder_start(2))
+    span, samples = (da.simulate(system, x, t) for t in (5.0, np.linspace(0, 5, 14)))
+    assert len(span.passages) == len(samples.passages) == len(flat_times(2, 5.0))
+    for a, b in zip(span.passages, samples.passages):
+        assert a.nearest == pytest.approx(b.nearest, abs=1e-3)
+        assert a.rows == b.rows
+
+
+def test_equal_slider_crank_slides_through_its_singular_positions():
+    """q₂ = −2 q₁: ½ m l²(1 + 4 sin² q₁) q̇₁² + m g l sin q₁ is kept; singular where q₁ is an odd multiple of π/2."""
+    system = zoo.equal_slider_crank().compile()
+    x = system.state(*zoo.equal_slider_crank_start(0.5, 5.0))
+    J = lambda a: 1 + 4 * np.sin(a) ** 2  # noqa: E731
+    E = J(0.5) * 25.0 / 2 + 9.81 * np.sin(0.5)
+    slow = lambda a: np.sqrt(J(a) / (2 * (E - 9.81 * np.sin(a))))  # noqa: E731
+    expected = [quad(slow, 0.5, a, limit=200, epsabs=1e-13)[0] for a in np.pi * np.array([0.5, 1.5, 2.5, 3.5])]
+    run = da.simulate(system, x, expected[-1] + 0.1)
+    assert run.success
+    assert len(run.passages) == 4
+    for passage, t in zip(run.passages, expected):
+        assert passage.start <= t <= passage.end
+        assert passage.nearest == pytest.approx(t, abs=5e-3)
+        assert passage.rows == ("C.y",)
+        assert passage.branches  # it may fold there, and turn about the origin
+    np.testing.assert_allclose(run["q2"], -2 * run["q1"], atol=1e-4)
+    assert np.abs(run.energy_error).max() < 1e-5
+
+
+@pytest.mark.parametrize("touching", [False, True])
+def test_a_wire_that_crosses_itself_has_branches_and_one_that_is_not_said_to_has_none(touching):
+    """A bead on a wire y² = x²(1 + x)² crosses its other branch; on y² = x⁴ the branches touch, and order two says none."""
+    m = da.Mechanism("bead", gravity=(0, 0, 0))
+    slide, bead = m.add_body("slide"), m.add_body("bead", mass=1.0)
+    m.add_joint("x", da.Prismatic("x"), m.ground, slide)
+    m.add_joint("y", da.Prismatic("y"), slide, bead)
+    wire = (lambda x: x**2) if touching else (lambda x: -x * (1 + x))
+    m.add_constraint("wire", holonomic=lambda s: s["y"] ** 2 - wire(s["x"]) ** 2)
+    system = m.compile()
+    slope = -0.4 if touching else -0.6
+    run = da.simulate(system, system.state({"x": -0.2, "y": wire(-0.2)}, {"x": 1.0, "y": slope}), 0.4)
+    assert run.success
+    (passage,) = run.passages
+    assert passage.branches == (not touching)
+    assert passage.rank == 0
+    np.testing.assert_allclose(run["y"], wire(run["x"]), atol=1e-3)
+
+
+@pytest.mark.parametrize("span", [True, False])
+def test_singularities_are_warned_of_or_ended_at_as_asked(span):
+    system = zoo.five_bar().compile()
+    x = system.state(*zoo.five_bar_start())
+    t = 1.0 if span else np.linspace(0, 1, 11)
+    with pytest.warns(
+        UserWarning, match=r"'five-bar': from t = 0\.65.* the constraints E\.x were nearly dependent"
+    ) as seen:
+        run = da.simulate(system, x, t, on_singularity="warn")
+    assert run.success
+    assert len(seen) == len(run.passages) == 1
+    assert "the motion may go on in more than one way" in str(seen[0].message)
+    run = da.simulate(system, x, t, on_singularity="stop")
+    assert run.status.name == "SINGULAR"
+    assert run.message.endswith("a singular configuration was reached and on_singularity='stop' was asked for")
+    assert run.t[-1] < 0.6508151444
+    run = da.simulate(system, x, t, on_singularity="continue")
+    assert run.success
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e3])
+@pytest.mark.parametrize("options", [{}, {"coordinates": "tangent"}, {"formulation": "nullspace"}], ids=str)
+def test_size_does_not_matter(scale, options):
+    """All lengths by s and time by √s: the same angles at the same scaled times, the same singular passages, clean loops."""
+    lengths = np.array([1.0, 1.5, 1.5, 1.0])
+    one = zoo.five_bar().compile()
+    x = one.state(*zoo.five_bar_start())
+    system = zoo.five_bar(
+        span=scale, lengths=scale * lengths, inertias=scale**2 * np.array([1.0, 2.0, 2.0, 1.0])
+    ).compile()
+    clock = np.sqrt(scale)
+    times = np.linspace(0, 1.0, 6)
+    small = da.simulate(system, system.state(x.q, x.v), times * clock, **options)
+    usual = da.simulate(one, x, times, **options)
+    assert small.success, small.message
+    np.testing.assert_allclose(small.q, usual.q, atol=1e-5)
+    assert len(small.passages) == len(usual.passages) == 1
+    assert small.passages[0].nearest == pytest.approx(clock * usual.passages[0].nearest, rel=1e-3)
+    assert small.passages[0].rows == ("E.x",)
+    assert small.residuals.max() < 1e-9 * scale
+
+
+def test_drivers_and_singular_positions_far_from_zero_time():
+    """A span that starts at t = 7 with a driven crank: the state is checked, and moves, at the time of the span."""
+    m = zoo.four_bar()
+    m.add_driver("motor", "A", lambda t: 0.6 + 2.0 * (t - 7.0) + 0.1 * ca.sin(t - 7.0))
+    system = m.compile()
+    x = system.assemble({}, v={}, guess={"A": 0.6}, t=7.0)
+    run = da.simulate(system, x.replace(t=0.0), (7.0, 9.0))
+    assert run.success
+    s = run.t - 7.0
+    np.testing.assert_allclose(run["A"], 0.6 + 2.0 * s + 0.1 * np.sin(s), atol=1e-11)
+    assert np.abs(run.energy_error).max() < 1e-7
+    with pytest.raises(da.ArgumentError, match="misses row 'motor"):
+        da.simulate(system, x, (8.0, 9.0))
