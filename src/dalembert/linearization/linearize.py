@@ -183,7 +183,8 @@ def slopes(system: Any, x: Any, u: Any, p: Any, keep: Any) -> dict[str, np.ndarr
 def check_closed(system: Any, x: Any, p: Any) -> None:
     if not system.rows.of:
         return
-    gaps = np.abs(system.residuals(x, p=p)), np.abs(system.speed_residuals(x, p=p))
+    phi, A, b = system._value("constraints", x, p=p)
+    gaps = np.abs(phi), np.abs(A @ x.v + b)
     for gap, what in zip(gaps, ("position", "velocity")):
         if not gap.max() < CLOSED:
             worst = int(np.argmax(gap))
