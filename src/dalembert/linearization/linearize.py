@@ -11,7 +11,8 @@ from dalembert.analysis.mobility import independent_rows
 from dalembert.errors import ArgumentError
 from dalembert.linearization.coordinates import Coordinate, Given, best_choice, coordinate, refusal
 from dalembert.linearization.long_chains import tree_model
-from dalembert.linearization.model import LinearModel, Operating
+from dalembert.linearization.model import LinearModel
+from dalembert.linearization.operating import Operating
 from dalembert.linearization.outputs import outputs as read_outputs
 from dalembert.linearization.traced import NAMES, linear
 from dalembert.system.tree import LONG
