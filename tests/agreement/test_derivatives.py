@@ -67,7 +67,7 @@ def test_trees_agree_with_pinocchio(seed):
         close(mine[np.ix_(order, order)], theirs, 1e-10)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2, 3, 5, 7])
+@pytest.mark.parametrize("seed", [0, 1, 2, 3])
 def test_accelerations_of_random_closed_mechanisms(seed):
     """Off the manifold in velocity, too: the field an integrator sees is differentiated there."""
     system, x = random_closed(seed, bodies=5, loops=1, redundant=False)

@@ -69,6 +69,30 @@ def test_limits_are_kept(balanced):
     assert keep(0.0, rest.state.replace({"pole": 1.0}))[0] in (-1.0, 1.0)
 
 
+@pytest.mark.parametrize("closed", [False, True], ids=["tree", "with a sleeve on rods"])
+def test_a_governor_opens_as_far_as_its_speed_asks(closed):
+    """A steady motion: cos θ = g/(ω² L) for a bob on a turning shaft, also with a rod to a sleeve of no weight."""
+    m = da.Mechanism("governor", gravity=(0, 0, -9.81))
+    L, speed = 0.3, 9.0
+    shaft = m.add_body("shaft", inertia=(1e3, 1e3, 1e3))
+    m.add_joint("spin", da.Revolute("z"), m.ground, shaft)
+    bob = m.add_body("bob", mass=1.5, com=(0, 0, -L))
+    m.add_joint("arm", da.Revolute("y"), shaft, bob)
+    guess = {"arm": -1.0}
+    if closed:
+        sleeve = m.add_body("sleeve", mass=1e-9)
+        m.add_joint("sleeve", da.Prismatic("z"), shaft, sleeve)
+        m.add_rod("link", bob.at(0, 0, -L), sleeve, length=L)
+        guess["sleeve"] = -2 * L * np.cos(1.0)
+    system = m.compile(backend="casadi")
+    steady = da.equilibrium(system, guess, speeds={"spin": speed}, tolerance=1e-8)
+    assert np.cos(steady.state["arm"]) == pytest.approx(9.81 / (speed**2 * L), rel=1e-7)
+    assert steady.state.rate("spin") == pytest.approx(speed)
+    known = speed * np.sin(steady.state["arm"])  # of small swings, the heavy shaft keeping its speed
+    found = max(2 * np.pi * mode.frequency for mode in steady.model.modes)
+    assert found == pytest.approx(abs(known), rel=1e-3)
+
+
 # --- large ones -----------------------------------------------------------------------------------------------------
 
 

@@ -137,3 +137,15 @@ def test_names_and_tables_read_well(loader, at):
         model.zeros()
     with pytest.raises(da.ArgumentError, match="discrete already"):
         model.discretize(0.1).discretize(0.1)
+
+
+@pytest.mark.parametrize(("damping", "stable"), [(0.0, False), (0.05, True)])
+def test_stable_means_that_disturbances_die_out(damping, stable):
+    m = da.Mechanism("pendulum", gravity=(0, -9.81, 0))
+    bob = m.add_body("bob", mass=1.0, com=(0, -1.0, 0))
+    m.add_joint("A", da.Revolute("z"), m.ground, bob, damping=damping)
+    model = da.linearize(m.compile(backend="casadi"), {})
+    assert model.stable == stable
+    assert model.discretize(0.1).stable == stable
+    (mode,) = model.modes
+    assert mode.damping == pytest.approx(damping / (2 * np.sqrt(9.81)), abs=1e-12)

@@ -44,7 +44,7 @@ def equilibrium(
     """Where a mechanism rests, or moves with constant speeds.
 
     guess: positions to start from, by name, as an array or a state. holding: coordinates with given values.
-    solve_for="q": the configuration nearest the guess that rests under the inputs u, by Newton's method with the exact
+    solve_for="q": a configuration that rests under the inputs u, from the guess by Newton's method with the exact
     linear model; coordinates in `holding` stay. solve_for="u": the inputs of least size that hold the configuration of
     the guess (with `holding` in it), from u if they enter nonlinearly. speeds: named velocities of a steady motion; the
     others come out as small as the constraints allow.

@@ -182,10 +182,10 @@ def _by_parameters(s: Trace) -> tuple[Any, ...]:
 def second_derivatives(system: Any, state: Any, *, u: Any = None, p: Any = None) -> np.ndarray:
     """∂²v̇/∂x², (nv, 2 nv, 2 nv), x = (δ, v), of the constrained acceleration in all coordinates.
 
-    The traced Jacobian is differentiated once more: exact, and for small systems only (about eight joints of a closed
-    spatial mechanism, fifteen of a planar one). Larger ones are refused before anything is compiled. Where rows are
-    redundant, those that carry the others are used. For quaternion joints it is the derivative of the Jacobian as
-    q ⊕ δ moves, which is not symmetric.
+    The traced Jacobian is differentiated once more: exact, and for small systems only, such as a seven-joint arm or a
+    dozen joints of a planar mechanism. Larger ones are refused before anything is compiled. Where rows are redundant,
+    those that carry the others are used. For quaternion joints it is the derivative of the Jacobian as q ⊕ δ moves,
+    which is not symmetric.
 
     >>> import dalembert as da
     >>> m = da.Mechanism("pendulum", gravity=(0, -10.0, 0))

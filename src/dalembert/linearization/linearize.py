@@ -11,7 +11,8 @@ from dalembert.analysis.mobility import independent_rows
 from dalembert.errors import ArgumentError
 from dalembert.linearization.coordinates import Coordinate, Given, best_choice, coordinate, refusal
 from dalembert.linearization.long_chains import tree_model
-from dalembert.linearization.model import LinearModel, Operating
+from dalembert.linearization.model import LinearModel
+from dalembert.linearization.operating import Operating
 from dalembert.linearization.outputs import outputs as read_outputs
 from dalembert.linearization.traced import NAMES, linear
 from dalembert.system.tree import LONG
@@ -183,7 +184,8 @@ def slopes(system: Any, x: Any, u: Any, p: Any, keep: Any) -> dict[str, np.ndarr
 def check_closed(system: Any, x: Any, p: Any) -> None:
     if not system.rows.of:
         return
-    gaps = np.abs(system.residuals(x, p=p)), np.abs(system.speed_residuals(x, p=p))
+    phi, A, b = system._value("constraints", x, p=p)
+    gaps = np.abs(phi), np.abs(A @ x.v + b)
     for gap, what in zip(gaps, ("position", "velocity")):
         if not gap.max() < CLOSED:
             worst = int(np.argmax(gap))

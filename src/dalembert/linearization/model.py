@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import ArgumentError, unknown
+from dalembert.linearization.operating import Operating
 from dalembert.linearization.structure import Hidden, Mode, hidden, modes, zeros_of
 
 
@@ -47,10 +48,13 @@ class LinearModel:
 
     @property
     def stable(self) -> bool:
-        """Whether every eigenvalue lies in the open left half plane (or, per step, inside the unit circle)."""
+        """Whether every disturbance dies out: eigenvalues left of the axis (per step, inside the unit circle).
+
+        By more than rounding, 1e-9 of the largest: an oscillation without damping is not stable in this sense.
+        """
         if self.step is not None:
-            return bool((np.abs(self.eigenvalues) < 1).all())
-        return bool((self.eigenvalues.real < 0).all())
+            return bool((np.abs(self.eigenvalues) < 1 - 1e-9).all())
+        return bool((self.eigenvalues.real < -1e-9 * np.abs(self.eigenvalues).max(initial=0.0)).all())
 
     @cached_property
     def modes(self) -> tuple[Mode, ...]:
@@ -214,55 +218,3 @@ class LinearModel:
             f"<linear model of '{self.operating.system.name}': {len(self.A)} states ({', '.join(self.state_names)}), "
             f"{len(self.input_names)} inputs, {len(self.output_names)} outputs{every}>"
         )
-
-
-@dataclass(frozen=True, eq=False)
-class Operating:
-    """Where a linear model was made, and how its states move the whole mechanism: δq = Kq y_q, δv = Dv y_q + Kv y_v."""
-
-    system: Any
-    state: Any
-    u: np.ndarray
-    p: Any
-    names: tuple[str, ...]  # of all states, positions first
-    coordinates: tuple[Any, ...]  # of the positions
-    speeds: tuple[Any, ...]  # of the velocities
-    Kq: np.ndarray  # (nv, positions)
-    Kv: np.ndarray  # (nv, velocities)
-    Dv: np.ndarray  # (nv, positions)
-    vdot: np.ndarray  # (nv,)
-    multipliers: np.ndarray  # (rows used,)
-    rows: tuple[int, ...] | None  # the rows used where some are redundant
-    condition: float  # of the constraints, the worse of them and of the choice of coordinates
-
-    def deviation(self, state: Any) -> np.ndarray:
-        """(states,) differences of the named coordinates from this state's."""
-        system, x = self.system, self.system._as_state(state)
-        delta = system.minus(x.q, self.state.q)
-        out = [delta[c.index] if c.index is not None else None for c in self.coordinates]
-        out += [x.v[c.index] - self.state.v[c.index] if c.index is not None else None for c in self.speeds]
-        if any(value is None for value in out):
-            n, here, there = len(self.coordinates), self._functions(x), self._functions(self.state)
-            for k, c in enumerate((*self.coordinates, *self.speeds)):
-                if c.index is None:
-                    difference = here[c.name][int(k >= n)] - there[c.name][int(k >= n)]
-                    if k < n and c.angular:
-                        difference = (difference + np.pi) % (2 * np.pi) - np.pi
-                    out[k] = difference
-        return np.array(out, dtype=float)
-
-    def _functions(self, x: Any) -> dict[str, tuple[float, float]]:
-        """Value and rate of the coordinates that are functions of the state."""
-        chosen = list({c.name: c for c in (*self.coordinates, *self.speeds) if c.index is None}.values())
-
-        def value(s: Any) -> tuple[Any, Any]:
-            rows = [c.row.rows(s.state)[0] for c in chosen]
-            values, speeds = np.empty(len(rows), dtype=object), np.empty(len(rows), dtype=object)
-            for k, row in enumerate(rows):
-                values[k], speeds[k] = row.phi, row.A @ s.v + row.b
-            return values, speeds
-
-        key = ("coordinates", *(c.key for c in chosen))
-        kernel = self.system.built(key, ("q", "v", "p", "t"), value, None, ("value", "speed"))
-        values, speeds = self.system._called(kernel, x, None, self.p, {})
-        return {c.name: (float(a), float(b)) for c, a, b in zip(chosen, values, speeds)}

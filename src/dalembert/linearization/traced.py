@@ -24,9 +24,10 @@ import numpy as np
 
 from dalembert.linearization.coordinates import Coordinate
 from dalembert.recursions.elimination import RowFactor
-from dalembert.symbols import is_number, zeros
+from dalembert.symbols import zeros
 from dalembert.system.derivatives import EquationDerivatives
 from dalembert.system.functions import Trace
+from dalembert.system.local_slopes import all_zero
 
 NAMES = ("A", "B", "time", "rate", "Kq", "Kv", "Dv", "Kt", "Dt", "vdot", "multipliers", "health")
 
@@ -55,7 +56,7 @@ class Frame:
     def motion(self, right: np.ndarray) -> np.ndarray:
         """x, (nv, …), with the chosen velocities of the tree at rest and [functions; A] x = right."""
         out = zeros(len(self.K), right.shape[1])
-        if not _all_zero(right):
+        if not all_zero(right):
             out[self.rest] = self.weighted.T @ self._solved(right)
         return out
 
@@ -142,11 +143,7 @@ def _positions(
             row, by_q = of([c], C)[0], of([c], e.speeds.q)[0]
             X[k] = np.concatenate([row @ Dv + by_q @ Kq, row @ Kv])
             t[k] = row @ Dt + by_q @ Kt + of([c], e.speeds.t)[0]
-        if c.index is not None and not _all_zero(e.turn[c.index]):
+        if c.index is not None and not all_zero(e.turn[c.index]):
             X[k, : Kq.shape[1]] = X[k, : Kq.shape[1]] - e.turn[c.index] @ Kq
             t[k] = t[k] - e.turn[c.index] @ Kt
     return X, t
-
-
-def _all_zero(x: np.ndarray) -> bool:
-    return all(is_number(element) and element == 0.0 for element in x.ravel())

@@ -12,7 +12,8 @@ from dalembert.errors import ArgumentError
 from dalembert.integrators.tableaus import tableau
 from dalembert.linearization.coordinates import Given
 from dalembert.linearization.linearize import linear_kernel, linearize, slopes
-from dalembert.linearization.model import LinearModel, Operating
+from dalembert.linearization.model import LinearModel
+from dalembert.linearization.operating import Operating
 from dalembert.linearization.traced import NAMES
 
 

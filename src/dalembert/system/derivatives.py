@@ -25,12 +25,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import casadi as ca
 import numpy as np
 
-from dalembert.mechanism.constraints import Constraint, Row
-from dalembert.mechanism.local import LocalState
-from dalembert.mechanism.traced import Load
+from dalembert.mechanism.constraints import Constraint
 from dalembert.recursions.composite_body import composite_body
 from dalembert.recursions.derivative_columns import derivative_columns
 from dalembert.recursions.elimination import Elimination, TreeFactor
@@ -38,7 +35,8 @@ from dalembert.recursions.motion_derivatives import MotionDerivatives
 from dalembert.recursions.newton_euler import newton_euler
 from dalembert.recursions.newton_euler_derivatives import newton_euler_derivatives
 from dalembert.spatial import bracket_dual
-from dalembert.symbols import element, is_number, symbols, to_sx, zeros
+from dalembert.symbols import zeros
+from dalembert.system.local_slopes import LocalEquations, LocalSlopes, all_zero
 
 if TYPE_CHECKING:
     from dalembert.system.functions import Trace
@@ -84,23 +82,21 @@ class EquationDerivatives:
         return MotionDerivatives(self.s.at, self.vdot)
 
     @cached_property
-    def local(self) -> _Local:
+    def local(self) -> LocalEquations:
         """Local derivatives of forces and rows."""
-        return _Local(self)
+        return LocalEquations(self)
 
     @cached_property
     def dynamics(self) -> Slopes:
         """Of e₁, (nv, …)."""
-        exerted = self.local.exerted
-        d = newton_euler_derivatives(self.motion, self.s.d.gravity, exerted.wrenches)
-        Q = self._chained(exerted.slopes, zeros(0, 0))
+        d = newton_euler_derivatives(self.motion, self.s.d.gravity, self.local.wrenches)
+        Q = self._chained(self.local.exerted, zeros(0, 0))
         return Slopes(d.tau_q - self._inward(Q.q), d.tau_v - self._inward(Q.v), *self.drive)
 
     @cached_property
     def drive(self) -> tuple[np.ndarray, np.ndarray]:
         """∂e₁/∂u and ∂e₁/∂t."""
-        exerted = self.local.exerted.slopes
-        return -self._inward(exerted.u), -self._inward(exerted.t)
+        return -self._inward(self.local.exerted.u), -self._inward(self.local.exerted.t)
 
     @cached_property
     def accelerations(self) -> Slopes:
@@ -138,13 +134,13 @@ class EquationDerivatives:
         """The columns of link k."""
         return L[:, self.nv + 6 * k : self.nv + 6 * (k + 1)]
 
-    def _chained(self, L: _LocalSlopes, A: np.ndarray, only: list[int] | None = None) -> Slopes:
+    def _chained(self, L: LocalSlopes, A: np.ndarray, only: list[int] | None = None) -> Slopes:
         """(1) and (2); A: how the expressions depend on v̇ and V̇, if they do. `only`: the rows to have ∂/∂v."""
         q, v = L.z[:, : self.nv].copy(), L.w[:, : self.nv].copy()
         for k in self.local.links(L.z, L.w, A):
             at = self.motion.columns(k)
             parts = [self._part(x, k) for x in (L.z, L.w, A if A.size else zeros(*L.z.shape))]
-            rows = [r for r in range(len(q)) if not all(_all_zero(x[r]) for x in parts)]
+            rows = [r for r in range(len(q)) if not all(all_zero(x[r]) for x in parts)]
             by_T, by_V, by_rate = (x[rows] for x in parts)
             by_V = by_V - bracket_dual(at.V, by_rate.T).T
             here = np.ix_(rows, at.dofs)
@@ -160,105 +156,10 @@ class EquationDerivatives:
         out = X[: self.nv].copy()
         for k in range(len(self.s.tree)):
             W = X[self.nv + 6 * k : self.nv + 6 * (k + 1)]
-            if W.size and not _all_zero(W):
+            if W.size and not all_zero(W):
                 at = self.motion.columns(k)
                 out[at.dofs] = out[at.dofs] + at.S[:, at.dofs].T @ W
         return out
-
-
-@dataclass(frozen=True)
-class _LocalSlopes:
-    z: np.ndarray  # with respect to (δ, η_0, η_1, …): small motions of joints and of links
-    w: np.ndarray  # with respect to (v, V_0, V_1, …)
-    u: np.ndarray
-    t: np.ndarray
-
-
-@dataclass(frozen=True)
-class _Exerted:
-    wrenches: dict[int, np.ndarray]  # by link, constraint forces included
-    tau: np.ndarray
-    slopes: _LocalSlopes
-
-
-class _Local:
-    """The local derivatives of a trace's forces and rows, with the actual poses and twists put in.
-
-    Of every row also its value: b, A v + b and A v̇ + γ, as columns.
-    """
-
-    def __init__(self, of: EquationDerivatives):
-        s = of.s
-        self.here = here = LocalState(s.d.layout, s.t[0])
-        self.nv, self.size = of.nv, here.w.numel()
-        self.rate, rates = symbols("w_rate", self.size)
-        self.lam, lam = symbols("lam", len(of.lam))
-        rows = _chosen(s.d.constraints, here, of.rows.all_named[: len(of.rows.of)])
-        forced = len(rows)
-        rows += [row for c in of.extra for row in c.rows(here)]
-        A = np.array([row.A for row in rows], dtype=object) if rows else zeros(0, self.size)
-        load = Load(here)
-        for force in s.d.forces:
-            force.act(here, load)
-        exerted = load.tau + (A[:forced].T @ lam if forced else 0.0)
-        for k, W in load.wrenches.items():
-            where = here.at.tree.links[k].v
-            exerted[where] = exerted[where] + W
-        accelerations, speeds = zeros(len(rows)), zeros(len(rows))
-        for k, row in enumerate(rows):
-            accelerations[k] = row.A @ rates + row.gamma
-            speeds[k] = row.A @ here.at.v + row.b
-        self._arguments = [here.z, here.w, self.rate, self.lam, s.sx["u"], s.sx["p"], s.sx["t"]]
-        self._given = self._actual(of)
-        self.A = self._put_in(ca.sparsify(to_sx(A)))
-        b = zeros(len(rows))
-        b[:] = [row.b for row in rows]
-        self.b, self.speed, self.acceleration = (self._put_in(to_sx(x)) for x in (b, speeds, accelerations))
-        slopes = [self._slopes(to_sx(x), s) for x in (exerted, accelerations, speeds)]
-        total = self._put_in(to_sx(exerted)).reshape(-1)
-        n = len(s.tree)
-        wrenches = {k: total[of.nv + 6 * k : of.nv + 6 * (k + 1)] for k in range(n)}
-        self.exerted = _Exerted({k: W for k, W in wrenches.items() if not _all_zero(W)}, total[: of.nv], slopes[0])
-        self.accelerations, self.speeds = slopes[1:]
-
-    def links(self, *matrices: np.ndarray) -> list[int]:
-        """The links whose columns are not all zero in one of the matrices."""
-        n = (self.size - self.nv) // 6
-        blocks = {k: slice(self.nv + 6 * k, self.nv + 6 * (k + 1)) for k in range(n)}
-        return [k for k, cols in blocks.items() if any(M.size and not _all_zero(M[:, cols]) for M in matrices)]
-
-    def _actual(self, of: EquationDerivatives) -> list[ca.SX]:
-        s = of.s
-        poses = [s.at.pose(i) for i in range(len(s.tree))]
-        z = np.concatenate([s.q, *(np.concatenate([T.R.ravel(), T.p]) for T in poses)])
-        w = np.concatenate([s.v, *(s.at.V(i) for i in range(len(s.tree)))])
-        rate = np.concatenate([of.vdot, *(of.motion.V_rate[i] for i in range(len(s.tree)))])
-        return [to_sx(z), to_sx(w), to_sx(rate), to_sx(of.lam), s.sx["u"], s.sx["p"], s.sx["t"]]
-
-    def _slopes(self, f: ca.SX, s: Trace) -> _LocalSlopes:
-        others = (ca.jacobian(f, x) for x in (self.here.w, s.sx["u"], s.sx["t"]))
-        return _LocalSlopes(*(self._put_in(J) for J in (self.here.slopes(f), *others)))
-
-    def _put_in(self, J: ca.SX) -> np.ndarray:
-        """A sparse local expression at the actual state, as an object array with exact zeros."""
-        out = zeros(*J.shape)
-        if J.nnz():
-            f = ca.Function("local", self._arguments, [J], {"allow_free": True})
-            actual = f.call(self._given, True, False)[0]
-            rows, columns = actual.sparsity().get_triplet()
-            for r, c, x in zip(rows, columns, actual.nonzeros()):
-                out[r, c] = element(x)
-        return out
-
-
-def _chosen(constraints: Sequence[Constraint], s: Any, named: Sequence[tuple[str, str]]) -> list[Row]:
-    """The rows of these names, in this order."""
-    known = {(c.name, row.name): row for c in constraints for row in c.rows(s)}
-    return [known[name] for name in named]
-
-
-def _all_zero(x: np.ndarray) -> bool:
-    return all(is_number(e) and e == 0.0 for e in x.ravel())
 
 
 def inverse_dynamics_derivatives(s: Trace) -> tuple[Any, ...]:
@@ -277,7 +178,7 @@ def long_chain_columns(s: Trace) -> tuple[Any, ...]:
     e = EquationDerivatives(s, held=s.a)
     Q = (zeros(0, 0), zeros(0, 0))
     if s.d.forces:
-        exerted = e._chained(e.local.exerted.slopes, zeros(0, 0))
+        exerted = e._chained(e.local.exerted, zeros(0, 0))
         Q = e._inward(exerted.q), e._inward(exerted.v)
     return *derivative_columns(e.motion, s.d.gravity, s.load.wrenches), *Q
 

@@ -45,6 +45,8 @@ class Relative:
         rate_a, rate_b = twist_rate(at, still, la, Ta), twist_rate(at, still, lb, Tb)
         self.V_rate = rate_b - X @ rate_a + bracket(self.V, Va)  # at v̇ = 0
         self.J = body_jacobian(at, lb, Tb) - X @ body_jacobian(at, la, Ta)
+        for k in set(at.tree.path(la)) & set(at.tree.path(lb)):  # what carries both moves neither in the other
+            self.J[:, at.tree.links[k].v] = 0.0
 
     def along(self, n: np.ndarray) -> Jet:
         """n · p: how far b's origin lies along the direction n of a."""
