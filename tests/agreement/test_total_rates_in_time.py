@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from random_mechanisms import random_state, random_tree
 
 import dalembert as da
+from random_mechanisms import random_state, random_tree
 
 
 @pytest.mark.parametrize("formulation", ["total_rates", "total_rates_xi"])

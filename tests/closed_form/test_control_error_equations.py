@@ -110,6 +110,21 @@ def test_a_tree_under_computed_torque_obeys_the_same_equation():
     follows_its_error_equation(system, law, system.state({"cart": 0.1}), 0.5, 1e-8)
 
 
+def test_one_motor_moves_the_link_it_does_not_drive():
+    """Task first, the rest as it comes: the pole obeys its error equation, moved by the cart's motor alone."""
+    system = zoo.cart_pole().compile()
+    cart, pole = system.q_names
+    x = system.state({pole: 0.2})
+    law = control.motion_control(system, control.coordinates(pole), {pole: 0.0}, rate=4.0)
+    follows_its_error_equation(system, law, x, 0.8, 1e-8)
+    assert (law.mobility, law.reach, law.task_rank) == (2, 1, 1)
+    verdict = law.explain(0.0, x)
+    assert verdict.success
+    assert len(verdict.undriven) == 1
+    both = control.motion_control(system, control.coordinates(cart, pole), {cart: 0.5, pole: 0.0})
+    assert both.explain(0.0, x).status == control.Verdict.UNREACHED
+
+
 def hands(**options):
     system = zoo.two_arms().compile()
     x = system.state(*zoo.two_arms_start(0.05, 0.6, 0.1))

@@ -6,6 +6,7 @@ import pytest
 
 import dalembert as da
 from dalembert import control, zoo
+from dalembert.control.native.law_by_address import ask
 from dalembert.errors import ArgumentError, DalembertError, UnknownName
 
 TRAJECTORIES = {
@@ -192,6 +193,25 @@ def test_a_controller_that_raises_ends_the_run_with_what_was_computed():
     assert not run.success
     assert "reference lost" in run.message
     assert run.t[-1] >= 0.05
+
+
+def test_a_controller_answers_the_same_from_compiled_code():
+    """The kernel that compiled loops call, along a motion; the answers are those of Python."""
+    system = zoo.planar_3rrr().compile()
+    x = system.state(*zoo.planar_3rrr_start())
+    path = control.quintic({"A1": x["A1"], "A2": x["A2"], "A3": x["A3"]}, {"A1": 1.9, "A2": 4.1, "A3": 0.0}, 1.0)
+    law = control.computed_torque(system, path)
+    rng = np.random.default_rng(0)
+    times = np.linspace(0, 1, 5)
+    q, v = x.q + 0.01 * rng.normal(size=(5, system.nq)), rng.normal(size=(5, system.nv))
+    u = np.zeros((5, 3))
+    native = law.native()
+    for k, t in enumerate(times):
+        assert ask(native, t, q[k], v[k], u[k]) == 0
+    for t, qk, vk, uk in zip(times, q, v, u):
+        np.testing.assert_allclose(uk, law(t, system.state(qk, vk)), rtol=1e-12)
+    with pytest.raises(ArgumentError, match="call the controller from Python"):
+        control.motion_control(system, control.coordinates("A1"), [0.0], limits=1.0).native()
 
 
 def test_a_law_without_an_answer_says_so():

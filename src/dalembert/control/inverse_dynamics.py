@@ -256,6 +256,8 @@ class Allocator:
             status = Verdict.LIMITED if not kept else Verdict.UNREACHED
         elif not kept:
             status = Verdict.LIMITED
+        elif mode == TASK and self._task_missed():
+            status = Verdict.UNREACHED
         elif off > 1e-7 * max(size, 1e-300):
             status = Verdict.INADMISSIBLE
         return InverseDynamics(
@@ -273,6 +275,15 @@ class Allocator:
             inadmissible=off,
             active=acting,
             status=status,
+        )
+
+    def _task_missed(self) -> bool:
+        """Whether the task's acceleration is not what was wished."""
+        r, nt = self.room, self.plant.nt
+        P, D = np.split(r.gains, 2)
+        wish = r.wish[2 * nt :] + P @ (r.wish[:nt] - r.theta) + D @ (r.wish[nt : 2 * nt] - r.rate)
+        return bool(
+            np.abs(r.J @ r.motion + r.bias - wish).max(initial=0.0) > 1e-7 * (1.0 + np.abs(wish).max(initial=0.0))
         )
 
     def _parts(self, state: Any) -> dict[str, np.ndarray]:

@@ -20,6 +20,7 @@ import numpy as np
 
 from dalembert.control.inverse_dynamics import Allocator, InverseDynamics, Verdict
 from dalembert.control.native.law import FREE, MOBILITY, REACH, TASK, TASK_RANK
+from dalembert.control.native.law_by_address import NativeLaw, native_law
 from dalembert.control.plant import Plant
 from dalembert.control.task import Task
 from dalembert.control.trajectories import Trajectory, constant
@@ -85,6 +86,24 @@ class ProjectedControl:
         if self.force_names:
             self._last = (t, out, self.force_error)
         return out
+
+    def native(self) -> NativeLaw:
+        """The controller for compiled loops: `native.law_by_address.ask(law, t, q, v, u)` in Numba code.
+
+        Only of motion control that follows a `Trajectory` or a constant, without limits and switched constraints.
+        """
+        if (
+            not isinstance(self.reference, Trajectory)
+            or self.solver.bounded
+            or self.force_names
+            or callable(self.active)
+        ):
+            raise ArgumentError(
+                "only motion control of a Trajectory without limits, forces or switching runs in compiled loops; "
+                "call the controller from Python instead."
+            )
+        self.solver.switch(self.active)
+        return native_law(self.plant, self.solver, self.mode, self.reference)
 
     def explain(self, t: float, state: Any) -> InverseDynamics:
         """The forces the controller would give, with what they cost, what they leave undone and why."""

@@ -7,6 +7,7 @@ With M = RᵀR, K a basis of the admissible motions (A K = 0, KᵀMK = 1) and c 
     Kᵀ B u = Kᵀ (M v̇ − f)                                               what the actuators must give (21, 43)
     u = G⁻¹ Nᵀ (N G⁻¹ Nᵀ)⁺ …,  N = KᵀB                                  the shortest such u, of cost uᵀG u (46, 47)
     Aᵀλ = M v̇ − f − B u                                                what the constraints then carry (32)
+    u: J K Kᵀ(f + B u) = …                                              instead, where N reaches too few freedoms
     u ← u + Z w, N Z = 0                                               forces that move nothing and shape λ (49, 54)
 
 Departure: the paper builds square projectors P, Q, H and applies Q⁺ (57)-(60). N = KᵀB is smaller, takes any input
@@ -160,6 +161,39 @@ def shortest_forces(K, B, need, cost, mobility, flat, perm, info, right, u):
 
 
 @kernel
+def task_first(room, p):
+    """Where the actuators do not reach all freedoms: u for the task alone, the rest of the motion as it comes.
+
+    y = Kᵀ(f + B u) in J K y = … gives (J K KᵀB) u = J K (y_wished − Kᵀf); the shortest such u. Returns the rank.
+    """
+    nt, na, n = room.J.shape[0], room.B.shape[1], room.motion.shape[0]
+    T, _ = matrix(room.T, 0, nt, p)
+    N, at = matrix(room.N, 0, p, na)
+    white, _ = matrix(room.N, at, p, na)
+    D, at = matrix(room.L, 0, nt, na)
+    along, right, free = room.right[0, :p], room.right[1, :nt], room.right[2, :p]
+    times(room.K, room.work.f, free)
+    for i in range(nt):
+        right[i] = 0.0
+        for j in range(p):
+            right[i] += T[i, j] * (along[j] - free[j])
+        for k in range(na):
+            D[i, k] = 0.0
+            for j in range(p):
+                D[i, k] += T[i, j] * white[j, k]
+    rank = shortest(carve(room.L, at, nt, na, room.ints[2], room.marks[2]), D, right, room.u, False)
+    solve_upper(room.cost, room.u)
+    for j in range(p):
+        more = free[j] - along[j] + dot(N, j, room.u, 0, 0, na)
+        for i in range(n):
+            room.motion[i] += more * room.K[j, i]
+    times(room.work.M, room.motion, room.need)
+    for i in range(n):
+        room.need[i] -= room.work.f[i]
+    return rank
+
+
+@kernel
 def multipliers(factor, upper, force, scratch, out):
     """out ← the shortest λ with Aᵀλ = force."""
     for i in range(force.shape[0]):
@@ -236,6 +270,8 @@ def update(address, x, y, w, flat, ints, dims, options, mode, kind):
     info[REACH] = shortest_forces(
         room.K, room.B, room.need, room.cost, p, room.N, room.ints[1], room.marks[1], right, room.u
     )
+    if mode == TASK and info[REACH] < p:
+        info[TASK_RANK] = task_first(room, p)
     if room.select.shape[0] > 0:
         carried(room.B, room.u, room.need, work.factor, work.upper, work.n1, work.force, work.multipliers)
         shape_forces(room)
