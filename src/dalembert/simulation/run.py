@@ -226,7 +226,7 @@ class Run:
                 tableau("rk4"), parts, ordinary, t, end, self.x, self.stages,
                 self.numbers, self.counts, times, states, self.marks, passage,
             )  # fmt: skip
-            self._keep(times[:count], states[:count])
+            self._keep(times[:count], states[:count], careful=True)
             if outcome == loop.EVENT:
                 t, status = self._event(t)
             else:
@@ -306,8 +306,8 @@ class Run:
 
     # --- history ------------------------------------------------------------------------------------------------
 
-    def _keep(self, times: np.ndarray, states: np.ndarray) -> None:
-        """Add records to the history, or the samples among them."""
+    def _keep(self, times: np.ndarray, states: np.ndarray, careful: bool = False) -> None:
+        """Add records to the history, or the samples among them; those of careful steps are reported elsewhere."""
         if not len(times):
             return
         first, old = -np.inf, []
@@ -319,7 +319,7 @@ class Run:
         whole = np.vstack([*(x for _, x in old), states])
         self.previous, self.last = ((whole_t[k], whole[k].copy()) for k in (max(-2, -len(whole_t)), -1))
         if self.sampled:
-            for passage in self._approaches(self._dense(whole_t, whole)):
+            for passage in [] if careful else self._approaches(self._dense(whole_t, whole)):
                 self._add(passage)
             wanted = self.times[(self.times > first) & (self.times <= whole_t[-1])]
             if len(wanted) and self.T:
