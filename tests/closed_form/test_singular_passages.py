@@ -121,7 +121,7 @@ def test_singularities_are_warned_of_or_ended_at_as_asked(span):
 @pytest.mark.parametrize("scale", [1e-6, 1e3])
 @pytest.mark.parametrize("options", [{}, {"coordinates": "tangent"}, {"formulation": "nullspace"}], ids=str)
 def test_size_does_not_matter(scale, options):
-    """All lengths by s and time by √s: the same angles at the same scaled times, the same singular passages, clean loops."""
+    """All lengths by s and time by √s: the same angles at the same scaled times, the same passages."""
     lengths = np.array([1.0, 1.5, 1.5, 1.0])
     one = zoo.five_bar().compile()
     x = one.state(*zoo.five_bar_start())
