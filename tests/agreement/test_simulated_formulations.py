@@ -149,3 +149,15 @@ def test_formulations_and_singular_positions(formulation):
         assert passage.start <= t <= passage.end
         assert passage.nearest == pytest.approx(t, abs=1e-3)
         assert passage.distance < 1e-3
+
+
+def test_baumgarte_holds_a_drift_that_no_stabilization_lets_grow():
+    """Coarse steps for a long time: feedback bounds the drift at the level of one of its time constants."""
+    system = zoo.four_bar().compile()
+    x = system.assemble({"A": 0.6}, v={"A": 2.0})
+    options = {"method": "rk4", "step": 0.01}
+    none, held = (da.simulate(system, x, 20.0, stabilization=s, **options).residuals for s in ("none", "baumgarte"))
+    assert none[-1] > 20 * held.max()
+    assert held[1000:].max() < 2 * held[:1000].max()
+    named = da.simulate(system, x, 2.0, stabilization="baumgarte", formulation="lagrange", **options).residuals
+    np.testing.assert_allclose(named, held[:201], atol=1e-12)

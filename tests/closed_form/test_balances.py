@@ -130,7 +130,7 @@ def test_time_runs_back(options):
 
 @pytest.mark.parametrize("options", [{}, {"method": "rk4", "step": 1e-3}, {"method": "sdirk4"}], ids=str)
 def test_a_disc_rolls_steadily(options):
-    """Lean 0.3, yaw rate 1.7, the spin of `exact.disc_spin`: height, lean and speed stay, and the centre moves on a circle."""
+    """Lean 0.3, yaw rate 1.7, the spin of `exact.disc_spin`: height, lean and energy stay, the axle turns."""
     system = zoo.rolling_disc().compile()
     spin = zoo.exact.disc_spin(lean=0.3, yaw_rate=1.7, radius=0.4)
     x = system.state(*zoo.rolling_disc_start(lean=0.3, yaw_rate=1.7, spin=spin))
@@ -190,7 +190,7 @@ def test_the_variational_method_bounds_the_energy_of_a_closed_chain():
 
 
 def _five_bar_by_hand(span):
-    """q̈ of the five-bar in the absolute angles of its first and last link, from Lagrange's equations."""
+    """Pins and data of the five-bar by the absolute angles of its first and last link."""
     l, masses, inertias = (1.0, 1.5, 1.5, 1.0), (2.0, 3.0, 3.0, 2.0), (1.0, 2.0, 2.0, 1.0)
     q, w = ca.SX.sym("q", 2), ca.SX.sym("w", 2)
     e = lambda a: ca.vertcat(ca.cos(a), ca.sin(a))  # noqa: E731
@@ -198,13 +198,13 @@ def _five_bar_by_hand(span):
     P1, P3 = l[0] * e(q[0]), E - l[3] * e(q[1])
     d = P3 - P1
     half = ca.sqrt(l[1] ** 2 - ca.sumsqr(d) / 4) / ca.norm_2(d)  # isosceles: equal middle links
-    return q, w, P1, P3, E, d, half, masses, inertias, e
+    return q, w, P1, P3, E, d, half, masses, inertias
 
 
 def test_five_bar_agrees_with_scipy_on_a_hand_written_minimal_model():
     """Two angles, the middle pin by an isosceles triangle; a motion without symmetry, away from singular positions."""
     span = zoo.PEER_SPAN
-    q, w, P1, P3, E, d, half, masses, inertias, e = _five_bar_by_hand(span)
+    q, w, P1, P3, E, d, half, masses, inertias = _five_bar_by_hand(span)
     system = zoo.five_bar(span=span).compile()
     x = system.state(*zoo.five_bar_start(-np.pi, span=span, branch=-1))
     x = system.assemble(guess=x, v={"A": 0.5, "D": -0.2})

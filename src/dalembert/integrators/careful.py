@@ -15,13 +15,12 @@ from dalembert.integrators.loop import (
     FAILED,
     FULL,
     NOT_FINITE,
-    crossed,
     first_step,
-    record,
+    settle,
 )
-from dalembert.integrators.manifold import return_to_manifold, sound
-from dalembert.integrators.native import call, finite, native
-from dalembert.integrators.numbers import CAREFUL, EVERY, NQ, NV, STEPS, USUAL, H
+from dalembert.integrators.manifold import sound
+from dalembert.integrators.native import call, native
+from dalembert.integrators.numbers import CAREFUL, NQ, NV, STEPS, USUAL, H
 from dalembert.integrators.stage import evaluate
 
 #: places in `passage`: end, least rank, least singular value over the largest, when, steps
@@ -67,13 +66,11 @@ def pass_singularity(method, parts, ordinary, t, t_end, x, stages, numbers, coun
         counts[CAREFUL] += 1
         passage[COUNT] += 1
         passage[END] = t
-        if numbers[EVERY] > 0.0 and not return_to_manifold(parts, t, x, before, numbers, counts):
-            return DRIFTED, t, count
-        if not finite(x, n):
-            return NOT_FINITE, t, count
-        record(parts, t, x, times, states, numbers, count)
+        outcome = settle(parts, t, x, before, times, states, marks, numbers, counts, count)
+        if outcome == DRIFTED or outcome == NOT_FINITE:
+            return outcome, t, count
         count += 1
-        if parts.events.address != 0 and crossed(parts, t, x, marks, numbers):
+        if outcome == EVENT:
             return EVENT, t, count
         call(ordinary, t, x, int(numbers[NQ] + numbers[NV]))
         if sound(ordinary, n, numbers):

@@ -112,13 +112,11 @@ def advance(method, parts, t, t_end, x, stages, numbers, counts, times, states, 
             x[j] = trial[j]
         counts[STEPS] += 1
         fresh = False
-        if numbers[EVERY] > 0.0 and not return_to_manifold(parts, t, x, before, numbers, counts):
-            return DRIFTED, t, count
-        if not finite(x, n):
-            return NOT_FINITE, t, count
-        record(parts, t, x, times, states, numbers, count)
+        outcome = settle(parts, t, x, before, times, states, marks, numbers, counts, count)
+        if outcome == DRIFTED or outcome == NOT_FINITE:
+            return outcome, t, count
         count += 1
-        if parts.events.address != 0 and crossed(parts, t, x, marks, numbers):
+        if outcome == EVENT:
             return EVENT, t, count
         if count == times.shape[0]:
             return FULL, t, count
@@ -135,6 +133,17 @@ def _ended(outcome, numbers):
     if outcome == UNSOLVED:
         return NO_STEP
     return NOT_FINITE
+
+
+@native
+def settle(parts, t, x, before, times, states, marks, numbers, counts, count):
+    """After a step: back to the manifold, into the records, and a look for events. Returns DONE where all is well."""
+    if numbers[EVERY] > 0.0 and not return_to_manifold(parts, t, x, before, numbers, counts):
+        return DRIFTED
+    if not finite(x, x.shape[0]):
+        return NOT_FINITE
+    record(parts, t, x, times, states, numbers, count)
+    return EVENT if parts.events.address != 0 and crossed(parts, t, x, marks, numbers) else DONE
 
 
 @native

@@ -51,8 +51,8 @@ def describe(
     """A passage, with what a state in it tells of the constraints; `usual` is their rank elsewhere.
 
     With wᵀA ≈ 0 and K the motions allowed once that dependency is admitted, the motion may go on along K y with
-    wᵀ γ(q, K y) = 0 (the second-order condition of the constraints). More than one line of y where this form is
-    indefinite: branches cross.
+    wᵀ γ(q, K y) = 0 (the second-order condition of the constraints). Where this form is indefinite branches cross;
+    where it is only semidefinite they may touch; where it is definite no motion leads through.
     """
     t = tangent(system, state, p, np.ones(len(system.rows.of), dtype=bool))
     r = min(rank, usual - 1)
@@ -60,7 +60,7 @@ def describe(
     rows = tuple(n for n, w in zip(system.row_names, weak) if abs(w) > 0.1)
     K = np.linalg.solve(t.R, t.V[:, r:])
     distance = min(least[0], float(t.sigma[r] / t.sigma[0]))  # careful steps at lower rank saw the others only
-    return Passage(*span, rank, steps, least[1], distance, rows, _indefinite(system, state, p, weak, K))
+    return Passage(*span, rank, steps, least[1], distance, rows, _may_branch(system, state, p, weak, K))
 
 
 def approaches(system: Any, p: Any, usual: int, dense: Any, skip: Any) -> list[Passage]:
@@ -86,8 +86,8 @@ def approaches(system: Any, p: Any, usual: int, dense: Any, skip: Any) -> list[P
     return found
 
 
-def _indefinite(system: Any, state: Any, p: Any, w: np.ndarray, K: np.ndarray) -> bool:
-    """Whether y ↦ wᵀ γ(q, K y) takes both signs."""
+def _may_branch(system: Any, state: Any, p: Any, w: np.ndarray, K: np.ndarray) -> bool:
+    """Whether y ↦ wᵀ γ(q, K y) vanishes for more y than 0; not said of nonholonomic and accelerated rows."""
     if not system.rows.holonomic.all():
         return False
 
@@ -103,4 +103,4 @@ def _indefinite(system: Any, state: Any, p: Any, w: np.ndarray, K: np.ndarray) -
             Q[i, j] = Q[j, i] = (form(one[i] + one[j]) - form(one[i] - one[j])) / 4
     values = np.linalg.eigvalsh(Q) if n else np.zeros(0)
     size = np.abs(values).max(initial=0.0)
-    return bool(n and rest == 0.0 and size > 0 and values[0] < -1e-3 * size and values[-1] > 1e-3 * size)
+    return bool(n and rest == 0.0 and values[0] <= 1e-3 * size and values[-1] >= -1e-3 * size)

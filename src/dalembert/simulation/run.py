@@ -66,7 +66,7 @@ class Run:
         self.marks = np.zeros((2, max(1, len(events))))
         self.found: dict[str, list[tuple[float, np.ndarray]]] = {name: [] for name in events}
         self.passages: list[Passage] = []
-        self.passing, self.tail = False, (np.zeros(0), np.zeros((0, 0)))
+        self.tail = np.zeros(0), np.zeros((0, 0))
         self.flushed = 0  # parts of the history that are in the recording
         self.T: list[np.ndarray] = []
         self.X: list[np.ndarray] = []
@@ -220,14 +220,14 @@ class Run:
             end = min(end, self.numbers[N.SAMPLED])
         ordinary, u_at = self.parts.ode, self.numbers[N.U_AT]
         self.numbers[N.U_AT] = self.engine.place_of_careful_u
-        status, self.passing = Status.DONE, True
+        status = Status.DONE
         while t < end and status == Status.DONE:
             times, states = self._room()
             outcome, t, count = careful.pass_singularity(
                 tableau("rk4"), parts, ordinary, t, end, self.x, self.stages,
                 self.numbers, self.counts, times, states, self.marks, passage,
             )  # fmt: skip
-            self._keep(times[:count], states[:count])
+            self._keep(times[:count], states[:count], careful=True)
             if outcome == loop.EVENT:
                 t, status = self._event(t)
             else:
@@ -236,7 +236,7 @@ class Run:
                     status = Status.UNSOLVED
             if outcome == loop.DONE or self.counts[N.STEPS] >= self.max_steps:
                 break
-        self.numbers[N.U_AT], self.passing = u_at, False
+        self.numbers[N.U_AT] = u_at
         self._report(start, t, passage)
         if chart is not None and status == Status.DONE:
             state = self._state(t)
@@ -307,8 +307,8 @@ class Run:
 
     # --- history ------------------------------------------------------------------------------------------------
 
-    def _keep(self, times: np.ndarray, states: np.ndarray) -> None:
-        """Add records to the history, or the samples among them."""
+    def _keep(self, times: np.ndarray, states: np.ndarray, careful: bool = False) -> None:
+        """Add records to the history, or the samples among them; those of careful steps are reported elsewhere."""
         if not len(times):
             return
         first, old = (self.last[0], [self.last]) if self.T else (-np.inf, [])
@@ -316,7 +316,7 @@ class Run:
         whole = np.vstack([*(x for _, x in old), states])
         self.previous, self.last = ((whole_t[k], whole[k].copy()) for k in (max(-2, -len(whole_t)), -1))
         if self.sampled:
-            self._watch(times, states)
+            self._watch(times, states, careful)
             wanted = self.times[(self.times > first) & (self.times <= whole_t[-1])]
             if len(wanted) and self.T:
                 inputs = self.engine.inputs.copy()
@@ -334,12 +334,12 @@ class Run:
         self.engine.inputs[:] = inputs
         return found
 
-    def _watch(self, times: np.ndarray, states: np.ndarray) -> None:
+    def _watch(self, times: np.ndarray, states: np.ndarray, careful: bool) -> None:
         """The same while records are not kept; the last ones wait, since careful steps may follow them."""
         if len(self.tail[0]) and self.tail[1].shape[1] == states.shape[1]:
             times, states = np.concatenate([self.tail[0], times]), np.vstack([self.tail[1], states])
         self.tail = times[-4:].copy(), states[-4:].copy()
-        if self.passing:
+        if careful:
             return
         for passage in self._approaches(self._dense(times[:-2], states[:-2])):
             self._add(passage)

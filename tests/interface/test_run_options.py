@@ -1,0 +1,189 @@
+"""What `simulate` accepts, refuses and says; times, parameters, limits, awkward mechanisms."""
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert import zoo
+
+
+@pytest.fixture(scope="module")
+def four_bar():
+    system = zoo.four_bar().compile()
+    return system, system.assemble({"A": 0.6}, v={"A": 2.0})
+
+
+def pendulum():
+    m = da.Mechanism("pendulum", gravity=(0, -9.81, 0))
+    length = m.add_parameter("length", 1.0)
+    m.add_joint("A", da.Revolute("z"), m.ground, m.add_body("bob", mass=1.0, com=(0, -length, 0)))
+    return m.compile()
+
+
+def test_samples_are_the_states_a_span_gives_between_its_records(four_bar):
+    system, x = four_bar
+    times = np.sort(np.random.default_rng(3).uniform(0, 1, 40))
+    times[0], times[-1] = 0.0, 1.0
+    samples, span = da.simulate(system, x, times), da.simulate(system, x, 1.0)
+    np.testing.assert_array_equal(samples.t, times)
+    q, v = span(times)
+    np.testing.assert_allclose(samples.q, q, atol=1e-14)
+    np.testing.assert_allclose(samples.v, v, atol=1e-12)
+    assert samples.steps == span.steps  # samples do not shorten steps
+    q, _ = span(times[::-1])  # in any order
+    np.testing.assert_array_equal(q[::-1], span(times)[0])
+    np.testing.assert_array_equal(span(span.t)[0], span.q)
+    assert span(0.5).t == 0.5
+
+
+def test_parameters_reach_every_part_of_a_run():
+    """A pendulum four times as long swings half as fast; events, controllers and energies know it too."""
+    system = pendulum()
+    event = da.expression(lambda t, s: s["A"])
+    runs = [da.simulate(system, {"A": 1.0}, 4.0, p=p, events={"down": event}) for p in (None, {"length": 4.0})]
+    np.testing.assert_allclose(runs[1].t_events["down"][0], 2 * runs[0].t_events["down"][0], rtol=1e-9)
+    assert all(np.abs(run.energy_error).max() < 1e-7 for run in runs)
+    np.testing.assert_array_equal(runs[1](1.3).q, da.simulate(system, {"A": 1.0}, np.array([0, 1.3, 4]), p=[4.0]).q[1])
+
+
+def test_steps_keep_to_their_limits(four_bar):
+    system, x = four_bar
+    run = da.simulate(system, x, 1.0, max_step=0.01)
+    assert np.diff(run.t).max() <= 0.01 * (1 + 1e-12)
+    for method in ("dop853", "rk4"):
+        run = da.simulate(system, x, 1.0, method=method, step=0.001, max_step=0.001, max_steps=100)
+        assert run.steps == 100
+        assert len(run.t) == 101
+        assert run.status.name == "STEPS"
+        assert run.message == f"at t = {run.t[-1]:.6g} s the largest number of steps was reached; raise max_steps"
+
+
+def test_fixed_steps_divide_the_span_and_the_last_is_shorter(four_bar):
+    system, x = four_bar
+    run = da.simulate(system, x, (3.0, 3.1), method="rk4", step=0.03)
+    np.testing.assert_allclose(run.t, [3.0, 3.03, 3.06, 3.09, 3.1], rtol=1e-14)
+
+
+def test_no_time_is_no_motion(four_bar):
+    system, x = four_bar
+    run = da.simulate(system, x, 0.0)
+    assert run.success
+    np.testing.assert_array_equal(run.q, [x.q])
+    assert "0 steps" in repr(run)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"stabilization": "magic"}, "stabilization is 'magic'; needed: one of 'projection', 'energy', 'baumgarte'"),
+        ({"formulation": "newton"}, "there is no formulation 'newton'"),
+        ({"options": {"metric": "mass"}}, "options belong to a formulation; name one, as formulation='nullspace'."),
+        (
+            {"formulation": "nullspace", "options": {"metrik": "mass"}},
+            "formulation 'nullspace' asks for option 'metrik'; known: metric",
+        ),
+        ({"coordinates": "E"}, "coordinates asks for coordinate 'E'; known: A, B, D."),
+        ({"coordinates": ["A", "B"]}, "coordinates names 2 (A, B); 'four-bar' has 1 degrees of freedom here."),
+        ({"coordinates": "A", "stabilization": "none"}, "coordinates= keeps to the manifold by itself"),
+        ({"coordinates": "A", "formulation": "nullspace"}, "coordinates= keeps to the manifold by itself"),
+        ({"method": "variational", "step": 0.01, "coordinates": "A"}, "'variational' has its own equations"),
+        ({"method": "variational", "step": 0.01, "formulation": "nullspace"}, "'variational' has its own equations"),
+        ({"method": "variational"}, "method 'variational' has a fixed step; give it as step=0.001 (s)."),
+        ({"coordinates": da.Chart(lambda q, y: ca.vertcat(q[0], y), [1.0])}, "R has 2 rows for 1 coordinates y"),
+        ({"coordinates": da.Chart(lambda q, y: q[0] + 0 * y, [1.0])}, "∂R/∂y is singular at the start (2.27)"),
+        ({"t": [0, 1, 0.5]}, "needed: a duration (s), a span (start, end), or increasing times."),
+        ({"t": -1.0}, "needed: a duration (s), a span (start, end), or increasing times."),
+        ({"t": np.nan}, "needed: a duration (s), a span (start, end), or increasing times."),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused_with_a_repair(four_bar, options, message):
+    system, x = four_bar
+    with pytest.raises(da.DalembertError) as caught:
+        da.simulate(system, x, **{"t": 1.0, **options})
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: da.Projection(directions="old"), "directions is 'old'; needed: 'updated' or 'frozen'."),
+        (lambda: da.Projection(every=0), "corrections and every must be at least 1"),
+        (lambda: da.Projection(metric="manhattan"), "metric is 'manhattan'; needed: 'mass', 'euclidean'"),
+        (lambda: da.Projection(energy=True, every=2), "energy=True restores positions, velocities and energy together"),
+    ],
+)
+def test_projections_that_make_no_sense_are_refused(make, message):
+    with pytest.raises(da.ArgumentError) as caught:
+        make()
+    assert message in str(caught.value)
+
+
+def test_weights_of_the_wrong_number_are_refused(four_bar):
+    system, x = four_bar
+    with pytest.raises(da.ArgumentError, match=r"the metric has shape \(2,\); needed: \(3,\) positive weights"):
+        da.simulate(system, x, 1.0, stabilization=da.Projection(metric=[1.0, 2.0]))
+
+
+def test_nonholonomic_systems_have_no_independent_coordinates():
+    system = zoo.chaplygin_sleigh().compile()
+    x = system.state(*zoo.chaplygin_sleigh_start())
+    with pytest.raises(da.ArgumentError, match="are nonholonomic: positions then have more freedom than velocities"):
+        da.simulate(system, x, 1.0, coordinates="tangent")
+    with pytest.raises(da.ArgumentError, match="method 'variational' needs holonomic constraints"):
+        da.simulate(system, x, 1.0, method="variational", step=0.01)
+
+
+def test_quaternions_do_not_lead():
+    m = da.Mechanism("ball", gravity=(0, 0, -9.81))
+    m.add_joint("ball", da.Spherical(), m.ground, m.add_body("b", mass=1.0, com=(0, 0, -1), inertia=(0.1, 0.1, 0.1)))
+    with pytest.raises(da.ArgumentError, match="'ball' has 3 degrees of freedom here"):
+        da.simulate(m.compile(), {}, 1.0, coordinates="partition")
+    assert da.simulate(m.compile(), {}, 1.0, coordinates="tangent").success
+
+
+def test_times_outside_a_run_are_refused(four_bar):
+    system, x = four_bar
+    run = da.simulate(system, x, 1.0)
+    with pytest.raises(da.ArgumentError, match=r"t is 1\.5; the run goes from 0 to 1 s"):
+        run(1.5)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"method": "rk4", "step": 1e-3},
+        {"method": "sdirk4"},
+        {"method": "variational", "step": 1e-4},
+        {"coordinates": "tangent"},
+        {"formulation": "projection"},
+        {"stabilization": "energy"},
+    ],
+    ids=str,
+)
+def test_bodies_without_mass_run(options):
+    """The carriage of the Cartesian pendulum weighs nothing."""
+    system = zoo.cartesian_pendulum().compile()
+    x = system.state(*zoo.particle_start(-np.pi / 2 + 1.0))
+    times = np.linspace(0, 1, 5)
+    run = da.simulate(system, x, times, **options)
+    assert run.success
+    angle = np.arctan2(run["x"], -run["y"])
+    np.testing.assert_allclose(angle, zoo.exact.pendulum(times, amplitude=1.0)[0], atol=1e-6)
+    assert run.residuals.max() < 1e-12
+
+
+def test_a_mechanism_that_cannot_move_stays():
+    """A triangle of bars: no degree of freedom, in all coordinates and in none."""
+    m = da.Mechanism("triangle", gravity=(0, -9.81, 0))
+    a, b = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0)) for n in "ab")
+    m.add_joint("A", da.Revolute("z"), m.ground, a)
+    m.add_joint("B", da.Revolute("z"), m.ground.at(1, 0), b)
+    m.close_loop("C", da.Revolute("z"), a.at(1, 0), b.at(1, 0))
+    system = m.compile()
+    x = system.assemble({}, guess={"A": 1.0, "B": 2.1})
+    for options in ({}, {"coordinates": "partition"}, {"formulation": "nullspace"}):
+        run = da.simulate(system, x, 1.0, **options)
+        assert run.success
+        np.testing.assert_allclose(run.q, np.broadcast_to(x.q, run.q.shape), atol=1e-12)
