@@ -67,7 +67,7 @@ def pass_singularity(method, parts, ordinary, t, t_end, x, stages, numbers, coun
         passage[COUNT] += 1
         passage[END] = t
         outcome = settle(parts, t, x, before, times, states, marks, numbers, counts, count)
-        if outcome == DRIFTED or outcome == NOT_FINITE:
+        if outcome in (DRIFTED, NOT_FINITE):
             return outcome, t, count
         count += 1
         if outcome == EVENT:

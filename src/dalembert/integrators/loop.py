@@ -113,7 +113,7 @@ def advance(method, parts, t, t_end, x, stages, numbers, counts, times, states, 
         counts[STEPS] += 1
         fresh = False
         outcome = settle(parts, t, x, before, times, states, marks, numbers, counts, count)
-        if outcome == DRIFTED or outcome == NOT_FINITE:
+        if outcome in (DRIFTED, NOT_FINITE):
             return outcome, t, count
         count += 1
         if outcome == EVENT:
