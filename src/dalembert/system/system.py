@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -105,6 +106,28 @@ class System(TreeQuestions, ConstraintQuestions):
         other.parameters = dict(self.parameters)
         for name, value in {**(values or {}), **named}.items():
             other.parameters[name] = self._sized(name, value, self.parameters, "parameter")
+        return other
+
+    def without(self, *constraints: str) -> System:
+        """The same mechanism with some constraints taken away: a loop that opens, a contact that ends.
+
+        States pass from one to the other. To close a loop again, `project` a state of the open one that has come near.
+
+        >>> from dalembert import zoo
+        >>> system = zoo.four_bar().compile()
+        >>> system.without("C").acceleration(system.state(*zoo.four_bar_start(0.6))).rank
+        0
+        """
+        known = {c.name: c for c in self._description.constraints}
+        for name in constraints:
+            if name not in known:
+                raise unknown("constraint", name, known)
+        other = copy(self)
+        for name in [n for n in vars(other) if isinstance(getattr(type(self), n, None), cached_property)]:
+            del vars(other)[name]
+        rest = tuple(c for name, c in known.items() if name not in constraints)
+        other._description = replace(self._description, constraints=rest)
+        other._functions, other._kernels, other._kept = {}, {}, None
         return other
 
     # --- coordinates --------------------------------------------------------------------------------------------
