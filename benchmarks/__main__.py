@@ -24,7 +24,7 @@ PARTS = {
     "peer": "benchmarks.peer",
 }
 USUAL = ("tree", "constrained", "linearization", "simulation", "compile", "linalg")
-PACKAGES = ("dalembert", "pin", "mujoco", "numba", "llvmlite", "casadi", "numpy", "scipy", "sympy")
+PACKAGES = ("dalembert", "pin", "mujoco", "exudyn", "numba", "llvmlite", "casadi", "numpy", "scipy", "sympy")
 
 
 def main() -> None:
