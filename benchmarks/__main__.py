@@ -28,7 +28,7 @@ PARTS = {
     "peer": "benchmarks.peer",
 }
 USUAL = ("tree", "constrained", "linearization", "diagonal", "simulation", "control", "compile", "linalg")
-PACKAGES = ("dalembert", "pin", "mujoco", "numba", "llvmlite", "casadi", "numpy", "scipy", "sympy")
+PACKAGES = ("dalembert", "pin", "mujoco", "exudyn", "numba", "llvmlite", "casadi", "numpy", "scipy", "sympy")
 
 
 def main() -> None:

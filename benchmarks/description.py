@@ -143,13 +143,13 @@ class Model:
 
     # --- MuJoCo -------------------------------------------------------------------------------------------------
 
-    def mujoco_xml(self, step: float = 1e-3) -> str:
-        """The same for MuJoCo, as stiff as it goes; without warm starts, since one state is evaluated repeatedly."""
+    def mujoco_xml(self, step: float = 1e-3, warm: bool = False) -> str:
+        """The same for MuJoCo, as stiff as it goes; without warm starts where one state is evaluated repeatedly."""
         lines = [
             f'<mujoco model="{self.name}">',
             '<compiler angle="radian" balanceinertia="false"/>',
             f'<option gravity="{_text(self.gravity)}" timestep="{step!r}" integrator="RK4">',
-            '<flag contact="disable" warmstart="disable"/></option>',
+            f'<flag contact="disable" warmstart="{"enable" if warm else "disable"}"/></option>',
             f'<default><equality solref="{2 * step!r} 1" solimp="0.9999 0.9999 0.001"/></default>',
             "<worldbody>",
             *self._sites(WORLD),

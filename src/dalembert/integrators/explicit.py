@@ -10,7 +10,7 @@ from numba.extending import overload
 
 from dalembert.integrators.called import OK
 from dalembert.integrators.method import attempt
-from dalembert.integrators.native import native
+from dalembert.integrators.native import inline, native
 from dalembert.integrators.numbers import ATOL, DOF, NQ, NV, RTOL, WORKS
 from dalembert.integrators.stage import evaluate
 from dalembert.integrators.tableaus import Tableau
@@ -32,26 +32,31 @@ def attempt_explicit(method, parts, t, h, x, stages, numbers, counts):
 def runge_kutta(method, parts, t, h, x, stages, numbers, counts):
     """stages[−2] ← x after the step; stages[0] holds ẋ at its start. Returns the outcome and the error."""
     A, b, c, exponent = method.A, method.b, method.c, method.exponent
-    s, n = b.shape[0], x.shape[0]
+    s = b.shape[0]
     trial = stages[stages.shape[0] - 2]
     for i in range(1, s):
-        for j in range(n):
-            sum_ = 0.0
-            for k in range(i):
-                sum_ += A[i, k] * stages[k, j]
-            trial[j] = x[j] + h * sum_
+        _combine(trial, x, h, A[i], stages, i)
         outcome = evaluate(parts, t + c[i] * h, trial, stages[i], numbers, counts)
         if outcome != OK:
             return outcome, 0.0
-    for j in range(n):
-        sum_ = 0.0
-        for k in range(s):
-            sum_ += b[k] * stages[k, j]
-        trial[j] = x[j] + h * sum_
+    _combine(trial, x, h, b, stages, s)
     if exponent == 0.0:
         return OK, 0.0
     outcome = evaluate(parts, t + h, trial, stages[s], numbers, counts)
     return outcome, _error(method, h, x, trial, stages, numbers)
+
+
+@inline
+def _combine(trial, x, h, weights, stages, count):
+    """trial ← x + h Σ w_k stages[k] over the first `count`; stage by stage, which runs in vectors."""
+    n = x.shape[0]
+    for j in range(n):
+        trial[j] = x[j]
+    for k in range(count):
+        w = h * weights[k]
+        if w != 0.0:
+            for j in range(n):
+                trial[j] += w * stages[k, j]
 
 
 @native

@@ -7,7 +7,7 @@ recover            the state that has given independent coordinates (Spencer 2.3
 
 from __future__ import annotations
 
-from dalembert.integrators.native import call, native
+from dalembert.integrators.native import call, inline, native
 from dalembert.integrators.numbers import (
     CHART,
     CORRECTIONS,
@@ -31,7 +31,7 @@ from dalembert.integrators.numbers import (
 RUNAWAY = 0.1  # rad, or of a length of the mechanism: a residual that no correction of a step can have left
 
 
-@native
+@inline
 def sound(f, at, numbers):
     """Whether the elimination whose health stands at out[at:] can be trusted."""
     return f.out[at] > f.healthy and f.out[at + 1] > f.shortest

@@ -1,19 +1,19 @@
-"""Calling by address inside Numba, and the decorator of everything in this folder. Importing this imports Numba."""
+"""Calling by address inside Numba, and the decorators of everything in this folder. Importing this imports Numba.
+
+They are those of `linalg`: without reference counts, which cost more than the mechanics of a small mechanism. `inline`
+is for what is asked at every stage: as a call, it would copy all the parts of a run.
+"""
 
 from __future__ import annotations
 
-from typing import Any
-
-from numba import njit
-
 from dalembert.compiler.call import call_kernel
+from dalembert.linalg import kernel as native
+from dalembert.linalg import small as inline
 
-# `_nrt=False`: without Numba's allocator and reference counts, as in `linalg.rows`; eight times as fast
-_options: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
-native = njit(**_options)
+__all__ = ["call", "finite", "inline", "native"]
 
 
-@native
+@inline
 def call(f, t, x, n):
     """Evaluate f at the first n numbers of x."""
     for i in range(n):
@@ -23,7 +23,7 @@ def call(f, t, x, n):
     call_kernel(f.address, f.given, f.out, f.work)  # type: ignore[call-arg]
 
 
-@native
+@inline
 def finite(x, n):
     """Whether the first n numbers of x are."""
     total = 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dalembert.integrators.called import CALLBACK, NOT_FINITE, OK, UNHEALTHY
 from dalembert.integrators.manifold import recover, sound
-from dalembert.integrators.native import call, finite, native
+from dalembert.integrators.native import call, finite, inline, native
 from dalembert.integrators.numbers import DOF, EVALUATIONS, HEALTH, HOLD, NQ, NV, U_AT, U
 
 
@@ -20,7 +20,7 @@ def control(parts, t, x, numbers):
     return True
 
 
-@native
+@inline
 def evaluate(parts, t, x, k, numbers, counts):
     """k ← ẋ. Where a chart is used, q and v of x are first made those of its coordinates. Returns the outcome."""
     n, f = x.shape[0], parts.ode

@@ -6,6 +6,7 @@ two embedded errors, err = ‖e₅‖² / √((‖e₅‖² + 0.01 ‖e₃‖²)
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ class Tableau(NamedTuple):
         return len(self.b) + 3
 
 
+@cache
 def tableau(name: str) -> Tableau:
     """A method by name: "rk4", "dopri5" or "dop853"."""
     if name == "rk4":

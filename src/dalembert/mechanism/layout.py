@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from dalembert.errors import ArgumentError, DescriptionError, unknown
@@ -95,6 +96,7 @@ class Layout:
             raise ArgumentError(f"{found} belongs to another mechanism; use a frame of this one, or its name.")
         return found
 
+    @cached_property
     def length(self) -> float:
         """A length of the mechanism's size: the farthest joint or centre of mass on a link; else 1 m."""
         far = [abs(x) for link in self.tree.links for x in link.placement.p if is_number(x)]

@@ -213,7 +213,7 @@ class Engine:
         n, system = self.numbers, self.system
         n[N.NQ], n[N.NV], n[N.WORKS], n[N.U] = system.nq, system.nv, self.works, len(self.u)
         n[N.DOF] = 0 if self.chart is None else self.chart.dof
-        n[N.LENGTH] = system.layout.length()
+        n[N.LENGTH] = system.layout.length
         n[N.TOLERANCE] = 1e-9 * min(1.0, n[N.LENGTH])
         n[N.U_AT] = self._place_of_u(self.field_kernel)
         needs = bool(system.rows.of) or system.nq != system.nv

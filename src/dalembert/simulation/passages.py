@@ -91,16 +91,16 @@ def _may_branch(system: Any, state: Any, p: Any, w: np.ndarray, K: np.ndarray) -
     if not system.rows.holonomic.all():
         return False
 
-    def form(y: np.ndarray) -> float:
-        return float(w @ system.constraint_gamma(state.replace(v=K @ y), p=p))
-
-    n = K.shape[1]
-    rest = form(np.zeros(n))  # of driven constraints
-    one = np.eye(n)
-    Q = np.zeros((n, n))
-    for i in range(n):
-        for j in range(i, n):
-            Q[i, j] = Q[j, i] = (form(one[i] + one[j]) - form(one[i] - one[j])) / 4
-    values = np.linalg.eigvalsh(Q) if n else np.zeros(0)
-    size = np.abs(values).max(initial=0.0)
-    return bool(n and rest == 0.0 and values[0] <= 1e-3 * size and values[-1] >= -1e-3 * size)
+    kernel, n = system.kernel("gamma"), K.shape[1]
+    if "v" not in kernel.names_in or not n:
+        return False
+    i, j = np.triu_indices(n)
+    y = np.vstack([np.zeros(n), np.eye(n)[i] + np.eye(n)[j]])
+    given = {"q": state.q, "v": y @ K.T, "p": system._p(p), "t": state.t}
+    rest, *form = kernel.batch(*(given[name] for name in kernel.names_in)).reshape(len(y), -1) @ w
+    S = np.zeros((n, n))
+    S[i, j] = S[j, i] = form  # Q_ii + Q_jj + 2 Q_ij
+    Q = (S - np.diag(S) / 4 - np.diag(S)[:, None] / 4) / 2
+    values = np.linalg.eigvalsh(Q)
+    size = np.abs(values).max()
+    return bool(rest == 0.0 and values[0] <= 1e-3 * size and values[-1] >= -1e-3 * size)

@@ -44,6 +44,7 @@ class Run:
         start: Any,
         times: np.ndarray,
         sampled: bool,
+        keep: tuple[int, ...] | None,
         chart: Local | None,
         events: dict[str, Event],
         callbacks: tuple[Any, Any],
@@ -59,7 +60,6 @@ class Run:
         self.on_singularity, self.max_steps, self.recorder = on_singularity, max_steps, recorder
         self.numbers, self.counts = engine.numbers, engine.counts
         self.numbers[[N.HEALTH, N.WORST, N.ERROR]] = 1.0, 1.0, 1e-4
-        keep = independent_rows(self.system, start, self.p) if self.system.rows.of else None
         self.chart = chart
         self.charts: list[tuple[float, tuple[str, ...]]] = []
         self.choose(start, keep, chart, np.zeros(engine.works))

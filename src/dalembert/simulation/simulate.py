@@ -82,7 +82,7 @@ def simulate(
         raise ArgumentError(f"on_singularity is {on_singularity!r}; needed: 'continue', 'warn' or 'stop'.")
     given = system._as_state(state)
     times = _times(t, given.t)
-    start = _on_manifold(system, given.replace(t=float(times[0])), p)
+    start = _on_manifold(system, given if given.t == times[0] else given.replace(t=float(times[0])), p)
     sampled = isinstance(t, (list, tuple, np.ndarray)) and len(np.shape(t)) == 1 and len(t) > 2
     steers = callable(u) or isinstance(u, expression) or is_numba(u)
     if hold is not None and not (steers and hold > 0):
@@ -101,7 +101,8 @@ def simulate(
         )
     if isinstance(kept, Baumgarte) and not system.rows.of:
         kept = None
-    usual = _usual_rank(system, start, p)
+    rows = independent_rows(system, start, p) if system.rows.of else None
+    usual = len(system.rows.of if rows is None else rows)  # the rank of the constraints away from singular positions
     watched = formulation in ("nullspace", "admissible", "projection", "partition") and not kind.fixed
     engine = Engine(
         system,
@@ -148,17 +149,9 @@ def simulate(
         }
         recorder = Record(record, system, p, same, resume)
     return Run(
-        engine, kind.make, start, times, sampled, chart, named, (steering, watching), on_singularity,
+        engine, kind.make, start, times, sampled, rows, chart, named, (steering, watching), on_singularity,
         max_steps, recorder,
     ).go()  # fmt: skip
-
-
-def _usual_rank(system: Any, start: Any, p: Any) -> int:
-    """The rank of the constraints away from singular positions."""
-    if not system.rows.of:
-        return 0
-    keep = independent_rows(system, start, p)
-    return len(system.rows.of) if keep is None else len(keep)
 
 
 def _on_manifold(system: Any, x: Any, p: Any) -> Any:
@@ -166,7 +159,7 @@ def _on_manifold(system: Any, x: Any, p: Any) -> Any:
     if not system.rows.of:
         return x
     gaps = np.abs(system.residuals(x, p=p)), np.abs(system.speed_residuals(x, p=p))
-    small = min(1.0, system.layout.length())
+    small = min(1.0, system.layout.length)
     limits = small, min(1.0, small * (1.0 + np.abs(x.v).max(initial=0.0)))
     for gap, limit, what in zip(gaps, limits, ("position", "velocity")):
         if gap.max() > 1e-5 * limit:

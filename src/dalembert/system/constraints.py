@@ -77,7 +77,7 @@ class ConstraintQuestions:
         """The usual length of a row of A in the mass metric: that at random configurations, the median of three."""
         rng = np.random.default_rng(0)
         angular = np.concatenate([[], *(a.joint.angular for a in self.layout.joints.values())]).astype(bool)
-        reach = np.where(angular, 1.0, self.layout.length())
+        reach = np.where(angular, 1.0, self.layout.length)
         sizes = []
         for _ in range(3):
             x = self.state(self.plus(self.state(), rng.uniform(-1, 1, self.nv) * reach))

@@ -72,7 +72,7 @@ class Skeleton:
     @property
     def size(self) -> float:
         """A length of the mechanism's size."""
-        return self.system.layout.length()
+        return self.system.layout.length
 
     def positions(self, poses: dict[str, np.ndarray]) -> np.ndarray:
         """(N, points, 3) in the ground."""

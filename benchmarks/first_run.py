@@ -1,0 +1,53 @@
+"""How long the first simulation takes: on a machine that has nothing compiled, and in the next process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from time import perf_counter
+
+from benchmarks.timing import Table, versus
+
+PROGRAM = """
+from time import perf_counter
+start = perf_counter()
+import dalembert as da
+from benchmarks import models
+imported = perf_counter()
+model = models.{model}
+system = model.mechanism().compile()
+state = system.project(system.state(*models.consistent_state(model, system)))
+ready = perf_counter()
+da.simulate(system, state, 1.0)
+first = perf_counter()
+da.simulate(system, state, 1.0)
+print(imported - start, ready - imported, first - ready, perf_counter() - first)
+"""
+CASES = {"P1 five-bar": "five_bar()", "P3 two arms": "two_arms()", "P5 ladder 10": "ladder(10)"}
+
+
+def table() -> Table:
+    """Seconds of each part, with empty caches and then with full ones."""
+    out = Table(
+        "The first simulation: wall seconds in a new process",
+        ["mechanism", "import", "describe and project", "first simulate", "second simulate", "whole process"],
+    )
+    for name, model in CASES.items():
+        with tempfile.TemporaryDirectory() as folder:
+            caches = {"DALEMBERT_CACHE": str(Path(folder, "kernels")), "NUMBA_CACHE_DIR": str(Path(folder, "numba"))}
+            for when, most in (("empty caches", 20.0), ("next process", 1.0)):
+                start = perf_counter()
+                done = subprocess.run(
+                    [sys.executable, "-c", PROGRAM.format(model=model)], env={**os.environ, **caches}, check=True,
+                    capture_output=True, text=True,
+                )  # fmt: skip
+                whole = perf_counter() - start
+                parts = [float(x) for x in done.stdout.split()]
+                out.add(f"{name}, {when}", *parts, whole)
+                out.notes.append(
+                    f"- {name}, {when}, until the first has run: {versus(sum(parts[:3]), most, at_most=True)}"
+                )
+    return out
