@@ -51,12 +51,14 @@ def _combine(trial, x, h, weights, stages, count):
     """trial ← x + h Σ w_k stages[k] over the first `count`; stage by stage, which runs in vectors."""
     n = x.shape[0]
     for j in range(n):
-        trial[j] = x[j]
+        trial[j] = 0.0
     for k in range(count):
-        w = h * weights[k]
+        w = weights[k]
         if w != 0.0:
             for j in range(n):
                 trial[j] += w * stages[k, j]
+    for j in range(n):
+        trial[j] = x[j] + h * trial[j]
 
 
 @native
