@@ -93,8 +93,9 @@ def quintic(start: Any, end: Any, duration: float, *, at: float = 0.0) -> Trajec
     """From rest to rest by a polynomial of degree five; start and end are arrays or by name, `at` the time of start.
 
     >>> move = quintic({"A": 0.0}, {"A": 1.0}, duration=2.0)
-    >>> [float(x[0]) for x in move(1.0)]
-    [0.5, 0.9375, 0.0]
+    >>> value, rate, acceleration = move(1.0)
+    >>> float(value[0]), float(rate[0]), float(acceleration[0])
+    (0.5, 0.9375, 0.0)
     """
     names, a, b = _pair(start, end)
     d, T = b - a, _positive(duration, "the duration")
@@ -109,7 +110,8 @@ def trapezoid(start: Any, end: Any, *, speed: Any, acceleration: Any, at: float 
     its profile. Accelerations jump.
 
     >>> move = trapezoid([0.0], [1.0], speed=1.0, acceleration=2.0)
-    >>> move.span, float(move(0.5)[1][0])
+    >>> value, rate, acceleration = move(0.5)
+    >>> move.span, float(rate[0])
     ((0.0, 1.5), 1.0)
     """
     names, a, b = _pair(start, end)
@@ -139,8 +141,9 @@ def waypoints(times: Any, points: Any, *, degree: int = 5) -> Trajectory:
     points: (N, n), or by name N values each.
 
     >>> path = waypoints([0, 1, 2], {"A": [0.0, 1.0, 0.5]})
-    >>> float(path(1.0)[0][0].round(12)), path(2.0)[2].round(9).tolist()
-    (1.0, [0.0])
+    >>> value, rate, acceleration = path(1.0)
+    >>> float(value[0].round(12))
+    1.0
     """
     from scipy.interpolate import make_interp_spline
 

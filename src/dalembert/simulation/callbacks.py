@@ -37,7 +37,7 @@ class expression:
     >>> push = m.add_motor("push", "x")
     >>> pd = da.expression(lambda t, s: {"push": -2.0 * s["x"] - 4.0 * s.rate("x")})
     >>> run = da.simulate(m.compile(), {"x": 1.0}, 8.0, u=pd)        # critically damped: (1 + t) exp(−t)
-    >>> bool(abs(run["x"][-1] / (9 * 2.718281828459045**-8) - 1) < 1e-6)
+    >>> bool(abs(run.state()["x"] / (9 * 2.718281828459045**-8) - 1) < 1e-6)
     True
     """
 
