@@ -104,6 +104,7 @@ def shaken_tops():
     m.add_joint("free", da.Free(), m.ground, m.add_body("load", mass=0.5, inertia=(0.02, 0.03, 0.04)))
     m.add_rod("rod", two.at(0, 0, -0.5), m.bodies["load"].at(0.1, 0, 0), length=0.5)
     m.add_driver("shaker", "slide", lambda t: 0.1 * ca.sin(4 * t))
+    m.add_joint_force("wind", "ball2", lambda s: 0.2 * ca.vertcat(ca.cos(9 * s.t), ca.sin(9 * s.t), 0))
     turn = m.add_input("turn")
     m.add_wrench("push", one, moment=(0, 0, turn))
     return m.compile()
