@@ -15,7 +15,8 @@ class Interrupt:
     """
 
     def __init__(self, callbacks: Iterable[Any]):
-        self._callbacks, self._signalled, self._old = list(callbacks), False, None
+        self._callbacks, self._signalled = list(callbacks), False
+        self._old: Any = None
 
     @property
     def asked(self) -> bool:

@@ -66,6 +66,7 @@ class Run:
         self.marks = np.zeros((2, max(1, len(events))))
         self.found: dict[str, list[tuple[float, np.ndarray]]] = {name: [] for name in events}
         self.passages: list[Passage] = []
+        self.previous = self.last  # (t, record) before the last one
         self.flushed = 0  # parts of the history that are in the recording
         self.T: list[np.ndarray] = []
         self.X: list[np.ndarray] = []
