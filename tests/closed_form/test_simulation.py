@@ -23,7 +23,7 @@ def test_pendulum_swings_by_elliptic_functions(amplitude):
     run = da.simulate(pendulum(), {"A": amplitude}, times, rtol=1e-11, atol=1e-12)
     k, w = np.sin(amplitude / 2), np.sqrt(9.81)
     sn = ellipj(ellipk(k**2) - w * times, k**2)[0]
-    np.testing.assert_allclose(run["A"], 2 * np.arcsin(k * sn), atol=1e-8)
+    np.testing.assert_allclose(run["A"], 2 * np.arcsin(k * sn), rtol=0, atol=1e-8)
     np.testing.assert_array_equal(run.t, times)
 
 
@@ -42,7 +42,7 @@ def test_the_same_pendulum_in_cartesian_coordinates_stays_on_its_circle(method):
     times = np.linspace(0, 5, 11)
     run = da.simulate(cartesian(), [np.sin(1.5), -np.cos(1.5)], times, method=method, rtol=1e-11, atol=1e-12)
     angle = da.simulate(pendulum(), {"A": 1.5}, times, rtol=1e-12, atol=1e-13)["A"]
-    np.testing.assert_allclose(np.arctan2(run["x"], -run["y"]), angle, atol=1e-8)
+    np.testing.assert_allclose(np.arctan2(run["x"], -run["y"]), angle, rtol=0, atol=1e-8)
     assert run.residuals.max() < 1e-14
     assert np.abs(run.energy - run.energy[0]).max() < 1e-8
 
@@ -54,8 +54,8 @@ def test_torque_free_body_keeps_its_momentum_and_its_quaternion():
     x = system.state(v={"float": [1.0, -2.0, 0.5, 0.3, 0.1, -0.7]})
     run = da.simulate(system, x, 10.0, rtol=1e-11, atol=1e-12)
     assert run.success
-    np.testing.assert_allclose(system.momentum(run.state()), system.momentum(x), atol=1e-9)
-    np.testing.assert_allclose(np.linalg.norm(run["float"][:, :4], axis=1), 1.0, atol=1e-14)
+    np.testing.assert_allclose(system.momentum(run.state()), system.momentum(x), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(np.linalg.norm(run["float"][:, :4], axis=1), 1.0, rtol=0, atol=1e-14)
 
 
 def test_symmetric_top_precesses_as_euler_says():
@@ -69,7 +69,7 @@ def test_symmetric_top_precesses_as_euler_says():
     run = da.simulate(system, system.state(v={"ball": [0.3, 0.0, 2.0]}), times, rtol=1e-11, atol=1e-12)
     rate = (0.6 - 0.4) / 0.4 * 2.0
     expected = np.column_stack([0.3 * np.cos(rate * times), 0.3 * np.sin(rate * times), np.full(9, 2.0)])
-    np.testing.assert_allclose(run.rate("ball"), expected, atol=1e-9)
+    np.testing.assert_allclose(run.rate("ball"), expected, rtol=0, atol=1e-9)
 
 
 def test_five_bar_of_the_peers_ends_where_it_should():
@@ -122,7 +122,7 @@ def test_four_bar_agrees_with_scipy_on_a_hand_written_minimal_model():
     times = np.linspace(0, 2, 5)
     reference = solve_ivp(rhs, (0, 2), [0.6, 2.0], method="DOP853", t_eval=times, rtol=1e-9, atol=1e-10)
     run = da.simulate(system, x, times, rtol=1e-11, atol=1e-12)
-    np.testing.assert_allclose(run["A"], reference.y[0], atol=1e-6)
+    np.testing.assert_allclose(run["A"], reference.y[0], rtol=0, atol=1e-6)
 
 
 def test_spencers_five_bar_passes_through_its_singular_positions():
@@ -168,8 +168,8 @@ def test_a_driven_crank_follows_its_function_of_time():
     m.add_driver("motor", "A", lambda t: 0.5 * ca.sin(3 * t))
     system = m.compile()
     run = da.simulate(system, system.assemble(), np.linspace(0, 2, 9))
-    np.testing.assert_allclose(run["A"], 0.5 * np.sin(3 * run.t), atol=1e-12)
-    np.testing.assert_allclose(run.rate("A"), 1.5 * np.cos(3 * run.t), atol=1e-11)
+    np.testing.assert_allclose(run["A"], 0.5 * np.sin(3 * run.t), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(run.rate("A"), 1.5 * np.cos(3 * run.t), rtol=0, atol=1e-11)
 
 
 def test_chaplygins_sleigh_turns_by_the_closed_form():
@@ -180,10 +180,10 @@ def test_chaplygins_sleigh_turns_by_the_closed_form():
     speed, turn, heading = zoo.exact.sleigh(times, **shape)
     x = system.state(*zoo.chaplygin_sleigh_start(0.0, turn[0]))
     run = da.simulate(system, x, times, rtol=1e-11, atol=1e-12)
-    np.testing.assert_allclose(run["float.angle"], heading, atol=1e-9)
-    np.testing.assert_allclose(run.rate("float.angle"), turn, atol=1e-9)
+    np.testing.assert_allclose(run["float.angle"], heading, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(run.rate("float.angle"), turn, rtol=0, atol=1e-9)
     along = run.rate("float.x") * np.cos(heading) + run.rate("float.y") * np.sin(heading)
-    np.testing.assert_allclose(along, speed, atol=1e-9)
+    np.testing.assert_allclose(along, speed, rtol=0, atol=1e-9)
     assert max(np.abs(system.speed_residuals(run.state(k))).max() for k in range(7)) < 1e-12
 
 
@@ -195,7 +195,7 @@ def test_a_force_in_time_acts_at_the_time_of_each_stage():
     times = np.linspace(0, 3, 7)
     for options in ({"rtol": 1e-11, "atol": 1e-12}, {"method": "rk4", "step": 1e-3}):
         run = da.simulate(m.compile(), [0.0], times, **options)
-        np.testing.assert_allclose(run["x"], (1 - np.cos(5 * times)) / 50, atol=1e-11)
+        np.testing.assert_allclose(run["x"], (1 - np.cos(5 * times)) / 50, rtol=0, atol=1e-11)
 
 
 def test_energy_lost_to_a_damper_is_the_work_it_did():
@@ -213,8 +213,8 @@ def test_time_runs_back():
     x = system.assemble({"A": 0.6}, v={"A": 2.0})
     there = da.simulate(system, x, 1.5, rtol=1e-12, atol=1e-13).state()
     back = da.simulate(system, there.replace(v=-there.v, t=0.0), 1.5, rtol=1e-12, atol=1e-13).state()
-    np.testing.assert_allclose(back.q, x.q, atol=1e-8)
-    np.testing.assert_allclose(back.v, -x.v, atol=1e-8)
+    np.testing.assert_allclose(back.q, x.q, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(back.v, -x.v, rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize("name", ["bennett", "sarrus", "bricard"])

@@ -23,7 +23,7 @@ def test_a_stiff_tie_costs_the_implicit_method_nothing():
     explicit = da.simulate(tied_masses(), {"a": 1.0}, times, **options)
     for run in (stiff, explicit):
         assert run.success
-        np.testing.assert_allclose(run["a"], np.cos(times / np.sqrt(2)), atol=3e-6)  # and 10⁻⁶ of the tie's own
+        np.testing.assert_allclose(run["a"], np.cos(times / np.sqrt(2)), rtol=0, atol=3e-6)  # and 10⁻⁶ of the tie's own
     assert stiff.steps < 200
     assert explicit.steps > 50 * stiff.steps
 
@@ -47,8 +47,10 @@ def test_a_stiff_spring_on_a_constrained_body_is_followed_in_all_coordinates_and
     run = da.simulate(system, x, times, method="sdirk4", coordinates=coordinates, **options)
     assert run.success
     expected = zoo.exact.pendulum(times, amplitude=1.0)[0]
-    np.testing.assert_allclose(np.arctan2(run["x"], -run["y"]), expected, atol=2e-3)  # the rider weighs a thousandth
+    np.testing.assert_allclose(
+        np.arctan2(run["x"], -run["y"]), expected, rtol=0, atol=2e-3
+    )  # the rider weighs a thousandth
     explicit = da.simulate(system, x, times, **options)
-    np.testing.assert_allclose(run.q, explicit.q, atol=1e-5)
+    np.testing.assert_allclose(run.q, explicit.q, rtol=0, atol=1e-5)
     assert explicit.steps > 10 * run.steps
     assert run.residuals.max() < 1e-12

@@ -38,12 +38,12 @@ def test_three_kinds_of_controllers_give_the_same_run(hold):
     """To rounding (CasADi's sine is not NumPy's), with the controller asked at every stage or held."""
     system = zoo.five_bar(span=zoo.PEER_SPAN).compile()
     x = system.state(*zoo.five_bar_start(-np.pi, span=zoo.PEER_SPAN, branch=-1))
-    runs = [da.simulate(system, x, 1.0, u=u, hold=hold) for u in KINDS.values()]
+    runs = [da.simulate(system, x, np.linspace(0, 1, 21), u=u, hold=hold) for u in KINDS.values()]
     for run in runs[1:]:
         assert run.steps == runs[0].steps
-        np.testing.assert_allclose(run.q, runs[0].q, atol=1e-11)
-        np.testing.assert_allclose(run.u, runs[0].u, atol=1e-11)
-        np.testing.assert_allclose(run.work["inputs"], runs[0].work["inputs"], atol=1e-11)
+        np.testing.assert_allclose(run.q, runs[0].q, rtol=0, atol=1e-11)
+        np.testing.assert_allclose(run.u, runs[0].u, rtol=0, atol=1e-11)
+        np.testing.assert_allclose(run.work["inputs"], runs[0].work["inputs"], rtol=0, atol=1e-11)
     assert np.ptp(runs[0].u[:, 0]) > 0.1
     assert np.abs(runs[0].energy_error).max() < 1e-8
 
@@ -58,12 +58,12 @@ def test_a_held_input_is_constant_between_samples():
 
     run = da.simulate(cart(), [1.0], (2.0, 3.05), u=control, hold=0.1, max_step=0.03)
     times, values = np.array(asked).T
-    np.testing.assert_allclose(times, 2.0 + 0.1 * np.arange(11), atol=1e-12)
+    np.testing.assert_allclose(times, 2.0 + 0.1 * np.arange(11), rtol=0, atol=1e-12)
     index = np.searchsorted(times, run.t[1:] - 1e-9) - 1
     np.testing.assert_array_equal(run.u[1:, 0], values[index])
     assert run.u[0, 0] == values[0]
     power = np.diff(run["x"]) * run.u[1:, 0]
-    np.testing.assert_allclose(np.diff(run.work["inputs"]), power, atol=1e-12)
+    np.testing.assert_allclose(np.diff(run.work["inputs"]), power, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("hold", [None, 0.05])
@@ -73,7 +73,7 @@ def test_dense_output_acts_under_the_inputs_of_its_step(hold):
     run = da.simulate(cart(), [1.0], 2.0, u=u, hold=hold, rtol=1e-11, atol=1e-12)
     for t in (0.013, 0.777, 1.991):
         direct = da.simulate(cart(), [1.0], t, u=u, hold=hold, rtol=1e-11, atol=1e-12).state()
-        np.testing.assert_allclose(run(t).q, direct.q, atol=1e-10)
+        np.testing.assert_allclose(run(t).q, direct.q, rtol=0, atol=1e-10)
     if hold is None:
         assert run["x"][-1] == pytest.approx(np.cos(4.0), abs=1e-9)
 
@@ -129,8 +129,11 @@ def test_an_interrupt_in_the_controller_keeps_everything_so_far(hold):
 
 
 def test_a_signal_while_a_controller_works_keeps_everything_so_far():
+    signals = []
+
     def control(t, s):
-        if t > 0.5:
+        if t > 0.5 and not signals:
+            signals.append(t)
             signal.raise_signal(signal.SIGINT)
         return [1.0]
 

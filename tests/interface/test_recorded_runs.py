@@ -88,6 +88,15 @@ def test_a_run_taken_up_again_is_the_run_that_was_never_cut(case, tmp_path, monk
     assert loaded.success
 
 
+def test_an_event_in_the_first_step_after_a_cut_is_found(tmp_path):
+    system, x = four_bar()
+    options = {"events": {"turn": lambda t, s: np.sin(s["A"] / 2)}}
+    whole = da.simulate(system, x, 1.0, **options)
+    before = int(np.searchsorted(whole.t, whole.t_events["turn"][0])) - 1
+    da.simulate(system, x, 1.0, record=tmp_path / "a", max_steps=before, **options)
+    assert_same(da.simulate(system, x, 1.0, record=tmp_path / "a", resume=True, **options), whole)
+
+
 def test_a_killed_process_leaves_a_run_that_goes_on_bit_for_bit(tmp_path):
     code = f"""
     import os

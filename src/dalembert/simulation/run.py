@@ -67,6 +67,7 @@ class Run:
         self.found: dict[str, list[tuple[float, np.ndarray]]] = {name: [] for name in events}
         self.passages: list[Passage] = []
         self.tail = np.zeros(0), np.zeros((0, 0))
+        self.previous = self.last  # (t, record) before the last one
         self.flushed = 0  # parts of the history that are in the recording
         self.T: list[np.ndarray] = []
         self.X: list[np.ndarray] = []
