@@ -78,7 +78,7 @@ def test_no_time_is_no_motion(four_bar):
     [
         ({"stabilization": "magic"}, "stabilization is 'magic'; needed: one of 'projection', 'energy', 'baumgarte'"),
         ({"formulation": "newton"}, "there is no formulation 'newton'"),
-        ({"options": {"metric": "mass"}}, "options belong to a formulation; name one, as formulation='nullspace'."),
+        ({"options": {"metric": "mass"}}, "formulation 'auto' asks for option 'metric'; known: tolerance, floor"),
         (
             {"formulation": "nullspace", "options": {"metrik": "mass"}},
             "formulation 'nullspace' asks for option 'metrik'; known: metric",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import ArgumentError, unknown
+from dalembert.errors import unknown
 from dalembert.formulations import FORMULATIONS
 from dalembert.integrators import numbers as N
 from dalembert.integrators.called import Called, Parts
@@ -18,6 +18,9 @@ NEAR = 1e-4  # of the rows' usual size, and of the angle between rows: nearer to
 #: formulations that integrate total rates in place of velocities, and what their kernels are called by
 TOTAL_RATES = {"total_rates": "", "total_rates_xi": "_xi"}
 CHART = 1e-2  # squared sine between the rows of a chart below which another one is taken
+ALL_OPTIONS = ("metric", "variant", "tolerance", "floor", "safety", "damping", "independent")
+#: those of "auto" are for its careful steps
+OPTIONS = {"auto": ("tolerance", "floor", "safety", "damping"), **dict.fromkeys(TOTAL_RATES, ())}
 NOTHING = Called(0, np.zeros(1), -1, np.zeros(1), np.zeros(1), 0, 0.0, 0.0)
 
 
@@ -87,7 +90,7 @@ class Engine:
     def careful(self) -> Parts:
         """The same with the null-space formulation, which reveals the rank; compiled when first needed."""
         if self._careful is None:
-            settings = {"tolerance": NEAR, "floor": NEAR}
+            settings = {"tolerance": NEAR, "floor": NEAR, **(self.options if self.formulation == "auto" else {})}
             self._careful = self._formulation("nullspace", settings, 0)
         at = self.place_of_careful_u
         self._careful.given[at : at + len(self.u)] = self.inputs
@@ -256,18 +259,16 @@ class Engine:
 
         if self.formulation in TOTAL_RATES:
             self.system.diagonal.check()
-        elif self.formulation != "auto":
-            if self.formulation not in FORMULATIONS:
-                raise unknown("formulation", self.formulation, ["auto", *FORMULATIONS, *TOTAL_RATES])
-            allowed = ("metric", "variant", "tolerance", "floor", "safety", "damping", "independent")
-            for name in self.options:
-                if name not in allowed:
-                    raise unknown("option", name, allowed, f"formulation '{self.formulation}'")
+        elif self.formulation not in ("auto", *FORMULATIONS):
+            raise unknown("formulation", self.formulation, ["auto", *FORMULATIONS, *TOTAL_RATES])
+        allowed = OPTIONS.get(self.formulation, ALL_OPTIONS)
+        for name in self.options:
+            if name not in allowed:
+                raise unknown("option", name, allowed, f"formulation '{self.formulation}'")
+        if self.formulation in FORMULATIONS:
             _check_options(
                 self.formulation,
                 self.options.get("metric", "mass"),
                 self.options.get("damping"),
                 self.options.get("independent", ()),
             )
-        elif self.options:
-            raise ArgumentError("options belong to a formulation; name one, as formulation='nullspace'.")

@@ -50,8 +50,9 @@ def simulate(
     "baumgarte", "none", or a `da.Projection` or `da.Baumgarte` with its options.
     coordinates: None integrates all coordinates. Names, "partition" or "tangent" or a `da.Chart` integrate independent
     ones only; the others follow from them, and another set is taken when they stop being independent.
-    formulation: "auto", or one of System.acceleration with its `options` (metric, tolerance, damping, variant, …); for
-    trees "total_rates" or "total_rates_xi" integrates the diagonal equations of motion.
+    formulation: "auto", or one of System.acceleration with its `options` (metric, tolerance, damping, variant, …). Of
+    "auto" they are tolerance, floor and damping of the careful steps through singular positions. For trees
+    "total_rates" or "total_rates_xi" integrates the diagonal equations of motion.
     on_singularity: "continue", "warn" or "stop" where the constraints become dependent.
     record: a file to which the run is written as it goes, readable by `da.load` after a crash too. With resume=True a
     recording that was cut off is taken up where it ends, bit for bit as if it had not been.
