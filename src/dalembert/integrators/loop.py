@@ -210,6 +210,10 @@ def fill(method, parts, times, states, wanted, out, stages, numbers, counts):
             good = peek(method, parts, times[k], wanted[i] - times[k], states[k, :n], stages, numbers, counts) == OK
             for j in range(n):
                 out[i, j] = stages[stages.shape[0] - 2, j] if good else float("nan")
+        if good and parts.control.address != 0 and numbers[HOLD] == 0.0:
+            control(parts, wanted[i], out[i], numbers)
+            for j in range(nu):
+                out[i, n + j] = parts.ode.given[at + j]
 
 
 @native
