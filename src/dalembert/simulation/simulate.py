@@ -63,7 +63,7 @@ def simulate(
     >>> down = da.Event(lambda t, s: s["A"], direction=-1)
     >>> run = da.simulate(m.compile(), {"A": 0.1}, 2.0, events={"down": down})
     >>> run.success, bool(abs(run.energy_error).max() < 1e-8), run.t_events["down"].round(4).tolist()
-    (True, True, [0.5019])
+    (True, True, [0.5018])
     """
     from dalembert.simulation.callbacks import controller, expression, is_numba
     from dalembert.simulation.engine import Engine
