@@ -48,7 +48,7 @@ class TotalRateFeedback:
     def __init__(self, system: Any, *, damping: Any = 1.0, compensate: bool = True, p: Any = None):
         self.system, self.compensate, self.p = system, compensate, p
         self.damping = _gains(system, damping)
-        system.diagonal._without_constraints()
+        system.diagonal.check()
 
     def forces(self, state: Any) -> np.ndarray:
         """τ = m ε, (nv,), with what compensates gravity and the described forces at u = 0."""
