@@ -25,7 +25,7 @@ from benchmarks.description import WORLD, Model
 
 DURATION = 10.0
 LEVELS = {"L1": (0.1, 1e-3), "L2": (1e-3, 1e-6), "L3": (1e-6, 1e-9)}
-SAMPLES = 1000  # most states of a path that are judged
+SAMPLES = 300  # most states of a path that are judged
 
 
 class Outcome(NamedTuple):
@@ -74,10 +74,10 @@ class Motion:
 
     def judge(self, q: np.ndarray, v: np.ndarray) -> Outcome:
         """Of a path in joint angles, a state a row."""
-        picked = np.unique(np.linspace(0, len(q) - 1, min(len(q), SAMPLES)).round().astype(int))
         model, data = self.pinocchio, self.pinocchio.createData()
-        energy, closure = np.empty(len(picked)), 0.0
-        for k, i in enumerate(picked):
+        rows = picked(len(q))
+        energy, closure = np.empty(len(rows)), 0.0
+        for k, i in enumerate(rows):
             energy[k] = pin.computeMechanicalEnergy(model, data, q[i], v[i])
             closure = max(closure, self._gap(data))
         change = np.abs(energy - energy[0]).max()
@@ -91,6 +91,11 @@ class Motion:
             turn = np.linalg.norm(pin.log3(a.rotation.T @ b.rotation)) if c.kind == "fixed" else 0.0
             worst = max(worst, float(np.linalg.norm(a.translation - b.translation)), float(turn))
         return worst
+
+
+def picked(n: int) -> np.ndarray:
+    """Which of n states of a path are judged: the first, the last, and others evenly between."""
+    return np.unique(np.linspace(0, n - 1, min(n, SAMPLES)).round().astype(int))
 
 
 NOWHERE = Outcome(np.inf, np.inf, np.nan)  # a run that failed

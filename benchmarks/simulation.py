@@ -9,6 +9,7 @@ those that may count take turns, and the fastest run of each is its time. Proble
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping
 from time import process_time
 
@@ -20,7 +21,7 @@ from benchmarks.peers.tools import GENERAL, OURS, WRITTEN
 from benchmarks.timing import Table, versus
 from benchmarks.work_precision import Tried, fastest, finalists, search, spent, take_turns
 
-LONGEST = 4.0  # s of computing after which a tool gives up
+LONGEST = 3.0  # s of computing after which a tool gives up
 AGREES = 2e-2  # rad: how near a tool's finest run comes to the published angle
 
 
@@ -31,7 +32,7 @@ def measure(motion: Motion, tools: Mapping[str, Callable[[Motion], Families]], q
     compare(motion, tried)
     best = {name: finalists(t) for name, t in tried.items()}
     chosen = {id(t): t for levels in best.values() for some in levels.values() for t in some}
-    take_turns(list(chosen.values()), 0.2 if quick else 1.0)
+    take_turns(list(chosen.values()), 0.1 if quick else 0.4)
     return tried
 
 
@@ -66,6 +67,7 @@ def run(quick: bool = False) -> list[Table]:
     )
     for motion in problems():
         tools = GENERAL | WRITTEN if motion.name[:2] in ("P1", "P2") else GENERAL
+        print(f"{motion.name} …", file=sys.stderr, flush=True)
         tried = measure(motion, tools, quick)
         for level in LEVELS:
             best = {name: fastest(tried[name], level) for name in tools}

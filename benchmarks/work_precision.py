@@ -22,13 +22,13 @@ class Tried:
 
 def spent(setting: Setting, duration: float = DURATION) -> tuple[float, Outcome]:
     """CPU time of a run, and how good it was."""
-    start = process_time()
-    try:
-        result = setting.solve(duration)
-    except np.linalg.LinAlgError:  # a step of SciPy's led out of where the model is defined
-        return process_time() - start, NOWHERE
-    seconds = process_time() - start
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):  # coarse settings go astray, and their errors show it
+        start = process_time()
+        try:
+            result = setting.solve(duration)
+        except np.linalg.LinAlgError:  # a step of SciPy's led out of where the model is defined
+            return process_time() - start, NOWHERE
+        seconds = process_time() - start
         return seconds, setting.judge(result)
 
 
@@ -49,9 +49,9 @@ def search(families: Families, longest: float, level: str = "L3") -> list[Tried]
 
 
 def finalists(tried: list[Tried]) -> dict[str, list[Tried]]:
-    """For each level the three fastest that reach it."""
+    """For each level the two fastest that reach it."""
     return {
-        level: sorted((t for t in tried if t.outcome.reaches(level)), key=lambda t: t.seconds)[:3] for level in LEVELS
+        level: sorted((t for t in tried if t.outcome.reaches(level)), key=lambda t: t.seconds)[:2] for level in LEVELS
     }
 
 

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from benchmarks.motions import NOWHERE, Motion, Outcome
+from benchmarks.motions import NOWHERE, Motion, Outcome, picked
 from benchmarks.peers import Families, Setting
 from benchmarks.peers.two_chains import TwoChains, two_chains
 
@@ -36,7 +36,7 @@ def families(motion: Motion) -> Families:
     def judge(run) -> Outcome:
         if not run.success:
             return NOWHERE
-        y = run.y if len(run.y) == 2 * n else np.array([everything(b, x) for x in run.y.T]).T
+        y = run.y if len(run.y) == 2 * n else np.array([everything(b, x) for x in run.y.T[picked(len(run.t))]]).T
         return motion.judge(b.joints(y[:n].T), b.joints(y[n:].T))
 
     return [
