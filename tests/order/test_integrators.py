@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy.integrate import DOP853, RK45
 
 import dalembert as da
 from dalembert import zoo
+from dalembert.integrators.tableaus import TABLEAUS
 
 
 @pytest.fixture(scope="module")
@@ -12,6 +14,16 @@ def problem():
     system = zoo.four_bar().compile()
     x = system.assemble({"A": 0.6}, v={"A": 2.0})
     return system, x, da.simulate(system, x, 1.0, rtol=1e-13, atol=1e-14).state()
+
+
+@pytest.mark.parametrize(("name", "theirs"), [("dop853", DOP853), ("dopri5", RK45)])
+def test_tables_are_scipys(name, theirs):
+    ours = TABLEAUS[name]
+    np.testing.assert_array_equal(ours.A[:, : theirs.A.shape[1]], theirs.A)
+    np.testing.assert_array_equal(ours.b, theirs.B)
+    np.testing.assert_array_equal(ours.c, theirs.C)
+    np.testing.assert_array_equal(ours.e5, theirs.E5 if name == "dop853" else theirs.E)
+    np.testing.assert_array_equal(ours.e3, theirs.E3 if name == "dop853" else np.zeros(7))
 
 
 @pytest.mark.parametrize("corrections", [0, 2])

@@ -23,9 +23,9 @@ class Kind:
 def _tableau(name: str) -> Callable[[Any, Any], Any]:
     def make(system: Any, chart: Any) -> Any:
         from dalembert.integrators import explicit  # noqa: F401  (registers its step)
-        from dalembert.integrators.tableaus import tableau
+        from dalembert.integrators.tableaus import TABLEAUS
 
-        return tableau(name)
+        return TABLEAUS[name]
 
     return make
 

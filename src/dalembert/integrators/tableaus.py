@@ -1,15 +1,16 @@
 """Explicit Runge-Kutta methods as tables (Hairer, Nørsett & Wanner, Solving Ordinary Differential Equations I).
 
-The embedded pairs are those of SciPy's public classes. Errors are estimated as for DOP853 (II.10): with e₅ and e₃ the
+Errors are estimated as for DOP853 (II.10): with e₅ and e₃ the
 two embedded errors, err = ‖e₅‖² / √((‖e₅‖² + 0.01 ‖e₃‖²) n); a pair with one estimate has e₃ = 0.
 """
 
 from __future__ import annotations
 
-from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from dalembert.integrators import dop853
 
 
 class Tableau(NamedTuple):
@@ -29,21 +30,32 @@ class Tableau(NamedTuple):
         return len(self.b) + 3
 
 
-@cache
-def tableau(name: str) -> Tableau:
-    """A method by name: "rk4", "dopri5" or "dop853"."""
-    if name == "rk4":
-        A = np.zeros((4, 4))
-        A[1, 0] = A[2, 1] = 0.5
-        A[3, 2] = 1.0
-        return Tableau(A, np.array([1, 2, 2, 1]) / 6, np.array([0, 0.5, 0.5, 1]), np.zeros(5), np.zeros(5), 4, 0.0)
-    from scipy.integrate import DOP853, RK45
-
-    if name == "dopri5":
-        A = np.zeros((6, 6))
-        A[:, : RK45.A.shape[1]] = RK45.A
-        return Tableau(A, RK45.B, RK45.C, RK45.E, np.zeros(7), 5, 1 / 5)
-    return Tableau(np.ascontiguousarray(DOP853.A), DOP853.B, DOP853.C, DOP853.E5, DOP853.E3, 8, 1 / 8)
+def _tableau(A: Any, b: Any, c: Any, e5: Any, e3: Any, order: int, exponent: float) -> Tableau:
+    square = np.zeros((len(b), len(b)))
+    for row, below in zip(square[1:], A):
+        row[: len(below)] = below
+    b, c, e5, e3 = (np.array(x, dtype=float) for x in (b, c, e5, e3))
+    return Tableau(square, b, c, e5, e3, order, exponent)
 
 
-METHODS = ("dop853", "dopri5", "rk4")
+TABLEAUS = {
+    "rk4": _tableau(
+        A=((1 / 2,), (0, 1 / 2), (0, 0, 1)), b=(1 / 6, 1 / 3, 1 / 3, 1 / 6), c=(0, 1 / 2, 1 / 2, 1),
+        e5=(0,) * 5, e3=(0,) * 5, order=4, exponent=0.0,
+    ),
+    "dopri5": _tableau(
+        A=(
+            (1 / 5,),
+            (3 / 40, 9 / 40),
+            (44 / 45, -56 / 15, 32 / 9),
+            (19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729),
+            (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656),
+        ),
+        b=(35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84), c=(0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1),
+        e5=(-71 / 57600, 0, 71 / 16695, -71 / 1920, 17253 / 339200, -22 / 525, 1 / 40), e3=(0,) * 7,
+        order=5, exponent=1 / 5,
+    ),
+    "dop853": _tableau(
+        A=dop853.A, b=dop853.B, c=dop853.C, e5=dop853.E5, e3=dop853.E3, order=8, exponent=1 / 8,
+    ),
+}  # fmt: skip

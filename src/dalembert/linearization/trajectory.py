@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import ArgumentError
-from dalembert.integrators.tableaus import tableau
+from dalembert.integrators.tableaus import TABLEAUS
 from dalembert.linearization.coordinates import Given
 from dalembert.linearization.linearize import linear_kernel, linearize, slopes
 from dalembert.linearization.model import LinearModel
@@ -148,7 +148,7 @@ def step_map(
     if not system.rows.holonomic.all():
         raise ArgumentError("step_map needs holonomic constraints; discretize() knows others.")
     x, n, keep, inputs = op.state, system.nv, op.rows, len(system.u_names)
-    a, b, c, *_ = tableau(method)
+    a, b, c, *_ = TABLEAUS[method]
     X = np.concatenate([x.q, x.v])
     columns = np.block([[op.Kq, np.zeros_like(op.Kv)], [op.Dv, op.Kv]])
     dX = np.hstack([columns, np.zeros((2 * n, inputs))])

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.integrators import loop
-from dalembert.integrators.tableaus import tableau
+from dalembert.integrators.tableaus import TABLEAUS
 
 
 class Dense:
@@ -34,7 +34,7 @@ class Dense:
             numbers[loop.U_AT], numbers[loop.DOF] = engine.place_of_careful_u, 0
             part, states = np.empty((len(bad), len(others))), np.ascontiguousarray(self.states[:, others])
             stages = np.zeros((7, n - 2 * self._dof))
-            loop.fill(tableau("rk4"), engine.careful(), self.times, states, wanted[bad], part, stages, numbers, counts)
+            loop.fill(TABLEAUS["rk4"], engine.careful(), self.times, states, wanted[bad], part, stages, numbers, counts)
             out[np.ix_(bad, others)] = part
         return out
 

@@ -13,7 +13,7 @@ import numpy as np
 from dalembert.analysis.mobility import independent_rows
 from dalembert.integrators import careful, loop
 from dalembert.integrators import numbers as N
-from dalembert.integrators.tableaus import tableau
+from dalembert.integrators.tableaus import TABLEAUS
 from dalembert.simulation.dense import Dense
 from dalembert.simulation.engine import CHART, TOTAL_RATES, Engine
 from dalembert.simulation.events import Event
@@ -225,7 +225,7 @@ class Run:
         while t < end and status == Status.DONE:
             times, states = self._room()
             outcome, t, count = careful.pass_singularity(
-                tableau("rk4"), parts, ordinary, t, end, self.x, self.stages,
+                TABLEAUS["rk4"], parts, ordinary, t, end, self.x, self.stages,
                 self.numbers, self.counts, times, states, self.marks, passage,
             )  # fmt: skip
             self._keep(times[:count], states[:count], careful=True)

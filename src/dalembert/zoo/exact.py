@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import ellipj, ellipk, roots_laguerre
+import scipy  # special functions load when they are first used
 
 # --- pendulums ----------------------------------------------------------------------------------------------------
 
@@ -20,13 +20,13 @@ def pendulum(t: Any, *, amplitude: float, length: float = 1.0, gravity: float = 
     (True, True)
     """
     k, w = np.sin(amplitude / 2), np.sqrt(gravity / length)
-    sn, cn, dn, _ = ellipj(w * np.asarray(t), k**2)
+    sn, cn, dn, _ = scipy.special.ellipj(w * np.asarray(t), k**2)
     return 2 * np.arcsin(k * cn / dn), -2 * k * np.cos(amplitude / 2) * w * sn / dn
 
 
 def pendulum_period(*, amplitude: float, length: float = 1.0, gravity: float = 9.81) -> float:
     """4 K(k)/ω."""
-    return float(4 * ellipk(np.sin(amplitude / 2) ** 2) * np.sqrt(length / gravity))
+    return float(4 * scipy.special.ellipk(np.sin(amplitude / 2) ** 2) * np.sqrt(length / gravity))
 
 
 def spinning_pendulum(t: Any, *, speed: float, length: float = 1.0, gravity: float = 9.81) -> tuple[Any, Any]:
@@ -35,7 +35,7 @@ def spinning_pendulum(t: Any, *, speed: float, length: float = 1.0, gravity: flo
     θ = 2 am(½ speed t, k),  θ̇ = speed dn,  k = 2ω/speed.
     """
     k = 2 * np.sqrt(gravity / length) / speed
-    _, _, dn, am = ellipj(speed * np.asarray(t) / 2, k**2)
+    _, _, dn, am = scipy.special.ellipj(speed * np.asarray(t) / 2, k**2)
     return 2 * am, speed * dn
 
 
@@ -45,7 +45,7 @@ def chain_frequencies(links: int, *, length: float = 1.0, gravity: float = 9.81)
     >>> chain_frequencies(2, gravity=1.0) ** 2
     array([0.58578644, 3.41421356])
     """
-    return np.sqrt(gravity / length * roots_laguerre(links)[0])
+    return np.sqrt(gravity / length * scipy.special.roots_laguerre(links)[0])
 
 
 # --- tops ---------------------------------------------------------------------------------------------------------
