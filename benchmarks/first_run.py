@@ -40,10 +40,10 @@ def table() -> Table:
             caches = {"DALEMBERT_CACHE": str(Path(folder, "kernels")), "NUMBA_CACHE_DIR": str(Path(folder, "numba"))}
             for when, most in (("empty caches", 20.0), ("next process", 1.0)):
                 start = perf_counter()
+                program = PROGRAM.format(name=mechanism, size=size)
                 done = subprocess.run(
-                    [sys.executable, "-c", PROGRAM.format(name=mechanism, size=size)], env={**usual, **caches}, check=True,
-                    capture_output=True, text=True,
-                )  # fmt: skip
+                    [sys.executable, "-c", program], env={**usual, **caches}, check=True, capture_output=True, text=True
+                )
                 whole = perf_counter() - start
                 parts = [float(x) for x in done.stdout.split()]
                 out.add(f"{name}, {when}", *parts, whole)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dalembert.formulations.common import factor_in_metric, finish, particular, recover_forces, times_mass
 from dalembert.formulations.contract import MASS, OK, Options
 from dalembert.formulations.field import answer, arrays, equations
-from dalembert.linalg import kernel, project_null, solve_cholesky, solve_upper, solve_upper_transposed
+from dalembert.linalg import inner, kernel, project_null, solve_cholesky, solve_upper, solve_upper_transposed
 
 
 @kernel
@@ -45,7 +45,7 @@ def solve(work, options):
     return finish(work, OK)
 
 
-@kernel
+@inner
 def admissible(work, x):
     """x ← P_a x = L⁻¹ (1 − Ã⁺Ã) L x."""
     n = x.shape[0]
@@ -58,7 +58,7 @@ def admissible(work, x):
     solve_upper(work.upper, x)
 
 
-@kernel
+@inner
 def admissible_dual(work, x):
     """x ← P_aᵀ x = Lᵀ (1 − Ã⁺Ã) L⁻ᵀ x."""
     n = x.shape[0]

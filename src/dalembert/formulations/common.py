@@ -21,9 +21,9 @@ from dalembert.linalg import (
     damped_solve,
     damping,
     dot,
-    kernel,
+    inlined,
+    inner,
     rank_factor,
-    small,
     solve,
     solve_transposed,
     solve_upper,
@@ -32,7 +32,7 @@ from dalembert.linalg import (
 )
 
 
-@kernel
+@inner
 def factor_in_metric(work, options, null):
     """Factor Ã = A R⁻¹ with W = RᵀR the metric; rank and gauge into work. Returns the outcome."""
     status = 0
@@ -64,14 +64,14 @@ def factor_in_metric(work, options, null):
     return finish(work, OK if status == 0 else NOT_FINITE)
 
 
-@small
+@inlined
 def finish(work, outcome):
     """Record the outcome and return it."""
     work.info[STATUS] = outcome
     return outcome
 
 
-@small
+@inlined
 def particular(work, options, c):
     """c ← the shortest solution of A c = −γ in the metric, damped near a singularity where that is asked for."""
     for i in range(work.gamma.shape[0]):
@@ -85,7 +85,7 @@ def particular(work, options, c):
         solve_upper(work.upper, c)
 
 
-@small
+@inlined
 def times_mass(work, x, out):
     """out ← M x."""
     n = x.shape[0]
@@ -93,7 +93,7 @@ def times_mass(work, x, out):
         out[i] = dot(work.M, i, x, 0, 0, n)
 
 
-@kernel
+@inner
 def recover_forces(work, options):
     """Aᵀλ = M v̇ − f, and the shortest λ that gives it, from the factorization of A in the metric."""
     n = work.f.shape[0]

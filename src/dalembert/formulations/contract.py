@@ -23,7 +23,8 @@ from numba import njit
 from dalembert.linalg import Factorization
 from dalembert.outcome import Outcome
 
-views = njit(cache=True, nogil=True, error_model="numpy")  # for functions that return arrays, which kernels may not
+# for functions that return arrays, which kernels may not; Python cannot call them
+views = njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True, no_cpython_wrapper=True)
 
 EUCLIDEAN, MASS, WEIGHT = 0, 1, 2
 RANK, STATUS = 0, 1
@@ -82,7 +83,7 @@ def work_size(n, m):
 
 def workspace(n: int, m: int) -> Work:
     """A workspace for n velocities and m rows, in one block of memory."""
-    block = np.zeros(work_size(n, m))
+    block = np.zeros(work_size.py_func(n, m))
     M, f, A, gamma = np.zeros((n, n)), np.zeros(n), np.zeros((m, n)), np.zeros(m)
     work = carve.py_func(block, n, m, M, f, A, gamma)
     work.metric[:] = np.eye(n)

@@ -18,7 +18,7 @@ from numba import carray, cfunc, types
 
 from dalembert.compiler.call import call_kernel
 from dalembert.formulations.contract import LARGEST, OK, RANK, SMALLEST, Options, carve, views, work_size
-from dalembert.linalg import kernel
+from dalembert.linalg import inner
 
 #: places in the head of w; addresses and sizes are whole numbers that doubles hold exactly
 ADDRESS, NX, NY, NW, NQ, NV, ROWS, POWERS, DRIVEN = 0, 1, 2, 3, 4, 5, 6, 7, 8
@@ -39,7 +39,7 @@ def field_address(name: str, field: Any) -> int:
 
 def field_work(equations: Any, system: Any, rows: int, powers: int, driven: bool, options: Options) -> np.ndarray:
     """The array w for a field over the kernel "equations", with neither metric weights nor Baumgarte's constants."""
-    w = np.zeros(HEAD + equations.y_size + equations.work_size + work_size(system.nv, rows))
+    w = np.zeros(HEAD + equations.y_size + equations.work_size + work_size.py_func(system.nv, rows))
     w[ADDRESS] = equations.address
     w[NX], w[NY], w[NW] = max(1, equations.x_size), equations.y_size, equations.work_size
     w[NQ], w[NV], w[ROWS], w[POWERS], w[DRIVEN] = system.nq, system.nv, rows, powers, driven
@@ -81,7 +81,7 @@ def equations(x, w):
     return work, options
 
 
-@kernel
+@inner
 def answer(work, outcome, y, w):
     """Lay out q̇, v̇, the powers and the evidence in y."""
     nq, n, m, powers = int(w[NQ]), int(w[NV]), int(w[ROWS]), int(w[POWERS])

@@ -21,6 +21,7 @@ from dalembert.linalg import (
     axpy,
     cholesky,
     dot,
+    inner,
     kernel,
     solve_cholesky,
     solve_upper,
@@ -33,11 +34,12 @@ from dalembert.linalg.rows import dot_fresh
 @kernel
 def solve(work, options):
     """v̇, Aᵀλ, λ; see the head of this file."""
-    if options.metric == MASS and options.damp == 0.0:
-        return in_mass_metric(work, options)
-    outcome = factor_in_metric(work, options, True)
+    without_basis = options.metric == MASS and options.damp == 0.0
+    outcome = factor_in_metric(work, options, not without_basis)
     if outcome != OK:
         return outcome
+    if without_basis:
+        return in_mass_metric(work)
     particular(work, options, work.vdot)
     outcome = along_null_space(work, options)
     if outcome != OK:
@@ -46,12 +48,9 @@ def solve(work, options):
     return finish(work, OK)
 
 
-@kernel
-def in_mass_metric(work, options):
+@inner
+def in_mass_metric(work):
     """(1): two triangular solves with R instead of four, and no product with M."""
-    outcome = factor_in_metric(work, options, False)
-    if outcome != OK:
-        return outcome
     m, n = work.A.shape
     rank, free, d = work.info[RANK], work.n1, work.m1
     y, core, left, basis = work.factor.scratch, work.factor.core, work.factor.left, work.factor.basis
@@ -77,7 +76,7 @@ def in_mass_metric(work, options):
     return finish(work, OK)
 
 
-@kernel
+@inner
 def along_null_space(work, options):
     """Add K (Kᵀ M K)⁻¹ Kᵀ (f − M c) to c in work.vdot; rows of s2 are the columns of K."""
     n, rank = work.f.shape[0], work.info[RANK]
@@ -91,7 +90,7 @@ def along_null_space(work, options):
     return reduced_solve(work, K, MK, p)
 
 
-@kernel
+@inner
 def reduced_solve(work, K, MK, p):
     """v̇ += K (Kᵀ M K)⁻¹ Kᵀ (f − M v̇) with the p columns of K in the rows of K."""
     n = work.f.shape[0]

@@ -16,7 +16,7 @@ from dalembert.formulations.common import factor_in_metric, finish, recover_forc
 from dalembert.formulations.contract import CHART_SINGULAR, OK, RANK
 from dalembert.formulations.field import answer, arrays, equations
 from dalembert.formulations.nullspace import reduced_solve
-from dalembert.linalg import kernel, lu, lu_solve
+from dalembert.linalg import inner, kernel, lu, lu_solve
 
 
 @kernel
@@ -37,7 +37,7 @@ def solve(work, options):
     return finish(work, OK)
 
 
-@kernel
+@inner
 def choose(work, rank):
     """order[:rank] ← dependent coordinates, order[rank:n] ← independent ones. Returns whether the counts fit."""
     m, n = work.A.shape
@@ -64,7 +64,7 @@ def choose(work, rank):
     return True
 
 
-@kernel
+@inner
 def _pivot_columns(c, perm, rank):
     """Gram-Schmidt with pivoting on the rows of c: perm[:rank] ← the rank rows that span them best."""
     n, m = c.shape
@@ -89,7 +89,7 @@ def _pivot_columns(c, perm, rank):
                 c[q, i] -= s * c[p, i]
 
 
-@kernel
+@inner
 def follow(work, rank, tolerance):
     """Rows of s2 ← columns of K (2.46); vdot ← c (2.47). Returns whether A S̄ has full column rank.
 

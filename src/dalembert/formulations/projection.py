@@ -16,6 +16,7 @@ from dalembert.formulations.common import factor_in_metric, finish, recover_forc
 from dalembert.formulations.contract import EUCLIDEAN, MASS_SINGULAR, OK
 from dalembert.formulations.field import answer, arrays, equations
 from dalembert.linalg import (
+    inner,
     kernel,
     project_null,
     solve_general,
@@ -88,7 +89,7 @@ def solve(work, options):
     return finish(work, OK)
 
 
-@kernel
+@inner
 def _add_complement(work, K, PM, scale):
     """K ← PM + scale (1 − P)."""
     n = work.f.shape[0]
@@ -100,7 +101,7 @@ def _add_complement(work, K, PM, scale):
             K[i, j] = PM[i, j] + scale * ((1.0 if i == j else 0.0) - work.n2[j])
 
 
-@kernel
+@inner
 def _products(a, x, out):
     """out ← a x."""
     n = x.shape[0]
@@ -111,7 +112,7 @@ def _products(a, x, out):
         out[i] = s
 
 
-@kernel
+@inner
 def _transpose(a):
     n = a.shape[0]
     for i in range(n):

@@ -1,8 +1,12 @@
-"""What a native loop calls: kernels, formulations and callbacks, all by address with (x, y, w)."""
+"""What a native loop calls: kernels, formulations and callbacks, all by address with (x, y, w).
+
+Python holds `Parts`; native code is given `packed(parts)`, one record with the addresses of its arrays. A record is one
+pointer to Numba, where the tuple would be two hundred arguments of every function that passes it on.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,3 +39,22 @@ class Parts(NamedTuple):
     events: Called
     step: Called  # of methods that have a kernel of their own
     slope: Called  # ∂ẋ/∂x of what is integrated; without it, differences
+
+
+CALLED = np.dtype([(name, float if name in ("healthy", "shortest", "size") else int) for name in Called._fields])
+PARTS = np.dtype([(name, CALLED) for name in Parts._fields])
+
+
+def packed(parts: Parts) -> Any:
+    """For native code, as long as `parts` lives."""
+    return np.array(tuple(_row(f) for f in parts), PARTS)[()]
+
+
+def packed_call(f: Called) -> Any:
+    """One of them alone."""
+    return np.array(_row(f), CALLED)[()]
+
+
+def _row(f: Called) -> tuple[Any, ...]:
+    given, out, work = (a.__array_interface__["data"][0] for a in (f.given, f.out, f.work))
+    return f.address, given, f.place, out, work, *f[5:]

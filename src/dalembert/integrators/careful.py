@@ -10,8 +10,6 @@ from dalembert.integrators.called import CALLBACK, OK
 from dalembert.integrators.loop import (
     CLOSE,
     DONE,
-    DRIFTED,
-    EVENT,
     FAILED,
     FULL,
     NOT_FINITE,
@@ -19,8 +17,8 @@ from dalembert.integrators.loop import (
     settle,
 )
 from dalembert.integrators.manifold import sound
-from dalembert.integrators.native import call, native
-from dalembert.integrators.numbers import CAREFUL, NQ, NV, STEPS, USUAL, H
+from dalembert.integrators.native import call, floats, native
+from dalembert.integrators.numbers import CAREFUL, NQ, NV, RECORDS, STEPS, USUAL, H
 from dalembert.integrators.stage import evaluate
 
 #: places in `passage`: end, least rank, least singular value over the largest, when, steps
@@ -29,13 +27,14 @@ END, RANK, LEAST, WHEN, COUNT = range(5)
 
 @native
 def pass_singularity(method, parts, ordinary, t, t_end, x, stages, numbers, counts, times, states, marks, passage):
-    """Careful steps until the ordinary right-hand side is sound again. Returns (outcome, t, number of records)."""
-    n, count, s = x.shape[0], 0, method.b.shape[0]
+    """Careful steps until the ordinary right-hand side is sound again. Returns as `loop.advance` does."""
+    n, s, out = x.shape[0], method.b.shape[0], floats(parts.ode.out)
     trial, before = stages[stages.shape[0] - 2], stages[stages.shape[0] - 1]
+    counts[RECORDS] = 0
     if numbers[H] == 0.0:  # the start itself is singular
         outcome = evaluate(parts, t, x, stages[0], numbers, counts)
         if outcome != OK:
-            return FAILED if outcome == CALLBACK else NOT_FINITE, t, count
+            return FAILED if outcome == CALLBACK else NOT_FINITE, t
         numbers[H] = numbers[USUAL] = first_step(1 / 8, parts, t, x, stages, numbers, counts)
     while t < t_end:
         h = min(numbers[H], t_end - t)
@@ -50,8 +49,8 @@ def pass_singularity(method, parts, ordinary, t, t_end, x, stages, numbers, coun
                 trial[j] = x[j] + h * sum_
             outcome = evaluate(parts, t + method.c[i] * h, trial, stages[i], numbers, counts)
             if outcome != OK:
-                return FAILED if outcome == CALLBACK else NOT_FINITE, t, count
-            rank, sigma = parts.ode.out[n + 2], parts.ode.out[n + 4] / max(parts.ode.out[n + 3], 1e-300)
+                return FAILED if outcome == CALLBACK else NOT_FINITE, t
+            rank, sigma = out[n + 2], out[n + 4] / max(out[n + 3], 1e-300)
             passage[RANK] = min(passage[RANK], rank)
             if sigma < passage[LEAST]:
                 passage[LEAST], passage[WHEN] = sigma, t
@@ -66,15 +65,12 @@ def pass_singularity(method, parts, ordinary, t, t_end, x, stages, numbers, coun
         counts[CAREFUL] += 1
         passage[COUNT] += 1
         passage[END] = t
-        outcome = settle(parts, t, x, before, times, states, marks, numbers, counts, count)
-        if outcome in (DRIFTED, NOT_FINITE):
-            return outcome, t, count
-        count += 1
-        if outcome == EVENT:
-            return EVENT, t, count
+        outcome = settle(parts, t, x, before, times, states, marks, numbers, counts)
+        if outcome != DONE:
+            return outcome, t
         call(ordinary, t, x, int(numbers[NQ] + numbers[NV]))
         if sound(ordinary, n, numbers):
-            return DONE, t, count
-        if count == times.shape[0]:
-            return FULL, t, count
-    return DONE, t, count
+            return DONE, t
+        if counts[RECORDS] == times.shape[0]:
+            return FULL, t
+    return DONE, t

@@ -10,7 +10,7 @@ from numba.extending import overload
 
 from dalembert.integrators.called import OK
 from dalembert.integrators.method import attempt
-from dalembert.integrators.native import inline, native
+from dalembert.integrators.native import inline, inner
 from dalembert.integrators.numbers import ATOL, DOF, NQ, NV, RTOL, WORKS
 from dalembert.integrators.stage import evaluate
 from dalembert.integrators.tableaus import Tableau
@@ -28,7 +28,7 @@ def attempt_explicit(method, parts, t, h, x, stages, numbers, counts):
     return step
 
 
-@native
+@inner
 def runge_kutta(method, parts, t, h, x, stages, numbers, counts):
     """stages[−2] ← x after the step; stages[0] holds ẋ at its start. Returns the outcome and the error."""
     A, b, c, exponent = method.A, method.b, method.c, method.exponent
@@ -61,7 +61,7 @@ def _combine(trial, x, h, weights, stages, count):
         trial[j] = x[j] + h * trial[j]
 
 
-@native
+@inner
 def _error(method, h, x, trial, stages, numbers):
     """The estimated error over the tolerances; works are not judged, in a chart only its coordinates are."""
     s, n = method.b.shape[0], x.shape[0] - int(numbers[WORKS])

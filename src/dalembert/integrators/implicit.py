@@ -20,7 +20,7 @@ from numba.extending import overload
 
 from dalembert.integrators.called import NOT_FINITE, OK
 from dalembert.integrators.method import attempt
-from dalembert.integrators.native import call, native
+from dalembert.integrators.native import call, floats, inner
 from dalembert.integrators.numbers import ATOL, DOF, JACOBIANS, NQ, NV, RTOL, U_AT, U
 from dalembert.integrators.stage import evaluate
 from dalembert.linalg import lu, lu_solve
@@ -71,7 +71,7 @@ def attempt_implicit(method, parts, t, h, x, stages, numbers, counts):
     return step
 
 
-@native
+@inner
 def implicit_step(method, parts, t, h, x, stages, numbers, counts):
     """stages[−2] ← x after the step. Returns the outcome and the error; a stage that does not converge counts as 10."""
     trial, n = stages[stages.shape[0] - 2], method.J.shape[0]
@@ -102,19 +102,20 @@ def implicit_step(method, parts, t, h, x, stages, numbers, counts):
     return OK, _error(method, h, x, trial, first, stages, numbers)
 
 
-@native
+@inner
 def _jacobian(method, parts, t, x, first, stages, numbers, counts):
     """∂f/∂z at the start of the step: exact where there is a kernel for it, else by forward differences."""
     trial, slope, n = stages[stages.shape[0] - 2], stages[6], method.J.shape[0]
     counts[JACOBIANS] += 1
     if parts.slope.address != 0:
-        state = int(numbers[NQ] + numbers[NV])
+        state, at = int(numbers[NQ] + numbers[NV]), int(numbers[U_AT])
+        given, out, u = floats(parts.slope.given), floats(parts.slope.out), floats(parts.ode.given)
         for i in range(int(numbers[U])):
-            parts.slope.given[state + i] = parts.ode.given[int(numbers[U_AT]) + i]
+            given[state + i] = u[at + i]
         call(parts.slope, t, x, state)
         for i in range(n):
             for k in range(n):
-                method.J[i, k] = parts.slope.out[i * n + k]
+                method.J[i, k] = out[i * n + k]
         return OK
     for k in range(n):
         for j in range(x.shape[0]):
@@ -130,7 +131,7 @@ def _jacobian(method, parts, t, x, first, stages, numbers, counts):
     return OK
 
 
-@native
+@inner
 def _stage(method, parts, t, h, i, first, stages, numbers, counts):
     """Solve (1) for stage i from the guess in stages[−2]; its slope goes to stages[1 + i]. (outcome, converged)."""
     trial, known, slope, n = stages[stages.shape[0] - 2], stages[6], stages[1 + i], method.J.shape[0]
@@ -160,7 +161,7 @@ def _stage(method, parts, t, h, i, first, stages, numbers, counts):
     return OK, False
 
 
-@native
+@inner
 def _error(method, h, x, trial, first, stages, numbers):
     """The embedded error, filtered, over the tolerances."""
     n, total = method.J.shape[0], 0.0
@@ -175,7 +176,7 @@ def _error(method, h, x, trial, first, stages, numbers):
     return (total / n) ** 0.5
 
 
-@native
+@inner
 def _factor(method, h):
     """LU factors of 1 − hγJ. Returns whether there are any."""
     n = method.J.shape[0]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dalembert.integrators.called import CALLBACK, OK, UNHEALTHY, UNSOLVED
 from dalembert.integrators.manifold import recover, return_to_manifold
 from dalembert.integrators.method import attempt
-from dalembert.integrators.native import call, finite, native
+from dalembert.integrators.native import call, finite, floats, inner, native
 from dalembert.integrators.numbers import (
     ATOL,
     CARRY,
@@ -23,6 +23,7 @@ from dalembert.integrators.numbers import (
     LEAST,
     NQ,
     NV,
+    RECORDS,
     REJECTED,
     RTOL,
     SAMPLED,
@@ -44,15 +45,16 @@ CLOSE = 0.01  # of the usual step: how near to a singularity the ordinary steps 
 
 @native
 def advance(method, parts, t, t_end, x, stages, numbers, counts, times, states, marks):
-    """Integrate from t to t_end, recording every accepted step. Returns (outcome, t, number of records)."""
+    """Integrate from t to t_end, recording every accepted step. Returns the outcome and t; counts[RECORDS] are new."""
     trial, before = stages[stages.shape[0] - 2], stages[stages.shape[0] - 1]
-    n, count, fresh = x.shape[0], 0, False
+    n, fresh = x.shape[0], False
+    counts[RECORDS] = 0
     while t < t_end:
         stop = t_end
         if numbers[HOLD] > 0.0:
             if t >= numbers[SAMPLED]:
                 if not control(parts, t, x, numbers):
-                    return FAILED, t, count
+                    return FAILED, t
                 counts[SAMPLES] += 1
                 numbers[SAMPLED] = numbers[START] + counts[SAMPLES] * numbers[HOLD]
                 fresh = False
@@ -61,7 +63,7 @@ def advance(method, parts, t, t_end, x, stages, numbers, counts, times, states, 
         if not fresh:
             outcome = evaluate(parts, t, x, stages[0], numbers, counts)
             if outcome != OK:
-                return _ended(outcome, numbers), t, count
+                return _ended(outcome, numbers), t
             fresh = True
         if numbers[H] == 0.0:
             numbers[H] = first_step(method.exponent, parts, t, x, stages, numbers, counts)
@@ -73,17 +75,17 @@ def advance(method, parts, t, t_end, x, stages, numbers, counts, times, states, 
         numbers[HEALTH] = 1.0  # of this attempt alone
         outcome, error = attempt(method, parts, t, h, x, stages, numbers, counts)
         if outcome == CALLBACK:
-            return FAILED, t, count
+            return FAILED, t
         if outcome == UNHEALTHY and numbers[DOF] > 0.0:
-            return CHART_ENDS, t, count
+            return CHART_ENDS, t
         if outcome != OK:
             counts[REJECTED] += 1
             numbers[HEALTH] = 1.0
             if method.exponent == 0.0 or (outcome == UNHEALTHY and h <= CLOSE * numbers[USUAL]):
-                return _ended(outcome, numbers), t, count
+                return _ended(outcome, numbers), t
             numbers[H] = 0.5 * h
             if numbers[H] < numbers[LEAST] * max(1.0, abs(t)):
-                return NOT_FINITE, t, count
+                return NOT_FINITE, t
             continue
         if method.exponent > 0.0:
             if not error < 1.0:
@@ -91,7 +93,7 @@ def advance(method, parts, t, t_end, x, stages, numbers, counts, times, states, 
                 numbers[HEALTH] = 1.0
                 numbers[H] = h * max(0.2, 0.9 * error ** (-method.exponent)) if error < 1e300 else 0.1 * h
                 if numbers[H] < numbers[LEAST] * max(1.0, abs(t)):
-                    return TOO_SMALL, t, count
+                    return TOO_SMALL, t
                 continue
             grow = 0.9 * max(error, 1e-10) ** (-0.7 * method.exponent) * numbers[ERROR] ** (0.4 * method.exponent)
             if not last or grow < 1.0:
@@ -100,7 +102,7 @@ def advance(method, parts, t, t_end, x, stages, numbers, counts, times, states, 
                 numbers[USUAL] = 0.8 * numbers[USUAL] + 0.2 * h
             numbers[ERROR] = max(error, 1e-4)
         if numbers[DOF] > 0.0 and not recover(parts.recover, t + h, trial, numbers):
-            return CHART_ENDS, t, count
+            return CHART_ENDS, t
         if last:
             t, numbers[CARRY] = stop, 0.0
         else:  # compensated, so that a million steps end where they should
@@ -112,18 +114,15 @@ def advance(method, parts, t, t_end, x, stages, numbers, counts, times, states, 
             x[j] = trial[j]
         counts[STEPS] += 1
         fresh = False
-        outcome = settle(parts, t, x, before, times, states, marks, numbers, counts, count)
-        if outcome in (DRIFTED, NOT_FINITE):
-            return outcome, t, count
-        count += 1
-        if outcome == EVENT:
-            return EVENT, t, count
-        if count == times.shape[0]:
-            return FULL, t, count
-    return DONE, t, count
+        outcome = settle(parts, t, x, before, times, states, marks, numbers, counts)
+        if outcome != DONE:
+            return outcome, t
+        if counts[RECORDS] == times.shape[0]:
+            return FULL, t
+    return DONE, t
 
 
-@native
+@inner
 def _ended(outcome, numbers):
     """The loop's word for an evaluation that failed."""
     if outcome == CALLBACK:
@@ -135,31 +134,33 @@ def _ended(outcome, numbers):
     return NOT_FINITE
 
 
-@native
-def settle(parts, t, x, before, times, states, marks, numbers, counts, count):
+@inner
+def settle(parts, t, x, before, times, states, marks, numbers, counts):
     """After a step: back to the manifold, into the records, and a look for events. Returns DONE where all is well."""
     if numbers[EVERY] > 0.0 and not return_to_manifold(parts, t, x, before, numbers, counts):
         return DRIFTED
     if not finite(x, x.shape[0]):
         return NOT_FINITE
-    record(parts, t, x, times, states, numbers, count)
+    record(parts, t, x, times, states, numbers, counts)
     return EVENT if parts.events.address != 0 and crossed(parts, t, x, marks, numbers) else DONE
 
 
 @native
-def record(parts, t, x, times, states, numbers, count):
+def record(parts, t, x, times, states, numbers, counts):
     """State, inputs and least health of a step just taken."""
-    n, at, nu = x.shape[0], int(numbers[U_AT]), int(numbers[U])
+    n, at, nu, u = x.shape[0], int(numbers[U_AT]), int(numbers[U]), floats(parts.ode.given)
+    count = counts[RECORDS]
     if parts.control.address != 0 and numbers[HOLD] == 0.0:
         control(parts, t, x, numbers)
     times[count] = t
     for j in range(n):
         states[count, j] = x[j]
     for j in range(nu):
-        states[count, n + j] = parts.ode.given[at + j]
+        states[count, n + j] = u[at + j]
     states[count, n + nu] = numbers[HEALTH]
     numbers[WORST] = min(numbers[WORST], numbers[HEALTH])
     numbers[HEALTH] = 1.0
+    counts[RECORDS] += 1
 
 
 @native
@@ -190,7 +191,7 @@ def fill(method, parts, times, states, wanted, out, stages, numbers, counts):
     A step's inputs are those of the record at its end, unless the controller is asked at every stage.
     """
     n, at, nu = out.shape[1] - int(numbers[U]) - 1, int(numbers[U_AT]), int(numbers[U])
-    k = 0
+    k, u = 0, floats(parts.ode.given)
     for i in range(wanted.shape[0]):
         while k + 2 < times.shape[0] and times[k + 1] < wanted[i]:
             k += 1
@@ -200,7 +201,7 @@ def fill(method, parts, times, states, wanted, out, stages, numbers, counts):
                 out[i, j] = states[end, j]
             continue
         for j in range(nu):
-            out[i, n + j] = parts.ode.given[at + j] = states[end, n + j]
+            out[i, n + j] = u[at + j] = states[end, n + j]
         out[i, n + nu] = states[end, n + nu]
         near = 1e-7 * (times[end] - times[k]) if method.order == 2 else 0.0  # δ/h of a shorter step is rounding
         good = wanted[i] - times[k] <= near
@@ -213,26 +214,27 @@ def fill(method, parts, times, states, wanted, out, stages, numbers, counts):
         if good and parts.control.address != 0 and numbers[HOLD] == 0.0:
             control(parts, wanted[i], out[i], numbers)
             for j in range(nu):
-                out[i, n + j] = parts.ode.given[at + j]
+                out[i, n + j] = u[at + j]
 
 
 @native
 def crossed(parts, t, x, marks, numbers):
     """Evaluate the events into marks[1]; whether any has another sign than before, in marks[0], or is no number."""
     f, hit = parts.events, False
+    out = floats(f.out)
     call(f, t, x, int(numbers[NQ] + numbers[NV]))
     for i in range(marks.shape[1]):
-        marks[1, i] = f.out[i]
+        marks[1, i] = out[i]
         if marks[0, i] * marks[1, i] < 0.0 or (marks[1, i] == 0.0 and marks[0, i] != 0.0):
             hit = True
-    hit = hit or not finite(f.out, marks.shape[1])
+    hit = hit or not finite(out, marks.shape[1])
     if not hit:
         for i in range(marks.shape[1]):
             marks[0, i] = marks[1, i]
     return hit
 
 
-@native
+@inner
 def first_step(exponent, parts, t, x, stages, numbers, counts):
     """A step to begin with, from the size of x, ẋ and ẍ (Hairer, Nørsett & Wanner II.4)."""
     n = x.shape[0] - int(numbers[WORKS])

@@ -7,7 +7,7 @@ recover            the state that has given independent coordinates (Spencer 2.3
 
 from __future__ import annotations
 
-from dalembert.integrators.native import call, inline, native
+from dalembert.integrators.native import call, floats, inline, inner
 from dalembert.integrators.numbers import (
     CHART,
     CORRECTIONS,
@@ -34,10 +34,11 @@ RUNAWAY = 0.1  # rad, or of a length of the mechanism: a residual that no correc
 @inline
 def sound(f, at, numbers):
     """Whether the elimination whose health stands at out[at:] can be trusted."""
-    return f.out[at] > f.healthy and f.out[at + 1] > f.shortest
+    out = floats(f.out)
+    return out[at] > f.healthy and out[at + 1] > f.shortest
 
 
-@native
+@inner
 def return_to_manifold(parts, t, x, before, numbers, counts):
     """Bring x back as the run's options say; residuals into `numbers`. Returns False where it runs away."""
     if numbers[RESTORE] > 0.0:
@@ -50,82 +51,83 @@ def return_to_manifold(parts, t, x, before, numbers, counts):
     return good
 
 
-@native
+@inner
 def _correct(f, t, x, before, numbers, counts):
     """Positions: at most MOST Newton steps, directions new each time or frozen at those of the step's start."""
-    nq, m, residual = int(numbers[NQ]), f.rows, 0.0
+    nq, m, residual, out = int(numbers[NQ]), f.rows, 0.0, floats(f.out)
     if numbers[FROZEN] > 0.0:
+        given = floats(f.given)
         for i in range(nq):
-            f.given[nq + i] = before[i]
+            given[nq + i] = before[i]
     for k in range(int(numbers[MOST])):
         call(f, t, x, nq)
         residual = 0.0
         for i in range(m):
-            residual = max(residual, abs(f.out[nq + i]))
+            residual = max(residual, abs(out[nq + i]))
         if k == 0:
             numbers[POSITION] = max(numbers[POSITION], residual)
         if not sound(f, nq + m, numbers):
             break
         for i in range(nq):
-            x[i] = f.out[i]
+            x[i] = out[i]
         counts[CORRECTIONS] += 1
         if residual < numbers[TOLERANCE] and numbers[FROZEN] == 0.0:  # the step just taken squares it
             break
     return residual < RUNAWAY * max(1.0, numbers[LENGTH])
 
 
-@native
+@inner
 def _filter(f, t, x, numbers):
     """Velocities: the nearest admissible ones."""
-    nq, nv, m = int(numbers[NQ]), int(numbers[NV]), f.rows
+    nq, nv, m, out = int(numbers[NQ]), int(numbers[NV]), f.rows, floats(f.out)
     call(f, t, x, nq + nv)
     for i in range(m):
-        numbers[SPEED] = max(numbers[SPEED], abs(f.out[nv + i]))
+        numbers[SPEED] = max(numbers[SPEED], abs(out[nv + i]))
     if sound(f, nv + m, numbers):
         for i in range(nv):
-            x[nq + i] = f.out[i]
+            x[nq + i] = out[i]
 
 
-@native
+@inner
 def _restore(f, t, x, numbers, counts):
     """Positions, velocities and energy; the energy due is the first one plus the work done since."""
     nq, nv, works = int(numbers[NQ]), int(numbers[NV]), int(numbers[WORKS])
-    due, m, residual = numbers[ENERGY], f.rows, 0.0
+    due, m, residual, out = numbers[ENERGY], f.rows, 0.0, floats(f.out)
     for i in range(works):
         due += x[x.shape[0] - works + i]
-    f.given[nq + nv] = due
+    floats(f.given)[nq + nv] = due
     for k in range(int(numbers[MOST]) + 4):
         call(f, t, x, nq + nv)
         residual = 0.0
         for i in range(m):
-            residual = max(residual, abs(f.out[nq + nv + i]))
+            residual = max(residual, abs(out[nq + nv + i]))
         if k == 0:
             numbers[POSITION] = max(numbers[POSITION], residual)
         if not sound(f, nq + nv + m, numbers):
             return True
         for i in range(nq + nv):
-            x[i] = f.out[i]
+            x[i] = out[i]
         counts[CORRECTIONS] += 1
         if residual < 1e-3 * numbers[TOLERANCE]:
             break
     return residual < RUNAWAY * max(1.0, numbers[LENGTH])
 
 
-@native
+@inner
 def recover(f, t, x, numbers):
     """q and v from the chart's y and ẏ in x, by Newton's method from the q there. False where the chart ends."""
-    n, dof = int(numbers[NQ] + numbers[NV]), int(numbers[DOF])
+    n, dof, out = int(numbers[NQ] + numbers[NV]), int(numbers[DOF]), floats(f.out)
     before, small, large = 1e300, min(1.0, numbers[LENGTH]), max(1.0, numbers[LENGTH])
     for _ in range(8):
         call(f, t, x, n + 2 * dof)
         residual = 0.0
         for i in range(f.rows):
-            residual = max(residual, abs(f.out[n + i]))
-        good = f.out[n + f.rows] > numbers[CHART] and f.out[n + f.rows + 1] > f.shortest
+            residual = max(residual, abs(out[n + i]))
+        good = out[n + f.rows] > numbers[CHART] and out[n + f.rows + 1] > f.shortest
         if not (good and residual < 10.0 * large):
             return False
         for i in range(n):
-            x[i] = f.out[i]
+            x[i] = out[i]
         if residual < 1e-14 * small or (
             residual < 1e-9 * large and residual >= 0.5 * before
         ):  # as far as rounding lets it

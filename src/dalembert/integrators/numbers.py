@@ -4,7 +4,7 @@ All of it is written into recordings, so that a run can be taken up again bit fo
 """
 
 #: counts
-STEPS, REJECTED, EVALUATIONS, CORRECTIONS, SAMPLES, CAREFUL, JACOBIANS, CHARTS = range(8)
+STEPS, REJECTED, EVALUATIONS, CORRECTIONS, SAMPLES, CAREFUL, JACOBIANS, RECORDS = range(8)  # RECORDS: of the last call
 COUNTS = 8
 
 #: numbers that change on the way: step, last error, usual step, largest residuals, least health, sampled until, least

@@ -13,7 +13,7 @@ from numba.extending import overload
 from dalembert.integrators.called import CALLBACK, OK, UNHEALTHY, UNSOLVED
 from dalembert.integrators.manifold import sound
 from dalembert.integrators.method import attempt
-from dalembert.integrators.native import call, native
+from dalembert.integrators.native import call, floats, inner
 from dalembert.integrators.numbers import HOLD, LENGTH, NQ, NV, U_AT, WORKS, U
 from dalembert.integrators.stage import control, evaluate
 
@@ -40,10 +40,11 @@ def attempt_variational(method, parts, t, h, x, stages, numbers, counts):
     return step
 
 
-@native
+@inner
 def variational_step(parts, t, h, x, stages, numbers, counts):
     """stages[−2] ← x after the step; the first guess is a step of constant velocity. Controllers act at midpoints."""
     f, nq, nv, nu = parts.step, int(numbers[NQ]), int(numbers[NV]), int(numbers[U])
+    given, out, u = floats(f.given), floats(f.out), floats(parts.ode.given)
     trial, works = stages[stages.shape[0] - 2], int(numbers[WORKS])
     if parts.control.address != 0 and numbers[HOLD] == 0.0:
         for i in range(nq + nv):
@@ -51,10 +52,10 @@ def variational_step(parts, t, h, x, stages, numbers, counts):
         if not control(parts, t + 0.5 * h, trial, numbers):
             return CALLBACK, 0.0
     for i in range(nq):
-        f.given[nq + nv + i] = x[i] + h * stages[0, i]
-    f.given[2 * nq + nv] = h
+        given[nq + nv + i] = x[i] + h * stages[0, i]
+    given[2 * nq + nv] = h
     for i in range(nu):
-        f.given[2 * nq + nv + 1 + i] = parts.ode.given[int(numbers[U_AT]) + i]
+        given[2 * nq + nv + 1 + i] = u[int(numbers[U_AT]) + i]
     before, most = 1e300, max(1.0, numbers[LENGTH])
     for _ in range(ITERATIONS):
         call(f, t, x, nq + nv)
@@ -62,9 +63,9 @@ def variational_step(parts, t, h, x, stages, numbers, counts):
             return UNHEALTHY, 0.0
         change = 0.0
         for i in range(f.rows):
-            change = max(change, abs(f.out[nq + nv + i]))
+            change = max(change, abs(out[nq + nv + i]))
         for i in range(nq):
-            f.given[nq + nv + i] = f.out[i]
+            given[nq + nv + i] = out[i]
         if not change < 1e3 * most:
             return UNSOLVED, 0.0
         if change < 1e-15 or (change < 1e-11 * most and change >= 0.5 * before):  # as far as rounding lets it
@@ -73,7 +74,7 @@ def variational_step(parts, t, h, x, stages, numbers, counts):
     else:
         return UNSOLVED, 0.0
     for i in range(nq + nv):
-        trial[i] = f.out[i]
+        trial[i] = out[i]
     if works > 0:  # trapezoidal rule
         n = x.shape[0]
         for i in range(n - works, n):

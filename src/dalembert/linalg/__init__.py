@@ -42,7 +42,7 @@ from .lu import lu, lu_solve, solve_general
 from .metric import metric_factor, metric_null, metric_solve, whiten_rows
 from .orthogonal import SAFETY, TOLERANCE, factor_svd, rank_factor
 from .qr import apply_q, apply_q_transposed, form_q, pivoted_qr
-from .rows import inlined, kernel, small
+from .rows import inlined, inner, kernel, small
 from .simd import assign, axpy, dot, fill, rotate
 from .status import Status
 
@@ -77,6 +77,7 @@ __all__ = [
     "fill",
     "form_q",
     "inlined",
+    "inner",
     "kernel",
     "least_squares",
     "lu",

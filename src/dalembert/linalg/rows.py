@@ -34,7 +34,9 @@ _common: dict[str, Any] = {
 
 kernel = njit(**_common)
 small = njit(**_common, forceinline=True)  # worth inlining wherever it is called
-inlined = njit(**{**_common, "forceinline": True, "no_cpython_wrapper": True})  # for kernels to call; Python cannot
+# for kernels to call; Python cannot. Without a wrapper for Python they take half the time to compile
+inner = njit(**_common, no_cpython_wrapper=True)
+inlined = njit(**_common, no_cpython_wrapper=True, forceinline=True)
 
 
 @inlined

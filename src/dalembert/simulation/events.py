@@ -76,8 +76,9 @@ def _as_python(system: Any, name: str, g: Any, p: Any) -> Any:
 
 
 def _through(back: Callback, t: float, state: Any) -> float:
+    from dalembert.integrators.called import packed_call
     from dalembert.integrators.native import call
 
     x = np.concatenate([state.q, state.v])
-    call(back.called(), t, x, len(x))
+    call(packed_call(back.called()), t, x, len(x))
     return float(back.out[0])

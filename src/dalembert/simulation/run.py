@@ -13,6 +13,7 @@ import numpy as np
 from dalembert.analysis.mobility import independent_rows
 from dalembert.integrators import careful, loop
 from dalembert.integrators import numbers as N
+from dalembert.integrators.called import packed, packed_call
 from dalembert.integrators.tableaus import TABLEAUS
 from dalembert.simulation.dense import Dense
 from dalembert.simulation.engine import CHART, TOTAL_RATES, Engine
@@ -118,18 +119,19 @@ class Run:
         if self.controller is not None and self.numbers[N.HOLD] > 0.0:
             self.numbers[[N.START, N.SAMPLED]] = t, t
         if self.events:
-            loop.crossed(self.parts, t, self.x, self.marks, self.numbers)
+            loop.crossed(self.native, t, self.x, self.marks, self.numbers)
             self.marks[0] = self.marks[1]
-        loop.record(self.parts, t, self.x, times, states, self.numbers, 0)
+        self.counts[N.RECORDS] = 0
+        loop.record(self.native, t, self.x, times, states, self.numbers, self.counts)
         self._keep(times, states)
 
     def _advance(self, t: float, end: float) -> tuple[float, Status]:
         """One call of the native loop, and what its outcome asks for."""
         times, states = self._room()
-        outcome, t, count = loop.advance(
-            self.method, self.parts, t, end, self.x, self.stages, self.numbers, self.counts, times, states, self.marks
+        outcome, t = loop.advance(
+            self.method, self.native, t, end, self.x, self.stages, self.numbers, self.counts, times, states, self.marks
         )
-        self._keep(times[:count], states[:count])
+        self._keep(times, states)
         if outcome == loop.EVENT:
             t, status = self._event(t)
         elif outcome in (loop.SINGULAR, loop.CHART_ENDS):
@@ -153,6 +155,7 @@ class Run:
         """Lay everything out for these rows and this chart, from a state."""
         self.keep, self.chart = keep, chart
         self.parts, self.method = self.engine.choose(keep, chart), self.make(self.system, chart)
+        self.native = packed(self.parts)
         local: list[np.ndarray] = []
         if chart is not None:
             rate = self._chart_rate(state, chart)
@@ -169,7 +172,7 @@ class Run:
         """ẏ of a state, and the health that says when the chart ends."""
         f, n, dof = self.parts.recover, self.nq + self.nv, chart.dof
         x = np.concatenate([state.q, state.v, chart.start, np.zeros(dof)])
-        loop.call(f, state.t, x, len(x))
+        loop.call(packed_call(f), state.t, x, len(x))
         self.numbers[N.CHART] = min(CHART, 0.1 * f.out[n + f.rows])
         self.numbers[N.DOF] = dof
         return chart.rate(self.system, state)
@@ -216,19 +219,20 @@ class Run:
         if chart is not None:
             self.choose(entered, self.keep, None, self.work.copy())
         parts = self.engine.careful()
+        native, ordinary = packed(parts), packed_call(self.parts.ode)
         passage = np.array([t, len(self.system.rows.of), 1.0, t, 0.0])
         if self.numbers[N.HOLD] > 0.0:
             end = min(end, self.numbers[N.SAMPLED])
-        ordinary, u_at = self.parts.ode, self.numbers[N.U_AT]
+        u_at = self.numbers[N.U_AT]
         self.numbers[N.U_AT] = self.engine.place_of_careful_u
         status = Status.DONE
         while t < end and status == Status.DONE:
             times, states = self._room()
-            outcome, t, count = careful.pass_singularity(
-                TABLEAUS["rk4"], parts, ordinary, t, end, self.x, self.stages,
+            outcome, t = careful.pass_singularity(
+                TABLEAUS["rk4"], native, ordinary, t, end, self.x, self.stages,
                 self.numbers, self.counts, times, states, self.marks, passage,
             )  # fmt: skip
-            self._keep(times[:count], states[:count], careful=True)
+            self._keep(times, states, careful=True)
             if outcome == loop.EVENT:
                 t, status = self._event(t)
             else:
@@ -288,7 +292,7 @@ class Run:
         n = self.nq + self.nv
 
         def g(t: float) -> float:
-            loop.call(self.parts.events, t, dense.rows(np.array([t]))[0], n)
+            loop.call(self.native["events"], t, dense.rows(np.array([t]))[0], n)
             return float(self.parts.events.out[k])
 
         if g(t1) == 0.0:
@@ -310,8 +314,10 @@ class Run:
 
     def _keep(self, times: np.ndarray, states: np.ndarray, careful: bool = False) -> None:
         """Add records to the history, or the samples among them; those of careful steps are reported elsewhere."""
-        if not len(times):
+        count = int(self.counts[N.RECORDS])
+        if not count:
             return
+        times, states = times[:count], states[:count]
         first, old = (self.last[0], [self.last]) if self.T else (-np.inf, [])
         whole_t = np.concatenate([[t for t, _ in old], times])
         whole = np.vstack([*(x for _, x in old), states])
