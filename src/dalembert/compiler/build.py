@@ -78,22 +78,26 @@ def _compile(function: ca.Function, lanes: int, chunk: int) -> cache.Entry:
 class Progress:
     """A line on the terminal while something takes longer than a second, gone at the end."""
 
-    def __init__(self, what: str, total: int) -> None:
-        self.what, self.total = what, total
+    def __init__(self, what: str, total: int, at_once: bool = False) -> None:
+        self.what, self.total, self.at_once = what, total, at_once
         self.start = time.monotonic()
         self.shown = 0
         self.visible = sys.stderr is not None and sys.stderr.isatty()
 
     def __enter__(self) -> Callable[[int], None]:
+        if self.at_once and self.visible:
+            self._show(f"{self.what} …")
         return self.step
 
     def step(self, done: int) -> None:
         """Report that `done` parts of the total are ready."""
         if self.visible and time.monotonic() - self.start > 1.0:
-            text = f"{self.what}: {done} of {self.total} parts"
-            sys.stderr.write("\r" + text.ljust(self.shown))
-            sys.stderr.flush()
-            self.shown = len(text)
+            self._show(f"{self.what}: {done} of {self.total} parts")
+
+    def _show(self, text: str) -> None:
+        sys.stderr.write("\r" + text.ljust(self.shown))
+        sys.stderr.flush()
+        self.shown = len(text)
 
     def __exit__(self, *_: object) -> None:
         if self.shown:

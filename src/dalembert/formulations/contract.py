@@ -15,7 +15,7 @@ raises. It is registered in this folder's __init__; the conformance suite then t
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -24,7 +24,8 @@ from dalembert.linalg import Factorization
 from dalembert.outcome import Outcome
 
 # for functions that return arrays, which kernels may not; Python cannot call them
-views = njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True, no_cpython_wrapper=True)
+_options: dict[str, Any] = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "no_cpython_wrapper": True}
+views = njit(error_model="numpy", **_options)
 
 EUCLIDEAN, MASS, WEIGHT = 0, 1, 2
 RANK, STATUS = 0, 1

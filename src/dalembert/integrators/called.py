@@ -1,12 +1,9 @@
-"""What a native loop calls: kernels, formulations and callbacks, all by address with (x, y, w).
-
-Python holds `Parts`; native code is given `packed(parts)`, one record with the addresses of its arrays. A record is one
-pointer to Numba, where the tuple would be two hundred arguments of every function that passes it on.
-"""
+"""What a native loop calls: kernels, formulations and callbacks, all by address with (x, y, w)."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import ctypes
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,6 +23,14 @@ class Called(NamedTuple):
     shortest: float  # squared length of a row below which it is not
     size: float = 1.0  # squared length such a row usually has
 
+    def at(self, t: float, x: np.ndarray) -> np.ndarray:
+        """Its answer at time t and state x."""
+        self.given[: len(x)] = x
+        if self.place >= 0:
+            self.given[self.place] = t
+        _SIGNATURE(self.address)(*(a.__array_interface__["data"][0] for a in (self.given, self.out, self.work)))
+        return self.out
+
 
 class Parts(NamedTuple):
     """All that a run calls."""
@@ -41,20 +46,4 @@ class Parts(NamedTuple):
     slope: Called  # ∂ẋ/∂x of what is integrated; without it, differences
 
 
-CALLED = np.dtype([(name, float if name in ("healthy", "shortest", "size") else int) for name in Called._fields])
-PARTS = np.dtype([(name, CALLED) for name in Parts._fields])
-
-
-def packed(parts: Parts) -> Any:
-    """For native code, as long as `parts` lives."""
-    return np.array(tuple(_row(f) for f in parts), PARTS)[()]
-
-
-def packed_call(f: Called) -> Any:
-    """One of them alone."""
-    return np.array(_row(f), CALLED)[()]
-
-
-def _row(f: Called) -> tuple[Any, ...]:
-    given, out, work = (a.__array_interface__["data"][0] for a in (f.given, f.out, f.work))
-    return f.address, given, f.place, out, work, *f[5:]
+_SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)

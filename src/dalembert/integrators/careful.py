@@ -7,28 +7,20 @@ right-hand side is asked after each step whether it is sound again.
 from __future__ import annotations
 
 from dalembert.integrators.called import CALLBACK, OK
-from dalembert.integrators.loop import (
-    CLOSE,
-    DONE,
-    FAILED,
-    FULL,
-    NOT_FINITE,
-    first_step,
-    settle,
-)
+from dalembert.integrators.entries import DONE, FAILED, FULL, NOT_FINITE
+from dalembert.integrators.explicit import combine
+from dalembert.integrators.loop import CLOSE, first_step, settle
 from dalembert.integrators.manifold import sound
 from dalembert.integrators.native import call, floats, native
-from dalembert.integrators.numbers import CAREFUL, NQ, NV, RECORDS, STEPS, USUAL, H
+from dalembert.integrators.numbers import CAREFUL, NARROW, NQ, NV, RANK, RECORDS, STEPS, TAKEN, UNTIL, USUAL, WHEN, H
 from dalembert.integrators.stage import evaluate
-
-#: places in `passage`: end, least rank, least singular value over the largest, when, steps
-END, RANK, LEAST, WHEN, COUNT = range(5)
 
 
 @native
 def pass_singularity(method, parts, ordinary, t, t_end, x, stages, numbers, counts, times, states, marks, passage):
     """Careful steps until the ordinary right-hand side is sound again. Returns as `loop.advance` does."""
-    n, s, out = x.shape[0], method.b.shape[0], floats(parts.ode.out)
+    n, s, out = x.shape[0], method.size, floats(parts.ode.out)
+    A, b, c = floats(method.A), floats(method.b), floats(method.c)
     trial, before = stages[stages.shape[0] - 2], stages[stages.shape[0] - 1]
     counts[RECORDS] = 0
     if numbers[H] == 0.0:  # the start itself is singular
@@ -42,29 +34,23 @@ def pass_singularity(method, parts, ordinary, t, t_end, x, stages, numbers, coun
             h = min(h, CLOSE * numbers[USUAL])
         last = h == t_end - t
         for i in range(s):
-            for j in range(n):
-                sum_ = 0.0
-                for k in range(i):
-                    sum_ += method.A[i, k] * stages[k, j]
-                trial[j] = x[j] + h * sum_
-            outcome = evaluate(parts, t + method.c[i] * h, trial, stages[i], numbers, counts)
+            combine(trial, x, h, A, i * s, stages, i)
+            outcome = evaluate(parts, t + c[i] * h, trial, stages[i], numbers, counts)
             if outcome != OK:
                 return FAILED if outcome == CALLBACK else NOT_FINITE, t
             rank, sigma = out[n + 2], out[n + 4] / max(out[n + 3], 1e-300)
             passage[RANK] = min(passage[RANK], rank)
-            if sigma < passage[LEAST]:
-                passage[LEAST], passage[WHEN] = sigma, t
+            if sigma < passage[NARROW]:
+                passage[NARROW], passage[WHEN] = sigma, t
+        combine(trial, x, h, b, 0, stages, s)
         for j in range(n):
-            sum_ = 0.0
-            for k in range(s):
-                sum_ += method.b[k] * stages[k, j]
             before[j] = x[j]
-            x[j] += h * sum_
+            x[j] = trial[j]
         t = t_end if last else t + h
         counts[STEPS] += 1
         counts[CAREFUL] += 1
-        passage[COUNT] += 1
-        passage[END] = t
+        passage[TAKEN] += 1
+        passage[UNTIL] = t
         outcome = settle(parts, t, x, before, times, states, marks, numbers, counts)
         if outcome != DONE:
             return outcome, t

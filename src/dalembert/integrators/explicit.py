@@ -6,12 +6,14 @@ the state of its independent coordinates, so that only these are integrated.
 
 from __future__ import annotations
 
+from numba import from_dtype
 from numba.extending import overload
 
 from dalembert.integrators.called import OK
 from dalembert.integrators.method import attempt
-from dalembert.integrators.native import inline, inner
+from dalembert.integrators.native import floats, inline, native
 from dalembert.integrators.numbers import ATOL, DOF, NQ, NV, RTOL, WORKS
+from dalembert.integrators.records import layout
 from dalembert.integrators.stage import evaluate
 from dalembert.integrators.tableaus import Tableau
 
@@ -19,7 +21,7 @@ from dalembert.integrators.tableaus import Tableau
 @overload(attempt)
 def attempt_explicit(method, parts, t, h, x, stages, numbers, counts):
     """The step of a tableau."""
-    if getattr(method, "instance_class", None) is not Tableau:
+    if method != from_dtype(layout(Tableau)):
         return None
 
     def step(method, parts, t, h, x, stages, numbers, counts):
@@ -28,32 +30,31 @@ def attempt_explicit(method, parts, t, h, x, stages, numbers, counts):
     return step
 
 
-@inner
+@native
 def runge_kutta(method, parts, t, h, x, stages, numbers, counts):
     """stages[−2] ← x after the step; stages[0] holds ẋ at its start. Returns the outcome and the error."""
-    A, b, c, exponent = method.A, method.b, method.c, method.exponent
-    s = b.shape[0]
+    s, A, b, c = method.size, floats(method.A), floats(method.b), floats(method.c)
     trial = stages[stages.shape[0] - 2]
     for i in range(1, s):
-        _combine(trial, x, h, A[i], stages, i)
+        combine(trial, x, h, A, i * s, stages, i)
         outcome = evaluate(parts, t + c[i] * h, trial, stages[i], numbers, counts)
         if outcome != OK:
             return outcome, 0.0
-    _combine(trial, x, h, b, stages, s)
-    if exponent == 0.0:
+    combine(trial, x, h, b, 0, stages, s)
+    if method.exponent == 0.0:
         return OK, 0.0
     outcome = evaluate(parts, t + h, trial, stages[s], numbers, counts)
     return outcome, _error(method, h, x, trial, stages, numbers)
 
 
 @inline
-def _combine(trial, x, h, weights, stages, count):
-    """trial ← x + h Σ w_k stages[k] over the first `count`; stage by stage, which runs in vectors."""
+def combine(trial, x, h, weights, at, stages, count):
+    """trial ← x + h Σ w_k stages[k] with `count` weights from place `at`; stage by stage, which runs in vectors."""
     n = x.shape[0]
     for j in range(n):
         trial[j] = 0.0
     for k in range(count):
-        w = weights[k]
+        w = weights[at + k]
         if w != 0.0:
             for j in range(n):
                 trial[j] += w * stages[k, j]
@@ -61,18 +62,18 @@ def _combine(trial, x, h, weights, stages, count):
         trial[j] = x[j] + h * trial[j]
 
 
-@inner
+@native
 def _error(method, h, x, trial, stages, numbers):
     """The estimated error over the tolerances; works are not judged, in a chart only its coordinates are."""
-    s, n = method.b.shape[0], x.shape[0] - int(numbers[WORKS])
+    s, n, e5, e3 = method.size, x.shape[0] - int(numbers[WORKS]), floats(method.e5), floats(method.e3)
     first = int(numbers[NQ] + numbers[NV]) if numbers[DOF] > 0.0 else 0
     five, three = 0.0, 0.0
     for j in range(first, n):
         scale = numbers[ATOL] + numbers[RTOL] * max(abs(x[j]), abs(trial[j]))
         a5, a3 = 0.0, 0.0
         for k in range(s + 1):
-            a5 += method.e5[k] * stages[k, j]
-            a3 += method.e3[k] * stages[k, j]
+            a5 += e5[k] * stages[k, j]
+            a3 += e3[k] * stages[k, j]
         five += (a5 / scale) ** 2
         three += (a3 / scale) ** 2
     if five == 0.0:

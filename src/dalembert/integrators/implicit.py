@@ -16,12 +16,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numba import from_dtype
 from numba.extending import overload
 
 from dalembert.integrators.called import NOT_FINITE, OK
 from dalembert.integrators.method import attempt
-from dalembert.integrators.native import call, floats, inner
+from dalembert.integrators.native import call, floats, integers, matrix, native, vector
 from dalembert.integrators.numbers import ATOL, DOF, JACOBIANS, NQ, NV, RTOL, U_AT, U
+from dalembert.integrators.records import layout
 from dalembert.integrators.stage import evaluate
 from dalembert.linalg import lu, lu_solve
 
@@ -38,6 +40,7 @@ class Sdirk(NamedTuple):
     exponent: float
     order: int
     stages: int
+    size: int  # n
     J: np.ndarray  # (n, n)
     LU: np.ndarray
     pivots: np.ndarray
@@ -55,14 +58,14 @@ def sdirk4(n: int) -> Sdirk:
     b_hat = np.array([59 / 48, -17 / 96, 225 / 32, -85 / 12, 0])
     z = np.zeros
     return Sdirk(
-        A, A.sum(axis=1), A[4] - b_hat, 1 / 4, 4, 9, z((n, n)), z((n, n)), z(n, dtype=np.int64), z(n)
+        A, A.sum(axis=1), A[4] - b_hat, 1 / 4, 4, 9, n, z((n, n)), z((n, n)), z(n, dtype=np.int64), z(n)
     )  # stages: ẋ, five slopes, one more, trial, before
 
 
 @overload(attempt)
 def attempt_implicit(method, parts, t, h, x, stages, numbers, counts):
     """The step of an SDIRK method."""
-    if getattr(method, "instance_class", None) is not Sdirk:
+    if method != from_dtype(layout(Sdirk)):
         return None
 
     def step(method, parts, t, h, x, stages, numbers, counts):
@@ -71,10 +74,10 @@ def attempt_implicit(method, parts, t, h, x, stages, numbers, counts):
     return step
 
 
-@inner
+@native
 def implicit_step(method, parts, t, h, x, stages, numbers, counts):
     """stages[−2] ← x after the step. Returns the outcome and the error; a stage that does not converge counts as 10."""
-    trial, n = stages[stages.shape[0] - 2], method.J.shape[0]
+    trial, n, A, c = stages[stages.shape[0] - 2], method.size, floats(method.A), floats(method.c)
     first = int(numbers[NQ] + numbers[NV]) if numbers[DOF] > 0.0 else 0
     outcome = _jacobian(method, parts, t, x, first, stages, numbers, counts)
     if outcome != OK:
@@ -85,11 +88,11 @@ def implicit_step(method, parts, t, h, x, stages, numbers, counts):
         for j in range(x.shape[0]):  # the part known already, and a start for Newton's method
             trial[j] = x[j]
             for k in range(i):
-                trial[j] += h * method.A[i, k] * stages[1 + k, j]
+                trial[j] += h * A[5 * i + k] * stages[1 + k, j]
             stages[6, j] = trial[j]
             slope = stages[0, j] if i == 0 else stages[i, j]
             trial[j] += h * GAMMA * slope
-        outcome, converged = _stage(method, parts, t + method.c[i] * h, h, i, first, stages, numbers, counts)
+        outcome, converged = _stage(method, parts, t + c[i] * h, h, i, first, stages, numbers, counts)
         if outcome != OK:
             return outcome, 0.0
         if not converged:
@@ -98,14 +101,15 @@ def implicit_step(method, parts, t, h, x, stages, numbers, counts):
         if j < first or j >= first + n:  # works, and what a chart makes dependent
             trial[j] = x[j]
             for k in range(5):
-                trial[j] += h * method.A[4, k] * stages[1 + k, j]
+                trial[j] += h * A[20 + k] * stages[1 + k, j]
     return OK, _error(method, h, x, trial, first, stages, numbers)
 
 
-@inner
+@native
 def _jacobian(method, parts, t, x, first, stages, numbers, counts):
     """∂f/∂z at the start of the step: exact where there is a kernel for it, else by forward differences."""
-    trial, slope, n = stages[stages.shape[0] - 2], stages[6], method.J.shape[0]
+    trial, slope, n = stages[stages.shape[0] - 2], stages[6], method.size
+    J = matrix(method.J, (n, n))
     counts[JACOBIANS] += 1
     if parts.slope.address != 0:
         state, at = int(numbers[NQ] + numbers[NV]), int(numbers[U_AT])
@@ -115,7 +119,7 @@ def _jacobian(method, parts, t, x, first, stages, numbers, counts):
         call(parts.slope, t, x, state)
         for i in range(n):
             for k in range(n):
-                method.J[i, k] = out[i * n + k]
+                J[i, k] = out[i * n + k]
         return OK
     for k in range(n):
         for j in range(x.shape[0]):
@@ -127,28 +131,28 @@ def _jacobian(method, parts, t, x, first, stages, numbers, counts):
         if outcome != OK:
             return outcome
         for i in range(n):
-            method.J[i, k] = (slope[first + i] - stages[0, first + i]) / d
+            J[i, k] = (slope[first + i] - stages[0, first + i]) / d
     return OK
 
 
-@inner
+@native
 def _stage(method, parts, t, h, i, first, stages, numbers, counts):
     """Solve (1) for stage i from the guess in stages[−2]; its slope goes to stages[1 + i]. (outcome, converged)."""
-    trial, known, slope, n = stages[stages.shape[0] - 2], stages[6], stages[1 + i], method.J.shape[0]
-    before = 1e300
+    trial, known, slope, n = stages[stages.shape[0] - 2], stages[6], stages[1 + i], method.size
+    before, right = 1e300, vector(method.right, (n,))
     for iteration in range(ITERATIONS):
         outcome = evaluate(parts, t, trial, slope, numbers, counts)
         if outcome != OK:
             return outcome, False
         for j in range(n):
             a = first + j
-            method.right[j] = known[a] + h * GAMMA * slope[a] - trial[a]
-        lu_solve(method.LU, method.pivots, method.right)
+            right[j] = known[a] + h * GAMMA * slope[a] - trial[a]
+        lu_solve(matrix(method.LU, (n, n)), integers(method.pivots, (n,)), right)
         size = 0.0
         for j in range(n):
             a = first + j
-            trial[a] += method.right[j]
-            size += (method.right[j] / (numbers[ATOL] + numbers[RTOL] * abs(trial[a]))) ** 2
+            trial[a] += right[j]
+            size += (right[j] / (numbers[ATOL] + numbers[RTOL] * abs(trial[a]))) ** 2
         size = (size / n) ** 0.5
         if not size < 1e300 or (iteration > 1 and size > 2.0 * before):
             return OK, False
@@ -161,26 +165,27 @@ def _stage(method, parts, t, h, i, first, stages, numbers, counts):
     return OK, False
 
 
-@inner
+@native
 def _error(method, h, x, trial, first, stages, numbers):
     """The embedded error, filtered, over the tolerances."""
-    n, total = method.J.shape[0], 0.0
+    n, total, e, right = method.size, 0.0, floats(method.e), vector(method.right, (method.size,))
     for j in range(n):
-        method.right[j] = 0.0
+        right[j] = 0.0
         for k in range(5):
-            method.right[j] += h * method.e[k] * stages[1 + k, first + j]
-    lu_solve(method.LU, method.pivots, method.right)
+            right[j] += h * e[k] * stages[1 + k, first + j]
+    lu_solve(matrix(method.LU, (n, n)), integers(method.pivots, (n,)), right)
     for j in range(n):
         scale = numbers[ATOL] + numbers[RTOL] * max(abs(x[first + j]), abs(trial[first + j]))
-        total += (method.right[j] / scale) ** 2
+        total += (right[j] / scale) ** 2
     return (total / n) ** 0.5
 
 
-@inner
+@native
 def _factor(method, h):
     """LU factors of 1 − hγJ. Returns whether there are any."""
-    n = method.J.shape[0]
+    n = method.size
+    J, LU = matrix(method.J, (n, n)), matrix(method.LU, (n, n))
     for i in range(n):
         for j in range(n):
-            method.LU[i, j] = (1.0 if i == j else 0.0) - h * GAMMA * method.J[i, j]
-    return lu(method.LU, method.pivots, 0.0)
+            LU[i, j] = (1.0 if i == j else 0.0) - h * GAMMA * J[i, j]
+    return lu(LU, integers(method.pivots, (n,)), 0.0)

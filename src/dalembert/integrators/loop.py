@@ -8,9 +8,21 @@ and says so: careful steps are another matter (`careful`).
 from __future__ import annotations
 
 from dalembert.integrators.called import CALLBACK, OK, UNHEALTHY, UNSOLVED
+from dalembert.integrators.entries import (
+    CHART_ENDS,
+    DONE,
+    DRIFTED,
+    EVENT,
+    FAILED,
+    FULL,
+    NO_STEP,
+    NOT_FINITE,
+    SINGULAR,
+    TOO_SMALL,
+)
 from dalembert.integrators.manifold import recover, return_to_manifold
 from dalembert.integrators.method import attempt
-from dalembert.integrators.native import call, finite, floats, inner, native
+from dalembert.integrators.native import call, finite, floats, native
 from dalembert.integrators.numbers import (
     ATOL,
     CARRY,
@@ -39,7 +51,6 @@ from dalembert.integrators.numbers import (
 )
 from dalembert.integrators.stage import control, evaluate
 
-DONE, SINGULAR, TOO_SMALL, NOT_FINITE, FULL, DRIFTED, FAILED, EVENT, CHART_ENDS, NO_STEP = range(10)
 CLOSE = 0.01  # of the usual step: how near to a singularity the ordinary steps go
 
 
@@ -122,7 +133,7 @@ def advance(method, parts, t, t_end, x, stages, numbers, counts, times, states, 
     return DONE, t
 
 
-@inner
+@native
 def _ended(outcome, numbers):
     """The loop's word for an evaluation that failed."""
     if outcome == CALLBACK:
@@ -134,7 +145,7 @@ def _ended(outcome, numbers):
     return NOT_FINITE
 
 
-@inner
+@native
 def settle(parts, t, x, before, times, states, marks, numbers, counts):
     """After a step: back to the manifold, into the records, and a look for events. Returns DONE where all is well."""
     if numbers[EVERY] > 0.0 and not return_to_manifold(parts, t, x, before, numbers, counts):
@@ -234,7 +245,7 @@ def crossed(parts, t, x, marks, numbers):
     return hit
 
 
-@inner
+@native
 def first_step(exponent, parts, t, x, stages, numbers, counts):
     """A step to begin with, from the size of x, ẋ and ẍ (Hairer, Nørsett & Wanner II.4)."""
     n = x.shape[0] - int(numbers[WORKS])

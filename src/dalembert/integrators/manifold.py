@@ -7,7 +7,7 @@ recover            the state that has given independent coordinates (Spencer 2.3
 
 from __future__ import annotations
 
-from dalembert.integrators.native import call, floats, inline, inner
+from dalembert.integrators.native import call, floats, inline, native
 from dalembert.integrators.numbers import (
     CHART,
     CORRECTIONS,
@@ -38,7 +38,7 @@ def sound(f, at, numbers):
     return out[at] > f.healthy and out[at + 1] > f.shortest
 
 
-@inner
+@native
 def return_to_manifold(parts, t, x, before, numbers, counts):
     """Bring x back as the run's options say; residuals into `numbers`. Returns False where it runs away."""
     if numbers[RESTORE] > 0.0:
@@ -51,7 +51,7 @@ def return_to_manifold(parts, t, x, before, numbers, counts):
     return good
 
 
-@inner
+@native
 def _correct(f, t, x, before, numbers, counts):
     """Positions: at most MOST Newton steps, directions new each time or frozen at those of the step's start."""
     nq, m, residual, out = int(numbers[NQ]), f.rows, 0.0, floats(f.out)
@@ -76,7 +76,7 @@ def _correct(f, t, x, before, numbers, counts):
     return residual < RUNAWAY * max(1.0, numbers[LENGTH])
 
 
-@inner
+@native
 def _filter(f, t, x, numbers):
     """Velocities: the nearest admissible ones."""
     nq, nv, m, out = int(numbers[NQ]), int(numbers[NV]), f.rows, floats(f.out)
@@ -88,7 +88,7 @@ def _filter(f, t, x, numbers):
             x[nq + i] = out[i]
 
 
-@inner
+@native
 def _restore(f, t, x, numbers, counts):
     """Positions, velocities and energy; the energy due is the first one plus the work done since."""
     nq, nv, works = int(numbers[NQ]), int(numbers[NV]), int(numbers[WORKS])
@@ -113,7 +113,7 @@ def _restore(f, t, x, numbers, counts):
     return residual < RUNAWAY * max(1.0, numbers[LENGTH])
 
 
-@inner
+@native
 def recover(f, t, x, numbers):
     """q and v from the chart's y and ẏ in x, by Newton's method from the q there. False where the chart ends."""
     n, dof, out = int(numbers[NQ] + numbers[NV]), int(numbers[DOF]), floats(f.out)

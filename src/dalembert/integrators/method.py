@@ -1,12 +1,12 @@
 """The contract of an integration method.
 
-A method is a NamedTuple with at least
+A method is a NamedTuple, seen by native code as the record that `records.layout` makes of it, with at least
 
     order      of convergence
     exponent   1 / (order of its error estimate + 1); 0 for a fixed step
     stages     rows it needs in the array of stages
 
-and an overload of `attempt` for its type, which makes one step: it reads ẋ at the start from stages[0] and writes the
+and an overload of `attempt` for its record, which makes one step: it reads ẋ at the start from stages[0] and writes the
 state after the step into stages[−2]; stages[−1] is the loop's. It returns an outcome of `called` and the estimated
 error over the tolerances (0 for a fixed step). The loop (`loop.advance`) is compiled once for each method type.
 Methods are registered in `methods`.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dalembert.errors import ArgumentError
+from dalembert.integrators.tableaus import TABLEAUS
 
 
 @dataclass(frozen=True)
@@ -21,13 +22,7 @@ class Kind:
 
 
 def _tableau(name: str) -> Callable[[Any, Any], Any]:
-    def make(system: Any, chart: Any) -> Any:
-        from dalembert.integrators import explicit  # noqa: F401  (registers its step)
-        from dalembert.integrators.tableaus import TABLEAUS
-
-        return TABLEAUS[name]
-
-    return make
+    return lambda system, chart: TABLEAUS[name]
 
 
 def _sdirk(system: Any, chart: Any) -> Any:

@@ -16,3 +16,7 @@ CHART, START, HOLD, ENERGY, TOLERANCE = range(13, 18)  # soundness of a chart; c
 #: sizes and switches, as numbers: nq, nv, dof of the chart, works; corrections, every, frozen, filter, energy, u; size
 NQ, NV, DOF, WORKS, MOST, EVERY, FROZEN, FILTER, RESTORE, U_AT, U, LENGTH = range(18, 30)
 NUMBERS = 30
+
+#: what careful steps leave behind: end, least rank, least singular value over the largest and when, number of steps
+UNTIL, RANK, NARROW, WHEN, TAKEN = range(5)
+PASSAGE = 5

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dalembert.integrators.called import CALLBACK, NOT_FINITE, OK, UNHEALTHY
 from dalembert.integrators.manifold import recover, sound
-from dalembert.integrators.native import call, finite, floats, inline, inner
+from dalembert.integrators.native import call, finite, floats, inline, native
 from dalembert.integrators.numbers import DOF, EVALUATIONS, HEALTH, HOLD, NQ, NV, U_AT, U
 
 
-@inner
+@native
 def control(parts, t, x, numbers):
     """Ask the controller; its answer goes to the right-hand side. Returns whether it gave one."""
     f, at, nu = parts.control, int(numbers[U_AT]), int(numbers[U])

@@ -23,11 +23,12 @@ class Tableau(NamedTuple):
     e3: np.ndarray
     order: int
     exponent: float  # 1 / (order of the error estimate + 1); 0 for a fixed step
+    size: int  # s
 
     @property
     def stages(self) -> int:
         """Rows needed in the array of stages."""
-        return len(self.b) + 3
+        return self.size + 3
 
 
 def _tableau(A: Any, b: Any, c: Any, e5: Any, e3: Any, order: int, exponent: float) -> Tableau:
@@ -35,7 +36,7 @@ def _tableau(A: Any, b: Any, c: Any, e5: Any, e3: Any, order: int, exponent: flo
     for row, below in zip(square[1:], A):
         row[: len(below)] = below
     b, c, e5, e3 = (np.array(x, dtype=float) for x in (b, c, e5, e3))
-    return Tableau(square, b, c, e5, e3, order, exponent)
+    return Tableau(square, b, c, e5, e3, order, exponent, len(b))
 
 
 TABLEAUS = {

@@ -35,8 +35,9 @@ _common: dict[str, Any] = {
 kernel = njit(**_common)
 small = njit(**_common, forceinline=True)  # worth inlining wherever it is called
 # for kernels to call; Python cannot. Without a wrapper for Python they take half the time to compile
-inner = njit(**_common, no_cpython_wrapper=True)
-inlined = njit(**_common, no_cpython_wrapper=True, forceinline=True)
+_within: dict[str, Any] = {**_common, "no_cpython_wrapper": True}
+inner = njit(**_within)
+inlined = njit(**_within, forceinline=True)
 
 
 @inlined

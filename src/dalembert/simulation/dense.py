@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.integrators import loop
-from dalembert.integrators.called import packed, packed_call
+from dalembert.integrators import entries
+from dalembert.integrators import numbers as N
 from dalembert.integrators.tableaus import TABLEAUS
 
 
@@ -28,15 +28,16 @@ class Dense:
         n = width - len(engine.u) - 1
         numbers, counts = engine.numbers.copy(), engine.counts.copy()
         stages = np.zeros((max(self.method.stages, 7), n))
-        loop.fill(self.method, packed(self.parts), self.times, self.states, wanted, out, stages, numbers, counts)
+        entries.fill(self.method, self.parts, self.times, self.states, wanted, out, stages, numbers, counts)
         bad = np.flatnonzero(~np.isfinite(out[:, :n]).all(axis=1))
         if len(bad):  # next to a singular position: by the formulation that reveals the rank, in all coordinates
             others = np.r_[: self._carried - 2 * self._dof, self._carried : width]
-            numbers[loop.U_AT], numbers[loop.DOF] = engine.place_of_careful_u, 0
+            numbers[N.U_AT], numbers[N.DOF] = engine.place_of_careful_u, 0
             part, states = np.empty((len(bad), len(others))), np.ascontiguousarray(self.states[:, others])
             stages = np.zeros((7, n - 2 * self._dof))
-            parts = engine.careful()
-            loop.fill(TABLEAUS["rk4"], packed(parts), self.times, states, wanted[bad], part, stages, numbers, counts)
+            entries.fill(
+                TABLEAUS["rk4"], engine.careful(), self.times, states, wanted[bad], part, stages, numbers, counts
+            )
             out[np.ix_(bad, others)] = part
         return out
 
@@ -53,5 +54,5 @@ class Dense:
         """Of the elimination at time t: the least squared sine between rows, and squared length over the usual one."""
         ode, row = self.parts.ode, self.rows(np.array([t]))[0]
         n = len(row) - len(self.engine.u) - 1
-        loop.call(packed_call(ode), t, row, self._carried)
-        return float(min(ode.out[n], ode.out[n + 1] / max(ode.size, 1e-300)))
+        out = ode.at(t, row[: self._carried])
+        return float(min(out[n], out[n + 1] / max(ode.size, 1e-300)))

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import unknown
-from dalembert.formulations import FORMULATIONS
 from dalembert.integrators import numbers as N
 from dalembert.integrators.called import Called, Parts
 from dalembert.simulation.local import Local
@@ -101,10 +100,15 @@ class Engine:
         """Of the inputs in what the careful right-hand side is given."""
         return self._place_of_u(self.system.kernel("equations"))
 
+    @property
+    def named(self) -> bool:
+        """Whether the right-hand side is one of the formulations by name."""
+        return self.formulation != "auto" and self.formulation not in TOTAL_RATES
+
     # --- right-hand sides ---------------------------------------------------------------------------------------
 
     def _field(self) -> Called:
-        if self.formulation in FORMULATIONS:
+        if self.named:
             return self._formulation(self.formulation, self.options, self.rank if self.watched else 0, self.keep)
         return self._called(self.field_kernel, 0)
 
@@ -259,13 +263,16 @@ class Engine:
 
         if self.formulation in TOTAL_RATES:
             self.system.diagonal.check()
-        elif self.formulation not in ("auto", *FORMULATIONS):
-            raise unknown("formulation", self.formulation, ["auto", *FORMULATIONS, *TOTAL_RATES])
+        elif self.named:
+            from dalembert.formulations import FORMULATIONS  # with Numba, which the others can do without
+
+            if self.formulation not in FORMULATIONS:
+                raise unknown("formulation", self.formulation, ["auto", *FORMULATIONS, *TOTAL_RATES])
         allowed = OPTIONS.get(self.formulation, ALL_OPTIONS)
         for name in self.options:
             if name not in allowed:
                 raise unknown("option", name, allowed, f"formulation '{self.formulation}'")
-        if self.formulation in FORMULATIONS:
+        if self.named:
             _check_options(
                 self.formulation,
                 self.options.get("metric", "mass"),

@@ -76,9 +76,4 @@ def _as_python(system: Any, name: str, g: Any, p: Any) -> Any:
 
 
 def _through(back: Callback, t: float, state: Any) -> float:
-    from dalembert.integrators.called import packed_call
-    from dalembert.integrators.native import call
-
-    x = np.concatenate([state.q, state.v])
-    call(packed_call(back.called()), t, x, len(x))
-    return float(back.out[0])
+    return float(back.called().at(t, np.concatenate([state.q, state.v]))[0])

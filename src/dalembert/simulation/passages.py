@@ -65,11 +65,11 @@ def describe(
 
 def approaches(system: Any, p: Any, usual: int, dense: Any, skip: Any) -> list[Passage]:
     """Singular positions that ordinary steps led past or over: minima of the health, looked at between the records."""
-    from scipy.optimize import minimize_scalar
-
     health, times, nq, n = dense.states[:, -1], dense.times, system.nq, system.nq + system.nv
     if not usual or len(health) < 3 or health.min() > LOW:
         return []
+    from scipy.optimize import minimize_scalar
+
     found: list[Passage] = []
     low = (health[1:-1] < LOW) & (health[1:-1] <= health[:-2]) & (health[1:-1] < health[2:])
     for k in np.flatnonzero(low) + 1:

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from dalembert.analysis.mobility import independent_rows
-from dalembert.integrators import careful, loop
+from dalembert.integrators import entries
 from dalembert.integrators import numbers as N
-from dalembert.integrators.called import packed, packed_call
 from dalembert.integrators.tableaus import TABLEAUS
 from dalembert.simulation.dense import Dense
 from dalembert.simulation.engine import CHART, TOTAL_RATES, Engine
@@ -27,11 +26,11 @@ from dalembert.simulation.solution import Solution, Status
 CHUNK = 2000  # records between looks at the clock, the keyboard and the sample times
 RECORDED = 500  # the same for a run that is recorded: what a crash can cost
 FAILURES = {
-    loop.TOO_SMALL: Status.STEP_TOO_SMALL,
-    loop.NOT_FINITE: Status.NOT_FINITE,
-    loop.DRIFTED: Status.DRIFTED,
-    loop.FAILED: Status.CALLBACK,
-    loop.NO_STEP: Status.STEP_UNSOLVED,
+    entries.TOO_SMALL: Status.STEP_TOO_SMALL,
+    entries.NOT_FINITE: Status.NOT_FINITE,
+    entries.DRIFTED: Status.DRIFTED,
+    entries.FAILED: Status.CALLBACK,
+    entries.NO_STEP: Status.STEP_UNSOLVED,
 }
 
 
@@ -115,26 +114,28 @@ class Run:
 
     def _begin(self, t: float) -> None:
         """The first record: the start, with the inputs that act there."""
-        times, states = np.empty(1), np.empty((1, self.width))
+        x = self.x[: self.nq + self.nv]
         if self.controller is not None and self.numbers[N.HOLD] > 0.0:
             self.numbers[[N.START, N.SAMPLED]] = t, t
+        elif self.controller is not None:
+            u = self.parts.control.at(t, x)[: len(self.engine.u)]
+            if np.isfinite(u).all():
+                self.engine.inputs[:] = u
         if self.events:
-            loop.crossed(self.native, t, self.x, self.marks, self.numbers)
-            self.marks[0] = self.marks[1]
-        self.counts[N.RECORDS] = 0
-        loop.record(self.native, t, self.x, times, states, self.numbers, self.counts)
-        self._keep(times, states)
+            self.marks[:] = self.parts.events.at(t, x)[: len(self.events)]
+        self.counts[N.RECORDS] = 1
+        self._keep(np.array([t]), np.concatenate([self.x, self.engine.inputs, [1.0]])[None])
 
     def _advance(self, t: float, end: float) -> tuple[float, Status]:
         """One call of the native loop, and what its outcome asks for."""
         times, states = self._room()
-        outcome, t = loop.advance(
-            self.method, self.native, t, end, self.x, self.stages, self.numbers, self.counts, times, states, self.marks
+        outcome, t = entries.advance(
+            self.method, self.parts, t, end, self.x, self.stages, self.numbers, self.counts, times, states, self.marks
         )
         self._keep(times, states)
-        if outcome == loop.EVENT:
+        if outcome == entries.EVENT:
             t, status = self._event(t)
-        elif outcome in (loop.SINGULAR, loop.CHART_ENDS):
+        elif outcome in (entries.SINGULAR, entries.CHART_ENDS):
             anew = self._chosen_anew(t, outcome)
             t, status = self._pass(t, end) if anew is None else (t, anew)
         else:
@@ -155,7 +156,6 @@ class Run:
         """Lay everything out for these rows and this chart, from a state."""
         self.keep, self.chart = keep, chart
         self.parts, self.method = self.engine.choose(keep, chart), self.make(self.system, chart)
-        self.native = packed(self.parts)
         local: list[np.ndarray] = []
         if chart is not None:
             rate = self._chart_rate(state, chart)
@@ -172,8 +172,7 @@ class Run:
         """ẏ of a state, and the health that says when the chart ends."""
         f, n, dof = self.parts.recover, self.nq + self.nv, chart.dof
         x = np.concatenate([state.q, state.v, chart.start, np.zeros(dof)])
-        loop.call(packed_call(f), state.t, x, len(x))
-        self.numbers[N.CHART] = min(CHART, 0.1 * f.out[n + f.rows])
+        self.numbers[N.CHART] = min(CHART, 0.1 * f.at(state.t, x)[n + f.rows])
         self.numbers[N.DOF] = dof
         return chart.rate(self.system, state)
 
@@ -188,7 +187,7 @@ class Run:
     def _chosen_anew(self, t: float, outcome: int) -> Status | None:
         """DONE where other rows, or another chart, carry on from here; None where the position is singular."""
         keep = independent_rows(self.system, self._state(t), self.p) if self.keep is not None else None
-        if outcome == loop.CHART_ENDS:
+        if outcome == entries.CHART_ENDS:
             return self._new_chart(t, keep)
         if keep is None or keep == self.keep:
             return None
@@ -219,7 +218,6 @@ class Run:
         if chart is not None:
             self.choose(entered, self.keep, None, self.work.copy())
         parts = self.engine.careful()
-        native, ordinary = packed(parts), packed_call(self.parts.ode)
         passage = np.array([t, len(self.system.rows.of), 1.0, t, 0.0])
         if self.numbers[N.HOLD] > 0.0:
             end = min(end, self.numbers[N.SAMPLED])
@@ -228,18 +226,18 @@ class Run:
         status = Status.DONE
         while t < end and status == Status.DONE:
             times, states = self._room()
-            outcome, t = careful.pass_singularity(
-                TABLEAUS["rk4"], native, ordinary, t, end, self.x, self.stages,
-                self.numbers, self.counts, times, states, self.marks, passage,
+            outcome, t = entries.advance(
+                TABLEAUS["rk4"], parts, t, end, self.x, self.stages, self.numbers, self.counts, times, states,
+                self.marks, self.parts.ode, passage,
             )  # fmt: skip
             self._keep(times, states, careful=True)
-            if outcome == loop.EVENT:
+            if outcome == entries.EVENT:
                 t, status = self._event(t)
             else:
                 status = FAILURES.get(outcome, Status.DONE)
                 if status == Status.NOT_FINITE:
                     status = Status.UNSOLVED
-            if outcome == loop.DONE or self.counts[N.STEPS] >= self.max_steps:
+            if outcome == entries.DONE or self.counts[N.STEPS] >= self.max_steps:
                 break
         self.numbers[N.U_AT] = u_at
         self._report(start, t, passage)
@@ -251,8 +249,8 @@ class Run:
         return t, status
 
     def _report(self, start: float, end: float, passage: np.ndarray) -> None:
-        rank, steps = int(passage[careful.RANK]), int(passage[careful.COUNT])
-        least = float(passage[careful.LEAST]), float(passage[careful.WHEN])
+        rank, steps = int(passage[N.RANK]), int(passage[N.TAKEN])
+        least = float(passage[N.NARROW]), float(passage[N.WHEN])
         if self.passages and self.passages[-1].end == start:
             old = self.passages.pop()
             start, rank, steps = old.start, min(rank, old.rank), steps + old.steps
@@ -292,8 +290,7 @@ class Run:
         n = self.nq + self.nv
 
         def g(t: float) -> float:
-            loop.call(self.native["events"], t, dense.rows(np.array([t]))[0], n)
-            return float(self.parts.events.out[k])
+            return float(self.parts.events.at(t, dense.rows(np.array([t]))[0, :n])[k])
 
         if g(t1) == 0.0:
             return t1, self.last[1].copy()

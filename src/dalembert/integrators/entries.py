@@ -1,0 +1,120 @@
+"""The native loop as Python calls it: each function takes one record, and leaves its outcome in it.
+
+Numba makes their machine code once on a machine (`native_entries`); it is kept with that of the kernels, so that later
+processes start without Numba.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.integrators.called import Called, Parts
+from dalembert.integrators.records import layout, values
+
+DONE, SINGULAR, TOO_SMALL, NOT_FINITE, FULL, DRIFTED, FAILED, EVENT, CHART_ENDS, NO_STEP = range(10)
+
+
+class Advance(NamedTuple):
+    """Arguments of `loop.advance`, and of `careful.pass_singularity`."""
+
+    parts: Parts
+    ordinary: Called  # `careful` asks it whether it is sound again
+    t: float
+    end: float
+    outcome: int
+    n: int
+    x: np.ndarray  # (n,)
+    rows: int
+    stages: np.ndarray  # (rows, n)
+    numbers: np.ndarray
+    counts: np.ndarray
+    room: int
+    width: int
+    times: np.ndarray  # (room,)
+    states: np.ndarray  # (room, width)
+    events: int
+    marks: np.ndarray  # (2, events)
+    passage: np.ndarray
+
+
+class Fill(NamedTuple):
+    """Arguments of `loop.fill`."""
+
+    parts: Parts
+    n: int
+    rows: int
+    stages: np.ndarray  # (rows, n)
+    numbers: np.ndarray
+    counts: np.ndarray
+    room: int
+    width: int
+    times: np.ndarray  # (room,)
+    states: np.ndarray  # (room, width)
+    asked: int
+    wanted: np.ndarray  # (asked,)
+    out: np.ndarray  # (asked, width)
+
+
+def advance(
+    method: Any, parts: Parts, t: float, end: float, x: np.ndarray, stages: np.ndarray, numbers: np.ndarray,
+    counts: np.ndarray, times: np.ndarray, states: np.ndarray, marks: np.ndarray,
+    ordinary: Called | None = None, passage: np.ndarray | None = None,
+) -> tuple[int, float]:  # fmt: skip
+    """From t to the end, a record a step; with `passage`, carefully until `ordinary` is sound. Gives (outcome, t)."""
+    name = "advance" if passage is None else "pass_singularity"
+    run = Advance(
+        parts, ordinary or parts.ode, t, end, 0, len(x), x, len(stages), stages, numbers, counts, len(times),
+        states.shape[1], times, states, marks.shape[1], marks, numbers if passage is None else passage,
+    )  # fmt: skip
+    done = _do(name, method, run)
+    return int(done["outcome"]), float(done["t"])
+
+
+def fill(
+    method: Any, parts: Parts, times: np.ndarray, states: np.ndarray, wanted: np.ndarray, out: np.ndarray,
+    stages: np.ndarray, numbers: np.ndarray, counts: np.ndarray,
+) -> None:  # fmt: skip
+    """out[i] ← the record at the time wanted[i]; see `loop.fill`."""
+    _do("fill", method, Fill(
+        parts, stages.shape[1], len(stages), stages, numbers, counts, len(times), states.shape[1], times, states,
+        len(wanted), wanted, out,
+    ))  # fmt: skip
+
+
+def _do(name: str, method: Any, arguments: Any) -> Any:
+    kinds: Any = type(method), type(arguments)
+    record = np.array((values(method), values(arguments)), record_of(*kinds))
+    native = _entry(name, *kinds)
+    failed = native(_answer.ctypes.data, _answer.ctypes.data + 8, record.ctypes.data)
+    if failed:
+        raise RuntimeError(f"the native function '{name}' ended with {failed}, which is a fault of dalembert")
+    return record["run"]
+
+
+@cache
+def record_of(method: Any, arguments: Any) -> np.dtype:
+    """A method and the arguments of a native function, as the function is given them."""
+    return np.dtype([("method", layout(method)), ("run", layout(arguments))])
+
+
+_answer = np.zeros(2)  # what Numba's functions write besides: no value and no exception
+_SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+
+
+@cache
+def _entry(name: str, method: Any, arguments: Any) -> Any:
+    from dalembert.compiler.loops import machine_code
+
+    def make() -> tuple[str, str]:
+        from dalembert.integrators.native_entries import llvm
+
+        return llvm(name, record_of(method, arguments))
+
+    package = Path(__file__).parent.parent
+    address = machine_code(f"{name} of {method.__name__}", (package / "integrators", package / "linalg"), make)
+    return _SIGNATURE(address)
