@@ -27,8 +27,9 @@ from benchmarks import models
 from benchmarks.description import Model
 from benchmarks.timing import Table, interleaved, native, python_loop, room, versus
 from dalembert.compiler.call import call_kernel
-from dalembert.formulations import FORMULATIONS
-from dalembert.formulations.contract import MASS, STATUS, Options, workspace
+from dalembert.formulations import load
+from dalembert.formulations.contract import MASS, STATUS, Options
+from dalembert.formulations.work import workspace
 from dalembert.linalg import cholesky, rank_factor, whiten_rows
 
 TOLERANCE = 1e-10
@@ -68,8 +69,8 @@ def _only_solve(solve):
     return loop
 
 
-_LOOPS = {name: _with_solve(FORMULATIONS[name][0]) for name in DENSE}
-_SOLVES = {name: _only_solve(FORMULATIONS[name][0]) for name in DENSE}
+_LOOPS = {name: _with_solve(load(name).solve) for name in DENSE}
+_SOLVES = {name: _only_solve(load(name).solve) for name in DENSE}
 
 
 @native

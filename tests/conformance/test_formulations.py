@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.formulations import FORMULATIONS
-from dalembert.formulations.contract import Options, workspace
+from dalembert.formulations import FORMULATIONS, load
+from dalembert.formulations.contract import Options
+from dalembert.formulations.work import workspace
 from dalembert.outcome import Outcome
 from random_loops import random_closed
 
 METRICS = {"euclidean": 0, "mass": 1, "weight": 2}
-ALL = [(name, variant) for name, (_, variants) in FORMULATIONS.items() for variant in range(variants)]
+ALL = [(name, variant) for name, variants in FORMULATIONS.items() for variant in range(variants)]
 ROBUST = [case for case in ALL if case[0] not in ("lagrange", "augmented")]
 
 
@@ -28,7 +29,7 @@ def run(name, variant, metric, M, f, A, gamma, **choice):
     work.M[:], work.f[:], work.A[:], work.gamma[:] = M, f, A, gamma
     work.metric[:] = np.diag(np.sqrt(np.linspace(0.5, 2.0, n)))
     options = Options(METRICS[metric], 1e-10, 100.0, 0.0, 0.0, variant)
-    outcome = FORMULATIONS[name][0](work, options._replace(**choice))
+    outcome = load(name).solve(work, options._replace(**choice))
     return work, Outcome(outcome)
 
 
@@ -113,11 +114,11 @@ def test_partitioning_takes_the_users_coordinates_and_refuses_dependent_ones():
     work.M[:], work.f[:], work.A[:], work.gamma[:] = M, f, A, gamma
     options = Options(1, 1e-10, 100.0, 0.0, 0.0, 0)
     work.choice[[0, 1, 2]] = 1
-    assert FORMULATIONS["partition"][0](work, options) == Outcome.OK
+    assert load("partition").solve(work, options) == Outcome.OK
     np.testing.assert_allclose(work.vdot, reference(M, f, A, gamma), atol=1e-10)
     work.choice[:] = 0
     work.choice[[2, 3, 4]] = 1  # leaves 0, which no constraint moves
-    assert FORMULATIONS["partition"][0](work, options) == Outcome.CHART_SINGULAR
+    assert load("partition").solve(work, options) == Outcome.CHART_SINGULAR
 
 
 @pytest.fixture(scope="module", params=range(8))

@@ -1,25 +1,15 @@
 """Formulations of constrained dynamics: one contract, one file each, named as people call them."""
 
-from dalembert.formulations import admissible, augmented, lagrange, nullspace, partition, projection
+from importlib import import_module
+from typing import Any
 
-#: name: (kernel, number of variants)
-FORMULATIONS = {
-    "nullspace": (nullspace.solve, 1),
-    "admissible": (admissible.solve, 2),
-    "projection": (projection.solve, 3),
-    "partition": (partition.solve, 1),
-    "lagrange": (lagrange.solve, 1),
-    "augmented": (augmented.solve, 1),
-}
+#: name: number of variants
+FORMULATIONS = {"nullspace": 1, "admissible": 2, "projection": 3, "partition": 1, "lagrange": 1, "augmented": 1}
 
-#: the same as right-hand sides, not yet compiled; see `field.field_address`
-FIELDS = {
-    "nullspace": nullspace.field,
-    "admissible": admissible.field,
-    "projection": projection.field,
-    "partition": partition.field,
-    "lagrange": lagrange.field,
-    "augmented": augmented.field,
-}
 
-__all__ = ["FIELDS", "FORMULATIONS"]
+def load(name: str) -> Any:
+    """The module of a formulation, with `solve` and `field`; it brings Numba, which the names alone do without."""
+    return import_module(f"dalembert.formulations.{name}")
+
+
+__all__ = ["FORMULATIONS", "load"]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dalembert.formulations.common import factor_in_metric, finish, particular, recover_forces, times_mass
 from dalembert.formulations.contract import MASS, OK, Options
-from dalembert.formulations.field import answer, arrays, equations
+from dalembert.formulations.native_field import answer, arrays, equations
 from dalembert.linalg import inner, kernel, project_null, solve_cholesky, solve_upper, solve_upper_transposed
 
 

@@ -9,10 +9,11 @@ whether they are.
 
 from __future__ import annotations
 
+from dalembert.compiler.memory import matrix
 from dalembert.formulations import lagrange
 from dalembert.formulations.common import finish
 from dalembert.formulations.contract import DEPENDENT, OK
-from dalembert.formulations.field import answer, arrays, equations
+from dalembert.formulations.native_field import answer, arrays, equations
 from dalembert.linalg import kernel, solve_general
 
 _independent = lagrange.solve
@@ -25,7 +26,7 @@ def solve(work, options):
     if outcome != OK:
         return outcome
     m, n = work.A.shape
-    K, x = work.flat[: (n + m) ** 2].reshape((n + m, n + m)), work.nm
+    K, x = matrix(work.flat, 0, n + m, n + m)[0], work.nm
     for i in range(n):
         x[i] = work.f[i]
         for j in range(n):

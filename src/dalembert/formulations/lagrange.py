@@ -7,9 +7,10 @@ It is here to be compared with. A dependent set of rows ends with the outcome DE
 
 from __future__ import annotations
 
+from dalembert.compiler.memory import matrix
 from dalembert.formulations.common import finish, times_mass
 from dalembert.formulations.contract import DEPENDENT, LARGEST, MASS_SINGULAR, OK, RANK, SMALLEST
-from dalembert.formulations.field import answer, arrays, equations
+from dalembert.formulations.native_field import answer, arrays, equations
 from dalembert.linalg import cholesky, dot, kernel, solve_cholesky, solve_upper, solve_upper_transposed, whiten_rows
 
 
@@ -21,7 +22,7 @@ def solve(work, options):
     if status != 0:
         return finish(work, MASS_SINGULAR)
     whiten_rows(work.A, work.upper, work.white)  # Ã, with A M⁻¹ Aᵀ = Ã Ãᵀ
-    x, S = work.n1, work.flat[: m**2].reshape((m, m))
+    x, S = work.n1, matrix(work.flat, 0, m, m)[0]
     for i in range(n):
         x[i] = work.f[i]
     solve_upper_transposed(work.upper, x)

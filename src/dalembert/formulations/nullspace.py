@@ -14,9 +14,10 @@ paper's sign is −Gᵀλ.
 
 from __future__ import annotations
 
+from dalembert.compiler.memory import matrix
 from dalembert.formulations.common import factor_in_metric, finish, particular, recover_forces, times_mass
 from dalembert.formulations.contract import EUCLIDEAN, MASS, MASS_SINGULAR, OK, RANK
-from dalembert.formulations.field import answer, arrays, equations
+from dalembert.formulations.native_field import answer, arrays, equations
 from dalembert.linalg import (
     axpy,
     cholesky,
@@ -97,7 +98,7 @@ def reduced_solve(work, K, MK, p):
     times_mass(work, work.vdot, work.n1)
     for i in range(n):
         work.n1[i] = work.f[i] - work.n1[i]
-    H = work.flat[: p**2].reshape((p, p))
+    H = matrix(work.flat, 0, p, p)[0]
     for i in range(p):
         for j in range(n):
             MK[i, j] = dot(work.M, j, K, i, 0, n)

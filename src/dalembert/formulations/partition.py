@@ -12,9 +12,10 @@ here ends with CHART_SINGULAR (Remark 1).
 
 from __future__ import annotations
 
+from dalembert.compiler.memory import matrix
 from dalembert.formulations.common import factor_in_metric, finish, recover_forces
 from dalembert.formulations.contract import CHART_SINGULAR, OK, RANK
-from dalembert.formulations.field import answer, arrays, equations
+from dalembert.formulations.native_field import answer, arrays, equations
 from dalembert.formulations.nullspace import reduced_solve
 from dalembert.linalg import inner, kernel, lu, lu_solve
 
@@ -56,7 +57,7 @@ def choose(work, rank):
                     work.order[k] = j
                 k += 1
         return wanted == n - rank
-    columns = work.flat[: n * m].reshape((n, m))  # rows of this array are the columns of A
+    columns = matrix(work.flat, 0, n, m)[0]  # rows of this array are the columns of A
     for j in range(n):
         for i in range(m):
             columns[j, i] = work.A[i, j]
@@ -97,7 +98,7 @@ def follow(work, rank, tolerance):
     """
     m, n = work.A.shape
     p = n - rank
-    B = work.flat[: rank**2].reshape((rank, rank))  # Uᵀ A S̄
+    B = matrix(work.flat, 0, rank, rank)[0]  # Uᵀ A S̄
     left, K = work.factor.left, work.s2
     largest = 0.0
     for i in range(rank):

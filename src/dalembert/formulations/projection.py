@@ -12,9 +12,10 @@ place of W^½). In the Euclidean metric, the paper's, units matter.
 
 from __future__ import annotations
 
+from dalembert.compiler.memory import matrix
 from dalembert.formulations.common import factor_in_metric, finish, recover_forces
 from dalembert.formulations.contract import EUCLIDEAN, MASS_SINGULAR, OK
-from dalembert.formulations.field import answer, arrays, equations
+from dalembert.formulations.native_field import answer, arrays, equations
 from dalembert.linalg import (
     inner,
     kernel,
@@ -54,7 +55,7 @@ def solve(work, options):
         project_null(work.factor, work.n2, work.n2)
         for j in range(n):
             PM[j, i] = work.n2[j]
-    K = work.flat[: n**2].reshape((n, n))
+    K = matrix(work.flat, 0, n, n)[0]
     scale = 0.0
     for i in range(n):
         scale += MW[i, i] / n

@@ -6,19 +6,42 @@ right-hand side is asked after each step whether it is sound again.
 
 from __future__ import annotations
 
+from dalembert.compiler.memory import array_at, floats, integers_at
 from dalembert.integrators.called import CALLBACK, OK
 from dalembert.integrators.entries import DONE, FAILED, FULL, NOT_FINITE
 from dalembert.integrators.explicit import combine
-from dalembert.integrators.loop import CLOSE, first_step, settle
+from dalembert.integrators.loop import CLOSE, first_step, leave, settle
 from dalembert.integrators.manifold import sound
-from dalembert.integrators.native import call, floats, native
-from dalembert.integrators.numbers import CAREFUL, NARROW, NQ, NV, RANK, RECORDS, STEPS, TAKEN, UNTIL, USUAL, WHEN, H
+from dalembert.integrators.native import call, entry
+from dalembert.integrators.numbers import (
+    CAREFUL,
+    COUNTS,
+    NARROW,
+    NQ,
+    NUMBERS,
+    NV,
+    PASSAGE,
+    RANK,
+    RECORDS,
+    STEPS,
+    TAKEN,
+    UNTIL,
+    USUAL,
+    WHEN,
+    H,
+)
 from dalembert.integrators.stage import evaluate
 
 
-@native
-def pass_singularity(method, parts, ordinary, t, t_end, x, stages, numbers, counts, times, states, marks, passage):
-    """Careful steps until the ordinary right-hand side is sound again. Returns as `loop.advance` does."""
+@entry
+def pass_singularity(record):
+    """Careful steps until the ordinary right-hand side is sound again; ends as `loop.advance` does."""
+    run, method = record.run, record.method
+    x, stages = array_at(run.x, (run.n,)), array_at(run.stages, (run.rows, run.n))
+    numbers, counts = array_at(run.numbers, (NUMBERS,)), integers_at(run.counts, (COUNTS,))
+    times, states = array_at(run.times, (run.room,)), array_at(run.states, (run.room, run.width))
+    marks, passage = array_at(run.marks, (2, run.events)), array_at(run.passage, (PASSAGE,))
+    parts, ordinary, t, t_end = run.parts, run.ordinary, run.t, run.end
     n, s, out = x.shape[0], method.size, floats(parts.ode.out)
     A, b, c = floats(method.A), floats(method.b), floats(method.c)
     trial, before = stages[stages.shape[0] - 2], stages[stages.shape[0] - 1]
@@ -26,7 +49,7 @@ def pass_singularity(method, parts, ordinary, t, t_end, x, stages, numbers, coun
     if numbers[H] == 0.0:  # the start itself is singular
         outcome = evaluate(parts, t, x, stages[0], numbers, counts)
         if outcome != OK:
-            return FAILED if outcome == CALLBACK else NOT_FINITE, t
+            return leave(run, FAILED if outcome == CALLBACK else NOT_FINITE, t)
         numbers[H] = numbers[USUAL] = first_step(1 / 8, parts, t, x, stages, numbers, counts)
     while t < t_end:
         h = min(numbers[H], t_end - t)
@@ -37,7 +60,7 @@ def pass_singularity(method, parts, ordinary, t, t_end, x, stages, numbers, coun
             combine(trial, x, h, A, i * s, stages, i)
             outcome = evaluate(parts, t + c[i] * h, trial, stages[i], numbers, counts)
             if outcome != OK:
-                return FAILED if outcome == CALLBACK else NOT_FINITE, t
+                return leave(run, FAILED if outcome == CALLBACK else NOT_FINITE, t)
             rank, sigma = out[n + 2], out[n + 4] / max(out[n + 3], 1e-300)
             passage[RANK] = min(passage[RANK], rank)
             if sigma < passage[NARROW]:
@@ -53,10 +76,10 @@ def pass_singularity(method, parts, ordinary, t, t_end, x, stages, numbers, coun
         passage[UNTIL] = t
         outcome = settle(parts, t, x, before, times, states, marks, numbers, counts)
         if outcome != DONE:
-            return outcome, t
+            return leave(run, outcome, t)
         call(ordinary, t, x, int(numbers[NQ] + numbers[NV]))
         if sound(ordinary, n, numbers):
-            return DONE, t
+            return leave(run, DONE, t)
         if counts[RECORDS] == times.shape[0]:
-            return FULL, t
-    return DONE, t
+            return leave(run, FULL, t)
+    return leave(run, DONE, t)

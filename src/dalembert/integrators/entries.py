@@ -1,6 +1,6 @@
 """The native loop as Python calls it: each function takes one record, and leaves its outcome in it.
 
-Numba makes their machine code once on a machine (`native_entries`); it is kept with that of the kernels, so that later
+Numba makes their machine code once on a machine (`loop`, `careful`); it is kept with that of the kernels, so that later
 processes start without Numba.
 """
 
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.compiler.loops import machine_code
 from dalembert.integrators.called import Called, Parts
 from dalembert.integrators.records import layout, values
 
@@ -89,10 +90,7 @@ def fill(
 def _do(name: str, method: Any, arguments: Any) -> Any:
     kinds: Any = type(method), type(arguments)
     record = np.array((values(method), values(arguments)), record_of(*kinds))
-    native = _entry(name, *kinds)
-    failed = native(_answer.ctypes.data, _answer.ctypes.data + 8, record.ctypes.data)
-    if failed:
-        raise RuntimeError(f"the native function '{name}' ended with {failed}, which is a fault of dalembert")
+    _entry(name, *kinds)(record.ctypes.data)
     return record["run"]
 
 
@@ -102,19 +100,19 @@ def record_of(method: Any, arguments: Any) -> np.dtype:
     return np.dtype([("method", layout(method)), ("run", layout(arguments))])
 
 
-_answer = np.zeros(2)  # what Numba's functions write besides: no value and no exception
-_SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+_SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
 
 
 @cache
 def _entry(name: str, method: Any, arguments: Any) -> Any:
-    from dalembert.compiler.loops import machine_code
+    def make() -> tuple[Any, tuple[Any, ...]]:
+        from numba import from_dtype
 
-    def make() -> tuple[str, str]:
-        from dalembert.integrators.native_entries import llvm
+        from dalembert.integrators import careful, explicit, implicit, loop, variational  # noqa: F401  (all methods)
 
-        return llvm(name, record_of(method, arguments))
+        function = {"advance": loop.advance, "fill": loop.fill, "pass_singularity": careful.pass_singularity}[name]
+        return function, (from_dtype(record_of(method, arguments)),)
 
     package = Path(__file__).parent.parent
-    address = machine_code(f"{name} of {method.__name__}", (package / "integrators", package / "linalg"), make)
-    return _SIGNATURE(address)
+    what = f"the loop '{name}' of {method.__name__}"
+    return _SIGNATURE(machine_code(what, (package / "integrators", package / "linalg"), make))

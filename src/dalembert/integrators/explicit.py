@@ -6,31 +6,16 @@ the state of its independent coordinates, so that only these are integrated.
 
 from __future__ import annotations
 
-from numba import from_dtype
-from numba.extending import overload
-
+from dalembert.compiler.memory import floats
 from dalembert.integrators.called import OK
-from dalembert.integrators.method import attempt
-from dalembert.integrators.native import floats, inline, native
+from dalembert.integrators.method import step_of
+from dalembert.integrators.native import inline, native
 from dalembert.integrators.numbers import ATOL, DOF, NQ, NV, RTOL, WORKS
-from dalembert.integrators.records import layout
 from dalembert.integrators.stage import evaluate
 from dalembert.integrators.tableaus import Tableau
 
 
-@overload(attempt)
-def attempt_explicit(method, parts, t, h, x, stages, numbers, counts):
-    """The step of a tableau."""
-    if method != from_dtype(layout(Tableau)):
-        return None
-
-    def step(method, parts, t, h, x, stages, numbers, counts):
-        return runge_kutta(method, parts, t, h, x, stages, numbers, counts)
-
-    return step
-
-
-@native
+@step_of(Tableau)
 def runge_kutta(method, parts, t, h, x, stages, numbers, counts):
     """stages[−2] ← x after the step; stages[0] holds ẋ at its start. Returns the outcome and the error."""
     s, A, b, c = method.size, floats(method.A), floats(method.b), floats(method.c)

@@ -16,14 +16,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import from_dtype
-from numba.extending import overload
 
+from dalembert.compiler.memory import array_at, floats, integers_at
 from dalembert.integrators.called import NOT_FINITE, OK
-from dalembert.integrators.method import attempt
-from dalembert.integrators.native import call, floats, integers, matrix, native, vector
+from dalembert.integrators.method import step_of
+from dalembert.integrators.native import call, native
 from dalembert.integrators.numbers import ATOL, DOF, JACOBIANS, NQ, NV, RTOL, U_AT, U
-from dalembert.integrators.records import layout
 from dalembert.integrators.stage import evaluate
 from dalembert.linalg import lu, lu_solve
 
@@ -62,19 +60,7 @@ def sdirk4(n: int) -> Sdirk:
     )  # stages: ẋ, five slopes, one more, trial, before
 
 
-@overload(attempt)
-def attempt_implicit(method, parts, t, h, x, stages, numbers, counts):
-    """The step of an SDIRK method."""
-    if method != from_dtype(layout(Sdirk)):
-        return None
-
-    def step(method, parts, t, h, x, stages, numbers, counts):
-        return implicit_step(method, parts, t, h, x, stages, numbers, counts)
-
-    return step
-
-
-@native
+@step_of(Sdirk)
 def implicit_step(method, parts, t, h, x, stages, numbers, counts):
     """stages[−2] ← x after the step. Returns the outcome and the error; a stage that does not converge counts as 10."""
     trial, n, A, c = stages[stages.shape[0] - 2], method.size, floats(method.A), floats(method.c)
@@ -109,7 +95,7 @@ def implicit_step(method, parts, t, h, x, stages, numbers, counts):
 def _jacobian(method, parts, t, x, first, stages, numbers, counts):
     """∂f/∂z at the start of the step: exact where there is a kernel for it, else by forward differences."""
     trial, slope, n = stages[stages.shape[0] - 2], stages[6], method.size
-    J = matrix(method.J, (n, n))
+    J = array_at(method.J, (n, n))
     counts[JACOBIANS] += 1
     if parts.slope.address != 0:
         state, at = int(numbers[NQ] + numbers[NV]), int(numbers[U_AT])
@@ -139,7 +125,7 @@ def _jacobian(method, parts, t, x, first, stages, numbers, counts):
 def _stage(method, parts, t, h, i, first, stages, numbers, counts):
     """Solve (1) for stage i from the guess in stages[−2]; its slope goes to stages[1 + i]. (outcome, converged)."""
     trial, known, slope, n = stages[stages.shape[0] - 2], stages[6], stages[1 + i], method.size
-    before, right = 1e300, vector(method.right, (n,))
+    before, right = 1e300, array_at(method.right, (n,))
     for iteration in range(ITERATIONS):
         outcome = evaluate(parts, t, trial, slope, numbers, counts)
         if outcome != OK:
@@ -147,7 +133,7 @@ def _stage(method, parts, t, h, i, first, stages, numbers, counts):
         for j in range(n):
             a = first + j
             right[j] = known[a] + h * GAMMA * slope[a] - trial[a]
-        lu_solve(matrix(method.LU, (n, n)), integers(method.pivots, (n,)), right)
+        lu_solve(array_at(method.LU, (n, n)), integers_at(method.pivots, (n,)), right)
         size = 0.0
         for j in range(n):
             a = first + j
@@ -168,12 +154,12 @@ def _stage(method, parts, t, h, i, first, stages, numbers, counts):
 @native
 def _error(method, h, x, trial, first, stages, numbers):
     """The embedded error, filtered, over the tolerances."""
-    n, total, e, right = method.size, 0.0, floats(method.e), vector(method.right, (method.size,))
+    n, total, e, right = method.size, 0.0, floats(method.e), array_at(method.right, (method.size,))
     for j in range(n):
         right[j] = 0.0
         for k in range(5):
             right[j] += h * e[k] * stages[1 + k, first + j]
-    lu_solve(matrix(method.LU, (n, n)), integers(method.pivots, (n,)), right)
+    lu_solve(array_at(method.LU, (n, n)), integers_at(method.pivots, (n,)), right)
     for j in range(n):
         scale = numbers[ATOL] + numbers[RTOL] * max(abs(x[first + j]), abs(trial[first + j]))
         total += (right[j] / scale) ** 2
@@ -184,8 +170,8 @@ def _error(method, h, x, trial, first, stages, numbers):
 def _factor(method, h):
     """LU factors of 1 − hγJ. Returns whether there are any."""
     n = method.size
-    J, LU = matrix(method.J, (n, n)), matrix(method.LU, (n, n))
+    J, LU = array_at(method.J, (n, n)), array_at(method.LU, (n, n))
     for i in range(n):
         for j in range(n):
             LU[i, j] = (1.0 if i == j else 0.0) - h * GAMMA * J[i, j]
-    return lu(LU, integers(method.pivots, (n,)), 0.0)
+    return lu(LU, integers_at(method.pivots, (n,)), 0.0)

@@ -7,6 +7,7 @@ and says so: careful steps are another matter (`careful`).
 
 from __future__ import annotations
 
+from dalembert.compiler.memory import array_at, floats, integers_at
 from dalembert.integrators.called import CALLBACK, OK, UNHEALTHY, UNSOLVED
 from dalembert.integrators.entries import (
     CHART_ENDS,
@@ -22,10 +23,11 @@ from dalembert.integrators.entries import (
 )
 from dalembert.integrators.manifold import recover, return_to_manifold
 from dalembert.integrators.method import attempt
-from dalembert.integrators.native import call, finite, floats, native
+from dalembert.integrators.native import call, entry, finite, inline, native
 from dalembert.integrators.numbers import (
     ATOL,
     CARRY,
+    COUNTS,
     DOF,
     ERROR,
     EVERY,
@@ -34,6 +36,7 @@ from dalembert.integrators.numbers import (
     LARGEST,
     LEAST,
     NQ,
+    NUMBERS,
     NV,
     RECORDS,
     REJECTED,
@@ -54,9 +57,14 @@ from dalembert.integrators.stage import control, evaluate
 CLOSE = 0.01  # of the usual step: how near to a singularity the ordinary steps go
 
 
-@native
-def advance(method, parts, t, t_end, x, stages, numbers, counts, times, states, marks):
-    """Integrate from t to t_end, recording every accepted step. Returns the outcome and t; counts[RECORDS] are new."""
+@entry
+def advance(record):
+    """Integrate to the end, recording every accepted step; outcome and time reached go into the record."""
+    run, method = record.run, record.method
+    x, stages = array_at(run.x, (run.n,)), array_at(run.stages, (run.rows, run.n))
+    numbers, counts = array_at(run.numbers, (NUMBERS,)), integers_at(run.counts, (COUNTS,))
+    times, states = array_at(run.times, (run.room,)), array_at(run.states, (run.room, run.width))
+    marks, parts, t, t_end = array_at(run.marks, (2, run.events)), run.parts, run.t, run.end
     trial, before = stages[stages.shape[0] - 2], stages[stages.shape[0] - 1]
     n, fresh = x.shape[0], False
     counts[RECORDS] = 0
@@ -65,7 +73,7 @@ def advance(method, parts, t, t_end, x, stages, numbers, counts, times, states, 
         if numbers[HOLD] > 0.0:
             if t >= numbers[SAMPLED]:
                 if not control(parts, t, x, numbers):
-                    return FAILED, t
+                    return leave(run, FAILED, t)
                 counts[SAMPLES] += 1
                 numbers[SAMPLED] = numbers[START] + counts[SAMPLES] * numbers[HOLD]
                 fresh = False
@@ -74,7 +82,7 @@ def advance(method, parts, t, t_end, x, stages, numbers, counts, times, states, 
         if not fresh:
             outcome = evaluate(parts, t, x, stages[0], numbers, counts)
             if outcome != OK:
-                return _ended(outcome, numbers), t
+                return leave(run, _ended(outcome, numbers), t)
             fresh = True
         if numbers[H] == 0.0:
             numbers[H] = first_step(method.exponent, parts, t, x, stages, numbers, counts)
@@ -86,17 +94,17 @@ def advance(method, parts, t, t_end, x, stages, numbers, counts, times, states, 
         numbers[HEALTH] = 1.0  # of this attempt alone
         outcome, error = attempt(method, parts, t, h, x, stages, numbers, counts)
         if outcome == CALLBACK:
-            return FAILED, t
+            return leave(run, FAILED, t)
         if outcome == UNHEALTHY and numbers[DOF] > 0.0:
-            return CHART_ENDS, t
+            return leave(run, CHART_ENDS, t)
         if outcome != OK:
             counts[REJECTED] += 1
             numbers[HEALTH] = 1.0
             if method.exponent == 0.0 or (outcome == UNHEALTHY and h <= CLOSE * numbers[USUAL]):
-                return _ended(outcome, numbers), t
+                return leave(run, _ended(outcome, numbers), t)
             numbers[H] = 0.5 * h
             if numbers[H] < numbers[LEAST] * max(1.0, abs(t)):
-                return NOT_FINITE, t
+                return leave(run, NOT_FINITE, t)
             continue
         if method.exponent > 0.0:
             if not error < 1.0:
@@ -104,7 +112,7 @@ def advance(method, parts, t, t_end, x, stages, numbers, counts, times, states, 
                 numbers[HEALTH] = 1.0
                 numbers[H] = h * max(0.2, 0.9 * error ** (-method.exponent)) if error < 1e300 else 0.1 * h
                 if numbers[H] < numbers[LEAST] * max(1.0, abs(t)):
-                    return TOO_SMALL, t
+                    return leave(run, TOO_SMALL, t)
                 continue
             grow = 0.9 * max(error, 1e-10) ** (-0.7 * method.exponent) * numbers[ERROR] ** (0.4 * method.exponent)
             if not last or grow < 1.0:
@@ -113,7 +121,7 @@ def advance(method, parts, t, t_end, x, stages, numbers, counts, times, states, 
                 numbers[USUAL] = 0.8 * numbers[USUAL] + 0.2 * h
             numbers[ERROR] = max(error, 1e-4)
         if numbers[DOF] > 0.0 and not recover(parts.recover, t + h, trial, numbers):
-            return CHART_ENDS, t
+            return leave(run, CHART_ENDS, t)
         if last:
             t, numbers[CARRY] = stop, 0.0
         else:  # compensated, so that a million steps end where they should
@@ -127,10 +135,16 @@ def advance(method, parts, t, t_end, x, stages, numbers, counts, times, states, 
         fresh = False
         outcome = settle(parts, t, x, before, times, states, marks, numbers, counts)
         if outcome != DONE:
-            return outcome, t
+            return leave(run, outcome, t)
         if counts[RECORDS] == times.shape[0]:
-            return FULL, t
-    return DONE, t
+            return leave(run, FULL, t)
+    return leave(run, DONE, t)
+
+
+@inline
+def leave(run, outcome, t):
+    """The end of a call."""
+    run.outcome, run.t = outcome, t
 
 
 @native
@@ -195,12 +209,17 @@ def peek(method, parts, t, h, x, stages, numbers, counts):
     return OK
 
 
-@native
-def fill(method, parts, times, states, wanted, out, stages, numbers, counts):
+@entry
+def fill(record):
     """out[i] ← the state at wanted[i], by one step from the record before it; NaN where that is not sound.
 
     A step's inputs are those of the record at its end, unless the controller is asked at every stage.
     """
+    run, method = record.run, record.method
+    times, states = array_at(run.times, (run.room,)), array_at(run.states, (run.room, run.width))
+    wanted, out = array_at(run.wanted, (run.asked,)), array_at(run.out, (run.asked, run.width))
+    numbers, counts = array_at(run.numbers, (NUMBERS,)), integers_at(run.counts, (COUNTS,))
+    stages, parts = array_at(run.stages, (run.rows, run.n)), run.parts
     n, at, nu = out.shape[1] - int(numbers[U]) - 1, int(numbers[U_AT]), int(numbers[U])
     k, u = 0, floats(parts.ode.given)
     for i in range(wanted.shape[0]):

@@ -7,7 +7,8 @@ recover            the state that has given independent coordinates (Spencer 2.3
 
 from __future__ import annotations
 
-from dalembert.integrators.native import call, floats, inline, native
+from dalembert.compiler.memory import floats
+from dalembert.integrators.native import call, inline, native
 from dalembert.integrators.numbers import (
     CHART,
     CORRECTIONS,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dalembert.compiler.memory import floats
 from dalembert.integrators.called import CALLBACK, NOT_FINITE, OK, UNHEALTHY
 from dalembert.integrators.manifold import recover, sound
-from dalembert.integrators.native import call, finite, floats, inline, native
+from dalembert.integrators.native import call, finite, inline, native
 from dalembert.integrators.numbers import DOF, EVALUATIONS, HEALTH, HOLD, NQ, NV, U_AT, U
 
 

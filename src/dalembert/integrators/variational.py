@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from numba import from_dtype
-from numba.extending import overload
-
+from dalembert.compiler.memory import floats
 from dalembert.integrators.called import CALLBACK, OK, UNHEALTHY, UNSOLVED
 from dalembert.integrators.manifold import sound
-from dalembert.integrators.method import attempt
-from dalembert.integrators.native import call, floats, native
+from dalembert.integrators.method import step_of
+from dalembert.integrators.native import call
 from dalembert.integrators.numbers import HOLD, LENGTH, NQ, NV, U_AT, WORKS, U
-from dalembert.integrators.records import layout
 from dalembert.integrators.stage import control, evaluate
 
 ITERATIONS = 100
@@ -30,20 +27,8 @@ class Variational(NamedTuple):
     stages: int = 5
 
 
-@overload(attempt)
-def attempt_variational(method, parts, t, h, x, stages, numbers, counts):
-    """The step of the variational midpoint rule."""
-    if method != from_dtype(layout(Variational)):
-        return None
-
-    def step(method, parts, t, h, x, stages, numbers, counts):
-        return variational_step(parts, t, h, x, stages, numbers, counts)
-
-    return step
-
-
-@native
-def variational_step(parts, t, h, x, stages, numbers, counts):
+@step_of(Variational)
+def variational_step(method, parts, t, h, x, stages, numbers, counts):
     """stages[−2] ← x after the step; the first guess is a step of constant velocity. Controllers act at midpoints."""
     f, nq, nv, nu = parts.step, int(numbers[NQ]), int(numbers[NV]), int(numbers[U])
     given, out, u = floats(f.given), floats(f.out), floats(parts.ode.given)

@@ -133,7 +133,6 @@ class Engine:
 
         Rows that depend on others for good are left out by `keep`: off the manifold, where stages are, they need not.
         """
-        from dalembert.formulations import FIELDS
         from dalembert.formulations.contract import MASS, Options
         from dalembert.formulations.field import (
             ALPHA,
@@ -156,22 +155,21 @@ class Engine:
         names = system.work_names
         powers = len([n for n in names if n != "drivers"])
         work = field_work(equations, system, rows, powers, "drivers" in names, settings)
-        parts = parts_of(work)
-        metric = given.get("metric", "mass")
-        parts.metric[:] = np.eye(system.nv)
-        kind = system._metric(metric, parts.metric)
+        metric, factor = given.get("metric", "mass"), np.eye(system.nv)
+        kind = system._metric(metric, factor)
         work[METRIC] = kind
         if kind != MASS:
-            work[FLOOR] = floor * self._in_other_units(parts.metric)
+            parts_of(work).metric[:] = factor
+            work[FLOOR] = floor * self._in_other_units(factor)
         for name_ in given.get("independent", ()):
-            parts.choice[system._velocity_index(name_)] = 1
+            parts_of(work).choice[system._velocity_index(name_)] = 1
         if isinstance(self.stabilization, Baumgarte):
             work[ALPHA], work[BETA] = self.stabilization.alpha, self.stabilization.beta
         work[USUAL] = usual
         out = np.zeros(system.nq + system.nv + self.works + 2 + EVIDENCE)
         filled, place = self._given(equations)
         healthy = NEAR**2 if usual else -0.5
-        return Called(field_address(name, FIELDS[name]), filled, place, out, work, 0, healthy, healthy)
+        return Called(field_address(name), filled, place, out, work, 0, healthy, healthy)
 
     def _in_other_units(self, factor: np.ndarray) -> float:
         M = self.system.mass_matrix(self.system.state(), p=self.p)
@@ -264,7 +262,7 @@ class Engine:
         if self.formulation in TOTAL_RATES:
             self.system.diagonal.check()
         elif self.named:
-            from dalembert.formulations import FORMULATIONS  # with Numba, which the others can do without
+            from dalembert.formulations import FORMULATIONS
 
             if self.formulation not in FORMULATIONS:
                 raise unknown("formulation", self.formulation, ["auto", *FORMULATIONS, *TOTAL_RATES])

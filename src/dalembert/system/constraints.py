@@ -151,14 +151,15 @@ class ConstraintQuestions:
             quick = self._eliminated(state, tau, u, p)
             if quick is not None:
                 return quick
-        from dalembert.formulations import FORMULATIONS
-        from dalembert.formulations.contract import EUCLIDEAN, MASS, RANK, STATUS, Options, workspace
+        from dalembert.formulations import FORMULATIONS, load
+        from dalembert.formulations.contract import EUCLIDEAN, MASS, RANK, STATUS, Options
+        from dalembert.formulations.work import workspace
 
         if formulation == "auto":
             formulation = "nullspace"
         if formulation not in FORMULATIONS:
             raise unknown("formulation", formulation, ["auto", *FORMULATIONS])
-        solve, variants = FORMULATIONS[formulation]
+        solve, variants = load(formulation).solve, FORMULATIONS[formulation]
         if not 0 <= variant < variants:
             has = "one variant, 0" if variants == 1 else f"variants 0 to {variants - 1}"
             raise ArgumentError(f"formulation '{formulation}' has {has}; found {variant}.")

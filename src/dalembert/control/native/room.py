@@ -10,11 +10,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic, overload, register_jitable
+from numba.extending import register_jitable
 
-from dalembert.formulations.contract import Work
+from dalembert.compiler.memory import matrix, vector
+from dalembert.formulations.work import Work
 from dalembert.linalg import Factorization
 
 NQ, NV, ROWS, ACTUATORS, TASKS, SELECTED = range(6)
@@ -52,45 +51,6 @@ class Room(NamedTuple):
     right: np.ndarray  # (3, n + na + nt + ns) right sides and solutions
     ints: np.ndarray  # (3, n + na + nt + ns) permutations
     marks: np.ndarray  # (3, 4) infos of the factorizations
-
-
-def vector(flat, at, n):
-    """n numbers from `at` on, and where the next ones begin."""
-    return flat[at : at + n], at + n
-
-
-def matrix(flat, at, m, n):
-    """m × n numbers from `at` on, and where the next ones begin."""
-    return flat[at : at + m * n].reshape((m, n)), at + m * n
-
-
-@intrinsic
-def _view(typingctx, flat, at, shape):
-    """An array of this shape at flat[at], unchecked: slices and reshapes would cost more than the work on them."""
-    made = types.Array(flat.dtype, len(shape), "C")
-
-    def codegen(context, builder, signature, args):
-        given = context.make_array(signature.args[0])(context, builder, args[0])
-        at = context.cast(builder, args[1], signature.args[1], types.intp)
-        sides = cgutils.unpack_tuple(builder, args[2])
-        eight = context.get_constant(types.intp, 8)
-        strides = [eight] if len(sides) == 1 else [builder.mul(sides[1], eight), eight]
-        out = context.make_array(made)(context, builder)
-        data = builder.gep(given.data, [at])
-        context.populate_array(out, data=data, shape=list(sides), strides=strides, itemsize=eight, meminfo=None)
-        return out._getvalue()
-
-    return made(flat, at, shape), codegen
-
-
-@overload(vector, jit_options=_options)
-def _vector(flat, at, n):
-    return lambda flat, at, n: (_view(flat, at, (n,)), at + n)  # type: ignore[call-arg]
-
-
-@overload(matrix, jit_options=_options)
-def _matrix(flat, at, m, n):
-    return lambda flat, at, m, n: (_view(flat, at, (m, n)), at + m * n)  # type: ignore[call-arg]
 
 
 @jitable

@@ -1,0 +1,92 @@
+"""The workspace of a formulation: everything one evaluation reads and writes, cut from one block of memory."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from dalembert.compiler.memory import integers, matrix, vector
+from dalembert.formulations.contract import work_size
+from dalembert.linalg import Factorization
+
+# for functions that return arrays; Python cannot call them
+_options: dict[str, Any] = {
+    "cache": True, "nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True,
+    "no_cpython_wrapper": True,
+}  # fmt: skip
+views = njit(**_options)
+
+
+class Work(NamedTuple):
+    """Room for one evaluation with n velocities and m rows; everything is made once and reused."""
+
+    M: np.ndarray  # (n, n)
+    f: np.ndarray  # (n,)
+    A: np.ndarray  # (m, n)
+    gamma: np.ndarray  # (m,)
+    vdot: np.ndarray  # (n,) result
+    force: np.ndarray  # (n,) result, Aᵀλ
+    multipliers: np.ndarray  # (m,) result, the shortest λ
+    info: np.ndarray  # [RANK, STATUS]
+    gauge: np.ndarray  # [LARGEST, SMALLEST] singular values retained, in the metric (QR route: estimates)
+    metric: np.ndarray  # (n, n) upper factor of W for the WEIGHT metric
+    choice: np.ndarray  # (n,) 1 where the user wants an independent coordinate; all 0 for the automatic choice
+    upper: np.ndarray  # (n, n) R of the metric, or of M
+    white: np.ndarray  # (m, n) A R⁻¹
+    factor: Factorization
+    n1: np.ndarray
+    n2: np.ndarray
+    m1: np.ndarray
+    flat: np.ndarray  # ((n + m)²,), cut to squares where they are needed
+    s2: np.ndarray  # (n, n)
+    s3: np.ndarray  # (n, n)
+    nm: np.ndarray  # (n + m,)
+    order: np.ndarray  # (n + m,) integers
+
+
+def workspace(n: int, m: int) -> Work:
+    """A workspace for n velocities and m rows, in one block of memory."""
+    block = np.zeros(work_size(n, m))
+    M, f, A, gamma = np.zeros((n, n)), np.zeros(n), np.zeros((m, n)), np.zeros(m)
+    work = carve.py_func(block, n, m, M, f, A, gamma)
+    work.metric[:] = np.eye(n)
+    return work
+
+
+@views
+def carve(block, n, m, M, f, A, gamma):
+    """A workspace cut from one block of memory, with the equations standing elsewhere. The metric must be filled in."""
+    p, wide = min(m, n), max(m, n, 1)
+    basis, a = matrix(block, 0, n, n)
+    core, a = matrix(block, a, p, p)
+    left, a = matrix(block, a, m, m)
+    rows, a = matrix(block, a, m, n)
+    spare, a = matrix(block, a, p, m)
+    scratch, a = matrix(block, a, 4, wide)
+    gauge, a = vector(block, a, 3)
+    perm, a = integers(block, a, m)
+    facts, a = integers(block, a, 4)
+    factor = Factorization(basis, core, left, rows, spare, scratch, perm, facts, gauge)
+    vdot, a = vector(block, a, n)
+    force, a = vector(block, a, n)
+    multipliers, a = vector(block, a, m)
+    info, a = integers(block, a, 2)
+    extremes, a = vector(block, a, 2)
+    metric, a = matrix(block, a, n, n)
+    choice, a = integers(block, a, n)
+    upper, a = matrix(block, a, n, n)
+    white, a = matrix(block, a, m, n)
+    n1, a = vector(block, a, n)
+    n2, a = vector(block, a, n)
+    m1, a = vector(block, a, m)
+    flat, a = vector(block, a, (n + m) ** 2)
+    s2, a = matrix(block, a, n, n)
+    s3, a = matrix(block, a, n, n)
+    nm, a = vector(block, a, n + m)
+    order, _ = integers(block, a, n + m)
+    return Work(
+        M, f, A, gamma, vdot, force, multipliers, info, extremes, metric, choice, upper, white, factor,
+        n1, n2, m1, flat, s2, s3, nm, order,
+    )  # fmt: skip
