@@ -23,6 +23,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from ..sources import digest
+
 LIMIT = 256 * 2**20  # bytes
 _MAGIC = b"dalembert object code 1\n"
 _SUFFIX = ".bin"
@@ -38,12 +40,12 @@ class Entry:
 
 def key(*parts: str | bytes) -> str:
     """Name of an entry that depends on `parts` and on the source of this package."""
-    digest = hashlib.sha256(_own_source())
+    found = hashlib.sha256(_own_source())
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
-        digest.update(len(data).to_bytes(8, "little"))
-        digest.update(data)
-    return digest.hexdigest()
+        found.update(len(data).to_bytes(8, "little"))
+        found.update(data)
+    return found.hexdigest()
 
 
 def read(name: str) -> Entry | None:
@@ -158,7 +160,4 @@ def _warn(reason: str) -> None:
 @cache
 def _own_source() -> bytes:
     """Hash of this package: what it compiles depends on how it compiles."""
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    return digest.digest()
+    return digest([Path(__file__).parent])

@@ -6,12 +6,12 @@ or whole numbers, allocates nothing and raises nothing, so that it needs no part
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from ..sources import digest
 from . import cache
 from .build import Progress
 
@@ -28,11 +28,8 @@ def machine_code(name: str, folders: Iterable[Path], make: Callable[[], tuple[An
     """
     from .target import Library, compile_modules, host
 
-    machine, digest = host(), hashlib.sha256()
-    for folder in folders:
-        for path in sorted(folder.glob("*.py")):
-            digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    key = cache.key(name, digest.digest(), machine.triple, machine.cpu, machine.features, machine.llvm)
+    machine = host()
+    key = cache.key(name, digest(folders), machine.triple, machine.cpu, machine.features, machine.llvm)
     entry = cache.read(key)
     if entry is None:
         with Progress(f"compiling {name}, once on this machine", 1, at_once=True):

@@ -13,51 +13,16 @@ is that of the embedded method of order 3, seen through (1 − hγ ∂f/∂z)⁻
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
-
 from dalembert.compiler.memory import array_at, floats, integers_at
 from dalembert.integrators.called import NOT_FINITE, OK
 from dalembert.integrators.method import step_of
 from dalembert.integrators.native import call, native
 from dalembert.integrators.numbers import ATOL, DOF, JACOBIANS, NQ, NV, RTOL, U_AT, U
 from dalembert.integrators.stage import evaluate
+from dalembert.integrators.tableaus import GAMMA, Sdirk
 from dalembert.linalg import lu, lu_solve
 
-GAMMA = 0.25
 ITERATIONS = 10
-
-
-class Sdirk(NamedTuple):
-    """Coefficients, and room for the Jacobian and its factors."""
-
-    A: np.ndarray  # (5, 5)
-    c: np.ndarray
-    e: np.ndarray  # (5,) b − b̂
-    exponent: float
-    order: int
-    stages: int
-    size: int  # n
-    J: np.ndarray  # (n, n)
-    LU: np.ndarray
-    pivots: np.ndarray
-    right: np.ndarray  # (n,)
-
-
-def sdirk4(n: int) -> Sdirk:
-    """The method for n numbers z."""
-    A = np.zeros((5, 5))
-    A[0, 0] = A[1, 1] = A[2, 2] = A[3, 3] = A[4, 4] = GAMMA
-    A[1, 0] = 1 / 2
-    A[2, :2] = 17 / 50, -1 / 25
-    A[3, :3] = 371 / 1360, -137 / 2720, 15 / 544
-    A[4, :4] = 25 / 24, -49 / 48, 125 / 16, -85 / 12
-    b_hat = np.array([59 / 48, -17 / 96, 225 / 32, -85 / 12, 0])
-    z = np.zeros
-    return Sdirk(
-        A, A.sum(axis=1), A[4] - b_hat, 1 / 4, 4, 9, n, z((n, n)), z((n, n)), z(n, dtype=np.int64), z(n)
-    )  # stages: ẋ, five slopes, one more, trial, before
 
 
 @step_of(Sdirk)

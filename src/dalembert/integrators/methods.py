@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from dalembert.errors import ArgumentError
-from dalembert.integrators.tableaus import TABLEAUS
+from dalembert.integrators.tableaus import TABLEAUS, sdirk4
 
 
 @dataclass(frozen=True)
@@ -25,16 +25,16 @@ def _tableau(name: str) -> Callable[[Any, Any], Any]:
     return lambda system, chart: TABLEAUS[name]
 
 
+class Variational(NamedTuple):
+    """The variational midpoint rule; it has no numbers of its own."""
+
+    order: int = 2
+    exponent: float = 0.0
+    stages: int = 5
+
+
 def _sdirk(system: Any, chart: Any) -> Any:
-    from dalembert.integrators.implicit import sdirk4
-
     return sdirk4(system.nq + system.nv if chart is None else 2 * chart.dof)
-
-
-def _variational(system: Any, chart: Any) -> Any:
-    from dalembert.integrators.variational import Variational
-
-    return Variational()
 
 
 def _check_variational(system: Any, coordinates: Any, stabilization: Any, formulation: str) -> None:
@@ -55,5 +55,7 @@ METHODS: dict[str, Kind] = {
     "dopri5": Kind(_tableau("dopri5"), fixed=False),
     "rk4": Kind(_tableau("rk4"), fixed=True),
     "sdirk4": Kind(_sdirk, fixed=False, implicit=True),
-    "variational": Kind(_variational, fixed=True, kernel="variational", check=_check_variational),
+    "variational": Kind(
+        lambda system, chart: Variational(), fixed=True, kernel="variational", check=_check_variational
+    ),
 }

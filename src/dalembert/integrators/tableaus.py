@@ -1,4 +1,4 @@
-"""Explicit Runge-Kutta methods as tables (Hairer, Nørsett & Wanner, Solving Ordinary Differential Equations I).
+"""Runge-Kutta methods as tables (Hairer, Nørsett & Wanner, Solving Ordinary Differential Equations I; II for SDIRK4).
 
 Errors are estimated as for DOP853 (II.10): with e₅ and e₃ the
 two embedded errors, err = ‖e₅‖² / √((‖e₅‖² + 0.01 ‖e₃‖²) n); a pair with one estimate has e₃ = 0.
@@ -60,3 +60,36 @@ TABLEAUS = {
         A=dop853.A, b=dop853.B, c=dop853.C, e5=dop853.E5, e3=dop853.E3, order=8, exponent=1 / 8,
     ),
 }  # fmt: skip
+
+GAMMA = 0.25  # the diagonal coefficient of SDIRK4
+
+
+class Sdirk(NamedTuple):
+    """Coefficients, and room for the Jacobian and its factors."""
+
+    A: np.ndarray  # (5, 5)
+    c: np.ndarray
+    e: np.ndarray  # (5,) b − b̂
+    exponent: float
+    order: int
+    stages: int
+    size: int  # n
+    J: np.ndarray  # (n, n)
+    LU: np.ndarray
+    pivots: np.ndarray
+    right: np.ndarray  # (n,)
+
+
+def sdirk4(n: int) -> Sdirk:
+    """The method for n numbers z."""
+    A = np.zeros((5, 5))
+    A[0, 0] = A[1, 1] = A[2, 2] = A[3, 3] = A[4, 4] = GAMMA
+    A[1, 0] = 1 / 2
+    A[2, :2] = 17 / 50, -1 / 25
+    A[3, :3] = 371 / 1360, -137 / 2720, 15 / 544
+    A[4, :4] = 25 / 24, -49 / 48, 125 / 16, -85 / 12
+    b_hat = np.array([59 / 48, -17 / 96, 225 / 32, -85 / 12, 0])
+    z = np.zeros
+    return Sdirk(
+        A, A.sum(axis=1), A[4] - b_hat, 1 / 4, 4, 9, n, z((n, n)), z((n, n)), z(n, dtype=np.int64), z(n)
+    )  # stages: ẋ, five slopes, one more, trial, before

@@ -6,25 +6,16 @@ symplectic form are kept, the energy error stays bounded for any time.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from dalembert.compiler.memory import floats
 from dalembert.integrators.called import CALLBACK, OK, UNHEALTHY, UNSOLVED
 from dalembert.integrators.manifold import sound
 from dalembert.integrators.method import step_of
+from dalembert.integrators.methods import Variational
 from dalembert.integrators.native import call
 from dalembert.integrators.numbers import HOLD, LENGTH, NQ, NV, U_AT, WORKS, U
 from dalembert.integrators.stage import control, evaluate
 
 ITERATIONS = 100
-
-
-class Variational(NamedTuple):
-    """The variational midpoint rule."""
-
-    order: int = 2
-    exponent: float = 0.0
-    stages: int = 5
 
 
 @step_of(Variational)

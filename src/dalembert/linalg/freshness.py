@@ -8,8 +8,9 @@ they are removed.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 from pathlib import Path
+
+from ..sources import digest
 
 PACKAGE = Path(__file__).resolve().parent.parent
 FOLDERS = ("linalg", "formulations", "integrators", "compiler", "control/native")  # where kernels stand
@@ -17,17 +18,15 @@ FOLDERS = ("linalg", "formulations", "integrators", "compiler", "control/native"
 
 def discard_stale_kernels(package: Path = PACKAGE, folders: tuple[str, ...] = FOLDERS) -> bool:
     """Compare the stamp, remove what is stale and stamp anew. Returns whether anything had changed."""
-    sources = sorted(source for folder in folders for source in (package / folder).glob("*.py"))
-    digest = hashlib.sha256()
-    for source in sources:
-        digest.update(source.read_bytes())
+    places = [package / folder for folder in folders]
+    found = digest(places).hex()
     stamp = package / "__pycache__" / "kernels.sha256"
     with contextlib.suppress(OSError):
-        if stamp.exists() and stamp.read_text() == digest.hexdigest():
+        if stamp.exists() and stamp.read_text() == found:
             return False
-        for folder in {source.parent / "__pycache__" for source in sources}:
-            for cached in (*folder.glob("*.nbi"), *folder.glob("*.nbc")):
+        for place in places:
+            for cached in (*place.glob("__pycache__/*.nbi"), *place.glob("__pycache__/*.nbc")):
                 cached.unlink(missing_ok=True)
         stamp.parent.mkdir(exist_ok=True)
-        stamp.write_text(digest.hexdigest())
+        stamp.write_text(found)
     return True
