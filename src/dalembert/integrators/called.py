@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dalembert.integrators.records import address
+
 OK, UNHEALTHY, NOT_FINITE, CALLBACK, UNSOLVED = 0, 1, 2, 3, 4
 
 
@@ -28,8 +30,15 @@ class Called(NamedTuple):
         self.given[: len(x)] = x
         if self.place >= 0:
             self.given[self.place] = t
-        _SIGNATURE(self.address)(*(a.__array_interface__["data"][0] for a in (self.given, self.out, self.work)))
+        _SIGNATURE(self.address)(address(self.given), address(self.out), address(self.work))
         return self.out
+
+    def values(self) -> tuple[float, ...]:
+        """For its record."""
+        where, given, place, out, work, *rest = self
+        if not where:  # nobody looks there
+            return 0, 0, place, 0, 0, *rest
+        return where, address(given), place, address(out), address(work), *rest
 
 
 class Parts(NamedTuple):

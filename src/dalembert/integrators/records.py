@@ -22,8 +22,12 @@ def layout(kind: type) -> np.dtype:
 
 
 def values(x: Any) -> tuple[Any, ...]:
-    """What the record of a named tuple holds, as long as the tuple lives."""
-    return tuple(
-        v.__array_interface__["data"][0] if isinstance(v, np.ndarray) else values(v) if isinstance(v, tuple) else v
-        for v in x
-    )
+    """What the record of a named tuple holds, as long as the tuple lives; `x.values()` where it has its own, faster."""
+    if hasattr(x, "values"):
+        return x.values()
+    return tuple(address(v) if isinstance(v, np.ndarray) else values(v) if isinstance(v, tuple) else v for v in x)
+
+
+def address(x: np.ndarray) -> int:
+    """Of its first number."""
+    return x.__array_interface__["data"][0]
