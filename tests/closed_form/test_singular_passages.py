@@ -157,3 +157,16 @@ def test_drivers_and_singular_positions_far_from_zero_time():
     assert np.abs(run.energy_error).max() < 1e-7
     with pytest.raises(da.ArgumentError, match="misses row 'motor"):
         da.simulate(system, x, (8.0, 9.0))
+
+
+@pytest.mark.parametrize("formulation", ["lagrange", "augmented"])
+def test_a_formulation_that_steps_over_a_singular_position_says_so(formulation):
+    """The published crossing is at 0.6508 s; after it the multipliers follow another motion than the null space."""
+    system = zoo.five_bar().compile()
+    x = system.state(*zoo.five_bar_start())
+    run = da.simulate(system, x, 1.0, formulation=formulation)
+    assert "singular position at t = 0.6508" in run.message
+    assert f"'{formulation}' is not defined" in run.message
+    assert [round(p.nearest, 4) for p in run.passages] == [0.6508]
+    before = da.simulate(system, x, 0.5, formulation=formulation)
+    assert before.message == da.simulate(system, x, 0.5).message == "the end was reached"

@@ -1,13 +1,16 @@
 """Trajectories, tasks, and what stands between a law and a machine."""
 
 import casadi as ca
+import numba
 import numpy as np
 import pytest
 
 import dalembert as da
 from dalembert import control, zoo
-from dalembert.control.native.law_by_address import ask
+from dalembert.compiler.call import call_kernel
+from dalembert.control.projected import ProjectedControl
 from dalembert.errors import ArgumentError, DalembertError, UnknownName
+from dalembert.simulation.solution import Status
 
 TRAJECTORIES = {
     "expression": control.Trajectory(lambda t: [ca.sin(3 * t), ca.exp(-t) * t]),
@@ -205,12 +208,73 @@ def test_a_controller_answers_the_same_from_compiled_code():
     q, v = x.q + 0.01 * rng.normal(size=(5, system.nq)), rng.normal(size=(5, system.nv))
     u = np.zeros((5, 3))
     native = law.native()
-    for k, t in enumerate(times):
-        assert ask(native, t, q[k], v[k], u[k]) == 0
+
+    @numba.njit
+    def asked(address, work, x, u):
+        for k in range(len(x)):
+            call_kernel(address, x[k], u[k], work)
+
+    asked(native.address, native.work, np.column_stack([q, v, times]), u)
     for t, qk, vk, uk in zip(times, q, v, u):
         np.testing.assert_allclose(uk, law(t, system.state(qk, vk)), rtol=1e-12)
     with pytest.raises(ArgumentError, match="call the controller from Python"):
         control.motion_control(system, control.coordinates("A1"), [0.0], limits=1.0).native()
+
+
+class Counted(ProjectedControl):
+    """Counts how often Python is asked."""
+
+    calls = 0
+
+    def __call__(self, t, state):
+        self.calls += 1
+        return super().__call__(t, state)
+
+
+@pytest.mark.parametrize("hold", [None, 0.01])
+@pytest.mark.parametrize("case", ["planar_3rrr", "stewart"])
+def test_a_run_asks_a_native_law_without_python_and_gets_the_same_inputs(case, hold):
+    system = getattr(zoo, case)().compile()
+    x = system.project(system.state(*getattr(zoo, f"{case}_start")()))
+    moved = ["A1", "A2", "A3"] if case == "planar_3rrr" else [f"P{k}" for k in range(1, 7)]
+    path = control.quintic({n: x[n] for n in moved}, {n: x[n] + 0.05 for n in moved}, 0.3)
+    law = Counted(system, control.coordinates(*moved), path, rate=20.0)
+    assert law.is_native
+    run = da.simulate(system, x, 0.3, u=law, hold=hold)
+    assert run.success
+    assert law.calls == 0
+    other = da.simulate(system, x, 0.3, u=lambda t, state: law(t, state), hold=hold)
+    assert law.calls > 0
+    assert run.steps == other.steps
+    np.testing.assert_allclose(run.q[-1], other.q[-1], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(run.u, other.u, rtol=1e-10, atol=1e-10 * np.abs(other.u).max())
+
+
+def test_limits_and_other_systems_go_through_python():
+    system = zoo.planar_3rrr().compile()
+    x = system.state(*zoo.planar_3rrr_start())
+    task, goal = control.coordinates("A1", "A2", "A3"), [x["A1"], x["A2"], x["A3"]]
+    bounded = Counted(system, task, control.constant(goal), limits=1e3)
+    assert not bounded.is_native
+    assert da.simulate(system, x, 0.02, u=bounded, hold=0.01).success
+    assert bounded.calls == 2
+    slow = Counted(zoo.planar_3rrr().compile(backend="casadi"), task, control.constant(goal))
+    assert not slow.is_native
+    assert da.simulate(system, x, 0.02, u=slow, hold=0.01).success
+    assert slow.calls == 2
+
+
+def test_a_run_ends_where_a_native_law_has_no_answer():
+    """Two motors on one joint: the mass metric cannot tell them apart."""
+    mechanism = zoo.five_bar()
+    mechanism.add_motor("again", "A")
+    system = mechanism.compile()
+    x = system.state(*zoo.five_bar_start(-1.0))
+    law = control.motion_control(system, control.coordinates("A"), control.constant([0.0]), metric="mass")
+    assert law.is_native
+    run = da.simulate(system, x, 1.0, u=law)
+    assert run.status == Status.CALLBACK
+    assert "controller" in run.message
 
 
 def test_a_law_without_an_answer_says_so():

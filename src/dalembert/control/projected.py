@@ -87,17 +87,19 @@ class ProjectedControl:
             self._last = (t, out, self.force_error)
         return out
 
-    def native(self) -> NativeLaw:
-        """The controller for compiled loops: `native.law_by_address.ask(law, t, q, v, u)` in Numba code.
+    @property
+    def is_native(self) -> bool:
+        """Whether it runs in compiled loops, `simulate`'s among them, without Python."""
+        plain = not self.solver.bounded and not self.force_names and not callable(self.active)
+        return plain and isinstance(self.reference, Trajectory) and self.system.backend == "native"
 
-        Only of motion control that follows a `Trajectory` or a constant, without limits and switched constraints.
+    def native(self) -> NativeLaw:
+        """The controller for compiled loops: `call_kernel(law.address, x, u, law.work)` in Numba code, x = q, v, t.
+
+        Only of motion control that follows a `Trajectory` or a constant, without limits and switched constraints;
+        `simulate` does this by itself.
         """
-        if (
-            not isinstance(self.reference, Trajectory)
-            or self.solver.bounded
-            or self.force_names
-            or callable(self.active)
-        ):
+        if not self.is_native:
             raise ArgumentError(
                 "only motion control of a Trajectory without limits, forces or switching runs in compiled loops; "
                 "call the controller from Python instead."

@@ -80,6 +80,12 @@ class Callback:
         self.address = kernel.address
         self._alive.append(kernel)
 
+    def native(self, law: Any) -> None:
+        """A controller of `dalembert.control` that has machine code of its own."""
+        made = law.native()
+        self.work, self.address = made.work, made.address
+        self._alive.append((law, made))
+
     def compile(self, f: Any) -> None:
         """A Numba function, reached through a C function around it."""
         from numba import carray, cfunc, types
@@ -121,7 +127,7 @@ class Callback:
 
 
 def controller(system: Any, u: Any, p: Any) -> Callback:
-    """u(t, state) of any of the three kinds, giving the inputs."""
+    """u(t, state) of any kind, giving the inputs."""
     back = Callback(system, p, len(system.u_names))
     if not system.u_names:
         raise ArgumentError(f"'{system.name}' has no inputs to control; add some with add_motor or add_input.")
@@ -129,6 +135,8 @@ def controller(system: Any, u: Any, p: Any) -> Callback:
         back.trace(("control", u.f), lambda s: _inputs(system, s, u.f))
     elif is_numba(u):
         back.compile(u)
+    elif getattr(u, "is_native", False) and (u.system.nq, u.system.u_names) == (system.nq, system.u_names):
+        back.native(u)
     else:
         back.python(lambda t, state: system._u(u(t, state)))
     return back

@@ -24,6 +24,7 @@ from dalembert.simulation.saving import take_up
 from dalembert.simulation.solution import Solution, Status
 
 CHUNK = 2000  # records between looks at the clock, the keyboard and the sample times
+UNDEFINED = ("lagrange", "augmented")  # formulations that no singular position has an answer in
 RECORDED = 500  # the same for a run that is recorded: what a crash can cost
 FAILURES = {
     entries.TOO_SMALL: Status.STEP_TOO_SMALL,
@@ -212,7 +213,7 @@ class Run:
         """Careful steps through a singular position."""
         if self.on_singularity == "stop":
             return t, Status.SINGULAR
-        if self.engine.formulation in ("lagrange", "augmented"):
+        if self.engine.formulation in UNDEFINED:
             return t, Status.FORMULATION
         start, chart, entered = t, self.chart, self._state(t)
         if chart is not None:
@@ -370,6 +371,11 @@ class Run:
             sys.stderr.write(f"\rsimulating '{self.system.name}': t = {t:.4g} s, {100 * done:.0f} %")
             self.shown = True
 
+    @property
+    def _at_once(self) -> bool:
+        """Whether singular positions that were stepped over are looked for at the end, and not when asked for."""
+        return self.on_singularity == "warn" or self.engine.formulation in UNDEFINED
+
     def _solution(self, t: float, status: Status) -> Solution:
         T, X = np.concatenate(self.T), np.concatenate(self.X)
         n, works, nu = self.nq + self.nv, self.engine.works, len(self.engine.u)
@@ -381,7 +387,7 @@ class Run:
             if self.chart is not None:  # between records the ordinary way: project after the step
                 self.parts, self.method = self.engine.choose(self.keep, None), self.make(self.system, None)
             dense = self._dense(T, X)
-            for passage in self._approaches(dense) if self.on_singularity == "warn" else []:
+            for passage in self._approaches(dense) if self._at_once else []:
                 self._add(passage)
         return Solution(
             t=T,
@@ -399,7 +405,7 @@ class Run:
             drift=float(numbers[N.POSITION]),
             speed_drift=float(numbers[N.SPEED]),
             careful=tuple(self.passages),
-            more_passages=self._approaches if dense is not None and self.on_singularity != "warn" else None,
+            more_passages=self._approaches if dense is not None and not self._at_once else None,
             charts=tuple(self.charts),
             t_events={name: np.array([when for when, _ in hits]) for name, hits in self.found.items()},
             x_events={name: np.array([x for _, x in hits]).reshape(-1, n) for name, hits in self.found.items()},
@@ -409,6 +415,12 @@ class Run:
         )
 
     def _sentence(self, status: Status, t: float) -> str:
+        if status == Status.DONE and self.passages and self.engine.formulation in UNDEFINED:
+            return (
+                f"{status.sentence}, past a singular position at t = {self.passages[0].nearest:.6g} s, where "
+                f"formulation '{self.engine.formulation}' is not defined: what follows may be another motion; 'auto' "
+                "and 'nullspace' lead through"
+            )
         if status == Status.DONE:
             return status.sentence
         if status == Status.EVENT:

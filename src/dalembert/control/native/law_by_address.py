@@ -1,26 +1,46 @@
-"""A whole controller in machine code: time and state in, inputs out, for loops that run without Python.
+"""A whole controller in machine code, called like a kernel: q, v and t in, all inputs out.
 
-@numba.njit
-def step(law, t, q, v, u):
-    ask(law, t, q, v, u)
+call_kernel(law.address, x, u, law.work)
 """
 
 from __future__ import annotations
 
+from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import from_dtype, njit, types
 
-from dalembert.compiler.call import call_kernel
-from dalembert.control.native.law import update
+from dalembert.compiler.loops import machine_code
+from dalembert.compiler.memory import array_at, floats, integers_at, jump
+from dalembert.control.native.law import OK, update
 from dalembert.formulations.contract import Options
-from dalembert.linalg import kernel
+from dalembert.integrators.records import layout, values
 
 
 class NativeLaw(NamedTuple):
-    """What `ask` needs of a controller; made by `ProjectedControl.native`. Valid as long as the controller lives."""
+    """A controller for compiled loops; made by `ProjectedControl.native`. Valid as long as it lives itself."""
 
-    address: int  # of the plant's kernel
+    address: int
+    work: np.ndarray  # what the function at the address needs: the record of `parts`
+    parts: Parts
+
+
+class Parts(NamedTuple):
+    """What `follow` needs of a controller, with the lengths of its arrays."""
+
+    nq: int
+    nv: int
+    nu: int
+    na: int
+    nx: int
+    ny: int
+    nw: int
+    nflat: int
+    nints: int
+    ndims: int
+    plant: int  # address of the plant's kernel
     x: np.ndarray
     y: np.ndarray
     w: np.ndarray
@@ -39,30 +59,49 @@ class NativeLaw(NamedTuple):
     inputs: np.ndarray  # (na,) which inputs the actuators are
 
 
-@kernel
-def ask(law, t, q, v, u):
-    """u (nu,) ← the inputs at time t in the state (q, v). Returns the outcome; inputs that are not used stay."""
-    nq = q.shape[0]
-    for i in range(nq):
-        law.x[i] = q[i]
-    for i in range(v.shape[0]):
-        law.x[nq + i] = v[i]
+def follow(x, y, law):
+    """y (nu,) ← the inputs for q, v and t in x; no numbers where there are none, zero where nothing acts."""
+    state, out, given, n = floats(x), floats(y), floats(law.x), law.nq + law.nv
+    for i in range(n):
+        given[i] = state[i]
     if law.time >= 0:
-        law.x[law.time] = t
-    law.clock[0] = t
-    call_kernel(law.reference, law.clock, law.wish, law.reference_w)  # type: ignore[call-arg]
-    outcome = update(law.address, law.x, law.y, law.w, law.flat, law.ints, law.dims, law.options, law.mode, law.kind)
-    for k in range(law.inputs.shape[0]):
-        u[law.inputs[k]] = law.result[k]
-    return outcome
+        given[law.time] = state[n]
+    clock, result, inputs = floats(law.clock), floats(law.result), integers_at(law.inputs, (law.na,))
+    clock[0] = state[n]
+    jump(law.reference, law.clock, law.wish, law.reference_w)
+    o = law.options
+    outcome = update(
+        law.plant, array_at(law.x, (law.nx,)), array_at(law.y, (law.ny,)), array_at(law.w, (law.nw,)),
+        array_at(law.flat, (law.nflat,)), integers_at(law.ints, (law.nints,)), integers_at(law.dims, (law.ndims,)),
+        Options(o.metric, o.tolerance, o.safety, o.threshold, o.damp, o.variant, o.floor), law.mode, law.kind,
+    )  # fmt: skip
+    for i in range(law.nu):
+        out[i] = 0.0
+    for k in range(law.na):
+        out[inputs[k]] = result[k] if outcome == OK else float("nan")
+
+
+@cache
+def _address() -> int:
+    def make() -> tuple[Any, tuple[Any, ...]]:
+        options: Any = {"_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        signature = types.int64, types.int64, from_dtype(layout(Parts))
+        return njit(error_model="numpy", nogil=True, **options)(follow), signature
+
+    package = Path(__file__).parent.parent.parent
+    folders = [package / name for name in ("control/native", "formulations", "linalg")]
+    return machine_code("the law of motion control", folders, make)
 
 
 def native_law(plant: Any, solver: Any, mode: int, reference: Any) -> NativeLaw:
-    """The parts of a controller whose reference is a `Trajectory`."""
-    trajectory = reference.kernel
+    """A controller whose reference is a `Trajectory`."""
+    trajectory, system = reference.kernel, plant.system
     flat, ints, dims = solver._memory
-    return NativeLaw(
-        plant.kernel.address, plant.x, plant.y, plant.w, flat, ints, dims, solver.options, mode, solver.kind,
-        trajectory.address, np.zeros(1), solver.room.wish, np.zeros(max(1, trajectory.work_size)),
+    parts = Parts(
+        system.nq, system.nv, len(system.u_names), plant.na, len(plant.x), len(plant.y), len(plant.w), len(flat),
+        len(ints), len(dims), plant.kernel.address, plant.x, plant.y, plant.w, flat, ints, dims, solver.options, mode,
+        solver.kind, trajectory.address, np.zeros(1), solver.room.wish, np.zeros(max(1, trajectory.work_size)),
         plant.time, solver.room.u, np.array(plant.actuators.inputs, dtype=np.int64),
     )  # fmt: skip
+    record = np.array(values(parts), layout(Parts))
+    return NativeLaw(_address(), np.frombuffer(record.tobytes()).copy(), parts)
