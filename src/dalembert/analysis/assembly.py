@@ -20,6 +20,7 @@ from dalembert.analysis.manifold import Tangent
 from dalembert.errors import AssemblyError
 
 ATTEMPTS = 30
+TURN = 1.0  # rad: the farthest an angle goes in one step of Newton's method
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,7 +118,7 @@ def close(
     """Newton's method from a state."""
     holonomic = on & system.rows.holonomic
     first = size = contraction = 0.0
-    rank, count = 0, 0
+    rank, count, angular = 0, 0, _angular(system)
     phi, lack, A, N = _residual(system, state, held, p, holonomic)
     for count in range(1, iterations + 1):
         tangent = Tangent.of(np.vstack([A, N]), system.mass_matrix(state, p=p), 1e-8)
@@ -129,7 +130,8 @@ def close(
             first = size
         elif first > 0 and size > 0:
             contraction = min((size / first) ** (1.0 / (count - 1)), 0.999)
-        scale = 1.0
+        turn = float(np.abs(delta[angular]).max(initial=0.0))
+        scale = 1.0 if turn <= TURN else TURN / turn
         while True:
             trial = state.replace(q=system.plus(state, scale * delta))
             after = _residual(system, trial, held, p, holonomic)
@@ -198,11 +200,15 @@ def _moving(system: Any, closing: Closing, held: Held, p: Any, on: np.ndarray, t
     return state.replace(v=v, evidence=evidence)
 
 
+def _angular(system: Any) -> np.ndarray:
+    """(nv,) whether a velocity is an angle's."""
+    return np.concatenate([[], *(a.joint.angular for a in system.layout.joints.values())]).astype(bool)
+
+
 def _scattered(system: Any, start: Any, q: Mapping[str, Any], rng: np.random.Generator, attempt: int) -> Any:
     """Another start: the guess moved at random, farther with every attempt."""
     spread = min(0.3 * attempt, 3.0)
-    angular = np.concatenate([[], *(a.joint.angular for a in system.layout.joints.values())]).astype(bool)
-    delta = rng.uniform(-1, 1, system.nv) * np.where(angular, spread, 0.2 * spread)
+    delta = rng.uniform(-1, 1, system.nv) * np.where(_angular(system), spread, 0.2 * spread)
     moved = start.replace(q=system.plus(start, delta))
     return moved.replace(q=q) if q else moved
 
@@ -210,8 +216,7 @@ def _scattered(system: Any, start: Any, q: Mapping[str, Any], rng: np.random.Gen
 def _same(system: Any, one: Any, other: Any) -> bool:
     """Whether two states are the same configuration, angles compared around the circle."""
     delta = system.minus(one, other)
-    angular = np.concatenate([[], *(a.joint.angular for a in system.layout.joints.values())]).astype(bool)
-    delta = np.where(angular, (delta + np.pi) % (2 * np.pi) - np.pi, delta)
+    delta = np.where(_angular(system), (delta + np.pi) % (2 * np.pi) - np.pi, delta)
     return bool(np.abs(delta).max(initial=0.0) < 1e-5)
 
 
