@@ -12,7 +12,9 @@ TREE_JOINTS = (da.Revolute, da.Prismatic, da.Spherical, da.Universal, da.Cylindr
 CUT_JOINTS = (da.Revolute, da.Spherical, da.Universal, da.Cylindrical, da.Planar, da.Prismatic)
 
 
-def random_closed(seed: int, bodies: int = 7, loops: int = 2, redundant: bool = True) -> tuple[da.System, da.State]:
+def random_closed(
+    seed: int, bodies: int = 7, loops: int = 2, redundant: bool = True, backend: str = "casadi"
+) -> tuple[da.System, da.State]:
     """A mechanism and a state on its manifold: the tree is posed at random and its loops are closed where it stands."""
     rng = np.random.default_rng([seed, 17])
     m = random_tree(seed, bodies, TREE_JOINTS, floating=seed % 3 == 0, rotors=False)
@@ -32,7 +34,7 @@ def random_closed(seed: int, bodies: int = 7, loops: int = 2, redundant: bool = 
         if redundant and k == 0:
             m.add_point_in_plane("again", in_b, in_a, rng.normal(size=3))
             m.close_loop("twice", da.Spherical(), in_a, in_b)
-    system = m.compile(backend="casadi")
+    system = m.compile(backend=backend)
     y = system.project(system.state(x.q, x.v))
     return system, y
 
