@@ -127,7 +127,7 @@ class Library:
             builder.export_symbol(symbol)
         if sys.platform == "win32":
             runtime = ctypes.CDLL("ucrtbase")
-            for name in LIBM:
+            for name in (*LIBM, *(n for n in LIBRARY if hasattr(runtime, n))):
                 builder.import_symbol(name, ctypes.cast(getattr(runtime, name), ctypes.c_void_p).value)
         else:
             builder.add_current_process()
@@ -141,6 +141,7 @@ class Library:
         self.addresses = {symbol: int(self._tracker[symbol]) for symbol in symbols}
 
 
+LIBRARY = ("sqrt", "frexp", "ldexp", "memcpy", "memmove", "memset")  # what loops need besides
 _lock = threading.Lock()
 _names = itertools.count()
 

@@ -17,7 +17,7 @@ def layout(kind: type) -> np.dtype:
     """The record of a class of named tuples, from its annotations: int, float, arrays, and such tuples again."""
     fields = []
     for name, hint in get_type_hints(kind).items():
-        fields.append((name, layout(hint) if hasattr(hint, "_fields") else float if hint is float else int))
+        fields.append((name, layout(hint) if hasattr(hint, "_fields") else np.float64 if hint is float else np.int64))
     return np.dtype(fields)
 
 
@@ -29,5 +29,8 @@ def values(x: Any) -> tuple[Any, ...]:
 
 
 def address(x: np.ndarray) -> int:
-    """Of its first number."""
-    return x.__array_interface__["data"][0]
+    """Of its first number; native code goes on from there, so the numbers must be doubles or integers side by side."""
+    found = x.__array_interface__
+    assert found["strides"] is None
+    assert found["typestr"][1:] in ("f8", "i8"), found["typestr"]
+    return found["data"][0]
