@@ -114,5 +114,5 @@ def _entry(name: str, method: Any, arguments: Any) -> Any:
         return function, (from_dtype(record_of(method, arguments)),)
 
     package = Path(__file__).parent.parent
-    what = f"the loop '{name}' of {method.__name__}"
+    what = f"simulation ({name}, {method.__name__})"
     return _SIGNATURE(machine_code(what, (package / "integrators", package / "linalg"), make))
