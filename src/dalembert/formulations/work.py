@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
+from numba.extending import register_jitable
 
 from dalembert.compiler.memory import integers, matrix, vector
 from dalembert.formulations.contract import work_size
@@ -17,6 +18,29 @@ _options: dict[str, Any] = {
     "no_cpython_wrapper": True,
 }  # fmt: skip
 views = njit(**_options)
+_inline: Any = {"error_model": "numpy", "_nrt": False, "forceinline": True}
+jitable = register_jitable(**_inline)  # that Python can call too
+
+
+@jitable
+def factorization_size(m, n):
+    """Floats in a `Factorization` of an m × n matrix."""
+    p, wide = min(m, n), max(m, n, 1)
+    return n * n + p * p + m * m + m * n + p * m + 4 * wide + 3
+
+
+@jitable
+def factorization(block, start, m, n, perm, info):
+    """A Factorization of an m × n matrix in a block from `start` on (the layout of `linalg.allocate`)."""
+    p, wide = min(m, n), max(m, n, 1)
+    basis, at = matrix(block, start, n, n)
+    core, at = matrix(block, at, p, p)
+    left, at = matrix(block, at, m, m)
+    rows, at = matrix(block, at, m, n)
+    spare, at = matrix(block, at, p, m)
+    scratch, at = matrix(block, at, 4, wide)
+    gauge, at = vector(block, at, 3)
+    return Factorization(basis, core, left, rows, spare, scratch, perm, info, gauge)
 
 
 class Work(NamedTuple):
@@ -58,17 +82,9 @@ def workspace(n: int, m: int) -> Work:
 @views
 def carve(block, n, m, M, f, A, gamma):
     """A workspace cut from one block of memory, with the equations standing elsewhere. The metric must be filled in."""
-    p, wide = min(m, n), max(m, n, 1)
-    basis, a = matrix(block, 0, n, n)
-    core, a = matrix(block, a, p, p)
-    left, a = matrix(block, a, m, m)
-    rows, a = matrix(block, a, m, n)
-    spare, a = matrix(block, a, p, m)
-    scratch, a = matrix(block, a, 4, wide)
-    gauge, a = vector(block, a, 3)
-    perm, a = integers(block, a, m)
+    perm, a = integers(block, factorization_size(m, n), m)
     facts, a = integers(block, a, 4)
-    factor = Factorization(basis, core, left, rows, spare, scratch, perm, facts, gauge)
+    factor = factorization(block, 0, m, n, perm, facts)
     vdot, a = vector(block, a, n)
     force, a = vector(block, a, n)
     multipliers, a = vector(block, a, m)

@@ -6,19 +6,17 @@ right-hand side is asked after each step whether it is sound again.
 
 from __future__ import annotations
 
-from dalembert.compiler.memory import array_at, floats, integers_at
+from dalembert.compiler.memory import array_at, floats
 from dalembert.integrators.called import CALLBACK, OK
 from dalembert.integrators.entries import DONE, FAILED, FULL, NOT_FINITE
 from dalembert.integrators.explicit import combine
-from dalembert.integrators.loop import CLOSE, first_step, leave, settle
+from dalembert.integrators.loop import CLOSE, first_step, history, leave, moving, settle
 from dalembert.integrators.manifold import sound
 from dalembert.integrators.native import call, entry
 from dalembert.integrators.numbers import (
     CAREFUL,
-    COUNTS,
     NARROW,
     NQ,
-    NUMBERS,
     NV,
     PASSAGE,
     RANK,
@@ -37,11 +35,9 @@ from dalembert.integrators.stage import evaluate
 def pass_singularity(record):
     """Careful steps until the ordinary right-hand side is sound again; ends as `loop.advance` does."""
     run, method = record.run, record.method
-    x, stages = array_at(run.x, (run.n,)), array_at(run.stages, (run.rows, run.n))
-    numbers, counts = array_at(run.numbers, (NUMBERS,)), integers_at(run.counts, (COUNTS,))
-    times, states = array_at(run.times, (run.room,)), array_at(run.states, (run.room, run.width))
-    marks, passage = array_at(run.marks, (2, run.events)), array_at(run.passage, (PASSAGE,))
-    parts, ordinary, t, t_end = run.parts, run.ordinary, run.t, run.end
+    x, marks = moving(run)
+    stages, numbers, counts, times, states = history(run)
+    passage, parts, ordinary, t, t_end = array_at(run.passage, (PASSAGE,)), run.parts, run.ordinary, run.t, run.end
     n, s, out = x.shape[0], method.size, floats(parts.ode.out)
     A, b, c = floats(method.A), floats(method.b), floats(method.c)
     trial, before = stages[stages.shape[0] - 2], stages[stages.shape[0] - 1]

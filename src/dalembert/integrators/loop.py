@@ -61,10 +61,9 @@ CLOSE = 0.01  # of the usual step: how near to a singularity the ordinary steps 
 def advance(record):
     """Integrate to the end, recording every accepted step; outcome and time reached go into the record."""
     run, method = record.run, record.method
-    x, stages = array_at(run.x, (run.n,)), array_at(run.stages, (run.rows, run.n))
-    numbers, counts = array_at(run.numbers, (NUMBERS,)), integers_at(run.counts, (COUNTS,))
-    times, states = array_at(run.times, (run.room,)), array_at(run.states, (run.room, run.width))
-    marks, parts, t, t_end = array_at(run.marks, (2, run.events)), run.parts, run.t, run.end
+    x, marks = moving(run)
+    stages, numbers, counts, times, states = history(run)
+    parts, t, t_end = run.parts, run.t, run.end
     trial, before = stages[stages.shape[0] - 2], stages[stages.shape[0] - 1]
     n, fresh = x.shape[0], False
     counts[RECORDS] = 0
@@ -142,6 +141,22 @@ def advance(record):
 
 
 @inline
+def history(run):
+    """Arrays of a record: stages, numbers, counts, times and states."""
+    return (
+        array_at(run.stages, (run.rows, run.n)), array_at(run.numbers, (NUMBERS,)),
+        integers_at(run.counts, (COUNTS,)), array_at(run.times, (run.room,)),
+        array_at(run.states, (run.room, run.width)),
+    )  # fmt: skip
+
+
+@inline
+def moving(run):
+    """The state, and the marks of events."""
+    return array_at(run.x, (run.n,)), array_at(run.marks, (2, run.events))
+
+
+@inline
 def leave(run, outcome, t):
     """The end of a call."""
     run.outcome, run.t = outcome, t
@@ -215,11 +230,9 @@ def fill(record):
 
     A step's inputs are those of the record at its end, unless the controller is asked at every stage.
     """
-    run, method = record.run, record.method
-    times, states = array_at(run.times, (run.room,)), array_at(run.states, (run.room, run.width))
+    run, method, parts = record.run, record.method, record.run.parts
+    stages, numbers, counts, times, states = history(run)
     wanted, out = array_at(run.wanted, (run.asked,)), array_at(run.out, (run.asked, run.width))
-    numbers, counts = array_at(run.numbers, (NUMBERS,)), integers_at(run.counts, (COUNTS,))
-    stages, parts = array_at(run.stages, (run.rows, run.n)), run.parts
     n, at, nu = out.shape[1] - int(numbers[U]) - 1, int(numbers[U_AT]), int(numbers[U])
     k, u = 0, floats(parts.ode.given)
     for i in range(wanted.shape[0]):

@@ -20,9 +20,11 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.compiler.call import call_kernel
-from dalembert.control.native.room import carve, matrix, room_of
+from dalembert.compiler.memory import matrix
+from dalembert.control.native.room import room_of
 from dalembert.formulations.common import factor_in_metric, particular
 from dalembert.formulations.contract import MASS_SINGULAR, OK, RANK, Options
+from dalembert.formulations.work import factorization
 from dalembert.linalg import (
     cholesky,
     dot,
@@ -104,7 +106,7 @@ def follow_task(J, K, bias, motion, back, damping, flat, perm, info, right, y):
     for i in range(nt):
         right[i] -= bias[i] + dot(J, i, motion, 0, 0, motion.shape[0])
     by_rows(J, K, T)
-    f = carve(flat, at, nt, p, perm, info)
+    f = factorization(flat, at, nt, p, perm, info)
     rank = shortest(f, T, right, y, False)
     if damping > 0.0:
         for i in range(rank):
@@ -155,7 +157,7 @@ def shortest_forces(K, B, need, cost, mobility, flat, perm, info, right, u):
                 s += K[i, j] * B[j, k]
             N[i, k] = s
     whiten_rows(N, cost, white)
-    rank = shortest(carve(flat, at, p, na, perm, info), white, right, u, True)
+    rank = shortest(factorization(flat, at, p, na, perm, info), white, right, u, True)
     solve_upper(cost, u)
     return rank
 
@@ -181,7 +183,7 @@ def task_first(room, p):
             D[i, k] = 0.0
             for j in range(p):
                 D[i, k] += T[i, j] * white[j, k]
-    rank = shortest(carve(room.L, at, nt, na, room.ints[2], room.marks[2]), D, right, room.u, False)
+    rank = shortest(factorization(room.L, at, nt, na, room.ints[2], room.marks[2]), D, right, room.u, False)
     solve_upper(room.cost, room.u)
     for j in range(p):
         more = free[j] - along[j] + dot(N, j, room.u, 0, 0, na)
@@ -219,7 +221,7 @@ def shape_forces(room):
     nz = na - reach
     Z, at = matrix(room.L, 0, nz, na)
     L, at = matrix(room.L, at, ns, nz)
-    null = carve(room.N, 2 * p * na, p, na, room.ints[1], room.marks[1])
+    null = factorization(room.N, 2 * p * na, p, na, room.ints[1], room.marks[1])
     right, w = room.right[0, :ns], room.right[1, :nz]
     for k in range(nz):
         for a in range(na):
@@ -232,7 +234,7 @@ def shape_forces(room):
         multipliers(work.factor, work.upper, work.n2, work.n1, work.m1)
         for i in range(ns):
             L[i, k] = -work.m1[room.select[i]]
-    room.info[FORCE_RANK] = shortest(carve(room.L, at, ns, nz, room.ints[2], room.marks[2]), L, right, w, False)
+    room.info[FORCE_RANK] = shortest(factorization(room.L, at, ns, nz, room.ints[2], room.marks[2]), L, right, w, False)
     for k in range(nz):
         for a in range(na):
             room.u[a] += w[k] * Z[k, a]

@@ -10,15 +10,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
 from dalembert.compiler.memory import matrix, vector
-from dalembert.formulations.work import Work
-from dalembert.linalg import Factorization
+from dalembert.formulations.work import Work, factorization, factorization_size, jitable
 
 NQ, NV, ROWS, ACTUATORS, TASKS, SELECTED = range(6)
-_options: Any = {"error_model": "numpy", "_nrt": False, "forceinline": True}
-jitable = register_jitable(**_options)
 
 
 class Room(NamedTuple):
@@ -54,27 +50,6 @@ class Room(NamedTuple):
 
 
 @jitable
-def factorization_size(m, n):
-    """Floats in a `Factorization` of an m × n matrix."""
-    p, wide = min(m, n), max(m, n, 1)
-    return n * n + p * p + m * m + m * n + p * m + 4 * wide + 3
-
-
-@jitable
-def carve(flat, start, m, n, perm, info):
-    """A Factorization of an m × n matrix in flat memory from `start` on (the layout of `linalg.allocate`)."""
-    p, wide = min(m, n), max(m, n, 1)
-    basis, at = matrix(flat, start, n, n)
-    core, at = matrix(flat, at, p, p)
-    left, at = matrix(flat, at, m, m)
-    rows, at = matrix(flat, at, m, n)
-    spare, at = matrix(flat, at, p, m)
-    scratch, at = matrix(flat, at, 4, wide)
-    gauge, at = vector(flat, at, 3)
-    return Factorization(basis, core, left, rows, spare, scratch, perm, info, gauge)
-
-
-@jitable
 def work_of(y, flat, ints, n, m):
     """The workspace of a formulation, its M, f, A and γ at the beginning of the output y; and where all that ends."""
     M, a = matrix(y, 0, n, n)
@@ -96,7 +71,7 @@ def work_of(y, flat, ints, n, m):
     order, i = vector(ints, i, n + m)
     perm, i = vector(ints, i, m)
     marks, i = vector(ints, i, 4)
-    factor = carve(flat, at, m, n, perm, marks)
+    factor = factorization(flat, at, m, n, perm, marks)
     at += factorization_size(m, n)
     empty, none = vector(flat, at, 0)[0], matrix(flat, at, 0, 0)[0]
     work = Work(
