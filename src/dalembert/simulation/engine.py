@@ -189,7 +189,7 @@ class Engine:
         for name, size in zip(kernel.names_in, kernel.n_in):
             if name == "t":
                 place = at
-            elif name not in ("q", "v", "y", "ydot", "q1", "energy", "step"):
+            elif name not in ("q", "v", "y", "ydot", "q1", "delta", "energy", "step"):
                 x[at : at + size] = self._constant(name)
             at += size
         return x, place

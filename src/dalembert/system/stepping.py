@@ -225,5 +225,5 @@ STEPPING: dict[str, tuple[tuple[str, ...], Callable[[Trace], Any]]] = {
     "filter": (("q", "v", "p", "t"), filter_),
     "filter_weighted": (("q", "v", "weights", "p", "t"), lambda s: filter_(s, True)),
     "restore": (("q", "v", "energy", "p", "t"), restore),
-    "variational": (("q", "v", "q1", "step", *DRIVE), variational),
+    "variational": (("q", "v", "delta", "step", *DRIVE), variational),
 }
