@@ -7,6 +7,8 @@ from scipy.integrate import quad
 
 import dalembert as da
 from dalembert import zoo
+from dalembert.errors import CompileError
+from dalembert.simulation.engine import Engine
 
 
 def flat_times(loops, until):
@@ -170,3 +172,19 @@ def test_a_formulation_that_steps_over_a_singular_position_says_so(formulation):
     assert [round(p.nearest, 4) for p in run.passages] == [0.6508]
     before = da.simulate(system, x, 0.5, formulation=formulation)
     assert before.message == da.simulate(system, x, 0.5).message == "the end was reached"
+
+
+def test_a_run_that_cannot_compile_what_a_singular_position_needs_returns_what_it_has(monkeypatch):
+    system = zoo.five_bar().compile()
+    x = system.state(*zoo.five_bar_start())
+    whole = da.simulate(system, x, 1.0)
+
+    def broken(self):
+        raise CompileError("no room for code")
+
+    monkeypatch.setattr(Engine, "careful", broken)
+    run = da.simulate(system, x, 1.0)
+    assert not run.success
+    assert run.message == f"at t = {run.t[-1]:.6g} s what goes on from here could not be compiled: no room for code"
+    assert 0.65 < run.t[-1] < 0.651
+    np.testing.assert_array_equal(run.q, whole.q[: len(run.t)])

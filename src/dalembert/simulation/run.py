@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.analysis.mobility import independent_rows
+from dalembert.errors import CompileError
 from dalembert.integrators import entries
 from dalembert.integrators import numbers as N
 from dalembert.integrators.tableaus import TABLEAUS
@@ -70,6 +71,7 @@ class Run:
         self.tail = np.zeros(0), np.zeros((0, 0))
         self.previous = self.last  # (t, record) before the last one
         self.flushed = 0  # parts of the history that are in the recording
+        self.trouble = ""  # what a sentence about the end should add
         self.T: list[np.ndarray] = []
         self.X: list[np.ndarray] = []
         self.clock, self.shown = time.perf_counter(), False
@@ -87,7 +89,10 @@ class Run:
             t, status = old, Status.EVENT if self._ended() else Status.DONE
         with self.interrupt:
             while t < self.times[-1] and status == Status.DONE:
-                t, status = self._advance(t, float(self.times[-1]))
+                try:
+                    t, status = self._advance(t, float(self.times[-1]))
+                except CompileError as error:  # of what a run needs on its way, as at a singular position
+                    t, status, self.trouble = self.last[0], Status.NOT_COMPILED, str(error)
                 self._flush()
                 self._progress(t)
         if self.shown:
@@ -430,4 +435,4 @@ class Run:
             for what, c in (("controller", self.controller), ("event", self.watcher)):
                 if c is not None and c.error:
                     return f"at t = {t:.6g} s the {what} raised {c.error}"
-        return f"at t = {t:.6g} s {status.sentence}"
+        return f"at t = {t:.6g} s {status.sentence}{self.trouble and ': '}{self.trouble}"

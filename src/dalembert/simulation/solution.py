@@ -32,6 +32,7 @@ class Status(Spoken):
         ("the constraints became dependent and this formulation cannot go on; use formulation='nullspace' or 'auto'"),
     )
     STEP_UNSOLVED = 11, "the equations of an implicit step could not be solved; try a smaller step"
+    NOT_COMPILED = 12, "what goes on from here could not be compiled"
 
 
 @dataclass(frozen=True, eq=False)
