@@ -8,10 +8,24 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import unknown
+from dalembert.formulations import FORMULATIONS
+from dalembert.formulations.contract import MASS, Options
+from dalembert.formulations.field import (
+    ALPHA,
+    BETA,
+    EVIDENCE,
+    FLOOR,
+    METRIC,
+    USUAL,
+    field_address,
+    field_work,
+    parts_of,
+)
 from dalembert.integrators import numbers as N
 from dalembert.integrators.called import Called, Parts
 from dalembert.simulation.local import Local
 from dalembert.simulation.stabilization import Baumgarte, Projection
+from dalembert.system.constraints import _check_options
 
 NEAR = 1e-4  # of the rows' usual size, and of the angle between rows: nearer to a singularity the rank is revealed
 #: formulations that integrate total rates in place of velocities, and what their kernels are called by
@@ -133,19 +147,6 @@ class Engine:
 
         Rows that depend on others for good are left out by `keep`: off the manifold, where stages are, they need not.
         """
-        from dalembert.formulations.contract import MASS, Options
-        from dalembert.formulations.field import (
-            ALPHA,
-            BETA,
-            EVIDENCE,
-            FLOOR,
-            METRIC,
-            USUAL,
-            field_address,
-            field_work,
-            parts_of,
-        )
-
         system, given = self.system, dict(options)
         threshold, damp = given.get("damping") or (0.0, 0.0)
         floor = given.get("floor", 1e-13) * self.size
@@ -257,15 +258,10 @@ class Engine:
         return kernel.batch(*(known[name] for name in kernel.names_in))
 
     def _check(self) -> None:
-        from dalembert.system.constraints import _check_options
-
         if self.formulation in TOTAL_RATES:
             self.system.diagonal.check()
-        elif self.named:
-            from dalembert.formulations import FORMULATIONS
-
-            if self.formulation not in FORMULATIONS:
-                raise unknown("formulation", self.formulation, ["auto", *FORMULATIONS, *TOTAL_RATES])
+        elif self.named and self.formulation not in FORMULATIONS:
+            raise unknown("formulation", self.formulation, ["auto", *FORMULATIONS, *TOTAL_RATES])
         allowed = OPTIONS.get(self.formulation, ALL_OPTIONS)
         for name in self.options:
             if name not in allowed:

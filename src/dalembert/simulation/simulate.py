@@ -9,8 +9,15 @@ import numpy as np
 
 from dalembert.analysis.mobility import independent_rows
 from dalembert.errors import ArgumentError, unknown
+from dalembert.integrators import numbers as N
 from dalembert.integrators.methods import METHODS
+from dalembert.simulation.callbacks import controller, expression, is_numba
+from dalembert.simulation.engine import TOTAL_RATES, Engine
+from dalembert.simulation.events import named_events, watcher
+from dalembert.simulation.local import choose
+from dalembert.simulation.run import Run
 from dalembert.simulation.solution import Solution
+from dalembert.simulation.stabilization import Baumgarte, Projection, as_stabilization
 
 SINGULARITY = ("continue", "warn", "stop")
 
@@ -67,13 +74,6 @@ def simulate(
     >>> run.success, bool(abs(run.energy_error).max() < 1e-8), run.t_events["down"].round(4).tolist()
     (True, True, [0.5018])
     """
-    from dalembert.simulation.callbacks import controller, expression, is_numba
-    from dalembert.simulation.engine import TOTAL_RATES, Engine
-    from dalembert.simulation.events import named_events, watcher
-    from dalembert.simulation.local import choose
-    from dalembert.simulation.run import N, Run
-    from dalembert.simulation.stabilization import Baumgarte, Projection, as_stabilization
-
     if method not in METHODS:
         raise unknown("method", method, METHODS)
     kind = METHODS[method]

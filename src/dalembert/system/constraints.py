@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.errors import ArgumentError, unknown
+from dalembert.formulations import FORMULATIONS, load
+from dalembert.formulations.contract import EUCLIDEAN, MASS, RANK, STATUS, WEIGHT, Options
 from dalembert.outcome import Outcome
 from dalembert.system.reactions import Reactions, reactions
 
@@ -151,9 +153,7 @@ class ConstraintQuestions:
             quick = self._eliminated(state, tau, u, p)
             if quick is not None:
                 return quick
-        from dalembert.formulations import FORMULATIONS, load
-        from dalembert.formulations.contract import EUCLIDEAN, MASS, RANK, STATUS, Options
-        from dalembert.formulations.work import workspace
+        from dalembert.formulations.work import workspace  # with Numba
 
         if formulation == "auto":
             formulation = "nullspace"
@@ -345,8 +345,6 @@ class ConstraintQuestions:
 
     def _metric(self, metric: Any, factor: np.ndarray) -> int:
         """The contract's number of a metric; a weight's upper Cholesky factor goes into `factor`."""
-        from dalembert.formulations.contract import EUCLIDEAN, MASS, WEIGHT
-
         if isinstance(metric, str):
             if metric not in METRICS:
                 raise unknown("metric", metric, METRICS)
