@@ -30,6 +30,8 @@ from dalembert.system.constraints import _check_options
 NEAR = 1e-4  # of the rows' usual size, and of the angle between rows: nearer to a singularity the rank is revealed
 #: formulations that integrate total rates in place of velocities, and what their kernels are called by
 TOTAL_RATES = {"total_rates": "", "total_rates_xi": "_xi"}
+#: formulations that have no answer in a singular position
+UNDEFINED = ("lagrange", "augmented")
 CHART = 1e-2  # squared sine between the rows of a chart below which another one is taken
 ALL_OPTIONS = ("metric", "variant", "tolerance", "floor", "safety", "damping", "independent")
 #: those of "auto" are for its careful steps

@@ -16,7 +16,8 @@ from dalembert.integrators import entries
 from dalembert.integrators import numbers as N
 from dalembert.integrators.tableaus import TABLEAUS
 from dalembert.simulation.dense import Dense
-from dalembert.simulation.engine import CHART, TOTAL_RATES, Engine
+from dalembert.simulation.ending import solution
+from dalembert.simulation.engine import CHART, UNDEFINED, Engine
 from dalembert.simulation.events import Event
 from dalembert.simulation.interrupt import Interrupt
 from dalembert.simulation.local import Local, leading, tangential
@@ -25,7 +26,6 @@ from dalembert.simulation.saving import take_up
 from dalembert.simulation.solution import Solution, Status
 
 CHUNK = 2000  # records between looks at the clock, the keyboard and the sample times
-UNDEFINED = ("lagrange", "augmented")  # formulations that no singular position has an answer in
 RECORDED = 500  # the same for a run that is recorded: what a crash can cost
 FAILURES = {
     entries.TOO_SMALL: Status.STEP_TOO_SMALL,
@@ -97,11 +97,11 @@ class Run:
                 self._progress(t)
         if self.shown:
             sys.stderr.write("\r" + " " * 60 + "\r")
-        solution = self._solution(t, status)
+        whole = solution(self, t, status)
         if self.recorder is not None:
             self._flush()
-            self.recorder.end(self, solution)
-        return solution
+            self.recorder.end(self, whole)
+        return whole
 
     def _flush(self) -> None:
         """Write what is new to the recording."""
@@ -262,7 +262,7 @@ class Run:
             start, rank, steps = old.start, min(rank, old.rank), steps + old.steps
             least = min(least, (old.distance, old.nearest))
         found = describe(self.system, self._state(end), self.p, (start, end), rank, self.engine.rank, steps, least)
-        self._add(found)
+        self.add(found)
 
     # --- events -------------------------------------------------------------------------------------------------
 
@@ -292,7 +292,7 @@ class Run:
         """When event k happens between t0 and t1, and the state then."""
         from scipy.optimize import brentq
 
-        dense = self._dense(np.array([t0, t1]), np.stack([before, self.last[1]]))
+        dense = self.dense(np.array([t0, t1]), np.stack([before, self.last[1]]))
         n = self.nq + self.nv
 
         def g(t: float) -> float:
@@ -330,14 +330,14 @@ class Run:
             wanted = self.times[(self.times > first) & (self.times <= whole_t[-1])]
             if len(wanted) and self.T:
                 inputs = self.engine.inputs.copy()
-                times, states = wanted, self._dense(whole_t, whole).rows(wanted)
+                times, states = wanted, self.dense(whole_t, whole).rows(wanted)
                 self.engine.inputs[:] = inputs
             elif self.T:
                 return
         self.T.append(times.copy())
         self.X.append(self._columns(states))
 
-    def _approaches(self, dense: Dense) -> list[Passage]:
+    def approaches(self, dense: Dense) -> list[Passage]:
         """Singular positions that ordinary steps led past or over."""
         inputs = self.engine.inputs.copy()
         found = approaches(self.system, self.p, self.engine.rank, dense, self.passages)
@@ -351,10 +351,11 @@ class Run:
         self.tail = times[-4:].copy(), states[-4:].copy()
         if careful:
             return
-        for passage in self._approaches(self._dense(times[:-2], states[:-2])):
-            self._add(passage)
+        for passage in self.approaches(self.dense(times[:-2], states[:-2])):
+            self.add(passage)
 
-    def _add(self, passage: Passage) -> None:
+    def add(self, passage: Passage) -> None:
+        """One more passage, said at once where that is asked for."""
         self.passages.append(passage)
         if self.on_singularity == "warn":
             warnings.warn(f"'{self.system.name}': {passage}", stacklevel=6)
@@ -365,7 +366,8 @@ class Run:
         v = self.engine.velocities(rows[:, : self.nq], rows[:, self.nq : n])
         return np.hstack([rows[:, : self.nq], v, rows[:, rows.shape[1] - tail :]])
 
-    def _dense(self, times: np.ndarray, states: np.ndarray) -> Dense:
+    def dense(self, times: np.ndarray, states: np.ndarray) -> Dense:
+        """Between these records."""
         return Dense(self.engine, self.method, self.parts, times, states)
 
     def _progress(self, t: float) -> None:
@@ -375,64 +377,3 @@ class Run:
             done = (t - self.times[0]) / max(self.times[-1] - self.times[0], 1e-300)
             sys.stderr.write(f"\rsimulating '{self.system.name}': t = {t:.4g} s, {100 * done:.0f} %")
             self.shown = True
-
-    @property
-    def _at_once(self) -> bool:
-        """Whether singular positions that were stepped over are looked for at the end, and not when asked for."""
-        return self.on_singularity == "warn" or self.engine.formulation in UNDEFINED
-
-    def _solution(self, t: float, status: Status) -> Solution:
-        T, X = np.concatenate(self.T), np.concatenate(self.X)
-        n, works, nu = self.nq + self.nv, self.engine.works, len(self.engine.u)
-        counts, numbers = self.counts, self.numbers
-        if numbers[N.HOLD] > 0.0 and len(X) > 1:  # the first sample was taken after the first record
-            X[0, n + works : n + works + nu] = X[1, n + works : n + works + nu]
-        dense = None
-        if not self.sampled and len(T) > 1 and self.engine.formulation not in TOTAL_RATES:
-            if self.chart is not None:  # between records the ordinary way: project after the step
-                self.parts, self.method = self.engine.choose(self.keep, None), self.make(self.system, None)
-            dense = self._dense(T, X)
-            for passage in self._approaches(dense) if self._at_once else []:
-                self._add(passage)
-        return Solution(
-            t=T,
-            q=X[:, : self.nq],
-            v=X[:, self.nq : n],
-            u=X[:, n + works : n + works + nu],
-            work={name: X[:, n + k] for k, name in enumerate(self.system.work_names)},
-            health=X[:, -1],
-            status=status,
-            message=self._sentence(status, t),
-            steps=int(counts[N.STEPS]),
-            rejected=int(counts[N.REJECTED]),
-            evaluations=int(counts[N.EVALUATIONS]),
-            corrections=int(counts[N.CORRECTIONS]),
-            drift=float(numbers[N.POSITION]),
-            speed_drift=float(numbers[N.SPEED]),
-            careful=tuple(self.passages),
-            more_passages=self._approaches if dense is not None and not self._at_once else None,
-            charts=tuple(self.charts),
-            t_events={name: np.array([when for when, _ in hits]) for name, hits in self.found.items()},
-            x_events={name: np.array([x for _, x in hits]).reshape(-1, n) for name, hits in self.found.items()},
-            system=self.system,
-            p=self.p,
-            dense=dense,
-        )
-
-    def _sentence(self, status: Status, t: float) -> str:
-        if status == Status.DONE and self.passages and self.engine.formulation in UNDEFINED:
-            return (
-                f"{status.sentence}, past a singular position at t = {self.passages[0].nearest:.6g} s, where "
-                f"formulation '{self.engine.formulation}' is not defined: what follows may be another motion; 'auto' "
-                "and 'nullspace' lead through"
-            )
-        if status == Status.DONE:
-            return status.sentence
-        if status == Status.EVENT:
-            name = next(n for n, hits in self.found.items() if self.events[n].terminal and hits and hits[-1][0] == t)
-            return f"at t = {t:.6g} s event '{name}' ended the run"
-        if status == Status.CALLBACK:
-            for what, c in (("controller", self.controller), ("event", self.watcher)):
-                if c is not None and c.error:
-                    return f"at t = {t:.6g} s the {what} raised {c.error}"
-        return f"at t = {t:.6g} s {status.sentence}{self.trouble and ': '}{self.trouble}"
