@@ -1,6 +1,8 @@
 """Kernels of real mechanisms: native = virtual machine, lanes = scalar, shapes, pickling, backends."""
 
 import pickle
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -65,3 +67,19 @@ def test_equal_frames_share_a_kernel():
 def test_an_unknown_backend_is_refused_at_once():
     with pytest.raises(da.ArgumentError, match="backend is 'fortran'; needed: 'native' or 'casadi'"):
         da.Mechanism().compile(backend="fortran")
+
+
+def test_threads_that_ask_first_get_the_same_kernel():
+    """Loops hold addresses: a kernel that another thread's replaces would be freed under them."""
+    system = random_tree(12, 4).compile()
+    names = ("mass_matrix", "inverse_dynamics", "ode", "kinetic_energy")
+    start = threading.Barrier(4)
+
+    def ask(_):
+        start.wait()
+        return [system.kernel(name) for name in names]
+
+    with ThreadPoolExecutor(4) as pool:
+        first, *others = pool.map(ask, range(4))
+    for kernels in others:
+        assert all(one is other for one, other in zip(first, kernels))

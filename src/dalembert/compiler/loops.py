@@ -7,6 +7,7 @@ or whole numbers, allocates nothing and raises nothing, so that it needs no part
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ from . import cache
 from .build import Progress
 
 _SYMBOL = "loop"
-_loaded: list[Any] = []  # for the life of the process
+_loaded: dict[str, Any] = {}  # libraries, for the life of the process
+_lock = threading.Lock()  # threads wait for the one that compiles
 
 
 def machine_code(name: str, folders: Iterable[Path], make: Callable[[], tuple[Any, tuple[Any, ...]]]) -> int:
@@ -30,14 +32,15 @@ def machine_code(name: str, folders: Iterable[Path], make: Callable[[], tuple[An
 
     machine = host()
     key = cache.key(name, digest(folders), machine.triple, machine.cpu, machine.features, machine.llvm)
-    entry = cache.read(key)
-    if entry is None:
-        with Progress(f"compiling {name}, once on this machine", 1, at_once=True):
-            entry = cache.Entry({}, compile_modules([_text(*make())]))
-        cache.write(key, entry.facts, entry.objects)
-    library = Library(entry.objects, _SYMBOL)
-    _loaded.append(library)
-    return library.addresses[_SYMBOL]
+    with _lock:
+        if key not in _loaded:
+            entry = cache.read(key)
+            if entry is None:
+                with Progress(f"compiling {name}, once on this machine", 1, at_once=True):
+                    entry = cache.Entry({}, compile_modules([_text(*make())]))
+                cache.write(key, entry.facts, entry.objects)
+            _loaded[key] = Library(entry.objects, _SYMBOL)
+        return _loaded[key].addresses[_SYMBOL]
 
 
 def _text(function: Any, signature: tuple[Any, ...]) -> str:

@@ -166,7 +166,8 @@ class System(TreeQuestions, ConstraintQuestions):
         key = (*self._key(name, frame, axes), lanes)
         if key not in self._kernels:
             f, shapes = self._traced(name, frame, axes)
-            self._kernels[key] = Kernel(f, lanes=lanes, backend=self.backend, shapes=shapes)
+            made = Kernel(f, lanes=lanes, backend=self.backend, shapes=shapes)
+            self._kernels.setdefault(key, made)  # the first of two threads: addresses in use stay valid
         return self._kernels[key]
 
     def built(
@@ -180,7 +181,7 @@ class System(TreeQuestions, ConstraintQuestions):
 
         if (key, keep) not in self._kernels:
             f, shapes = trace(self._description, key[0], arguments, value, keep, named)
-            self._kernels[key, keep] = Kernel(f, backend=self.backend, shapes=shapes)
+            self._kernels.setdefault((key, keep), Kernel(f, backend=self.backend, shapes=shapes))
         return self._kernels[key, keep]
 
     @cached_property
