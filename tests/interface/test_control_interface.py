@@ -1,5 +1,7 @@
 """Trajectories, tasks, and what stands between a law and a machine."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import casadi as ca
 import numba
 import numpy as np
@@ -248,6 +250,21 @@ def test_a_run_asks_a_native_law_without_python_and_gets_the_same_inputs(case, h
     assert run.steps == other.steps
     np.testing.assert_allclose(run.q[-1], other.q[-1], rtol=0, atol=1e-12)
     np.testing.assert_allclose(run.u, other.u, rtol=1e-10, atol=1e-10 * np.abs(other.u).max())
+
+
+def test_runs_in_threads_can_share_a_native_law():
+    system = zoo.planar_3rrr().compile()
+    x = system.state(*zoo.planar_3rrr_start())
+    moved = ["A1", "A2", "A3"]
+    path = control.quintic({n: x[n] for n in moved}, {n: x[n] + 0.05 for n in moved}, 0.3)
+    law = control.computed_torque(system, path)
+    starts = [system.project(x.replace(v=x.v + 0.02 * k)) for k in range(6)]
+    alone = [da.simulate(system, start, 0.3, u=law) for start in starts]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda start: da.simulate(system, start, 0.3, u=law), starts))
+    for one, other in zip(alone, together):
+        np.testing.assert_array_equal(one.q, other.q)
+        np.testing.assert_array_equal(one.u, other.u)
 
 
 def test_limits_and_other_systems_go_through_python():

@@ -16,7 +16,7 @@ from dalembert.compiler.loops import machine_code
 from dalembert.compiler.memory import array_at, floats, integers_at, jump
 from dalembert.control.native.law import OK, update
 from dalembert.formulations.contract import Options
-from dalembert.integrators.records import layout, values
+from dalembert.integrators.records import address, layout, values
 
 
 class NativeLaw(NamedTuple):
@@ -94,14 +94,20 @@ def _address() -> int:
 
 
 def native_law(plant: Any, solver: Any, mode: int, reference: Any) -> NativeLaw:
-    """A controller whose reference is a `Trajectory`."""
+    """A controller whose reference is a `Trajectory`, as it is now, with memory of its own for each that is made."""
     trajectory, system = reference.kernel, plant.system
-    flat, ints, dims = solver._memory
+    flat, ints, dims = (block.copy() for block in solver._memory)
+    x, y, w = (block.copy() for block in (plant.x, plant.y, plant.w))
+
+    def same(view: np.ndarray) -> np.ndarray:
+        at = (address(view) - address(solver._memory[0])) // 8
+        return flat[at : at + view.size]
+
     parts = Parts(
-        system.nq, system.nv, len(system.u_names), plant.na, len(plant.x), len(plant.y), len(plant.w), len(flat),
-        len(ints), len(dims), plant.kernel.address, plant.x, plant.y, plant.w, flat, ints, dims, solver.options, mode,
-        solver.kind, trajectory.address, np.zeros(1), solver.room.wish, np.zeros(max(1, trajectory.work_size)),
-        plant.time, solver.room.u, np.array(plant.actuators.inputs, dtype=np.int64),
+        system.nq, system.nv, len(system.u_names), plant.na, len(x), len(y), len(w), len(flat), len(ints), len(dims),
+        plant.kernel.address, x, y, w, flat, ints, dims, solver.options, mode, solver.kind, trajectory.address,
+        np.zeros(1), same(solver.room.wish), np.zeros(max(1, trajectory.work_size)), plant.time,
+        same(solver.room.u), np.array(plant.actuators.inputs, dtype=np.int64),
     )  # fmt: skip
     record = np.array(values(parts), layout(Parts))
     return NativeLaw(_address(), np.frombuffer(record.tobytes()).copy(), parts)
