@@ -20,16 +20,10 @@ from dalembert.integrators.records import layout, values
 DONE, SINGULAR, TOO_SMALL, NOT_FINITE, FULL, DRIFTED, FAILED, EVENT, CHART_ENDS, NO_STEP = range(10)
 
 
-class Advance(NamedTuple):
-    """Arguments of `loop.advance`, and of `careful.pass_singularity`."""
+class History(NamedTuple):
+    """What a run remembers, and room to step in."""
 
-    parts: Parts
-    ordinary: Called  # `careful` asks it whether it is sound again
-    t: float
-    end: float
-    outcome: int
     n: int
-    x: np.ndarray  # (n,)
     rows: int
     stages: np.ndarray  # (rows, n)
     numbers: np.ndarray
@@ -38,6 +32,24 @@ class Advance(NamedTuple):
     width: int
     times: np.ndarray  # (room,)
     states: np.ndarray  # (room, width)
+
+    @staticmethod
+    def of(stages: Any, numbers: Any, counts: Any, times: Any, states: Any) -> History:
+        """With the sizes of its arrays."""
+        (rows, n), (room, width) = stages.shape, states.shape
+        return History(n, rows, stages, numbers, counts, room, width, times, states)
+
+
+class Advance(NamedTuple):
+    """Arguments of `loop.advance`, and of `careful.pass_singularity`."""
+
+    parts: Parts
+    ordinary: Called  # `careful` asks it whether it is sound again
+    t: float
+    end: float
+    outcome: int
+    history: History
+    x: np.ndarray  # (n,)
     events: int
     marks: np.ndarray  # (2, events)
     passage: np.ndarray
@@ -47,15 +59,7 @@ class Fill(NamedTuple):
     """Arguments of `loop.fill`."""
 
     parts: Parts
-    n: int
-    rows: int
-    stages: np.ndarray  # (rows, n)
-    numbers: np.ndarray
-    counts: np.ndarray
-    room: int
-    width: int
-    times: np.ndarray  # (room,)
-    states: np.ndarray  # (room, width)
+    history: History
     asked: int
     wanted: np.ndarray  # (asked,)
     out: np.ndarray  # (asked, width)
@@ -68,10 +72,9 @@ def advance(
 ) -> tuple[int, float]:  # fmt: skip
     """From t to the end, a record a step; with `passage`, carefully until `ordinary` is sound. Gives (outcome, t)."""
     name = "advance" if passage is None else "pass_singularity"
-    run = Advance(
-        parts, ordinary or parts.ode, t, end, 0, len(x), x, len(stages), stages, numbers, counts, len(times),
-        states.shape[1], times, states, marks.shape[1], marks, numbers if passage is None else passage,
-    )  # fmt: skip
+    history = History.of(stages, numbers, counts, times, states)
+    passed = numbers if passage is None else passage
+    run = Advance(parts, ordinary or parts.ode, t, end, 0, history, x, marks.shape[1], marks, passed)
     done = _do(name, method, run)
     return int(done["outcome"]), float(done["t"])
 
@@ -81,10 +84,8 @@ def fill(
     stages: np.ndarray, numbers: np.ndarray, counts: np.ndarray,
 ) -> None:  # fmt: skip
     """out[i] ← the record at the time wanted[i]; see `loop.fill`."""
-    _do("fill", method, Fill(
-        parts, stages.shape[1], len(stages), stages, numbers, counts, len(times), states.shape[1], times, states,
-        len(wanted), wanted, out,
-    ))  # fmt: skip
+    history = History.of(stages, numbers, counts, times, states)
+    _do("fill", method, Fill(parts, history, len(wanted), wanted, out))
 
 
 def _do(name: str, method: Any, arguments: Any) -> Any:

@@ -143,17 +143,17 @@ def advance(record):
 @inline
 def history(run):
     """Arrays of a record: stages, numbers, counts, times and states."""
+    h = run.history
     return (
-        array_at(run.stages, (run.rows, run.n)), array_at(run.numbers, (NUMBERS,)),
-        integers_at(run.counts, (COUNTS,)), array_at(run.times, (run.room,)),
-        array_at(run.states, (run.room, run.width)),
+        array_at(h.stages, (h.rows, h.n)), array_at(h.numbers, (NUMBERS,)), integers_at(h.counts, (COUNTS,)),
+        array_at(h.times, (h.room,)), array_at(h.states, (h.room, h.width)),
     )  # fmt: skip
 
 
 @inline
 def moving(run):
     """The state, and the marks of events."""
-    return array_at(run.x, (run.n,)), array_at(run.marks, (2, run.events))
+    return array_at(run.x, (run.history.n,)), array_at(run.marks, (2, run.events))
 
 
 @inline
@@ -232,7 +232,7 @@ def fill(record):
     """
     run, method, parts = record.run, record.method, record.run.parts
     stages, numbers, counts, times, states = history(run)
-    wanted, out = array_at(run.wanted, (run.asked,)), array_at(run.out, (run.asked, run.width))
+    wanted, out = array_at(run.wanted, (run.asked,)), array_at(run.out, (run.asked, states.shape[1]))
     n, at, nu = out.shape[1] - int(numbers[U]) - 1, int(numbers[U_AT]), int(numbers[U])
     k, u = 0, floats(parts.ode.given)
     for i in range(wanted.shape[0]):
