@@ -258,6 +258,7 @@ def test_runs_in_threads_can_share_a_native_law():
     moved = ["A1", "A2", "A3"]
     path = control.quintic({n: x[n] for n in moved}, {n: x[n] + 0.05 for n in moved}, 0.3)
     law = control.computed_torque(system, path)
+    before = law.room.u.copy()
     starts = [system.project(x.replace(v=x.v + 0.02 * k)) for k in range(6)]
     alone = [da.simulate(system, start, 0.3, u=law) for start in starts]
     with ThreadPoolExecutor(4) as pool:
@@ -265,6 +266,19 @@ def test_runs_in_threads_can_share_a_native_law():
     for one, other in zip(alone, together):
         np.testing.assert_array_equal(one.q, other.q)
         np.testing.assert_array_equal(one.u, other.u)
+    np.testing.assert_array_equal(law.room.u, before)  # no run has written where another reads
+    one, other = law.native().parts, law.native().parts
+    assert not any(np.shares_memory(a, b) for a, b in zip(one[11:17], other[11:17]))
+
+
+def test_a_run_that_its_controller_drives_to_infinity_ends():
+    """The cranks are led to where they no longer hold the platform: forces of 1e20 N m, and no end of tiny steps."""
+    system = zoo.planar_3rrr().compile()
+    x = system.state(*zoo.planar_3rrr_start())
+    path = control.quintic({n: x[n] for n in ("A1", "A2", "A3")}, {"A1": 1.9, "A2": 4.1, "A3": 0.0}, 1.0)
+    run = da.simulate(system, x, 1.0, u=control.computed_torque(system, path), max_steps=100_000)
+    assert run.status == Status.STEP_TOO_SMALL
+    assert 0.19 < run.t[-1] < 0.2
 
 
 def test_limits_and_other_systems_go_through_python():

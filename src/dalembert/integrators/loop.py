@@ -54,6 +54,7 @@ from dalembert.integrators.numbers import (
 )
 from dalembert.integrators.stage import control, evaluate
 
+SMALLEST = 1e-15  # of the time: a step that rounding swallows
 CLOSE = 0.01  # of the usual step: how near to a singularity the ordinary steps go
 
 
@@ -90,6 +91,8 @@ def advance(record):
         last = stop - t <= h * (1.0 + 1e-9)
         if last:
             h = stop - t
+        elif h <= SMALLEST * abs(t):  # the clock hardly moves: the motion runs away
+            return leave(run, TOO_SMALL, t)
         numbers[HEALTH] = 1.0  # of this attempt alone
         outcome, error = attempt(method, parts, t, h, x, stages, numbers, counts)
         if outcome == CALLBACK:
