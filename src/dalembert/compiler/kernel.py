@@ -42,6 +42,8 @@ class Kernel:
     name : str
     n_in : tuple of int
         Lengths of the inputs.
+    slices : dict of slices
+        Place of each input in x, by name (one lane).
     shapes_out : tuple of tuple of int
         Shapes of the outputs: as given, else ``()`` for a 1×1 output, ``(n,)`` for a column, ``(m, n)`` otherwise.
     x_size, y_size, work_size : int
@@ -85,6 +87,7 @@ class Kernel:
         "names_in",
         "shapes_out",
         "sizes_out",
+        "slices",
         "work_size",
         "x_size",
         "y_size",
@@ -109,6 +112,8 @@ class Kernel:
         self.name, self.lanes, self.backend = function.name(), lanes, backend
         self.n_in = tuple(function.numel_in(i) for i in range(function.n_in()))
         self.names_in = tuple(function.name_in())
+        ends = np.cumsum(self.n_in).tolist()
+        self.slices = {name: slice(end - n, end) for name, n, end in zip(self.names_in, self.n_in, ends)}
         self.shapes_out = tuple(shapes or (_shape(*function.size_out(i)) for i in range(function.n_out())))
         self.sizes_out = tuple(function.numel_out(i) for i in range(function.n_out()))
         self.x_size, self.y_size = sum(self.n_in) * lanes, sum(self.sizes_out) * lanes

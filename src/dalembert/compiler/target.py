@@ -69,15 +69,17 @@ def host() -> Host:
     return Host(llvm.get_process_triple(), llvm.get_host_cpu_name(), features, f"{llvmlite.__version__}/{version}")
 
 
-def compile_modules(texts: Sequence[str], done: Callable[[int], None] = lambda _: None, passes: int = 0) -> list[bytes]:
-    """Object code of IR modules, by as many threads as there are processors; `done(i)` after the i-th.
+def compile_modules(
+    texts: Sequence[str | bytes], done: Callable[[int], None] = lambda _: None, passes: int = 0
+) -> list[bytes]:
+    """Object code of modules (IR text or bitcode), by as many threads as there are processors; `done(i)` after the i-th.
 
     The result does not depend on the number of threads. `passes` is LLVM's level of passes on IR.
     """
     host()
     count = itertools.count(1)
 
-    def work(text: str) -> bytes:
+    def work(text: str | bytes) -> bytes:
         code = _object(text, passes)
         done(next(count))
         return code
@@ -85,15 +87,19 @@ def compile_modules(texts: Sequence[str], done: Callable[[int], None] = lambda _
     threads = min(len(texts), len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
     if threads < 2:
         return [work(text) for text in texts]
-    with ThreadPoolExecutor(threads) as pool:
+    pool = ThreadPoolExecutor(threads)
+    try:
         return list(pool.map(work, texts))
+    finally:  # an interrupt does not wait for what is still to do
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _object(text: str, passes: int) -> bytes:
+def _object(text: str | bytes, passes: int) -> bytes:
     """Object code of one module, in an LLVM context of its own."""
     machine = host().machine()
     try:
-        module = llvm.parse_assembly(text, llvm.create_context())
+        read = llvm.parse_assembly if isinstance(text, str) else llvm.parse_bitcode
+        module = read(text, llvm.create_context())
     except RuntimeError as error:
         raise CompileError(f"LLVM {host().llvm} does not read our IR, which is a fault of dalembert: {error}") from None
     if passes:

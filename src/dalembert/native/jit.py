@@ -1,0 +1,42 @@
+"""The options every kernel is compiled with, and the smallest native functions. Importing this imports Numba.
+
+    native    for other kernels to call
+    inline    the same, put into the place of its call
+    kernel    for Python to call too (small dense algebra)
+    entry     called from Python, or by address, through `native.library`, with one struct
+
+`_nrt=False` leaves out Numba's allocator and reference counts: a kernel that would allocate does not compile, and small
+ones run up to eight times as fast. Of fast math only `contract` (fused multiply-add): nothing is regrouped. Wrappers for
+Python and C are left out where nobody uses them: they double the time to compile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from numba import njit
+
+from dalembert.native.struct import Struct
+
+OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "fastmath": {"contract"},
+    "no_cfunc_wrapper": True,
+    "no_cpython_wrapper": True,
+    "_nrt": False,
+}
+native = njit(**OPTIONS, cache=True)
+inline = njit(**OPTIONS, cache=True, forceinline=True)
+kernel = njit(**{**OPTIONS, "no_cpython_wrapper": False}, cache=True)
+
+
+def entry(kind: type[Struct]) -> Callable[[Any], Any]:
+    """Mark f(x, y, struct) as a native function that `native.library` compiles; its struct is of this kind."""
+
+    def mark(f: Any) -> Any:
+        f.struct = kind
+        return f
+
+    return mark
