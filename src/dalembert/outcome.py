@@ -1,4 +1,7 @@
-"""Outcomes: small integers that carry their sentence, for kernels that never raise."""
+"""Outcomes: small integers that carry their sentence, for native code that never raises.
+
+One family serves all native code: small dense algebra, formulations, integrators.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +25,29 @@ class Spoken(IntEnum):
 
 
 class Outcome(Spoken):
-    """How the solution of constrained equations ended."""
+    """How a native function ended."""
 
     OK = 0, "done"
     NOT_FINITE = 1, "the equations hold NaN or infinity"
     MASS_SINGULAR = 2, "the mass matrix is not positive definite"
     DEPENDENT = 3, "the constraints are dependent here and this formulation needs them independent"
     CHART_SINGULAR = 4, "the chosen coordinates are not independent here"
+    NOT_POSITIVE = 5, "the matrix is not positive definite: a pivot is zero, negative or NaN"
+    NOT_CONVERGED = 6, "the iteration ended before it converged to working precision"
+    # of the loop
+    UNSOUND = 7, "the elimination of constraints cannot be trusted here"
+    CALLBACK = 8, "a callback did not return finite numbers"
+    STEP_UNSOLVED = 9, "the equations of an implicit step were not solved"
+    STEP_TOO_SMALL = 10, "the step became too small"
+    DRIFTED = 11, "the constraints were not restored"
+    SINGULAR = 12, "the constraints are dependent here"
+    CHART_ENDS = 13, "the chart ends here"
+    EVENT = 14, "an event happened in the last step"
+    PAUSED = 15, "the room for records, or the budget of attempts, is used up"
+
+
+# plain integers, which compile faster than enum members
+(
+    OK, NOT_FINITE, MASS_SINGULAR, DEPENDENT, CHART_SINGULAR, NOT_POSITIVE, NOT_CONVERGED, UNSOUND, CALLBACK,
+    STEP_UNSOLVED, STEP_TOO_SMALL, DRIFTED, SINGULAR, CHART_ENDS, EVENT, PAUSED,
+) = (int(o) for o in Outcome)  # fmt: skip

@@ -13,72 +13,78 @@ is that of the embedded method of order 3, seen through (1 − hγ ∂f/∂z)⁻
 
 from __future__ import annotations
 
-from dalembert.compiler.memory import array_at, floats, integers_at
-from dalembert.integrators.called import NOT_FINITE, OK
-from dalembert.integrators.method import step_of
-from dalembert.integrators.native import call, native
-from dalembert.integrators.numbers import ATOL, DOF, JACOBIANS, NQ, NV, RTOL, U_AT, U
+from dalembert.integrators.run_record import RunRecord
 from dalembert.integrators.stage import evaluate
 from dalembert.integrators.tableaus import GAMMA, Sdirk
 from dalembert.linalg import lu, lu_solve
+from dalembert.native.calls import call
+from dalembert.native.jit import entry, native
+from dalembert.native.numba_struct import struct_at
+from dalembert.outcome import NOT_FINITE, OK
 
 ITERATIONS = 10
+SLOPE, KNOWN = 6, 6  # rows of stages besides ẋ (0) and the slopes of the five stages (1 to 5)
+
+_sdirk = struct_at(Sdirk)
 
 
-@step_of(Sdirk)
-def implicit_step(method, parts, t, h, x, stages, numbers, counts):
-    """stages[−2] ← x after the step. Returns the outcome and the error; a stage that does not converge counts as 10."""
-    trial, n, A, c = stages[stages.shape[0] - 2], method.size, floats(method.A), floats(method.c)
-    first = int(numbers[NQ] + numbers[NV]) if numbers[DOF] > 0.0 else 0
-    outcome = _jacobian(method, parts, t, x, first, stages, numbers, counts)
-    if outcome != OK:
-        return outcome, 0.0
-    if not _factor(method, h):
-        return NOT_FINITE, 0.0
+@entry(RunRecord)
+def implicit_step(x, y, run):
+    """One attempt, see `methods`; a stage that does not converge counts as an error of 10."""
+    method, h, x, stages = _sdirk(run.method), run.attempt_h, run.x, run.stages
+    trial, n, A, c = stages[run.rows - 2], method.size, method.A, method.c
+    first = run.nq + run.nv if run.dof > 0 else 0
+    run.error = 0.0
+    run.outcome = _jacobian(run, method, first)
+    if run.outcome == OK and not _factor(method, h):
+        run.outcome = NOT_FINITE
+    if run.outcome != OK:
+        return
     for i in range(5):
-        for j in range(x.shape[0]):  # the part known already, and a start for Newton's method
+        for j in range(run.n):  # the part known already, and a start for Newton's method
             trial[j] = x[j]
             for k in range(i):
-                trial[j] += h * A[5 * i + k] * stages[1 + k, j]
-            stages[6, j] = trial[j]
+                trial[j] += h * A[i, k] * stages[1 + k, j]
+            stages[KNOWN, j] = trial[j]
             slope = stages[0, j] if i == 0 else stages[i, j]
             trial[j] += h * GAMMA * slope
-        outcome, converged = _stage(method, parts, t + c[i] * h, h, i, first, stages, numbers, counts)
-        if outcome != OK:
-            return outcome, 0.0
+        run.outcome, converged = _stage(run, method, run.t + c[i] * h, h, i, first)
+        if run.outcome != OK:
+            return
         if not converged:
-            return OK, 10.0
-    for j in range(x.shape[0]):
+            run.error = 10.0
+            return
+    for j in range(run.n):
         if j < first or j >= first + n:  # works, and what a chart makes dependent
             trial[j] = x[j]
             for k in range(5):
-                trial[j] += h * A[20 + k] * stages[1 + k, j]
-    return OK, _error(method, h, x, trial, first, stages, numbers)
+                trial[j] += h * A[4, k] * stages[1 + k, j]
+    run.error = _error(run, method, h, first)
 
 
 @native
-def _jacobian(method, parts, t, x, first, stages, numbers, counts):
+def _jacobian(run, method, first):
     """∂f/∂z at the start of the step: exact where there is a kernel for it, else by forward differences."""
-    trial, slope, n = stages[stages.shape[0] - 2], stages[6], method.size
-    J = array_at(method.J, (n, n))
-    counts[JACOBIANS] += 1
-    if parts.slope.address != 0:
-        state, at = int(numbers[NQ] + numbers[NV]), int(numbers[U_AT])
-        given, out, u = floats(parts.slope.given), floats(parts.slope.out), floats(parts.ode.given)
-        for i in range(int(numbers[U])):
-            given[state + i] = u[at + i]
-        call(parts.slope, t, x, state)
+    x, stages, J, n = run.x, run.stages, method.J, method.size
+    trial, slope = stages[run.rows - 2], stages[SLOPE]
+    run.jacobians += 1
+    if run.slope.address != 0:
+        f, state, u = run.slope, run.nq + run.nv, run.ode.x
+        given, out = f.x, f.y
+        for i in range(run.nu):
+            given[state + i] = u[run.u_index + i]
+        call(f, run.t, x, state)
         for i in range(n):
             for k in range(n):
                 J[i, k] = out[i * n + k]
         return OK
     for k in range(n):
-        for j in range(x.shape[0]):
+        for j in range(run.n):
             trial[j] = x[j]
         d = 1.5e-8 * max(1.0, abs(x[first + k]))
         trial[first + k] += d
         d = trial[first + k] - x[first + k]
-        outcome = evaluate(parts, t, trial, slope, numbers, counts)
+        outcome = evaluate(run, run.t, trial, slope)
         if outcome != OK:
             return outcome
         for i in range(n):
@@ -87,23 +93,23 @@ def _jacobian(method, parts, t, x, first, stages, numbers, counts):
 
 
 @native
-def _stage(method, parts, t, h, i, first, stages, numbers, counts):
+def _stage(run, method, t, h, i, first):
     """Solve (1) for stage i from the guess in stages[−2]; its slope goes to stages[1 + i]. (outcome, converged)."""
-    trial, known, slope, n = stages[stages.shape[0] - 2], stages[6], stages[1 + i], method.size
-    before, right = 1e300, array_at(method.right, (n,))
+    stages, n, before, right = run.stages, method.size, 1e300, method.right
+    trial, known, slope = stages[run.rows - 2], stages[KNOWN], stages[1 + i]
     for iteration in range(ITERATIONS):
-        outcome = evaluate(parts, t, trial, slope, numbers, counts)
+        outcome = evaluate(run, t, trial, slope)
         if outcome != OK:
             return outcome, False
         for j in range(n):
             a = first + j
             right[j] = known[a] + h * GAMMA * slope[a] - trial[a]
-        lu_solve(array_at(method.LU, (n, n)), integers_at(method.pivots, (n,)), right)
+        lu_solve(method.LU, method.pivots, right)
         size = 0.0
         for j in range(n):
             a = first + j
             trial[a] += right[j]
-            size += (right[j] / (numbers[ATOL] + numbers[RTOL] * abs(trial[a]))) ** 2
+            size += (right[j] / (run.atol + run.rtol * abs(trial[a]))) ** 2
         size = (size / n) ** 0.5
         if not size < 1e300 or (iteration > 1 and size > 2.0 * before):
             return OK, False
@@ -117,16 +123,17 @@ def _stage(method, parts, t, h, i, first, stages, numbers, counts):
 
 
 @native
-def _error(method, h, x, trial, first, stages, numbers):
+def _error(run, method, h, first):
     """The embedded error, filtered, over the tolerances."""
-    n, total, e, right = method.size, 0.0, floats(method.e), array_at(method.right, (method.size,))
+    x, stages, n, total, e, right = run.x, run.stages, method.size, 0.0, method.e, method.right
+    trial = stages[run.rows - 2]
     for j in range(n):
         right[j] = 0.0
         for k in range(5):
             right[j] += h * e[k] * stages[1 + k, first + j]
-    lu_solve(array_at(method.LU, (n, n)), integers_at(method.pivots, (n,)), right)
+    lu_solve(method.LU, method.pivots, right)
     for j in range(n):
-        scale = numbers[ATOL] + numbers[RTOL] * max(abs(x[first + j]), abs(trial[first + j]))
+        scale = run.atol + run.rtol * max(abs(x[first + j]), abs(trial[first + j]))
         total += (right[j] / scale) ** 2
     return (total / n) ** 0.5
 
@@ -134,9 +141,8 @@ def _error(method, h, x, trial, first, stages, numbers):
 @native
 def _factor(method, h):
     """LU factors of 1 − hγJ. Returns whether there are any."""
-    n = method.size
-    J, LU = array_at(method.J, (n, n)), array_at(method.LU, (n, n))
+    n, J, LU = method.size, method.J, method.LU
     for i in range(n):
         for j in range(n):
             LU[i, j] = (1.0 if i == j else 0.0) - h * GAMMA * J[i, j]
-    return lu(LU, integers_at(method.pivots, (n,)), 0.0)
+    return lu(LU, method.pivots, 0.0)

@@ -1,247 +1,243 @@
-"""The native loop of a simulation: control, step, return to the manifold, record, watch for events.
+"""The native loop of a simulation: control, attempt, land on the manifold, accept, record, watch for events.
 
-A step is accepted by its error, then brought back to the manifold, then recorded. Where the elimination of constraints
-is not sound the step is halved, and near enough to the singularity (a hundredth of the usual step) the loop ends
-and says so: careful steps are another matter (`careful`).
+An attempt is a step of the method and its landing on the manifold; the distance between the two counts as error, so a
+step that leaves the manifold too far is refused like one that is not accurate. Where the elimination of constraints is
+not sound the step is halved, and near enough to the singularity (a hundredth of the usual step) the loop ends with
+SINGULAR. Singular steps are steps of this loop too: of a right-hand side that reveals the rank, no longer than that
+hundredth, until the ordinary one is sound again.
 """
 
 from __future__ import annotations
 
-from dalembert.compiler.memory import array_at, floats, integers_at
-from dalembert.integrators.called import CALLBACK, OK, UNHEALTHY, UNSOLVED
-from dalembert.integrators.entries import (
+from dalembert.integrators.manifold import project, recover, sound
+from dalembert.integrators.run_record import FillRecord, RunRecord
+from dalembert.integrators.stage import control, evaluate
+from dalembert.native.calls import call, finite, jump
+from dalembert.native.jit import entry, inline, native
+from dalembert.outcome import (
+    CALLBACK,
     CHART_ENDS,
-    DONE,
     DRIFTED,
     EVENT,
-    FAILED,
-    FULL,
-    NO_STEP,
     NOT_FINITE,
+    OK,
+    PAUSED,
     SINGULAR,
-    TOO_SMALL,
+    STEP_TOO_SMALL,
+    UNSOUND,
 )
-from dalembert.integrators.manifold import recover, return_to_manifold
-from dalembert.integrators.method import attempt
-from dalembert.integrators.native import call, entry, finite, inline, native
-from dalembert.integrators.numbers import (
-    ATOL,
-    CARRY,
-    COUNTS,
-    DOF,
-    ERROR,
-    EVERY,
-    HEALTH,
-    HOLD,
-    LARGEST,
-    LEAST,
-    NQ,
-    NUMBERS,
-    NV,
-    RECORDS,
-    REJECTED,
-    RTOL,
-    SAMPLED,
-    SAMPLES,
-    START,
-    STEPS,
-    U_AT,
-    USUAL,
-    WORKS,
-    WORST,
-    H,
-    U,
-)
-from dalembert.integrators.stage import control, evaluate
 
 SMALLEST = 1e-15  # of the time: a step that rounding swallows
+LEAST = 1e-14  # of the time, or s: a step that error control must not ask for
 CLOSE = 0.01  # of the usual step: how near to a singularity the ordinary steps go
 
 
-@entry
-def advance(record):
-    """Integrate to the end, recording every accepted step; outcome and time reached go into the record."""
-    run, method = record.run, record.method
-    x, marks = moving(run)
-    stages, numbers, counts, times, states = history(run)
-    parts, t, t_end = run.parts, run.t, run.end
-    trial, before = stages[stages.shape[0] - 2], stages[stages.shape[0] - 1]
-    n, fresh = x.shape[0], False
-    counts[RECORDS] = 0
-    while t < t_end:
-        stop = t_end
-        if numbers[HOLD] > 0.0:
-            if t >= numbers[SAMPLED]:
-                if not control(parts, t, x, numbers):
-                    return leave(run, FAILED, t)
-                counts[SAMPLES] += 1
-                numbers[SAMPLED] = numbers[START] + counts[SAMPLES] * numbers[HOLD]
-                fresh = False
-            if numbers[SAMPLED] < t_end - 1e-9 * numbers[HOLD]:
-                stop = numbers[SAMPLED]
-        if not fresh:
-            outcome = evaluate(parts, t, x, stages[0], numbers, counts)
+@entry(RunRecord)
+def advance(x, y, run):
+    """Integrate towards the end, recording every accepted step; the outcome goes into the record."""
+    run.outcome = _advance(run)
+
+
+@native
+def _advance(run):
+    x, stages, budget = run.x, run.stages, run.budget
+    trial = stages[run.rows - 2]
+    if run.project_first != 0:
+        run.project_first, run.fresh = 0, 0
+        if run.project_every > 0 and run.dof == 0 and not project(run, run.t, x, x):
+            return DRIFTED
+    while run.t < run.end:
+        if budget <= 0 or run.records == run.room:
+            return PAUSED
+        budget -= 1
+        stop = run.end
+        if run.hold > 0.0:
+            if run.t >= run.sampled_until:
+                if not control(run, run.t, x):
+                    return CALLBACK
+                run.samples += 1
+                run.sampled_until = run.hold_start + run.samples * run.hold
+                run.fresh = 0
+            if run.sampled_until < run.end - 1e-9 * run.hold:
+                stop = run.sampled_until
+        if run.fresh == 0:
+            outcome = evaluate(run, run.t, x, stages[0])
             if outcome != OK:
-                return leave(run, _ended(outcome, numbers), t)
-            fresh = True
-        if numbers[H] == 0.0:
-            numbers[H] = first_step(method.exponent, parts, t, x, stages, numbers, counts)
-            numbers[USUAL] = numbers[H]
-        h = min(numbers[H], numbers[LARGEST])
-        last = stop - t <= h * (1.0 + 1e-9)
+                return _ended(run, outcome)
+            run.fresh = 1
+        if run.h == 0.0:
+            run.h = run.usual_h = first_step(run)
+        h = min(run.h, run.max_h)
+        if run.singular != 0:
+            h = min(h, CLOSE * run.usual_h)
+        last = stop - run.t <= h * (1.0 + 1e-9)
         if last:
-            h = stop - t
-        elif h <= SMALLEST * abs(t):  # the clock hardly moves: the motion runs away
-            return leave(run, TOO_SMALL, t)
-        numbers[HEALTH] = 1.0  # of this attempt alone
-        outcome, error = attempt(method, parts, t, h, x, stages, numbers, counts)
+            h = stop - run.t
+        elif h <= SMALLEST * abs(run.t):  # the clock hardly moves: the motion runs away
+            return STEP_TOO_SMALL
+        run.attempt_h, run.margin = h, 1.0
+        outcome = _attempt(run, trial)
         if outcome == CALLBACK:
-            return leave(run, FAILED, t)
-        if outcome == UNHEALTHY and numbers[DOF] > 0.0:
-            return leave(run, CHART_ENDS, t)
+            return CALLBACK
+        if outcome == UNSOUND and run.dof > 0:
+            return CHART_ENDS
         if outcome != OK:
-            counts[REJECTED] += 1
-            numbers[HEALTH] = 1.0
-            if method.exponent == 0.0 or (outcome == UNHEALTHY and h <= CLOSE * numbers[USUAL]):
-                return leave(run, _ended(outcome, numbers), t)
-            numbers[H] = 0.5 * h
-            if numbers[H] < numbers[LEAST] * max(1.0, abs(t)):
-                return leave(run, NOT_FINITE, t)
+            run.rejected += 1
+            run.margin = 1.0
+            if run.exponent == 0.0 or (outcome == UNSOUND and h <= CLOSE * run.usual_h):
+                return _ended(run, outcome)
+            run.h = 0.5 * h
+            if run.h < LEAST * max(1.0, abs(run.t)):
+                return DRIFTED if outcome == DRIFTED else NOT_FINITE
             continue
-        if method.exponent > 0.0:
-            if not error < 1.0:
-                counts[REJECTED] += 1
-                numbers[HEALTH] = 1.0
-                numbers[H] = h * max(0.2, 0.9 * error ** (-method.exponent)) if error < 1e300 else 0.1 * h
-                if numbers[H] < numbers[LEAST] * max(1.0, abs(t)):
-                    return leave(run, TOO_SMALL, t)
+        if run.exponent > 0.0:
+            if not run.error < 1.0:
+                run.rejected += 1
+                run.margin = 1.0
+                run.h = h * max(0.2, 0.9 * run.error ** (-run.exponent)) if run.error < 1e300 else 0.1 * h
+                if run.h < LEAST * max(1.0, abs(run.t)):
+                    return STEP_TOO_SMALL
                 continue
-            grow = 0.9 * max(error, 1e-10) ** (-0.7 * method.exponent) * numbers[ERROR] ** (0.4 * method.exponent)
-            if not last or grow < 1.0:
-                numbers[H] = h * min(5.0, max(0.2, grow))
-            if not last:
-                numbers[USUAL] = 0.8 * numbers[USUAL] + 0.2 * h
-            numbers[ERROR] = max(error, 1e-4)
-        if numbers[DOF] > 0.0 and not recover(parts.recover, t + h, trial, numbers):
-            return leave(run, CHART_ENDS, t)
-        if last:
-            t, numbers[CARRY] = stop, 0.0
-        else:  # compensated, so that a million steps end where they should
-            due = h - numbers[CARRY]
-            numbers[CARRY] = (t + due - t) - due
-            t += due
-        for j in range(n):
-            before[j] = x[j]
-            x[j] = trial[j]
-        counts[STEPS] += 1
-        fresh = False
-        outcome = settle(parts, t, x, before, times, states, marks, numbers, counts)
-        if outcome != DONE:
-            return leave(run, outcome, t)
-        if counts[RECORDS] == times.shape[0]:
-            return leave(run, FULL, t)
-    return leave(run, DONE, t)
-
-
-@inline
-def history(run):
-    """Arrays of a record: stages, numbers, counts, times and states."""
-    h = run.history
-    return (
-        array_at(h.stages, (h.rows, h.n)), array_at(h.numbers, (NUMBERS,)), integers_at(h.counts, (COUNTS,)),
-        array_at(h.times, (h.room,)), array_at(h.states, (h.room, h.width)),
-    )  # fmt: skip
-
-
-@inline
-def moving(run):
-    """The state, and the marks of events."""
-    return array_at(run.x, (run.history.n,)), array_at(run.marks, (2, run.events))
-
-
-@inline
-def leave(run, outcome, t):
-    """The end of a call."""
-    run.outcome, run.t = outcome, t
-
-
-@native
-def _ended(outcome, numbers):
-    """The loop's word for an evaluation that failed."""
-    if outcome == CALLBACK:
-        return FAILED
-    if outcome == UNHEALTHY:
-        return CHART_ENDS if numbers[DOF] > 0.0 else SINGULAR
-    if outcome == UNSOLVED:
-        return NO_STEP
-    return NOT_FINITE
-
-
-@native
-def settle(parts, t, x, before, times, states, marks, numbers, counts):
-    """After a step: back to the manifold, into the records, and a look for events. Returns DONE where all is well."""
-    if numbers[EVERY] > 0.0 and not return_to_manifold(parts, t, x, before, numbers, counts):
-        return DRIFTED
-    if not finite(x, x.shape[0]):
-        return NOT_FINITE
-    record(parts, t, x, times, states, numbers, counts)
-    return EVENT if parts.events.address != 0 and crossed(parts, t, x, marks, numbers) else DONE
-
-
-@native
-def record(parts, t, x, times, states, numbers, counts):
-    """State, inputs and least health of a step just taken."""
-    n, at, nu, u = x.shape[0], int(numbers[U_AT]), int(numbers[U]), floats(parts.ode.given)
-    count = counts[RECORDS]
-    if parts.control.address != 0 and numbers[HOLD] == 0.0:
-        control(parts, t, x, numbers)
-    times[count] = t
-    for j in range(n):
-        states[count, j] = x[j]
-    for j in range(nu):
-        states[count, n + j] = u[at + j]
-    states[count, n + nu] = numbers[HEALTH]
-    numbers[WORST] = min(numbers[WORST], numbers[HEALTH])
-    numbers[HEALTH] = 1.0
-    counts[RECORDS] += 1
-
-
-@native
-def peek(method, parts, t, h, x, stages, numbers, counts):
-    """stages[−2] ← the state h after x, on the manifold, by one step of the method. Returns the outcome."""
-    trial, before = stages[stages.shape[0] - 2], stages[stages.shape[0] - 1]
-    outcome = evaluate(parts, t, x, stages[0], numbers, counts)
-    if outcome != OK:
-        return outcome
-    outcome, error = attempt(method, parts, t, h, x, stages, numbers, counts)
-    if outcome != OK:
-        return outcome
-    if not error < 2.0:  # a shorter step than the one that was accepted is better, but next to a singular position
-        return UNHEALTHY
-    for j in range(x.shape[0]):
-        before[j] = x[j]
-    if numbers[DOF] > 0.0:
-        return OK if recover(parts.recover, t + h, trial, numbers) else UNHEALTHY
-    if numbers[EVERY] > 0.0:
-        return_to_manifold(parts, t + h, trial, before, numbers, counts)
+            _next_step(run, h, last)
+        _accept(run, trial, stop, h, last)
+        if run.watch.address != 0 and crossed(run):
+            return EVENT
+        if run.singular != 0 and run.t < run.end:
+            call(run.ordinary, run.t, x, run.nq + run.nv)
+            if sound(run.ordinary, run.n):
+                return OK
     return OK
 
 
-@entry
-def fill(record):
-    """out[i] ← the state at wanted[i], by one step from the record before it; NaN where that is not sound.
+@inline
+def _attempt(run, trial):
+    """One step of the method, landed on the manifold. Returns the outcome; the error is in the record."""
+    jump(run.step, 0, 0, run)
+    if run.outcome != OK or (run.exponent > 0.0 and not run.error < 1.0):
+        return run.outcome
+    return _land(run, run.t + run.attempt_h, trial)
+
+
+@native
+def _land(run, t, trial):
+    """Bring the trial onto the manifold, in place. What moves it is error of the step. Returns the outcome."""
+    if run.dof > 0:
+        return OK if recover(run, t, trial) else UNSOUND
+    if run.project_every > 0:
+        raw, n, moved = run.stages[run.rows - 1], run.nq + run.nv, 0.0
+        for j in range(n):
+            raw[j] = trial[j]
+        if not project(run, t, trial, run.x):
+            return DRIFTED
+        for j in range(n):
+            moved += ((trial[j] - raw[j]) / (run.atol + run.rtol * abs(trial[j]))) ** 2
+        run.error = max(run.error, (moved / n) ** 0.5 / run.project_every)
+    return OK if finite(trial, run.n) else NOT_FINITE
+
+
+@native
+def _next_step(run, h, last):
+    """The step to try next, by a PI controller."""
+    grow = 0.9 * max(run.error, 1e-10) ** (-0.7 * run.exponent) * run.last_error ** (0.4 * run.exponent)
+    if not last or grow < 1.0:
+        run.h = h * min(5.0, max(0.2, grow))
+    if not last:
+        run.usual_h = 0.8 * run.usual_h + 0.2 * h
+    run.last_error = max(run.error, 1e-4)
+
+
+@native
+def _accept(run, trial, stop, h, last):
+    """Clock, state and record of a step that is taken."""
+    x = run.x
+    if last:
+        run.t, run.carry = stop, 0.0
+    else:  # compensated, so that a million steps end where they should
+        due = h - run.carry
+        run.carry = (run.t + due - run.t) - due
+        run.t += due
+    for j in range(run.n):
+        x[j] = trial[j]
+    run.steps += 1
+    run.singular_steps += run.singular
+    run.fresh = 0
+    if run.control.address != 0 and run.hold == 0.0:
+        control(run, run.t, x)
+    row, u = run.states[run.records], run.ode.x
+    run.times[run.records] = run.t
+    for j in range(run.n):
+        row[j] = x[j]
+    for j in range(run.nu):
+        row[run.n + j] = u[run.u_index + j]
+    row[run.n + run.nu] = run.margin
+    run.worst_margin = min(run.worst_margin, run.margin)
+    run.margin = 1.0
+    run.records += 1
+
+
+@native
+def _ended(run, outcome):
+    """The loop's word for an evaluation or a step that failed."""
+    if outcome == UNSOUND:
+        return CHART_ENDS if run.dof > 0 else SINGULAR
+    return outcome
+
+
+@native
+def crossed(run):
+    """Evaluate the events into event_values[1]; whether any changed its sign, or is no number."""
+    f, values, hit = run.watch, run.event_values, False
+    call(f, run.t, run.x, run.nq + run.nv)
+    out = f.y
+    for i in range(run.events):
+        values[1, i] = out[i]
+        if values[0, i] * values[1, i] < 0.0 or (values[1, i] == 0.0 and values[0, i] != 0.0):
+            hit = True
+    hit = hit or not finite(out, run.events)
+    if not hit:
+        for i in range(run.events):
+            values[0, i] = values[1, i]
+    return hit
+
+
+@native
+def first_step(run):
+    """A step to begin with, from the size of x, ẋ and ẍ (Hairer, Nørsett & Wanner II.4)."""
+    x, stages, n = run.x, run.stages, run.n - run.works
+    exponent = run.exponent if run.exponent > 0.0 else 0.125
+    d0, d1, d2 = 0.0, 0.0, 0.0
+    trial, slope = stages[run.rows - 2], stages[run.rows - 1]
+    for j in range(n):
+        scale = run.atol + run.rtol * abs(x[j])
+        d0 += (x[j] / scale) ** 2
+        d1 += (stages[0, j] / scale) ** 2
+    h0 = 0.01 * (d0 / d1) ** 0.5 if d0 > 1e-10 and d1 > 1e-10 else 1e-6
+    h0 = min(h0, run.max_h)
+    for j in range(run.n):
+        trial[j] = x[j] + h0 * stages[0, j]
+    if evaluate(run, run.t + h0, trial, slope) != OK:
+        return h0
+    for j in range(n):
+        scale = run.atol + run.rtol * abs(x[j])
+        d2 += ((slope[j] - stages[0, j]) / scale) ** 2
+    steep = max(d1, d2 / h0**2) ** 0.5 / n**0.5
+    h1 = max(1e-6, 1e-3 * h0) if steep <= 1e-15 else (0.01 / steep) ** exponent
+    return min(100.0 * h0, h1, run.max_h)
+
+
+@entry(FillRecord)
+def fill(x, y, wish):
+    """out[i] ← the record at wanted[i], by one step from the record before it; NaN where that is not sound.
 
     A step's inputs are those of the record at its end, unless the controller is asked at every stage.
     """
-    run, method, parts = record.run, record.method, record.run.parts
-    stages, numbers, counts, times, states = history(run)
-    wanted, out = array_at(run.wanted, (run.asked,)), array_at(run.out, (run.asked, states.shape[1]))
-    n, at, nu = out.shape[1] - int(numbers[U]) - 1, int(numbers[U_AT]), int(numbers[U])
-    k, u = 0, floats(parts.ode.given)
-    for i in range(wanted.shape[0]):
-        while k + 2 < times.shape[0] and times[k + 1] < wanted[i]:
+    run, times, states, wanted, out = wish.run, wish.times, wish.states, wish.wanted, wish.out
+    x, u, at, n, nu = run.x, run.ode.x, run.u_index, run.n, run.nu
+    trial, k = run.stages[run.rows - 2], 0
+    for i in range(wish.asked):
+        while k + 2 < wish.count and times[k + 1] < wanted[i]:
             k += 1
-        end = k + 1 if k + 1 < times.shape[0] else k
+        end = k + 1 if k + 1 < wish.count else k
         if wanted[i] >= times[end]:
             for j in range(n + nu + 1):
                 out[i, j] = states[end, j]
@@ -249,56 +245,32 @@ def fill(record):
         for j in range(nu):
             out[i, n + j] = u[at + j] = states[end, n + j]
         out[i, n + nu] = states[end, n + nu]
-        near = 1e-7 * (times[end] - times[k]) if method.order == 2 else 0.0  # δ/h of a shorter step is rounding
-        good = wanted[i] - times[k] <= near
+        near = 1e-7 * (times[end] - times[k]) if run.order == 2 else 0.0  # δ/h of a shorter step is rounding
         for j in range(n):
+            x[j] = states[k, j]
             out[i, j] = states[k, j]
-        if not good:
-            good = peek(method, parts, times[k], wanted[i] - times[k], states[k, :n], stages, numbers, counts) == OK
+        if wanted[i] - times[k] > near:
+            run.t, run.attempt_h = times[k], wanted[i] - times[k]
+            good = _peek(run, trial) == OK
             for j in range(n):
-                out[i, j] = stages[stages.shape[0] - 2, j] if good else float("nan")
-        if good and parts.control.address != 0 and numbers[HOLD] == 0.0:
-            control(parts, wanted[i], out[i], numbers)
+                out[i, j] = trial[j] if good else float("nan")
+            if not good:
+                continue
+        if run.control.address != 0 and run.hold == 0.0:
+            control(run, wanted[i], out[i])
             for j in range(nu):
                 out[i, n + j] = u[at + j]
 
 
 @native
-def crossed(parts, t, x, marks, numbers):
-    """Evaluate the events into marks[1]; whether any has another sign than before, in marks[0], or is no number."""
-    f, hit = parts.events, False
-    out = floats(f.out)
-    call(f, t, x, int(numbers[NQ] + numbers[NV]))
-    for i in range(marks.shape[1]):
-        marks[1, i] = out[i]
-        if marks[0, i] * marks[1, i] < 0.0 or (marks[1, i] == 0.0 and marks[0, i] != 0.0):
-            hit = True
-    hit = hit or not finite(out, marks.shape[1])
-    if not hit:
-        for i in range(marks.shape[1]):
-            marks[0, i] = marks[1, i]
-    return hit
-
-
-@native
-def first_step(exponent, parts, t, x, stages, numbers, counts):
-    """A step to begin with, from the size of x, ẋ and ẍ (Hairer, Nørsett & Wanner II.4)."""
-    n = x.shape[0] - int(numbers[WORKS])
-    d0, d1, d2 = 0.0, 0.0, 0.0
-    trial, slope = stages[stages.shape[0] - 2], stages[stages.shape[0] - 1]
-    for j in range(n):
-        scale = numbers[ATOL] + numbers[RTOL] * abs(x[j])
-        d0 += (x[j] / scale) ** 2
-        d1 += (stages[0, j] / scale) ** 2
-    h0 = 0.01 * (d0 / d1) ** 0.5 if d0 > 1e-10 and d1 > 1e-10 else 1e-6
-    h0 = min(h0, numbers[LARGEST])
-    for j in range(x.shape[0]):
-        trial[j] = x[j] + h0 * stages[0, j]
-    if evaluate(parts, t + h0, trial, slope, numbers, counts) != OK:
-        return h0
-    for j in range(n):
-        scale = numbers[ATOL] + numbers[RTOL] * abs(x[j])
-        d2 += ((slope[j] - stages[0, j]) / scale) ** 2
-    steep = max(d1, d2 / h0**2) ** 0.5 / n**0.5
-    h1 = max(1e-6, 1e-3 * h0) if steep <= 1e-15 else (0.01 / steep) ** exponent
-    return min(100.0 * h0, h1, numbers[LARGEST])
+def _peek(run, trial):
+    """stages[−2] ← the state attempt_h after x, on the manifold, by one step of the method. Returns the outcome."""
+    outcome = evaluate(run, run.t, run.x, run.stages[0])
+    if outcome != OK:
+        return outcome
+    jump(run.step, 0, 0, run)
+    if run.outcome != OK:
+        return run.outcome
+    if not run.error < 2.0:  # a shorter step than the one that was accepted is better, but next to a singular position
+        return UNSOUND
+    return _land(run, run.t + run.attempt_h, trial)

@@ -1,61 +1,50 @@
-"""The registry of methods by name."""
+"""The registry of methods by name, and the contract of a step.
+
+A method is a struct with its coefficients and its room (`RunRecord.method`) and an entry of `native.library` that makes
+one attempt. It reads t, attempt_h, x and ẋ (stages[0]) from the record, writes the state after the step into
+stages[−2], and leaves outcome and error, over the tolerances, in the record; stages[−1] is the loop's.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
-from dalembert.errors import ArgumentError
 from dalembert.integrators.tableaus import TABLEAUS, sdirk4
+from dalembert.native.struct import Struct
 
 
 @dataclass(frozen=True)
-class Kind:
+class Method:
     """A method as `simulate` knows it."""
 
-    make: Callable[[Any, Any], Any]  # of the system and the chart (None: all coordinates)
-    fixed: bool  # whether the user gives the step
-    kernel: str | None = None  # traced function of its own
+    entry: str  # name of its step in `native.library`
+    order: int
+    stages: int  # rows needed in the array of stages
+    make: Callable[[int], Struct]  # its struct, for so many numbers that are integrated
+    exponent: float = 0.0  # 1 / (order of the error estimate + 1); 0: the user gives the step
+    kernel: str | None = None  # name of the traced function that it needs
     implicit: bool = False  # whether it can use the Jacobian of what is integrated
-    check: Callable[[Any, Any, Any, str], None] = lambda system, coordinates, stabilization, formulation: None
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the user gives the step."""
+        return self.exponent == 0.0
 
 
-def _tableau(name: str) -> Callable[[Any, Any], Any]:
-    return lambda system, chart: TABLEAUS[name]
+def _explicit(name: str, order: int, exponent: float = 0.0) -> Method:
+    table = TABLEAUS[name]
+    return Method("runge_kutta", order, table.size + 3, lambda n: table, exponent)
 
 
-class Variational(NamedTuple):
-    """The variational midpoint rule; it has no numbers of its own."""
-
-    order: int = 2
-    exponent: float = 0.0
-    stages: int = 5
+class NoTable(Struct):
+    """The struct of a method without coefficients."""
 
 
-def _sdirk(system: Any, chart: Any) -> Any:
-    return sdirk4(system.nq + system.nv if chart is None else 2 * chart.dof)
-
-
-def _check_variational(system: Any, coordinates: Any, stabilization: Any, formulation: str) -> None:
-    if not system.rows.holonomic.all():
-        names = dict.fromkeys(c for c, h in zip(system.rows.of, system.rows.holonomic) if not h)
-        raise ArgumentError(
-            f"method 'variational' needs holonomic constraints; {', '.join(names)} are not. Use 'dop853' or 'rk4'."
-        )
-    if coordinates is not None or formulation != "auto":
-        raise ArgumentError(
-            "method 'variational' has its own equations for positions and multipliers: leave coordinates and "
-            "formulation as they are."
-        )
-
-
-METHODS: dict[str, Kind] = {
-    "dop853": Kind(_tableau("dop853"), fixed=False),
-    "dopri5": Kind(_tableau("dopri5"), fixed=False),
-    "rk4": Kind(_tableau("rk4"), fixed=True),
-    "sdirk4": Kind(_sdirk, fixed=False, implicit=True),
-    "variational": Kind(
-        lambda system, chart: Variational(), fixed=True, kernel="variational", check=_check_variational
-    ),
+METHODS: dict[str, Method] = {
+    "dop853": _explicit("dop853", 8, 1 / 8),
+    "dopri5": _explicit("dopri5", 5, 1 / 5),
+    "rk4": _explicit("rk4", 4),
+    "sdirk4": Method("implicit_step", 4, 9, sdirk4, 1 / 4, implicit=True),
+    "variational": Method("variational_step", 2, 5, lambda n: NoTable(), kernel="variational"),
 }

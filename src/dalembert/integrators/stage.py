@@ -2,40 +2,44 @@
 
 from __future__ import annotations
 
-from dalembert.compiler.memory import floats
-from dalembert.integrators.called import CALLBACK, NOT_FINITE, OK, UNHEALTHY
 from dalembert.integrators.manifold import recover, sound
-from dalembert.integrators.native import call, finite, inline, native
-from dalembert.integrators.numbers import DOF, EVALUATIONS, HEALTH, HOLD, NQ, NV, U_AT, U
+from dalembert.native.calls import call, finite
+from dalembert.native.jit import native
+from dalembert.outcome import CALLBACK, NOT_FINITE, OK, UNSOUND
 
 
 @native
-def control(parts, t, x, numbers):
-    """Ask the controller; its answer goes to the right-hand side. Returns whether it gave one."""
-    f, at, nu = parts.control, int(numbers[U_AT]), int(numbers[U])
-    u, out = floats(parts.ode.given), floats(f.out)
-    call(f, t, x, int(numbers[NQ] + numbers[NV]))
-    if not finite(out, nu):
+def control(run, t, x):
+    """Ask the controller for the inputs of the right-hand side. Returns whether it gave finite numbers."""
+    f, u, at = run.control, run.ode.x, run.u_index
+    call(f, t, x, run.nq + run.nv)
+    out = f.y
+    if not finite(out, run.nu):
         return False
-    for i in range(nu):
+    for i in range(run.nu):
         u[at + i] = out[i]
     return True
 
 
-@inline
-def evaluate(parts, t, x, k, numbers, counts):
-    """k ← ẋ. Where a chart is used, q and v of x are first made those of its coordinates. Returns the outcome."""
-    n, f = x.shape[0], parts.ode
-    out = floats(f.out)
-    counts[EVALUATIONS] += 1
-    if numbers[DOF] > 0.0 and not recover(parts.recover, t, x, numbers):
-        return UNHEALTHY
-    if parts.control.address != 0 and numbers[HOLD] == 0.0 and not control(parts, t, x, numbers):
+@native
+def evaluate(run, t, x, k):
+    """k ← ẋ. In a chart, q and v of x are first made those of its coordinates. Returns the outcome."""
+    n, f = run.n, run.ode
+    run.evaluations += 1
+    if run.dof > 0 and not recover(run, t, x):
+        return UNSOUND
+    if run.control.address != 0 and run.hold == 0.0 and not control(run, t, x):
         return CALLBACK
-    call(f, t, x, int(numbers[NQ] + numbers[NV] + 2 * numbers[DOF]))
+    call(f, t, x, run.nq + run.nv + 2 * run.dof)
+    out = f.y
     for i in range(n):
         k[i] = out[i]
-    numbers[HEALTH] = min(numbers[HEALTH], out[n], out[n + 1] / max(f.size, 1e-300))
-    if not sound(f, n, numbers):
-        return UNHEALTHY
+    run.margin = min(run.margin, out[n], out[n + 1] / max(f.row_scale, 1e-300))
+    if run.singular != 0:
+        run.least_rank = min(run.least_rank, int(out[n + 2]))
+        narrow = out[n + 4] / max(out[n + 3], 1e-300)
+        if narrow < run.narrowest:
+            run.narrowest, run.narrowest_t = narrow, run.t
+    if not sound(f, n):
+        return UNSOUND
     return OK if finite(out, n) else NOT_FINITE

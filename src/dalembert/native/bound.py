@@ -1,4 +1,4 @@
-"""A native function with memory of its own: its inputs, outputs and workspace, and where t and u stand among them.
+"""A native function with memory of its own: its inputs, outputs and workspace, and where t stands among them.
 
 Every native function is f(x, y, w): x and y arrays of doubles, w doubles or one struct. A `Bound` holds one call's
 worth of memory, so whoever makes it may use it in any thread.
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.native.struct import Doubles, Float, Int, Struct, address
+from dalembert.native.struct import Doubles, Float, Int, Opaque, Struct, address
 
 if TYPE_CHECKING:
     from dalembert.compiler import Kernel
@@ -22,62 +22,64 @@ SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_vo
 
 
 class Bound(Struct):
-    """A native function, its arguments filled but for state and time; `address` is 0 where there is no function.
+    """A native function, its inputs filled but for state and time; `address` is 0 where there is no function.
 
-    `b["u"]` is the view of an input by name. min_angle and min_length are limits of the elimination inside the
-    function: squared sine between constraint rows, and squared length of a row, below which it is not trusted.
+    `b["u"]` is the view of an input by name. The limits are of the elimination inside the function: squared sine
+    between constraint rows (min_angle) and squared length of a row (min_length) below which it is not trusted.
     """
 
-    __slots__ = ("keeps", "slices")
+    __slots__ = ("owner", "slices")
 
     address = Int()
     nx = Int()
     ny = Int()
     x = Doubles("nx")
     y = Doubles("ny")
-    w = Int()  # address of doubles or of a struct
+    w = Opaque()
     time_index = Int()  # of t in x, or −1
     rows = Int()  # number of residuals among the outputs
     min_angle = Float()
     min_length = Float()
     row_scale = Float()  # squared length that a constraint row usually has
 
-    slices: Mapping[str, slice]
-    keeps: Any  # keeps the code and the workspace alive
+    owner: Any  # keeps the machine code alive
+    slices: Mapping[str, slice]  # places of the inputs in x
 
     @staticmethod
-    def of(kernel: Kernel, values: Mapping[str, Any], *, rows: int = 0) -> Bound:
-        """A kernel with some of its inputs given by name."""
-        nx, ny, nw = max(1, kernel.x_size), max(1, kernel.y_size), kernel.work_size
-        block = np.zeros(nx + ny + nw)
-        b, start = object.__new__(Bound), address(block)
-        time_index = kernel.slices["t"].start if "t" in kernel.slices else -1
-        y = start + 8 * nx
+    def of(kernel: Kernel, values: Mapping[str, Any], rows: int = 0) -> Bound:
+        """A kernel with memory of its own and some inputs given by name; `rows` residuals are among its outputs."""
+        nx, ny = max(1, kernel.x_size), max(1, kernel.y_size)
+        block = np.zeros(nx + ny + max(1, kernel.work_size))
+        x, y, w, start = block[:nx], block[nx : nx + ny], block[nx + ny :], address(block)
+        place = kernel.slices.get("t")
+        b = object.__new__(Bound)
+        b.owner, b.slices, b._held = kernel, kernel.slices, {"x": x, "y": y, "w": w}
         b._memory = Bound.layout(
-            kernel.address, nx, ny, start, y, y + 8 * ny, time_index, rows, 0.0, 0.0, 1.0
-        )
-        x = block[:nx]
-        b._held = {"x": x, "y": block[nx : nx + ny]}
-        b.slices, b.keeps = kernel.slices, (kernel, block)
+            kernel.address, nx, ny, start, start + 8 * nx, start + 8 * (nx + ny), -1 if place is None else place.start,
+            rows, 0.0, 0.0, 1.0,
+        )  # fmt: skip
         for name, value in values.items():
-            place = kernel.slices.get(name)
-            if place is not None:
-                x[place] = value
+            if name in kernel.slices:
+                x[kernel.slices[name]] = value
         return b
 
     @staticmethod
-    def around(function: int, x: np.ndarray, y: np.ndarray, w: Struct | np.ndarray, time_index: int, keeps: Any) -> Bound:
+    def around(function: int, x: np.ndarray, y: np.ndarray, w: Struct | np.ndarray, time_index: int = -1) -> Bound:
         """Any native function at an address, with the memory given."""
-        b = Bound(address=function, nx=len(x), ny=len(y), x=x, y=y, time_index=time_index, row_scale=1.0)
-        b.w = w.pointer if isinstance(w, Struct) else address(w)
-        b.slices, b.keeps = {}, (keeps, w)
+        b = Bound(address=function, nx=len(x), ny=len(y), x=x, y=y, w=w, time_index=time_index, row_scale=1.0)
+        b.owner, b.slices = None, {}
         return b
+
+    def trust(self, min_angle: float, min_length: float, row_scale: float = 1.0) -> Bound:
+        """Set the limits below which the elimination inside is not trusted."""
+        self.min_angle, self.min_length, self.row_scale = min_angle, min_length, row_scale
+        return self
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self.x[self.slices[name]]
 
     def at(self, t: float, x: np.ndarray) -> np.ndarray:
-        """Outputs at time t and state x, which are the first inputs: a view, until the next call."""
+        """Outputs at time t and state x, which are the first inputs: a view, valid until the next call."""
         self.x[: len(x)] = x
         if self.time_index >= 0:
             self.x[self.time_index] = t
@@ -86,22 +88,10 @@ class Bound(Struct):
         return self.y
 
     def copy(self, memo: dict[int, Any] | None = None) -> Bound:
-        """The function with memory of its own; a workspace that is a struct is copied too."""
-        memo = {} if memo is None else memo
-        if id(self) in memo:
-            return memo[id(self)]
+        """The function with memory of its own."""
         other = super().copy(memo)
-        owner, w = self.keeps
-        if isinstance(w, Struct):
-            w = w.copy(memo)
-            other.w = w.pointer
-        elif self.address:
-            room = memo[id(w)] if id(w) in memo else w.copy()
-            other.w = address(room) + (self.w - address(w))
-            w = room
-        other.slices, other.keeps = self.slices, (owner, w)
+        other.owner, other.slices = self.owner, self.slices
         return other
 
 
-NOTHING = Bound(x=np.zeros(0), y=np.zeros(0), row_scale=1.0)
-NOTHING.slices, NOTHING.keeps = {}, (None, np.zeros(1))
+NOTHING = Bound.around(0, np.zeros(1), np.zeros(1), np.zeros(1))

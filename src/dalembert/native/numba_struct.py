@@ -12,7 +12,7 @@ from numba.core.imputils import lower_getattr_generic, lower_setattr_generic
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.extending import intrinsic
 
-from dalembert.native.struct import Doubles, Field, Float, Ints, Part, Struct
+from dalembert.native.struct import Doubles, Field, Float, Ints, Opaque, Part, Struct
 
 BYTES = ir.IntType(8).as_pointer()
 WORD, DOUBLE = ir.IntType(64), ir.DoubleType()
@@ -34,6 +34,8 @@ class _Pointer(models.PrimitiveModel):
 
 
 def _type(field: Field) -> Any:
+    if isinstance(field, Opaque):
+        return types.int64
     if isinstance(field, Part):
         return StructType(field.kind())
     if isinstance(field, Doubles):
@@ -63,7 +65,7 @@ def _get(context: Any, builder: Any, kind: Any, pointer: Any, name: str) -> Any:
     if isinstance(field, Float):
         return builder.load(_place(builder, kind, pointer, name, DOUBLE))
     word = builder.load(_place(builder, kind, pointer, name, WORD))
-    if isinstance(field, Part):
+    if isinstance(field, Part) and not isinstance(field, Opaque):
         return builder.inttoptr(word, BYTES)
     if not isinstance(field, Doubles):
         return word

@@ -98,6 +98,17 @@ class Part(Field):
         setattr(struct._memory, self.name, ctypes.addressof(value._memory))
 
 
+class Opaque(Part):
+    """Another struct, or an array of doubles, by its address: native code sees a whole number and says what is there."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda: Struct)
+
+    def __set__(self, struct: Any, value: Any) -> None:
+        struct._held[self.name] = value
+        setattr(struct._memory, self.name, address(value) if isinstance(value, np.ndarray) else value.pointer)
+
+
 class Struct:
     """A record in memory that Python and native code share; see the head of this file."""
 
@@ -150,10 +161,8 @@ class Struct:
         for name, held in self._held.items():
             if isinstance(held, Struct):
                 setattr(other, name, held.copy(memo))
-            elif isinstance(self.fields.get(name), Doubles):
+            elif isinstance(held, np.ndarray):
                 setattr(other, name, _copied(held, memo))
-            else:
-                other._held[name] = held
         return other
 
 

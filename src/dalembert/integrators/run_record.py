@@ -1,0 +1,124 @@
+"""The record of a run: everything the native loop reads and writes, for as long as the run lives.
+
+The state is x = (q, v, y, ẏ, w): coordinates and velocities, independent coordinates and their rates where the run has a
+chart, and the work done since the start. Python and native code read the same fields by name.
+"""
+
+from __future__ import annotations
+
+from dalembert.native.bound import Bound
+from dalembert.native.struct import Doubles, Float, Int, Opaque, Part, Struct
+
+
+def _function() -> type[Bound]:
+    return Bound
+
+
+class RunRecord(Struct):
+    """State, options, counts and functions of a run."""
+
+    # --- sizes
+    n = Int()  # numbers in x
+    nq = Int()
+    nv = Int()
+    dof = Int()  # of the chart; 0: all coordinates are integrated
+    works = Int()
+    nu = Int()
+    u_index = Int()  # of the inputs in what the right-hand side is given
+    rows = Int()  # of stages
+    room = Int()  # for records
+    width = Int()  # of a record: x, inputs, margin
+    events = Int()
+
+    # --- clock
+    t = Float()
+    end = Float()
+    carry = Float()  # what rounding took from t
+    h = Float()  # the next step; 0: to be chosen
+    usual_h = Float()  # moving average of the steps taken
+    max_h = Float()
+    budget = Int()  # attempts until the loop pauses
+    fresh = Int()  # whether stages[0] is ẋ at x
+
+    # --- the method, and one attempt of it
+    step = Int()  # address of its step
+    method = Opaque()  # its table, and room for what it needs
+    exponent = Float()  # 1 / (order of the error estimate + 1); 0 for a fixed step
+    order = Int()
+    rtol = Float()
+    atol = Float()
+    attempt_h = Float()
+    outcome = Int()  # of the attempt, then of the call
+    error = Float()  # estimated error over the tolerances
+    last_error = Float()
+
+    # --- sampled controller
+    hold = Float()  # sampling period; 0: asked at every stage
+    hold_start = Float()
+    sampled_until = Float()
+
+    # --- constraints
+    length = Float()  # of the mechanism
+    tolerance = Float()  # residual below which one more Newton step reaches rounding
+    project_every = Int()  # positions are corrected after every k-th step; 0: never
+    max_corrections = Int()
+    frozen = Int()  # correct along the directions at the start of the step
+    filter_velocities = Int()
+    restore_energy = Int()
+    energy = Float()  # of the start
+    project_first = Int()  # bring x onto the manifold before the next step
+    chart_margin = Float()  # of the chart's rows; below it another chart is needed
+
+    # --- evidence
+    margin = Float()  # least margin of the elimination in this attempt
+    worst_margin = Float()
+    drift = Float()
+    velocity_drift = Float()
+
+    # --- singular steps: their right-hand side appends rank, largest and smallest singular value
+    singular = Int()  # whether the steps are such
+    least_rank = Int()
+    narrowest = Float()  # least smallest singular value over the largest
+    narrowest_t = Float()
+
+    # --- counts
+    steps = Int()
+    rejected = Int()
+    evaluations = Int()
+    corrections = Int()
+    samples = Int()
+    singular_steps = Int()
+    jacobians = Int()
+    records = Int()  # of this call
+
+    # --- memory
+    x = Doubles("n")
+    stages = Doubles("rows", "n")  # the last two: the trial, and the loop's own
+    times = Doubles("room")
+    states = Doubles("room", "width")
+    event_values = Doubles("2", "events")  # at the record before, and now
+
+    # --- functions
+    ode = Part(_function)
+    correct = Part(_function)
+    filter = Part(_function)
+    restore = Part(_function)
+    recover = Part(_function)  # the state of a chart's coordinates
+    control = Part(_function)
+    watch = Part(_function)  # events
+    step_kernel = Part(_function)  # of methods that have one
+    slope = Part(_function)  # ∂ẋ/∂x of what is integrated; without it, differences
+    ordinary = Part(_function)  # the right-hand side whose soundness ends the singular steps
+
+
+class FillRecord(Struct):
+    """States wanted between records."""
+
+    run = Part(lambda: RunRecord)
+    count = Int()  # records
+    width = Int()
+    times = Doubles("count")
+    states = Doubles("count", "width")
+    asked = Int()
+    wanted = Doubles("asked")  # increasing times
+    out = Doubles("asked", "width")
