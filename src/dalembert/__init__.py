@@ -1,96 +1,132 @@
-"""Constrained multibody systems: describe, compile, evaluate."""
+"""Constrained multibody systems: describe, compile, simulate, linearize, control.
 
-from dalembert.errors import (
-    ArgumentError,
-    AssemblyError,
-    CompileError,
-    DalembertError,
-    DescriptionError,
-    FileError,
-    MissingExtra,
-    UnknownName,
-)
-from dalembert.linearization import (
-    LinearModel,
-    equilibrium,
-    linearize,
-    linearize_along,
-    linearize_full,
-    lqr,
-    lqr_along,
-    parameter_slopes,
-    second_derivatives,
-    step_map,
-)
-from dalembert.mechanism.body import Body, Frame
-from dalembert.mechanism.inertia import box, cylinder, disc, point, rod, sphere
-from dalembert.mechanism.joints import (
-    Cylindrical,
-    Fixed,
-    Free,
-    Planar,
-    Prismatic,
-    Revolute,
-    Screw,
-    Spherical,
-    Universal,
-)
-from dalembert.mechanism.mechanism import Mechanism
-from dalembert.simulation.callbacks import expression
-from dalembert.simulation.events import Event
-from dalembert.simulation.local import Chart
-from dalembert.simulation.saving import load
-from dalembert.simulation.simulate import simulate
-from dalembert.simulation.stabilization import Baumgarte, Projection
-from dalembert.spatial import rotation
-from dalembert.system.state import State
-from dalembert.system.system import System
+Every public name is in `_HOMES`, under the module that defines it, and is imported when it is first used: `import
+dalembert` itself loads neither NumPy nor CasADi. The packages `analysis`, `control`, `view` and `zoo` are attributes
+too.
+"""
 
-__all__ = [
-    "ArgumentError",
-    "AssemblyError",
-    "Baumgarte",
-    "Body",
-    "Chart",
-    "CompileError",
-    "Cylindrical",
-    "DalembertError",
-    "DescriptionError",
-    "Event",
-    "FileError",
-    "Fixed",
-    "Frame",
-    "Free",
-    "LinearModel",
-    "Mechanism",
-    "MissingExtra",
-    "Planar",
-    "Prismatic",
-    "Projection",
-    "Revolute",
-    "Screw",
-    "Spherical",
-    "State",
-    "System",
-    "Universal",
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dalembert import analysis as analysis
+    from dalembert import control as control
+    from dalembert import view as view
+    from dalembert import zoo as zoo
+    from dalembert.analysis.assembly import Assembly as Assembly
+    from dalembert.analysis.mobility import Report as Report
+    from dalembert.analysis.subspaces import Subspaces as Subspaces
+    from dalembert.compiler.kernel import Kernel as Kernel
+    from dalembert.errors import ArgumentError as ArgumentError
+    from dalembert.errors import AssemblyError as AssemblyError
+    from dalembert.errors import CompileError as CompileError
+    from dalembert.errors import DalembertError as DalembertError
+    from dalembert.errors import DescriptionError as DescriptionError
+    from dalembert.errors import FileError as FileError
+    from dalembert.errors import MissingExtra as MissingExtra
+    from dalembert.errors import UnknownName as UnknownName
+    from dalembert.linearization import Equilibrium as Equilibrium
+    from dalembert.linearization import FullLinearization as FullLinearization
+    from dalembert.linearization import Hidden as Hidden
+    from dalembert.linearization import LinearModel as LinearModel
+    from dalembert.linearization import LinearTrajectory as LinearTrajectory
+    from dalembert.linearization import Mode as Mode
+    from dalembert.linearization import Regulator as Regulator
+    from dalembert.linearization import Tracker as Tracker
+    from dalembert.linearization import equilibrium as equilibrium
+    from dalembert.linearization import linearize as linearize
+    from dalembert.linearization import linearize_along as linearize_along
+    from dalembert.linearization import linearize_full as linearize_full
+    from dalembert.linearization import lqr as lqr
+    from dalembert.linearization import lqr_along as lqr_along
+    from dalembert.linearization import parameter_slopes as parameter_slopes
+    from dalembert.linearization import second_derivatives as second_derivatives
+    from dalembert.linearization import step_map as step_map
+    from dalembert.mechanism.body import Body as Body
+    from dalembert.mechanism.body import Frame as Frame
+    from dalembert.mechanism.inertia import box as box
+    from dalembert.mechanism.inertia import cylinder as cylinder
+    from dalembert.mechanism.inertia import disc as disc
+    from dalembert.mechanism.inertia import point as point
+    from dalembert.mechanism.inertia import rod as rod
+    from dalembert.mechanism.inertia import sphere as sphere
+    from dalembert.mechanism.joints import Cylindrical as Cylindrical
+    from dalembert.mechanism.joints import Fixed as Fixed
+    from dalembert.mechanism.joints import Free as Free
+    from dalembert.mechanism.joints import Joint as Joint
+    from dalembert.mechanism.joints import Planar as Planar
+    from dalembert.mechanism.joints import Prismatic as Prismatic
+    from dalembert.mechanism.joints import Revolute as Revolute
+    from dalembert.mechanism.joints import Screw as Screw
+    from dalembert.mechanism.joints import Spherical as Spherical
+    from dalembert.mechanism.joints import Universal as Universal
+    from dalembert.mechanism.mechanism import Mechanism as Mechanism
+    from dalembert.mechanism.traced import UserState as UserState
+    from dalembert.outcome import Outcome as Outcome
+    from dalembert.simulation.callbacks import expression as expression
+    from dalembert.simulation.events import Event as Event
+    from dalembert.simulation.local import Chart as Chart
+    from dalembert.simulation.passages import Passage as Passage
+    from dalembert.simulation.saving import load as load
+    from dalembert.simulation.simulate import simulate as simulate
+    from dalembert.simulation.solution import Solution as Solution
+    from dalembert.simulation.solution import Status as Status
+    from dalembert.simulation.stabilization import Baumgarte as Baumgarte
+    from dalembert.simulation.stabilization import Projection as Projection
+    from dalembert.spatial import rotation as rotation
+    from dalembert.system.constraints import Acceleration as Acceleration
+    from dalembert.system.diagonal import Diagonal as Diagonal
+    from dalembert.system.reactions import Reactions as Reactions
+    from dalembert.system.state import State as State
+    from dalembert.system.system import System as System
+
+__version__ = "0.1.0"
+
+_PACKAGES = ("analysis", "control", "view", "zoo")
+#: module: the names it defines
+_HOMES = {
+    "analysis.assembly": "Assembly",
+    "analysis.mobility": "Report",
+    "analysis.subspaces": "Subspaces",
+    "compiler.kernel": "Kernel",
+    "errors": "ArgumentError AssemblyError CompileError DalembertError DescriptionError FileError MissingExtra "
     "UnknownName",
-    "box",
-    "cylinder",
-    "disc",
-    "equilibrium",
-    "expression",
-    "linearize",
-    "linearize_along",
-    "linearize_full",
-    "load",
-    "lqr",
-    "lqr_along",
-    "parameter_slopes",
-    "point",
-    "rod",
-    "rotation",
-    "second_derivatives",
-    "simulate",
-    "sphere",
-    "step_map",
-]
+    "linearization": "Equilibrium FullLinearization Hidden LinearModel LinearTrajectory Mode Regulator Tracker equilibrium "
+    "linearize linearize_along linearize_full lqr lqr_along parameter_slopes second_derivatives step_map",
+    "mechanism.body": "Body Frame",
+    "mechanism.inertia": "box cylinder disc point rod sphere",
+    "mechanism.joints": "Cylindrical Fixed Free Joint Planar Prismatic Revolute Screw Spherical Universal",
+    "mechanism.mechanism": "Mechanism",
+    "mechanism.traced": "UserState",
+    "outcome": "Outcome",
+    "simulation.callbacks": "expression",
+    "simulation.events": "Event",
+    "simulation.local": "Chart",
+    "simulation.passages": "Passage",
+    "simulation.saving": "load",
+    "simulation.simulate": "simulate",
+    "simulation.solution": "Solution Status",
+    "simulation.stabilization": "Baumgarte Projection",
+    "spatial": "rotation",
+    "system.constraints": "Acceleration",
+    "system.diagonal": "Diagonal",
+    "system.reactions": "Reactions",
+    "system.state": "State",
+    "system.system": "System",
+}
+_HOME = {name: f"dalembert.{module}" for module, names in _HOMES.items() for name in names.split()}
+
+__all__ = ["__version__", *_PACKAGES, *_HOME]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return import_module(f"dalembert.{name}")  # which makes it an attribute of this module
+    if name not in _HOME:
+        raise AttributeError(f"module 'dalembert' has no attribute '{name}'")
+    value = globals()[name] = getattr(import_module(_HOME[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

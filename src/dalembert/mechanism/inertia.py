@@ -33,13 +33,19 @@ def point() -> np.ndarray:
 
 
 def rod(mass: Any, length: Any, axis: str = "x") -> Any:
-    """A thin rod along an axis: m l²/12 across, nothing along."""
+    """A thin rod along an axis: m l²/12 across, nothing along.
+
+    mass in kg, length in m; axis is "x", "y" or "z".
+    """
     m, l = element(mass), element(length)
     return _axial(0.0, m * l * l / 12, axis)
 
 
 def box(mass: Any, sides: Sequence[Any]) -> Any:
-    """A solid box with the side lengths (x, y, z)."""
+    """A solid box with the side lengths (x, y, z).
+
+    mass in kg, sides in m.
+    """
     m = element(mass)
     x, y, z = (element(s) * element(s) for s in sides)
     J = zeros(3, 3)
@@ -48,18 +54,27 @@ def box(mass: Any, sides: Sequence[Any]) -> Any:
 
 
 def cylinder(mass: Any, radius: Any, length: Any, axis: str = "z") -> Any:
-    """A solid cylinder about an axis."""
+    """A solid cylinder about an axis.
+
+    mass in kg, radius and length in m; axis is "x", "y" or "z".
+    """
     m, r, l = element(mass), element(radius), element(length)
     return _axial(m * r * r / 2, m * (3 * r * r + l * l) / 12, axis)
 
 
 def disc(mass: Any, radius: Any, axis: str = "z") -> Any:
-    """A thin disc normal to an axis."""
+    """A thin disc normal to an axis.
+
+    mass in kg, radius in m; axis is "x", "y" or "z".
+    """
     return cylinder(mass, radius, 0.0, axis)
 
 
 def sphere(mass: Any, radius: Any) -> Any:
-    """A solid ball."""
+    """A solid ball.
+
+    mass in kg, radius in m.
+    """
     J = element(mass) * element(radius) * element(radius) * 0.4
     return _axial(J, J, "z")
 

@@ -25,6 +25,8 @@ def car(
     which none can be integrated. Inputs: "drive" (N, along x at the rear axle) and "steering" (N m). Numbers are
     chosen.
 
+    wheelbase and ahead in m, mass and fork_mass in kg, inertia and fork_inertia (about the fork's axis) in kg m².
+
     >>> from dalembert import zoo
     >>> system = zoo.car().compile()
     >>> x = system.state(*zoo.car_start(speed=10.0, steer=0.1))
@@ -44,5 +46,8 @@ def car(
 
 
 def car_start(speed: float = 5.0, steer: float = 0.1, *, wheelbase: float = 2.5) -> Start:
-    """At the origin, heading along x with `speed` at the rear axle and the steering held at `steer`."""
+    """At the origin, heading along x with `speed` at the rear axle and the steering held at `steer`.
+
+    wheelbase is that of `car` (m).
+    """
     return {"steer": steer}, {"float": [speed, 0.0, speed * np.tan(steer) / wheelbase]}

@@ -27,6 +27,8 @@ def cart_pole(
     about its centre. Defaults: the inverted pendulum of the Michigan control tutorials (there M, m, b, I, l, g; its
     rod's length matters only for more links and is chosen as 2 l).
 
+    links is their number, cart_mass and mass (of a link) in kg, damping of the cart in N s/m, gravity in m/s².
+
     >>> from dalembert import zoo
     >>> system = zoo.cart_pole().compile()
     >>> system.forward_dynamics({}, u={"push": 1.0}).round(6)

@@ -25,6 +25,8 @@ def chain(
     `exact.chain_frequencies`. bobs=False: uniform rods of 5 % radius. axes = ("y", "x") in turn, with rods, is a common
     spatial chain to time recursions on. Frame "tip" at the end.
 
+    links is their number, length (m) and mass (kg) are a link's; gravity in m/s².
+
     >>> from dalembert import zoo
     >>> zoo.chain(50, axes=("y", "x"), bobs=False).compile()
     <system 'chain of 50': nq = 50, nv = 50, 0 inputs, 0 parameters>

@@ -19,6 +19,8 @@ def constrained_double_pendulum(
     theta1. The printed A and B are those of u = 0 (not the stated 2 N m), at v₂ = −2.00116; the printed constraint is
     the squared distance, which has the same linearization where A v = 0.
 
+    mass (kg) and length (m) are a link's; anchor and tether in m, gravity in m/s².
+
     >>> from dalembert import zoo
     >>> system = zoo.constrained_double_pendulum().compile()
     >>> x = system.state(*zoo.constrained_double_pendulum_start())

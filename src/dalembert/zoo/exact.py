@@ -15,6 +15,8 @@ def pendulum(t: Any, *, amplitude: float, length: float = 1.0, gravity: float = 
 
         sin(θ/2) = k cd(ωt, k),   θ̇ = −2 k k′ ω sd(ωt, k),   k = sin(amplitude/2),  ω² = g/l
 
+    t is a time or an array of times (s), length in m, gravity in m/s².
+
     >>> theta, rate = pendulum(pendulum_period(amplitude=2.0) / 4, amplitude=2.0)
     >>> bool(abs(theta) < 1e-12), bool(abs(rate**2 / 2 - 9.81 * (1 - np.cos(2.0))) < 1e-12)       # energy
     (True, True)
@@ -25,7 +27,10 @@ def pendulum(t: Any, *, amplitude: float, length: float = 1.0, gravity: float = 
 
 
 def pendulum_period(*, amplitude: float, length: float = 1.0, gravity: float = 9.81) -> float:
-    """4 K(k)/ω."""
+    """4 K(k)/ω.
+
+    The period (s) of `pendulum`, with its amplitude (rad), length (m) and gravity (m/s²).
+    """
     return float(4 * scipy.special.ellipk(np.sin(amplitude / 2) ** 2) * np.sqrt(length / gravity))
 
 
@@ -33,6 +38,8 @@ def spinning_pendulum(t: Any, *, speed: float, length: float = 1.0, gravity: flo
     """The same for a pendulum that passes below at t = 0 with `speed` rad/s, fast enough to go over (speed > 2ω).
 
     θ = 2 am(½ speed t, k),  θ̇ = speed dn,  k = 2ω/speed.
+
+    t, length and gravity are those of `pendulum`.
     """
     k = 2 * np.sqrt(gravity / length) / speed
     _, _, dn, am = scipy.special.ellipj(speed * np.asarray(t) / 2, k**2)
@@ -41,6 +48,8 @@ def spinning_pendulum(t: Any, *, speed: float, length: float = 1.0, gravity: flo
 
 def chain_frequencies(links: int, *, length: float = 1.0, gravity: float = 9.81) -> np.ndarray:
     """rad/s, ascending, of n equal point masses on equal massless links hanging at rest: √(g/l × roots of Laguerre Lₙ).
+
+    links is n, length that of a link (m), gravity in m/s².
 
     >>> chain_frequencies(2, gravity=1.0) ** 2
     array([0.58578644, 3.41421356])
@@ -55,6 +64,8 @@ def free_top(t: Any, omega: Any, *, transverse: float, axial: float) -> np.ndarr
     """Angular velocity (…, 3), body axes, of a torque-free symmetric top with axis z that has `omega` at t = 0.
 
     ω₁ + iω₂ turns at (I₃ − I₁) ω₃/I₁ about the axis.
+
+    t is a time or an array of times (s); axial is I₃ and transverse I₁ (kg m²).
     """
     x, y, z = np.asarray(omega, dtype=float)
     turning = (x + 1j * y) * np.exp(1j * (axial - transverse) / transverse * z * np.asarray(t))
@@ -65,6 +76,8 @@ def precession_rates(*, I1: float, I3: float, mgl: float, tilt: float, spin: flo
     """The steady precessions Ω (fast, slow) of a heavy top: I₁ cos θ Ω² − I₃ ω₃ Ω + m g l = 0, ω₃ the total spin.
 
     I₁ and I₃ are about the tip. Complex where the spin is too slow.
+
+    mgl is m g l (N m), tilt is θ (rad), spin is ω₃ (rad/s); I1 and I3 are I₁ and I₃ (kg m²).
     """
     return np.roots([I1 * np.cos(tilt), -I3 * spin, mgl])
 
@@ -73,6 +86,8 @@ def sleeping_top(*, I1: float, I3: float, mgl: float, spin: float) -> np.ndarray
     """Eigenvalues λ of a small tilt of the upright top, seen from the ground: I₁λ² − i I₃ ω₃ λ − m g l = 0.
 
     Their conjugates belong to it too. Stable above the spin 2 √(I₁ m g l)/I₃.
+
+    mgl is m g l (N m), spin is ω₃ (rad/s); I1 and I3 are I₁ and I₃ about the tip (kg m²).
     """
     return np.roots([I1, -1j * I3 * spin, -mgl])
 
@@ -86,6 +101,8 @@ def sleigh(t: Any, *, mass: float, inertia: float, ahead: float, final: float) -
         v = v∞ tanh(kt),  ω = (v∞/b) sech(kt),  θ = (2b/a) atan(tanh(kt/2)),  b² = (I + m a²)/m,  k = a v∞/b²
 
     `final` is v∞, `ahead` is a. From t = −∞ to ∞ it turns by π b/a.
+
+    t is a time or an array of times (s); mass is m (kg), inertia I about the centre of mass (kg m²).
     """
     b = np.sqrt((inertia + mass * ahead**2) / mass)
     kt = ahead * final / b**2 * np.asarray(t)
@@ -97,11 +114,16 @@ def disc_spin(*, lean: float, yaw_rate: float, radius: float, gravity: float = 9
     """Spin s about its axle of a thin uniform disc in a steady turn; R = Rz(ψ) Rx(lean), axle y, z up.
 
     6 s ψ̇ cos φ + 5 ψ̇² sin φ cos φ + (4g/r) sin φ = 0
+
+    lean is φ (rad), yaw_rate is ψ̇ (rad/s), radius is r (m), gravity is g (m/s²).
     """
     s, c = np.sin(lean), np.cos(lean)
     return float(-(5 * yaw_rate**2 * s * c + 4 * gravity / radius * s) / (6 * yaw_rate * c))
 
 
 def disc_growth(*, spin: float, radius: float, gravity: float = 9.81) -> float:
-    """λ² of a small lean of a thin uniform disc rolling upright: 4g/(5r) − (12/5) s²; stable where s² > g/(3r)."""
+    """λ² of a small lean of a thin uniform disc rolling upright: 4g/(5r) − (12/5) s²; stable where s² > g/(3r).
+
+    spin is s (rad/s), radius is r (m), gravity is g (m/s²).
+    """
     return 4 * gravity / (5 * radius) - 2.4 * spin**2

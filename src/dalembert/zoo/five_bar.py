@@ -29,6 +29,8 @@ def five_bar(
     supports are 1 m apart, centres of mass at mid-link, inertias about them, g = 9.81. Inputs: torques "left"
     and "right" of the ground on the first and the last link.
 
+    span and lengths in m, masses in kg, inertias in kg m², link by link; gravity in m/s².
+
     >>> from dalembert import zoo
     >>> system = zoo.five_bar().compile()
     >>> system.acceleration(zoo.five_bar_start(0.0)[0]).rank, system.acceleration(zoo.five_bar_start(0.5)[0]).rank
@@ -61,6 +63,8 @@ def five_bar_start(
     sin(a/2): the middle pin is above for a < 0 and below for 0 < a < 2π. Branch −1 is its mirror. The default a is the
     start of the paper's example 2, a = 0 that of example 1; a = −π, branch = −1, span = PEER_SPAN is the one peers are
     compared on.
+
+    span and lengths are those of `five_bar` (m).
     """
     L1, L2 = lengths[:2]
     cos_b = (span + 2 * L1 * np.cos(a)) / (2 * L2)

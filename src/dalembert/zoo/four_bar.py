@@ -28,6 +28,8 @@ def four_bar(
     Joint A is at the origin, D at (ground, 0). A and D are angles from x, B is the coupler's from the crank. The
     defaults are a crank-rocker chosen for this library.
 
+    ground, crank, coupler and rocker are lengths (m); masses of crank, coupler and rocker in kg, gravity in m/s².
+
     >>> from dalembert import zoo
     >>> system = zoo.four_bar().compile()
     >>> x = system.state(*zoo.four_bar_start(0.6, speed=2.0))
@@ -56,7 +58,10 @@ def four_bar_start(
     rocker: float = 0.40,
     branch: int = +1,
 ) -> Start:
-    """The crank at `angle` turning at `speed`; branch +1 has C to the left of the line from B to D, −1 to the right."""
+    """The crank at `angle` turning at `speed`; branch +1 has C to the left of the line from B to D, −1 to the right.
+
+    ground, crank, coupler and rocker are those of `four_bar` (m).
+    """
     B, D = crank * unit(angle), np.array([ground, 0.0])
     C = meet(B, coupler, D, rocker, branch)
     beta, delta = heading(B, C), heading(D, C)
@@ -77,6 +82,8 @@ def parallel_four_bar(
     link 3 and meets the tip of link 1 in point "A". q₁ and q₂ are angles from x, q₃ and q₄ relative. On the
     parallelogram q₃ = q₁ − q₂ and q₄ = q₂ − q₁ − π (2.48). The paper gives no numbers: lengths and masses are chosen.
 
+    lengths are L₁ and L₂ (m), masses those of links 1 to 4 (kg); gravity acts along −y (m/s²).
+
     >>> from dalembert import zoo
     >>> system = zoo.parallel_four_bar().compile()
     >>> system.acceleration(zoo.parallel_four_bar_start(1.0, 0.2)[0]).rank          # 4 − 2 = 2
@@ -96,7 +103,10 @@ def parallel_four_bar(
 
 
 def parallel_four_bar_start(q1: float = 1.0, q2: float = 0.2, w1: float = 0.0, w2: float = 0.0) -> Start:
-    """Links 1 and 2 at their angles, turning at w1 and w2; the rest follows from (2.48)."""
+    """Links 1 and 2 at their angles, turning at w1 and w2; the rest follows from (2.48).
+
+    q1 and q2 in rad, w1 and w2 in rad/s.
+    """
     return (
         {"q1": q1, "q2": q2, "q3": q1 - q2, "q4": q2 - q1 - np.pi},
         {"q1": w1, "q2": w2, "q3": w1 - w2, "q4": w2 - w1},

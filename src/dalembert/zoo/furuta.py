@@ -28,6 +28,9 @@ def furuta(
     give arm_inertia = arm_mass · arm_length²/12 for their A and B, but expect −2.0886 and −2.0643 in place of −0.0104
     and −0.0103.
 
+    arm_mass and pendulum_mass in kg, arm_length and pendulum_length in m; torque_constant k in N m/A, resistance R in
+    Ω; back_emf=False leaves out the term k θ̇. gravity in m/s².
+
     >>> from dalembert import zoo
     >>> system = zoo.furuta(back_emf=False).compile()
     >>> system.forward_dynamics({}, u={"voltage": 1.0}).round(4)
@@ -48,5 +51,8 @@ def furuta(
 
 
 def furuta_start(alpha: float = 0.0, theta: float = 0.0) -> Start:
-    """At rest; alpha = 0 upright, π hanging."""
+    """At rest; alpha = 0 upright, π hanging.
+
+    theta is the arm's angle (rad).
+    """
     return {"theta": theta, "alpha": alpha}, {}

@@ -75,6 +75,9 @@ def hand(
     springs (N m/rad) towards the grasp and dampers in all joints, an object (a ball's inertia) whose contacts are where
     the tips are in the grasp.
 
+    object_mass in kg, object_radius and radius in m, density in kg/m³; stiffness (N m/rad) and damping (N m s/rad)
+    are a joint's; gravity in m/s².
+
     >>> from dalembert import zoo
     >>> zoo.hand(holding=False).compile()
     <system 'hand': nq = 20, nv = 20, 23 inputs, 0 parameters>

@@ -24,6 +24,8 @@ def heavy_top(
     have I₁ = 0.002, I₃ = 0.001 kg m² about the tip and m g l = 0.2943 N m, for which the two steady precessions
     (`exact.precession_rates`) are known; how they split into mass and height is chosen.
 
+    mass in kg, gravity in m/s².
+
     >>> from dalembert import zoo
     >>> system = zoo.heavy_top().compile()
     >>> slow = min(zoo.exact.precession_rates(I1=0.002, I3=0.001, mgl=0.2943, tilt=np.radians(30), spin=120))
@@ -37,7 +39,10 @@ def heavy_top(
 
 
 def heavy_top_start(tilt: float = np.radians(30), spin: float = 120.0, precession: float = 0.0) -> Start:
-    """The axis tilted towards −y and turning about z at `precession`; `spin` is all of ω along the axis."""
+    """The axis tilted towards −y and turning about z at `precession`; `spin` is all of ω along the axis.
+
+    tilt is the angle of the axis from z (rad), spin and precession in rad/s.
+    """
     R = rotation("x", tilt)
     up = R.T @ [0, 0, 1]
     return {"tip": R}, {"tip": precession * up + (spin - precession * up[2]) * np.array([0, 0, 1])}

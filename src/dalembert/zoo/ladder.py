@@ -16,6 +16,8 @@ def ladder(loops: int = 2, *, length: float = 1.0, mass: float = 1.0, gravity: f
     the cranks' angles from x, Bk the angle of coupler k from crank k − 1, loop Ck joins coupler k with crank k. With
     the cranks flat (A = 0 or π) all bars are in line and the constraints lose rank. Motor "torque" on A0.
 
+    loops is N; length (m) and mass (kg) are a bar's; gravity acts along −y (m/s²).
+
     >>> from dalembert import zoo
     >>> system = zoo.ladder(5).compile()
     >>> system.nv - system.acceleration(zoo.ladder_start(5)[0]).rank
@@ -35,7 +37,10 @@ def ladder(loops: int = 2, *, length: float = 1.0, mass: float = 1.0, gravity: f
 
 
 def ladder_start(loops: int = 2, angle: float = np.pi / 2, speed: float = -1.0) -> Start:
-    """All cranks at one angle and speed. The default is the benchmark's; (−π/2, 4) swings and is never singular."""
+    """All cranks at one angle and speed. The default is the benchmark's; (−π/2, 4) swings and is never singular.
+
+    loops is N, angle (rad) and speed (rad/s) are each crank's.
+    """
     q, v = {"A0": angle}, {"A0": speed}
     for k in range(1, loops + 1):
         q |= {f"A{k}": angle, f"B{k}": -angle}

@@ -51,6 +51,9 @@ def loader(
     z (half of those about y), masses of tube and rod (the cylinders are massless in the source) and their shape, the
     lip.
 
+    pins places each pin at (x, z) in the drawn position (m); bodies gives each body (pin of its frame, centre of mass
+    (x, z), mass, moment about y); cylinder_masses are those of tube and rod (kg); gravity in m/s².
+
     >>> from dalembert import zoo
     >>> system = zoo.loader().compile()
     >>> x = system.state(*zoo.loader_start(lift=0.1))
@@ -101,7 +104,10 @@ def _cylinder(m: Mechanism, name: str, pins: Mapping[str, Any], masses: Sequence
 
 
 def loader_start(lift: float = 0.0, tilt: float = 0.0, *, pins: Mapping[str, tuple[float, float]] = PINS) -> Start:
-    """At rest with the cylinders extended by lift and tilt (m) from the drawn position, on the same branch as there."""
+    """At rest with the cylinders extended by lift and tilt (m) from the drawn position, on the same branch as there.
+
+    pins are those of `loader`.
+    """
     p = {name: np.array(x) for name, x in pins.items()}
 
     def distance(a: str, b: str) -> float:

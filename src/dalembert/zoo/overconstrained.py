@@ -49,6 +49,8 @@ def bennett(
     theta4 closes the loop on the ground. θ₃ = −θ₁, θ₄ = −θ₂, tan(θ₁/2) tan(θ₂/2) = sin(½(β + α))/sin(½(β − α)). The
     axis of theta1 is z. Links are uniform struts of `density` kg/m; that and gravity are chosen.
 
+    a is the length of links 1 and 3 (m), alpha and beta the twists α and β (rad); gravity acts along −z (m/s²).
+
     >>> from dalembert import zoo
     >>> system = zoo.bennett().compile()
     >>> q, _ = zoo.bennett_start(np.radians(75))
@@ -62,7 +64,10 @@ def bennett(
 def bennett_start(
     theta: float = np.radians(75), speed: float = 0.0, *, alpha: float = np.radians(40), beta: float = np.radians(70)
 ) -> Start:
-    """θ₁ and its rate given (θ₁ not a multiple of 2π)."""
+    """θ₁ and its rate given (θ₁ not a multiple of 2π).
+
+    theta is θ₁ (rad) and speed its rate (rad/s); alpha and beta are those of `bennett`.
+    """
     k = np.sin((beta + alpha) / 2) / np.sin((beta - alpha) / 2)
     t = np.tan(theta / 2)
     rate = -k * (1 + t**2) / (t**2 + k**2) * speed
@@ -79,6 +84,8 @@ def bricard(*, length: float = 1.0, density: float = 1.0, gravity: float = 9.81)
     five rows have rank 4 (Kutzbach: 0 degrees of freedom). θ₁ = θ₃ = θ₅, θ₂ = θ₄ = θ₆, cos θ₁ + cos θ₂ + cos θ₁ cos θ₂
     = 0. theta6 closes the loop on the ground. Struts of 2 cm radius are chosen.
 
+    length is that of a link (m), density the struts' mass per length (kg/m); gravity acts along −z (m/s²).
+
     >>> from dalembert import zoo
     >>> system = zoo.bricard().compile()
     >>> system.nv - system.acceleration(zoo.bricard_start(1.2)[0]).rank
@@ -88,7 +95,10 @@ def bricard(*, length: float = 1.0, density: float = 1.0, gravity: float = 9.81)
 
 
 def bricard_start(theta: float = np.pi / 2, speed: float = 0.0) -> Start:
-    """θ₁ (|θ₁| ≤ 120°) and its rate given, the branch θ₂ > 0."""
+    """θ₁ (|θ₁| ≤ 120°) and its rate given, the branch θ₂ > 0.
+
+    theta is θ₁ (rad), speed its rate (rad/s).
+    """
     c = np.cos(theta)
     other = float(np.arccos(-c / (1 + c)))
     rate = -speed * np.sin(theta) * (1 + np.cos(other)) / (np.sin(other) * (1 + c))
@@ -103,6 +113,8 @@ def sarrus(*, length: float = 1.0, reach: float = 1.0, mass: float = 1.0, gravit
     0); each has two struts of `length`. The platform's frame is above the origin. A, B, C are the hinges from below;
     leg 1 carries the platform, C2 closes the loop: five rows of rank 4, one degree of freedom (Kutzbach: 0). Inertias
     are chosen (uniform struts, a thin square platform of half side `reach`).
+
+    mass is that of a strut and of the platform (kg); gravity acts along −z (m/s²).
 
     >>> from dalembert import zoo
     >>> system = zoo.sarrus().compile()

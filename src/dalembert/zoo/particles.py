@@ -52,6 +52,9 @@ def particle_on_circle(*, mass: float = 1.0, radius: float = 1.0, gravity: float
 
 
 def particle_start(angle: float = -np.pi / 3, speed: float = 0.0, *, radius: float = 1.0) -> Start:
-    """On the circle at `angle` from x towards y, turning at `speed` rad/s."""
+    """On the circle at `angle` from x towards y, turning at `speed` rad/s.
+
+    radius is that of the circle, or the pendulum's length (m).
+    """
     (x, y), (vx, vy) = radius * unit(angle), radius * speed * normal(angle)
     return {"x": x, "y": y}, {"x": vx, "y": vy}

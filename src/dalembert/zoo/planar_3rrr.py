@@ -27,6 +27,8 @@ def planar_3rrr(
     1; C2 and C3 close the loops. Its own frame points along x where its angle is zero. Masses: proximal and distal link
     (uniform bars), platform (a disc). A horizontal robot: no gravity; `gravity` acts along −y. All numbers are chosen.
 
+    proximal and distal are the lengths of a leg's links (m), masses in kg in the order of the text, gravity in m/s².
+
     >>> from dalembert import zoo
     >>> system = zoo.planar_3rrr().compile()
     >>> x = system.state(*zoo.planar_3rrr_start(0.02, -0.03, 0.1))
@@ -59,7 +61,10 @@ def planar_3rrr_start(
     distal: float = 0.3,
     elbows: tuple[int, int, int] = (1, 1, 1),
 ) -> Start:
-    """At rest with the platform's centre at (x, y), turned by `angle`; elbows: +1 left of the leg's line, −1 right."""
+    """At rest with the platform's centre at (x, y), turned by `angle`; elbows: +1 left of the leg's line, −1 right.
+
+    base, platform, proximal and distal are those of `planar_3rrr` (m).
+    """
     q: dict[str, float] = {}
     for k, (leg, side) in enumerate(zip(_LEGS, elbows), start=1):
         A, C = base * unit(leg), np.array([x, y]) + platform * unit(leg + angle)

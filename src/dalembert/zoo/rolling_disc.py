@@ -17,6 +17,8 @@ def rolling_disc(*, mass: float = 2.0, radius: float = 0.4, gravity: float = 9.8
     Six velocities, one holonomic row (contact) and two of rolling: three velocities remain. `exact.disc_spin` gives
     the spin of a steady turn, `exact.disc_growth` its stability when upright. Numbers are chosen.
 
+    mass in kg, radius in m, gravity in m/s².
+
     >>> from dalembert import zoo
     >>> spin = zoo.exact.disc_spin(lean=0.3, yaw_rate=1.7, radius=0.4)
     >>> system = zoo.rolling_disc().compile()

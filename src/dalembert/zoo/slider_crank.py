@@ -25,6 +25,8 @@ def slider_crank(
     the wrist pin C closes the loop. Inputs: "torque" at A, "gas" along the guide. All numbers are chosen. With equal
     links and no offset it locks or branches at A = ±π/2 (see `equal_slider_crank`).
 
+    crank and rod are lengths (m), crank_mass, rod_mass and slider_mass in kg, gravity in m/s².
+
     >>> from dalembert import zoo
     >>> system = zoo.slider_crank().compile()
     >>> q, v = zoo.slider_crank_start(0.0)
@@ -46,7 +48,10 @@ def slider_crank(
 def slider_crank_start(
     angle: float = 0.5, speed: float = 0.0, *, crank: float = 0.15, rod: float = 0.45, offset: float = 0.0
 ) -> Start:
-    """The crank at `angle` turning at `speed`, the slider in front of it."""
+    """The crank at `angle` turning at `speed`, the slider in front of it.
+
+    crank, rod and offset are those of `slider_crank` (m).
+    """
     beta = float(np.arcsin((offset - crank * np.sin(angle)) / rod))
     w_beta = -speed * crank * np.cos(angle) / (rod * np.cos(beta))
     x = float(crank * np.cos(angle) + rod * np.cos(beta))
@@ -61,6 +66,8 @@ def equal_slider_crank(*, mass: float = 1.0, length: float = 1.0, gravity: float
     is the first link's angle from x, q2 the second's from the first. Motors "tau1" and "tau2". The paper gives
     no numbers: mass and length are chosen. At the singularities the linkage may fold (tip at the origin, q₁ free) or
     slide on.
+
+    mass (kg) and length (m) are a link's; gravity acts along −y (m/s²).
 
     >>> from dalembert import zoo
     >>> system = zoo.equal_slider_crank(length=0.5).compile()
@@ -78,5 +85,8 @@ def equal_slider_crank(*, mass: float = 1.0, length: float = 1.0, gravity: float
 
 
 def equal_slider_crank_start(angle: float = 0.5, speed: float = 0.0) -> Start:
-    """On the branch that slides: q₂ = −2 q₁ (the paper adds a full turn)."""
+    """On the branch that slides: q₂ = −2 q₁ (the paper adds a full turn).
+
+    angle is q₁ (rad), speed its rate (rad/s).
+    """
     return {"q1": angle, "q2": -2 * angle}, {"q1": speed, "q2": -2 * speed}

@@ -65,6 +65,9 @@ def stewart(
     Geometry and platform have the usual textbook size; no published forces were found for it. Chosen: the legs, each
     half of leg_mass in the tube and half in the rod, uniform, 5 cm thick, each 6/10 of the home length.
 
+    geometry holds radii, angles and height; mass (kg) and inertia (kg m², about its centre) are the platform's,
+    leg_mass is a leg's (kg); gravity in m/s².
+
     >>> from dalembert import zoo
     >>> system = zoo.stewart(massless=True).compile()
     >>> x = system.state(*zoo.stewart_start(massless=True))
@@ -94,6 +97,9 @@ def stewart_start(
     """At rest with the platform in a pose (default: home).
 
     Uk follows from the leg's direction, (sin q₂, −sin q₁ cos q₂, cos q₁ cos q₂) in its own axes at home.
+
+    position (m) and rotation (a matrix or a SciPy Rotation) are those of the platform; geometry and massless are
+    those of `stewart`.
     """
     pose = np.eye(4)
     pose[:3, :3] = np.eye(3) if rotation is None else rotation

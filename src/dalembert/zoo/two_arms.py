@@ -27,6 +27,9 @@ def two_arms(
     to the left hand and points along x where its angle is zero; "grip" fixes its other end to the right hand: the
     multipliers of grip are the force and the moment that the right hand puts on it. All numbers are chosen.
 
+    lengths (m) and masses (kg) are those of an arm's three links, mass is the bar's (kg); gravity acts along −y
+    (m/s²).
+
     >>> from dalembert import zoo
     >>> system = zoo.two_arms().compile()
     >>> x = system.state(*zoo.two_arms_start(0.05, 0.6, 0.1))
@@ -59,7 +62,10 @@ def two_arms_start(
     width: float = 0.3,
     elbows: tuple[int, int] = (1, -1),
 ) -> Start:
-    """At rest with the object's centre at (x, y), turned by `angle`; elbows: +1 left of the arm's line, −1 right."""
+    """At rest with the object's centre at (x, y), turned by `angle`; elbows: +1 left of the arm's line, −1 right.
+
+    span, lengths and width are those of `two_arms` (m).
+    """
     q: dict[str, float] = {}
     for side, at, turn, elbow in (("L", -span / 2, 0.0, elbows[0]), ("R", span / 2, np.pi, elbows[1])):
         base = np.array([at, 0.0])
