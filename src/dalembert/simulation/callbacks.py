@@ -16,13 +16,13 @@ import casadi as ca
 import numpy as np
 
 from dalembert.errors import ArgumentError, unknown
-from dalembert.integrators.called import Called
 from dalembert.mechanism.traced import on_expressions
+from dalembert.native.bound import SIGNATURE, Bound
 from dalembert.symbols import array
 from dalembert.system.functions import Trace
+from dalembert.system.state import State
 
 ARGUMENTS = ("q", "v", "p", "t")
-_SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
 
 @dataclass(frozen=True)
@@ -52,57 +52,42 @@ class NativeState(NamedTuple):
 
 
 class Callback:
-    """A function, or several, as something a native loop can call; holds what the function raised."""
+    """A function of (t, state), or several, bound for native loops; keeps what the function raised."""
 
     def __init__(self, system: Any, p: Any, size: int):
-        self.system, self.size, self.error, self.interrupted = system, size, "", False
-        self._alive: list[Any] = []  # what must outlive the run: ctypes and Numba objects
-        n = system.nq + system.nv
-        self.given, self.place = np.zeros(n + 1), n
-        self.out, self.work, self.address = np.zeros(max(1, size)), np.zeros(4), 0
+        self.system, self.size, self.interrupted = system, size, False
+        self.error: BaseException | None = None
         self._p = p
-
-    def called(self) -> Called:
-        """For the loop."""
-        return Called(self.address, self.given, self.place, self.out, self.work, self.size, 0.0, 0.0)
+        self._alive: list[Any] = []  # ctypes and Numba objects, which must outlive the run
+        self.bound: Bound
 
     def trace(self, key: tuple[Any, ...], value: Callable[[Trace], Any]) -> None:
         """Machine code from what `value` makes of a trace."""
-        kernel = self.system.built(key, ARGUMENTS, value)
-        self.given, at, self.place = np.zeros(max(1, kernel.x_size)), 0, -1
-        for argument, size in zip(kernel.names_in, kernel.n_in):
-            if argument == "p":
-                self.given[at : at + size] = self.system._p(self._p)
-            elif argument == "t":
-                self.place = at
-            at += size
-        self.out, self.work = np.zeros(max(1, kernel.y_size)), np.zeros(max(1, kernel.work_size))
-        self.address = kernel.address
-        self._alive.append(kernel)
+        self.bound = Bound.of(self.system.built(key, ARGUMENTS, value), {"p": self._p})
 
-    def native(self, law: Any) -> None:
-        """A controller of `dalembert.control` that has machine code of its own."""
-        made = law.native()
-        self.work, self.address = made.work, made.address
-        self._alive.append((law, made))
+    def _at(self, function: int) -> None:
+        """A native function of x = (q, v, t)."""
+        n = self.system.nq + self.system.nv
+        self.bound = Bound.around(function, np.zeros(n + 1), np.zeros(max(1, self.size)), np.zeros(1), n)
 
     def compile(self, f: Any) -> None:
-        """A Numba function, reached through a C function around it."""
+        """A Numba function, reached through a C function around it. One that raises leaves NaN."""
         from numba import carray, cfunc, types
 
         nq, nv, size = self.system.nq, self.system.nv, self.size
         pointer = types.CPointer(types.float64)
 
         def wrapper(x, y, w):
-            state = carray(x, nq + nv + 1)
-            answer = f(state[nq + nv], NativeState(state[:nq], state[nq : nq + nv]))
-            out = carray(y, size)
+            state, out = carray(x, nq + nv + 1), carray(y, size)
             for i in range(size):
+                out[i] = np.nan
+            answer = f(state[nq + nv], NativeState(state[:nq], state[nq : nq + nv]))
+            for i in range(min(size, len(answer))):
                 out[i] = answer[i]
 
         compiled = cfunc(types.void(pointer, pointer, pointer))(wrapper)
         self._alive.append(compiled)
-        self.address = int(compiled.address or 0)
+        self._at(int(compiled.address or 0))
 
     def python(self, f: Callable[[float, Any], np.ndarray]) -> None:
         """A Python function of (t, state) that returns (size,) numbers."""
@@ -114,16 +99,26 @@ class Callback:
                 if self.interrupted:
                     raise KeyboardInterrupt
                 given = np.ctypeslib.as_array(ctypes.cast(x, ctypes.POINTER(ctypes.c_double)), (n + 1,))
-                t = float(given[n])
-                out[:] = f(t, self.system.state(given[:nq], given[nq:n], t))
+                out[:] = f(float(given[n]), passing_state(self.system, given[:nq], given[nq:n], float(given[n])))
             except KeyboardInterrupt:
                 self.interrupted, out[:] = True, np.nan
-            except Exception as error:
-                self.error, out[:] = f"{type(error).__name__}: {error}", np.nan
+            except BaseException as error:  # nothing may pass through native code; the run keeps it and ends
+                self.error, out[:] = error, np.nan
 
-        callback = _SIGNATURE(wrapper)
+        callback = SIGNATURE(wrapper)
         self._alive.append(callback)
-        self.address = ctypes.cast(callback, ctypes.c_void_p).value or 0
+        self._at(ctypes.cast(callback, ctypes.c_void_p).value or 0)
+
+
+def passing_state(system: Any, q: np.ndarray, v: np.ndarray, t: float) -> State:
+    """A state of a trial step as a callback sees it: its own copy, quaternions made unit however long they are."""
+    layout, q, v = system.layout, q.copy(), v.copy()
+    if system.nq != system.nv:
+        for name, a in layout.joints.items():
+            where = layout.q_slice(name)
+            q[where] = a.joint.unit(q[where])
+    q.flags.writeable = v.flags.writeable = False
+    return State(q, v, t, layout)
 
 
 def controller(system: Any, u: Any, p: Any) -> Callback:
@@ -136,10 +131,17 @@ def controller(system: Any, u: Any, p: Any) -> Callback:
     elif is_numba(u):
         back.compile(u)
     elif getattr(u, "is_native", False) and (u.system.nq, u.system.u_names) == (system.nq, system.u_names):
-        back.native(u)
+        back.bound = u.native_controller()
     else:
-        back.python(lambda t, state: system._u(u(t, state)))
+        back.python(lambda t, state: _given(system, u(t, state)))
     return back
+
+
+def _given(system: Any, u: Any) -> np.ndarray:
+    """Inputs (nu,) that a Python controller returned."""
+    if u is None:
+        raise ArgumentError(f"the controller returned None; needed: inputs {', '.join(system.u_names)}.")
+    return system._u(u)
 
 
 def is_numba(f: Any) -> bool:

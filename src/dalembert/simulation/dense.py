@@ -6,53 +6,95 @@ manifold; nothing has to be stored but the records.
 
 from __future__ import annotations
 
-from typing import Any
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.integrators import entries
-from dalembert.integrators import numbers as N
-from dalembert.integrators.tableaus import TABLEAUS
+from dalembert.integrators.run_record import FillRecord, RunRecord
+from dalembert.native import library
+from dalembert.native.bound import SIGNATURE
+from dalembert.simulation.layout import Layout
+from dalembert.simulation.passages import Passage, approaches
+
+
+def fill(run: RunRecord, times: np.ndarray, states: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Records (N, width) at increasing times, by steps from the records before; NaN where a step is not sound."""
+    out = np.empty((len(wanted), states.shape[1]))
+    wish = FillRecord(
+        run=run, count=len(times), width=states.shape[1], asked=len(wanted),
+        times=times, states=states, wanted=wanted, out=out,
+    )  # fmt: skip
+    SIGNATURE(library.address("fill"))(0, 0, wish.pointer)
+    return out
 
 
 class Dense:
-    """The records of a run and what is needed to step from them."""
+    """Records of a run and the records of native code needed to step from them; threads may share it."""
 
-    def __init__(self, engine: Any, method: Any, parts: Any, times: np.ndarray, states: np.ndarray):
-        self.engine, self.method, self.parts, self.times, self.states = engine, method, parts, times, states
+    def __init__(
+        self, layout: Layout, make: Callable[[], RunRecord], times: np.ndarray, states: np.ndarray
+    ) -> None:
+        self.layout, self.times, self.states = layout, times, np.ascontiguousarray(states)
+        self._make, self._own = make, threading.local()
+
+    @property
+    def run(self) -> RunRecord:
+        """This thread's record."""
+        if not hasattr(self._own, "run"):
+            self._own.run = self._make()
+        return self._own.run
 
     def rows(self, wanted: np.ndarray) -> np.ndarray:
-        """(N, columns of the records) at increasing times."""
-        engine, width = self.engine, self.states.shape[1]
-        out = np.empty((len(wanted), width))
-        n = width - len(engine.u) - 1
-        numbers, counts = engine.numbers.copy(), engine.counts.copy()
-        stages = np.zeros((max(self.method.stages, 7), n))
-        entries.fill(self.method, self.parts, self.times, self.states, wanted, out, stages, numbers, counts)
-        bad = np.flatnonzero(~np.isfinite(out[:, :n]).all(axis=1))
+        """Records (N, width) at increasing times."""
+        run = self.run
+        out = fill(run, self.times, self.states, wanted)
+        bad = np.flatnonzero(~np.isfinite(out[:, : run.n]).all(axis=1))
         if len(bad):  # next to a singular position: by the formulation that reveals the rank, in all coordinates
-            others = np.r_[: self._carried - 2 * self._dof, self._carried : width]
-            numbers[N.U_AT], numbers[N.DOF] = engine.place_of_careful_u, 0
-            part, states = np.empty((len(bad), len(others))), np.ascontiguousarray(self.states[:, others])
-            stages = np.zeros((7, n - 2 * self._dof))
-            entries.fill(
-                TABLEAUS["rk4"], engine.careful(), self.times, states, wanted[bad], part, stages, numbers, counts
-            )
-            out[np.ix_(bad, others)] = part
+            carried = run.nq + run.nv + 2 * run.dof
+            others = np.r_[: carried - 2 * run.dof, carried : out.shape[1]]
+            states = np.ascontiguousarray(self.states[:, others])
+            out[np.ix_(bad, others)] = fill(self._singular(run), self.times, states, wanted[bad])
         return out
 
-    @property
-    def _dof(self) -> int:
-        return self.engine.chart.dof if self.engine.chart is not None else 0
+    def _singular(self, run: RunRecord) -> RunRecord:
+        """The record of singular steps in all coordinates."""
+        if not hasattr(self._own, "singular"):
+            layout = self.layout
+            own = layout.record()
+            layout.place(own, None, None, np.zeros(run.n - 2 * run.dof), 1)
+            layout.singular().enter(own)
+            self._own.singular = own
+        return self._own.singular
 
-    @property
-    def _carried(self) -> int:
-        """How many numbers of a record the right-hand side is given: q, v and the coordinates of a chart."""
-        return self.engine.system.nq + self.engine.system.nv + 2 * self._dof
+    def margin(self, t: float) -> float:
+        """Margin of the elimination at time t: least squared sine between rows, or squared length over the usual."""
+        run, row = self.run, self.rows(np.array([t]))[0]
+        out = run.ode.at(t, row[: run.nq + run.nv + 2 * run.dof])
+        return float(min(out[run.n], out[run.n + 1] / max(run.ode.row_scale, 1e-300)))
 
-    def health(self, t: float) -> float:
-        """Of the elimination at time t: the least squared sine between rows, and squared length over the usual one."""
-        ode, row = self.parts.ode, self.rows(np.array([t]))[0]
-        n = len(row) - len(self.engine.u) - 1
-        out = ode.at(t, row[: self._carried])
-        return float(min(out[n], out[n + 1] / max(ode.size, 1e-300)))
+
+@dataclass(frozen=True, eq=False)
+class Continuation:
+    """How a finished run answers between its records: its layout, and the constraint rows in use at its end."""
+
+    layout: Layout
+    rows: tuple[int, ...] | None
+
+    def dense(self, times: np.ndarray, columns: np.ndarray) -> Dense:
+        """States between records of q, v, works, inputs and margin, in all coordinates."""
+        n = columns.shape[1] - len(self.layout.setup.u) - 1
+
+        def make() -> RunRecord:
+            run = self.layout.record()
+            run.control = self.layout.control.copy()
+            self.layout.place(run, self.rows, None, np.zeros(n), 1)
+            return run
+
+        return Dense(self.layout, make, times, columns)
+
+    def approaches(self, dense: Dense, known: tuple[Passage, ...]) -> list[Passage]:
+        """Singular positions that ordinary steps led past or over, besides those known."""
+        setup = self.layout.setup
+        return approaches(setup.system, setup.p, self.layout.usual_rank(self.rows), dense, known)

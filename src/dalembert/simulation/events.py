@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert import checks
 from dalembert.errors import ArgumentError
 from dalembert.simulation.callbacks import Callback, NativeState, expression, is_numba, scalar_of
 from dalembert.symbols import array
+
+if TYPE_CHECKING:
+    from dalembert.simulation.dense import Dense
 
 
 @dataclass(frozen=True)
@@ -23,6 +27,13 @@ class Event:
     g: Any
     direction: int = 0
     terminal: bool = False
+
+    def __post_init__(self) -> None:
+        if not (callable(self.g) or isinstance(self.g, expression)):
+            raise ArgumentError(f"g is {checks.shown(self.g)}; needed: a function g(t, state).")
+        if isinstance(self.direction, bool) or self.direction not in (-1, 0, 1):
+            raise ArgumentError(f"direction is {checks.shown(self.direction)}; needed: -1, 0 or 1.")
+        checks.flag(self.terminal, "terminal")
 
     def wants(self, before: float, after: float) -> bool:
         """Whether this change of sign counts."""
@@ -46,9 +57,13 @@ def named_events(events: Any) -> dict[str, Event]:
         if not isinstance(e, Event):
             if not (callable(e) or isinstance(e, expression)):
                 raise ArgumentError(f"event '{name}' is {e!r}; needed: a function g(t, state).")
-            e = Event(e, int(np.sign(getattr(e, "direction", 0))), bool(getattr(e, "terminal", False)))
-        out[name] = e
+            e = Event(e, _sign(getattr(e, "direction", 0), name), bool(getattr(e, "terminal", False)))
+        out[checks.name(name, "the name of an event")] = e
     return out
+
+
+def _sign(direction: Any, name: str) -> int:
+    return int(np.sign(checks.number(direction, f"the direction of event '{name}'")))
 
 
 def watcher(system: Any, events: Mapping[str, Event], p: Any) -> Callback:
@@ -65,6 +80,33 @@ def watcher(system: Any, events: Mapping[str, Event], p: Any) -> Callback:
     return back
 
 
+def locate(
+    events: Mapping[str, Event], values: np.ndarray, dense: Dense, n: int
+) -> tuple[list[tuple[float, np.ndarray, str]], bool]:
+    """Events between the two records of `dense`, in time: (when, record, name), and whether one was not a number.
+
+    values: (2, events) at the two records. n: numbers in (q, v).
+    """
+    from scipy.optimize import brentq
+
+    hits, failed = [], not np.isfinite(values[1]).all()
+    (t0, t1), watch = dense.times, dense.run.watch
+    for k, (name, event) in enumerate(events.items()):
+        if not event.wants(values[0, k], values[1, k]):
+            continue
+
+        def g(t: float, k: int = k) -> float:
+            return float(watch.at(t, dense.rows(np.array([t]))[0, :n])[k])
+
+        try:
+            when = t1 if g(t1) == 0.0 else brentq(g, t0, t1, xtol=1e-15 * max(1.0, abs(t1)), rtol=8.9e-16)
+        except ValueError:  # no number between
+            failed = True
+            continue
+        hits.append((float(when), dense.rows(np.array([when]))[0], name))
+    return sorted(hits, key=lambda hit: hit[0]), failed
+
+
 def _as_python(system: Any, name: str, g: Any, p: Any) -> Any:
     if isinstance(g, expression):
         one = Callback(system, p, 1)
@@ -76,4 +118,4 @@ def _as_python(system: Any, name: str, g: Any, p: Any) -> Any:
 
 
 def _through(back: Callback, t: float, state: Any) -> float:
-    return float(back.called().at(t, np.concatenate([state.q, state.v]))[0])
+    return float(back.bound.at(t, np.concatenate([state.q, state.v]))[0])

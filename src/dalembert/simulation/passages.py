@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.analysis.manifold import tangent
 
-LOW = 1e-2  # health of a step (squared sine) below which it is looked at more closely
+LOW = 1e-2  # margin of a step (squared sine) below which it is looked at more closely
 CLOSE = 1e-2  # sine between rows, or length of a row over its usual one, that is reported
 
 
@@ -64,25 +64,25 @@ def describe(
 
 
 def approaches(system: Any, p: Any, usual: int, dense: Any, skip: Any) -> list[Passage]:
-    """Singular positions that ordinary steps led past or over: minima of the health, looked at between the records."""
-    health, times, nq, n = dense.states[:, -1], dense.times, system.nq, system.nq + system.nv
-    if not usual or len(health) < 3 or health.min() > LOW:
+    """Singular positions that ordinary steps led past or over: minima of the margin, looked at between the records."""
+    margin, times, nq, n = dense.states[:, -1], dense.times, system.nq, system.nq + system.nv
+    if not usual or len(margin) < 3 or margin.min() > LOW:
         return []
     from scipy.optimize import minimize_scalar
 
     found: list[Passage] = []
-    low = (health[1:-1] < LOW) & (health[1:-1] <= health[:-2]) & (health[1:-1] < health[2:])
+    low = (margin[1:-1] < LOW) & (margin[1:-1] <= margin[:-2]) & (margin[1:-1] < margin[2:])
     for k in np.flatnonzero(low) + 1:
         a, b = float(times[k - 1]), float(times[k + 1])
-        t = float(minimize_scalar(dense.health, bounds=(a, b), method="bounded", options={"xatol": 1e-7 * (b - a)}).x)
-        least = dense.health(t)
+        t = float(minimize_scalar(dense.margin, bounds=(a, b), method="bounded", options={"xatol": 1e-7 * (b - a)}).x)
+        least = dense.margin(t)
         if any(o.start - (b - a) <= t <= o.end + (b - a) for o in (*skip, *found)) or least > CLOSE**2:
             continue
-        if least >= min(dense.health(a), dense.health(b)):  # no minimum between them
+        if least >= min(dense.margin(a), dense.margin(b)):  # no minimum between them
             continue
         row = dense.rows(np.array([t]))[0]
         state = system.state(row[:nq], row[nq:n], t)
-        found.append(describe(system, state, p, (a, b), usual, usual, 0, (least**0.5, t)))
+        found.append(describe(system, state, p, (a, b), usual, usual, 0, (max(least, 0.0) ** 0.5, t)))
     return found
 
 

@@ -1,379 +1,248 @@
-"""One simulation: calls of the native loop, and what happens between them."""
+"""What a simulation returns."""
 
 from __future__ import annotations
 
-import sys
-import time
-import warnings
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.mobility import independent_rows
-from dalembert.errors import CompileError
-from dalembert.integrators import entries
-from dalembert.integrators import numbers as N
-from dalembert.integrators.tableaus import TABLEAUS
-from dalembert.simulation.dense import Dense
-from dalembert.simulation.ending import solution
-from dalembert.simulation.engine import CHART, UNDEFINED, Engine
-from dalembert.simulation.events import Event
-from dalembert.simulation.interrupt import Interrupt
-from dalembert.simulation.local import Local, leading, tangential
-from dalembert.simulation.passages import Passage, approaches, describe
-from dalembert.simulation.saving import take_up
-from dalembert.simulation.solution import Solution, Status
-
-CHUNK = 2000  # records between looks at the clock, the keyboard and the sample times
-RECORDED = 500  # the same for a run that is recorded: what a crash can cost
-FAILURES = {
-    entries.TOO_SMALL: Status.STEP_TOO_SMALL,
-    entries.NOT_FINITE: Status.NOT_FINITE,
-    entries.DRIFTED: Status.DRIFTED,
-    entries.FAILED: Status.CALLBACK,
-    entries.NO_STEP: Status.STEP_UNSOLVED,
-}
+from dalembert import checks
+from dalembert.errors import ArgumentError, unknown
+from dalembert.native.bound import NOTHING
+from dalembert.rank import rank_policy
+from dalembert.simulation.dense import Continuation, Dense
+from dalembert.simulation.passages import Passage
+from dalembert.simulation.status import Status
+from dalembert.system.state import State
 
 
+@dataclass(frozen=True, eq=False)
 class Run:
-    """The state of a simulation and its history so far."""
+    """States at times t, with the evidence of the simulation. `run["A"]` is the history of coordinate or joint A.
 
-    def __init__(
-        self,
-        engine: Engine,
-        make: Any,
-        start: Any,
-        times: np.ndarray,
-        sampled: bool,
-        keep: tuple[int, ...] | None,
-        chart: Local | None,
-        events: dict[str, Event],
-        callbacks: tuple[Any, Any],
-        on_singularity: str,
-        max_steps: int,
-        recorder: Any,
-    ):
-        self.engine, self.make, self.times, self.sampled = engine, make, times, sampled
-        self.system, self.p = engine.system, engine.p
-        self.nq, self.nv = self.system.nq, self.system.nv
-        self.start, self.chart_kind = start, chart
-        self.events, (self.controller, self.watcher) = events, callbacks
-        self.on_singularity, self.max_steps, self.recorder = on_singularity, max_steps, recorder
-        self.numbers, self.counts = engine.numbers, engine.counts
-        self.numbers[[N.HEALTH, N.WORST, N.ERROR]] = 1.0, 1.0, 1e-4
-        self.chart = chart
-        self.charts: list[tuple[float, tuple[str, ...]]] = []
-        self.choose(start, keep, chart, np.zeros(engine.works))
-        self.marks = np.zeros((2, max(1, len(events))))
-        self.found: dict[str, list[tuple[float, np.ndarray]]] = {name: [] for name in events}
-        self.passages: list[Passage] = []
-        self.tail = np.zeros(0), np.zeros((0, 0))
-        self.previous = self.last  # (t, record) before the last one
-        self.flushed = 0  # parts of the history that are in the recording
-        self.trouble = ""  # what a sentence about the end should add
-        self.T: list[np.ndarray] = []
-        self.X: list[np.ndarray] = []
-        self.clock, self.shown = time.perf_counter(), False
-        self.interrupt = Interrupt(c for c in callbacks if c is not None)
+    Histories are arrays with one row for each time: every accepted step, or the times of `t_eval`.
+    """
 
-    # --- the whole ----------------------------------------------------------------------------------------------
+    system: Any
+    p: np.ndarray  # parameters, in the order of system.p_names
+    t: np.ndarray  # (N,) s
+    q: np.ndarray  # (N, nq)
+    v: np.ndarray  # (N, nv)
+    u: np.ndarray  # (N, nu) inputs: those of the step that ends here
+    work: Mapping[str, np.ndarray]  # (N,) J done since the start by "inputs", "forces" without potential, "drivers"
+    margin: np.ndarray  # (N,) least squared sine between constraint rows met in the step (1 is best)
+    status: Status
+    message: str
+    error: BaseException | None  # raised by a callback, or on the way, with its traceback
+    steps: int
+    rejected: int
+    evaluations: int
+    corrections: int
+    drift: float  # largest ‖Φ‖∞ of a step before it was corrected, m or rad
+    velocity_drift: float  # largest ‖A v + b‖∞ of a step before it was corrected
+    charts: tuple[tuple[float, tuple[str, ...]], ...]  # (time, coordinates) of each chart taken
+    t_events: Mapping[str, np.ndarray]
+    x_events: Mapping[str, np.ndarray]  # (hits, nq + nv)
+    _singular: tuple[Passage, ...] = ()  # passages by singular steps
+    _between: Continuation | None = None
 
-    def go(self) -> Solution:
-        """To the end, or as far as it goes."""
-        t, status = float(self.times[0]), Status.DONE
-        old = take_up(self, self.recorder.found) if self.recorder is not None and self.recorder.found else None
-        if old is None:
-            self._begin(t)
-        else:
-            t, status = old, Status.EVENT if self._ended() else Status.DONE
-        with self.interrupt:
-            while t < self.times[-1] and status == Status.DONE:
-                try:
-                    t, status = self._advance(t, float(self.times[-1]))
-                except CompileError as error:  # of what a run needs on its way, as at a singular position
-                    t, status, self.trouble = self.last[0], Status.NOT_COMPILED, str(error)
-                self._flush()
-                self._progress(t)
-        if self.shown:
-            sys.stderr.write("\r" + " " * 60 + "\r")
-        whole = solution(self, t, status)
-        if self.recorder is not None:
-            self._flush()
-            self.recorder.end(self, whole)
-        return whole
-
-    def _flush(self) -> None:
-        """Write what is new to the recording."""
-        if self.recorder is not None and self.flushed < len(self.T):
-            self.recorder.append(self, np.concatenate(self.T[self.flushed :]), np.concatenate(self.X[self.flushed :]))
-            self.flushed = len(self.T)
-
-    def notes(self) -> dict[str, Any]:
-        """What a recording must know besides numbers to be taken up again."""
-        return {
-            "chart": None if self.chart is None else (self.chart.key[0], self.chart.names),
-            "charts": self.charts,
-            "passages": [asdict(p) for p in self.passages],
-            "events": {name: [(t, x.tolist()) for t, x in hits] for name, hits in self.found.items()},
-        }
-
-    def _begin(self, t: float) -> None:
-        """The first record: the start, with the inputs that act there."""
-        x = self.x[: self.nq + self.nv]
-        if self.controller is not None and self.numbers[N.HOLD] > 0.0:
-            self.numbers[[N.START, N.SAMPLED]] = t, t
-        elif self.controller is not None:
-            u = self.parts.control.at(t, x)[: len(self.engine.u)]
-            if np.isfinite(u).all():
-                self.engine.inputs[:] = u
-        if self.events:
-            self.marks[:] = self.parts.events.at(t, x)[: len(self.events)]
-        self.counts[N.RECORDS] = 1
-        self._keep(np.array([t]), np.concatenate([self.x, self.engine.inputs, [1.0]])[None])
-
-    def _advance(self, t: float, end: float) -> tuple[float, Status]:
-        """One call of the native loop, and what its outcome asks for."""
-        times, states = self._room()
-        outcome, t = entries.advance(
-            self.method, self.parts, t, end, self.x, self.stages, self.numbers, self.counts, times, states, self.marks
-        )
-        self._keep(times, states)
-        if outcome == entries.EVENT:
-            t, status = self._event(t)
-        elif outcome in (entries.SINGULAR, entries.CHART_ENDS):
-            anew = self._chosen_anew(t, outcome)
-            t, status = self._pass(t, end) if anew is None else (t, anew)
-        else:
-            status = FAILURES.get(outcome, Status.DONE)
-        if status == Status.DONE and self.counts[N.STEPS] >= self.max_steps and t < end:
-            status = Status.STEPS
-        return t, Status.INTERRUPTED if self.interrupt.asked else status
-
-    def _room(self) -> tuple[np.ndarray, np.ndarray]:
-        """For the next records: no more than there may be steps."""
-        most = max(1, self.max_steps - int(self.counts[N.STEPS]))
-        times, states = self.buffers
-        return times[:most], states[:most]
-
-    # --- rows, charts and singular positions --------------------------------------------------------------------
-
-    def choose(self, state: Any, keep: Any, chart: Local | None, work: np.ndarray) -> None:
-        """Lay everything out for these rows and this chart, from a state."""
-        self.keep, self.chart = keep, chart
-        self.parts, self.method = self.engine.choose(keep, chart), self.make(self.system, chart)
-        local: list[np.ndarray] = []
-        if chart is not None:
-            rate = self._chart_rate(state, chart)
-            local = [chart.start, rate]
-            self.charts.append((float(state.t), chart.names))
-        self.x = np.concatenate([state.q, self.engine.integrated(state), *local, work])
-        self.width = len(self.x) + len(self.engine.u) + 1
-        self.last = float(state.t), np.concatenate([self.x, self.engine.inputs, [1.0]])
-        self.stages = np.zeros((max(self.method.stages, 7), len(self.x)))
-        chunk = CHUNK if self.recorder is None else RECORDED
-        self.buffers = np.empty(chunk), np.empty((chunk, self.width))
-
-    def _chart_rate(self, state: Any, chart: Local) -> np.ndarray:
-        """ẏ of a state, and the health that says when the chart ends."""
-        f, n, dof = self.parts.recover, self.nq + self.nv, chart.dof
-        x = np.concatenate([state.q, state.v, chart.start, np.zeros(dof)])
-        self.numbers[N.CHART] = min(CHART, 0.1 * f.at(state.t, x)[n + f.rows])
-        self.numbers[N.DOF] = dof
-        return chart.rate(self.system, state)
-
-    def _state(self, t: float) -> Any:
-        return self.system.state(self.x[: self.nq], self.x[self.nq : self.nq + self.nv], t)
+    @cached_property
+    def passages(self) -> tuple[Passage, ...]:
+        """Singular positions that were passed, or nearly met, in the order of time."""
+        more = () if self._dense is None else self._between.approaches(self._dense, self._singular)  # type: ignore[union-attr]
+        return tuple(sorted([*self._singular, *more], key=lambda p: p.start))
 
     @property
-    def work(self) -> np.ndarray:
-        """The works at the end of x."""
-        return self.x[len(self.x) - self.engine.works :]
+    def success(self) -> bool:
+        """Whether the end, or a terminal event, was reached."""
+        return self.status in (Status.DONE, Status.EVENT)
 
-    def _chosen_anew(self, t: float, outcome: int) -> Status | None:
-        """DONE where other rows, or another chart, carry on from here; None where the position is singular."""
-        keep = independent_rows(self.system, self._state(t), self.p) if self.keep is not None else None
-        if outcome == entries.CHART_ENDS:
-            return self._new_chart(t, keep)
-        if keep is None or keep == self.keep:
+    def __getitem__(self, name: str) -> np.ndarray:
+        layout = self.system.layout
+        return self.q[:, _columns(name, layout.q_names, layout.q_slice, layout.joints, "coordinate")]
+
+    def rate(self, name: str) -> np.ndarray:
+        """History of a velocity (N,), or of a joint's velocities (N, k), by name."""
+        layout = self.system.layout
+        return self.v[:, _columns(name, layout.v_names, layout.v_slice, layout.joints, "velocity")]
+
+    def state(self, k: int = -1) -> State:
+        """State number k; the last by default."""
+        k = checks.whole(k, "k", least=-len(self.t), most=len(self.t) - 1)
+        return self.system.state(self.q[k], self.v[k], float(self.t[k]))
+
+    def __call__(self, t: Any) -> Any:
+        """The state at time t, or (q, v) as arrays (N, nq), (N, nv) at several times t (N,): dense output.
+
+        It is a step of the method itself from the record before: of its order, and on the manifold.
+        """
+        times = np.atleast_1d(checks.array(t, None, "t"))
+        if self._dense is None:
+            raise ArgumentError(
+                "only the recorded times are known: this run was made with t_eval (leave it out to ask for other times "
+                "later), comes from a file, or from another process with a controller of its own."
+            )
+        if times.ndim != 1 or not len(times) or times.min() < self.t[0] or times.max() > self.t[-1]:
+            raise ArgumentError(f"t is {t!r}; the run goes from {self.t[0]:g} to {self.t[-1]:g} s.")
+        order = np.argsort(times, kind="stable")
+        rows = np.empty((len(times), self._dense.states.shape[1]))
+        rows[order] = self._dense.rows(times[order])
+        q, v = rows[:, : self.system.nq], rows[:, self.system.nq : self.system.nq + self.system.nv]
+        return (q, v) if np.ndim(t) else self.system.state(q[0], v[0], float(times[0]))
+
+    @cached_property
+    def _dense(self) -> Dense | None:
+        """What answers between the records; made when it is first needed."""
+        if self._between is None or len(self.t) < 2:
             return None
-        self.choose(self._state(t), keep, self.chart, self.work.copy())
-        return Status.DONE
+        return self._between.dense(self.t, np.hstack([self.q, self.v, *(w[:, None] for w in self.work.values()), self.u,
+                                                      self.margin[:, None]]))
 
-    def _new_chart(self, t: float, keep: Any) -> Status | None:
-        state = self._state(t)
-        if self.charts[-1][0] == t:  # a fresh chart cannot do this step either
-            if self.numbers[N.H] < 1e-3 * self.numbers[N.USUAL] or self.method.exponent == 0.0:
-                return None
-            self.numbers[N.H] *= 0.5
-            self.charts.pop()
-        assert self.chart is not None
-        if not np.isfinite(self.x).all():
-            return Status.NOT_FINITE
-        make = leading if self.chart.key[0] == "partition" else tangential
-        self.choose(state, keep, make(self.system, state, self.p), self.work.copy())
-        return Status.DONE
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what was computed on demand; dense output stays where no controller is needed for it."""
+        known = {f.name: getattr(self, f.name) for f in fields(self)}
+        if self._between is not None and self._between.layout.control is not NOTHING:
+            known["_between"] = None
+        return known
 
-    def _pass(self, t: float, end: float) -> tuple[float, Status]:
-        """Careful steps through a singular position."""
-        if self.on_singularity == "stop":
-            return t, Status.SINGULAR
-        if self.engine.formulation in UNDEFINED:
-            return t, Status.FORMULATION
-        start, chart, entered = t, self.chart, self._state(t)
-        if chart is not None:
-            self.choose(entered, self.keep, None, self.work.copy())
-        parts = self.engine.careful()
-        passage = np.array([t, len(self.system.rows.of), 1.0, t, 0.0])
-        if self.numbers[N.HOLD] > 0.0:
-            end = min(end, self.numbers[N.SAMPLED])
-        u_at = self.numbers[N.U_AT]
-        self.numbers[N.U_AT] = self.engine.place_of_careful_u
-        status = Status.DONE
-        while t < end and status == Status.DONE:
-            times, states = self._room()
-            outcome, t = entries.advance(
-                TABLEAUS["rk4"], parts, t, end, self.x, self.stages, self.numbers, self.counts, times, states,
-                self.marks, self.parts.ode, passage,
-            )  # fmt: skip
-            self._keep(times, states, careful=True)
-            if outcome == entries.EVENT:
-                t, status = self._event(t)
-            else:
-                status = FAILURES.get(outcome, Status.DONE)
-                if status == Status.NOT_FINITE:
-                    status = Status.UNSOLVED
-            if outcome == entries.DONE or self.counts[N.STEPS] >= self.max_steps:
-                break
-        self.numbers[N.U_AT] = u_at
-        self._report(start, t, passage)
-        if chart is not None and status == Status.DONE:
-            state = self._state(t)
-            keep = independent_rows(self.system, state, self.p)
-            make = leading if chart.key[0] == "partition" else tangential
-            self.choose(state, keep, make(self.system, state, self.p), self.work.copy())
-        return t, status
+    def __setstate__(self, known: dict[str, Any]) -> None:
+        for name, value in known.items():
+            object.__setattr__(self, name, value)
 
-    def _report(self, start: float, end: float, passage: np.ndarray) -> None:
-        rank, steps = int(passage[N.RANK]), int(passage[N.TAKEN])
-        least = float(passage[N.NARROW]), float(passage[N.WHEN])
-        if self.passages and self.passages[-1].end == start:
-            old = self.passages.pop()
-            start, rank, steps = old.start, min(rank, old.rank), steps + old.steps
-            least = min(least, (old.distance, old.nearest))
-        found = describe(self.system, self._state(end), self.p, (start, end), rank, self.engine.rank, steps, least)
-        self.add(found)
+    def save(self, path: Any) -> None:
+        """Write the run into one file (extra `files`); `da.load(path, system)` reads it. See docs/files.md."""
+        from dalembert.simulation.saving import save
 
-    # --- events -------------------------------------------------------------------------------------------------
+        save(self, path)
 
-    def _ended(self) -> bool:
-        """Whether a terminal event has happened."""
-        return any(self.events[name].terminal and hits for name, hits in self.found.items())
+    def plot(self, **options: Any) -> Any:
+        """Coordinates, energy and evidence as a Matplotlib figure (extra `view`); see `dalembert.view.plot`."""
+        from dalembert.view import plot
 
-    def _event(self, t: float) -> tuple[float, Status]:
-        """Locate what changed sign in the last step; a terminal event ends the run there."""
-        t0, before = self.previous
-        hits, failed = [], not np.isfinite(self.marks[1]).all()
-        for k, (name, event) in enumerate(self.events.items()):
-            if event.wants(self.marks[0, k], self.marks[1, k]):
-                try:
-                    hits.append((*self._locate(k, t0, before, t), name, event))
-                except ValueError:  # no number between
-                    failed = True
-        self.marks[0] = self.marks[1]
-        for when, x, name, event in sorted(hits, key=lambda hit: hit[0]):
-            self.found[name].append((when, x[: self.nq + self.nv].copy()))
-            if event.terminal:
-                self._cut(when, x)
-                return when, Status.EVENT
-        return t, Status.CALLBACK if failed else Status.DONE
+        return plot(self, **options)
 
-    def _locate(self, k: int, t0: float, before: np.ndarray, t1: float) -> tuple[float, np.ndarray]:
-        """When event k happens between t0 and t1, and the state then."""
-        from scipy.optimize import brentq
+    def animate(self, path: Any, **options: Any) -> Any:
+        """The motion as one HTML file that works offline; see `dalembert.view.animate`."""
+        from dalembert.view import animate
 
-        dense = self.dense(np.array([t0, t1]), np.stack([before, self.last[1]]))
-        n = self.nq + self.nv
+        return animate(self, path, **options)
 
-        def g(t: float) -> float:
-            return float(self.parts.events.at(t, dense.rows(np.array([t]))[0, :n])[k])
+    # --- energy -------------------------------------------------------------------------------------------------
 
-        if g(t1) == 0.0:
-            return t1, self.last[1].copy()
-        when = brentq(g, t0, t1, xtol=1e-15 * max(1.0, abs(t1)), rtol=8.9e-16)
-        return when, dense.rows(np.array([when]))[0]
+    @cached_property
+    def kinetic_energy(self) -> np.ndarray:
+        """(N,), J."""
+        return self._batch("kinetic_energy")
 
-    def _cut(self, t: float, row: np.ndarray) -> None:
-        """End the history at t: the last record becomes this one, samples after it go."""
-        self.x[:], self.last = row[: len(self.x)], (t, row)
-        if self.sampled:
-            inside = self.T[-1] <= t
-            self.T[-1], self.X[-1] = self.T[-1][inside], self.X[-1][inside]
-        else:
-            self.T[-1][-1] = t
-            self.X[-1][-1] = self._columns(row[None])[0]
+    @cached_property
+    def potential_energy(self) -> np.ndarray:
+        """(N,), J: of weight and springs."""
+        return self._batch("potential_energy")
 
-    # --- history ------------------------------------------------------------------------------------------------
+    @property
+    def energy(self) -> np.ndarray:
+        """(N,) kinetic and potential energy, J."""
+        return self.kinetic_energy + self.potential_energy
 
-    def _keep(self, times: np.ndarray, states: np.ndarray, careful: bool = False) -> None:
-        """Add records to the history, or the samples among them; those of careful steps are reported elsewhere."""
-        count = int(self.counts[N.RECORDS])
-        if not count:
-            return
-        times, states = times[:count], states[:count]
-        first, old = (self.last[0], [self.last]) if self.T else (-np.inf, [])
-        whole_t = np.concatenate([[t for t, _ in old], times])
-        whole = np.vstack([*(x for _, x in old), states])
-        self.previous, self.last = ((whole_t[k], whole[k].copy()) for k in (max(-2, -len(whole_t)), -1))
-        if self.sampled:
-            self._watch(times, states, careful)
-            wanted = self.times[(self.times > first) & (self.times <= whole_t[-1])]
-            if len(wanted) and self.T:
-                inputs = self.engine.inputs.copy()
-                times, states = wanted, self.dense(whole_t, whole).rows(wanted)
-                self.engine.inputs[:] = inputs
-            elif self.T:
-                return
-        self.T.append(times.copy())
-        self.X.append(self._columns(states))
+    @property
+    def dissipated(self) -> np.ndarray:
+        """(N,) J lost so far to dampers, friction and other forces without potential."""
+        return -self.work.get("forces", np.zeros(len(self.t)))
 
-    def approaches(self, dense: Dense) -> list[Passage]:
-        """Singular positions that ordinary steps led past or over."""
-        inputs = self.engine.inputs.copy()
-        found = approaches(self.system, self.p, self.engine.rank, dense, self.passages)
-        self.engine.inputs[:] = inputs
-        return found
+    @property
+    def energy_error(self) -> np.ndarray:
+        """(N,) energy, less that of the start and the work done since, J: what the integration made up."""
+        return self.energy - self.energy[0] - sum(self.work.values(), np.zeros(len(self.t)))
 
-    def _watch(self, times: np.ndarray, states: np.ndarray, careful: bool) -> None:
-        """The same while records are not kept; the last ones wait, since careful steps may follow them."""
-        if len(self.tail[0]) and self.tail[1].shape[1] == states.shape[1]:
-            times, states = np.concatenate([self.tail[0], times]), np.vstack([self.tail[1], states])
-        self.tail = times[-4:].copy(), states[-4:].copy()
-        if careful:
-            return
-        for passage in self.approaches(self.dense(times[:-2], states[:-2])):
-            self.add(passage)
+    # --- constraints --------------------------------------------------------------------------------------------
 
-    def add(self, passage: Passage) -> None:
-        """One more passage, said at once where that is asked for."""
-        self.passages.append(passage)
-        if self.on_singularity == "warn":
-            warnings.warn(f"'{self.system.name}': {passage}", stacklevel=6)
+    @cached_property
+    def residuals(self) -> np.ndarray:
+        """(N,) largest ‖Φ‖ of each recorded state, m or rad."""
+        return self._largest(self._constraints[0])
 
-    def _columns(self, rows: np.ndarray) -> np.ndarray:
-        """q, v, works, inputs and health of records, without the coordinates of a chart."""
-        n, tail = self.nq + self.nv, self.engine.works + len(self.engine.u) + 1
-        v = self.engine.velocities(rows[:, : self.nq], rows[:, self.nq : n])
-        return np.hstack([rows[:, : self.nq], v, rows[:, rows.shape[1] - tail :]])
+    @cached_property
+    def velocity_residuals(self) -> np.ndarray:
+        """(N,) largest ‖A v + b‖ of each recorded state."""
+        _, A, b = self._constraints
+        return self._largest(np.einsum("kij,kj->ki", A, self.v) + b)
 
-    def dense(self, times: np.ndarray, states: np.ndarray) -> Dense:
-        """Between these records."""
-        return Dense(self.engine, self.method, self.parts, times, states)
+    @cached_property
+    def singular_values(self) -> np.ndarray:
+        """(N, min(m, nv)) of A in the mass metric, falling."""
+        _, A, _ = self._constraints
+        M = self._batch("mass_matrix")
+        white = np.linalg.solve(np.linalg.cholesky(M), np.swapaxes(A, 1, 2))
+        return np.linalg.svd(white, compute_uv=False)
 
-    def _progress(self, t: float) -> None:
-        """A line on a terminal for runs of more than two seconds."""
-        now = time.perf_counter()
-        if now - self.clock > 2.0 and sys.stderr.isatty():
-            done = (t - self.times[0]) / max(self.times[-1] - self.times[0], 1e-300)
-            sys.stderr.write(f"\rsimulating '{self.system.name}': t = {t:.4g} s, {100 * done:.0f} %")
-            self.shown = True
+    @cached_property
+    def rank(self) -> np.ndarray:
+        """(N,) of the constraints."""
+        sigma = self.singular_values
+        if not sigma.shape[1]:
+            return np.zeros(len(self.t), dtype=int)
+        policy = rank_policy(self.system, self.p)
+        return (sigma > np.maximum(policy.tolerance * sigma[:, :1], policy.floor)).sum(axis=1)
+
+    @cached_property
+    def condition(self) -> np.ndarray:
+        """(N,) largest over smallest singular value of A, mass metric, of those that are ever non-zero."""
+        usual = int(self.rank.max(initial=0))
+        sigma = self.singular_values
+        return sigma[:, 0] / np.maximum(sigma[:, usual - 1], 1e-300) if usual else np.ones(len(self.t))
+
+    @cached_property
+    def multipliers(self) -> np.ndarray:
+        """(N, m) of the constraint rows `system.row_names`; the shortest where rows depend on each other."""
+        if not self.system.rows.of:
+            return np.zeros((len(self.t), 0))
+        return np.array([self._acceleration(k).multipliers for k in range(len(self.t))])
+
+    def reactions(self, joint: str) -> np.ndarray:
+        """(N, 6) moment and force in a joint, tree or cut, by its name; see `System.constraint_forces`."""
+        out = []
+        for k in range(len(self.t)):
+            r = self.system.constraint_forces(self.state(k), u=self._u(k), p=self.p)
+            known = {**r.joints, **r.loops}
+            if joint not in known:
+                raise unknown("joint", joint, known)
+            out.append(known[joint])
+        return np.array(out).reshape(-1, 6)
+
+    # --- helpers ------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _constraints(self) -> Any:
+        return self._batch("constraints")
+
+    def _largest(self, rows: np.ndarray) -> np.ndarray:
+        return np.abs(rows).max(axis=1, initial=0.0)
+
+    def _batch(self, name: str) -> Any:
+        kernel = self.system.kernel(name, lanes=8 if self.system.backend == "native" else 1)
+        known = {"q": self.q, "v": self.v, "p": self.p, "t": self.t}
+        return kernel.batch(*(known[n] for n in kernel.names_in))
+
+    def _u(self, k: int) -> Any:
+        return self.u[k] if self.u.shape[1] else None
+
+    def _acceleration(self, k: int) -> Any:
+        return self.system.acceleration(self.state(k), u=self._u(k), p=self.p)
+
+    def __repr__(self) -> str:
+        return (
+            f"<run of '{self.system.name}' to t = {self.t[-1]:g} s: {self.message}; {self.steps} steps, "
+            f"{self.rejected} rejected, {self.evaluations} evaluations, {len(self.passages)} singular passages>"
+        )
+
+
+def _columns(name: Any, names: Any, where: Any, joints: Any, kind: str) -> Any:
+    """Column of a coordinate, or slice of a joint's."""
+    if name in names:
+        return names.index(name)
+    if name not in joints:
+        raise unknown(f"joint or {kind}", name, dict.fromkeys([*joints, *names]))
+    return where(name)

@@ -8,27 +8,31 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.charts import Chart, choose_chart
 from dalembert.errors import ArgumentError, FileError
+from dalembert.simulation.driver import Driver
 from dalembert.simulation.files import Recorder, Recording, check_system, header_of_run, read, write
-from dalembert.simulation.local import Local, leading
 from dalembert.simulation.passages import Passage
-from dalembert.simulation.solution import Solution, Status
+from dalembert.simulation.result import result
+from dalembert.simulation.run import Run
+from dalembert.simulation.setup import Setup
+from dalembert.simulation.status import Status
 
 
 def extra_names(system: Any) -> tuple[str, ...]:
     """Columns besides t, q and v."""
-    return (*(f"work.{n}" for n in system.work_names), *(f"u.{n}" for n in system.u_names), "health")
+    return (*(f"work.{n}" for n in system.work_names), *(f"u.{n}" for n in system.u_names), "margin")
 
 
-def save(run: Solution, path: Any) -> None:
+def save(run: Run, path: Any) -> None:
     """Write a run into one file; an older file at the path stays whole until the new one is."""
-    columns = [*run.work.values(), *run.u.T, run.health]
+    columns = [*run.work.values(), *run.u.T, run.margin]
     extra = dict(zip(extra_names(run.system), columns))
     header = header_of_run(run.system, None, tuple(extra), run.p)
-    write(path, header, run.t, run.q, run.v, extra, notes=_of_solution(run))
+    write(path, header, run.t, run.q, run.v, extra, notes=_of_run(run))
 
 
-def load(path: Any, system: Any) -> Solution:
+def load(path: Any, system: Any) -> Run:
     """A run from a file written by `run.save(path)` or `simulate(record=path)`, with the system it was made with.
 
     A recording that was cut off is read up to its last whole batch. States between the recorded ones cannot be asked
@@ -50,16 +54,17 @@ def load(path: Any, system: Any) -> Solution:
     n, facts = len(file.t), notes.get("facts", {})
     status = Status[notes["status"]] if "status" in notes else Status.INTERRUPTED
     message = notes.get("message", f"the recording ends at t = {file.t[-1] if n else 0:.6g} s: it was cut off there")
-    return Solution(
+    return Run(
         t=file.t,
         q=file.q,
         v=file.v,
         u=np.array([file.extra[f"u.{name}"] for name in system.u_names]).reshape(-1, n).T,
         work={name: file.extra[f"work.{name}"] for name in system.work_names},
-        health=file.extra["health"],
+        margin=file.extra["margin"],
         status=status,
         message=message,
-        careful=_passages(notes),
+        error=None,
+        _singular=_passages(notes),
         charts=tuple((t, tuple(names)) for t, names in notes.get("charts", ())),
         t_events={name: np.array([t for t, _ in hits]) for name, hits in notes.get("events", {}).items()},
         x_events={
@@ -71,10 +76,10 @@ def load(path: Any, system: Any) -> Solution:
     )
 
 
-_FACTS = ("steps", "rejected", "evaluations", "corrections", "drift", "speed_drift")
+_FACTS = ("steps", "rejected", "evaluations", "corrections", "drift", "velocity_drift")
 
 
-def _of_solution(run: Solution) -> dict[str, Any]:
+def _of_run(run: Run) -> dict[str, Any]:
     return {
         "status": run.status.name,
         "message": run.message,
@@ -89,28 +94,50 @@ def _passages(notes: Any) -> tuple[Passage, ...]:
     return tuple(Passage(**{**p, "rows": tuple(p["rows"])}) for p in notes.get("passages", ()))
 
 
-class Record:
-    """The file of a run that is recorded as it goes; `resume` takes up an older one."""
+#: numbers of the native record by which a run goes on bit for bit; sizes are never read from a file
+NUMBERS = (
+    "carry", "h", "usual_h", "last_error", "sampled_until", "energy", "chart_margin", "worst_margin", "drift",
+    "velocity_drift",
+)  # fmt: skip
+COUNTS = ("steps", "rejected", "evaluations", "corrections", "samples", "singular_steps", "jacobians")
 
-    def __init__(self, path: Any, system: Any, p: Any, options: dict[str, Any], resume: bool):
-        self.system, self.found = system, None
-        options = {name: repr(value) for name, value in options.items()}
+
+def recorded(setup: Setup, path: Any, resume: bool) -> Run:
+    """Simulate into a file; `resume` takes up an older one."""
+    record = Record(path, setup, resume)
+    try:
+        driver = Driver(setup, record)
+        if record.found is None or not take_up(driver, record.found):
+            driver.begin()
+        whole = result(driver, driver.go())
+        record.end(driver, whole)
+    finally:
+        record.recorder.leave()
+    return whole
+
+
+class Record:
+    """The file of a run that is recorded as it goes; `found` is the older one that it takes up."""
+
+    def __init__(self, path: Any, setup: Setup, resume: bool):
+        self.system, self.found = setup.system, None
+        options = {name: repr(value) for name, value in setup.described().items()}
         if resume and Path(path).exists():
             self.recorder, self.found = Recorder.resumed(path)
             try:
-                self._check(path, p, options)
+                self._check(path, setup, options)
             except BaseException:
-                self.recorder._leave()
+                self.recorder.leave()
                 raise
         else:
-            self.recorder = Recorder(path, header_of_run(system, options, extra_names(system), p))
+            self.recorder = Recorder(path, header_of_run(setup.system, options, extra_names(setup.system), setup.p))
 
-    def _check(self, path: Any, p: Any, options: dict[str, str]) -> None:
+    def _check(self, path: Any, setup: Setup, options: dict[str, str]) -> None:
         """The run must be the same one: system, parameters and options."""
         assert self.found is not None
         header = self.found.header
         check_system(header, self.system, path)
-        if not np.array_equal(list(header.parameters.values()), self.system._p(p)):
+        if not np.array_equal(list(header.parameters.values()), setup.p):
             raise FileError(f"'{path}' was recorded with other parameters: {dict(header.parameters)}.")
         for name, value in options.items():
             if header.options.get(name) != value:
@@ -119,14 +146,15 @@ class Record:
                     "the options it began with."
                 )
 
-    def append(self, run: Any, times: np.ndarray, columns: np.ndarray) -> None:
+    def append(self, driver: Driver, times: np.ndarray, columns: np.ndarray) -> None:
         """One batch, with all that is needed to go on after it."""
-        self._write(times, columns, _to_resume(run), run.notes())
+        self._write(times, columns, _to_resume(driver), driver.notes())
 
-    def end(self, run: Any, solution: Solution) -> None:
+    def end(self, driver: Driver, run: Run) -> None:
         """The last batch, and the mark of the end."""
+        driver.history.flush(driver)
         nothing = np.zeros(0), np.zeros((0, self.system.nq + self.system.nv + len(extra_names(self.system))))
-        self._write(*nothing, _to_resume(run), {**run.notes(), **_of_solution(solution)})
+        self._write(*nothing, _to_resume(driver), {**driver.notes(), **_of_run(run)})
         self.recorder.close()
 
     def _write(self, times: np.ndarray, X: np.ndarray, resume: dict[str, np.ndarray], notes: Any) -> None:
@@ -135,49 +163,76 @@ class Record:
         self.recorder.append(times, X[:, :nq], X[:, nq:n], extra, resume=resume, notes=notes)
 
 
-def _to_resume(run: Any) -> dict[str, np.ndarray]:
+def _to_resume(driver: Driver) -> dict[str, np.ndarray]:
     """The numbers by which a run goes on bit for bit."""
-    chart = run.chart
+    run, chart = driver.record, driver.chart
     return {
-        "t": np.array([run.last[0]]),
+        "t": np.array([driver.history.last[0]]),
         "x": run.x,
-        "last": run.last[1],
-        "inputs": run.engine.inputs.astype(float),
-        "numbers": run.numbers,
-        "counts": run.counts,
-        "marks": run.marks.ravel(),
-        "keep": np.array([-1] if run.keep is None else run.keep, dtype=np.int64),
+        "last": driver.history.last[1],
+        "inputs": driver.inputs.astype(float),
+        "numbers": np.array([getattr(run, name) for name in NUMBERS]),
+        "counts": np.array([getattr(run, name) for name in COUNTS], dtype=np.int64),
+        "event_values": run.event_values.ravel(),
+        "rows": np.array([-1] if driver.rows is None else driver.rows, dtype=np.int64),
         "chart": np.zeros(0) if chart is None else np.concatenate([chart.start, chart.directions, chart.reference]),
     }
 
 
-def take_up(run: Any, file: Recording) -> float | None:
-    """Put a run where its recording ends; its time there, or None where the recording holds nothing to go on from."""
+def take_up(driver: Driver, file: Recording) -> bool:
+    """Put a driver where its recording ends; False where the recording holds nothing to go on from."""
     if not file.resume:
-        return None
-    system, notes, kept = run.system, file.notes, file.resume
-    state = system.state(kept["last"][: run.nq], kept["last"][run.nq : run.nq + run.nv], float(kept["t"][0]))
-    keep = None if kept["keep"][0] == -1 else tuple(int(k) for k in kept["keep"])
-    run.choose(state, keep, _chart(run, notes["chart"], kept["chart"]), np.zeros(run.engine.works))
-    run.charts = [(t, tuple(names)) for t, names in notes["charts"]]
-    run.x[:], run.numbers[:], run.counts[:] = kept["x"], kept["numbers"], kept["counts"]
-    run.engine.inputs[:] = kept["inputs"]
-    run.marks[:] = kept["marks"].reshape(run.marks.shape)
-    run.last = run.previous = float(kept["t"][0]), kept["last"]
-    run.passages = list(_passages(notes))
+        return False
+    system, notes, kept, run = driver.system, file.notes, file.resume, driver.record
+    _check_resumed(driver, kept, notes)
+    nq, n, last, t = system.nq, system.nq + system.nv, kept["last"], float(kept["t"][0])
+    state = system.state(last[:nq], last[nq:n], t)
+    rows = None if kept["rows"][0] == -1 else tuple(int(k) for k in kept["rows"])
+    driver.place(state, rows, _chart(driver, notes["chart"], kept["chart"]), np.zeros(driver.layout.works))
+    driver.charts = [(when, tuple(names)) for when, names in notes["charts"]]
+    run.x[:], run.t = kept["x"], t
+    for names, values in ((NUMBERS, kept["numbers"]), (COUNTS, kept["counts"])):
+        for name, value in zip(names, values.tolist()):
+            setattr(run, name, value)
+    driver.inputs[:] = kept["inputs"]
+    run.event_values[:] = kept["event_values"].reshape(run.event_values.shape)
+    driver.passages = list(_passages(notes))
     for name, hits in notes["events"].items():
-        run.found[name] = [(t, np.array(x)) for t, x in hits]
-    extra = [file.extra[name] for name in extra_names(system)]
-    run.flushed, run.T, run.X = 1, [file.t], [np.column_stack([file.q, file.v, *extra])]
-    return float(kept["t"][0])
+        driver.found[name] = [(when, np.array(x)) for when, x in hits]
+    history, extra = driver.history, [file.extra[name] for name in extra_names(system)]
+    history.last = history.previous = t, last
+    history.taken, history.flushed = t, 1
+    history.times, history.columns = [file.t.copy()], [np.column_stack([file.q, file.v, *extra])]
+    return True
 
 
-def _chart(run: Any, names: Any, numbers: np.ndarray) -> Local | None:
+def _check_resumed(driver: Driver, kept: dict[str, np.ndarray], notes: Any) -> None:
+    """Refuse numbers that do not fit this run: they would be sizes and indices in native code."""
+    run, rows, m = driver.record, kept.get("rows"), len(driver.system.rows.of)
+    dof = 0 if driver.chart is None else len(notes["chart"][1])
+    n = run.nq + run.nv + 2 * dof + run.works
+    sizes = {
+        "t": 1, "x": n, "last": n + run.nu + 1, "inputs": run.nu, "numbers": len(NUMBERS), "counts": len(COUNTS),
+        "event_values": 2 * run.events, "chart": dof * (1 + run.nv) + run.nq if dof else 0,
+    }  # fmt: skip
+    wrong = [name for name, size in sizes.items() if name not in kept or len(kept[name]) != size]
+    listed = () if rows is None else rows.tolist()
+    if wrong or not listed or (listed != [-1] and not all(0 <= k < m for k in listed)) or min(kept["counts"]) < 0:
+        raise FileError(
+            f"the recording does not fit this run ({', '.join(wrong) or 'rows'}); it was damaged, or made by another "
+            "version. Record the run anew."
+        )
+
+
+def _chart(driver: Driver, notes: Any, numbers: np.ndarray) -> Chart | None:
     """The chart a recording was in."""
-    if names is None:
+    if notes is None:
         return None
-    kind, coordinates = names
-    dof, nv = len(coordinates), run.nv
+    kind, names = notes
+    dof, nv = len(names), driver.system.nv
     start, directions, reference = np.split(numbers, [dof, dof + dof * nv])
-    made = leading(run.system, run.start, run.p, coordinates, check=False) if kind == "partition" else run.chart_kind
-    return Local(made.key, tuple(coordinates), made.R, start, directions, reference)
+    made = driver.chart
+    if kind == "named":
+        made = choose_chart(driver.system, driver.setup.start, driver.setup.p, list(names), check=False)
+    assert made is not None
+    return made.moved_to(tuple(names), start, directions, reference)

@@ -89,11 +89,13 @@ class Recorder:
         """Mark the end and close the file."""
         if not self._file.closed:
             self._write(END)
-            self._leave()
+            self.leave()
 
-    def _leave(self) -> None:
-        self.flush()
-        self._file.close()
+    def leave(self) -> None:
+        """Close the file without the mark of the end; nothing happens where it is closed already."""
+        if not self._file.closed:
+            self.flush()
+            self._file.close()
 
     def __enter__(self) -> Recorder:
         return self
@@ -102,8 +104,8 @@ class Recorder:
         """Without the mark of the end if the block raised."""
         if kind is None:
             self.close()
-        elif not self._file.closed:
-            self._leave()
+        else:
+            self.leave()
 
     def _columns(self, t: Any, q: Any, v: Any, more: Mapping[str, Any]) -> np.ndarray:
         """(columns, n)."""

@@ -1,0 +1,298 @@
+"""One simulation: calls of the native loop, and what its outcomes ask for."""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from dalembert.analysis.mobility import independent_rows
+from dalembert.charts import Chart, choose_chart
+from dalembert.errors import CompileError
+from dalembert.native import library
+from dalembert.native.bound import NOTHING, SIGNATURE
+from dalembert.outcome import Outcome
+from dalembert.simulation.callbacks import Callback, controller
+from dalembert.simulation.dense import Continuation, Dense
+from dalembert.simulation.events import locate, watcher
+from dalembert.simulation.history import History
+from dalembert.simulation.interrupt import Interrupt
+from dalembert.simulation.layout import CHART, CHUNK, Layout
+from dalembert.simulation.passages import Passage, describe
+from dalembert.simulation.setup import UNDEFINED, Setup
+from dalembert.simulation.status import FAILURES, Status
+
+RECORDED = 500  # records in a batch of a run that is recorded: what a crash can cost
+LOOK = 0.1  # s between looks at the keyboard and the clock
+HALVINGS = 40  # of the step by which a fresh chart is tried before the position counts as singular
+
+
+class Driver:
+    """A simulation under way: the record of the native loop, its history, and where it stands."""
+
+    def __init__(self, setup: Setup, recorder: Any = None) -> None:
+        self.setup, self.system = setup, setup.system
+        self.controller: Callback | None = None
+        self.watcher: Callback | None = None
+        if setup.controller is not None:
+            self.controller = controller(self.system, setup.controller, setup.p)
+        if setup.events:
+            self.watcher = watcher(self.system, setup.events, setup.p)
+        callbacks = [c for c in (self.controller, self.watcher) if c is not None]
+        self.layout = Layout(setup, *(NOTHING if c is None else c.bound for c in (self.controller, self.watcher)))
+        self.history = History(self.layout, setup.samples, recorder)
+        self.interrupt = Interrupt(callbacks)
+        self.passages: list[Passage] = []
+        self.charts: list[tuple[float, tuple[str, ...]]] = []
+        self.found: dict[str, list[tuple[float, np.ndarray]]] = {name: [] for name in setup.events}
+        self.trouble: Exception | None = None  # that ended the run, besides those of callbacks
+        self.returning: Chart | None = None  # whose kind is taken again after singular steps
+        self.chart: Chart | None = None
+        self.entered = setup.start.t  # when the singular steps began
+        self.before = 0  # singular steps before
+        self.halvings = 0
+        self.started, self.shown = time.perf_counter(), False
+        self._dense: Dense | None = None
+        self.record = self.layout.record()
+        self.rows = independent_rows(self.system, setup.start, setup.p) if self.system.rows.of else None
+        chart = None
+        if setup.coordinates is not None:
+            chart = choose_chart(self.system, setup.start, setup.p, setup.coordinates)
+        self.place(setup.start, self.rows, chart, np.zeros(self.layout.works))
+
+    # --- the whole ----------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """The first record: the start, with the inputs that act there."""
+        run, n = self.record, self.system.nq + self.system.nv
+        if self.controller is not None and run.hold == 0.0:
+            u = run.control.at(run.t, run.x[:n])[: run.nu]
+            if np.isfinite(u).all():
+                self.inputs[:] = u
+        if self.watcher is not None:
+            run.event_values[:] = run.watch.at(run.t, run.x[:n])[: run.events]
+        first = np.concatenate([run.x, self.inputs, [1.0]])[None]
+        self.history.add(np.array([run.t]), first, self.between)
+
+    def go(self) -> Status:
+        """To the end, or as far as it goes."""
+        status, run, advance = Status.DONE, self.record, SIGNATURE(library.address("advance"))
+        if any(self.setup.events[name].terminal and hits for name, hits in self.found.items()):
+            status = Status.EVENT
+        with self.interrupt:
+            while run.t < run.end and status == Status.DONE:
+                run.room = min(len(run.times), self.setup.max_steps - run.steps)
+                clock = time.perf_counter()
+                advance(0, 0, run.pointer)
+                self._look(time.perf_counter() - clock)
+                if run.outcome == Outcome.PAUSED and run.records < run.room and not self.interrupt.asked:
+                    continue
+                try:
+                    status = self._respond(Outcome(run.outcome))
+                except CompileError as error:  # of code needed on the way, as at a singular position
+                    status, self.trouble = Status.NOT_COMPILED, error
+                self.history.flush(self)
+                if status == Status.DONE and run.t < run.end:
+                    if self.interrupt.asked:
+                        status = Status.INTERRUPTED
+                    elif run.steps >= self.setup.max_steps:
+                        status = Status.STEPS
+        if self.shown:
+            sys.stderr.write("\r" + " " * 60 + "\r")
+        if run.singular:
+            self._report_passage()
+        return status
+
+    def _respond(self, outcome: Outcome) -> Status:
+        """What an outcome of the native loop asks for."""
+        run = self.record
+        times, records = run.times[: run.records], run.states[: run.records]
+        run.records = 0
+        if len(times):
+            self.halvings = 0
+        self.history.add(times, records, self.between)
+        self._watch(times, records)
+        if outcome == Outcome.EVENT:
+            return self._event()
+        if outcome == Outcome.SINGULAR:
+            return self._singular()
+        if outcome == Outcome.CHART_ENDS:
+            return self._next_chart()
+        if outcome == Outcome.NOT_FINITE and run.singular:
+            return Status.UNSOLVED
+        if outcome == Outcome.OK and run.singular:
+            self._leave_singular()
+        return FAILURES.get(outcome, Status.DONE)
+
+    def _look(self, seconds: float) -> None:
+        """Adapt the number of attempts between looks; a line on a terminal for runs of more than two seconds."""
+        run = self.record
+        if seconds > 2 * LOOK:
+            run.budget = max(1, int(run.budget * LOOK / seconds))
+        elif seconds < 0.2 * LOOK and run.outcome == Outcome.PAUSED:
+            run.budget *= 2
+        if time.perf_counter() - self.started > 2.0 and sys.stderr.isatty():
+            start = self.setup.start.t
+            done = (run.t - start) / max(run.end - start, 1e-300)
+            sys.stderr.write(f"\rsimulating '{self.system.name}': t = {run.t:.4g} s, {100 * done:.0f} %")
+            self.shown = True
+
+    # --- where it stands ----------------------------------------------------------------------------------------
+
+    @property
+    def inputs(self) -> np.ndarray:
+        """(nu,) inputs that act now, a view."""
+        run = self.record
+        return run.ode.x[run.u_index : run.u_index + run.nu]
+
+    @property
+    def work(self) -> np.ndarray:
+        """Works at the end of x."""
+        run = self.record
+        return run.x[run.n - run.works :]
+
+    def state(self) -> Any:
+        """The state now."""
+        run, nq = self.record, self.system.nq
+        return self.system.state(run.x[:nq], run.x[nq : nq + self.system.nv], run.t)
+
+    def place(self, state: Any, rows: tuple[int, ...] | None, chart: Chart | None, work: np.ndarray) -> None:
+        """Lay everything out for these rows and this chart, from a state."""
+        run, self.rows, self.chart, self._dense = self.record, rows, chart, None
+        local: list[np.ndarray] = []
+        if chart is not None:
+            local = [chart.start, chart.rate(self.system, state)]
+            self.charts.append((float(state.t), chart.names))
+        x = np.concatenate([state.q, self.layout.integrated(state), *local, work])
+        room = CHUNK if self.history.recorder is None else RECORDED
+        self.layout.place(run, rows, chart, x, min(room, self.setup.max_steps))
+        if chart is not None:
+            out, n = run.recover.at(state.t, x), self.system.nq + self.system.nv
+            run.chart_margin = min(CHART, 0.1 * out[n + run.recover.rows])
+
+    def between(self, times: np.ndarray, records: np.ndarray) -> Dense:
+        """States between records of the present layout."""
+        if self._dense is None:
+            copy = self.record.copy()
+            self._dense = Dense(self.layout, lambda: copy, times, records)
+        self._dense.times, self._dense.states = times, np.ascontiguousarray(records)
+        return self._dense
+
+    # --- singular positions and charts --------------------------------------------------------------------------
+
+    def _singular(self) -> Status:
+        """Other rows where these no longer carry the rest; else singular steps, as the user wants them."""
+        run = self.record
+        if run.singular:
+            return Status.UNSOLVED
+        if self.rows is not None:
+            rows = independent_rows(self.system, self.state(), self.setup.p)
+            if rows is not None and rows != self.rows:
+                self.place(self.state(), rows, self.chart, self.work.copy())
+                run.project_first = 1
+                return Status.DONE
+        if self.setup.on_singularity == "stop":
+            return Status.SINGULAR
+        if self.setup.formulation in UNDEFINED:
+            return Status.FORMULATION
+        self.returning = self.chart
+        if self.chart is not None:
+            self.place(self.state(), self.rows, None, self.work.copy())
+        self.entered, self.before = run.t, run.singular_steps
+        run.singular, run.least_rank, run.narrowest, run.narrowest_t = 1, len(self.system.rows.of), 1.0, run.t
+        run.ordinary = run.ode
+        self.layout.singular().enter(run)
+        self._dense = None
+        return Status.DONE
+
+    def _leave_singular(self) -> None:
+        """Back to ordinary steps."""
+        run, chart = self.record, None
+        self._report_passage()
+        run.singular, run.project_first = 0, 1
+        state, rows = self.state(), self.rows
+        if self.returning is not None:
+            if rows is not None:
+                rows = independent_rows(self.system, state, self.setup.p)
+            chart = self.returning.renewed(self.system, state, self.setup.p)
+        self.place(state, rows, chart, self.work.copy())
+
+    def _next_chart(self) -> Status:
+        """Another chart of the same kind; where a fresh one ends too, shorter steps, then singular ones."""
+        run, chart, state = self.record, self.chart, self.state()
+        assert chart is not None
+        if not np.isfinite(run.x).all():
+            return Status.NOT_FINITE
+        if self.charts[-1][0] == run.t:  # a fresh chart cannot take this step either
+            self.halvings += 1
+            if run.exponent == 0.0 or run.h == 0.0 or run.h < 1e-3 * run.usual_h or self.halvings > HALVINGS:
+                self.halvings = 0
+                return self._singular()
+            run.h *= 0.5
+            self.charts.pop()
+        rows = self.rows if self.rows is None else independent_rows(self.system, state, self.setup.p)
+        self.place(state, rows, chart.renewed(self.system, state, self.setup.p), self.work.copy())
+        return Status.DONE
+
+    def _report_passage(self) -> None:
+        """The singular steps since `entered` as a passage; one that follows another at once is part of it."""
+        run, start = self.record, self.entered
+        rank, steps = run.least_rank, run.singular_steps - self.before
+        least = run.narrowest, run.narrowest_t
+        if self.passages and self.passages[-1].end == start:
+            old = self.passages.pop()
+            start, rank, steps = old.start, min(rank, old.rank), steps + old.steps
+            least = min(least, (old.distance, old.nearest))
+        usual = self.layout.usual_rank(self.rows)
+        self.add_passage(describe(self.system, self.state(), self.setup.p, (start, run.t), rank, usual, steps, least))
+
+    def add_passage(self, passage: Passage) -> None:
+        """One more passage; a warning where that is asked for."""
+        self.passages.append(passage)
+        if self.setup.on_singularity == "warn":
+            warnings.warn(f"'{self.system.name}': {passage}", stacklevel=6)
+
+    def _watch(self, times: np.ndarray, records: np.ndarray) -> None:
+        """Find singular positions that ordinary steps led over, while records are at hand that are not kept."""
+        if self.setup.samples is None or not len(times):
+            return
+        times, records = self.history.recent(times, records)
+        if not self.record.singular:
+            for passage in self.continuation.approaches(self.between(times[:-2], records[:-2]), tuple(self.passages)):
+                self.add_passage(passage)
+
+    @property
+    def continuation(self) -> Continuation:
+        """How states between records are found once the run is over."""
+        return Continuation(self.layout, self.rows)
+
+    # --- events -------------------------------------------------------------------------------------------------
+
+    def _event(self) -> Status:
+        """Locate events of the last step; a terminal one ends the run there."""
+        run, n = self.record, self.system.nq + self.system.nv
+        dense = self.between(
+            np.array([self.history.previous[0], run.t]), np.stack([self.history.previous[1], self.history.last[1]])
+        )
+        hits, failed = locate(self.setup.events, run.event_values, dense, n)
+        run.event_values[0] = run.event_values[1]
+        for when, row, name in hits:
+            self.found[name].append((when, row[:n].copy()))
+            if self.setup.events[name].terminal:
+                run.x[:], run.t = row[: run.n], when
+                self.history.cut(when, row)
+                return Status.EVENT
+        return Status.CALLBACK if failed else Status.DONE
+
+    def notes(self) -> dict[str, Any]:
+        """What a recording must know besides numbers to be taken up again."""
+        return {
+            "chart": None if self.chart is None else (self.chart.kind, self.chart.names),
+            "charts": self.charts,
+            "passages": [asdict(p) for p in self.passages],
+            "events": {name: [(t, x.tolist()) for t, x in hits] for name, hits in self.found.items()},
+        }

@@ -1,0 +1,91 @@
+"""The records of a run: what is kept of them, at every step or at sample times, and what goes to a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dalembert.simulation.dense import Dense
+from dalembert.simulation.layout import Layout
+
+Between = Callable[[np.ndarray, np.ndarray], Dense]
+
+
+class History:
+    """Times and columns (q, v, works, inputs, margin) of a run so far.
+
+    The native loop's records also hold the coordinates of a chart, and total rates where these are integrated. `last`
+    and `previous` are such records with their times.
+    """
+
+    def __init__(self, layout: Layout, samples: np.ndarray | None, recorder: Any) -> None:
+        self.layout, self.samples, self.recorder = layout, samples, recorder
+        self.times: list[np.ndarray] = []
+        self.columns: list[np.ndarray] = []
+        self.last = self.previous = (0.0, np.zeros(0))
+        self.tail = np.zeros(0), np.zeros((0, 0))  # the last records, where not all are kept
+        self.taken = -np.inf  # the time up to which samples were taken
+        self.flushed = 0  # parts that are in the recording
+
+    def add(self, times: np.ndarray, records: np.ndarray, between: Between) -> None:
+        """Add records, or the samples among them; `between` gives the states between records."""
+        if not len(times):
+            return
+        before, first = self.last, not self.taken > -np.inf
+        self.previous = before if len(times) == 1 and not first else (float(times[max(-2, -len(times))]), records[max(-2, -len(times))].copy())
+        self.last = float(times[-1]), records[-1].copy()
+        if self.samples is None:
+            self._keep(times.copy(), self._columns(records))
+        else:
+            wanted = self.samples[(self.samples > self.taken) & (self.samples <= times[-1])]
+            if first:
+                self._keep(wanted, self._columns(records[:1])[: len(wanted)])
+            elif len(wanted):
+                whole = between(np.concatenate([[before[0]], times]), np.vstack([before[1], records]))
+                self._keep(wanted, self._columns(whole.rows(wanted)))
+        self.taken = float(times[-1])
+
+    def recent(self, times: np.ndarray, records: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The last few records seen before, and these: a stretch in which a passage may be found."""
+        if len(self.tail[0]) and self.tail[1].shape[1] == records.shape[1]:
+            times, records = np.concatenate([self.tail[0], times]), np.vstack([self.tail[1], records])
+        self.tail = times[-4:].copy(), records[-4:].copy()
+        return times, records
+
+    def cut(self, t: float, record: np.ndarray) -> None:
+        """End the history at t, inside the last step: the last record becomes this one, samples after it go."""
+        self.last, self.taken = (t, record), t
+        if self.samples is None:
+            self.times[-1][-1] = t
+            self.columns[-1][-1] = self._columns(record[None])[0]
+        elif self.times:
+            inside = self.times[-1] <= t
+            self.times[-1], self.columns[-1] = self.times[-1][inside], self.columns[-1][inside]
+
+    def flush(self, driver: Any) -> None:
+        """Write what is new to the recording, if there is one."""
+        if self.recorder is not None and self.flushed < len(self.times):
+            new = slice(self.flushed, None)
+            self.recorder.append(driver, np.concatenate(self.times[new]), np.concatenate(self.columns[new]))
+            self.flushed = len(self.times)
+
+    def whole(self) -> tuple[np.ndarray, np.ndarray]:
+        """All times (N,) and columns (N, width)."""
+        if len(self.times) == 1:
+            return self.times[0], self.columns[0]
+        if not self.times:
+            return np.zeros(0), np.zeros((0, self._columns(self.last[1][None]).shape[1]))
+        return np.concatenate(self.times), np.concatenate(self.columns)
+
+    def _keep(self, times: np.ndarray, columns: np.ndarray) -> None:
+        self.times.append(times)
+        self.columns.append(columns)
+
+    def _columns(self, records: np.ndarray) -> np.ndarray:
+        """q, v, works, inputs and margin of records, without the coordinates of a chart."""
+        layout, system = self.layout, self.layout.system
+        nq, n, tail = system.nq, system.nq + system.nv, layout.works + len(layout.setup.u) + 1
+        v = layout.velocities(records[:, :nq], records[:, nq:n])
+        return np.hstack([records[:, :nq], v, records[:, records.shape[1] - tail :]])

@@ -1,0 +1,241 @@
+"""From a setup, the constraint rows in use and a chart to the record of the native loop.
+
+`Layout` makes the functions of a run; `Layout.place` puts those for some rows and a chart into the record, together
+with the sizes that follow. Nothing here depends on how far the run has come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.charts import Chart
+from dalembert.formulations import make_field
+from dalembert.integrators.methods import METHODS, Method
+from dalembert.integrators.run_record import RunRecord
+from dalembert.native import library
+from dalembert.native.bound import NOTHING, Bound
+from dalembert.rank import RankPolicy, rank_policy
+from dalembert.simulation.setup import TOTAL_RATES, Setup
+
+CHART = 1e-2  # squared sine between the rows of a chart below which another one is taken
+STAGES = 7  # rows of stages that singular steps need
+CHUNK = 2000  # records between two looks at the clock, the keyboard and the sample times
+
+
+class Stepper(NamedTuple):
+    """A right-hand side and the method that steps it."""
+
+    ode: Bound
+    method: Method
+    table: Any  # the method's struct
+
+    def enter(self, run: RunRecord) -> None:
+        """Have the loop step with this."""
+        held = run.ode.x[run.u_index : run.u_index + run.nu].copy() if run.steps or run.nu else None
+        run.ode, run.method, run.step = self.ode, self.table, library.address(self.method.entry)
+        run.exponent, run.order = self.method.exponent, self.method.order
+        run.u_index = self.ode.slices["u"].start if "u" in self.ode.slices else 0
+        if held is not None:
+            run.ode.x[run.u_index : run.u_index + run.nu] = held
+        run.fresh = 0
+
+
+class Layout:
+    """The functions of a run, for the rows and the chart last asked for."""
+
+    def __init__(self, setup: Setup, control: Bound = NOTHING, watch: Bound = NOTHING) -> None:
+        self.setup, self.control, self.watch = setup, control, watch
+        self.system = setup.system
+        self.works = len(self.system.work_names)
+        self.policy: RankPolicy = rank_policy(self.system, setup.p)
+
+    # --- the record ---------------------------------------------------------------------------------------------
+
+    def record(self) -> RunRecord:
+        """A record with everything that stays as it is for the whole run."""
+        s, system, project = self.setup, self.system, self.setup.projection
+        run = RunRecord(
+            nq=system.nq,
+            nv=system.nv,
+            works=self.works,
+            nu=len(s.u),
+            events=max(1, len(s.events)),
+            t=s.start.t,
+            end=s.end,
+            h=s.step,
+            max_h=s.max_step,
+            budget=CHUNK,
+            rtol=s.rtol,
+            atol=s.atol,
+            last_error=1e-4,
+            hold=s.hold,
+            hold_start=s.start.t,
+            sampled_until=s.start.t,
+            length=system.layout.length,
+            tolerance=1e-9 * min(1.0, system.layout.length),
+            margin=1.0,
+            worst_margin=1.0,
+            event_values=np.zeros((2, max(1, len(s.events)))),
+            control=self.control,
+            watch=self.watch,
+            ordinary=NOTHING,
+            ode=Bound.around(0, s.u.copy(), np.zeros(1), np.zeros(1)),  # until `place`: holds the inputs
+        )
+        if project is not None:
+            run.max_corrections, run.frozen = project.corrections, int(project.directions == "frozen")
+            run.filter_velocities, run.restore_energy = int(project.velocities), int(project.energy)
+            if project.energy:
+                run.energy = system.energy(s.start, p=s.p)
+        return run
+
+    def place(self, run: RunRecord, rows: tuple[int, ...] | None, chart: Chart | None, x: np.ndarray, room: int) -> None:
+        """Put functions and memory for these rows and this chart into the record; x is the state to go on from."""
+        s, system, method = self.setup, self.system, self.setup.method
+        dof = 0 if chart is None else chart.dof
+        run.n, run.dof, run.width = len(x), dof, len(x) + len(s.u) + 1
+        run.rows, run.room, run.records = max(method.stages, STAGES), room, 0
+        run.x, run.stages = x, np.zeros((run.rows, run.n))
+        run.times, run.states = np.empty(room), np.empty((room, run.width))
+        for name, function in self._manifold(rows, chart).items():
+            setattr(run, name, function)
+        run.step_kernel, run.slope = NOTHING, self._slope(rows, chart)
+        if method.kernel:
+            count = self._sizes(rows)[0] + system.nv
+            run.step_kernel = self._bound(system.kernel(method.kernel, rows), chart, count)
+        needed = bool(system.rows.of) or system.nq != system.nv
+        by_itself = chart is not None or method.kernel is not None
+        project = s.projection
+        run.project_every = 0 if project is None or by_itself or not needed else project.every
+        self.ordinary(rows, chart).enter(run)
+
+    # --- right-hand sides ---------------------------------------------------------------------------------------
+
+    def ordinary(self, rows: tuple[int, ...] | None, chart: Chart | None) -> Stepper:
+        """The right-hand side and the method that were asked for."""
+        s = self.setup
+        if s.named:
+            watched = s.formulation in ("nullspace", "admissible", "projection", "partition") and not s.method.fixed
+            usual = self.usual_rank(rows) if watched else 0
+            ode = self._formulation(s.formulation, s.options, rows, usual)
+        else:
+            ode = self._bound(self._field_kernel(rows, chart), chart, 0)
+        count = self.system.nq + self.system.nv if chart is None else 2 * chart.dof
+        return Stepper(ode, s.method, s.method.make(count))
+
+    def singular(self) -> Stepper:
+        """Short steps of the null-space formulation, which reveals the rank."""
+        options = {"tolerance": self.policy.near, "floor": self.policy.near}
+        if self.setup.formulation == "auto":
+            options |= self.setup.options
+        rk4 = METHODS["rk4"]
+        return Stepper(self._formulation("nullspace", options, None, 0), rk4, rk4.make(0))
+
+    def usual_rank(self, rows: tuple[int, ...] | None) -> int:
+        """Rank of the constraints away from singular positions."""
+        return len(self.system.rows.of if rows is None else rows)
+
+    def _field_kernel(self, rows: tuple[int, ...] | None, chart: Chart | None) -> Any:
+        s, system = self.setup, self.system
+        if s.formulation in TOTAL_RATES:
+            return system.kernel(f"diagonal_ode{TOTAL_RATES[s.formulation]}")
+        if chart is not None:
+            return chart.ode_kernel(system, rows)
+        return system.kernel("ode" if s.baumgarte is None else "ode_baumgarte", rows)
+
+    def _formulation(self, name: str, options: Mapping[str, Any], rows: tuple[int, ...] | None, usual: int) -> Bound:
+        """A formulation over the kernel "equations"; rows that depend on others for good are left out."""
+        s, system = self.setup, self.system
+        names, baumgarte = system.work_names, s.baumgarte
+        limit = self.policy.near**2 if usual else -0.5
+        return make_field(
+            name,
+            system.kernel("equations", rows),
+            self._values(None),
+            nq=system.nq,
+            nv=system.nv,
+            rows=self.usual_rank(rows),
+            powers=len([n for n in names if n != "drivers"]),
+            driven="drivers" in names,
+            options=system.formulation_options(name, s.p, **options),
+            baumgarte=(0.0, 0.0) if baumgarte is None else (baumgarte.alpha, baumgarte.beta),
+            usual_rank=usual,
+        ).trust(limit, limit)
+
+    def _slope(self, rows: tuple[int, ...] | None, chart: Chart | None) -> Bound:
+        """The exact Jacobian, where there is one: of the natural equations, with inputs that do not depend on x."""
+        s = self.setup
+        steered = s.controller is not None and s.hold == 0.0
+        if not s.method.implicit or steered or s.formulation != "auto" or s.baumgarte is not None:
+            return NOTHING
+        if chart is None:
+            return self._bound(self.system.kernel("ode_slope", rows), None, 0)
+        if chart.kind != "named":
+            return NOTHING
+        from dalembert.linearization.coordinates import coordinate
+        from dalembert.linearization.linearize import linear_kernel
+
+        chosen = [coordinate(self.system, name) for name in chart.names]
+        return self._bound(linear_kernel(self.system, chosen, keep=rows), None, 0)
+
+    # --- the manifold -------------------------------------------------------------------------------------------
+
+    def _manifold(self, rows: tuple[int, ...] | None, chart: Chart | None) -> dict[str, Bound]:
+        """The functions that bring a state back to the manifold."""
+        out = dict.fromkeys(("correct", "filter", "restore", "recover"), NOTHING)
+        (holonomic, m), project, system = self._sizes(rows), self.setup.projection, self.system
+        if chart is not None:
+            out["recover"] = self._bound(chart.recover_kernel(system, rows), chart, chart.dof + holonomic, 0.0)
+        elif project is not None and project.energy:
+            out["restore"] = self._bound(system.kernel("restore", rows), None, holonomic + m + 1)
+        elif project is not None:
+            weighted = project.weights(system.nv) is not None
+            kind, frozen = "_weighted" if weighted else "", "_frozen" if project.directions == "frozen" else ""
+            shortest = 0.0 if weighted else None
+            out["correct"] = self._bound(system.kernel(f"correct{frozen}{kind}", rows), None, holonomic, shortest)
+            out["filter"] = self._bound(system.kernel(f"filter{kind}", rows), None, m, shortest)
+        return out
+
+    def _sizes(self, rows: tuple[int, ...] | None) -> tuple[int, int]:
+        """Holonomic rows, and all rows."""
+        holonomic = self.system.rows.holonomic
+        kept = holonomic if rows is None else holonomic[list(rows)]
+        return int(kept.sum()), len(kept)
+
+    def _bound(self, kernel: Any, chart: Chart | None, rows: int, min_length: float | None = None) -> Bound:
+        near, size = self.policy.near, self.policy.size
+        limit = (near * size) ** 2 if min_length is None else min_length
+        return Bound.of(kernel, self._values(chart), rows).trust(near**2, limit, size**2)
+
+    def _values(self, chart: Chart | None) -> dict[str, Any]:
+        """Inputs of the functions that do not change during the run."""
+        s = self.setup
+        out: dict[str, Any] = {"p": s.p, "u": s.u}
+        if s.projection is not None and not isinstance(s.projection.metric, str):
+            out["weights"] = s.projection.weights(self.system.nv)
+        elif s.projection is not None and s.projection.metric == "euclidean":
+            out["weights"] = 1.0
+        if s.baumgarte is not None:
+            out["baumgarte"] = s.baumgarte.alpha, s.baumgarte.beta
+        if chart is not None:
+            out["directions"], out["reference"] = chart.directions, chart.reference
+        return out
+
+    # --- total rates --------------------------------------------------------------------------------------------
+
+    def integrated(self, state: Any) -> np.ndarray:
+        """What is integrated beside q, (nv,): v, or its total rates."""
+        formulation = self.setup.formulation
+        if formulation not in TOTAL_RATES:
+            return state.v
+        return self.system.diagonal.total_rates(state, normalized=formulation == "total_rates", p=self.setup.p)
+
+    def velocities(self, q: np.ndarray, rates: np.ndarray) -> np.ndarray:
+        """v, (N, nv), of what was integrated."""
+        if self.setup.formulation not in TOTAL_RATES or not len(q):
+            return rates
+        kernel = self.system.kernel(f"joint_rates{TOTAL_RATES[self.setup.formulation]}")
+        known = {"q": np.ascontiguousarray(q), "dq": np.ascontiguousarray(rates), "p": self.setup.p}
+        return kernel.batch(*(known[name] for name in kernel.names_in))

@@ -1,0 +1,89 @@
+"""From a driver that has ended to its `Run`, with the sentence about the end."""
+
+from __future__ import annotations
+
+import traceback
+from pathlib import Path
+
+import numpy as np
+
+from dalembert.simulation.driver import Driver
+from dalembert.simulation.run import Run
+from dalembert.simulation.setup import TOTAL_RATES, UNDEFINED
+from dalembert.simulation.status import Status
+
+
+def result(driver: Driver, status: Status) -> Run:
+    """Everything up to now."""
+    setup, record, system = driver.setup, driver.record, driver.system
+    T, X = driver.history.whole()
+    nq, n, nu = system.nq, system.nq + system.nv, record.nu
+    inputs = slice(n + record.works, n + record.works + nu)
+    if setup.hold > 0.0 and len(X) > 1:  # the first sample was taken after the first record
+        X[0, inputs] = X[1, inputs]
+    between = None
+    if setup.samples is None and len(T) > 1 and setup.formulation not in TOTAL_RATES:
+        between = driver.continuation
+        if setup.on_singularity == "warn" or setup.formulation in UNDEFINED:  # said now, not when asked for
+            for passage in between.approaches(between.dense(T, X), tuple(driver.passages)):
+                driver.add_passage(passage)
+    return Run(
+        system=system,
+        p=setup.p,
+        t=T,
+        q=X[:, :nq],
+        v=X[:, nq:n],
+        u=X[:, inputs],
+        work={name: X[:, n + k] for k, name in enumerate(system.work_names)},
+        margin=X[:, -1],
+        status=status,
+        message=_sentence(driver, status),
+        error=_error(driver),
+        steps=record.steps,
+        rejected=record.rejected,
+        evaluations=record.evaluations,
+        corrections=record.corrections,
+        drift=record.drift,
+        velocity_drift=record.velocity_drift,
+        charts=tuple(driver.charts),
+        t_events={name: np.array([when for when, _ in hits]) for name, hits in driver.found.items()},
+        x_events={name: np.array([x for _, x in hits]).reshape(-1, n) for name, hits in driver.found.items()},
+        _singular=tuple(driver.passages),
+        _between=between,
+    )
+
+
+def _error(driver: Driver) -> BaseException | None:
+    """The exception of a callback, or of the run itself."""
+    for callback in (driver.controller, driver.watcher):
+        if callback is not None and callback.error is not None:
+            return callback.error
+    return driver.trouble
+
+
+def _sentence(driver: Driver, status: Status) -> str:
+    t, formulation = driver.record.t, driver.setup.formulation
+    if status == Status.DONE and driver.passages and formulation in UNDEFINED:
+        return (
+            f"{status.sentence}, past a singular position at t = {driver.passages[0].nearest:.6g} s, where formulation "
+            f"'{formulation}' is not defined: what follows may be another motion; 'auto' and 'nullspace' lead through"
+        )
+    if status == Status.DONE:
+        return status.sentence
+    if status == Status.EVENT:
+        events = driver.setup.events
+        name = next(n for n, hits in driver.found.items() if events[n].terminal and hits and hits[-1][0] == t)
+        return f"at t = {t:.6g} s event '{name}' ended the run"
+    if status == Status.CALLBACK:
+        for what, callback in (("controller", driver.controller), ("event", driver.watcher)):
+            if callback is not None and callback.error is not None:
+                return f"at t = {t:.6g} s the {what} raised {_described(callback.error)}"
+    trouble = "" if driver.trouble is None else f": {driver.trouble}"
+    return f"at t = {t:.6g} s {status.sentence}{trouble}"
+
+
+def _described(error: BaseException) -> str:
+    """Kind, text and place of an exception."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {error}{place}"
