@@ -1,4 +1,8 @@
-"""Outcomes: small integers that carry their sentence, for kernels that never raise."""
+"""How native functions end: small integers that carry their sentence, one family for the whole library.
+
+Native code never raises. It returns, or leaves in its struct, one of the plain integers below; `Outcome(code).sentence`
+is the text for people.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +26,16 @@ class Spoken(IntEnum):
 
 
 class Outcome(Spoken):
-    """How the solution of constrained equations ended."""
+    """How a native function ended. A rank below full is no failure: it is returned beside the outcome."""
 
     OK = 0, "done"
-    NOT_FINITE = 1, "the equations hold NaN or infinity"
+    NOT_FINITE = 1, "the input holds NaN or infinity"
     MASS_SINGULAR = 2, "the mass matrix is not positive definite"
     DEPENDENT = 3, "the constraints are dependent here and this formulation needs them independent"
     CHART_SINGULAR = 4, "the chosen coordinates are not independent here"
+    NOT_POSITIVE = 5, "the matrix is not positive definite: a pivot is zero, negative or NaN"
+    NOT_CONVERGED = 6, "the Jacobi sweeps ended before all rows were orthogonal to working precision"
+
+
+# As plain integers, which native code takes at no cost. A new member needs a name here too.
+OK, NOT_FINITE, MASS_SINGULAR, DEPENDENT, CHART_SINGULAR, NOT_POSITIVE, NOT_CONVERGED = (int(o) for o in Outcome)

@@ -6,19 +6,16 @@ worth of memory, so whoever makes it may use it in any thread.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.native.library import SIGNATURE
 from dalembert.native.struct import Doubles, Float, Int, Struct, address
 
 if TYPE_CHECKING:
     from dalembert.compiler import Kernel
-
-#: the one signature of native functions
-SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
 
 class Bound(Struct):
@@ -53,9 +50,7 @@ class Bound(Struct):
         b, start = object.__new__(Bound), address(block)
         time_index = kernel.slices["t"].start if "t" in kernel.slices else -1
         y = start + 8 * nx
-        b._memory = Bound.layout(
-            kernel.address, nx, ny, start, y, y + 8 * ny, time_index, rows, 0.0, 0.0, 1.0
-        )
+        b._memory = Bound.layout(kernel.address, nx, ny, start, y, y + 8 * ny, time_index, rows, 0.0, 0.0, 1.0)
         x = block[:nx]
         b._held = {"x": x, "y": block[nx : nx + ny]}
         b.slices, b.keeps = kernel.slices, (kernel, block)
@@ -66,7 +61,9 @@ class Bound(Struct):
         return b
 
     @staticmethod
-    def around(function: int, x: np.ndarray, y: np.ndarray, w: Struct | np.ndarray, time_index: int, keeps: Any) -> Bound:
+    def around(
+        function: int, x: np.ndarray, y: np.ndarray, w: Struct | np.ndarray, time_index: int, keeps: Any
+    ) -> Bound:
         """Any native function at an address, with the memory given."""
         b = Bound(address=function, nx=len(x), ny=len(y), x=x, y=y, time_index=time_index, row_scale=1.0)
         b.w = w.pointer if isinstance(w, Struct) else address(w)
