@@ -1,6 +1,7 @@
-"""Outcomes: small integers that carry their sentence, for native code that never raises.
+"""How native functions end: small integers that carry their sentence, one family for the whole library.
 
-One family serves all native code: small dense algebra, formulations, integrators.
+Native code never raises. It returns, or leaves in its struct, one of the plain integers below; `Outcome(code).sentence`
+is the text for people.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ class Spoken(IntEnum):
 
 
 class Outcome(Spoken):
-    """How a native function ended."""
+    """How a native function ended. A rank below full is no failure: it is returned beside the outcome."""
 
     OK = 0, "done"
-    NOT_FINITE = 1, "the equations hold NaN or infinity"
+    NOT_FINITE = 1, "the input holds NaN or infinity"
     MASS_SINGULAR = 2, "the mass matrix is not positive definite"
     DEPENDENT = 3, "the constraints are dependent here and this formulation needs them independent"
     CHART_SINGULAR = 4, "the chosen coordinates are not independent here"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import linalg as la
+from dalembert.outcome import Outcome
 
 
 def problem(seed, m, n, redundant=0):
@@ -20,9 +21,9 @@ def problem(seed, m, n, redundant=0):
 def in_metric(W, A, safety=100.0):
     m, n = A.shape
     R, white, f = np.zeros((n, n)), np.empty((m, n)), la.allocate(m, n)
-    assert la.cholesky(W, R)[0] == la.Status.OK
+    assert la.cholesky(W, R)[0] == Outcome.OK
     status, rank = la.metric_factor(f, A, R, white, 1e-10, safety, True)
-    assert status == la.Status.OK
+    assert status == Outcome.OK
     assert np.allclose(white @ R, A, atol=1e-12)
     return R, f, rank
 

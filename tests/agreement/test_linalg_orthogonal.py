@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import linalg as la
+from dalembert.outcome import Outcome
 
 EPS = np.finfo(float).eps
 SHAPES = [(0, 3), (1, 1), (1, 5), (5, 1), (2, 4), (4, 4), (5, 7), (8, 14), (9, 6), (20, 20), (31, 40), (40, 31)]
@@ -36,7 +37,7 @@ def factored(A, route, tolerance=1e-10):
         status, rank = la.rank_factor(f, A, tolerance, 1.0, True)
     else:
         status, rank = la.factor_svd(f, A, tolerance, True)
-    assert status == la.Status.OK
+    assert status == Outcome.OK
     assert np.array_equal(A, before)
     assert f.info[la.RANK] == rank
     return f, rank
@@ -156,7 +157,7 @@ def test_svd_is_taken_exactly_when_the_diagonal_is_within_the_safety_factor(smal
     A = np.array([1.0, 0.5, small])[:, None] * Q[:3]
     f = la.allocate(3, 5)
     status, found = la.rank_factor(f, A, 1e-10, 100.0, True)
-    assert status == la.Status.OK
+    assert status == Outcome.OK
     assert found == rank
     assert f.info[la.ROUTE] == (la.VIA_SVD if route == "svd" else la.VIA_QR)
     assert np.allclose(A @ f.basis[rank:].T, 0.0, atol=2e-10)
@@ -221,8 +222,8 @@ def test_what_is_not_finite_is_reported_and_leaves_a_zero_factorization(bad):
             A = np.random.default_rng(0).normal(size=(m, n)) * scale
             A[m - 1, n - 1] = bad
             f, v = la.allocate(m, n), np.ones(n)
-            assert la.rank_factor(f, A, 1e-10, 100.0, True) == (la.Status.NOT_FINITE, 0)
-            assert la.factor_svd(f, A, 1e-10, True) == (la.Status.NOT_FINITE, 0)
+            assert la.rank_factor(f, A, 1e-10, 100.0, True) == (Outcome.NOT_FINITE, 0)
+            assert la.factor_svd(f, A, 1e-10, True) == (Outcome.NOT_FINITE, 0)
             la.solve(f, np.ones(m), v)
             assert np.array_equal(v, np.zeros(n))
-            assert f.info[la.STATUS] == la.Status.NOT_FINITE
+            assert f.info[la.STATUS] == Outcome.NOT_FINITE

@@ -7,13 +7,14 @@ import pytest
 from scipy.linalg import qr as scipy_qr
 
 from dalembert import linalg as la
+from dalembert.outcome import Outcome
 
 
 def factored(A, tolerance=0.0):
     rows, perm = A.copy(), np.empty(A.shape[0], dtype=np.int64)
     scratch = np.full((4, max(*A.shape, 1)), np.nan)
     status, rank, exponent = la.pivoted_qr(rows, tolerance, perm, scratch)
-    assert status == la.Status.OK
+    assert status == Outcome.OK
     L = np.tril(rows, -1)[:, : min(A.shape)]
     L[:, rank:] = 0.0
     L[np.arange(rank), np.arange(rank)] = scratch[0, :rank]

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.formulations import FORMULATIONS, load
-from dalembert.formulations.contract import Options
-from dalembert.formulations.work import workspace
+from dalembert.formulations import FORMULATIONS, make_problem
+from dalembert.native.library import call
 from dalembert.outcome import Outcome
 from random_loops import random_closed
 
@@ -25,12 +24,11 @@ def problem(seed, n, m, rank, scale=1.0):
 
 def run(name, variant, metric, M, f, A, gamma, **choice):
     m, n = A.shape
-    work = workspace(n, m)
-    work.M[:], work.f[:], work.A[:], work.gamma[:] = M, f, A, gamma
-    work.metric[:] = np.diag(np.sqrt(np.linspace(0.5, 2.0, n)))
-    options = Options(METRICS[metric], 1e-10, 100.0, 0.0, 0.0, variant)
-    outcome = load(name).solve(work, options._replace(**choice))
-    return work, Outcome(outcome)
+    weight = np.diag(np.sqrt(np.linspace(0.5, 2.0, n)))
+    work = make_problem(n, m, metric=METRICS[metric], variant=variant, M=M, f=f, A=A, gamma=gamma, **choice)
+    work.weight[:] = weight
+    call(name, work)
+    return work, Outcome(work.status)
 
 
 def reference(M, f, A, gamma):
@@ -48,7 +46,7 @@ def test_independent_constraints_are_solved_as_lapack_solves_them(name, variant,
     work, outcome = run(name, variant, metric, M, f, A, gamma)
     expected = reference(M, f, A, gamma)
     assert outcome == Outcome.OK
-    assert work.info[0] == shape[2]
+    assert work.rank == shape[2]
     tolerance = 1e-9 * max(1, np.abs(expected).max())
     np.testing.assert_allclose(work.vdot, expected, atol=tolerance)
     np.testing.assert_allclose(A @ work.vdot, -gamma, atol=tolerance)
@@ -63,18 +61,25 @@ def test_redundant_constraints_change_nothing_in_the_motion(name, variant, metri
     M, f, A, gamma = problem(2, *shape)
     work, outcome = run(name, variant, metric, M, f, A, gamma)
     assert outcome == Outcome.OK
-    assert work.info[0] == shape[2]
+    assert work.rank == shape[2]
     expected = reference(M, f, A, gamma)
     np.testing.assert_allclose(work.vdot, expected, atol=1e-9 * max(1, np.abs(expected).max()))
     shortest = np.linalg.lstsq(A.T, M @ expected - f, rcond=1e-12)[0]
     np.testing.assert_allclose(work.multipliers, shortest, atol=1e-8 * max(1, np.abs(shortest).max()))
 
 
+@pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("name", ["lagrange", "augmented"])
-def test_classical_formulations_say_that_constraints_depend(name):
-    _, outcome = run(name, 0, "mass", *problem(3, 5, 6, 3))
+def test_classical_formulations_say_that_constraints_depend(name, seed):
+    """Redundant rows, and two that are proportional, of any ratio: rounding leaves 1e-16 of their angle."""
+    M, f, A, gamma = problem(seed, 5, 6, 3)
+    _, outcome = run(name, 0, "mass", M, f, A, gamma)
     assert outcome == Outcome.DEPENDENT
     assert "dependent" in outcome.sentence
+    ratio = 10.0 ** np.random.default_rng(seed).uniform(-3, 3)
+    twice = np.vstack([A[:2], ratio * A[1]])
+    work, outcome = run(name, 0, "mass", M, f, twice, twice @ f)
+    assert (outcome, work.rank) == (Outcome.DEPENDENT, 2)
 
 
 @pytest.mark.parametrize(("name", "variant"), ALL)
@@ -110,15 +115,15 @@ def test_damping_bounds_the_acceleration_beside_a_singularity():
 def test_partitioning_takes_the_users_coordinates_and_refuses_dependent_ones():
     M, f, A, gamma = problem(7, 5, 2, 2)
     A[:, 0] = 0.0
-    work = workspace(5, 2)
-    work.M[:], work.f[:], work.A[:], work.gamma[:] = M, f, A, gamma
-    options = Options(1, 1e-10, 100.0, 0.0, 0.0, 0)
-    work.choice[[0, 1, 2]] = 1
-    assert load("partition").solve(work, options) == Outcome.OK
+    work = make_problem(5, 2, M=M, f=f, A=A, gamma=gamma)
+    work.independent[[0, 1, 2]] = 1
+    call("partition", work)
+    assert work.status == Outcome.OK
     np.testing.assert_allclose(work.vdot, reference(M, f, A, gamma), atol=1e-10)
-    work.choice[:] = 0
-    work.choice[[2, 3, 4]] = 1  # leaves 0, which no constraint moves
-    assert load("partition").solve(work, options) == Outcome.CHART_SINGULAR
+    work.independent[:] = 0
+    work.independent[[2, 3, 4]] = 1  # leaves 0, which no constraint moves
+    call("partition", work)
+    assert work.status == Outcome.CHART_SINGULAR
 
 
 @pytest.fixture(scope="module", params=range(8))

@@ -10,12 +10,14 @@ from numba.core.runtime import _nrt_python, rtsys
 
 from dalembert import linalg as la
 from dalembert.errors import ArgumentError
+from dalembert.native.jit import kernel
+from dalembert.outcome import Outcome
 
 
 def test_a_kernel_that_allocates_does_not_compile():
     """The decorator compiles without Numba's allocator, so the promise is kept by construction."""
 
-    @la.kernel
+    @kernel
     def wasteful(n):
         return np.zeros(n).sum()
 
@@ -51,9 +53,9 @@ def test_no_kernel_allocates_when_called():
 
 
 def test_every_status_carries_a_sentence():
-    for status in la.Status:
+    for status in Outcome:
         assert len(status.sentence) >= 4
-        assert la.Status(int(status)) is status
+        assert Outcome(int(status)) is status
 
 
 def test_the_python_face_names_what_is_wrong():

@@ -1,15 +1,9 @@
-"""Formulations of constrained dynamics: one contract, one file each, named as people call them."""
+"""Formulations of constrained dynamics: one problem, one file each, named as people call them."""
 
-from importlib import import_module
-from typing import Any
+from dalembert.formulations.problem import EUCLIDEAN, MASS, WEIGHT, Problem, make_problem
+from dalembert.formulations.right_hand_side import make_field
 
 #: name: number of variants
 FORMULATIONS = {"nullspace": 1, "admissible": 2, "projection": 3, "partition": 1, "lagrange": 1, "augmented": 1}
 
-
-def load(name: str) -> Any:
-    """The module of a formulation, with `solve` and `field`; it brings Numba, which the names alone do without."""
-    return import_module(f"dalembert.formulations.{name}")
-
-
-__all__ = ["FORMULATIONS", "load"]
+__all__ = ["EUCLIDEAN", "FORMULATIONS", "MASS", "WEIGHT", "Problem", "make_field", "make_problem"]

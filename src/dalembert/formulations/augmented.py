@@ -9,49 +9,46 @@ whether they are.
 
 from __future__ import annotations
 
-from dalembert.compiler.memory import matrix
 from dalembert.formulations import lagrange
 from dalembert.formulations.common import finish
-from dalembert.formulations.contract import DEPENDENT, OK
-from dalembert.formulations.native_field import answer, arrays, equations
-from dalembert.linalg import kernel, solve_general
+from dalembert.formulations.problem import Problem
+from dalembert.linalg import solve_general
+from dalembert.native.jit import entry, native
+from dalembert.native.memory import cut
+from dalembert.outcome import DEPENDENT, OK
 
 _independent = lagrange.solve
 
 
-@kernel
-def solve(work, options):
+@entry(Problem)
+@native
+def solve(problem):
     """v̇, Aᵀλ, λ; see the head of this file."""
-    outcome = _independent(work, options)
+    outcome = _independent(problem)
     if outcome != OK:
         return outcome
-    m, n = work.A.shape
-    K, x = matrix(work.flat, 0, n + m, n + m)[0], work.nm
+    M, f, A, gamma, x = problem.M, problem.f, problem.A, problem.gamma, problem.nm
+    vdot, force, multipliers = problem.vdot, problem.force, problem.multipliers
+    m, n = A.shape
+    K = cut(problem.flat, 0, (n + m, n + m))
     for i in range(n):
-        x[i] = work.f[i]
+        x[i] = f[i]
         for j in range(n):
-            K[i, j] = work.M[i, j]
+            K[i, j] = M[i, j]
         for k in range(m):
-            K[i, n + k] = K[n + k, i] = -work.A[k, i]
+            K[i, n + k] = K[n + k, i] = -A[k, i]
     for k in range(m):
-        x[n + k] = work.gamma[k]
+        x[n + k] = gamma[k]
         for j in range(m):
             K[n + k, n + j] = 0.0
-    if not solve_general(K, x, work.order):
-        return finish(work, DEPENDENT)
+    if not solve_general(K, x, problem.order):
+        return finish(problem, DEPENDENT)
     for i in range(n):
-        work.vdot[i] = x[i]
+        vdot[i] = x[i]
         s = 0.0
         for k in range(m):
-            s += work.A[k, i] * x[n + k]
-        work.force[i] = s
+            s += A[k, i] * x[n + k]
+        force[i] = s
     for k in range(m):
-        work.multipliers[k] = x[n + k]
-    return finish(work, OK)
-
-
-def field(x, y, w):
-    """This formulation as a right-hand side; see `formulations.field`."""
-    x, y, w = arrays(x, y, w)
-    work, options = equations(x, w)
-    answer(work, solve(work, options), y, w)
+        multipliers[k] = x[n + k]
+    return finish(problem, OK)

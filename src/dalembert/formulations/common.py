@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-from dalembert.formulations.contract import (
-    EUCLIDEAN,
-    LARGEST,
-    MASS,
-    MASS_SINGULAR,
-    NOT_FINITE,
-    OK,
-    RANK,
-    SMALLEST,
-    STATUS,
-    WEIGHT,
-)
-from dalembert.linalg import LARGEST as F_LARGEST
-from dalembert.linalg import SMALLEST as F_SMALLEST
+from dalembert.formulations.problem import EUCLIDEAN, MASS, WEIGHT
 from dalembert.linalg import (
+    LARGEST,
+    SMALLEST,
     cholesky,
     damped_solve,
     damping,
     dot,
-    inlined,
-    inner,
     rank_factor,
     solve,
     solve_transposed,
@@ -30,77 +17,78 @@ from dalembert.linalg import (
     solve_upper_transposed,
     whiten_rows,
 )
+from dalembert.native.jit import inline, native
+from dalembert.outcome import MASS_SINGULAR, OK
 
 
-@inner
-def factor_in_metric(work, options, null):
-    """Factor Ã = A R⁻¹ with W = RᵀR the metric; rank and gauge into work. Returns the outcome."""
-    status = 0
-    if options.metric == MASS:
-        status, _, _ = cholesky(work.M, work.upper)
-        if status != 0:
-            return finish(work, MASS_SINGULAR)
-        whiten_rows(work.A, work.upper, work.white)
-    elif options.metric == WEIGHT:
-        n = work.metric.shape[0]
-        for i in range(n):
-            for j in range(i, n):
-                work.upper[i, j] = work.metric[i, j]
-        whiten_rows(work.A, work.upper, work.white)
-    else:
-        m, n = work.A.shape
+@native
+def factor_in_metric(problem, null):
+    """Factor Ã = A R⁻¹ with W = RᵀR the metric, the null space too if asked for. Returns the outcome."""
+    A, upper, white, factor, metric = problem.A, problem.upper, problem.white, problem.factor, problem.metric
+    m, n = A.shape
+    if metric == EUCLIDEAN:
         for i in range(m):
             for j in range(n):
-                work.white[i, j] = work.A[i, j]
-    tolerance = options.tolerance
-    if options.floor > 0.0:
+                white[i, j] = A[i, j]
+    else:
+        if metric == MASS:
+            status, _, _ = cholesky(problem.M, upper)
+            if status != OK:
+                return finish(problem, MASS_SINGULAR)
+        elif metric == WEIGHT:
+            weight = problem.weight
+            for i in range(n):
+                for j in range(i, n):
+                    upper[i, j] = weight[i, j]
+        whiten_rows(A, upper, white)
+    tolerance = problem.tolerance
+    if problem.floor > 0.0:
         size = 0.0
-        for i in range(work.white.shape[0]):
-            size += dot(work.white, i, work.white, i, 0, work.white.shape[1])
-        tolerance = max(tolerance, min(options.floor / (size**0.5 + 1e-300), 1e6))
-    status, rank = rank_factor(work.factor, work.white, tolerance, options.safety, null)
-    work.info[RANK] = rank
-    work.gauge[LARGEST], work.gauge[SMALLEST] = work.factor.gauge[F_LARGEST], work.factor.gauge[F_SMALLEST]
-    return finish(work, OK if status == 0 else NOT_FINITE)
+        for i in range(m):
+            size += dot(white, i, white, i, 0, n)
+        tolerance = max(tolerance, min(problem.floor / (size**0.5 + 1e-300), 1e6))
+    status, problem.rank = rank_factor(factor, white, tolerance, problem.safety, null)
+    problem.largest, problem.smallest = factor.gauge[LARGEST], factor.gauge[SMALLEST]
+    return finish(problem, status)
 
 
-@inlined
-def finish(work, outcome):
+@inline
+def finish(problem, outcome):
     """Record the outcome and return it."""
-    work.info[STATUS] = outcome
+    problem.status = outcome
     return outcome
 
 
-@inlined
-def particular(work, options, c):
+@inline
+def particular(problem, c):
     """c ← the shortest solution of A c = −γ in the metric, damped near a singularity where that is asked for."""
-    for i in range(work.gamma.shape[0]):
-        work.m1[i] = -work.gamma[i]
-    damp = damping(work.gauge[SMALLEST], options.threshold, options.damp) if options.damp > 0.0 else 0.0
+    gamma, right, factor = problem.gamma, problem.m1, problem.factor
+    for i in range(gamma.shape[0]):
+        right[i] = -gamma[i]
+    damp = damping(problem.smallest, problem.threshold, problem.damp) if problem.damp > 0.0 else 0.0
     if damp > 0.0:
-        damped_solve(work.factor, work.m1, damp, c)
+        damped_solve(factor, right, damp, c)
     else:
-        solve(work.factor, work.m1, c)
-    if options.metric != EUCLIDEAN:
-        solve_upper(work.upper, c)
+        solve(factor, right, c)
+    if problem.metric != EUCLIDEAN:
+        solve_upper(problem.upper, c)
 
 
-@inlined
-def times_mass(work, x, out):
-    """out ← M x."""
-    n = x.shape[0]
-    for i in range(n):
-        out[i] = dot(work.M, i, x, 0, 0, n)
+@inline
+def times(A, x, out):
+    """out ← A x."""
+    for i in range(out.shape[0]):
+        out[i] = dot(A, i, x, 0, 0, x.shape[0])
 
 
-@inner
-def recover_forces(work, options):
+@native
+def recover_forces(problem):
     """Aᵀλ = M v̇ − f, and the shortest λ that gives it, from the factorization of A in the metric."""
-    n = work.f.shape[0]
-    times_mass(work, work.vdot, work.force)
-    for i in range(n):
-        work.force[i] -= work.f[i]
-        work.n2[i] = work.force[i]
-    if options.metric != EUCLIDEAN:
-        solve_upper_transposed(work.upper, work.n2)
-    solve_transposed(work.factor, work.n2, work.multipliers)
+    f, force, white = problem.f, problem.force, problem.n2
+    times(problem.M, problem.vdot, force)
+    for i in range(f.shape[0]):
+        force[i] -= f[i]
+        white[i] = force[i]
+    if problem.metric != EUCLIDEAN:
+        solve_upper_transposed(problem.upper, white)
+    solve_transposed(problem.factor, white, problem.multipliers)

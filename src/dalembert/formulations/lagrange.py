@@ -3,53 +3,64 @@
     λ = −(A M⁻¹ Aᵀ)⁻¹ (A M⁻¹ f + γ),   v̇ = M⁻¹ (f + Aᵀλ)
 
 It is here to be compared with. A dependent set of rows ends with the outcome DEPENDENT, and nothing is made up.
+A M⁻¹ Aᵀ squares the angles between rows, so rows nearer to each other than about 1e-7 rad count as dependent.
 """
 
 from __future__ import annotations
 
-from dalembert.compiler.memory import matrix
-from dalembert.formulations.common import finish, times_mass
-from dalembert.formulations.contract import DEPENDENT, LARGEST, MASS_SINGULAR, OK, RANK, SMALLEST
-from dalembert.formulations.native_field import answer, arrays, equations
-from dalembert.linalg import cholesky, dot, kernel, solve_cholesky, solve_upper, solve_upper_transposed, whiten_rows
+from dalembert.formulations.common import finish, times
+from dalembert.formulations.problem import Problem
+from dalembert.linalg import cholesky, dot, solve_cholesky, solve_upper, solve_upper_transposed, whiten_rows
+from dalembert.native.jit import entry, native
+from dalembert.native.memory import cut
+from dalembert.outcome import DEPENDENT, MASS_SINGULAR, OK
+
+RESOLVED = 1e-14  # squared sine between rows that rounding leaves of A M⁻¹ Aᵀ, for each row
 
 
-@kernel
-def solve(work, options):
+@entry(Problem)
+@native
+def solve(problem):
     """v̇, Aᵀλ, λ; see the head of this file."""
-    m, n = work.A.shape
-    status, _, _ = cholesky(work.M, work.upper)
-    if status != 0:
-        return finish(work, MASS_SINGULAR)
-    whiten_rows(work.A, work.upper, work.white)  # Ã, with A M⁻¹ Aᵀ = Ã Ãᵀ
-    x, S = work.n1, matrix(work.flat, 0, m, m)[0]
+    A, upper, white, f, gamma = problem.A, problem.upper, problem.white, problem.f, problem.gamma
+    vdot, force, multipliers, x, lengths = problem.vdot, problem.force, problem.multipliers, problem.n1, problem.m1
+    m, n = A.shape
+    problem.rank, problem.largest, problem.smallest = 0, 1.0, 0.0
+    status, _, _ = cholesky(problem.M, upper)
+    if status != OK:
+        return finish(problem, MASS_SINGULAR)
+    whiten_rows(A, upper, white)  # Ã, with A M⁻¹ Aᵀ = Ã Ãᵀ
+    S = cut(problem.flat, 0, (m, m))
     for i in range(n):
-        x[i] = work.f[i]
-    solve_upper_transposed(work.upper, x)
+        x[i] = f[i]
+    solve_upper_transposed(upper, x)
     for i in range(m):
-        work.multipliers[i] = -work.gamma[i] - dot(work.white, i, x, 0, 0, n)
+        multipliers[i] = -gamma[i] - dot(white, i, x, 0, 0, n)
         for j in range(i, m):
-            S[i, j] = dot(work.white, i, work.white, j, 0, n)
+            S[i, j] = dot(white, i, white, j, 0, n)
+        lengths[i] = S[i, i]
     status, rank, hint = cholesky(S, S)
-    work.info[RANK] = rank
-    work.gauge[LARGEST], work.gauge[SMALLEST] = 1.0, hint**0.5  # their ratio is what Cholesky tells
-    if status != 0 or hint < options.tolerance**2:
-        return finish(work, DEPENDENT)
-    solve_cholesky(S, work.multipliers)
+    problem.smallest = hint**0.5  # 1 and this have the ratio that Cholesky tells
+    problem.rank = independent(S, lengths, rank, max(RESOLVED * m, problem.tolerance**2), problem.floor**2)
+    if problem.rank < m:
+        return finish(problem, DEPENDENT)
+    solve_cholesky(S, multipliers)
     for i in range(n):
         s = x[i]
         for k in range(m):
-            s += work.white[k, i] * work.multipliers[k]
-        work.vdot[i] = s
-    solve_upper(work.upper, work.vdot)
-    times_mass(work, work.vdot, work.force)
+            s += white[k, i] * multipliers[k]
+        vdot[i] = s
+    solve_upper(upper, vdot)
+    times(problem.M, vdot, force)
     for i in range(n):
-        work.force[i] -= work.f[i]
-    return finish(work, OK)
+        force[i] -= f[i]
+    return finish(problem, OK)
 
 
-def field(x, y, w):
-    """This formulation as a right-hand side; see `formulations.field`."""
-    x, y, w = arrays(x, y, w)
-    work, options = equations(x, w)
-    answer(work, solve(work, options), y, w)
+@native
+def independent(R, lengths, rank, angle, length):
+    """Number of rows before the first that depends on those above it: its squared sine to them is R_kk² / length²."""
+    for k in range(rank):
+        if not (R[k, k] ** 2 > angle * lengths[k] and lengths[k] > length):
+            return k
+    return rank

@@ -12,60 +12,60 @@ here ends with CHART_SINGULAR (Remark 1).
 
 from __future__ import annotations
 
-from dalembert.compiler.memory import matrix
 from dalembert.formulations.common import factor_in_metric, finish, recover_forces
-from dalembert.formulations.contract import CHART_SINGULAR, OK, RANK
-from dalembert.formulations.native_field import answer, arrays, equations
 from dalembert.formulations.nullspace import reduced_solve
-from dalembert.linalg import inner, kernel, lu, lu_solve
+from dalembert.formulations.problem import Problem
+from dalembert.linalg import lu, lu_solve
+from dalembert.native.jit import entry, native
+from dalembert.native.memory import cut
+from dalembert.outcome import CHART_SINGULAR, OK
 
 
-@kernel
-def solve(work, options):
+@entry(Problem)
+@native
+def solve(problem):
     """v̇, Aᵀλ, λ; see the head of this file."""
-    outcome = factor_in_metric(work, options, False)
+    outcome = factor_in_metric(problem, False)
     if outcome != OK:
         return outcome
-    n, rank = work.f.shape[0], work.info[RANK]
-    if not choose(work, rank):
-        return finish(work, CHART_SINGULAR)
-    if not follow(work, rank, options.tolerance):
-        return finish(work, CHART_SINGULAR)
-    outcome = reduced_solve(work, work.s2, work.s3, n - rank)
+    if not (choose(problem) and follow(problem)):
+        return finish(problem, CHART_SINGULAR)
+    outcome = reduced_solve(problem, problem.n - problem.rank)
     if outcome != OK:
         return outcome
-    recover_forces(work, options)
-    return finish(work, OK)
+    recover_forces(problem)
+    return finish(problem, OK)
 
 
-@inner
-def choose(work, rank):
+@native
+def choose(problem):
     """order[:rank] ← dependent coordinates, order[rank:n] ← independent ones. Returns whether the counts fit."""
-    m, n = work.A.shape
+    A, order, independent, rank = problem.A, problem.order, problem.independent, problem.rank
+    m, n = A.shape
     wanted = 0
     for j in range(n):
-        wanted += work.choice[j]
+        wanted += independent[j]
     if wanted > 0:
         d, k = 0, rank
         for j in range(n):
-            if work.choice[j] == 0:
+            if independent[j] == 0:
                 if d < rank:
-                    work.order[d] = j
+                    order[d] = j
                 d += 1
             else:
                 if k < n:
-                    work.order[k] = j
+                    order[k] = j
                 k += 1
         return wanted == n - rank
-    columns = matrix(work.flat, 0, n, m)[0]  # rows of this array are the columns of A
+    columns = cut(problem.flat, 0, (n, m))  # rows of this array are the columns of A
     for j in range(n):
         for i in range(m):
-            columns[j, i] = work.A[i, j]
-    _pivot_columns(columns, work.order[:n], rank)
+            columns[j, i] = A[i, j]
+    _pivot_columns(columns, order, rank)
     return True
 
 
-@inner
+@native
 def _pivot_columns(c, perm, rank):
     """Gram-Schmidt with pivoting on the rows of c: perm[:rank] ← the rank rows that span them best."""
     n, m = c.shape
@@ -90,53 +90,46 @@ def _pivot_columns(c, perm, rank):
                 c[q, i] -= s * c[p, i]
 
 
-@inner
-def follow(work, rank, tolerance):
-    """Rows of s2 ← columns of K (2.46); vdot ← c (2.47). Returns whether A S̄ has full column rank.
+@native
+def follow(problem):
+    """Rows of square1 ← columns of K (2.46); v̇ ← c (2.47). Returns whether A S̄ has full column rank.
 
     U of the factorization A = U T Q₁ᵀ reduces the rows first: with redundant rows, (A S̄)⁻¹ is that of least squares.
     """
-    m, n = work.A.shape
+    A, gamma, vdot, order, rank = problem.A, problem.gamma, problem.vdot, problem.order, problem.rank
+    left, K = problem.factor.left, problem.square1
+    m, n = A.shape
     p = n - rank
-    B = matrix(work.flat, 0, rank, rank)[0]  # Uᵀ A S̄
-    left, K = work.factor.left, work.s2
+    B = cut(problem.flat, 0, (rank, rank))  # Uᵀ A S̄
+    pivots, x = cut(order, n, (rank,)), cut(problem.nm, 0, (rank,))
     largest = 0.0
     for i in range(rank):
         for d in range(rank):
             s = 0.0
             for k in range(m):
-                s += left[i, k] * work.A[k, work.order[d]]
+                s += left[i, k] * A[k, order[d]]
             B[i, d] = s
             largest = max(largest, abs(s))
-    pivots = work.order[n : n + rank]
-    if not lu(B, pivots, tolerance * largest):
+    if not lu(B, pivots, problem.tolerance * largest):
         return False
-    x = work.nm[:rank]
     for f in range(p + 1):
         for i in range(rank):
             s = 0.0
             for k in range(m):
-                right = work.gamma[k] if f == p else work.A[k, work.order[rank + f]]
+                right = gamma[k] if f == p else A[k, order[rank + f]]
                 s -= left[i, k] * right
             x[i] = s
         lu_solve(B, pivots, x)
         for j in range(n):
             if f == p:
-                work.vdot[j] = 0.0
+                vdot[j] = 0.0
             else:
                 K[f, j] = 0.0
         for d in range(rank):
             if f == p:
-                work.vdot[work.order[d]] = x[d]
+                vdot[order[d]] = x[d]
             else:
-                K[f, work.order[d]] = x[d]
+                K[f, order[d]] = x[d]
         if f < p:
-            K[f, work.order[rank + f]] = 1.0
+            K[f, order[rank + f]] = 1.0
     return True
-
-
-def field(x, y, w):
-    """This formulation as a right-hand side; see `formulations.field`."""
-    x, y, w = arrays(x, y, w)
-    work, options = equations(x, w)
-    answer(work, solve(work, options), y, w)

@@ -12,13 +12,9 @@ place of W^½). In the Euclidean metric, the paper's, units matter.
 
 from __future__ import annotations
 
-from dalembert.compiler.memory import matrix
-from dalembert.formulations.common import factor_in_metric, finish, recover_forces
-from dalembert.formulations.contract import EUCLIDEAN, MASS_SINGULAR, OK
-from dalembert.formulations.native_field import answer, arrays, equations
+from dalembert.formulations.common import factor_in_metric, finish, recover_forces, times
+from dalembert.formulations.problem import EUCLIDEAN, Problem
 from dalembert.linalg import (
-    inner,
-    kernel,
     project_null,
     solve_general,
     solve_upper,
@@ -26,103 +22,88 @@ from dalembert.linalg import (
     solve_upper_transposed_rows,
 )
 from dalembert.linalg import solve as shortest
+from dalembert.native.jit import entry, native
+from dalembert.native.memory import cut
+from dalembert.outcome import MASS_SINGULAR, OK
 
 
-@kernel
-def solve(work, options):
+@entry(Problem)
+@native
+def solve(problem):
     """v̇, Aᵀλ, λ; see the head of this file."""
-    outcome = factor_in_metric(work, options, False)
+    outcome = factor_in_metric(problem, False)
     if outcome != OK:
         return outcome
-    n = work.f.shape[0]
-    MW, PM, x, c = work.s2, work.s3, work.vdot, work.n1
+    M, f, gamma, upper, factor = problem.M, problem.f, problem.gamma, problem.upper, problem.factor
+    MW, PM, x, c, row, right = problem.square1, problem.square2, problem.vdot, problem.n1, problem.n2, problem.m1
+    n = problem.n
     for i in range(n):
-        x[i] = work.f[i]
+        x[i] = f[i]
         for j in range(n):
-            MW[i, j] = work.M[i, j]
-    if options.metric != EUCLIDEAN:  # M_W = R⁻ᵀ M R⁻¹, f_W = R⁻ᵀ f
-        solve_upper_transposed(work.upper, x)
-        solve_upper_transposed_rows(work.upper, MW, n)
+            MW[i, j] = M[i, j]
+    if problem.metric != EUCLIDEAN:  # M_W = R⁻ᵀ M R⁻¹, f_W = R⁻ᵀ f
+        solve_upper_transposed(upper, x)
+        solve_upper_transposed_rows(upper, MW, n)
         _transpose(MW)
-        solve_upper_transposed_rows(work.upper, MW, n)
-    for i in range(work.gamma.shape[0]):
-        work.m1[i] = -work.gamma[i]
-    shortest(work.factor, work.m1, c)  # C q̇, (16)
-    project_null(work.factor, x, x)  # P f
+        solve_upper_transposed_rows(upper, MW, n)
+    for i in range(problem.m):
+        right[i] = -gamma[i]
+    shortest(factor, right, c)  # C q̇, (16)
+    project_null(factor, x, x)  # P f
     for i in range(n):  # P M: P applied to the columns, which by symmetry are the rows
         for j in range(n):
-            work.n2[j] = MW[i, j]
-        project_null(work.factor, work.n2, work.n2)
+            row[j] = MW[i, j]
+        project_null(factor, row, row)
         for j in range(n):
-            PM[j, i] = work.n2[j]
-    K = matrix(work.flat, 0, n, n)[0]
-    scale = 0.0
-    for i in range(n):
-        scale += MW[i, i] / n
-    if options.variant == 2:
-        _add_complement(work, K, PM, scale)
+            PM[j, i] = row[j]
+    K = cut(problem.flat, 0, (n, n))
+    _constraint_inertia(problem, K)
+    if not solve_general(K, x, problem.order):
+        return finish(problem, MASS_SINGULAR)
+    if problem.metric != EUCLIDEAN:
+        solve_upper(upper, x)
+    recover_forces(problem)
+    return finish(problem, OK)
+
+
+@native
+def _constraint_inertia(problem, K):
+    """K ← M_c of the variant, from M and PM; the terms of C q̇ (n1) are added to the right side (v̇)."""
+    MW, PM, x, c, row, factor = problem.square1, problem.square2, problem.vdot, problem.n1, problem.n2, problem.factor
+    n, more = problem.n, cut(problem.nm, 0, (problem.n,))
+    if problem.variant == 2:  # (29)
+        scale = 0.0
         for i in range(n):
+            scale += MW[i, i] / n
+        for i in range(n):
+            for j in range(n):
+                row[j] = 1.0 if i == j else 0.0
+            project_null(factor, row, row)
+            for j in range(n):
+                K[i, j] = PM[i, j] + scale * ((1.0 if i == j else 0.0) - row[j])
             x[i] += scale * c[i]
-    else:
-        _products(MW, c, work.n2)  # M C q̇
-        if options.variant == 0:
-            for i in range(n):
-                for j in range(n):
-                    K[i, j] = MW[i, j] + PM[i, j] - PM[j, i]
-                x[i] += work.n2[i]
-        else:
-            for i in range(n):  # PMP + (1−P)M(1−P) = M − PM − MP + 2 PMP
-                for j in range(n):
-                    work.nm[j] = PM[i, j]
-                project_null(work.factor, work.nm[:n], work.nm[:n])
-                for j in range(n):
-                    K[i, j] = MW[i, j] - PM[i, j] - PM[j, i] + 2.0 * work.nm[j]
-            for i in range(n):
-                work.nm[i] = work.n2[i]
-            project_null(work.factor, work.nm[:n], work.nm[:n])
-            for i in range(n):
-                x[i] += work.n2[i] - 2.0 * work.nm[i]
-    if not solve_general(K, x, work.order):
-        return finish(work, MASS_SINGULAR)
-    if options.metric != EUCLIDEAN:
-        solve_upper(work.upper, x)
-    recover_forces(work, options)
-    return finish(work, OK)
-
-
-@inner
-def _add_complement(work, K, PM, scale):
-    """K ← PM + scale (1 − P)."""
-    n = work.f.shape[0]
+        return
+    times(MW, c, row)  # M C q̇
+    if problem.variant == 0:  # (24)
+        for i in range(n):
+            for j in range(n):
+                K[i, j] = MW[i, j] + PM[i, j] - PM[j, i]
+            x[i] += row[i]
+        return
+    for i in range(n):  # (27): PMP + (1−P)M(1−P) = M − PM − MP + 2 PMP
+        for j in range(n):
+            more[j] = PM[i, j]
+        project_null(factor, more, more)
+        for j in range(n):
+            K[i, j] = MW[i, j] - PM[i, j] - PM[j, i] + 2.0 * more[j]
+    project_null(factor, row, more)
     for i in range(n):
-        for j in range(n):
-            work.n2[j] = 1.0 if i == j else 0.0
-        project_null(work.factor, work.n2, work.n2)
-        for j in range(n):
-            K[i, j] = PM[i, j] + scale * ((1.0 if i == j else 0.0) - work.n2[j])
+        x[i] += row[i] - 2.0 * more[i]
 
 
-@inner
-def _products(a, x, out):
-    """out ← a x."""
-    n = x.shape[0]
-    for i in range(n):
-        s = 0.0
-        for j in range(n):
-            s += a[i, j] * x[j]
-        out[i] = s
-
-
-@inner
+@native
 def _transpose(a):
     n = a.shape[0]
     for i in range(n):
         for j in range(i):
             a[i, j], a[j, i] = a[j, i], a[i, j]
-
-
-def field(x, y, w):
-    """This formulation as a right-hand side; see `formulations.field`."""
-    x, y, w = arrays(x, y, w)
-    work, options = equations(x, w)
-    answer(work, solve(work, options), y, w)

@@ -42,9 +42,7 @@ from .lu import lu, lu_solve, solve_general
 from .metric import metric_factor, metric_null, metric_solve, whiten_rows
 from .orthogonal import SAFETY, TOLERANCE, factor_svd, rank_factor
 from .qr import apply_q, apply_q_transposed, form_q, pivoted_qr
-from .rows import inlined, inner, kernel, small
 from .simd import assign, axpy, dot, fill, rotate
-from .status import Status
 
 __all__ = [
     "DROPPED",
@@ -60,7 +58,6 @@ __all__ = [
     "VIA_SVD",
     "Factorization",
     "SingularValues",
-    "Status",
     "allocate",
     "apply_q",
     "apply_q_transposed",
@@ -76,9 +73,6 @@ __all__ = [
     "factorize",
     "fill",
     "form_q",
-    "inlined",
-    "inner",
-    "kernel",
     "least_squares",
     "lu",
     "lu_solve",
@@ -95,7 +89,6 @@ __all__ = [
     "rank_factor",
     "rotate",
     "singular_values",
-    "small",
     "smallest_singular_value",
     "solve",
     "solve_cholesky",

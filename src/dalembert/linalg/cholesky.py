@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from math import inf, sqrt
 
-from .rows import copy, dot_fresh, dot_fresh_vector, kernel, small
+from ..native.jit import kernel, small
+from ..outcome import NOT_POSITIVE, OK
+from .rows import copy, dot_fresh, dot_fresh_vector
 from .simd import assign, axpy, dot
-from .status import NOT_POSITIVE, OK
 
 
 @kernel

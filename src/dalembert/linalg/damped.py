@@ -17,8 +17,9 @@ from __future__ import annotations
 
 from math import hypot, sqrt
 
+from ..native.jit import kernel, small
 from .factorization import RANK, combine
-from .rows import copy, dot_fresh, kernel, small
+from .rows import copy, dot_fresh
 from .simd import dot
 
 

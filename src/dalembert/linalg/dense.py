@@ -19,9 +19,9 @@ from numpy.typing import ArrayLike
 
 from dalembert.errors import ArgumentError
 
+from ..outcome import OK, Outcome
 from .factorization import RANK, Factorization, allocate, solve
 from .orthogonal import SAFETY, TOLERANCE, factor_svd, rank_factor
-from .status import OK, Status
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +32,7 @@ class SingularValues:
     values: np.ndarray  # (min(m, n),), descending; exact zeros where A has zero rows left after QR
     right: np.ndarray  # (n, n), rows are right singular vectors; those past the rank span the null space
     rank: int
-    status: Status
+    status: Outcome
 
 
 def _matrix(A: ArrayLike) -> np.ndarray:
@@ -42,10 +42,10 @@ def _matrix(A: ArrayLike) -> np.ndarray:
     return matrix
 
 
-def _checked(status: int) -> Status:
+def _checked(status: int) -> Outcome:
     if status != OK:
-        raise ArgumentError(f"the matrix could not be factored: {Status(status).sentence}")
-    return Status(status)
+        raise ArgumentError(f"the matrix could not be factored: {Outcome(status).sentence}")
+    return Outcome(status)
 
 
 def factorize(A: ArrayLike, tolerance: float = TOLERANCE, safety: float = SAFETY) -> Factorization:

@@ -28,8 +28,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..native.jit import inline, kernel, small
 from .qr import form_q_inline
-from .rows import dot_fresh, inlined, kernel, small
+from .rows import dot_fresh
 from .simd import assign, axpy, dot, fill
 
 RANK, ROUTE, FORMED, STATUS = 0, 1, 2, 3
@@ -78,7 +79,7 @@ def complete(f):
         f.info[FORMED] = n
 
 
-@inlined
+@inline
 def combine(basis, r, y, v, n):
     """V ← Σ_{i < r} y[2, i] basis[i]."""
     if r == 0:
@@ -113,7 +114,7 @@ def solve_transposed(f, g, x):
     combine(f.left, r, y, x, f.left.shape[1])
 
 
-@inlined
+@inline
 def _project(rows, r, v, out, y):
     """Out ← the part of v in the span of the first r rows."""
     n = rows.shape[1]

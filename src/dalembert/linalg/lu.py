@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .rows import kernel
+from ..native.jit import kernel
 
 
 @kernel

@@ -13,10 +13,11 @@ The singular values of Ã have homogeneous units, so a rank tolerance on them me
 
 from __future__ import annotations
 
+from ..native.jit import kernel, small
 from .cholesky import solve_upper, solve_upper_rows, solve_upper_transposed_rows
 from .factorization import RANK, solve
 from .orthogonal import rank_factor
-from .rows import copy, kernel, small
+from .rows import copy
 
 
 @kernel

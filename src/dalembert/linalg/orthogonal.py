@@ -16,6 +16,8 @@ from __future__ import annotations
 
 from math import ldexp
 
+from ..native.jit import inline, kernel
+from ..outcome import OK
 from .factorization import (
     DROPPED,
     FORMED,
@@ -28,8 +30,7 @@ from .factorization import (
     VIA_SVD,
 )
 from .qr import form_q, form_q_inline, pivoted_qr, pivoted_qr_inline
-from .rows import copy, inlined, kernel, scale_binary
-from .status import OK
+from .rows import copy, scale_binary
 from .svd import diagonalize
 from .trapezoid import triangularize, triangularize_inline
 
@@ -37,7 +38,7 @@ TOLERANCE = 1.0e-10  # of σ/σ_max: what a constraint Jacobian in floating poin
 SAFETY = 100.0
 
 
-@inlined
+@inline
 def _record(f, status, route, rank, formed, exponent, largest, smallest, dropped):
     if exponent != 0:
         scale_binary(f.core, formed, formed, exponent)

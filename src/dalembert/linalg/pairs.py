@@ -6,7 +6,7 @@ chain that is one stretch a row, and the inner loops run over consecutive number
 
 from __future__ import annotations
 
-from .rows import kernel
+from ..native.jit import kernel
 from .simd import assign, axpy, fill
 
 

@@ -19,16 +19,17 @@ from __future__ import annotations
 
 from math import copysign, frexp, isfinite, sqrt
 
-from .rows import inlined, kernel, reflect, scale_binary, swap
+from ..native.jit import inline, kernel
+from ..outcome import NOT_FINITE, OK
+from .rows import reflect, scale_binary, swap
 from .simd import assign, axpy, dot, fill
-from .status import NOT_FINITE, OK
 
 _SMALL, _LARGE = 1.0e-60, 1.0e60  # of the squared norm: between them no scaling
 _ZERO = 1.0e-290  # a squared norm that counts as zero
 _DRIFT = 1.4901161193847656e-08  # √ε: below this share of the last computed norm², recompute
 
 
-@inlined
+@inline
 def _row_norms(a, norms, first):
     """Squared norms of the rows into norms[first] and norms[first + 1]; returns their sum."""
     m, n = a.shape
@@ -58,7 +59,7 @@ def _into_range(a, norms, first):
     return OK, exponent, _row_norms(a, norms, first)
 
 
-@inlined
+@inline
 def pivoted_qr_inline(a, tolerance, perm, scratch):
     """See `pivoted_qr`."""
     m, n = a.shape
@@ -124,7 +125,7 @@ def pivoted_qr(a, tolerance, perm, scratch):
     return pivoted_qr_inline(a, tolerance, perm, scratch)
 
 
-@inlined
+@inline
 def _start(a, scratch, k, i, basis):
     """Row i of basis ← H_k e_i, for i ≥ k."""
     fill(0.0, basis, i, 0, k)
@@ -132,7 +133,7 @@ def _start(a, scratch, k, i, basis):
     basis[i, i] += 1.0
 
 
-@inlined
+@inline
 def form_q_inline(a, scratch, steps, lo, hi, basis):
     """See `form_q`."""
     n = a.shape[1]

@@ -14,15 +14,16 @@ from __future__ import annotations
 
 from math import copysign, sqrt
 
-from .rows import copy, inlined, kernel, swap
+from ..native.jit import inline, kernel
+from ..outcome import NOT_CONVERGED, OK
+from .rows import copy, swap
 from .simd import assign, axpy, dot, fill, rotate
-from .status import NOT_CONVERGED, OK
 
 _EPS = 2.220446049250313e-16
 _SWEEPS = 40  # two (n = 2) to ten (n = 200) are usual
 
 
-@inlined
+@inline
 def _angle(aa, ab, bb):
     """Tangent of the rotation that makes two rows orthogonal: t² + 2ζt = 1, ζ = (aa - bb) / 2ab, the smaller root."""
     zeta = (aa - bb) / (2.0 * ab)  # may be huge, never NaN since ab ≠ 0

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from math import copysign, sqrt
 
-from .rows import copy, inlined, kernel
+from ..native.jit import inline, kernel
+from .rows import copy
 from .simd import assign, axpy, fill
 
 
@@ -48,7 +49,7 @@ def _eliminate(a, scratch, rank, core, left):
         core[k, k] = beta
 
 
-@inlined
+@inline
 def triangularize_inline(a, scratch, perm, rank, core, left):
     """See `triangularize`."""
     m = a.shape[0]

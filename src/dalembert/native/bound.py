@@ -6,19 +6,16 @@ worth of memory, so whoever makes it may use it in any thread.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.native.library import SIGNATURE
 from dalembert.native.struct import Doubles, Float, Int, Opaque, Struct, address
 
 if TYPE_CHECKING:
     from dalembert.compiler import Kernel
-
-#: the one signature of native functions
-SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
 
 class Bound(Struct):

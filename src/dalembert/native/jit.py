@@ -1,13 +1,14 @@
-"""The options every kernel is compiled with, and the smallest native functions. Importing this imports Numba.
+"""The options every kernel is compiled with. Importing this imports Numba.
 
     native    for other kernels to call
     inline    the same, put into the place of its call
     kernel    for Python to call too (small dense algebra)
-    entry     called from Python, or by address, through `native.library`, with one struct
+    small     the same, put into the place of its call
+    entry     called by address through `native.library`, with one struct
 
 `_nrt=False` leaves out Numba's allocator and reference counts: a kernel that would allocate does not compile, and small
-ones run up to eight times as fast. Of fast math only `contract` (fused multiply-add): nothing is regrouped. Wrappers for
-Python and C are left out where nobody uses them: they double the time to compile.
+ones run up to eight times as fast. Of fast math only `contract` (fused multiply-add): scaling by powers of two must not
+be regrouped. Wrappers for Python and C are left out where nobody uses them: they double the time to compile.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ from typing import Any
 
 from numba import njit
 
+from dalembert.native.freshness import discard_stale_kernels
 from dalembert.native.struct import Struct
+
+discard_stale_kernels()  # before the first kernel is loaded
 
 OPTIONS: dict[str, Any] = {
     "nogil": True,
@@ -30,10 +34,14 @@ OPTIONS: dict[str, Any] = {
 native = njit(**OPTIONS, cache=True)
 inline = njit(**OPTIONS, cache=True, forceinline=True)
 kernel = njit(**{**OPTIONS, "no_cpython_wrapper": False}, cache=True)
+small = njit(**{**OPTIONS, "no_cpython_wrapper": False}, cache=True, forceinline=True)
 
 
 def entry(kind: type[Struct]) -> Callable[[Any], Any]:
-    """Mark f(x, y, struct) as a native function that `native.library` compiles; its struct is of this kind."""
+    """Mark f(struct) or f(x, y, struct) as a function that `native.library` compiles; its struct is of this kind.
+
+    f is a plain Python function, or one of the above where other kernels call it too. x and y are addresses.
+    """
 
     def mark(f: Any) -> Any:
         f.struct = kind

@@ -8,6 +8,7 @@ checkout that was edited, Numba makes it anew.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import threading
 from functools import cache
@@ -19,9 +20,12 @@ from typing import Any
 from dalembert.compiler import cache as disk
 from dalembert.compiler.build import Progress
 from dalembert.errors import CompileError
+from dalembert.native.struct import Struct
 from dalembert.sources import digest_of
 
-#: name: module and function; the function takes (x, y, struct)
+#: the one signature of native functions f(x, y, w)
+SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+#: name: module and function; the function takes (x, y, struct) or (struct)
 ENTRIES = {
     "advance": ("dalembert.integrators.loop", "advance"),
     "fill": ("dalembert.integrators.loop", "fill"),
@@ -51,6 +55,11 @@ def address(name: str) -> int:
         with _lock:
             known = _loaded.get(name) or _loaded.setdefault(name, _load(name))
     return known.addresses[_SYMBOL]
+
+
+def call(name: str, struct: Struct) -> None:
+    """Call a native function that reads and writes its struct only."""
+    SIGNATURE(address(name))(None, None, struct.pointer)
 
 
 def _load(name: str) -> Any:

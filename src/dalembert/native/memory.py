@@ -27,5 +27,21 @@ def _cut(typingctx: Any, block: Any, at: Any, shape: Any) -> Any:
     return kind(block, at, shape), codegen
 
 
+def _doubles(typingctx: Any, address: Any, n: Any) -> Any:
+    kind = types.Array(types.float64, 1, "C")
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = builder.inttoptr(args[0], context.get_value_type(types.CPointer(types.float64)))
+        size = context.cast(builder, args[1], signature.args[1], types.intp)
+        eight = context.get_constant(types.intp, 8)
+        out = context.make_array(kind)(context, builder)
+        context.populate_array(out, data=pointer, shape=[size], strides=[eight], itemsize=eight, meminfo=None)
+        return out._getvalue()
+
+    return kind(address, n), codegen
+
+
+#: doubles(address, n): the array of n doubles at an address
+doubles: Any = intrinsic(_doubles)
 #: cut(block, at, shape): the array of this shape, (n,) or (m, n), that begins at block[at]
 cut: Any = intrinsic(_cut)

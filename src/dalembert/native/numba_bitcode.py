@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from typing import Any
 
 import llvmlite.binding as llvm
 from numba import njit, types
+from numba.core.dispatcher import Dispatcher
 
 from dalembert.native.jit import OPTIONS
 from dalembert.native.numba_struct import struct_at
@@ -15,17 +17,12 @@ SIGNATURE = (types.int64, types.int64, types.int64)
 
 
 def make(function: Any, symbol: str) -> bytes:
-    """Bitcode of `void symbol(x, y, w)` for a function (x, y, struct) marked with `jit.entry`.
+    """Bitcode of `void symbol(x, y, w)` for a function marked with `jit.entry`.
 
     Numba's functions write a value and an exception through their first two arguments; neither is used. Its
     environments belong to the interpreter, and nothing reads them. Two of its helpers are the C library's.
     """
-    inner, point = njit(**OPTIONS)(function), struct_at(function.struct)
-
-    def call(x, y, w):
-        inner(x, y, point(w))
-
-    compiled = njit(**OPTIONS)(call)
+    compiled = njit(**OPTIONS)(_from_addresses(function))
     compiled.compile(SIGNATURE)
     name = compiled.overloads[SIGNATURE].fndesc.llvm_func_name
     text = compiled.inspect_llvm(SIGNATURE)
@@ -39,3 +36,21 @@ def make(function: Any, symbol: str) -> bytes:
     )
     module = llvm.parse_assembly(text, llvm.create_context())
     return module.as_bitcode()
+
+
+def _from_addresses(function: Any) -> Any:
+    """f(x, y, w) of three addresses, for a function (struct) or (x, y, struct)."""
+    point = struct_at(function.struct)
+    plain = not isinstance(function, Dispatcher)
+    inner = njit(**OPTIONS)(function) if plain else function
+    if len(inspect.signature(function if plain else function.py_func).parameters) == 1:
+
+        def with_struct(x, y, w):
+            inner(point(w))
+
+        return with_struct
+
+    def with_all(x, y, w):
+        inner(x, y, point(w))
+
+    return with_all

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.errors import ArgumentError, unknown
-from dalembert.formulations import FORMULATIONS, load
-from dalembert.formulations.contract import EUCLIDEAN, MASS, RANK, STATUS, WEIGHT, Options
+from dalembert.formulations import EUCLIDEAN, FORMULATIONS, MASS, WEIGHT, make_problem
+from dalembert.native.library import call
 from dalembert.outcome import Outcome
 from dalembert.system.reactions import Reactions, reactions
 
@@ -153,13 +153,11 @@ class ConstraintQuestions:
             quick = self._eliminated(state, tau, u, p)
             if quick is not None:
                 return quick
-        from dalembert.formulations.work import workspace  # with Numba
-
         if formulation == "auto":
             formulation = "nullspace"
         if formulation not in FORMULATIONS:
             raise unknown("formulation", formulation, ["auto", *FORMULATIONS])
-        solve, variants = load(formulation).solve, FORMULATIONS[formulation]
+        variants = FORMULATIONS[formulation]
         if not 0 <= variant < variants:
             has = "one variant, 0" if variants == 1 else f"variants 0 to {variants - 1}"
             raise ArgumentError(f"formulation '{formulation}' has {has}; found {variant}.")
@@ -173,34 +171,46 @@ class ConstraintQuestions:
             M, f, A, gamma = self._value("constrained", state, u=u, p=p)
             f = f + given
         on = self.active_rows(active)
-        work = workspace(self.nv, int(on.sum()))
-        work.M[:], work.f[:], work.A[:], work.gamma[:] = M, f, A[on], gamma[on]
-        kind = self._metric(metric, work.metric)
-        for name in independent:
-            work.choice[self._velocity_index(name)] = 1
         threshold, damp = damping or (0.0, 0.0)
+        problem = make_problem(
+            self.nv,
+            int(on.sum()),
+            tolerance=tolerance,
+            safety=safety,
+            threshold=threshold,
+            damp=damp,
+            variant=variant,
+            M=M,
+            f=f,
+            A=A[on],
+            gamma=gamma[on],
+        )
+        problem.metric = kind = self._metric(metric, problem.weight)
+        for name in independent:
+            problem.independent[self._velocity_index(name)] = 1
         floor *= self.constraint_size
         if kind != MASS:  # the same floor in other units: masses against weights
-            W = np.eye(self.nv) if kind == EUCLIDEAN else work.metric.T @ work.metric
+            W = np.eye(self.nv) if kind == EUCLIDEAN else problem.weight.T @ problem.weight
             floor *= float(np.sqrt(np.trace(M) / np.trace(W)))
-        solve(work, Options(kind, tolerance, safety, threshold, damp, variant, floor))
-        outcome = Outcome(int(work.info[STATUS]))
+        problem.floor = floor
+        call(formulation, problem)
+        outcome = Outcome(problem.status)
         if outcome != Outcome.OK:  # what stands in the workspace is no answer
-            work.vdot[:], work.force[:], work.multipliers[:] = np.nan, np.nan, np.nan
+            problem.vdot[:], problem.force[:], problem.multipliers[:] = np.nan, np.nan, np.nan
         multipliers = np.zeros(len(on))
-        multipliers[on] = work.multipliers
-        vdot, force = work.vdot, work.force
+        multipliers[on] = problem.multipliers
+        vdot, force = problem.vdot, problem.force
         if white:
-            vdot = self._value("joint_rates", state, dq=work.vdot, p=p)
-            force = self._value("joint_forces", state, tau=work.force, p=p)
-        largest, smallest = work.gauge
+            vdot = self._value("joint_rates", state, dq=problem.vdot, p=p)
+            force = self._value("joint_forces", state, tau=problem.force, p=p)
+        largest, smallest = problem.largest, problem.smallest
         return Acceleration(
             vdot,
             multipliers,
             force,
-            int(work.info[RANK]),
-            float(largest / smallest) if smallest > 0 else (np.inf if work.info[RANK] else 1.0),
-            float(np.abs(work.A @ work.vdot + work.gamma).max(initial=0.0)),
+            problem.rank,
+            float(largest / smallest) if smallest > 0 else (np.inf if problem.rank else 1.0),
+            float(np.abs(problem.A @ problem.vdot + problem.gamma).max(initial=0.0)),
             outcome,
         )
 

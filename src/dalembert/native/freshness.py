@@ -10,10 +10,10 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-from ..sources import digest
+from dalembert.sources import PACKAGE, digest
 
-PACKAGE = Path(__file__).resolve().parent.parent
-FOLDERS = ("linalg", "formulations", "integrators", "compiler", "control/native")  # where kernels stand
+#: the folders with Numba code
+FOLDERS = ("native", "linalg", "formulations", "integrators", "control/native")
 
 
 def discard_stale_kernels(package: Path = PACKAGE, folders: tuple[str, ...] = FOLDERS) -> bool:

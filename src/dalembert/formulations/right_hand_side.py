@@ -1,0 +1,82 @@
+"""A formulation as a right-hand side for integrators: state in, q̇ and v̇ out, called by its address like a kernel.
+
+    x  the inputs of the kernel "equations"
+    y  q̇, v̇, powers, the drivers' power (if asked for), margin (2), rank, largest and smallest singular value, outcome
+    w  a `Field`
+
+The margin is the squared ratio of the smallest to the largest singular value, and 1. Both are 0 where the rank is below
+the usual one, and −1 where the equations were not solved.
+With Baumgarte's constants α and β the constraints are asked for as A v̇ + γ + 2α(A v + b) + β²Φ = 0 (Spencer 3.8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.formulations.problem import Problem, make_problem
+from dalembert.native.bound import Bound
+from dalembert.native.library import address
+from dalembert.native.struct import Float, Int, Part, Struct
+
+if TYPE_CHECKING:
+    from dalembert.compiler import Kernel
+
+EVIDENCE = 4  # numbers after the margin
+
+
+class Field(Struct):
+    """What the right-hand side works with; M, f, A and γ of the problem are outputs of the equations."""
+
+    equations = Part(lambda: Bound)
+    solve = Int()  # address of the formulation
+    problem = Part(lambda: Problem)
+    nq = Int()
+    powers = Int()  # number of powers among the outputs of the equations
+    driven = Int()  # 1 if the drivers' power is asked for
+    alpha = Float()
+    beta = Float()
+    usual_rank = Int()
+
+
+def make_field(
+    name: str,
+    equations: Kernel,
+    values: Mapping[str, Any],
+    *,
+    nq: int,
+    nv: int,
+    rows: int,
+    powers: int,
+    driven: bool,
+    options: Mapping[str, Any],
+    baumgarte: tuple[float, float] = (0.0, 0.0),
+    usual_rank: int = 0,
+) -> Bound:
+    """The right-hand side of a formulation over the kernel "equations", some of whose inputs are given by name.
+
+    options: fields of `Problem` by name (metric, tolerance, floor, …; the arrays weight and independent too).
+    """
+    called = Bound.of(equations, values)
+    at, views = nq + powers, {}
+    for part, shape in {"M": (nv, nv), "f": (nv,), "A": (rows, nv), "gamma": (rows,)}.items():
+        size = int(np.prod(shape))
+        views[part] = called.y[at : at + size].reshape(shape)
+        at += size
+    field = Field(
+        equations=called,
+        solve=address(name),
+        problem=make_problem(nv, rows, **views, **options),
+        nq=nq,
+        powers=powers,
+        driven=int(driven),
+        alpha=baumgarte[0],
+        beta=baumgarte[1],
+        usual_rank=usual_rank,
+    )
+    y = np.zeros(nq + nv + powers + driven + 2 + EVIDENCE)
+    bound = Bound.around(address("field"), called.x, y, field, called.time_index)
+    bound.slices = called.slices
+    return bound
