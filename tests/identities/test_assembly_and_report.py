@@ -112,7 +112,7 @@ def test_permanent_redundancy_is_named_with_its_dependency():
     r = system.report(system.assemble(guess={"A": 0.9, "B": 2.0}))
     assert not r.singular
     assert r.mobility == 0
-    assert set(r.void) == {"C.z", "C.rx", "C.ry", "C2.z"}
+    assert set(r.trivial) == {"C.z", "C.rx", "C.ry", "C2.z"}
     assert r.redundant["C2.x"] == pytest.approx({"C.x": np.cos(np.pi / 6), "C.y": np.sin(np.pi / 6)}, rel=1e-9)
     assert r.redundant["C2.y"] == pytest.approx({"C.x": -np.sin(np.pi / 6), "C.y": np.cos(np.pi / 6)}, rel=1e-9)
     assert not any(r.determinate.values())

@@ -6,6 +6,7 @@ Newton's method with steps of least length in the mass metric, safe where rows a
 
 and done when the estimated distance to the solution, ρ/(1 − ρ) ‖δ‖ with ρ the contraction rate of the steps, is small.
 Velocities follow in one linear solve: the nearest v, in the mass metric, with A v + b = 0 and the wanted components.
+Residuals are compared in radians and in lengths of the mechanism.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.manifold import Tangent
+from dalembert.analysis.manifold import Tangent, tangent
 from dalembert.errors import AssemblyError
+from dalembert.rank import angular_velocities, rank_policy
 
 ATTEMPTS = 30
 TURN = 1.0  # rad: the farthest an angle goes in one step of Newton's method
+MISSED = 1e-8  # of a velocity: by how much rows may miss it
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +49,7 @@ class Held:
         self.v_index = _named(v, system.v_names, system.layout.v_slice)
 
     def rows(self, state: Any) -> tuple[np.ndarray, np.ndarray]:
-        """N(q) of the held coordinates, and what they lack."""
+        """N(q) of the held coordinates, (held, nv), and how far each is from its value, (held,)."""
         rates = [self.system.rates(state.replace(v=e)) for e in np.eye(self.system.nv)] if len(self.q_index) else []
         N = np.array(rates).T[self.q_index] if len(self.q_index) else np.zeros((0, self.system.nv))
         return N, state.q[self.q_index] - self.q[self.q_index]
@@ -79,9 +82,9 @@ def assemble(
     found: list[Any] = []
     failure: Closing | None = None
     for attempt in range(1, (ATTEMPTS if branches == 1 else 10 * ATTEMPTS * branches) + 1):
-        at = start if attempt == 1 else _scattered(system, start, q, rng, attempt)
+        at = start if attempt == 1 else _scattered(system, start, p, q, rng, attempt)
         closing = close(system, at, Held(system, q, v), p, on, tolerance)
-        if closing.closed and not any(_same(system, closing.state, other) for other in found):
+        if closing.closed and not any(_same(system, p, closing.state, other) for other in found):
             found.append(_moving(system, closing, Held(system, q, v), p, on, tolerance, attempt))
         elif not closing.closed and (failure is None or closing.gap < failure.gap):
             failure = closing
@@ -115,17 +118,19 @@ class Closing:
 def close(
     system: Any, state: Any, held: Held, p: Any, on: np.ndarray, tolerance: float, iterations: int = 60
 ) -> Closing:
-    """Newton's method from a state."""
+    """Newton's method from a state, until every residual is below the tolerance in rad or lengths of the mechanism."""
     holonomic = on & system.rows.holonomic
+    policy, angular = rank_policy(system, p), angular_velocities(system)
     first = size = contraction = 0.0
-    rank, count, angular = 0, 0, _angular(system)
-    phi, lack, A, N = _residual(system, state, held, p, holonomic)
+    rank, count = 0, 0
+    phi, missing, A, N = _residual(system, state, held, p, holonomic)
+    units = np.concatenate([policy.units[holonomic], np.where(N[:, angular].any(axis=1), 1.0, policy.length)])
     for count in range(1, iterations + 1):
-        tangent = Tangent.of(np.vstack([A, N]), system.mass_matrix(state, p=p), 1e-8)
-        rank = tangent.rank
-        delta = tangent.shortest(-np.concatenate([phi, lack]))
-        size = float(np.linalg.norm(tangent.R @ delta))
-        norm = float(np.linalg.norm(np.concatenate([phi, lack])))
+        at = _with_held(system, state, p, A, N, policy.sizes[holonomic])
+        rank = at.rank
+        delta = at.shortest(-np.concatenate([phi, missing]))
+        size = float(np.linalg.norm(at.R @ delta))
+        norm = float(np.linalg.norm(np.concatenate([phi, missing]) / units))
         if count == 1:
             first = size
         elif first > 0 and size > 0:
@@ -135,26 +140,34 @@ def close(
         while True:
             trial = state.replace(q=system.plus(state, scale * delta))
             after = _residual(system, trial, held, p, holonomic)
-            if np.linalg.norm(np.concatenate(after[:2])) < norm or scale < 1e-3 or norm == 0.0:
+            if np.linalg.norm(np.concatenate(after[:2]) / units) < norm or scale < 1e-3 or norm == 0.0:
                 break
             scale *= 0.5
-        state, (phi, lack, A, N) = trial, after
-        small = max(np.abs(phi).max(initial=0.0), np.abs(lack).max(initial=0.0)) <= tolerance
-        reach = float(np.linalg.norm(tangent.R, 2)) * 1e-15
+        state, (phi, missing, A, N) = trial, after
+        small = np.abs(np.concatenate([phi, missing]) / units).max(initial=0.0) <= tolerance
+        reach = float(np.linalg.norm(at.R, 2)) * 1e-15
         if small and (contraction / (1 - contraction) * size <= max(tolerance, reach) or size <= reach):
             break
-    small = max(np.abs(phi).max(initial=0.0), np.abs(lack).max(initial=0.0)) <= tolerance
+    small = np.abs(np.concatenate([phi, missing]) / units).max(initial=0.0) <= tolerance
     signs = system._value("branch", state, p=p) if len(system.rows.branch) else np.zeros(0)
     flipped = [
         name for name, s in zip(system.rows.branch_of, signs) if s < 0 and on[[c == name for c in system.rows.of]].any()
     ]
-    return Closing(state, phi, lack, count, rank, contraction, bool(small) and not flipped, flipped)
+    return Closing(state, phi, missing, count, rank, contraction, bool(small) and not flipped, flipped)
+
+
+def _with_held(system: Any, state: Any, p: Any, A: np.ndarray, N: np.ndarray, sizes: np.ndarray) -> Tangent:
+    """The tangent of rows A and held rows N; these are measured by their length per unit of their largest entry."""
+    M, policy = system.mass_matrix(state, p=p), rank_policy(system, p)
+    lengths, largest = np.sqrt(np.einsum("ij,ji->i", N, np.linalg.solve(M, N.T))), np.abs(N).max(axis=1, initial=0.0)
+    own = np.divide(lengths, largest, out=np.ones(len(N)), where=largest > 0)
+    return Tangent.of(np.vstack([A, N]), M, policy, np.concatenate([sizes, own]))
 
 
 def _residual(system: Any, state: Any, held: Held, p: Any, rows: np.ndarray) -> tuple[np.ndarray, ...]:
     phi, A, _ = system._value("constraints", state, p=p)
-    N, lack = held.rows(state)
-    return phi[rows], lack, A[rows], N
+    N, missing = held.rows(state)
+    return phi[rows], missing, A[rows], N
 
 
 def project(system: Any, state: Any, p: Any, active: Mapping[str, bool] | None, tolerance: float) -> Any:
@@ -169,17 +182,19 @@ def project(system: Any, state: Any, p: Any, active: Mapping[str, bool] | None, 
 
 def _moving(system: Any, closing: Closing, held: Held, p: Any, on: np.ndarray, tolerance: float, attempt: int) -> Any:
     """The closed state with the nearest admissible velocity."""
-    state = closing.state
+    state, policy = closing.state, rank_policy(system, p)
     _, A, b = system._value("constraints", state, p=p)
     E = np.eye(system.nv)[held.v_index]
     rows = np.vstack([A[on], E])
-    tangent = Tangent.of(rows, system.mass_matrix(state, p=p), 1e-8)
+    at = _with_held(system, state, p, A[on], E, policy.sizes[on])
     wanted = np.concatenate([-b[on], held.v[held.v_index]])
-    v = state.v + tangent.shortest(wanted - rows @ state.v)
-    v = v + tangent.shortest(wanted - rows @ v)  # once more for the last digits
+    v = state.v + at.shortest(wanted - rows @ state.v)
+    v = v + at.shortest(wanted - rows @ v)  # once more for the last digits
     miss = np.abs(rows @ v - wanted)
-    if miss.max(initial=0.0) > 1e-8 * (1 + np.abs(v).max(initial=0.0)):
-        worst = int(np.argmax(miss))
+    reach = np.where(angular_velocities(system), 1.0, policy.length)
+    units = np.concatenate([policy.units[on], reach[held.v_index]])
+    if (miss > MISSED * (units * np.abs(v / reach).max(initial=0.0) + np.abs(wanted))).any():
+        worst = int(np.argmax(miss / units))
         names = [n for n, a in zip(system.row_names, on) if a] + [f"velocity {system.v_names[k]}" for k in held.v_index]
         raise AssemblyError(
             f"no velocity satisfies the constraints and the held values: '{names[worst]}' misses by {miss[worst]:.3g}. "
@@ -194,29 +209,27 @@ def _moving(system: Any, closing: Closing, held: Held, p: Any, on: np.ndarray, t
         float(np.abs(A[on] @ v + b[on]).max(initial=0.0)),
         closing.iterations,
         attempt,
-        Tangent.of(A[on], system.mass_matrix(state, p=p)).rank,
+        tangent(system, state, p, on).rank,
         closing.contraction,
     )
     return state.replace(v=v, evidence=evidence)
 
 
-def _angular(system: Any) -> np.ndarray:
-    """(nv,) whether a velocity is an angle's."""
-    return np.concatenate([[], *(a.joint.angular for a in system.layout.joints.values())]).astype(bool)
-
-
-def _scattered(system: Any, start: Any, q: Mapping[str, Any], rng: np.random.Generator, attempt: int) -> Any:
+def _scattered(
+    system: Any, start: Any, p: Any, q: Mapping[str, Any], rng: np.random.Generator, attempt: int
+) -> Any:
     """Another start: the guess moved at random, farther with every attempt."""
     spread = min(0.3 * attempt, 3.0)
-    delta = rng.uniform(-1, 1, system.nv) * np.where(_angular(system), spread, 0.2 * spread)
+    slide = 0.2 * spread * rank_policy(system, p).length
+    delta = rng.uniform(-1, 1, system.nv) * np.where(angular_velocities(system), spread, slide)
     moved = start.replace(q=system.plus(start, delta))
     return moved.replace(q=q) if q else moved
 
 
-def _same(system: Any, one: Any, other: Any) -> bool:
+def _same(system: Any, p: Any, one: Any, other: Any) -> bool:
     """Whether two states are the same configuration, angles compared around the circle."""
-    delta = system.minus(one, other)
-    delta = np.where(_angular(system), (delta + np.pi) % (2 * np.pi) - np.pi, delta)
+    delta, length = system.minus(one, other), rank_policy(system, p).length
+    delta = np.where(angular_velocities(system), (delta + np.pi) % (2 * np.pi) - np.pi, delta / length)
     return bool(np.abs(delta).max(initial=0.0) < 1e-5)
 
 
@@ -233,8 +246,8 @@ def _nearest(system: Any, closing: Closing, held: Held, p: Any, on: np.ndarray) 
         return closing.state.replace(q=system.plus(closing.state, delta))
 
     best = least_squares(residual, np.zeros(system.nv), max_nfev=60)
-    phi, lack, _, _ = _residual(system, at(best.x), held, p, rows)
-    return replace(closing, state=at(best.x), residuals=phi, held=lack)
+    phi, missing, _, _ = _residual(system, at(best.x), held, p, rows)
+    return replace(closing, state=at(best.x), residuals=phi, held=missing)
 
 
 def _explain(system: Any, closing: Closing, on: np.ndarray, q: Mapping[str, Any]) -> str:

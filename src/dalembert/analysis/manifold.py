@@ -1,4 +1,4 @@
-"""The constraint manifold at one state: Φ, A, b and the mass metric, as NumPy arrays."""
+"""The constraint manifold at one state: its rows in the mass metric, factored, with their rank."""
 
 from __future__ import annotations
 
@@ -8,24 +8,22 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import AssemblyError
-
-RANK_TOLERANCE = 1e-9  # of σ/σ_max, in the mass metric
+from dalembert.rank import RankPolicy, Revealed, rank_policy
 
 
 @dataclass(frozen=True, eq=False)
 class Tangent:
-    """A whitened by the mass metric, Ã = A R⁻¹ with M = RᵀR, and its singular values (DESIGN section 2)."""
+    """Ã = S⁻¹ A R⁻¹ and its singular value decomposition; see `rank` for S and R."""
 
     A: np.ndarray  # (m, nv)
-    R: np.ndarray  # (nv, nv)
-    U: np.ndarray
-    sigma: np.ndarray  # min(m, nv) values, falling
-    V: np.ndarray  # (nv, nv), columns
-    rank: int
+    R: np.ndarray  # (nv, nv) upper triangular, RᵀR the metric
+    scale: np.ndarray  # (m,) the diagonal of S
+    white: np.ndarray  # (m, nv) Ã
+    revealed: Revealed
 
     @staticmethod
-    def of(A: np.ndarray, M: np.ndarray, tolerance: float = RANK_TOLERANCE, floor: float = 0.0) -> Tangent:
-        """Factor; singular values count above tolerance × the largest and above the floor."""
+    def of(A: np.ndarray, M: np.ndarray, policy: RankPolicy, scale: np.ndarray | None = None) -> Tangent:
+        """Factor rows A in the metric M; scale: their usual lengths there (default: `policy.sizes`)."""
         if not (np.isfinite(A).all() and np.isfinite(M).all()):
             raise AssemblyError(
                 "the constraints are not defined at this configuration (a disc that lies flat, a rod of no length); "
@@ -33,27 +31,46 @@ class Tangent:
             )
         R = np.linalg.cholesky(M).T
         white = np.linalg.solve(R.T, A.T).T
-        U, sigma, Vt = np.linalg.svd(white)
-        rank = int((sigma > max(tolerance * sigma[0], floor)).sum()) if len(sigma) and sigma[0] > 0 else 0
-        return Tangent(A, R, U, sigma, Vt.T, rank)
+        scale = policy.sizes if scale is None else scale
+        white = white / scale[:, None]
+        return Tangent(A, R, scale, white, policy.reveal(white, 1.0))
+
+    @property
+    def rank(self) -> int:
+        """Of A."""
+        return self.revealed.rank
+
+    @property
+    def U(self) -> np.ndarray:
+        """(m, m) left singular vectors of Ã; those of A are U / scale, row by row."""
+        return self.revealed.U
+
+    @property
+    def sigma(self) -> np.ndarray:
+        """min(m, nv) singular values of Ã, falling."""
+        return self.revealed.sigma
+
+    @property
+    def V(self) -> np.ndarray:
+        """(nv, nv) right singular vectors of Ã, as columns."""
+        return self.revealed.V
 
     def shortest(self, c: np.ndarray) -> np.ndarray:
         """The v of least ‖R v‖ that brings A v nearest to c."""
-        r = self.rank
-        return np.linalg.solve(self.R, self.V[:, :r] @ ((self.U[:, :r].T @ c) / self.sigma[:r]))
+        return np.linalg.solve(self.R, self.revealed.solve(c / self.scale))
 
     @property
     def admissible(self) -> np.ndarray:
-        """(nv, nv − rank) motions the constraints allow, orthonormal in the mass metric."""
-        return np.linalg.solve(self.R, self.V[:, self.rank :])
+        """(nv, nv − rank) motions the constraints allow, orthonormal in the metric."""
+        return np.linalg.solve(self.R, self.revealed.null)
 
     @property
-    def dependencies(self) -> np.ndarray:
-        """(m − rank, m) combinations of rows that vanish."""
-        return self.U[:, self.rank :].T
+    def singular_values(self) -> np.ndarray:
+        """min(m, nv) singular values of A R⁻¹, falling: 1/√(effective mass) of combinations of rows as they stand."""
+        return np.linalg.svd(self.white * self.scale[:, None], compute_uv=False)
 
 
-def tangent(system: Any, state: Any, p: Any, on: np.ndarray, tolerance: float = RANK_TOLERANCE) -> Tangent:
-    """The tangent of the active rows at a state."""
-    A, M = system.constraint_matrix(state, p=p)[on], system.mass_matrix(state, p=p)
-    return Tangent.of(A, M, tolerance, system.constraint_floor)
+def tangent(system: Any, state: Any, p: Any, on: np.ndarray | None = None) -> Tangent:
+    """The tangent of the active rows (default: all) at a state."""
+    A, M, policy = system.constraint_matrix(state, p=p), system.mass_matrix(state, p=p), rank_policy(system, p)
+    return Tangent.of(A, M, policy) if on is None else Tangent.of(A[on], M, policy, policy.sizes[on])

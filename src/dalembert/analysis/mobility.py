@@ -1,8 +1,8 @@
 """The report of a mechanism: mobility, redundancy, determinate multipliers, distance to singularity.
 
-Everything is measured in the mass metric, Ã = A R⁻¹ with M = RᵀR, so that no rank depends on the units (singular values
-and condition do where rows of lengths and of angles stand together). Redundancy that stays when the mechanism moves is
-permanent; a rank that is smaller here than nearby is a singular configuration.
+Ranks are decided by `rank`, in the mass metric and with each row measured by its usual length, so that none depends on
+units. Singular values and condition are those of the rows as they stand, in metres and radians. Redundancy that stays
+when the mechanism moves is permanent; a rank that is smaller here than nearby is a singular configuration.
 """
 
 from __future__ import annotations
@@ -13,17 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.manifold import RANK_TOLERANCE, Tangent, tangent
+from dalembert.analysis.manifold import Tangent, tangent
 from dalembert.errors import AssemblyError
+from dalembert.rank import ACCURACY, RankPolicy, angular_velocities, earliest_independent, independent, rank_policy
 
-STEP = 0.05  # how far "nearby" is, as a motion of about this many radians (or decimetres)
+STEP = 0.05  # rad, or lengths of the mechanism: how far "nearby" is
 PROBES = 6
+CLOSURE = 1e-12  # rad, or lengths of the mechanism: residual of a probe
 REACH = 1.5  # rad or m: beyond it a linear estimate says nothing
+OPEN = 1e-6  # rad, or lengths of the mechanism: a residual that means open loops
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Report:
-    """What `System.report` found."""
+    """Mobility, redundant rows, determinate multipliers and nearby singularities of a system at a state."""
 
     name: str
     nv: int
@@ -32,14 +35,15 @@ class Report:
     generic_rank: int
     mobility: int  # nv − rank, here
     generic_mobility: int  # nearby
-    void: tuple[str, ...]  # rows left out when compiled: they hold whatever the mechanism does
+    trivial: tuple[str, ...]  # rows left out when compiled: they hold whatever the mechanism does
     redundant: dict[str, dict[str, float]]  # redundant row: the rows, with coefficients, that make it
     determinate: dict[str, bool]  # per row: whether its multiplier is determinate
     singular_values: np.ndarray
     condition: float
     distance: float  # smallest retained singular value over the largest
     to_singularity: tuple[float, str] | None  # about how far, and of which coordinate, to where the rank drops
-    residual: float
+    residual: float  # the largest, m or rad
+    closed: bool  # whether it is small, as lengths of the mechanism go
     directions: dict[str, list[float]]  # velocities of each admissible motion, by name
 
     @property
@@ -59,12 +63,12 @@ class Report:
         """(title, text) of every line."""
         out = [("mobility", self._mobility())]
         out.append(("constraints", f"{self.rows} rows, rank {self.rank}"))
-        if self.void:
-            out.append(("redundant, trivial", f"{', '.join(self.void)} (hold in every position; left out)"))
+        if self.trivial:
+            out.append(("redundant, trivial", f"{', '.join(self.trivial)} (hold in every position; left out)"))
         for name, made_of in self.redundant.items():
             out.append(("redundant", f"{name} = {_combination(made_of)}"))
-        free = [*(name for name, known in self.determinate.items() if not known), *self.void]
-        if self.rows or self.void:
+        free = [*(name for name, known in self.determinate.items() if not known), *self.trivial]
+        if self.rows or self.trivial:
             out.append(("multipliers", "all determinate" if not free else f"not determinate: {', '.join(free)}"))
         if self.rows:
             out.append(("singular values", " ".join(f"{s:.3g}" for s in self.singular_values) + " (mass metric)"))
@@ -75,7 +79,9 @@ class Report:
             far, of = self.to_singularity
             near = f"about {far:.2g} of '{of}' away (rad or m, linear estimate)"
             out.append(("nearest singularity", near if far < REACH else f"none within about {REACH:g} of '{of}'"))
-        open_ = "" if self.residual < 1e-6 else ": the loops are open here, assemble first"
+        elif self.rank and self.mobility:
+            out.append(("nearest singularity", "no slope leads to one (the smallest singular value is stationary)"))
+        open_ = "" if self.closed else ": the loops are open here, assemble first"
         out.append(("closure", f"largest residual {self.residual:.1e}{open_}"))
         return out
 
@@ -86,13 +92,13 @@ class Report:
 
 
 def report(system: Any, state: Any, p: Any, on: np.ndarray) -> Report:
-    """Diagnose a mechanism at a state."""
-    here = tangent(system, state, p, on)
+    """Mobility, redundancy, determinate forces and distance to singularity of the active rows at a state."""
+    policy, here = rank_policy(system, p), tangent(system, state, p, on)
     names = [n for n, a in zip(system.row_names, on) if a]
     generic = max([here.rank, *(t.rank for t in _nearby(system, state, p, on, here))])
-    sigma, r = here.sigma, here.rank
+    sigma, r = here.singular_values, here.rank
     largest, smallest = (sigma[0], sigma[r - 1]) if r else (1.0, 1.0)
-    K = here.admissible
+    K, gaps = here.admissible, np.abs(system.residuals(state, p=p)[on])
     return Report(
         system.name,
         system.nv,
@@ -102,135 +108,107 @@ def report(system: Any, state: Any, p: Any, on: np.ndarray) -> Report:
         system.nv - r,
         system.nv - generic,
         system.rows.void,
-        _redundancies(here, names, system.constraint_size),
-        _determinate(here, names, system.constraint_size),
+        _redundancies(here, names, policy),
+        dict(zip(names, determinate(here, policy).tolist())),
         sigma,
         float(largest / smallest),
         float(smallest / largest),
         _to_singularity(system, state, p, on, here),
-        float(np.abs(system.residuals(state, p=p)[on]).max(initial=0.0)),
+        float(gaps.max(initial=0.0)),
+        bool((gaps < OPEN * policy.units[on]).all()),
         {name: K[i].tolist() for i, name in enumerate(system.v_names)},
     )
 
 
 def _nearby(system: Any, state: Any, p: Any, on: np.ndarray, here: Tangent) -> list[Tangent]:
-    """Tangents at configurations a small admissible motion away, back on the manifold."""
-    rng = np.random.default_rng(1)
-    K = here.admissible
-    out = []
-    for _ in range(PROBES if K.shape[1] else 0):
+    """Tangents at configurations a small admissible motion away, back on the manifold.
+
+    From a singular position most directions lead only a little away from it, so these are closed and looked at more
+    sharply than others. Once all rows are independent there is no need for more.
+    """
+    rng, reach, sharp = np.random.default_rng(1), _reach(system, p), rank_policy(system, p, 0.1 * ACCURACY)
+    K, out = here.admissible, [here]
+    for _ in range(PROBES):
         direction = K @ rng.normal(size=K.shape[1])
-        size = np.abs(direction).max()
-        if size == 0:
-            continue
+        size = np.abs(direction / reach).max(initial=0.0)
+        if size == 0 or out[-1].rank == len(here.A):
+            break
         moved = state.replace(q=system.plus(state, direction * (STEP / size)))
         try:
-            moved = system.project(moved, p=p, active=_switches(system, on))
+            moved = system.project(moved, p=p, active=_switches(system, on), tolerance=CLOSURE)
         except AssemblyError:
             continue
-        out.append(tangent(system, moved, p, on))
-    return out
+        A, M = system.constraint_matrix(moved, p=p)[on], system.mass_matrix(moved, p=p)
+        out.append(Tangent.of(A, M, sharp, here.scale))
+    return out[1:]
+
+
+def _reach(system: Any, p: Any) -> np.ndarray:
+    """(nv,) a motion of ordinary size of each velocity's coordinate: 1 rad, or the mechanism's length."""
+    return np.where(angular_velocities(system), 1.0, rank_policy(system, p).length)
 
 
 def _switches(system: Any, on: np.ndarray) -> dict[str, bool]:
     return {name: bool(a) for name, a in zip(system.rows.of, on)}
 
 
-def _normalized(here: Tangent, size: float) -> tuple[np.ndarray, np.ndarray]:
-    """Whitened rows of unit length, and which rows vanish here: which row is big is a matter of units."""
-    white = np.linalg.solve(here.R.T, here.A.T).T
-    lengths = np.linalg.norm(white, axis=1)
-    gone = lengths <= RANK_TOLERANCE * size
-    return np.where(gone[:, None], 0.0, white / np.maximum(lengths, 1e-300)[:, None]), gone
-
-
-def _redundancies(here: Tangent, names: list[str], size: float) -> dict[str, dict[str, float]]:
-    """Each redundant row as a combination of independent ones; greedy, so that later rows give way."""
-    white, gone = _normalized(here, size)
-    kept: list[int] = []
+def _redundancies(here: Tangent, names: list[str], policy: RankPolicy) -> dict[str, dict[str, float]]:
+    """Each redundant row as a combination of independent ones; later rows give way."""
+    kept = earliest_independent(here.white, here.rank, policy.tolerance)
+    basis = policy.reveal(here.white[kept].T, 1.0)
     out: dict[str, dict[str, float]] = {}
-    for k in range(len(names)):
-        if gone[k]:
-            out[names[k]] = {}
-        elif len(kept) < here.rank and _independent(white[[*kept, k]]):
-            kept.append(k)
-        else:
-            coefficients = np.linalg.lstsq(here.A[kept].T, here.A[k], rcond=None)[0] if kept else np.zeros(0)
-            least = 1e-8 * np.abs(coefficients).max(initial=1e-300)
-            out[names[k]] = {names[j]: float(c) for j, c in zip(kept, coefficients) if abs(c) > least}
+    for k in sorted(set(range(len(names))) - set(kept)):
+        part = basis.solve(here.white[k]) if kept else np.zeros(0)
+        present = np.abs(part) > 10 * policy.tolerance
+        factors = part * here.scale[k] / here.scale[kept]
+        out[names[k]] = {names[j]: float(c) for j, c, real in zip(kept, factors, present) if real}
     return out
 
 
+def determinate(here: Tangent, policy: RankPolicy) -> np.ndarray:
+    """(m,) bool: whether the multiplier of each row is determinate: no vanishing combination of rows contains it."""
+    return policy.absent(here.revealed.dependencies).all(axis=0)
+
+
 def independent_rows(system: Any, state: Any, p: Any) -> tuple[int, ...] | None:
-    """Rows that carry all the others near a state, or None where none is redundant: the rank is taken nearby, so that a
-    singular position does not count.
+    """Rows that carry all the others near a state, holonomic ones first, or None where none is redundant.
+
+    The rank is taken nearby, so that a singular position does not count.
     """
-    m = len(system.rows.of)
-    on = np.ones(m, dtype=bool)
-    if _clearly_independent(system, state, p):
+    policy = rank_policy(system, p)
+    A, M = system.constraint_matrix(state, p=p), system.mass_matrix(state, p=p)
+    if policy.clearly_independent(A, M):
         return None
-    here = tangent(system, state, p, on)
+    m, here = len(A), Tangent.of(A, M, policy)
     if here.rank == m:
         return None
-    best = max([here, *_nearby(system, state, p, on, here)], key=lambda t: t.rank)
+    best = max([here, *_nearby(system, state, p, np.ones(m, dtype=bool), here)], key=lambda t: t.rank)
     if best.rank == m:
         return None
-    white, gone = _normalized(best, system.constraint_size)
-    kept: list[int] = []
-    while len(kept) < best.rank:  # the row farthest from those kept, each time: a well-conditioned choice
-        Q = np.linalg.qr(white[kept].T)[0] if kept else np.zeros((white.shape[1], 0))
-        rest = np.linalg.norm(white - (white @ Q) @ Q.T, axis=1)
-        rest[kept] = -1.0
-        kept.append(int(np.argmax(np.where(gone, -1.0, rest))))
-    return tuple(sorted(kept))
-
-
-def _clearly_independent(system: Any, state: Any, p: Any) -> bool:
-    """Whether no row is short, or within about 0.01 rad of those before it, in the mass metric: without an SVD."""
-    A, M = system.constraint_matrix(state, p=p), system.mass_matrix(state, p=p)
-    try:
-        gram = A @ np.linalg.solve(M, A.T)
-        length = np.sqrt(np.diag(gram))
-        if not length.min() > 1e-4 * system.constraint_size:
-            return False
-        return bool(np.diag(np.linalg.cholesky(gram / (length[:, None] * length))).min() > 1e-2)
-    except np.linalg.LinAlgError:
-        return False
-
-
-def _independent(rows: np.ndarray) -> bool:
-    sigma = np.linalg.svd(rows, compute_uv=False)
-    return len(rows) <= rows.shape[1] and bool(sigma[-1] > RANK_TOLERANCE * sigma[0])
-
-
-def _determinate(here: Tangent, names: list[str], size: float) -> dict[str, bool]:
-    """A multiplier is determinate where its row does not vanish and no vanishing combination of rows contains it."""
-    white, gone = _normalized(here, size)
-    U, sigma, _ = np.linalg.svd(white) if len(white) else (np.zeros((0, 0)), np.zeros(0), None)
-    rank = int((sigma > RANK_TOLERANCE * sigma[0]).sum()) if len(sigma) and sigma[0] > 0 else 0
-    weights = np.abs(U[:, rank:]).max(axis=1, initial=0.0)
-    return dict(zip(names, [bool(w <= 1e-8) and not g for w, g in zip(weights, gone)]))
+    positions = np.flatnonzero(system.rows.holonomic)
+    first = independent(best.white[positions], policy.reveal(best.white[positions], 1.0).rank)
+    return tuple(sorted(independent(best.white, best.rank, positions[first].tolist())))
 
 
 def _to_singularity(system: Any, state: Any, p: Any, on: np.ndarray, here: Tangent) -> tuple[float, str] | None:
-    """σ_r / ‖∇σ_r‖ along the admissible motions, said as a motion of the coordinate that moves most."""
-    K, r = here.admissible, here.rank
+    """σ_r / ‖∇σ_r‖ along the admissible motions, as a motion of the coordinate that moves most."""
+    K, r, reach = here.admissible, here.rank, _reach(system, p)
     if r == 0 or K.shape[1] == 0:
         return None
     h, slopes = 1e-4, []
     for k in K.T:
-        size = max(np.abs(k).max(), 1e-300)
+        size = max(np.abs(k / reach).max(), 1e-300)
         ends = []
         for sign in (1.0, -1.0):
             moved = state.replace(q=system.plus(state, k * (sign * h / size)))
-            ends.append(tangent(system, moved, p, on).sigma[r - 1])
+            ends.append(tangent(system, moved, p, on).singular_values[r - 1])
         slopes.append((ends[0] - ends[1]) / (2 * h) * size)
     gradient = np.array(slopes)
     steep = float(gradient @ gradient)
-    if steep <= 1e-12 * here.sigma[0] ** 2:
+    motion = K @ (-here.singular_values[r - 1] * gradient / max(steep, 1e-300))
+    k = int(np.argmax(np.abs(motion / reach)))
+    if not np.abs(motion[k] / reach[k]) < 1e6:
         return None
-    motion = K @ (-here.sigma[r - 1] * gradient / steep)
-    k = int(np.argmax(np.abs(motion)))
     return float(abs(motion[k])), system.v_names[k]
 
 

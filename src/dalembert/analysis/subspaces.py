@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.analysis.manifold import Tangent
+from dalembert.rank import angular_velocities, rank_policy
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,15 +92,17 @@ class Subspaces:
 
 
 def subspaces(system: Any, state: Any, p: Any, on: np.ndarray, W: np.ndarray | None, tolerance: float) -> Subspaces:
-    """The subspaces at a state; W None is the mass metric."""
+    """The subspaces of the active rows at a state; W None is the mass metric."""
     M, _, A, gamma = system._value("constrained", state, p=p)
-    floor = system.constraint_floor * (1.0 if W is None else np.sqrt(np.trace(M) / np.trace(W)))
-    return Subspaces(M, A[on], gamma[on], Tangent.of(A[on], M if W is None else W, tolerance, floor))
+    policy = rank_policy(system, p, 10 * tolerance)
+    # in another metric the rows have other lengths: measured by the size of that metric
+    sizes = policy.sizes[on] * (1.0 if W is None else np.sqrt(np.trace(M) / np.trace(W)))
+    return Subspaces(M, A[on], gamma[on], Tangent.of(A[on], M if W is None else W, policy, sizes))
 
 
 def characteristic_length(system: Any, length: float) -> np.ndarray:
     """(nv,) weights that measure translations in units of a length (Aghili 48): 1/κ² for slides, 1 for angles."""
-    return np.where(_angular(system), 1.0, 1.0 / length**2)
+    return np.where(angular_velocities(system), 1.0, 1.0 / length**2)
 
 
 def effort_limits(system: Any, limits: dict[str, float]) -> np.ndarray:
@@ -108,7 +111,3 @@ def effort_limits(system: Any, limits: dict[str, float]) -> np.ndarray:
     for name, value in limits.items():
         W[system.layout.v_slice(name)] = float(value) ** 2
     return W
-
-
-def _angular(system: Any) -> np.ndarray:
-    return np.concatenate([[], *(a.joint.angular for a in system.layout.joints.values())]).astype(bool)

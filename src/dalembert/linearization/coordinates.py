@@ -14,6 +14,7 @@ from dalembert.errors import ArgumentError, unknown
 from dalembert.mechanism.constraints import Constraint, Expressions, Loop, Row
 from dalembert.mechanism.constraints.expression import RowDerivatives
 from dalembert.mechanism.traced import TracedState
+from dalembert.rank import independent, rank_policy
 from dalembert.spatial import Transform
 from dalembert.symbols import to_sx
 
@@ -76,36 +77,45 @@ def cut_coordinates(system: Any) -> dict[str, tuple[Loop, int]]:
     return out
 
 
-def best_choice(system: Any, A: np.ndarray, M: np.ndarray, first: Sequence[int] = ()) -> list[int]:
+def best_choice(
+    system: Any, p: Any, A: np.ndarray, M: np.ndarray, rows: np.ndarray | None = None, first: Sequence[int] = ()
+) -> list[int]:
     """Velocities of the tree that determine the others best, in the mass metric; `first` are taken anyway.
 
-    Pivoted QR of the admissible motions: each time the velocity that the ones taken leave most free.
+    rows: which of the constraints' rows A has, (m,) bool; all by default.
     """
-    from scipy.linalg import qr
-
-    K = Tangent.of(A, M, floor=system.constraint_floor if len(A) else 0.0).admissible
-    K = K * np.sqrt(np.diag(M))[:, None]
-    taken = list(first)
-    Q = np.linalg.qr(K[taken].T)[0] if taken else np.zeros((K.shape[1], 0))
-    rest = K - (K @ Q) @ Q.T
-    _, _, order = qr(rest.T, mode="economic", pivoting=True)
-    more = [int(k) for k in order[: K.shape[1] - len(taken)]]
-    return taken + sorted(more)
+    K = _admissible(system, p, A, M, rows)
+    return independent(K * np.sqrt(np.diag(M))[:, None], K.shape[1], first)
 
 
-def refusal(system: Any, names: Sequence[str], rows: np.ndarray, A: np.ndarray, M: np.ndarray) -> ArgumentError:
-    """Why a choice of coordinates cannot be used, and which could; `rows` are its rows C."""
-    K = Tangent.of(A, M, floor=system.constraint_floor if len(A) else 0.0).admissible
+def _admissible(system: Any, p: Any, A: np.ndarray, M: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
+    """(nv, dof) motions that rows A allow, orthonormal in the mass metric."""
+    policy = rank_policy(system, p)
+    return Tangent.of(A, M, policy, policy.sizes if rows is None else policy.sizes[rows]).admissible
+
+
+def refusal(
+    system: Any,
+    p: Any,
+    names: Sequence[str],
+    chosen: np.ndarray,
+    A: np.ndarray,
+    M: np.ndarray,
+    rows: np.ndarray | None = None,
+) -> ArgumentError:
+    """Why a choice of coordinates cannot be used, and which could; `chosen` are its rows C, (coordinates, nv)."""
+    policy, K = rank_policy(system, p), _admissible(system, p, A, M, rows)
     dof = K.shape[1]
-    better = ", ".join(repr(system.v_names[k]) for k in best_choice(system, A, M))
+    better = ", ".join(repr(system.v_names[k]) for k in best_choice(system, p, A, M, rows))
     if len(names) != dof:
         return ArgumentError(
             f"independent has {len(names)} coordinates ({', '.join(names) or 'none'}); '{system.name}' has {dof} "
             f"degrees of freedom here. The best choice among the joints of the tree is [{better}]."
         )
-    U, sigma, _ = np.linalg.svd(rows @ K)
-    tied = [name for name, part in zip(names, U[:, -1]) if abs(part) > 1e-6]
-    still = [name for name, row in zip(names, rows @ K) if np.linalg.norm(row) <= 1e-9 * max(sigma[0], 1e-300)]
+    moves = chosen @ K / np.sqrt(np.einsum("ij,ji->i", chosen, np.linalg.solve(M, chosen.T)))[:, None]
+    still = [name for name, row in zip(names, moves) if np.linalg.norm(row) <= policy.tolerance]
+    weakest = policy.reveal(moves).U[:, -1]
+    tied = [name for name, absent in zip(names, policy.absent(0.01 * weakest)) if not absent]
     if still:
         why = f"the constraints hold {', '.join(still)} still here"
     else:

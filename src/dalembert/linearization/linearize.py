@@ -118,7 +118,7 @@ def _coordinates(
     A, M = system.constraint_matrix(x, p=p), system.mass_matrix(x, p=p)
     chosen = given
     if chosen is None:
-        chosen = [Coordinate(system.v_names[k], k) for k in best_choice(system, A, M)]
+        chosen = [Coordinate(system.v_names[k], k) for k in best_choice(system, p, A, M)]
     if holonomic.all() or others:
         return chosen, others
     first = [c.index for c in chosen if c.index is not None]
@@ -127,7 +127,7 @@ def _coordinates(
             "with nonholonomic constraints and coordinates that are not the tree's own, name the other positions: "
             "positions=[...]."
         )
-    wide = best_choice(system, A[holonomic], M, first)
+    wide = best_choice(system, p, A[holonomic], M, holonomic, first)
     return chosen, [Coordinate(system.v_names[k], k) for k in wide[len(first) :]]
 
 
@@ -226,5 +226,6 @@ def _bad_choice(system: Any, x: Any, p: Any, keep: Any, chosen: Any, more: Any) 
 
     wide = [*chosen, *more]
     if not system.rows.holonomic.all() and len(chosen) + (len(A) if keep is None else len(keep)) == system.nv:
-        return refusal(system, [c.name for c in wide], rows(wide), A[system.rows.holonomic], M)
-    return refusal(system, [c.name for c in chosen], rows(chosen), A, M)
+        h = system.rows.holonomic
+        return refusal(system, p, [c.name for c in wide], rows(wide), A[h], M, h)
+    return refusal(system, p, [c.name for c in chosen], rows(chosen), A, M)

@@ -60,7 +60,7 @@ def describe(
     rows = tuple(n for n, w in zip(system.row_names, weak) if abs(w) > 0.1)
     K = np.linalg.solve(t.R, t.V[:, r:])
     distance = min(least[0], float(t.sigma[r] / t.sigma[0]))  # careful steps at lower rank saw the others only
-    return Passage(*span, rank, steps, least[1], distance, rows, _may_branch(system, state, p, weak, K))
+    return Passage(*span, rank, steps, least[1], distance, rows, _may_branch(system, state, p, weak / t.scale, K))
 
 
 def approaches(system: Any, p: Any, usual: int, dense: Any, skip: Any) -> list[Passage]:

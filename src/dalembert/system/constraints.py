@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from dalembert.errors import ArgumentError, unknown
 from dalembert.formulations import EUCLIDEAN, FORMULATIONS, MASS, WEIGHT, make_problem
 from dalembert.native.library import call
 from dalembert.outcome import Outcome
+from dalembert.rank import rank_policy
 from dalembert.system.reactions import Reactions, reactions
 
 if TYPE_CHECKING:
@@ -71,21 +71,13 @@ class ConstraintQuestions:
 
     @property
     def constraint_floor(self) -> float:
-        """Singular values of A (mass metric) below this are rounding: 1e-13 of the rows' usual size."""
-        return 1e-13 * self.constraint_size
+        """Singular values of A (mass metric) below this are rounding, with the default parameters: see `rank`."""
+        return rank_policy(self).floor
 
-    @cached_property
+    @property
     def constraint_size(self) -> float:
-        """The usual length of a row of A in the mass metric: that at random configurations, the median of three."""
-        rng = np.random.default_rng(0)
-        angular = np.concatenate([[], *(a.joint.angular for a in self.layout.joints.values())]).astype(bool)
-        reach = np.where(angular, 1.0, self.layout.length)
-        sizes = []
-        for _ in range(3):
-            x = self.state(self.plus(self.state(), rng.uniform(-1, 1, self.nv) * reach))
-            A, M = self.constraint_matrix(x), self.mass_matrix(x)
-            sizes.append(np.linalg.norm(np.linalg.solve(np.linalg.cholesky(M), A.T)))
-        return float(np.nanmedian(sizes)) / max(1, len(self.rows.of)) ** 0.5
+        """The usual length of a row of A in the mass metric, with the default parameters: see `rank`."""
+        return rank_policy(self).size
 
     def residuals(self, state: Any, *, p: Any = None) -> np.ndarray:
         """Φ(q, t), (m,), m or rad; 0 for Pfaffian rows."""

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.analysis.manifold import tangent
+from dalembert.analysis.mobility import determinate
 from dalembert.mechanism.constraints import Loop
+from dalembert.rank import rank_policy
 
 if TYPE_CHECKING:
     from dalembert.system.constraints import Acceleration
@@ -45,13 +48,18 @@ def reactions(system: Any, x: Any, a: Acceleration, u: Any, p: Any, on: np.ndarr
 
     base = wrenches(a.multipliers)
     A = system.constraint_matrix(x, p=p)
-    free, determinate_rows = _free_multipliers(A, on, len(rows.left_out))
-    determinate = {name: np.ones(6, dtype=bool) for name in base}
+    free, determinate_rows = _free_multipliers(system, x, p, on)
+    known = {name: np.ones(6, dtype=bool) for name in base}
+    policy = rank_policy(system, p)
+    unit = np.repeat([policy.length, 1.0], 3)  # moments are compared as forces at the mechanism's length
+    size = max([1.0, *(np.abs(W / unit).max() for W in base.values())])
     for n in free:
-        more = n.copy()
+        more = size * n
         more[: len(a.multipliers)] += a.multipliers
-        for name, W in wrenches(more).items():
-            determinate[name] &= np.abs(W - base[name]) <= 1e-8 * max(1.0, np.abs(base[name]).max())
+        change = {name: (W - base[name]) / unit for name, W in wrenches(more).items()}
+        largest = max(np.abs(W).max() for W in change.values())
+        for name, W in change.items():
+            known[name] &= policy.absent(W / max(largest, 1e-300))
     power = dict.fromkeys(dict.fromkeys(rows.of), 0.0)
     for k, name in enumerate(rows.of):
         power[name] += float(a.multipliers[k] * (A[k] @ x.v))
@@ -60,26 +68,24 @@ def reactions(system: Any, x: Any, a: Acceleration, u: Any, p: Any, on: np.ndarr
         dict(zip(rows.names, a.multipliers.tolist())),
         {name: base[name] for name in system._description.whole.joints},
         {name: base[name] for name in loops},
-        determinate,
+        known,
         dict(zip(rows.names, determinate_rows.tolist())) | dict.fromkeys(rows.void, False),
         power,
     )
 
 
-def _free_multipliers(A: np.ndarray, on: np.ndarray, void: int) -> tuple[np.ndarray, np.ndarray]:
-    """Multipliers that exert nothing in all (one set a row), and which of the rows' multipliers are determinate.
+def _free_multipliers(system: Any, x: Any, p: Any, on: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Multipliers that exert nothing in all, (sets, rows), and which of the rows' multipliers are determinate, (m,).
 
-    The last `void` entries are those of rows left out, each of which is free by itself.
+    The rows left out when compiling come last, each of them free by itself.
     """
-    m = len(on)
-    alone = np.eye(m + void)[m:]
-    active = A[on]
-    if not len(active):
-        return alone, np.ones(m, dtype=bool)
-    U, sigma, _ = np.linalg.svd(active / np.maximum(np.linalg.norm(active, axis=1, keepdims=True), 1e-300))
-    rank = int((sigma > 1e-9 * sigma[0]).sum())
-    scale = np.linalg.norm(active, axis=1)
-    null = np.zeros((len(active) - rank, m + void))
-    null[:, np.flatnonzero(on)] = U[:, rank:].T / np.maximum(scale, 1e-300)
-    null /= np.maximum(np.abs(null).max(axis=1, keepdims=True), 1e-300)
-    return np.vstack([null, alone]), np.abs(null[:, :m]).max(axis=0, initial=0.0) <= 1e-8
+    m, trivial = len(on), len(system.rows.left_out)
+    free, known = np.eye(m + trivial)[m:], np.ones(m, dtype=bool)
+    if on.any():
+        here = tangent(system, x, p, on)
+        null = np.zeros((len(here.A) - here.rank, m + trivial))
+        policy = rank_policy(system, p)
+        null[:, np.flatnonzero(on)] = here.revealed.dependencies / here.scale
+        null /= np.abs(null[:, :m] * policy.units / policy.length).max(axis=1, keepdims=True)
+        free, known[on] = np.vstack([null, free]), determinate(here, policy)
+    return free, known

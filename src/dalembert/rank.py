@@ -1,0 +1,248 @@
+"""Decisions about rank: which rows are independent, which motions are free, how close a singular position is.
+
+Rows of A come in metres and in radians, of heavy bodies and of light ones, so their lengths say nothing as they stand.
+Each is whitened by the mass metric, M = RᵀR, and measured by its own usual length there,
+
+    Ã = S⁻¹ A R⁻¹,   S = diag(usual length of each row of A R⁻¹),                                       (1)
+
+found at random configurations with the parameters in use. A row of Ã is about 1 long where the mechanism is far from
+singular, and what is much smaller has lost its meaning here:
+
+    σ_k ≤ tolerance · max(σ_1, 1)    counts as zero: the accuracy asked for does not resolve it
+    sin(row, others) ≤ near          elimination without pivoting, which squares it, would lose that accuracy
+
+Every rank in the library is decided by a `RankPolicy`, made by `rank_policy` and by nothing else.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import isfinite, sqrt
+from threading import Lock
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+ACCURACY = 1e-8  # relative, of an answer, where none is asked for
+ROUNDING = 1e-16  # of a product
+RESOLVED = 1e-12  # of the usual size of a row: positions are not known better
+TRIVIAL = 1e-11  # of a row in lengths of the mechanism: coefficients below are rounding
+SAMPLES = 3  # random configurations that tell the usual length of a row
+REMEMBERED = 64  # parameter sets per system
+
+
+@dataclass(frozen=True, eq=False)
+class RankPolicy:
+    """Thresholds for one system, one set of parameters and one accuracy; made by `rank_policy`."""
+
+    tolerance: float  # singular values up to this part of the largest are zero
+    floor: float  # and so are those of A up to this, in the mass metric: rounding
+    near: float  # sine of the angle between rows up to which elimination is not accurate enough
+    size: float  # usual length of a row of A in the mass metric
+    sizes: np.ndarray  # (m,) that of each row, S of (1)
+    units: np.ndarray  # (m,) of each row of Φ: `length`, or 1 rad
+    length: float  # m: of the mechanism
+
+    def rank(self, sigma: np.ndarray, least: float = 0.0) -> int:
+        """How many singular values (falling) count: above tolerance × the largest, and × `least`, a usual size."""
+        return int((sigma > self.tolerance * max(sigma[0], least)).sum()) if len(sigma) and sigma[0] > 0 else 0
+
+    def reveal(self, X: np.ndarray, least: float = 0.0) -> Revealed:
+        """The singular value decomposition of X with its rank."""
+        U, sigma, Vt = np.linalg.svd(X)
+        return Revealed(U, sigma, Vt.T, self.rank(sigma, least))
+
+    def absent(self, part: np.ndarray) -> np.ndarray:
+        """Whether entries of unit vectors of a null space are zero but for rounding."""
+        return np.abs(part) <= 10 * self.tolerance
+
+    # --- elimination without pivoting ---------------------------------------------------------------------------
+
+    def separates(self, margin: np.ndarray) -> bool:
+        """Whether elimination was accurate: rows neither nearly dependent nor nearly zero.
+
+        margin: (squared sine of the smallest angle between rows, squared length of the shortest), mass metric.
+        """
+        return bool(margin[0] > self._least_angle and margin[1] > self._least_length)
+
+    def condition(self, margin: np.ndarray, rows: int) -> float:
+        """An estimate of the condition number of `rows` rows from the margin of their elimination."""
+        return max(float(margin[0]) ** -0.5, self.size * float(margin[1]) ** -0.5) if rows else 1.0
+
+    def clearly_independent(self, A: np.ndarray, M: np.ndarray) -> bool:
+        """Whether no row is short, nor within 100 × `near` of those before it: without a decomposition."""
+        try:
+            gram = A @ np.linalg.solve(M, A.T)
+            length = np.sqrt(np.diag(gram))
+            if not (length > self.near * self.sizes).all():
+                return False
+            sines = np.diag(np.linalg.cholesky(gram / (length[:, None] * length)))
+            return bool(sines.min() > 100 * self.near)
+        except np.linalg.LinAlgError:
+            return False
+
+    @cached_property
+    def _least_angle(self) -> float:
+        return self.near**2
+
+    @cached_property
+    def _least_length(self) -> float:
+        return float((self.tolerance * self.sizes.min(initial=self.size)) ** 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Revealed:
+    """X = U Σ Vᵀ and its rank."""
+
+    U: np.ndarray  # (m, m)
+    sigma: np.ndarray  # min(m, n) values, falling
+    V: np.ndarray  # (n, n)
+    rank: int
+
+    @property
+    def null(self) -> np.ndarray:
+        """(n, n − rank) orthonormal x with X x = 0."""
+        return self.V[:, self.rank :]
+
+    @property
+    def dependencies(self) -> np.ndarray:
+        """(m − rank, m) orthonormal w with w X = 0."""
+        return self.U[:, self.rank :].T
+
+    def solve(self, right: np.ndarray) -> np.ndarray:
+        """X⁺ right: the shortest x that brings X x nearest to `right`, (n,) or (n, …)."""
+        r = self.rank
+        part = self.U[:, :r].T @ right
+        return self.V[:, :r] @ (part.T / self.sigma[:r]).T
+
+
+def independent(rows: np.ndarray, count: int, first: Sequence[int] = ()) -> list[int]:
+    """`count` rows that span best, those in `first` among them: each time the row farthest from those taken."""
+    from scipy.linalg import qr
+
+    taken = list(first)
+    if len(taken) >= count:
+        return taken[:count]
+    Q = np.linalg.qr(rows[taken].T)[0] if taken else np.zeros((rows.shape[1], 0))
+    rest = rows - (rows @ Q) @ Q.T
+    rest[taken] = 0.0
+    pivots = qr(rest.T, mode="r", pivoting=True)[1]
+    return taken + sorted(int(k) for k in pivots[: count - len(taken)])
+
+
+def earliest_independent(rows: np.ndarray, count: int, tolerance: float) -> list[int]:
+    """`count` independent rows, each as early as it can be: later rows give way."""
+    kept: list[int] = []
+    Q = np.zeros((rows.shape[1], 0))
+    for k, row in enumerate(rows):
+        if len(kept) == count:
+            break
+        rest = row - Q @ (Q.T @ row)
+        rest = rest - Q @ (Q.T @ rest)
+        size = float(np.linalg.norm(rest))
+        if size > tolerance:
+            kept.append(k)
+            Q = np.column_stack([Q, rest / size])
+    return kept
+
+
+# --- the policy of a system -----------------------------------------------------------------------------------------
+
+_known: WeakKeyDictionary[Any, OrderedDict[Any, RankPolicy]] = WeakKeyDictionary()
+_lock = Lock()
+
+
+def rank_policy(system: Any = None, p: Any = None, accuracy: float | None = None) -> RankPolicy:
+    """The policy of a system with parameters p (default: its own) for answers of a relative accuracy.
+
+    Without a system: for matrices whose entries are of one kind.
+
+    >>> from dalembert import zoo
+    >>> from dalembert.rank import rank_policy
+    >>> policy = rank_policy(zoo.four_bar().compile())
+    >>> f"{policy.tolerance:.0e} {policy.near:.0e}"
+    '1e-09 1e-04'
+    """
+    if system is None:
+        return _scaled(ACCURACY if accuracy is None else accuracy)
+    key = None if p is None else np.asarray(system._p(p), dtype=float).tobytes(), accuracy
+    with _lock:
+        known = _known.setdefault(system, OrderedDict())
+        found = known.get(key)
+        if found is not None:
+            known.move_to_end(key)
+            return found
+    made = _scaled(ACCURACY if accuracy is None else accuracy, *_usual(system, p))
+    with _lock:
+        known[key] = made
+        while len(known) > REMEMBERED:
+            known.popitem(last=False)
+    return made
+
+
+def _scaled(accuracy: float, size: float = 1.0, sizes: Any = (), units: Any = (), length: float = 1.0) -> RankPolicy:
+    sizes, units = np.array(sizes, dtype=float), np.array(units, dtype=float)
+    for x in (sizes, units):
+        x.flags.writeable = False
+    accuracy = max(accuracy, 10 * RESOLVED)
+    return RankPolicy(0.1 * accuracy, 1e-13 * size, sqrt(ROUNDING / accuracy), size, sizes, units, length)
+
+
+def _usual(system: Any, p: Any) -> tuple[float, np.ndarray, np.ndarray, float]:
+    """Usual length of a row, of each row, the unit of each, and the mechanism's length, at random configurations."""
+    m = len(system.rows.of)
+    length = _length(system, p) if m else system.layout.length
+    units = np.where(system.rows.angular, 1.0, length) if m else np.zeros(0)
+    if not m:
+        return 1.0, np.zeros(0), units, length
+    slides = ~angular_velocities(system)
+    reach = np.where(slides, length, 1.0)
+    lengths, coefficients = np.full((SAMPLES, m), np.nan), np.full((SAMPLES, m), np.nan)
+    rng = np.random.default_rng(0)
+    for k in range(SAMPLES):
+        A, M = _at_random(system, p, rng.uniform(-1, 1, system.nv) * reach)
+        if np.isfinite(M).all():
+            try:
+                lengths[k] = np.linalg.norm(np.linalg.solve(np.linalg.cholesky(M), A.T), axis=0)
+            except np.linalg.LinAlgError:  # no mass there, with these parameters
+                continue
+            coefficients[k] = np.linalg.norm(A * reach / units[:, None], axis=1)
+    total = _median(np.sqrt((lengths**2).sum(axis=1)))
+    size = total / m**0.5 if isfinite(total) and total > 0 else 1.0
+    each, plain = (np.array([_median(column) for column in x.T]) for x in (lengths, coefficients))
+    real = np.isfinite(each) & (plain > TRIVIAL)
+    # of a row that is nothing but rounding: as if its coefficients were of the mechanism's length
+    nominal = each[real] / plain[real] / units[real]
+    typical = float(np.median(nominal)) if len(nominal) else size
+    return size, np.where(real, each, typical * units), units, length
+
+
+def _length(system: Any, p: Any) -> float:
+    """The longest lever of a row against an angle, slides at their neutral place: a length that knows parameters."""
+    turning = angular_velocities(system)
+    lever, rng = 0.0, np.random.default_rng(1)
+    for _ in range(SAMPLES):
+        A, _M = _at_random(system, p, rng.uniform(-1, 1, system.nv) * turning)
+        arms = np.abs(A[~system.rows.angular][:, turning])
+        lever = max(lever, float(np.nanmax(arms, initial=0.0)))
+    usual = system.layout.length
+    return lever if isfinite(lever) and lever > RESOLVED * usual else usual
+
+
+def _at_random(system: Any, p: Any, delta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    x = system.state(system.plus(system.state(), delta))
+    return system.constraint_matrix(x, p=p), system.mass_matrix(x, p=p)
+
+
+def _median(values: np.ndarray) -> float:
+    values = values[np.isfinite(values)]
+    return float(np.median(values)) if len(values) else np.nan
+
+
+def angular_velocities(system: Any) -> np.ndarray:
+    """(nv,) bool: which velocities are those of angles, not of slides."""
+    return np.concatenate([[], *(a.joint.angular for a in system.layout.joints.values())]).astype(bool)
