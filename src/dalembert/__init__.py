@@ -25,23 +25,23 @@ if TYPE_CHECKING:
     from dalembert.errors import FileError as FileError
     from dalembert.errors import MissingExtra as MissingExtra
     from dalembert.errors import UnknownName as UnknownName
-    from dalembert.linearization import Equilibrium as Equilibrium
-    from dalembert.linearization import FullLinearization as FullLinearization
-    from dalembert.linearization import Hidden as Hidden
-    from dalembert.linearization import LinearModel as LinearModel
-    from dalembert.linearization import LinearTrajectory as LinearTrajectory
-    from dalembert.linearization import Mode as Mode
-    from dalembert.linearization import Regulator as Regulator
-    from dalembert.linearization import Tracker as Tracker
-    from dalembert.linearization import equilibrium as equilibrium
-    from dalembert.linearization import linearize as linearize
-    from dalembert.linearization import linearize_along as linearize_along
-    from dalembert.linearization import linearize_full as linearize_full
-    from dalembert.linearization import lqr as lqr
-    from dalembert.linearization import lqr_along as lqr_along
-    from dalembert.linearization import parameter_slopes as parameter_slopes
-    from dalembert.linearization import second_derivatives as second_derivatives
-    from dalembert.linearization import step_map as step_map
+    from dalembert.linearization.equilibrium import Equilibrium as Equilibrium
+    from dalembert.linearization.equilibrium import equilibrium as equilibrium
+    from dalembert.linearization.full import FullLinearization as FullLinearization
+    from dalembert.linearization.full import linearize_full as linearize_full
+    from dalembert.linearization.full import parameter_slopes as parameter_slopes
+    from dalembert.linearization.full import second_derivatives as second_derivatives
+    from dalembert.linearization.linearize import linearize as linearize
+    from dalembert.linearization.lqr import Regulator as Regulator
+    from dalembert.linearization.lqr import Tracker as Tracker
+    from dalembert.linearization.lqr import lqr as lqr
+    from dalembert.linearization.lqr import lqr_along as lqr_along
+    from dalembert.linearization.model import LinearModel as LinearModel
+    from dalembert.linearization.structure import Hidden as Hidden
+    from dalembert.linearization.structure import Mode as Mode
+    from dalembert.linearization.trajectory import LinearTrajectory as LinearTrajectory
+    from dalembert.linearization.trajectory import linearize_along as linearize_along
+    from dalembert.linearization.trajectory import step_map as step_map
     from dalembert.mechanism.body import Body as Body
     from dalembert.mechanism.body import Frame as Frame
     from dalembert.mechanism.inertia import box as box
@@ -91,8 +91,13 @@ _HOMES = {
     "compiler.kernel": "Kernel",
     "errors": "ArgumentError AssemblyError CompileError DalembertError DescriptionError FileError MissingExtra "
     "UnknownName",
-    "linearization": "Equilibrium FullLinearization Hidden LinearModel LinearTrajectory Mode Regulator Tracker equilibrium "
-    "linearize linearize_along linearize_full lqr lqr_along parameter_slopes second_derivatives step_map",
+    "linearization.equilibrium": "Equilibrium equilibrium",
+    "linearization.full": "FullLinearization linearize_full parameter_slopes second_derivatives",
+    "linearization.linearize": "linearize",
+    "linearization.lqr": "Regulator Tracker lqr lqr_along",
+    "linearization.model": "LinearModel",
+    "linearization.structure": "Hidden Mode",
+    "linearization.trajectory": "LinearTrajectory linearize_along step_map",
     "mechanism.body": "Body Frame",
     "mechanism.inertia": "box cylinder disc point rod sphere",
     "mechanism.joints": "Cylindrical Fixed Free Joint Planar Prismatic Revolute Screw Spherical Universal",

@@ -9,7 +9,8 @@ and extended precision (`np.longdouble`, which CasADi cannot take) are refused. 
     number(x, what)            float           finite; bounds by least=, above=, most=, below=; finite=False allows ±∞
     whole(x, what)             int             an integer, not a float that happens to be one
     vector(x, n, what)         (n,) float64    n None: any length
-    array(x, shape, what)      float64         of the shape; None in the shape: any extent
+    array(x, shape, what)      float64         of the shape; None in the shape: any extent; finite=False as above
+    reals(x, what)             float64         of any shape, NaN and infinities included
     flag(x, what)              bool
     choice(x, options, what)   one of options  names the nearest
     name(x, what)              str             not empty
@@ -99,17 +100,23 @@ def vector(x: Any, n: int | None, what: str, *, finite: bool = True, error: Erro
 
 
 def array(
-    x: Any, shape: Sequence[int | None] | None, what: str, *, finite: bool = True, error: Error = ArgumentError
+    x: Any,
+    shape: Sequence[int | None] | None,
+    what: str,
+    *,
+    finite: bool = True,
+    error: Error = ArgumentError,
 ) -> np.ndarray:
     """Numbers as a float64 array of the shape; None in the shape takes any extent, shape None any shape.
 
-    The result is x itself where it is a float64 array already: copy it to keep it.
+    finite=False allows infinities, but not NaN. The result is x itself where it is a float64 array already: copy it to
+    keep it.
 
     >>> array([[1.0, float("nan")]], (None, 2), "limits")
     Traceback (most recent call last):
     dalembert.errors.ArgumentError: limits[0, 1] is nan; needed: finite numbers.
     """
-    values = x if x.__class__ is np.ndarray and x.dtype is _DOUBLE else _reals(x, what, shape, error)
+    values = reals(x, what, "numbers" if shape is None else words(shape), error=error)
     if shape is not None and (
         values.ndim != len(shape) or any(n is not None and n != k for n, k in zip(shape, values.shape))
     ):
@@ -120,6 +127,34 @@ def array(
         place = f"[{', '.join(map(str, first))}]" if first else ""
         raise error(f"{what}{place} is {values[first]:g}; needed: {'finite numbers' if finite else 'no NaN'}.")
     return values
+
+
+def reals(x: Any, what: str, needed: str = "numbers", *, error: Error = ArgumentError) -> np.ndarray:
+    """Anything array-like of real numbers as float64, of any shape, NaN and infinities included.
+
+    np.asarray(x, dtype=float) would also take strings, booleans and complex numbers.
+    """
+    if x.__class__ is np.ndarray and x.dtype is _DOUBLE:
+        return x
+    if hasattr(x, "full") and _is_casadi(x):  # casadi.DM: a column is a vector
+        x = x.full()[:, 0] if x.shape[1] == 1 else x.full()
+    if isinstance(x, (str, bytes, Mapping)) or x is None or _is_casadi(x):
+        raise error(f"{what} is {shown(x)}; needed: {needed}.")
+    if isinstance(x, (list, tuple)) and any(isinstance(e, (bool, np.bool_)) or _is_casadi(e) for e in x):
+        raise error(f"{what} is {shown(x)} with something in it that is no number; needed: {needed}.")
+    try:
+        values = np.asarray(x)
+    except Exception as cause:  # ragged lists, and objects whose __array__ or __len__ fails
+        raise error(f"{what} is {shown(x)}; needed: {needed}.") from cause
+    if values.dtype.kind == "O":
+        if not all(is_real(e) for e in values.ravel()):
+            raise error(f"{what} is {shown(x)} with something in it that is no number; needed: {needed}.")
+    elif values.size and (values.dtype.kind not in "fiu" or values.dtype.itemsize > 8):
+        raise error(f"{what} is {shown(x)}, holding {values.dtype}; needed: {needed}.")
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError, OverflowError) as cause:
+        raise error(f"{what} is {shown(x)} with a number no float can hold; needed: {needed}.") from cause
 
 
 def flag(x: Any, what: str, *, error: Error = ArgumentError) -> bool:
@@ -223,6 +258,11 @@ def words(shape: Sequence[int | None]) -> str:
     return f"numbers of shape ({', '.join('any' if n is None else str(n) for n in shape)})"
 
 
+def _is_casadi(x: Any) -> bool:
+    """Whether a value is CasADi's: NumPy would make arrays of it, with warnings."""
+    return type(x).__module__.startswith("casadi")
+
+
 def is_real(x: Any) -> bool:
     """Whether a single value is a real number that a float can hold: no bool, no complex, no extended precision."""
     if isinstance(x, (bool, np.bool_, np.longdouble)):
@@ -239,28 +279,6 @@ def _real(x: Any, what: str, needed: str, error: Error) -> float:
         return float(x)
     except (OverflowError, ValueError, TypeError) as cause:
         raise error(f"{what} is {shown(x)}, which is no float; needed: {needed}.") from cause
-
-
-def _reals(x: Any, what: str, shape: Sequence[int | None] | None, error: Error) -> np.ndarray:
-    """Anything array-like as float64; np.asarray(x, dtype=float) would take strings, booleans and complex numbers."""
-    needed = "numbers" if shape is None else words(shape)
-    if isinstance(x, (str, bytes, Mapping)) or x is None:
-        raise error(f"{what} is {shown(x)}; needed: {needed}.")
-    if isinstance(x, (list, tuple)) and any(isinstance(e, (bool, np.bool_)) for e in x):
-        raise error(f"{what} is {shown(x)} with True or False among its numbers; needed: {needed}.")
-    try:
-        values = np.asarray(x)
-    except Exception as cause:  # ragged lists, and objects whose __array__ or __len__ fails
-        raise error(f"{what} is {shown(x)}; needed: {needed}.") from cause
-    if values.dtype.kind == "O":
-        if not all(is_real(e) for e in values.ravel()):
-            raise error(f"{what} is {shown(x)} with something in it that is no number; needed: {needed}.")
-    elif values.size and (values.dtype.kind not in "fiu" or values.dtype.itemsize > 8):
-        raise error(f"{what} is {shown(x)}, holding {values.dtype}; needed: {needed}.")
-    try:
-        return np.asarray(values, dtype=float)
-    except (TypeError, ValueError, OverflowError) as cause:
-        raise error(f"{what} is {shown(x)} with a number no float can hold; needed: {needed}.") from cause
 
 
 def _needed(noun: str, least: float | None, above: float | None, most: float | None, below: float | None) -> str:

@@ -10,10 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
+from dalembert import checks
 from dalembert.errors import DescriptionError
-from dalembert.symbols import all_numbers, atan2, cos, element, eye, sin, snap, sqrt, where_less, zeros
+from dalembert.symbols import Scalar, all_numbers, atan2, cos, element, eye, sin, snap, sqrt, where_less, zeros
 
 
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -191,7 +193,7 @@ def rotation(axis: Any, angle: Any) -> Any:
     >>> np.round(rotation("x", np.pi / 2) @ [0, 1, 0], 12)
     array([0., 0., 1.])
     """
-    n, a = axis_vector(axis, "the axis of a rotation"), element(angle)
+    n, a = axis_vector(axis, "the axis of a rotation"), _angle(angle)
     for k in range(3):
         if abs(n[k]) == 1.0:
             R = axis_rotation(k, n[k] * a)
@@ -203,6 +205,14 @@ def rotation(axis: Any, angle: Any) -> Any:
     return R.astype(float) if all_numbers(R) else R
 
 
+def _angle(angle: Any) -> Any:
+    if isinstance(angle, (ca.SX, Scalar)):
+        if isinstance(angle, ca.SX) and angle.numel() != 1:
+            raise DescriptionError(f"the angle of a rotation is {angle.numel()} expressions; needed: one.")
+        return element(angle)
+    return checks.number(angle, "the angle of a rotation", error=DescriptionError)
+
+
 def axis_vector(axis: Any, what: str) -> np.ndarray:
     """The unit vector of "x", "-y", … or of three numbers."""
     if isinstance(axis, str):
@@ -210,15 +220,21 @@ def axis_vector(axis: Any, what: str) -> np.ndarray:
         if letter not in ("x", "y", "z"):
             raise DescriptionError(f"{what} is '{axis}'; needed: 'x', 'y', 'z', '-x', '-y', '-z' or three numbers.")
         return np.eye(3)["xyz".index(letter)] * (-1.0 if axis.startswith("-") else 1.0)
-    n = np.asarray(axis, dtype=float)
-    if n.shape != (3,):
-        raise DescriptionError(f"{what} has shape {n.shape}; needed: three numbers, or a letter such as 'z'.")
-    if not np.all(np.isfinite(n)):
-        raise DescriptionError(f"{what} is {n.tolist()}; every number must be finite.")
-    length = float(np.linalg.norm(n))
-    if length == 0.0:
+    if _holds_symbols(axis):
+        raise DescriptionError(f"{what} holds a CasADi expression; an axis cannot depend on parameters: give numbers.")
+    n = checks.vector(axis, 3, what, error=DescriptionError)
+    size = float(np.abs(n).max())
+    if size == 0.0:
         raise DescriptionError(f"{what} is (0, 0, 0), which has no direction; give a non-zero vector or a letter.")
-    return n / length
+    if not 1e-150 < size < 1e150:  # a square would overflow or vanish
+        n = n / size
+    return n / float(np.linalg.norm(n))
+
+
+def _holds_symbols(x: Any) -> bool:
+    if isinstance(x, (list, tuple, np.ndarray)):
+        return any(_holds_symbols(e) for e in x)
+    return isinstance(x, (ca.SX, Scalar))
 
 
 # --- quaternions (w, x, y, z), unit, R(q) maps body to parent -----------------------------------------------------

@@ -24,6 +24,7 @@ UNDOCUMENTED = (
     "dalembert.linearization",
     "dalembert.simulation",
     "dalembert.system.constraints",
+    "dalembert.system.diagonal",
 )
 
 
@@ -42,7 +43,8 @@ def test_describing_and_evaluating_loads_neither_numba_nor_matplotlib_nor_scipy(
         "import sys, dalembert as da\n"
         "system = da.zoo.four_bar().compile(backend='casadi')\n"
         "system.mass_matrix(system.state(*da.zoo.four_bar_start(0.6)))\n"
-        f"print([n for n in {HEAVY[2:]} if n in sys.modules])"
+        "heavy = ('numba', 'llvmlite', 'matplotlib', 'pyarrow', 'scipy.optimize', 'scipy.linalg', 'scipy.special')\n"
+        "print([n for n in heavy if n in sys.modules])"
     )
     assert fresh(code) == "[]"
 
@@ -72,6 +74,10 @@ def test_the_version_has_one_source():
     assert re.fullmatch(r"\d+\.\d+\.\d+\S*", da.__version__)
 
 
+#: names in annotations that are CasADi's, or what those meet who write joints and tasks
+INNER = {"Function", "Transform", "RigidInertia", "Expressions", "NativeLaw", "Sensitivity"}
+
+
 def _annotations(f) -> str:
     return str(getattr(f, "__annotations__", {}).get("return", ""))
 
@@ -89,7 +95,7 @@ def test_every_class_a_public_function_returns_is_public():
         f"{name} → {word}"
         for name, f, _ in public_callables()
         for word in re.findall(r"\w+", _annotations(f))
-        if word in ours - public
+        if word in ours - public - INNER
     }
     assert not missing
 
@@ -99,7 +105,7 @@ def test_results_are_exported_under_one_name():
     for name in names_of(da):
         exported.setdefault(id(getattr(da, name)), []).append(name)
     assert not [names for names in exported.values() if len(names) > 1]
-    for name in ["Solution", "Status", "Passage", "Acceleration", "Reactions", "Report", "Subspaces", "LinearModel", "Outcome", "Assembly"]:
+    for name in ("Solution", "Status", "Passage", "Acceleration", "Reactions", "Report", "Subspaces", "Outcome"):
         assert inspect.isclass(getattr(da, name))
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
-from dalembert.mechanism.values import Defaults
+from dalembert.errors import DescriptionError
+from dalembert.mechanism.values import Defaults, is_exact_zero
 from dalembert.spatial import RigidInertia, Transform, congruence
 from dalembert.symbols import array, snap, zeros
 
@@ -23,7 +25,9 @@ class Body:
     defaults: Defaults  # the parameters of the mechanism it belongs to
 
     def at(self, x: Any = 0.0, y: Any = 0.0, z: Any = 0.0, *, rotation: Any = None) -> Frame:
-        """The frame at (x, y, z) of this body, turned by `rotation` (a 3×3 matrix or a SciPy Rotation).
+        """The frame at (x, y, z) of this body (m), turned by `rotation` (a 3×3 matrix or a SciPy Rotation).
+
+        The position may also be given as one list or array of three numbers.
 
         >>> import dalembert as da
         >>> m = da.Mechanism("example")
@@ -31,7 +35,7 @@ class Body:
         <frame of 'ground' at (0.5, 0, 0), turned>
         """
         what = f"the position of a frame on body '{self.name}'"
-        p = self.defaults.checked([x, y, z], (3,), what)
+        p = self.defaults.checked(_position(x, y, z, what), (3,), what)
         if rotation is None:
             return Frame(self, Transform(Transform.identity().R, p))
         return Frame(
@@ -60,13 +64,23 @@ class Frame:
     T: Transform
 
     def at(self, x: Any = 0.0, y: Any = 0.0, z: Any = 0.0, *, rotation: Any = None) -> Frame:
-        """The frame at (x, y, z) of this one, turned by `rotation`."""
+        """The frame at (x, y, z) of this one (m; also one list of three), turned by `rotation`."""
         return Frame(self.body, self.T @ self.body.at(x, y, z, rotation=rotation).T)
 
     def __repr__(self) -> str:
         p = ", ".join(f"{x:g}" if isinstance(x, float) else str(x.sx) for x in self.T.p)
         turned = "" if np.array_equal(self.T.R, Transform.identity().R) else ", turned"
         return f"<frame of '{self.body.name}' at ({p}){turned}>"
+
+
+def _position(x: Any, y: Any, z: Any, what: str) -> Any:
+    """Three numbers, or the one list of three that stands in the place of x."""
+    alone = x.numel() == 1 if isinstance(x, (ca.SX, ca.DM)) else not isinstance(x, (list, tuple)) and np.ndim(x) == 0
+    if alone:
+        return [x, y, z]
+    if not (is_exact_zero(y) and is_exact_zero(z)):
+        raise DescriptionError(f"{what} is a list and y or z besides; needed: at(x, y, z) or at((x, y, z)).")
+    return x
 
 
 def turned_inertia(J: np.ndarray, R: np.ndarray) -> np.ndarray:

@@ -2,19 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
+from dalembert import checks
 from dalembert.errors import DescriptionError
+from dalembert.mechanism.constraints.expression import Expressions
+from dalembert.mechanism.forces.force import evaluate
 from dalembert.mechanism.joints import Joint
 from dalembert.mechanism.layout import Layout
+from dalembert.mechanism.local import LocalState
 from dalembert.mechanism.values import Defaults, is_exact_zero
 from dalembert.recursions.articulated_body import joint_inertias
 from dalembert.recursions.tree import Link, Placed, Tree
 from dalembert.spatial import RigidInertia, Transform
-from dalembert.symbols import all_numbers, array
+from dalembert.symbols import Scalar, all_numbers, array, to_sx
+
+if TYPE_CHECKING:
+    from dalembert.mechanism.mechanism import Mechanism
+
+
+def check_joint(joint: Any, what: str) -> None:
+    """Refuse what is no joint."""
+    if not isinstance(joint, Joint):
+        hint = f" Write da.{joint.__name__}()." if isinstance(joint, type) and issubclass(joint, Joint) else ""
+        raise DescriptionError(
+            f"{what} has the type {checks.shown(joint)}; needed: a joint such as da.Revolute('z').{hint}"
+        )
+
+
+def check_motion(motion: Any, what: str) -> None:
+    """Refuse a motion that is no function of time."""
+    checks.function(
+        motion, f"the motion of {what}, a function of time such as lambda t: 0.5 * t,", error=DescriptionError
+    )
 
 
 def check_armature(joint: Joint, armature: np.ndarray, what: str) -> None:
@@ -56,6 +80,43 @@ def check_masses(layout: Layout, defaults: Defaults) -> None:
         )
 
 
+def check_laws(layout: Layout, mechanism: Mechanism) -> None:
+    """Refuse what a user wrote as a function or expression where it gives NaN, the wrong shape, or an unknown symbol.
+
+    Each is evaluated once, on links that stand alone, so that its formula is no longer than what was written.
+    """
+    t = ca.SX.sym("t")
+    s = LocalState(layout, Scalar(t))
+    parameters, inputs = mechanism.parameters.symbols, mechanism.inputs
+    state = [s.z, s.w, t, *parameters.values()]
+    for force in mechanism.forces.values():
+        for what, value, shape in force.given():
+            if callable(value) or not all_numbers(array(value)):
+                x = evaluate(value, s, shape, what)
+                check_expression(to_sx([x] if shape == () else x), what, [*state, *inputs.values()], {})
+    for constraint in mechanism.constraints.values():
+        if isinstance(constraint, Expressions):
+            for what, row in constraint.given(s):
+                check_expression(row, what, state, inputs)
+
+
+def check_expression(x: ca.SX, what: str, symbols: list[ca.SX], forbidden: Mapping[str, ca.SX]) -> None:
+    """Refuse an expression of other symbols than these, or with NaN in it."""
+    f = ca.Function("law", symbols, [x], {"allow_free": True})
+    if f.has_free():
+        free = ", ".join(sorted(f.get_free()))
+        why = "is an input; a constraint depends on the state, on time and on parameters"
+        if ca.Function("law", [*symbols, *forbidden.values()], [x], {"allow_free": True}).has_free():
+            why = "is neither an input nor a parameter of this mechanism; declare it with add_input or add_parameter"
+        raise DescriptionError(f"{what} uses {free}, which {why}.")
+    for k in range(f.n_instructions()):
+        if f.instruction_id(k) == ca.OP_CONST and np.isnan(f.instruction_constant(k)):
+            raise DescriptionError(
+                f"{what} has NaN in it; was a CasADi symbol turned into a float? math.sin, NumPy and SciPy give NaN of "
+                "symbols: use CasADi's functions (casadi.sin)."
+            )
+
+
 def check_free_symbols(function: ca.Function, known: dict[str, list[str]]) -> None:
     """Refuse expressions with symbols the mechanism does not know."""
     if function.has_free():
@@ -75,10 +136,16 @@ def _locked_scale(at: Placed, i: int) -> np.ndarray:
 
 def _carried(at: Placed, i: int) -> RigidInertia:
     """Inertia of link i and everything beyond it, about link i."""
-    C = at.tree.links[i].inertia
-    for c in at.tree.children[i]:
-        C = C + _carried(at, c).seen_from(at.T(c))
-    return C
+    beyond = {i: at.tree.links[i].inertia}
+    order = [i]
+    for k in order:  # every link before those it carries
+        for c in at.tree.children[k]:
+            beyond[c] = at.tree.links[c].inertia
+            order.append(c)
+    for k in reversed(order[1:]):
+        parent = at.tree.links[k].parent
+        beyond[parent] = beyond[parent] + beyond[k].seen_from(at.T(k))
+    return beyond[i]
 
 
 def _least_relative(D: np.ndarray, scale: np.ndarray) -> tuple[float, np.ndarray]:

@@ -7,8 +7,10 @@ from typing import Any
 
 import casadi as ca
 
+from dalembert import checks
 from dalembert.errors import DescriptionError, unknown
 from dalembert.mechanism.body import Frame
+from dalembert.mechanism.checks import check_joint, check_motion
 from dalembert.mechanism.constraints import (
     Constraint,
     Expressions,
@@ -39,7 +41,7 @@ class Constrainable:
     _new: Callable[[str, dict[str, Any], str], None]
 
     def close_loop(self, name: str, joint: Joint, a: Any, b: Any) -> None:
-        """Close a kinematic loop by a joint of any type between two bodies, frames or names.
+        """Close a kinematic loop by a joint of any type between a and b: bodies, frames or names.
 
         The joint is cut out of the tree and kept as constraints, one row for each motion it forbids. Rows that say
         nothing about this mechanism (a planar loop closed by a spatial joint) are left out by themselves; redundant
@@ -53,15 +55,14 @@ class Constrainable:
         >>> m.close_loop("C", da.Revolute("z"), a.at(1, 0, 0), b.at(1, 0, 0))
         """
         what = f"loop '{name}'"
-        if not isinstance(joint, Joint):
-            raise DescriptionError(f"{what} has the type {joint!r}; needed: a joint such as da.Revolute('z').")
+        check_joint(joint, what)
         if not joint.closure:
             raise DescriptionError(f"{what} is closed by a {joint.kind} joint, which forbids no motion; leave it out.")
         one, other = self._two(a, b, what)
         self._constrain(Loop(name, joint, one, other))
 
     def add_rod(self, name: str, a: Any, b: Any, *, length: Any) -> None:
-        """Keep two points (origins of frames) at a distance (m) by a massless rod with ball ends."""
+        """Keep a and b (origins of frames) at the distance `length` (m) by a massless rod with ball ends."""
         number = self.parameters.scalar(length, f"the length of rod '{name}'", least=0.0)
         if is_exact_zero(number):
             raise DescriptionError(
@@ -82,8 +83,11 @@ class Constrainable:
         self._constrain(PointOn(name, "point in plane", a, b, turned, {"normal": "z"}))
 
     def add_coupling(self, name: str, coefficients: Mapping[str, Any], offset: Any = 0.0) -> None:
-        """Tie coordinates by Σ cᵢ qᵢ = offset: a gear {"out": 1, "in": -3}, a rack {"rack": 1, "pinion": -radius}."""
-        if not coefficients:
+        """Tie coordinates by Σ cᵢ qᵢ = offset, coefficients naming each qᵢ with its cᵢ.
+
+        A gear is {"out": 1, "in": -3}, a rack {"rack": 1, "pinion": -radius}.
+        """
+        if not checks.mapping(coefficients, f"the coefficients of coupling '{name}'", error=DescriptionError):
             raise DescriptionError(
                 f"coupling '{name}' names no coordinate; give at least one, such as {{'A': 1, 'B': -2}}."
             )
@@ -95,19 +99,24 @@ class Constrainable:
         self._constrain(coupling(name, plain, getattr(rest, "sx", rest), angular))
 
     def add_driver(self, name: str, coordinate: str, motion: Callable[[ca.SX], Any]) -> None:
-        """Make a coordinate follow a function of time, written with CasADi: `lambda t: 0.3 * casadi.sin(2 * t)`."""
+        """Make a coordinate follow a function of time.
+
+        motion is written with CasADi: `lambda t: 0.3 * casadi.sin(2 * t)`, and may use parameters.
+        """
+        check_motion(motion, f"driver '{name}'")
         angular = self._coordinate(coordinate, f"driver '{name}'")
         self._constrain(coordinate_driver(name, coordinate, motion, angular))
 
     def add_point_driver(self, name: str, frame: Any, motion: Callable[[ca.SX], Any]) -> None:
-        """Make the origin of a frame follow three functions of time in the ground's axes."""
+        """Make the origin of a frame follow a motion: a function of time that returns x, y, z in the ground's axes."""
+        check_motion(motion, f"driver '{name}'")
         self._constrain(point_driver(name, self._frame(frame, f"driver '{name}'"), motion))
 
     def add_rolling(self, name: str, wheel: Any, *, radius: Any, on: Any = None, axis: str | None = None) -> None:
         """Let a sphere (axis None) or a thin disc about `axis` of its frame roll, without slip, on a plane.
 
-        The wheel's frame is at its centre; the plane is x-y of frame `on` (default: the ground), the wheel on the
-        side of +z.
+        The wheel's frame is at its centre, radius in m; the plane is x-y of frame `on` (default: the ground), the wheel
+        on the side of +z.
         """
         w, p = self._two(wheel, self.ground if on is None else on, f"rolling '{name}'")
         r = self._length(radius, f"the radius of rolling '{name}'")
@@ -116,18 +125,22 @@ class Constrainable:
     def add_rolling_discs(
         self, name: str, a: Any, radius_a: Any, b: Any, radius_b: Any, *, axis: str = "z", inside: bool = False
     ) -> None:
-        """Let disc b roll on the rim of disc a (or inside it), in the plane normal to `axis` of a's frame."""
+        """Let disc b roll on the rim of disc a (or inside it), in the plane normal to `axis` of a's frame.
+
+        radius_a and radius_b in m.
+        """
+        checks.flag(inside, f"inside of rolling '{name}'", error=DescriptionError)
         one, other = self._two(a, b, f"rolling '{name}'")
         ra, rb = (self._length(r, f"a radius of rolling '{name}'") for r in (radius_a, radius_b))
         self._constrain(rolling_disc_on_disc(name, one, ra, other, rb, _letter(axis, f"rolling '{name}'"), inside))
 
     def add_skate(self, name: str, frame: Any, *, sideways: str = "y") -> None:
-        """Forbid a frame's origin any velocity along one of its own axes: a blade, a wheel that cannot slip."""
+        """Forbid a frame's origin any velocity along its own axis `sideways`: a blade, a wheel that cannot slip."""
         at = self._frame(frame, f"skate '{name}'")
         self._constrain(skate(name, at, _letter(sideways, f"skate '{name}'")))
 
     def add_constraint(self, name: str, *, holonomic: Any = None, pfaffian: Any = None) -> None:
-        """Constrain by your own expressions: Φ(q, t) = 0, or A(q, t) v + b(q, t) = 0, linear in velocities.
+        """Constrain by your own expressions: holonomic Φ(q, t) = 0, or pfaffian A(q, t) v + b(q, t) = 0.
 
         Each is a function of the state (see `add_joint_force`) that returns one CasADi expression, or a mapping of row
         names to such functions.
@@ -138,7 +151,8 @@ class Constrainable:
         >>> m.add_joint("xy", da.Planar("z"), m.ground, m.add_body("plate", mass=1.0, inertia=(1, 1, 1)))
         >>> m.add_constraint("parabola", holonomic=lambda s: s["xy.y"] - s["xy.x"] ** 2)
         """
-        rows = {kind: _rows(given) for kind, given in (("holonomic", holonomic), ("pfaffian", pfaffian))}
+        given = {"holonomic": holonomic, "pfaffian": pfaffian}
+        rows = {kind: _rows(value, f"{kind} of constraint '{name}'") for kind, value in given.items()}
         if not any(rows.values()):
             raise DescriptionError(
                 f"constraint '{name}' has no rows; give holonomic= or pfaffian= a function of the state."
@@ -160,10 +174,13 @@ class Constrainable:
 
     def _length(self, value: Any, what: str) -> Any:
         x = self.parameters.scalar(value, what, least=0.0)
+        if is_exact_zero(x):
+            raise DescriptionError(f"{what} is 0; needed: a number above 0.")
         return getattr(x, "sx", x)
 
     def _coordinate(self, name: str, where: str) -> bool:
         """Check the name of a coordinate that may be tied; whether it is an angle."""
+        checks.name(name, f"the coordinate of {where}", error=DescriptionError)
         known: dict[str, bool] = {}
         for a in self.joints.values():
             if a.joint.nq == a.joint.nv:
@@ -179,12 +196,14 @@ class Constrainable:
 
 
 def _letter(axis: str, what: str) -> int:
-    if axis not in ("x", "y", "z"):
-        raise DescriptionError(f"the axis of {what} is {axis!r}; needed: 'x', 'y' or 'z'.")
-    return "xyz".index(axis)
+    return "xyz".index(checks.choice(axis, "xyz", f"the axis of {what}", error=DescriptionError))
 
 
-def _rows(given: Any) -> list[tuple[str, Any]]:
+def _rows(given: Any, what: str) -> list[tuple[str, Any]]:
     if given is None:
         return []
-    return list(given.items()) if isinstance(given, Mapping) else [("row", given)]
+    rows = list(given.items()) if isinstance(given, Mapping) else [("row", given)]
+    for name, f in rows:
+        checks.name(name, f"the name of a row in {what}", error=DescriptionError)
+        checks.function(f, f"row '{name}' in {what}", error=DescriptionError)
+    return rows

@@ -13,14 +13,20 @@ from typing import Any
 
 import numpy as np
 
+from dalembert import checks
 from dalembert.errors import DescriptionError
-from dalembert.mechanism.values import Defaults, plain
-from dalembert.symbols import all_numbers, array, element, zeros
+from dalembert.mechanism.values import Defaults, described, plain, shaped
+from dalembert.symbols import all_numbers, is_number, zeros
+
+
+def _size(value: Any, what: str) -> Any:
+    """A mass or length of a solid, a float or a Scalar: not negative where it is a number."""
+    x = shaped(value, (), what)[()]
+    return checks.number(x, what, least=0.0, error=DescriptionError) if is_number(x) else x
 
 
 def _axial(along: Any, across: Any, axis: str) -> Any:
-    if axis not in ("x", "y", "z"):
-        raise DescriptionError(f"the axis of a solid is {axis!r}; needed: 'x', 'y' or 'z'.")
+    checks.choice(axis, "xyz", "the axis of a solid", error=DescriptionError)
     J = zeros(3, 3)
     for k, letter in enumerate("xyz"):
         J[k, k] = along if letter == axis else across
@@ -37,7 +43,7 @@ def rod(mass: Any, length: Any, axis: str = "x") -> Any:
 
     mass in kg, length in m; axis is "x", "y" or "z".
     """
-    m, l = element(mass), element(length)
+    m, l = _size(mass, "the mass of a rod"), _size(length, "the length of a rod")
     return _axial(0.0, m * l * l / 12, axis)
 
 
@@ -46,8 +52,8 @@ def box(mass: Any, sides: Sequence[Any]) -> Any:
 
     mass in kg, sides in m.
     """
-    m = element(mass)
-    x, y, z = (element(s) * element(s) for s in sides)
+    m = _size(mass, "the mass of a box")
+    x, y, z = (_size(s, "a side of a box") * _size(s, "a side of a box") for s in shaped(sides, (3,), "sides of a box"))
     J = zeros(3, 3)
     J[0, 0], J[1, 1], J[2, 2] = m * (y + z) / 12, m * (x + z) / 12, m * (x + y) / 12
     return plain(J)
@@ -58,7 +64,9 @@ def cylinder(mass: Any, radius: Any, length: Any, axis: str = "z") -> Any:
 
     mass in kg, radius and length in m; axis is "x", "y" or "z".
     """
-    m, r, l = element(mass), element(radius), element(length)
+    m, r, l = (
+        _size(x, f"the {n} of a cylinder") for n, x in {"mass": mass, "radius": radius, "length": length}.items()
+    )
     return _axial(m * r * r / 2, m * (3 * r * r + l * l) / 12, axis)
 
 
@@ -75,13 +83,14 @@ def sphere(mass: Any, radius: Any) -> Any:
 
     mass in kg, radius in m.
     """
-    J = element(mass) * element(radius) * element(radius) * 0.4
+    m, r = _size(mass, "the mass of a sphere"), _size(radius, "the radius of a sphere")
+    J = m * r * r * 0.4
     return _axial(J, J, "z")
 
 
 def inertia_matrix(value: Any, what: str, defaults: Defaults, physical: bool = True) -> np.ndarray:
     """A checked symmetric (3, 3) inertia from a matrix or three principal moments."""
-    x = array(value)
+    x = described(value, what, "three principal moments or a 3×3 matrix")
     if x.shape == (3,):
         J = zeros(3, 3)
         for k in range(3):

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from dalembert import checks
 from dalembert.errors import ArgumentError, DescriptionError, unknown
 from dalembert.mechanism.body import Body, Frame
 from dalembert.mechanism.joints import Fixed
@@ -13,6 +17,9 @@ from dalembert.mechanism.joints.attachment import Attachment
 from dalembert.recursions.tree import ROOT, Link, Tree
 from dalembert.spatial import RigidInertia, Transform
 from dalembert.symbols import is_number, snap, zeros
+
+if TYPE_CHECKING:
+    from dalembert.mechanism.mechanism import Mechanism
 
 
 def _clean(T: Transform) -> Transform:
@@ -22,13 +29,14 @@ def _clean(T: Transform) -> Transform:
 class Layout:
     """The tree of a mechanism and the places of its names."""
 
-    def __init__(
-        self, bodies: Sequence[Body], joints: Sequence[Attachment], frames: Mapping[str, Frame], lump: bool = True
-    ):
-        """`lump`: bodies fixed to others become one link with them; False keeps a link for every body."""
-        self.lump = lump
-        self.bodies = {body.name: body for body in bodies}
-        self.frames = dict(frames)
+    def __init__(self, mechanism: Mechanism, lump: bool = True):
+        """`lump`: bodies fixed to others become one link with them; False keeps a link for every body.
+
+        The mechanism must not change any more: see `Mechanism.snapshot`.
+        """
+        self.mechanism, self.lump = mechanism, lump
+        bodies, joints = list(mechanism.bodies.values()), list(mechanism.joints.values())
+        self.bodies, self.frames = mechanism.bodies, mechanism.frames
         self.joints = {joint.name: joint for joint in _parents_first(bodies, joints)}
         self._place: dict[str, tuple[int, Transform]] = {bodies[0].name: (ROOT, Transform.identity())}
         self._dofs: dict[str, tuple[slice, slice]] = {}
@@ -66,9 +74,30 @@ class Layout:
             nq, nv = nq + joint.nq, nv + joint.nv
         return Tree(links)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By the mechanism: a system and its states that are pickled together share one layout on arrival."""
+        return Layout, (self.mechanism, self.lump)
+
+    def same(self, other: Layout) -> bool:
+        """Whether states of the other layout are states of this one: equal descriptions of bodies and joints."""
+        return self is other or self.fingerprint == other.fingerprint
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of bodies and joints: names, types, places, masses."""
+        parts: list[Any] = [self.lump]
+        for a in self.joints.values():
+            body = a.child.body
+            pitch = getattr(a.joint, "pitch", "")
+            parts += [a.name, type(a.joint).__name__, pitch, a.joint.orientation, body.name, body.mass, body.com]
+            parts += [body.inertia, a.armature, a.parent.body.name]
+            parts += [x for frame in (a.parent, a.child) for x in (frame.T.R, frame.T.p)]
+        text = repr([x.tolist() if isinstance(x, np.ndarray) else x for x in parts])
+        return sha256(text.encode()).hexdigest()
+
     def joint(self, name: str) -> Attachment:
         """A joint by name."""
-        if name not in self.joints:
+        if not isinstance(name, str) or name not in self.joints:
             raise unknown("joint", name, self.joints)
         return self.joints[name]
 
@@ -86,6 +115,8 @@ class Layout:
             found = frame
         elif isinstance(frame, Body):
             found = frame.frame
+        elif not isinstance(frame, str):
+            raise ArgumentError(f"frame is {checks.shown(frame)}; needed: a body, a frame (body.at(...)) or a name.")
         elif frame in self.frames:
             found = self.frames[frame]
         elif frame in self.bodies:

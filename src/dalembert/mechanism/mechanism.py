@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from dalembert.errors import DescriptionError, unknown
-from dalembert.mechanism import show
+from dalembert import checks
+from dalembert.errors import ArgumentError, DescriptionError, unknown
+from dalembert.mechanism import pickling, show
 from dalembert.mechanism.body import Body, Frame, ground_body, turned_inertia
-from dalembert.mechanism.checks import check_armature
+from dalembert.mechanism.checks import check_armature, check_joint
 from dalembert.mechanism.constraining import Constrainable
 from dalembert.mechanism.constraints import Constraint
 from dalembert.mechanism.forces import Cable, Force, JointForce, Spring, Wrench
 from dalembert.mechanism.inertia import inertia_matrix
 from dalembert.mechanism.joints import Joint
 from dalembert.mechanism.joints.attachment import Attachment
-from dalembert.mechanism.values import Defaults, per_dof
-from dalembert.symbols import zeros
+from dalembert.mechanism.values import Defaults, per_dof, shaped
+from dalembert.symbols import all_numbers, zeros
 
 if TYPE_CHECKING:
     from dalembert.system.system import System
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
 class Mechanism(Constrainable):
     """A tree of bodies with constraints, described by name.
 
-    gravity is the acceleration of free fall in the ground's axes, m/s²; it may hold parameters.
+    Elements are added by methods, each under a `name` by which results give it back. gravity is the acceleration of
+    free fall in the ground's axes, m/s². Masses, lengths, stiffnesses and other numbers may be expressions of
+    parameters. A mechanism can be pickled, and copied with `copy.deepcopy`.
 
     >>> import dalembert as da
     >>> m = da.Mechanism("pendulum", gravity=(0, -9.81, 0))
@@ -39,7 +42,7 @@ class Mechanism(Constrainable):
     """
 
     def __init__(self, name: str = "mechanism", gravity: Sequence[Any] = (0.0, 0.0, -9.81)):
-        self.name = name
+        self.name = checks.name(name, "the name of a mechanism", error=DescriptionError)
         self.parameters = Defaults()
         self.ground = ground_body(self.parameters)
         self.bodies: dict[str, Body] = {"ground": self.ground}
@@ -53,7 +56,7 @@ class Mechanism(Constrainable):
     # --- symbols ------------------------------------------------------------------------------------------------
 
     def add_parameter(self, name: str, value: Any) -> ca.SX:
-        """A number (or vector of numbers) that can be changed at run time without compiling again.
+        """A number (or vector of numbers) that can be changed at run time without compiling again; value: its default.
 
         Returns a CasADi symbol to use in place of any number of the description, or inside expressions.
 
@@ -64,17 +67,19 @@ class Mechanism(Constrainable):
         """
         self._new(name, self.parameters.symbols, "parameter")
         self._new(name, self.inputs, "input")
-        x = np.atleast_1d(np.asarray(value, dtype=float))
-        if x.ndim != 1 or not np.all(np.isfinite(x)):
-            raise DescriptionError(f"parameter '{name}' has the value {value!r}; needed: finite numbers.")
-        self.parameters.values[name] = x
+        what = f"the value of parameter '{name}'"
+        x = np.atleast_1d(checks.array(value, None, what, error=DescriptionError))
+        if x.ndim != 1 or not x.size:
+            raise DescriptionError(f"{what} has shape {x.shape}; needed: one number or a list of numbers.")
+        self.parameters.values[name] = x.copy()
         self.parameters.symbols[name] = symbol = ca.SX.sym(name, len(x))
         return symbol
 
     def add_input(self, name: str, size: int = 1) -> ca.SX:
-        """An input u of the mechanism; returns a CasADi symbol for use in forces."""
+        """An input u of the mechanism, of `size` numbers; returns a CasADi symbol for use in forces."""
         self._new(name, self.inputs, "input")
         self._new(name, self.parameters.symbols, "parameter")
+        size = checks.whole(size, f"the size of input '{name}'", least=1, most=10**6, error=DescriptionError)
         self.inputs[name] = symbol = ca.SX.sym(name, size)
         return symbol
 
@@ -99,6 +104,7 @@ class Mechanism(Constrainable):
         self._new(name, self.bodies, "body")
         self._new(name, self.frames, "frame")
         what = f"body '{name}'"
+        checks.flag(physical, f"physical of {what}", error=DescriptionError)
         m = self.parameters.scalar(mass, f"the mass of {what}", least=0.0)
         c = self.parameters.checked(com, (3,), f"the centre of mass of {what}")
         J = inertia_matrix(inertia, f"the inertia of {what}", self.parameters, physical)
@@ -128,10 +134,10 @@ class Mechanism(Constrainable):
         armature: Any = 0.0,
         limits: Any = None,
     ) -> None:
-        """Hang `child` on `parent`, each a body, a frame (`body.at(...)`) or a name.
+        """Hang `child` on `parent`, each a body, a frame (`body.at(...)`) or a name, by a `joint` (da.Revolute("z")).
 
         Per joint, one number or one for each degree of freedom: a spring (stiffness, N m/rad or N/m) with rest position
-        `rest` (default: the neutral one), a damper and viscous friction (N m s/rad or N s/m; they add up), armature
+        `rest` (default: the neutral one), damping and viscous friction (N m s/rad or N s/m; they add up), armature
         (rotor inertia, kg m² or kg), limits (lower, upper), which are kept as data.
         """
         what = f"joint '{name}'"
@@ -139,8 +145,7 @@ class Mechanism(Constrainable):
         self._new(name, self.constraints, "constraint")
         if "." in name:
             raise DescriptionError(f"{what} has a dot in its name, which sets off its coordinates; use '_'.")
-        if not isinstance(joint, Joint):
-            raise DescriptionError(f"{what} has the type {joint!r}; needed: a joint such as da.Revolute('z').")
+        check_joint(joint, what)
         a, b = self._frame(parent, what), self._frame(child, what)
         if b.body is self.ground:
             raise DescriptionError(
@@ -183,7 +188,7 @@ class Mechanism(Constrainable):
         return u
 
     def add_joint_force(self, name: str, joint: str, value: Any) -> None:
-        """A force along a joint's velocities (nv,): numbers, an expression of inputs and parameters, or f(state).
+        """A force along a joint's velocities: value, (nv,), is numbers, an expression of inputs and parameters or f(s).
 
         >>> import dalembert as da
         >>> m = da.Mechanism()
@@ -191,20 +196,25 @@ class Mechanism(Constrainable):
         >>> m.add_joint("pivot", da.Revolute("y"), m.ground, bob)
         >>> m.add_joint_force("stop", "pivot", lambda s: -5.0 * s["pivot"] ** 3)
         """
-        self._add_force(JointForce(name, self._joint(joint, f"joint force '{name}'"), value))
+        what = f"joint force '{name}'"
+        at = self._joint(joint, what)
+        self._add_force(JointForce(name, at, self._value(value, (at.joint.nv,), f"the value of {what}")))
 
     def add_wrench(self, name: str, frame: Any, *, force: Any = None, moment: Any = None, axes: str = "world") -> None:
         """A force (N) at a frame's origin and a moment (N m), in "world" or "body" axes; each may be f(state)."""
-        if axes not in ("world", "body"):
-            raise DescriptionError(f"wrench '{name}' has axes {axes!r}; needed: 'world' or 'body' (the frame's own).")
+        checks.choice(axes, ("world", "body"), f"axes of wrench '{name}'", error=DescriptionError)
         at = self._frame(frame, f"wrench '{name}'")
-        f, m = (self._value(x, (3,), f"wrench '{name}'") for x in (force, moment))
+        f = self._value(zeros(3) if force is None else force, (3,), f"the force of wrench '{name}'")
+        m = self._value(zeros(3) if moment is None else moment, (3,), f"the moment of wrench '{name}'")
         self._add_force(Wrench(name, at, f, m, axes))
 
     def add_spring(
         self, name: str, a: Any, b: Any, *, stiffness: Any, damping: Any = 0.0, rest_length: Any = 0.0
     ) -> None:
-        """A spring (N/m) and damper (N s/m) in line between two points; pushes when shorter than `rest_length` (m)."""
+        """A spring and damper in line between the points a and b; it pushes when shorter than `rest_length` (m).
+
+        a and b are bodies, frames or names; stiffness in N/m, damping in N s/m.
+        """
         self._add_force(self._spring(name, [a, b], stiffness, damping, rest_length, slack=False))
 
     def add_cable(
@@ -219,8 +229,12 @@ class Mechanism(Constrainable):
     ) -> None:
         """A cable through points, without friction: of given tension (N; a number, an input, f(state)), or elastic.
 
-        An elastic one has stiffness (N/m), damping (N s/m) and rest length (m), pulls and never pushes.
+        An elastic one has stiffness (N/m), damping (N s/m) and rest_length (m), pulls and never pushes.
         """
+        if isinstance(points, (str, bytes)) or not isinstance(points, Sequence):
+            raise DescriptionError(
+                f"the points of cable '{name}' are {checks.shown(points)}; needed: a list of frames."
+            )
         if (tension is None) == (stiffness is None):
             raise DescriptionError(f"cable '{name}' needs either a tension or a stiffness, not both and not neither.")
         if len(points) < 2:
@@ -251,6 +265,18 @@ class Mechanism(Constrainable):
 
         return System(self, backend)
 
+    def snapshot(self) -> Mechanism:
+        """A mechanism with the elements of this one, to which none are added when they are added here."""
+        other = object.__new__(type(self))
+        vars(other).update(vars(self))
+        other.parameters = Defaults(dict(self.parameters.symbols), dict(self.parameters.values))
+        for part in ("bodies", "joints", "frames", "forces", "constraints", "inputs"):
+            setattr(other, part, dict(getattr(self, part)))
+        return other
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return pickling.restored, pickling.reduced(self)
+
     def __str__(self) -> str:
         return show.text(self)
 
@@ -263,10 +289,9 @@ class Mechanism(Constrainable):
     # --- helpers ------------------------------------------------------------------------------------------------
 
     def _new(self, name: str, taken: dict[str, Any], kind: str) -> None:
-        if not isinstance(name, str) or not name:
-            raise DescriptionError(f"the name of a {kind} is {name!r}; needed: a non-empty string.")
+        article = "an" if kind[0] in "aeiou" else "a"
+        checks.name(name, f"the name of {article} {kind}", error=DescriptionError)
         if name in taken:
-            article = "an" if kind[0] in "aeiou" else "a"
             raise DescriptionError(
                 f"there is {article} {kind} '{name}' already; names must differ. Known: {', '.join(taken)}."
             )
@@ -280,12 +305,15 @@ class Mechanism(Constrainable):
                 raise unknown("body", frame, [*self.bodies, *self.frames], where)
             return found
         if not isinstance(frame, Frame):
-            raise DescriptionError(f"{where} asks for {frame!r}; needed: a body, a frame (body.at(...)) or a name.")
+            raise DescriptionError(
+                f"{where} asks for {checks.shown(frame)}; needed: a body, a frame (body.at(...)) or a name."
+            )
         if self.bodies.get(frame.body.name) is not frame.body:
             raise DescriptionError(f"{where} asks for {frame}, which belongs to another mechanism.")
         return frame
 
     def _joint(self, name: str, where: str) -> Attachment:
+        checks.name(name, f"the joint of {where}", error=DescriptionError)
         if name not in self.joints:
             raise unknown("joint", name, self.joints, where)
         return self.joints[name]
@@ -308,35 +336,34 @@ class Mechanism(Constrainable):
         )
 
     def _value(self, value: Any, shape: tuple[int, ...], what: str) -> Any:
-        """Plain numbers are checked now; expressions and functions when the mechanism is compiled."""
-        if value is None:
-            return zeros(*shape)
-        if callable(value) or isinstance(value, ca.SX):
+        """Shape and numbers are checked now; expressions and functions also when the mechanism is compiled."""
+        if callable(value) and not isinstance(value, ca.SX):
             return value
-        flat = value if isinstance(value, Sequence) else [value]
-        if any(isinstance(x, ca.SX) for x in flat):
-            return value
-        return self.parameters.checked(value, shape, what)
+        x = shaped(value, shape, what)
+        return self.parameters.checked(x, shape, what) if all_numbers(x) else x
 
     def _rest(self, joint: Joint, rest: Any, what: str) -> np.ndarray:
         if rest is None:
             return joint.neutral().astype(object)
-        value = rest if joint.nq == joint.nv else joint.position_from(rest)
-        if joint.nq == 1 and not isinstance(rest, (Sequence, np.ndarray)):
-            value = [rest]
-        return self.parameters.checked(value, (joint.nq,), f"the rest position of {what}")
+        what = f"the rest position of {what}"
+        if joint.nq == joint.nv:
+            return self.parameters.checked(rest, (joint.nq,), what)
+        try:
+            return joint.normalized(checks.vector(joint.position_from(rest), joint.nq, what)).astype(object)
+        except ArgumentError as error:
+            raise DescriptionError(f"{what}: {error}") from error
 
 
 def _limits(joint: Joint, limits: Any, what: str) -> np.ndarray:
     """(nv, 2), infinite where none are given."""
     if limits is None:
         return np.tile([-np.inf, np.inf], (joint.nv, 1))
-    x = np.asarray(limits, dtype=float)
+    x = checks.array(limits, None, f"the limits of {what}", finite=False, error=DescriptionError)
     x = np.tile(x, (joint.nv, 1)) if x.shape == (2,) else x
     if x.shape != (joint.nv, 2):
         raise DescriptionError(
             f"the limits of {what} have shape {x.shape}; needed: (lower, upper), or {joint.nv} such pairs."
         )
-    if np.any(np.isnan(x)) or np.any(x[:, 0] > x[:, 1]):
+    if np.any(x[:, 0] > x[:, 1]):
         raise DescriptionError(f"the limits of {what} are {x.tolist()}; each lower one must not exceed its upper one.")
     return x

@@ -8,7 +8,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.errors import DescriptionError
+from dalembert.errors import DalembertError, DescriptionError
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.layout import Layout
 from dalembert.recursions import kinematics
@@ -97,10 +97,12 @@ def on_expressions(f: Any, s: TracedState, what: str) -> Any:
     """What a user's function gives for the state as expressions; CasADi's complaints become ours."""
     try:
         return f(s.user())
-    except (RuntimeError, TypeError, NotImplementedError) as error:  # Python's max, if and the like
+    except DalembertError:
+        raise
+    except Exception as error:  # Python's max, if and the like, or a fault in the function
         raise DescriptionError(
-            f"{what} could not be evaluated on expressions: {error}. Use CasADi's functions (casadi.fmax, "
-            "casadi.if_else, casadi.sin) in place of Python's."
+            f"{what} could not be evaluated on expressions: {type(error).__name__}: {error}. Use CasADi's functions "
+            "(casadi.fmax, casadi.if_else, casadi.sin) in place of Python's."
         ) from error
 
 

@@ -8,16 +8,17 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.errors import DescriptionError
+from dalembert import checks
+from dalembert.errors import DalembertError, DescriptionError
 from dalembert.symbols import Scalar, all_numbers, array, snap, to_sx
 
 
 class Defaults:
     """The declared parameters and their default values; turns symbolic values into the numbers they have by default."""
 
-    def __init__(self) -> None:
-        self.symbols: dict[str, ca.SX] = {}
-        self.values: dict[str, np.ndarray] = {}
+    def __init__(self, symbols: dict[str, ca.SX] | None = None, values: dict[str, np.ndarray] | None = None) -> None:
+        self.symbols: dict[str, ca.SX] = symbols or {}
+        self.values: dict[str, np.ndarray] = values or {}
 
     def number(self, x: np.ndarray, what: str) -> np.ndarray:
         """x with every parameter at its default, as floats; refuses symbols that were not declared."""
@@ -38,7 +39,7 @@ class Defaults:
         x = shaped(value, shape, what)
         numbers = self.number(x, what)
         if not np.all(np.isfinite(numbers)):
-            raise DescriptionError(f"{what} is {_show(numbers)}; every number must be finite.")
+            raise DescriptionError(f"{what} is {numbers.tolist()}; every number must be finite.")
         return x
 
     def scalar(self, value: Any, what: str, *, least: float | None = None) -> Any:
@@ -51,42 +52,59 @@ class Defaults:
 
     def rotation(self, value: Any, what: str) -> np.ndarray:
         """A (3, 3) rotation from a matrix or a SciPy Rotation, its rounding errors at 0 and ±1 removed."""
-        if hasattr(value, "as_matrix"):
-            value = value.as_matrix()
-        R = self.checked(value, (3, 3), what)
-        numbers = self.number(R, what)
-        error = float(np.abs(numbers @ numbers.T - np.eye(3)).max())
-        if error > 1e-9:
-            raise DescriptionError(
-                f"{what} is not a rotation: R Rᵀ differs from the identity by {error:.2g}. "
-                "Build one with da.rotation('z', angle) or SciPy's Rotation."
-            )
-        if np.linalg.det(numbers) < 0:
-            raise DescriptionError(
-                f"{what} is a reflection (determinant −1), not a rotation; swap the sign of one column."
-            )
+        R = self.checked(as_matrix(value), (3, 3), what)
+        check_rotation(self.number(R, what), what)
         return snap(R, scale=1.0)
+
+
+def check_rotation(R: np.ndarray, what: str, error: type[DalembertError] = DescriptionError) -> None:
+    """Refuse a (3, 3) matrix that is no rotation."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        off = float(np.abs(R @ R.T - np.eye(3)).max())
+    if not off <= 1e-9:
+        raise error(
+            f"{what} is not a rotation: R Rᵀ differs from the identity by {off:.2g}. "
+            "Build one with da.rotation('z', angle) or SciPy's Rotation."
+        )
+    if np.linalg.det(R) < 0:
+        raise error(f"{what} is a reflection (determinant −1), not a rotation; swap the sign of one column.")
 
 
 def shaped(value: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
     """`value` as an object array of the shape; a single element may stand for a scalar or a vector of one."""
-    try:
-        x = array(value)
-    except (TypeError, ValueError, NotImplementedError) as error:
-        raise DescriptionError(f"{what} is {value!r}; needed: {_words(shape)}.") from error
+    x = described(value, what, checks.words(shape))
     if x.size == 1 and shape in ((), (1,)):
         return x.reshape(shape)
     if x.shape != shape:
-        raise DescriptionError(f"{what} has shape {x.shape}; needed: {_words(shape)}.")
+        raise DescriptionError(f"{what} has shape {x.shape}; needed: {checks.words(shape)}.")
     return x
 
 
-def _words(shape: tuple[int, ...]) -> str:
-    return {(): "one number", (3,): "three numbers", (3, 3): "a 3×3 matrix"}.get(shape, f"numbers of shape {shape}")
+def described(value: Any, what: str, needed: str = "numbers") -> np.ndarray:
+    """`value` as an object array of floats and Scalars of any shape: the one door for numbers of a description."""
+    if not _symbolic(value):
+        return checks.reals(value, what, needed, error=DescriptionError).astype(object)
+    try:
+        x = array(value)
+    except (TypeError, ValueError, NotImplementedError, RuntimeError, OverflowError) as error:
+        raise DescriptionError(f"{what} is {checks.shown(value)}; needed: {needed}.") from error
+    if not all(isinstance(e, Scalar) or checks.is_real(e) for e in x.ravel()):
+        raise DescriptionError(f"{what} holds something that is neither a number nor an expression; needed: {needed}.")
+    return x
 
 
-def _show(x: np.ndarray) -> str:
-    return str(x.tolist())
+def _symbolic(value: Any) -> bool:
+    """Whether a value holds a CasADi expression, alone or in (nested) lists, tuples and object arrays."""
+    if isinstance(value, (ca.SX, Scalar)):
+        return True
+    if isinstance(value, np.ndarray):
+        return value.dtype == object and any(_symbolic(e) for e in value.ravel())
+    return isinstance(value, (list, tuple)) and any(_symbolic(e) for e in value)
+
+
+def as_matrix(value: Any) -> Any:
+    """The matrix of a SciPy Rotation; anything else as it is."""
+    return value.as_matrix() if callable(getattr(value, "as_matrix", None)) else value
 
 
 def plain(x: np.ndarray) -> Any:
@@ -96,7 +114,7 @@ def plain(x: np.ndarray) -> Any:
 
 def per_dof(value: Any, nv: int, defaults: Defaults, what: str, *, least: float | None = None) -> np.ndarray:
     """One number for every degree of freedom, or one for each: (nv,)."""
-    values = array(value)
+    values = described(value, what)
     if values.size == 1:
         values = np.array([values.reshape(())[()]] * nv, dtype=object)
     out = defaults.checked(values, (nv,), what)

@@ -8,13 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from dalembert import checks
 from dalembert.errors import ArgumentError, unknown
 from dalembert.mechanism.layout import Layout
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
-    """q and v at time t. `state["A"]` is the position of joint (or coordinate) A, `state.rate("A")` its velocity."""
+    """q and v at time t (s). `state["A"]` is the position of joint (or coordinate) A, `state.rate("A")` its velocity.
+
+    A state belongs to the systems of one mechanism, and to those of an equal mechanism: it can be pickled.
+    """
 
     q: np.ndarray  # (nq,)
     v: np.ndarray  # (nv,)
@@ -26,11 +30,14 @@ class State:
         return _lookup(self.q, name, self.layout.q_names, self.layout.q_slice, self.layout)
 
     def rate(self, name: str) -> Any:
-        """Velocity of a joint, or of one of its named velocities."""
+        """Velocity of a joint, or of one of its velocities, by its name."""
         return _lookup(self.v, name, self.layout.v_names, self.layout.v_slice, self.layout)
 
     def replace(self, q: Any = None, v: Any = None, t: float | None = None, evidence: Any = None) -> State:
-        """This state with some coordinates or velocities (by name, or whole arrays) or the time changed."""
+        """This state with some coordinates q or velocities v (by name, or whole arrays) or the time t changed.
+
+        evidence: how it was found, kept with the state.
+        """
         return make_state(
             self.layout,
             self.q if q is None else q,
@@ -61,7 +68,7 @@ def make_state(layout: Layout, q: Any, v: Any, t: float, base: State | None = No
             qs[where] = a.joint.normalized(qs[where])
         except ArgumentError as error:
             raise ArgumentError(f"joint '{name}': {error}") from None
-    return State(_frozen(qs), _frozen(vs), float(t), layout, evidence)
+    return State(_frozen(qs), _frozen(vs), checks.number(t, "the time t of a state"), layout, evidence)
 
 
 def neutral(layout: Layout) -> np.ndarray:
@@ -75,21 +82,18 @@ def _filled(layout: Layout, start: np.ndarray, given: Any, which: str) -> np.nda
     if given is None:
         return start.copy()
     if not isinstance(given, Mapping):
-        x = np.array(given, dtype=float)
+        x = checks.reals(given, which)
         if x.shape != start.shape:
             raise ArgumentError(f"{which} has shape {x.shape}; needed: ({len(start)},), that is {_list(names)}.")
-        return _finite(x, names)
+        return _finite(x.copy(), names)
     x = start.copy()
     for name, value in given.items():
         if name in names:
-            number = np.asarray(value, dtype=float)
-            if number.size != 1:
-                raise ArgumentError(f"{kind} '{name}' is given {number.size} numbers; needed: one.")
-            x[names.index(name)] = number.reshape(())[()]
-        elif name in layout.joints:
+            x[names.index(name)] = _one(value, f"{kind} '{name}'")
+        elif isinstance(name, str) and name in layout.joints:
             where = layout.q_slice(name) if which == "q" else layout.v_slice(name)
             joint = layout.joints[name].joint
-            numbers = joint.position_from(value) if which == "q" else np.atleast_1d(np.asarray(value, dtype=float))
+            numbers = _of_joint(joint, value, which, f"{kind} of joint '{name}'")
             if numbers.shape != x[where].shape:
                 raise ArgumentError(
                     f"{kind} of joint '{name}' is given {numbers.size} number(s); needed: {_list(names[where])}."
@@ -98,6 +102,20 @@ def _filled(layout: Layout, start: np.ndarray, given: Any, which: str) -> np.nda
         else:
             raise unknown(f"joint or {kind}", name, dict.fromkeys([*layout.joints, *names]))
     return _finite(x, names)
+
+
+def _one(value: Any, what: str) -> float:
+    numbers = checks.array(value, None, what)
+    if numbers.size != 1:
+        raise ArgumentError(f"{what} is given {numbers.size} numbers; needed: one.")
+    return float(numbers.reshape(())[()])
+
+
+def _of_joint(joint: Any, value: Any, which: str, what: str) -> np.ndarray:
+    try:
+        return joint.position_from(value) if which == "q" else np.atleast_1d(checks.array(value, None, what))
+    except ArgumentError as error:
+        raise ArgumentError(f"{what}: {error}" if which == "q" else str(error)) from None
 
 
 def _finite(x: np.ndarray, names: list[str]) -> np.ndarray:
@@ -119,6 +137,6 @@ def _frozen(x: np.ndarray) -> np.ndarray:
 def _lookup(x: np.ndarray, name: str, names: list[str], where: Any, layout: Layout) -> Any:
     if name in names:
         return float(x[names.index(name)])
-    if name in layout.joints:
+    if isinstance(name, str) and name in layout.joints:
         return x[where(name)]
     raise unknown("joint or coordinate", name, dict.fromkeys([*layout.joints, *names]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
+from dalembert import checks
 from dalembert.errors import ArgumentError, unknown
 from dalembert.mechanism.body import Frame
-from dalembert.mechanism.checks import check_masses
+from dalembert.mechanism.checks import check_laws, check_masses
 from dalembert.mechanism.constraints import Loop
 from dalembert.mechanism.forces import JointSpringDamper
 from dalembert.mechanism.layout import Layout
+from dalembert.mechanism.mechanism import Mechanism
 from dalembert.mechanism.values import is_exact_zero, vector_of
 from dalembert.symbols import all_numbers
 from dalembert.system import functions
@@ -30,7 +31,6 @@ from dalembert.system.tree import TreeQuestions
 
 if TYPE_CHECKING:
     from dalembert.compiler import Kernel
-    from dalembert.mechanism.mechanism import Mechanism
 
 FUNCTIONS = {**functions.FUNCTIONS, **STEPPING}
 
@@ -41,9 +41,17 @@ class System(TreeQuestions, ConstraintQuestions):
         M(q) v̇ + h(q, v) = τ + Q(q, v, u, p, t) + Aᵀλ,   Φ(q, t) = 0,   A(q, t) v + b(q, t) = 0
 
     h holds the Coriolis, centrifugal and gravity terms, Q what the described springs, dampers, motors and other forces
-    exert, τ what is given besides, Aᵀλ what the constraints do. States may be `State` objects, mappings of
-    joint names to positions, or arrays q (at rest). u and p are arrays or mappings by name; p defaults to the declared
-    values and may name only what changes. Nothing is compiled before it is first used.
+    exert, τ what is given besides, Aᵀλ what the constraints do. Nothing is compiled before it is first used. A system
+    can be pickled: it travels as its mechanism and is traced again on arrival.
+
+    Arguments that many methods share:
+
+    - state: a `State`, a mapping of joint names to positions (at rest), or an array q (at rest)
+    - frame: a frame (`body.at(...)`), a body, or the name of either; axes: "body" (the frame's own) or "world"
+    - a, tau: accelerations and forces along the velocities, (nv,), arrays or mappings by name (the rest zero)
+    - u: inputs, an array or a mapping by name (the rest zero)
+    - p: parameters, an array or a mapping by name; the rest has the declared values
+    - wrenches: {frame: (moment; force)} at the frame's origin in its own axes
 
     >>> import dalembert as da
     >>> m = da.Mechanism("cart", gravity=(0, 0, -9.81))
@@ -56,20 +64,24 @@ class System(TreeQuestions, ConstraintQuestions):
     """
 
     def __init__(self, mechanism: Mechanism, backend: str = "native"):
-        if backend not in ("native", "casadi"):
-            raise ArgumentError(f"backend is {backend!r}; needed: 'native' or 'casadi'.")
+        checks.choice(backend, ("native", "casadi"), "backend")
+        if not isinstance(mechanism, Mechanism):
+            raise ArgumentError(f"mechanism is {checks.shown(mechanism)}; needed: a Mechanism.")
+        layout = Layout(mechanism.snapshot())
+        check_masses(layout, mechanism.parameters)
+        check_laws(layout, mechanism)
+        self._set_up(layout, backend)
+
+    def _set_up(self, layout: Layout, backend: str) -> None:
+        self.layout, self.backend = layout, backend
+        mechanism = layout.mechanism
         self.name = mechanism.name
-        self.backend = backend
-        parts = list(mechanism.bodies.values()), list(mechanism.joints.values()), mechanism.frames
-        self.layout = Layout(*parts)
-        check_masses(self.layout, mechanism.parameters)
         self.nq, self.nv = self.layout.tree.nq, self.layout.tree.nv
         self.q_names, self.v_names = self.layout.q_names, self.layout.v_names
         self.u_names = _element_names(mechanism.inputs)
         self.p_names = _element_names(mechanism.parameters.symbols)
         self.parameters = {name: x.copy() for name, x in mechanism.parameters.values.items()}
         self._inputs = {name: u.numel() for name, u in mechanism.inputs.items()}
-        self._text, self._html = str(mechanism), mechanism._repr_html_()
         springs = [
             JointSpringDamper(joint)
             for joint in self.layout.joints.values()
@@ -77,7 +89,7 @@ class System(TreeQuestions, ConstraintQuestions):
         ]
         self._description = Description(
             self.layout,
-            Layout(*parts, lump=False),
+            Layout(mechanism, lump=False),
             mechanism.gravity,
             (*springs, *mechanism.forces.values()),
             tuple(mechanism.constraints.values()),
@@ -90,7 +102,9 @@ class System(TreeQuestions, ConstraintQuestions):
     # --- states -------------------------------------------------------------------------------------------------
 
     def state(self, q: Any = None, v: Any = None, t: float = 0.0) -> State:
-        """A state from arrays or by name; what is not named is neutral and at rest. Quaternions are normalized.
+        """A state from positions q and velocities v, arrays or by name, at the time t (s).
+
+        What is not named is neutral and at rest. Quaternions are normalized.
 
         >>> import dalembert as da
         >>> m = da.Mechanism()
@@ -101,15 +115,14 @@ class System(TreeQuestions, ConstraintQuestions):
         return make_state(self.layout, q, v, t)
 
     def with_parameters(self, values: Mapping[str, Any] | None = None, **named: Any) -> System:
-        """The same system with other default parameters; nothing is compiled again."""
-        other = copy(self)
-        other.parameters = dict(self.parameters)
-        for name, value in {**(values or {}), **named}.items():
-            other.parameters[name] = self._sized(name, value, self.parameters, "parameter")
+        """The same system with other default parameters, a mapping of values or named; nothing is compiled again."""
+        given = {**({} if values is None else checks.mapping(values, "values")), **named}
+        other = self._twin()
+        other.parameters = self._filled(given, self.parameters, "parameter")
         return other
 
     def without(self, *constraints: str) -> System:
-        """The same mechanism with some constraints taken away: a loop that opens, a contact that ends.
+        """The same mechanism with some constraints (names) taken away: a loop that opens, a contact that ends.
 
         States pass from one to the other. To close a loop again, `project` a state of the open one that has come near.
 
@@ -120,15 +133,36 @@ class System(TreeQuestions, ConstraintQuestions):
         """
         known = {c.name: c for c in self._description.constraints}
         for name in constraints:
-            if name not in known:
+            if not isinstance(name, str) or name not in known:
                 raise unknown("constraint", name, known)
-        other = copy(self)
+        other = self._twin()
         for name in [n for n in vars(other) if isinstance(getattr(type(self), n, None), cached_property)]:
             del vars(other)[name]
         rest = tuple(c for name, c in known.items() if name not in constraints)
         other._description = replace(self._description, constraints=rest)
         other._functions, other._kernels, other._kept = {}, {}, None
         return other
+
+    def _twin(self) -> System:
+        other = object.__new__(type(self))
+        vars(other).update(vars(self))
+        return other
+
+    def _removed(self) -> list[str]:
+        """Constraints of the mechanism that were taken away."""
+        kept = {c.name for c in self._description.constraints}
+        return [name for name in self.layout.mechanism.constraints if name not in kept]
+
+    def _described(self) -> Mechanism:
+        """The mechanism this system is of."""
+        m = self.layout.mechanism.snapshot()
+        for name in self._removed():
+            del m.constraints[name]
+        m.parameters.values.update(self.parameters)
+        return m
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.layout, self.backend, self.parameters, self._removed())
 
     # --- coordinates --------------------------------------------------------------------------------------------
 
@@ -137,11 +171,11 @@ class System(TreeQuestions, ConstraintQuestions):
         return self._value("rates", state)
 
     def plus(self, q: Any, delta: Any) -> np.ndarray:
-        """q ⊕ δ, (nq,): where the constant velocity δ leads in unit time."""
+        """q ⊕ δ, (nq,): where the constant velocity δ = delta leads in unit time from the position q."""
         return self._value("plus", q, dq=self._velocities(delta, "delta"))
 
     def minus(self, q1: Any, q0: Any) -> np.ndarray:
-        """δ with q0 ⊕ δ = q1, (nv,)."""
+        """δ with q0 ⊕ δ = q1, (nv,); q0 and q1 are states or positions."""
         return self._value("minus", q0, q1=self._as_state(q1).q)
 
     # --- functions and kernels ----------------------------------------------------------------------------------
@@ -160,9 +194,13 @@ class System(TreeQuestions, ConstraintQuestions):
         return self._traced(name, frame, axes)[0]
 
     def kernel(self, name: str, frame: Any = None, axes: str = "body", *, lanes: int = 1) -> Kernel:
-        """The compiled form of `function`: called with arrays, in batches, or from Numba by its address."""
+        """The compiled form of `function`: called with arrays, in batches, or from Numba by its address.
+
+        lanes: states computed at once, 1, 2, 4, 8 or 16.
+        """
         from dalembert.compiler import Kernel
 
+        checks.whole(lanes, "lanes", least=1)
         key = (*self._key(name, frame, axes), lanes)
         if key not in self._kernels:
             f, shapes = self._traced(name, frame, axes)
@@ -175,7 +213,8 @@ class System(TreeQuestions, ConstraintQuestions):
     ) -> Kernel:
         """A kernel of what `value` makes of a `Trace`: for packages that ask more than `FUNCTIONS`.
 
-        It is kept under its key and the rows it uses; equal keys must mean equal functions. key[0] is its name.
+        It is kept under its key and the rows it uses; equal keys must mean equal functions. key[0] is its name,
+        `arguments` and `named` are the names of its inputs and outputs, `keep` the rows of the constraints it uses.
         """
         from dalembert.compiler import Kernel
 
@@ -200,10 +239,10 @@ class System(TreeQuestions, ConstraintQuestions):
         return Diagonal(self)
 
     def __str__(self) -> str:
-        return self._text
+        return str(self._described())
 
     def _repr_html_(self) -> str:
-        return self._html
+        return self._described()._repr_html_()
 
     def __repr__(self) -> str:
         sizes = f"nq = {self.nq}, nv = {self.nv}, {len(self.u_names)} inputs, {len(self.p_names)} parameters"
@@ -212,14 +251,14 @@ class System(TreeQuestions, ConstraintQuestions):
     # --- helpers ------------------------------------------------------------------------------------------------
 
     def _key(self, name: str, target: Any, axes: str) -> tuple[str, Any, str]:
+        checks.name(name, "the name of a function")
         if name in FUNCTIONS:
             return name, target if isinstance(target, tuple) else None, ""
         if name in LOOP_FUNCTIONS:
             return name, self._loop(target).name, ""
         if name not in FRAME_FUNCTIONS:
             raise unknown("function", name, [*FUNCTIONS, *FRAME_FUNCTIONS, *LOOP_FUNCTIONS])
-        if axes not in ("body", "world"):
-            raise ArgumentError(f"axes are {axes!r}; needed: 'body' (the frame's own) or 'world'.")
+        checks.choice(axes, ("body", "world"), "axes")
         return name, _frame_key(self.layout.frame(target)), axes
 
     def _traced(self, name: str, target: Any, axes: str) -> tuple[ca.Function, tuple[tuple[int, ...], ...]]:
@@ -241,7 +280,7 @@ class System(TreeQuestions, ConstraintQuestions):
 
     def _loop(self, name: Any) -> Loop:
         loops = {c.name: c for c in self._description.constraints if isinstance(c, Loop)}
-        if name not in loops:
+        if not isinstance(name, str) or name not in loops:
             raise unknown("loop", name, loops)
         return loops[name]
 
@@ -287,7 +326,7 @@ class System(TreeQuestions, ConstraintQuestions):
 
     def _as_state(self, state: Any) -> State:
         if isinstance(state, State):
-            if state.layout is not self.layout:
+            if state.layout is not self.layout and not self.layout.same(state.layout):
                 raise ArgumentError(
                     f"the state belongs to another system than '{self.name}'; make it with system.state(...)."
                 )
@@ -298,46 +337,55 @@ class System(TreeQuestions, ConstraintQuestions):
         """(nv,) from an array, or from a mapping by joint or velocity names (the rest zero)."""
         if isinstance(x, Mapping):
             return self.state(v=x).v
-        x = np.asarray(x, dtype=float)
-        if x.shape != (self.nv,):
-            raise ArgumentError(
-                f"{what} has shape {x.shape}; needed: ({self.nv},), that is {', '.join(self.v_names[:8])}."
-            )
-        return x
+        return _listed(x, self.v_names, what)
 
     def _u(self, u: Any) -> np.ndarray:
         if u is None:
             return np.zeros(len(self.u_names))
         zero = {name: np.zeros(n) for name, n in self._inputs.items()}
-        return self._vector(u, zero, "input", len(self.u_names))
+        return self._vector(u, zero, "input")
 
     def _p(self, p: Any) -> np.ndarray:
-        return (
-            vector_of(self.parameters)
-            if p is None
-            else self._vector(p, self.parameters, "parameter", len(self.p_names))
-        )
+        return vector_of(self.parameters) if p is None else self._vector(p, self.parameters, "parameter")
 
-    def _vector(self, given: Any, start: dict[str, np.ndarray], kind: str, n: int) -> np.ndarray:
-        if given is None or isinstance(given, Mapping):
-            values = dict(start)
-            for name, value in (given or {}).items():
-                values[name] = self._sized(name, value, start, kind)
-            return vector_of(values)
-        x = np.asarray(given, dtype=float)
-        if x.shape != (n,):
-            raise ArgumentError(
-                f"the {kind}s have shape {x.shape}; needed: ({n},), that is {', '.join(start) or 'none'}."
-            )
-        return x
+    def _vector(self, given: Any, start: dict[str, np.ndarray], kind: str) -> np.ndarray:
+        if isinstance(given, Mapping):
+            return vector_of(self._filled(given, start, kind))
+        return _listed(given, self.u_names if kind == "input" else self.p_names, f"the array of {kind}s")
 
-    def _sized(self, name: str, value: Any, known: Mapping[str, np.ndarray], kind: str) -> np.ndarray:
-        if name not in known:
-            raise unknown(kind, name, known)
-        x = np.atleast_1d(np.asarray(value, dtype=float))
-        if x.shape != known[name].shape:
-            raise ArgumentError(f"{kind} '{name}' is given {x.size} number(s); needed: {known[name].size}.")
-        return x
+    def _filled(self, given: Mapping[Any, Any], start: Mapping[str, np.ndarray], kind: str) -> dict[str, np.ndarray]:
+        """The values of `start` with some replaced, whole ("g") or one of several ("g[1]")."""
+        values = dict(start)
+        for name, value in given.items():
+            what = f"{kind} '{name}'"
+            whole, _, k = str(name).partition("[")
+            if name in start:
+                x = np.atleast_1d(checks.array(value, None, what))
+                if x.shape != start[name].shape:
+                    raise ArgumentError(f"{what} is given {x.size} number(s); needed: {start[name].size}.")
+                values[name] = x.copy()
+            elif k.removesuffix("]").isdecimal() and whole in start and int(k[:-1]) < len(start[whole]):
+                values[whole] = values[whole].copy()
+                values[whole][int(k[:-1])] = checks.number(value, what)
+            else:
+                raise unknown(kind, name, start)
+        return values
+
+
+def _restored(layout: Layout, backend: str, parameters: Mapping[str, np.ndarray], removed: Sequence[str]) -> System:
+    """A system from what it is pickled as."""
+    system = object.__new__(System)
+    system._set_up(layout, backend)
+    return system.without(*removed).with_parameters(parameters)
+
+
+def _listed(x: Any, names: Sequence[str], what: str) -> np.ndarray:
+    """(len(names),) finite numbers."""
+    values = checks.array(x, None, what)
+    if values.shape != (len(names),):
+        shown = ", ".join(names[:8]) + (" …" if len(names) > 8 else "")
+        raise ArgumentError(f"{what} has shape {values.shape}; needed: ({len(names)},), that is {shown or 'none'}.")
+    return values
 
 
 def _frame_key(frame: Frame) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import ArgumentError
+from dalembert import checks
 from dalembert.recursions.derivative_columns import Pairs
 
 LONG = 40  # velocities of a chain whose derivatives are no longer one piece of straight-line code
@@ -138,10 +138,8 @@ class TreeQuestions:
     def momentum(self, state: Any, *, about: str = "origin", p: Any = None) -> np.ndarray:
         """(angular; linear), (6,), in the ground's axes, about the ground's "origin" or the "center" of mass."""
         L = self._value("momentum", state, p=p)
-        if about == "origin":
+        if checks.choice(about, ("origin", "center"), "about") == "origin":
             return L
-        if about != "center":
-            raise ArgumentError(f"momentum about {about!r}; needed: 'center' or 'origin'.")
         return np.concatenate([L[:3] - np.cross(self.center_of_mass(state, p=p), L[3:]), L[3:]])
 
     def center_of_mass(self, state: Any, *, p: Any = None) -> np.ndarray:
@@ -151,11 +149,7 @@ class TreeQuestions:
     def _carried(self, state: Any, wrenches: Mapping[Any, Any] | None, p: Any) -> np.ndarray:
         """Σ Jᵀ W."""
         total = np.zeros(self.nv)
-        for frame, W in (wrenches or {}).items():
-            W = np.asarray(W, dtype=float)
-            if W.shape != (6,):
-                raise ArgumentError(
-                    f"the wrench on {frame!r} has shape {W.shape}; needed: six numbers, (moment; force)."
-                )
+        for frame, W in ({} if wrenches is None else checks.mapping(wrenches, "wrenches")).items():
+            W = checks.vector(W, 6, f"the wrench (moment; force) on {frame!r}")
             total += self.jacobian(state, frame, p=p).T @ W
         return total

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dalembert.mechanism.constraints.expression import Expressions
+from dalembert.mechanism.constraints.expression import Expressions, by_recipe
 from dalembert.mechanism.traced import UserState
 
 
+@by_recipe
 def coupling(name: str, coefficients: Mapping[str, Any], offset: Any, angular: bool) -> Expressions:
     """Σ cᵢ qᵢ = offset: a gear of ratio n is {"out": 1, "in": -n}, a rack {"rack": 1, "pinion": -radius}."""
 

@@ -8,6 +8,7 @@ Their derivatives come from CasADi's differentiation of the expression itself, w
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from typing import Any
 
 import casadi as ca
@@ -17,6 +18,7 @@ from dalembert.errors import DescriptionError
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.constraints.constraint import Constraint, Row
 from dalembert.mechanism.traced import Load, TracedState, UserState, on_expressions
+from dalembert.mechanism.values import described
 from dalembert.spatial import cross
 from dalembert.symbols import array, to_sx, zeros
 
@@ -49,6 +51,12 @@ class Expressions(Constraint):
         self.holonomic, self.pfaffian, self.positive = tuple(holonomic), tuple(pfaffian), tuple(positive)
         self.wheels = tuple(wheels)
 
+    recipe: tuple[Callable[..., Expressions], tuple[Any, ...]] | None = None  # what made it, where that was a function
+
+    def __reduce__(self) -> Any:
+        """By what made it: its rows may be functions inside functions, which do not pickle."""
+        return super().__reduce__() if self.recipe is None else self.recipe
+
     def rows(self, s: TracedState) -> list[Row]:
         d = RowDerivatives(s)
         out = []
@@ -64,6 +72,13 @@ class Expressions(Constraint):
                 )
             out.append(d.row(name, ca.SX(0), speed, False, self.angular))
         return out
+
+    def given(self, s: TracedState) -> list[tuple[str, ca.SX]]:
+        """(what it is, its value in the state s) of each row a user wrote."""
+        if self.kind not in ("driver", "constraint"):
+            return []
+        rows = [(f"row '{name}' of {self.kind} '{self.name}'", f) for name, f in (*self.holonomic, *self.pfaffian)]
+        return [(what, _evaluated(f, s, what)) for what, f in rows]
 
     def exert(self, s: TracedState, multipliers: Mapping[str, Any], load: Load) -> None:
         if self.forces is None:
@@ -81,6 +96,18 @@ class Expressions(Constraint):
 
     def describe(self) -> str:
         return self.text or self.kind
+
+
+def by_recipe(make: Callable[..., Expressions]) -> Callable[..., Expressions]:
+    """A function that makes a constraint, which then remembers how it was made."""
+
+    @wraps(make)
+    def made(*arguments: Any) -> Expressions:
+        constraint = make(*arguments)
+        constraint.recipe = made, arguments
+        return constraint
+
+    return made
 
 
 class RowDerivatives:
@@ -110,9 +137,8 @@ class RowDerivatives:
 
 
 def _evaluated(f: Expression, s: TracedState, what: str) -> ca.SX:
-    x = ca.SX(on_expressions(f, s, what))
-    if x.numel() != 1:
-        raise DescriptionError(f"{what} has {x.numel()} values; needed: one expression a row.")
-    if x.is_constant() and not ca.DM(x).is_regular():
-        raise DescriptionError(f"{what} is {x}; was a CasADi symbol turned into a float? Keep it an expression.")
-    return ca.densify(x)
+    given = on_expressions(f, s, what)
+    x = described(given, what, "one expression a row")
+    if x.size != 1:
+        raise DescriptionError(f"{what} has {x.size} values; needed: one expression a row.")
+    return to_sx(x.reshape(1))

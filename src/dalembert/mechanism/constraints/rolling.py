@@ -12,7 +12,7 @@ from typing import Any
 import casadi as ca
 
 from dalembert.mechanism.body import Frame
-from dalembert.mechanism.constraints.expression import Expressions
+from dalembert.mechanism.constraints.expression import Expressions, by_recipe
 from dalembert.mechanism.traced import UserState
 
 
@@ -26,6 +26,7 @@ def _material_velocity(s: UserState, frame: Frame, at: ca.SX) -> ca.SX:
     return s.velocity(frame) + ca.cross(_spin(s, frame), at - s.position(frame))
 
 
+@by_recipe
 def rolling_on_plane(name: str, wheel: Frame, radius: Any, plane: Frame, axis: int | None) -> Expressions:
     """A sphere (axis None) or thin disc (about an axis of its frame) on the x-y plane of a frame, on the side of +z.
 
@@ -72,6 +73,7 @@ def rolling_on_plane(name: str, wheel: Frame, radius: Any, plane: Frame, axis: i
     )
 
 
+@by_recipe
 def rolling_disc_on_disc(name: str, a: Frame, ra: Any, b: Frame, rb: Any, axis: int, inside: bool) -> Expressions:
     """Two discs in the plane normal to `axis` of frame a, touching at their rims; b rolls on the rim or inside."""
 
@@ -111,6 +113,7 @@ def rolling_disc_on_disc(name: str, a: Frame, ra: Any, b: Frame, rb: Any, axis: 
     )
 
 
+@by_recipe
 def skate(name: str, frame: Frame, sideways: int) -> Expressions:
     """A blade or wheel: the velocity of the frame's origin has no component along one of its axes."""
     return Expressions(

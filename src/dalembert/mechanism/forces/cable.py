@@ -52,6 +52,9 @@ class Cable(Line):
     def __init__(self, name: str, points: Sequence[Frame], tension: Value):
         self.name, self.points, self.tension = name, points, tension
 
+    def given(self) -> list[tuple[str, Value, tuple[int, ...]]]:
+        return [(f"the tension of cable '{self.name}'", self.tension, ())]
+
     def act(self, s: TracedState, load: Load) -> None:
         self.pull(s, load, evaluate(self.tension, s, (), f"the tension of cable '{self.name}'"))
 

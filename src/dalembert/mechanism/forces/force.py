@@ -9,6 +9,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
+import casadi as ca
+
 from dalembert.mechanism.traced import Load, TracedState, on_expressions
 from dalembert.mechanism.values import shaped
 
@@ -26,6 +28,10 @@ class Force(ABC):
         """Whether all it does is to take from its potential energy and give it back."""
         return False
 
+    def given(self) -> list[tuple[str, Value, tuple[int, ...]]]:
+        """(what it is, value, shape) of each value that may be an expression or a function of the state."""
+        return []
+
     @abstractmethod
     def act(self, s: TracedState, load: Load) -> None:
         """Add what this force exerts in the state s to the load."""
@@ -37,6 +43,6 @@ class Force(ABC):
 
 def evaluate(value: Value, s: TracedState, shape: tuple[int, ...], what: str) -> Any:
     """A value in the state s: a function is called with `s.user()` and may return any CasADi expression."""
-    given = on_expressions(value, s, what) if callable(value) else value
+    given = value if isinstance(value, ca.SX) or not callable(value) else on_expressions(value, s, what)
     x = shaped(given, shape, what)
     return x[()] if shape == () else x

@@ -20,6 +20,9 @@ class JointForce(Force):
     def __init__(self, name: str, joint: Attachment, value: Value, kind: str = "joint force"):
         self.name, self.joint, self.value, self.kind = name, joint, value, kind
 
+    def given(self) -> list[tuple[str, Value, tuple[int, ...]]]:
+        return [(f"the value of joint force '{self.name}'", self.value, (self.joint.joint.nv,))]
+
     def act(self, s: TracedState, load: Load) -> None:
         nv = self.joint.joint.nv
         load.joint(self.joint.name, evaluate(self.value, s, (nv,), f"the value of joint force '{self.name}'"))

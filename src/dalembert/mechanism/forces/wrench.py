@@ -17,6 +17,10 @@ class Wrench(Force):
     def __init__(self, name: str, frame: Frame, force: Value, moment: Value, axes: str):
         self.name, self.frame, self.force, self.moment, self.axes = name, frame, force, moment, axes
 
+    def given(self) -> list[tuple[str, Value, tuple[int, ...]]]:
+        of = f"of wrench '{self.name}'"
+        return [(f"the force {of}", self.force, (3,)), (f"the moment {of}", self.moment, (3,))]
+
     def act(self, s: TracedState, load: Load) -> None:
         f = evaluate(self.force, s, (3,), f"the force of wrench '{self.name}'")
         m = evaluate(self.moment, s, (3,), f"the moment of wrench '{self.name}'")

@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from dalembert import checks
+from dalembert.errors import ArgumentError
 from dalembert.mechanism.joints.joint import Joint
 from dalembert.mechanism.joints.spherical import Spherical
 from dalembert.spatial import (
@@ -70,10 +72,14 @@ class Free(Joint):
 
     def position_from(self, value: Any) -> np.ndarray:
         """Seven numbers from themselves or from a (4, 4) matrix."""
-        value = np.asarray(value, dtype=float)
-        if value.shape != (4, 4):
-            return value
-        return np.concatenate([_BALL.position_from(value[:3, :3]), value[:3, 3]])
+        x = checks.array(value, None, "the position of a free joint")
+        if x.shape != (4, 4):
+            return x
+        if not np.array_equal(x[3], [0.0, 0.0, 0.0, 1.0]):
+            raise ArgumentError(
+                f"the position of a free joint is a matrix with the last row {x[3].tolist()}; needed: (0, 0, 0, 1)."
+            )
+        return np.concatenate([_BALL.position_from(x[:3, :3]), x[:3, 3]])
 
     def normalized(self, q: np.ndarray) -> np.ndarray:
         """The quaternion made unit."""

@@ -19,12 +19,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dalembert import checks
 from dalembert.spatial import Transform, axis_vector
 from dalembert.symbols import eye, snap, zeros
 
 
 class Joint(ABC):
-    """A joint type; see the module's text for the symbols."""
+    """A joint type: how a child frame can move in a parent frame.
+
+    q, q0 and q1 are coordinates (nq,), v velocities (nv,), delta a small motion (nv,), T a pose of the child in the
+    parent, `value` a position as a user may give it.
+    """
 
     kind: ClassVar[str]
     coordinate_names: ClassVar[tuple[str, ...]]  # "" stands for the joint's own name
@@ -90,7 +95,7 @@ class Joint(ABC):
 
     def position_from(self, value: Any) -> np.ndarray:
         """Coordinates from what a user may give: numbers in the order of `coordinate_names`; more where it says so."""
-        return np.atleast_1d(np.asarray(value, dtype=float))
+        return np.atleast_1d(checks.array(value, None, f"the position of a {self.kind} joint"))
 
     def normalized(self, q: np.ndarray) -> np.ndarray:
         """The valid coordinates nearest q (unit quaternions); raises where there is none."""
@@ -123,7 +128,7 @@ def orient_z(axis: Any, what: str) -> np.ndarray:
 
 
 class AxisJoint(Joint):
-    """A joint with one axis, its own z."""
+    """A joint with one axis, its own z: "x", "-y", … or three numbers."""
 
     def __init__(self, axis: Any = "z"):
         self.axis = axis_vector(axis, f"the axis of a {self.kind} joint")

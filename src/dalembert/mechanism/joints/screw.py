@@ -2,10 +2,12 @@
 
 from typing import Any
 
+from dalembert import checks
 from dalembert.errors import DescriptionError
 from dalembert.mechanism.joints.joint import AxisJoint
+from dalembert.mechanism.values import shaped
 from dalembert.spatial import Transform, axis_rotation
-from dalembert.symbols import array, element, is_number, zeros
+from dalembert.symbols import array, is_number, zeros
 
 
 class Screw(AxisJoint):
@@ -22,9 +24,9 @@ class Screw(AxisJoint):
 
     def __init__(self, axis: Any = "z", *, pitch: Any):
         super().__init__(axis)
-        self.pitch = element(pitch)
-        if is_number(self.pitch) and not abs(self.pitch) < float("inf"):
-            raise DescriptionError(f"the pitch of a screw joint is {self.pitch}; it must be a finite number of m/rad.")
+        self.pitch = shaped(pitch, (), "the pitch of a screw joint")[()]
+        if is_number(self.pitch):
+            checks.number(self.pitch, "the pitch of a screw joint", error=DescriptionError)
 
     def transform(self, q):
         """T = (Rz(q), h q z)."""

@@ -4,8 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from dalembert import checks
 from dalembert.errors import ArgumentError
 from dalembert.mechanism.joints.joint import Joint
+from dalembert.mechanism.values import as_matrix, check_rotation
 from dalembert.spatial import (
     Transform,
     matrix_quaternion,
@@ -71,10 +73,11 @@ class Spherical(Joint):
 
     def position_from(self, value: Any) -> np.ndarray:
         """A quaternion (w, x, y, z) from one, from a rotation matrix or from a SciPy Rotation."""
-        if hasattr(value, "as_matrix"):
-            value = value.as_matrix()
-        value = np.asarray(value, dtype=float)
-        return matrix_quaternion(value) if value.shape == (3, 3) else value
+        x = checks.array(as_matrix(value), None, "the position of a spherical joint")
+        if x.shape != (3, 3):
+            return x
+        check_rotation(x, "the position of a spherical joint", ArgumentError)
+        return matrix_quaternion(x)
 
     def normalized(self, q: np.ndarray) -> np.ndarray:
         """q / ‖q‖."""
