@@ -65,12 +65,12 @@ if TYPE_CHECKING:
     from dalembert.outcome import Outcome as Outcome
     from dalembert.simulation.callbacks import expression as expression
     from dalembert.simulation.events import Event as Event
-    from dalembert.simulation.local import Chart as Chart
+    from dalembert.charts import Chart as Chart
     from dalembert.simulation.passages import Passage as Passage
     from dalembert.simulation.saving import load as load
     from dalembert.simulation.simulate import simulate as simulate
-    from dalembert.simulation.solution import Solution as Solution
-    from dalembert.simulation.solution import Status as Status
+    from dalembert.simulation.run import Run as Run
+    from dalembert.simulation.status import Status as Status
     from dalembert.simulation.stabilization import Baumgarte as Baumgarte
     from dalembert.simulation.stabilization import Projection as Projection
     from dalembert.spatial import rotation as rotation
@@ -88,6 +88,7 @@ _HOMES = {
     "analysis.assembly": "Assembly",
     "analysis.mobility": "Report",
     "analysis.subspaces": "Subspaces",
+    "charts": "Chart",
     "compiler.kernel": "Kernel",
     "errors": "ArgumentError AssemblyError CompileError DalembertError DescriptionError FileError MissingExtra "
     "UnknownName",
@@ -106,11 +107,11 @@ _HOMES = {
     "outcome": "Outcome",
     "simulation.callbacks": "expression",
     "simulation.events": "Event",
-    "simulation.local": "Chart",
     "simulation.passages": "Passage",
     "simulation.saving": "load",
     "simulation.simulate": "simulate",
-    "simulation.solution": "Solution Status",
+    "simulation.run": "Run",
+    "simulation.status": "Status",
     "simulation.stabilization": "Baumgarte Projection",
     "spatial": "rotation",
     "system.constraints": "Acceleration",

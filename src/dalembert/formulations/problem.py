@@ -88,5 +88,6 @@ OPTIONS = {"metric": MASS, "tolerance": 1e-10, "safety": 100.0}
 def make_problem(n: int, m: int, **values: Any) -> Problem:
     """A problem with n velocities and m rows; options, and equations that are elsewhere in memory, by name."""
     problem = Problem.sized(n=n, m=m, factor=Factor.sized(m=m, n=n), **{**OPTIONS, **values})
-    problem.weight[np.diag_indices(n)] = 1.0
+    if "weight" not in values:
+        problem.weight[np.diag_indices(n)] = 1.0
     return problem

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from dalembert import charts
 from dalembert.analysis.mobility import independent_rows
-from dalembert.charts import Chart, choose_chart
+from dalembert.charts import LocalChart
 from dalembert.errors import CompileError
 from dalembert.native import library
 from dalembert.native.bound import NOTHING, SIGNATURE
@@ -50,8 +51,8 @@ class Driver:
         self.charts: list[tuple[float, tuple[str, ...]]] = []
         self.found: dict[str, list[tuple[float, np.ndarray]]] = {name: [] for name in setup.events}
         self.trouble: Exception | None = None  # that ended the run, besides those of callbacks
-        self.returning: Chart | None = None  # whose kind is taken again after singular steps
-        self.chart: Chart | None = None
+        self.returning: LocalChart | None = None  # whose kind is taken again after singular steps
+        self.chart: LocalChart | None = None
         self.entered = setup.start.t  # when the singular steps began
         self.before = 0  # singular steps before
         self.halvings = 0
@@ -61,7 +62,7 @@ class Driver:
         self.rows = independent_rows(self.system, setup.start, setup.p) if self.system.rows.of else None
         chart = None
         if setup.coordinates is not None:
-            chart = choose_chart(self.system, setup.start, setup.p, setup.coordinates)
+            chart = charts.choose(self.system, setup.start, setup.p, setup.coordinates)
         self.place(setup.start, self.rows, chart, np.zeros(self.layout.works))
 
     # --- the whole ----------------------------------------------------------------------------------------------
@@ -160,12 +161,12 @@ class Driver:
         run, nq = self.record, self.system.nq
         return self.system.state(run.x[:nq], run.x[nq : nq + self.system.nv], run.t)
 
-    def place(self, state: Any, rows: tuple[int, ...] | None, chart: Chart | None, work: np.ndarray) -> None:
+    def place(self, state: Any, rows: tuple[int, ...] | None, chart: LocalChart | None, work: np.ndarray) -> None:
         """Lay everything out for these rows and this chart, from a state."""
         run, self.rows, self.chart, self._dense = self.record, rows, chart, None
         local: list[np.ndarray] = []
         if chart is not None:
-            local = [chart.start, chart.rate(self.system, state)]
+            local = [chart.start, chart.rate(state)]
             self.charts.append((float(state.t), chart.names))
         x = np.concatenate([state.q, self.layout.integrated(state), *local, work])
         room = CHUNK if self.history.recorder is None else RECORDED
@@ -218,7 +219,7 @@ class Driver:
         if self.returning is not None:
             if rows is not None:
                 rows = independent_rows(self.system, state, self.setup.p)
-            chart = self.returning.renewed(self.system, state, self.setup.p)
+            chart = self._renewed(self.returning, state)
         self.place(state, rows, chart, self.work.copy())
 
     def _next_chart(self) -> Status:
@@ -235,8 +236,13 @@ class Driver:
             run.h *= 0.5
             self.charts.pop()
         rows = self.rows if self.rows is None else independent_rows(self.system, state, self.setup.p)
-        self.place(state, rows, chart.renewed(self.system, state, self.setup.p), self.work.copy())
+        self.place(state, rows, self._renewed(chart, state), self.work.copy())
         return Status.DONE
+
+    def _renewed(self, chart: LocalChart, state: Any) -> LocalChart:
+        """A chart around a state: by the coordinates that are best there, or by the tangent space."""
+        make = charts.named if chart.kind == "named" else charts.tangent
+        return make(self.system, state, p=self.setup.p)
 
     def _report_passage(self) -> None:
         """The singular steps since `entered` as a passage; one that follows another at once is part of it."""

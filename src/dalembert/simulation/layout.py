@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.charts import Chart
+from dalembert.charts import LocalChart
 from dalembert.formulations import make_field
 from dalembert.integrators.methods import METHODS, Method
 from dalembert.integrators.run_record import RunRecord
@@ -19,6 +19,7 @@ from dalembert.native import library
 from dalembert.native.bound import NOTHING, Bound
 from dalembert.rank import RankPolicy, rank_policy
 from dalembert.simulation.setup import TOTAL_RATES, Setup
+from dalembert.system.formulation_options import formulation_options
 
 CHART = 1e-2  # squared sine between the rows of a chart below which another one is taken
 STAGES = 7  # rows of stages that singular steps need
@@ -91,7 +92,7 @@ class Layout:
                 run.energy = system.energy(s.start, p=s.p)
         return run
 
-    def place(self, run: RunRecord, rows: tuple[int, ...] | None, chart: Chart | None, x: np.ndarray, room: int) -> None:
+    def place(self, run: RunRecord, rows: tuple[int, ...] | None, chart: LocalChart | None, x: np.ndarray, room: int) -> None:
         """Put functions and memory for these rows and this chart into the record; x is the state to go on from."""
         s, system, method = self.setup, self.system, self.setup.method
         dof = 0 if chart is None else chart.dof
@@ -113,7 +114,7 @@ class Layout:
 
     # --- right-hand sides ---------------------------------------------------------------------------------------
 
-    def ordinary(self, rows: tuple[int, ...] | None, chart: Chart | None) -> Stepper:
+    def ordinary(self, rows: tuple[int, ...] | None, chart: LocalChart | None) -> Stepper:
         """The right-hand side and the method that were asked for."""
         s = self.setup
         if s.named:
@@ -137,12 +138,12 @@ class Layout:
         """Rank of the constraints away from singular positions."""
         return len(self.system.rows.of if rows is None else rows)
 
-    def _field_kernel(self, rows: tuple[int, ...] | None, chart: Chart | None) -> Any:
+    def _field_kernel(self, rows: tuple[int, ...] | None, chart: LocalChart | None) -> Any:
         s, system = self.setup, self.system
         if s.formulation in TOTAL_RATES:
             return system.kernel(f"diagonal_ode{TOTAL_RATES[s.formulation]}")
         if chart is not None:
-            return chart.ode_kernel(system, rows)
+            return chart.ode_kernel(rows)
         return system.kernel("ode" if s.baumgarte is None else "ode_baumgarte", rows)
 
     def _formulation(self, name: str, options: Mapping[str, Any], rows: tuple[int, ...] | None, usual: int) -> Bound:
@@ -159,12 +160,12 @@ class Layout:
             rows=self.usual_rank(rows),
             powers=len([n for n in names if n != "drivers"]),
             driven="drivers" in names,
-            options=system.formulation_options(name, s.p, **options),
+            options=formulation_options(system, name, s.p, **options),
             baumgarte=(0.0, 0.0) if baumgarte is None else (baumgarte.alpha, baumgarte.beta),
             usual_rank=usual,
         ).trust(limit, limit)
 
-    def _slope(self, rows: tuple[int, ...] | None, chart: Chart | None) -> Bound:
+    def _slope(self, rows: tuple[int, ...] | None, chart: LocalChart | None) -> Bound:
         """The exact Jacobian, where there is one: of the natural equations, with inputs that do not depend on x."""
         s = self.setup
         steered = s.controller is not None and s.hold == 0.0
@@ -182,12 +183,12 @@ class Layout:
 
     # --- the manifold -------------------------------------------------------------------------------------------
 
-    def _manifold(self, rows: tuple[int, ...] | None, chart: Chart | None) -> dict[str, Bound]:
+    def _manifold(self, rows: tuple[int, ...] | None, chart: LocalChart | None) -> dict[str, Bound]:
         """The functions that bring a state back to the manifold."""
         out = dict.fromkeys(("correct", "filter", "restore", "recover"), NOTHING)
         (holonomic, m), project, system = self._sizes(rows), self.setup.projection, self.system
         if chart is not None:
-            out["recover"] = self._bound(chart.recover_kernel(system, rows), chart, chart.dof + holonomic, 0.0)
+            out["recover"] = self._bound(chart.recover_kernel(rows), chart, chart.dof + holonomic, 0.0)
         elif project is not None and project.energy:
             out["restore"] = self._bound(system.kernel("restore", rows), None, holonomic + m + 1)
         elif project is not None:
@@ -204,12 +205,12 @@ class Layout:
         kept = holonomic if rows is None else holonomic[list(rows)]
         return int(kept.sum()), len(kept)
 
-    def _bound(self, kernel: Any, chart: Chart | None, rows: int, min_length: float | None = None) -> Bound:
+    def _bound(self, kernel: Any, chart: LocalChart | None, rows: int, min_length: float | None = None) -> Bound:
         near, size = self.policy.near, self.policy.size
         limit = (near * size) ** 2 if min_length is None else min_length
         return Bound.of(kernel, self._values(chart), rows).trust(near**2, limit, size**2)
 
-    def _values(self, chart: Chart | None) -> dict[str, Any]:
+    def _values(self, chart: LocalChart | None) -> dict[str, Any]:
         """Inputs of the functions that do not change during the run."""
         s = self.setup
         out: dict[str, Any] = {"p": s.p, "u": s.u}

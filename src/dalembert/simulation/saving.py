@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dalembert.charts import Chart, choose_chart
+from dalembert import charts
+from dalembert.charts import LocalChart
 from dalembert.errors import ArgumentError, FileError
 from dalembert.simulation.driver import Driver
 from dalembert.simulation.files import Recorder, Recording, check_system, header_of_run, read, write
@@ -224,7 +225,7 @@ def _check_resumed(driver: Driver, kept: dict[str, np.ndarray], notes: Any) -> N
         )
 
 
-def _chart(driver: Driver, notes: Any, numbers: np.ndarray) -> Chart | None:
+def _chart(driver: Driver, notes: Any, numbers: np.ndarray) -> LocalChart | None:
     """The chart a recording was in."""
     if notes is None:
         return None
@@ -233,6 +234,6 @@ def _chart(driver: Driver, notes: Any, numbers: np.ndarray) -> Chart | None:
     start, directions, reference = np.split(numbers, [dof, dof + dof * nv])
     made = driver.chart
     if kind == "named":
-        made = choose_chart(driver.system, driver.setup.start, driver.setup.p, list(names), check=False)
+        made = charts.named(driver.system, driver.setup.start, list(names), driver.setup.p, check=False)
     assert made is not None
-    return made.moved_to(tuple(names), start, directions, reference)
+    return replace(made, names=tuple(names), start=start, directions=directions, reference=reference)

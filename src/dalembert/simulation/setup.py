@@ -15,7 +15,7 @@ from dalembert.integrators.methods import METHODS, Method
 from dalembert.simulation.callbacks import expression, is_numba
 from dalembert.simulation.events import Event, named_events
 from dalembert.simulation.stabilization import Baumgarte, Projection, as_stabilization
-from dalembert.system.constraints import check_formulation
+from dalembert.system.formulation_options import check_options
 
 #: formulations that integrate total rates in place of velocities, and the ending of their kernels' names
 TOTAL_RATES = {"total_rates": "", "total_rates_xi": "_xi"}
@@ -187,7 +187,7 @@ def _options(system: Any, formulation: str, options: Any) -> dict[str, Any]:
     checks.keywords(given, OPTIONS.get(formulation, ALL_OPTIONS), f"options of formulation '{formulation}'")
     if formulation in FORMULATIONS or formulation == "auto":
         name = "nullspace" if formulation == "auto" else formulation
-        return {k: v for k, v in check_formulation(system, name, **given).items() if k in given}
+        check_options(system, name, **given)
     return given
 
 

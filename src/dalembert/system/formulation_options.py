@@ -1,0 +1,116 @@
+"""Options of a formulation, as users give them and as a `Problem` holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from dalembert import checks
+from dalembert.errors import ArgumentError, unknown
+from dalembert.formulations import EUCLIDEAN, FORMULATIONS, MASS, WEIGHT
+from dalembert.rank import rank_policy
+
+METRICS = ("euclidean", "mass", "innovations")
+
+
+def of_mass(metric: Any) -> bool:
+    """Whether a metric is that of the mass, by whatever factor."""
+    return isinstance(metric, str) and metric in ("mass", "innovations")
+
+
+def check_options(
+    system: Any,
+    formulation: str,
+    *,
+    metric: Any = "mass",
+    variant: Any = 0,
+    tolerance: Any = 1e-10,
+    floor: Any = 1e-13,
+    safety: Any = 100.0,
+    damping: Any = None,
+    independent: Iterable[str] = (),
+) -> None:
+    """Refuse options that are no numbers, out of range, or that the formulation would ignore."""
+    variants = FORMULATIONS[formulation]
+    if checks.whole(variant, "variant", least=0) >= variants:
+        has = "one variant, 0" if variants == 1 else f"variants 0 to {variants - 1}"
+        raise ArgumentError(f"formulation '{formulation}' has {has}; found {variant}.")
+    checks.number(tolerance, "tolerance", least=0.0, below=1.0)
+    checks.number(floor, "floor", least=0.0)
+    checks.number(safety, "safety", least=1.0, finite=False)
+    if damping is not None:
+        checks.vector(damping, 2, "damping")
+        if formulation not in ("nullspace", "admissible"):
+            raise ArgumentError(f"formulation '{formulation}' knows no damping; 'nullspace' and 'admissible' do.")
+    if isinstance(metric, str):
+        checks.choice(metric, METRICS, "metric")
+    else:
+        _weight(metric, system.nv)
+    if formulation in ("admissible", "lagrange", "augmented") and not of_mass(metric):
+        raise ArgumentError(
+            f"formulation '{formulation}' takes no other metric than that of the mass; 'nullspace', 'projection' and "
+            "'partition' do."
+        )
+    if formulation == "partition" and isinstance(metric, str) and metric == "innovations":
+        raise ArgumentError("formulation 'partition' chooses among velocities, not total rates; use metric='mass'.")
+    if isinstance(independent, str) or not isinstance(independent, Iterable):
+        raise ArgumentError(f"independent is {checks.shown(independent)}; needed: a list of names of velocities.")
+    for name in independent:
+        if name not in system.v_names:
+            raise unknown("velocity", name, system.v_names)
+    if list(independent) and formulation != "partition":
+        raise ArgumentError(
+            f"independent= names leading coordinates for 'partition'; found formulation '{formulation}'."
+        )
+
+
+def formulation_options(
+    system: Any,
+    formulation: str,
+    p: Any,
+    *,
+    metric: Any = "mass",
+    variant: int = 0,
+    tolerance: float = 1e-10,
+    floor: float = 1e-13,
+    safety: float = 100.0,
+    damping: tuple[float, float] | None = None,
+    independent: Iterable[str] = (),
+) -> dict[str, Any]:
+    """Fields of a `Problem` by name, from options that were checked; floor is in usual lengths of a row."""
+    n, floor = system.nv, floor * rank_policy(system, p).size
+    threshold, damp = (0.0, 0.0) if damping is None else damping
+    kind, factor = MASS, np.eye(n)
+    if not of_mass(metric):
+        kind = EUCLIDEAN if isinstance(metric, str) else WEIGHT
+        if kind == WEIGHT:
+            factor = _weight(metric, n)
+        M = system.mass_matrix(system.state(), p=p)  # the same floor in other units: masses against weights
+        floor *= float(np.sqrt(np.trace(M) / np.trace(factor.T @ factor)))
+    chosen = np.zeros(n, dtype=np.int64)
+    chosen[[system.v_names.index(name) for name in independent]] = 1
+    return {
+        "metric": kind,
+        "variant": variant,
+        "tolerance": tolerance,
+        "floor": floor,
+        "safety": safety,
+        "threshold": float(threshold),
+        "damp": float(damp),
+        "weight": factor,
+        "independent": chosen,
+    }
+
+
+def _weight(metric: Any, n: int) -> np.ndarray:
+    """Upper Cholesky factor (n, n) of a weight given as a matrix or as its diagonal."""
+    W = checks.array(metric, None, "metric")
+    W = np.diag(W) if W.ndim == 1 else W
+    if W.shape != (n, n) or not np.allclose(W, W.T):
+        raise ArgumentError(f"the metric has shape {W.shape}; needed: {(n, n)}, symmetric, or its diagonal.")
+    try:
+        return np.ascontiguousarray(np.linalg.cholesky(W).T)
+    except np.linalg.LinAlgError:
+        raise ArgumentError("the metric is not positive definite; needed: positive weights.") from None
