@@ -47,7 +47,7 @@ def title(text: str) -> None:
     print(f"\n{text}\n{'─' * len(text)}")
 
 
-def compare(system: da.System, x: da.State) -> da.simulation.solution.Solution:
+def compare(system: da.System, x: da.State) -> da.Run:
     """The table; returns the second run, which is drawn."""
     title("Five seconds, dropped from above: it passes its singular position at 0.651, 1.854 and 3.910 s")
     print("  The first run of each kind compiles: half a minute in all, once on a computer.\n")

@@ -53,7 +53,7 @@ def main(out: Path) -> dict[str, object]:
             "steps": run.steps,
             "back in the singular position at (s)": float(run.t[later][np.argmin(_lift(run)[later])]),
             "  by da.simulate, corrected: rank 1 from, to (s)": ", ".join(
-                f"{p.start:.4f}-{p.end:.4f}" for p in kept.careful if p.start > 1.0
+                f"{p.start:.4f}-{p.end:.4f}" for p in kept.passages if p.steps and p.start > 1.0
             ),
             "  by a model in one coordinate": RETURN,
             "largest condition number at the return": float(run.condition[later].max()),

@@ -8,7 +8,7 @@ from scipy.integrate import quad
 import dalembert as da
 from dalembert import zoo
 from dalembert.errors import CompileError
-from dalembert.simulation.engine import Engine
+from dalembert.simulation.layout import Layout
 
 
 def flat_times(loops, until):
@@ -52,7 +52,7 @@ def test_the_ladder_passes_all_its_flat_positions_on_time(loops):
 def test_samples_and_spans_tell_of_the_same_passages():
     system = zoo.ladder(2).compile()
     x = system.state(*zoo.ladder_start(2))
-    span, samples = (da.simulate(system, x, t) for t in (5.0, np.linspace(0, 5, 14)))
+    span, samples = (da.simulate(system, x, 5.0, t_eval=t) for t in (None, np.linspace(0, 5, 14)))
     assert len(span.passages) == len(samples.passages) == len(flat_times(2, 5.0))
     for a, b in zip(span.passages, samples.passages):
         assert a.nearest == pytest.approx(b.nearest, abs=1e-3)
@@ -136,8 +136,8 @@ def test_size_does_not_matter(scale, options):
     ).compile()
     clock = np.sqrt(scale)
     times = np.linspace(0, 1.0, 6)
-    small = da.simulate(system, system.state(x.q, x.v), times * clock, **options)
-    usual = da.simulate(one, x, times, **options)
+    small = da.simulate(system, system.state(x.q, x.v), times[[0, -1]] * clock, t_eval=times * clock, **options)
+    usual = da.simulate(one, x, times[[0, -1]], t_eval=times, **options)
     assert small.success, small.message
     np.testing.assert_allclose(small.q, usual.q, rtol=0, atol=1e-5)
     assert len(small.passages) == len(usual.passages) == 1
@@ -182,9 +182,9 @@ def test_a_run_that_cannot_compile_what_a_singular_position_needs_returns_what_i
     def broken(self):
         raise CompileError("no room for code")
 
-    monkeypatch.setattr(Engine, "careful", broken)
+    monkeypatch.setattr(Layout, "singular", broken)
     run = da.simulate(system, x, 1.0)
     assert not run.success
-    assert run.message == f"at t = {run.t[-1]:.6g} s what goes on from here could not be compiled: no room for code"
+    assert run.message == f"at t = {run.t[-1]:.6g} s the code needed from here on could not be compiled: no room for code"
     assert 0.65 < run.t[-1] < 0.651
     np.testing.assert_array_equal(run.q, whole.q[: len(run.t)])

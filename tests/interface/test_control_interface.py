@@ -12,7 +12,7 @@ from dalembert import control, zoo
 from dalembert.compiler.call import call_kernel
 from dalembert.control.projected import ProjectedControl
 from dalembert.errors import ArgumentError, DalembertError, UnknownName
-from dalembert.simulation.solution import Status
+from dalembert.simulation.status import Status
 
 TRAJECTORIES = {
     "expression": control.Trajectory(lambda t: [ca.sin(3 * t), ca.exp(-t) * t]),

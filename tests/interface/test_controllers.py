@@ -38,7 +38,7 @@ def test_three_kinds_of_controllers_give_the_same_run(hold):
     """To rounding (CasADi's sine is not NumPy's), with the controller asked at every stage or held."""
     system = zoo.five_bar(span=zoo.PEER_SPAN).compile()
     x = system.state(*zoo.five_bar_start(-np.pi, span=zoo.PEER_SPAN, branch=-1))
-    runs = [da.simulate(system, x, np.linspace(0, 1, 21), u=u, hold=hold) for u in KINDS.values()]
+    runs = [da.simulate(system, x, (0, 1), t_eval=np.linspace(0, 1, 21), u=u, hold=hold) for u in KINDS.values()]
     for run in runs[1:]:
         assert run.steps == runs[0].steps
         np.testing.assert_allclose(run.q, runs[0].q, rtol=0, atol=1e-11)

@@ -85,7 +85,7 @@ def test_a_terminal_event_ends_the_run_there_and_what_comes_later_in_its_step_di
 def test_a_terminal_event_ends_a_sampled_run_before_the_samples_that_come_later():
     system, x = thrown()
     high = da.Event(lambda t, s: s["y"] - 3.0, terminal=True)
-    run = da.simulate(system, x, np.linspace(0, 2, 21), events={"high": high}, method="rk4", step=0.9)
+    run = da.simulate(system, x, (0, 2), t_eval=np.linspace(0, 2, 21), events={"high": high}, method="rk4", step=0.9)
     np.testing.assert_allclose(run.t, [0, 0.1, 0.2, 0.3], rtol=0, atol=1e-15)
     assert run.t_events["high"][0] == pytest.approx(1 - np.sqrt(0.4), abs=1e-14)
     assert run.status.name == "EVENT"

@@ -69,7 +69,7 @@ def _filter(run, t, x):
     m, out = f.rows, f.y
     call(f, t, x, nq + nv)
     for i in range(m):
-        run.velocity_drift = max(run.velocity_drift, abs(out[nv + i]))
+        run.speed_drift = max(run.speed_drift, abs(out[nv + i]))
     if sound(f, nv + m):
         for i in range(nv):
             x[nq + i] = out[i]

@@ -73,7 +73,7 @@ class RunRecord(Struct):
     margin = Float()  # least margin of the elimination in this attempt
     worst_margin = Float()
     drift = Float()
-    velocity_drift = Float()
+    speed_drift = Float()
 
     # --- singular steps: their right-hand side appends rank, largest and smallest singular value
     singular = Int()  # whether the steps are such

@@ -44,7 +44,7 @@ def result(driver: Driver, status: Status) -> Run:
         evaluations=record.evaluations,
         corrections=record.corrections,
         drift=record.drift,
-        velocity_drift=record.velocity_drift,
+        speed_drift=record.speed_drift,
         charts=tuple(driver.charts),
         t_events={name: np.array([when for when, _ in hits]) for name, hits in driver.found.items()},
         x_events={name: np.array([x for _, x in hits]).reshape(-1, n) for name, hits in driver.found.items()},

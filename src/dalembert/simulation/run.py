@@ -42,7 +42,7 @@ class Run:
     evaluations: int
     corrections: int
     drift: float  # largest ‖Φ‖∞ of a step before it was corrected, m or rad
-    velocity_drift: float  # largest ‖A v + b‖∞ of a step before it was corrected
+    speed_drift: float  # largest ‖A v + b‖∞ of a step before it was corrected
     charts: tuple[tuple[float, tuple[str, ...]], ...]  # (time, coordinates) of each chart taken
     t_events: Mapping[str, np.ndarray]
     x_events: Mapping[str, np.ndarray]  # (hits, nq + nv)
@@ -165,7 +165,7 @@ class Run:
         return self._largest(self._constraints[0])
 
     @cached_property
-    def velocity_residuals(self) -> np.ndarray:
+    def speed_residuals(self) -> np.ndarray:
         """(N,) largest ‖A v + b‖ of each recorded state."""
         _, A, b = self._constraints
         return self._largest(np.einsum("kij,kj->ki", A, self.v) + b)

@@ -77,7 +77,7 @@ def load(path: Any, system: Any) -> Run:
     )
 
 
-_FACTS = ("steps", "rejected", "evaluations", "corrections", "drift", "velocity_drift")
+_FACTS = ("steps", "rejected", "evaluations", "corrections", "drift", "speed_drift")
 
 
 def _of_run(run: Run) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def _passages(notes: Any) -> tuple[Passage, ...]:
 #: numbers of the native record by which a run goes on bit for bit; sizes are never read from a file
 NUMBERS = (
     "carry", "h", "usual_h", "last_error", "sampled_until", "energy", "chart_margin", "worst_margin", "drift",
-    "velocity_drift",
+    "speed_drift",
 )  # fmt: skip
 COUNTS = ("steps", "rejected", "evaluations", "corrections", "samples", "singular_steps", "jacobians")
 
