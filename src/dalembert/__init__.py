@@ -1,5 +1,6 @@
 """Constrained multibody systems: describe, compile, evaluate."""
 
+from dalembert.charts import Chart
 from dalembert.errors import (
     ArgumentError,
     AssemblyError,
@@ -38,7 +39,6 @@ from dalembert.mechanism.joints import (
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.simulation.callbacks import expression
 from dalembert.simulation.events import Event
-from dalembert.simulation.local import Chart
 from dalembert.simulation.saving import load
 from dalembert.simulation.simulate import simulate
 from dalembert.simulation.stabilization import Baumgarte, Projection

@@ -1,20 +1,15 @@
-"""Questions about the constraint manifold: assembly, mobility, subspaces, charts; about the mass metric: curvature."""
+"""Questions about the constraint manifold: assembly, mobility, subspaces; about the mass metric: curvature."""
 
 from dalembert.analysis.curvature import Curvature, curvature
 from dalembert.analysis.operators import Operators, operators
-from dalembert.analysis.parametrization import Parametrization, general, partition, tangent_space
 from dalembert.analysis.subspaces import Subspaces, characteristic_length, effort_limits
 
 __all__ = [
     "Curvature",
     "Operators",
-    "Parametrization",
     "Subspaces",
     "characteristic_length",
     "curvature",
     "effort_limits",
-    "general",
     "operators",
-    "partition",
-    "tangent_space",
 ]

@@ -56,8 +56,8 @@ class Tangent:
         return self.revealed.V
 
     def shortest(self, c: np.ndarray) -> np.ndarray:
-        """The v of least ‖R v‖ that brings A v nearest to c."""
-        return np.linalg.solve(self.R, self.revealed.solve(c / self.scale))
+        """The v of least ‖R v‖ that brings A v nearest to c, (nv,) or (nv, …)."""
+        return np.linalg.solve(self.R, self.revealed.solve((c.T / self.scale).T))
 
     @property
     def admissible(self) -> np.ndarray:

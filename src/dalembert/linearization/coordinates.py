@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.analysis.manifold import Tangent
+from dalembert.charts import cut_coordinates
 from dalembert.errors import ArgumentError, unknown
 from dalembert.mechanism.constraints import Constraint, Expressions, Loop, Row
 from dalembert.mechanism.constraints.expression import RowDerivatives
@@ -65,16 +66,6 @@ def coordinate(system: Any, given: Given) -> Coordinate:
         raise unknown("coordinate", given, [*system.v_names, *cut], "independent")
     loop, k = cut[given]
     return Coordinate(given, None, CutCoordinate(loop, k, given), loop.joint.angular[k])
-
-
-def cut_coordinates(system: Any) -> dict[str, tuple[Loop, int]]:
-    """Coordinates of the joints that close loops, by name; joints with quaternions have none."""
-    out = {}
-    for c in system._description.constraints:
-        if isinstance(c, Loop) and c.joint.nq == c.joint.nv:
-            for k, suffix in enumerate(c.joint.coordinate_names):
-                out[f"{c.name}.{suffix}" if suffix else c.name] = c, k
-    return out
 
 
 def best_choice(

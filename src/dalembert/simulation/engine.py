@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.charts import LocalChart
 from dalembert.errors import unknown
 from dalembert.formulations import FORMULATIONS
 from dalembert.formulations.contract import MASS, Options
@@ -23,7 +24,7 @@ from dalembert.formulations.field import (
 )
 from dalembert.integrators import numbers as N
 from dalembert.integrators.called import Called, Parts
-from dalembert.simulation.local import Local
+from dalembert.rank import rank_policy
 from dalembert.simulation.stabilization import Baumgarte, Projection
 from dalembert.system.constraints import _check_options
 
@@ -62,13 +63,13 @@ class Engine:
         self.implicit = implicit  # whether the method asks for a Jacobian
         self.own_step = own_step  # name of the kernel of methods that have one, or None
         self.control = self.events = NOTHING
-        self.size = system.constraint_size if system.rows.of else 0.0
+        self.size = rank_policy(system, p).size if system.rows.of else 0.0
         self.numbers, self.counts = np.zeros(N.NUMBERS), np.zeros(N.COUNTS, dtype=np.int64)
         self.works = len(system.work_names)
         self._careful: Called | None = None
         self._check()
 
-    def choose(self, keep: tuple[int, ...] | None, chart: Local | None) -> Parts:
+    def choose(self, keep: tuple[int, ...] | None, chart: LocalChart | None) -> Parts:
         """Everything for these rows and this chart."""
         system, held = self.system, self.inputs.copy()
         self.keep, self.chart = keep, chart
@@ -77,7 +78,7 @@ class Engine:
         recover = step = restore = correct = filter_ = NOTHING
         project = self.stabilization if isinstance(self.stabilization, Projection) else None
         if chart is not None:
-            recover = self._called(chart.recover_kernel(system, keep), chart.dof + holonomic, 0.0)
+            recover = self._called(chart.recover_kernel(keep), chart.dof + holonomic, 0.0)
         elif project is not None and project.energy:
             restore = self._called(system.kernel("restore", keep), holonomic + m + 1)
         elif project is not None:
@@ -136,7 +137,7 @@ class Engine:
             return NOTHING
         if self.chart is None:
             return self._called(self.system.kernel("ode_slope", self.keep), 0)
-        if self.chart.key[0] != "partition":
+        if self.chart.kind != "named":
             return NOTHING
         from dalembert.linearization.coordinates import coordinate
         from dalembert.linearization.linearize import linear_kernel
@@ -239,7 +240,7 @@ class Engine:
         if self.formulation != "auto":
             return self.system.kernel("equations")
         if self.chart is not None:
-            return self.chart.ode_kernel(self.system, self.keep)
+            return self.chart.ode_kernel(self.keep)
         name = "ode_baumgarte" if isinstance(self.stabilization, Baumgarte) else "ode"
         return self.system.kernel(name, self.keep)
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.analysis.mobility import independent_rows
+from dalembert.charts import LocalChart, named, tangent
 from dalembert.errors import CompileError
 from dalembert.integrators import entries
 from dalembert.integrators import numbers as N
@@ -20,7 +21,6 @@ from dalembert.simulation.ending import solution
 from dalembert.simulation.engine import CHART, UNDEFINED, Engine
 from dalembert.simulation.events import Event
 from dalembert.simulation.interrupt import Interrupt
-from dalembert.simulation.local import Local, leading, tangential
 from dalembert.simulation.passages import Passage, approaches, describe
 from dalembert.simulation.saving import take_up
 from dalembert.simulation.solution import Solution, Status
@@ -47,7 +47,7 @@ class Run:
         times: np.ndarray,
         sampled: bool,
         keep: tuple[int, ...] | None,
-        chart: Local | None,
+        chart: LocalChart | None,
         events: dict[str, Event],
         callbacks: tuple[Any, Any],
         on_singularity: str,
@@ -112,7 +112,7 @@ class Run:
     def notes(self) -> dict[str, Any]:
         """What a recording must know besides numbers to be taken up again."""
         return {
-            "chart": None if self.chart is None else (self.chart.key[0], self.chart.names),
+            "chart": None if self.chart is None else (self.chart.kind, self.chart.names),
             "charts": self.charts,
             "passages": [asdict(p) for p in self.passages],
             "events": {name: [(t, x.tolist()) for t, x in hits] for name, hits in self.found.items()},
@@ -158,7 +158,7 @@ class Run:
 
     # --- rows, charts and singular positions --------------------------------------------------------------------
 
-    def choose(self, state: Any, keep: Any, chart: Local | None, work: np.ndarray) -> None:
+    def choose(self, state: Any, keep: Any, chart: LocalChart | None, work: np.ndarray) -> None:
         """Lay everything out for these rows and this chart, from a state."""
         self.keep, self.chart = keep, chart
         self.parts, self.method = self.engine.choose(keep, chart), self.make(self.system, chart)
@@ -174,13 +174,13 @@ class Run:
         chunk = CHUNK if self.recorder is None else RECORDED
         self.buffers = np.empty(chunk), np.empty((chunk, self.width))
 
-    def _chart_rate(self, state: Any, chart: Local) -> np.ndarray:
+    def _chart_rate(self, state: Any, chart: LocalChart) -> np.ndarray:
         """ẏ of a state, and the health that says when the chart ends."""
         f, n, dof = self.parts.recover, self.nq + self.nv, chart.dof
         x = np.concatenate([state.q, state.v, chart.start, np.zeros(dof)])
         self.numbers[N.CHART] = min(CHART, 0.1 * f.at(state.t, x)[n + f.rows])
         self.numbers[N.DOF] = dof
-        return chart.rate(self.system, state)
+        return chart.rate(state)
 
     def _state(self, t: float) -> Any:
         return self.system.state(self.x[: self.nq], self.x[self.nq : self.nq + self.nv], t)
@@ -210,9 +210,12 @@ class Run:
         assert self.chart is not None
         if not np.isfinite(self.x).all():
             return Status.NOT_FINITE
-        make = leading if self.chart.key[0] == "partition" else tangential
-        self.choose(state, keep, make(self.system, state, self.p), self.work.copy())
+        self.choose(state, keep, self._another(self.chart, state), self.work.copy())
         return Status.DONE
+
+    def _another(self, chart: LocalChart, state: Any) -> LocalChart:
+        """A chart that goes on from a state where one ends."""
+        return named(self.system, state, p=self.p) if chart.kind == "named" else tangent(self.system, state, self.p)
 
     def _pass(self, t: float, end: float) -> tuple[float, Status]:
         """Careful steps through a singular position."""
@@ -250,8 +253,7 @@ class Run:
         if chart is not None and status == Status.DONE:
             state = self._state(t)
             keep = independent_rows(self.system, state, self.p)
-            make = leading if chart.key[0] == "partition" else tangential
-            self.choose(state, keep, make(self.system, state, self.p), self.work.copy())
+            self.choose(state, keep, self._another(chart, state), self.work.copy())
         return t, status
 
     def _report(self, start: float, end: float, passage: np.ndarray) -> None:

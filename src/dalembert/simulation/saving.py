@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from dalembert.charts import LocalChart, named
 from dalembert.errors import ArgumentError, FileError
 from dalembert.simulation.files import Recorder, Recording, check_system, header_of_run, read, write
-from dalembert.simulation.local import Local, leading
 from dalembert.simulation.passages import Passage
 from dalembert.simulation.solution import Solution, Status
 
@@ -172,12 +172,12 @@ def take_up(run: Any, file: Recording) -> float | None:
     return float(kept["t"][0])
 
 
-def _chart(run: Any, names: Any, numbers: np.ndarray) -> Local | None:
+def _chart(run: Any, names: Any, numbers: np.ndarray) -> LocalChart | None:
     """The chart a recording was in."""
     if names is None:
         return None
     kind, coordinates = names
     dof, nv = len(coordinates), run.nv
     start, directions, reference = np.split(numbers, [dof, dof + dof * nv])
-    made = leading(run.system, run.start, run.p, coordinates, check=False) if kind == "partition" else run.chart_kind
-    return Local(made.key, tuple(coordinates), made.R, start, directions, reference)
+    made = named(run.system, run.start, coordinates, run.p, check=False) if kind == "named" else run.chart_kind
+    return replace(made, names=tuple(coordinates), start=start, directions=directions, reference=reference)

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from dalembert.analysis.mobility import independent_rows
+from dalembert.charts import choose
 from dalembert.errors import ArgumentError, unknown
 from dalembert.integrators import numbers as N
 from dalembert.integrators.methods import METHODS
 from dalembert.simulation.callbacks import controller, expression, is_numba
 from dalembert.simulation.engine import TOTAL_RATES, Engine
 from dalembert.simulation.events import named_events, watcher
-from dalembert.simulation.local import choose
 from dalembert.simulation.run import Run
 from dalembert.simulation.solution import Solution
 from dalembert.simulation.stabilization import Baumgarte, Projection, as_stabilization
@@ -143,7 +143,7 @@ def simulate(
             "step": step,
             "max_step": max_step,
             "stabilization": kept,
-            "coordinates": "chart" if chart is not None and chart.key[0] == "own" else coordinates,
+            "coordinates": "chart" if chart is not None and chart.kind == "custom" else coordinates,
             "formulation": formulation,
             "options": options,
             "events": list(named),
