@@ -114,14 +114,14 @@ class LocalChart:
         """
         y, policy = np.asarray(y, dtype=float), rank_policy(self.system, self.p)
         x = self.system.state(self.reference, t=self.time) if guess is None else guess
-        holonomic, last = self.system.rows.holonomic, np.inf
+        holonomic, last = self.system.rows.holonomic, 0.0
         units = np.concatenate([np.ones(self.dof), policy.units[holonomic]])
         for _ in range(ITERATIONS):
             rows, gap = self._stacked(x, y, holonomic)
             step = rows.shortest(-gap)
             x = x.replace(q=self.system.plus(x, step))
             size = float(np.abs(step).max(initial=0.0))
-            contraction = min(size / last, 0.999) if last > 0 else 0.0
+            contraction = min(size / last, 0.999) if last > 0 else 0.999
             last = size
             if size <= tolerance or contraction / (1 - contraction) * size <= 0.1 * tolerance:
                 break
@@ -264,10 +264,9 @@ def named(system: Any, state: Any, names: Sequence[str] | None = None, p: Any = 
     (True, (4, 2))
     """
     x = system._as_state(state)
-    known = {n: None for n in system.q_names if n in system.v_names}
-    cut = cut_coordinates(system)
+    known, cut = [n for n in system.q_names if n in system.v_names], cut_coordinates(system)
     if names is None:
-        names = _best(system, x, p, list(known))
+        names = _best(system, x, p)
     for name in names:
         if name not in known and name not in cut:
             raise unknown("coordinate", name, [*known, *cut], "coordinates")
@@ -373,17 +372,20 @@ def _checked(chart: LocalChart, x: Any) -> LocalChart:
             f"here; needed: {dof}."
         )
     if dof and chart._stacked(x, chart.start)[0].rank < system.nv:
-        known = [n for n in system.q_names if n in system.v_names]
+        best = _best(system, x, chart.p)
+        other = f"the best choice here is {', '.join(best)}, and a tangent chart always exists."
+        if set(best) == set(chart.names):
+            other = "coordinates of joints do not determine the motion here, a tangent chart does."
         raise ArgumentError(
             f"{', '.join(chart.names)} are not independent here (2.28): the constraints tie them together, or leave "
-            f"another motion free. The best choice here is {', '.join(_best(system, x, chart.p, known))}; a tangent "
-            "chart always exists."
+            f"another motion free; {other}"
         )
     return chart
 
 
-def _best(system: Any, x: Any, p: Any, known: list[str]) -> list[str]:
-    """The coordinates along which the admissible motions span best, in the mass metric."""
+def _best(system: Any, x: Any, p: Any) -> list[str]:
+    """The coordinates, not those of quaternions, along which the admissible motions span best, in the mass metric."""
     t, M = tangent_at(system, x, p), system.mass_matrix(x, p=p)
+    known = [n for n in system.q_names if n in system.v_names]
     K, index = t.admissible, [system.v_names.index(n) for n in known]
     return [known[k] for k in independent((K * np.sqrt(np.diag(M))[:, None])[index], K.shape[1])]

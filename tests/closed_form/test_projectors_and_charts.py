@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert import analysis
+from dalembert import analysis, charts, zoo
 from random_loops import random_closed
 
 
@@ -94,13 +94,13 @@ def test_the_pendulum_in_cartesian_coordinates_has_spencers_charts():
     """2.3: y = q₁ is a chart but for q₂ = 0, where (2.28) fails; K = (1, −q₁/q₂)."""
     system = circle(radius=1.0)
     x = system.state([0.6, -0.8])
-    chart = analysis.partition(system, x, ["x"])
+    chart = charts.named(system, x, ["x"])
     np.testing.assert_allclose(chart.K(x).ravel(), [1, 0.75], atol=1e-12)
     y = chart.state([0.8], rate=[2.0])
     np.testing.assert_allclose(y.q, [0.8, -0.6], atol=1e-12)
     np.testing.assert_allclose(y.v, [2.0, 2.0 * 0.8 / 0.6], atol=1e-11)
     with pytest.raises(da.ArgumentError, match="not independent here"):
-        analysis.partition(system, system.state([1.0, 0.0]), ["x"])
+        charts.named(system, system.state([1.0, 0.0]), ["x"])
     with pytest.raises(da.AssemblyError, match="the chart ends before"):
         chart.state([1.2])
     assert chart.condition(system.state([0.999, -np.sqrt(1 - 0.999**2)])) > 10 * chart.condition(x)
@@ -111,11 +111,11 @@ def test_any_function_of_coordinates_can_lead():
     system = circle(radius=1.0)
     for angle in (0.0, 1.0, np.pi / 2, 3.0):
         x = system.state([np.cos(angle), np.sin(angle)])
-        chart = analysis.general(system, x, lambda q, y: q[1] * ca.cos(y[0]) - q[0] * ca.sin(y[0]), [angle])
+        chart = charts.custom(system, x, lambda q, y: q[1] * ca.cos(y[0]) - q[0] * ca.sin(y[0]), [angle])
         np.testing.assert_allclose(chart.K(x).ravel(), [-np.sin(angle), np.cos(angle)], atol=1e-10)
         np.testing.assert_allclose(chart.state([angle + 0.3]).q, [np.cos(angle + 0.3), np.sin(angle + 0.3)], atol=1e-11)
     with pytest.raises(da.ArgumentError, match=r"∂R/∂y is singular \(2.27\)"):
-        analysis.general(system, x, lambda q, y: q[0] - x.q[0] + 0 * y[0], [0.0])
+        charts.custom(system, x, lambda q, y: q[0] - x.q[0] + 0 * y[0], [0.0])
 
 
 def test_the_parallel_four_bar_has_spencers_constant_null_space():
@@ -132,27 +132,146 @@ def test_the_parallel_four_bar_has_spencers_constant_null_space():
     q1, q2 = 1.2, 0.3
     x = system.state([q1, q2, q1 - q2, q2 - q1 - np.pi])
     assert np.abs(system.residuals(x)).max() < 1e-14
-    chart = analysis.partition(system, x, ["q1", "q2"])
+    chart = charts.named(system, x, ["q1", "q2"])
     np.testing.assert_allclose(chart.K(x), [[1, 0], [0, 1], [1, -1], [-1, 1]], atol=1e-12)
     far = chart.state([1.0, -0.4])
     np.testing.assert_allclose(far.q, [1.0, -0.4, 1.4, -1.4 - np.pi], atol=1e-11)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, 1, 2, 3])
 def test_tangent_space_charts_are_exact_on_random_mechanisms_with_quaternions(seed):
     """Ψ lies on the manifold and DΨ is its derivative, by central differences."""
     system, x = random_closed(seed)
     if system.report(x).singular:
         pytest.fail("the random mechanism is singular; choose another seed")
-    chart = analysis.tangent_space(system, x)
-    if len(chart.start) == 0:
-        return
+    chart = charts.tangent(system, x)
     rng = np.random.default_rng(seed)
     y = 0.02 * rng.normal(size=len(chart.start))
     at = chart.state(y)
     assert np.abs(system.residuals(at)).max() < 1e-9
-    K, h = chart.K(at, y), 1e-5
+    np.testing.assert_allclose(chart.coordinates(at), y, atol=1e-12)
+    K, h = chart.K(at), 1e-5
     for k, e in enumerate(np.eye(len(y))):
         ahead, behind = (chart.state(y + s * h * e, guess=at) for s in (1, -1))
         slope = (system.minus(ahead, at) - system.minus(behind, at)) / (2 * h)
         np.testing.assert_allclose(slope, K[:, k], atol=1e-6 * max(1, np.abs(K).max()))
+
+
+CUBE = [lambda q, y: ca.vertcat(q[0] + 0.2 * q[1] ** 2 - y[0] ** 3, q[1] - y[1]), [0.9, 1.2]]
+
+
+def all_charts(system, x):
+    """One of each kind for the five-bar."""
+    return [charts.named(system, x, ["A", "B"]), charts.tangent(system, x), charts.custom(system, x, *CUBE)]
+
+
+@pytest.fixture(scope="module")
+def five_bar():
+    system = zoo.five_bar().compile(backend="casadi")
+    return system, system.assemble({"A": 0.6, "B": 1.5}, v={"A": 0.7, "B": -0.4}, guess=zoo.five_bar_start()[0])
+
+
+@pytest.mark.parametrize("kind", range(3))
+def test_a_chart_gives_the_coordinates_of_a_state_and_the_state_of_coordinates(five_bar, kind):
+    """Ψ⁻¹(Ψ(y)) = y, v = K ẏ and back, far from the reference as at it (2.23), (2.44)."""
+    system, x = five_bar
+    chart = all_charts(system, x)[kind]
+    np.testing.assert_allclose(chart.coordinates(x), chart.start, atol=1e-12)
+    y = chart.start + [0.05, -0.08]
+    at = chart.state(y, rate=[0.3, 0.5])
+    assert np.abs(system.residuals(at)).max() < 1e-11
+    assert np.abs(system.speed_residuals(at)).max() < 1e-11
+    np.testing.assert_allclose(chart.coordinates(at), y, atol=1e-11)
+    np.testing.assert_allclose(chart.rate(at), [0.3, 0.5], atol=1e-11)
+    np.testing.assert_allclose(chart.K(at) @ [0.3, 0.5], at.v, atol=1e-11)
+    assert chart.condition(at) == chart.condition(at, y=chart.coordinates(at)) >= 1.0
+
+
+@pytest.mark.parametrize("kind", range(3))
+def test_the_slope_of_a_chart_and_its_rate_are_those_of_differences(five_bar, kind):
+    """K = dq/dy where y is that of the state, not of the reference; K̇ along the motion (2.40)."""
+    system, x = five_bar
+    chart, h = all_charts(system, x)[kind], 1e-5
+    y, rate = chart.start + [0.06, -0.09], np.array([0.8, -0.5])
+    at = chart.state(y, rate=rate)
+    slope = [(chart.state(y + h * e, guess=at).q - chart.state(y - h * e, guess=at).q) / (2 * h) for e in np.eye(2)]
+    np.testing.assert_allclose(chart.K(at), np.transpose(slope), atol=1e-8)
+    ahead, behind = (chart.state(y + s * h * rate, guess=at) for s in (1, -1))
+    np.testing.assert_allclose(chart.K_rate(at), (chart.K(ahead) - chart.K(behind)) / (2 * h), atol=1e-8)
+
+
+@pytest.mark.parametrize("seed", [0, 3, 5])
+def test_accelerations_follow_from_those_of_the_coordinates(seed):
+    """v̇ = K ÿ + K̇ ẏ with ÿ of (2.45), quaternions included: K̇ against the equations a run integrates."""
+    system, x = random_closed(seed)
+    chart = charts.tangent(system, x)
+    a = system.acceleration(x, formulation="nullspace")
+    s = chart._numbers(x, chart.start, chart.rate(x))
+    second = -np.linalg.solve(s[2], s[1] @ a.vdot + s[3])
+    left = a.vdot - chart.K(x) @ second - chart.K_rate(x) @ chart.rate(x)
+    np.testing.assert_allclose(left, 0, atol=1e-8 * max(1.0, np.abs(a.vdot).max()))
+
+
+def test_charts_know_the_velocity_a_driver_asks_for():
+    m = da.Mechanism("driven", gravity=(0, -9.81, 0))
+    a, b = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0)) for n in "ab")
+    m.add_joint("A", da.Revolute("z"), m.ground, a)
+    m.add_joint("B", da.Revolute("z"), a.at(1, 0, 0), b)
+    m.add_driver("motor", "A", lambda t: 3.0 * t)
+    system = m.compile(backend="casadi")
+    x = system.assemble({"B": 0.4}, v={"B": 0.5}, t=0.2)
+    chart = charts.named(system, x, ["B"])
+    at = chart.state([0.7], rate=[0.25])
+    np.testing.assert_allclose(at.q, [0.6, 0.7], atol=1e-12)
+    np.testing.assert_allclose(at.v, [3.0, 0.25], atol=1e-12)
+
+
+def test_the_angle_of_a_cut_joint_can_lead():
+    """As in `linearize`, also where it passes from π to −π."""
+    system = zoo.five_bar().compile(backend="casadi")
+    x = system.assemble({"A": 0.6, "B": 1.5}, v={"A": 0.7, "B": -0.4}, guess=zoo.five_bar_start()[0])
+    (loop,) = {name.split(".")[0] for name in system.row_names}
+    chart = charts.named(system, x, ["A", loop])
+    angle, speed = system.cut_joint(x, loop)
+    np.testing.assert_allclose(chart.coordinates(x), [0.6, angle[0]], atol=1e-12)
+    np.testing.assert_allclose(chart.rate(x), [0.7, speed[0]], atol=1e-12)
+    at = chart.state(chart.start + [0.1, 0.05])
+    assert system.cut_joint(at, loop)[0][0] == pytest.approx(angle[0] + 0.05, abs=1e-11)
+    run = da.simulate(system, x, 0.1, coordinates=["A", loop])
+    other = da.simulate(system, x, 0.1)
+    assert run.charts[0][1] == ("A", loop)
+    np.testing.assert_allclose(run.q[-1], other.q[-1], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("R", "start", "message"),
+    [
+        (lambda q, y: q[:1] - y, [0.6], r"1 coordinates \(y0\) for 'five-bar', which has 2 degrees of freedom"),
+        (lambda q, y: q[:3] - y, [0.6, 1.5, 0.0], r"3 coordinates .* needed: 2"),
+        (lambda q, y: ca.vertcat(q[0] - y[0], 2 * q[0] - y[1]), [0.6, 1.2], r"not independent here \(2\.28\)"),
+        (lambda q, y: ca.vertcat(q[0] - y[0], q[1] - y[0] + 0 * y[1]), [0.6, 1.2], r"∂R/∂y is singular \(2\.27\)"),
+    ],
+)
+def test_charts_that_are_none_are_refused_before_a_run(five_bar, R, start, message):
+    """Wrong dimension, (2.28) broken, (2.27) broken: by `custom` and by `simulate` alike."""
+    system, x = five_bar
+    with pytest.raises(da.ArgumentError, match=message):
+        charts.custom(system, x, R, start)
+    with pytest.raises(da.ArgumentError, match=message):
+        da.simulate(system, x, 0.01, coordinates=da.Chart(R, start))
+
+
+@pytest.mark.parametrize("seed", [7, 19, 20, 25, 32, 34, 35, 38])
+def test_coordinates_that_were_chosen_as_the_best_are_accepted(seed):
+    """`named` without names on redundant loops, no quaternions among them (F6)."""
+    system, x = random_closed(seed)
+    assert system.nq == system.nv
+    chart = charts.named(system, x)
+    assert charts.named(system, x, chart.names).names == chart.names
+    assert chart.condition(x) < 1e6
+
+
+def test_where_only_quaternions_determine_the_motion_a_refusal_says_so():
+    system, x = random_closed(0)
+    with pytest.raises(da.ArgumentError, match=r"joints do not determine the motion here, a tangent chart does"):
+        charts.named(system, x)
