@@ -108,19 +108,19 @@ def test_a_wire_has_branches_where_it_crosses_itself_and_where_it_touches_itself
 def test_singularities_are_warned_of_or_ended_at_as_asked(span):
     system = zoo.five_bar().compile()
     x = system.state(*zoo.five_bar_start())
-    t = 1.0 if span else np.linspace(0, 1, 11)
+    t_eval = None if span else np.linspace(0, 1, 11)
     with pytest.warns(
         UserWarning, match=r"'five-bar': from t = 0\.65.* the constraints E\.x were nearly dependent"
     ) as seen:
-        run = da.simulate(system, x, t, on_singularity="warn")
+        run = da.simulate(system, x, 1.0, t_eval=t_eval, on_singularity="warn")
     assert run.success
     assert len(seen) == len(run.passages) == 1
     assert "the motion may go on in more than one way" in str(seen[0].message)
-    run = da.simulate(system, x, t, on_singularity="stop")
+    run = da.simulate(system, x, 1.0, t_eval=t_eval, on_singularity="stop")
     assert run.status.name == "SINGULAR"
     assert run.message.endswith("a singular configuration was reached and on_singularity='stop' was asked for")
     assert run.t[-1] < 0.6508151444
-    run = da.simulate(system, x, t, on_singularity="continue")
+    run = da.simulate(system, x, 1.0, t_eval=t_eval, on_singularity="continue")
     assert run.success
 
 

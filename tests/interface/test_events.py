@@ -176,7 +176,7 @@ def test_an_event_that_raises_while_it_is_located_ends_the_run():
 def test_an_event_that_is_no_number_ends_the_run():
     run = da.simulate(pendulum(), {"A": 0.5}, 2.0, events=da.expression(lambda t, s: ca.sqrt(0.5 - t)))
     assert run.status.name == "CALLBACK"
-    assert run.message.endswith("a controller or event gave something that is not a finite number")
+    assert run.message.endswith("a controller or event returned something that is not a finite number")
     assert run.t[-1] < 1.0
 
 

@@ -125,7 +125,7 @@ def test_too_many_steps_are_said(problem):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "euler"}, "there is no method 'euler'; known: dop853, dopri5, rk4"),
+        ({"method": "euler"}, "method is 'euler'; needed: 'dop853', 'dopri5', 'rk4'"),
         ({"method": "rk4"}, "method 'rk4' has a fixed step; give it as step=0.001"),
         ({"hold": 0.01}, "hold is 0.01; it is the sampling period (s) of a controller u(t, state)."),
         ({"on_singularity": "panic"}, "on_singularity is 'panic'; needed: 'continue', 'warn' or 'stop'"),

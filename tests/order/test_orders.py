@@ -19,13 +19,13 @@ def four_bar():
     m.add_joint_force("friction", "B", lambda s: -0.3 * s.rate("B"))
     system = m.compile()
     x = system.assemble({"A": 0.6}, v={"A": 2.0})
-    return system, x, da.simulate(system, x, TIMES, u=U, **TIGHT)
+    return system, x, da.simulate(system, x, 1.0, t_eval=TIMES, u=U, **TIGHT)
 
 
 def compare(problem, **options):
     """A run at the times of an exact one, and its largest errors: of positions, and of each work."""
     system, x, exact = problem
-    run = da.simulate(system, x, exact.t, u=U, **options)
+    run = da.simulate(system, x, 1.0, t_eval=exact.t, u=U, **options)
     works = {name: np.abs(run.work[name] - exact.work[name]).max() for name in exact.work}
     assert set(works) == {"inputs", "forces"}
     return run, {"position": np.abs(run.q - exact.q).max(), **works}

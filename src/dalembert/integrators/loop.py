@@ -30,6 +30,7 @@ from dalembert.outcome import (
 SMALLEST = 1e-15  # of the time: a step that rounding swallows
 LEAST = 1e-14  # of the time, or s: a step that error control must not ask for
 CLOSE = 0.01  # of the usual step: how near to a singularity the ordinary steps go
+NEARBY = 100.0  # of the margin that is not trusted: there, steps that become shorter than that end them too
 
 
 @entry(RunRecord)
@@ -93,10 +94,12 @@ def _advance(run):
         if run.exponent > 0.0:
             if not run.error < 1.0:
                 run.rejected += 1
-                run.margin = 1.0
                 run.h = h * max(0.2, 0.9 * run.error ** (-run.exponent)) if run.error < 1e300 else 0.1 * h
+                if run.h < CLOSE * run.usual_h and run.margin < NEARBY * run.ode.min_angle and run.dof == 0:
+                    return SINGULAR
                 if run.h < LEAST * max(1.0, abs(run.t)):
                     return STEP_TOO_SMALL
+                run.margin = 1.0
                 continue
             _next_step(run, h, last)
         _accept(run, trial, stop, h, last)
@@ -129,9 +132,10 @@ def _land(run, t, trial):
             raw[j] = trial[j]
         if not project(run, t, trial, run.x):
             return DRIFTED
-        for j in range(n):
-            moved += ((trial[j] - raw[j]) / (run.atol + run.rtol * abs(trial[j]))) ** 2
-        run.error = max(run.error, (moved / n) ** 0.5 / run.project_every)
+        if run.attempt_h > CLOSE * run.usual_h:  # beyond that it is rounding, which a shorter step does not lessen
+            for j in range(n):
+                moved += ((trial[j] - raw[j]) / (run.atol + run.rtol * abs(trial[j]))) ** 2
+            run.error = max(run.error, (moved / n) ** 0.5 / run.project_every)
     return OK if finite(trial, run.n) else NOT_FINITE
 
 

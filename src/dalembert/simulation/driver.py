@@ -172,7 +172,8 @@ class Driver:
         room = CHUNK if self.history.recorder is None else RECORDED
         self.layout.place(run, rows, chart, x, min(room, self.setup.max_steps))
         if chart is not None:
-            out, n = run.recover.at(state.t, x), self.system.nq + self.system.nv
+            n = self.system.nq + self.system.nv
+            out = run.recover.at(state.t, x[: n + 2 * chart.dof])
             run.chart_margin = min(CHART, 0.1 * out[n + run.recover.rows])
 
     def between(self, times: np.ndarray, records: np.ndarray) -> Dense:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert import checks
 from dalembert.errors import ArgumentError
 
 
@@ -29,12 +30,15 @@ class Projection:
     energy: bool = False
 
     def __post_init__(self) -> None:
-        if self.directions not in ("updated", "frozen"):
-            raise ArgumentError(f"directions is {self.directions!r}; needed: 'updated' or 'frozen'.")
-        if self.corrections < 1 or self.every < 1:
-            raise ArgumentError("corrections and every must be at least 1; stabilization='none' leaves the drift.")
-        if isinstance(self.metric, str) and self.metric not in ("mass", "euclidean"):
-            raise ArgumentError(f"metric is {self.metric!r}; needed: 'mass', 'euclidean', or weights (nv,).")
+        checks.choice(self.directions, ("updated", "frozen"), "directions")
+        checks.whole(self.corrections, "corrections", least=1, most=1000)
+        checks.whole(self.every, "every", least=1, most=2**62)
+        checks.flag(self.velocities, "velocities")
+        checks.flag(self.energy, "energy")
+        if isinstance(self.metric, str):
+            checks.choice(self.metric, ("mass", "euclidean"), "metric")
+        else:
+            checks.vector(self.metric, None, "metric")
         plain = self.directions == "updated" and self.every == 1 and self.velocities and isinstance(self.metric, str)
         if self.energy and not (plain and self.metric == "mass"):
             raise ArgumentError(
@@ -46,7 +50,7 @@ class Projection:
         """(nv,), or None for the mass metric."""
         if isinstance(self.metric, str):
             return None if self.metric == "mass" else np.ones(nv)
-        w = np.asarray(self.metric, dtype=float)
+        w = checks.vector(self.metric, None, "metric")
         if w.shape != (nv,) or not np.all(w > 0):
             raise ArgumentError(f"the metric has shape {w.shape}; needed: ({nv},) positive weights of the velocities.")
         return w
@@ -62,6 +66,10 @@ class Baumgarte:
     alpha: float = 10.0
     beta: float = 10.0
 
+    def __post_init__(self) -> None:
+        checks.number(self.alpha, "alpha", least=0.0)
+        checks.number(self.beta, "beta", least=0.0)
+
 
 NAMED: dict[str, Projection | Baumgarte | None] = {
     "projection": Projection(),
@@ -75,8 +83,8 @@ def as_stabilization(given: Any) -> Projection | Baumgarte | None:
     """A choice by name, or the object itself."""
     if given is None or isinstance(given, (Projection, Baumgarte)):
         return given
-    if given in NAMED:
+    if isinstance(given, str) and given in NAMED:
         return NAMED[given]
     raise ArgumentError(
-        f"stabilization is {given!r}; needed: one of {', '.join(map(repr, NAMED))}, a Projection or a Baumgarte."
+        f"stabilization is {given!r:.100}; needed: one of {', '.join(map(repr, NAMED))}, a Projection or a Baumgarte."
     )
