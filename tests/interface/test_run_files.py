@@ -44,7 +44,7 @@ def record(path, batches=3, header=HEADER, close=True):
         t, q, v, more, resume = batch(k)
         recording.append(t, q, v, more, resume=resume, notes={"steps": k})
         ends.append(os.path.getsize(path))
-    recording.close() if close else recording._leave()
+    recording.close() if close else recording.leave()
     return ends
 
 

@@ -117,8 +117,8 @@ def test_what_cannot_be_is_refused_with_a_repair(four_bar, options, message):
     ("make", "message"),
     [
         (lambda: da.Projection(directions="old"), "directions is 'old'; needed: 'updated' or 'frozen'."),
-        (lambda: da.Projection(every=0), "corrections and every must be at least 1"),
-        (lambda: da.Projection(metric="manhattan"), "metric is 'manhattan'; needed: 'mass', 'euclidean'"),
+        (lambda: da.Projection(every=0), "every is 0 (int); needed: a whole number of at least 1"),
+        (lambda: da.Projection(metric="manhattan"), "metric is 'manhattan'; needed: 'mass' or 'euclidean'"),
         (lambda: da.Projection(energy=True, every=2), "energy=True restores positions, velocities and energy together"),
     ],
 )

@@ -1,7 +1,7 @@
 """The native loop of a simulation: control, attempt, land on the manifold, accept, record, watch for events.
 
-An attempt is a step of the method and its landing on the manifold; the distance between the two counts as error, so a
-step that leaves the manifold too far is refused like one that is not accurate. Where the elimination of constraints is
+An attempt is a step of the method, its landing on the manifold, and the right-hand side there; the distance between
+step and landing counts as error, so a step that leaves the manifold too far is refused like one that is not accurate. Where the elimination of constraints is
 not sound the step is halved, and near enough to the singularity (a hundredth of the usual step) the loop ends with
 SINGULAR. Singular steps are steps of this loop too: of a right-hand side that reveals the rank, no longer than that
 hundredth, until the ordinary one is sound again.
@@ -28,9 +28,9 @@ from dalembert.outcome import (
 )
 
 SMALLEST = 1e-15  # of the time: a step that rounding swallows
+ROUNDING = 1e-15  # of a coordinate
 LEAST = 1e-14  # of the time, or s: a step that error control must not ask for
 CLOSE = 0.01  # of the usual step: how near to a singularity the ordinary steps go
-NEARBY = 100.0  # of the margin that is not trusted: there, steps that become shorter than that end them too
 
 
 @entry(RunRecord)
@@ -94,12 +94,10 @@ def _advance(run):
         if run.exponent > 0.0:
             if not run.error < 1.0:
                 run.rejected += 1
+                run.margin = 1.0
                 run.h = h * max(0.2, 0.9 * run.error ** (-run.exponent)) if run.error < 1e300 else 0.1 * h
-                if run.h < CLOSE * run.usual_h and run.margin < NEARBY * run.ode.min_angle and run.dof == 0:
-                    return SINGULAR
                 if run.h < LEAST * max(1.0, abs(run.t)):
                     return STEP_TOO_SMALL
-                run.margin = 1.0
                 continue
             _next_step(run, h, last)
         _accept(run, trial, stop, h, last)
@@ -114,11 +112,16 @@ def _advance(run):
 
 @inline
 def _attempt(run, trial):
-    """One step of the method, landed on the manifold. Returns the outcome; the error is in the record."""
+    """One step of the method, landed on the manifold where ẋ is sound; that ẋ, for the next step, goes to stages[−1].
+
+    Returns the outcome; the error is in the record.
+    """
     jump(run.step, 0, 0, run)
-    if run.outcome != OK or (run.exponent > 0.0 and not run.error < 1.0):
-        return run.outcome
-    return _land(run, run.t + run.attempt_h, trial)
+    if run.outcome == OK and (run.exponent == 0.0 or run.error < 1.0):
+        run.outcome = _land(run, run.t + run.attempt_h, trial)
+        if run.outcome == OK and (run.exponent == 0.0 or run.error < 1.0):
+            return evaluate(run, run.t + run.attempt_h, trial, run.stages[run.rows - 1])
+    return run.outcome
 
 
 @native
@@ -132,10 +135,11 @@ def _land(run, t, trial):
             raw[j] = trial[j]
         if not project(run, t, trial, run.x):
             return DRIFTED
-        if run.attempt_h > CLOSE * run.usual_h:  # beyond that it is rounding, which a shorter step does not lessen
-            for j in range(n):
-                moved += ((trial[j] - raw[j]) / (run.atol + run.rtol * abs(trial[j]))) ** 2
-            run.error = max(run.error, (moved / n) ** 0.5 / run.project_every)
+        noise = ROUNDING / max(run.margin, 1e-300)  # of the projection itself: elimination squares the condition
+        for j in range(n):
+            scale = run.atol + run.rtol * abs(trial[j]) + noise * max(1.0, abs(trial[j]))
+            moved += ((trial[j] - raw[j]) / scale) ** 2
+        run.error = max(run.error, (moved / n) ** 0.5 / run.project_every)
     return OK if finite(trial, run.n) else NOT_FINITE
 
 
@@ -153,7 +157,7 @@ def _next_step(run, h, last):
 @native
 def _accept(run, trial, stop, h, last):
     """Clock, state and record of a step that is taken."""
-    x = run.x
+    x, slope, slope_there = run.x, run.stages[0], run.stages[run.rows - 1]
     if last:
         run.t, run.carry = stop, 0.0
     else:  # compensated, so that a million steps end where they should
@@ -162,11 +166,9 @@ def _accept(run, trial, stop, h, last):
         run.t += due
     for j in range(run.n):
         x[j] = trial[j]
+        slope[j] = slope_there[j]
     run.steps += 1
     run.singular_steps += run.singular
-    run.fresh = 0
-    if run.control.address != 0 and run.hold == 0.0:
-        control(run, run.t, x)
     row, u = run.states[run.records], run.ode.x
     run.times[run.records] = run.t
     for j in range(run.n):

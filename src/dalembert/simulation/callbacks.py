@@ -58,17 +58,17 @@ class Callback:
         self.system, self.size, self.interrupted = system, size, False
         self.error: BaseException | None = None
         self._p = p
-        self._alive: list[Any] = []  # ctypes and Numba objects, which must outlive the run
         self.bound: Bound
 
     def trace(self, key: tuple[Any, ...], value: Callable[[Trace], Any]) -> None:
         """Machine code from what `value` makes of a trace."""
         self.bound = Bound.of(self.system.built(key, ARGUMENTS, value), {"p": self._p})
 
-    def _at(self, function: int) -> None:
-        """A native function of x = (q, v, t)."""
+    def _at(self, function: int, owner: Any) -> None:
+        """A native function of x = (q, v, t), valid as long as its owner."""
         n = self.system.nq + self.system.nv
         self.bound = Bound.around(function, np.zeros(n + 1), np.zeros(max(1, self.size)), np.zeros(1), n)
+        self.bound.owner = owner
 
     def compile(self, f: Any) -> None:
         """A Numba function, reached through a C function around it. One that raises leaves NaN."""
@@ -86,8 +86,7 @@ class Callback:
                 out[i] = answer[i]
 
         compiled = cfunc(types.void(pointer, pointer, pointer))(wrapper)
-        self._alive.append(compiled)
-        self._at(int(compiled.address or 0))
+        self._at(int(compiled.address or 0), compiled)
 
     def python(self, f: Callable[[float, Any], np.ndarray]) -> None:
         """A Python function of (t, state) that returns (size,) numbers."""
@@ -106,8 +105,7 @@ class Callback:
                 self.error, out[:] = error, np.nan
 
         callback = SIGNATURE(wrapper)
-        self._alive.append(callback)
-        self._at(ctypes.cast(callback, ctypes.c_void_p).value or 0)
+        self._at(ctypes.cast(callback, ctypes.c_void_p).value or 0, callback)
 
 
 def passing_state(system: Any, q: np.ndarray, v: np.ndarray, t: float) -> State:

@@ -97,11 +97,10 @@ class Driver:
                 except CompileError as error:  # of code needed on the way, as at a singular position
                     status, self.trouble = Status.NOT_COMPILED, error
                 self.history.flush(self)
-                if status == Status.DONE and run.t < run.end:
-                    if self.interrupt.asked:
-                        status = Status.INTERRUPTED
-                    elif run.steps >= self.setup.max_steps:
-                        status = Status.STEPS
+                if self.interrupt.asked and run.t < run.end:
+                    status = Status.INTERRUPTED
+                elif status == Status.DONE and run.steps >= self.setup.max_steps and run.t < run.end:
+                    status = Status.STEPS
         if self.shown:
             sys.stderr.write("\r" + " " * 60 + "\r")
         if run.singular:
@@ -290,7 +289,7 @@ class Driver:
         for when, row, name in hits:
             self.found[name].append((when, row[:n].copy()))
             if self.setup.events[name].terminal:
-                run.x[:], run.t = row[: run.n], when
+                run.x[:], run.t, run.fresh = row[: run.n], when, 0
                 self.history.cut(when, row)
                 return Status.EVENT
         return Status.CALLBACK if failed else Status.DONE

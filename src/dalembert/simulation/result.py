@@ -11,6 +11,7 @@ from dalembert.simulation.driver import Driver
 from dalembert.simulation.run import Run
 from dalembert.simulation.setup import TOTAL_RATES, UNDEFINED
 from dalembert.simulation.status import Status
+from dalembert.sources import PACKAGE
 
 
 def result(driver: Driver, status: Status) -> Run:
@@ -83,7 +84,7 @@ def _sentence(driver: Driver, status: Status) -> str:
 
 
 def _described(error: BaseException) -> str:
-    """Kind, text and place of an exception."""
-    frames = traceback.extract_tb(error.__traceback__)
+    """Kind, text and place, in the user's code, of an exception."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if PACKAGE not in Path(f.filename).parents]
     place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
     return f"{type(error).__name__}: {error}{place}"

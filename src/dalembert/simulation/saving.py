@@ -100,7 +100,7 @@ NUMBERS = (
     "carry", "h", "usual_h", "last_error", "sampled_until", "energy", "chart_margin", "worst_margin", "drift",
     "speed_drift",
 )  # fmt: skip
-COUNTS = ("steps", "rejected", "evaluations", "corrections", "samples", "singular_steps", "jacobians")
+COUNTS = ("steps", "rejected", "evaluations", "corrections", "samples", "singular_steps", "jacobians", "fresh")
 
 
 def recorded(setup: Setup, path: Any, resume: bool) -> Run:
@@ -170,6 +170,7 @@ def _to_resume(driver: Driver) -> dict[str, np.ndarray]:
     return {
         "t": np.array([driver.history.last[0]]),
         "x": run.x,
+        "slope": run.stages[0],
         "last": driver.history.last[1],
         "inputs": driver.inputs.astype(float),
         "numbers": np.array([getattr(run, name) for name in NUMBERS]),
@@ -191,7 +192,7 @@ def take_up(driver: Driver, file: Recording) -> bool:
     rows = None if kept["rows"][0] == -1 else tuple(int(k) for k in kept["rows"])
     driver.place(state, rows, _chart(driver, notes["chart"], kept["chart"]), np.zeros(driver.layout.works))
     driver.charts = [(when, tuple(names)) for when, names in notes["charts"]]
-    run.x[:], run.t = kept["x"], t
+    run.x[:], run.stages[0], run.t = kept["x"], kept["slope"], t
     for names, values in ((NUMBERS, kept["numbers"]), (COUNTS, kept["counts"])):
         for name, value in zip(names, values.tolist()):
             setattr(run, name, value)
@@ -213,7 +214,7 @@ def _check_resumed(driver: Driver, kept: dict[str, np.ndarray], notes: Any) -> N
     dof = 0 if driver.chart is None else len(notes["chart"][1])
     n = run.nq + run.nv + 2 * dof + run.works
     sizes = {
-        "t": 1, "x": n, "last": n + run.nu + 1, "inputs": run.nu, "numbers": len(NUMBERS), "counts": len(COUNTS),
+        "t": 1, "x": n, "slope": n, "last": n + run.nu + 1, "inputs": run.nu, "numbers": len(NUMBERS), "counts": len(COUNTS),
         "event_values": 2 * run.events, "chart": dof * (1 + run.nv) + run.nq if dof else 0,
     }  # fmt: skip
     wrong = [name for name, size in sizes.items() if name not in kept or len(kept[name]) != size]
