@@ -140,10 +140,10 @@ class Engine:
         if self.chart.kind != "named":
             return NOTHING
         from dalembert.linearization.coordinates import coordinate
-        from dalembert.linearization.linearize import linear_kernel
+        from dalembert.linearization.plan import linear_kernel
 
         chosen = [coordinate(self.system, name) for name in self.chart.names]
-        return self._called(linear_kernel(self.system, chosen, keep=self.keep), 0)
+        return self._called(linear_kernel(self.system, chosen, rows=self.keep), 0)
 
     def _formulation(self, name: str, options: Mapping[str, Any], usual: int, keep: Any = None) -> Called:
         """A formulation's field over the kernel "equations"; options as for System.acceleration.
