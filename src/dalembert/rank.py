@@ -57,7 +57,7 @@ class RankPolicy:
 
     def absent(self, part: np.ndarray) -> np.ndarray:
         """Whether entries of unit vectors of a null space are zero but for rounding."""
-        return np.abs(part) <= 10 * self.tolerance
+        return np.asarray(np.abs(part) <= 10 * self.tolerance)
 
     # --- elimination without pivoting ---------------------------------------------------------------------------
 

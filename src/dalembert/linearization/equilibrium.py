@@ -14,7 +14,7 @@ from dalembert.linearization.model import LinearModel
 from dalembert.rank import rank_policy
 
 ROUNDS = 60
-SHARP = 1e-10  # accuracy of Newton steps: forces of a thousandth of others still count
+SHARP = 1e-10  # accuracy of Newton steps: light parts accelerate a billion times more than heavy ones
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,10 +121,8 @@ def _improved(
 
 
 def _least(X: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """The shortest y that brings X y nearest to `right`; rows and columns of X may have units of their own."""
-    rows = np.abs(X).max(axis=1, initial=0.0)
-    rows = np.where(rows > 0, rows, 1.0)
-    return rank_policy(accuracy=SHARP).reveal(X / rows[:, None]).solve(right / rows)
+    """The shortest y that brings X y nearest to `right`."""
+    return rank_policy(accuracy=SHARP).reveal(X).solve(right)
 
 
 def _checked(model: LinearModel, u: np.ndarray, iterations: int, tolerance: float, why: str) -> Equilibrium:

@@ -171,9 +171,7 @@ def slopes(system: Any, x: Any, u: Any, p: Any, rows: Any) -> dict[str, np.ndarr
     return dict(zip(ACCELERATION_DERIVATIVES, system._value("acceleration_derivatives", x, target=rows, u=u, p=p)))
 
 
-def check_closed(
-    system: Any, x: Any, p: Any, given: Mapping[str, Any], memory: Remembered, policy: RankPolicy
-) -> None:
+def check_closed(system: Any, x: Any, p: Any, given: Mapping[str, Any], memory: Remembered, policy: RankPolicy) -> None:
     """Refuse a state that is off the constraints, in position or velocity, naming the row."""
     kernel = memory.closure
     if kernel is None:

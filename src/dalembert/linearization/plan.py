@@ -27,7 +27,9 @@ class Remembered:
         self.plans: dict[Any, Plan] = {}
         self.by_names: dict[Any, Plan] = {}
         self.closure = (
-            system.built(("closure",), ("q", "v", "p", "t"), closure, None, ("position", "velocity")) if system.rows.of else None
+            system.built(("closure",), ("q", "v", "p", "t"), closure, None, ("position", "velocity"))
+            if system.rows.of
+            else None
         )
 
     def plan(self, system: Any, velocities: Sequence[Coordinate], more: Sequence[Coordinate], rows: Rows) -> Plan:
@@ -86,9 +88,10 @@ class Plan:
         m = found[-1].tolist()
         if self.count and not policy.separates(m):
             return None
-        if not policy.determines(min(m[2], m[3])) or not isfinite(np.vdot(found[0], found[0]) + sum(found[RATE].tolist())):
+        if not policy.determines(min(m[2], m[3])):
             return None
-        return *found[:-1], m
+        finite = isfinite(np.vdot(found[0], found[0]) + sum(found[RATE].tolist()))
+        return (*found[:-1], m) if finite else None
 
     def condition(self, policy: RankPolicy, margin: Sequence[float]) -> float:
         """An estimate: of the constraints, or of the choice of coordinates where that is worse."""
