@@ -30,7 +30,7 @@ from benchmarks.timing import Table, interleaved, native, python_loop, versus
 from benchmarks.tree import native_loop
 from dalembert.compiler.call import call_kernel
 from dalembert.linalg.pairs import tree_pairs
-from dalembert.linearization.linearize import linear_kernel
+from dalembert.linearization.plan import linear_kernel
 
 TOLERANCE = 1e-9
 

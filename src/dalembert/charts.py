@@ -125,12 +125,12 @@ class LocalChart:
             last = size
             if size <= tolerance or contraction / (1 - contraction) * size <= 0.1 * tolerance:
                 break
-        gap = float(np.abs(self._stacked(x, y, holonomic)[1] / units).max(initial=0.0))
-        if not gap <= CLOSED:
+        left = float(np.abs(self._stacked(x, y, holonomic)[1] / units).max(initial=0.0))
+        if not left <= CLOSED:
             at = self.system.state(self.reference, t=self.time)
             raise AssemblyError(
                 f"no configuration of '{self.system.name}' has {', '.join(self.names)} = {y.tolist()} near the "
-                f"reference (gap {gap:.3g}); the chart ends before. Its condition at the reference is "
+                f"reference (gap {left:.3g}); the chart ends before. Its condition at the reference is "
                 f"{self.condition(at):.3g}: take a new reference nearer, or other coordinates."
             )
         if rate is None:
@@ -270,11 +270,11 @@ def named(system: Any, state: Any, names: Sequence[str] | None = None, p: Any = 
     for name in names:
         if name not in known and name not in cut:
             raise unknown("coordinate", name, [*known, *cut], "coordinates")
-    places = tuple(cut[n] if n in cut else system.q_names.index(n) for n in names)
+    places = [cut.get(n) or system.q_names.index(n) for n in names]
 
     def R(s: Trace, y: ca.SX, C: ca.SX, reference: ca.SX) -> ca.SX:
-        values = [s.sx["q"][k] - y[i] if isinstance(k, int) else _cut(s, *k, y[i]) for i, k in enumerate(places)]
-        return ca.vertcat(*values)
+        q = s.sx["q"]
+        return ca.vertcat(*(q[k] - y[i] if isinstance(k, int) else _cut(s, k, y[i]) for i, k in enumerate(places)))
 
     made = _chart(system, x, p, ("named", *names), tuple(names), R, np.zeros(len(names)))
     return _checked(made, x) if check else _started(made, x)
@@ -340,8 +340,9 @@ def cut_coordinates(system: Any) -> dict[str, tuple[Loop, int]]:
     return out
 
 
-def _cut(s: Trace, loop: Loop, k: int, y: ca.SX) -> ca.SX:
+def _cut(s: Trace, place: tuple[Loop, int], y: ca.SX) -> ca.SX:
     """The coordinate of a cut joint minus y; of angles the difference within half a turn."""
+    loop, k = place
     r = loop.relative(s.state)
     gap = to_sx([loop.joint.locate(Transform(r.R, r.p))[k]]) - y
     return ca.atan2(ca.sin(gap), ca.cos(gap)) if loop.joint.angular[k] else gap
@@ -356,9 +357,7 @@ def _chart(
 
 def _started(chart: LocalChart, x: Any) -> LocalChart:
     """The chart with y of the state for its start."""
-    return _chart(
-        chart.system, x, chart.p, chart.key, chart.names, chart.R, chart.coordinates(x), chart.directions
-    )
+    return _chart(chart.system, x, chart.p, chart.key, chart.names, chart.R, chart.coordinates(x), chart.directions)
 
 
 def _checked(chart: LocalChart, x: Any) -> LocalChart:
@@ -368,8 +367,8 @@ def _checked(chart: LocalChart, x: Any) -> LocalChart:
     dof = system.nv - at.rank
     if chart.dof != dof:
         raise ArgumentError(
-            f"{chart.dof} coordinates ({', '.join(chart.names)}) for '{system.name}', which has {dof} degrees of freedom "
-            f"here; needed: {dof}."
+            f"{chart.dof} coordinates ({', '.join(chart.names)}) for '{system.name}', which has {dof} degrees of "
+            f"freedom here; needed: {dof}."
         )
     if dof and chart._stacked(x, chart.start)[0].rank < system.nv:
         best = _best(system, x, chart.p)

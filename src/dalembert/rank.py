@@ -16,7 +16,6 @@ Every rank in the library is decided by a `RankPolicy`, made by `rank_policy` an
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -58,7 +57,7 @@ class RankPolicy:
 
     def absent(self, part: np.ndarray) -> np.ndarray:
         """Whether entries of unit vectors of a null space are zero but for rounding."""
-        return np.abs(part) <= 10 * self.tolerance
+        return np.asarray(np.abs(part) <= 10 * self.tolerance)
 
     # --- elimination without pivoting ---------------------------------------------------------------------------
 
@@ -69,9 +68,13 @@ class RankPolicy:
         """
         return bool(margin[0] > self._least_angle and margin[1] > self._least_length)
 
-    def condition(self, margin: np.ndarray, rows: int) -> float:
+    def determines(self, margin: float) -> bool:
+        """Whether chosen coordinates determine a motion to some digits; margin: a squared sine, as above."""
+        return margin > 1e4 * ROUNDING
+
+    def condition(self, margin: Sequence[float], rows: int) -> float:
         """An estimate of the condition number of `rows` rows from the margin of their elimination."""
-        return max(float(margin[0]) ** -0.5, self.size * float(margin[1]) ** -0.5) if rows else 1.0
+        return max(margin[0] ** -0.5, self.size * margin[1] ** -0.5) if rows else 1.0
 
     def clearly_independent(self, A: np.ndarray, M: np.ndarray) -> bool:
         """Whether no row is short, nor within 100 × `near` of those before it: without a decomposition."""
@@ -152,7 +155,7 @@ def earliest_independent(rows: np.ndarray, count: int, tolerance: float) -> list
 
 # --- the policy of a system -----------------------------------------------------------------------------------------
 
-_known: WeakKeyDictionary[Any, OrderedDict[Any, RankPolicy]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[Any, dict[Any, RankPolicy]] = WeakKeyDictionary()
 _lock = Lock()
 
 
@@ -170,17 +173,16 @@ def rank_policy(system: Any = None, p: Any = None, accuracy: float | None = None
     if system is None:
         return _scaled(ACCURACY if accuracy is None else accuracy)
     key = None if p is None else np.asarray(system._p(p), dtype=float).tobytes(), accuracy
-    with _lock:
-        known = _known.setdefault(system, OrderedDict())
-        found = known.get(key)
-        if found is not None:
-            known.move_to_end(key)
-            return found
+    known = _known.get(system)
+    found = None if known is None else known.get(key)
+    if found is not None:
+        return found
     made = _scaled(ACCURACY if accuracy is None else accuracy, *_usual(system, p))
     with _lock:
-        known[key] = made
+        known = _known.setdefault(system, {})
+        made = known.setdefault(key, made)
         while len(known) > REMEMBERED:
-            known.popitem(last=False)
+            del known[next(iter(known))]
     return made
 
 

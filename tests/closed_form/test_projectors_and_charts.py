@@ -177,7 +177,7 @@ def test_a_chart_gives_the_coordinates_of_a_state_and_the_state_of_coordinates(f
     system, x = five_bar
     chart = all_charts(system, x)[kind]
     np.testing.assert_allclose(chart.coordinates(x), chart.start, atol=1e-12)
-    y = chart.start + [0.05, -0.08]
+    y = chart.start + np.array([0.05, -0.08])
     at = chart.state(y, rate=[0.3, 0.5])
     assert np.abs(system.residuals(at)).max() < 1e-11
     assert np.abs(system.speed_residuals(at)).max() < 1e-11
@@ -192,7 +192,7 @@ def test_the_slope_of_a_chart_and_its_rate_are_those_of_differences(five_bar, ki
     """K = dq/dy where y is that of the state, not of the reference; K̇ along the motion (2.40)."""
     system, x = five_bar
     chart, h = all_charts(system, x)[kind], 1e-5
-    y, rate = chart.start + [0.06, -0.09], np.array([0.8, -0.5])
+    y, rate = chart.start + np.array([0.06, -0.09]), np.array([0.8, -0.5])
     at = chart.state(y, rate=rate)
     slope = [(chart.state(y + h * e, guess=at).q - chart.state(y - h * e, guess=at).q) / (2 * h) for e in np.eye(2)]
     np.testing.assert_allclose(chart.K(at), np.transpose(slope), atol=1e-8)
@@ -235,7 +235,7 @@ def test_the_angle_of_a_cut_joint_can_lead():
     angle, speed = system.cut_joint(x, loop)
     np.testing.assert_allclose(chart.coordinates(x), [0.6, angle[0]], atol=1e-12)
     np.testing.assert_allclose(chart.rate(x), [0.7, speed[0]], atol=1e-12)
-    at = chart.state(chart.start + [0.1, 0.05])
+    at = chart.state(chart.start + np.array([0.1, 0.05]))
     assert system.cut_joint(at, loop)[0][0] == pytest.approx(angle[0] + 0.05, abs=1e-11)
     run = da.simulate(system, x, 0.1, coordinates=["A", loop])
     other = da.simulate(system, x, 0.1)

@@ -34,7 +34,7 @@ def four_bar(size: float = 1.0, mass: float = 1.0, backend: str = "casadi") -> d
 
 
 def planar_loops_on_a_turning_body(seed: int) -> tuple[da.System, da.State]:
-    """Parallelograms side by side, on a body that turns about an axis in space: rows of rounding, and redundant ones."""
+    """Parallelograms side by side on a body that turns in space: rows of rounding, and redundant ones."""
     rng = np.random.default_rng(seed)
     size, bars = 10.0 ** rng.uniform(-2, 2), int(rng.integers(2, 5))
     m = da.Mechanism("m", gravity=(0, -9.81, 0))

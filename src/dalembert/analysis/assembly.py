@@ -215,9 +215,7 @@ def _moving(system: Any, closing: Closing, held: Held, p: Any, on: np.ndarray, t
     return state.replace(v=v, evidence=evidence)
 
 
-def _scattered(
-    system: Any, start: Any, p: Any, q: Mapping[str, Any], rng: np.random.Generator, attempt: int
-) -> Any:
+def _scattered(system: Any, start: Any, p: Any, q: Mapping[str, Any], rng: np.random.Generator, attempt: int) -> Any:
     """Another start: the guess moved at random, farther with every attempt."""
     spread = min(0.3 * attempt, 3.0)
     slide = 0.2 * spread * rank_policy(system, p).length

@@ -167,7 +167,7 @@ def _redundancies(here: Tangent, names: list[str], policy: RankPolicy) -> dict[s
 
 def determinate(here: Tangent, policy: RankPolicy) -> np.ndarray:
     """(m,) bool: whether the multiplier of each row is determinate: no vanishing combination of rows contains it."""
-    return policy.absent(here.revealed.dependencies).all(axis=0)
+    return np.asarray(policy.absent(here.revealed.dependencies).all(axis=0))
 
 
 def independent_rows(system: Any, state: Any, p: Any) -> tuple[int, ...] | None:

@@ -11,8 +11,10 @@ import numpy as np
 from dalembert.errors import ArgumentError, AssemblyError, unknown
 from dalembert.linearization.linearize import linearize
 from dalembert.linearization.model import LinearModel
+from dalembert.rank import rank_policy
 
 ROUNDS = 60
+SHARP = 1e-10  # accuracy of Newton steps: light parts accelerate a billion times more than heavy ones
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +78,7 @@ def _inputs(system: Any, x: Any, u: np.ndarray, p: Any, tolerance: float) -> Equ
     model, rounds, step = linearize(system, x, u=u, p=p), 0, np.full(len(u), np.inf)
     while rounds < ROUNDS and not np.abs(step).max() <= 1e-10 * max(1.0, np.abs(u).max()):
         n = len(model.positions)
-        step = np.linalg.lstsq(model.B[n:], -model.rate[n:], rcond=1e-12)[0]
+        step = _least(model.B[n:], -model.rate[n:])
         u = u + step
         model, rounds = linearize(system, x, u=u, p=p), rounds + 1
     return _checked(model, u, rounds, tolerance, "the inputs cannot hold it there: what is left pulls along")
@@ -91,8 +93,8 @@ def _configuration(
         rate, slope, move = model.rate[n:], model.A[n:, :n], model.operating.Kq
         # small motions that leave what is held: a basis of y with C_held Kq y = 0
         rows = move[[system.v_names.index(name) for name in held]] if held else np.zeros((0, n))
-        free = _null(rows)
-        y = free @ np.linalg.lstsq(slope @ free, -rate, rcond=1e-10)[0]
+        free = rank_policy().reveal(rows).null if held else np.eye(n)
+        y = free @ _least(slope @ free, -rate)
         model = _improved(system, model, x, u, p, move @ y, held, speeds)
         moved = float(np.abs(model.operating.state.q - x.q).max(initial=0.0))
         x, rounds = model.operating.state, rounds + 1
@@ -118,12 +120,9 @@ def _improved(
         size /= 2
 
 
-def _null(rows: np.ndarray) -> np.ndarray:
-    if not len(rows):
-        return np.eye(rows.shape[1])
-    _, sigma, Vt = np.linalg.svd(rows)
-    rank = int((sigma > 1e-10 * max(sigma[0], 1e-300)).sum())
-    return Vt[rank:].T
+def _least(X: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """The shortest y that brings X y nearest to `right`."""
+    return rank_policy(accuracy=SHARP).reveal(X).solve(right)
 
 
 def _checked(model: LinearModel, u: np.ndarray, iterations: int, tolerance: float, why: str) -> Equilibrium:

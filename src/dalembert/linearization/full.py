@@ -18,6 +18,8 @@ from dalembert.analysis.mobility import independent_rows
 from dalembert.errors import ArgumentError
 from dalembert.linearization.linearize import check_closed, singular, slopes
 from dalembert.linearization.model import LinearModel
+from dalembert.linearization.plan import remembered
+from dalembert.rank import rank_policy
 from dalembert.recursions.newton_euler import newton_euler
 from dalembert.symbols import array, symbols, to_sx, zeros
 from dalembert.system.functions import Trace
@@ -61,7 +63,14 @@ class FullLinearization:
     @property
     def projector(self) -> np.ndarray:
         """(2 nv, 2 nv) the orthogonal one, 1 − H⁺ H."""
-        return np.eye(self.H.shape[1]) - np.linalg.pinv(self.H, rcond=1e-10) @ self.H
+        free = self._admissible
+        return free @ free.T
+
+    @property
+    def _admissible(self) -> np.ndarray:
+        """(2 nv, …) orthonormal small motions that the constraints allow."""
+        rows = self.H / np.maximum(np.linalg.norm(self.H, axis=1, keepdims=True), 1e-300)
+        return rank_policy().reveal(rows).null
 
     def underlying(self, P: np.ndarray | None = None) -> np.ndarray:
         """A = Df P (Spencer 4.4), (2 nv, 2 nv), with the orthogonal projector or any other admissible one."""
@@ -72,6 +81,9 @@ class FullLinearization:
             raise ArgumentError("P is not admissible: H P ≠ 0, it leads off the constraints.")
         if np.abs(P @ P - P).max() > 1e-8 * size * size:
             raise ArgumentError("P is not admissible: P P ≠ P.")
+        found, needed = round(float(np.trace(P))), self._admissible.shape[1]
+        if found != needed:
+            raise ArgumentError(f"P is not admissible: it keeps {found} of the {needed} motions the constraints allow.")
         return self.Df @ P
 
 
@@ -87,16 +99,19 @@ def linearize_full(system: Any, state: Any, *, u: Any = None, p: Any = None) -> 
            [ 5.658 , -8.9173]])
     """
     x = system._as_state(state)
-    check_closed(system, x, p)
-    keep = system._kept
-    d = slopes(system, x, u, p, keep)
-    if system.rows.of and not system._healthy(d["health"], d["vdot"]):
-        keep = independent_rows(system, x, p)
-        d = slopes(system, x, u, p, keep)
-        if not system._healthy(d["health"], d["vdot"]):
+    memory, policy = remembered(system), rank_policy(system, p)
+    given = {"q": x.q, "v": x.v, "p": system._p(p), "t": x.t}
+    check_closed(system, x, p, given, memory, policy)
+    used = memory.rows
+    d = slopes(system, x, u, p, used)
+    if system.rows.of and not (policy.separates(d["health"]) and np.isfinite(d["vdot"]).all()):
+        used = independent_rows(system, x, p)
+        d = slopes(system, x, u, p, used)
+        if not (policy.separates(d["health"]) and np.isfinite(d["vdot"]).all()):
             raise singular(system, x, p)
-    rows = system.rows if keep is None else system.rows.only(keep)
-    chosen = list(range(len(system.rows.of))) if keep is None else list(keep)
+        memory.rows = used
+    rows = system.rows if used is None else system.rows.only(used)
+    chosen = list(range(len(system.rows.of))) if used is None else list(used)
     A = system.constraint_matrix(x, p=p)[chosen].reshape(len(chosen), system.nv)
     holonomic = A[rows.holonomic] if chosen else A
     H = np.block([[holonomic, np.zeros_like(holonomic)], [d["speed_q"].reshape(A.shape), A]])
@@ -131,11 +146,11 @@ def parameter_slopes(model: LinearModel) -> np.ndarray:
            [2.5]])
     """
     op = model.operating
-    system, keep = op.system, op.rows
+    system, rows = op.system, op.rows
     if any(c.index is None for c in (*op.coordinates, *op.speeds)):
         raise ArgumentError("parameter slopes need coordinates of tree joints; take others with independent=[...].")
     kernel = system.built(
-        ("parameter_slopes", keep), ("q", "v", "a", "lam", "u", "p", "t"), _by_parameters, keep,
+        ("parameter_slopes", rows), ("q", "v", "a", "lam", "u", "p", "t"), _by_parameters, rows,
         ("dynamics", "rates", "speeds", "positions"),
     )  # fmt: skip
     n, k = system.nv, len(system.p_names)
@@ -143,16 +158,16 @@ def parameter_slopes(model: LinearModel) -> np.ndarray:
         return np.zeros((len(model.A), 0))
     given = {"a": op.vdot, "lam": op.multipliers}
     e1, e2, e3, phi = (x.reshape(-1, k) for x in system._called(kernel, op.state, op.u, op.p, given))
-    d = slopes(system, op.state, op.u, op.p, keep)
-    M, _, A, _ = system._value("constrained", op.state, target=keep, u=op.u, p=op.p)
+    d = slopes(system, op.state, op.u, op.p, rows)
+    M, _, A, _ = system._value("constrained", op.state, target=rows, u=op.u, p=op.p)
     m = len(e2)
     A = A.reshape(m, n)
-    h = (system.rows if keep is None else system.rows.only(keep)).holonomic if m else np.zeros(0, dtype=bool)
+    h = (system.rows if rows is None else system.rows.only(rows)).holonomic if m else np.zeros(0, dtype=bool)
     Cq, Cv = np.eye(n)[[c.index for c in op.coordinates]], np.eye(n)[[c.index for c in op.speeds]]
     zq, zv = np.zeros((len(Cq), k)), np.zeros((len(Cv), k))
     Kp = np.linalg.solve(np.vstack([Cq, A[h]]), np.vstack([zq, -phi[h]]))
-    lack = d["speed_q"].reshape(m, n) @ Kp + e3
-    Dp = np.linalg.solve(np.vstack([Cv, A]), np.vstack([zv, -lack]))
+    velocity_error = d["speed_q"].reshape(m, n) @ Kp + e3
+    Dp = np.linalg.solve(np.vstack([Cv, A]), np.vstack([zv, -velocity_error]))
     KKT = np.block([[M, -A.T], [A, np.zeros((m, m))]])
     direct = np.linalg.solve(KKT, -np.vstack([e1, e2]))[:n]
     vdot = d["vdot_q"] @ Kp + d["vdot_v"] @ Dp + direct
@@ -195,23 +210,23 @@ def second_derivatives(system: Any, state: Any, *, u: Any = None, p: Any = None)
            [0.      , 0.      ]])
     """
     x = system._as_state(state)
-    keep = independent_rows(system, x, p) if system.rows.of else None
+    rows = independent_rows(system, x, p) if system.rows.of else None
     n = system.nv
-    size = system.function("ode_jacobian", keep).n_instructions() * 2 * n
+    size = system.function("ode_jacobian", rows).n_instructions() * 2 * n
     if size > LARGEST:
         raise ArgumentError(
             f"second derivatives of '{system.name}' would take about {size} operations; the limit is {LARGEST}. They "
             "are for small systems; for large ones take differences of linearize_full."
         )
-    key = ("second_derivatives", keep)
-    kernel = system.built(key, ("q", "v", "u", "p", "t"), _second(system, keep), keep, ("second",))
+    key = ("second_derivatives", rows)
+    kernel = system.built(key, ("q", "v", "u", "p", "t"), _second(system, rows), rows, ("second",))
     flat = system._called(kernel, x, u, p, {})
     return flat.reshape(2 * n, n, 2 * n).transpose(1, 0, 2)
 
 
-def _second(system: Any, keep: Any) -> Any:
+def _second(system: Any, rows: Any) -> Any:
     def value(s: Trace) -> Any:
-        f, n = system.function("ode_jacobian", keep), system.nv
+        f, n = system.function("ode_jacobian", rows), system.nv
         delta = ca.SX.sym("delta", n)
         known = {**s.sx, "q": system.function("plus")(s.sx["q"], delta)}
         by_q, by_v = f.call([known[name] for name in f.name_in()], True, False)[:2]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,15 +10,14 @@ import numpy as np
 from dalembert.analysis.mobility import independent_rows
 from dalembert.errors import ArgumentError
 from dalembert.linearization.coordinates import Coordinate, Given, best_choice, coordinate, refusal
-from dalembert.linearization.long_chains import tree_model
 from dalembert.linearization.model import LinearModel
 from dalembert.linearization.operating import Operating
 from dalembert.linearization.outputs import outputs as read_outputs
-from dalembert.linearization.traced import NAMES, linear
-from dalembert.system.tree import LONG
+from dalembert.linearization.plan import Plan, Remembered, filled, remembered
+from dalembert.rank import RankPolicy, rank_policy
+from dalembert.system.derivatives import ACCELERATION_DERIVATIVES
 
-CLOSED = 1e-6  # m or rad, and their rates: farther from the manifold there is no model
-CHOICE = 1e-12  # squared sine of the angle between chosen coordinates below which they are refused
+CLOSED = 1e-6  # rad, or lengths of the mechanism, and their rates: farther from the manifold there is no model
 
 
 def linearize(
@@ -55,59 +54,57 @@ def linearize(
     >>> model.A.shape, model.stable
     ((4, 4), False)
     """
-    x = system._as_state(state)
-    check_closed(system, x, p)
-    given = None if independent is None else [coordinate(system, name) for name in independent]
-    others = [] if positions is None else [coordinate(system, name) for name in positions]
-    keep = system._kept if system.rows.of else None
-    for attempt in range(2):
-        chosen, more = _coordinates(system, x, p, given, others, keep)
-        result = evaluate(system, x, u, p, chosen, more, keep)
-        if system.rows.of and not system._healthy(result["health"], result["vdot"]):
-            if attempt:
-                raise singular(system, x, p)
-            keep = independent_rows(system, x, p)
-            if keep is None or keep == system._kept:
-                raise singular(system, x, p)
-            continue
-        break
-    system._kept = keep
-    health = result["health"]
-    used = system.rows if keep is None else system.rows.only(keep)
-    enough = len(chosen) + len(used.of) == system.nv == len(chosen) + len(more) + int(used.holonomic.sum())
-    if not (
-        enough and np.isfinite(health).all() and min(health[2], health[3]) > CHOICE and np.isfinite(result["A"]).all()
-    ):
-        raise _bad_choice(system, x, p, keep, chosen, more)
-    return _model(system, x, u, p, chosen, more, keep, result, outputs)
+    x, inputs = system._as_state(state), system._u(u)
+    memory, policy = remembered(system), rank_policy(system, p)
+    given = {"q": x.q, "v": x.v, "u": inputs, "p": system._p(p), "t": x.t}
+    check_closed(system, x, p, given, memory, policy)
+    plan = _plan(system, memory, x, p, independent, positions, memory.rows)
+    found = plan.at(system, given, policy)
+    if found is None:
+        plan, found = _on_other_rows(system, memory, x, inputs, p, given, plan, independent, positions)
+    return _model(system, x, inputs, p, plan, found, policy, outputs)
 
 
-def evaluate(
-    system: Any,
-    x: Any,
-    u: Any,
-    p: Any,
-    velocities: Sequence[Coordinate],
-    more: Sequence[Coordinate],
-    keep: tuple[int, ...] | None,
-) -> dict[str, np.ndarray]:
-    """What the traced linear model gives at a state, by the names of `traced.NAMES`; dense algebra for large trees."""
-    if not system.rows.of and system.nv > LONG and [c.index for c in velocities] == list(range(system.nv)):
-        return tree_model(system, x, u, p)
-    return dict(zip(NAMES, system._called(linear_kernel(system, velocities, more, keep), x, u, p, {})))
+def _plan(
+    system: Any, memory: Remembered, x: Any, p: Any, independent: Any, positions: Any, rows: tuple[int, ...] | None
+) -> Plan:
+    """The plan for the coordinates asked for, or for the best ones at a state."""
+    key = None if independent is None else (*independent, None, *(positions or ()), rows)
+    plan = memory.by_names.get(key) if key is not None else None
+    if plan is None:
+        given = None if independent is None else [coordinate(system, name) for name in independent]
+        others = [] if positions is None else [coordinate(system, name) for name in positions]
+        chosen, more = _coordinates(system, x, p, given, others)
+        plan = memory.plan(system, chosen, more, rows)
+        if key is not None and (others or not system.rows.of or system.rows.holonomic.all()):
+            memory.by_names[key] = plan
+    return plan
 
 
-def linear_kernel(
-    system: Any, velocities: Sequence[Coordinate], more: Sequence[Coordinate] = (), keep: tuple[int, ...] | None = None
-) -> Any:
-    """The compiled linear model in these coordinates: a `Kernel` of (q, v, u, p, t) with the outputs `traced.NAMES`."""
-    key = ("linear", keep, tuple(c.key for c in velocities), tuple(c.key for c in more))
-    v, q = list(velocities), [*velocities, *more]
-    return system.built(key, ("q", "v", "u", "p", "t"), lambda s: linear(s, q, v), keep, NAMES)
+def _on_other_rows(
+    system: Any, memory: Remembered, x: Any, u: Any, p: Any, given: Any, plan: Plan, independent: Any, positions: Any
+) -> tuple[Plan, tuple[Any, ...]]:
+    """The plan on rows chosen at this state and its outputs; raises where there is none, saying why."""
+    rows = independent_rows(system, x, p) if system.rows.of else None
+    if rows != plan.rows:
+        plan = _plan(system, memory, x, p, independent, positions, rows)
+    found = plan.at(system, given, rank_policy(system, p))
+    if found is not None:
+        memory.rows = rows
+        return plan, found
+    if system.rows.of and _near_singular(system, x, u, p, rows):
+        raise singular(system, x, p)
+    raise _bad_choice(system, x, p, rows, plan.velocities, plan.more)
+
+
+def _near_singular(system: Any, x: Any, u: Any, p: Any, rows: Any) -> bool:
+    """Whether the rows themselves are too nearly dependent, whatever the coordinates."""
+    d = slopes(system, x, u, p, rows)
+    return not (rank_policy(system, p).separates(d["health"]) and np.isfinite(d["vdot"]).all())
 
 
 def _coordinates(
-    system: Any, x: Any, p: Any, given: Any, others: list[Coordinate], keep: Any
+    system: Any, x: Any, p: Any, given: Any, others: list[Coordinate]
 ) -> tuple[list[Coordinate], list[Coordinate]]:
     """The coordinates of velocities, and those that positions have besides."""
     holonomic = system.rows.holonomic
@@ -132,35 +129,28 @@ def _coordinates(
 
 
 def _model(
-    system: Any, x: Any, u: Any, p: Any, chosen: Any, more: Any, keep: Any, r: dict[str, Any], outputs: Any
+    system: Any, x: Any, u: np.ndarray, p: Any, plan: Plan, found: tuple[Any, ...], policy: RankPolicy, outputs: Any
 ) -> LinearModel:
-    q, v = (*chosen, *more), tuple(chosen)
-    names = (*(c.name for c in q), *(f"{c.name} rate" for c in v))
-    n, inputs = len(names), len(system.u_names)
-    health = r["health"]
-    rank = len(r["multipliers"])
-    worst = max(system._estimate(health, rank), float(min(health[2], health[3])) ** -0.5)
-    op = Operating(
-        system, x, system._u(u), p, names, q, v, r["Kq"], r["Kv"], r["Dv"], r["vdot"], r["multipliers"], keep, worst
-    )
-    A, B = r["A"], r["B"].reshape(n, inputs)
-    if outputs is None:
-        C, D, late, value, seen = np.eye(n), np.zeros((n, inputs)), np.zeros(n), np.zeros(n), names
-    else:
-        C, D, late, value, seen = _outputs(system, x, u, p, op, r, outputs)
-    return LinearModel(
-        A, B, C, D, r["time"], late, r["rate"], value, names, tuple(system.u_names), seen,
-        tuple(c.name for c in q), tuple(c.name for c in v), None, op,
+    A, B, time, rate, Kq, Kv, Dv, Kt, Dt, vdot, multipliers, margin = found
+    operating = filled(
+        Operating, plan.operating, system=system, state=x, u=u, p=p, Kq=Kq, Kv=Kv, Dv=Dv, vdot=vdot,
+        multipliers=multipliers, condition=plan.condition(policy, margin),
     )  # fmt: skip
+    fields = {"A": A, "B": B.reshape(plan.shape_of_B), "time": time, "rate": rate, "operating": operating}
+    if outputs is not None:
+        fields |= _outputs(system, x, u, p, operating, Kt, Dt, outputs)
+    return filled(LinearModel, plan.model, **fields)
 
 
-def _outputs(system: Any, x: Any, u: Any, p: Any, op: Operating, r: dict[str, Any], given: Any) -> tuple[Any, ...]:
-    """C, D, the time column, the values and the names of the outputs."""
+def _outputs(
+    system: Any, x: Any, u: Any, p: Any, op: Operating, Kt: np.ndarray, Dt: np.ndarray, given: Any
+) -> dict[str, Any]:
+    """C, D, the time column, the values and the names of the outputs, as fields of a model."""
     rows = system.row_names if op.rows is None else [system.row_names[k] for k in op.rows]
     unknowable = set()
     if op.rows is not None and any(isinstance(name, str) and name.startswith("multiplier:") for name in given):
         unknowable = {name for name, known in system.report(x, p=p).determinate.items() if not known}
-    out = read_outputs(system, given, (x, u, p), rows, unknowable, r["vdot"], r["multipliers"])
+    out = read_outputs(system, given, (x, u, p), rows, unknowable, op.vdot, op.multipliers)
     nq, nv = op.Kq.shape[1], op.Kv.shape[1]
     by_q, by_v, by_u, by_t = out.q, out.v, np.zeros((len(out.names), len(system.u_names))), out.t
     if out.dynamic:
@@ -172,23 +162,27 @@ def _outputs(system: Any, x: Any, u: Any, p: Any, op: Operating, r: dict[str, An
         )
         by_t = by_t[:, 0]
     C = np.hstack([by_q @ op.Kq + by_v @ op.Dv, by_v @ op.Kv]).reshape(len(out.names), nq + nv)
-    return C, by_u, by_t + by_q @ r["Kt"] + by_v @ r["Dt"], out.value, out.names
+    late = by_t + by_q @ Kt + by_v @ Dt
+    return {"C": C, "D": by_u, "output_time": late, "output": out.value, "output_names": out.names}
 
 
-def slopes(system: Any, x: Any, u: Any, p: Any, keep: Any) -> dict[str, np.ndarray]:
-    from dalembert.system.derivatives import ACCELERATION_DERIVATIVES
+def slopes(system: Any, x: Any, u: Any, p: Any, rows: Any) -> dict[str, np.ndarray]:
+    """v̇ and λ by elimination on some rows with their derivatives, by the names `ACCELERATION_DERIVATIVES`."""
+    return dict(zip(ACCELERATION_DERIVATIVES, system._value("acceleration_derivatives", x, target=rows, u=u, p=p)))
 
-    return dict(zip(ACCELERATION_DERIVATIVES, system._value("acceleration_derivatives", x, target=keep, u=u, p=p)))
 
-
-def check_closed(system: Any, x: Any, p: Any) -> None:
-    if not system.rows.of:
+def check_closed(system: Any, x: Any, p: Any, given: Mapping[str, Any], memory: Remembered, policy: RankPolicy) -> None:
+    """Refuse a state that is off the constraints, in position or velocity, naming the row."""
+    kernel = memory.closure
+    if kernel is None:
+        return
+    position, velocity = kernel(*map(given.__getitem__, kernel.names_in))
+    if max(position, velocity) < (CLOSED * min(1.0, policy.length)) ** 2:
         return
     phi, A, b = system._value("constraints", x, p=p)
-    gaps = np.abs(phi), np.abs(A @ x.v + b)
-    for gap, what in zip(gaps, ("position", "velocity")):
-        if not gap.max() < CLOSED:
-            worst = int(np.argmax(gap))
+    for gap, what in zip((np.abs(phi), np.abs(A @ x.v + b)), ("position", "velocity")):
+        if not (gap < CLOSED * policy.units).all():
+            worst = int(np.nanargmax(gap / policy.units)) if not np.isnan(gap).all() else 0
             raise ArgumentError(
                 f"the state is not on the constraints: the {what} misses row '{system.row_names[worst]}' by "
                 f"{gap[worst]:.3g}. Find one that is with system.assemble(...), or system.project(state)."
@@ -207,11 +201,11 @@ def singular(system: Any, x: Any, p: Any) -> ArgumentError:
     )
 
 
-def _bad_choice(system: Any, x: Any, p: Any, keep: Any, chosen: Any, more: Any) -> ArgumentError:
+def _bad_choice(system: Any, x: Any, p: Any, rows: Any, chosen: Any, more: Any) -> ArgumentError:
     """Says which coordinates fail, for velocities first, then for positions."""
     A, M = system.constraint_matrix(x, p=p), system.mass_matrix(x, p=p)
 
-    def rows(coordinates: Sequence[Coordinate]) -> np.ndarray:
+    def slopes_of(coordinates: Sequence[Coordinate]) -> np.ndarray:
         out = np.zeros((len(coordinates), system.nv))
         for k, c in enumerate(coordinates):
             if c.row is None:
@@ -225,7 +219,7 @@ def _bad_choice(system: Any, x: Any, p: Any, keep: Any, chosen: Any, more: Any) 
         return out
 
     wide = [*chosen, *more]
-    if not system.rows.holonomic.all() and len(chosen) + (len(A) if keep is None else len(keep)) == system.nv:
+    if not system.rows.holonomic.all() and len(chosen) + (len(A) if rows is None else len(rows)) == system.nv:
         h = system.rows.holonomic
-        return refusal(system, p, [c.name for c in wide], rows(wide), A[h], M, h)
-    return refusal(system, p, [c.name for c in chosen], rows(chosen), A, M)
+        return refusal(system, p, [c.name for c in wide], slopes_of(wide), A[h], M, h)
+    return refusal(system, p, [c.name for c in chosen], slopes_of(chosen), A, M)

@@ -5,6 +5,7 @@ M v̇_q = −∂e₁/∂δ,   M v̇_v = −∂e₁/∂v,   M v̇_u = ∂Q/∂u
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,9 @@ from dalembert.system.derivatives import EquationDerivatives
 from dalembert.system.functions import Trace
 
 
-def tree_model(system: Any, x: Any, u: Any, p: Any) -> dict[str, np.ndarray]:
-    """What `traced.linear` gives with every velocity chosen, by the same names."""
+def tree_model(system: Any, given: Mapping[str, Any]) -> tuple[np.ndarray, ...]:
+    """The outputs `traced.NAMES` with every velocity chosen, for given q, v, u, p and t."""
+    x, u, p = system.state(given["q"], given["v"], given["t"]), given["u"], given["p"]
     n, inputs = system.nv, len(system.u_names)
     vdot = system.forward_dynamics(x, u=u, p=p)
     by_q, by_v, M = system.inverse_dynamics_derivatives(x, vdot, u=u, p=p)
@@ -29,10 +31,7 @@ def tree_model(system: Any, x: Any, u: Any, p: Any) -> dict[str, np.ndarray]:
     A = np.block([[-turn, one], [solved[:, :n], solved[:, n : 2 * n]]])
     B = np.vstack([np.zeros((n, inputs)), solved[:, 2 * n : -1]])
     time, rate = np.concatenate([none, solved[:, -1]]), np.concatenate([x.v, vdot])
-    return {
-        "A": A, "B": B, "time": time, "rate": rate, "Kq": one, "Kv": one, "Dv": 0 * one, "Kt": none, "Dt": none,
-        "vdot": vdot, "multipliers": np.zeros(0), "health": np.ones(4),
-    }  # fmt: skip
+    return A, B, time, rate, one, one, 0 * one, none, none, vdot, np.zeros(0), np.ones(4)
 
 
 def _drive(s: Trace) -> tuple[Any, ...]:

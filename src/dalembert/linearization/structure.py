@@ -1,4 +1,4 @@
-"""What a linear model is like: modes, controllability, observability, transmission zeros."""
+"""Modes, controllability, observability and transmission zeros of a linear model."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.errors import ArgumentError
+from dalembert.rank import rank_policy
 
 if TYPE_CHECKING:
     from dalembert.linearization.model import LinearModel
 
-RANK = 1e-7  # singular values below this part of the largest count as zero: multiple eigenvalues are found to 1e-8
+MULTIPLE = 1e-6  # accuracy of a test with eigenvalues: multiple ones are found to 1e-8 only
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,11 +107,11 @@ def hidden(A: np.ndarray, B: np.ndarray, names: Sequence[str]) -> tuple[Hidden, 
     lengths = np.linalg.norm(reach, axis=0)
     reach = reach[:, lengths > 0] * (size / lengths[lengths > 0])
     out: list[Hidden] = []
+    policy = rank_policy(accuracy=MULTIPLE)
     for value in _distinct(np.linalg.eigvals(balanced), size):
         if value.imag < 0:
             continue
-        U, sigma, _ = np.linalg.svd(np.hstack([balanced - value * np.eye(n), reach]))
-        for w in U[:, : len(sigma)][:, sigma <= RANK * size].T:
+        for w in policy.reveal(np.hstack([balanced - value * np.eye(n), reach]), size).dependencies:
             w = w.conj() / scale  # back to the user's states
             w = w / w[np.argmax(np.abs(w))]
             part = {name: float(x.real) for name, x in zip(names, w) if abs(x) > 1e-6}
@@ -142,7 +143,7 @@ def zeros_of(A: np.ndarray, B: np.ndarray, C: np.ndarray, D: np.ndarray) -> np.n
 def _distinct(values: np.ndarray, size: float) -> list[complex]:
     out: list[complex] = []
     for value in values:
-        if all(abs(value - other) > 1e-7 * size for other in out):
+        if all(abs(value - other) > 0.1 * MULTIPLE * size for other in out):
             out.append(complex(value))
     return out
 

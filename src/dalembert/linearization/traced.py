@@ -29,7 +29,7 @@ from dalembert.system.derivatives import EquationDerivatives
 from dalembert.system.functions import Trace
 from dalembert.system.local_slopes import all_zero
 
-NAMES = ("A", "B", "time", "rate", "Kq", "Kv", "Dv", "Kt", "Dt", "vdot", "multipliers", "health")
+NAMES = ("A", "B", "time", "rate", "Kq", "Kv", "Dv", "Kt", "Dt", "vdot", "multipliers", "margin")
 
 
 class Frame:
@@ -109,9 +109,15 @@ def linear(s: Trace, positions: list[Coordinate], velocities: list[Coordinate]) 
     time = np.concatenate([upper_t, solved[:, n + u :]]).reshape(-1)
     rate = [s.v[c.index] if c.index is not None else of([c], e.local.speed)[0, 0] for c in positions]
     rate += [e.vdot[c.index] if c.index is not None else of([c], e.local.acceleration)[0, 0] for c in velocities]
-    health = np.array([*e.factor.health, v.small.health, q.small.health], dtype=object)
+    margin = np.array([*e.factor.health, v.small.health, q.small.health], dtype=object)
     values = np.array(rate, dtype=object)
-    return A, B, time, values, Kq, Kv, Dv, Kt.reshape(-1), Dt.reshape(-1), e.vdot, e.lam, health
+    return A, B, time, values, Kq, Kv, Dv, Kt.reshape(-1), Dt.reshape(-1), e.vdot, e.lam, margin
+
+
+def closure(s: Trace) -> tuple[Any, Any]:
+    """The sums of the squares of Φ and of A v + b, of all rows."""
+    speed = s.rows.A @ s.v + s.rows.b
+    return (s.rows.phi * s.rows.phi).sum(), (speed * speed).sum()
 
 
 def _reduced(e: EquationDerivatives, v: Frame, MK: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -11,10 +11,12 @@ import numpy as np
 from dalembert.errors import ArgumentError
 from dalembert.integrators.tableaus import TABLEAUS
 from dalembert.linearization.coordinates import Given
-from dalembert.linearization.linearize import linear_kernel, linearize, slopes
+from dalembert.linearization.linearize import linearize, slopes
 from dalembert.linearization.model import LinearModel
 from dalembert.linearization.operating import Operating
+from dalembert.linearization.plan import linear_kernel
 from dalembert.linearization.traced import NAMES
+from dalembert.rank import rank_policy
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +105,9 @@ def linearize_along(
     q, v = np.array([x.q for x in states]), np.array([x.v for x in states])
     known = {"q": q, "v": v, "u": inputs, "p": system._p(p), "t": t}
     r = dict(zip(NAMES, kernel.batch(*(known[name] for name in kernel.names_in))))
-    least = np.minimum(r["health"][:, 2], r["health"][:, 3])
-    bad = ~(np.isfinite(r["A"]).all(axis=(1, 2)) & (least > 1e-12) & (r["health"][:, 0] > 1e-8))
+    policy = rank_policy(system, p)
+    good = [policy.separates(m) and policy.determines(min(m[2], m[3])) for m in r["margin"]]
+    bad = ~(np.isfinite(r["A"]).all(axis=(1, 2)) & (np.array(good) if system.rows.of else True))
     if bad.any():
         k = int(np.argmax(bad))
         raise ArgumentError(
@@ -147,7 +150,7 @@ def step_map(
         raise ArgumentError("step_map needs joints without quaternions and coordinates of tree joints.")
     if not system.rows.holonomic.all():
         raise ArgumentError("step_map needs holonomic constraints; discretize() knows others.")
-    x, n, keep, inputs = op.state, system.nv, op.rows, len(system.u_names)
+    x, n, rows, inputs = op.state, system.nv, op.rows, len(system.u_names)
     a, b, c, *_ = TABLEAUS[method]
     X = np.concatenate([x.q, x.v])
     columns = np.block([[op.Kq, np.zeros_like(op.Kv)], [op.Dv, op.Kv]])
@@ -157,7 +160,7 @@ def step_map(
     for i in range(len(b)):
         Xi = X + step * sum((a[i, j] * K[j] for j in range(i)), np.zeros(2 * n))
         dXi = dX + step * sum((a[i, j] * dK[j] for j in range(i)), np.zeros_like(dX))
-        d = slopes(system, system.state(Xi[:n], Xi[n:], x.t + c[i] * step), u, p, keep)
+        d = slopes(system, system.state(Xi[:n], Xi[n:], x.t + c[i] * step), u, p, rows)
         K.append(np.concatenate([Xi[n:], d["vdot"]]))
         slope = d["vdot_q"] @ dXi[:n] + d["vdot_v"] @ dXi[n:]
         slope[:, columns.shape[1] :] += d["vdot_u"].reshape(n, inputs)
@@ -167,9 +170,9 @@ def step_map(
     end = system.state(X[:n], X[n:], x.t + step)
     if system.rows.of:
         end = system.project(end, p=p)
-        M, _, A, _ = system._value("constrained", end, target=keep, u=u, p=p)
+        M, _, A, _ = system._value("constrained", end, target=rows, u=u, p=p)
         back = np.linalg.solve(M, A.T) @ np.linalg.inv(A @ np.linalg.solve(M, A.T))
-        speed_q = slopes(system, end, u, p, keep)["speed_q"]
+        speed_q = slopes(system, end, u, p, rows)["speed_q"]
         dX[:n] -= back @ (A @ dX[:n])
         dX[n:] -= back @ (A @ dX[n:] + speed_q @ dX[:n])
     index = [c.index for c in op.coordinates]

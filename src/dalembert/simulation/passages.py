@@ -74,7 +74,11 @@ def approaches(system: Any, p: Any, usual: int, dense: Any, skip: Any) -> list[P
     low = (margin[1:-1] < LOW) & (margin[1:-1] <= margin[:-2]) & (margin[1:-1] < margin[2:])
     for k in np.flatnonzero(low) + 1:
         a, b = float(times[k - 1]), float(times[k + 1])
-        t = float(minimize_scalar(dense.margin, bounds=(a, b), method="bounded", options={"xatol": 1e-7 * (b - a)}).x)
+
+        def at(s: float, a: float = a, b: float = b) -> float:
+            return dense.margin(a + s * (b - a))
+
+        t = a + (b - a) * float(minimize_scalar(at, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-7}).x)
         least = dense.margin(t)
         if any(o.start - (b - a) <= t <= o.end + (b - a) for o in (*skip, *found)) or least > CLOSE**2:
             continue

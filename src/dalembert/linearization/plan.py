@@ -1,0 +1,126 @@
+"""The compiled linear model in given coordinates, kept for all states: kernel, names and constant outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from dalembert.linearization.coordinates import Coordinate
+from dalembert.linearization.long_chains import tree_model
+from dalembert.linearization.traced import NAMES, closure, linear
+from dalembert.rank import RankPolicy
+from dalembert.system.functions import Trace
+from dalembert.system.tree import LONG
+
+Rows = tuple[int, ...] | None
+
+
+class Remembered:
+    """Linear models of one system that were asked for, and the rows of its constraints they use."""
+
+    def __init__(self, system: Any):
+        self.rows: Rows = None  # those that carry the others, where some are redundant, as last chosen
+        self.plans: dict[Any, Plan] = {}
+        self.by_names: dict[Any, Plan] = {}
+        self.closure = (
+            system.built(("closure",), ("q", "v", "p", "t"), closure, None, ("position", "velocity"))
+            if system.rows.of
+            else None
+        )
+
+    def plan(self, system: Any, velocities: Sequence[Coordinate], more: Sequence[Coordinate], rows: Rows) -> Plan:
+        """The plan for these coordinates and rows."""
+        key = tuple(c.key for c in velocities), tuple(c.key for c in more), rows
+        if key not in self.plans:
+            self.plans.setdefault(key, Plan(system, velocities, more, rows))
+        return self.plans[key]
+
+
+_known: WeakKeyDictionary[Any, Remembered] = WeakKeyDictionary()
+
+
+def remembered(system: Any) -> Remembered:
+    """What was made for a system so far."""
+    found = _known.get(system)
+    return _known.setdefault(system, Remembered(system)) if found is None else found
+
+
+class Plan:
+    """A linear model in given coordinates on given rows, to be evaluated at any state."""
+
+    def __init__(self, system: Any, velocities: Sequence[Coordinate], more: Sequence[Coordinate], rows: Rows):
+        q, v = (*velocities, *more), tuple(velocities)
+        names = (*(c.name for c in q), *(f"{c.name} rate" for c in v))
+        n, inputs = len(names), len(system.u_names)
+        used = system.rows if rows is None else system.rows.only(rows)
+        holonomic = int(used.holonomic.sum()) if used.of else 0
+        self.velocities, self.more, self.rows, self.count = v, tuple(more), rows, len(used.of)
+        self.complete = len(v) + self.count == system.nv == len(q) + holonomic  # as many coordinates as motions
+        everything = [c.index for c in v] == list(range(system.nv))
+        self.dense = not system.rows.of and system.nv > LONG and everything
+        self.kernel = None if self.dense or not self.complete else linear_kernel(system, v, more, rows)
+        self.shape_of_B = n, inputs
+        #: fields of `Operating` and of `LinearModel` that no state changes
+        self.operating = {"names": names, "coordinates": q, "speeds": v, "rows": rows}
+        self.model = {
+            "state_names": names, "input_names": tuple(system.u_names), "output_names": names,
+            "positions": tuple(c.name for c in q), "velocities": tuple(c.name for c in v), "step": None,
+            "C": _fixed(np.eye(n)), "D": _fixed(np.zeros((n, inputs))),
+            "output": _fixed(np.zeros(n)), "output_time": _fixed(np.zeros(n)),
+        }  # fmt: skip
+
+    def at(self, system: Any, given: Mapping[str, Any], policy: RankPolicy) -> tuple[Any, ...] | None:
+        """The outputs `traced.NAMES` for given q, v, u, p and t, the margin as a list of numbers.
+
+        None where there are too few coordinates or too many, where rows are too nearly dependent, and where the
+        coordinates hardly determine the motion.
+        """
+        if not self.complete:
+            return None
+        if self.kernel is None:
+            found = tree_model(system, given)
+        else:
+            found = self.kernel(*map(given.__getitem__, self.kernel.names_in))
+        m = found[-1].tolist()
+        if self.count and not policy.separates(m):
+            return None
+        if not policy.determines(min(m[2], m[3])):
+            return None
+        finite = isfinite(np.vdot(found[0], found[0]) + sum(found[RATE].tolist()))
+        return (*found[:-1], m) if finite else None
+
+    def condition(self, policy: RankPolicy, margin: Sequence[float]) -> float:
+        """An estimate: of the constraints, or of the choice of coordinates where that is worse."""
+        return max(policy.condition(margin, self.count), min(margin[2], margin[3]) ** -0.5)
+
+
+RATE = NAMES.index("rate")
+
+
+def linear_kernel(
+    system: Any, velocities: Sequence[Coordinate], more: Sequence[Coordinate] = (), rows: Rows = None
+) -> Any:
+    """The compiled linear model in these coordinates: a `Kernel` of (q, v, u, p, t) with the outputs `traced.NAMES`."""
+    key = ("linear", rows, tuple(c.key for c in velocities), tuple(c.key for c in more))
+    v, q = list(velocities), [*velocities, *more]
+
+    def value(s: Trace) -> tuple[Any, ...]:
+        return linear(s, q, v)
+
+    return system.built(key, ("q", "v", "u", "p", "t"), value, rows, NAMES)
+
+
+def filled(kind: Any, constant: Mapping[str, Any], **fields: Any) -> Any:
+    """A frozen record from all of its fields: without a call for each, which would take most of the time."""
+    new = object.__new__(kind)
+    object.__setattr__(new, "__dict__", {**constant, **fields})
+    return new
+
+
+def _fixed(x: np.ndarray) -> np.ndarray:
+    x.flags.writeable = False
+    return x
