@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.mechanism.constraints import Loop
 
 if TYPE_CHECKING:
-    from dalembert.system.constraints import Acceleration
+    from dalembert.system.acceleration import Acceleration
 
 
 @dataclass(frozen=True, slots=True, eq=False)
