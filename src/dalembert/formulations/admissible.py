@@ -10,7 +10,7 @@ metric (M P_a = P_aᵀ M), not symmetric as the paper says. The metric is always
 
 from __future__ import annotations
 
-from dalembert.formulations.common import factor_in_metric, finish, particular, recover_forces, times
+from dalembert.formulations.common import factor_in_metric, particular, recover_forces, solved, times
 from dalembert.formulations.problem import MASS, Problem
 from dalembert.linalg import project_null, solve_cholesky, solve_upper, solve_upper_transposed
 from dalembert.native.jit import entry, native
@@ -43,7 +43,7 @@ def solve(problem):
         for i in range(n):
             vdot[i] = x[i]
     recover_forces(problem)
-    return finish(problem, OK)
+    return solved(problem)
 
 
 @native

@@ -10,7 +10,7 @@ whether they are.
 from __future__ import annotations
 
 from dalembert.formulations import lagrange
-from dalembert.formulations.common import finish
+from dalembert.formulations.common import finish, solved
 from dalembert.formulations.problem import Problem
 from dalembert.linalg import solve_general
 from dalembert.native.jit import entry, native
@@ -51,4 +51,4 @@ def solve(problem):
         force[i] = s
     for k in range(m):
         multipliers[k] = x[n + k]
-    return finish(problem, OK)
+    return solved(problem)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 from dalembert.formulations.problem import EUCLIDEAN, MASS, WEIGHT
 from dalembert.linalg import (
     LARGEST,
@@ -18,7 +20,7 @@ from dalembert.linalg import (
     whiten_rows,
 )
 from dalembert.native.jit import inline, native
-from dalembert.outcome import MASS_SINGULAR, OK
+from dalembert.outcome import MASS_SINGULAR, NOT_FINITE, OK
 
 
 @native
@@ -57,6 +59,19 @@ def finish(problem, outcome):
     """Record the outcome and return it."""
     problem.status = outcome
     return outcome
+
+
+@native
+def solved(problem):
+    """Record the residual and that v̇ is found, if it is: a number that is not finite is no answer."""
+    A, gamma, vdot, n = problem.A, problem.gamma, problem.vdot, problem.n
+    residual, total = 0.0, 0.0
+    for i in range(problem.m):
+        residual = max(residual, abs(dot(A, i, vdot, 0, 0, n) + gamma[i]))
+    for i in range(n):
+        total += vdot[i]
+    problem.residual = residual
+    return finish(problem, OK if isfinite(total) else NOT_FINITE)
 
 
 @inline

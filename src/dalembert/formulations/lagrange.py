@@ -8,7 +8,7 @@ A M⁻¹ Aᵀ squares the angles between rows, so rows nearer to each other than
 
 from __future__ import annotations
 
-from dalembert.formulations.common import finish, times
+from dalembert.formulations.common import finish, solved, times
 from dalembert.formulations.problem import Problem
 from dalembert.linalg import cholesky, dot, solve_cholesky, solve_upper, solve_upper_transposed, whiten_rows
 from dalembert.native.jit import entry, native
@@ -54,7 +54,7 @@ def solve(problem):
     times(problem.M, vdot, force)
     for i in range(n):
         force[i] -= f[i]
-    return finish(problem, OK)
+    return solved(problem)
 
 
 @native

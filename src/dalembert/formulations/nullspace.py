@@ -14,7 +14,7 @@ paper's sign is −Gᵀλ.
 
 from __future__ import annotations
 
-from dalembert.formulations.common import factor_in_metric, finish, particular, recover_forces, times
+from dalembert.formulations.common import factor_in_metric, finish, particular, recover_forces, solved, times
 from dalembert.formulations.problem import EUCLIDEAN, MASS, Problem
 from dalembert.linalg import (
     axpy,
@@ -46,7 +46,7 @@ def solve(problem):
     if outcome != OK:
         return outcome
     recover_forces(problem)
-    return finish(problem, OK)
+    return solved(problem)
 
 
 @native
@@ -75,7 +75,7 @@ def in_mass_metric(problem):
         axpy(x, left, i, multipliers, 0, 0, m)
     for i in range(m):
         axpy(multipliers[i], A, i, force, 0, 0, n)
-    return finish(problem, OK)
+    return solved(problem)
 
 
 @native

@@ -12,7 +12,7 @@ here ends with CHART_SINGULAR (Remark 1).
 
 from __future__ import annotations
 
-from dalembert.formulations.common import factor_in_metric, finish, recover_forces
+from dalembert.formulations.common import factor_in_metric, finish, recover_forces, solved
 from dalembert.formulations.nullspace import reduced_solve
 from dalembert.formulations.problem import Problem
 from dalembert.linalg import lu, lu_solve
@@ -34,7 +34,7 @@ def solve(problem):
     if outcome != OK:
         return outcome
     recover_forces(problem)
-    return finish(problem, OK)
+    return solved(problem)
 
 
 @native

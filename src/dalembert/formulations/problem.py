@@ -63,6 +63,7 @@ class Problem(Struct):
     vdot = Doubles("n")
     force = Doubles("n")  # Aᵀλ
     multipliers = Doubles("m")  # the shortest λ
+    residual = Float()  # ‖A v̇ + γ‖∞
     rank = Int()
     status = Int()  # an `Outcome`
     largest = Float()  # singular values retained, in the metric (QR route: estimates)

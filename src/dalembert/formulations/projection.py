@@ -12,7 +12,7 @@ place of W^½). In the Euclidean metric, the paper's, units matter.
 
 from __future__ import annotations
 
-from dalembert.formulations.common import factor_in_metric, finish, recover_forces, times
+from dalembert.formulations.common import factor_in_metric, finish, recover_forces, solved, times
 from dalembert.formulations.problem import EUCLIDEAN, Problem
 from dalembert.linalg import (
     project_null,
@@ -63,7 +63,7 @@ def solve(problem):
     if problem.metric != EUCLIDEAN:
         solve_upper(upper, x)
     recover_forces(problem)
-    return finish(problem, OK)
+    return solved(problem)
 
 
 @native

@@ -45,6 +45,7 @@ ENTRIES = {
 SHIPPED = Path(__file__).parent / "shipped"
 _SYMBOL = "entry"
 _loaded: dict[str, Any] = {}  # libraries, for the life of the process
+_functions: dict[str, Any] = {}  # as Python calls them
 _lock = threading.Lock()  # threads wait for the one that compiles
 
 
@@ -59,7 +60,10 @@ def address(name: str) -> int:
 
 def call(name: str, struct: Struct) -> None:
     """Call a native function that reads and writes its struct only."""
-    SIGNATURE(address(name))(None, None, struct.pointer)
+    function = _functions.get(name)
+    if function is None:
+        function = _functions[name] = SIGNATURE(address(name))
+    function(None, None, struct.pointer)
 
 
 def _load(name: str) -> Any:

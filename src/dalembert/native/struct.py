@@ -145,6 +145,17 @@ class Struct:
             at += _count(shape)
         return struct
 
+    def numbers(self, *names: str) -> list[Any]:
+        """Several numbers by name: cheaper than one by one."""
+        memory = self._memory
+        return [getattr(memory, name) for name in names]
+
+    def set(self, **numbers: float) -> None:
+        """Set several numbers by name."""
+        memory = self._memory
+        for name, value in numbers.items():
+            setattr(memory, name, value)
+
     @property
     def pointer(self) -> int:
         """Address of the record, for native code."""

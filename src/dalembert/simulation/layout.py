@@ -176,10 +176,10 @@ class Layout:
         if chart.kind != "named":
             return NOTHING
         from dalembert.linearization.coordinates import coordinate
-        from dalembert.linearization.linearize import linear_kernel
+        from dalembert.linearization.plan import linear_kernel
 
         chosen = [coordinate(self.system, name) for name in chart.names]
-        return self._bound(linear_kernel(self.system, chosen, keep=rows), None, 0)
+        return self._bound(linear_kernel(self.system, chosen, rows=rows), None, 0)
 
     # --- the manifold -------------------------------------------------------------------------------------------
 

@@ -3,47 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from functools import cached_property
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dalembert.errors import ArgumentError, unknown
-from dalembert.formulations import EUCLIDEAN, FORMULATIONS, MASS, WEIGHT, make_problem
-from dalembert.native.library import call
-from dalembert.outcome import Outcome
+from dalembert.formulations import EUCLIDEAN, MASS, WEIGHT
 from dalembert.rank import rank_policy
+from dalembert.system.acceleration import Acceleration, Solver, check_options, eliminated, limits, solved
 from dalembert.system.reactions import Reactions, reactions
 
 if TYPE_CHECKING:
     from dalembert.system.rows import Rows
 
 METRICS = ("euclidean", "mass", "innovations")
-HEALTHY = 1e-8  # squared sine of the angle between rows above which elimination needs no pivoting
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Acceleration:
-    """v̇ and λ with M v̇ + h = τ + Q + Aᵀλ and A v̇ + γ = 0."""
-
-    vdot: np.ndarray  # (nv,)
-    multipliers: np.ndarray  # (m,) the shortest where A is rank deficient; rows that are switched off have 0
-    force: np.ndarray  # (nv,) Aᵀλ
-    rank: int
-    condition: float  # σ_max / σ_min over what is retained, in the formulation's metric ("auto": an estimate)
-    residual: float  # ‖A v̇ + γ‖∞ after the solve
-    status: Outcome
-
-    @property
-    def message(self) -> str:
-        """The status as a sentence."""
-        return self.status.sentence
-
-    @property
-    def success(self) -> bool:
-        """Whether v̇ and λ can be used."""
-        return int(self.status) == 0
 
 
 class ConstraintQuestions:
@@ -53,7 +28,8 @@ class ConstraintQuestions:
     _value: Callable[..., Any]
     _velocities: Callable[..., np.ndarray]
     layout: Any
-    _kept: tuple[int, ...] | None = None  # rows that carry redundant ones, as last chosen
+    parameters: dict[str, np.ndarray]
+    _kept: tuple[int, ...] | None = None  # rows that carry redundant ones, as `linearize` last chose them
     _as_state: Callable[[Any], Any]
     state: Callable[..., Any]
     plus: Callable[..., np.ndarray]
@@ -121,7 +97,7 @@ class ConstraintQuestions:
         """Accelerations and constraint forces, redundant and singular constraints included.
 
         formulation: "auto" takes compiled sparse elimination where the constraints are safely independent (the angle of
-        every row to the others above 1e-4 rad in the mass metric) or carried by rows that are, and else "nullspace";
+        every row to the others above 1e-4 rad in the mass metric), and else "nullspace";
         "nullspace", "admissible", "projection", "partition", "lagrange" or "augmented" by name. variant: which of its
         paper's variants. metric: "mass", "euclidean", or weights (nv,) or (nv, nv); "innovations" is "mass" by Jain &
         Rodriguez' factor in O(N) a row instead of a Cholesky factor. tolerance: singular values below
@@ -140,118 +116,48 @@ class ConstraintQuestions:
         >>> float(a.multipliers[0]), a.rank                             # the table carries the weight
         (19.62, 1)
         """
-        plain = isinstance(metric, str) and metric == "mass" and not damping and not active
-        if formulation == "auto" and plain:
-            quick = self._eliminated(state, tau, u, p)
-            if quick is not None:
-                return quick
-        if formulation == "auto":
-            formulation = "nullspace"
-        if formulation not in FORMULATIONS:
-            raise unknown("formulation", formulation, ["auto", *FORMULATIONS])
-        variants = FORMULATIONS[formulation]
-        if not 0 <= variant < variants:
-            has = "one variant, 0" if variants == 1 else f"variants 0 to {variants - 1}"
-            raise ArgumentError(f"formulation '{formulation}' has {has}; found {variant}.")
-        _check_options(formulation, metric, damping, independent)
-        white = isinstance(metric, str) and metric == "innovations"
-        given = np.zeros(self.nv) if tau is None else self._velocities(tau, "tau")
-        if white:  # in the coordinates ν, where the mass matrix is 1
-            M = np.eye(self.nv)
-            f, A, gamma = self._value("diagonal_constrained", state, tau=given, u=u, p=p)
-        else:
-            M, f, A, gamma = self._value("constrained", state, u=u, p=p)
-            f = f + given
-        on = self.active_rows(active)
-        threshold, damp = damping or (0.0, 0.0)
-        problem = make_problem(
-            self.nv,
-            int(on.sum()),
-            tolerance=tolerance,
-            safety=safety,
-            threshold=threshold,
-            damp=damp,
-            variant=variant,
-            M=M,
-            f=f,
-            A=A[on],
-            gamma=gamma[on],
-        )
-        problem.metric = kind = self._metric(metric, problem.weight)
-        for name in independent:
-            problem.independent[self._velocity_index(name)] = 1
-        floor *= self.constraint_size
-        if kind != MASS:  # the same floor in other units: masses against weights
-            W = np.eye(self.nv) if kind == EUCLIDEAN else problem.weight.T @ problem.weight
-            floor *= float(np.sqrt(np.trace(M) / np.trace(W)))
-        problem.floor = floor
-        call(formulation, problem)
-        outcome = Outcome(problem.status)
-        if outcome != Outcome.OK:  # what stands in the workspace is no answer
-            problem.vdot[:], problem.force[:], problem.multipliers[:] = np.nan, np.nan, np.nan
-        multipliers = np.zeros(len(on))
-        multipliers[on] = problem.multipliers
-        vdot, force = problem.vdot, problem.force
-        if white:
-            vdot = self._value("joint_rates", state, dq=problem.vdot, p=p)
-            force = self._value("joint_forces", state, tau=problem.force, p=p)
-        largest, smallest = problem.largest, problem.smallest
-        return Acceleration(
-            vdot,
-            multipliers,
-            force,
-            problem.rank,
-            float(largest / smallest) if smallest > 0 else (np.inf if problem.rank else 1.0),
-            float(np.abs(problem.A @ problem.vdot + problem.gamma).max(initial=0.0)),
-            outcome,
-        )
-
-    def _eliminated(self, state: Any, tau: Any, u: Any, p: Any) -> Acceleration | None:
-        """The acceleration by sparse elimination, or None where the constraints are not safely independent."""
         x = self._as_state(state)
-        given = np.zeros(self.nv) if tau is None else self._velocities(tau, "tau")
-        vdot, multipliers, health, force, rest = self._value("answer", x, tau=given, u=u, p=p)
-        if not self._healthy(health, vdot):
-            return self._carried_by_some(x, given, u, p)
-        residual = float(np.abs(rest).max()) if len(rest) else 0.0
-        rank = len(multipliers)
-        return Acceleration(vdot, multipliers, force, rank, self._estimate(health, rank), residual, Outcome.OK)
+        if formulation == "auto":
+            if metric.__class__ is str and metric == "mass" and not damping and not active:
+                quick = eliminated(self, x, tau, u, p)
+                if quick is not None:
+                    return quick
+            formulation = "nullspace"
+        independent = list(independent)
+        check_options(formulation, metric, damping, independent, variant)
+        return solved(
+            self,
+            x,
+            tau,
+            u,
+            p,
+            formulation,
+            metric=metric,
+            variant=variant,
+            tolerance=tolerance,
+            floor=floor,
+            safety=safety,
+            damping=damping,
+            independent=independent,
+            active=active,
+        )
 
-    def _carried_by_some(self, x: Any, tau: np.ndarray, u: Any, p: Any) -> Acceleration | None:
-        """The same where rows are redundant for good: elimination on rows that carry the others, λ the shortest.
+    @property
+    def solver(self) -> Solver:
+        """What `acceleration` needs at each call, for the default parameters."""
+        found = self._solver
+        if found.parameters is not self.parameters:
+            found = self.__dict__["_solver"] = Solver(self)
+        return found
 
-        None at singular positions, and off the manifold where the rows left aside would not hold.
-        """
-        from dalembert.analysis.mobility import independent_rows
+    @cached_property
+    def _solver(self) -> Solver:
+        return Solver(self)
 
-        A = self.constraint_matrix(x, p=p)
-        gamma = self.constraint_gamma(x, p=p)
-        if not (np.isfinite(A).all() and np.abs(self.residuals(x, p=p)).max(initial=0.0) < 1e-6):
-            return None
-        for keep in (self._kept, None):
-            keep = keep or independent_rows(self, x, p)
-            if keep is None:
-                return None
-            vdot, _, health, force, _ = self._value("answer", x, target=keep, tau=tau, u=u, p=p)
-            if self._healthy(health, vdot):
-                self._kept = keep
-                break
-        else:
-            return None
-        residual = float(np.abs(A @ vdot + gamma).max())
-        if residual > 1e-8 * (1.0 + np.abs(gamma).max()):
-            return None
-        shortest = np.linalg.lstsq(A.T, force, rcond=1e-10)[0]
-        return Acceleration(vdot, shortest, force, len(keep), self._estimate(health, len(keep)), residual, Outcome.OK)
-
-    def _healthy(self, health: np.ndarray, vdot: np.ndarray) -> bool:
-        """Whether the elimination can be trusted: rows neither nearly dependent nor nearly zero."""
-        least = (1e4 * self.constraint_floor) ** 2
-        return bool(health[0] > HEALTHY and health[1] > least and isfinite(vdot.sum()))
-
-    def _estimate(self, health: np.ndarray, rank: int) -> float:
-        """Of the condition number, from the angles between rows and the shortest of them."""
-        return float(max(health[0] ** -0.5, self.constraint_size * health[1] ** -0.5)) if rank else 1.0
+    def _healthy(self, margin: np.ndarray, vdot: np.ndarray) -> bool:
+        """Whether an elimination can be trusted: rows neither nearly dependent nor nearly zero."""
+        least = limits(self)
+        return bool(margin[0] > least.angle and margin[1] > least.length and isfinite(vdot.sum()))
 
     def constraint_forces(
         self, state: Any, tau: Any = None, *, u: Any = None, p: Any = None, **options: Any
@@ -370,20 +276,3 @@ class ConstraintQuestions:
 
 def _of_mass(metric: Any) -> bool:
     return isinstance(metric, str) and metric in ("mass", "innovations")
-
-
-def _check_options(formulation: str, metric: Any, damping: Any, independent: Iterable[str]) -> None:
-    """Refuse options that a formulation would ignore."""
-    if damping and formulation not in ("nullspace", "admissible"):
-        raise ArgumentError(f"formulation '{formulation}' knows no damping; 'nullspace' and 'admissible' do.")
-    if formulation in ("admissible", "lagrange", "augmented") and not _of_mass(metric):
-        raise ArgumentError(
-            f"formulation '{formulation}' takes no other metric than that of the mass; 'nullspace', 'projection' and "
-            "'partition' do."
-        )
-    if formulation == "partition" and isinstance(metric, str) and metric == "innovations":
-        raise ArgumentError("formulation 'partition' chooses among velocities, not total rates; use metric='mass'.")
-    if list(independent) and formulation != "partition":
-        raise ArgumentError(
-            f"independent= names leading coordinates for 'partition'; found formulation '{formulation}'."
-        )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import casadi as ca
@@ -30,7 +30,7 @@ from dalembert.recursions.elimination import eliminate, mass_factor
 from dalembert.recursions.momentum import center_of_mass, gravity_energy, kinetic_energy, momentum
 from dalembert.recursions.newton_euler import link_wrenches, newton_euler
 from dalembert.spatial import Transform
-from dalembert.symbols import array, symbols, to_sx, zeros
+from dalembert.symbols import array, minimum, symbols, to_sx, zeros
 from dalembert.system.derivatives import (
     ACCELERATION_DERIVATIVES,
     LONG_CHAIN_COLUMNS,
@@ -147,10 +147,12 @@ def _accelerate(s: Trace) -> tuple[Any, ...]:
 
 
 def _answer(s: Trace) -> tuple[Any, ...]:
-    """`_accelerate` with its evidence: Aᵀλ and A v̇ + γ."""
+    """`_accelerate` with Aᵀλ and its evidence: margin (2), the largest squared entry of A v̇ + γ, the sum of v̇."""
     A, gamma = s.rows.A, s.rows.gamma
-    vdot, lam, health = _eliminated(s, forces(s) + s.tau)
-    return vdot, lam, health, A.T @ lam if len(lam) else _still(s), (A @ vdot if len(lam) else zeros(0)) + gamma
+    vdot, lam, margin = _eliminated(s, forces(s) + s.tau)
+    rest = (A @ vdot if len(lam) else zeros(0)) + gamma
+    worst = reduce(lambda x, r: -minimum(-x, -(r * r)), rest, 0.0)
+    return vdot, lam, A.T @ lam if len(lam) else _still(s), array([*margin, worst, sum(vdot)])
 
 
 def _reactions(s: Trace) -> Any:
@@ -302,7 +304,7 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "constraints": ("phi", "A", "b"),
     "constrained": ("M", "f", "A", "gamma"),
     "accelerate": ("vdot", "multipliers", "health"),
-    "answer": ("vdot", "multipliers", "health", "force", "residual"),
+    "answer": ("vdot", "multipliers", "force", "evidence"),
     "ode": ("rates", "vdot", "local", "powers", "health"),
     "ode_jacobian": ("vdot_q", "vdot_v", "health"),
     "inverse_dynamics_derivatives": ("tau_q", "tau_v", "tau_a"),

@@ -13,7 +13,7 @@ from dalembert.mechanism.constraints import Loop
 from dalembert.rank import rank_policy
 
 if TYPE_CHECKING:
-    from dalembert.system.constraints import Acceleration
+    from dalembert.system.acceleration import Acceleration
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -298,8 +298,8 @@ class System(TreeQuestions, ConstraintQuestions):
         """What a function gives in a state; inputs and parameters are looked up only where it has them."""
         return self._called(self.kernel(name, target, axes), state, u, p, more)
 
-    def _called(self, kernel: Kernel, state: Any, u: Any, p: Any, more: Mapping[str, Any]) -> Any:
-        """What a kernel gives in a state."""
+    def _called(self, kernel: Kernel, state: Any, u: Any, p: Any, more: Mapping[str, Any], out: Any = None) -> Any:
+        """What a kernel gives in a state; into the arrays `out` where they are given."""
         x = self._as_state(state)
         given = []
         for argument in kernel.names_in:
@@ -319,7 +319,7 @@ class System(TreeQuestions, ConstraintQuestions):
             self._u(u)  # refuses unknown names
         if p is not None and "p" not in kernel.names_in:
             self._p(p)
-        return kernel(*given)
+        return kernel(*given) if out is None else kernel(*given, out=out)
 
     def _about(self, frame: Any, name: str, axes: str, state: Any, p: Any = None, **more: Any) -> np.ndarray:
         return self._value(name, state, target=frame, axes=axes, p=p, **more)
