@@ -30,9 +30,8 @@ class StewartGeometry:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            angle = field.name.endswith("spread")
-            bounds = {} if angle else {"above": 0.0, "most": 1e150}
-            checks.number(getattr(self, field.name), f"{field.name} of StewartGeometry", **bounds)
+            least = -360.0 if field.name.endswith("spread") else 1e-9
+            checks.number(getattr(self, field.name), f"{field.name} of StewartGeometry", least=least, most=1e9)
 
     def points(self) -> tuple[np.ndarray, np.ndarray]:
         """(6, 3) each: ends of the legs on the base and on the platform, in its own frame."""
@@ -124,9 +123,8 @@ def stewart_start(
     if rotation is not None:
         pose[:3, :3] = checks.array(as_matrix(rotation), (3, 3), "rotation of stewart_start")
         check_rotation(pose[:3, :3], "rotation of stewart_start", ArgumentError)
-    pose[:3, 3] = checks.vector(
-        (0, 0, geometry.height) if position is None else position, 3, "position of stewart_start"
-    )
+    home = (0, 0, geometry.height)
+    pose[:3, 3] = home if position is None else checks.vector(position, 3, "position of stewart_start")
     q: dict[str, Any] = {"platform": pose}
     if massless:
         return q, {}
