@@ -250,7 +250,8 @@ ASKING: dict[str, dict[str, Any]] = {
     "subspaces": {**STATE, **P},
     "report": {**STATE, **P},
     "assemble": {
-        "q": {"rest": 0.9}, "v": {"rest": 1.0}, "guess": {"A": 1.2, "B": -2.3}, "t": 0.0, "tolerance": 1e-11, "branches": 1,
+        "q": {"rest": 0.9}, "v": {"rest": 1.0}, "guess": {"A": 1.2, "B": -2.3}, "t": 0.0, "tolerance": 1e-11,
+        "branches": 1,
     },
     "project": {**STATE, **P},
 }  # fmt: skip
@@ -325,7 +326,9 @@ ANALYSIS = {
     "dalembert.analysis.tangent_space": Target(
         analysis.tangent_space, {"system": lambda: four_bar()[0], "reference": lambda: four_bar()[1]}
     ),
-    "dalembert.analysis.characteristic_length": Target(analysis.characteristic_length, {"system": system, "length": 0.5}),
+    "dalembert.analysis.characteristic_length": Target(
+        analysis.characteristic_length, {"system": system, "length": 0.5}
+    ),
     "dalembert.analysis.effort_limits": Target(analysis.effort_limits, {"system": system, "limits": {"A": 1.0}}),
 }  # fmt: skip
 

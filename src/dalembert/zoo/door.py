@@ -36,7 +36,7 @@ def checked(f: F) -> F:
         try:
             with np.errstate(all="ignore"):
                 result = f(*bound.args, **bound.kwargs)
-        except ArithmeticError as error:
+        except (ArithmeticError, np.linalg.LinAlgError) as error:
             raise ArgumentError(f"{f.__name__} cannot be computed with these numbers ({error}).") from error
         if not isinstance(result, Mechanism) and not _finite(result):
             raise ArgumentError(f"{f.__name__} has no finite value for these numbers; check lengths, angles and signs.")
@@ -60,6 +60,12 @@ def _argument(value: Any, kind: str, parameter: Parameter, what: str) -> Any:
         if not isinstance(value, (tuple, list)) or len(value) != n:
             raise ArgumentError(f"{what} is {checks.shown(value)}; needed: {n} of +1 or −1.")
         return tuple(_sign(x, what) for x in value)
+    if kind == "Sequence[str]":
+        if not isinstance(value, (tuple, list)) or not value:
+            raise ArgumentError(
+                f"{what} is {checks.shown(value)}; needed: a list of names such as {parameter.default}."
+            )
+        return tuple(value)
     return checks.array(value, None, what) if kind == "Times" else value
 
 
