@@ -6,6 +6,10 @@ import tempfile
 import pytest
 
 
+def pytest_addoption(parser):
+    parser.addoption("--bad-calls", type=int, default=1000, help="calls of the campaign in tests/campaign")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def private_cache():
     with tempfile.TemporaryDirectory(prefix="dalembert-test-") as folder:

@@ -49,6 +49,11 @@ def unknown(kind: str, name: object, known: Iterable[str], where: str = "") -> U
     joint 'elbow' asks for body 'forarm'; known: base, forearm. Did you mean 'forearm'?
     """
     names = list(known)
+    if not isinstance(name, str):
+        try:
+            name = repr(name)[:60]
+        except Exception:  # an object whose repr fails is still named
+            name = f"<{type(name).__name__}>"
     shown = ", ".join(names[:12]) + (f", … ({len(names)} in all)" if len(names) > 12 else "")
     near = get_close_matches(str(name), names, n=1)
     hint = f" Did you mean '{near[0]}'?" if near else ""

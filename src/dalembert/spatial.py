@@ -232,8 +232,8 @@ def axis_vector(axis: Any, what: str) -> np.ndarray:
 
 
 def _holds_symbols(x: Any) -> bool:
-    if isinstance(x, (list, tuple, np.ndarray)):
-        return any(_holds_symbols(e) for e in x)
+    if isinstance(x, (list, tuple)) or (isinstance(x, np.ndarray) and x.dtype == object):
+        return any(_holds_symbols(e) for e in (x.ravel() if isinstance(x, np.ndarray) else x))
     return isinstance(x, (ca.SX, Scalar))
 
 

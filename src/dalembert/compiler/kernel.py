@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import checks
 from ..errors import ArgumentError
 from .batch import run_batch
 from .build import CHUNK, native
@@ -102,12 +103,14 @@ class Kernel:
         shapes: Sequence[tuple[int, ...]] | None = None,
         chunk: int = CHUNK,
     ) -> None:
-        if backend not in BACKENDS:
-            raise ArgumentError(f"backend is {backend!r}; it must be one of {', '.join(map(repr, BACKENDS))}")
-        if lanes not in (1, 2, 4, 8, 16):
+        if not hasattr(function, "numel_in"):
+            raise ArgumentError(f"function is {checks.shown(function)}; needed: a casadi.Function.")
+        checks.choice(backend, BACKENDS, "backend")
+        if checks.whole(lanes, "lanes") not in (1, 2, 4, 8, 16):
             raise ArgumentError(
                 f"kernel '{function.name()}' is asked for {lanes!r} lanes; it can have 1, 2, 4, 8 or 16"
             )
+        chunk = checks.whole(chunk, "chunk", least=1, most=10**9)
         self._function, self._options = function, {"lanes": lanes, "backend": backend, "shapes": shapes, "chunk": chunk}
         self.name, self.lanes, self.backend = function.name(), lanes, backend
         self.n_in = tuple(function.numel_in(i) for i in range(function.n_in()))
@@ -221,8 +224,8 @@ class Kernel:
     def _numbers(self, i: int, given: Any) -> np.ndarray:
         try:
             values = np.asarray(given)
-        except ValueError as error:  # ragged lists
-            raise ArgumentError(f"{self._input(i)}: {error}") from None
+        except Exception as error:  # ragged lists, CasADi's symbols, objects that cannot be arrays
+            raise ArgumentError(f"{self._input(i)} is {checks.shown(given)}: {error}") from None
         if values.dtype.kind not in "fiub":
             raise ArgumentError(
                 f"{self._input(i)} is {type(given).__name__} of {values.dtype}; it must hold real numbers"

@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.errors import DescriptionError
-from dalembert.mechanism.values import Defaults, is_exact_zero
+from dalembert.mechanism.values import Defaults
 from dalembert.spatial import RigidInertia, Transform, congruence
 from dalembert.symbols import array, snap, zeros
 
@@ -75,10 +75,13 @@ class Frame:
 
 def _position(x: Any, y: Any, z: Any, what: str) -> Any:
     """Three numbers, or the one list of three that stands in the place of x."""
-    alone = x.numel() == 1 if isinstance(x, (ca.SX, ca.DM)) else not isinstance(x, (list, tuple)) and np.ndim(x) == 0
-    if alone:
+    if isinstance(x, (ca.SX, ca.DM)):
+        several = x.numel() != 1
+    else:
+        several = isinstance(x, (list, tuple)) or (isinstance(x, np.ndarray) and x.ndim > 0)
+    if not several:
         return [x, y, z]
-    if not (is_exact_zero(y) and is_exact_zero(z)):
+    if y.__class__ is not float or z.__class__ is not float or y != 0.0 or z != 0.0:
         raise DescriptionError(f"{what} is a list and y or z besides; needed: at(x, y, z) or at((x, y, z)).")
     return x
 

@@ -21,19 +21,23 @@ if TYPE_CHECKING:
     from dalembert.mechanism.forces import Force
     from dalembert.mechanism.mechanism import Mechanism
 
-try:
-    from cloudpickle import Pickler as _Pickler  # functions by value, where it is installed
-except ImportError:
-    from pickle import Pickler as _Pickler
-
 PARTS = ("name", "ground", "bodies", "joints", "frames", "forces", "constraints", "_gravity")
 
 
-class _Writer(_Pickler):
-    """Puts the number of an expression in its place."""
+def pickler() -> type[pickle.Pickler]:
+    """The pickler that writes functions by value, where it is installed; else Python's own."""
+    try:
+        from cloudpickle import Pickler
+    except ImportError:
+        return pickle.Pickler
+    return Pickler
+
+
+class _Numbered:
+    """The part of a pickler that puts the number of an expression in its place."""
 
     def __init__(self, file: Any):
-        super().__init__(file, protocol=5)
+        super().__init__(file, protocol=5)  # type: ignore[call-arg]
         self.expressions: list[ca.SX] = []
         self.numbers: dict[int, int] = {}
 
@@ -46,6 +50,10 @@ class _Writer(_Pickler):
             self.numbers[id(x)] = len(self.expressions)
             self.expressions.append(x)  # kept, so that no other object gets its id
         return self.numbers[id(x)]
+
+
+def _writer(file: Any) -> Any:
+    return type("Writer", (_Numbered, pickler()), {})(file)
 
 
 class _Reader(pickle.Unpickler):
@@ -84,7 +92,7 @@ def restored(kind: type[Mechanism], data: bytes, serialized: str, values: dict[s
 
 def _written(m: Mechanism) -> tuple[bytes, list[ca.SX]]:
     file = io.BytesIO()
-    writer = _Writer(file)
+    writer = _writer(file)
     try:
         writer.dump({part: getattr(m, part) for part in PARTS})
     except (pickle.PicklingError, AttributeError, TypeError) as error:
@@ -100,7 +108,7 @@ def _culprit(m: Mechanism) -> str:
     elements: list[Force | Constraint] = [*m.forces.values(), *m.constraints.values()]
     for element in elements:
         try:
-            _Writer(io.BytesIO()).dump(element)
+            _writer(io.BytesIO()).dump(element)
         except (pickle.PicklingError, AttributeError, TypeError):
             return f"{element.kind} '{element.name}'"
     return "an element"

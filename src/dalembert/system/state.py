@@ -88,7 +88,7 @@ def _filled(layout: Layout, start: np.ndarray, given: Any, which: str) -> np.nda
         return _finite(x.copy(), names)
     x = start.copy()
     for name, value in given.items():
-        if name in names:
+        if isinstance(name, str) and name in names:
             x[names.index(name)] = _one(value, f"{kind} '{name}'")
         elif isinstance(name, str) and name in layout.joints:
             where = layout.q_slice(name) if which == "q" else layout.v_slice(name)
@@ -135,8 +135,9 @@ def _frozen(x: np.ndarray) -> np.ndarray:
 
 
 def _lookup(x: np.ndarray, name: str, names: list[str], where: Any, layout: Layout) -> Any:
-    if name in names:
-        return float(x[names.index(name)])
-    if isinstance(name, str) and name in layout.joints:
-        return x[where(name)]
+    if isinstance(name, str):
+        if name in names:
+            return float(x[names.index(name)])
+        if name in layout.joints:
+            return x[where(name)]
     raise unknown("joint or coordinate", name, dict.fromkeys([*layout.joints, *names]))

@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import ArgumentError
+from dalembert import checks
+from dalembert.mechanism.body import Body, Frame
+from dalembert.view.door import check_path, check_run, names, writing
 from dalembert.view.poses import positions_at
 from dalembert.view.scene import Scene, scene
 
@@ -37,18 +39,27 @@ def animate(run: Any, path: str | os.PathLike[str], *, traces: Iterable[Any] = (
     >>> path.stat().st_size < 100_000
     True
     """
-    if speed is not None and not speed > 0:
-        raise ArgumentError(f"speed is {speed!r}; needed: a positive number, such as 0.2 for slow motion.")
+    check_run(run)
+    check_path(path)
+    if speed is not None:
+        speed = checks.number(speed, "speed (such as 0.2 for slow motion)", least=1e-12, most=1e12)
     span = float(run.t[-1] - run.t[0])
     pace = speed or _good_speed(span)
     count = 1 + min(MOST, max(1, int(np.ceil(RATE * span / pace)))) if span > 0 else 1
     times = np.linspace(run.t[0], run.t[-1], count)
-    s = scene(run.system, positions_at(run, times), traces, run.p)
+    s = scene(run.system, positions_at(run, times), _frames(traces), run.p)
     page = files("dalembert.view").joinpath("player.html").read_text(encoding="utf-8")
     facts = described(s, times, run, pace)
     text = json.dumps(facts, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
-    Path(path).write_text(page.replace("__TITLE__", escape(run.system.name)).replace("__RUN__", text), encoding="utf-8")
+    with writing(path):
+        filled = page.replace("__TITLE__", escape(run.system.name)).replace("__RUN__", text)
+        Path(path).write_text(filled, encoding="utf-8")
     return Path(path)
+
+
+def _frames(traces: Any) -> list[Any]:
+    """What is traced, as a list: one frame or name may stand for itself."""
+    return [traces] if isinstance(traces, (Body, Frame)) else names(traces, "traces")
 
 
 def described(s: Scene, times: np.ndarray, run: Any, speed: float) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import ArgumentError, extra, unknown
+from dalembert.view.door import check_path, check_run, writing
+from dalembert.view.door import names as listed
 
 MANY = 10  # lines beyond which a legend says nothing
 
@@ -22,7 +24,7 @@ def plot(
     """Plot a run against time; returns Matplotlib's figure and writes it to `path` if there is one.
 
     names: joints or coordinates, all of them by default. panels, from top to bottom: "positions", "velocities",
-    "energy" (kinetic, potential, sum, J), "evidence" (constraint residuals and change of energy, logarithmic).
+    "energy" (kinetic, potential, sum, J), "evidence" (constraint residuals and energy error, logarithmic).
     Singular passages are shaded.
 
     >>> import dalembert as da
@@ -33,11 +35,14 @@ def plot(
     >>> len(figure.axes), len(figure.axes[0].lines)
     (2, 2)
     """
-    names = [names] if isinstance(names, str) else names
+    check_run(run)
+    names, panels = None if names is None else listed(names, "names"), listed(panels, "panels")
+    if path is not None:
+        check_path(path)
     if not panels:
         raise ArgumentError(f"no panel is asked for; known: {', '.join(PANELS)}.")
     for panel in panels:
-        if panel not in PANELS:
+        if not isinstance(panel, str) or panel not in PANELS:
             raise unknown("panel", panel, PANELS)
     plt = extra("matplotlib.pyplot", "view", "plotting")
     figure, grid = plt.subplots(
@@ -53,7 +58,8 @@ def plot(
     grid[0, 0].set_title(run.system.name)
     grid[-1, 0].set_xlabel("t (s)")
     if path is not None:
-        figure.savefig(path, dpi=150)
+        with writing(path):
+            figure.savefig(path, dpi=150)
     return figure
 
 
@@ -77,8 +83,11 @@ def _curves(
     """Histories by name; a joint of several coordinates gives one line for each."""
     joints, layout = run.system.layout.joints, run.system.layout
     for name in all_names if names is None else names:
-        if name not in all_names and name not in joints:
-            if name in {*layout.q_names, *layout.v_names}:  # of the other kind, as ball.qw has no rate of this name
+        if not isinstance(name, str) or (name not in all_names and name not in joints):
+            if isinstance(name, str) and name in {
+                *layout.q_names,
+                *layout.v_names,
+            }:  # of the other kind, as ball.qw has no rate of this name
                 continue
             raise unknown("joint or coordinate", name, dict.fromkeys([*joints, *layout.q_names, *layout.v_names]))
         x = np.asarray(of(name)).reshape(len(run.t), -1)
@@ -104,8 +113,7 @@ def _energy(axes: Any, run: Any, names: Sequence[str] | None) -> None:
 
 
 def _evidence(axes: Any, run: Any, names: Sequence[str] | None) -> None:
-    change = run.energy - run.energy[0]
-    axes.semilogy(run.t, positive(change), label="|E − E₀| (J)", lw=1.0)
+    axes.semilogy(run.t, positive(run.energy_error), label="energy error (J)", lw=1.0)
     if run.system.rows.of:
         axes.semilogy(run.t, positive(run.residuals), label="|Φ| (m, rad)", lw=1.0)
     axes.set_ylabel("evidence")

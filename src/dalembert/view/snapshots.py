@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import extra
+from dalembert import checks
+from dalembert.errors import ArgumentError, extra
+from dalembert.view.door import check_path, check_system, writing
 from dalembert.view.plane import turned
 from dalembert.view.scene import Scene, scene
 
@@ -48,18 +50,25 @@ def snapshot(
     >>> figure.axes[0].get_title()
     'four-bar'
     """
+    check_system(system)
+    checks.flag(names, "names")
+    if path is not None:
+        check_path(path)
     x = system._as_state(state)
     s = scene(system, x.q[None], p=p)
     figure, axes = _canvas(axes)
     draw(axes, s, 0, names=names)
     axes.set_title(system.name)
     if path is not None:
-        figure.savefig(path, dpi=150)
+        with writing(path):
+            figure.savefig(path, dpi=150)
     return figure
 
 
 def _canvas(axes: Any) -> tuple[Any, Any]:
     if axes is not None:
+        if not hasattr(axes, "figure") or not hasattr(axes, "plot"):
+            raise ArgumentError(f"axes is {checks.shown(axes)}; needed: axes of Matplotlib.")
         return axes.figure, axes
     return extra("matplotlib.pyplot", "view", "drawing").subplots(figsize=(6, 5), layout="constrained")
 

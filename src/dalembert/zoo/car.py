@@ -6,9 +6,11 @@ import numpy as np
 
 from dalembert.mechanism.joints import Planar, Revolute
 from dalembert.mechanism.mechanism import Mechanism
+from dalembert.zoo.door import checked
 from dalembert.zoo.planar import Start
 
 
+@checked
 def car(
     *,
     wheelbase: float = 2.5,
@@ -45,6 +47,7 @@ def car(
     return m
 
 
+@checked
 def car_start(speed: float = 5.0, steer: float = 0.1, *, wheelbase: float = 2.5) -> Start:
     """At the origin, heading along x with `speed` at the rear axle and the steering held at `steer`.
 

@@ -6,9 +6,11 @@ import numpy as np
 
 from dalembert.mechanism.joints import Prismatic, Revolute
 from dalembert.mechanism.mechanism import Mechanism
+from dalembert.zoo.door import checked
 from dalembert.zoo.planar import Start
 
 
+@checked
 def cart_pole(
     links: int = 1,
     *,
@@ -47,6 +49,7 @@ def cart_pole(
     return m
 
 
+@checked
 def cart_pole_start(angle: float = 0.0, hanging: bool = False) -> Start:
     """At rest, all links in line, at `angle` from upright, or hanging."""
     return {"phi1": angle + (np.pi if hanging else 0.0)}, {}

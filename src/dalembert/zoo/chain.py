@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from dalembert.mechanism.inertia import cylinder
 from dalembert.mechanism.joints import Revolute
 from dalembert.mechanism.mechanism import Mechanism
+from dalembert.zoo.door import checked
 from dalembert.zoo.planar import Start
 
 
+@checked
 def chain(
     links: int = 7,
     *,
@@ -45,6 +47,7 @@ def chain(
     return m
 
 
+@checked
 def chain_start(angle: float = 0.3) -> Start:
     """At rest, straight, the first joint turned by `angle`."""
     return {"J1": angle}, {}

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dalembert.mechanism.joints import Planar
 from dalembert.mechanism.mechanism import Mechanism
+from dalembert.zoo.door import checked
 from dalembert.zoo.planar import Start
 
 
+@checked
 def chaplygin_sleigh(*, mass: float = 1.3, inertia: float = 0.4, ahead: float = 0.25) -> Mechanism:
     """A body that slides in the x-y plane with a blade at its frame's origin along its x axis.
 
@@ -26,6 +28,7 @@ def chaplygin_sleigh(*, mass: float = 1.3, inertia: float = 0.4, ahead: float = 
     return m
 
 
+@checked
 def chaplygin_sleigh_start(speed: float = 1.0, turn: float = 1.0) -> Start:
     """At the origin, heading along x with `speed`, turning at `turn` rad/s."""
     return {}, {"float": [speed, 0.0, turn]}

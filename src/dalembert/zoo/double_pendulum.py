@@ -6,9 +6,11 @@ import numpy as np
 
 from dalembert.mechanism.joints import Revolute
 from dalembert.mechanism.mechanism import Mechanism
+from dalembert.zoo.door import checked
 from dalembert.zoo.planar import Start
 
 
+@checked
 def constrained_double_pendulum(
     *, mass: float = 1.0, length: float = 1.0, anchor: float = 2.0, tether: float = 1.0, gravity: float = 9.8
 ) -> Mechanism:
@@ -36,6 +38,7 @@ def constrained_double_pendulum(
     return m
 
 
+@checked
 def constrained_double_pendulum_start(speed: float = 1.0) -> Start:
     """The pose of the paper's figure, exactly: θ = (π/6, π/3), velocities (1, −2) × speed; default lengths."""
     return {"theta1": np.pi / 6, "theta2": np.pi / 3}, {"theta1": speed, "theta2": -2 * speed}

@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 import scipy  # special functions load when they are first used
 
+from dalembert.zoo.door import Times, Triple, checked
+
 # --- pendulums ----------------------------------------------------------------------------------------------------
 
 
-def pendulum(t: Any, *, amplitude: float, length: float = 1.0, gravity: float = 9.81) -> tuple[Any, Any]:
+@checked
+def pendulum(t: Times, *, amplitude: float, length: float = 1.0, gravity: float = 9.81) -> tuple[Any, Any]:
     """Angle from below and its rate of a pendulum let go at rest at `amplitude` (|amplitude| < π), at time t = 0.
 
         sin(θ/2) = k cd(ωt, k),   θ̇ = −2 k k′ ω sd(ωt, k),   k = sin(amplitude/2),  ω² = g/l
@@ -26,6 +29,7 @@ def pendulum(t: Any, *, amplitude: float, length: float = 1.0, gravity: float = 
     return 2 * np.arcsin(k * cn / dn), -2 * k * np.cos(amplitude / 2) * w * sn / dn
 
 
+@checked
 def pendulum_period(*, amplitude: float, length: float = 1.0, gravity: float = 9.81) -> float:
     """4 K(k)/ω.
 
@@ -34,7 +38,8 @@ def pendulum_period(*, amplitude: float, length: float = 1.0, gravity: float = 9
     return float(4 * scipy.special.ellipk(np.sin(amplitude / 2) ** 2) * np.sqrt(length / gravity))
 
 
-def spinning_pendulum(t: Any, *, speed: float, length: float = 1.0, gravity: float = 9.81) -> tuple[Any, Any]:
+@checked
+def spinning_pendulum(t: Times, *, speed: float, length: float = 1.0, gravity: float = 9.81) -> tuple[Any, Any]:
     """The same for a pendulum that passes below at t = 0 with `speed` rad/s, fast enough to go over (speed > 2ω).
 
     θ = 2 am(½ speed t, k),  θ̇ = speed dn,  k = 2ω/speed.
@@ -46,6 +51,7 @@ def spinning_pendulum(t: Any, *, speed: float, length: float = 1.0, gravity: flo
     return 2 * am, speed * dn
 
 
+@checked
 def chain_frequencies(links: int, *, length: float = 1.0, gravity: float = 9.81) -> np.ndarray:
     """rad/s, ascending, of n equal point masses on equal massless links hanging at rest: √(g/l × roots of Laguerre Lₙ).
 
@@ -60,18 +66,20 @@ def chain_frequencies(links: int, *, length: float = 1.0, gravity: float = 9.81)
 # --- tops ---------------------------------------------------------------------------------------------------------
 
 
-def free_top(t: Any, omega: Any, *, transverse: float, axial: float) -> np.ndarray:
+@checked
+def free_top(t: Times, omega: Triple, *, transverse: float, axial: float) -> np.ndarray:
     """Angular velocity (…, 3), body axes, of a torque-free symmetric top with axis z that has `omega` at t = 0.
 
     ω₁ + iω₂ turns at (I₃ − I₁) ω₃/I₁ about the axis.
 
     t is a time or an array of times (s); axial is I₃ and transverse I₁ (kg m²).
     """
-    x, y, z = np.asarray(omega, dtype=float)
+    x, y, z = omega
     turning = (x + 1j * y) * np.exp(1j * (axial - transverse) / transverse * z * np.asarray(t))
     return np.stack([turning.real, turning.imag, np.broadcast_to(z, turning.shape)], axis=-1)
 
 
+@checked
 def precession_rates(*, I1: float, I3: float, mgl: float, tilt: float, spin: float) -> np.ndarray:
     """The steady precessions Ω (fast, slow) of a heavy top: I₁ cos θ Ω² − I₃ ω₃ Ω + m g l = 0, ω₃ the total spin.
 
@@ -82,6 +90,7 @@ def precession_rates(*, I1: float, I3: float, mgl: float, tilt: float, spin: flo
     return np.roots([I1 * np.cos(tilt), -I3 * spin, mgl])
 
 
+@checked
 def sleeping_top(*, I1: float, I3: float, mgl: float, spin: float) -> np.ndarray:
     """Eigenvalues λ of a small tilt of the upright top, seen from the ground: I₁λ² − i I₃ ω₃ λ − m g l = 0.
 
@@ -95,7 +104,8 @@ def sleeping_top(*, I1: float, I3: float, mgl: float, spin: float) -> np.ndarray
 # --- rolling ------------------------------------------------------------------------------------------------------
 
 
-def sleigh(t: Any, *, mass: float, inertia: float, ahead: float, final: float) -> tuple[Any, Any, Any]:
+@checked
+def sleigh(t: Times, *, mass: float, inertia: float, ahead: float, final: float) -> tuple[Any, Any, Any]:
     """Forward speed, turning rate and heading of the Chaplygin sleigh whose forward speed is 0 at t = 0.
 
         v = v∞ tanh(kt),  ω = (v∞/b) sech(kt),  θ = (2b/a) atan(tanh(kt/2)),  b² = (I + m a²)/m,  k = a v∞/b²
@@ -110,6 +120,7 @@ def sleigh(t: Any, *, mass: float, inertia: float, ahead: float, final: float) -
     return final * np.tanh(kt), final / b * sech, 2 * b / ahead * np.arctan(np.tanh(kt / 2))
 
 
+@checked
 def disc_spin(*, lean: float, yaw_rate: float, radius: float, gravity: float = 9.81) -> float:
     """Spin s about its axle of a thin uniform disc in a steady turn; R = Rz(ψ) Rx(lean), axle y, z up.
 
@@ -121,6 +132,7 @@ def disc_spin(*, lean: float, yaw_rate: float, radius: float, gravity: float = 9
     return float(-(5 * yaw_rate**2 * s * c + 4 * gravity / radius * s) / (6 * yaw_rate * c))
 
 
+@checked
 def disc_growth(*, spin: float, radius: float, gravity: float = 9.81) -> float:
     """λ² of a small lean of a thin uniform disc rolling upright: 4g/(5r) − (12/5) s²; stable where s² > g/(3r).
 

@@ -8,12 +8,14 @@ import numpy as np
 
 from dalembert.mechanism.joints import Revolute
 from dalembert.mechanism.mechanism import Mechanism
+from dalembert.zoo.door import checked
 from dalembert.zoo.planar import Start
 
 #: distance of supports at which the five-bar has no singular position; peers are compared on it
 PEER_SPAN = 2.5
 
 
+@checked
 def five_bar(
     *,
     span: float = 1.0,
@@ -49,6 +51,7 @@ def five_bar(
     return m
 
 
+@checked
 def five_bar_start(
     a: float = -np.pi / 3,
     speed: float = 0.0,

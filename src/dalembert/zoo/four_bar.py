@@ -8,12 +8,14 @@ import numpy as np
 
 from dalembert.mechanism.joints import Revolute
 from dalembert.mechanism.mechanism import Mechanism
+from dalembert.zoo.door import checked
 from dalembert.zoo.planar import Start, bar, heading, meet, normal, unit
 
 #: a four-bar that peers are compared on: uniform bars of 2 kg/m (masses 1, 3, 2.4 kg), started at 90° and 2 rad/s
 PEER_FOUR_BAR = {"ground": 1.5, "crank": 0.5, "coupler": 1.5, "rocker": 1.2}
 
 
+@checked
 def four_bar(
     *,
     ground: float = 0.55,
@@ -48,6 +50,7 @@ def four_bar(
     return m
 
 
+@checked
 def four_bar_start(
     angle: float = 0.6,
     speed: float = 0.0,
@@ -70,6 +73,7 @@ def four_bar_start(
     return {"A": angle, "B": beta - angle, "D": delta}, {"A": speed, "B": w_beta - speed, "D": w_delta}
 
 
+@checked
 def parallel_four_bar(
     *,
     lengths: Sequence[float] = (0.8, 0.5),
@@ -102,6 +106,7 @@ def parallel_four_bar(
     return m
 
 
+@checked
 def parallel_four_bar_start(q1: float = 1.0, q2: float = 0.2, w1: float = 0.0, w2: float = 0.0) -> Start:
     """Links 1 and 2 at their angles, turning at w1 and w2; the rest follows from (2.48).
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import casadi as ca
+
 from dalembert.mechanism.inertia import rod
 from dalembert.mechanism.joints import Revolute
 from dalembert.mechanism.mechanism import Mechanism
+from dalembert.mechanism.traced import UserState
+from dalembert.zoo.door import checked
 from dalembert.zoo.planar import Start
 
 
+@checked
 def furuta(
     *,
     arm_mass: float = 0.095,
@@ -46,10 +53,15 @@ def furuta(
     k = torque_constant
     emf = k if back_emf else 0.0
     V = m.add_input("voltage")
-    m.add_joint_force("motor", "theta", lambda s: k * (V - emf * s.rate("theta")) / resistance)
+    m.add_joint_force("motor", "theta", partial(_torque, voltage=V, k=k, emf=emf, resistance=resistance))
     return m
 
 
+def _torque(s: UserState, *, voltage: ca.SX, k: float, emf: float, resistance: float) -> ca.SX:
+    return k * (voltage - emf * s.rate("theta")) / resistance
+
+
+@checked
 def furuta_start(alpha: float = 0.0, theta: float = 0.0) -> Start:
     """At rest; alpha = 0 upright, π hanging.
 

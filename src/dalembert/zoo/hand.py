@@ -11,6 +11,7 @@ from dalembert.mechanism.body import Body, Frame
 from dalembert.mechanism.inertia import cylinder, sphere
 from dalembert.mechanism.joints import Free, Revolute, Spherical, Universal
 from dalembert.mechanism.mechanism import Mechanism
+from dalembert.zoo.door import checked
 from dalembert.zoo.planar import Start
 
 #: digit: (origin of its first joint on the palm, lengths of its three segments), m
@@ -50,6 +51,7 @@ def _axes(along: Sequence[float], bending: Sequence[float]) -> np.ndarray:
 _THUMB = _axes(along=(0.45, 0.35, -0.8), bending=(0.6, -0.8, 0.0))  # out of the palm, bending across it
 
 
+@checked
 def hand(
     *,
     holding: bool = True,
@@ -134,6 +136,7 @@ def hand_posture() -> dict[str, Any]:
     return q
 
 
+@checked
 def hand_start() -> Start:
     """At rest in the grasp, the object in its place."""
     return hand_posture(), {}

@@ -7,9 +7,11 @@ import numpy as np
 from dalembert.mechanism.joints import Spherical
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.spatial import rotation
+from dalembert.zoo.door import checked
 from dalembert.zoo.planar import Start
 
 
+@checked
 def heavy_top(
     *,
     mass: float = 0.6,
@@ -38,6 +40,7 @@ def heavy_top(
     return m
 
 
+@checked
 def heavy_top_start(tilt: float = np.radians(30), spin: float = 120.0, precession: float = 0.0) -> Start:
     """The axis tilted towards −y and turning about z at `precession`; `spin` is all of ω along the axis.
 

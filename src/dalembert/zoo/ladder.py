@@ -6,9 +6,11 @@ import numpy as np
 
 from dalembert.mechanism.joints import Revolute
 from dalembert.mechanism.mechanism import Mechanism
+from dalembert.zoo.door import checked
 from dalembert.zoo.planar import Start, bar
 
 
+@checked
 def ladder(loops: int = 2, *, length: float = 1.0, mass: float = 1.0, gravity: float = 9.81) -> Mechanism:
     """The N-loop four-bar of the IFToMM benchmark library (A02): N+1 parallel cranks joined by N couplers.
 
@@ -36,6 +38,7 @@ def ladder(loops: int = 2, *, length: float = 1.0, mass: float = 1.0, gravity: f
     return m
 
 
+@checked
 def ladder_start(loops: int = 2, angle: float = np.pi / 2, speed: float = -1.0) -> Start:
     """All cranks at one angle and speed. The default is the benchmark's; (−π/2, 4) swings and is never singular.
 

@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from dalembert import checks
+from dalembert.errors import ArgumentError
 from dalembert.mechanism.body import Body, Frame
 from dalembert.mechanism.inertia import cylinder
 from dalembert.mechanism.joints import Prismatic, Revolute
 from dalembert.mechanism.mechanism import Mechanism
+from dalembert.zoo.door import checked
 from dalembert.zoo.planar import Start, heading, meet
 
 #: (x, z) of the pins in the drawn position, m
@@ -31,6 +34,7 @@ BODIES: dict[str, tuple[str, tuple[float, float], float, float]] = {
 CYLINDERS = {"lift": ("A", "D"), "tilt": ("C", "E")}
 
 
+@checked
 def loader(
     *,
     pins: Mapping[str, tuple[float, float]] = PINS,
@@ -60,6 +64,7 @@ def loader(
     >>> round(x["B"], 6), system.nv - system.acceleration(x).rank
     (0.22784, 2)
     """
+    pins, bodies = _checked_pins(pins), _checked_bodies(bodies)
     m = Mechanism("loader", gravity=(0, 0, -gravity))
     made = {name: _body(m, name, pins[pin], com, mass, J) for name, (pin, com, mass, J) in bodies.items()}
 
@@ -77,6 +82,29 @@ def loader(
         _cylinder(m, name, pins, cylinder_masses, target)
     m.add_frame("lip", made["bucket"].at(1.1, 0, -0.3))
     return m
+
+
+def _checked_pins(pins: Any) -> dict[str, Any]:
+    """{pin: (x, z)}, with all pins of the drawing."""
+    given = checks.mapping(pins, "pins")
+    if set(given) != set(PINS):
+        raise ArgumentError(f"pins has the names {', '.join(map(str, given)) or 'none'}; needed: {', '.join(PINS)}.")
+    return {name: tuple(checks.vector(given[name], 2, f"pin '{name}'").tolist()) for name in PINS}
+
+
+def _checked_bodies(bodies: Any) -> dict[str, Any]:
+    given = checks.mapping(bodies, "bodies")
+    if set(given) != set(BODIES):
+        raise ArgumentError(
+            f"bodies has the names {', '.join(map(str, given)) or 'none'}; needed: {', '.join(BODIES)}."
+        )
+    for name, parts in given.items():
+        if not isinstance(parts, (tuple, list)) or len(parts) != 4:
+            raise ArgumentError(f"body '{name}' is {checks.shown(parts)}; needed: (pin, (x, z), mass, moment about y).")
+        checks.choice(parts[0], PINS, f"the pin of body '{name}'")
+        checks.vector(parts[1], 2, f"the centre of mass of body '{name}'")
+        checks.number(parts[3], f"the moment of inertia of body '{name}'", least=0.0)
+    return dict(given)
 
 
 def _body(m: Mechanism, name: str, pin: Any, com: Any, mass: float, J: float) -> Body:
@@ -103,12 +131,13 @@ def _cylinder(m: Mechanism, name: str, pins: Mapping[str, Any], masses: Sequence
     m.add_motor(name, name)
 
 
+@checked
 def loader_start(lift: float = 0.0, tilt: float = 0.0, *, pins: Mapping[str, tuple[float, float]] = PINS) -> Start:
     """At rest with the cylinders extended by lift and tilt (m) from the drawn position, on the same branch as there.
 
     pins are those of `loader`.
     """
-    p = {name: np.array(x) for name, x in pins.items()}
+    p = {name: np.array(x) for name, x in _checked_pins(pins).items()}
 
     def distance(a: str, b: str) -> float:
         return float(np.hypot(*(p[b] - p[a])))

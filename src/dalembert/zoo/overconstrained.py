@@ -11,6 +11,7 @@ from dalembert.mechanism.inertia import cylinder
 from dalembert.mechanism.joints import Revolute
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.spatial import rotation
+from dalembert.zoo.door import checked
 from dalembert.zoo.planar import Start
 
 
@@ -35,6 +36,7 @@ def _strut(m: Mechanism, name: str, mass: float, length: float, axis: str) -> Bo
     return m.add_body(name, mass=mass, com=com, inertia=cylinder(mass, 0.02, length, axis))
 
 
+@checked
 def bennett(
     *,
     a: float = 1.0,
@@ -61,6 +63,7 @@ def bennett(
     return _loop("Bennett linkage", (a, b, a, b), (alpha, beta, alpha, beta), density, gravity)
 
 
+@checked
 def bennett_start(
     theta: float = np.radians(75), speed: float = 0.0, *, alpha: float = np.radians(40), beta: float = np.radians(70)
 ) -> Start:
@@ -77,6 +80,7 @@ def bennett_start(
     )
 
 
+@checked
 def bricard(*, length: float = 1.0, density: float = 1.0, gravity: float = 9.81) -> Mechanism:
     """Bricard's 6R linkage with threefold symmetry: equal links, twists ±90° in turn; one degree of freedom.
 
@@ -94,6 +98,7 @@ def bricard(*, length: float = 1.0, density: float = 1.0, gravity: float = 9.81)
     return _loop("Bricard linkage", (length,) * 6, (np.pi / 2, -np.pi / 2) * 3, density, gravity)
 
 
+@checked
 def bricard_start(theta: float = np.pi / 2, speed: float = 0.0) -> Start:
     """θ₁ (|θ₁| ≤ 120°) and its rate given, the branch θ₂ > 0.
 
@@ -106,6 +111,7 @@ def bricard_start(theta: float = np.pi / 2, speed: float = 0.0) -> Start:
     return q, {f"theta{k}": speed if k % 2 else rate for k in range(1, 6)}
 
 
+@checked
 def sarrus(*, length: float = 1.0, reach: float = 1.0, mass: float = 1.0, gravity: float = 9.81) -> Mechanism:
     """Sarrus' linkage: two pairs of hinged plates, at right angles, guide a platform straight up and down.
 
@@ -137,6 +143,7 @@ def sarrus(*, length: float = 1.0, reach: float = 1.0, mass: float = 1.0, gravit
     return m
 
 
+@checked
 def sarrus_start(angle: float = 0.7, speed: float = 0.0) -> Start:
     """The lower struts raised by `angle` from the ground and turning at `speed`."""
     q = {"A1": angle, "B1": np.pi - 2 * angle, "C1": angle - np.pi, "A2": angle, "B2": np.pi - 2 * angle}

@@ -6,6 +6,7 @@ import numpy as np
 
 from dalembert.mechanism.joints import Prismatic
 from dalembert.mechanism.mechanism import Mechanism
+from dalembert.zoo.door import checked
 from dalembert.zoo.planar import Start, normal, unit
 
 
@@ -19,6 +20,7 @@ def _particle(name: str, mass: float, radius: float, gravity: float) -> Mechanis
     return m
 
 
+@checked
 def cartesian_pendulum(*, mass: float = 1.0, length: float = 1.0, gravity: float = 9.81) -> Mechanism:
     """The pendulum in Cartesian coordinates of Spencer (2004), section 2.3.
 
@@ -33,6 +35,7 @@ def cartesian_pendulum(*, mass: float = 1.0, length: float = 1.0, gravity: float
     return _particle("cartesian pendulum", mass, length, gravity)
 
 
+@checked
 def particle_on_circle(*, mass: float = 1.0, radius: float = 1.0, gravity: float = 0.0) -> Mechanism:
     """The particle on a circle of Aghili, section 5.4, with the force on it as inputs "fx" and "fy".
 
@@ -51,6 +54,7 @@ def particle_on_circle(*, mass: float = 1.0, radius: float = 1.0, gravity: float
     return m
 
 
+@checked
 def particle_start(angle: float = -np.pi / 3, speed: float = 0.0, *, radius: float = 1.0) -> Start:
     """On the circle at `angle` from x towards y, turning at `speed` rad/s.
 

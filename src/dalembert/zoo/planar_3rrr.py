@@ -7,11 +7,13 @@ import numpy as np
 from dalembert.mechanism.inertia import disc
 from dalembert.mechanism.joints import Revolute
 from dalembert.mechanism.mechanism import Mechanism
+from dalembert.zoo.door import checked
 from dalembert.zoo.planar import Start, bar, heading, meet, unit
 
 _LEGS = np.pi / 2 + 2 * np.pi / 3 * np.arange(3)  # directions of the supports and of the platform's pins
 
 
+@checked
 def planar_3rrr(
     *,
     base: float = 0.5,
@@ -50,6 +52,7 @@ def planar_3rrr(
     return m
 
 
+@checked
 def planar_3rrr_start(
     x: float = 0.0,
     y: float = 0.0,

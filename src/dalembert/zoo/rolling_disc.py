@@ -8,9 +8,11 @@ from dalembert.mechanism.inertia import disc
 from dalembert.mechanism.joints import Free
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.spatial import rotation
+from dalembert.zoo.door import checked
 from dalembert.zoo.planar import Start
 
 
+@checked
 def rolling_disc(*, mass: float = 2.0, radius: float = 0.4, gravity: float = 9.81) -> Mechanism:
     """A thin uniform disc that rolls without slip on the plane z = 0, z up; its axle is y of its frame.
 
@@ -33,6 +35,7 @@ def rolling_disc(*, mass: float = 2.0, radius: float = 0.4, gravity: float = 9.8
     return m
 
 
+@checked
 def rolling_disc_start(
     *,
     lean: float = 0.0,

@@ -6,9 +6,11 @@ import numpy as np
 
 from dalembert.mechanism.joints import Prismatic, Revolute
 from dalembert.mechanism.mechanism import Mechanism
+from dalembert.zoo.door import checked
 from dalembert.zoo.planar import Start, bar
 
 
+@checked
 def slider_crank(
     *,
     crank: float = 0.15,
@@ -45,6 +47,7 @@ def slider_crank(
     return m
 
 
+@checked
 def slider_crank_start(
     angle: float = 0.5, speed: float = 0.0, *, crank: float = 0.15, rod: float = 0.45, offset: float = 0.0
 ) -> Start:
@@ -59,6 +62,7 @@ def slider_crank_start(
     return {"A": angle, "B": beta - angle, "guide": x}, {"A": speed, "B": w_beta - speed, "guide": vx}
 
 
+@checked
 def equal_slider_crank(*, mass: float = 1.0, length: float = 1.0, gravity: float = 9.81) -> Mechanism:
     """The slider-crank of Aghili, section 8: equal links, cut at the right support, singular at q₁ = nπ/2, n odd.
 
@@ -84,6 +88,7 @@ def equal_slider_crank(*, mass: float = 1.0, length: float = 1.0, gravity: float
     return m
 
 
+@checked
 def equal_slider_crank_start(angle: float = 0.5, speed: float = 0.0) -> Start:
     """On the branch that slides: q₂ = −2 q₁ (the paper adds a full turn).
 

@@ -10,6 +10,7 @@ from dalembert.mechanism.body import Frame
 from dalembert.mechanism.joints import Fixed, Free, Revolute, Spherical
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.spatial import rotation
+from dalembert.zoo.door import Triple, checked
 from dalembert.zoo.planar import Start
 
 #: joint: (origin in the link before, axis)
@@ -42,7 +43,8 @@ STATION_INERTIA = ((1.02e8, -6.96e6, -5.48e6), (-6.96e6, 9.1e7, 5.9e5), (-5.48e6
 CLOSED = (-26.4, -42.2, -18.6, -93.4, -97.1, 19.1, 52.5)
 
 
-def ssrms(*, floating: bool = True, closed: bool = True, base: Any = (0.0, 0.0, 0.0)) -> Mechanism:
+@checked
+def ssrms(*, floating: bool = True, closed: bool = True, base: Triple = (0.0, 0.0, 0.0)) -> Mechanism:
     """The SSRMS example of Kövecses and Piedboeuf (2003): a 7-joint arm with both ends on the station.
 
     The base end is fixed to the station, the other sits in an interface that leaves it free to rotate: a ball joint,
@@ -92,6 +94,7 @@ def _station(m: Mechanism, base: Any) -> Frame:
     return station.at(*base)
 
 
+@checked
 def ssrms_start() -> Start:
     """At rest with the paper's joint angles; the station at the origin of the ground."""
     return dict(zip(JOINTS, np.radians(CLOSED).tolist())), {}

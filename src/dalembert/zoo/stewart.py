@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
+from dalembert import checks
+from dalembert.errors import ArgumentError
 from dalembert.mechanism.inertia import cylinder
 from dalembert.mechanism.joints import Free, Prismatic, Spherical, Universal
 from dalembert.mechanism.joints.joint import orient_z
 from dalembert.mechanism.mechanism import Mechanism
+from dalembert.mechanism.values import as_matrix, check_rotation
+from dalembert.zoo.door import checked
 from dalembert.zoo.planar import Start
 
 
@@ -23,6 +27,11 @@ class StewartGeometry:
     platform_radius: float = 1.0
     platform_spread: float = 50.0
     height: float = 2.0
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            least = -360.0 if field.name.endswith("spread") else 1e-9
+            checks.number(getattr(self, field.name), f"{field.name} of StewartGeometry", least=least, most=1e9)
 
     def points(self) -> tuple[np.ndarray, np.ndarray]:
         """(6, 3) each: ends of the legs on the base and on the platform, in its own frame."""
@@ -45,6 +54,12 @@ class StewartGeometry:
 DEFAULT = StewartGeometry()
 
 
+def _check_geometry(geometry: Any) -> None:
+    if not isinstance(geometry, StewartGeometry):
+        raise ArgumentError(f"geometry is {checks.shown(geometry)}; needed: a StewartGeometry.")
+
+
+@checked
 def stewart(
     *,
     geometry: StewartGeometry = DEFAULT,
@@ -74,6 +89,7 @@ def stewart(
     >>> bool(abs(system.forward_dynamics(x, u=[257.8232059158] * 6)).max() < 1e-9)
     True
     """
+    _check_geometry(geometry)
     m = Mechanism("Stewart platform", gravity=(0, 0, -gravity))
     plate = m.add_body("platform", mass=mass, inertia=inertia)
     m.add_joint("platform", Free(), m.ground, plate)
@@ -91,6 +107,7 @@ def stewart(
     return m
 
 
+@checked
 def stewart_start(
     position: Any = None, rotation: Any = None, *, geometry: StewartGeometry = DEFAULT, massless: bool = False
 ) -> Start:
@@ -101,9 +118,13 @@ def stewart_start(
     position (m) and rotation (a matrix or a SciPy Rotation) are those of the platform; geometry and massless are
     those of `stewart`.
     """
+    _check_geometry(geometry)
     pose = np.eye(4)
-    pose[:3, :3] = np.eye(3) if rotation is None else rotation
-    pose[:3, 3] = (0, 0, geometry.height) if position is None else position
+    if rotation is not None:
+        pose[:3, :3] = checks.array(as_matrix(rotation), (3, 3), "rotation of stewart_start")
+        check_rotation(pose[:3, :3], "rotation of stewart_start", ArgumentError)
+    home = (0, 0, geometry.height)
+    pose[:3, 3] = home if position is None else checks.vector(position, 3, "position of stewart_start")
     q: dict[str, Any] = {"platform": pose}
     if massless:
         return q, {}

@@ -9,9 +9,11 @@ import numpy as np
 from dalembert.mechanism.joints import Fixed, Revolute
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.spatial import rotation
+from dalembert.zoo.door import checked
 from dalembert.zoo.planar import Start, bar, heading, meet, unit
 
 
+@checked
 def two_arms(
     *,
     span: float = 1.2,
@@ -52,6 +54,7 @@ def two_arms(
     return m
 
 
+@checked
 def two_arms_start(
     x: float = 0.0,
     y: float = 0.6,
