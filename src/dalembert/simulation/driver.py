@@ -24,7 +24,8 @@ from dalembert.simulation.history import History
 from dalembert.simulation.interrupt import Interrupt
 from dalembert.simulation.layout import CHART, CHUNK, Layout
 from dalembert.simulation.passages import Passage, describe
-from dalembert.simulation.setup import UNDEFINED, Setup
+from dalembert.simulation.pool import lease
+from dalembert.simulation.setup import CLOSED, UNDEFINED, Setup, on_manifold
 from dalembert.simulation.status import FAILURES, Status
 
 RECORDED = 500  # records in a batch of a run that is recorded: what a crash can cost
@@ -58,12 +59,52 @@ class Driver:
         self.halvings = 0
         self.started, self.shown = time.perf_counter(), False
         self._dense: Dense | None = None
-        self.record = self.layout.record()
-        self.rows = independent_rows(self.system, setup.start, setup.p) if self.system.rows.of else None
-        chart = None
-        if setup.coordinates is not None:
-            chart = charts.choose(self.system, setup.start, setup.p, setup.coordinates)
-        self.place(setup.start, self.rows, chart, np.zeros(self.layout.works))
+        self.rows: tuple[int, ...] | None = None
+        self._lay_out(setup.start)
+
+    def _lay_out(self, start: Any) -> None:
+        """The record of the run at its start: one of an earlier run like it, or a new one."""
+        found = lease(self.layout) if self.history.recorder is None else None
+        if found is None:
+            self.record = self.layout.record()
+            self.place(start, None, None, np.zeros(self.layout.works))
+            self.fresh = bytes(self.record._memory)
+        else:
+            self.record, self.fresh = found
+            self._put(start)
+        if not self.system.rows.of:
+            return
+        on = start if self._closed() else on_manifold(self.system, start, self.setup.p)
+        if not (self.setup.formulation == "auto" and self._independent()):
+            self.rows = independent_rows(self.system, on, self.setup.p)
+        if self.setup.coordinates is not None:
+            chart = charts.choose(self.system, on, self.setup.p, self.setup.coordinates)
+            self.place(on, self.rows, chart, self.work.copy())
+        elif self.rows is not None:
+            self.place(on, self.rows, None, self.work.copy())
+        elif on is not start:
+            self._put(on)
+
+    def _put(self, state: Any) -> None:
+        """Put a state into the record, no work done yet."""
+        x, nq, n = self.record.x, self.system.nq, self.system.nq + self.system.nv
+        x[:nq], x[nq:n], x[n:] = state.q, self.layout.integrated(state), 0.0
+
+    def _closed(self) -> bool:
+        """Whether the start is on the manifold to rounding."""
+        run, nq, nv = self.record, self.system.nq, self.system.nv
+        if not run.filter.address:
+            return False
+        small = CLOSED * min(1.0, run.length)
+        gaps = run.correct.at(run.t, run.x[:nq])[nq : nq + run.correct.rows]
+        speeds = run.filter.at(run.t, run.x[: nq + nv])[nv : nv + run.filter.rows]
+        return bool(np.abs(gaps).max(initial=0.0) <= small and np.abs(speeds).max(initial=0.0) <= small)
+
+    def _independent(self) -> bool:
+        """Whether no row is short, or nearly dependent on others, at the start: without a decomposition."""
+        run, near = self.record, self.layout.policy.near
+        out, n = run.ode.at(run.t, run.x[: run.nq + run.nv]), run.n
+        return bool(out[n] > (100 * near) ** 2 and out[n + 1] > run.ode.min_length)
 
     # --- the whole ----------------------------------------------------------------------------------------------
 
@@ -76,8 +117,9 @@ class Driver:
                 self.inputs[:] = u
         if self.watcher is not None:
             run.event_values[:] = run.watch.at(run.t, run.x[:n])[: run.events]
-        first = np.concatenate([run.x, self.inputs, [1.0]])[None]
-        self.history.add(np.array([run.t]), first, self.between)
+        first, n = run.states[0], run.n
+        first[:n], first[n:-1], first[-1] = run.x, self.inputs, 1.0
+        run.times[0], run.records = run.t, 1
 
     def go(self) -> Status:
         """To the end, or as far as it goes."""
@@ -86,14 +128,16 @@ class Driver:
             status = Status.EVENT
         with self.interrupt:
             while run.t < run.end and status == Status.DONE:
-                run.room = min(len(run.times), self.setup.max_steps - run.steps)
+                run.room = min(len(run.times), self.setup.max_steps - run.steps + run.records)
                 clock = time.perf_counter()
                 advance(0, 0, run.pointer)
                 self._look(time.perf_counter() - clock)
+                if run.t < run.end:
+                    self.interrupt.watch()
                 if run.outcome == Outcome.PAUSED and run.records < run.room and not self.interrupt.asked:
                     continue
                 try:
-                    status = self._respond(Outcome(run.outcome))
+                    status = self._respond(run.outcome)
                 except CompileError as error:  # of code needed on the way, as at a singular position
                     status, self.trouble = Status.NOT_COMPILED, error
                 self.history.flush(self)
@@ -101,21 +145,27 @@ class Driver:
                     status = Status.INTERRUPTED
                 elif status == Status.DONE and run.steps >= self.setup.max_steps and run.t < run.end:
                     status = Status.STEPS
+        self._take_records()
         if self.shown:
             sys.stderr.write("\r" + " " * 60 + "\r")
         if run.singular:
             self._report_passage()
         return status
 
-    def _respond(self, outcome: Outcome) -> Status:
-        """What an outcome of the native loop asks for."""
+    def _take_records(self) -> None:
+        """Move the records of the native loop to the history."""
         run = self.record
         times, records = run.times[: run.records], run.states[: run.records]
         run.records = 0
         if len(times):
             self.halvings = 0
-        self.history.add(times, records, self.between)
-        self._watch(times, records)
+            self.history.add(times, records, self.between)
+            self._watch(times, records)
+
+    def _respond(self, outcome: int) -> Status:
+        """What an outcome of the native loop asks for."""
+        run = self.record
+        self._take_records()
         if outcome == Outcome.EVENT:
             return self._event()
         if outcome == Outcome.SINGULAR:
@@ -126,7 +176,7 @@ class Driver:
             return Status.UNSOLVED
         if outcome == Outcome.OK and run.singular:
             self._leave_singular()
-        return FAILURES.get(outcome, Status.DONE)
+        return FAILURES.get(outcome, Status.DONE) if outcome else Status.DONE
 
     def _look(self, seconds: float) -> None:
         """Adapt the number of attempts between looks; a line on a terminal for runs of more than two seconds."""
@@ -264,7 +314,7 @@ class Driver:
 
     def _watch(self, times: np.ndarray, records: np.ndarray) -> None:
         """Find singular positions that ordinary steps led over, while records are at hand that are not kept."""
-        if self.setup.samples is None or not len(times):
+        if self.setup.samples is None:
             return
         times, records = self.history.recent(times, records)
         if not self.record.singular:

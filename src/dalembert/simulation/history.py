@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert.simulation.dense import Dense
 from dalembert.simulation.layout import Layout
+from dalembert.simulation.setup import TOTAL_RATES
 
 Between = Callable[[np.ndarray, np.ndarray], Dense]
 
@@ -33,19 +34,17 @@ class History:
         """Add records, or the samples among them; `between` gives the states between records."""
         if not len(times):
             return
-        before, first = self.last, not self.taken > -np.inf
-        self.previous = before if len(times) == 1 and not first else (float(times[max(-2, -len(times))]), records[max(-2, -len(times))].copy())
-        self.last = float(times[-1]), records[-1].copy()
+        before, self.last = self.last, (float(times[-1]), records[-1].copy())
+        self.previous = (float(times[-2]), records[-2].copy()) if len(times) > 1 else before
         if self.samples is None:
             self._keep(times.copy(), self._columns(records))
         else:
             wanted = self.samples[(self.samples > self.taken) & (self.samples <= times[-1])]
-            if first:
-                self._keep(wanted, self._columns(records[:1])[: len(wanted)])
-            elif len(wanted):
-                whole = between(np.concatenate([[before[0]], times]), np.vstack([before[1], records]))
-                self._keep(wanted, self._columns(whole.rows(wanted)))
-        self.taken = float(times[-1])
+            if len(wanted):
+                if self.taken > -np.inf:
+                    times, records = np.concatenate([[before[0]], times]), np.vstack([before[1], records])
+                self._keep(wanted, self._columns(between(times, records).rows(wanted)))
+        self.taken = self.last[0]
 
     def recent(self, times: np.ndarray, records: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The last few records seen before, and these: a stretch in which a passage may be found."""
@@ -87,5 +86,7 @@ class History:
         """q, v, works, inputs and margin of records, without the coordinates of a chart."""
         layout, system = self.layout, self.layout.system
         nq, n, tail = system.nq, system.nq + system.nv, layout.works + len(layout.setup.u) + 1
+        if records.shape[1] == n + tail and layout.setup.formulation not in TOTAL_RATES:
+            return records.copy()
         v = layout.velocities(records[:, :nq], records[:, nq:n])
         return np.hstack([records[:, :nq], v, records[:, records.shape[1] - tail :]])

@@ -1,4 +1,4 @@
-"""Ctrl-C during a run: it ends where it stands, with everything computed so far."""
+"""Ctrl-C during a run: it ends where it is, with everything computed so far."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any
 
 
 class Interrupt:
-    """While entered, the first Ctrl-C asks the run and its callbacks to end; a second one interrupts as usual.
+    """From `watch` on, the first Ctrl-C asks the run and its callbacks to end; a second one interrupts as usual.
 
-    A signal that raised wherever it is seen would come between the native loop and its history, and lose records.
+    A signal that raised wherever it is seen would come between the native loop and its history, and lose records. Runs
+    that end within the first call of the native loop do not watch: setting a handler would take longer.
     """
 
     def __init__(self, callbacks: Iterable[Any]):
@@ -23,6 +24,12 @@ class Interrupt:
         """Whether the run is to end: by a signal, or by a callback that raised KeyboardInterrupt."""
         return self._signalled or any(c.interrupted for c in self._callbacks)
 
+    def watch(self) -> None:
+        """Take over Ctrl-C, in the main thread, unless somebody else has."""
+        if self._old is None and threading.current_thread() is threading.main_thread():
+            if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+                self._old = signal.signal(signal.SIGINT, self._ask)
+
     def _ask(self, *_: Any) -> None:
         self._signalled = True
         for callback in self._callbacks:
@@ -30,9 +37,8 @@ class Interrupt:
         signal.signal(signal.SIGINT, self._old)
 
     def __enter__(self) -> None:
-        ours = threading.current_thread() is threading.main_thread()
-        if ours and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            self._old = signal.signal(signal.SIGINT, self._ask)
+        if self._callbacks:  # their calls take longer
+            self.watch()
 
     def __exit__(self, *_: Any) -> None:
         if self._old is not None:

@@ -23,7 +23,7 @@ from dalembert.system.formulation_options import formulation_options
 
 CHART = 1e-2  # squared sine between the rows of a chart below which another one is taken
 STAGES = 7  # rows of stages that singular steps need
-CHUNK = 2000  # records between two looks at the clock, the keyboard and the sample times
+CHUNK = 2000  # records, and at first attempts, between two looks at the clock, the keyboard and the sample times
 
 
 class Stepper(NamedTuple):

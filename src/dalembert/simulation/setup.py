@@ -21,6 +21,7 @@ from dalembert.system.formulation_options import check_options
 TOTAL_RATES = {"total_rates": "", "total_rates_xi": "_xi"}
 #: formulations that have no answer in a singular position
 UNDEFINED = ("lagrange", "augmented")
+CLOSED = 1e-12  # of the mechanism's length: residuals of a state that counts as on the manifold
 SINGULARITY = ("continue", "warn", "stop")
 ALL_OPTIONS = ("metric", "variant", "tolerance", "floor", "safety", "damping", "independent")
 #: options of "auto" are for its singular steps
@@ -130,7 +131,7 @@ def make_setup(
     vector = system._p(p)
     return Setup(
         system=system,
-        start=_on_manifold(system, given if given.t == start else given.replace(t=start), vector),
+        start=given if given.t == start else given.replace(t=start),
         end=end,
         samples=samples,
         p=vector,
@@ -217,10 +218,8 @@ def _samples(t_eval: Any, start: float, end: float) -> np.ndarray:
     return x
 
 
-def _on_manifold(system: Any, x: Any, p: np.ndarray) -> Any:
+def on_manifold(system: Any, x: Any, p: np.ndarray) -> Any:
     """The start, brought onto the manifold where it misses it by rounding only."""
-    if not system.rows.of:
-        return x
     phi, A, b = system._value("constraints", x, p=p)
     gaps = np.abs(phi), np.abs(A @ x.v + b)
     small = min(1.0, system.layout.length)
@@ -232,4 +231,4 @@ def _on_manifold(system: Any, x: Any, p: np.ndarray) -> Any:
                 f"the start does not satisfy the constraints: the {what} misses row '{system.row_names[worst]}' by "
                 f"{gap[worst]:.3g}. Find one that does with system.assemble(...), or system.project(state)."
             )
-    return system.project(x, p=p) if max(gap.max() for gap in gaps) > 1e-12 * small else x
+    return system.project(x, p=p) if max(gap.max() for gap in gaps) > CLOSED * small else x

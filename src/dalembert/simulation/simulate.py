@@ -10,6 +10,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.errors import ArgumentError
 from dalembert.simulation.driver import Driver
+from dalembert.simulation.pool import give_back
 from dalembert.simulation.result import result
 from dalembert.simulation.run import Run
 from dalembert.simulation.setup import TOTAL_RATES, make_setup
@@ -87,7 +88,9 @@ def simulate(
     if record is None:
         driver = Driver(setup)
         driver.begin()
-        return result(driver, driver.go())
+        run = result(driver, driver.go())
+        give_back(driver.layout, driver.record, driver.fresh)
+        return run
     from dalembert.simulation.saving import recorded
 
     return recorded(setup, record, resume)

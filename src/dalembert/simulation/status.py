@@ -27,7 +27,7 @@ class Status(Spoken):
 
 
 #: outcomes of the native loop that end a run
-FAILURES = {
+FAILURES: dict[int, Status] = {
     Outcome.STEP_TOO_SMALL: Status.STEP_TOO_SMALL,
     Outcome.NOT_FINITE: Status.NOT_FINITE,
     Outcome.DRIFTED: Status.DRIFTED,
