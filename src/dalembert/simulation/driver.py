@@ -72,11 +72,11 @@ class Driver:
         else:
             self.record, self.fresh = found
             self._put(start)
-        if not self.system.rows.of:
-            return
-        on = start if self._closed() else on_manifold(self.system, start, self.setup.p)
-        if not (self.setup.formulation == "auto" and self._independent()):
-            self.rows = independent_rows(self.system, on, self.setup.p)
+        on = start
+        if self.system.rows.of:
+            on = start if self._closed() else on_manifold(self.system, start, self.setup.p)
+            if not (self.setup.formulation == "auto" and self._independent()):
+                self.rows = independent_rows(self.system, on, self.setup.p)
         if self.setup.coordinates is not None:
             chart = charts.choose(self.system, on, self.setup.p, self.setup.coordinates)
             self.place(on, self.rows, chart, self.work.copy())
