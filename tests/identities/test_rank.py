@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert import blas
 from dalembert.rank import earliest_independent, independent, rank_policy
 
 Z = da.Revolute("z")
@@ -193,3 +194,29 @@ def test_a_flat_row_of_loops_has_one_motion_nearby_and_many_here(count):
     system = flat_row_of_parallelograms(count)
     r = system.report(system.state())
     assert (r.mobility, r.generic_mobility) == (count + 1, 1)
+
+
+def test_decompositions_leave_the_threads_of_the_blas_as_they_were():
+    """One thread inside, nested and shared by threads of Python; the number found before is there again after."""
+    found = blas._functions()
+    if found is None:
+        pytest.skip("NumPy is not linked with OpenBLAS here")
+    get, set_ = found
+    before = get()
+    try:
+        set_(2)
+        several = get()  # 1 on a machine with one processor
+        with blas.one_thread(), blas.one_thread():
+            assert get() == 1
+        assert get() == several
+        with pytest.raises(KeyError), blas.one_thread():
+            raise KeyError
+        X = np.random.default_rng(0).normal(size=(60, 60))
+        threads = [threading.Thread(target=lambda: [rank_policy().reveal(X) for _ in range(5)]) for _ in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        assert get() == several
+    finally:
+        set_(before)
