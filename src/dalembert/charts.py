@@ -6,7 +6,7 @@
     ÿ = −D₂R⁻¹ (D₁R v̇ + Ḋ₁R v + Ḋ₂R ẏ)                                                              (2.45)
     conditions: |D₂R| ≠ 0 and |[D₁R; A]| ≠ 0                                                          (2.27), (2.28)
 
-`named` takes coordinates of joints for y, `tangent` the admissible directions at a state, `custom` any R(q, y) written
+`named` takes coordinates of joints as y, `tangent` the admissible directions at a state, `custom` any R(q, y) written
 in CasADi. R is traced once; its derivatives serve NumPy (`state`, `coordinates`, `K`) and the kernels of a simulation.
 A chart is good as long as the rows of [D₁R; A] are far from dependent (Remark 1 after 2.37).
 """
@@ -93,7 +93,7 @@ class LocalChart:
             R, _, D2, *_ = self._numbers(x, y)
             slope = rank_policy().reveal(D2)
             if slope.rank < self.dof or not np.isfinite(R).all():
-                raise ArgumentError("∂R/∂y is singular (2.27): two of the coordinates y say the same, or one nothing.")
+                raise ArgumentError("∂R/∂y is singular (2.27): R does not determine the coordinates y.")
             step = slope.solve(R)
             y = y - step
             if np.abs(step).max(initial=0.0) <= 1e-14 * (1 + np.abs(y).max(initial=0.0)):
@@ -155,7 +155,7 @@ class LocalChart:
         return self._stacked(x, y)[0].shortest(right)
 
     def condition(self, state: Any, y: Any = None) -> float:
-        """Of [D₁R; A] with rows of unit length in the mass metric: grows without bound where the chart ends."""
+        """Condition number of [D₁R; A], rows of unit length in the mass metric: infinite where the chart ends."""
         white = self._stacked(*self._at(state, y))[0].white
         length = np.linalg.norm(white, axis=1, keepdims=True)
         sigma = rank_policy().reveal(white / np.maximum(length, 1e-300)).sigma[: self.system.nv]

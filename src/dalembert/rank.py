@@ -1,7 +1,7 @@
 """Decisions about rank: which rows are independent, which motions are free, how close a singular position is.
 
-Rows of A come in metres and in radians, of heavy bodies and of light ones, so their lengths say nothing as they stand.
-Each is whitened by the mass metric, M = RᵀR, and measured by its own usual length there,
+Rows of A come in metres and in radians, of heavy bodies and of light ones, so their lengths cannot be compared. Each is
+whitened by the mass metric, M = RᵀR, and measured by its own usual length there,
 
     Ã = S⁻¹ A R⁻¹,   S = diag(usual length of each row of A R⁻¹),                                       (1)
 
@@ -26,12 +26,15 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from dalembert.blas import one_thread
+
 ACCURACY = 1e-8  # relative, of an answer, where none is asked for
 ROUNDING = 1e-16  # of a product
 RESOLVED = 1e-12  # of the usual size of a row: positions are not known better
 TRIVIAL = 1e-11  # of a row in lengths of the mechanism: coefficients below are rounding
 SAMPLES = 3  # random configurations that tell the usual length of a row
 REMEMBERED = 64  # parameter sets per system
+LARGE = 24  # rows from which a decomposition would use threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +55,11 @@ class RankPolicy:
 
     def reveal(self, X: np.ndarray, least: float = 0.0) -> Revealed:
         """The singular value decomposition of X with its rank."""
-        U, sigma, Vt = np.linalg.svd(X)
+        if min(X.shape) < LARGE:
+            U, sigma, Vt = np.linalg.svd(X)
+        else:
+            with one_thread():
+                U, sigma, Vt = np.linalg.svd(X)
         return Revealed(U, sigma, Vt.T, self.rank(sigma, least))
 
     def absent(self, part: np.ndarray) -> np.ndarray:
@@ -124,17 +131,24 @@ class Revealed:
 
 
 def independent(rows: np.ndarray, count: int, first: Sequence[int] = ()) -> list[int]:
-    """`count` rows that span best, those in `first` among them: each time the row farthest from those taken."""
-    from scipy.linalg import qr
+    """`count` rows that span best, those in `first` and then others in order: each time the farthest from those taken.
 
-    taken = list(first)
-    if len(taken) >= count:
-        return taken[:count]
-    Q = np.linalg.qr(rows[taken].T)[0] if taken else np.zeros((rows.shape[1], 0))
-    rest = rows - (rows @ Q) @ Q.T
-    rest[taken] = 0.0
-    pivots = qr(rest.T, mode="r", pivoting=True)[1]
-    return taken + sorted(int(k) for k in pivots[: count - len(taken)])
+    Gram and Schmidt's method with pivoting, each direction cleared twice.
+    """
+    rest, taken = np.array(rows, dtype=float), list[int]()
+    Q = np.zeros((rows.shape[1], 0))
+    for step in range(min(count, len(rows))):
+        distance = np.linalg.norm(rest, axis=1)
+        distance[taken] = -1.0
+        k = first[step] if step < len(first) else int(np.argmax(distance))
+        taken.append(k)
+        q = rest[k] - Q @ (Q.T @ rest[k])
+        size = np.linalg.norm(q)
+        if size > 0:
+            Q = np.column_stack([Q, q / size])
+            rest = rest - np.outer(rest @ Q[:, -1], Q[:, -1])
+    fixed = len(first)
+    return [*taken[:fixed], *sorted(taken[fixed:])]
 
 
 def earliest_independent(rows: np.ndarray, count: int, tolerance: float) -> list[int]:

@@ -120,3 +120,15 @@ def test_curvature_is_the_same_in_other_coordinates():
 def test_constraints_are_refused():
     with pytest.raises(da.ArgumentError, match="change the metric"):
         curvature(zoo.ladder(1).compile(backend="casadi"))
+
+
+def test_a_singular_mass_matrix_is_refused_by_name():
+    """Two arms, mass at the tip only: stretched, a motion along them moves no mass."""
+    m = da.Mechanism("stretched", gravity=(0, 0, 0))
+    a, b = m.add_body("a", mass=0.0), m.add_body("b", mass=1.0, com=(1.0, 0, 0))
+    m.add_joint("A", da.Revolute("z"), m.ground, a)
+    m.add_joint("B", da.Revolute("z"), a.at(1, 0, 0), b)
+    system = m.compile(backend="casadi")
+    with pytest.raises(da.ArgumentError, match="mass matrix of 'stretched' is singular in this configuration"):
+        curvature(system, {"B": 0.0})
+    assert curvature(system, {"B": 1.0}).flat  # the plane, in other coordinates

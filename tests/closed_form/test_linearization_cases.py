@@ -98,6 +98,8 @@ def test_an_inadmissible_projector_is_refused(loader):
     full = da.linearize_full(loader, loader.state(*zoo.loader_start()))
     with pytest.raises(da.ArgumentError, match="leads off the constraints"):
         full.underlying(np.eye(2 * loader.nv))
+    with pytest.raises(da.ArgumentError, match="it keeps 0 of the 4 motions"):
+        full.underlying(np.zeros((2 * loader.nv, 2 * loader.nv)))
 
 
 # --- known eigenvalues ----------------------------------------------------------------------------------------------

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.rank import earliest_independent, independent, rank_policy
+from dalembert import blas
+from dalembert.rank import angular_velocities, earliest_independent, independent, rank_policy
 
 Z = da.Revolute("z")
 
@@ -96,6 +97,50 @@ def test_mechanisms_of_odd_sizes_are_assembled_as_others_are(size, mass):
     assert two.to_singularity[0] == pytest.approx(one.to_singularity[0], rel=1e-6)
     with pytest.raises(da.AssemblyError, match="no velocity satisfies"):
         odd.assemble({"A": 0.6}, v={"A": 1.0, "D": 5.0})
+
+
+def random_loop(seed: int, L: float, mass: float) -> tuple[da.System, da.State]:
+    """A chain of random joints that closes where it is, twice in half of the cases, with lengths L and masses."""
+    rng = np.random.default_rng([seed, 1])
+    m = da.Mechanism("loop", gravity=(0, -9.81, 0))
+    body = m.ground
+    for i in range(int(rng.integers(2, 5))):
+        where = body.at(*(L * rng.normal(size=3) / 2))
+        com, turn, heavy = L * rng.normal(size=3) * 0.3, rng.uniform(0.05, 0.2), mass * rng.uniform(0.5, 2)
+        body = m.add_body(f"b{i}", mass=heavy, com=com, inertia=mass * L**2 * turn * np.ones(3))
+        axis = tuple(rng.normal(size=3))
+        m.add_joint(f"j{i}", [da.Revolute(axis), da.Prismatic(axis), da.Spherical()][rng.integers(3)], where, body)
+    tree = m.compile(backend="casadi")
+    reach = np.where(angular_velocities(tree), 1.0, L)
+    x = tree.state(tree.plus(tree.state(), rng.uniform(-1, 1, tree.nv) * reach))
+    tip = body.at(*(L * rng.normal(size=3) * 0.3))
+    T = tree.pose(x, tip)
+    post = m.ground.at(*T[:3, 3], rotation=T[:3, :3])
+    cut = [da.Revolute("z"), da.Spherical(), da.Universal("x", "y"), da.Cylindrical("z")][rng.integers(4)]
+    m.close_loop("loop", cut, tip, post)
+    if rng.integers(2):
+        m.close_loop("again", da.Spherical(), tip, post)
+    system = m.compile(backend="casadi")
+    return system, system.project(system.state(x.q))
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_verdicts_do_not_depend_on_the_size_of_a_mechanism(seed):
+    """Rank, redundant rows and determinate forces of a random loop, and of its copy 1e-5 to 1e5 times as large."""
+    rng = np.random.default_rng(seed)
+    size, mass = 10.0 ** rng.uniform(-5, 5), 10.0 ** rng.uniform(-3, 6)
+    (one, x), (other, y) = random_loop(seed, 1.0, 1.0), random_loop(seed, size, mass)
+    a, b = one.report(x), other.report(y)
+    assert (a.rank, a.generic_rank, a.determinate, list(a.redundant)) == (
+        b.rank, b.generic_rank, b.determinate, list(b.redundant),
+    )  # fmt: skip
+    p, q = one.constraint_forces(x), other.constraint_forces(y)
+    assert p.determinate_rows == q.determinate_rows
+    assert {**a.determinate, **dict.fromkeys(a.trivial, False)} == p.determinate_rows
+    for name, known in p.determinate.items():
+        np.testing.assert_array_equal(known, q.determinate[name], name)
+    model = da.linearize(other, y)
+    assert model.velocities == da.linearize(other, y, independent=model.velocities).velocities
 
 
 def with_parameters() -> da.System:
@@ -193,3 +238,29 @@ def test_a_flat_row_of_loops_has_one_motion_nearby_and_many_here(count):
     system = flat_row_of_parallelograms(count)
     r = system.report(system.state())
     assert (r.mobility, r.generic_mobility) == (count + 1, 1)
+
+
+def test_decompositions_leave_the_threads_of_the_blas_as_they_were():
+    """One thread inside, nested and shared by threads of Python; the number found before is there again after."""
+    found = blas._functions()
+    if found is None:
+        pytest.skip("NumPy is not linked with OpenBLAS here")
+    get, set_ = found
+    before = get()
+    try:
+        set_(2)
+        several = get()  # 1 on a machine with one processor
+        with blas.one_thread(), blas.one_thread():
+            assert get() == 1
+        assert get() == several
+        with pytest.raises(KeyError), blas.one_thread():
+            raise KeyError
+        X = np.random.default_rng(0).normal(size=(60, 60))
+        threads = [threading.Thread(target=lambda: [rank_policy().reveal(X) for _ in range(5)]) for _ in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        assert get() == several
+    finally:
+        set_(before)

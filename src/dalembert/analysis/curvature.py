@@ -25,6 +25,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.errors import ArgumentError
+from dalembert.rank import rank_policy
 from dalembert.symbols import array, to_sx, zeros
 
 FLAT = 1e-9  # of the terms that cancel
@@ -32,7 +33,7 @@ FLAT = 1e-9  # of the terms that cancel
 
 @dataclass(frozen=True, eq=False)
 class Curvature:
-    """What `curvature` found; `print` it for the verdict."""
+    """Riemannian curvature of the mass metric at a state, and whether it vanishes everywhere; made by `curvature`."""
 
     riemann: np.ndarray  # (nv, nv, nv, nv) R_hijk along the velocities, at the state
     mass_matrix: np.ndarray  # (nv, nv) there
@@ -94,17 +95,26 @@ def curvature(system: Any, state: Any = None, *, p: Any = None, samples: int = 3
         raise ArgumentError(f"nothing moves in '{system.name}'; curvature needs a joint that does.")
     x = system._as_state({} if state is None else state)
     f = _derivatives(system)
-    largest, terms, first = 0.0, 0.0, None
+    largest, terms, first, looked = 0.0, 0.0, None, 0
     rng = np.random.default_rng(0)
     for k in range(1 + samples):
         q = x.q if k == 0 else system.plus(system.state(), rng.uniform(-1, 1, system.nv))
-        g, R, size = _riemann(f, q, system._p(p), system.nv)
+        found = _riemann(f, q, system._p(p), system.nv)
+        if found is None and k:
+            continue
+        if found is None:
+            raise ArgumentError(
+                f"the mass matrix of '{system.name}' is singular in this configuration (a motion there moves no mass), "
+                "and its metric has no curvature. Take another state, or give the moving bodies mass and inertia."
+            )
+        looked += 1
+        g, R, size = found
         first = (R, g) if first is None else first
         E = np.linalg.inv(np.linalg.cholesky(g)).T
         largest = max(largest, float(np.abs(_turn(R, E)).max(initial=0.0)))
         terms = max(terms, max(float(np.abs(_turn(t, E)).max(initial=0.0)) for t in size))
     assert first is not None
-    return Curvature(first[0], first[1], largest, terms, 1 + samples)
+    return Curvature(first[0], first[1], largest, terms, looked)
 
 
 def _derivatives(system: Any) -> ca.Function:
@@ -137,8 +147,10 @@ def _weights(joint: Any) -> np.ndarray:
     return 1.0 / np.sum(N * N, axis=1)
 
 
-def _riemann(f: ca.Function, q: np.ndarray, p: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
-    """g, R_hijk of (2.5), and the terms whose sum it is."""
+def _riemann(
+    f: ca.Function, q: np.ndarray, p: np.ndarray, n: int
+) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]] | None:
+    """g, R_hijk of (2.5), and the terms whose sum it is; None where g is singular."""
     upper, first, second = (np.array(y) for y in f(q, p))
     pairs = [(i, j) for i in range(n) for j in range(i, n)]
     g, dg, ddg = np.zeros((n, n)), np.zeros((n, n, n)), np.zeros((n, n, n, n))
@@ -147,6 +159,9 @@ def _riemann(f: ca.Function, q: np.ndarray, p: np.ndarray, n: int) -> tuple[np.n
         g[i, j] = g[j, i] = upper[k, 0]
         dg[i, j] = dg[j, i] = first[k]  # dg[i, j, k] = ∂_k g_ij
         ddg[i, j] = ddg[j, i] = second[k]  # ddg[i, j, k, l] = ∂_k ∂_l g_ij
+    size = np.sqrt(np.maximum(np.diag(g), 1e-300))
+    if not np.isfinite(g).all() or rank_policy().reveal(g / (size[:, None] * size), 1.0).rank < n:
+        return None
     christoffel = 0.5 * (dg.transpose(2, 0, 1) + dg.transpose(0, 2, 1) - dg)  # [ij, k]
     raised = np.linalg.solve(g, christoffel.reshape(-1, n).T).T.reshape(n, n, n)
     product = np.einsum("ijl,hkl->hijk", raised, christoffel)

@@ -37,7 +37,7 @@ class Tangent:
 
     @property
     def rank(self) -> int:
-        """Of A."""
+        """The rank of A."""
         return self.revealed.rank
 
     @property
@@ -66,8 +66,8 @@ class Tangent:
 
     @property
     def singular_values(self) -> np.ndarray:
-        """min(m, nv) singular values of A R⁻¹, falling: 1/√(effective mass) of combinations of rows as they stand."""
-        return np.linalg.svd(self.white * self.scale[:, None], compute_uv=False)
+        """min(m, nv) singular values of A R⁻¹, falling: 1/√(effective mass) of combinations of rows in m and rad."""
+        return rank_policy().reveal(self.white * self.scale[:, None]).sigma
 
 
 def tangent(system: Any, state: Any, p: Any, on: np.ndarray | None = None) -> Tangent:

@@ -1,8 +1,8 @@
 """The report of a mechanism: mobility, redundancy, determinate multipliers, distance to singularity.
 
 Ranks are decided by `rank`, in the mass metric and with each row measured by its usual length, so that none depends on
-units. Singular values and condition are those of the rows as they stand, in metres and radians. Redundancy that stays
-when the mechanism moves is permanent; a rank that is smaller here than nearby is a singular configuration.
+units. Singular values and condition are those of the rows in metres and radians. Redundancy that stays when the
+mechanism moves is permanent; a rank that is smaller here than nearby is a singular configuration.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dalembert.rank import ACCURACY, RankPolicy, angular_velocities, earliest_in
 STEP = 0.05  # rad, or lengths of the mechanism: how far "nearby" is
 PROBES = 6
 CLOSURE = 1e-12  # rad, or lengths of the mechanism: residual of a probe
-REACH = 1.5  # rad or m: beyond it a linear estimate says nothing
+REACH = 1.5  # rad or m: a linear estimate is worthless beyond
 OPEN = 1e-6  # rad, or lengths of the mechanism: a residual that means open loops
 
 
@@ -80,7 +80,7 @@ class Report:
             near = f"about {far:.2g} of '{of}' away (rad or m, linear estimate)"
             out.append(("nearest singularity", near if far < REACH else f"none within about {REACH:g} of '{of}'"))
         elif self.rank and self.mobility:
-            out.append(("nearest singularity", "no slope leads to one (the smallest singular value is stationary)"))
+            out.append(("nearest singularity", "not known: the smallest singular value is stationary here"))
         open_ = "" if self.closed else ": the loops are open here, assemble first"
         out.append(("closure", f"largest residual {self.residual:.1e}{open_}"))
         return out
@@ -171,7 +171,7 @@ def determinate(here: Tangent, policy: RankPolicy) -> np.ndarray:
 
 
 def independent_rows(system: Any, state: Any, p: Any) -> tuple[int, ...] | None:
-    """Rows that carry all the others near a state, holonomic ones first, or None where none is redundant.
+    """Independent rows near a state, as many as the rank and holonomic ones first; None where no row is redundant.
 
     The rank is taken nearby, so that a singular position does not count.
     """

@@ -62,7 +62,7 @@ class Operator:
         return Operator(self.matrix.T, self.columns, self.rows)
 
     def inverse(self) -> Operator:
-        """Of a square one."""
+        """The inverse of a square operator."""
         return Operator(np.linalg.inv(self.matrix), self.columns, self.rows)
 
     def identity(self) -> Operator:

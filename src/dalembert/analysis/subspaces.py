@@ -22,7 +22,7 @@ from dalembert.rank import angular_velocities, rank_policy
 
 @dataclass(frozen=True, eq=False)
 class Subspaces:
-    """See the head of this file. Matrices are in the order of the mechanism's velocities."""
+    """Projectors and bases of admissible and constrained motion, in the order of the mechanism's velocities."""
 
     M: np.ndarray
     A: np.ndarray
@@ -31,7 +31,7 @@ class Subspaces:
 
     @property
     def rank(self) -> int:
-        """Of A."""
+        """The rank of A."""
         return self.tangent.rank
 
     @cached_property

@@ -45,7 +45,7 @@ class FullLinearization:
     multipliers_v: np.ndarray  # (rows, nv)
     multipliers_u: np.ndarray  # (rows, inputs)
     multipliers_t: np.ndarray  # (rows,)
-    rows: tuple[str, ...]  # rows the multipliers belong to: those that carry the others where some are redundant
+    rows: tuple[str, ...]  # rows the multipliers belong to: independent ones, where some are redundant
     H: np.ndarray  # (holonomic rows + rows, 2 nv) what small motions must not do
     B: np.ndarray  # (nv, nv) of δ̇ = δv − B δ
     names: tuple[str, ...]  # of (δ, δv)
@@ -199,7 +199,7 @@ def second_derivatives(system: Any, state: Any, *, u: Any = None, p: Any = None)
 
     The traced Jacobian is differentiated once more: exact, and for small systems only, such as a seven-joint arm or a
     dozen joints of a planar mechanism. Larger ones are refused before anything is compiled. Where rows are redundant,
-    those that carry the others are used. For quaternion joints it is the derivative of the Jacobian as q ⊕ δ moves,
+    independent ones are used. For quaternion joints it is the derivative of the Jacobian as q ⊕ δ moves,
     which is not symmetric.
 
     >>> import dalembert as da

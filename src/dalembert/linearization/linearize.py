@@ -84,7 +84,7 @@ def _plan(
 def _on_other_rows(
     system: Any, memory: Remembered, x: Any, u: Any, p: Any, given: Any, plan: Plan, independent: Any, positions: Any
 ) -> tuple[Plan, tuple[Any, ...]]:
-    """The plan on rows chosen at this state and its outputs; raises where there is none, saying why."""
+    """The plan on rows chosen at this state and its outputs, or an error that gives the reason."""
     rows = independent_rows(system, x, p) if system.rows.of else None
     if rows != plan.rows:
         plan = _plan(system, memory, x, p, independent, positions, rows)

@@ -31,7 +31,7 @@ class Regulator:
 
     @property
     def eigenvalues(self) -> np.ndarray:
-        """Of the closed loop A − B K."""
+        """(states,) eigenvalues of the closed loop A − B K."""
         return np.linalg.eigvals(self.model.A - self.model.B @ self.K)
 
 

@@ -23,7 +23,7 @@ class Remembered:
     """Linear models of one system that were asked for, and the rows of its constraints they use."""
 
     def __init__(self, system: Any):
-        self.rows: Rows = None  # those that carry the others, where some are redundant, as last chosen
+        self.rows: Rows = None  # independent ones as last chosen; None: all
         self.plans: dict[Any, Plan] = {}
         self.by_names: dict[Any, Plan] = {}
         self.closure = (
@@ -44,7 +44,7 @@ _known: WeakKeyDictionary[Any, Remembered] = WeakKeyDictionary()
 
 
 def remembered(system: Any) -> Remembered:
-    """What was made for a system so far."""
+    """The memory of a system, made on first use."""
     found = _known.get(system)
     return _known.setdefault(system, Remembered(system)) if found is None else found
 

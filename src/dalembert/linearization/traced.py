@@ -137,7 +137,7 @@ def _reduced(e: EquationDerivatives, v: Frame, MK: np.ndarray, right: np.ndarray
 def _positions(
     e: EquationDerivatives, positions: list[Coordinate], velocities: list[Coordinate], of: Any, maps: tuple[Any, ...]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The rows of Â that say how positions change, and their time column."""
+    """The rows of Â for the rates of positions, and their time column."""
     C, Kq, Kv, Dv, Kt, Dt = maps
     X, t = zeros(len(positions), Kq.shape[1] + Kv.shape[1]), zeros(len(positions), 1)
     for k, c in enumerate(positions):
