@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ArgumentError
-from .entry import OFFSETS, layout_is_known
+from .python_call import OFFSETS, layout_is_known
 
 if TYPE_CHECKING:
     from .kernel import Kernel

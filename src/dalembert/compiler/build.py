@@ -22,7 +22,7 @@ _SYMBOL = "kernel"
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Native:
+class MachineCode:
     """Machine code of a function; valid while this object lives."""
 
     library: Library
@@ -31,10 +31,10 @@ class Native:
     instructions: int  # operations of the program after simplification
 
 
-_loaded: WeakValueDictionary[str, Native] = WeakValueDictionary()
+_loaded: WeakValueDictionary[str, MachineCode] = WeakValueDictionary()
 
 
-def native(function: ca.Function, lanes: int = 1, chunk: int = CHUNK) -> Native:
+def compile_sx(function: ca.Function, lanes: int = 1, chunk: int = CHUNK) -> MachineCode:
     """Machine code of an SX function for `lanes` states at once."""
     from .target import host
 
@@ -51,11 +51,11 @@ def native(function: ca.Function, lanes: int = 1, chunk: int = CHUNK) -> Native:
     return known
 
 
-def _load(entry: cache.Entry) -> Native:
+def _load(entry: cache.Entry) -> MachineCode:
     from .target import Library
 
     library = Library(entry.objects, _SYMBOL)
-    return Native(library, library.addresses[_SYMBOL], entry.facts["work_size"], entry.facts["instructions"])
+    return MachineCode(library, library.addresses[_SYMBOL], entry.facts["work_size"], entry.facts["instructions"])
 
 
 def _compile(function: ca.Function, lanes: int, chunk: int) -> cache.Entry:

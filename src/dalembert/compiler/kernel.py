@@ -12,8 +12,8 @@ import numpy as np
 from .. import checks
 from ..errors import ArgumentError
 from .batch import run_batch
-from .build import CHUNK, native
-from .entry import config, install
+from .build import CHUNK, compile_sx
+from .python_call import config, install
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -121,9 +121,9 @@ class Kernel:
         self.sizes_out = tuple(function.numel_out(i) for i in range(function.n_out()))
         self.x_size, self.y_size = sum(self.n_in) * lanes, sum(self.sizes_out) * lanes
         if backend == "native":
-            self._code: Any = native(function, lanes, chunk)
+            self._code: Any = compile_sx(function, lanes, chunk)
         else:
-            from .machine import virtual_machine
+            from .casadi_vm import virtual_machine
 
             self._code = virtual_machine(function, lanes)
         self.address, self.work_size = self._code.address, self._code.work_size

@@ -9,7 +9,7 @@ elements, so a pass of the program serves V states and the kernel makes L/V pass
 
 from __future__ import annotations
 
-from .function import Function
+from .llvm_function import Function
 from .ir import SIGNATURE, Layout, Module
 from .program import Program
 from .schedule import Schedule, TrigGroup

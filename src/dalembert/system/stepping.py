@@ -10,7 +10,7 @@ chart where one is used, and the work done since the start by inputs, by forces 
     correct    q onto Φ = 0, one Newton step of least length (Aghili 37; Kövecses & Piedboeuf 35, 36)
     filter     v onto A v + b = 0, the nearest one (Kövecses & Piedboeuf 33)
     restore    q, v onto Φ = 0, A v + b = 0 and E = E* together (Spencer 3.1.3)
-    variational   one iteration of a step of the variational midpoint rule; see `discrete`
+    variational   one iteration of a step of the variational midpoint rule; see `variational_step`
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from dalembert.recursions.momentum import kinetic_energy
 from dalembert.symbols import array, is_number, symbols, to_sx, where_less, zeros
 from dalembert.system.derivatives import ode_jacobian
 from dalembert.system.diagonal_functions import rate_of
-from dalembert.system.discrete import variational
+from dalembert.system.variational_step import variational
 from dalembert.system.functions import Trace, constrained, forces, potential
 
 STATE, DRIVE = ("q", "v"), ("u", "p", "t")

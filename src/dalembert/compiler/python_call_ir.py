@@ -12,7 +12,7 @@ READABLE = 0x1 | 0x100  # NumPy's flags: C-contiguous, aligned
 WRITABLE = READABLE | 0x400
 
 
-def entry_ir(offsets: dict[str, int]) -> str:
+def python_call_ir(offsets: dict[str, int]) -> str:
     """`offsets` of config, data, nd, dims, descr, flags, size, items, value inside their objects."""
     text = _IR
     for i, name in enumerate(API):

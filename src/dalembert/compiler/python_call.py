@@ -46,7 +46,7 @@ _kept: list[Any] = []  # what the method points to, for the life of the process
 
 
 def config(kernel: Any) -> np.ndarray:
-    """What the compiled method reads about a kernel: an array of addresses and sizes (see `entry_ir`).
+    """What the compiled method reads about a kernel: an array of addresses and sizes (see `python_call_ir`).
 
     The last element keeps what the addresses point to from being freed.
     """
@@ -79,11 +79,11 @@ def install(kernel_type: type, blank: Any) -> bool:
     offset = _slot_offset(blank) if layout_is_known() else None
     if offset is None:
         return False
-    from .entry_ir import entry_ir
+    from .python_call_ir import python_call_ir
     from .runtime import runtime
 
     api = np.array(_api(kernel_type._call_checked), np.int64)  # type: ignore[attr-defined]
-    library = runtime("entry", entry_ir({**OFFSETS, "config": offset}), ("call",), {"dalembert_api": api.ctypes.data})
+    library = runtime("python_call", python_call_ir({**OFFSETS, "config": offset}), ("call",), {"dalembert_api": api.ctypes.data})
     doc = f"__call__($self, *inputs, out=None)\n--\n\n{kernel_type.__call__.__doc__}"
     method = _MethodDef(b"__call__", library.addresses["call"], _FASTCALL_KEYWORDS, doc.encode())
     new = ctypes.pythonapi.PyDescr_NewMethod
@@ -94,7 +94,7 @@ def install(kernel_type: type, blank: Any) -> bool:
 
 
 def _api(checked: Any) -> list[int]:
-    """Addresses the method needs, in the order of `entry_ir.API`."""
+    """Addresses the method needs, in the order of `python_call_ir.API`."""
     try:
         from numpy._core.multiarray import _ARRAY_API
     except ImportError:  # NumPy 1
