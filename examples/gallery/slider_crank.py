@@ -20,7 +20,9 @@ def main(out: Path) -> dict[str, object]:
     run = da.simulate(system, system.state(*zoo.equal_slider_crank_start(0.5, 5.0)), 5.0)
     smallest = row_length(run)  # one row: its length is its singular value, √5 l |cos q₁|
     off = np.abs(run["q2"] + 2 * run["q1"])
-    fine = da.simulate(system, system.state(*zoo.equal_slider_crank_start(0.5, 5.0)), (0, 5), t_eval=np.linspace(0, 5, 20001))
+    fine = da.simulate(
+        system, system.state(*zoo.equal_slider_crank_start(0.5, 5.0)), (0, 5), t_eval=np.linspace(0, 5, 20001)
+    )
 
     figure, axes = pyplot.subplots(4, 1, figsize=(8, 10), sharex=True, layout="constrained")
     axes[0].plot(run.t, run["q1"] / np.pi, label="q₁/π")

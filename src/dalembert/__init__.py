@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from dalembert.analysis.assembly import Assembly as Assembly
     from dalembert.analysis.mobility import Report as Report
     from dalembert.analysis.subspaces import Subspaces as Subspaces
+    from dalembert.charts import Chart as Chart
     from dalembert.compiler.kernel import Kernel as Kernel
     from dalembert.errors import ArgumentError as ArgumentError
     from dalembert.errors import AssemblyError as AssemblyError
@@ -65,14 +66,13 @@ if TYPE_CHECKING:
     from dalembert.outcome import Outcome as Outcome
     from dalembert.simulation.callbacks import expression as expression
     from dalembert.simulation.events import Event as Event
-    from dalembert.charts import Chart as Chart
     from dalembert.simulation.passages import Passage as Passage
+    from dalembert.simulation.run import Run as Run
     from dalembert.simulation.saving import load as load
     from dalembert.simulation.simulate import simulate as simulate
-    from dalembert.simulation.run import Run as Run
-    from dalembert.simulation.status import Status as Status
     from dalembert.simulation.stabilization import Baumgarte as Baumgarte
     from dalembert.simulation.stabilization import Projection as Projection
+    from dalembert.simulation.status import Status as Status
     from dalembert.spatial import rotation as rotation
     from dalembert.system.constraints import Acceleration as Acceleration
     from dalembert.system.diagonal import Diagonal as Diagonal

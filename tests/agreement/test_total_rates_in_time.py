@@ -14,7 +14,10 @@ def test_total_rates_give_the_same_motion(formulation, seed):
     system = random_tree(seed, 5).compile()
     x = random_state(system, seed)
     times = np.linspace(0, 0.5, 6)
-    a, b = (da.simulate(system, x, times[[0, -1]], t_eval=times, formulation=f, rtol=1e-11, atol=1e-12) for f in ("auto", formulation))
+    a, b = (
+        da.simulate(system, x, times[[0, -1]], t_eval=times, formulation=f, rtol=1e-11, atol=1e-12)
+        for f in ("auto", formulation)
+    )
     assert b.success
     size = 1 + np.abs(a.v).max()
     np.testing.assert_allclose(b.q, a.q, atol=1e-8 * size)

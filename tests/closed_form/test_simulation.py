@@ -40,7 +40,9 @@ def cartesian():
 @pytest.mark.parametrize("method", ["dop853", "dopri5"])
 def test_the_same_pendulum_in_cartesian_coordinates_stays_on_its_circle(method):
     times = np.linspace(0, 5, 11)
-    run = da.simulate(cartesian(), [np.sin(1.5), -np.cos(1.5)], times[[0, -1]], t_eval=times, method=method, rtol=1e-11, atol=1e-12)
+    run = da.simulate(
+        cartesian(), [np.sin(1.5), -np.cos(1.5)], times[[0, -1]], t_eval=times, method=method, rtol=1e-11, atol=1e-12
+    )
     angle = da.simulate(pendulum(), {"A": 1.5}, times[[0, -1]], t_eval=times, rtol=1e-12, atol=1e-13)["A"]
     np.testing.assert_allclose(np.arctan2(run["x"], -run["y"]), angle, rtol=0, atol=1e-8)
     assert run.residuals.max() < 1e-14
@@ -66,7 +68,9 @@ def test_symmetric_top_precesses_as_euler_says():
     assert np.abs(run.v).max() == 0.0
     times = np.linspace(0, 4, 9)
     system = m.compile()
-    run = da.simulate(system, system.state(v={"ball": [0.3, 0.0, 2.0]}), times[[0, -1]], t_eval=times, rtol=1e-11, atol=1e-12)
+    run = da.simulate(
+        system, system.state(v={"ball": [0.3, 0.0, 2.0]}), times[[0, -1]], t_eval=times, rtol=1e-11, atol=1e-12
+    )
     rate = (0.6 - 0.4) / 0.4 * 2.0
     expected = np.column_stack([0.3 * np.cos(rate * times), 0.3 * np.sin(rate * times), np.full(9, 2.0)])
     np.testing.assert_allclose(run.rate("ball"), expected, rtol=0, atol=1e-9)

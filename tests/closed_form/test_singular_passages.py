@@ -185,6 +185,8 @@ def test_a_run_that_cannot_compile_what_a_singular_position_needs_returns_what_i
     monkeypatch.setattr(Layout, "singular", broken)
     run = da.simulate(system, x, 1.0)
     assert not run.success
-    assert run.message == f"at t = {run.t[-1]:.6g} s the code needed from here on could not be compiled: no room for code"
+    assert (
+        run.message == f"at t = {run.t[-1]:.6g} s the code needed from here on could not be compiled: no room for code"
+    )
     assert 0.65 < run.t[-1] < 0.651
     np.testing.assert_array_equal(run.q, whole.q[: len(run.t)])

@@ -46,7 +46,9 @@ def test_parameters_reach_every_part_of_a_run():
     runs = [da.simulate(system, {"A": 1.0}, 4.0, p=p, events={"down": event}) for p in (None, {"length": 4.0})]
     np.testing.assert_allclose(runs[1].t_events["down"][0], 2 * runs[0].t_events["down"][0], rtol=1e-9)
     assert all(np.abs(run.energy_error).max() < 1e-7 for run in runs)
-    np.testing.assert_array_equal(runs[1](1.3).q, da.simulate(system, {"A": 1.0}, 4.0, t_eval=[0, 1.3, 4], p=[4.0]).q[1])
+    np.testing.assert_array_equal(
+        runs[1](1.3).q, da.simulate(system, {"A": 1.0}, 4.0, t_eval=[0, 1.3, 4], p=[4.0]).q[1]
+    )
 
 
 def test_steps_keep_to_their_limits(four_bar):

@@ -9,8 +9,8 @@ elements, so a pass of the program serves V states and the kernel makes L/V pass
 
 from __future__ import annotations
 
-from .llvm_function import Function
 from .ir import SIGNATURE, Layout, Module
+from .llvm_function import Function
 from .program import Program
 from .schedule import Schedule, TrigGroup
 from .simd import sincos_ir

@@ -83,7 +83,9 @@ def install(kernel_type: type, blank: Any) -> bool:
     from .runtime import runtime
 
     api = np.array(_api(kernel_type._call_checked), np.int64)  # type: ignore[attr-defined]
-    library = runtime("python_call", python_call_ir({**OFFSETS, "config": offset}), ("call",), {"dalembert_api": api.ctypes.data})
+    library = runtime(
+        "python_call", python_call_ir({**OFFSETS, "config": offset}), ("call",), {"dalembert_api": api.ctypes.data}
+    )
     doc = f"__call__($self, *inputs, out=None)\n--\n\n{kernel_type.__call__.__doc__}"
     method = _MethodDef(b"__call__", library.addresses["call"], _FASTCALL_KEYWORDS, doc.encode())
     new = ctypes.pythonapi.PyDescr_NewMethod

@@ -72,7 +72,7 @@ def host() -> Host:
 def compile_modules(
     texts: Sequence[str | bytes], done: Callable[[int], None] = lambda _: None, passes: int = 0
 ) -> list[bytes]:
-    """Object code of modules (IR text or bitcode), by as many threads as there are processors; `done(i)` after the i-th.
+    """Object code of modules (IR text or bitcode), by as many threads as there are processors; done(i) after the i-th.
 
     The result does not depend on the number of threads. `passes` is LLVM's level of passes on IR.
     """

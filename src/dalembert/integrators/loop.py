@@ -1,10 +1,10 @@
 """The native loop of a simulation: control, attempt, land on the manifold, accept, record, watch for events.
 
 An attempt is a step of the method, its landing on the manifold, and the right-hand side there; the distance between
-step and landing counts as error, so a step that leaves the manifold too far is refused like one that is not accurate. Where the elimination of constraints is
-not sound the step is halved, and near enough to the singularity (a hundredth of the usual step) the loop ends with
-SINGULAR. Singular steps are steps of this loop too: of a right-hand side that reveals the rank, no longer than that
-hundredth, until the ordinary one is sound again.
+step and landing counts as error, so a step that leaves the manifold too far is refused like one that is not accurate.
+Where the elimination of constraints is not sound the step is halved, and near enough to the singularity (a hundredth of
+the usual step) the loop ends with SINGULAR. Singular steps are steps of this loop too: of a right-hand side that
+reveals the rank, no longer than that hundredth, until the ordinary one is sound again.
 """
 
 from __future__ import annotations

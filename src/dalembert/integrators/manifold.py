@@ -116,7 +116,9 @@ def recover(run, t, x):
             return False
         for i in range(n):
             x[i] = out[i]
-        if residual < 1e-14 * small or (residual < 1e-9 * large and residual >= 0.5 * before):  # rounding allows no more
+        if residual < 1e-14 * small or (
+            residual < 1e-9 * large and residual >= 0.5 * before
+        ):  # rounding allows no more
             return True
         before = residual
     return residual < 1e-9 * small

@@ -1,7 +1,7 @@
 """The record of a run: everything the native loop reads and writes, for as long as the run lives.
 
-The state is x = (q, v, y, ẏ, w): coordinates and velocities, independent coordinates and their rates where the run has a
-chart, and the work done since the start. Python and native code read the same fields by name.
+The state is x = (q, v, y, ẏ, w): coordinates and velocities, independent coordinates and their rates where the run has
+a chart, and the work done since the start. Python and native code read the same fields by name.
 """
 
 from __future__ import annotations

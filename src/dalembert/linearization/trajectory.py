@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert import checks
 from dalembert.errors import ArgumentError
 from dalembert.integrators.tableaus import TABLEAUS
 from dalembert.linearization.coordinates import Given
@@ -151,7 +152,8 @@ def step_map(
     if not system.rows.holonomic.all():
         raise ArgumentError("step_map needs holonomic constraints; discretize() knows others.")
     x, n, rows, inputs = op.state, system.nv, op.rows, len(system.u_names)
-    a, b, c, *_ = TABLEAUS[method]
+    table = TABLEAUS[checks.choice(method, TABLEAUS, "method")]
+    a, b, c = table.A, table.b, table.c
     X = np.concatenate([x.q, x.v])
     columns = np.block([[op.Kq, np.zeros_like(op.Kv)], [op.Dv, op.Kv]])
     dX = np.hstack([columns, np.zeros((2 * n, inputs))])

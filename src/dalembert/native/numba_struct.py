@@ -48,7 +48,7 @@ def _type(field: Field) -> Any:
 class _Attributes(AttributeTemplate):
     key = StructType
 
-    def generic_resolve(self, kind: Any, name: str) -> Any:
+    def generic_resolve(self, kind: Any, name: str) -> Any:  # type: ignore[override]
         field = kind.kind.fields.get(name)
         return None if field is None else _type(field)
 

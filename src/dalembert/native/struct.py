@@ -3,7 +3,7 @@
     class Spring(Struct):
         n = Int()
         stiffness = Float()
-        force = Doubles("n")             # an array of n doubles; "n", "n + m", "max(m, n, 1)" are evaluated at each access
+        force = Doubles("n")             # an array; its sides ("n", "n + m", "max(m, n, 1)") are found at each access
         next = Part(lambda: Spring)      # another struct, by its address
 
 In Python a struct owns references to its arrays and parts, so their memory lives as long as it does. Native code holds
@@ -99,7 +99,7 @@ class Part(Field):
 
 
 class Opaque(Part):
-    """Another struct, or an array of doubles, by its address: native code sees a whole number and says what is there."""
+    """Another struct, or an array of doubles, by its address: native code sees a number and casts it."""
 
     def __init__(self) -> None:
         super().__init__(lambda: Struct)

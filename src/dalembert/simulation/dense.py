@@ -33,9 +33,7 @@ def fill(run: RunRecord, times: np.ndarray, states: np.ndarray, wanted: np.ndarr
 class Dense:
     """Records of a run and the records of native code needed to step from them; threads may share it."""
 
-    def __init__(
-        self, layout: Layout, make: Callable[[], RunRecord], times: np.ndarray, states: np.ndarray
-    ) -> None:
+    def __init__(self, layout: Layout, make: Callable[[], RunRecord], times: np.ndarray, states: np.ndarray) -> None:
         self.layout, self.times, self.states = layout, times, np.ascontiguousarray(states)
         self._make, self._own = make, threading.local()
 

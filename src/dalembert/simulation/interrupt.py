@@ -26,9 +26,9 @@ class Interrupt:
 
     def watch(self) -> None:
         """Take over Ctrl-C, in the main thread, unless somebody else has."""
-        if self._old is None and threading.current_thread() is threading.main_thread():
-            if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-                self._old = signal.signal(signal.SIGINT, self._ask)
+        ours = self._old is None and threading.current_thread() is threading.main_thread()
+        if ours and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            self._old = signal.signal(signal.SIGINT, self._ask)
 
     def _ask(self, *_: Any) -> None:
         self._signalled = True

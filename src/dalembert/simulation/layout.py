@@ -92,7 +92,9 @@ class Layout:
                 run.energy = system.energy(s.start, p=s.p)
         return run
 
-    def place(self, run: RunRecord, rows: tuple[int, ...] | None, chart: LocalChart | None, x: np.ndarray, room: int) -> None:
+    def place(
+        self, run: RunRecord, rows: tuple[int, ...] | None, chart: LocalChart | None, x: np.ndarray, room: int
+    ) -> None:
         """Put functions and memory for these rows and this chart into the record; x is the state to go on from."""
         s, system, method = self.setup, self.system, self.setup.method
         dof = 0 if chart is None else chart.dof

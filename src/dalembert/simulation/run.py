@@ -98,8 +98,9 @@ class Run:
         """What answers between the records; made when it is first needed."""
         if self._between is None or len(self.t) < 2:
             return None
-        return self._between.dense(self.t, np.hstack([self.q, self.v, *(w[:, None] for w in self.work.values()), self.u,
-                                                      self.margin[:, None]]))
+        return self._between.dense(
+            self.t, np.hstack([self.q, self.v, *(w[:, None] for w in self.work.values()), self.u, self.margin[:, None]])
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what was computed on demand; dense output stays where no controller is needed for it."""

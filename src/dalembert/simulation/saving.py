@@ -214,8 +214,8 @@ def _check_resumed(driver: Driver, kept: dict[str, np.ndarray], notes: Any) -> N
     dof = 0 if driver.chart is None else len(notes["chart"][1])
     n = run.nq + run.nv + 2 * dof + run.works
     sizes = {
-        "t": 1, "x": n, "slope": n, "last": n + run.nu + 1, "inputs": run.nu, "numbers": len(NUMBERS), "counts": len(COUNTS),
-        "event_values": 2 * run.events, "chart": dof * (1 + run.nv) + run.nq if dof else 0,
+        "t": 1, "x": n, "slope": n, "last": n + run.nu + 1, "inputs": run.nu, "numbers": len(NUMBERS),
+        "counts": len(COUNTS), "event_values": 2 * run.events, "chart": dof * (1 + run.nv) + run.nq if dof else 0,
     }  # fmt: skip
     wrong = [name for name, size in sizes.items() if name not in kept or len(kept[name]) != size]
     listed = () if rows is None else rows.tolist()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -38,20 +38,20 @@ class Setup:
     samples: np.ndarray | None  # (N,) times at which states are wanted; None: every step
     p: np.ndarray  # (np,)
     u: np.ndarray  # (nu,) constant inputs; zero where a controller gives them
-    controller: Any = None  # u(t, state) of any kind
-    hold: float = 0.0  # its sampling period, s; 0: asked at every stage
-    events: Mapping[str, Event] = field(default_factory=dict)
-    method_name: str = "dop853"
-    rtol: float = 1e-9
-    atol: float = 1e-10
-    step: float = 0.0  # s; 0: chosen by the method
-    max_step: float = np.inf
-    stabilization: Projection | Baumgarte | None = Projection()
-    coordinates: Any = None
-    formulation: str = "auto"
-    options: Mapping[str, Any] = field(default_factory=dict)
-    on_singularity: str = "continue"
-    max_steps: int = 10_000_000
+    controller: Any  # u(t, state) of any kind, or None
+    hold: float  # its sampling period, s; 0: asked at every stage
+    events: Mapping[str, Event]
+    method_name: str
+    rtol: float
+    atol: float
+    step: float  # s; 0: chosen by the method
+    max_step: float  # s
+    stabilization: Projection | Baumgarte | None
+    coordinates: Any
+    formulation: str
+    options: Mapping[str, Any]  # of the formulation
+    on_singularity: str
+    max_steps: int
 
     @property
     def method(self) -> Method:
@@ -104,8 +104,7 @@ def make_setup(
         kind = type(system).__name__
         hint = " Compile it first: system = mechanism.compile()." if hasattr(system, "compile") else ""
         raise ArgumentError(f"system is a {kind}; needed: a compiled System.{hint}")
-    kind = METHODS[checks.choice(method, METHODS, "method")]
-    if kind.fixed and step is None:
+    if METHODS[checks.choice(method, METHODS, "method")].fixed and step is None:
         raise ArgumentError(f"method '{method}' has a fixed step; give it as step=0.001 (s).")
     step = 0.0 if step is None else checks.number(step, "step", above=0.0)
     rtol, atol = checks.number(rtol, "rtol", least=0.0), checks.number(atol, "atol", least=0.0)
@@ -123,7 +122,9 @@ def make_setup(
             raise ArgumentError(f"hold is {hold!r}; it is the sampling period (s) of a controller u(t, state).")
         hold = checks.number(hold, "hold", above=0.0)
         if hold < 1e-12 * max(abs(start), abs(end)):
-            raise ArgumentError(f"hold is {hold:g} s; needed: a period that the clock resolves, above 1e-12 of the time.")
+            raise ArgumentError(
+                f"hold is {hold:g} s; needed: a period that the clock resolves, above 1e-12 of the time."
+            )
     kept = as_stabilization(stabilization)
     formulation = checks.choice(formulation, ["auto", *FORMULATIONS, *TOTAL_RATES], "formulation")
     options = _options(system, formulation, options)

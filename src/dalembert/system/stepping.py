@@ -30,8 +30,8 @@ from dalembert.recursions.momentum import kinetic_energy
 from dalembert.symbols import array, is_number, symbols, to_sx, where_less, zeros
 from dalembert.system.derivatives import ode_jacobian
 from dalembert.system.diagonal_functions import rate_of
-from dalembert.system.variational_step import variational
 from dalembert.system.functions import Trace, constrained, forces, potential
+from dalembert.system.variational_step import variational
 
 STATE, DRIVE = ("q", "v"), ("u", "p", "t")
 
