@@ -1,22 +1,25 @@
-"""The suite's own kernel cache, so that tests neither use nor fill the user's."""
+"""The suite's own kernel cache: one for all workers of a session, neither the user's nor filling it."""
 
 import os
 import tempfile
-
-import pytest
 
 
 def pytest_addoption(parser):
     parser.addoption("--bad-calls", type=int, default=1000, help="calls of the campaign in tests/campaign")
 
 
-@pytest.fixture(scope="session", autouse=True)
-def private_cache():
-    with tempfile.TemporaryDirectory(prefix="dalembert-test-") as folder:
-        old = os.environ.get("DALEMBERT_CACHE")
-        os.environ["DALEMBERT_CACHE"] = folder
-        yield
-        if old is None:
-            del os.environ["DALEMBERT_CACHE"]
-        else:
-            os.environ["DALEMBERT_CACHE"] = old
+def pytest_configure(config):
+    """Before workers are started: they inherit the folder and compile nothing that another one has compiled."""
+    if not hasattr(config, "workerinput"):
+        folder = tempfile.TemporaryDirectory(prefix="dalembert-test-")
+        before = os.environ.get("DALEMBERT_CACHE")
+        os.environ["DALEMBERT_CACHE"] = folder.name
+
+        def restore():
+            folder.cleanup()
+            if before is None:
+                del os.environ["DALEMBERT_CACHE"]
+            else:
+                os.environ["DALEMBERT_CACHE"] = before
+
+        config.add_cleanup(restore)

@@ -57,8 +57,6 @@ def test_every_body_is_in_balance(seed):
     """m a_c and the rate of spin equal weight, joint wrenches and loop wrenches, all in the ground's frame."""
     system, x = random_closed(seed, redundant=False)
     r = system.constraint_forces(x, np.random.default_rng(seed).normal(size=system.nv))
-    tau = np.random.default_rng(seed).normal(size=system.nv)
-    assert len(tau) == system.nv
     scale = max(np.abs(w).max() for w in r.joints.values())
     for name, rest in balance(system, x, r, GRAVITY).items():
         np.testing.assert_allclose(rest, 0, atol=1e-8 * max(1.0, scale), err_msg=name)

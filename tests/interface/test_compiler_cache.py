@@ -162,6 +162,50 @@ def test_a_folder_of_another_user_is_not_used(folder, monkeypatch):
     assert not files(folder)
 
 
+@pytest.mark.parametrize("planted", ["of another user", "writable by others", "a link"])
+def test_code_in_a_file_that_is_not_the_users_own_is_not_run(folder, compiled, planted, monkeypatch, tmp_path):
+    Kernel(function())
+    (path,) = files(folder)
+    build._loaded.clear()
+    if planted == "of another user":
+        uid = os.getuid()
+        monkeypatch.setattr(os, "getuid", lambda: uid + 1)
+    elif planted == "writable by others":
+        path.chmod(0o666)
+    else:
+        path.rename(tmp_path / "elsewhere")
+        path.symlink_to(tmp_path / "elsewhere")
+    assert cache.read(path.stem) is None
+    monkeypatch.undo()
+    monkeypatch.setenv("DALEMBERT_CACHE", str(folder))
+    assert right(Kernel(function()))
+
+
+def test_an_entry_under_another_name_is_not_run(folder, compiled):
+    Kernel(function(1.0))
+    (one,) = files(folder)
+    Kernel(function(2.0))
+    (other,) = (path for path in files(folder) if path != one)
+    other.write_bytes(one.read_bytes())
+    build._loaded.clear()
+    assert right(Kernel(function(2.0)), 2.0)
+    assert compiled == ["cached"] * 3
+
+
+def test_a_relative_folder_is_the_one_it_was_at_first(tmp_path, monkeypatch, compiled):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    monkeypatch.setenv("DALEMBERT_CACHE", "kept")
+    forget()
+    monkeypatch.chdir(tmp_path / "a")
+    Kernel(function(1.0))
+    monkeypatch.chdir(tmp_path / "b")
+    Kernel(function(2.0))
+    assert len(files(tmp_path / "a" / "kept")) == 2
+    assert not (tmp_path / "b" / "kept").exists()
+    forget()
+
+
 def test_a_place_where_no_folder_can_be_made_only_warns(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("DALEMBERT_CACHE", str(tmp_path / "file" / "cache"))

@@ -146,3 +146,39 @@ def test_every_public_callable_and_parameter_is_documented(name):
 def test_the_list_of_undocumented_modules_is_no_longer_than_needed():
     left = {f.__module__ for f, owner in CALLABLES.values() if _undocumented(f, owner)}
     assert all(any(module.startswith(known) for module in left) for known in UNDOCUMENTED)
+
+
+def _four_bar():
+    system = da.zoo.four_bar().compile()
+    return system, system.state(*da.zoo.four_bar_start(0.6, speed=2.0))
+
+
+def _motion(system, **options):
+    return da.control.motion_control(system, da.control.coordinates("A"), da.control.constant({"A": 1.0}), **options)
+
+
+OPEN = {
+    "System.with_parameters": lambda **o: da.zoo.four_bar().compile().with_parameters(**o),
+    "control.motion_control": lambda **o: _motion(_four_bar()[0], **o),
+    "System.constraint_forces": lambda **o: _four_bar()[0].constraint_forces(_four_bar()[1], **o),
+    "control.computed_torque": lambda **o: da.control.computed_torque(_four_bar()[0], {"A": 1.0}, **o),
+    "control.force_control": lambda **o: da.control.force_control(_four_bar()[0], {"C.x": 1.0}, **o),
+    "Solution.plot": lambda **o: da.simulate(*_four_bar(), 0.01).plot(**o),
+    "Solution.animate": lambda **o: da.simulate(*_four_bar(), 0.01).animate("none.html", **o),
+}
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_functions_that_pass_keywords_on_refuse_unknown_ones_by_name(name):
+    with pytest.raises((TypeError, da.DalembertError), match="unknown_option"):
+        OPEN[name](unknown_option=1.0)
+
+
+def test_every_function_that_takes_any_keyword_is_among_these():
+    any_keyword = {
+        name.removeprefix("dalembert.")
+        for name, (f, _) in CALLABLES.items()
+        if not (inspect.isclass(f) and issubclass(f, (Enum, Exception)))
+        and any(p.kind is p.VAR_KEYWORD for p in inspect.signature(f).parameters.values())
+    }
+    assert any_keyword - {"control.MotionPlan.simulate", "control.hybrid_control"} == set(OPEN)

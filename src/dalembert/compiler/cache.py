@@ -1,10 +1,11 @@
 """Object code kept on disk between processes.
 
 A file is named by the SHA-256 of everything its content depends on, and begins with the SHA-256 of its
-content, so a file that is damaged or half written is seen and made anew. Files are written beside their place
-and moved into it, so that any number of processes may read and write. The least recently used go when the
-folder grows beyond `LIMIT`. Code is only ever loaded from a folder of the user's own that nobody else may
-write to. Trouble with the disk never stops a computation: without cache it compiles.
+content, so a file that is damaged or half written is seen and made anew. The name is part of the content: a file
+under another name is not used. Files are written beside their place and moved into it, so that any number of
+processes may read and write. The least recently used go when the folder grows beyond `LIMIT`. Code is only ever
+loaded from a folder and from files of the user's own that nobody else may write to. Trouble with the disk never
+stops a computation: without cache it compiles.
 
 The folder is `$DALEMBERT_CACHE`, else the platform's place for caches; `DALEMBERT_CACHE=off` does without.
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 import sys
 import tempfile
 import time
@@ -26,7 +28,7 @@ from pathlib import Path
 from ..sources import digest
 
 LIMIT = 256 * 2**20  # bytes
-_MAGIC = b"dalembert object code 1\n"
+_MAGIC = b"dalembert object code 2\n"
 _SUFFIX = ".bin"
 
 
@@ -55,17 +57,35 @@ def read(name: str) -> Entry | None:
         return None
     path = folder / (name + _SUFFIX)
     try:
-        data = path.read_bytes()
-        start, body = len(_MAGIC), data[len(_MAGIC) + 32 :]
-        if data[:start] != _MAGIC or data[start : start + 32] != hashlib.sha256(body).digest():
+        entry = _entry(_own_bytes(path), name)
+        if entry is None:
             path.unlink(missing_ok=True)
-            return None
-        if time.time() - path.stat().st_mtime > 3600:  # the time of last use, good to an hour
+        elif time.time() - path.stat().st_mtime > 3600:  # the time of last use, good to an hour
             os.utime(path)
     except OSError:
         return None
+    return entry
+
+
+def _own_bytes(path: Path) -> bytes:
+    """What a file holds, nothing where it is not a plain file of the user's own that nobody else may write to."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
+    with os.fdopen(descriptor, "rb") as file:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode) or _trouble(found):
+            return b""
+        return file.read()
+
+
+def _entry(data: bytes, name: str) -> Entry | None:
+    """The entry of this name that was written as `data`, None where it is damaged or another one."""
+    start, body = len(_MAGIC), data[len(_MAGIC) + 32 :]
+    if data[:start] != _MAGIC or data[start : start + 32] != hashlib.sha256(body).digest():
+        return None
     head, _, rest = body.partition(b"\n")
     facts = json.loads(head)
+    if facts.pop("name") != name:
+        return None
     objects, start = [], 0
     for size in facts.pop("sizes"):
         objects.append(rest[start : start + size])
@@ -78,7 +98,7 @@ def write(name: str, facts: dict[str, int], objects: Sequence[bytes]) -> None:
     folder = _folder()
     if folder is None:
         return
-    head = json.dumps({**facts, "sizes": [len(code) for code in objects]}).encode()
+    head = json.dumps({**facts, "name": name, "sizes": [len(code) for code in objects]}).encode()
     body = b"\n".join([head, b"".join(objects)])
     temporary = None
     try:
@@ -125,20 +145,25 @@ def _prepared(ours: str | None, xdg: str | None) -> Path | None:
     if ours is not None and ours.lower() in ("off", "0", "no", "none"):
         return None
     try:
-        folder = Path(ours) if ours else _usual(xdg)
+        folder = (Path(ours) if ours else _usual(xdg)).absolute()  # as it is now: os.chdir may follow
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = folder.stat()
     except (OSError, RuntimeError) as error:  # RuntimeError: no home
         _warn(f"the cache folder cannot be made ({error})")
         return None
-    if hasattr(os, "getuid"):
-        if found.st_uid != os.getuid():
-            _warn(f"the cache folder '{folder}' belongs to another user (uid {found.st_uid})")
-            return None
-        if found.st_mode & 0o022:
-            _warn(f"the cache folder '{folder}' can be written by others (mode {found.st_mode & 0o777:o})")
-            return None
+    if trouble := _trouble(found):
+        _warn(f"the cache folder '{folder}' {trouble}")
+        return None
     return folder
+
+
+def _trouble(found: os.stat_result) -> str:
+    """Why a file or folder cannot be trusted; empty where it can."""
+    if not hasattr(os, "getuid"):
+        return ""
+    if found.st_uid != os.getuid():
+        return f"belongs to another user (uid {found.st_uid})"
+    return f"can be written by others (mode {found.st_mode & 0o777:o})" if found.st_mode & 0o022 else ""
 
 
 def _usual(xdg: str | None) -> Path:

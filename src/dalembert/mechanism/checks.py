@@ -17,7 +17,7 @@ from dalembert.mechanism.layout import Layout
 from dalembert.mechanism.local import LocalState
 from dalembert.mechanism.values import Defaults, is_exact_zero
 from dalembert.recursions.articulated_body import joint_inertias
-from dalembert.recursions.tree import Link, Placed, Tree
+from dalembert.recursions.tree import ROOT, Link, Placed, Tree
 from dalembert.spatial import RigidInertia, Transform
 from dalembert.symbols import Scalar, all_numbers, array, to_sx
 
@@ -68,8 +68,8 @@ def check_masses(layout: Layout, defaults: Defaults) -> None:
     q = np.concatenate([np.zeros(0)] + [_random_position(link.joint, rng) for link in numeric.links])
     still: list[str] = []
     at = numeric.at(q)
-    for i, D in enumerate(joint_inertias(at)):
-        value, vector = _least_relative(np.array(D, dtype=float), _locked_scale(at, i))
+    for i, (D, scale) in enumerate(zip(joint_inertias(at), _locked_scales(at))):
+        value, vector = _least_relative(np.array(D, dtype=float), scale)
         if value <= 1e-12:
             still.append(layout.v_names[tree.links[i].v.start + int(np.argmax(np.abs(vector)))])
     if still:
@@ -127,25 +127,23 @@ def check_free_symbols(function: ca.Function, known: dict[str, list[str]]) -> No
         )
 
 
-def _locked_scale(at: Placed, i: int) -> np.ndarray:
-    """(nv_i,) what each velocity of joint i can move at most: the mass carried, or the trace of its inertia."""
-    C = _carried(at, i)
-    diagonal = np.array([np.trace(C.J)] * 3 + [C.m] * 3, dtype=float)
-    return diagonal @ (at.S(i).astype(float) ** 2) + at.tree.links[i].armature.astype(float)
+def _locked_scales(at: Placed) -> list[np.ndarray]:
+    """(nv_i,) of each link: what a velocity of its joint can move at most, the mass carried or the trace of inertia."""
+    scales = []
+    for i, C in enumerate(_carried(at)):
+        diagonal = np.array([np.trace(C.J)] * 3 + [C.m] * 3, dtype=float)
+        scales.append(diagonal @ (at.S(i).astype(float) ** 2) + at.tree.links[i].armature.astype(float))
+    return scales
 
 
-def _carried(at: Placed, i: int) -> RigidInertia:
-    """Inertia of link i and everything beyond it, about link i."""
-    beyond = {i: at.tree.links[i].inertia}
-    order = [i]
-    for k in order:  # every link before those it carries
-        for c in at.tree.children[k]:
-            beyond[c] = at.tree.links[c].inertia
-            order.append(c)
-    for k in reversed(order[1:]):
-        parent = at.tree.links[k].parent
-        beyond[parent] = beyond[parent] + beyond[k].seen_from(at.T(k))
-    return beyond[i]
+def _carried(at: Placed) -> list[RigidInertia]:
+    """Inertia of each link and everything beyond it, about the link: tips to base."""
+    beyond = [link.inertia for link in at.tree.links]
+    for i in reversed(range(len(beyond))):
+        parent = at.tree.links[i].parent
+        if parent != ROOT:
+            beyond[parent] = beyond[parent] + beyond[i].seen_from(at.T(i))
+    return beyond
 
 
 def _least_relative(D: np.ndarray, scale: np.ndarray) -> tuple[float, np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -358,15 +359,15 @@ class System(TreeQuestions, ConstraintQuestions):
         values = dict(start)
         for name, value in given.items():
             what = f"{kind} '{name}'"
-            whole, _, k = str(name).partition("[")
+            part = re.fullmatch(r"(.+)\[(\d{1,9})\]", str(name))
             if name in start:
                 x = np.atleast_1d(checks.array(value, None, what))
                 if x.shape != start[name].shape:
                     raise ArgumentError(f"{what} is given {x.size} number(s); needed: {start[name].size}.")
                 values[name] = x.copy()
-            elif k.removesuffix("]").isdecimal() and whole in start and int(k[:-1]) < len(start[whole]):
-                values[whole] = values[whole].copy()
-                values[whole][int(k[:-1])] = checks.number(value, what)
+            elif part and part[1] in start and int(part[2]) < len(start[part[1]]):
+                values[part[1]] = values[part[1]].copy()
+                values[part[1]][int(part[2])] = checks.number(value, what)
             else:
                 raise unknown(kind, name, start)
         return values
