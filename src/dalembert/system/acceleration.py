@@ -55,6 +55,11 @@ class Limits(NamedTuple):
     length: float  # squared length of a row
     size: float
 
+    @property
+    def floor(self) -> float:
+        """Singular values of A in the mass metric below this are rounding."""
+        return 1e-13 * self.size
+
 
 def limits(system: Any, p: Any = None) -> Limits:
     """The limits of a system at these parameters."""
