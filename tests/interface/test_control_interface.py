@@ -3,13 +3,11 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import casadi as ca
-import numba
 import numpy as np
 import pytest
 
 import dalembert as da
 from dalembert import control, zoo
-from dalembert.compiler.call import call_kernel
 from dalembert.control.projected import ProjectedControl
 from dalembert.errors import ArgumentError, DalembertError, UnknownName
 from dalembert.simulation.solution import Status
