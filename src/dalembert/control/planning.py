@@ -9,10 +9,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.control.allocator import Allocator
 from dalembert.control.collocation import Problem, stage, transcribe
-from dalembert.control.inverse_dynamics import Allocator
 from dalembert.control.limits import Bounds
-from dalembert.control.native.law import GIVEN
+from dalembert.control.native.workspace import GIVEN
 from dalembert.control.plant import Plant
 from dalembert.control.trajectories import Trajectory, piecewise
 from dalembert.errors import ArgumentError, AssemblyError, unknown
@@ -199,12 +199,12 @@ def straight_motion(
         v.append(at.v)
     a = np.gradient(np.array(v), times, axis=0)
     scale = np.array([float((scales or {}).get(name, 1.0)) for name in system.u_names])
-    solver = Allocator(Plant(system, system.u_names, p=p), dict(zip(system.u_names, scale)), limits)
-    u = []
+    allocator = Allocator(Plant(system, system.u_names, p=p), dict(zip(system.u_names, scale)), limits)
+    workspace, u = allocator.template, []
     for k, t in enumerate(times):
-        solver.room.asked[:] = a[k]
-        solver.run(x.t + t, system.state(q[k], v[k], x.t + t), GIVEN)
-        u.append(solver.plant.inputs(solver.limited()[0]))
+        workspace.wanted_motion[:] = a[k]
+        allocator.run(workspace, x.t + t, system.state(q[k], v[k], x.t + t), GIVEN)
+        u.append(allocator.plant.inputs(allocator.limited(workspace)[0]))
     effort = _effort(times, np.array(u), scale)
     return MotionPlan(
         x.t + times, np.array(q), np.array(v), a, np.array(u), effort, effort, 0.0, 0.0, 0, "Solve_Succeeded", system, p

@@ -56,7 +56,7 @@ class Trajectory:
         return Kernel(self.function, shapes=[(self.n,)] * 3)
 
     def __call__(self, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return self.kernel(np.array([t], dtype=float))
+        return self.kernel(float(t))
 
     def sampled(self, times: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(N, n) each, at N times."""

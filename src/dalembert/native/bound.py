@@ -61,10 +61,12 @@ class Bound(Struct):
         return b
 
     @staticmethod
-    def around(function: int, x: np.ndarray, y: np.ndarray, w: Struct | np.ndarray, time_index: int = -1) -> Bound:
-        """Any native function at an address, with the memory given."""
+    def around(
+        function: int, x: np.ndarray, y: np.ndarray, w: Struct | np.ndarray, time_index: int = -1, owner: Any = None
+    ) -> Bound:
+        """Any native function at an address, valid as long as its owner, with the memory given."""
         b = Bound(address=function, nx=len(x), ny=len(y), x=x, y=y, w=w, time_index=time_index, row_scale=1.0)
-        b.owner, b.slices = None, {}
+        b.owner, b.slices = owner, {}
         return b
 
     def trust(self, min_angle: float, min_length: float, row_scale: float = 1.0) -> Bound:

@@ -67,8 +67,7 @@ class Callback:
     def _at(self, function: int, owner: Any) -> None:
         """A native function of x = (q, v, t), valid as long as its owner."""
         n = self.system.nq + self.system.nv
-        self.bound = Bound.around(function, np.zeros(n + 1), np.zeros(max(1, self.size)), np.zeros(1), n)
-        self.bound.owner = owner
+        self.bound = Bound.around(function, np.zeros(n + 1), np.zeros(max(1, self.size)), np.zeros(1), n, owner)
 
     def compile(self, f: Any) -> None:
         """A Numba function, reached through a C function around it. One that raises leaves NaN."""
