@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import sys
 import time
 from collections.abc import Callable
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
     from .target import Library
 
+#: the one signature of native functions f(x, y, w): arrays of doubles, or in place of w one struct
+SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 CHUNK = 1000
 """Operations in one LLVM function; `target` has the measurement."""
 _SYMBOL = "kernel"

@@ -10,7 +10,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-_SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+from .build import SIGNATURE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,7 +43,7 @@ def virtual_machine(function: ca.Function, lanes: int) -> VirtualMachine:
                 evaluate()
                 _doubles(y, result.size, lanes)[lane::lanes] = result
 
-    callback = _SIGNATURE(call)
+    callback = SIGNATURE(call)
     callback.buffer = buffer  # type: ignore[attr-defined]  # evaluate does not own it
     address = ctypes.cast(callback, ctypes.c_void_p).value
     assert address is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -12,13 +11,12 @@ import numpy as np
 from .. import checks
 from ..errors import ArgumentError
 from .batch import run_batch
-from .build import CHUNK, compile_sx
+from .build import CHUNK, SIGNATURE, compile_sx
 from .python_call import config, install
 
 if TYPE_CHECKING:
     import casadi as ca
 
-_SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 BACKENDS = ("native", "casadi")
 
 
@@ -128,7 +126,7 @@ class Kernel:
             self._code = virtual_machine(function, lanes)
         self.address, self.work_size = self._code.address, self._code.work_size
         self.instructions = self._code.instructions
-        self._call = _SIGNATURE(self.address)
+        self._call = SIGNATURE(self.address)
         self._config = config(self) if backend == "native" and lanes == 1 and _compiled_call() else None
 
     def __repr__(self) -> str:

@@ -8,7 +8,6 @@ checkout that was edited, Numba makes it anew.
 
 from __future__ import annotations
 
-import ctypes
 import json
 import threading
 from functools import cache
@@ -18,13 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from dalembert.compiler import cache as disk
-from dalembert.compiler.build import Progress
+from dalembert.compiler.build import SIGNATURE, Progress
 from dalembert.errors import CompileError
 from dalembert.native.struct import Struct
 from dalembert.sources import digest_of
 
-#: the one signature of native functions f(x, y, w)
-SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 #: name: module and function; the function takes (x, y, struct) or (struct)
 ENTRIES = {
     "advance": ("dalembert.integrators.loop", "advance"),
