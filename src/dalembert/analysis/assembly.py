@@ -23,6 +23,8 @@ from dalembert.rank import angular_velocities, rank_policy
 
 ATTEMPTS = 30
 TURN = 1.0  # rad: the farthest an angle goes in one step of Newton's method
+STALLS = 5  # steps that bring nothing after which a start is given up
+ROUNDING = 1e-15  # of coordinates: shorter steps lead nowhere
 MISSED = 1e-8  # of a velocity: by how much rows may miss it
 
 
@@ -47,11 +49,15 @@ class Held:
         self.q, self.v = target.q, target.v
         self.q_index = _named(q, system.q_names, system.layout.q_slice)
         self.v_index = _named(v, system.v_names, system.layout.v_slice)
+        plain = [system.q_names[k] for k in self.q_index]
+        known = all(name in system.v_names for name in plain)  # q̇ = v but for quaternions
+        self.N = np.eye(system.nv)[[system.v_names.index(name) for name in plain]] if known else None
 
     def rows(self, state: Any) -> tuple[np.ndarray, np.ndarray]:
         """N(q) of the held coordinates, (held, nv), and how far each is from its value, (held,)."""
-        rates = [self.system.rates(state.replace(v=e)) for e in np.eye(self.system.nv)] if len(self.q_index) else []
-        N = np.array(rates).T[self.q_index] if len(self.q_index) else np.zeros((0, self.system.nv))
+        N = self.N
+        if N is None:
+            N = np.array([self.system.rates(state.replace(v=e)) for e in np.eye(self.system.nv)]).T[self.q_index]
         return N, state.q[self.q_index] - self.q[self.q_index]
 
 
@@ -121,15 +127,16 @@ def close(
     """Newton's method from a state, until every residual is below the tolerance in rad or lengths of the mechanism."""
     holonomic = on & system.rows.holonomic
     policy, angular = rank_policy(system, p), angular_velocities(system)
+    reach = np.where(angular, 1.0, policy.length)  # of a step: rad, or the mechanism's length
     first = size = contraction = 0.0
-    rank, count = 0, 0
+    rank = count = stalls = 0
     phi, missing, A, N = _residual(system, state, held, p, holonomic)
     units = np.concatenate([policy.units[holonomic], np.where(N[:, angular].any(axis=1), 1.0, policy.length)])
     for count in range(1, iterations + 1):
         at = _with_held(system, state, p, A, N, policy.sizes[holonomic])
         rank = at.rank
         delta = at.shortest(-np.concatenate([phi, missing]))
-        size = float(np.linalg.norm(at.R @ delta))
+        size = float(np.abs(delta / reach).max(initial=0.0))
         norm = float(np.linalg.norm(np.concatenate([phi, missing]) / units))
         if count == 1:
             first = size
@@ -143,10 +150,13 @@ def close(
             if np.linalg.norm(np.concatenate(after[:2]) / units) < norm or scale < 1e-3 or norm == 0.0:
                 break
             scale *= 0.5
+        stalls += scale < 1e-3
         state, (phi, missing, A, N) = trial, after
         small = np.abs(np.concatenate([phi, missing]) / units).max(initial=0.0) <= tolerance
-        reach = float(np.linalg.norm(at.R, 2)) * 1e-15
-        if small and (contraction / (1 - contraction) * size <= max(tolerance, reach) or size <= reach):
+        least = ROUNDING * (1.0 + float(np.abs(state.q).max(initial=0.0)))
+        if small and (contraction / (1 - contraction) * size <= tolerance or size <= least):
+            break
+        if stalls == STALLS:
             break
     small = np.abs(np.concatenate([phi, missing]) / units).max(initial=0.0) <= tolerance
     signs = system._value("branch", state, p=p) if len(system.rows.branch) else np.zeros(0)
