@@ -283,11 +283,13 @@ def named(system: Any, state: Any, names: Sequence[str] | None = None, p: Any = 
 def tangent(system: Any, state: Any, p: Any = None) -> LocalChart:
     """The chart whose y are motions along the admissible directions at a state (Spencer 3.1); it always exists.
 
-    R = Kᵀ M (q ⊖ q̄) − y with Kᵀ M K = 1, q̄ the state's configuration.
+    R = s Kᵀ M (q ⊖ q̄) − y with Kᵀ M K = 1, q̄ the state's configuration; s makes y the motion of the coordinate that
+    moves most, in rad or m.
     """
     x = system._as_state(state)
     t, minus = tangent_at(system, x, p), system.function("minus")
-    rows = t.V[:, t.rank :].T @ t.R
+    most = np.abs(t.admissible).max(axis=0, initial=0.0)
+    rows = most[:, None] * (t.V[:, t.rank :].T @ t.R)
     dof = len(rows)
 
     def R(s: Trace, y: ca.SX, C: ca.SX, reference: ca.SX) -> ca.SX:
