@@ -25,15 +25,15 @@ import pinocchio as pin
 
 from benchmarks import models
 from benchmarks.description import Model
-from benchmarks.timing import Table, interleaved, native, python_loop, room, versus
-from dalembert.compiler.call import call_kernel
-from dalembert.formulations import load
-from dalembert.formulations.contract import MASS, STATUS, Options
-from dalembert.formulations.work import workspace
-from dalembert.linalg import cholesky, rank_factor, whiten_rows
+from benchmarks.timing import Table, address_loop, interleaved, native, python_loop, room, versus
+from dalembert.formulations import make_problem
+from dalembert.linalg import allocate, cholesky, rank_factor, whiten_rows
+from dalembert.native.calls import jump
+from dalembert.native.library import address as address_of
+from dalembert.native.struct import address
+from dalembert.system.acceleration import limits
 
 TOLERANCE = 1e-10
-HEALTHY = 1e-8  # below, the rows are not safely independent and elimination steps aside
 DENSE = ("nullspace", "lagrange")
 TARGETS = {"P1 five-bar": 5.0, "P2 four-bar": 5.0, "P3 two arms": 3.0}
 
@@ -45,50 +45,28 @@ def problems() -> list[Model]:
 
 
 @native
-def _only_kernel(count, address, x, y, w):
+def _solved(count, kernel, x, y, w, solve, problem):
     for _ in range(count):
-        call_kernel(address, x, y, w)
-
-
-def _with_solve(solve):
-    @native
-    def loop(count, address, x, y, w, work, options):
-        for _ in range(count):
-            call_kernel(address, x, y, w)
-            solve(work, options)
-
-    return loop
-
-
-def _only_solve(solve):
-    @native
-    def loop(count, work, options):
-        for _ in range(count):
-            solve(work, options)
-
-    return loop
-
-
-_LOOPS = {name: _with_solve(load(name).solve) for name in DENSE}
-_SOLVES = {name: _only_solve(load(name).solve) for name in DENSE}
+        jump(kernel, x, y, w)
+        jump(solve, 0, 0, problem)
 
 
 @native
-def _only_cholesky(count, work):
+def _only_cholesky(count, M, upper):
     for _ in range(count):
-        cholesky(work.M, work.upper)
+        cholesky(M, upper)
 
 
 @native
-def _only_whiten(count, work):
+def _only_whiten(count, A, upper, white):
     for _ in range(count):
-        whiten_rows(work.A, work.upper, work.white)
+        whiten_rows(A, upper, white)
 
 
 @native
-def _only_factor(count, work, options):
+def _only_factor(count, factor, white, tolerance, safety):
     for _ in range(count):
-        rank_factor(work.factor, work.white, options.tolerance, options.safety, False)
+        rank_factor(factor, white, tolerance, safety, False)
 
 
 class Ours:
@@ -104,13 +82,11 @@ class Ours:
         self.x = np.concatenate([self.q, self.v, self.tau])  # "constrained" has no τ and reads the beginning
         self.y, self.w = _rooms(self.kernel)
         M, f, A, gamma = np.split(self.y, np.cumsum([n * n, n, m * n]))
-        self.work = workspace(n, m)._replace(M=M.reshape(n, n), f=f, A=A.reshape(m, n), gamma=gamma)
-        self.options = Options(
-            metric=MASS, tolerance=1e-10, safety=100.0, threshold=0.0, damp=0.0, variant=0,
-            floor=self.system.constraint_floor,
-        )  # fmt: skip
-        vdot, _, (health, _) = self.direct(self.q, self.v, self.tau)
-        self.eliminable = bool(health > HEALTHY and np.isfinite(vdot).all())
+        views = {"M": M.reshape(n, n), "f": f, "A": A.reshape(m, n), "gamma": gamma}
+        least = limits(self.system)
+        self.work = make_problem(n, m, **views, floor=least.floor)
+        vdot, _, (angle, _) = self.direct(self.q, self.v, self.tau)
+        self.eliminable = bool(angle > least.angle and np.isfinite(vdot).all())
 
     def native(self, name: str):
         """A whole evaluation as a compiled loop, and its v̇."""
@@ -118,11 +94,11 @@ class Ours:
             loop, y = _kernel_loop(self.direct, self.x)
             loop(1)
             return loop, y[: self.n].copy()
-        compiled, k = _LOOPS[name], self.kernel
-        compiled(1, k.address, self.x, self.y, self.w, self.work, self.options)
-        done = int(self.work.info[STATUS]) == 0
-        loop = lambda count: compiled(count, k.address, self.x, self.y, self.w, self.work, self.options)  # noqa: E731
-        return loop, self.work.vdot.copy() if done else None
+        places = (self.kernel.address, address(self.x), address(self.y), address(self.w))
+        solve = address_of(name)
+        loop = lambda count: _solved(count, *places, solve, self.work.pointer)  # noqa: E731
+        loop(1)
+        return loop, self.work.vdot.copy() if self.work.status == 0 else None
 
     def lanes(self, lanes: int):
         """Elimination for several states at once."""
@@ -131,17 +107,18 @@ class Ours:
     def parts(self) -> dict:
         """Pieces of the dense routes as compiled loops."""
         k, work = self.kernel, self.work
+        factor = allocate(self.m, self.n)
         return {
-            "kernel": lambda count: _only_kernel(count, k.address, self.x, self.y, self.w),
-            **{name: lambda count, f=f: f(count, work, self.options) for name, f in _SOLVES.items()},
-            "Cholesky": lambda count: _only_cholesky(count, work),
-            "whiten": lambda count: _only_whiten(count, work),
-            "factor": lambda count: _only_factor(count, work, self.options),
+            "kernel": address_loop(k.address, address(self.x), address(self.y), address(self.w)),
+            **{name: address_loop(address_of(name), 0, 0, work.pointer) for name in DENSE},
+            "Cholesky": lambda count: _only_cholesky(count, work.M, work.upper),
+            "whiten": lambda count: _only_whiten(count, work.A, work.upper, work.white),
+            "factor": lambda count: _only_factor(count, factor, work.white, work.tolerance, work.safety),
         }
 
     def exact(self) -> np.ndarray:
         """v̇ by NumPy: the null space of the SVD."""
-        M, f, A, gamma = (np.array(x) for x in self.work[:4])
+        M, f, A, gamma = (x.copy() for x in (self.work.M, self.work.f, self.work.A, self.work.gamma))
         c = -np.linalg.pinv(A, rcond=1e-10) @ gamma
         _, s, V = np.linalg.svd(A)
         K = V[np.sum(s > 1e-10 * s[0]) :].T
@@ -158,7 +135,8 @@ def _rooms(kernel) -> tuple[np.ndarray, np.ndarray]:
 
 def _kernel_loop(kernel, x):
     y, w = _rooms(kernel)
-    return (lambda count: _only_kernel(count, kernel.address, x, y, w)), y
+    loop = address_loop(kernel.address, address(x), address(y), address(w))
+    return (lambda count, keep=(x, y, w): loop(count)), y
 
 
 class Peer:

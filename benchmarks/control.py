@@ -3,7 +3,7 @@
 The law is projected inverse-dynamics control on a task (Aghili 43-44, with passive joints 60): the smallest actuator
 forces that give the task the acceleration θ̈_d + G_D ė + G_P e. Ours:
 
-    native    `law.update` in a compiled loop, the reference being given
+    native    the native function "allocate" in a compiled loop, the reference being given
     Python    the controller called as u(t, state), the reference evaluated from a compiled trajectory
 
 The peer computes M, h, the loop Jacobian and its drift, the task Jacobian and its drift with Pinocchio, and solves
@@ -27,10 +27,10 @@ import pinocchio as pin
 import dalembert as da
 from benchmarks import models
 from benchmarks.description import Model
-from benchmarks.timing import Table, interleaved, native, python_loop, versus
+from benchmarks.timing import Table, address_loop, interleaved, python_loop, versus
 from dalembert import control, zoo
-from dalembert.control.native.law import update
 from dalembert.mechanism.inertia import cylinder
+from dalembert.native.library import address
 
 GAINS = (100.0, 20.0)
 
@@ -129,12 +129,6 @@ def three_legs() -> Model:
     return Model("3-RRR", tuple(links), models.PLANAR, closures=tuple(closures), q=np.array(q))
 
 
-@native
-def _updates(count, address, x, y, w, flat, ints, dims, options, mode, kind):
-    for _ in range(count):
-        update(address, x, y, w, flat, ints, dims, options, mode, kind)
-
-
 class Ours:
     """The controller on a case, at its state."""
 
@@ -149,11 +143,7 @@ class Ours:
             self.system, control.coordinates(*case.task), control.constant(self.goal), gains=GAINS
         )
         self.u = self.law(0.0, self.x)
-        plant, solver = self.law.plant, self.law.solver
-        self.arguments = (
-            plant.kernel.address, plant.x, plant.y, plant.w, *solver._memory,
-            solver.options, self.law.mode, solver.kind,
-        )  # fmt: skip
+        self.workspace = self.law.allocator.take()  # as the call left it
 
 
 class Peer:
@@ -245,7 +235,7 @@ def run(quick: bool = False) -> list[Table]:
         assert difference < 1e-9, (case.name, difference, ours.u, peer.dense(q, v))
         program = np.abs(peer.program(q, v) - ours.u).max() / np.abs(ours.u).max()
         routes = {
-            "native": lambda count, a=ours.arguments: _updates(count, *a),
+            "native": address_loop(address("allocate"), 0, 0, ours.workspace.pointer),
             "Python": python_loop("f(0.0, x)", f=ours.law, x=ours.x),
             "dense": python_loop("f(q, v)", f=peer.dense, q=q, v=v),
             "program": python_loop("f(q, v)", f=peer.program, q=q, v=v),

@@ -15,11 +15,25 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from dalembert.native.calls import jump
+from dalembert.native.jit import OPTIONS
+
 Loop = Callable[[int], Any]
 
-# The options of dalembert.linalg.kernel without its cache: Numba's cache does not notice that a kernel called from
-# here, in another file, has changed.
-native = njit(nogil=True, error_model="numpy", fastmath={"contract"}, no_cfunc_wrapper=True, _nrt=False)
+# The options of kernels without their cache: Numba's cache does not notice that a kernel called from here, in another
+# file, has changed.
+native = njit(**{**OPTIONS, "no_cpython_wrapper": False})
+
+
+@native
+def _calls(count, function, x, y, w):
+    for _ in range(count):
+        jump(function, x, y, w)
+
+
+def address_loop(function: int, x: int, y: int, w: int) -> Loop:
+    """A compiled loop over a native function at an address."""
+    return lambda count: _calls(count, function, x, y, w)
 
 
 def python_loop(call: str, **names: Any) -> Loop:

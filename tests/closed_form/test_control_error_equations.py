@@ -36,7 +36,7 @@ def follows_its_error_equation(system, law, x, end, tolerance):
     states = motion(system, law, x, times)
     e0, de0 = law.error(0.0, x)
     assert np.abs(e0).max() > 1e-2  # there is something to see
-    GP, GD = np.split(law.room.gains, 2)
+    GP, GD = law.gains
     for t, state in zip(times[1:], states[1:]):
         e, de = law.error(t, state)
         want, dwant = decay(GP, GD, e0, de0, t)

@@ -1,20 +1,22 @@
 """Control of constrained mechanisms: inverse dynamics, motion and force control, trajectories, planning."""
 
-from dalembert.control.diagonal import PoseRegulation, TotalRateFeedback
-from dalembert.control.discrete import Delayed, Noisy, Sampled, Saturated
-from dalembert.control.inverse_dynamics import InverseDynamics, Verdict, inverse_dynamics
-from dalembert.control.pd import PDControl
-from dalembert.control.planning import MotionPlan, plan_motion, straight_motion
-from dalembert.control.projected import (
-    ProjectedControl,
+from dalembert.control.controllers import (
     computed_torque,
     force_control,
     force_sensor,
     hybrid_control,
     motion_control,
 )
+from dalembert.control.evidence import InverseDynamics, Verdict
+from dalembert.control.inverse_dynamics import inverse_dynamics
+from dalembert.control.pd import PDControl
+from dalembert.control.plan import MotionPlan
+from dalembert.control.planning import plan_motion, straight_motion
+from dalembert.control.projected import ProjectedControl
 from dalembert.control.task import Task, coordinates, orientation, pose, position
+from dalembert.control.total_rates import PoseRegulation, TotalRateFeedback
 from dalembert.control.trajectories import Trajectory, constant, piecewise, quintic, trapezoid, waypoints
+from dalembert.control.wrappers import Delayed, Noisy, Sampled, Saturated
 
 __all__ = [
     "Delayed",

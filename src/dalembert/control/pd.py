@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.control.inverse_dynamics import Allocator
-from dalembert.control.native.law import FREE
+from dalembert.control.allocator import Allocator
+from dalembert.control.evidence import Verdict
+from dalembert.control.native.workspace import FREE
 from dalembert.control.plant import Plant
-from dalembert.control.projected import _gains, _reference
+from dalembert.control.references import as_reference, gain_matrices
 from dalembert.control.task import Task
+from dalembert.errors import DalembertError
 
 
 class PDControl:
@@ -47,15 +49,16 @@ class PDControl:
         self.system = system
         self.plant = Plant(system, actuated, task, p)
         self.plant.check_inputs("the controller")
-        self.solver = Allocator(self.plant, metric)
-        self.gains = _gains(1.0, gains, self.plant.nt)
-        self.reference = _reference(reference, task.names)
+        self.allocator = Allocator(self.plant, metric)
+        self.gains = gain_matrices(1.0, gains, self.plant.nt)
+        self.reference = as_reference(reference, task.names)
 
     def __call__(self, t: float, state: Any) -> np.ndarray:
-        room = self.solver.room
-        self.solver.run(t, state.replace(v=np.zeros(self.plant.n)), FREE)
+        a = self.allocator.take()
+        if self.allocator.run(a, t, state.replace(v=np.zeros(self.plant.n)), FREE) != 0:
+            raise DalembertError(f"no forces were found at t = {t:g} s: {Verdict.UNSOLVED.sentence}.")
         theta, rate, _ = self.reference(t)
-        pull = self.gains[0] @ (theta - room.theta) + self.gains[1] @ (rate - room.J @ state.v)
-        room.need[:] = room.J.T @ pull - room.work.f
-        self.solver.allocate()
-        return self.plant.inputs(room.u)
+        pull = self.gains[0] @ (theta - a.theta) + self.gains[1] @ (rate - a.J @ state.v)
+        u = self.allocator.forces(a, a.J.T @ pull - a.problem.f)
+        self.allocator.give(a)
+        return self.plant.inputs(u)

@@ -12,11 +12,11 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.compiler import Kernel
 from dalembert.control.task import Task
 from dalembert.errors import ArgumentError, unknown
+from dalembert.native.bound import Bound
 from dalembert.symbols import array, to_sx, zeros
-from dalembert.system.functions import Trace, _input_matrix, constrained, trace
+from dalembert.system.functions import Trace, _input_matrix, constrained
 
 
 @dataclass(frozen=True)
@@ -77,25 +77,16 @@ class Plant:
             raise ArgumentError(
                 f"'{system.name}' has nothing that is actuated; name inputs or joints in actuated=[...]."
             )
-        f, shapes = trace(system._description, "plant", ("q", "v", "p", "t"), self._value)
-        self.kernel = Kernel(f, backend=system.backend, shapes=shapes)
+        key = ("plant", self.actuators, tuple(self.task.rows.items()))
+        self.kernel = system.built(key, ("q", "v", "p", "t"), self._value)
         self.n, self.m = system.nv, len(system.rows.of)
         self.na, self.nt = len(self.actuators.names), len(self.task.names)
         self.p = system._p(p)
-        self.x = np.zeros(max(1, self.kernel.x_size))  # q, v, p, t as far as they matter
-        self.time, at = -1, 0
-        for name, size in zip(self.kernel.names_in, self.kernel.n_in):
-            if name == "p":
-                self.x[at : at + size] = self.p
-            elif name == "t":
-                self.time = at
-            at += size
-        self.y, self.w = np.zeros(self.kernel.y_size), np.zeros(max(1, self.kernel.work_size))
-        ends = np.cumsum(self.kernel.sizes_out)
-        self.views = [
-            self.y[end - size : end].reshape(shape)
-            for end, size, shape in zip(ends, self.kernel.sizes_out, self.kernel.shapes_out)
-        ]
+        self._all_inputs = self.actuators.inputs == tuple(range(len(system.u_names)))
+
+    def bound(self) -> Bound:
+        """The kernel with memory of its own, its parameters filled in."""
+        return Bound.of(self.kernel, {"p": self.p})
 
     def _value(self, s: Trace) -> tuple[Any, ...]:
         u = s.sx["u"]
@@ -108,15 +99,15 @@ class Plant:
             theta[k], rate[k], bias[k] = row.phi, J[k] @ s.v + row.b, row.gamma
         return M, rest, A, gamma, self.actuators.matrix(s), theta, rate, J, bias
 
-    def place(self, t: float, state: Any) -> None:
-        """Put a state and the time into the kernel's arguments."""
-        nq, x = self.system.nq, self.x
-        x[:nq], x[nq : nq + self.n] = state.q, state.v
-        if self.time >= 0:
-            x[self.time] = t
+    def task_values(self, t: float, state: Any) -> tuple[np.ndarray, np.ndarray]:
+        """θ and θ̇, (nt,) each."""
+        given = {"q": state.q, "v": state.v, "p": self.p, "t": np.array([t], dtype=float)}
+        return self.kernel(*(given[name] for name in self.kernel.names_in))[5:7]
 
     def inputs(self, u: np.ndarray) -> np.ndarray:
         """(nu,) in the order of `system.u_names`, from what the actuators do; the others are zero."""
+        if self._all_inputs:
+            return u.copy()
         out = np.zeros(len(self.system.u_names))
         out[list(self.actuators.inputs)] = u
         return out

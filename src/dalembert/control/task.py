@@ -26,6 +26,8 @@ from dalembert.symbols import array, element_sx
 class Task:
     """Named functions of the state as CasADi expressions (see `UserState`); tasks add up with +.
 
+    Controllers of tasks with equal rows share machine code; functions are equal where they are the same object.
+
     >>> from dalembert import control
     >>> reach = control.Task({"reach": lambda s: s["A"] + s["B"]})
     >>> (reach + control.coordinates("C")).names
@@ -52,7 +54,7 @@ class Task:
 
 def coordinates(*names: str) -> Task:
     """The task of moving coordinates, by name (`system.q_names`): angles and slides, not quaternions."""
-    return Task({name: _coordinate(name) for name in names})
+    return Task({name: _Coordinate(name) for name in names})
 
 
 def position(frame: Any, axes: str = "xyz", *, name: str = "") -> Task:
@@ -63,7 +65,7 @@ def position(frame: Any, axes: str = "xyz", *, name: str = "") -> Task:
     if not axes or set(axes) - set("xyz"):
         raise ArgumentError(f"axes are {axes!r}; needed: some of 'x', 'y', 'z'.")
     label = name or _label(frame)
-    return Task({f"{label}.{axis}": _place(frame, "xyz".index(axis)) for axis in axes})
+    return Task({f"{label}.{axis}": _Place(frame, "xyz".index(axis)) for axis in axes})
 
 
 def orientation(frame: Any, *, about: Any = None, name: str = "") -> Task:
@@ -76,7 +78,7 @@ def orientation(frame: Any, *, about: Any = None, name: str = "") -> Task:
     if R0.shape != (3, 3) or not np.allclose(R0 @ R0.T, np.eye(3), atol=1e-8):
         raise ArgumentError(f"about has shape {R0.shape}; needed: a (3, 3) rotation matrix.")
     label = name or _label(frame)
-    return Task({f"{label}.r{axis}": _turn(frame, R0, k) for k, axis in enumerate("xyz")})
+    return Task({f"{label}.r{axis}": _Turn(frame, tuple(R0.ravel()), k) for k, axis in enumerate("xyz")})
 
 
 def pose(frame: Any, *, about: Any = None, name: str = "") -> Task:
@@ -84,9 +86,12 @@ def pose(frame: Any, *, about: Any = None, name: str = "") -> Task:
     return position(frame, name=name) + orientation(frame, about=about, name=name)
 
 
-def _coordinate(name: str) -> Expression:
-    def value(s: Any) -> Any:
-        layout = s._s.layout
+@dataclass(frozen=True)
+class _Coordinate:
+    name: str
+
+    def __call__(self, s: Any) -> Any:
+        layout, name = s._s.layout, self.name
         scalar = [
             n for j, a in layout.joints.items() if a.joint.nq == a.joint.nv for n in layout.q_names[layout.q_slice(j)]
         ]
@@ -96,18 +101,25 @@ def _coordinate(name: str) -> Expression:
             raise unknown("coordinate", name, scalar, "the task")
         return s[name]
 
-    return value
+
+@dataclass(frozen=True)
+class _Place:
+    frame: Any
+    k: int
+
+    def __call__(self, s: Any) -> Any:
+        return s.position(self.frame)[self.k]
 
 
-def _place(frame: Any, k: int) -> Expression:
-    return lambda s: s.position(frame)[k]
+@dataclass(frozen=True)
+class _Turn:
+    frame: Any
+    about: tuple[float, ...]  # (9,)
+    k: int
 
-
-def _turn(frame: Any, R0: np.ndarray, k: int) -> Expression:
-    def value(s: Any) -> Any:
-        return element_sx(quaternion_log(rotation_quaternion(R0.T @ array(s.rotation(frame))))[k])
-
-    return value
+    def __call__(self, s: Any) -> Any:
+        turned = np.reshape(self.about, (3, 3)).T @ array(s.rotation(self.frame))
+        return element_sx(quaternion_log(rotation_quaternion(turned))[self.k])
 
 
 def _label(frame: Any) -> str:

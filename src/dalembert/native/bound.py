@@ -93,9 +93,11 @@ class Bound(Struct):
             w = w.copy(memo)
             other.w = w.pointer
         elif self.address:
-            room = memo[id(w)] if id(w) in memo else w.copy()
-            other.w = address(room) + (self.w - address(w))
-            w = room
+            if id(w) not in memo:
+                copy = w.copy()
+                memo[id(w)] = copy, address(w), address(copy)
+            copy, before, after = memo[id(w)]
+            other.w, w = after + self.w - before, copy
         other.slices, other.keeps = self.slices, (owner, w)
         return other
 

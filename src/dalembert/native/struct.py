@@ -14,7 +14,9 @@ numbers; only Python sets arrays and parts.
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Callable
+from math import prod
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -61,7 +63,7 @@ class Doubles(Field):
 
     def __init__(self, *shape: str) -> None:
         self.shape = shape
-        self.sides = [compile(side, "shape", "eval") for side in shape]
+        self.sides: Callable[[Any], tuple[int, ...]]  # of a struct's memory
 
     def __get__(self, struct: Any, owner: Any = None) -> np.ndarray:
         return struct._held[self.name]
@@ -71,11 +73,6 @@ class Doubles(Field):
             raise TypeError(f"{type(struct).__name__}.{self.name} needs a dense {np.dtype(self.dtype)} array")
         struct._held[self.name] = value
         setattr(struct._memory, self.name, address(value))
-
-    def sized(self, struct: Any) -> tuple[int, ...]:
-        """Shape of the array, from the struct's numbers."""
-        known = _Numbers(struct)
-        return tuple(int(eval(side, {"max": max, "min": min}, known)) for side in self.sides)
 
 
 class Ints(Doubles):
@@ -104,11 +101,15 @@ class Struct:
     __slots__ = ("__weakref__", "_held", "_memory")
     fields: ClassVar[dict[str, Field]] = {}
     layout: ClassVar[Any] = None  # the ctypes structure
+    arrays: ClassVar[tuple[Doubles, ...]] = ()
 
     def __init_subclass__(cls) -> None:
         cls.fields = {**cls.fields, **{k: f for k, f in vars(cls).items() if isinstance(f, Field)}}
         members = [(name, field.ctype) for name, field in cls.fields.items()]
         cls.layout = type(cls.__name__, (ctypes.Structure,), {"_fields_": members})
+        cls.arrays = tuple(f for f in cls.fields.values() if isinstance(f, Doubles))
+        for field in cls.arrays:
+            field.sides = _shape_function(field.shape, members)
 
     def __init__(self, **values: Any) -> None:
         self._memory: Any = self.layout()
@@ -122,16 +123,16 @@ class Struct:
     def sized(cls: type[S], **values: Any) -> S:
         """A struct with all its arrays, zeroed and in one block of memory, for the sizes given by name."""
         struct = cls(**values)
-        shapes = {
-            name: (f, f.sized(struct))
-            for name, f in cls.fields.items()
-            if isinstance(f, Doubles) and name not in struct._held
-        }
-        block, at = np.zeros(sum(_count(shape) for _, shape in shapes.values())), 0
-        for name, (field, shape) in shapes.items():
-            part = block[at : at + _count(shape)].view(field.dtype)
-            setattr(struct, name, part.reshape(shape))
-            at += _count(shape)
+        memory, held = struct._memory, struct._held
+        shapes = [(f, f.sides(memory)) for f in cls.arrays if f.name not in held]
+        counts = [prod(shape) for _, shape in shapes]
+        block, at = np.zeros(sum(counts)), 0
+        start = address(block)
+        for (field, shape), count in zip(shapes, counts):
+            part = block[at : at + count]
+            held[field.name] = (part if field.dtype is np.float64 else part.view(field.dtype)).reshape(shape)
+            setattr(memory, field.name, start + 8 * at)
+            at += count
         return struct
 
     def numbers(self, *names: str) -> list[Any]:
@@ -161,24 +162,20 @@ class Struct:
         for name, held in self._held.items():
             if isinstance(held, Struct):
                 setattr(other, name, held.copy(memo))
-            elif isinstance(self.fields.get(name), Doubles):
-                setattr(other, name, _copied(held, memo))
+            elif name in self.fields:
+                place = getattr(self._memory, name)
+                other._held[name], moved = _copied(held, place, memo)
+                setattr(other._memory, name, moved)
             else:
                 other._held[name] = held
         return other
 
 
-class _Numbers(dict):
-    """The whole numbers of a struct, by name."""
-
-    def __init__(self, struct: Struct) -> None:
-        self.memory = struct._memory
-
-    def __missing__(self, name: str) -> int:
-        try:
-            return getattr(self.memory, name)
-        except AttributeError:
-            raise KeyError(name) from None
+def _shape_function(sides: tuple[str, ...], members: list[tuple[str, Any]]) -> Callable[[Any], tuple[int, ...]]:
+    """The shape of an array as a function of its struct's memory."""
+    names = {name for name, _ in members}
+    text = ", ".join(re.sub(r"[A-Za-z_]\w*", lambda w: f"s.{w[0]}" if w[0] in names else w[0], side) for side in sides)
+    return eval(f"lambda s: ({text},)")
 
 
 def address(x: np.ndarray) -> int:
@@ -186,18 +183,13 @@ def address(x: np.ndarray) -> int:
     return x.__array_interface__["data"][0]
 
 
-def _count(shape: tuple[int, ...]) -> int:
-    n = 1
-    for side in shape:
-        n *= side
-    return n
-
-
-def _copied(x: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
-    """A copy of x; views of one array become views of one copy of it."""
+def _copied(x: np.ndarray, place: int, memo: dict[int, Any]) -> tuple[np.ndarray, int]:
+    """A copy of x, which is at this address, and the copy's address; views of one array become views of one copy."""
     root = x
     while isinstance(root.base, np.ndarray):
         root = root.base
     if id(root) not in memo:
-        memo[id(root)] = root.copy()
-    return np.ndarray(x.shape, x.dtype, memo[id(root)], address(x) - address(root))
+        copy = root.copy()
+        memo[id(root)] = copy, address(root), address(copy)
+    copy, before, after = memo[id(root)]
+    return np.ndarray(x.shape, x.dtype, copy, place - before), after + place - before

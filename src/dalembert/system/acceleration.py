@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from math import inf, isfinite, nan
+from math import inf, isfinite, nan, sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -54,6 +54,11 @@ class Limits(NamedTuple):
     angle: float  # squared sine of the angle between a row and the others
     length: float  # squared length of a row
     size: float
+
+    @property
+    def floor(self) -> float:
+        """Singular values of A in the mass metric below this are rounding."""
+        return 1e-13 * self.size
 
 
 def limits(system: Any, p: Any = None) -> Limits:
@@ -110,8 +115,8 @@ def eliminated(system: Any, x: Any, tau: Any, u: Any, p: Any) -> Acceleration | 
     if not (angle > least.angle and length > least.length and isfinite(total)):
         return None
     rank = solver.rank
-    condition = max(angle**-0.5, least.size * length**-0.5) if rank else 1.0
-    return Acceleration(vdot, multipliers, force, rank, condition, worst**0.5, OK)
+    condition = max(1.0 / sqrt(angle), least.size / sqrt(length)) if rank else 1.0
+    return Acceleration(vdot, multipliers, force, rank, condition, sqrt(worst), OK)
 
 
 def solved(

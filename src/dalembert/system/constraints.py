@@ -13,6 +13,7 @@ from dalembert.errors import ArgumentError, unknown
 from dalembert.formulations import EUCLIDEAN, MASS, WEIGHT
 from dalembert.system.acceleration import Acceleration, Solver, check_options, eliminated, limits, solved
 from dalembert.system.reactions import Reactions, reactions
+from dalembert.system.state import State
 
 if TYPE_CHECKING:
     from dalembert.system.rows import Rows
@@ -123,7 +124,7 @@ class ConstraintQuestions:
         >>> float(a.multipliers[0]), a.rank                             # the table carries the weight
         (19.62, 1)
         """
-        x = self._as_state(state)
+        x = state if state.__class__ is State and state.layout is self.layout else self._as_state(state)
         if formulation == "auto":
             if metric.__class__ is str and metric == "mass" and not damping and not active:
                 quick = eliminated(self, x, tau, u, p)

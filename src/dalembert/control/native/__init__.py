@@ -1,1 +1,1 @@
-"""Numba kernels of control; `linalg.freshness` watches this folder."""
+"""Control updates in machine code: their workspaces, and the Numba kernels."""

@@ -1,0 +1,158 @@
+"""Forces for a plant: the native update, then limits and evidence in NumPy.
+
+An `Allocator` never changes after it is made. Every call works in an `Allocation` of its own (`take`, `give`), so that
+threads can share a controller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dalembert.checks import number
+from dalembert.control.limits import Bounds, least_change, nearest_in_bounds
+from dalembert.control.native.workspace import (
+    CONSTANT,
+    FORCES,
+    GIVEN,
+    MASS_COST,
+    REACTIONS,
+    WEIGHTED,
+    Allocation,
+    make_allocation,
+)
+from dalembert.control.plant import Plant
+from dalembert.errors import unknown
+from dalembert.native.library import call
+from dalembert.system.acceleration import limits as rank_limits
+
+
+class Allocator:
+    """A plant with a metric of forces and limits."""
+
+    def __init__(
+        self,
+        plant: Plant,
+        metric: Any = "euclidean",
+        limits: Any = None,
+        reactions: Any = None,
+        tolerance: float = 1e-9,
+        selected: Iterable[int] = (),
+        **numbers: float,
+    ):
+        self.plant, self.system = plant, plant.system
+        tolerance = number(tolerance, "tolerance", above=0.0, below=1.0)
+        floor = rank_limits(self.system, plant.p).floor
+        self.template = make_allocation(plant, list(selected), tolerance=tolerance, floor=floor, **numbers)
+        self.template.cost_kind = self._metric(metric)
+        self.bounds = Bounds.of(plant.actuators.names, limits, "actuator")
+        self.reactions = Bounds.of(self.system.row_names, reactions, "row")
+        self.bounded = limits is not None or reactions is not None
+        self._free: list[Allocation] = []
+        self._nq, self._n = self.system.nq, self.system.nq + self.system.nv
+        self._time = self.template.plant.time_index
+
+    def take(self) -> Allocation:
+        """A workspace that nobody else uses, until it is given back."""
+        try:
+            return self._free.pop()
+        except IndexError:
+            return self.template.copy()
+
+    def give(self, a: Allocation) -> None:
+        """Give a workspace back."""
+        self._free.append(a)
+
+    def switch(self, a: Allocation, active: Mapping[str, bool] | None) -> None:
+        """Switch constraints on and off."""
+        a.active[:] = self.system.active_rows(active)
+
+    def run(self, a: Allocation, t: float, state: Any, mode: int) -> int:
+        """The native update; u, v̇ and ranks are then in the workspace, limits not kept yet. Returns the outcome."""
+        nq, x = self._nq, a.plant.x
+        x[:nq] = state.q
+        x[nq : self._n] = state.v
+        if self._time >= 0:
+            x[self._time] = t
+        a.mode = mode
+        call("allocate", a)
+        return a.status
+
+    def forces(self, a: Allocation, required: np.ndarray) -> np.ndarray:
+        """The shortest forces for M v̇ − f = required, where the last update was; before limits."""
+        a.required_force[:], a.mode = required, FORCES
+        call("allocate", a)
+        return a.u.copy()
+
+    def carry(self, a: Allocation) -> None:
+        """λ and Aᵀλ of required_force and u, into the workspace."""
+        a.mode = REACTIONS
+        call("allocate", a)
+
+    def limited(self, a: Allocation) -> tuple[np.ndarray, tuple[str, ...], bool]:
+        """u within the limits, the limits that matter, and whether the motion is kept."""
+        Z, N, r = self.null_forces(a)
+        start = a.u.copy()
+        self.carry(a)
+        carried = a.problem.multipliers
+        if not self.bounded or (self.bounds.hold(start) and self.reactions.hold(carried)):
+            return start, (), True
+        null = self._multipliers(a, -a.B @ Z)
+        blocks = [self.bounds.rows(start, Z), self.reactions.rows(carried, null)]
+        G, h = np.vstack([b[0] for b in blocks]), np.concatenate([b[1] for b in blocks])
+        names = [*blocks[0][2], *blocks[1][2]]
+        w, z = least_change(G, h)
+        acting = tuple(name for name, weight in zip(names, z) if weight > 1e-9 * max(z.max(), 1e-300))
+        if w is not None:
+            return start + Z @ w, acting, True
+        return nearest_in_bounds(N, r, self.bounds, start), acting, False
+
+    def null_forces(self, a: Allocation) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Z (na, nz), forces that move nothing, orthonormal in the cost; N = KᵀB and r = Kᵀ(M v̇ − f)."""
+        K = a.K[: a.mobility]
+        N, r = K @ a.B, K @ a.required_force
+        U = np.triu(a.cost)
+        _, _, Vt = np.linalg.svd(np.linalg.solve(U.T, N.T).T)
+        return np.linalg.solve(U, Vt[a.reach :].T), N, r
+
+    def complete(self, a: Allocation, state: Any, named: Mapping[str, Any]) -> float:
+        """The smallest admissible v̇ with the named entries, into wanted_motion; returns by how much they are missed."""
+        layout, names = self.system.layout, self.system.v_names
+        values = self.system._velocities(named, "acceleration")
+        chosen = [
+            k
+            for key in named
+            for k in (range(len(names))[layout.v_slice(key)] if key not in names else [names.index(key)])
+        ]
+        a.wanted_motion[:] = 0.0
+        if self.run(a, state.t, state, GIVEN) != 0:
+            return 0.0
+        K, c = a.K[: a.mobility].T, a.motion
+        y = np.linalg.lstsq(K[chosen], values[chosen] - c[chosen], rcond=1e-10)[0]
+        a.wanted_motion[:] = c + K @ y
+        return float(np.abs(a.wanted_motion[chosen] - values[chosen]).max(initial=0.0))
+
+    def _multipliers(self, a: Allocation, forces: np.ndarray) -> np.ndarray:
+        """The shortest λ of each column of Aᵀλ."""
+        if not self.plant.m:
+            return np.zeros((0, forces.shape[1]))
+        return np.linalg.lstsq(a.problem.A.T, forces, rcond=1e-10)[0]
+
+    def _metric(self, metric: Any) -> int:
+        """The kind of cost; its numbers go into the template."""
+        a, names = self.template, self.plant.actuators.names
+        if isinstance(metric, Mapping):
+            for name, scale in metric.items():
+                if name not in names:
+                    raise unknown("actuator", name, names, "the metric")
+                k = names.index(name)
+                a.cost[k, k] = 1.0 / number(scale, f"the scale of actuator '{name}'", above=0.0)
+            return CONSTANT
+        if isinstance(metric, str):
+            if metric not in ("euclidean", "mass"):
+                raise unknown("metric", metric, ["euclidean", "mass"])
+            return CONSTANT if metric == "euclidean" else MASS_COST
+        self.system._metric(metric, a.weight)
+        return WEIGHTED

@@ -1,0 +1,185 @@
+"""What came of a search for actuator forces: the forces by cause, what they cost, and what cannot be done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.control.allocator import Allocator
+from dalembert.control.native.workspace import GIVEN, TASK, Allocation
+from dalembert.errors import unknown
+from dalembert.outcome import Spoken
+
+
+class Verdict(Spoken):
+    """How the search for actuator forces ended."""
+
+    DONE = 0, "the motion is produced"
+    UNREACHED = 1, "the actuators cannot produce this motion"
+    LIMITED = 2, "the motion is possible, but not within the limits"
+    INADMISSIBLE = 3, "the constraints do not allow this acceleration; the nearest they allow is produced"
+    UNSOLVED = 4, "the mass matrix is not positive definite, the cost of forces not definite, or a number not finite"
+
+
+@dataclass(frozen=True, eq=False)
+class InverseDynamics:
+    """Actuator forces for a motion, with what they cost, what the constraints carry, and what cannot be done."""
+
+    u: np.ndarray  # (na,) N or N m, in the order of `names`
+    names: tuple[str, ...]  # of the actuators
+    vdot: np.ndarray  # (nv,) the acceleration that results
+    multipliers: np.ndarray  # (m,) the shortest λ
+    force: np.ndarray  # (nv,) Aᵀλ
+    inertia: np.ndarray  # (na,) the part of u that accelerates, before limits
+    coriolis: np.ndarray  # (na,) that answers Coriolis and centrifugal terms
+    gravity: np.ndarray  # (na,) that holds the weight
+    passive: np.ndarray  # (na,) that works against springs, dampers and other described forces
+    cost: float  # √(uᵀG u)
+    mobility: int  # nv − rank A
+    reach: int  # rank of KᵀB: freedoms the actuators can drive
+    undriven: tuple[dict[str, float], ...]  # motions that no actuator drives, by velocity, largest entry 1
+    missing: dict[str, float]  # the part of the acceleration that does not come about
+    inadmissible: float  # what was asked misses the constraints by this: ‖A v̇ + γ‖∞, or in the entries named
+    active: tuple[str, ...]  # limits that hold u where it is, or that contradict each other
+    status: Verdict
+
+    @property
+    def success(self) -> bool:
+        """Whether the motion that was asked for is produced."""
+        return self.status == Verdict.DONE
+
+    @property
+    def redundancy(self) -> int:
+        """Actuators beyond what the motion needs: as many independent forces change nothing but constraint forces."""
+        return len(self.names) - self.reach
+
+    @property
+    def message(self) -> str:
+        """The verdict in words, with names."""
+        text = self.status.sentence
+        if self.status == Verdict.UNREACHED and self.undriven:
+            text += ": none of them drives " + "; nor ".join(_motion(z) for z in self.undriven)
+        if self.status == Verdict.LIMITED:
+            text += f": {', '.join(self.active)} contradict it"
+        return text
+
+    def __getitem__(self, name: str) -> float:
+        if name not in self.names:
+            raise unknown("actuator", name, self.names)
+        return float(self.u[self.names.index(name)])
+
+    def __repr__(self) -> str:
+        forces = ", ".join(f"{n} = {x:.6g}" for n, x in zip(self.names, self.u))
+        return f"<inverse dynamics: {forces}; {self.reach} of {self.mobility} freedoms driven; {self.message}>"
+
+
+def explain(
+    allocator: Allocator, a: Allocation, state: Any, mode: int = GIVEN, off: float | None = None
+) -> InverseDynamics:
+    """Forces with all the evidence; off: how far from admissible what was asked is, where that is known."""
+    problem, names = a.problem, allocator.system.v_names
+    if allocator.run(a, state.t, state, mode) != 0:
+        return _nothing(allocator)
+    wanted = a.motion.copy()
+    if off is None:
+        off = float(np.abs(problem.A @ a.wanted_motion + problem.gamma).max(initial=0.0))
+    p, reach = a.mobility, a.reach
+    u, acting, kept = allocator.limited(a)
+    parts = _by_cause(allocator, a, state)
+    _, N, r = allocator.null_forces(a)
+    short = a.K[:p].T @ (N @ u - r)  # v̇ that results, less that wanted: KᵀMK = 1
+    a.u[:], a.motion[:] = u, wanted + short
+    a.required_force[:] += problem.M @ short
+    allocator.carry(a)
+    left = np.linalg.svd(N)[0]
+    lost = np.abs(short).max(initial=0.0) > 1e-8 * (1.0 + np.abs(wanted).max(initial=0.0))
+    size = np.abs(problem.gamma).max(initial=0.0) + np.abs(problem.A).max(initial=0.0) * np.abs(a.wanted_motion).max()
+    status = Verdict.DONE
+    if not kept:
+        status = Verdict.LIMITED
+    elif lost or (mode == TASK and _task_missed(a)):
+        status = Verdict.UNREACHED
+    elif off > 1e-7 * max(size, 1e-300):
+        status = Verdict.INADMISSIBLE
+    return InverseDynamics(
+        u=u.copy(),
+        names=allocator.plant.actuators.names,
+        vdot=a.motion.copy(),
+        multipliers=problem.multipliers.copy(),
+        force=problem.force.copy(),
+        **parts,
+        cost=float(np.linalg.norm(np.triu(a.cost) @ u)),
+        mobility=p,
+        reach=reach,
+        undriven=tuple(_named(names, a.K[:p].T @ left[:, k]) for k in range(reach, p)),
+        missing=_named(names, -short, relative=False) if lost else {},
+        inadmissible=off,
+        active=acting,
+        status=status,
+    )
+
+
+def _task_missed(a: Allocation) -> bool:
+    """Whether the task's acceleration is not what was asked for."""
+    P, D = np.split(a.gains, 2)
+    theta, rate, acceleration = np.split(a.reference, 3)
+    desired = acceleration + P @ (theta - a.theta) + D @ (rate - a.rate)
+    missed = np.abs(a.J @ a.motion + a.bias - desired).max(initial=0.0)
+    return bool(missed > 1e-7 * (1.0 + np.abs(desired).max(initial=0.0)))
+
+
+def _by_cause(allocator: Allocator, a: Allocation, state: Any) -> dict[str, np.ndarray]:
+    """u by cause: the shortest forces are linear in what is required (before limits)."""
+    system, p = allocator.system, allocator.plant.p
+    gravity = system.gravity_vector(state, p=p)
+    coriolis = system.coriolis_vector(state, p=p)
+    required = a.required_force.copy()
+    inertia = a.problem.M @ a.motion
+    passive = required - inertia - coriolis - gravity
+    parts = {"inertia": inertia, "coriolis": coriolis, "gravity": gravity, "passive": passive}
+    found = {name: allocator.forces(a, part) for name, part in parts.items()}
+    a.required_force[:] = required
+    return found
+
+
+def _named(names: list[str], motion: np.ndarray, relative: bool = True) -> dict[str, float]:
+    largest = np.abs(motion).max(initial=0.0)
+    if largest == 0.0:
+        return {}
+    k = int(np.argmax(np.abs(motion)))
+    scaled = motion / motion[k] if relative else motion
+    return {
+        name: float(np.round(x, 12)) if relative else float(x)
+        for name, x, y in zip(names, scaled, motion)
+        if abs(y) > 1e-9 * largest
+    }
+
+
+def _nothing(allocator: Allocator) -> InverseDynamics:
+    """The evidence where there are no forces."""
+    plant = allocator.plant
+    nan, n, m = np.full(plant.na, np.nan), np.full(plant.n, np.nan), np.full(plant.m, np.nan)
+    parts = dict.fromkeys(("inertia", "coriolis", "gravity", "passive"), nan)
+    return InverseDynamics(
+        u=nan,
+        names=plant.actuators.names,
+        vdot=n,
+        multipliers=m,
+        force=n,
+        **parts,
+        cost=np.nan,
+        mobility=0,
+        reach=0,
+        undriven=(),
+        missing={},
+        inadmissible=np.nan,
+        active=(),
+        status=Verdict.UNSOLVED,
+    )
+
+
+def _motion(z: Mapping[str, float]) -> str:
+    return "(" + ", ".join(f"{name}: {x:.3g}" for name, x in list(z.items())[:6]) + ")"

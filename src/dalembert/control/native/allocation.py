@@ -1,0 +1,281 @@
+"""The one computation behind every controller here: state and reference in, actuator forces out.
+
+With M = RᵀR, K a basis of the admissible motions (A K = 0, KᵀMK = 1) and c the shortest solution of A c = −γ:
+
+    v̇ = c + K y                                                        every admissible acceleration (Aghili 13, 39)
+    J K y = θ̈_d + G_D ė + G_P e − J̇v − J c                              what a task asks for (44)
+    Kᵀ B u = Kᵀ (M v̇ − f)                                               what the actuators must give (21, 43)
+    u = G⁻¹ Nᵀ (N G⁻¹ Nᵀ)⁺ …,  N = KᵀB                                  the shortest such u, of cost uᵀG u (46, 47)
+    Aᵀλ = M v̇ − f − B u                                                what the constraints then carry (32)
+    u: J K Kᵀ(f + B u) = …                                              instead, where N reaches too few freedoms
+    u ← u + Z w, N Z = 0                                               forces that move nothing and shape λ (49, 54)
+
+Departure: the paper builds square projectors P, Q, H and applies Q⁺ (57)-(60). N = KᵀB is smaller, takes any input
+matrix and any cost, and asks for the same: its range condition is (56), its shortest solution (60) where the paper's B
+and the Euclidean metric are meant.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dalembert.control.native.workspace import CONSTANT, FORCES, GIVEN, MASS_COST, REACTIONS, TASK, Allocation
+from dalembert.formulations.common import factor_in_metric, particular, times
+from dalembert.linalg import (
+    cholesky,
+    dot,
+    rank_factor,
+    solve,
+    solve_transposed,
+    solve_upper,
+    solve_upper_rows,
+    solve_upper_transposed,
+    whiten_rows,
+)
+from dalembert.native.calls import invoke
+from dalembert.native.jit import entry, native
+from dalembert.native.memory import cut
+from dalembert.outcome import MASS_SINGULAR, OK
+
+RANK_TOLERANCE = 1e-9  # of J K, KᵀB and the force map, relative to their largest singular values
+
+
+@entry(Allocation)
+@native
+def allocate(a):
+    """One control update: u, v̇ and ranks, λ too where forces are wanted. Returns the outcome."""
+    if a.mode == FORCES:
+        a.reach = shortest_forces(a)
+        return OK
+    if a.mode == REACTIONS:
+        carry(a)
+        return OK
+    invoke(a.plant)
+    a.status = admissible(a)
+    if a.status != OK:
+        return refuse(a, a.status)
+    desired_motion(a)
+    if a.cost_kind != CONSTANT and not effort_cost(a):
+        return refuse(a, MASS_SINGULAR)
+    a.reach = shortest_forces(a)
+    if a.mode == TASK and a.reach < a.mobility:
+        a.task_rank = task_first(a)
+    if a.ns > 0:
+        carry(a)
+        shape_forces(a)
+        carry(a)
+    return OK
+
+
+@native
+def refuse(a, outcome):
+    """No forces, and why."""
+    a.status = outcome
+    u = a.u
+    for k in range(a.na):
+        u[k] = np.nan
+    return outcome
+
+
+@native
+def by_rows(A, B, out):
+    """out ← A Bᵀ, as many rows of both as out has rows and columns."""
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] = dot(A, i, B, j, 0, A.shape[1])
+
+
+@native
+def shortest(f, A, right, out, null):
+    """out ← A⁺ right, with the factorization in f. Returns the rank."""
+    f.m, f.n = A.shape[0], A.shape[1]
+    _, rank = rank_factor(f, A, RANK_TOLERANCE, 100.0, null)
+    solve(f, right, out)
+    return rank
+
+
+@native
+def admissible(a):
+    """K and the mobility with the rows that are active, and c, which goes to `motion`. Returns the outcome."""
+    problem, active, K = a.problem, a.active, a.K
+    A, gamma, n = problem.A, problem.gamma, a.n
+    for i in range(a.m):
+        if active[i] == 0:
+            gamma[i] = 0.0
+            for j in range(n):
+                A[i, j] = 0.0
+    a.mobility = 0
+    outcome = factor_in_metric(problem, True)
+    if outcome != OK:
+        return outcome
+    particular(problem, a.motion)
+    basis, rank = problem.factor.basis, problem.rank
+    a.mobility = n - rank
+    for i in range(n - rank):
+        for j in range(n):
+            K[i, j] = basis[rank + i, j]
+    solve_upper_rows(problem.upper, K, n - rank)
+    return OK
+
+
+@native
+def desired_motion(a):
+    """motion ← c + K y with y as the mode asks for, required_force ← M v̇ − f. y stays in right[0]."""
+    K, M, f, motion, vector = a.K, a.problem.M, a.problem.f, a.motion, a.problem.n1
+    y = cut(a.right, 0, (a.mobility,))
+    if a.mode == TASK:
+        follow_task(a)
+    elif a.mode == GIVEN:  # KᵀM c = 0, so y = KᵀM v̇
+        times(M, a.wanted_motion, vector)
+        times(K, vector, y)
+    else:
+        times(K, f, y)
+    for j in range(a.mobility):
+        for i in range(a.n):
+            motion[i] += y[j] * K[j, i]
+    require(a)
+
+
+@native
+def require(a):
+    """required_force ← M v̇ − f."""
+    f, required = a.problem.f, a.required_force
+    times(a.problem.M, a.motion, required)
+    for i in range(a.n):
+        required[i] -= f[i]
+
+
+@native
+def follow_task(a):
+    """y of J K y = θ̈_d + G_D ė + G_P e − J̇v − J c, the shortest; the rest goes like −free_damping × its velocity."""
+    J, K, gains, reference, theta, rate, bias = a.J, a.K, a.gains, a.reference, a.theta, a.rate, a.bias
+    nt, p, wide = a.nt, a.mobility, a.n + a.na + a.nt + a.ns
+    y, right, back = cut(a.right, 0, (p,)), cut(a.right, wide, (nt,)), cut(a.right, 2 * wide, (p,))
+    for i in range(nt):
+        right[i] = reference[2 * nt + i] - bias[i] - dot(J, i, a.motion, 0, 0, a.n)
+        for j in range(nt):
+            right[i] += gains[i, j] * (reference[j] - theta[j])
+            right[i] += gains[nt + i, j] * (reference[nt + j] - rate[j])
+    T, factor = cut(a.task_map, 0, (nt, p)), a.task_factor
+    by_rows(J, K, T)
+    a.task_rank = shortest(factor, T, right, y, False)
+    if a.free_damping > 0.0:
+        vector, basis = a.problem.n1, factor.basis
+        times(a.problem.M, a.v, vector)
+        times(K, vector, back)
+        for i in range(a.task_rank):
+            s = dot(basis, i, back, 0, 0, p)
+            for j in range(p):
+                back[j] -= s * basis[i, j]
+        for j in range(p):
+            y[j] -= a.free_damping * back[j]
+
+
+@native
+def effort_cost(a):
+    """The upper factor of G = BᵀW⁻¹B into `cost`, W the mass matrix or weights. Returns whether it is definite."""
+    B, cost, upper = a.B, a.cost, a.problem.upper if a.cost_kind == MASS_COST else a.weight
+    n, na = B.shape
+    X = cut(a.actuation, 0, (na, n))
+    for k in range(na):
+        for i in range(n):
+            X[k, i] = B[i, k]
+    whiten_rows(X, upper, X)
+    by_rows(X, X, cost)
+    status, _, hint = cholesky(cost, cost)
+    return status == OK and hint > 1e-14
+
+
+@native
+def shortest_forces(a):
+    """u of least cost with Kᵀ B u = Kᵀ required_force, or nearest to it. Returns the rank of KᵀB."""
+    K, B, u, na, p = a.K, a.B, a.u, a.na, a.mobility
+    N, white = cut(a.actuation, 0, (p, na)), cut(a.white_actuation, 0, (p, na))
+    right = cut(a.right, a.n + a.na + a.nt + a.ns, (p,))
+    times(K, a.required_force, right)
+    for i in range(p):
+        for k in range(na):
+            s = 0.0
+            for j in range(a.n):
+                s += K[i, j] * B[j, k]
+            N[i, k] = s
+    whiten_rows(N, a.cost, white)
+    rank = shortest(a.actuation_factor, white, right, u, True)
+    solve_upper(a.cost, u)
+    return rank
+
+
+@native
+def task_first(a):
+    """Where the actuators do not reach all freedoms: u for the task alone, the rest of the motion is uncontrolled.
+
+    y = Kᵀ(f + B u) in J K y = … gives (J K KᵀB) u = J K (y_desired − Kᵀf); the shortest such u. Returns the rank.
+    """
+    nt, na, n, p, wide = a.nt, a.na, a.n, a.mobility, a.n + a.na + a.nt + a.ns
+    K, u, motion = a.K, a.u, a.motion
+    T, N, white = cut(a.task_map, 0, (nt, p)), cut(a.actuation, 0, (p, na)), cut(a.white_actuation, 0, (p, na))
+    D = cut(a.force_map, 0, (nt, na))
+    along, right, free = cut(a.right, 0, (p,)), cut(a.right, wide, (nt,)), cut(a.right, 2 * wide, (p,))
+    times(K, a.problem.f, free)
+    for i in range(nt):
+        right[i] = 0.0
+        for j in range(p):
+            right[i] += T[i, j] * (along[j] - free[j])
+        for k in range(na):
+            D[i, k] = 0.0
+            for j in range(p):
+                D[i, k] += T[i, j] * white[j, k]
+    rank = shortest(a.force_factor, D, right, u, False)
+    solve_upper(a.cost, u)
+    for j in range(p):
+        more = free[j] - along[j] + dot(N, j, u, 0, 0, na)
+        for i in range(n):
+            motion[i] += more * K[j, i]
+    require(a)
+    return rank
+
+
+@native
+def multipliers(problem, force, out):
+    """out ← the shortest λ with Aᵀλ = force."""
+    white = problem.n1
+    for i in range(problem.n):
+        white[i] = force[i]
+    solve_upper_transposed(problem.upper, white)
+    solve_transposed(problem.factor, white, out)
+
+
+@native
+def carry(a):
+    """λ and Aᵀλ = M v̇ − f − B u."""
+    force, required = a.problem.force, a.required_force
+    times(a.B, a.u, force)
+    for i in range(a.n):
+        force[i] = required[i] - force[i]
+    multipliers(a.problem, force, a.problem.multipliers)
+
+
+@native
+def shape_forces(a):
+    """Add Z w, N Z = 0, to u so that the selected multipliers come nearest to what is wanted; the shortest such w."""
+    problem, u, na, ns, reach = a.problem, a.u, a.na, a.ns, a.reach
+    nz, wide = na - reach, a.n + a.na + a.nt + a.ns
+    Z, L = cut(a.null_forces, 0, (nz, na)), cut(a.force_map, 0, (ns, nz))
+    right, w = cut(a.right, 0, (ns,)), cut(a.right, wide, (nz,))
+    basis, selected, wanted = a.actuation_factor.basis, a.selected, a.wanted
+    carried, one = problem.multipliers, problem.m1
+    for k in range(nz):
+        for i in range(na):
+            Z[k, i] = basis[reach + k, i]
+    solve_upper_rows(a.cost, Z, nz)
+    for i in range(ns):
+        right[i] = wanted[i] - carried[selected[i]]
+    for k in range(nz):
+        times(a.B, cut(Z, k * na, (na,)), problem.n2)
+        multipliers(problem, problem.n2, one)
+        for i in range(ns):
+            L[i, k] = -one[selected[i]]
+    a.force_rank = shortest(a.force_factor, L, right, w, False)
+    for k in range(nz):
+        for i in range(na):
+            u[i] += w[k] * Z[k, i]

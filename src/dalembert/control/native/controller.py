@@ -1,0 +1,30 @@
+"""A whole controller in machine code, called like a kernel: q, v and t in, all inputs out."""
+
+from __future__ import annotations
+
+from dalembert.control.native.allocation import allocate
+from dalembert.control.native.workspace import Controller
+from dalembert.native.calls import invoke
+from dalembert.native.jit import entry
+from dalembert.native.memory import doubles
+from dalembert.outcome import OK
+
+
+@entry(Controller)
+def follow(x, y, controller):
+    """y (nu,) ← the inputs for q, v and t in x; NaN where no forces were found, zero where nothing acts."""
+    a, trajectory, inputs = controller.allocation, controller.trajectory, controller.inputs
+    plant, u = a.plant, a.u
+    n = controller.nq + a.n
+    state, out, given, clock = doubles(x, n + 1), doubles(y, controller.nu), plant.x, trajectory.x
+    for i in range(n):
+        given[i] = state[i]
+    if plant.time_index >= 0:
+        given[plant.time_index] = state[n]
+    clock[0] = state[n]
+    invoke(trajectory)
+    outcome = allocate(a)
+    for i in range(controller.nu):
+        out[i] = 0.0
+    for k in range(controller.na):
+        out[inputs[k]] = u[k] if outcome == OK else float("nan")
