@@ -270,7 +270,7 @@ def test_mistakes_are_named():
         control.inverse_dynamics(system, x, limits={"left": (3, -3)})
     with pytest.raises(UnknownName, match="metric"):
         control.inverse_dynamics(system, x, metric="manhattan")
-    with pytest.raises(ArgumentError, match="positive"):
+    with pytest.raises(ArgumentError, match="above 0"):
         control.inverse_dynamics(system, x, metric={"left": 0.0})
     two = zoo.five_bar()
     two.add_motor("again", "A")

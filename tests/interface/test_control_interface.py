@@ -161,7 +161,7 @@ def test_wrappers_compose_and_reset_what_they_wrap():
     assert calls == []
     with pytest.raises(UnknownName, match="input 'c'"):
         control.Saturated(Law(), {"c": 1.0}, ["a", "b"])
-    with pytest.raises(ArgumentError, match="not negative"):
+    with pytest.raises(ArgumentError, match="at least 0"):
         control.Delayed(Law(), -1.0)
 
 

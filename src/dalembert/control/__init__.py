@@ -10,7 +10,8 @@ from dalembert.control.controllers import (
 from dalembert.control.evidence import InverseDynamics, Verdict
 from dalembert.control.inverse_dynamics import inverse_dynamics
 from dalembert.control.pd import PDControl
-from dalembert.control.planning import MotionPlan, plan_motion, straight_motion
+from dalembert.control.plan import MotionPlan
+from dalembert.control.planning import plan_motion, straight_motion
 from dalembert.control.projected import ProjectedControl
 from dalembert.control.task import Task, coordinates, orientation, pose, position
 from dalembert.control.total_rates import PoseRegulation, TotalRateFeedback

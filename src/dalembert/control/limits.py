@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import lsq_linear, nnls
 
+from dalembert.checks import array
 from dalembert.errors import ArgumentError, unknown
 
 
@@ -39,7 +40,10 @@ class Bounds:
         for name, value in each.items():
             if name not in names:
                 raise unknown(kind, name, names, "limits")
-            pair = np.asarray(value, dtype=float)
+            what = f"the limits of {kind} '{name}'"
+            pair = array(value, None, what, finite=False)
+            if pair.shape not in ((), (2,)):
+                raise ArgumentError(f"{what} have shape {pair.shape}; needed: a number, or lower and upper.")
             low, high = (-pair, pair) if pair.shape == () else pair
             if not low <= high:
                 raise ArgumentError(f"the limits of {kind} '{name}' are {low:g} … {high:g}; needed: lower ≤ upper.")

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.checks import array, flag
 from dalembert.errors import ArgumentError
 
 
@@ -46,7 +47,7 @@ class TotalRateFeedback:
     """
 
     def __init__(self, system: Any, *, damping: Any = 1.0, compensate: bool = True, p: Any = None):
-        self.system, self.compensate, self.p = system, compensate, p
+        self.system, self.compensate, self.p = system, flag(compensate, "compensate"), p
         self.damping = _gains(system, damping)
         system.diagonal.check()
 
@@ -121,13 +122,13 @@ class PoseRegulation(TotalRateFeedback):
         p: Any = None,
     ):
         super().__init__(system, damping=damping, compensate=compensate, p=p)
-        self.frame, self.target = system.layout.frame(frame), np.asarray(target, dtype=float)
+        self.frame, self.target = system.layout.frame(frame), array(target, None, "the target")
         if self.target.shape not in ((3,), (4, 4)):
             raise ArgumentError(f"the target has shape {self.target.shape}; needed: a pose (4, 4) or a position (3,).")
         if self.target.shape == (4, 4) and not np.allclose(self.target[:3, :3] @ self.target[:3, :3].T, np.eye(3)):
             raise ArgumentError("the target's rotation is not one: its columns must be orthonormal.")
-        self.stiffness = np.asarray(stiffness, dtype=float)
-        if self.stiffness.shape != (2,) or not (np.isfinite(self.stiffness) & (self.stiffness > 0)).all():
+        self.stiffness = array(stiffness, None, "stiffness")
+        if self.stiffness.shape != (2,) or not (self.stiffness > 0).all():
             raise ArgumentError(f"stiffness is {stiffness!r}; needed: two positive numbers, N/m and N m.")
 
     def error(self, state: Any) -> np.ndarray:
@@ -159,7 +160,7 @@ def _gains(system: Any, damping: Any) -> np.ndarray:
     if isinstance(damping, Mapping):
         c = system.state(v=np.ones(system.nv)).replace(v=damping).v
     else:
-        c = np.asarray(damping, dtype=float)
+        c = array(damping, None, "damping")
         if c.shape not in ((), (system.nv,)):
             raise ArgumentError(f"damping has shape {c.shape}; needed: a number, or ({system.nv},), one per velocity.")
         c = np.full(system.nv, c) if c.shape == () else c

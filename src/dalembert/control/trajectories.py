@@ -15,6 +15,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.checks import array, function, number, vector
 from dalembert.errors import ArgumentError, unknown
 
 
@@ -35,7 +36,7 @@ class Trajectory:
         self, motion: Callable[[ca.SX], Any], names: Sequence[str] = (), span: tuple[float, float] = (0.0, np.inf)
     ):
         t = ca.SX.sym("t")
-        given = motion(t)
+        given = function(motion, "the motion")(t)
         x = ca.densify(ca.SX(given) if isinstance(given, (ca.SX, ca.DM, int, float)) else ca.vertcat(*given))
         if x.shape[1] != 1:
             raise ArgumentError(f"the motion has shape {x.shape}; needed: a column of expressions of t.")
@@ -98,6 +99,7 @@ def quintic(start: Any, end: Any, duration: float, *, at: float = 0.0) -> Trajec
     (0.5, 0.9375, 0.0)
     """
     names, a, b = _pair(start, end)
+    at = number(at, "at")
     d, T = b - a, _positive(duration, "the duration")
     zero = np.zeros_like(a)
     return piecewise([at, at + T], np.array([[a, zero, zero, 10 * d / T**3, -15 * d / T**4, 6 * d / T**5]]), names)
@@ -115,6 +117,7 @@ def trapezoid(start: Any, end: Any, *, speed: Any, acceleration: Any, at: float 
     ((0.0, 1.5), 1.0)
     """
     names, a, b = _pair(start, end)
+    at = number(at, "at")
     d = b - a
     reach = np.where(d == 0.0, np.nan, np.abs(d))
     v = float(np.nanmin(np.broadcast_to(_positive(speed, "the speed"), d.shape) / reach, initial=np.inf))
@@ -149,10 +152,13 @@ def waypoints(times: Any, points: Any, *, degree: int = 5) -> Trajectory:
 
     if degree not in (3, 5):
         raise ArgumentError(f"the degree is {degree}; needed: 3 or 5.")
-    T = np.asarray(times, dtype=float)
+    T = vector(times, None, "times")
     names = tuple(points) if isinstance(points, Mapping) else ()
-    X = np.column_stack(list(points.values())) if isinstance(points, Mapping) else np.asarray(points, dtype=float)
-    X = X[:, None] if X.ndim == 1 else X.astype(float)
+    if isinstance(points, Mapping):
+        X = np.column_stack([vector(x, len(T), f"the points of '{name}'") for name, x in points.items()])
+    else:
+        X = array(points, None, "points")
+    X = X[:, None] if X.ndim == 1 else X
     if T.ndim != 1 or len(T) < 2 or len(T) != len(X) or np.any(np.diff(T) <= 0):
         raise ArgumentError(f"there are {T.size} times for {len(X)} points; needed: as many, increasing, at least two.")
     still = np.zeros(X.shape[1])
@@ -164,7 +170,9 @@ def waypoints(times: Any, points: Any, *, degree: int = 5) -> Trajectory:
 
 def piecewise(breaks: Any, coefficients: Any, names: Sequence[str] = ()) -> Trajectory:
     """Polynomials between breaks: coefficients (pieces, powers rising, n) of t less the piece's beginning."""
-    b, c = np.asarray(breaks, dtype=float), np.asarray(coefficients, dtype=float)
+    b, c = vector(breaks, None, "breaks"), array(coefficients, (None, None, None), "coefficients")
+    if len(b) != len(c) + 1 or np.any(np.diff(b) <= 0):
+        raise ArgumentError(f"there are {len(b)} breaks for {len(c)} pieces; needed: one more, increasing.")
     s = b[-1] - b[-2]
     last = np.zeros_like(c[:1])
     last[0, 0] = sum(c[-1, k] * s**k for k in range(c.shape[1]))
@@ -188,8 +196,8 @@ def piecewise(breaks: Any, coefficients: Any, names: Sequence[str] = ()) -> Traj
 
 def _vector(value: Any) -> tuple[tuple[str, ...], np.ndarray]:
     if isinstance(value, Mapping):
-        return tuple(value), np.array([float(x) for x in value.values()])
-    return (), np.atleast_1d(np.asarray(value, dtype=float))
+        return tuple(value), np.array([number(x, f"the value of '{name}'") for name, x in value.items()])
+    return (), vector(np.atleast_1d(array(value, None, "the value")), None, "the value")
 
 
 def _pair(start: Any, end: Any) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
@@ -203,7 +211,7 @@ def _pair(start: Any, end: Any) -> tuple[tuple[str, ...], np.ndarray, np.ndarray
 
 
 def _positive(x: Any, what: str) -> Any:
-    value = np.asarray(x, dtype=float)
-    if not np.all(value > 0) or not np.all(np.isfinite(value)):
+    value = array(x, None, what)
+    if not np.all(value > 0):
         raise ArgumentError(f"{what} is {x}; needed: positive.")
     return value if value.shape else float(value)

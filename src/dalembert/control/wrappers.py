@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.checks import array, function, number, vector, whole
 from dalembert.control.limits import Bounds
-from dalembert.errors import ArgumentError
 
 Law = Callable[[float, Any], np.ndarray]
 
@@ -22,7 +22,7 @@ class _Wrapper:
     """Passes on what it does not change."""
 
     def __init__(self, law: Law):
-        self.law = law
+        self.law = function(law, "the law")
 
     def reset(self) -> None:
         """Forget the past, the law's included."""
@@ -44,9 +44,7 @@ class Sampled(_Wrapper):
 
     def __init__(self, law: Law, period: float):
         super().__init__(law)
-        if not period > 0:
-            raise ArgumentError(f"the period is {period}; needed: a positive number of seconds.")
-        self.period = period
+        self.period = number(period, "the period", above=0.0)
         self.reset()
 
     def reset(self) -> None:
@@ -85,7 +83,11 @@ class Noisy(_Wrapper):
 
     def __init__(self, law: Law, system: Any, *, position: Any = 0.0, velocity: Any = 0.0, seed: int = 0):
         super().__init__(law)
-        self.system, self.position, self.velocity, self.seed = system, position, velocity, seed
+        self.system, self.seed = system, whole(seed, "seed", least=0)
+        self.position, self.velocity = (
+            np.broadcast_to(array(x, None, what), (system.nv,)) if np.size(x) == 1 else vector(x, system.nv, what)
+            for x, what in ((position, "position"), (velocity, "velocity"))
+        )
         self.reset()
 
     def reset(self) -> None:
@@ -112,9 +114,8 @@ class Delayed(_Wrapper):
 
     def __init__(self, law: Law, delay: float, *, before: Any = None):
         super().__init__(law)
-        if not delay >= 0:
-            raise ArgumentError(f"the delay is {delay}; needed: seconds, not negative.")
-        self.delay, self.before = delay, before
+        self.delay = number(delay, "the delay", least=0.0)
+        self.before = None if before is None else vector(before, None, "before")
         self.reset()
 
     def reset(self) -> None:
@@ -130,4 +131,4 @@ class Delayed(_Wrapper):
         at, old = self._past[0]
         if at <= due:
             return old
-        return np.zeros_like(u) if self.before is None else np.asarray(self.before, dtype=float)
+        return np.zeros_like(u) if self.before is None else self.before

@@ -1,0 +1,166 @@
+"""One controller for any number of threads; looking at it changes nothing; its machine code is made once."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import numpy as np
+import pytest
+
+from dalembert import control, zoo
+from dalembert.errors import ArgumentError
+
+SYSTEM = zoo.two_arms().compile()
+START = SYSTEM.state(*zoo.two_arms_start(0.05, 0.6, 0.1))
+TASK = control.coordinates("L1", "L2", "L3")
+GOAL = {name: START[name] + 0.1 for name in ("L1", "L2", "L3")}
+FORCES = {"grip.x": -30.0, "grip.rz": 0.5}
+
+
+def opened(t, state):
+    return {"grip": state.rate("L1") < 0.5}
+
+
+CONTROLLERS = {
+    "plain": lambda: control.motion_control(SYSTEM, TASK, GOAL),
+    "limited": lambda: control.motion_control(SYSTEM, TASK, GOAL, limits=20.0),
+    "hybrid": lambda: control.hybrid_control(SYSTEM, TASK, GOAL, FORCES),
+    "fed back": lambda: control.hybrid_control(
+        SYSTEM, TASK, GOAL, FORCES, force_gains=(2.0, 9.0), sensor=control.force_sensor(SYSTEM)
+    ),
+    "switched": lambda: control.motion_control(SYSTEM, TASK, GOAL, active=opened),
+    "proportional": lambda: control.PDControl(SYSTEM, TASK, GOAL, gains=(50.0, 5.0)),
+}
+
+
+def visits(k):
+    """Times and states of one run, as a simulation would ask for them."""
+    rng = np.random.default_rng(k)
+    return [(0.01 * i, START.replace(v=rng.normal(size=SYSTEM.nv))) for i in range(12)]
+
+
+@pytest.mark.parametrize("name", CONTROLLERS)
+def test_sixteen_threads_share_a_controller_and_get_the_bits_of_one(name):
+    make = CONTROLLERS[name]
+    alone = []
+    for k in range(16):
+        law = make()
+        alone.append([law(t, x) for t, x in visits(k)])
+    shared, together = make(), Barrier(16)
+
+    def run(k):
+        together.wait()  # a run for each thread, since force feedback goes on where a thread left it
+        repeats = 1 if name == "fed back" else 5
+        return all(np.array_equal([shared(t, x) for t, x in visits(k)], alone[k]) for _ in range(repeats))
+
+    with ThreadPoolExecutor(16) as pool:
+        assert all(pool.map(run, range(16)))
+
+
+def test_native_controllers_of_one_law_have_memory_of_their_own():
+    law = CONTROLLERS["plain"]()
+    alone = [[law(t, x) for t, x in visits(k)] for k in range(16)]
+    first = law.native_controller()
+
+    def run(k):
+        mine = first.copy() if k % 2 else law.native_controller()
+        for _ in range(50):
+            found = [mine.at(t, np.concatenate([x.q, x.v])).copy() for t, x in visits(k)]
+            if not np.allclose(found, alone[k], rtol=1e-12, atol=1e-12):
+                return False
+        return True
+
+    with ThreadPoolExecutor(16) as pool:
+        assert all(pool.map(run, range(16)))
+
+
+def test_looking_at_a_controller_does_not_change_it():
+    """`explain` and `error` leave the integral of the force error and the next inputs as they are."""
+    quiet, watched = CONTROLLERS["fed back"](), CONTROLLERS["fed back"]()
+    for law in (quiet, watched):
+        law.integral[:] = [1.0, -0.2]
+    for t, x in visits(0):
+        watched.explain(t, x)
+        watched.error(t, x)
+        np.testing.assert_allclose(watched.explain(t, x).u, watched(t, x), rtol=1e-9)
+        quiet(t, x)
+        np.testing.assert_array_equal(watched.integral, quiet.integral)
+        np.testing.assert_array_equal(watched(t, x), quiet(t, x))
+
+
+def test_force_feedback_knows_which_constraints_are_switched_off():
+    """A wall in the model that is not there: with an exact model the force is what was asked for."""
+    m = zoo.two_arms()
+    m.add_point_in_plane("wall", m.bodies["object"], m.ground.at(0.05, 0.0, 0.0), "x")
+    model, off = m.compile(), {"wall": False}
+    plant = model.without("wall")
+
+    def sensor(t, state, u):
+        measured = plant.acceleration(plant.state(state.q, state.v, t), u=u).multipliers
+        return dict(zip(plant.row_names, measured))
+
+    law = control.hybrid_control(
+        model, TASK, GOAL, {"grip.x": -30.0}, force_gains=(0.5, 4.0), sensor=sensor, active=off
+    )
+    for t in (0.0, 0.01, 0.02):
+        x = model.state(START.q, START.v, t)
+        a = plant.acceleration(x, u=law(t, x))
+        assert a.multipliers[plant.row_names.index("grip.x")] == pytest.approx(-30.0, rel=1e-9)
+
+
+def test_inverse_dynamics_and_equal_tasks_build_their_kernel_once():
+    system = zoo.two_arms().compile()
+    x = system.state(START.q)
+    control.inverse_dynamics(system, x, {"L1": 1.0})
+    known = len(system._kernels)
+    control.inverse_dynamics(system, x, {"L2": 1.0}, limits=50.0)
+    assert len(system._kernels) == known
+    one = control.motion_control(system, control.coordinates("L1") + control.position("object", "xy"), [0.5, 0.0, 0.5])
+    two = control.motion_control(system, control.coordinates("L1") + control.position("object", "xy"), [0.4, 0.1, 0.6])
+    assert one.plant.kernel is two.plant.kernel
+    other = control.motion_control(system, control.coordinates("L2"), [0.5])
+    assert other.plant.kernel is not one.plant.kernel
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rate": float("nan")}, "rate is nan"),
+        ({"rate": "fast"}, "rate is 'fast'"),
+        ({"gains": (1.0, float("inf"))}, r"gains\[1\] is inf"),
+        ({"gains": 3.0}, "needed: two"),
+        ({"free_damping": -1.0}, "free_damping is -1"),
+        ({"tolerance": 0.0}, "tolerance is 0"),
+        ({"force_gains": (1.0,)}, "force_gains has shape"),
+        ({"sensor": 3.0}, "sensor is 3.0"),
+        ({"limits": {"ML1": float("nan")}}, "the limits of actuator 'ML1'"),
+        ({"limits": {"ML1": (1.0, 2.0, 3.0)}}, "the limits of actuator 'ML1'"),
+        ({"metric": {"ML1": float("nan")}}, "the scale of actuator 'ML1' is nan"),
+        ({"active": 3}, "active is 3"),
+    ],
+)
+def test_numbers_that_make_no_sense_are_refused_at_the_door(options, message):
+    with pytest.raises(ArgumentError, match=message):
+        control.motion_control(SYSTEM, TASK, GOAL, **options)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: control.Sampled(lambda t, x: 0.0, float("nan")),
+        lambda: control.Delayed(lambda t, x: 0.0, float("inf")),
+        lambda: control.Noisy(lambda t, x: 0.0, SYSTEM, position=float("nan")),
+        lambda: control.Saturated(lambda t, x: 0.0, float("nan"), ["a"]),
+        lambda: control.Sampled(3.0, 0.1),
+        lambda: control.quintic([0.0], [float("nan")], 1.0),
+        lambda: control.quintic([0.0], [1.0], "long"),
+        lambda: control.trapezoid([0.0], [1.0], speed=-1.0, acceleration=1.0),
+        lambda: control.constant(float("nan")),
+        lambda: control.inverse_dynamics(SYSTEM, START, np.full(SYSTEM.nv, np.nan)),
+        lambda: control.inverse_dynamics(SYSTEM, START, {"L1": float("nan")}),
+        lambda: control.inverse_dynamics(SYSTEM, START, np.zeros(2)),
+        lambda: control.PoseRegulation(zoo.chain(2).compile(), "link 1", [0.0, float("nan"), 0.0]),
+    ],
+)
+def test_wrappers_trajectories_and_goals_take_finite_numbers_only(make):
+    with pytest.raises(ArgumentError):
+        make()
