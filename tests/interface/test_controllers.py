@@ -96,7 +96,7 @@ def test_a_controller_that_gives_no_number_ends_the_run(hold, bad):
     ("answer", "message"),
     [
         ({"pull": 1.0}, "UnknownName: there is no input 'pull'; known: push."),
-        ([1.0, 2.0], "ArgumentError: the inputs have shape (2,); needed: (1,), that is push."),
+        ([1.0, 2.0], "ArgumentError: the array of inputs has shape (2,); needed: (1,), that is push."),
     ],
 )
 def test_a_controller_with_a_wrong_answer_says_what_is_wrong(answer, message):

@@ -138,7 +138,7 @@ def controller(system: Any, u: Any, p: Any) -> Callback:
     elif getattr(u, "is_native", False) and (u.system.nq, u.system.u_names) == (system.nq, system.u_names):
         back.native(u)
     else:
-        back.python(lambda t, state: system._u(u(t, state)))
+        back.python(lambda t, state: system._u(u(t, state), finite=False))
     return back
 
 
