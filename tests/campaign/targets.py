@@ -356,11 +356,11 @@ SIMULATING = {
         },
     ),
     "dalembert.Projection": Target(da.Projection, {"energy": None}),
-    "dalembert.Solution.state": Target(on_run("state"), {"k": 1}),
-    "dalembert.Solution.__call__": Target(on_run("__call__"), {"t": 0.05}),
-    "dalembert.Solution.rate": Target(on_run("rate"), {"name": "A"}),
-    "dalembert.Solution.reactions": Target(on_run("reactions"), {"joint": "A"}),
-    "dalembert.Solution.save": Target(on_run("save"), {"path": lambda: folder() / "run.dal"}),
+    "dalembert.Run.state": Target(on_run("state"), {"k": 1}),
+    "dalembert.Run.__call__": Target(on_run("__call__"), {"t": 0.05}),
+    "dalembert.Run.rate": Target(on_run("rate"), {"name": "A"}),
+    "dalembert.Run.reactions": Target(on_run("reactions"), {"joint": "A"}),
+    "dalembert.Run.save": Target(on_run("save"), {"path": lambda: folder() / "run.dal"}),
     "dalembert.load": Target(da.load, {"path": lambda: folder() / "none.dal", "system": lambda: four_bar()[0]}),
 }  # fmt: skip
 

@@ -138,7 +138,7 @@ def _given(system: Any, u: Any) -> np.ndarray:
     """Inputs (nu,) that a Python controller returned."""
     if u is None:
         raise ArgumentError(f"the controller returned None; needed: inputs {', '.join(system.u_names)}.")
-    return system._u(u)
+    return system._u(u, finite=False)
 
 
 def is_numba(f: Any) -> bool:

@@ -340,28 +340,31 @@ class System(TreeQuestions, ConstraintQuestions):
             return self.state(v=x).v
         return _listed(x, self.v_names, what)
 
-    def _u(self, u: Any) -> np.ndarray:
+    def _u(self, u: Any, *, finite: bool = True) -> np.ndarray:
+        """(nu,) inputs; finite=False lets NaN and infinities of a controller pass, which a run tells of itself."""
         if u is None:
             return np.zeros(len(self.u_names))
         zero = {name: np.zeros(n) for name, n in self._inputs.items()}
-        return self._vector(u, zero, "input")
+        return self._vector(u, zero, "input", finite)
 
     def _p(self, p: Any) -> np.ndarray:
         return vector_of(self.parameters) if p is None else self._vector(p, self.parameters, "parameter")
 
-    def _vector(self, given: Any, start: dict[str, np.ndarray], kind: str) -> np.ndarray:
+    def _vector(self, given: Any, start: dict[str, np.ndarray], kind: str, finite: bool = True) -> np.ndarray:
         if isinstance(given, Mapping):
-            return vector_of(self._filled(given, start, kind))
-        return _listed(given, self.u_names if kind == "input" else self.p_names, f"the array of {kind}s")
+            return vector_of(self._filled(given, start, kind, finite))
+        return _listed(given, self.u_names if kind == "input" else self.p_names, f"the array of {kind}s", finite)
 
-    def _filled(self, given: Mapping[Any, Any], start: Mapping[str, np.ndarray], kind: str) -> dict[str, np.ndarray]:
+    def _filled(
+        self, given: Mapping[Any, Any], start: Mapping[str, np.ndarray], kind: str, finite: bool = True
+    ) -> dict[str, np.ndarray]:
         """The values of `start` with some replaced, whole ("g") or one of several ("g[1]")."""
         values = dict(start)
         for name, value in given.items():
             what = f"{kind} '{name}'"
             part = re.fullmatch(r"(.+)\[(\d{1,9})\]", str(name))
             if name in start:
-                x = np.atleast_1d(checks.array(value, None, what))
+                x = np.atleast_1d(checks.array(value, None, what) if finite else checks.reals(value, what))
                 if x.shape != start[name].shape:
                     raise ArgumentError(f"{what} is given {x.size} number(s); needed: {start[name].size}.")
                 values[name] = x.copy()
@@ -380,9 +383,9 @@ def _restored(layout: Layout, backend: str, parameters: Mapping[str, np.ndarray]
     return system.without(*removed).with_parameters(parameters)
 
 
-def _listed(x: Any, names: Sequence[str], what: str) -> np.ndarray:
-    """(len(names),) finite numbers."""
-    values = checks.array(x, None, what)
+def _listed(x: Any, names: Sequence[str], what: str, finite: bool = True) -> np.ndarray:
+    """(len(names),) numbers."""
+    values = checks.array(x, None, what) if finite else checks.reals(x, what)
     if values.shape != (len(names),):
         shown = ", ".join(names[:8]) + (" …" if len(names) > 8 else "")
         raise ArgumentError(f"{what} has shape {values.shape}; needed: ({len(names)},), that is {shown or 'none'}.")

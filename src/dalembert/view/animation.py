@@ -42,7 +42,7 @@ def animate(run: Any, path: str | os.PathLike[str], *, traces: Iterable[Any] = (
     check_run(run)
     check_path(path)
     if speed is not None:
-        speed = checks.number(speed, "speed (such as 0.2 for slow motion)", least=1e-12, most=1e12)
+        speed = checks.number(speed, "speed", least=1e-12, most=1e12)
     span = float(run.t[-1] - run.t[0])
     pace = speed or _good_speed(span)
     count = 1 + min(MOST, max(1, int(np.ceil(RATE * span / pace)))) if span > 0 else 1
