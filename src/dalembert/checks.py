@@ -78,15 +78,13 @@ def whole(x: Any, what: str, *, least: int | None = None, most: int | None = Non
     Traceback (most recent call last):
     dalembert.errors.ArgumentError: max_steps is 2.0 (float); needed: a whole number of at least 1.
     """
-    needed = _needed("whole number", least, None, most, None)
     if isinstance(x, np.ndarray) and x.ndim == 0:
         x = x[()]
-    if not isinstance(x, numbers.Integral) or isinstance(x, (bool, np.bool_)):
-        raise error(f"{what} is {shown(x)}; needed: {needed}.")
-    value = int(x)
-    if (least is not None and value < least) or (most is not None and value > most):
-        raise error(f"{what} is {shown(x)}; needed: {needed}.")
-    return value
+    if isinstance(x, numbers.Integral) and not isinstance(x, (bool, np.bool_)):
+        value = int(x)
+        if (least is None or value >= least) and (most is None or value <= most):
+            return value
+    raise error(f"{what} is {shown(x)}; needed: {_needed('whole number', least, None, most, None)}.")
 
 
 def vector(x: Any, n: int | None, what: str, *, finite: bool = True, error: Error = ArgumentError) -> np.ndarray:
@@ -116,11 +114,16 @@ def array(
     Traceback (most recent call last):
     dalembert.errors.ArgumentError: limits[0, 1] is nan; needed: finite numbers.
     """
-    values = reals(x, what, "numbers" if shape is None else words(shape), error=error)
+    if x.__class__ is np.ndarray and x.dtype is _DOUBLE:
+        values = x
+    else:
+        values = reals(x, what, "numbers" if shape is None else words(shape), error=error)
     if shape is not None and (
         values.ndim != len(shape) or any(n is not None and n != k for n, k in zip(shape, values.shape))
     ):
         raise error(f"{what} has shape {values.shape}; needed: {words(shape)}.")
+    if np.isfinite(values).all():
+        return values
     bad = ~np.isfinite(values) if finite else np.isnan(values)
     if bad.any():
         first = tuple(int(k) for k in np.argwhere(bad)[0])
@@ -136,6 +139,8 @@ def reals(x: Any, what: str, needed: str = "numbers", *, error: Error = Argument
     """
     if x.__class__ is np.ndarray and x.dtype is _DOUBLE:
         return x
+    if x.__class__ is list and all(e.__class__ is float for e in x):
+        return np.array(x, dtype=float)
     if hasattr(x, "full") and _is_casadi(x):  # casadi.DM: a column is a vector
         x = x.full()[:, 0] if x.shape[1] == 1 else x.full()
     if isinstance(x, (str, bytes, Mapping)) or x is None or _is_casadi(x):

@@ -201,7 +201,8 @@ class System(TreeQuestions, ConstraintQuestions):
         """
         from dalembert.compiler import Kernel
 
-        checks.whole(lanes, "lanes", least=1)
+        if lanes.__class__ is not int:
+            lanes = checks.whole(lanes, "lanes")
         key = (*self._key(name, frame, axes), lanes)
         if key not in self._kernels:
             f, shapes = self._traced(name, frame, axes)
@@ -252,7 +253,8 @@ class System(TreeQuestions, ConstraintQuestions):
     # --- helpers ------------------------------------------------------------------------------------------------
 
     def _key(self, name: str, target: Any, axes: str) -> tuple[str, Any, str]:
-        checks.name(name, "the name of a function")
+        if name.__class__ is not str:
+            checks.name(name, "the name of a function")
         if name in FUNCTIONS:
             return name, target if isinstance(target, tuple) else None, ""
         if name in LOOP_FUNCTIONS:
@@ -344,16 +346,17 @@ class System(TreeQuestions, ConstraintQuestions):
         """(nu,) inputs; finite=False lets NaN and infinities of a controller pass, which a run tells of itself."""
         if u is None:
             return np.zeros(len(self.u_names))
+        if not isinstance(u, Mapping):
+            return _listed(u, self.u_names, "the array of inputs", finite)
         zero = {name: np.zeros(n) for name, n in self._inputs.items()}
-        return self._vector(u, zero, "input", finite)
+        return vector_of(self._filled(u, zero, "input", finite))
 
     def _p(self, p: Any) -> np.ndarray:
-        return vector_of(self.parameters) if p is None else self._vector(p, self.parameters, "parameter")
-
-    def _vector(self, given: Any, start: dict[str, np.ndarray], kind: str, finite: bool = True) -> np.ndarray:
-        if isinstance(given, Mapping):
-            return vector_of(self._filled(given, start, kind, finite))
-        return _listed(given, self.u_names if kind == "input" else self.p_names, f"the array of {kind}s", finite)
+        if p is None:
+            return vector_of(self.parameters)
+        if not isinstance(p, Mapping):
+            return _listed(p, self.p_names, "the array of parameters")
+        return vector_of(self._filled(p, self.parameters, "parameter"))
 
     def _filled(
         self, given: Mapping[Any, Any], start: Mapping[str, np.ndarray], kind: str, finite: bool = True
