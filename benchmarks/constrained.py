@@ -2,7 +2,7 @@
 
 Natively, in a compiled loop that calls kernels by their address:
 
-    elimination   the kernel "accelerate": v̇, λ and the health of the elimination, where the rows are independent
+    elimination   the kernel "accelerate": v̇, λ and the margin of the elimination, where the rows are independent
     nullspace     the kernel "constrained" and the formulation "nullspace" in the mass metric: whatever the rank
     lagrange      the same with the formulation "lagrange"
 

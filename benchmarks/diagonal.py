@@ -164,7 +164,7 @@ def metric(system: da.System, q: np.ndarray, rounds: int) -> dict[str, float]:
     }
     deepest = max(len(system.layout.tree.path(i)) for i in range(len(system.layout.tree)))
     if deepest <= UNROLLED:
-        f, shapes = trace(system._description, "rows", ("q",), _rows_by_elimination)
+        f, shapes = trace(system.description, "rows", ("q",), _rows_by_elimination)
         loops["LᵀDL"] = Called(Kernel(f, shapes=shapes), q=q)
     time = interleaved(loops, rounds)
     for name in ("innovations", "LᵀDL"):
@@ -184,7 +184,7 @@ def crossover(axes: tuple[str, ...]) -> tuple[int, int]:
     """First chain length from which innovations take fewer operations: for Ã, and for a whole acceleration."""
 
     def count(system, name, value, arguments=("q", "v", "tau")):
-        return Kernel(trace(system._description, name, arguments, value)[0]).instructions
+        return Kernel(trace(system.description, name, arguments, value)[0]).instructions
 
     def whole(s, factor):
         f = s.tau - newton_euler(s.at, 0.0 * s.tau, s.d.gravity, {})

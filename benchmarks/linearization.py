@@ -129,8 +129,8 @@ class Problem:
         small = {"f": da.linearize, "s": self.system, "x": self.state, "n": self.names}
         return {
             "minimal": native_loop(self.kernel, given)[0],
-            "full": native_loop(self.system.kernel("ode_jacobian", self.keep), given)[0],
-            "ode": native_loop(self.system.kernel("ode", self.keep), given)[0],
+            "full": native_loop(self.system.kernel("ode_jacobian", rows=self.keep), given)[0],
+            "ode": native_loop(self.system.kernel("ode", rows=self.keep), given)[0],
             "Python": python_loop("f(s, x, independent=n)", **small),
             "Python, kernel": python_loop("f(q, v)", f=self.kernel, q=self.q, v=self.v),
         }
@@ -189,8 +189,8 @@ def loops(rounds: int) -> tuple[Table, Table]:
         names = ("minimal", "full", "ode", "Python", "Python, kernel", "Pinocchio", "MuJoCo")
         micro = [1e6 * time[k] for k in names]
         table.add(model.name, f"{dof} of {nv}", *micro, 1e6 * differences, ratio, price, problem.error, off)
-        kernels = [problem.kernel, problem.system.kernel("ode_jacobian", problem.keep)]
-        counts = [k.instructions for k in (*kernels, problem.system.kernel("ode", problem.keep))]
+        kernels = [problem.kernel, problem.system.kernel("ode_jacobian", rows=problem.keep)]
+        counts = [k.instructions for k in (*kernels, problem.system.kernel("ode", rows=problem.keep))]
         size.add(model.name, *counts, problem.first)
     for name in ("P1 five-bar", "P2 four-bar", "P3 two arms"):
         table.notes.append(f"- {name}, Pinocchio's full coordinates / our minimal: {versus(found[name][0], 4.0)}")

@@ -88,7 +88,7 @@ class LocalChart:
 
     def coordinates(self, state: Any, guess: Any = None) -> np.ndarray:
         """Ψ⁻¹: y of a state, (dof,), by Newton's method on R(q, y) = 0 from `guess` (default: y of the reference)."""
-        x, y = self.system._as_state(state), self.start if guess is None else np.asarray(guess, dtype=float)
+        x, y = self.system.as_state(state), self.start if guess is None else np.asarray(guess, dtype=float)
         for _ in range(ITERATIONS):
             R, _, D2, *_ = self._numbers(x, y)
             slope = rank_policy().reveal(D2)
@@ -102,7 +102,7 @@ class LocalChart:
 
     def rate(self, state: Any) -> np.ndarray:
         """ẏ = −D₂R⁻¹ D₁R v of a state, (dof,)."""
-        x = self.system._as_state(state)
+        x = self.system.as_state(state)
         _, D1, D2, *_ = self._numbers(x, self.coordinates(x))
         return -np.linalg.solve(D2, D1 @ x.v)
 
@@ -135,7 +135,7 @@ class LocalChart:
             )
         if rate is None:
             return x.replace(v=np.zeros(self.system.nv))
-        D2, b = self._numbers(x, y)[2], self.system._value("constraints", x, p=self.p)[2]
+        D2, b = self._numbers(x, y)[2], self.system.evaluate("constraints", x, p=self.p)[2]
         wanted = np.concatenate([-D2 @ np.asarray(rate, dtype=float), -b])
         return x.replace(v=self._stacked(x, y)[0].shortest(wanted))
 
@@ -162,21 +162,23 @@ class LocalChart:
         return float(sigma[0] / sigma[-1]) if len(white) >= self.system.nv and sigma[-1] > 0 else np.inf
 
     def _at(self, state: Any, y: Any) -> tuple[Any, np.ndarray]:
-        x = self.system._as_state(state)
+        x = self.system.as_state(state)
         return x, self.coordinates(x) if y is None else np.asarray(y, dtype=float)
 
     def _numbers(self, x: Any, y: np.ndarray, rate: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
         """R, D₁R, D₂R, the bias Ḋ₁R v + Ḋ₂R ẏ, Ḋ₁R, Ḋ₂R and Ȧ at a state and y."""
-        kernel = self.system.built(("chart", self.key), ("q", "v", *MORE, "p", "t"), self._tracing(_derivatives))
+        kernel = self.system.custom_kernel(
+            ("chart", self.key), ("q", "v", *MORE, "p", "t"), self._tracing(_derivatives)
+        )
         more = {"y": y, "ydot": np.zeros(self.dof) if rate is None else rate}
         more |= {"directions": self.directions, "reference": self.reference}
-        return self.system._called(kernel, x, None, self.p, more)
+        return self.system.evaluate_kernel(kernel, x, None, self.p, more)
 
     def _stacked(self, x: Any, y: np.ndarray, rows: Any = slice(None)) -> tuple[Tangent, np.ndarray]:
         """[D₁R; A] of some of the rows of A, factored, and what R and Φ are, one under another."""
         policy = rank_policy(self.system, self.p)
         R, D1, *_ = self._numbers(x, y)
-        phi, A, _ = self.system._value("constraints", x, p=self.p)
+        phi, A, _ = self.system.evaluate("constraints", x, p=self.p)
         M = self.system.mass_matrix(x, p=self.p)
         lengths = np.sqrt(np.einsum("ij,ji->i", D1, np.linalg.solve(M, D1.T)))
         scale = np.concatenate([np.where(lengths > 0, lengths, 1.0), policy.sizes[rows]])
@@ -186,13 +188,15 @@ class LocalChart:
 
     def ode_kernel(self, rows: tuple[int, ...] | None) -> Any:
         """The right-hand side by elimination with ẏ and ÿ, on some rows of the constraints (None: all)."""
-        return self.system.built(
+        return self.system.custom_kernel(
             ("ode", self.key), (*STATE, *MORE, *DRIVE), self._tracing(lambda s, chart: ode(s, chart)), rows
         )
 
     def recover_kernel(self, rows: tuple[int, ...] | None) -> Any:
         """q and v from y and ẏ: one Newton step."""
-        return self.system.built(("recover", self.key), (*STATE, *MORE, "p", "t"), self._tracing(_recover), rows)
+        return self.system.custom_kernel(
+            ("recover", self.key), (*STATE, *MORE, "p", "t"), self._tracing(_recover), rows
+        )
 
     def equations(self, s: Trace) -> tuple[np.ndarray, ...]:
         """R, D₁R, D₂R and the bias Ḋ₁R v + Ḋ₂R ẏ of a trace: (dof,), (dof, nv), (dof, dof), (dof,)."""
@@ -263,7 +267,7 @@ def named(system: Any, state: Any, names: Sequence[str] | None = None, p: Any = 
     >>> bool(abs(chart.coordinates(x) - [1.0, 1.8]).max() < 1e-12), chart.K(x).shape
     (True, (4, 2))
     """
-    x = system._as_state(state)
+    x = system.as_state(state)
     known, cut = [n for n in system.q_names if n in system.v_names], cut_coordinates(system)
     if names is None:
         names = _best(system, x, p)
@@ -286,7 +290,7 @@ def tangent(system: Any, state: Any, p: Any = None) -> LocalChart:
     R = s Kᵀ M (q ⊖ q̄) − y with Kᵀ M K = 1, q̄ the state's configuration; s makes y the motion of the coordinate that
     moves most, in rad or m.
     """
-    x = system._as_state(state)
+    x = system.as_state(state)
     t, minus = tangent_at(system, x, p), system.function("minus")
     most = np.abs(t.admissible).max(axis=0, initial=0.0)
     rows = most[:, None] * (t.V[:, t.rank :].T @ t.R)
@@ -306,7 +310,7 @@ def custom(
 
     start: y of the state, or a guess of it; `check` as in `named`.
     """
-    x, start = system._as_state(state), np.atleast_1d(np.asarray(start, dtype=float))
+    x, start = system.as_state(state), np.atleast_1d(np.asarray(start, dtype=float))
     rows = ca.SX(ca.vertcat(*[R(ca.SX.sym("q", system.nq), ca.SX.sym("y", len(start)))])).numel()
     if rows != len(start):
         raise ArgumentError(f"R has {rows} rows for {len(start)} coordinates y; needed: as many rows as y.")
@@ -335,7 +339,7 @@ def choose(system: Any, state: Any, p: Any, wanted: Any) -> LocalChart:
 def cut_coordinates(system: Any) -> dict[str, tuple[Loop, int]]:
     """(loop, index) of the coordinates of joints that close loops, by name; joints with quaternions have none."""
     out = {}
-    for c in system._description.constraints:
+    for c in system.description.constraints:
         if isinstance(c, Loop) and c.joint.nq == c.joint.nv:
             for k, suffix in enumerate(c.joint.coordinate_names):
                 out[f"{c.name}.{suffix}" if suffix else c.name] = c, k

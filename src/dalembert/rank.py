@@ -73,7 +73,7 @@ class RankPolicy:
 
         margin: (squared sine of the smallest angle between rows, squared length of the shortest), mass metric.
         """
-        return bool(margin[0] > self._least_angle and margin[1] > self._least_length)
+        return bool(margin[0] > self.least_angle and margin[1] > self.least_length)
 
     def determines(self, margin: float) -> bool:
         """Whether chosen coordinates determine a motion to some digits; margin: a squared sine, as above."""
@@ -96,11 +96,13 @@ class RankPolicy:
             return False
 
     @cached_property
-    def _least_angle(self) -> float:
+    def least_angle(self) -> float:
+        """Squared sine between rows above which elimination is accurate."""
         return self.near**2
 
     @cached_property
-    def _least_length(self) -> float:
+    def least_length(self) -> float:
+        """Squared length of a row, in the mass metric, above which it is not rounding."""
         return float((self.tolerance * self.sizes.min(initial=self.size)) ** 2)
 
 
@@ -186,7 +188,7 @@ def rank_policy(system: Any = None, p: Any = None, accuracy: float | None = None
     """
     if system is None:
         return _scaled(ACCURACY if accuracy is None else accuracy)
-    key = None if p is None else np.asarray(system._p(p), dtype=float).tobytes(), accuracy
+    key = None if p is None else np.asarray(system.parameter_vector(p), dtype=float).tobytes(), accuracy
     known = _known.get(system)
     found = None if known is None else known.get(key)
     if found is not None:

@@ -32,7 +32,7 @@ def with_forces(m: da.Mechanism, seed: int) -> da.Mechanism:
 def test_inverse_dynamics_of_trees_of_every_joint(seed):
     system = random_tree(seed, 5, floating=seed % 2 == 0).compile(backend="casadi")
     x, a = random_state(system, seed), np.random.default_rng(seed).normal(size=system.nv)
-    found = system._value("inverse_dynamics_derivatives", x, a=a)
+    found = system.evaluate("inverse_dynamics_derivatives", x, a=a)
     expected = evaluated(differentiated(system, "inverse_dynamics", 0, ("q", "v", "a")), system, x, a=a)
     for mine, theirs in zip(found, expected):
         close(mine, theirs, 1e-12)
@@ -43,7 +43,7 @@ def test_forces_that_depend_on_the_state(seed):
     system = with_forces(random_tree(seed, 4), seed).compile(backend="casadi")
     rng = np.random.default_rng(seed)
     x, a, u = random_state(system, seed).replace(t=0.7), rng.normal(size=system.nv), rng.normal(size=3)
-    found = system._value("inverse_dynamics_derivatives", x, a=a, u=u)
+    found = system.evaluate("inverse_dynamics_derivatives", x, a=a, u=u)
     expected = evaluated(differentiated(system, "inverse_dynamics", 0, ("q", "v", "a")), system, x, a=a, u=u)
     for mine, theirs in zip(found, expected):
         close(mine, theirs, 1e-12)
@@ -62,7 +62,7 @@ def test_trees_agree_with_pinocchio(seed):
     order = peer.v_order
     by_q, by_v, by_a = pin.computeRNEADerivatives(peer.model, peer.data, peer.q(x.q), x.v[order], a[order])
     by_a = np.triu(by_a) + np.triu(by_a, 1).T
-    found = system._value("inverse_dynamics_derivatives", x, a=a)
+    found = system.evaluate("inverse_dynamics_derivatives", x, a=a)
     for mine, theirs in zip(found, (by_q, by_v, by_a)):
         close(mine[np.ix_(order, order)], theirs, 1e-10)
 
@@ -72,9 +72,9 @@ def test_accelerations_of_random_closed_mechanisms(seed):
     """Off the manifold in velocity, too: the field an integrator sees is differentiated there."""
     system, x = random_closed(seed, bodies=5, loops=1, redundant=False)
     x = x.replace(v=x.v + 0.1 * np.random.default_rng(seed).normal(size=system.nv))
-    *found, health = system._value("ode_jacobian", x)
+    *found, margin = system.evaluate("ode_jacobian", x)
     expected = evaluated(differentiated(system, "ode", 1, ("q", "v")), system, x)
-    assert health[0] > 1e-3
+    assert margin[0] > 1e-3
     for mine, theirs in zip(found, expected):
         close(mine, theirs, 1e-12)
 
@@ -87,7 +87,7 @@ def test_accelerations_of_the_zoo(name):
     x = system.state(*entry.start())
     x = system.project(x.replace(v=x.v + 0.3 * rng.normal(size=system.nv)))
     u = rng.normal(size=len(system.u_names))
-    *found, _ = system._value("ode_jacobian", x, u=u)
+    *found, _ = system.evaluate("ode_jacobian", x, u=u)
     expected = evaluated(differentiated(system, "ode", 1, ("q", "v")), system, x, u=u)
     for mine, theirs in zip(found, expected):
         close(mine, theirs, 1e-11)
@@ -99,7 +99,7 @@ def test_driven_and_coupled_mechanisms_differentiate_too():
     m.add_driver("drive", names[0], lambda t: 0.1 + 0.3 * ca.sin(2 * t))
     system = m.compile(backend="casadi")
     x = system.assemble(t=0.4, guess=zoo.five_bar_start()[0])
-    *found, _ = system._value("ode_jacobian", x)
+    *found, _ = system.evaluate("ode_jacobian", x)
     for mine, theirs in zip(found, evaluated(differentiated(system, "ode", 1, ("q", "v")), system, x)):
         close(mine, theirs, 1e-11)
 
@@ -111,7 +111,7 @@ def test_columns_and_pairs_of_long_chains_are_the_closed_forms(seed):
     rng = np.random.default_rng(seed)
     x, a, u = random_state(system, seed).replace(t=0.7), rng.normal(size=system.nv), rng.normal(size=3)
     expected = system.inverse_dynamics_derivatives(x, a, u=u)
-    *columns, force_q, force_v = system._value("long_chain_columns", x, a=a, u=u)
+    *columns, force_q, force_v = system.evaluate("long_chain_columns", x, a=a, u=u)
     by_q, by_v, by_a = system._pairs.product(*columns)
     for mine, theirs in zip((by_q - force_q, by_v - force_v, by_a), expected):
         close(mine, theirs, 1e-12)

@@ -142,7 +142,7 @@ def test_elimination_by_innovations_is_elimination_from_the_mass_matrix(seed, mo
         monkeypatch.setattr(elimination, "LONG", long)
         system, x = random_closed(seed, redundant=False)
         tau = np.random.default_rng(seed).normal(size=system.nv)
-        answers.append(np.concatenate([np.ravel(y) for y in system._value("answer", x, tau=tau)]))
+        answers.append(np.concatenate([np.ravel(y) for y in system.evaluate("answer", x, tau=tau)]))
     np.testing.assert_allclose(answers[0], answers[1], atol=1e-9 * np.abs(answers[1]).max())
 
 

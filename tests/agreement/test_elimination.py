@@ -16,12 +16,12 @@ from random_loops import parallelogram, random_closed
 def test_elimination_agrees_with_the_null_space_on_random_closed_mechanisms(seed):
     system, x = random_closed(seed, redundant=False)
     tau = np.random.default_rng(seed).normal(size=system.nv)
-    vdot, multipliers, (health, _) = system._value("accelerate", x, tau=tau)
+    vdot, multipliers, (margin, _) = system.evaluate("accelerate", x, tau=tau)
     expected = system.acceleration(x, tau, formulation="nullspace")
     if expected.rank < len(multipliers):
-        assert health < 1e-8 or not np.isfinite(vdot).all()
+        assert margin < 1e-8 or not np.isfinite(vdot).all()
         return
-    scale = max(1.0, np.abs(expected.vdot).max()) / np.sqrt(health)
+    scale = max(1.0, np.abs(expected.vdot).max()) / np.sqrt(margin)
     np.testing.assert_allclose(vdot, expected.vdot, atol=1e-10 * scale)
     np.testing.assert_allclose(multipliers, expected.multipliers, atol=1e-9 * scale * max(1, np.abs(multipliers).max()))
 
@@ -49,13 +49,13 @@ def test_elimination_solves_dense_equations_too(seed):
     n, m = 6, 3
     B = rng.normal(size=(n, n))
     M, A, f, gamma = B @ B.T + np.eye(n), rng.normal(size=(m, n)), rng.normal(size=n), rng.normal(size=m)
-    vdot, lam, (health, shortest) = eliminate(TreeFactor(M.astype(object)), *(x.astype(object) for x in (f, A, gamma)))
+    vdot, lam, (margin, shortest) = eliminate(TreeFactor(M.astype(object)), *(x.astype(object) for x in (f, A, gamma)))
     K = np.block([[M, -A.T], [A, np.zeros((m, m))]])
     expected = np.linalg.solve(K, np.concatenate([f, -gamma]))
     np.testing.assert_allclose(np.concatenate([vdot, lam]).astype(float), expected, atol=1e-10)
     S = A @ np.linalg.solve(M, A.T)
     sines = [np.linalg.det(S) / (np.linalg.det(np.delete(np.delete(S, k, 0), k, 1)) * S[k, k]) for k in range(m)]
-    assert min(sines) * (1 - 1e-9) <= health <= 1
+    assert min(sines) * (1 - 1e-9) <= margin <= 1
     assert shortest == pytest.approx(np.diag(S).min())
 
 

@@ -33,7 +33,7 @@ def test_double_pendulum_in_full_coordinates(pendulum, u):
 def test_double_pendulum_as_printed(pendulum):
     """Every printed digit: at u = 0, in a corner of the rounding box of the printed state, off the manifold."""
     x = pendulum.state([0.52465, 1.04715], [1.0, -2.00116])
-    by_q, by_v, _ = pendulum._value("ode_jacobian", x, u=[0.0])
+    by_q, by_v, _ = pendulum.evaluate("ode_jacobian", x, u=[0.0])
     np.testing.assert_allclose(by_q, [[-1.133, 7.690], [5.620, -10.698]], atol=5e-4)
     np.testing.assert_allclose(by_v, [[-0.580, -1.447], [-1.155, 0.577]], atol=5e-4)
 

@@ -145,7 +145,7 @@ def test_all_formulations_agree_on_random_closed_mechanisms(closed):
             a = system.acceleration(x, tau, formulation=name, variant=variant, metric=metric)
             assert a.success
             np.testing.assert_allclose(a.vdot, expected.vdot, atol=3e-8 * scale)
-    M, f, A, gamma = system._value("constrained", x)
+    M, f, A, gamma = system.evaluate("constrained", x)
     np.testing.assert_allclose(expected.vdot, reference(M, f + tau, A, gamma), atol=3e-8 * scale)
 
 

@@ -120,7 +120,7 @@ def test_dense_algebra_for_large_trees_is_the_same_model():
     system = m.compile(backend="casadi")
     x, u = random_state(system, 4).replace(t=0.3), np.array([1.0, -2.0, 0.5])
     model = da.linearize(system, x, u=u)
-    given = {"q": x.q, "v": x.v, "u": u, "p": system._p(None), "t": x.t}
+    given = {"q": x.q, "v": x.v, "u": u, "p": system.parameter_vector(None), "t": x.t}
     dense = dict(zip(NAMES, tree_model(system, given)))
     for name in ("A", "B", "time", "rate"):
         agree(dense[name], getattr(model, name), 1e-11)

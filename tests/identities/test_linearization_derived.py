@@ -74,7 +74,7 @@ def test_second_derivatives_against_differences():
     n = system.nv
 
     def jacobian(q, v):
-        by_q, by_v, _ = system._value("ode_jacobian", system.state(q, v), u=[0.5])
+        by_q, by_v, _ = system.evaluate("ode_jacobian", system.state(q, v), u=[0.5])
         return np.hstack([by_q, by_v])
 
     for k, e in enumerate(np.eye(2 * n)):

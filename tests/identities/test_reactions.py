@@ -42,7 +42,7 @@ def balance(system, x, r, gravity, extra=()):
                 total -= W
             if a.parent.body is body:
                 total += W
-        for loop in system._description.constraints:
+        for loop in system.description.constraints:
             if loop.name in r.loops:
                 W = _world_wrench(system.pose(x, loop.b), r.loops[loop.name])
                 total -= W * (loop.b.body is body) - W * (loop.a.body is body)

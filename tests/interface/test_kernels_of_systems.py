@@ -60,8 +60,8 @@ def test_kernels_survive_pickling_with_their_shapes():
 def test_equal_frames_share_a_kernel():
     system = random_tree(9, 3).compile(backend="casadi")
     body = system.layout.bodies["body2"]
-    assert system.kernel("pose", body.at(1, 2, 3)) is system.kernel("pose", body.at(1, 2, 3))
-    assert system.kernel("pose", body.at(1, 2, 3)) is not system.kernel("pose", body.at(1, 2, 4))
+    assert system.kernel("pose", frame=body.at(1, 2, 3)) is system.kernel("pose", frame=body.at(1, 2, 3))
+    assert system.kernel("pose", frame=body.at(1, 2, 3)) is not system.kernel("pose", frame=body.at(1, 2, 4))
 
 
 def test_an_unknown_backend_is_refused_at_once():

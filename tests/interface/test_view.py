@@ -107,7 +107,7 @@ def test_every_mechanism_is_drawn_whole_and_its_loops_closed(name):
     assert s.sight.planar == (name in PLANAR)
     np.testing.assert_allclose(s.sight.R.T @ s.sight.R, np.eye(3), atol=1e-12)
     assert np.linalg.det(s.sight.R) == pytest.approx(1)
-    g = np.array(system._description.gravity, dtype=float) @ s.sight.R
+    g = np.array(system.description.gravity, dtype=float) @ s.sight.R
     assert abs(g[0]) < 1e-12 * max(1, abs(g).max())
     assert g[1] <= 0
     for line in s.skeleton.lines:

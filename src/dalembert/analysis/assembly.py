@@ -159,7 +159,7 @@ def close(
         if stalls == STALLS:
             break
     small = np.abs(np.concatenate([phi, missing]) / units).max(initial=0.0) <= tolerance
-    signs = system._value("branch", state, p=p) if len(system.rows.branch) else np.zeros(0)
+    signs = system.evaluate("branch", state, p=p) if len(system.rows.branch) else np.zeros(0)
     flipped = [
         name for name, s in zip(system.rows.branch_of, signs) if s < 0 and on[[c == name for c in system.rows.of]].any()
     ]
@@ -175,7 +175,7 @@ def _with_held(system: Any, state: Any, p: Any, A: np.ndarray, N: np.ndarray, si
 
 
 def _residual(system: Any, state: Any, held: Held, p: Any, rows: np.ndarray) -> tuple[np.ndarray, ...]:
-    phi, A, _ = system._value("constraints", state, p=p)
+    phi, A, _ = system.evaluate("constraints", state, p=p)
     N, missing = held.rows(state)
     return phi[rows], missing, A[rows], N
 
@@ -193,7 +193,7 @@ def project(system: Any, state: Any, p: Any, active: Mapping[str, bool] | None, 
 def _moving(system: Any, closing: Closing, held: Held, p: Any, on: np.ndarray, tolerance: float, attempt: int) -> Any:
     """The closed state with the nearest admissible velocity."""
     state, policy = closing.state, rank_policy(system, p)
-    _, A, b = system._value("constraints", state, p=p)
+    _, A, b = system.evaluate("constraints", state, p=p)
     E = np.eye(system.nv)[held.v_index]
     rows = np.vstack([A[on], E])
     at = _with_held(system, state, p, A[on], E, policy.sizes[on])

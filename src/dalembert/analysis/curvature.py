@@ -93,13 +93,13 @@ def curvature(system: Any, state: Any = None, *, p: Any = None, samples: int = 3
         )
     if not system.nv:
         raise ArgumentError(f"nothing moves in '{system.name}'; curvature needs a joint that does.")
-    x = system._as_state({} if state is None else state)
+    x = system.as_state({} if state is None else state)
     f = _derivatives(system)
     largest, terms, first, looked = 0.0, 0.0, None, 0
     rng = np.random.default_rng(0)
     for k in range(1 + samples):
         q = x.q if k == 0 else system.plus(system.state(), rng.uniform(-1, 1, system.nv))
-        found = _riemann(f, q, system._p(p), system.nv)
+        found = _riemann(f, q, system.parameter_vector(p), system.nv)
         if found is None and k:
             continue
         if found is None:

@@ -107,7 +107,7 @@ def report(system: Any, state: Any, p: Any, on: np.ndarray) -> Report:
         generic,
         system.nv - r,
         system.nv - generic,
-        system.rows.void,
+        system.rows.trivial,
         _redundancies(here, names, policy),
         dict(zip(names, determinate(here, policy).tolist())),
         sigma,

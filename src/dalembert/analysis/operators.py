@@ -123,13 +123,13 @@ class Operators:
     def __init__(self, system: Any, state: Any, p: Any = None):
         if not system.nv:
             raise ArgumentError(f"nothing moves in '{system.name}'; spatial operators need a joint that does.")
-        x = self.state = system._as_state(state)
+        x = self.state = system.as_state(state)
         self.system, self.p = system, p
         links = system.layout.tree.links
         joints = [(link.name, link.v) for link in links]
         bodies = [(link.name, slice(6 * k, 6 * k + 6)) for k, link in enumerate(links)]
         f = system.function("spatial_operators")
-        given = {"q": x.q, "v": x.v, "p": system._p(p)}
+        given = {"q": x.q, "v": x.v, "p": system.parameter_vector(p)}
         H, E, M, P, D, dH, Omega, dP = (np.array(y) for y in f(*(given[name] for name in f.name_in())))
         self.H, self._dH = (Operator(y, joints, bodies) for y in (H, dH))
         self.E_phi, self.M, self.P, self._Omega, self._dP = (Operator(y, bodies, bodies) for y in (E, M, P, Omega, dP))
@@ -188,7 +188,7 @@ class Operators:
 
     def along(self, velocity: Any) -> Sensitivity:
         """Derivatives along a velocity (array or by name): of the state's v they are rates, of a unit M_θi, m_θi."""
-        o = Operators(self.system, self.state.replace(v=self.system._velocities(velocity, "velocity")), self.p)
+        o = Operators(self.system, self.state.replace(v=self.system.velocity_vector(velocity, "velocity")), self.p)
         dH, dP, Omega = o._dH, o._dP, o._Omega
         dE = -(o.E_phi @ Omega.T)
         dphi = o.phi @ dE @ o.phi

@@ -93,7 +93,7 @@ class Subspaces:
 
 def subspaces(system: Any, state: Any, p: Any, on: np.ndarray, W: np.ndarray | None, tolerance: float) -> Subspaces:
     """The subspaces of the active rows at a state; W None is the mass metric."""
-    M, _, A, gamma = system._value("constrained", state, p=p)
+    M, _, A, gamma = system.evaluate("constrained", state, p=p)
     policy = rank_policy(system, p, 10 * tolerance)
     # in another metric the rows have other lengths: measured by the size of that metric
     sizes = policy.sizes[on] * (1.0 if W is None else np.sqrt(np.trace(M) / np.trace(W)))

@@ -120,7 +120,7 @@ class Allocator:
     def complete(self, a: Allocation, state: Any, named: Mapping[str, Any]) -> float:
         """The smallest admissible v̇ with the named entries, into wanted_motion; returns by how much they are missed."""
         layout, names = self.system.layout, self.system.v_names
-        values = self.system._velocities(named, "acceleration")
+        values = self.system.velocity_vector(named, "acceleration")
         chosen = [
             k
             for key in named
@@ -154,5 +154,5 @@ class Allocator:
             if metric not in ("euclidean", "mass"):
                 raise unknown("metric", metric, ["euclidean", "mass"])
             return CONSTANT if metric == "euclidean" else MASS_COST
-        self.system._metric(metric, a.weight)
+        self.system.metric_factor(metric, a.weight)
         return WEIGHTED

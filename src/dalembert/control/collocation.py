@@ -45,7 +45,7 @@ class Stage:
 
 def stage(system: Any, start: Any, p: np.ndarray, path: list[Any]) -> Stage:
     """Trace the equations of a node; `path` are functions of the state as expressions."""
-    s = Trace(system._description, independent_rows(system, start, p) if system.rows.of else None)
+    s = Trace(system.description, independent_rows(system, start, p) if system.rows.of else None)
     rows = s.rows
     m, across = len(rows.of), rows.only_holonomic()
     balls = [link.q for link in s.tree.links if link.joint.nq != link.joint.nv]

@@ -66,7 +66,7 @@ def computed_torque(
 
 def driven_coordinates(system: Any) -> tuple[str, ...]:
     """The coordinates of the joints that motors drive, in the order of the inputs."""
-    motors = [f for f in system._description.forces if isinstance(f, JointForce) and f.kind == "motor"]
+    motors = [f for f in system.description.forces if isinstance(f, JointForce) and f.kind == "motor"]
     return tuple(n for f in motors for n in system.layout.q_names[system.layout.q_slice(f.joint.name)])
 
 

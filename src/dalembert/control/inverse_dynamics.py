@@ -54,7 +54,7 @@ def inverse_dynamics(
     (1, 2, 'UNREACHED')
     """
     allocator = Allocator(Plant(system, actuated, p=p), metric, limits, reactions, tolerance)
-    x, a, off = system._as_state(state), allocator.template, None
+    x, a, off = system.as_state(state), allocator.template, None
     allocator.switch(a, active)
     if acceleration is None or isinstance(acceleration, Mapping):
         off = allocator.complete(a, x, acceleration or {})

@@ -64,7 +64,7 @@ def plan_motion(
         )
     intervals, max_iterations = whole(intervals, "intervals", least=1), whole(max_iterations, "max_iterations", least=1)
     tolerance = number(tolerance, "tolerance", above=0.0)
-    x = system._as_state(start)
+    x = system.as_state(start)
     span = np.broadcast_to(array(duration, None, "the duration"), (2,)) if np.size(duration) in (1, 2) else np.zeros(2)
     if not 0 < span[0] <= span[1]:
         raise ArgumentError(f"the duration is {duration}; needed: seconds, or (least, most).")
@@ -73,7 +73,7 @@ def plan_motion(
     straight = guess or straight_motion(
         system, x, goal, float(span.mean()), intervals, limits=limits, scales=scales, p=p
     )
-    numbers = system._p(p)
+    numbers = system.parameter_vector(p)
     functions = [f for f, _, _ in path]
     s = stage(system, x, numbers, functions)
     bounds = _bounds(system, x, s, intervals, span, names, values, limits, positions, speeds, path, stop)
@@ -97,7 +97,7 @@ def straight_motion(
 ) -> MotionPlan:
     """The plain motion to compare with: goal coordinates in straight lines with quintic timing, the smallest inputs."""
     intervals, duration = whole(intervals, "intervals", least=1), number(duration, "the duration", above=0.0)
-    x = system._as_state(start)
+    x = system.as_state(start)
     _coordinates(system, goal)
     end = system.assemble(dict(goal), guess=x, t=x.t + duration, p=p)
     delta, times, q, v = system.minus(end, x), np.linspace(0.0, duration, intervals + 1), [], []

@@ -54,7 +54,7 @@ class Actuators:
 
 
 def _find(system: Any, name: str) -> list[tuple[str, int, int]]:
-    layout, inputs = system.layout, system._inputs
+    layout, inputs = system.layout, system.input_sizes
     if name in system.u_names:
         return [(name, system.u_names.index(name), -1)]
     if name in inputs:
@@ -78,10 +78,10 @@ class Plant:
                 f"'{system.name}' has nothing that is actuated; name inputs or joints in actuated=[...]."
             )
         key = ("plant", self.actuators, tuple(self.task.rows.items()))
-        self.kernel = system.built(key, ("q", "v", "p", "t"), self._value)
+        self.kernel = system.custom_kernel(key, ("q", "v", "p", "t"), self._value)
         self.n, self.m = system.nv, len(system.rows.of)
         self.na, self.nt = len(self.actuators.names), len(self.task.names)
-        self.p = system._p(p)
+        self.p = system.parameter_vector(p)
         self._all_inputs = self.actuators.inputs == tuple(range(len(system.u_names)))
 
     def bound(self) -> Bound:

@@ -53,7 +53,7 @@ class TotalRateFeedback:
 
     def forces(self, state: Any) -> np.ndarray:
         """τ = m ε, (nv,), with what compensates gravity and the described forces at u = 0."""
-        x, d = self.system._as_state(state), self.system.diagonal
+        x, d = self.system.as_state(state), self.system.diagonal
         tau = d.joint_forces(x, -self.damping * d.total_rates(x, p=self.p), p=self.p) + self._wanted(x)
         if self.compensate:
             tau = tau + self.system.gravity_vector(x, p=self.p) - self.system.applied_forces(x, p=self.p)

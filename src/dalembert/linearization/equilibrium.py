@@ -66,7 +66,7 @@ def equilibrium(
             raise unknown("coordinate", name, system.v_names)
     start = guess.q if hasattr(guess, "q") else guess
     x = system.assemble(held or None, moving or None, guess=start, p=p, t=getattr(guess, "t", 0.0))
-    given = system._u(u)
+    given = system.input_vector(u)
     if solve_for == "u":
         return _inputs(system, x, given, p, tolerance)
     return _configuration(system, x, given, p, held, moving, tolerance)

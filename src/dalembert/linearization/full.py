@@ -98,16 +98,16 @@ def linearize_full(system: Any, state: Any, *, u: Any = None, p: Any = None) -> 
     array([[-1.7397,  6.2147],
            [ 5.658 , -8.9173]])
     """
-    x = system._as_state(state)
+    x = system.as_state(state)
     memory, policy = remembered(system), rank_policy(system, p)
-    given = {"q": x.q, "v": x.v, "p": system._p(p), "t": x.t}
+    given = {"q": x.q, "v": x.v, "p": system.parameter_vector(p), "t": x.t}
     check_closed(system, x, p, given, memory, policy)
     used = memory.rows
     d = slopes(system, x, u, p, used)
-    if system.rows.of and not (policy.separates(d["health"]) and np.isfinite(d["vdot"]).all()):
+    if system.rows.of and not (policy.separates(d["margin"]) and np.isfinite(d["vdot"]).all()):
         used = independent_rows(system, x, p)
         d = slopes(system, x, u, p, used)
-        if not (policy.separates(d["health"]) and np.isfinite(d["vdot"]).all()):
+        if not (policy.separates(d["margin"]) and np.isfinite(d["vdot"]).all()):
             raise singular(system, x, p)
         memory.rows = used
     rows = system.rows if used is None else system.rows.only(used)
@@ -149,7 +149,7 @@ def parameter_slopes(model: LinearModel) -> np.ndarray:
     system, rows = op.system, op.rows
     if any(c.index is None for c in (*op.coordinates, *op.speeds)):
         raise ArgumentError("parameter slopes need coordinates of tree joints; take others with independent=[...].")
-    kernel = system.built(
+    kernel = system.custom_kernel(
         ("parameter_slopes", rows), ("q", "v", "a", "lam", "u", "p", "t"), _by_parameters, rows,
         ("dynamics", "rates", "speeds", "positions"),
     )  # fmt: skip
@@ -157,9 +157,9 @@ def parameter_slopes(model: LinearModel) -> np.ndarray:
     if not k:
         return np.zeros((len(model.A), 0))
     given = {"a": op.vdot, "lam": op.multipliers}
-    e1, e2, e3, phi = (x.reshape(-1, k) for x in system._called(kernel, op.state, op.u, op.p, given))
+    e1, e2, e3, phi = (x.reshape(-1, k) for x in system.evaluate_kernel(kernel, op.state, op.u, op.p, given))
     d = slopes(system, op.state, op.u, op.p, rows)
-    M, _, A, _ = system._value("constrained", op.state, target=rows, u=op.u, p=op.p)
+    M, _, A, _ = system.evaluate("constrained", op.state, rows=rows, u=op.u, p=op.p)
     m = len(e2)
     A = A.reshape(m, n)
     h = (system.rows if rows is None else system.rows.only(rows)).holonomic if m else np.zeros(0, dtype=bool)
@@ -209,7 +209,7 @@ def second_derivatives(system: Any, state: Any, *, u: Any = None, p: Any = None)
     array([[4.776682, 0.      ],
            [0.      , 0.      ]])
     """
-    x = system._as_state(state)
+    x = system.as_state(state)
     rows = independent_rows(system, x, p) if system.rows.of else None
     n = system.nv
     size = system.function("ode_jacobian", rows).n_instructions() * 2 * n
@@ -219,8 +219,8 @@ def second_derivatives(system: Any, state: Any, *, u: Any = None, p: Any = None)
             "are for small systems; for large ones take differences of linearize_full."
         )
     key = ("second_derivatives", rows)
-    kernel = system.built(key, ("q", "v", "u", "p", "t"), _second(system, rows), rows, ("second",))
-    flat = system._called(kernel, x, u, p, {})
+    kernel = system.custom_kernel(key, ("q", "v", "u", "p", "t"), _second(system, rows), rows, ("second",))
+    flat = system.evaluate_kernel(kernel, x, u, p, {})
     return flat.reshape(2 * n, n, 2 * n).transpose(1, 0, 2)
 
 

@@ -54,9 +54,9 @@ def linearize(
     >>> model.A.shape, model.stable
     ((4, 4), False)
     """
-    x, inputs = system._as_state(state), system._u(u)
+    x, inputs = system.as_state(state), system.input_vector(u)
     memory, policy = remembered(system), rank_policy(system, p)
-    given = {"q": x.q, "v": x.v, "u": inputs, "p": system._p(p), "t": x.t}
+    given = {"q": x.q, "v": x.v, "u": inputs, "p": system.parameter_vector(p), "t": x.t}
     check_closed(system, x, p, given, memory, policy)
     plan = _plan(system, memory, x, p, independent, positions, memory.rows)
     found = plan.at(system, given, policy)
@@ -100,7 +100,7 @@ def _on_other_rows(
 def _near_singular(system: Any, x: Any, u: Any, p: Any, rows: Any) -> bool:
     """Whether the rows themselves are too nearly dependent, whatever the coordinates."""
     d = slopes(system, x, u, p, rows)
-    return not (rank_policy(system, p).separates(d["health"]) and np.isfinite(d["vdot"]).all())
+    return not (rank_policy(system, p).separates(d["margin"]) and np.isfinite(d["vdot"]).all())
 
 
 def _coordinates(
@@ -168,7 +168,7 @@ def _outputs(
 
 def slopes(system: Any, x: Any, u: Any, p: Any, rows: Any) -> dict[str, np.ndarray]:
     """v̇ and λ by elimination on some rows with their derivatives, by the names `ACCELERATION_DERIVATIVES`."""
-    return dict(zip(ACCELERATION_DERIVATIVES, system._value("acceleration_derivatives", x, target=rows, u=u, p=p)))
+    return dict(zip(ACCELERATION_DERIVATIVES, system.evaluate("acceleration_derivatives", x, rows=rows, u=u, p=p)))
 
 
 def check_closed(system: Any, x: Any, p: Any, given: Mapping[str, Any], memory: Remembered, policy: RankPolicy) -> None:
@@ -179,7 +179,7 @@ def check_closed(system: Any, x: Any, p: Any, given: Mapping[str, Any], memory: 
     position, velocity = kernel(*map(given.__getitem__, kernel.names_in))
     if max(position, velocity) < (CLOSED * min(1.0, policy.length)) ** 2:
         return
-    phi, A, b = system._value("constraints", x, p=p)
+    phi, A, b = system.evaluate("constraints", x, p=p)
     for gap, what in zip((np.abs(phi), np.abs(A @ x.v + b)), ("position", "velocity")):
         if not (gap < CLOSED * policy.units).all():
             worst = int(np.nanargmax(gap / policy.units)) if not np.isnan(gap).all() else 0
@@ -212,10 +212,10 @@ def _bad_choice(system: Any, x: Any, p: Any, rows: Any, chosen: Any, more: Any) 
                 out[k, c.index] = 1.0
             else:
                 row = c.row
-                kernel = system.built(
+                kernel = system.custom_kernel(
                     ("coordinate", c.key), ("q", "p", "t"), lambda s, row=row: row.rows(s.state)[0].A, None
                 )
-                out[k] = system._called(kernel, x, None, p, {})
+                out[k] = system.evaluate_kernel(kernel, x, None, p, {})
         return out
 
     wide = [*chosen, *more]

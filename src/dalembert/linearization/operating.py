@@ -29,7 +29,7 @@ class Operating:
 
     def deviation(self, state: Any) -> np.ndarray:
         """(states,) differences of the named coordinates from this state's."""
-        system, x = self.system, self.system._as_state(state)
+        system, x = self.system, self.system.as_state(state)
         delta = system.minus(x.q, self.state.q)
         out = [delta[c.index] if c.index is not None else None for c in self.coordinates]
         out += [x.v[c.index] - self.state.v[c.index] if c.index is not None else None for c in self.speeds]
@@ -55,6 +55,6 @@ class Operating:
             return values, speeds
 
         key = ("coordinates", *(c.key for c in chosen))
-        kernel = self.system.built(key, ("q", "v", "p", "t"), value, None, ("value", "speed"))
-        values, speeds = self.system._called(kernel, x, None, self.p, {})
+        kernel = self.system.custom_kernel(key, ("q", "v", "p", "t"), value, None, ("value", "speed"))
+        values, speeds = self.system.evaluate_kernel(kernel, x, None, self.p, {})
         return {c.name: (float(a), float(b)) for c, a, b in zip(chosen, values, speeds)}

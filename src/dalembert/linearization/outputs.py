@@ -63,14 +63,14 @@ def outputs(
     of_vdot, of_lam = np.zeros((n, nv)), np.zeros((n, len(rows)))
     plain = [i for i, pick in enumerate(picks) if pick is None]
     if plain:
-        kernel = system.built(
+        kernel = system.custom_kernel(
             ("outputs", *(_key(s) for s in scalars)),
             ("q", "v", "u", "p", "t"),
             lambda s: _traced(s, scalars),
             None,
             ("value", "by_q", "by_v", "by_t"),
         )
-        value[plain], by_q[plain], by_v[plain], by_t[plain] = system._called(kernel, *at, {})
+        value[plain], by_q[plain], by_v[plain], by_t[plain] = system.evaluate_kernel(kernel, *at, {})
     for i, pick in enumerate(picks):
         if pick is None:
             continue
@@ -94,13 +94,13 @@ def _read(system: Any, item: Given, rows: Sequence[str], unknowable: set[str]) -
     if kind not in KINDS:
         raise unknown("output", item, [*system.v_names, *ENERGIES, *(f"{kind}:…" for kind in KINDS)])
     if kind in ("rate", "acceleration"):
-        index = system._velocity_index(name)
+        index = system.velocity_index(name)
         return [(item, ("rate", index), None) if kind == "rate" else (item, None, ("acceleration", index))]
     if kind == "multiplier":
         known = [row for row in rows if row not in unknowable]
         if name in known:
             return [(item, None, ("multiplier", list(rows).index(name)))]
-        if name in system.row_names or name in system.rows.void:
+        if name in system.row_names or name in system.rows.trivial:
             raise ArgumentError(
                 f"the multiplier of row '{name}' is not determinate: redundant rows share its load. "
                 f"Determinate here: {', '.join(known) or 'none'}."

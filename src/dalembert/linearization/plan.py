@@ -27,7 +27,7 @@ class Remembered:
         self.plans: dict[Any, Plan] = {}
         self.by_names: dict[Any, Plan] = {}
         self.closure = (
-            system.built(("closure",), ("q", "v", "p", "t"), closure, None, ("position", "velocity"))
+            system.custom_kernel(("closure",), ("q", "v", "p", "t"), closure, None, ("position", "velocity"))
             if system.rows.of
             else None
         )
@@ -111,7 +111,7 @@ def linear_kernel(
     def value(s: Trace) -> tuple[Any, ...]:
         return linear(s, q, v)
 
-    return system.built(key, ("q", "v", "u", "p", "t"), value, rows, NAMES)
+    return system.custom_kernel(key, ("q", "v", "u", "p", "t"), value, rows, NAMES)
 
 
 def filled(kind: Any, constant: Mapping[str, Any], **fields: Any) -> Any:

@@ -109,7 +109,7 @@ def linear(s: Trace, positions: list[Coordinate], velocities: list[Coordinate]) 
     time = np.concatenate([upper_t, solved[:, n + u :]]).reshape(-1)
     rate = [s.v[c.index] if c.index is not None else of([c], e.local.speed)[0, 0] for c in positions]
     rate += [e.vdot[c.index] if c.index is not None else of([c], e.local.acceleration)[0, 0] for c in velocities]
-    margin = np.array([*e.factor.health, v.small.health, q.small.health], dtype=object)
+    margin = np.array([*e.factor.margin, v.small.margin, q.small.margin], dtype=object)
     values = np.array(rate, dtype=object)
     return A, B, time, values, Kq, Kv, Dv, Kt.reshape(-1), Dt.reshape(-1), e.vdot, e.lam, margin
 

@@ -104,7 +104,7 @@ def linearize_along(
     kernel = linear_kernel(system, op.speeds, op.coordinates[len(op.speeds) :], op.rows)
     t = np.array([x.t for x in states])
     q, v = np.array([x.q for x in states]), np.array([x.v for x in states])
-    known = {"q": q, "v": v, "u": inputs, "p": system._p(p), "t": t}
+    known = {"q": q, "v": v, "u": inputs, "p": system.parameter_vector(p), "t": t}
     r = dict(zip(NAMES, kernel.batch(*(known[name] for name in kernel.names_in))))
     policy = rank_policy(system, p)
     good = [policy.separates(m) and policy.determines(min(m[2], m[3])) for m in r["margin"]]
@@ -121,12 +121,12 @@ def linearize_along(
 
 def _inputs(system: Any, states: Sequence[Any], u: Any) -> np.ndarray:
     if callable(u):
-        return np.array([system._u(u(x.t, x)) for x in states])
+        return np.array([system.input_vector(u(x.t, x)) for x in states])
     if isinstance(u, np.ndarray) and u.ndim == 2:
         if u.shape != (len(states), len(system.u_names)):
             raise ArgumentError(f"u has shape {u.shape}; needed: ({len(states)}, {len(system.u_names)}).")
         return u
-    return np.tile(system._u(u), (len(states), 1))
+    return np.tile(system.input_vector(u), (len(states), 1))
 
 
 def step_map(
@@ -172,7 +172,7 @@ def step_map(
     end = system.state(X[:n], X[n:], x.t + step)
     if system.rows.of:
         end = system.project(end, p=p)
-        M, _, A, _ = system._value("constrained", end, target=rows, u=u, p=p)
+        M, _, A, _ = system.evaluate("constrained", end, rows=rows, u=u, p=p)
         back = np.linalg.solve(M, A.T) @ np.linalg.inv(A @ np.linalg.solve(M, A.T))
         speed_q = slopes(system, end, u, p, rows)["speed_q"]
         dX[:n] -= back @ (A @ dX[:n])

@@ -8,7 +8,7 @@
     λ = −S⁻¹ (A M⁻¹ f + γ),   v̇ = M⁻¹ (f + Aᵀλ)                                                             (5)
 
 Zeros of the mechanism never become instructions: the cost of a ladder of N loops grows as N. Nothing is pivoted by
-size; with the result comes the health of the elimination, min_k Δ_k / S_kk: the squared sine of the angle, in the mass
+size; with the result comes the margin of the elimination, min_k Δ_k / S_kk: the squared sine of the angle, in the mass
 metric, between a row and those before it, and min_k S_kk, the squared length of the shortest row. Where either is tiny
 the rows are dependent, and a formulation that reveals the rank has to decide.
 """
@@ -96,7 +96,7 @@ class Elimination:
         shortest = S[0, 0] if m else 1.0
         for i in range(1, m):
             shortest = minimum(shortest, S[i, i])
-        self.health = np.array([self.rows.health, shortest], dtype=object)
+        self.margin = np.array([self.rows.margin, shortest], dtype=object)
 
     def solve(self, f: np.ndarray, gamma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """v̇ and λ with M v̇ = f + Aᵀλ and A v̇ + γ = 0."""
@@ -122,29 +122,29 @@ class Elimination:
 def eliminate(
     tree: TreeFactor | Innovations, f: np.ndarray, A: np.ndarray, gamma: np.ndarray
 ) -> tuple[np.ndarray, ...]:
-    """v̇, λ and the health of the elimination, (2,), with a factor of the mass matrix; see the head of this file."""
+    """v̇, λ and the margin of the elimination, (2,), with a factor of the mass matrix; see the head of this file."""
     factor = Elimination(tree, A)
-    return *factor.solve(f, gamma), factor.health
+    return *factor.solve(f, gamma), factor.margin
 
 
 class RowFactor:
-    """S = Λ Δ Λᵀ in an order that fills in little, and the health (4)."""
+    """S = Λ Δ Λᵀ in an order that fills in little, and the margin (4)."""
 
     def __init__(self, S: np.ndarray):
         H, remaining = S.copy(), list(range(len(S)))
         self.order: list[int] = []
         self.columns: dict[int, list[tuple[int, Any]]] = {}
         self.inverse: dict[int, Any] = {}
-        self.health: Any = 1.0
+        self.margin: Any = 1.0
         while remaining:
             near = {k: [i for i in remaining if i != k and not _zero(H[k, i])] for k in remaining}
             k = min(remaining, key=lambda r: (len(near[r]), r))  # minimum degree
             remaining.remove(k)
             self.order.append(k)
             if _zero(H[k, k]):  # a row of constants that depends on others: known while tracing, nothing to divide by
-                self.health, self.inverse[k] = 0.0, 0.0
+                self.margin, self.inverse[k] = 0.0, 0.0
             else:
-                self.health, self.inverse[k] = minimum(self.health, H[k, k] / S[k, k]), 1.0 / H[k, k]
+                self.margin, self.inverse[k] = minimum(self.margin, H[k, k] / S[k, k]), 1.0 / H[k, k]
             self.columns[k] = [(i, H[i, k] * self.inverse[k]) for i in near[k]]
             for i, factor in self.columns[k]:
                 for j in near[k]:

@@ -62,7 +62,7 @@ class Callback:
 
     def trace(self, key: tuple[Any, ...], value: Callable[[Trace], Any]) -> None:
         """Machine code from what `value` makes of a trace."""
-        self.bound = Bound.of(self.system.built(key, ARGUMENTS, value), {"p": self._p})
+        self.bound = Bound.of(self.system.custom_kernel(key, ARGUMENTS, value), {"p": self._p})
 
     def _at(self, function: int, owner: Any) -> None:
         """A native function of x = (q, v, t), valid as long as its owner."""
@@ -138,7 +138,7 @@ def _given(system: Any, u: Any) -> np.ndarray:
     """Inputs (nu,) that a Python controller returned."""
     if u is None:
         raise ArgumentError(f"the controller returned None; needed: inputs {', '.join(system.u_names)}.")
-    return system._u(u, finite=False)
+    return system.input_vector(u, finite=False)
 
 
 def is_numba(f: Any) -> bool:
@@ -149,7 +149,7 @@ def is_numba(f: Any) -> bool:
 def _inputs(system: Any, s: Trace, f: Callable[[Any, Any], Any]) -> np.ndarray:
     value = on_expressions(lambda state: f(state.t, state), s.state, "the controller")
     if isinstance(value, Mapping):
-        parts = {name: ca.SX.zeros(n) for name, n in system._inputs.items()}
+        parts = {name: ca.SX.zeros(n) for name, n in system.input_sizes.items()}
         for name, x in value.items():
             if name not in parts:
                 raise unknown("input", name, parts, "the controller")

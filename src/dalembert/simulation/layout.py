@@ -155,7 +155,7 @@ class Layout:
         limit = self.policy.near**2 if usual else -0.5
         return make_field(
             name,
-            system.kernel("equations", rows),
+            system.kernel("equations", rows=rows),
             self._values(None),
             nq=system.nq,
             nv=system.nv,
@@ -174,7 +174,7 @@ class Layout:
         if not s.method.implicit or steered or s.formulation != "auto" or s.baumgarte is not None:
             return NOTHING
         if chart is None:
-            return self._bound(self.system.kernel("ode_slope", rows), None, 0)
+            return self._bound(self.system.kernel("ode_slope", rows=rows), None, 0)
         if chart.kind != "named":
             return NOTHING
         from dalembert.linearization.coordinates import coordinate
@@ -192,13 +192,13 @@ class Layout:
         if chart is not None:
             out["recover"] = self._bound(chart.recover_kernel(rows), chart, chart.dof + holonomic, 0.0)
         elif project is not None and project.energy:
-            out["restore"] = self._bound(system.kernel("restore", rows), None, holonomic + m + 1)
+            out["restore"] = self._bound(system.kernel("restore", rows=rows), None, holonomic + m + 1)
         elif project is not None:
             weighted = project.weights(system.nv) is not None
             kind, frozen = "_weighted" if weighted else "", "_frozen" if project.directions == "frozen" else ""
             shortest = 0.0 if weighted else None
-            out["correct"] = self._bound(system.kernel(f"correct{frozen}{kind}", rows), None, holonomic, shortest)
-            out["filter"] = self._bound(system.kernel(f"filter{kind}", rows), None, m, shortest)
+            out["correct"] = self._bound(system.kernel(f"correct{frozen}{kind}", rows=rows), None, holonomic, shortest)
+            out["filter"] = self._bound(system.kernel(f"filter{kind}", rows=rows), None, m, shortest)
         return out
 
     def _sizes(self, rows: tuple[int, ...] | None) -> tuple[int, int]:

@@ -100,7 +100,7 @@ def _may_branch(system: Any, state: Any, p: Any, w: np.ndarray, K: np.ndarray) -
         return False
     i, j = np.triu_indices(n)
     y = np.vstack([np.zeros(n), np.eye(n)[i] + np.eye(n)[j]])
-    given = {"q": state.q, "v": y @ K.T, "p": system._p(p), "t": state.t}
+    given = {"q": state.q, "v": y @ K.T, "p": system.parameter_vector(p), "t": state.t}
     rest, *form = kernel.batch(*(given[name] for name in kernel.names_in)).reshape(len(y), -1) @ w
     S = np.zeros((n, n))
     S[i, j] = S[j, i] = form  # Q_ii + Q_jj + 2 Q_ij

@@ -113,7 +113,7 @@ def make_setup(
     max_step = checks.number(max_step, "max_step", above=0.0, finite=False)
     max_steps = checks.whole(max_steps, "max_steps", least=1, most=2**62)
     on_singularity = checks.choice(on_singularity, SINGULARITY, "on_singularity")
-    given = system._as_state(state)
+    given = system.as_state(state)
     start, end = _span(t, given.t)
     samples = None if t_eval is None else _samples(t_eval, start, end)
     steers = callable(u) or isinstance(u, expression) or is_numba(u)
@@ -129,14 +129,14 @@ def make_setup(
     formulation = checks.choice(formulation, ["auto", *FORMULATIONS, *TOTAL_RATES], "formulation")
     options = _options(system, formulation, options)
     _check_together(system, method, formulation, coordinates, kept, steers, events)
-    vector = system._p(p)
+    vector = system.parameter_vector(p)
     return Setup(
         system=system,
         start=given if given.t == start else given.replace(t=start),
         end=end,
         samples=samples,
         p=vector,
-        u=system._u(None if steers else u),
+        u=system.input_vector(None if steers else u),
         controller=u if steers else None,
         hold=hold or 0.0,
         events=named_events(events),
@@ -221,7 +221,7 @@ def _samples(t_eval: Any, start: float, end: float) -> np.ndarray:
 
 def on_manifold(system: Any, x: Any, p: np.ndarray) -> Any:
     """The start, brought onto the manifold where it misses it by rounding only."""
-    phi, A, b = system._value("constraints", x, p=p)
+    phi, A, b = system.evaluate("constraints", x, p=p)
     gaps = np.abs(phi), np.abs(A @ x.v + b)
     small = min(1.0, system.layout.length)
     limits = small, min(1.0, small * (1.0 + np.abs(x.v).max(initial=0.0)))

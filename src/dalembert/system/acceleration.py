@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dalembert.errors import ArgumentError, unknown
-from dalembert.formulations import EUCLIDEAN, FORMULATIONS, MASS, Problem, make_problem
+from dalembert.formulations import EUCLIDEAN, MASS, Problem, make_problem
 from dalembert.native.library import call
 from dalembert.outcome import Outcome
+from dalembert.rank import rank_policy
+from dalembert.system.formulation_options import metric_factor
 
 if TYPE_CHECKING:
     from dalembert.compiler import Kernel
@@ -63,8 +64,10 @@ class Limits(NamedTuple):
 
 def limits(system: Any, p: Any = None) -> Limits:
     """The limits of a system at these parameters."""
-    size = system.constraint_size if system.rows.of else 0.0
-    return Limits(1e-8, (1e-9 * size) ** 2, size)
+    if not system.rows.of:
+        return Limits(0.0, 0.0, 0.0)
+    policy = rank_policy(system, p)
+    return Limits(policy.least_angle, policy.least_length, policy.size)
 
 
 class Prepared:
@@ -107,8 +110,8 @@ def eliminated(system: Any, x: Any, tau: Any, u: Any, p: Any) -> Acceleration | 
         else:
             vdot, multipliers, force, evidence = answer.kernel(x.q, x.v, *answer.defaults)
     else:
-        given = np.zeros(system.nv) if tau is None else system._velocities(tau, "tau")
-        vdot, multipliers, force, evidence = system._called(answer.kernel, x, u, p, {"tau": given})
+        given = np.zeros(system.nv) if tau is None else system.velocity_vector(tau, "tau")
+        vdot, multipliers, force, evidence = system.evaluate_kernel(answer.kernel, x, u, p, {"tau": given})
         if p is not None:
             least = limits(system, p)
     angle, length, worst, total = evidence.tolist()
@@ -145,7 +148,7 @@ def solved(
         kind, floor = MASS, floor * size
     else:
         problem, on = _some_rows(system, x, tau, u, p, metric, active)
-        kind = system._metric(metric, problem.weight)
+        kind, problem.weight[:] = metric_factor(metric, system.nv)
         floor *= size * _units(problem, kind)
     problem.set(
         metric=kind,
@@ -158,7 +161,7 @@ def solved(
     )
     if formulation == "partition":
         problem.independent[:] = 0
-        problem.independent[[system._velocity_index(name) for name in independent]] = 1
+        problem.independent[[system.velocity_index(name) for name in independent]] = 1
     call(formulation, problem)
     if on is None:
         answer = _answer(problem, problem.vdot.copy(), problem.force.copy(), problem.multipliers.copy())
@@ -167,8 +170,8 @@ def solved(
     vdot, force, multipliers = problem.vdot, problem.force, np.zeros(len(on))
     multipliers[on] = problem.multipliers
     if isinstance(metric, str) and metric == "innovations":
-        vdot = system._value("joint_rates", x, dq=vdot, p=p)
-        force = system._value("joint_forces", x, tau=force, p=p)
+        vdot = system.evaluate("joint_rates", x, dq=vdot, p=p)
+        force = system.evaluate("joint_forces", x, tau=force, p=p)
     return _answer(problem, vdot, force, multipliers)
 
 
@@ -185,9 +188,9 @@ def _all_rows(system: Any, solver: Solver, x: Any, tau: Any, u: Any, p: Any) -> 
         else:
             equations.kernel(x.q, x.v, *equations.defaults, out=out)
     else:
-        system._called(equations.kernel, x, u, p, {}, out)
+        system.evaluate_kernel(equations.kernel, x, u, p, {}, out)
     if tau is not None:
-        problem.f += system._velocities(tau, "tau")
+        problem.f += system.velocity_vector(tau, "tau")
     return problem
 
 
@@ -203,12 +206,12 @@ def _some_rows(
     system: Any, x: Any, tau: Any, u: Any, p: Any, metric: Any, active: Mapping[str, bool] | None
 ) -> tuple[Problem, np.ndarray]:
     """The equations with some rows switched off, or in the coordinates ν, where M = 1; and which rows are on."""
-    given = np.zeros(system.nv) if tau is None else system._velocities(tau, "tau")
+    given = np.zeros(system.nv) if tau is None else system.velocity_vector(tau, "tau")
     if isinstance(metric, str) and metric == "innovations":
         M = np.eye(system.nv)
-        f, A, gamma = system._value("diagonal_constrained", x, tau=given, u=u, p=p)
+        f, A, gamma = system.evaluate("diagonal_constrained", x, tau=given, u=u, p=p)
     else:
-        M, f, A, gamma = system._value("constrained", x, u=u, p=p)
+        M, f, A, gamma = system.evaluate("constrained", x, u=u, p=p)
         f = f + given
     on = system.active_rows(active)
     return make_problem(system.nv, int(on.sum()), M=M, f=f, A=A[on], gamma=gamma[on]), on
@@ -222,27 +225,3 @@ def _answer(problem: Problem, vdot: np.ndarray, force: np.ndarray, multipliers: 
         return Acceleration(vdot, multipliers, force, rank, inf, nan, Outcome(code))
     condition = largest / smallest if smallest > 0.0 else (inf if rank else 1.0)
     return Acceleration(vdot, multipliers, force, rank, condition, residual, OK)
-
-
-def check_options(formulation: str, metric: Any, damping: Any, independent: Iterable[str], variant: int = 0) -> None:
-    """Refuse options that a formulation would ignore."""
-    if formulation not in FORMULATIONS:
-        raise unknown("formulation", formulation, ["auto", *FORMULATIONS])
-    variants = FORMULATIONS[formulation]
-    if not 0 <= variant < variants:
-        has = "one variant, 0" if variants == 1 else f"variants 0 to {variants - 1}"
-        raise ArgumentError(f"formulation '{formulation}' has {has}; found {variant}.")
-    named = metric if isinstance(metric, str) else None
-    if damping and formulation not in ("nullspace", "admissible"):
-        raise ArgumentError(f"formulation '{formulation}' knows no damping; 'nullspace' and 'admissible' do.")
-    if formulation in ("admissible", "lagrange", "augmented") and named not in ("mass", "innovations"):
-        raise ArgumentError(
-            f"formulation '{formulation}' takes no other metric than that of the mass; 'nullspace', 'projection' and "
-            "'partition' do."
-        )
-    if formulation == "partition" and named == "innovations":
-        raise ArgumentError("formulation 'partition' chooses among velocities, not total rates; use metric='mass'.")
-    if list(independent) and formulation != "partition":
-        raise ArgumentError(
-            f"independent= names leading coordinates for 'partition'; found formulation '{formulation}'."
-        )

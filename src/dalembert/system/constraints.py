@@ -4,34 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.errors import ArgumentError, unknown
-from dalembert.formulations import EUCLIDEAN, MASS, WEIGHT
+from dalembert import checks
+from dalembert.errors import unknown
+from dalembert.formulations import FORMULATIONS
 from dalembert.rank import rank_policy
-from dalembert.system.acceleration import Acceleration, Solver, check_options, eliminated, limits, solved
+from dalembert.system.acceleration import Acceleration, Solver, eliminated, solved
+from dalembert.system.formulation_options import check_options, metric_factor, of_mass
 from dalembert.system.reactions import Reactions, reactions
 from dalembert.system.state import State
 
 if TYPE_CHECKING:
     from dalembert.system.rows import Rows
 
-METRICS = ("euclidean", "mass", "innovations")
+#: metric, variant, tolerance, floor, safety, damping, independent and active of `acceleration` by default
+USUAL = ("mass", 0, 1e-10, 1e-13, 100.0, None, (), None)
 
 
 class ConstraintQuestions:
     """The part of `System` that knows constraints."""
 
     nv: int
-    _value: Callable[..., Any]
-    _velocities: Callable[..., np.ndarray]
+    evaluate: Callable[..., Any]
+    velocity_vector: Callable[..., np.ndarray]
     layout: Any
     parameters: dict[str, np.ndarray]
-    _kept: tuple[int, ...] | None = None  # rows that carry redundant ones, as `linearize` last chose them
-    _as_state: Callable[[Any], Any]
+    as_state: Callable[[Any], Any]
     state: Callable[..., Any]
     plus: Callable[..., np.ndarray]
     mass_matrix: Callable[..., np.ndarray]
@@ -58,25 +59,25 @@ class ConstraintQuestions:
 
     def residuals(self, state: Any, *, p: Any = None) -> np.ndarray:
         """Φ(q, t), (m,), m or rad; 0 for Pfaffian rows."""
-        return self._value("constraints", state, p=p)[0]
+        return self.evaluate("constraints", state, p=p)[0]
 
     def constraint_matrix(self, state: Any, *, p: Any = None) -> np.ndarray:
         """A(q, t), (m, nv)."""
-        return self._value("constraints", state, p=p)[1]
+        return self.evaluate("constraints", state, p=p)[1]
 
     def speed_residuals(self, state: Any, *, p: Any = None) -> np.ndarray:
         """A v + b, (m,)."""
-        x = self._as_state(state)
-        _, A, b = self._value("constraints", x, p=p)
+        x = self.as_state(state)
+        _, A, b = self.evaluate("constraints", x, p=p)
         return A @ x.v + b
 
     def constraint_gamma(self, state: Any, *, p: Any = None) -> np.ndarray:
         """γ = Ȧ v + ḃ, (m,)."""
-        return self._value("gamma", state, p=p)
+        return self.evaluate("gamma", state, p=p)
 
     def cut_joint(self, state: Any, loop: str, *, p: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Position and velocity of the joint that closes a loop: Spencer's virtual coordinates. Angles in (−π, π]."""
-        return self._value("cut_joint", state, target=loop, p=p)
+        return self.evaluate("cut_joint", state, frame=loop, p=p)
 
     def acceleration(
         self,
@@ -117,15 +118,20 @@ class ConstraintQuestions:
         >>> float(a.multipliers[0]), a.rank                             # the table carries the weight
         (19.62, 1)
         """
-        x = state if state.__class__ is State and state.layout is self.layout else self._as_state(state)
-        if formulation == "auto":
-            if metric.__class__ is str and metric == "mass" and not damping and not active:
-                quick = eliminated(self, x, tau, u, p)
-                if quick is not None:
-                    return quick
+        x = state if state.__class__ is State and state.layout is self.layout else self.as_state(state)
+        given = metric, variant, tolerance, floor, safety, damping, independent, active
+        if formulation == "auto" and metric.__class__ is str and given == USUAL:
+            quick = eliminated(self, x, tau, u, p)
+            if quick is not None:
+                return quick
             formulation = "nullspace"
-        independent = list(independent)
-        check_options(formulation, metric, damping, independent, variant)
+        else:
+            checks.choice(formulation, ["auto", *FORMULATIONS], "formulation")
+            formulation = "nullspace" if formulation == "auto" else formulation
+            independent = check_options(
+                self, formulation, metric=metric, variant=variant, tolerance=tolerance, floor=floor, safety=safety,
+                damping=damping, independent=independent,
+            )  # fmt: skip
         return solved(
             self,
             x,
@@ -155,11 +161,6 @@ class ConstraintQuestions:
     def _solver(self) -> Solver:
         return Solver(self)
 
-    def _healthy(self, margin: np.ndarray, vdot: np.ndarray) -> bool:
-        """Whether an elimination can be trusted: rows neither nearly dependent nor nearly zero."""
-        least = limits(self)
-        return bool(margin[0] > least.angle and margin[1] > least.length and isfinite(vdot.sum()))
-
     def constraint_forces(
         self, state: Any, tau: Any = None, *, u: Any = None, p: Any = None, **options: Any
     ) -> Reactions:
@@ -172,7 +173,7 @@ class ConstraintQuestions:
         [0.0, -10.0, 0.0, 0.0, 0.0, 20.0]
         """
         a = self.acceleration(state, tau, u=u, p=p, **options)
-        return reactions(self, self._as_state(state), a, u, p, self.active_rows(options.get("active")))
+        return reactions(self, self.as_state(state), a, u, p, self.active_rows(options.get("active")))
 
     def subspaces(
         self,
@@ -187,17 +188,16 @@ class ConstraintQuestions:
         from dalembert.analysis.subspaces import subspaces
 
         W = None
-        if not _of_mass(metric):
-            factor = np.eye(self.nv)
-            self._metric(metric, factor)
+        if not of_mass(metric):
+            _, factor = metric_factor(metric, self.nv)
             W = factor.T @ factor
-        return subspaces(self, self._as_state(state), p, self.active_rows(active), W, tolerance)
+        return subspaces(self, self.as_state(state), p, self.active_rows(active), W, tolerance)
 
     def report(self, state: Any = None, *, p: Any = None, active: Mapping[str, bool] | None = None) -> Any:
         """Mobility, redundancy, determinate forces and distance to singularity at a state (default: assembled)."""
         from dalembert.analysis.mobility import report
 
-        x = self.assemble(p=p, active=active) if state is None else self._as_state(state)
+        x = self.assemble(p=p, active=active) if state is None else self.as_state(state)
         return report(self, x, p, self.active_rows(active))
 
     def assemble(
@@ -241,7 +241,7 @@ class ConstraintQuestions:
         """The state on the manifold nearest a given one, in the mass metric: position first, then velocity."""
         from dalembert.analysis.assembly import project
 
-        return project(self, self._as_state(state), p, active, tolerance)
+        return project(self, self.as_state(state), p, active, tolerance)
 
     def active_rows(self, active: Mapping[str, bool] | None) -> np.ndarray:
         """(m,) bool: which rows count when the named constraints are switched on or off."""
@@ -252,28 +252,8 @@ class ConstraintQuestions:
             on[[c == name for c in self.rows.of]] = bool(value)
         return on
 
-    def _metric(self, metric: Any, factor: np.ndarray) -> int:
-        """The contract's number of a metric; a weight's upper Cholesky factor goes into `factor`."""
-        if isinstance(metric, str):
-            if metric not in METRICS:
-                raise unknown("metric", metric, METRICS)
-            return EUCLIDEAN if metric == "euclidean" else MASS
-        W = np.asarray(metric, dtype=float)
-        W = np.diag(W) if W.ndim == 1 else W
-        if W.shape != factor.shape or not np.allclose(W, W.T):
-            raise ArgumentError(f"the metric has shape {W.shape}; needed: {factor.shape}, symmetric, or its diagonal.")
-        try:
-            factor[:] = np.linalg.cholesky(W).T
-        except np.linalg.LinAlgError:
-            raise ArgumentError("the metric is not positive definite; needed: positive weights.") from None
-        return WEIGHT
-
-    def _velocity_index(self, name: str) -> int:
+    def velocity_index(self, name: str) -> int:
         names = self.v_names  # type: ignore[attr-defined]
         if name not in names:
             raise unknown("velocity", name, names)
         return names.index(name)
-
-
-def _of_mass(metric: Any) -> bool:
-    return isinstance(metric, str) and metric in ("mass", "innovations")

@@ -15,7 +15,7 @@ axes of quaternion joints (B, `Joint.transport`), and Spencer's 2 K̇ appears:
     ∂e₂/∂v = 2 ∂e₃/∂δ + A B                                                                              (3)
 
 Johnson and Murphey differentiate the same equations; their printed
-formulas lack terms, so the equations are differentiated as a whole here.
+formulas velocity_error terms, so the equations are differentiated as a whole here.
 """
 
 from __future__ import annotations
@@ -184,12 +184,12 @@ def long_chain_columns(s: Trace) -> tuple[Any, ...]:
 
 
 def ode_jacobian(s: Trace) -> tuple[Any, ...]:
-    """∂v̇/∂q and ∂v̇/∂v of the constrained acceleration, on and off the manifold, and the health."""
+    """∂v̇/∂q and ∂v̇/∂v of the constrained acceleration, on and off the manifold, and the margin."""
     e, n = EquationDerivatives(s), s.tree.nv
     vdot, _ = e.factor.columns(
         -np.hstack([e.dynamics.q, e.dynamics.v]), np.hstack([e.accelerations.q, e.accelerations.v])
     )
-    return vdot[:, :n], vdot[:, n:], e.factor.health
+    return vdot[:, :n], vdot[:, n:], e.factor.margin
 
 
 _KINDS = ("q", "v", "u", "t")
@@ -200,7 +200,7 @@ ACCELERATION_DERIVATIVES = (
     *(f"multipliers_{x}" for x in _KINDS),
     "speed_q",
     "speed_t",
-    "health",
+    "margin",
 )
 
 
@@ -210,4 +210,4 @@ def acceleration_derivatives(s: Trace) -> tuple[Any, ...]:
     parts = [(getattr(e.dynamics, x), getattr(e.accelerations, x)) for x in _KINDS]
     solved = [e.factor.columns(-dynamics, rows) for dynamics, rows in parts]
     by = [x for x, _ in solved], [x for _, x in solved]
-    return e.vdot, e.lam, *by[0], *by[1], e.speeds.q, e.speeds.t, e.factor.health
+    return e.vdot, e.lam, *by[0], *by[1], e.speeds.q, e.speeds.t, e.factor.margin

@@ -47,7 +47,7 @@ class Diagonal:
 
     def working_forces(self, state: Any, tau: Any, *, normalized: bool = True, p: Any = None) -> np.ndarray:
         """ε = m⁻¹ τ (or κ), (nv,): table 2. τ is an array or a mapping by velocity names."""
-        return self._value("working_forces", normalized, state, tau=self.system._velocities(tau, "tau"), p=p)
+        return self._value("working_forces", normalized, state, tau=self.system.velocity_vector(tau, "tau"), p=p)
 
     def joint_forces(self, state: Any, working: Any, *, normalized: bool = True, p: Any = None) -> np.ndarray:
         """τ = m ε (or of κ), (nv,): table 2."""
@@ -57,19 +57,19 @@ class Diagonal:
 
     def solve(self, state: Any, x: Any, *, p: Any = None) -> np.ndarray:
         """M⁻¹ x, (nv,), without forming M."""
-        return self.system._value("solve_mass", state, tau=self._vector(x, "x"), p=p)
+        return self.system.evaluate("solve_mass", state, tau=self._vector(x, "x"), p=p)
 
     def log_determinant(self, state: Any, *, p: Any = None) -> float:
         """Log det M."""
-        return float(self.system._value("log_determinant", state, p=p))
+        return float(self.system.evaluate("log_determinant", state, p=p))
 
     def whitened(self, state: Any, *, p: Any = None) -> np.ndarray:
         """Ã = A m^−ᵀ, (m, nv): the constraints in the coordinates ν, where the mass metric is the Euclidean one."""
-        return self.system._value("whitened", state, p=p)
+        return self.system.evaluate("whitened", state, p=p)
 
     def delassus(self, state: Any, *, p: Any = None) -> np.ndarray:
         """A M⁻¹ Aᵀ = Ã Ãᵀ, (m, m), without forming M: the inverse of the operational-space inertia."""
-        return self.system._value("delassus", state, p=p)
+        return self.system.evaluate("delassus", state, p=p)
 
     def mobility(self, state: Any, frame: Any, *, axes: str = "body", p: Any = None) -> np.ndarray:
         """J M⁻¹ Jᵀ, (6, 6), of a frame: the twist a unit impulse gives it; the inverse of its operational inertia.
@@ -95,7 +95,7 @@ class Diagonal:
         normalized: bool = True,
     ) -> np.ndarray:
         """ν̇ (or ξ̇), (nv,), under τ, described forces, gravity and wrenches: algorithm 8.1, arguments as ABA's."""
-        given = np.zeros(self.system.nv) if tau is None else self.system._velocities(tau, "tau")
+        given = np.zeros(self.system.nv) if tau is None else self.system.velocity_vector(tau, "tau")
         given = given + self.system._carried(state, wrenches, p)
         self.check()
         return self._value("diagonal_dynamics", normalized, state, tau=given, u=u, p=p)
@@ -118,7 +118,7 @@ class Diagonal:
         """
         self.check()
         kernel = self.system.kernel("diagonal_ode" if normalized else "diagonal_ode_xi")
-        fixed = {"u": self.system._u(u), "p": self.system._p(p)}
+        fixed = {"u": self.system.input_vector(u), "p": self.system.parameter_vector(p)}
         nq = self.system.nq
 
         def f(t: float, y: np.ndarray) -> np.ndarray:
@@ -130,7 +130,7 @@ class Diagonal:
 
     def pack(self, state: Any, *, normalized: bool = True, p: Any = None) -> np.ndarray:
         """(q, ν) (or (q, ξ)) of a state, (nq + nv,)."""
-        x = self.system._as_state(state)
+        x = self.system.as_state(state)
         return np.concatenate([x.q, self.total_rates(x, normalized=normalized, p=p)])
 
     def unpack(self, y: Any, *, t: float = 0.0, normalized: bool = True, p: Any = None) -> State:
@@ -145,7 +145,7 @@ class Diagonal:
     # --- helpers ----------------------------------------------------------------------------------------------------
 
     def _value(self, name: str, normalized: bool, state: Any, **more: Any) -> Any:
-        return self.system._value(name if normalized else f"{name}_xi", state, **more)
+        return self.system.evaluate(name if normalized else f"{name}_xi", state, **more)
 
     def _vector(self, x: Any, what: str) -> np.ndarray:
         x = np.asarray(x, dtype=float)

@@ -31,8 +31,11 @@ def check_options(
     safety: Any = 100.0,
     damping: Any = None,
     independent: Iterable[str] = (),
-) -> None:
-    """Refuse options that are no numbers, out of range, or that the formulation would ignore."""
+) -> list[str]:
+    """Refuse options that are no numbers, out of range, or that the formulation would ignore.
+
+    Returns the names of the leading velocities.
+    """
     variants = FORMULATIONS[formulation]
     if checks.whole(variant, "variant", least=0) >= variants:
         has = "one variant, 0" if variants == 1 else f"variants 0 to {variants - 1}"
@@ -44,10 +47,7 @@ def check_options(
         checks.vector(damping, 2, "damping")
         if formulation not in ("nullspace", "admissible"):
             raise ArgumentError(f"formulation '{formulation}' knows no damping; 'nullspace' and 'admissible' do.")
-    if isinstance(metric, str):
-        checks.choice(metric, METRICS, "metric")
-    else:
-        _weight(metric, system.nv)
+    metric_factor(metric, system.nv)
     if formulation in ("admissible", "lagrange", "augmented") and not of_mass(metric):
         raise ArgumentError(
             f"formulation '{formulation}' takes no other metric than that of the mass; 'nullspace', 'projection' and "
@@ -57,13 +57,15 @@ def check_options(
         raise ArgumentError("formulation 'partition' chooses among velocities, not total rates; use metric='mass'.")
     if isinstance(independent, str) or not isinstance(independent, Iterable):
         raise ArgumentError(f"independent is {checks.shown(independent)}; needed: a list of names of velocities.")
-    for name in independent:
+    names = list(independent)
+    for name in names:
         if name not in system.v_names:
             raise unknown("velocity", name, system.v_names)
-    if list(independent) and formulation != "partition":
+    if names and formulation != "partition":
         raise ArgumentError(
             f"independent= names leading coordinates for 'partition'; found formulation '{formulation}'."
         )
+    return names
 
 
 def formulation_options(
@@ -82,11 +84,8 @@ def formulation_options(
     """Fields of a `Problem` by name, from options that were checked; floor is in usual lengths of a row."""
     n, floor = system.nv, floor * rank_policy(system, p).size
     threshold, damp = (0.0, 0.0) if damping is None else damping
-    kind, factor = MASS, np.eye(n)
-    if not of_mass(metric):
-        kind = EUCLIDEAN if isinstance(metric, str) else WEIGHT
-        if kind == WEIGHT:
-            factor = _weight(metric, n)
+    kind, factor = metric_factor(metric, n)
+    if kind != MASS:
         M = system.mass_matrix(system.state(), p=p)  # the same floor in other units: masses against weights
         floor *= float(np.sqrt(np.trace(M) / np.trace(factor.T @ factor)))
     chosen = np.zeros(n, dtype=np.int64)
@@ -104,13 +103,16 @@ def formulation_options(
     }
 
 
-def _weight(metric: Any, n: int) -> np.ndarray:
-    """Upper Cholesky factor (n, n) of a weight given as a matrix or as its diagonal."""
+def metric_factor(metric: Any, n: int) -> tuple[int, np.ndarray]:
+    """Code of a metric in a `Problem`, and the upper Cholesky factor (n, n) of its weights, given whole or diagonal."""
+    if isinstance(metric, str):
+        checks.choice(metric, METRICS, "metric")
+        return EUCLIDEAN if metric == "euclidean" else MASS, np.eye(n)
     W = checks.array(metric, None, "metric")
     W = np.diag(W) if W.ndim == 1 else W
     if W.shape != (n, n) or not np.allclose(W, W.T):
         raise ArgumentError(f"the metric has shape {W.shape}; needed: {(n, n)}, symmetric, or its diagonal.")
     try:
-        return np.ascontiguousarray(np.linalg.cholesky(W).T)
+        return WEIGHT, np.ascontiguousarray(np.linalg.cholesky(W).T)
     except np.linalg.LinAlgError:
         raise ArgumentError("the metric is not positive definite; needed: positive weights.") from None

@@ -59,9 +59,9 @@ class Description:
 class Trace:
     """One tracing: fresh symbols for the arguments, and what the recursions make of them, each made when asked for."""
 
-    def __init__(self, description: Description, keep: tuple[int, ...] | None = None):
-        """`keep`: the rows of the constraints to use, where not all."""
-        self.d, self.keep = description, keep
+    def __init__(self, description: Description, chosen: tuple[int, ...] | None = None):
+        """`chosen`: the rows of the constraints to use, where not all."""
+        self.d, self.chosen = description, chosen
         tree = description.layout.tree
         self.tree = tree
         self.sx: dict[str, ca.SX] = {
@@ -100,7 +100,7 @@ class Trace:
     def rows(self) -> Rows:
         """What the constraints of the description say, without the rows that say nothing."""
         rows = Rows.traced(self.d.constraints, self.state)
-        return rows if self.keep is None else rows.only(self.keep)
+        return rows if self.chosen is None else rows.only(self.chosen)
 
     @cached_property
     def lam(self) -> np.ndarray:
@@ -142,7 +142,7 @@ def _eliminated(s: Trace, f: Any) -> tuple[Any, ...]:
 
 
 def _accelerate(s: Trace) -> tuple[Any, ...]:
-    """v̇, λ and the health of the elimination, all in one piece of straight-line code."""
+    """v̇, λ and the margin of the elimination, all in one piece of straight-line code."""
     return _eliminated(s, forces(s) + s.tau)
 
 
@@ -303,15 +303,15 @@ LOOP_FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace, Loop], Any]]] 
 OUTPUTS: dict[str, tuple[str, ...]] = {
     "constraints": ("phi", "A", "b"),
     "constrained": ("M", "f", "A", "gamma"),
-    "accelerate": ("vdot", "multipliers", "health"),
+    "accelerate": ("vdot", "multipliers", "margin"),
     "answer": ("vdot", "multipliers", "force", "evidence"),
-    "ode": ("rates", "vdot", "local", "powers", "health"),
-    "ode_jacobian": ("vdot_q", "vdot_v", "health"),
+    "ode": ("rates", "vdot", "local", "powers", "margin"),
+    "ode_jacobian": ("vdot_q", "vdot_v", "margin"),
     "inverse_dynamics_derivatives": ("tau_q", "tau_v", "tau_a"),
     "long_chain_columns": LONG_CHAIN_COLUMNS,
     "acceleration_derivatives": ACCELERATION_DERIVATIVES,
-    "correct": ("corrected", "phi", "health"),
-    "filter": ("filtered", "lack", "health"),
+    "correct": ("corrected", "phi", "margin"),
+    "filter": ("filtered", "velocity_error", "margin"),
     "cut_joint": ("position", "velocity"),
     "jacobian_derivatives": ("by_q", "rate", "second_rate"),
     **DIAGONAL_OUTPUTS,
@@ -323,11 +323,11 @@ def trace(
     name: str,
     arguments: Sequence[str],
     value: Callable[[Trace], Any],
-    keep: tuple[int, ...] | None = None,
+    rows: tuple[int, ...] | None = None,
     named: Sequence[str] | None = None,
 ) -> tuple[ca.Function, tuple[tuple[int, ...], ...]]:
     """The casadi.Function `name` of the arguments that matter, and the shapes of its outputs."""
-    s = Trace(description, keep)
+    s = Trace(description, rows)
     result = value(s)
     values = result if isinstance(result, tuple) else (result,)
     outputs = [to_sx(x) for x in values]

@@ -38,13 +38,13 @@ class Reactions:
 def reactions(system: Any, x: Any, a: Acceleration, u: Any, p: Any, on: np.ndarray) -> Reactions:
     """The reactions that go with an acceleration."""
     rows = system.rows
-    loops = [c.name for c in system._description.constraints if isinstance(c, Loop)]
+    loops = [c.name for c in system.description.constraints if isinstance(c, Loop)]
 
     def wrenches(multipliers: np.ndarray) -> dict[str, np.ndarray]:
         lam = np.concatenate([multipliers, np.zeros(len(rows.all_named) - len(multipliers))])
-        joints = system._value("reactions", x, a=a.vdot, lam=lam, u=u, p=p)
-        out = dict(zip(system._description.whole.joints, joints))
-        return out | {name: system._value("loop_wrench", x, target=name, lam=lam, p=p) for name in loops}
+        joints = system.evaluate("reactions", x, a=a.vdot, lam=lam, u=u, p=p)
+        out = dict(zip(system.description.whole.joints, joints))
+        return out | {name: system.evaluate("loop_wrench", x, frame=name, lam=lam, p=p) for name in loops}
 
     base = wrenches(a.multipliers)
     A = system.constraint_matrix(x, p=p)
@@ -66,10 +66,10 @@ def reactions(system: Any, x: Any, a: Acceleration, u: Any, p: Any, on: np.ndarr
     return Reactions(
         a,
         dict(zip(rows.names, a.multipliers.tolist())),
-        {name: base[name] for name in system._description.whole.joints},
+        {name: base[name] for name in system.description.whole.joints},
         {name: base[name] for name in loops},
         known,
-        dict(zip(rows.names, determinate_rows.tolist())) | dict.fromkeys(rows.void, False),
+        dict(zip(rows.names, determinate_rows.tolist())) | dict.fromkeys(rows.trivial, False),
         power,
     )
 

@@ -43,9 +43,9 @@ class Rows:
             branch_of += [c.name] * len(signs)
         return Rows(tuple(of), tuple(rows), tuple(void), _column(branch), tuple(branch_of), s.at.tree.nv)
 
-    def only(self, keep: Sequence[int]) -> Rows:
+    def only(self, chosen: Sequence[int]) -> Rows:
         """Some of the rows."""
-        return replace(self, of=tuple(self.of[k] for k in keep), rows=tuple(self.rows[k] for k in keep))
+        return replace(self, of=tuple(self.of[k] for k in chosen), rows=tuple(self.rows[k] for k in chosen))
 
     def only_holonomic(self) -> Rows:
         """Without the Pfaffian rows."""
@@ -57,7 +57,7 @@ class Rows:
         return [f"{c}.{row.name}" for c, row in zip(self.of, self.rows)]
 
     @property
-    def void(self) -> tuple[str, ...]:
+    def trivial(self) -> tuple[str, ...]:
         """constraint.row of the rows left out."""
         return tuple(f"{c}.{row}" for c, row in self.left_out)
 

@@ -3,7 +3,7 @@
 The state an integrator carries is x = (q, v, y, ẏ, w): coordinates and velocities, the independent coordinates of a
 chart where one is used, and the work done since the start by inputs, by forces without potential, and by drivers.
 
-    ode        (q, v, …) → q̇, v̇, ẏ, ÿ, powers, health
+    ode        (q, v, …) → q̇, v̇, ẏ, ÿ, powers, margin
     diagonal_ode  (q, ν, …), the same in total rates
     ode_slope  (q, v, …) → ∂(q̇, v̇)/∂(q, v), for implicit methods
     equations  (q, v, …) → q̇, powers, M, f, A, γ, Φ, A v + b, b       for the formulations; see `formulations.field`
@@ -99,14 +99,14 @@ def ode(s: Trace, chart: Any = None, baumgarte: bool = False) -> tuple[Any, ...]
         if baumgarte:  # A v̇ + γ + 2α (A v + b) + β² Φ = 0
             alpha, beta = given(s, "baumgarte", 2)
             gamma = gamma + 2.0 * alpha * (A @ s.v + s.rows.b) + beta * beta * s.rows.phi
-        vdot, lam, health = eliminate(mass_factor(s.at), forces(s), A, gamma)
+        vdot, lam, margin = eliminate(mass_factor(s.at), forces(s), A, gamma)
         if "drivers" in work_names(s):
             P = [*P, -(lam @ s.rows.b)]
     else:
-        vdot, health = articulated_body(s.at, s.load.tau, s.d.gravity, s.load.wrenches), array([1.0, 1.0])
+        vdot, margin = articulated_body(s.at, s.load.tau, s.d.gravity, s.load.wrenches), array([1.0, 1.0])
     moving = rates(s)
     local = chart.rates(s, moving, vdot) if chart is not None else zeros(0)
-    return moving, vdot, local, array(P) if P else zeros(0), health
+    return moving, vdot, local, array(P) if P else zeros(0), margin
 
 
 def diagonal_ode(s: Trace, normalized: bool) -> tuple[Any, ...]:
@@ -137,8 +137,8 @@ def equations(s: Trace) -> tuple[Any, ...]:
     """The same before it is solved."""
     P = powers(s)
     M, f, A, gamma = constrained(s)
-    lack = (A @ s.v if len(s.rows.of) else zeros(0)) + s.rows.b
-    return rates(s), array(P) if P else zeros(0), M, f, A, gamma, s.rows.phi, lack, s.rows.b
+    velocity_error = (A @ s.v if len(s.rows.of) else zeros(0)) + s.rows.b
+    return rates(s), array(P) if P else zeros(0), M, f, A, gamma, s.rows.phi, velocity_error, s.rows.b
 
 
 # --- staying on the manifold ----------------------------------------------------------------------------------------
@@ -157,24 +157,24 @@ def _metric(s: Trace, weighted: bool) -> Any:
 def correct(s: Trace, weighted: bool = False) -> tuple[Any, ...]:
     """q ⊕ δ with A δ = −Φ and δ the shortest: one step of (37) of Aghili, (36) of Kövecses & Piedboeuf."""
     rows = s.rows.only_holonomic()
-    delta, _, health = eliminate(_metric(s, weighted), zeros(s.tree.nv), rows.A, rows.phi)
-    return at_unit(s, moved(s, delta), rows.phi, health)
+    delta, _, margin = eliminate(_metric(s, weighted), zeros(s.tree.nv), rows.A, rows.phi)
+    return at_unit(s, moved(s, delta), rows.phi, margin)
 
 
 def correct_frozen(s: Trace, weighted: bool = False) -> tuple[Any, ...]:
     """The same along the directions of an earlier configuration q1 (Kövecses & Piedboeuf 35)."""
-    before = Trace(s.d, s.keep)
+    before = Trace(s.d, s.chosen)
     before.sx, before.q, before.t = s.sx, s.q1, s.t  # v of its own, by which constraints differentiate
     rows = s.rows.only_holonomic()
-    delta, _, health = eliminate(_metric(before, weighted), zeros(s.tree.nv), before.rows.only_holonomic().A, rows.phi)
-    return at_unit(s, moved(s, delta), rows.phi, health)
+    delta, _, margin = eliminate(_metric(before, weighted), zeros(s.tree.nv), before.rows.only_holonomic().A, rows.phi)
+    return at_unit(s, moved(s, delta), rows.phi, margin)
 
 
 def filter_(s: Trace, weighted: bool = False) -> tuple[Any, ...]:
     """v + δ with A δ = −(A v + b) and δ the shortest: the admissible velocity nearest v."""
-    lack = (s.rows.A @ s.v if len(s.rows.of) else zeros(0)) + s.rows.b
-    delta, _, health = eliminate(_metric(s, weighted), zeros(s.tree.nv), s.rows.A, lack)
-    return s.v + delta, lack, health
+    velocity_error = (s.rows.A @ s.v if len(s.rows.of) else zeros(0)) + s.rows.b
+    delta, _, margin = eliminate(_metric(s, weighted), zeros(s.tree.nv), s.rows.A, velocity_error)
+    return s.v + delta, velocity_error, margin
 
 
 def restore(s: Trace) -> tuple[Any, ...]:
@@ -186,9 +186,9 @@ def restore(s: Trace) -> tuple[Any, ...]:
     n = s.tree.nv
     M, A, holonomic = composite_body(s.at), s.rows.A, s.rows.only_holonomic()
     tree = TreeFactor(M)
-    lack = (A @ s.v if len(s.rows.of) else zeros(0)) + s.rows.b
+    velocity_error = (A @ s.v if len(s.rows.of) else zeros(0)) + s.rows.b
     dq, _, _ = eliminate(tree, zeros(n), holonomic.A, holonomic.phi)
-    dv, _, health = eliminate(tree, zeros(n), A, lack)
+    dv, _, margin = eliminate(tree, zeros(n), A, velocity_error)
     energy = kinetic_energy(s.at) + potential(s)
     E_q = _gradient(s, energy)
     E_v = M @ s.v
@@ -198,8 +198,8 @@ def restore(s: Trace) -> tuple[Any, ...]:
     steepness = E_q @ along_q + E_v @ along_v
     missing = gap + E_q @ dq + E_v @ dv
     alpha = where_less(steepness, 1e-300, lambda: 0.0, lambda: -(missing / steepness))
-    residuals = np.concatenate([holonomic.phi, lack, array([gap])])
-    return at_unit(s, moved(s, dq + alpha * along_q), s.v + dv + alpha * along_v, residuals, health)
+    residuals = np.concatenate([holonomic.phi, velocity_error, array([gap])])
+    return at_unit(s, moved(s, dq + alpha * along_q), s.v + dv + alpha * along_v, residuals, margin)
 
 
 def _gradient(s: Trace, energy: Any) -> np.ndarray:

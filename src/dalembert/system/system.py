@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from dalembert.compiler import Kernel
 
 FUNCTIONS = {**functions.FUNCTIONS, **STEPPING}
+RowChoice = tuple[int, ...] | None  # indices of constraint rows; None: all
 
 
 class System(TreeQuestions, ConstraintQuestions):
@@ -82,13 +83,13 @@ class System(TreeQuestions, ConstraintQuestions):
         self.u_names = _element_names(mechanism.inputs)
         self.p_names = _element_names(mechanism.parameters.symbols)
         self.parameters = {name: x.copy() for name, x in mechanism.parameters.values.items()}
-        self._inputs = {name: u.numel() for name, u in mechanism.inputs.items()}
+        self.input_sizes = {name: u.numel() for name, u in mechanism.inputs.items()}
         springs = [
             JointSpringDamper(joint)
             for joint in self.layout.joints.values()
             if not all(is_exact_zero(x) for x in [*joint.stiffness, *joint.damping])
         ]
-        self._description = Description(
+        self.description = Description(
             self.layout,
             Layout(mechanism, lump=False),
             mechanism.gravity,
@@ -132,7 +133,7 @@ class System(TreeQuestions, ConstraintQuestions):
         >>> system.without("C").acceleration(system.state(*zoo.four_bar_start(0.6))).rank
         0
         """
-        known = {c.name: c for c in self._description.constraints}
+        known = {c.name: c for c in self.description.constraints}
         for name in constraints:
             if not isinstance(name, str) or name not in known:
                 raise unknown("constraint", name, known)
@@ -140,8 +141,8 @@ class System(TreeQuestions, ConstraintQuestions):
         for name in [n for n in vars(other) if isinstance(getattr(type(self), n, None), cached_property)]:
             del vars(other)[name]
         rest = tuple(c for name, c in known.items() if name not in constraints)
-        other._description = replace(self._description, constraints=rest)
-        other._functions, other._kernels, other._kept = {}, {}, None
+        other.description = replace(self.description, constraints=rest)
+        other._functions, other._kernels = {}, {}
         return other
 
     def _twin(self) -> System:
@@ -151,7 +152,7 @@ class System(TreeQuestions, ConstraintQuestions):
 
     def _removed(self) -> list[str]:
         """Constraints of the mechanism that were taken away."""
-        kept = {c.name for c in self._description.constraints}
+        kept = {c.name for c in self.description.constraints}
         return [name for name in self.layout.mechanism.constraints if name not in kept]
 
     def _described(self) -> Mechanism:
@@ -169,15 +170,15 @@ class System(TreeQuestions, ConstraintQuestions):
 
     def rates(self, state: Any) -> np.ndarray:
         """q̇ = N(q) v, (nq,)."""
-        return self._value("rates", state)
+        return self.evaluate("rates", state)
 
     def plus(self, q: Any, delta: Any) -> np.ndarray:
         """q ⊕ δ, (nq,): where the constant velocity δ = delta leads in unit time from the position q."""
-        return self._value("plus", q, dq=self._velocities(delta, "delta"))
+        return self.evaluate("plus", q, dq=self.velocity_vector(delta, "delta"))
 
     def minus(self, q1: Any, q0: Any) -> np.ndarray:
         """δ with q0 ⊕ δ = q1, (nv,); q0 and q1 are states or positions."""
-        return self._value("minus", q0, q1=self._as_state(q1).q)
+        return self.evaluate("minus", q0, q1=self.as_state(q1).q)
 
     # --- functions and kernels ----------------------------------------------------------------------------------
 
@@ -194,46 +195,50 @@ class System(TreeQuestions, ConstraintQuestions):
         """
         return self._traced(name, frame, axes)[0]
 
-    def kernel(self, name: str, frame: Any = None, axes: str = "body", *, lanes: int = 1) -> Kernel:
+    def kernel(
+        self, name: str, *, frame: Any = None, axes: str = "body", rows: RowChoice = None, lanes: int = 1
+    ) -> Kernel:
         """The compiled form of `function`: called with arrays, in batches, or from Numba by its address.
 
-        lanes: states computed at once, 1, 2, 4, 8 or 16.
+        frame, axes: as in `function`; for "cut_joint" and "loop_wrench" frame is the name of a loop. rows: indices of
+        the constraint rows to use, where not all. lanes: states computed at once, 1, 2, 4, 8 or 16.
         """
         from dalembert.compiler import Kernel
 
-        if lanes.__class__ is not int:
-            lanes = checks.whole(lanes, "lanes")
-        key = (*self._key(name, frame, axes), lanes)
-        if key not in self._kernels:
-            f, shapes = self._traced(name, frame, axes)
+        checks.whole(lanes, "lanes", least=1)
+        key = (*self._key(name, frame, axes, rows), lanes)
+        found = self._kernels.get(key)
+        if found is None:
+            f, shapes = self._traced(name, frame, axes, rows)
             made = Kernel(f, lanes=lanes, backend=self.backend, shapes=shapes)
-            self._kernels.setdefault(key, made)  # the first of two threads: addresses in use stay valid
-        return self._kernels[key]
+            found = self._kernels.setdefault(key, made)  # the first of two threads: addresses in use stay valid
+        return found
 
-    def built(
-        self, key: tuple[Any, ...], arguments: Sequence[str], value: Any, keep: Any = None, named: Any = None
+    def custom_kernel(
+        self, key: tuple[Any, ...], arguments: Sequence[str], value: Any, rows: RowChoice = None, named: Any = None
     ) -> Kernel:
-        """A kernel of what `value` makes of a `Trace`: for packages that ask more than `FUNCTIONS`.
+        """A kernel of what `value` makes of a `Trace`: for packages that need more than `FUNCTIONS`.
 
         It is kept under its key and the rows it uses; equal keys must mean equal functions. key[0] is its name,
-        `arguments` and `named` are the names of its inputs and outputs, `keep` the rows of the constraints it uses.
+        `arguments` and `named` are the names of its inputs and outputs, `rows` the rows of the constraints it uses.
         """
         from dalembert.compiler import Kernel
 
-        if (key, keep) not in self._kernels:
-            f, shapes = trace(self._description, key[0], arguments, value, keep, named)
-            self._kernels.setdefault((key, keep), Kernel(f, backend=self.backend, shapes=shapes))
-        return self._kernels[key, keep]
+        found = self._kernels.get((key, rows))
+        if found is None:
+            f, shapes = trace(self.description, key[0], arguments, value, rows, named)
+            found = self._kernels.setdefault((key, rows), Kernel(f, backend=self.backend, shapes=shapes))
+        return found
 
     @cached_property
     def work_names(self) -> tuple[str, ...]:
         """Whose work a simulation keeps account of: "inputs", "forces" (without potential), "drivers"."""
-        return work_names(Trace(self._description))
+        return work_names(Trace(self.description))
 
     @cached_property
     def rows(self) -> Rows:
         """The rows of the constraints, traced: names, kinds, and which were left out."""
-        return Trace(self._description).rows
+        return Trace(self.description).rows
 
     @property
     def diagonal(self) -> Diagonal:
@@ -252,58 +257,66 @@ class System(TreeQuestions, ConstraintQuestions):
 
     # --- helpers ------------------------------------------------------------------------------------------------
 
-    def _key(self, name: str, target: Any, axes: str) -> tuple[str, Any, str]:
-        if name.__class__ is not str:
-            checks.name(name, "the name of a function")
+    def _key(self, name: str, frame: Any, axes: str, rows: RowChoice = None) -> tuple[str, Any, str]:
+        checks.name(name, "the name of a function")
         if name in FUNCTIONS:
-            return name, target if isinstance(target, tuple) else None, ""
+            return name, rows, ""
+        if rows is not None:
+            raise ArgumentError(f"function '{name}' does not depend on constraint rows; leave out rows=.")
         if name in LOOP_FUNCTIONS:
-            return name, self._loop(target).name, ""
+            return name, self._loop(frame).name, ""
         if name not in FRAME_FUNCTIONS:
             raise unknown("function", name, [*FUNCTIONS, *FRAME_FUNCTIONS, *LOOP_FUNCTIONS])
         checks.choice(axes, ("body", "world"), "axes")
-        return name, _frame_key(self.layout.frame(target)), axes
+        return name, _frame_key(self.layout.frame(frame)), axes
 
-    def _traced(self, name: str, target: Any, axes: str) -> tuple[ca.Function, tuple[tuple[int, ...], ...]]:
-        key = self._key(name, target, axes)
+    def _traced(
+        self, name: str, frame: Any, axes: str, rows: RowChoice = None
+    ) -> tuple[ca.Function, tuple[tuple[int, ...], ...]]:
+        key = self._key(name, frame, axes, rows)
         if key not in self._functions:
-            keep = None
             if name in FUNCTIONS:
-                (arguments, value), keep = FUNCTIONS[name], key[1]
+                arguments, value = FUNCTIONS[name]
             elif name in LOOP_FUNCTIONS:
                 arguments, of_loop = LOOP_FUNCTIONS[name]
-                loop = self._loop(target)
+                loop = self._loop(frame)
                 value = lambda s: of_loop(s, loop)  # noqa: E731
             else:
                 arguments, of_frame = FRAME_FUNCTIONS[name]
-                frame = self.layout.frame(target)
-                value = lambda s: of_frame(s, frame, axes)  # noqa: E731
-            self._functions[key] = trace(self._description, name, arguments, value, keep)
+                at = self.layout.frame(frame)
+                value = lambda s: of_frame(s, at, axes)  # noqa: E731
+            self._functions[key] = trace(self.description, name, arguments, value, rows)
         return self._functions[key]
 
     def _loop(self, name: Any) -> Loop:
-        loops = {c.name: c for c in self._description.constraints if isinstance(c, Loop)}
+        loops = {c.name: c for c in self.description.constraints if isinstance(c, Loop)}
         if not isinstance(name, str) or name not in loops:
             raise unknown("loop", name, loops)
         return loops[name]
 
-    def _value(
+    def evaluate(
         self,
         name: str,
         state: Any,
         *,
-        target: Any = None,
+        frame: Any = None,
         axes: str = "body",
+        rows: RowChoice = None,
         u: Any = None,
         p: Any = None,
         **more: Any,
     ) -> Any:
-        """What a function gives in a state; inputs and parameters are looked up only where it has them."""
-        return self._called(self.kernel(name, target, axes), state, u, p, more)
+        """The value of a function of `kernel` at a state; u and p are looked up only where it has them.
 
-    def _called(self, kernel: Kernel, state: Any, u: Any, p: Any, more: Mapping[str, Any], out: Any = None) -> Any:
-        """What a kernel gives in a state; into the arrays `out` where they are given."""
-        x = self._as_state(state)
+        more: its other arguments by name (a, tau, dq, …).
+        """
+        return self.evaluate_kernel(self.kernel(name, frame=frame, axes=axes, rows=rows), state, u, p, more)
+
+    def evaluate_kernel(
+        self, kernel: Kernel, state: Any, u: Any, p: Any, more: Mapping[str, Any], out: Any = None
+    ) -> Any:
+        """The value of a kernel at a state; into the arrays `out` where given. more: other arguments by name."""
+        x = self.as_state(state)
         given = []
         for argument in kernel.names_in:
             if argument == "q":
@@ -311,23 +324,23 @@ class System(TreeQuestions, ConstraintQuestions):
             elif argument == "v":
                 given.append(x.v)
             elif argument == "u":
-                given.append(self._u(u))
+                given.append(self.input_vector(u))
             elif argument == "p":
-                given.append(self._p(p))
+                given.append(self.parameter_vector(p))
             elif argument == "t":
                 given.append(np.array([x.t]))
             else:
                 given.append(more[argument])
         if u is not None and "u" not in kernel.names_in:
-            self._u(u)  # refuses unknown names
+            self.input_vector(u)  # refuses unknown names
         if p is not None and "p" not in kernel.names_in:
-            self._p(p)
+            self.parameter_vector(p)
         return kernel(*given) if out is None else kernel(*given, out=out)
 
-    def _about(self, frame: Any, name: str, axes: str, state: Any, p: Any = None, **more: Any) -> np.ndarray:
-        return self._value(name, state, target=frame, axes=axes, p=p, **more)
+    def _frame_value(self, frame: Any, name: str, axes: str, state: Any, p: Any = None, **more: Any) -> np.ndarray:
+        return self.evaluate(name, state, frame=frame, axes=axes, p=p, **more)
 
-    def _as_state(self, state: Any) -> State:
+    def as_state(self, state: Any) -> State:
         if isinstance(state, State):
             if state.layout is not self.layout and not self.layout.same(state.layout):
                 raise ArgumentError(
@@ -336,22 +349,22 @@ class System(TreeQuestions, ConstraintQuestions):
             return state
         return self.state(state)
 
-    def _velocities(self, x: Any, what: str) -> np.ndarray:
+    def velocity_vector(self, x: Any, what: str) -> np.ndarray:
         """(nv,) from an array, or from a mapping by joint or velocity names (the rest zero)."""
         if isinstance(x, Mapping):
             return self.state(v=x).v
         return _listed(x, self.v_names, what)
 
-    def _u(self, u: Any, *, finite: bool = True) -> np.ndarray:
+    def input_vector(self, u: Any, *, finite: bool = True) -> np.ndarray:
         """(nu,) inputs; finite=False lets NaN and infinities of a controller pass, which a run tells of itself."""
         if u is None:
             return np.zeros(len(self.u_names))
         if not isinstance(u, Mapping):
             return _listed(u, self.u_names, "the array of inputs", finite)
-        zero = {name: np.zeros(n) for name, n in self._inputs.items()}
+        zero = {name: np.zeros(n) for name, n in self.input_sizes.items()}
         return vector_of(self._filled(u, zero, "input", finite))
 
-    def _p(self, p: Any) -> np.ndarray:
+    def parameter_vector(self, p: Any) -> np.ndarray:
         if p is None:
             return vector_of(self.parameters)
         if not isinstance(p, Mapping):

@@ -19,27 +19,27 @@ class TreeQuestions:
 
     nv: int
     layout: Any
-    _value: Callable[..., Any]
-    _about: Callable[..., Any]
-    _velocities: Callable[..., np.ndarray]
+    evaluate: Callable[..., Any]
+    _frame_value: Callable[..., Any]
+    velocity_vector: Callable[..., np.ndarray]
 
     # --- motion of frames ---------------------------------------------------------------------------------------
 
     def pose(self, state: Any, frame: Any, *, p: Any = None) -> np.ndarray:
         """(4, 4) pose of a frame (or body, or name) in the ground."""
-        return self._about(frame, "pose", "world", state, p=p)
+        return self._frame_value(frame, "pose", "world", state, p=p)
 
     def twist(self, state: Any, frame: Any, *, axes: str = "body", p: Any = None) -> np.ndarray:
         """(ω; v) of a frame's origin, in the frame's own ("body") or the ground's ("world") axes, (6,)."""
-        return self._about(frame, "twist", axes, state, p=p)
+        return self._frame_value(frame, "twist", axes, state, p=p)
 
     def jacobian(self, state: Any, frame: Any, *, axes: str = "body", p: Any = None) -> np.ndarray:
         """J, (6, nv), with twist = J v in the same axes."""
-        return self._about(frame, "jacobian", axes, state, p=p)
+        return self._frame_value(frame, "jacobian", axes, state, p=p)
 
     def jacobian_rate(self, state: Any, frame: Any, *, axes: str = "body", p: Any = None) -> np.ndarray:
         """J̇ v, (6,): the rate of the twist when v̇ = 0."""
-        return self._about(frame, "jacobian_rate", axes, state, p=p)
+        return self._frame_value(frame, "jacobian_rate", axes, state, p=p)
 
     def jacobian_derivatives(
         self, state: Any, frame: Any, a: Any = None, *, p: Any = None
@@ -48,39 +48,39 @@ class TreeQuestions:
 
         [:, c, k] of the first is the derivative of column c along velocity k (δ at q ⊕ δ).
         """
-        given = np.zeros(self.nv) if a is None else self._velocities(a, "a")
-        by_q, rate, second = self._about(frame, "jacobian_derivatives", "body", state, a=given, p=p)
+        given = np.zeros(self.nv) if a is None else self.velocity_vector(a, "a")
+        by_q, rate, second = self._frame_value(frame, "jacobian_derivatives", "body", state, a=given, p=p)
         return by_q.reshape(6, self.nv, self.nv), rate, second
 
     def frame_acceleration(self, state: Any, frame: Any, a: Any, *, axes: str = "body", p: Any = None) -> np.ndarray:
         """d/dt of the twist, J v̇ + J̇ v, (6,): in world axes, angular acceleration and acceleration of the point."""
-        return self._about(frame, "frame_acceleration", axes, state, a=self._velocities(a, "a"), p=p)
+        return self._frame_value(frame, "frame_acceleration", axes, state, a=self.velocity_vector(a, "a"), p=p)
 
     # --- dynamics -----------------------------------------------------------------------------------------------
 
     def mass_matrix(self, state: Any, *, p: Any = None) -> np.ndarray:
         """M(q), (nv, nv)."""
-        return self._value("mass_matrix", state, p=p)
+        return self.evaluate("mass_matrix", state, p=p)
 
     def bias(self, state: Any, *, p: Any = None) -> np.ndarray:
         """h(q, v), (nv,): Coriolis, centrifugal and gravity terms."""
-        return self._value("bias", state, p=p)
+        return self.evaluate("bias", state, p=p)
 
     def gravity_vector(self, state: Any, *, p: Any = None) -> np.ndarray:
         """g(q), (nv,): the gravity terms of h."""
-        return self._value("gravity_vector", state, p=p)
+        return self.evaluate("gravity_vector", state, p=p)
 
     def coriolis_vector(self, state: Any, *, p: Any = None) -> np.ndarray:
         """h(q, v) − g(q), (nv,)."""
-        return self._value("coriolis_vector", state, p=p)
+        return self.evaluate("coriolis_vector", state, p=p)
 
     def applied_forces(self, state: Any, *, u: Any = None, p: Any = None) -> np.ndarray:
         """Q(q, v, u, p, t), (nv,): what springs, dampers, motors and other described forces exert."""
-        return self._value("applied_forces", state, u=u, p=p)
+        return self.evaluate("applied_forces", state, u=u, p=p)
 
     def input_matrix(self, state: Any, *, p: Any = None) -> np.ndarray:
         """B = ∂Q/∂u, (nv, nu): what a unit of each input adds to the applied forces."""
-        return self._value("input_matrix", state, p=p)
+        return self.evaluate("input_matrix", state, p=p)
 
     def inverse_dynamics(
         self, state: Any, a: Any, *, u: Any = None, p: Any = None, wrenches: Mapping[Any, Any] | None = None
@@ -89,7 +89,7 @@ class TreeQuestions:
 
         wrenches: {frame: (moment; force)} at the frame's origin in its own axes.
         """
-        tau = self._value("inverse_dynamics", state, a=self._velocities(a, "a"), u=u, p=p)
+        tau = self.evaluate("inverse_dynamics", state, a=self.velocity_vector(a, "a"), u=u, p=p)
         return tau - self._carried(state, wrenches, p)
 
     def inverse_dynamics_derivatives(
@@ -99,10 +99,10 @@ class TreeQuestions:
 
         Closed forms, compiled; beyond 40 velocities columns by recursion and pairs by matrix products.
         """
-        given = self._velocities(a, "a")
+        given = self.velocity_vector(a, "a")
         if self.nv <= LONG:
-            return self._value("inverse_dynamics_derivatives", state, a=given, u=u, p=p)
-        *columns, force_q, force_v = self._value("long_chain_columns", state, a=given, u=u, p=p)
+            return self.evaluate("inverse_dynamics_derivatives", state, a=given, u=u, p=p)
+        *columns, force_q, force_v = self.evaluate("long_chain_columns", state, a=given, u=u, p=p)
         by_q, by_v, by_a = self._pairs.product(*columns)
         return (by_q - force_q, by_v - force_v, by_a) if force_q.size else (by_q, by_v, by_a)
 
@@ -120,16 +120,16 @@ class TreeQuestions:
         wrenches: Mapping[Any, Any] | None = None,
     ) -> np.ndarray:
         """v̇ = M⁻¹ (τ + Q + Σ Jᵀ W − h), (nv,), in O(N); τ defaults to zero."""
-        given = np.zeros(self.nv) if tau is None else self._velocities(tau, "tau")
-        return self._value("forward_dynamics", state, tau=given + self._carried(state, wrenches, p), u=u, p=p)
+        given = np.zeros(self.nv) if tau is None else self.velocity_vector(tau, "tau")
+        return self.evaluate("forward_dynamics", state, tau=given + self._carried(state, wrenches, p), u=u, p=p)
 
     def kinetic_energy(self, state: Any, *, p: Any = None) -> float:
         """½ vᵀ M v, J."""
-        return float(self._value("kinetic_energy", state, p=p))
+        return float(self.evaluate("kinetic_energy", state, p=p))
 
     def potential_energy(self, state: Any, *, p: Any = None) -> float:
         """Of gravity (zero at the ground's origin) and of springs, J."""
-        return float(self._value("potential_energy", state, p=p))
+        return float(self.evaluate("potential_energy", state, p=p))
 
     def energy(self, state: Any, *, p: Any = None) -> float:
         """Kinetic and potential energy together, J."""
@@ -137,14 +137,14 @@ class TreeQuestions:
 
     def momentum(self, state: Any, *, about: str = "origin", p: Any = None) -> np.ndarray:
         """(angular; linear), (6,), in the ground's axes, about the ground's "origin" or the "center" of mass."""
-        L = self._value("momentum", state, p=p)
+        L = self.evaluate("momentum", state, p=p)
         if checks.choice(about, ("origin", "center"), "about") == "origin":
             return L
         return np.concatenate([L[:3] - np.cross(self.center_of_mass(state, p=p), L[3:]), L[3:]])
 
     def center_of_mass(self, state: Any, *, p: Any = None) -> np.ndarray:
         """(3,) of everything that moves, in the ground."""
-        return self._value("center_of_mass", state, p=p)
+        return self.evaluate("center_of_mass", state, p=p)
 
     def _carried(self, state: Any, wrenches: Mapping[Any, Any] | None, p: Any) -> np.ndarray:
         """Σ Jᵀ W."""

@@ -30,21 +30,21 @@ from dalembert.system.functions import Trace
 
 
 def variational(s: Trace) -> tuple[Any, ...]:
-    """(q₀, v₀, δ, h) → δ of the next iteration, q₁, v₁ of (3), the change of q₁ and Φ(q₁), health."""
+    """(q₀, v₀, δ, h) → δ of the next iteration, q₁, v₁ of (3), the change of q₁ and Φ(q₁), margin."""
     s.sx["step"], (h,) = symbols("step", 1)
     s.sx["delta"], delta = symbols("delta", s.tree.nv)
     ends = _ends(s)
     f_minus, f_plus = _forces(s, h, delta, ends)
     d1, d2 = _along(s, _discrete_kinetic(s, h, delta), ends)
-    after = Trace(s.d, s.keep)
+    after = Trace(s.d, s.chosen)
     after.q = s.q1  # v and t stay symbols, by which constraints differentiate: no answer has v, and t₁ is put in last
     M0, rows0, rows1 = composite_body(s.at), s.rows, after.rows
     r = M0 @ s.v + d1 + f_minus
-    change, _, health = eliminate(TreeFactor(M0), h * r, rows0.A, rows1.phi)  # (1)
+    change, _, margin = eliminate(TreeFactor(M0), h * r, rows0.A, rows1.phi)  # (1)
     p1 = d2 + f_plus + M0 @ change / h  # (2) at the next δ, so that what Newton's method left is not lost
     v1, _, _ = eliminate(mass_factor(after.at), p1, rows1.A, rows1.b)  # (3)
     better = delta + array(ends[1]).reshape(s.tree.nv, s.tree.nv) @ change
-    answers = better, _moved(s, better), v1, np.concatenate([change, rows1.phi]), health
+    answers = better, _moved(s, better), v1, np.concatenate([change, rows1.phi]), margin
     t1, q1 = s.sx["t"] + s.sx["step"], to_sx(_moved(s, delta))
     found = (ca.substitute(to_sx(x), after.sx["t"], t1) for x in answers)
     return tuple(array(ca.substitute(x, s.sx["q1"], q1)).reshape(-1) for x in found)

@@ -58,7 +58,7 @@ def _common_normal(turning: list[np.ndarray], sliding: list[np.ndarray], up: np.
 
 def _up(system: Any) -> np.ndarray:
     """Against gravity; z where there is none or parameters decide."""
-    g = system._description.gravity
+    g = system.description.gravity
     numbers = np.array([float(x) if is_number(x) else 0.0 for x in g])
     size = np.linalg.norm(numbers)
     return -numbers / size if size > 0 and all(is_number(x) for x in g) else np.array([0.0, 0.0, 1.0])

@@ -17,7 +17,7 @@ from dalembert.symbols import all_numbers
 def body_poses(system: Any, bodies: Sequence[Body], q: np.ndarray, p: Any = None) -> dict[str, np.ndarray]:
     """{body: T_0b (N, 4, 4)} for positions q (N, nq)."""
     symbols = {"q": ca.SX.sym("q", system.nq), "p": ca.SX.sym("p", len(system.p_names))}
-    values = {"q": np.asarray(q, dtype=float), "p": system._p(p)}
+    values = {"q": np.asarray(q, dtype=float), "p": system.parameter_vector(p)}
     poses = []
     for body in bodies:
         f = system.function("pose", body)

@@ -108,7 +108,7 @@ def skeleton(system: Any, q: np.ndarray, traces: Iterable[Any] = (), p: Any = No
                 s.marks.append(Mark("pin", child, a.name))
             if a.parent.body.name == "ground" and a.joint.kind != "prismatic":
                 s.marks.append(Mark("support", parent))
-    for c in system._description.constraints:
+    for c in system.description.constraints:
         if isinstance(c, (Loop, Rod, PointOn)):
             one, other = attach(c.a), attach(c.b)
             if isinstance(c, PointOn):
@@ -125,7 +125,7 @@ def skeleton(system: Any, q: np.ndarray, traces: Iterable[Any] = (), p: Any = No
                 _draw_wheel(s, frame, radius, axis)
                 attach(frame)
                 round_bodies.add(frame.body.name)
-    for force in system._description.forces:
+    for force in system.description.forces:
         if isinstance(force, (Spring, Cable)):
             s.lines.append(Line(force.kind, tuple(attach(f) for f in force.points)))
     for name, frame in system.layout.frames.items():

@@ -54,7 +54,7 @@ def snapshot(
     checks.flag(names, "names")
     if path is not None:
         check_path(path)
-    x = system._as_state(state)
+    x = system.as_state(state)
     s = scene(system, x.q[None], p=p)
     figure, axes = _canvas(axes)
     draw(axes, s, 0, names=names)
