@@ -22,10 +22,10 @@ def digest(folders: Iterable[Path]) -> bytes:
 
 
 @cache
-def digest_of(module: str) -> str:
-    """Digest of a module of this package and of all modules of the package it imports, directly or not."""
+def digest_of(*modules: str) -> str:
+    """Digest of modules of this package and of all modules of the package they import, directly or not."""
     found = hashlib.sha256()
-    for name in sorted(closure(module)):
+    for name in sorted(set().union(*map(closure, modules))):
         found.update(name.encode() + b"\0" + _path(name).read_bytes())  # type: ignore[union-attr]
     return found.hexdigest()
 

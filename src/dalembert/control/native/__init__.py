@@ -1,1 +1,1 @@
-"""Numba kernels of control; `linalg.freshness` watches this folder."""
+"""Numba kernels of control."""
