@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from sysconfig import get_platform
 
 from setuptools import setup
 from setuptools.command.bdist_wheel import bdist_wheel
@@ -19,19 +20,17 @@ class BuildWithBitcode(build_py):
         root = Path("src" if self.editable_mode else self.build_lib).resolve()
         if not self.editable_mode:
             shutil.rmtree(root / "dalembert/native/shipped", ignore_errors=True)
-        build = [sys.executable, "-m", "dalembert.native.build"]
-        subprocess.run(build, env={**os.environ, "PYTHONPATH": str(root)}, check=True)
+        path = os.pathsep.join([str(root), *filter(None, sys.path)])  # with the build requirements
+        subprocess.run(
+            [sys.executable, "-m", "dalembert.native.build"], env={**os.environ, "PYTHONPATH": path}, check=True
+        )
 
 
 class PlatformWheel(bdist_wheel):
     """A wheel for any Python 3 on this platform: bitcode is for one architecture."""
 
-    def finalize_options(self):
-        super().finalize_options()
-        self.root_is_pure = False
-
     def get_tag(self):
-        return "py3", "none", super().get_tag()[2]
+        return "py3", "none", get_platform().replace("-", "_").replace(".", "_")
 
 
 setup(cmdclass={"build_py": BuildWithBitcode, "bdist_wheel": PlatformWheel})

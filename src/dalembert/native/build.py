@@ -26,7 +26,7 @@ def translate(groups: Iterable[Sequence[str]], folder: str) -> Iterator[str]:
     if find_spec("numba") is None:
         names = ", ".join(f"'{name}'" for group in groups for name in group)
         raise CompileError(
-            f"no machine code of {names} came with this installation, or the sources have changed since, and Numba, which "
+            f"no machine code of {names} came with this installation, or its sources have changed, and Numba, which "
             "makes it, is not installed. Install dalembert anew, or Numba: pip install numba."
         )
     ready: SimpleQueue[str | None] = SimpleQueue()
@@ -43,7 +43,7 @@ def _translate(names: Sequence[str], folder: str, ready: SimpleQueue[str | None]
     """One process: it prints a name when its file is written."""
     command = [sys.executable, "-m", "dalembert.native.numba_bitcode", folder, *names]
     usual = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_")}  # which change what Numba makes
-    usual["PYTHONPATH"] = str(PACKAGE.parent)
+    usual["PYTHONPATH"] = os.pathsep.join([str(PACKAGE.parent), *filter(None, sys.path)])
     process = subprocess.Popen(command, env=usual, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         with process:

@@ -18,6 +18,7 @@ import sys
 import warnings
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -29,6 +30,7 @@ from numba.core.registry import cpu_target
 from dalembert.native.jit import OPTIONS
 from dalembert.native.library import ENTRIES, SYMBOL
 from dalembert.native.numba_struct import struct_at
+from dalembert.sources import PACKAGE, packages
 
 SIGNATURE = (types.int64, types.int64, types.int64)
 LEVEL = 2  # of LLVM's passes
@@ -129,13 +131,22 @@ def _from_addresses(function: Any) -> Any:
     return with_all
 
 
+def load(module: str) -> Any:
+    """Import a module without the __init__ of the packages it is in, which may import far more than it needs."""
+    for package in packages(module):
+        if package not in sys.modules:
+            bare = sys.modules[package] = ModuleType(package)
+            bare.__path__ = [str(PACKAGE.joinpath(*package.split(".")[1:]))]
+    return import_module(module)
+
+
 def main(folder: str, *names: str) -> None:
     """Write NAME.bc into the folder for each name, which is printed when it is there."""
     warnings.simplefilter("ignore")
     translate_only()
     for name in names:
         module, function = ENTRIES[name]
-        code = make(getattr(import_module(module), function), SYMBOL)
+        code = make(getattr(load(module), function), SYMBOL)
         Path(folder, f"{name}.bc").write_bytes(code)
         print(name, flush=True)
 
