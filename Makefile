@@ -2,16 +2,18 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
+export PIP_COMPILE ?= 0 # Python compiles what it imports, a tenth of what is installed
 
-.PHONY: demo gallery test lint bench docs clean
+.PHONY: demo gallery test lint bench docs wheel native clean
 
-demo: $(VENV)/.view
+demo: $(VENV)/.view native
 	$(BIN)/python examples/demo.py
 
-gallery: $(VENV)/.view
+gallery: $(VENV)/.view native
 	$(BIN)/python examples/gallery build/gallery
 
-test: $(VENV)/.test lint
+test: $(VENV)/.test lint native
 	$(BIN)/python -m pytest
 
 lint: $(VENV)/.test
@@ -20,19 +22,26 @@ lint: $(VENV)/.test
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-bench: $(VENV)/.bench
+bench: $(VENV)/.bench native
 	$(BIN)/python -m benchmarks
 
 docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict
 
+wheel: $(VENV)/bin/python
+	$(PIP) wheel --no-deps --wheel-dir dist .
+
+# Bitcode of the native functions comes with the install. After an edit it is made anew, by Numba if that is installed.
+native: | $(VENV)/bin/python
+	@$(BIN)/python -m dalembert.native.build || $(PIP) install --editable .
+
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 # .view, .test, .bench, .docs: the extra of that name
-$(VENV)/.%: $(VENV)/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+$(VENV)/.%: $(VENV)/bin/python pyproject.toml setup.py
+	$(PIP) install --editable '.[$*]'
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build site .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist site src/dalembert/native/shipped .pytest_cache .mypy_cache .ruff_cache

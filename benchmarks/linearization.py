@@ -29,31 +29,31 @@ from benchmarks.description import Model
 from benchmarks.timing import Table, interleaved, native, python_loop, versus
 from benchmarks.tree import native_loop
 from dalembert.compiler.call import call_kernel
-from dalembert.linalg.pairs import tree_pairs
 from dalembert.linearization.plan import linear_kernel
+from dalembert.native import library
+from dalembert.native.calls import jump
 
 TOLERANCE = 1e-9
 
 
 @native
-def _long(count, address, x, y, w, left, rq, rv, screws, fq, fv, own, below, above, blocks, by_q, by_v, by_a):
+def _long(count, address, x, y, w, tree_pairs, tree):
     for _ in range(count):
         call_kernel(address, x, y, w)
-        tree_pairs(left, rq, rv, screws, fq, fv, own, below, above, blocks, by_q, by_v, by_a)
+        jump(tree_pairs, 0, 0, tree)
 
 
 def _long_loop(system, q, v, a):
     """Kernel of columns and loop over pairs, natively."""
-    k, n = system.kernel("long_chain_columns"), system.nv
+    k = system.kernel("long_chain_columns")
     x, y, w = np.concatenate([q, v, a]), np.zeros(k.y_size), np.zeros(max(1, k.work_size))
     columns, start = [], 0
     for shape in k.shapes_out[:7]:
         size = int(np.prod(shape))
         columns.append(y[start : start + size].reshape(shape))
         start += size
-    pairs, out = system._pairs, [np.zeros((n, n)) for _ in range(3)]
-    given = (k.address, x, y, w, *columns, pairs.below, pairs.above, pairs.blocks, *out)
-    return lambda count: _long(count, *given)
+    tree = system._pairs.around(*columns)
+    return lambda count: _long(count, k.address, x, y, w, library.address("tree_pairs"), tree.pointer)
 
 
 def trees(rounds: int) -> Table:

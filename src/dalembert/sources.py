@@ -9,7 +9,8 @@ from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent
-_IMPORT = re.compile(r"^\s*from\s+(\.*)([\w.]*)\s+import\s+(\([^)]*\)|[^\n]*)", re.MULTILINE)
+_FROM = re.compile(r"^\s*from\s+(\.*)([\w.]*)\s+import\s+(\([^)]*\)|[^\n]*)", re.MULTILINE)
+_IMPORT = re.compile(r"^\s*import\s+([^\n]*)", re.MULTILINE)
 
 
 def digest(folders: Iterable[Path]) -> bytes:
@@ -22,31 +23,52 @@ def digest(folders: Iterable[Path]) -> bytes:
 
 
 @cache
-def digest_of(module: str) -> str:
-    """Digest of a module of this package and of all modules of the package it imports, directly or not."""
+def digest_of(*modules: str) -> str:
+    """Digest of modules of this package and of all modules of the package they import, directly or not."""
     found = hashlib.sha256()
-    for name in sorted(closure(module)):
-        found.update(name.encode() + b"\0" + _path(name).read_bytes())  # type: ignore[union-attr]
+    for name in sorted(set().union(*map(closure, modules))):
+        found.update(name.encode() + b"\0" + _read(name)[0])
     return found.hexdigest()
 
 
 def closure(module: str) -> set[str]:
-    """Names of a module and of the modules of this package it imports, directly or not."""
-    seen: set[str] = set()
+    """Names of a module and of the modules of this package it imports, directly or not.
+
+    Packages around the module itself are no part of it: `native.numba_bitcode` does not run their __init__.
+    """
+    seen, around = set[str](), set(packages(module))
     waiting = [module]
     while waiting:
         name = waiting.pop()
-        path = None if name in seen else _path(name)
-        if path is not None:
-            seen.add(name)
-            waiting += _imported(name, path.name == "__init__.py", path.read_text())
+        if name not in seen and name not in around:
+            text, imported = _read(name)
+            if text:
+                seen.add(name)
+                waiting += imported
     return seen
+
+
+def packages(module: str) -> list[str]:
+    """The packages that a module is in, below this one."""
+    parts = module.split(".")
+    return [".".join(parts[:n]) for n in range(2, len(parts))]
+
+
+@cache
+def _read(name: str) -> tuple[bytes, list[str]]:
+    """Text of a module of this package, empty if there is none, and the modules and packages that it may import."""
+    path = _path(name)
+    if path is None:
+        return b"", []
+    text = path.read_bytes()
+    found = _imported(name, path.name == "__init__.py", text.decode())
+    return text, [*found, *(package for each in found for package in packages(each))]
 
 
 def _imported(name: str, is_package: bool, text: str) -> list[str]:
     """Modules that a source text may import; names that are no modules are harmless."""
-    out = []
-    for dots, base, names in _IMPORT.findall(text):
+    out = [n for line in _IMPORT.findall(text) for n in re.findall(rf"\b{PACKAGE.name}(?:\.\w+)+", line)]
+    for dots, base, names in _FROM.findall(text):
         if dots:
             above = name.split(".")
             above = above[: len(above) - len(dots) + is_package]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import isfinite
 
-from dalembert.formulations.problem import EUCLIDEAN, MASS, WEIGHT
+from dalembert.formulations.problem import EUCLIDEAN, MASS, WEIGHT, Problem
 from dalembert.linalg import (
     LARGEST,
     SMALLEST,
@@ -19,13 +19,23 @@ from dalembert.linalg import (
     solve_upper_transposed,
     whiten_rows,
 )
-from dalembert.native.jit import inline, native
+from dalembert.native.calls import jump
+from dalembert.native.jit import entry, inline, native
 from dalembert.outcome import MASS_SINGULAR, NOT_FINITE, OK
 
 
-@native
+@inline
 def factor_in_metric(problem, null):
     """Factor Ã = A R⁻¹ with W = RᵀR the metric, the null space too if asked for. Returns the outcome."""
+    problem.null = null
+    jump(problem.factorize, 0, 0, problem)
+    return problem.status
+
+
+@entry(Problem)
+@native
+def factorize(problem):
+    """`factor_in_metric`, called by address: it is most of the code of a formulation, and all share it."""
     A, upper, white, factor, metric = problem.A, problem.upper, problem.white, problem.factor, problem.metric
     m, n = A.shape
     if metric == EUCLIDEAN:
@@ -49,7 +59,7 @@ def factor_in_metric(problem, null):
         for i in range(m):
             size += dot(white, i, white, i, 0, n)
         tolerance = max(tolerance, min(problem.floor / (size**0.5 + 1e-300), 1e6))
-    status, problem.rank = rank_factor(factor, white, tolerance, problem.safety, null)
+    status, problem.rank = rank_factor(factor, white, tolerance, problem.safety, problem.null != 0)
     problem.largest, problem.smallest = factor.gauge[LARGEST], factor.gauge[SMALLEST]
     return finish(problem, status)
 

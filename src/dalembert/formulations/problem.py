@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.native.library import address
 from dalembert.native.struct import Doubles, Float, Int, Ints, Part, Struct
 
 EUCLIDEAN, MASS, WEIGHT = 0, 1, 2
@@ -72,6 +73,8 @@ class Problem(Struct):
     upper = Doubles("n", "n")  # R of the metric, or of M
     white = Doubles("m", "n")  # A R⁻¹
     factor = Part(lambda: Factor)
+    factorize = Int()  # address of `common.factorize`
+    null = Int()  # 1 if the null space is asked for
     n1 = Doubles("n")
     n2 = Doubles("n")
     m1 = Doubles("m")
@@ -88,7 +91,8 @@ OPTIONS = {"metric": MASS, "tolerance": 1e-10, "safety": 100.0}
 
 def make_problem(n: int, m: int, **values: Any) -> Problem:
     """A problem with n velocities and m rows; options, and equations that are elsewhere in memory, by name."""
-    problem = Problem.sized(n=n, m=m, factor=Factor.sized(m=m, n=n), **{**OPTIONS, **values})
+    given = {"factor": Factor.sized(m=m, n=n), "factorize": address("factorize"), **OPTIONS, **values}
+    problem = Problem.sized(n=n, m=m, **given)
     if "weight" not in values:
         problem.weight[np.diag_indices(n)] = 1.0
     return problem

@@ -8,7 +8,8 @@
 
 `_nrt=False` leaves out Numba's allocator and reference counts: a kernel that would allocate does not compile, and small
 ones run up to eight times as fast. Of fast math only `contract` (fused multiply-add): scaling by powers of two must not
-be regrouped. Wrappers for Python and C are left out where nobody uses them: they double the time to compile.
+be regrouped. Wrappers for Python and C are left out where nobody uses them: they double the time to compile. Nothing is
+cached by Numba, which does not see that a kernel called from another file has changed; `native.library` does.
 """
 
 from __future__ import annotations
@@ -18,10 +19,7 @@ from typing import Any
 
 from numba import njit
 
-from dalembert.native.freshness import discard_stale_kernels
 from dalembert.native.struct import Struct
-
-discard_stale_kernels()  # before the first kernel is loaded
 
 OPTIONS: dict[str, Any] = {
     "nogil": True,
@@ -31,10 +29,10 @@ OPTIONS: dict[str, Any] = {
     "no_cpython_wrapper": True,
     "_nrt": False,
 }
-native = njit(**OPTIONS, cache=True)
-inline = njit(**OPTIONS, cache=True, forceinline=True)
-kernel = njit(**{**OPTIONS, "no_cpython_wrapper": False}, cache=True)
-small = njit(**{**OPTIONS, "no_cpython_wrapper": False}, cache=True, forceinline=True)
+native = njit(**OPTIONS)
+inline = njit(**OPTIONS, forceinline=True)
+kernel = njit(**{**OPTIONS, "no_cpython_wrapper": False})
+small = njit(**{**OPTIONS, "no_cpython_wrapper": False}, forceinline=True)
 
 
 def entry(kind: type[Struct]) -> Callable[[Any], Any]:

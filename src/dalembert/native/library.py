@@ -1,9 +1,9 @@
-"""Native functions by name: from the package, from the cache on disk, or compiled by Numba, in this order of effort.
+"""Native functions by name: from the cache on disk, from the package, or compiled by Numba, in this order of effort.
 
-`ENTRIES` lists every native function that Python, or another native function, calls by address. Each is compiled from
+`ENTRIES` lists every native function that Python, or another native function, calls by address. Each is translated by
 Numba once, when the package is built, to LLVM bitcode that is shipped with it (`native/build.py`). Here that bitcode
 becomes machine code for the processor at hand, which the cache keeps. Without bitcode for the present sources, as in a
-checkout that was edited, Numba makes it anew.
+checkout that was edited, Numba makes it anew, in another process.
 """
 
 from __future__ import annotations
@@ -11,14 +11,12 @@ from __future__ import annotations
 import json
 import threading
 from functools import cache
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from dalembert.compiler import cache as disk
 from dalembert.compiler.build import SIGNATURE, Progress
-from dalembert.errors import CompileError
 from dalembert.native.struct import Struct
 from dalembert.sources import digest_of
 
@@ -29,6 +27,8 @@ ENTRIES = {
     "runge_kutta": ("dalembert.integrators.explicit", "runge_kutta"),
     "implicit_step": ("dalembert.integrators.implicit", "implicit_step"),
     "variational_step": ("dalembert.integrators.variational", "variational_step"),
+    "tree_pairs": ("dalembert.recursions.tree_pairs", "tree_pairs"),
+    "factorize": ("dalembert.formulations.common", "factorize"),
     "field": ("dalembert.formulations.field", "field"),
     "nullspace": ("dalembert.formulations.nullspace", "solve"),
     "admissible": ("dalembert.formulations.admissible", "solve"),
@@ -40,7 +40,7 @@ ENTRIES = {
     "follow": ("dalembert.control.native.controller", "follow"),
 }
 SHIPPED = Path(__file__).parent / "shipped"
-_SYMBOL = "entry"
+SYMBOL = "entry"
 _loaded: dict[str, Any] = {}  # libraries, for the life of the process
 _functions: dict[str, Any] = {}  # as Python calls them
 _lock = threading.Lock()  # threads wait for the one that compiles
@@ -52,7 +52,7 @@ def address(name: str) -> int:
     if known is None:
         with _lock:
             known = _loaded.get(name) or _loaded.setdefault(name, _load(name))
-    return known.addresses[_SYMBOL]
+    return known.addresses[SYMBOL]
 
 
 def call(name: str, struct: Struct) -> None:
@@ -67,21 +67,25 @@ def _load(name: str) -> Any:
     from dalembert.compiler.target import Library, compile_modules, host
 
     machine = host()
-    source = digest_of(ENTRIES[name][0])
-    key = disk.key(name, source, machine.triple, machine.cpu, machine.features, machine.llvm)
+    key = disk.key(name, source(name), machine.triple, machine.cpu, machine.features, machine.llvm)
     entry = disk.read(key)
     if entry is None:
-        code = shipped(name, source)
+        code = shipped(name)
         what = f"machine code of '{name}'" if code else f"compiling '{name}', once on this machine"
         with Progress(what, 1, at_once=code is None):
             entry = disk.Entry({}, compile_modules([code or bitcode(name)]))
         disk.write(key, entry.facts, entry.objects)
-    return Library(entry.objects, _SYMBOL)
+    return Library(entry.objects, SYMBOL)
 
 
-def shipped(name: str, source: str) -> bytes | None:
+def source(name: str) -> str:
+    """Digest of the sources that the bitcode of a native function is made from, and of those that make it."""
+    return digest_of(ENTRIES[name][0], "dalembert.native.numba_bitcode")
+
+
+def shipped(name: str) -> bytes | None:
     """Bitcode that came with the package, if it was made from the present sources."""
-    if _manifest().get(name) != source:
+    if _manifest().get(name) != source(name):
         return None
     return (SHIPPED / f"{name}.bc").read_bytes()
 
@@ -96,12 +100,9 @@ def _manifest() -> dict[str, str]:
 
 def bitcode(name: str) -> bytes:
     """LLVM bitcode of a native function, made by Numba."""
-    if find_spec("numba") is None:
-        raise CompileError(
-            f"the machine code of '{name}' did not come with this installation, and Numba, which makes it, is not "
-            "installed. Install dalembert from a wheel, or Numba: pip install numba."
-        )
-    from dalembert.native.numba_bitcode import make
+    from dalembert.native.build import translate
 
-    module, function = ENTRIES[name]
-    return make(getattr(import_module(module), function), _SYMBOL)
+    with TemporaryDirectory() as folder:
+        for _ in translate([[name]], folder):
+            pass
+        return Path(folder, f"{name}.bc").read_bytes()

@@ -14,7 +14,6 @@ import numpy as np
 
 from dalembert.recursions.motion_derivatives import MotionDerivatives
 from dalembert.recursions.newton_euler_derivatives import joint_forces, own_slopes, passed_on
-from dalembert.recursions.tree import ROOT, Tree
 from dalembert.spatial import AdInverse
 from dalembert.symbols import zeros
 
@@ -45,38 +44,3 @@ def derivative_columns(motion: MotionDerivatives, gravity: np.ndarray, wrenches:
         for i, block in enumerate((by_q, by_v, by_a)):
             own[dofs, i * OWN : i * OWN + k] = block
     return left, right_q, right_v, screws, forces_q, forces_v, own
-
-
-class Pairs:
-    """Which velocities carry which, of a tree, as stretches of columns for `linalg.pairs`."""
-
-    def __init__(self, tree: Tree):
-        n = tree.nv
-        carries = np.zeros((n, n), dtype=bool)  # [i, j]: i carries j
-        blocks = []
-        for link in tree.links:
-            dofs, i = range(link.v.start, link.v.stop), link.parent
-            blocks += [(r, c, c - dofs.start) for r in dofs for c in dofs]
-            while i != ROOT:
-                carries[tree.links[i].v, link.v] = True
-                i = tree.links[i].parent
-        self.below, self.above = _stretches(carries), _stretches(carries.T)
-        self.blocks = np.array(blocks, dtype=np.int64).reshape(-1, 3)
-        self.n = n
-
-    def product(self, *columns: np.ndarray) -> tuple[np.ndarray, ...]:
-        """∂τ/∂q, ∂τ/∂v and M, (nv, nv) each, of the columns of `derivative_columns`."""
-        from dalembert.linalg.pairs import tree_pairs
-
-        out = tuple(np.empty((self.n, self.n)) for _ in range(3))
-        tree_pairs(*columns, self.below, self.above, self.blocks, *out)
-        return out
-
-
-def _stretches(related: np.ndarray) -> np.ndarray:
-    """(row, start, stop) of every run of True in the rows."""
-    out = []
-    for i, row in enumerate(related):
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], row, [False]]).astype(int)))
-        out += [(i, start, stop) for start, stop in edges.reshape(-1, 2)]
-    return np.array(out, dtype=np.int64).reshape(-1, 3)

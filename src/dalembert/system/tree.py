@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert import checks
-from dalembert.recursions.derivative_columns import Pairs
+from dalembert.recursions.pairs import Pairs
 
 LONG = 40  # velocities of a chain whose derivatives are no longer one piece of straight-line code
 

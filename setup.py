@@ -1,0 +1,36 @@
+"""Bitcode of the native functions, made when a wheel or an editable install is built; the rest is in pyproject.toml."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from sysconfig import get_platform
+
+from setuptools import setup
+from setuptools.command.bdist_wheel import bdist_wheel
+from setuptools.command.build_py import build_py
+
+
+class BuildWithBitcode(build_py):
+    """Copy the package, unless it stays in place, and make its bitcode."""
+
+    def run(self):
+        super().run()
+        root = Path("src" if self.editable_mode else self.build_lib).resolve()
+        if not self.editable_mode:
+            shutil.rmtree(root / "dalembert/native/shipped", ignore_errors=True)
+        path = os.pathsep.join([str(root), *filter(None, sys.path)])  # with the build requirements
+        subprocess.run(
+            [sys.executable, "-m", "dalembert.native.build"], env={**os.environ, "PYTHONPATH": path}, check=True
+        )
+
+
+class PlatformWheel(bdist_wheel):
+    """A wheel for any Python 3 on this platform: bitcode is for one architecture."""
+
+    def get_tag(self):
+        return "py3", "none", get_platform().replace("-", "_").replace(".", "_")
+
+
+setup(cmdclass={"build_py": BuildWithBitcode, "bdist_wheel": PlatformWheel})

@@ -1,0 +1,83 @@
+"""The wheel, in an environment of its own without Numba: everything it needs comes with it, from an empty cache."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+UNREACHED = ("No matching distribution", "Could not find a version", "Connection", "Temporary failure", "timed out")
+USUAL = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+START = """
+import importlib.util, sys
+from time import process_time as now
+start = now()
+import dalembert as da
+imported = now()
+assert importlib.util.find_spec("numba") is None
+"""
+#: what is timed: a program that ends with the first answer
+PROGRAMS = {
+    "import": "",
+    "simulate": """
+system = da.zoo.four_bar().compile()
+run = da.simulate(system, system.state(*da.zoo.four_bar_start()), 10.0)
+assert run.success and abs(run.energy_error).max() < 1e-5
+""",
+    "a singular passage": """
+system = da.zoo.five_bar().compile()
+run = da.simulate(system, system.state(*da.zoo.five_bar_start()), 1.0)
+assert run.success and len(run.passages) == 1
+""",
+    "linearize": """
+system = da.zoo.four_bar().compile()
+assert da.linearize(system, system.state(*da.zoo.four_bar_start())).A.shape == (2, 2)
+""",
+    "a control update": """
+system = da.zoo.planar_3rrr().compile()
+x = system.state(*da.zoo.planar_3rrr_start(0.04, 0.0))
+law = da.control.motion_control(system, da.control.position("platform", "xy"), [0.04, 0.0], rate=30.0)
+assert len(law(0.0, x)) == 3
+""",
+}
+
+
+def pip(python, *arguments):
+    """Run pip; skip where the packages it needs are out of reach."""
+    command = [python, "-m", "pip", "--disable-pip-version-check", *arguments]
+    done = subprocess.run(command, env=USUAL, check=False, capture_output=True, text=True)
+    if done.returncode and any(sign in done.stderr for sign in UNREACHED):
+        pytest.skip(f"packages are out of reach: {done.stderr.strip().splitlines()[-1]}")
+    assert done.returncode == 0, done.stderr[-4000:]
+
+
+def test_a_wheel_simulates_linearizes_and_controls_without_numba(tmp_path, capsys):
+    """CPU seconds of each first use are printed, with an empty cache and from a new process."""
+    copy, bare = tmp_path / "copy", tmp_path / "environment"
+    shutil.copytree(ROOT / "src", copy / "src", ignore=shutil.ignore_patterns("__pycache__", "shipped", "*.egg-info"))
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, copy)
+    pip(sys.executable, "wheel", "--no-deps", "--wheel-dir", str(tmp_path), str(copy))
+    (wheel,) = tmp_path.glob("*.whl")
+    subprocess.run([sys.executable, "-m", "venv", bare], check=True)
+    python = str(bare / ("Scripts/python.exe" if os.name == "nt" else "bin/python"))
+    pip(python, "install", str(wheel))
+    shutil.rmtree(copy)
+
+    def run(number, *command):
+        given = {**USUAL, "DALEMBERT_CACHE": str(tmp_path / f"cache{number}")}
+        done = subprocess.run([python, *command], env=given, cwd=tmp_path, check=False, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    seconds = {}
+    for number, (name, program) in enumerate(PROGRAMS.items()):
+        end = "imported" if name == "import" else "now()"
+        seconds[name] = float(run(number, "-c", f"{START}{program}\nprint({end} - start)"))
+    options = [part for flag in ("NORMALIZE_WHITESPACE", "ELLIPSIS") for part in ("-o", flag)]
+    run("readme", "-m", "doctest", *options, str(ROOT / "README.md"))
+    with capsys.disabled():
+        print("\nfirst use from a wheel, CPU s:", ", ".join(f"{name} {s:.2f}" for name, s in seconds.items()))
