@@ -10,7 +10,7 @@ import dalembert as da
 
 def differentiated(system: da.System, name: str, output: int, by: tuple[str, ...], keep=None):
     """A function of the same arguments: ∂(output)/∂x for x in `by`; "q" means δ at q ⊕ δ."""
-    f = system.function(name, keep)
+    f = system.function(name, rows=keep)
     given = [ca.SX.sym(n, f.numel_in(i)) for i, n in enumerate(f.name_in())]
     delta = ca.SX.sym("delta", system.nv)
     moved = [system.function("plus")(x, delta) if n == "q" else x for n, x in zip(f.name_in(), given)]

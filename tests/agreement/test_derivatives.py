@@ -123,7 +123,7 @@ def test_body_jacobians_differentiate(seed):
     system = random_tree(seed, 5, floating=seed % 2 == 0).compile(backend="casadi")
     x, a = random_state(system, seed), np.random.default_rng(seed).normal(size=system.nv)
     by_q, rate, second = system.jacobian_derivatives(x, "probe", a)
-    n, J = system.nv, system.function("jacobian", "probe")
+    n, J = system.nv, system.function("jacobian", frame="probe")
     delta = ca.SX.sym("delta", n)
     moved = J(system.function("plus")(ca.DM(x.q), delta))
     slopes = ca.substitute(ca.jacobian(ca.vec(moved.T), delta), delta, ca.SX.zeros(n))  # row by row

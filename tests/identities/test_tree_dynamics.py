@@ -121,13 +121,13 @@ def test_jacobian_is_the_derivative_of_pose(case):
     """[ω] = Ṙ Rᵀ and v = ṗ by AD of the traced pose, against J v in world axes; J̇ v likewise one order up."""
     system, x, _ = case
     T = system.pose(x, "probe")
-    dT = _directional(system.function("pose", "probe"), x.q, system, x.v)
+    dT = _directional(system.function("pose", frame="probe"), x.q, system, x.v)
     W = dT[:3, :3] @ T[:3, :3].T
     V = system.jacobian(x, "probe", axes="world") @ x.v
     small(np.array([W[2, 1], W[0, 2], W[1, 0], *dT[:3, 3]]) - V, V)
     small(W + W.T, W)
     for axes in ("world", "body"):
-        J = _directional(system.function("jacobian", "probe", axes), x.q, system, x.v)
+        J = _directional(system.function("jacobian", frame="probe", axes=axes), x.q, system, x.v)
         rate = system.jacobian_rate(x, "probe", axes=axes)
         small(J @ x.v - rate, np.abs(J) @ np.abs(x.v) + 1)
 

@@ -212,7 +212,7 @@ def second_derivatives(system: Any, state: Any, *, u: Any = None, p: Any = None)
     x = system.as_state(state)
     rows = independent_rows(system, x, p) if system.rows.of else None
     n = system.nv
-    size = system.function("ode_jacobian", rows).n_instructions() * 2 * n
+    size = system.function("ode_jacobian", rows=rows).n_instructions() * 2 * n
     if size > LARGEST:
         raise ArgumentError(
             f"second derivatives of '{system.name}' would take about {size} operations; the limit is {LARGEST}. They "
@@ -226,7 +226,7 @@ def second_derivatives(system: Any, state: Any, *, u: Any = None, p: Any = None)
 
 def _second(system: Any, rows: Any) -> Any:
     def value(s: Trace) -> Any:
-        f, n = system.function("ode_jacobian", rows), system.nv
+        f, n = system.function("ode_jacobian", rows=rows), system.nv
         delta = ca.SX.sym("delta", n)
         known = {**s.sx, "q": system.function("plus")(s.sx["q"], delta)}
         by_q, by_v = f.call([known[name] for name in f.name_in()], True, False)[:2]

@@ -182,10 +182,12 @@ class System(TreeQuestions, ConstraintQuestions):
 
     # --- functions and kernels ----------------------------------------------------------------------------------
 
-    def function(self, name: str, frame: Any = None, axes: str = "body") -> ca.Function:
-        """The traced equations as a `casadi.Function`, for planning or optimizing with CasADi.
+    def function(self, name: str, *, frame: Any = None, axes: str = "body", rows: RowChoice = None) -> ca.Function:
+        """The traced equations of a name (see docs/evaluating.md) as a `casadi.Function`, for optimizing with CasADi.
 
         Its arguments are those of (q, v, a or tau, u, p, t) that are not empty, in this order, by these names.
+        frame: a frame, body or name, for functions of a frame; axes: its own ("body") or the ground's ("world"). rows:
+        indices of the constraint rows to use, where not all.
 
         >>> import dalembert as da
         >>> m = da.Mechanism()
@@ -193,7 +195,7 @@ class System(TreeQuestions, ConstraintQuestions):
         >>> m.compile().function("inverse_dynamics")
         Function(inverse_dynamics:(q,v,a)->(inverse_dynamics) SXFunction)
         """
-        return self._traced(name, frame, axes)[0]
+        return self._traced(name, frame, axes, rows)[0]
 
     def kernel(
         self, name: str, *, frame: Any = None, axes: str = "body", rows: RowChoice = None, lanes: int = 1

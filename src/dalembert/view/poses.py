@@ -20,7 +20,7 @@ def body_poses(system: Any, bodies: Sequence[Body], q: np.ndarray, p: Any = None
     values = {"q": np.asarray(q, dtype=float), "p": system.parameter_vector(p)}
     poses = []
     for body in bodies:
-        f = system.function("pose", body)
+        f = system.function("pose", frame=body)
         poses.append(f.call([symbols[f.name_in(k)] for k in range(f.n_in())])[0])
     used = [name for name in symbols if symbols[name].numel()]
     if not bodies or not used:
