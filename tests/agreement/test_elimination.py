@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.formulations import FORMULATIONS
-from dalembert.outcome import Outcome
 from dalembert.recursions.elimination import TreeFactor, eliminate
 from random_loops import parallelogram, random_closed
 
@@ -146,14 +144,3 @@ def test_other_parameters_and_other_rows_have_limits_and_kernels_of_their_own():
     assert system.with_parameters(mass=5.0).acceleration(x).multipliers[0] == pytest.approx(5.0 * 9.81)
     assert system.without("hold").acceleration(x).vdot[0] == pytest.approx(-9.81)
     assert system.acceleration(x, p={"mass": 3.0}).multipliers[0] == pytest.approx(3.0 * 9.81)
-
-
-@pytest.mark.parametrize("formulation", ["auto", *FORMULATIONS])
-def test_forces_that_are_no_numbers_give_no_acceleration(formulation):
-    system, x = random_closed(1, redundant=False)
-    tau = np.zeros(system.nv)
-    assert system.acceleration(x, tau, formulation=formulation).success
-    tau[0] = np.nan
-    a = system.acceleration(x, tau, formulation=formulation)
-    assert a.status == Outcome.NOT_FINITE
-    assert np.isnan(a.vdot).all()
