@@ -96,6 +96,8 @@ def test_nan_is_reported_and_nothing_hangs(name, variant):
     M, f, A, gamma = problem(5, 4, 2, 2)
     _, outcome = run(name, variant, "mass", M * np.nan, f, A, gamma)
     assert outcome in (Outcome.MASS_SINGULAR, Outcome.NOT_FINITE)
+    _, outcome = run(name, variant, "mass", M, f * np.nan, A, gamma)
+    assert outcome == Outcome.NOT_FINITE
     A[0, 0] = np.nan
     _, outcome = run(name, variant, "mass", M, f, A, gamma)
     assert outcome != Outcome.OK
