@@ -17,8 +17,7 @@ from numba import njit
 
 Loop = Callable[[int], Any]
 
-# The options of dalembert.linalg.kernel without its cache: Numba's cache does not notice that a kernel called from
-# here, in another file, has changed.
+# the options of dalembert.native.jit.kernel
 native = njit(nogil=True, error_model="numpy", fastmath={"contract"}, no_cfunc_wrapper=True, _nrt=False)
 
 
