@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
-export PIP_COMPILE ?= 0 # Python compiles what it imports, a tenth of what is installed
+# pip compiles no Python files: Python does it for those that it imports, a tenth of them
+export PIP_COMPILE ?= 0
 
 .PHONY: demo gallery test lint bench docs wheel native clean
 

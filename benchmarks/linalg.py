@@ -163,7 +163,7 @@ def run(quick: bool = False) -> list[Table]:
     table = Table("Small dense algebra: ns", ["m × n: task", "ours", "LAPACK", "ratio", "error", "peer"])
     start = perf_counter()
     la.rank_factor(la.allocate(2, 4), np.eye(2, 4), 1e-10, 100.0, True)
-    table.notes.append(f"First call of rank_factor (compiling, or from Numba's cache): {perf_counter() - start:.2f} s.")
+    table.notes.append(f"First call of rank_factor (compiling): {perf_counter() - start:.2f} s.")
     for m, n in SIZES:
         for task, ours, peer, theirs, error in _cases(m, n, np.random.default_rng([m, n])):
             routes = {"ours": ours, "theirs": lambda count, f=theirs: [f() for _ in range(count)] and None}

@@ -20,8 +20,7 @@ from dalembert.native.jit import OPTIONS
 
 Loop = Callable[[int], Any]
 
-# The options of kernels without their cache: Numba's cache does not notice that a kernel called from here, in another
-# file, has changed.
+# The options of kernels that Python calls.
 native = njit(**{**OPTIONS, "no_cpython_wrapper": False})
 
 

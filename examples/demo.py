@@ -50,7 +50,7 @@ def title(text: str) -> None:
 def compare(system: da.System, x: da.State) -> da.Run:
     """The table; returns the second run, which is drawn."""
     title("Five seconds, dropped from above: it passes its singular position at 0.651, 1.854 and 3.910 s")
-    print("  The first run of each kind compiles: half a minute in all, once on a computer.\n")
+    print("  The first run of each kind generates machine code: two seconds in all, once on a computer.\n")
     print(f"  {'':38s}{'ms':>7s}{'steps':>7s}{'loop open':>12s}{'energy error':>14s}   passed at")
     runs = []
     for name, options in WAYS.items():
