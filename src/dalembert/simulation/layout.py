@@ -107,7 +107,7 @@ class Layout:
         run.step_kernel, run.slope = NOTHING, self._slope(rows, chart)
         if method.kernel:
             count = self._sizes(rows)[0] + system.nv
-            run.step_kernel = self._bound(system.kernel(method.kernel, rows), chart, count)
+            run.step_kernel = self._bound(system.kernel(method.kernel, rows=rows), chart, count)
         needed = bool(system.rows.of) or system.nq != system.nv
         by_itself = chart is not None or method.kernel is not None
         project = s.projection
@@ -146,7 +146,7 @@ class Layout:
             return system.kernel(f"diagonal_ode{TOTAL_RATES[s.formulation]}")
         if chart is not None:
             return chart.ode_kernel(rows)
-        return system.kernel("ode" if s.baumgarte is None else "ode_baumgarte", rows)
+        return system.kernel("ode" if s.baumgarte is None else "ode_baumgarte", rows=rows)
 
     def _formulation(self, name: str, options: Mapping[str, Any], rows: tuple[int, ...] | None, usual: int) -> Bound:
         """A formulation over the kernel "equations"; rows that depend on others for good are left out."""
