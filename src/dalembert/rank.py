@@ -25,8 +25,10 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dalembert.blas import one_thread
+from dalembert.protocols import Parameters, SystemLike
 
 ACCURACY = 1e-8  # relative, of an answer, where none is asked for
 ROUNDING = 1e-16  # of a product
@@ -171,11 +173,11 @@ def earliest_independent(rows: np.ndarray, count: int, tolerance: float) -> list
 
 # --- the policy of a system -----------------------------------------------------------------------------------------
 
-_known: WeakKeyDictionary[Any, dict[Any, RankPolicy]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[SystemLike, dict[Any, RankPolicy]] = WeakKeyDictionary()
 _lock = Lock()
 
 
-def rank_policy(system: Any = None, p: Any = None, accuracy: float | None = None) -> RankPolicy:
+def rank_policy(system: SystemLike | None = None, p: Parameters = None, accuracy: float | None = None) -> RankPolicy:
     """The policy of a system with parameters p (default: its own) for answers of a relative accuracy.
 
     Without a system: for matrices whose entries are of one kind.
@@ -202,7 +204,9 @@ def rank_policy(system: Any = None, p: Any = None, accuracy: float | None = None
     return made
 
 
-def _scaled(accuracy: float, size: float = 1.0, sizes: Any = (), units: Any = (), length: float = 1.0) -> RankPolicy:
+def _scaled(
+    accuracy: float, size: float = 1.0, sizes: ArrayLike = (), units: ArrayLike = (), length: float = 1.0
+) -> RankPolicy:
     sizes, units = np.array(sizes, dtype=float), np.array(units, dtype=float)
     for x in (sizes, units):
         x.flags.writeable = False
@@ -210,7 +214,7 @@ def _scaled(accuracy: float, size: float = 1.0, sizes: Any = (), units: Any = ()
     return RankPolicy(0.1 * accuracy, 1e-13 * size, sqrt(ROUNDING / accuracy), size, sizes, units, length)
 
 
-def _usual(system: Any, p: Any) -> tuple[float, np.ndarray, np.ndarray, float]:
+def _usual(system: SystemLike, p: Parameters) -> tuple[float, np.ndarray, np.ndarray, float]:
     """Usual length of a row, of each row, the unit of each, and the mechanism's length, at random configurations."""
     m = len(system.rows.of)
     length = _length(system, p) if m else system.layout.length
@@ -239,7 +243,7 @@ def _usual(system: Any, p: Any) -> tuple[float, np.ndarray, np.ndarray, float]:
     return size, np.where(real, each, typical * units), units, length
 
 
-def _length(system: Any, p: Any) -> float:
+def _length(system: SystemLike, p: Parameters) -> float:
     """The longest lever of a row against an angle, slides at their neutral place: a length that knows parameters."""
     turning = angular_velocities(system)
     lever, rng = 0.0, np.random.default_rng(1)
@@ -251,7 +255,7 @@ def _length(system: Any, p: Any) -> float:
     return lever if isfinite(lever) and lever > RESOLVED * usual else usual
 
 
-def _at_random(system: Any, p: Any, delta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _at_random(system: SystemLike, p: Parameters, delta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     x = system.state(system.plus(system.state(), delta))
     return system.constraint_matrix(x, p=p), system.mass_matrix(x, p=p)
 
@@ -261,6 +265,6 @@ def _median(values: np.ndarray) -> float:
     return float(np.median(values)) if len(values) else np.nan
 
 
-def angular_velocities(system: Any) -> np.ndarray:
+def angular_velocities(system: SystemLike) -> np.ndarray:
     """(nv,) bool: which velocities are those of angles, not of slides."""
     return np.concatenate([[], *(a.joint.angular for a in system.layout.joints.values())]).astype(bool)

@@ -275,3 +275,14 @@ def test_where_only_quaternions_determine_the_motion_a_refusal_says_so():
     system, x = random_closed(0)
     with pytest.raises(da.ArgumentError, match=r"joints do not determine the motion here, a tangent chart does"):
         charts.named(system, x)
+
+
+def test_decoupling_is_no_matter_of_the_mass_metric():
+    """In the mass metric every projector commutes with M: the answer is that of the velocities as they are."""
+    for build, start, expected in (
+        (zoo.particle_on_circle, zoo.particle_start, True),
+        (zoo.equal_slider_crank, zoo.equal_slider_crank_start, False),
+    ):
+        system = build().compile(backend="casadi")
+        x = system.state(*start(0.7))
+        assert system.subspaces(x).decoupled == system.subspaces(x, metric="euclidean").decoupled == expected

@@ -159,3 +159,66 @@ def test_no_angle_is_wound_up_on_the_way_from_a_bad_guess(seed):
         assert np.abs(system.residuals(x)).max() < 1e-9
         angular = np.concatenate([a.joint.angular for a in system.layout.joints.values()]).astype(bool)
         assert np.abs(system.minus(x, guess)[angular]).max() < 2 * np.pi
+
+
+@pytest.mark.parametrize(("crank", "rocker"), [(0.6, 0.0), (-1.0, 0.3), (2.0, -0.2)])
+def test_the_gap_of_a_loop_is_measured_with_the_held_coordinates_where_they_are_held(crank, rocker):
+    """Crank and rocker held: the coupler, 0.6 m, misses the distance of its two pins."""
+    pins = [0.2 * np.exp(1j * crank), 0.55 + 0.4 * np.exp(1j * rocker)]
+    gap = abs(abs(pins[1] - pins[0]) - 0.6)
+    with pytest.raises(da.AssemblyError, match=f"held: .* 'C' is open by {gap:.4g} m"):
+        four_bar().assemble({"A": crank, "D": rocker})
+
+
+def test_an_unreachable_point_is_not_called_a_mirror_branch():
+    """Two links of 1 m on ball joints cannot bridge 3 m: the gap is 1 m, wherever the axis points."""
+    m = da.Mechanism("arm", gravity=(0, 0, 0))
+    a, b = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=(0.1, 0.2, 0.2)) for n in "ab")
+    m.add_joint("A", da.Spherical(), m.ground, a)
+    m.add_joint("B", da.Spherical(), a.at(1), b)
+    m.close_loop("C", da.Revolute("z"), m.ground.at(3, 0, 0), b.at(1))
+    with pytest.raises(da.AssemblyError, match=r"'C' is open by 1 m"):
+        m.compile(backend="casadi").assemble(guess={"A": da.rotation("x", 3.0)})
+
+
+def test_two_drivers_of_one_freedom_are_blamed_and_not_the_loop():
+    def driven(**motions):
+        m = four_bar().layout.mechanism.snapshot()
+        for name, (coordinate, motion) in motions.items():
+            m.add_driver(name, coordinate, motion)
+        return m.compile(backend="casadi")
+
+    one = driven(first=("A", lambda t: 0.6 + t), second=("A", lambda t: 0.9 + t))
+    with pytest.raises(da.AssemblyError, match=r"driver 'first' and driver 'second' do not hold together") as caught:
+        one.assemble()
+    assert "'C'" not in str(caught.value)
+    through = driven(first=("A", lambda t: 0.6 + t), second=("D", lambda t: 0.0 * t))
+    with pytest.raises(da.AssemblyError, match=r"loop 'C'.*driver 'first'") as caught:
+        through.assemble()
+    assert "driver 'second'" in str(caught.value)
+    rates = driven(first=("A", lambda t: 0.6 + t), second=("A", lambda t: 0.6 + 2 * t))
+    with pytest.raises(da.AssemblyError, match=r"'first\.drive' and 'second\.drive' do not hold together"):
+        rates.assemble()
+
+
+def test_a_cut_joint_that_is_held_driven_or_motorized_is_named_as_such():
+    system = four_bar()
+    for kind in ("q", "v"):
+        with pytest.raises(da.UnknownName, match="'C' of the joint that closes a loop"):
+            system.assemble(**{kind: {"C": 0.1}})
+    m = system.layout.mechanism.snapshot()
+    with pytest.raises(da.UnknownName, match="motor 'u' asks for joint 'C' of the joint that closes a loop"):
+        m.add_motor("u", "C")
+    with pytest.raises(da.UnknownName, match="driver 'u' asks for coordinate 'C' of the joint that closes a loop"):
+        m.add_driver("u", "C", lambda t: t)
+
+
+def test_asking_for_more_branches_than_there_are_ends():
+    assert len(four_bar().assemble({"A": 0.6}, branches=50)) == 2
+
+
+def test_trivial_rows_are_printed_once():
+    system = four_bar()
+    text = str(system.report(system.assemble({"A": 0.6})))
+    assert text.count("C.rx") == 1
+    assert "all determinate, except those of trivial rows" in text

@@ -19,12 +19,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
+from dalembert import checks
 from dalembert.errors import ArgumentError
+from dalembert.mechanism.joints.joint import Joint
+from dalembert.protocols import Parameters, StateGiven, SystemLike, check_system
 from dalembert.rank import rank_policy
 from dalembert.symbols import array, to_sx, zeros
 
@@ -54,11 +57,19 @@ class Curvature:
         """R in the basis of the columns of L^−ᵀ, M = L Lᵀ; its [a, b, a, b] are sectional curvatures."""
         return _turn(self.riemann, np.linalg.inv(np.linalg.cholesky(self.mass_matrix)).T)
 
-    def sectional(self, x: Any, y: Any) -> float:
-        """Curvature of the plane of two velocities, 1/(kg m²): Gauss' for two degrees of freedom."""
-        x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    def sectional(self, x: ArrayLike, y: ArrayLike) -> float:
+        """Curvature of the plane of two velocities x and y, (nv,) each, 1/(kg m²).
+
+        With two degrees of freedom it is Gauss' curvature.
+        """
         M = self.mass_matrix
+        x, y = checks.vector(x, len(M), "x"), checks.vector(y, len(M), "y")
+        size = np.sqrt([max(x @ M @ x, 1e-300), max(y @ M @ y, 1e-300)])
         area = (x @ M @ x) * (y @ M @ y) - (x @ M @ y) ** 2
+        if not area > FLAT * (size[0] * size[1]) ** 2:
+            raise ArgumentError(
+                "x and y are parallel, or one of them is zero; needed: two velocities that span a plane."
+            )
         return float(np.einsum("hijk,h,i,j,k", self.riemann, x, y, x, y) / area)
 
     @property
@@ -74,10 +85,13 @@ class Curvature:
         return f"curved ({size}, {where}): no coordinates decouple the equations of motion; total rates still do."
 
 
-def curvature(system: Any, state: Any = None, *, p: Any = None, samples: int = 3) -> Curvature:
-    """Riemannian curvature of the mass metric at a state (default neutral), and whether it is flat.
+def curvature(
+    system: SystemLike, state: StateGiven | None = None, *, p: Parameters = None, samples: int = 3
+) -> Curvature:
+    """Riemannian curvature of the mass metric at a state (default: neutral), and whether it vanishes everywhere.
 
-    To tell flat from curved it is looked at in `samples` random configurations, too (seeded). Cost grows as nv⁴: a
+    samples: random configurations (seeded) where it is computed besides, to tell flat from curved. p: parameters, by
+    name or as an array, where they differ from the declared ones. Cost grows as nv⁴: a
     tenth of a second for seven velocities, seconds for twenty. Constraints are refused: they change the metric.
 
     >>> from dalembert import zoo
@@ -86,6 +100,8 @@ def curvature(system: Any, state: Any = None, *, p: Any = None, samples: int = 3
     >>> arm.flat, round(arm.sectional([1, 0], [0, 1]), 6)
     (False, 0.185193)
     """
+    check_system(system)
+    checks.whole(samples, "samples", least=0, most=1000)
     if system.rows.of:
         raise ArgumentError(
             f"'{system.name}' has constraints ({', '.join(dict.fromkeys(system.rows.of))}), which change the metric; "
@@ -117,7 +133,7 @@ def curvature(system: Any, state: Any = None, *, p: Any = None, samples: int = 3
     return Curvature(first[0], first[1], largest, terms, looked)
 
 
-def _derivatives(system: Any) -> ca.Function:
+def _derivatives(system: SystemLike) -> ca.Function:
     """(q, p) → g and its first and second derivatives in the chart, the upper triangle of g."""
     q, delta, p = ca.SX.sym("q", system.nq), ca.SX.sym("d", system.nv), ca.SX.sym("p", len(system.p_names))
     rates, mass = system.function("rates"), system.function("mass_matrix")
@@ -140,7 +156,7 @@ def _derivatives(system: Any) -> ca.Function:
     return ca.Function("metric", [q, p], at)
 
 
-def _weights(joint: Any) -> np.ndarray:
+def _weights(joint: Joint) -> np.ndarray:
     """The diagonal of (NᵀN)⁻¹, which depends on q for no joint: 4 for the rates of a quaternion, else 1."""
     q = array(joint.neutral())
     N = np.array([joint.rates(q, e).astype(float) for e in np.eye(joint.nv).astype(object)]).reshape(joint.nv, joint.nq)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from dalembert.errors import AssemblyError
+from dalembert.protocols import Parameters, StateLike, SystemLike
 from dalembert.rank import RankPolicy, Revealed, rank_policy
 
 
@@ -29,10 +29,18 @@ class Tangent:
                 "the constraints are not defined at this configuration (a disc that lies flat, a rod of no length); "
                 "start from another one."
             )
-        R = np.linalg.cholesky(M).T
-        white = np.linalg.solve(R.T, A.T).T
+        try:
+            R = np.linalg.cholesky(M).T
+            white = np.linalg.solve(R.T, A.T).T
+        except np.linalg.LinAlgError:
+            raise AssemblyError(
+                "the mass matrix is not positive definite at this configuration: a motion there moves no mass. Give "
+                "the moving bodies mass and inertia, or take another configuration."
+            ) from None
         scale = policy.sizes if scale is None else scale
         white = white / scale[:, None]
+        if not np.isfinite(white).all():
+            raise AssemblyError("the constraints overflow at this configuration; start from another one.")
         return Tangent(A, R, scale, white, policy.reveal(white, 1.0))
 
     @property
@@ -70,7 +78,7 @@ class Tangent:
         return rank_policy().reveal(self.white * self.scale[:, None]).sigma
 
 
-def tangent(system: Any, state: Any, p: Any, on: np.ndarray | None = None) -> Tangent:
-    """The tangent of the active rows (default: all) at a state."""
+def tangent(system: SystemLike, state: StateLike, p: Parameters, on: np.ndarray | None = None) -> Tangent:
+    """The tangent of the active rows, `on` (m,) bool (default: all), at a state."""
     A, M, policy = system.constraint_matrix(state, p=p), system.mass_matrix(state, p=p), rank_policy(system, p)
     return Tangent.of(A, M, policy) if on is None else Tangent.of(A[on], M, policy, policy.sizes[on])

@@ -7,20 +7,22 @@ mechanism moves is permanent; a rank that is smaller here than nearby is a singu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
 
 import numpy as np
 
 from dalembert.analysis.manifold import Tangent, tangent
 from dalembert.errors import AssemblyError
+from dalembert.protocols import Parameters, StateLike, SystemLike
 from dalembert.rank import ACCURACY, RankPolicy, angular_velocities, earliest_independent, independent, rank_policy
 
 STEP = 0.05  # rad, or lengths of the mechanism: how far "nearby" is
 PROBES = 6
 CLOSURE = 1e-12  # rad, or lengths of the mechanism: residual of a probe
 REACH = 1.5  # rad or m: a linear estimate is worthless beyond
+SHOWN = 12  # names in one line of a report
 OPEN = 1e-6  # rad, or lengths of the mechanism: a residual that means open loops
 
 
@@ -28,18 +30,18 @@ OPEN = 1e-6  # rad, or lengths of the mechanism: a residual that means open loop
 class Report:
     """Mobility, redundant rows, determinate multipliers and nearby singularities of a system at a state."""
 
-    name: str
-    nv: int
-    rows: int
-    rank: int
-    generic_rank: int
+    name: str  # of the mechanism
+    nv: int  # velocities
+    rows: int  # active rows of the constraints, without trivial ones
+    rank: int  # of A, here
+    generic_rank: int  # of A, nearby
     mobility: int  # nv − rank, here
-    generic_mobility: int  # nearby
+    generic_mobility: int  # nv − rank, nearby
     trivial: tuple[str, ...]  # rows left out when compiled: they hold whatever the mechanism does
     redundant: dict[str, dict[str, float]]  # redundant row: the rows, with coefficients, that make it
     determinate: dict[str, bool]  # per row: whether its multiplier is determinate
-    singular_values: np.ndarray
-    condition: float
+    singular_values: np.ndarray  # (min(rows, nv),) of A in the mass metric, falling
+    condition: float  # the largest over the smallest retained one
     distance: float  # smallest retained singular value over the largest
     to_singularity: tuple[float, str] | None  # about how far, and of which coordinate, to where the rank drops
     residual: float  # the largest, m or rad
@@ -60,16 +62,15 @@ class Report:
         return f"<b>{escape(self.name)}</b><table>{body}</table>"
 
     def lines(self) -> list[tuple[str, str]]:
-        """(title, text) of every line."""
+        """(title, text) of every line that is printed."""
         out = [("mobility", self._mobility())]
         out.append(("constraints", f"{self.rows} rows, rank {self.rank}"))
         if self.trivial:
-            out.append(("redundant, trivial", f"{', '.join(self.trivial)} (hold in every position; left out)"))
+            out.append(("redundant, trivial", f"{_some(self.trivial)} (hold in every position; left out)"))
         for name, made_of in self.redundant.items():
             out.append(("redundant", f"{name} = {_combination(made_of)}"))
-        free = [*(name for name, known in self.determinate.items() if not known), *self.trivial]
         if self.rows or self.trivial:
-            out.append(("multipliers", "all determinate" if not free else f"not determinate: {', '.join(free)}"))
+            out.append(("multipliers", self._multipliers()))
         if self.rows:
             out.append(("singular values", " ".join(f"{s:.3g}" for s in self.singular_values) + " (mass metric)"))
             out.append(("condition", f"{self.condition:.3g}"))
@@ -85,13 +86,19 @@ class Report:
         out.append(("closure", f"largest residual {self.residual:.1e}{open_}"))
         return out
 
+    def _multipliers(self) -> str:
+        free = [name for name, known in self.determinate.items() if not known]
+        if not free:
+            return "all determinate" + (", except those of trivial rows" if self.trivial else "")
+        return f"not determinate: {_some(free)}" + (", and those of trivial rows" if self.trivial else "")
+
     def _mobility(self) -> str:
         if self.singular:
             return f"{self.mobility} here, {self.generic_mobility} nearby: a singular configuration"
         return str(self.mobility)
 
 
-def report(system: Any, state: Any, p: Any, on: np.ndarray) -> Report:
+def report(system: SystemLike, state: StateLike, p: Parameters, on: np.ndarray) -> Report:
     """Mobility, redundancy, determinate forces and distance to singularity of the active rows at a state."""
     policy, here = rank_policy(system, p), tangent(system, state, p, on)
     names = [n for n, a in zip(system.row_names, on) if a]
@@ -120,7 +127,7 @@ def report(system: Any, state: Any, p: Any, on: np.ndarray) -> Report:
     )
 
 
-def _nearby(system: Any, state: Any, p: Any, on: np.ndarray, here: Tangent) -> list[Tangent]:
+def _nearby(system: SystemLike, state: StateLike, p: Parameters, on: np.ndarray, here: Tangent) -> list[Tangent]:
     """Tangents at configurations a small admissible motion away, back on the manifold.
 
     From a singular position most directions lead only a little away from it, so these are closed and looked at more
@@ -143,12 +150,12 @@ def _nearby(system: Any, state: Any, p: Any, on: np.ndarray, here: Tangent) -> l
     return out[1:]
 
 
-def _reach(system: Any, p: Any) -> np.ndarray:
+def _reach(system: SystemLike, p: Parameters) -> np.ndarray:
     """(nv,) a motion of ordinary size of each velocity's coordinate: 1 rad, or the mechanism's length."""
     return np.where(angular_velocities(system), 1.0, rank_policy(system, p).length)
 
 
-def _switches(system: Any, on: np.ndarray) -> dict[str, bool]:
+def _switches(system: SystemLike, on: np.ndarray) -> dict[str, bool]:
     return {name: bool(a) for name, a in zip(system.rows.of, on)}
 
 
@@ -170,7 +177,7 @@ def determinate(here: Tangent, policy: RankPolicy) -> np.ndarray:
     return np.asarray(policy.absent(here.revealed.dependencies).all(axis=0))
 
 
-def independent_rows(system: Any, state: Any, p: Any) -> tuple[int, ...] | None:
+def independent_rows(system: SystemLike, state: StateLike, p: Parameters) -> tuple[int, ...] | None:
     """Independent rows near a state, as many as the rank and holonomic ones first; None where no row is redundant.
 
     The rank is taken nearby, so that a singular position does not count.
@@ -190,7 +197,9 @@ def independent_rows(system: Any, state: Any, p: Any) -> tuple[int, ...] | None:
     return tuple(sorted(independent(best.white, best.rank, positions[first].tolist())))
 
 
-def _to_singularity(system: Any, state: Any, p: Any, on: np.ndarray, here: Tangent) -> tuple[float, str] | None:
+def _to_singularity(
+    system: SystemLike, state: StateLike, p: Parameters, on: np.ndarray, here: Tangent
+) -> tuple[float, str] | None:
     """σ_r / ‖∇σ_r‖ along the admissible motions, as a motion of the coordinate that moves most."""
     K, r, reach = here.admissible, here.rank, _reach(system, p)
     if r == 0 or K.shape[1] == 0:
@@ -210,6 +219,11 @@ def _to_singularity(system: Any, state: Any, p: Any, on: np.ndarray, here: Tange
     if not np.abs(motion[k] / reach[k]) < 1e6:
         return None
     return float(abs(motion[k])), system.v_names[k]
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first of many names, and how many there are."""
+    return ", ".join(names[:SHOWN]) + (f", … ({len(names)} in all)" if len(names) > SHOWN else "")
 
 
 def _combination(made_of: dict[str, float]) -> str:

@@ -17,27 +17,33 @@ joint, for which H Ω̃* = 0. The recursions of `dalembert.recursions` never for
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, unknown
+from dalembert.protocols import Parameters, StateGiven, SystemLike, check_system
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Operator:
     """A matrix in blocks, one a joint or link. `@`, `+`, `-`, `.T`, `.inverse()` make operators; NumPy reads it."""
 
-    matrix: np.ndarray
-    rows: Sequence[tuple[str, slice]]
-    columns: Sequence[tuple[str, slice]]
+    matrix: np.ndarray  # (m, n)
+    rows: Sequence[tuple[str, slice]]  # (joint or link, its place) of each block of rows
+    columns: Sequence[tuple[str, slice]]  # likewise
 
     def block(self, row: str, column: str) -> np.ndarray:
-        """The block of two joints."""
-        return self.matrix[dict(self.rows)[row], dict(self.columns)[column]]
+        """The block of two joints, named row and column."""
+        places = [dict(names) for names in (self.rows, self.columns)]
+        for name, known in zip((row, column), places):
+            if not isinstance(name, str) or name not in known:
+                raise unknown("joint", name, known)
+        return self.matrix[places[0][row], places[1][column]]
 
     def __matmul__(self, other: Any) -> Any:
         if isinstance(other, Operator):
@@ -120,7 +126,9 @@ class Operators:
     J3   .       .       1
     """
 
-    def __init__(self, system: Any, state: Any, p: Any = None):
+    def __init__(self, system: SystemLike, state: StateGiven, p: Parameters = None):
+        """state, p: as in the methods of `System`."""
+        check_system(system)
         if not system.nv:
             raise ArgumentError(f"nothing moves in '{system.name}'; spatial operators need a joint that does.")
         x = self.state = system.as_state(state)
@@ -186,8 +194,11 @@ class Operators:
         rigid = self.H @ self.phi @ self.M @ self.phi.T @ self.H.T
         return rigid + (self.D - self.H @ self.P @ self.H.T)
 
-    def along(self, velocity: Any) -> Sensitivity:
-        """Derivatives along a velocity (array or by name): of the state's v they are rates, of a unit M_θi, m_θi."""
+    def along(self, velocity: Mapping[str, Any] | ArrayLike) -> Sensitivity:
+        """Derivatives along a velocity, an array (nv,) or by name.
+
+        Along the state's own v they are rates of change, along a unit velocity M_θi and m_θi.
+        """
         o = Operators(self.system, self.state.replace(v=self.system.velocity_vector(velocity, "velocity")), self.p)
         dH, dP, Omega = o._dH, o._dP, o._Omega
         dE = -(o.E_phi @ Omega.T)
@@ -210,6 +221,9 @@ def _root_rate(B: Operator, dD: Operator) -> Operator:
     return B @ Operator(np.triu(Y) - 0.5 * np.diag(np.diag(Y)), B.rows, B.rows)
 
 
-def operators(system: Any, state: Any, *, p: Any = None) -> Operators:
-    """The spatial operators of a system at a state; its constraints do not count."""
+def operators(system: SystemLike, state: StateGiven, *, p: Parameters = None) -> Operators:
+    """The spatial operators of a system at a state; its constraints are ignored.
+
+    p: parameters, by name or as an array, where they differ from the declared ones.
+    """
     return Operators(system, state, p)

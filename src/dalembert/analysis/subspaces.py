@@ -10,24 +10,29 @@ With W = RᵀR the metric, Ã = A R⁻¹ and Q₂ a basis of its null space:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
+from dalembert import checks
 from dalembert.analysis.manifold import Tangent
+from dalembert.protocols import Parameters, StateLike, SystemLike, check_system
 from dalembert.rank import angular_velocities, rank_policy
+
+LARGE = 1e100  # of lengths and limits, and its inverse the least: their squares are weights
 
 
 @dataclass(frozen=True, eq=False)
 class Subspaces:
     """Projectors and bases of admissible and constrained motion, in the order of the mechanism's velocities."""
 
-    M: np.ndarray
-    A: np.ndarray
-    gamma: np.ndarray
-    tangent: Tangent
+    M: np.ndarray  # (nv, nv) mass matrix
+    A: np.ndarray  # (m, nv) active rows of the constraints
+    gamma: np.ndarray  # (m,) γ of A v̇ + γ = 0
+    tangent: Tangent  # A in the metric, factored
+    mass_metric: bool  # whether the metric is M
 
     @property
     def rank(self) -> int:
@@ -55,10 +60,14 @@ class Subspaces:
         return self.tangent.shortest(-self.gamma)
 
     def constraint_inertia(self, variant: int = 0, scale: float | None = None) -> np.ndarray:
-        """Aghili's M_c (23), M_c′ (28) or M_c″ (29) in the coordinates R v of the metric (velocities, if Euclidean).
+        """(nv, nv) constraint inertia of Aghili in the coordinates R v of the metric (velocities, if Euclidean).
 
-        scale is the paper's γ of (29), by default the mean of the diagonal.
+        variant: 0 for his M_c (23), 1 for M_c′ (28), 2 for M_c″ (29). scale: his γ of (29), by default the mean of the
+        diagonal of M.
         """
+        checks.whole(variant, "variant", least=0, most=2)
+        if scale is not None:
+            scale = checks.number(scale, "scale", above=0.0)
         M, P = self._in_metric()
         Q = np.eye(len(M)) - P
         if variant == 0:
@@ -75,12 +84,23 @@ class Subspaces:
 
     @property
     def decoupled(self) -> bool:
-        """Whether M keeps the admissible motions among themselves (Proposition 3), so that μ P = 0."""
+        """Whether forces along admissible motions leave constraint forces alone: M P = P M (Proposition 3), μ P = 0.
+
+        Motions and forces are split in the metric. In the mass metric this holds for every mechanism, so the answer
+        there is that of the Euclidean metric of the velocities.
+        """
         M, P = self._in_metric()
+        if self.mass_metric:
+            Q, _ = np.linalg.qr(self.K)
+            M, P = self.M, Q @ Q.T
         return bool(np.abs((np.eye(len(M)) - P) @ M @ P).max(initial=0.0) <= 1e-9 * np.abs(M).max(initial=1e-300))
 
     def energies(self, v: np.ndarray) -> tuple[float, float]:
-        """Kinetic energy of the admissible and of the constrained part of v; they add up in the mass metric (21)."""
+        """Kinetic energies (J) of the admissible and of the constrained part of a velocity v, (nv,).
+
+        In the mass metric they add up to that of v (21).
+        """
+        v = checks.vector(v, len(self.M), "v")
         a, c = self.P @ v, self.complement @ v
         return float(0.5 * a @ self.M @ a), float(0.5 * c @ self.M @ c)
 
@@ -91,23 +111,40 @@ class Subspaces:
         return np.linalg.solve(R.T, half.T).T, Q2 @ Q2.T
 
 
-def subspaces(system: Any, state: Any, p: Any, on: np.ndarray, W: np.ndarray | None, tolerance: float) -> Subspaces:
-    """The subspaces of the active rows at a state; W None is the mass metric."""
+def subspaces(
+    system: SystemLike, state: StateLike, p: Parameters, on: np.ndarray, W: np.ndarray | None, tolerance: float
+) -> Subspaces:
+    """The subspaces of the active rows, `on` (m,) bool, at a state, in the metric W (nv, nv); None is the mass metric.
+
+    tolerance: singular values of A up to this part of the largest count as zero.
+    """
+    tolerance = checks.number(tolerance, "tolerance", above=0.0, below=1.0)
     M, _, A, gamma = system.evaluate("constrained", state, p=p)
     policy = rank_policy(system, p, 10 * tolerance)
     # in another metric the rows have other lengths: measured by the size of that metric
     sizes = policy.sizes[on] * (1.0 if W is None else np.sqrt(np.trace(M) / np.trace(W)))
-    return Subspaces(M, A[on], gamma[on], Tangent.of(A[on], M if W is None else W, policy, sizes))
+    return Subspaces(M, A[on], gamma[on], Tangent.of(A[on], M if W is None else W, policy, sizes), W is None)
 
 
-def characteristic_length(system: Any, length: float) -> np.ndarray:
-    """(nv,) weights that measure translations in units of a length (Aghili 48): 1/κ² for slides, 1 for angles."""
+def characteristic_length(system: SystemLike, length: float) -> np.ndarray:
+    """(nv,) weights that measure translations in units of a length κ (Aghili 48): 1/κ² for slides, 1 for angles.
+
+    Use them as `metric=` of a system's `acceleration` or `subspaces`. length: κ, m.
+    """
+    check_system(system)
+    length = checks.number(length, "length", least=1 / LARGE, most=LARGE)
     return np.where(angular_velocities(system), 1.0, 1.0 / length**2)
 
 
-def effort_limits(system: Any, limits: dict[str, float]) -> np.ndarray:
-    """(nv,) weights f_max² that measure forces by what actuators can give (Aghili 7.2); the other joints count 1."""
+def effort_limits(system: SystemLike, limits: Mapping[str, float]) -> np.ndarray:
+    """(nv,) weights f_max² that measure forces by what actuators can give (Aghili 7.2).
+
+    Use them as `metric=` of a system's `acceleration` or `subspaces`. limits: {joint: f_max, N or N m}; joints that
+    are not named count as 1.
+    """
+    check_system(system)
     W = np.ones(system.nv)
-    for name, value in limits.items():
-        W[system.layout.v_slice(name)] = float(value) ** 2
+    for name, value in checks.mapping(limits, "limits").items():
+        where = system.layout.v_slice(name)
+        W[where] = checks.number(value, f"the limit of joint '{name}'", least=1 / LARGE, most=LARGE) ** 2
     return W

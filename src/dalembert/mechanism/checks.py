@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
 from dalembert import checks
-from dalembert.errors import DescriptionError
+from dalembert.errors import DescriptionError, UnknownName, unknown
+from dalembert.mechanism.constraints import Constraint, Loop
 from dalembert.mechanism.constraints.expression import Expressions
 from dalembert.mechanism.forces.force import evaluate
 from dalembert.mechanism.joints import Joint
@@ -32,6 +33,18 @@ def check_joint(joint: Any, what: str) -> None:
         raise DescriptionError(
             f"{what} has the type {checks.shown(joint)}; needed: a joint such as da.Revolute('z').{hint}"
         )
+
+
+def no_joint(kind: str, name: str, known: Iterable[str], constraints: Iterable[Constraint], where: str) -> UnknownName:
+    """The error for a joint or coordinate that the tree does not have; a cut joint is told apart."""
+    cut = [c.name for c in constraints if isinstance(c, Loop)]
+    if isinstance(name, str) and (name in cut or name.partition(".")[0] in cut):
+        return UnknownName(
+            f"{where} asks for {kind} '{name}' of the joint that closes a loop, which is not in the tree and has no "
+            f"coordinate of its own. Take one of the tree ({', '.join(known)}), or describe that joint by add_joint "
+            "and close the loop at another one."
+        )
+    return unknown(kind, name, known, where)
 
 
 def check_motion(motion: Any, what: str) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 import casadi as ca
 
 from dalembert import checks
-from dalembert.errors import DescriptionError, unknown
+from dalembert.errors import DescriptionError
 from dalembert.mechanism.body import Frame
-from dalembert.mechanism.checks import check_joint, check_motion
+from dalembert.mechanism.checks import check_joint, check_motion, no_joint
 from dalembert.mechanism.constraints import (
     Constraint,
     Expressions,
@@ -191,7 +191,7 @@ class Constrainable:
                     "constrain frames instead."
                 )
         if name not in known:
-            raise unknown("coordinate", name, known, where)
+            raise no_joint("coordinate", name, known, self.constraints.values(), where)
         return known[name]
 
 

@@ -12,7 +12,7 @@ from dalembert import checks
 from dalembert.errors import ArgumentError, DescriptionError, unknown
 from dalembert.mechanism import pickling, show
 from dalembert.mechanism.body import Body, Frame, ground_body, turned_inertia
-from dalembert.mechanism.checks import check_armature, check_joint
+from dalembert.mechanism.checks import check_armature, check_joint, no_joint
 from dalembert.mechanism.constraining import Constrainable
 from dalembert.mechanism.constraints import Constraint
 from dalembert.mechanism.forces import Cable, Force, JointForce, Spring, Wrench
@@ -315,7 +315,7 @@ class Mechanism(Constrainable):
     def _joint(self, name: str, where: str) -> Attachment:
         checks.name(name, f"the joint of {where}", error=DescriptionError)
         if name not in self.joints:
-            raise unknown("joint", name, self.joints, where)
+            raise no_joint("joint", name, self.joints, self.constraints.values(), where)
         return self.joints[name]
 
     def _add_force(self, force: Force) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from dalembert import checks
+from dalembert.analysis.assembly import assemble, project
+from dalembert.analysis.mobility import Report, report
+from dalembert.analysis.subspaces import Subspaces, subspaces
 from dalembert.errors import unknown
 from dalembert.formulations import FORMULATIONS
 from dalembert.rank import rank_policy
@@ -19,6 +22,7 @@ from dalembert.system.state import State
 
 if TYPE_CHECKING:
     from dalembert.system.rows import Rows
+    from dalembert.system.system import System
 
 #: metric, variant, tolerance, floor, safety, damping, independent and active of `acceleration` by default
 USUAL = ("mass", 0, 1e-10, 1e-13, 100.0, None, (), None)
@@ -50,12 +54,12 @@ class ConstraintQuestions:
     @property
     def constraint_floor(self) -> float:
         """Singular values of A (mass metric) below this are rounding, with the default parameters: see `rank`."""
-        return rank_policy(self).floor
+        return rank_policy(_whole(self)).floor
 
     @property
     def constraint_size(self) -> float:
         """The usual length of a row of A in the mass metric, with the default parameters: see `rank`."""
-        return rank_policy(self).size
+        return rank_policy(_whole(self)).size
 
     def residuals(self, state: Any, *, p: Any = None) -> np.ndarray:
         """Φ(q, t), (m,), m or rad; 0 for Pfaffian rows."""
@@ -183,22 +187,25 @@ class ConstraintQuestions:
         p: Any = None,
         active: Mapping[str, bool] | None = None,
         tolerance: float = 1e-9,
-    ) -> Any:
-        """Admissible and constrained motion at a state: projectors, bases, inertias (`analysis.Subspaces`)."""
-        from dalembert.analysis.subspaces import subspaces
+    ) -> Subspaces:
+        """Admissible and constrained motion at a state: projectors, bases, inertias.
 
+        metric: as in `acceleration`. active: {constraint: False} switches constraints off. tolerance: singular values
+        of A up to this part of the largest count as zero.
+        """
         W = None
         if not of_mass(metric):
             _, factor = metric_factor(metric, self.nv)
             W = factor.T @ factor
-        return subspaces(self, self.as_state(state), p, self.active_rows(active), W, tolerance)
+        return subspaces(_whole(self), self.as_state(state), p, self.active_rows(active), W, tolerance)
 
-    def report(self, state: Any = None, *, p: Any = None, active: Mapping[str, bool] | None = None) -> Any:
-        """Mobility, redundancy, determinate forces and distance to singularity at a state (default: assembled)."""
-        from dalembert.analysis.mobility import report
+    def report(self, state: Any = None, *, p: Any = None, active: Mapping[str, bool] | None = None) -> Report:
+        """Mobility, redundancy, determinate forces and distance to singularity at a state (default: assembled).
 
+        active: {constraint: False} switches constraints off.
+        """
         x = self.assemble(p=p, active=active) if state is None else self.as_state(state)
-        return report(self, x, p, self.active_rows(active))
+        return report(_whole(self), x, p, self.active_rows(active))
 
     def assemble(
         self,
@@ -215,10 +222,12 @@ class ConstraintQuestions:
     ) -> Any:
         """A state on the manifold: the named coordinates and velocities are held, the rest follows from the guess.
 
-        guess: positions by name, an array q, or a state; default neutral. Velocities that are not held come out as
-        small as the constraints allow (in the mass metric). The state's `evidence` has residuals, iterations and rank.
-        With branches > 1, a list of up to that many different assemblies, found from seeded random starts. Raises
-        AssemblyError, naming the loop with the largest gap, where nothing closes.
+        q, v: held coordinates and velocities of joints of the tree, by name. guess: positions by name, an array q, or a
+        state; default neutral. t: time, s. active: {constraint: False} switches constraints off. tolerance: residual
+        that counts as closed, rad or lengths of the mechanism. Velocities that are not held come out as small as the
+        constraints allow (in the mass metric). The state's `evidence` has residuals, iterations and rank.
+        With branches > 1, a list of up to that many different assemblies, found from random starts with this seed.
+        Raises AssemblyError where nothing closes, naming the constraints in conflict and their gaps.
 
         >>> import dalembert as da
         >>> m = da.Mechanism("triangle", gravity=(0, -9.81, 0))
@@ -230,26 +239,25 @@ class ConstraintQuestions:
         >>> round(x["A"] / 3.141592653589793, 9), round(x["B"] / 3.141592653589793, 9)
         (0.333333333, 0.666666667)
         """
-        from dalembert.analysis.assembly import assemble
-
-        found = assemble(self, q or {}, v or {}, guess, t, p, active, tolerance, branches, seed)
+        found = assemble(_whole(self), q, v, guess, t, p, active, tolerance, branches, seed)
         return found[0] if branches == 1 else found
 
     def project(
         self, state: Any, *, p: Any = None, active: Mapping[str, bool] | None = None, tolerance: float = 1e-11
     ) -> Any:
-        """The state on the manifold nearest a given one, in the mass metric: position first, then velocity."""
-        from dalembert.analysis.assembly import project
+        """The state on the manifold nearest a given one, in the mass metric: position first, then velocity.
 
-        return project(self, self.as_state(state), p, active, tolerance)
+        active, tolerance: as in `assemble`.
+        """
+        return project(_whole(self), self.as_state(state), p, active, tolerance)
 
     def active_rows(self, active: Mapping[str, bool] | None) -> np.ndarray:
         """(m,) bool: which rows count when the named constraints are switched on or off."""
         on = np.ones(len(self.rows.of), dtype=bool)
-        for name, value in (active or {}).items():
-            if name not in self.rows.of:
+        for name, value in ({} if active is None else checks.mapping(active, "active")).items():
+            if not isinstance(name, str) or name not in self.rows.of:
                 raise unknown("constraint", name, dict.fromkeys(self.rows.of))
-            on[[c == name for c in self.rows.of]] = bool(value)
+            on[[c == name for c in self.rows.of]] = checks.flag(value, f"active['{name}']")
         return on
 
     def velocity_index(self, name: str) -> int:
@@ -257,3 +265,8 @@ class ConstraintQuestions:
         if name not in names:
             raise unknown("velocity", name, names)
         return names.index(name)
+
+
+def _whole(part: ConstraintQuestions) -> System:
+    """The system that this is a part of."""
+    return cast("System", part)

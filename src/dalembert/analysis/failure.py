@@ -1,0 +1,105 @@
+"""The reason why a mechanism cannot be assembled: which constraints contradict each other, and by how much.
+
+Where loops cannot close, the configuration nearest to it (least squares, held coordinates kept) has Aᵀ Φ = 0: the
+residuals are a combination of rows that vanishes, and the constraints with a share in it are those in conflict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dalembert.analysis.closing import Closing, Held, residual
+from dalembert.protocols import Parameters, StateLike, SystemLike
+from dalembert.rank import rank_policy
+
+SHARE = 0.01  # of the largest residual: constraints with less are not in conflict
+NAMED = 4  # constraints a message names
+JOINTS = ("loop", "rod")  # constraints that are open where they do not hold
+
+
+def nearest(system: SystemLike, closing: Closing, held: Held, p: Parameters, on: np.ndarray) -> Closing:
+    """The configuration where a mechanism that does not close comes nearest to it, from where a search gave up."""
+    from scipy.optimize import least_squares
+
+    rows, start = on & system.rows.holonomic, held.set_in(closing.state)
+    units = closing.units[: len(closing.residuals)]
+    free = rank_policy().reveal(held.rows(start)[0]).null if len(held.q_index) else np.eye(system.nv)
+
+    def at(y: np.ndarray) -> StateLike:
+        return start.replace(q=system.plus(start, free @ y))
+
+    def gaps(y: np.ndarray) -> np.ndarray:
+        return residual(system, at(y), held, p, rows)[0] / units
+
+    best = np.zeros(free.shape[1])
+    if len(best) and len(units):
+        best = least_squares(gaps, best, max_nfev=60).x
+    phi, missing, _, _ = residual(system, at(best), held, p, rows)
+    return replace(closing, state=at(best), residuals=phi, held=missing)
+
+
+def explained(system: SystemLike, closing: Closing, on: np.ndarray, q: Mapping[str, Any]) -> str:
+    """The sentence for a position that cannot be reached, q held."""
+    held = f" with {', '.join(f'{k} = {v}' for k, v in q.items())} held" if q else ""
+    if closing.flipped:
+        return (
+            f"'{system.name}' closes only with '{closing.flipped[0]}' on its mirror branch (its axis reversed){held}; "
+            "give a guess nearer to the branch you mean."
+        )
+    rows = np.flatnonzero(on & system.rows.holonomic)
+    gaps = np.abs(closing.residuals / closing.units[: len(rows)])
+    if not len(rows) or np.abs(closing.held).max(initial=0.0) > gaps.max():
+        return f"'{system.name}' does not reach the held coordinates{held}: they contradict each other; hold fewer."
+    repair = "Hold fewer coordinates, check the lengths, or give a guess nearer to the wanted position."
+    worst = int(np.argmax(gaps))
+    found = _in_conflict([system.rows.of[k] for k in rows], gaps)
+    before = f"'{system.name}' cannot be assembled{held}: after {closing.iterations} iterations"
+    if len(found) == 1:
+        row = system.row_names[rows[worst]]
+        return f"{before} {_open(system, found[0], closing, rows)} (row '{row}'). {repair}"
+    kinds = {c.name: c.kind for c in system.description.constraints}
+    told = ", ".join(_open(system, name, closing, rows) for name in found[:NAMED])
+    return (
+        f"{before} {_listed([f'{kinds[name]} {name!r}' for name in found])} do not hold together; where they come "
+        f"nearest, {told}. Take one of them out or change it{', or hold fewer coordinates' if q else ''}."
+    )
+
+
+def contradicting(names: Sequence[str], misses: np.ndarray, held: bool) -> str:
+    """The sentence for velocities that cannot all be had: rows (with their constraints) and what each misses."""
+    worst = int(np.argmax(misses))
+    found = list(dict.fromkeys(name for name, miss in zip(names, misses) if miss > SHARE * misses[worst]))
+    repair = "Hold fewer velocities; here they are not independent." if held else "Take one of them out or change it."
+    return (
+        f"no velocity satisfies the constraints and the held values: '{names[worst]}' misses by {misses[worst]:.3g}; "
+        f"{_listed([repr(name) for name in found])} do not hold together. {repair}"
+    )
+
+
+def _in_conflict(of: Sequence[str], gaps: np.ndarray) -> list[str]:
+    """Names of the constraints with a share in the gaps, the largest first."""
+    largest: dict[str, float] = {}
+    for name, gap in zip(of, gaps):
+        largest[name] = max(largest.get(name, 0.0), float(gap))
+    order = sorted(largest, key=lambda name: -largest[name])
+    return [name for name in order if largest[name] > SHARE * largest[order[0]]] or order[:1]
+
+
+def _open(system: SystemLike, name: str, closing: Closing, rows: np.ndarray) -> str:
+    """By how much a constraint does not hold: its rows of the kind, m or rad, of the one that is worst."""
+    own = [i for i, k in enumerate(rows) if system.rows.of[k] == name]
+    worst = max(own, key=lambda i: abs(closing.residuals[i] / closing.units[i]))
+    angular = system.rows.angular[rows]
+    gap = float(np.linalg.norm([closing.residuals[i] for i in own if angular[i] == angular[worst]]))
+    kind = next(c.kind for c in system.description.constraints if c.name == name)
+    return f"'{name}' {'is open' if kind in JOINTS else 'misses'} by {gap:.4g} {'rad' if angular[worst] else 'm'}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = list(names[:NAMED]) if len(names) > NAMED else list(names[:-1])
+    last = f"{len(names) - NAMED} more" if len(names) > NAMED else names[-1]
+    return f"{', '.join(shown)} and {last}" if shown else last

@@ -1,0 +1,180 @@
+"""Types of systems and states for packages that stand below them, and of the arguments users give.
+
+`System` and `State` of `dalembert.system` satisfy `SystemLike` and `StateLike`. Packages below `system` in the import
+order use the protocols, packages above it the classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dalembert import checks
+from dalembert.errors import ArgumentError
+
+
+class RowsLike(Protocol):
+    """The rows of the constraints; m of them."""
+
+    @property
+    def of(self) -> tuple[str, ...]:
+        """(m,) name of the constraint of each row."""
+
+    @property
+    def trivial(self) -> tuple[str, ...]:
+        """constraint.row of the rows that always hold and were left out."""
+
+    @property
+    def holonomic(self) -> np.ndarray:
+        """(m,) bool."""
+
+    @property
+    def angular(self) -> np.ndarray:
+        """(m,) bool: the row is in radians, its multiplier a moment."""
+
+    @property
+    def branch(self) -> np.ndarray:
+        """Expressions that are positive on the branches the user means."""
+
+    @property
+    def branch_of(self) -> tuple[str, ...]:
+        """Name of the constraint of each of them."""
+
+
+class LayoutLike(Protocol):
+    """The tree of a mechanism and the places of its names in q and v."""
+
+    @property
+    def joints(self) -> Mapping[str, Any]:
+        """Attachments of the tree's joints by name, parents first."""
+
+    @property
+    def tree(self) -> Any:
+        """The `recursions.tree.Tree`."""
+
+    @property
+    def mechanism(self) -> Any:
+        """The description it was made from."""
+
+    @property
+    def length(self) -> float:
+        """A length of the mechanism's size, m."""
+
+    def q_slice(self, joint: str) -> slice:
+        """The place of a joint's coordinates in q."""
+
+    def v_slice(self, joint: str) -> slice:
+        """The place of a joint's velocities in v."""
+
+
+class StateLike(Protocol):
+    """Positions and velocities of a mechanism at a time."""
+
+    @property
+    def q(self) -> np.ndarray:
+        """(nq,)."""
+
+    @property
+    def v(self) -> np.ndarray:
+        """(nv,)."""
+
+    @property
+    def t(self) -> float:
+        """Time, s."""
+
+    @property
+    def layout(self) -> Any:
+        """The layout of the mechanism it is a state of."""
+
+    def replace(self, q: Any = None, v: Any = None, t: float | None = None, evidence: Any = None) -> StateLike:
+        """This state with some of its parts changed."""
+
+
+#: a state as users give it: a state, positions by name, or an array q; the last two are at rest
+StateGiven = StateLike | Mapping[str, Any] | ArrayLike
+#: parameters as users give them: by name (the rest as declared), as an array of all, or None for the declared ones
+Parameters = Mapping[str, Any] | ArrayLike | None
+#: inputs as users give them: by name (the rest zero), as an array of all, or None for zero
+Inputs = Mapping[str, Any] | ArrayLike | None
+#: constraints switched on or off by name, or None: all on
+Active = Mapping[str, bool] | None
+
+
+class SystemLike(Protocol):
+    """A compiled mechanism: the questions that lower packages ask of it; see `System` for what each means."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def nq(self) -> int: ...
+    @property
+    def nv(self) -> int: ...
+    @property
+    def q_names(self) -> list[str]: ...
+    @property
+    def v_names(self) -> list[str]: ...
+    @property
+    def u_names(self) -> list[str]: ...
+    @property
+    def p_names(self) -> list[str]: ...
+    @property
+    def row_names(self) -> list[str]: ...
+    @property
+    def layout(self) -> LayoutLike: ...
+    @property
+    def rows(self) -> RowsLike: ...
+    @property
+    def description(self) -> Any: ...
+
+    def state(self, q: Any = None, v: Any = None, t: float = 0.0) -> StateLike: ...
+    def as_state(self, state: Any) -> StateLike: ...
+    def velocity_vector(self, x: Any, what: str) -> np.ndarray: ...
+    def input_vector(self, u: Any) -> np.ndarray: ...
+    def parameter_vector(self, p: Any) -> np.ndarray: ...
+    def active_rows(self, active: Active) -> np.ndarray: ...
+
+    def function(self, name: str) -> Any: ...
+    def kernel(self, name: str, *, frame: Any = None, rows: tuple[int, ...] | None = None) -> Any: ...
+    def custom_kernel(
+        self,
+        key: tuple[Any, ...],
+        arguments: Sequence[str],
+        value: Any,
+        rows: tuple[int, ...] | None = None,
+        named: Any = None,
+    ) -> Any: ...
+    def evaluate(
+        self,
+        name: str,
+        state: Any,
+        *,
+        frame: Any = None,
+        rows: tuple[int, ...] | None = None,
+        u: Any = None,
+        p: Any = None,
+        **more: Any,
+    ) -> Any: ...
+    def evaluate_kernel(self, kernel: Any, state: Any, u: Any, p: Any, more: Mapping[str, Any]) -> Any: ...
+
+    def rates(self, state: Any) -> np.ndarray: ...
+    def plus(self, q: Any, delta: Any) -> np.ndarray: ...
+    def minus(self, q1: Any, q0: Any) -> np.ndarray: ...
+    def mass_matrix(self, state: Any, *, p: Any = None) -> np.ndarray: ...
+    def constraint_matrix(self, state: Any, *, p: Any = None) -> np.ndarray: ...
+    def residuals(self, state: Any, *, p: Any = None) -> np.ndarray: ...
+    def project(self, state: Any, *, p: Any = None, active: Active = None, tolerance: float = 1e-11) -> StateLike: ...
+
+
+def check_system(system: Any) -> None:
+    """Refuse an argument `system` that is no compiled system.
+
+    >>> check_system("four-bar")
+    Traceback (most recent call last):
+    dalembert.errors.ArgumentError: system is 'four-bar' (str); needed: a System, as mechanism.compile() returns it.
+    """
+    kind = type(system)
+    if not (hasattr(kind, "as_state") and hasattr(kind, "custom_kernel")):  # isinstance of a Protocol takes 100 µs
+        raise ArgumentError(f"system is {checks.shown(system)}; needed: a System, as mechanism.compile() returns it.")
