@@ -10,6 +10,8 @@ kernel. This module imports Numba; the rest of the package does not.
 
 from __future__ import annotations
 
+from typing import Any
+
 from numba import types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
@@ -18,7 +20,7 @@ __all__ = ["call_kernel"]
 
 
 @intrinsic
-def call_kernel(typingctx, address, x, y, w):
+def call_kernel(typingctx: Any, address: Any, x: Any, y: Any, w: Any) -> Any:
     """``kernel(x, y, w)`` for the kernel at `address`, inside nopython code.
 
     x, y and w are C-contiguous float64 arrays (slices of such arrays too) that do not overlap, at least as long
@@ -32,7 +34,7 @@ def call_kernel(typingctx, address, x, y, w):
     if not y.mutable or not w.mutable:
         raise TypingError("call_kernel: y and w must be writable arrays")
 
-    def codegen(context, builder, signature, args):
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         from llvmlite import ir
 
         pointer = ir.IntType(8).as_pointer()

@@ -9,6 +9,7 @@ Simplifications are the ones that are exact in floating point, except that the s
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from .operations import COMMUTATIVE
 
@@ -25,7 +26,7 @@ class Numbering:
         self.args: list[tuple] = []
         self._known: dict[tuple, int] = {}
 
-    def add(self, op: str, *args) -> int:
+    def add(self, op: str, *args: int) -> int:
         """The number of `op(*args)`, new or known. The rules below never build more than they replace."""
         simplify = _RULES.get(op)
         if simplify is not None:
@@ -124,7 +125,7 @@ def _sin(n: Numbering, a: int) -> int | None:
     return n.add("neg", n.add("sin", n.args[a][0])) if n.op[a] == "neg" else None
 
 
-def _even(name: str):
+def _even(name: str) -> Callable[[Numbering, int], int | None]:
     def rule(n: Numbering, a: int) -> int | None:
         return n.add(name, n.args[a][0]) if n.op[a] == "neg" else None
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from . import cache
 
+if TYPE_CHECKING:
+    from .target import Library
 
-def runtime(name: str, text: str, symbols: tuple[str, ...], imports: dict[str, int] | None = None):
+
+def runtime(name: str, text: str, symbols: tuple[str, ...], imports: dict[str, int] | None = None) -> Library:
     """The library of IR module `text`, exporting `symbols`; `imports` gives addresses of external symbols."""
     from .target import Library, compile_modules, host
 

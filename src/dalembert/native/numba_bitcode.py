@@ -121,12 +121,12 @@ def _from_addresses(function: Any) -> Any:
     inner = njit(**OPTIONS)(function) if plain else function
     if len(inspect.signature(function if plain else function.py_func).parameters) == 1:
 
-        def with_struct(x, y, w):
+        def with_struct(x: Any, y: Any, w: Any) -> None:
             inner(point(w))
 
         return with_struct
 
-    def with_all(x, y, w):
+    def with_all(x: Any, y: Any, w: Any) -> None:
         inner(x, y, point(w))
 
     return with_all

@@ -21,6 +21,7 @@ from dalembert.native.bound import SIGNATURE, Bound
 from dalembert.symbols import array
 from dalembert.system.functions import Trace
 from dalembert.system.state import State
+from dalembert.system.system import System
 
 ARGUMENTS = ("q", "v", "p", "t")
 
@@ -54,7 +55,7 @@ class NativeState(NamedTuple):
 class Callback:
     """A function of (t, state), or several, bound for native loops; keeps what the function raised."""
 
-    def __init__(self, system: Any, p: Any, size: int):
+    def __init__(self, system: System, p: np.ndarray, size: int):
         self.system, self.size, self.interrupted = system, size, False
         self.error: BaseException | None = None
         self._p = p
@@ -76,7 +77,7 @@ class Callback:
         nq, nv, size = self.system.nq, self.system.nv, self.size
         pointer = types.CPointer(types.float64)
 
-        def wrapper(x, y, w):
+        def wrapper(x: Any, y: Any, w: Any) -> None:
             state, out = carray(x, nq + nv + 1), carray(y, size)
             for i in range(size):
                 out[i] = np.nan
@@ -107,7 +108,7 @@ class Callback:
         self._at(ctypes.cast(callback, ctypes.c_void_p).value or 0, callback)
 
 
-def passing_state(system: Any, q: np.ndarray, v: np.ndarray, t: float) -> State:
+def passing_state(system: System, q: np.ndarray, v: np.ndarray, t: float) -> State:
     """A state of a trial step as a callback sees it: its own copy, quaternions made unit however long they are."""
     layout, q, v = system.layout, q.copy(), v.copy()
     if system.nq != system.nv:
@@ -118,7 +119,7 @@ def passing_state(system: Any, q: np.ndarray, v: np.ndarray, t: float) -> State:
     return State(q, v, t, layout)
 
 
-def controller(system: Any, u: Any, p: Any) -> Callback:
+def controller(system: System, u: Any, p: np.ndarray) -> Callback:
     """u(t, state) of any kind, giving the inputs."""
     back = Callback(system, p, len(system.u_names))
     if not system.u_names:
@@ -134,7 +135,7 @@ def controller(system: Any, u: Any, p: Any) -> Callback:
     return back
 
 
-def _given(system: Any, u: Any) -> np.ndarray:
+def _given(system: System, u: Any) -> np.ndarray:
     """Inputs (nu,) that a Python controller returned."""
     if u is None:
         raise ArgumentError(f"the controller returned None; needed: inputs {', '.join(system.u_names)}.")
@@ -146,7 +147,7 @@ def is_numba(f: Any) -> bool:
     return hasattr(f, "py_func") and hasattr(f, "signatures")
 
 
-def _inputs(system: Any, s: Trace, f: Callable[[Any, Any], Any]) -> np.ndarray:
+def _inputs(system: System, s: Trace, f: Callable[[Any, Any], Any]) -> np.ndarray:
     value = on_expressions(lambda state: f(state.t, state), s.state, "the controller")
     if isinstance(value, Mapping):
         parts = {name: ca.SX.zeros(n) for name, n in system.input_sizes.items()}

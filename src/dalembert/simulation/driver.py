@@ -27,6 +27,7 @@ from dalembert.simulation.passages import Passage, describe
 from dalembert.simulation.pool import lease
 from dalembert.simulation.setup import CLOSED, UNDEFINED, Setup, on_manifold
 from dalembert.simulation.status import FAILURES, Status
+from dalembert.system.state import State
 
 RECORDED = 500  # records in a batch of a run that is recorded: what a crash can cost
 LOOK = 0.1  # s between looks at the keyboard and the clock
@@ -62,7 +63,7 @@ class Driver:
         self.rows: tuple[int, ...] | None = None
         self._lay_out(setup.start)
 
-    def _lay_out(self, start: Any) -> None:
+    def _lay_out(self, start: State) -> None:
         """The record of the run at its start: one of an earlier run like it, or a new one."""
         found = lease(self.layout) if self.history.recorder is None else None
         if found is None:
@@ -85,7 +86,7 @@ class Driver:
         elif on is not start:
             self._put(on)
 
-    def _put(self, state: Any) -> None:
+    def _put(self, state: State) -> None:
         """Put a state into the record, no work done yet."""
         x, nq, n = self.record.x, self.system.nq, self.system.nq + self.system.nv
         x[:nq], x[nq:n], x[n:] = state.q, self.layout.integrated(state), 0.0
@@ -205,12 +206,12 @@ class Driver:
         run = self.record
         return run.x[run.n - run.works :]
 
-    def state(self) -> Any:
+    def state(self) -> State:
         """The state now."""
         run, nq = self.record, self.system.nq
         return self.system.state(run.x[:nq], run.x[nq : nq + self.system.nv], run.t)
 
-    def place(self, state: Any, rows: tuple[int, ...] | None, chart: LocalChart | None, work: np.ndarray) -> None:
+    def place(self, state: State, rows: tuple[int, ...] | None, chart: LocalChart | None, work: np.ndarray) -> None:
         """Lay everything out for these rows and this chart, from a state."""
         run, self.rows, self.chart, self._dense = self.record, rows, chart, None
         local: list[np.ndarray] = []
@@ -289,7 +290,7 @@ class Driver:
         self.place(state, rows, self._renewed(chart, state), self.work.copy())
         return Status.DONE
 
-    def _renewed(self, chart: LocalChart, state: Any) -> LocalChart:
+    def _renewed(self, chart: LocalChart, state: State) -> LocalChart:
         """A chart around a state: by the coordinates that are best there, or by the tangent space."""
         make = charts.named if chart.kind == "named" else charts.tangent
         return make(self.system, state, p=self.setup.p)

@@ -12,6 +12,8 @@ from dalembert import checks
 from dalembert.errors import ArgumentError
 from dalembert.simulation.callbacks import Callback, NativeState, expression, is_numba, scalar_of
 from dalembert.symbols import array
+from dalembert.system.state import State
+from dalembert.system.system import System
 
 if TYPE_CHECKING:
     from dalembert.simulation.dense import Dense
@@ -66,7 +68,7 @@ def _sign(direction: Any, name: str) -> int:
     return int(np.sign(checks.number(direction, f"the direction of event '{name}'")))
 
 
-def watcher(system: Any, events: Mapping[str, Event], p: Any) -> Callback:
+def watcher(system: System, events: Mapping[str, Event], p: np.ndarray) -> Callback:
     """All events as one function of the native loop; machine code where all are expressions."""
     back = Callback(system, p, len(events))
     functions = [e.g for e in events.values()]
@@ -107,7 +109,7 @@ def locate(
     return sorted(hits, key=lambda hit: hit[0]), failed
 
 
-def _as_python(system: Any, name: str, g: Any, p: Any) -> Any:
+def _as_python(system: System, name: str, g: Any, p: np.ndarray) -> Any:
     if isinstance(g, expression):
         one = Callback(system, p, 1)
         one.trace(("events", g.f), lambda s: array([scalar_of(s, g.f, f"event '{name}'")]))
@@ -117,5 +119,5 @@ def _as_python(system: Any, name: str, g: Any, p: Any) -> Any:
     return lambda t, state: float(g(t, state))
 
 
-def _through(back: Callback, t: float, state: Any) -> float:
+def _through(back: Callback, t: float, state: State) -> float:
     return float(back.bound.at(t, np.concatenate([state.q, state.v]))[0])

@@ -20,6 +20,7 @@ from dalembert.native.bound import NOTHING, Bound
 from dalembert.rank import RankPolicy, rank_policy
 from dalembert.simulation.setup import TOTAL_RATES, Setup
 from dalembert.system.formulation_options import formulation_options
+from dalembert.system.state import State
 
 CHART = 1e-2  # squared sine between the rows of a chart below which another one is taken
 STAGES = 7  # rows of stages that singular steps need
@@ -228,7 +229,7 @@ class Layout:
 
     # --- total rates --------------------------------------------------------------------------------------------
 
-    def integrated(self, state: Any) -> np.ndarray:
+    def integrated(self, state: State) -> np.ndarray:
         """What is integrated beside q, (nv,): v, or its total rates."""
         formulation = self.setup.formulation
         if formulation not in TOTAL_RATES:

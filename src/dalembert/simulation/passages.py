@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from dalembert.analysis.manifold import tangent
+from dalembert.system.state import State
+from dalembert.system.system import System
 
 LOW = 1e-2  # margin of a step (squared sine) below which it is looked at more closely
 CLOSE = 1e-2  # sine between rows, or length of a row over its usual one, that is reported
@@ -39,9 +41,9 @@ class Passage:
 
 
 def describe(
-    system: Any,
-    state: Any,
-    p: Any,
+    system: System,
+    state: State,
+    p: np.ndarray,
     span: tuple[float, float],
     rank: int,
     usual: int,
@@ -63,7 +65,7 @@ def describe(
     return Passage(*span, rank, steps, least[1], distance, rows, _may_branch(system, state, p, weak / t.scale, K))
 
 
-def approaches(system: Any, p: Any, usual: int, dense: Any, skip: Any) -> list[Passage]:
+def approaches(system: System, p: np.ndarray, usual: int, dense: Any, skip: Any) -> list[Passage]:
     """Singular positions that ordinary steps led past or over: minima of the margin, looked at between the records."""
     margin, times, nq, n = dense.states[:, -1], dense.times, system.nq, system.nq + system.nv
     if not usual or len(margin) < 3 or margin.min() > LOW:
@@ -90,7 +92,7 @@ def approaches(system: Any, p: Any, usual: int, dense: Any, skip: Any) -> list[P
     return found
 
 
-def _may_branch(system: Any, state: Any, p: Any, w: np.ndarray, K: np.ndarray) -> bool:
+def _may_branch(system: System, state: State, p: np.ndarray, w: np.ndarray, K: np.ndarray) -> bool:
     """Whether y ↦ wᵀ γ(q, K y) vanishes for more y than 0; not said of nonholonomic and accelerated rows."""
     if not system.rows.holonomic.all():
         return False

@@ -17,6 +17,7 @@ from dalembert.simulation.dense import Continuation, Dense
 from dalembert.simulation.passages import Passage
 from dalembert.simulation.status import Status
 from dalembert.system.state import State
+from dalembert.system.system import System
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +27,7 @@ class Run:
     Histories are arrays with one row for each time: every accepted step, or the times of `t_eval`.
     """
 
-    system: Any
+    system: System
     p: np.ndarray  # parameters, in the order of system.p_names
     t: np.ndarray  # (N,) s
     q: np.ndarray  # (N, nq)

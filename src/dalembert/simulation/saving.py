@@ -18,9 +18,10 @@ from dalembert.simulation.result import result
 from dalembert.simulation.run import Run
 from dalembert.simulation.setup import Setup
 from dalembert.simulation.status import Status
+from dalembert.system.system import System
 
 
-def extra_names(system: Any) -> tuple[str, ...]:
+def extra_names(system: System) -> tuple[str, ...]:
     """Columns besides t, q and v."""
     return (*(f"work.{n}" for n in system.work_names), *(f"u.{n}" for n in system.u_names), "margin")
 
@@ -33,7 +34,7 @@ def save(run: Run, path: Any) -> None:
     write(path, header, run.t, run.q, run.v, extra, notes=_of_run(run))
 
 
-def load(path: Any, system: Any) -> Run:
+def load(path: Any, system: System) -> Run:
     """A run from a file written by `run.save(path)` or `simulate(record=path)`, with the system it was made with.
 
     A recording that was cut off is read up to its last whole batch. States between the recorded ones cannot be asked

@@ -12,10 +12,13 @@ from dalembert import checks
 from dalembert.errors import ArgumentError
 from dalembert.formulations import FORMULATIONS
 from dalembert.integrators.methods import METHODS, Method
+from dalembert.protocols import Parameters, StateGiven
 from dalembert.simulation.callbacks import expression, is_numba
 from dalembert.simulation.events import Event, named_events
 from dalembert.simulation.stabilization import Baumgarte, Projection, as_stabilization
 from dalembert.system.formulation_options import check_options
+from dalembert.system.state import State
+from dalembert.system.system import System
 
 #: formulations that integrate total rates in place of velocities, and the ending of their kernels' names
 TOTAL_RATES = {"total_rates": "", "total_rates_xi": "_xi"}
@@ -32,8 +35,8 @@ OPTIONS = {"auto": ("tolerance", "floor", "safety", "damping"), **dict.fromkeys(
 class Setup:
     """A simulation as asked for."""
 
-    system: Any
-    start: Any  # the State, at the first time
+    system: System
+    start: State  # at the first time
     end: float
     samples: np.ndarray | None  # (N,) times at which states are wanted; None: every step
     p: np.ndarray  # (np,)
@@ -95,9 +98,9 @@ class Setup:
 
 
 def make_setup(
-    system: Any, state: Any, t: Any, *, u: Any, p: Any, hold: Any, events: Any, method: Any, rtol: Any, atol: Any,
-    step: Any, max_step: Any, t_eval: Any, stabilization: Any, coordinates: Any, formulation: Any, options: Any,
-    on_singularity: Any, max_steps: Any,
+    system: System, state: StateGiven, t: Any, *, u: Any, p: Parameters, hold: Any, events: Any, method: Any, rtol: Any,
+    atol: Any, step: Any, max_step: Any, t_eval: Any, stabilization: Any, coordinates: Any, formulation: Any,
+    options: Any, on_singularity: Any, max_steps: Any,
 ) -> Setup:  # fmt: skip
     """Check the arguments of `simulate`; everything is looked at before anything is computed."""
     if not hasattr(system, "constraint_matrix"):
@@ -155,7 +158,7 @@ def make_setup(
 
 
 def _check_together(
-    system: Any, method: str, formulation: str, coordinates: Any, stabilization: Any, steers: bool, events: Any
+    system: System, method: str, formulation: str, coordinates: Any, stabilization: Any, steers: bool, events: Any
 ) -> None:
     """Refuse choices that exclude each other."""
     if method == "variational":
@@ -183,7 +186,7 @@ def _check_together(
         )
 
 
-def _options(system: Any, formulation: str, options: Any) -> dict[str, Any]:
+def _options(system: System, formulation: str, options: Any) -> dict[str, Any]:
     """Options of a formulation, checked."""
     given = dict(checks.mapping(options or {}, "options"))
     checks.keywords(given, OPTIONS.get(formulation, ALL_OPTIONS), f"options of formulation '{formulation}'")
@@ -219,7 +222,7 @@ def _samples(t_eval: Any, start: float, end: float) -> np.ndarray:
     return x
 
 
-def on_manifold(system: Any, x: Any, p: np.ndarray) -> Any:
+def on_manifold(system: System, x: Any, p: np.ndarray) -> Any:
     """The start, brought onto the manifold where it misses it by rounding only."""
     phi, A, b = system.evaluate("constraints", x, p=p)
     gaps = np.abs(phi), np.abs(A @ x.v + b)

@@ -9,20 +9,22 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import ArgumentError
+from dalembert.protocols import Parameters, StateGiven
 from dalembert.simulation.driver import Driver
 from dalembert.simulation.pool import give_back
 from dalembert.simulation.result import result
 from dalembert.simulation.run import Run
 from dalembert.simulation.setup import TOTAL_RATES, make_setup
+from dalembert.system.system import System
 
 
 def simulate(
-    system: Any,
-    state: Any,
+    system: System,
+    state: StateGiven,
     t: Any,
     *,
     u: Any = None,
-    p: Any = None,
+    p: Parameters = None,
     hold: float | None = None,
     events: Any = None,
     method: str = "dop853",

@@ -12,11 +12,13 @@ import numpy as np
 from dalembert.formulations import EUCLIDEAN, MASS, Problem, make_problem
 from dalembert.native.library import call
 from dalembert.outcome import Outcome
+from dalembert.protocols import Inputs, Parameters, StateLike
 from dalembert.rank import rank_policy
 from dalembert.system.formulation_options import metric_factor
 
 if TYPE_CHECKING:
     from dalembert.compiler import Kernel
+    from dalembert.system.system import System
 
 OK = Outcome.OK
 
@@ -62,7 +64,7 @@ class Limits(NamedTuple):
         return 1e-13 * self.size
 
 
-def limits(system: Any, p: Any = None) -> Limits:
+def limits(system: System, p: Parameters = None) -> Limits:
     """The limits of a system at these parameters."""
     if not system.rows.of:
         return Limits(0.0, 0.0, 0.0)
@@ -86,7 +88,7 @@ class Prepared:
 class Solver:
     """What `System.acceleration` needs at each call, prepared once; each problem is used by one call at a time."""
 
-    def __init__(self, system: Any):
+    def __init__(self, system: System):
         self.parameters = system.parameters  # the limits are for these
         self.limits = limits(system)
         self.rank, self.nv = len(system.rows.of), system.nv
@@ -100,7 +102,7 @@ class Solver:
         return Prepared(self._system.kernel("constrained"))
 
 
-def eliminated(system: Any, x: Any, tau: Any, u: Any, p: Any) -> Acceleration | None:
+def eliminated(system: System, x: StateLike, tau: Any, u: Inputs, p: Parameters) -> Acceleration | None:
     """The acceleration by sparse elimination, or None where the constraints are not safely independent."""
     solver = system.solver
     answer, least = solver.answer, solver.limits
@@ -123,11 +125,11 @@ def eliminated(system: Any, x: Any, tau: Any, u: Any, p: Any) -> Acceleration | 
 
 
 def solved(
-    system: Any,
-    x: Any,
+    system: System,
+    x: StateLike,
     tau: Any,
-    u: Any,
-    p: Any,
+    u: Inputs,
+    p: Parameters,
     formulation: str,
     *,
     metric: Any,
@@ -175,7 +177,7 @@ def solved(
     return _answer(problem, vdot, force, multipliers)
 
 
-def _all_rows(system: Any, solver: Solver, x: Any, tau: Any, u: Any, p: Any) -> Problem:
+def _all_rows(system: System, solver: Solver, x: StateLike, tau: Any, u: Inputs, p: Parameters) -> Problem:
     """The equations at a state, in a problem that no other call uses."""
     try:
         problem = solver.problems.pop()
@@ -203,7 +205,7 @@ def _units(problem: Problem, kind: int) -> float:
 
 
 def _some_rows(
-    system: Any, x: Any, tau: Any, u: Any, p: Any, metric: Any, active: Mapping[str, bool] | None
+    system: System, x: StateLike, tau: Any, u: Inputs, p: Parameters, metric: Any, active: Mapping[str, bool] | None
 ) -> tuple[Problem, np.ndarray]:
     """The equations with some rows switched off, or in the coordinates ν, where M = 1; and which rows are on."""
     given = np.zeros(system.nv) if tau is None else system.velocity_vector(tau, "tau")

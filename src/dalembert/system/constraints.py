@@ -14,6 +14,7 @@ from dalembert.analysis.mobility import Report, report
 from dalembert.analysis.subspaces import Subspaces, subspaces
 from dalembert.errors import unknown
 from dalembert.formulations import FORMULATIONS
+from dalembert.protocols import Inputs, Parameters, StateGiven
 from dalembert.rank import rank_policy
 from dalembert.system.acceleration import Acceleration, Solver, eliminated, solved
 from dalembert.system.formulation_options import check_options, metric_factor, of_mass
@@ -61,35 +62,35 @@ class ConstraintQuestions:
         """The usual length of a row of A in the mass metric, with the default parameters: see `rank`."""
         return rank_policy(_whole(self)).size
 
-    def residuals(self, state: Any, *, p: Any = None) -> np.ndarray:
+    def residuals(self, state: StateGiven, *, p: Parameters = None) -> np.ndarray:
         """Φ(q, t), (m,), m or rad; 0 for Pfaffian rows."""
         return self.evaluate("constraints", state, p=p)[0]
 
-    def constraint_matrix(self, state: Any, *, p: Any = None) -> np.ndarray:
+    def constraint_matrix(self, state: StateGiven, *, p: Parameters = None) -> np.ndarray:
         """A(q, t), (m, nv)."""
         return self.evaluate("constraints", state, p=p)[1]
 
-    def speed_residuals(self, state: Any, *, p: Any = None) -> np.ndarray:
+    def speed_residuals(self, state: StateGiven, *, p: Parameters = None) -> np.ndarray:
         """A v + b, (m,)."""
         x = self.as_state(state)
         _, A, b = self.evaluate("constraints", x, p=p)
         return A @ x.v + b
 
-    def constraint_gamma(self, state: Any, *, p: Any = None) -> np.ndarray:
+    def constraint_gamma(self, state: StateGiven, *, p: Parameters = None) -> np.ndarray:
         """γ = Ȧ v + ḃ, (m,)."""
         return self.evaluate("gamma", state, p=p)
 
-    def cut_joint(self, state: Any, loop: str, *, p: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    def cut_joint(self, state: StateGiven, loop: str, *, p: Parameters = None) -> tuple[np.ndarray, np.ndarray]:
         """Position and velocity of the joint that closes a loop: Spencer's virtual coordinates. Angles in (−π, π]."""
         return self.evaluate("cut_joint", state, frame=loop, p=p)
 
     def acceleration(
         self,
-        state: Any,
+        state: StateGiven,
         tau: Any = None,
         *,
-        u: Any = None,
-        p: Any = None,
+        u: Inputs = None,
+        p: Parameters = None,
         formulation: str = "auto",
         metric: Any = "mass",
         variant: int = 0,
@@ -125,7 +126,7 @@ class ConstraintQuestions:
         x = state if state.__class__ is State and state.layout is self.layout else self.as_state(state)
         given = metric, variant, tolerance, floor, safety, damping, independent, active
         if formulation == "auto" and metric.__class__ is str and given == USUAL:
-            quick = eliminated(self, x, tau, u, p)
+            quick = eliminated(self, x, tau, u, p)  # type: ignore[arg-type]
             if quick is not None:
                 return quick
             formulation = "nullspace"
@@ -133,11 +134,11 @@ class ConstraintQuestions:
             checks.choice(formulation, ["auto", *FORMULATIONS], "formulation")
             formulation = "nullspace" if formulation == "auto" else formulation
             independent = check_options(
-                self, formulation, metric=metric, variant=variant, tolerance=tolerance, floor=floor, safety=safety,
-                damping=damping, independent=independent,
+                _whole(self), formulation, metric=metric, variant=variant, tolerance=tolerance, floor=floor,
+                safety=safety, damping=damping, independent=independent,
             )  # fmt: skip
         return solved(
-            self,
+            _whole(self),
             x,
             tau,
             u,
@@ -158,15 +159,15 @@ class ConstraintQuestions:
         """What `acceleration` needs at each call, for the default parameters."""
         found = self._solver
         if found.parameters is not self.parameters:
-            found = self.__dict__["_solver"] = Solver(self)
+            found = self.__dict__["_solver"] = Solver(_whole(self))
         return found
 
     @cached_property
     def _solver(self) -> Solver:
-        return Solver(self)
+        return Solver(_whole(self))
 
     def constraint_forces(
-        self, state: Any, tau: Any = None, *, u: Any = None, p: Any = None, **options: Any
+        self, state: StateGiven, tau: Any = None, *, u: Inputs = None, p: Parameters = None, **options: Any
     ) -> Reactions:
         """Forces in every joint, tree joints included, with the acceleration that goes with them; options as above.
 
@@ -177,14 +178,14 @@ class ConstraintQuestions:
         [0.0, -10.0, 0.0, 0.0, 0.0, 20.0]
         """
         a = self.acceleration(state, tau, u=u, p=p, **options)
-        return reactions(self, self.as_state(state), a, u, p, self.active_rows(options.get("active")))
+        return reactions(_whole(self), self.as_state(state), a, u, p, self.active_rows(options.get("active")))
 
     def subspaces(
         self,
-        state: Any,
+        state: StateGiven,
         *,
         metric: Any = "mass",
-        p: Any = None,
+        p: Parameters = None,
         active: Mapping[str, bool] | None = None,
         tolerance: float = 1e-9,
     ) -> Subspaces:
@@ -199,7 +200,9 @@ class ConstraintQuestions:
             W = factor.T @ factor
         return subspaces(_whole(self), self.as_state(state), p, self.active_rows(active), W, tolerance)
 
-    def report(self, state: Any = None, *, p: Any = None, active: Mapping[str, bool] | None = None) -> Report:
+    def report(
+        self, state: StateGiven | None = None, *, p: Parameters = None, active: Mapping[str, bool] | None = None
+    ) -> Report:
         """Mobility, redundancy, determinate forces and distance to singularity at a state (default: assembled).
 
         active: {constraint: False} switches constraints off.
@@ -214,7 +217,7 @@ class ConstraintQuestions:
         *,
         guess: Any = None,
         t: float = 0.0,
-        p: Any = None,
+        p: Parameters = None,
         active: Mapping[str, bool] | None = None,
         tolerance: float = 1e-11,
         branches: int = 1,
@@ -243,7 +246,12 @@ class ConstraintQuestions:
         return found[0] if branches == 1 else found
 
     def project(
-        self, state: Any, *, p: Any = None, active: Mapping[str, bool] | None = None, tolerance: float = 1e-11
+        self,
+        state: StateGiven,
+        *,
+        p: Parameters = None,
+        active: Mapping[str, bool] | None = None,
+        tolerance: float = 1e-11,
     ) -> Any:
         """The state on the manifold nearest a given one, in the mass metric: position first, then velocity.
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import ArgumentError
+from dalembert.protocols import Inputs, Parameters, StateGiven
 from dalembert.system.state import State
 
 
@@ -37,41 +38,47 @@ class Diagonal:
 
     # --- variables --------------------------------------------------------------------------------------------------
 
-    def total_rates(self, state: Any, *, normalized: bool = True, p: Any = None) -> np.ndarray:
+    def total_rates(self, state: StateGiven, *, normalized: bool = True, p: Parameters = None) -> np.ndarray:
         """ν = mᵀ v (or ξ) of the state's velocity, (nv,): table 1."""
         return self._value("total_rates", normalized, state, p=p)
 
-    def joint_rates(self, state: Any, rates: Any, *, normalized: bool = True, p: Any = None) -> np.ndarray:
+    def joint_rates(
+        self, state: StateGiven, rates: Any, *, normalized: bool = True, p: Parameters = None
+    ) -> np.ndarray:
         """v = m^−ᵀ ν (or of ξ), (nv,): table 1. Of the state only the position counts."""
         return self._value("joint_rates", normalized, state, dq=self._vector(rates, "rates"), p=p)
 
-    def working_forces(self, state: Any, tau: Any, *, normalized: bool = True, p: Any = None) -> np.ndarray:
+    def working_forces(
+        self, state: StateGiven, tau: Any, *, normalized: bool = True, p: Parameters = None
+    ) -> np.ndarray:
         """ε = m⁻¹ τ (or κ), (nv,): table 2. τ is an array or a mapping by velocity names."""
         return self._value("working_forces", normalized, state, tau=self.system.velocity_vector(tau, "tau"), p=p)
 
-    def joint_forces(self, state: Any, working: Any, *, normalized: bool = True, p: Any = None) -> np.ndarray:
+    def joint_forces(
+        self, state: StateGiven, working: Any, *, normalized: bool = True, p: Parameters = None
+    ) -> np.ndarray:
         """τ = m ε (or of κ), (nv,): table 2."""
         return self._value("joint_forces", normalized, state, tau=self._vector(working, "working"), p=p)
 
     # --- the mass matrix --------------------------------------------------------------------------------------------
 
-    def solve(self, state: Any, x: Any, *, p: Any = None) -> np.ndarray:
+    def solve(self, state: StateGiven, x: Any, *, p: Parameters = None) -> np.ndarray:
         """M⁻¹ x, (nv,), without forming M."""
         return self.system.evaluate("solve_mass", state, tau=self._vector(x, "x"), p=p)
 
-    def log_determinant(self, state: Any, *, p: Any = None) -> float:
+    def log_determinant(self, state: StateGiven, *, p: Parameters = None) -> float:
         """Log det M."""
         return float(self.system.evaluate("log_determinant", state, p=p))
 
-    def whitened(self, state: Any, *, p: Any = None) -> np.ndarray:
+    def whitened(self, state: StateGiven, *, p: Parameters = None) -> np.ndarray:
         """Ã = A m^−ᵀ, (m, nv): the constraints in the coordinates ν, where the mass metric is the Euclidean one."""
         return self.system.evaluate("whitened", state, p=p)
 
-    def delassus(self, state: Any, *, p: Any = None) -> np.ndarray:
+    def delassus(self, state: StateGiven, *, p: Parameters = None) -> np.ndarray:
         """A M⁻¹ Aᵀ = Ã Ãᵀ, (m, m), without forming M: the inverse of the operational-space inertia."""
         return self.system.evaluate("delassus", state, p=p)
 
-    def mobility(self, state: Any, frame: Any, *, axes: str = "body", p: Any = None) -> np.ndarray:
+    def mobility(self, state: StateGiven, frame: Any, *, axes: str = "body", p: Parameters = None) -> np.ndarray:
         """J M⁻¹ Jᵀ, (6, 6), of a frame: the twist a unit impulse gives it; the inverse of its operational inertia.
 
         In the frame's own ("body") or the ground's ("world") axes. Constraints do not count.
@@ -80,17 +87,17 @@ class Diagonal:
 
     # --- dynamics ---------------------------------------------------------------------------------------------------
 
-    def coriolis(self, state: Any, *, normalized: bool = True, p: Any = None) -> np.ndarray:
+    def coriolis(self, state: StateGiven, *, normalized: bool = True, p: Parameters = None) -> np.ndarray:
         """C(q, ν) (or C(q, ξ)) at the state's velocity, (nv,): algorithm 7.1. It does no work: νᵀ C(q, ν) = 0."""
         return self._value("diagonal_coriolis", normalized, state, p=p)
 
     def acceleration(
         self,
-        state: Any,
+        state: StateGiven,
         tau: Any = None,
         *,
-        u: Any = None,
-        p: Any = None,
+        u: Inputs = None,
+        p: Parameters = None,
         wrenches: Mapping[Any, Any] | None = None,
         normalized: bool = True,
     ) -> np.ndarray:
@@ -103,7 +110,7 @@ class Diagonal:
     # --- in time ----------------------------------------------------------------------------------------------------
 
     def right_hand_side(
-        self, *, u: Any = None, p: Any = None, normalized: bool = True
+        self, *, u: Inputs = None, p: Parameters = None, normalized: bool = True
     ) -> Callable[[float, np.ndarray], np.ndarray]:
         """f(t, y) = ẏ of y = (q, ν) (or (q, ξ)), for an integrator; u are constant inputs. See `pack`, `unpack`.
 
@@ -128,12 +135,12 @@ class Diagonal:
 
         return f
 
-    def pack(self, state: Any, *, normalized: bool = True, p: Any = None) -> np.ndarray:
+    def pack(self, state: StateGiven, *, normalized: bool = True, p: Parameters = None) -> np.ndarray:
         """(q, ν) (or (q, ξ)) of a state, (nq + nv,)."""
         x = self.system.as_state(state)
         return np.concatenate([x.q, self.total_rates(x, normalized=normalized, p=p)])
 
-    def unpack(self, y: Any, *, t: float = 0.0, normalized: bool = True, p: Any = None) -> State:
+    def unpack(self, y: Any, *, t: float = 0.0, normalized: bool = True, p: Parameters = None) -> State:
         """The state of (q, ν) (or (q, ξ)); quaternions are normalized."""
         y = np.asarray(y, dtype=float)
         n = self.system.nq + self.system.nv
@@ -144,7 +151,7 @@ class Diagonal:
 
     # --- helpers ----------------------------------------------------------------------------------------------------
 
-    def _value(self, name: str, normalized: bool, state: Any, **more: Any) -> Any:
+    def _value(self, name: str, normalized: bool, state: StateGiven, **more: Any) -> Any:
         return self.system.evaluate(name if normalized else f"{name}_xi", state, **more)
 
     def _vector(self, x: Any, what: str) -> np.ndarray:

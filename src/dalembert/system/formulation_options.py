@@ -10,6 +10,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.errors import ArgumentError, unknown
 from dalembert.formulations import EUCLIDEAN, FORMULATIONS, MASS, WEIGHT
+from dalembert.protocols import Parameters, SystemLike
 from dalembert.rank import rank_policy
 
 METRICS = ("euclidean", "mass", "innovations")
@@ -21,7 +22,7 @@ def of_mass(metric: Any) -> bool:
 
 
 def check_options(
-    system: Any,
+    system: SystemLike,
     formulation: str,
     *,
     metric: Any = "mass",
@@ -69,9 +70,9 @@ def check_options(
 
 
 def formulation_options(
-    system: Any,
+    system: SystemLike,
     formulation: str,
-    p: Any,
+    p: Parameters,
     *,
     metric: Any = "mass",
     variant: int = 0,

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dalembert.analysis.manifold import tangent
 from dalembert.analysis.mobility import determinate
 from dalembert.mechanism.constraints import Loop
+from dalembert.protocols import Inputs, Parameters, StateLike
 from dalembert.rank import rank_policy
 
 if TYPE_CHECKING:
     from dalembert.system.acceleration import Acceleration
+    from dalembert.system.system import System
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +37,7 @@ class Reactions:
     power: dict[str, float]  # per constraint: W brought in; zero but for driven ones
 
 
-def reactions(system: Any, x: Any, a: Acceleration, u: Any, p: Any, on: np.ndarray) -> Reactions:
+def reactions(system: System, x: StateLike, a: Acceleration, u: Inputs, p: Parameters, on: np.ndarray) -> Reactions:
     """The reactions that go with an acceleration."""
     rows = system.rows
     loops = [c.name for c in system.description.constraints if isinstance(c, Loop)]
@@ -74,7 +76,7 @@ def reactions(system: Any, x: Any, a: Acceleration, u: Any, p: Any, on: np.ndarr
     )
 
 
-def _free_multipliers(system: Any, x: Any, p: Any, on: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _free_multipliers(system: System, x: StateLike, p: Parameters, on: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Multipliers that exert nothing in all, (sets, rows), and which of the rows' multipliers are determinate, (m,).
 
     The rows left out when compiling come last, each of them free by itself.

@@ -20,6 +20,7 @@ from dalembert.mechanism.forces import JointSpringDamper
 from dalembert.mechanism.layout import Layout
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.mechanism.values import is_exact_zero, vector_of
+from dalembert.protocols import Inputs, Parameters, StateGiven
 from dalembert.symbols import all_numbers
 from dalembert.system import functions
 from dalembert.system.constraints import ConstraintQuestions
@@ -168,7 +169,7 @@ class System(TreeQuestions, ConstraintQuestions):
 
     # --- coordinates --------------------------------------------------------------------------------------------
 
-    def rates(self, state: Any) -> np.ndarray:
+    def rates(self, state: StateGiven) -> np.ndarray:
         """q̇ = N(q) v, (nq,)."""
         return self.evaluate("rates", state)
 
@@ -299,13 +300,13 @@ class System(TreeQuestions, ConstraintQuestions):
     def evaluate(
         self,
         name: str,
-        state: Any,
+        state: StateGiven,
         *,
         frame: Any = None,
         axes: str = "body",
         rows: RowChoice = None,
-        u: Any = None,
-        p: Any = None,
+        u: Inputs = None,
+        p: Parameters = None,
         **more: Any,
     ) -> Any:
         """The value of a function of `kernel` at a state; u and p are looked up only where it has them.
@@ -315,7 +316,7 @@ class System(TreeQuestions, ConstraintQuestions):
         return self.evaluate_kernel(self.kernel(name, frame=frame, axes=axes, rows=rows), state, u, p, more)
 
     def evaluate_kernel(
-        self, kernel: Kernel, state: Any, u: Any, p: Any, more: Mapping[str, Any], out: Any = None
+        self, kernel: Kernel, state: StateGiven, u: Inputs, p: Parameters, more: Mapping[str, Any], out: Any = None
     ) -> Any:
         """The value of a kernel at a state; into the arrays `out` where given. more: other arguments by name."""
         x = self.as_state(state)
@@ -339,10 +340,12 @@ class System(TreeQuestions, ConstraintQuestions):
             self.parameter_vector(p)
         return kernel(*given) if out is None else kernel(*given, out=out)
 
-    def _frame_value(self, frame: Any, name: str, axes: str, state: Any, p: Any = None, **more: Any) -> np.ndarray:
+    def _frame_value(
+        self, frame: Any, name: str, axes: str, state: StateGiven, p: Parameters = None, **more: Any
+    ) -> np.ndarray:
         return self.evaluate(name, state, frame=frame, axes=axes, p=p, **more)
 
-    def as_state(self, state: Any) -> State:
+    def as_state(self, state: StateGiven) -> State:
         if isinstance(state, State):
             if state.layout is not self.layout and not self.layout.same(state.layout):
                 raise ArgumentError(
@@ -357,7 +360,7 @@ class System(TreeQuestions, ConstraintQuestions):
             return self.state(v=x).v
         return _listed(x, self.v_names, what)
 
-    def input_vector(self, u: Any, *, finite: bool = True) -> np.ndarray:
+    def input_vector(self, u: Inputs, *, finite: bool = True) -> np.ndarray:
         """(nu,) inputs; finite=False lets NaN and infinities of a controller pass, which a run tells of itself."""
         if u is None:
             return np.zeros(len(self.u_names))
@@ -366,7 +369,7 @@ class System(TreeQuestions, ConstraintQuestions):
         zero = {name: np.zeros(n) for name, n in self.input_sizes.items()}
         return vector_of(self._filled(u, zero, "input", finite))
 
-    def parameter_vector(self, p: Any) -> np.ndarray:
+    def parameter_vector(self, p: Parameters) -> np.ndarray:
         if p is None:
             return vector_of(self.parameters)
         if not isinstance(p, Mapping):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert import checks
+from dalembert.protocols import Inputs, Parameters, StateGiven
 from dalembert.recursions.pairs import Pairs
 
 LONG = 40  # velocities of a chain whose derivatives are no longer one piece of straight-line code
@@ -25,24 +26,24 @@ class TreeQuestions:
 
     # --- motion of frames ---------------------------------------------------------------------------------------
 
-    def pose(self, state: Any, frame: Any, *, p: Any = None) -> np.ndarray:
+    def pose(self, state: StateGiven, frame: Any, *, p: Parameters = None) -> np.ndarray:
         """(4, 4) pose of a frame (or body, or name) in the ground."""
         return self._frame_value(frame, "pose", "world", state, p=p)
 
-    def twist(self, state: Any, frame: Any, *, axes: str = "body", p: Any = None) -> np.ndarray:
+    def twist(self, state: StateGiven, frame: Any, *, axes: str = "body", p: Parameters = None) -> np.ndarray:
         """(ω; v) of a frame's origin, in the frame's own ("body") or the ground's ("world") axes, (6,)."""
         return self._frame_value(frame, "twist", axes, state, p=p)
 
-    def jacobian(self, state: Any, frame: Any, *, axes: str = "body", p: Any = None) -> np.ndarray:
+    def jacobian(self, state: StateGiven, frame: Any, *, axes: str = "body", p: Parameters = None) -> np.ndarray:
         """J, (6, nv), with twist = J v in the same axes."""
         return self._frame_value(frame, "jacobian", axes, state, p=p)
 
-    def jacobian_rate(self, state: Any, frame: Any, *, axes: str = "body", p: Any = None) -> np.ndarray:
+    def jacobian_rate(self, state: StateGiven, frame: Any, *, axes: str = "body", p: Parameters = None) -> np.ndarray:
         """J̇ v, (6,): the rate of the twist when v̇ = 0."""
         return self._frame_value(frame, "jacobian_rate", axes, state, p=p)
 
     def jacobian_derivatives(
-        self, state: Any, frame: Any, a: Any = None, *, p: Any = None
+        self, state: StateGiven, frame: Any, a: Any = None, *, p: Parameters = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """∂J/∂q (6, nv, nv), J̇ (6, nv) and J̈ (6, nv) of `jacobian` in the frame's own axes, with accelerations a.
 
@@ -52,38 +53,46 @@ class TreeQuestions:
         by_q, rate, second = self._frame_value(frame, "jacobian_derivatives", "body", state, a=given, p=p)
         return by_q.reshape(6, self.nv, self.nv), rate, second
 
-    def frame_acceleration(self, state: Any, frame: Any, a: Any, *, axes: str = "body", p: Any = None) -> np.ndarray:
+    def frame_acceleration(
+        self, state: StateGiven, frame: Any, a: Any, *, axes: str = "body", p: Parameters = None
+    ) -> np.ndarray:
         """d/dt of the twist, J v̇ + J̇ v, (6,): in world axes, angular acceleration and acceleration of the point."""
         return self._frame_value(frame, "frame_acceleration", axes, state, a=self.velocity_vector(a, "a"), p=p)
 
     # --- dynamics -----------------------------------------------------------------------------------------------
 
-    def mass_matrix(self, state: Any, *, p: Any = None) -> np.ndarray:
+    def mass_matrix(self, state: StateGiven, *, p: Parameters = None) -> np.ndarray:
         """M(q), (nv, nv)."""
         return self.evaluate("mass_matrix", state, p=p)
 
-    def bias(self, state: Any, *, p: Any = None) -> np.ndarray:
+    def bias(self, state: StateGiven, *, p: Parameters = None) -> np.ndarray:
         """h(q, v), (nv,): Coriolis, centrifugal and gravity terms."""
         return self.evaluate("bias", state, p=p)
 
-    def gravity_vector(self, state: Any, *, p: Any = None) -> np.ndarray:
+    def gravity_vector(self, state: StateGiven, *, p: Parameters = None) -> np.ndarray:
         """g(q), (nv,): the gravity terms of h."""
         return self.evaluate("gravity_vector", state, p=p)
 
-    def coriolis_vector(self, state: Any, *, p: Any = None) -> np.ndarray:
+    def coriolis_vector(self, state: StateGiven, *, p: Parameters = None) -> np.ndarray:
         """h(q, v) − g(q), (nv,)."""
         return self.evaluate("coriolis_vector", state, p=p)
 
-    def applied_forces(self, state: Any, *, u: Any = None, p: Any = None) -> np.ndarray:
+    def applied_forces(self, state: StateGiven, *, u: Inputs = None, p: Parameters = None) -> np.ndarray:
         """Q(q, v, u, p, t), (nv,): what springs, dampers, motors and other described forces exert."""
         return self.evaluate("applied_forces", state, u=u, p=p)
 
-    def input_matrix(self, state: Any, *, p: Any = None) -> np.ndarray:
+    def input_matrix(self, state: StateGiven, *, p: Parameters = None) -> np.ndarray:
         """B = ∂Q/∂u, (nv, nu): what a unit of each input adds to the applied forces."""
         return self.evaluate("input_matrix", state, p=p)
 
     def inverse_dynamics(
-        self, state: Any, a: Any, *, u: Any = None, p: Any = None, wrenches: Mapping[Any, Any] | None = None
+        self,
+        state: StateGiven,
+        a: Any,
+        *,
+        u: Inputs = None,
+        p: Parameters = None,
+        wrenches: Mapping[Any, Any] | None = None,
     ) -> np.ndarray:
         """τ = M a + h − Q − Σ Jᵀ W, (nv,): the forces that, beside the described ones, give the acceleration a.
 
@@ -93,7 +102,7 @@ class TreeQuestions:
         return tau - self._carried(state, wrenches, p)
 
     def inverse_dynamics_derivatives(
-        self, state: Any, a: Any, *, u: Any = None, p: Any = None
+        self, state: StateGiven, a: Any, *, u: Inputs = None, p: Parameters = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """∂τ/∂q (as δ at q ⊕ δ), ∂τ/∂v and ∂τ/∂a = M of `inverse_dynamics`, (nv, nv) each.
 
@@ -112,41 +121,41 @@ class TreeQuestions:
 
     def forward_dynamics(
         self,
-        state: Any,
+        state: StateGiven,
         tau: Any = None,
         *,
-        u: Any = None,
-        p: Any = None,
+        u: Inputs = None,
+        p: Parameters = None,
         wrenches: Mapping[Any, Any] | None = None,
     ) -> np.ndarray:
         """v̇ = M⁻¹ (τ + Q + Σ Jᵀ W − h), (nv,), in O(N); τ defaults to zero."""
         given = np.zeros(self.nv) if tau is None else self.velocity_vector(tau, "tau")
         return self.evaluate("forward_dynamics", state, tau=given + self._carried(state, wrenches, p), u=u, p=p)
 
-    def kinetic_energy(self, state: Any, *, p: Any = None) -> float:
+    def kinetic_energy(self, state: StateGiven, *, p: Parameters = None) -> float:
         """½ vᵀ M v, J."""
         return float(self.evaluate("kinetic_energy", state, p=p))
 
-    def potential_energy(self, state: Any, *, p: Any = None) -> float:
+    def potential_energy(self, state: StateGiven, *, p: Parameters = None) -> float:
         """Of gravity (zero at the ground's origin) and of springs, J."""
         return float(self.evaluate("potential_energy", state, p=p))
 
-    def energy(self, state: Any, *, p: Any = None) -> float:
+    def energy(self, state: StateGiven, *, p: Parameters = None) -> float:
         """Kinetic and potential energy together, J."""
         return self.kinetic_energy(state, p=p) + self.potential_energy(state, p=p)
 
-    def momentum(self, state: Any, *, about: str = "origin", p: Any = None) -> np.ndarray:
+    def momentum(self, state: StateGiven, *, about: str = "origin", p: Parameters = None) -> np.ndarray:
         """(angular; linear), (6,), in the ground's axes, about the ground's "origin" or the "center" of mass."""
         L = self.evaluate("momentum", state, p=p)
         if checks.choice(about, ("origin", "center"), "about") == "origin":
             return L
         return np.concatenate([L[:3] - np.cross(self.center_of_mass(state, p=p), L[3:]), L[3:]])
 
-    def center_of_mass(self, state: Any, *, p: Any = None) -> np.ndarray:
+    def center_of_mass(self, state: StateGiven, *, p: Parameters = None) -> np.ndarray:
         """(3,) of everything that moves, in the ground."""
         return self.evaluate("center_of_mass", state, p=p)
 
-    def _carried(self, state: Any, wrenches: Mapping[Any, Any] | None, p: Any) -> np.ndarray:
+    def _carried(self, state: StateGiven, wrenches: Mapping[Any, Any] | None, p: Parameters) -> np.ndarray:
         """Σ Jᵀ W."""
         total = np.zeros(self.nv)
         for frame, W in ({} if wrenches is None else checks.mapping(wrenches, "wrenches")).items():
