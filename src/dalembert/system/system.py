@@ -182,10 +182,11 @@ class System(TreeQuestions, ConstraintQuestions):
 
     # --- functions and kernels ----------------------------------------------------------------------------------
 
-    def function(self, name: str, frame: Any = None, axes: str = "body") -> ca.Function:
+    def function(self, name: str, frame: Any = None, axes: str = "body", rows: RowChoice = None) -> ca.Function:
         """The traced equations as a `casadi.Function`, for planning or optimizing with CasADi.
 
-        Its arguments are those of (q, v, a or tau, u, p, t) that are not empty, in this order, by these names.
+        Its arguments are those of (q, v, a or tau, u, p, t) that are not empty, in this order, by these names. rows:
+        indices of the constraint rows to use, where not all.
 
         >>> import dalembert as da
         >>> m = da.Mechanism()
@@ -193,7 +194,7 @@ class System(TreeQuestions, ConstraintQuestions):
         >>> m.compile().function("inverse_dynamics")
         Function(inverse_dynamics:(q,v,a)->(inverse_dynamics) SXFunction)
         """
-        return self._traced(name, frame, axes)[0]
+        return self._traced(name, frame, axes, rows)[0]
 
     def kernel(
         self, name: str, *, frame: Any = None, axes: str = "body", rows: RowChoice = None, lanes: int = 1
@@ -268,7 +269,7 @@ class System(TreeQuestions, ConstraintQuestions):
         if name not in FRAME_FUNCTIONS:
             raise unknown("function", name, [*FUNCTIONS, *FRAME_FUNCTIONS, *LOOP_FUNCTIONS])
         checks.choice(axes, ("body", "world"), "axes")
-        return name, _frame_key(self.layout.frame(frame)), axes
+        return name, frame_key(self.layout.frame(frame)), axes
 
     def _traced(
         self, name: str, frame: Any, axes: str, rows: RowChoice = None
@@ -408,7 +409,7 @@ def _listed(x: Any, names: Sequence[str], what: str, finite: bool = True) -> np.
     return values
 
 
-def _frame_key(frame: Frame) -> Any:
+def frame_key(frame: Frame) -> Any:
     """Equal for equal frames of numbers, so that asking again for `body.at(...)` compiles nothing new."""
     parts = np.concatenate([frame.T.R.ravel(), frame.T.p])
     return (frame.body.name, *parts) if all_numbers(parts) else frame
