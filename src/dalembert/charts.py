@@ -19,17 +19,24 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
+from dalembert import checks
 from dalembert.analysis.manifold import Tangent
 from dalembert.analysis.manifold import tangent as tangent_at
-from dalembert.errors import ArgumentError, AssemblyError, unknown
+from dalembert.compiler import Kernel
+from dalembert.errors import ArgumentError, AssemblyError, DalembertError, unknown
 from dalembert.mechanism.constraints import Loop
+from dalembert.mechanism.values import described
+from dalembert.protocols import Parameters, StateGiven, check_system
 from dalembert.rank import independent, rank_policy
 from dalembert.recursions.elimination import eliminate, mass_factor
 from dalembert.spatial import Transform
 from dalembert.symbols import array, to_sx, zeros
 from dalembert.system.functions import Trace
+from dalembert.system.state import State
 from dalembert.system.stepping import DRIVE, STATE, at_unit, given, moved, ode, rates
+from dalembert.system.system import RowChoice, System
 
 MORE = ("y", "ydot", "directions", "reference")
 ITERATIONS = 50  # of Newton's method
@@ -57,15 +64,19 @@ class Chart:
     """
 
     R: Callable[[ca.SX, ca.SX], Any]
-    start: Any
+    start: ArrayLike
+
+    def __post_init__(self) -> None:
+        checks.function(self.R, "R")
+        checks.vector(np.atleast_1d(checks.array(self.start, None, "start")), None, "start")
 
 
 @dataclass(frozen=True, eq=False)
 class LocalChart:
     """A chart of one system around one configuration; made by `named`, `tangent`, `custom` or `choose`."""
 
-    system: Any
-    p: Any
+    system: System
+    p: Parameters  # of the system
     key: tuple[Any, ...]  # (kind, …), equal for charts with equal equations
     names: tuple[str, ...]  # (dof,) of y
     R: Callable[[Trace, ca.SX, ca.SX, ca.SX], Any]  # of a trace, y, directions (dof, nv), reference (nq,)
@@ -86,9 +97,9 @@ class LocalChart:
 
     # --- numbers ------------------------------------------------------------------------------------------------
 
-    def coordinates(self, state: Any, guess: Any = None) -> np.ndarray:
+    def coordinates(self, state: StateGiven, guess: ArrayLike | None = None) -> np.ndarray:
         """Ψ⁻¹: y of a state, (dof,), by Newton's method on R(q, y) = 0 from `guess` (default: y of the reference)."""
-        x, y = self.system.as_state(state), self.start if guess is None else np.asarray(guess, dtype=float)
+        x, y = self.system.as_state(state), self.start if guess is None else self._y(guess, "guess")
         for _ in range(ITERATIONS):
             R, _, D2, *_ = self._numbers(x, y)
             slope = rank_policy().reveal(D2)
@@ -96,24 +107,34 @@ class LocalChart:
                 raise ArgumentError("∂R/∂y is singular (2.27): R does not determine the coordinates y.")
             step = slope.solve(R)
             y = y - step
-            if np.abs(step).max(initial=0.0) <= 1e-14 * (1 + np.abs(y).max(initial=0.0)):
+            size = np.abs(step).max(initial=0.0) / (1 + np.abs(y).max(initial=0.0))
+            if size <= 1e-14:
                 break
+        if not size <= CLOSED:
+            raise ArgumentError("Newton's method finds no y with R(q, y) = 0 for this state; give a nearer guess.")
         return y
 
-    def rate(self, state: Any) -> np.ndarray:
+    def rate(self, state: StateGiven) -> np.ndarray:
         """ẏ = −D₂R⁻¹ D₁R v of a state, (dof,)."""
         x = self.system.as_state(state)
         _, D1, D2, *_ = self._numbers(x, self.coordinates(x))
         return -np.linalg.solve(D2, D1 @ x.v)
 
-    def state(self, y: Any, rate: Any = None, guess: Any = None, tolerance: float = 1e-12) -> Any:
-        """Ψ(y), with the velocity K ẏ where ẏ is given; Newton's method from `guess` (default: the reference).
+    def state(
+        self,
+        y: ArrayLike,
+        rate: ArrayLike | None = None,
+        guess: StateGiven | None = None,
+        tolerance: float = 1e-12,
+    ) -> State:
+        """Ψ(y), with the velocity K ẏ where ẏ = rate is given; Newton's method from `guess` (default: the reference).
 
         Ends when the distance to the solution, estimated from the contraction ρ of the steps as ρ/(1 − ρ) ‖δ‖, is
         below the tolerance (2.3.1). Raises AssemblyError where the chart has no such point.
         """
-        y, policy = np.asarray(y, dtype=float), rank_policy(self.system, self.p)
-        x = self.system.state(self.reference, t=self.time) if guess is None else guess
+        y, policy = self._y(y, "y"), rank_policy(self.system, self.p)
+        tolerance = checks.number(tolerance, "tolerance", above=0.0)
+        x = self.system.state(self.reference, t=self.time) if guess is None else self.system.as_state(guess)
         holonomic, last = self.system.rows.holonomic, 0.0
         units = np.concatenate([np.ones(self.dof), policy.units[holonomic]])
         for _ in range(ITERATIONS):
@@ -136,17 +157,17 @@ class LocalChart:
         if rate is None:
             return x.replace(v=np.zeros(self.system.nv))
         D2, b = self._numbers(x, y)[2], self.system.evaluate("constraints", x, p=self.p)[2]
-        wanted = np.concatenate([-D2 @ np.asarray(rate, dtype=float), -b])
+        wanted = np.concatenate([-D2 @ self._y(rate, "rate"), -b])
         return x.replace(v=self._stacked(x, y)[0].shortest(wanted))
 
-    def K(self, state: Any, y: Any = None) -> np.ndarray:
+    def K(self, state: StateGiven, y: ArrayLike | None = None) -> np.ndarray:
         """(nv, dof) DΨ at a state (2.44); y is that of the state by default."""
         x, y = self._at(state, y)
         D2 = self._numbers(x, y)[2]
         rows = self._stacked(x, y)[0]
         return rows.shortest(np.vstack([-D2, np.zeros((len(rows.A) - self.dof, self.dof))]))
 
-    def K_rate(self, state: Any, y: Any = None) -> np.ndarray:
+    def K_rate(self, state: StateGiven, y: ArrayLike | None = None) -> np.ndarray:
         """(nv, dof) K̇ along the velocity of a state (2.40): v̇ = K ÿ + K̇ ẏ, and with drivers the rest of v's own."""
         x, y = self._at(state, y)
         turned = self._numbers(x, y, self.rate(x))
@@ -154,18 +175,21 @@ class LocalChart:
         right = -np.vstack([D1_rate @ K + D2_rate, A_rate.reshape(-1, self.system.nv) @ K])
         return self._stacked(x, y)[0].shortest(right)
 
-    def condition(self, state: Any, y: Any = None) -> float:
+    def condition(self, state: StateGiven, y: ArrayLike | None = None) -> float:
         """Condition number of [D₁R; A], rows of unit length in the mass metric: infinite where the chart ends."""
         white = self._stacked(*self._at(state, y))[0].white
         length = np.linalg.norm(white, axis=1, keepdims=True)
         sigma = rank_policy().reveal(white / np.maximum(length, 1e-300)).sigma[: self.system.nv]
         return float(sigma[0] / sigma[-1]) if len(white) >= self.system.nv and sigma[-1] > 0 else np.inf
 
-    def _at(self, state: Any, y: Any) -> tuple[Any, np.ndarray]:
+    def _at(self, state: StateGiven, y: ArrayLike | None) -> tuple[State, np.ndarray]:
         x = self.system.as_state(state)
-        return x, self.coordinates(x) if y is None else np.asarray(y, dtype=float)
+        return x, self.coordinates(x) if y is None else self._y(y, "y")
 
-    def _numbers(self, x: Any, y: np.ndarray, rate: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
+    def _y(self, y: ArrayLike, what: str) -> np.ndarray:
+        return checks.vector(np.atleast_1d(checks.array(y, None, what)), self.dof, what)
+
+    def _numbers(self, x: State, y: np.ndarray, rate: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
         """R, D₁R, D₂R, the bias Ḋ₁R v + Ḋ₂R ẏ, Ḋ₁R, Ḋ₂R and Ȧ at a state and y."""
         kernel = self.system.custom_kernel(
             ("chart", self.key), ("q", "v", *MORE, "p", "t"), self._tracing(_derivatives)
@@ -174,8 +198,8 @@ class LocalChart:
         more |= {"directions": self.directions, "reference": self.reference}
         return self.system.evaluate_kernel(kernel, x, None, self.p, more)
 
-    def _stacked(self, x: Any, y: np.ndarray, rows: Any = slice(None)) -> tuple[Tangent, np.ndarray]:
-        """[D₁R; A] of some of the rows of A, factored, and what R and Φ are, one under another."""
+    def _stacked(self, x: State, y: np.ndarray, rows: np.ndarray | slice = slice(None)) -> tuple[Tangent, np.ndarray]:
+        """[D₁R; A] of some of the rows of A, factored, and the values of R and Φ, one under another."""
         policy = rank_policy(self.system, self.p)
         R, D1, *_ = self._numbers(x, y)
         phi, A, _ = self.system.evaluate("constraints", x, p=self.p)
@@ -186,13 +210,13 @@ class LocalChart:
 
     # --- kernels of a simulation --------------------------------------------------------------------------------
 
-    def ode_kernel(self, rows: tuple[int, ...] | None) -> Any:
+    def ode_kernel(self, rows: RowChoice) -> Kernel:
         """The right-hand side by elimination with ẏ and ÿ, on some rows of the constraints (None: all)."""
         return self.system.custom_kernel(
             ("ode", self.key), (*STATE, *MORE, *DRIVE), self._tracing(lambda s, chart: ode(s, chart)), rows
         )
 
-    def recover_kernel(self, rows: tuple[int, ...] | None) -> Any:
+    def recover_kernel(self, rows: RowChoice) -> Kernel:
         """q and v from y and ẏ: one Newton step."""
         return self.system.custom_kernel(
             ("recover", self.key), (*STATE, *MORE, "p", "t"), self._tracing(_recover), rows
@@ -255,10 +279,17 @@ def _recover(s: Trace, chart: LocalChart) -> tuple[Any, ...]:
 # --- making them ----------------------------------------------------------------------------------------------------
 
 
-def named(system: Any, state: Any, names: Sequence[str] | None = None, p: Any = None, check: bool = True) -> LocalChart:
-    """The chart whose y are coordinates of joints (2.33), of the tree or cut; without names those that span best.
+def named(
+    system: System,
+    state: StateGiven,
+    names: Sequence[str] | None = None,
+    p: Parameters = None,
+    check: bool = True,
+) -> LocalChart:
+    """The chart whose y are coordinates of joints (2.33), of the tree or cut, around a state.
 
-    check: refuse a wrong number of them and ones that are not independent at the state.
+    names: of the coordinates; by default those along which the admissible motions span best. p: parameters, by name or
+    as an array. check: refuse a wrong number of them and ones that are not independent at the state.
 
     >>> from dalembert import charts, zoo
     >>> system = zoo.five_bar().compile()
@@ -267,12 +298,15 @@ def named(system: Any, state: Any, names: Sequence[str] | None = None, p: Any = 
     >>> bool(abs(chart.coordinates(x) - [1.0, 1.8]).max() < 1e-12), chart.K(x).shape
     (True, (4, 2))
     """
-    x = system.as_state(state)
+    check_system(system)
+    x, check = system.as_state(state), checks.flag(check, "check")
     known, cut = [n for n in system.q_names if n in system.v_names], cut_coordinates(system)
     if names is None:
         names = _best(system, x, p)
+    if not isinstance(names, (list, tuple)):
+        raise ArgumentError(f"names is {checks.shown(names)}; needed: a list of names of coordinates.")
     for name in names:
-        if name not in known and name not in cut:
+        if not isinstance(name, str) or (name not in known and name not in cut):
             raise unknown("coordinate", name, [*known, *cut], "coordinates")
     places = [cut.get(n) or system.q_names.index(n) for n in names]
 
@@ -284,12 +318,13 @@ def named(system: Any, state: Any, names: Sequence[str] | None = None, p: Any = 
     return _checked(made, x) if check else _started(made, x)
 
 
-def tangent(system: Any, state: Any, p: Any = None) -> LocalChart:
+def tangent(system: System, state: StateGiven, p: Parameters = None) -> LocalChart:
     """The chart whose y are motions along the admissible directions at a state (Spencer 3.1); it always exists.
 
     R = s Kᵀ M (q ⊖ q̄) − y with Kᵀ M K = 1, q̄ the state's configuration; s makes y the motion of the coordinate that
-    moves most, in rad or m.
+    moves most, in rad or m. p: parameters, by name or as an array.
     """
+    check_system(system)
     x = system.as_state(state)
     t, minus = tangent_at(system, x, p), system.function("minus")
     most = np.abs(t.admissible).max(axis=0, initial=0.0)
@@ -304,22 +339,48 @@ def tangent(system: Any, state: Any, p: Any = None) -> LocalChart:
 
 
 def custom(
-    system: Any, state: Any, R: Callable[[ca.SX, ca.SX], Any], start: Any, p: Any = None, check: bool = True
+    system: System,
+    state: StateGiven,
+    R: Callable[[ca.SX, ca.SX], Any],
+    start: ArrayLike,
+    p: Parameters = None,
+    check: bool = True,
 ) -> LocalChart:
-    """The chart of any R(q, y) = 0, a CasADi expression of the coordinate vector q and of y.
+    """The chart of any R(q, y) = 0 around a state.
 
-    start: y of the state, or a guess of it; `check` as in `named`.
+    R: function of the coordinate vector q and of y that gives a CasADi expression. start: y of the state, or a guess
+    of it. p, check: as in `named`.
     """
-    x, start = system.as_state(state), np.atleast_1d(np.asarray(start, dtype=float))
-    rows = ca.SX(ca.vertcat(*[R(ca.SX.sym("q", system.nq), ca.SX.sym("y", len(start)))])).numel()
-    if rows != len(start):
-        raise ArgumentError(f"R has {rows} rows for {len(start)} coordinates y; needed: as many rows as y.")
+    check_system(system)
+    x, check = system.as_state(state), checks.flag(check, "check")
+    start = np.atleast_1d(checks.array(start, None, "start"))
+    checks.vector(start, None, "start")
+    checks.function(R, "R")
+    q, y = ca.SX.sym("q", system.nq), ca.SX.sym("y", len(start))
+    rows = _expressions(R, q, y)
+    if rows.numel() != len(start):
+        raise ArgumentError(f"R has {rows.numel()} rows for {len(start)} coordinates y; needed: as many rows as y.")
+    if ca.Function("R", [q, y], [rows], {"allow_free": True}).has_free():
+        raise ArgumentError("R(q, y) contains other symbols than q and y; needed: an expression of these alone.")
     names = tuple(f"y{k}" for k in range(len(start)))
-    made = _chart(system, x, p, ("custom", R), names, lambda s, y, C, reference: R(s.sx["q"], y), start)
+    made = _chart(system, x, p, ("custom", R), names, lambda s, y, C, reference: _expressions(R, s.sx["q"], y), start)
     return _checked(made, x) if check else _started(made, x)
 
 
-def choose(system: Any, state: Any, p: Any, wanted: Any) -> LocalChart:
+def _expressions(R: Callable[[ca.SX, ca.SX], Any], q: ca.SX, y: ca.SX) -> ca.SX:
+    """R(q, y) as a column; what goes wrong in a user's function becomes a sentence."""
+    try:
+        value = R(q, y)
+    except DalembertError:
+        raise
+    except Exception as error:
+        raise ArgumentError(
+            f"R(q, y) could not be evaluated on expressions: {type(error).__name__}: {error}"
+        ) from error
+    return to_sx(described(value, "the value of R(q, y)").reshape(-1))
+
+
+def choose(system: System, state: StateGiven, p: Parameters, wanted: str | Sequence[str] | Chart) -> LocalChart:
     """The chart a user asks for by `coordinates=`: names, "partition", "tangent", or a `Chart`."""
     if not system.rows.holonomic.all():
         names = ", ".join(dict.fromkeys(c for c, h in zip(system.rows.of, system.rows.holonomic) if not h))
@@ -331,12 +392,12 @@ def choose(system: Any, state: Any, p: Any, wanted: Any) -> LocalChart:
         return custom(system, state, wanted.R, wanted.start, p)
     if isinstance(wanted, str) and wanted == "tangent":
         return tangent(system, state, p)
-    if isinstance(wanted, str) and wanted != "partition":
-        wanted = [wanted]
-    return named(system, state, None if isinstance(wanted, str) else list(wanted), p)
+    if isinstance(wanted, str):
+        return named(system, state, None if wanted == "partition" else [wanted], p)
+    return named(system, state, wanted, p)
 
 
-def cut_coordinates(system: Any) -> dict[str, tuple[Loop, int]]:
+def cut_coordinates(system: System) -> dict[str, tuple[Loop, int]]:
     """(loop, index) of the coordinates of joints that close loops, by name; joints with quaternions have none."""
     out = {}
     for c in system.description.constraints:
@@ -355,18 +416,25 @@ def _cut(s: Trace, place: tuple[Loop, int], y: ca.SX) -> ca.SX:
 
 
 def _chart(
-    system: Any, x: Any, p: Any, key: Any, names: Any, R: Any, start: np.ndarray, directions: Any = None
+    system: System,
+    x: State,
+    p: Parameters,
+    key: tuple[Any, ...],
+    names: tuple[str, ...],
+    R: Callable[[Trace, ca.SX, ca.SX, ca.SX], Any],
+    start: np.ndarray,
+    directions: np.ndarray | None = None,
 ) -> LocalChart:
     directions = np.zeros(len(start) * system.nv) if directions is None else directions
     return LocalChart(system, p, key, names, R, start, directions, x.q.copy(), x.t)
 
 
-def _started(chart: LocalChart, x: Any) -> LocalChart:
+def _started(chart: LocalChart, x: State) -> LocalChart:
     """The chart with y of the state for its start."""
     return _chart(chart.system, x, chart.p, chart.key, chart.names, chart.R, chart.coordinates(x), chart.directions)
 
 
-def _checked(chart: LocalChart, x: Any) -> LocalChart:
+def _checked(chart: LocalChart, x: State) -> LocalChart:
     """The chart with y of the state for its start; refuses one that breaks (2.27) or (2.28) there, naming which."""
     chart, system = _started(chart, x), chart.system
     at = tangent_at(system, x, chart.p)
@@ -388,7 +456,7 @@ def _checked(chart: LocalChart, x: Any) -> LocalChart:
     return chart
 
 
-def _best(system: Any, x: Any, p: Any) -> list[str]:
+def _best(system: System, x: State, p: Parameters) -> list[str]:
     """The coordinates, not those of quaternions, along which the admissible motions span best, in the mass metric."""
     t, M = tangent_at(system, x, p), system.mass_matrix(x, p=p)
     known = [n for n in system.q_names if n in system.v_names]

@@ -93,6 +93,67 @@ class StateLike(Protocol):
         """This state with some of its parts changed."""
 
 
+class RunLike(Protocol):
+    """A run of a simulation: N states of a system."""
+
+    @property
+    def system(self) -> SystemLike:
+        """The system that moved."""
+
+    @property
+    def p(self) -> np.ndarray:
+        """(parameters,)."""
+
+    @property
+    def t(self) -> np.ndarray:
+        """(N,) times, s."""
+
+    @property
+    def q(self) -> np.ndarray:
+        """(N, nq)."""
+
+    @property
+    def v(self) -> np.ndarray:
+        """(N, nv)."""
+
+    @property
+    def message(self) -> str:
+        """How it ended."""
+
+    @property
+    def passages(self) -> tuple[Any, ...]:
+        """Singular positions it passed: each with start, end (s) and rank."""
+
+    @property
+    def kinetic_energy(self) -> np.ndarray:
+        """(N,) J."""
+
+    @property
+    def potential_energy(self) -> np.ndarray:
+        """(N,) J."""
+
+    @property
+    def energy(self) -> np.ndarray:
+        """(N,) J."""
+
+    @property
+    def energy_error(self) -> np.ndarray:
+        """(N,) J."""
+
+    @property
+    def residuals(self) -> np.ndarray:
+        """(N,) largest |Φ|, m or rad."""
+
+    def state(self, k: int = -1) -> StateLike:
+        """State number k."""
+
+    def rate(self, name: str) -> np.ndarray:
+        """(N,) or (N, k) velocities by name."""
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """(N,) or (N, k) coordinates by name."""
+
+
 #: a state as users give it: a state, positions by name, or an array q; the last two are at rest
 StateGiven = StateLike | Mapping[str, Any] | ArrayLike
 #: parameters as users give them: by name (the rest as declared), as an array of all, or None for the declared ones

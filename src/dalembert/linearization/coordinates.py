@@ -6,20 +6,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import casadi as ca
 import numpy as np
 
+from dalembert import checks
 from dalembert.analysis.manifold import Tangent
 from dalembert.charts import cut_coordinates
 from dalembert.errors import ArgumentError, unknown
 from dalembert.mechanism.constraints import Constraint, Expressions, Loop, Row
 from dalembert.mechanism.constraints.expression import RowDerivatives
-from dalembert.mechanism.traced import TracedState
+from dalembert.mechanism.traced import TracedState, UserState
+from dalembert.protocols import Parameters
 from dalembert.rank import independent, rank_policy
 from dalembert.spatial import Transform
 from dalembert.symbols import to_sx
+from dalembert.system.system import System
 
-Given = str | tuple[str, Callable[[Any], ca.SX]]
+Given = str | tuple[str, Callable[[UserState], Any]]  # a coordinate as users give it
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,10 +29,10 @@ class Coordinate:
     """A velocity of the tree (`index`), or a function of the positions (`row`), by name."""
 
     name: str
-    index: int | None
-    row: Constraint | None = None
+    index: int | None  # of the velocity
+    row: Constraint | None = None  # one row, which does not act
     angular: bool = False  # an angle that may jump by 2π
-    function: Any = None  # the user's, if it is one
+    function: Callable[[UserState], Any] | None = None  # the user's, if it is one
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -52,10 +54,27 @@ class CutCoordinate(Constraint):
         return [derivatives.row(self.name, phi, derivatives.rate(phi), True, self.loop.joint.angular[self.k])]
 
 
-def coordinate(system: Any, given: Given) -> Coordinate:
+def named_list(given: Any, what: str) -> list[Any]:
+    """A list of names, or of (name, function) pairs, as users give it."""
+    if not isinstance(given, (list, tuple)):
+        raise ArgumentError(f"{what} is {checks.shown(given)}; needed: a list of names.")
+    return list(given)
+
+
+def name_and_function(given: Any, what: str) -> tuple[str, Callable[[UserState], Any]]:
+    """A pair (name, function of the state), as users give it."""
+    if not isinstance(given, (list, tuple)) or len(given) != 2:
+        raise ArgumentError(
+            f"an element of {what} is {checks.shown(given)}; needed: a name, or (name, function of the state)."
+        )
+    name = checks.name(given[0], f"the name of a function in {what}")
+    return name, checks.function(given[1], f"'{name}' in {what}")
+
+
+def coordinate(system: System, given: Given) -> Coordinate:
     """From the name of a tree velocity, of a cut joint's coordinate, or (name, function of the state)."""
     if not isinstance(given, str):
-        name, f = given
+        name, f = name_and_function(given, "independent")
         if name in system.v_names:
             raise ArgumentError(f"'{name}' is a joint's own coordinate; give your function another name.")
         return Coordinate(name, None, Expressions(name, "coordinate", holonomic=[(name, f)]), function=f)
@@ -69,7 +88,12 @@ def coordinate(system: Any, given: Given) -> Coordinate:
 
 
 def best_choice(
-    system: Any, p: Any, A: np.ndarray, M: np.ndarray, rows: np.ndarray | None = None, first: Sequence[int] = ()
+    system: System,
+    p: Parameters,
+    A: np.ndarray,
+    M: np.ndarray,
+    rows: np.ndarray | None = None,
+    first: Sequence[int] = (),
 ) -> list[int]:
     """Velocities of the tree that determine the others best, in the mass metric; `first` are taken anyway.
 
@@ -79,15 +103,15 @@ def best_choice(
     return independent(K * np.sqrt(np.diag(M))[:, None], K.shape[1], first)
 
 
-def _admissible(system: Any, p: Any, A: np.ndarray, M: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
+def _admissible(system: System, p: Parameters, A: np.ndarray, M: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
     """(nv, dof) motions that rows A allow, orthonormal in the mass metric."""
     policy = rank_policy(system, p)
     return Tangent.of(A, M, policy, policy.sizes if rows is None else policy.sizes[rows]).admissible
 
 
 def refusal(
-    system: Any,
-    p: Any,
+    system: System,
+    p: Parameters,
     names: Sequence[str],
     chosen: np.ndarray,
     A: np.ndarray,

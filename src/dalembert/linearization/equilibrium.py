@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from dalembert import checks
 from dalembert.errors import ArgumentError, AssemblyError, unknown
 from dalembert.linearization.linearize import linearize
 from dalembert.linearization.model import LinearModel
+from dalembert.protocols import Inputs, Parameters, StateGiven, check_system
 from dalembert.rank import rank_policy
+from dalembert.system.state import State
+from dalembert.system.system import System
 
 ROUNDS = 60
 SHARP = 1e-10  # accuracy of Newton steps: light parts accelerate a billion times more than heavy ones
@@ -21,11 +24,11 @@ SHARP = 1e-10  # accuracy of Newton steps: light parts accelerate a billion time
 class Equilibrium:
     """A state in which nothing accelerates, with the inputs that hold it."""
 
-    state: Any
+    state: State
     u: np.ndarray  # (inputs,)
     residual: float  # largest |v̇| that is left, rad/s² or m/s²
-    iterations: int
-    multipliers: np.ndarray  # of the rows used
+    iterations: int  # of Newton's method
+    multipliers: np.ndarray  # (rows used,)
     model: LinearModel  # the linear model there
 
     def __repr__(self) -> str:
@@ -33,19 +36,21 @@ class Equilibrium:
 
 
 def equilibrium(
-    system: Any,
-    guess: Any = None,
+    system: System,
+    guess: StateGiven | None = None,
     *,
     solve_for: str = "q",
     holding: Mapping[str, float] | None = None,
     speeds: Mapping[str, float] | None = None,
-    u: Any = None,
-    p: Any = None,
+    u: Inputs = None,
+    p: Parameters = None,
     tolerance: float = 1e-9,
 ) -> Equilibrium:
-    """Where a mechanism rests, or moves with constant speeds.
+    """A configuration in which a mechanism rests or moves with constant speeds, and the inputs that keep it there.
 
-    guess: positions to start from, by name, as an array or a state. holding: coordinates with given values.
+    guess: positions to start from, by name, as an array or a state. holding: coordinates with given values. p:
+    parameters, by name or as an array. tolerance: largest acceleration that counts as rest, in rad/s² or m/s² and
+    relative to the entries of the linear model where these are larger.
     solve_for="q": a configuration that rests under the inputs u, from the guess by Newton's method with the exact
     linear model; coordinates in `holding` stay. solve_for="u": the inputs of least size that hold the configuration of
     the guess (with `holding` in it), from u if they enter nonlinearly. speeds: named velocities of a steady motion; the
@@ -58,21 +63,29 @@ def equilibrium(
     >>> [round(float(x)) for x in rest.u], rest.residual < 1e-9       # N, in the lift and the tilt cylinder
     ([102229, 47666], True)
     """
-    if solve_for not in ("q", "u"):
-        raise ArgumentError(f"solve_for is {solve_for!r}; needed: 'q' (the configuration) or 'u' (the inputs).")
-    held, moving = dict(holding or {}), dict(speeds or {})
-    for name in (*held, *moving):
-        if name not in system.v_names:
-            raise unknown("coordinate", name, system.v_names)
-    start = guess.q if hasattr(guess, "q") else guess
-    x = system.assemble(held or None, moving or None, guess=start, p=p, t=getattr(guess, "t", 0.0))
+    check_system(system)
+    checks.choice(solve_for, ("q", "u"), "solve_for")
+    tolerance = checks.number(tolerance, "tolerance", above=0.0)
+    held, moving = (_by_name(system, x, what) for x, what in ((holding, "holding"), (speeds, "speeds")))
+    start = system.as_state({} if guess is None else guess)
+    x = system.assemble(held or None, moving or None, guess=start.q, p=p, t=start.t)
     given = system.input_vector(u)
     if solve_for == "u":
         return _inputs(system, x, given, p, tolerance)
     return _configuration(system, x, given, p, held, moving, tolerance)
 
 
-def _inputs(system: Any, x: Any, u: np.ndarray, p: Any, tolerance: float) -> Equilibrium:
+def _by_name(system: System, given: Mapping[str, float] | None, what: str) -> dict[str, float]:
+    """Numbers by the names of velocities."""
+    out: dict[str, float] = {}
+    for name, value in ({} if given is None else checks.mapping(given, what)).items():
+        if not isinstance(name, str) or name not in system.v_names:
+            raise unknown("coordinate", name, system.v_names, what)
+        out[name] = checks.number(value, f"{what}['{name}']")
+    return out
+
+
+def _inputs(system: System, x: State, u: np.ndarray, p: Parameters, tolerance: float) -> Equilibrium:
     if not len(u):
         raise ArgumentError(f"'{system.name}' has no inputs to solve for; add motors, or take solve_for='q'.")
     model, rounds, step = linearize(system, x, u=u, p=p), 0, np.full(len(u), np.inf)
@@ -85,7 +98,13 @@ def _inputs(system: Any, x: Any, u: np.ndarray, p: Any, tolerance: float) -> Equ
 
 
 def _configuration(
-    system: Any, x: Any, u: np.ndarray, p: Any, held: Mapping[str, float], speeds: Mapping[str, float], tolerance: float
+    system: System,
+    x: State,
+    u: np.ndarray,
+    p: Parameters,
+    held: Mapping[str, float],
+    speeds: Mapping[str, float],
+    tolerance: float,
 ) -> Equilibrium:
     model, rounds, moved = linearize(system, x, u=u, p=p), 0, np.inf
     while rounds < ROUNDS and moved > 1e-14 and np.abs(model.operating.vdot).max(initial=0.0) > 1e-3 * tolerance:
@@ -102,15 +121,21 @@ def _configuration(
 
 
 def _improved(
-    system: Any, old: LinearModel, x: Any, u: Any, p: Any, step: np.ndarray, held: Any, speeds: Any
+    system: System,
+    old: LinearModel,
+    x: State,
+    u: np.ndarray,
+    p: Parameters,
+    step: np.ndarray,
+    held: Mapping[str, float],
+    speeds: Mapping[str, float],
 ) -> LinearModel:
     """The model after a step, shortened until the accelerations fall (or hardly any of it is left)."""
     before = np.linalg.norm(old.rate[len(old.positions) :])
     size = min(1.0, 0.5 / max(float(np.abs(step).max(initial=0.0)), 1e-300))
     while True:
         try:
-            values = {name: float(value) for name, value in held.items()}
-            y = system.assemble(values or None, speeds or None, guess=system.plus(x, size * step), p=p, t=x.t)
+            y = system.assemble(held or None, speeds or None, guess=system.plus(x, size * step), p=p, t=x.t)
             new = linearize(system, y, u=u, p=p)
             if np.linalg.norm(new.rate[len(new.positions) :]) < before or size < 1e-4:
                 return new

@@ -8,21 +8,26 @@ for any projector P on the small motions the constraints allow: H P = 0, P P = P
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
+from dalembert import checks
 from dalembert.analysis.mobility import independent_rows
 from dalembert.errors import ArgumentError
 from dalembert.linearization.linearize import check_closed, singular, slopes
-from dalembert.linearization.model import LinearModel
+from dalembert.linearization.model import LinearModel, check_model
 from dalembert.linearization.plan import remembered
+from dalembert.protocols import Inputs, Parameters, StateGiven, check_system
 from dalembert.rank import rank_policy
 from dalembert.recursions.newton_euler import newton_euler
 from dalembert.symbols import array, symbols, to_sx, zeros
 from dalembert.system.functions import Trace
+from dalembert.system.system import RowChoice, System
 
 LARGEST = 400_000  # operations of second derivatives: beyond, minutes to compile
 
@@ -72,10 +77,13 @@ class FullLinearization:
         rows = self.H / np.maximum(np.linalg.norm(self.H, axis=1, keepdims=True), 1e-300)
         return rank_policy().reveal(rows).null
 
-    def underlying(self, P: np.ndarray | None = None) -> np.ndarray:
-        """A = Df P (Spencer 4.4), (2 nv, 2 nv), with the orthogonal projector or any other admissible one."""
-        if P is None:
-            P = self.projector
+    def underlying(self, P: ArrayLike | None = None) -> np.ndarray:
+        """A = Df P (Spencer 4.4), (2 nv, 2 nv).
+
+        P: (2 nv, 2 nv) a projector on the motions the constraints allow, by default the orthogonal one.
+        """
+        n = 2 * len(self.vdot)
+        P = self.projector if P is None else checks.array(P, (n, n), "P")
         size = max(1.0, float(np.abs(P).max()))
         if np.abs(self.H @ P).max(initial=0.0) > 1e-8 * size * max(1.0, float(np.abs(self.H).max(initial=0.0))):
             raise ArgumentError("P is not admissible: H P ≠ 0, it leads off the constraints.")
@@ -87,8 +95,10 @@ class FullLinearization:
         return self.Df @ P
 
 
-def linearize_full(system: Any, state: Any, *, u: Any = None, p: Any = None) -> FullLinearization:
+def linearize_full(system: System, state: StateGiven, *, u: Inputs = None, p: Parameters = None) -> FullLinearization:
     """∂v̇ and ∂λ with respect to q, v, u and t in all coordinates, at a state on the manifold.
+
+    u: inputs, p: parameters, by name or as arrays.
 
     >>> import dalembert as da
     >>> from dalembert import zoo
@@ -98,6 +108,7 @@ def linearize_full(system: Any, state: Any, *, u: Any = None, p: Any = None) -> 
     array([[-1.7397,  6.2147],
            [ 5.658 , -8.9173]])
     """
+    check_system(system)
     x = system.as_state(state)
     memory, policy = remembered(system), rank_policy(system, p)
     given = {"q": x.q, "v": x.v, "p": system.parameter_vector(p), "t": x.t}
@@ -145,9 +156,13 @@ def parameter_slopes(model: LinearModel) -> np.ndarray:
     array([[0. ],
            [2.5]])
     """
+    check_model(model)
+    if model.step is not None:
+        raise ArgumentError(f"the model is discrete, with a step of {model.step:g} s; needed: that of `linearize`.")
     op = model.operating
     system, rows = op.system, op.rows
-    if any(c.index is None for c in (*op.coordinates, *op.speeds)):
+    at = [[c.index for c in chosen if c.index is not None] for chosen in (op.coordinates, op.speeds)]
+    if list(map(len, at)) != [len(op.coordinates), len(op.speeds)]:
         raise ArgumentError("parameter slopes need coordinates of tree joints; take others with independent=[...].")
     kernel = system.custom_kernel(
         ("parameter_slopes", rows), ("q", "v", "a", "lam", "u", "p", "t"), _by_parameters, rows,
@@ -163,7 +178,7 @@ def parameter_slopes(model: LinearModel) -> np.ndarray:
     m = len(e2)
     A = A.reshape(m, n)
     h = (system.rows if rows is None else system.rows.only(rows)).holonomic if m else np.zeros(0, dtype=bool)
-    Cq, Cv = np.eye(n)[[c.index for c in op.coordinates]], np.eye(n)[[c.index for c in op.speeds]]
+    Cq, Cv = (np.eye(n)[index] for index in at)
     zq, zv = np.zeros((len(Cq), k)), np.zeros((len(Cv), k))
     Kp = np.linalg.solve(np.vstack([Cq, A[h]]), np.vstack([zq, -phi[h]]))
     velocity_error = d["speed_q"].reshape(m, n) @ Kp + e3
@@ -194,13 +209,13 @@ def _by_parameters(s: Trace) -> tuple[Any, ...]:
 # --- second derivatives ---------------------------------------------------------------------------------------------
 
 
-def second_derivatives(system: Any, state: Any, *, u: Any = None, p: Any = None) -> np.ndarray:
+def second_derivatives(system: System, state: StateGiven, *, u: Inputs = None, p: Parameters = None) -> np.ndarray:
     """∂²v̇/∂x², (nv, 2 nv, 2 nv), x = (δ, v), of the constrained acceleration in all coordinates.
 
-    The traced Jacobian is differentiated once more: exact, and for small systems only, such as a seven-joint arm or a
-    dozen joints of a planar mechanism. Larger ones are refused before anything is compiled. Where rows are redundant,
-    independent ones are used. For quaternion joints it is the derivative of the Jacobian as q ⊕ δ moves,
-    which is not symmetric.
+    u: inputs, p: parameters, by name or as arrays. The traced Jacobian is differentiated once more: exact, and for
+    small systems only, such as a seven-joint arm or a dozen joints of a planar mechanism. Larger ones are refused
+    before anything is compiled. Where rows are redundant, independent ones are used. For quaternion joints it is the
+    derivative of the Jacobian as q ⊕ δ moves, which is not symmetric.
 
     >>> import dalembert as da
     >>> m = da.Mechanism("pendulum", gravity=(0, -10.0, 0))
@@ -209,6 +224,7 @@ def second_derivatives(system: Any, state: Any, *, u: Any = None, p: Any = None)
     array([[4.776682, 0.      ],
            [0.      , 0.      ]])
     """
+    check_system(system)
     x = system.as_state(state)
     rows = independent_rows(system, x, p) if system.rows.of else None
     n = system.nv
@@ -224,8 +240,8 @@ def second_derivatives(system: Any, state: Any, *, u: Any = None, p: Any = None)
     return flat.reshape(2 * n, n, 2 * n).transpose(1, 0, 2)
 
 
-def _second(system: Any, rows: Any) -> Any:
-    def value(s: Trace) -> Any:
+def _second(system: System, rows: RowChoice) -> Callable[[Trace], np.ndarray]:
+    def value(s: Trace) -> np.ndarray:
         f, n = system.function("ode_jacobian", rows=rows), system.nv
         delta = ca.SX.sym("delta", n)
         known = {**s.sx, "q": system.function("plus")(s.sx["q"], delta)}

@@ -9,30 +9,36 @@ import numpy as np
 
 from dalembert.analysis.mobility import independent_rows
 from dalembert.errors import ArgumentError
-from dalembert.linearization.coordinates import Coordinate, Given, best_choice, coordinate, refusal
+from dalembert.linearization.coordinates import Coordinate, Given, best_choice, coordinate, named_list, refusal
 from dalembert.linearization.model import LinearModel
 from dalembert.linearization.operating import Operating
+from dalembert.linearization.outputs import Given as GivenOutput
 from dalembert.linearization.outputs import outputs as read_outputs
 from dalembert.linearization.plan import Plan, Remembered, filled, remembered
+from dalembert.protocols import Inputs, Parameters, StateGiven, check_system
 from dalembert.rank import RankPolicy, rank_policy
 from dalembert.system.derivatives import ACCELERATION_DERIVATIVES
+from dalembert.system.state import State
+from dalembert.system.system import RowChoice, System
 
 CLOSED = 1e-6  # rad, or lengths of the mechanism, and their rates: farther from the manifold there is no model
 
 
 def linearize(
-    system: Any,
-    state: Any,
+    system: System,
+    state: StateGiven,
     *,
-    u: Any = None,
-    p: Any = None,
+    u: Inputs = None,
+    p: Parameters = None,
     independent: Sequence[Given] | None = None,
     positions: Sequence[Given] | None = None,
-    outputs: Sequence[Any] | None = None,
+    outputs: Sequence[GivenOutput] | None = None,
 ) -> LinearModel:
     """The linear model ẋ = rate + A x + B δu, y = output + C x + D δu of a mechanism near a state on its manifold.
 
     A is exact to rounding at any state, at rest or in motion, with redundant, driven and nonholonomic constraints.
+
+    state: a `State`, positions by name, or an array q. u: inputs, p: parameters, by name or as arrays.
 
     independent: the coordinates of the model, by name: of tree joints ("A", "ball.wx"), of joints that close loops
     ("C", "C.angle"), or (name, function of the state). By default those that determine the rest best. positions: with
@@ -54,6 +60,8 @@ def linearize(
     >>> model.A.shape, model.stable
     ((4, 4), False)
     """
+    if system.__class__ is not System:
+        check_system(system)
     x, inputs = system.as_state(state), system.input_vector(u)
     memory, policy = remembered(system), rank_policy(system, p)
     given = {"q": x.q, "v": x.v, "u": inputs, "p": system.parameter_vector(p), "t": x.t}
@@ -66,23 +74,44 @@ def linearize(
 
 
 def _plan(
-    system: Any, memory: Remembered, x: Any, p: Any, independent: Any, positions: Any, rows: tuple[int, ...] | None
+    system: System,
+    memory: Remembered,
+    x: State,
+    p: Parameters,
+    independent: Sequence[Given] | None,
+    positions: Sequence[Given] | None,
+    rows: RowChoice,
 ) -> Plan:
     """The plan for the coordinates asked for, or for the best ones at a state."""
+    if independent is not None and independent.__class__ is not list:
+        independent = named_list(independent, "independent")
+    if positions is not None and positions.__class__ is not list:
+        positions = named_list(positions, "positions")
     key = None if independent is None else (*independent, None, *(positions or ()), rows)
-    plan = memory.by_names.get(key) if key is not None else None
+    try:
+        plan = memory.by_names.get(key) if key is not None else None
+    except TypeError:  # a coordinate that cannot be a key, such as a list: told below
+        plan = None
     if plan is None:
         given = None if independent is None else [coordinate(system, name) for name in independent]
         others = [] if positions is None else [coordinate(system, name) for name in positions]
         chosen, more = _coordinates(system, x, p, given, others)
         plan = memory.plan(system, chosen, more, rows)
-        if key is not None and (others or not system.rows.of or system.rows.holonomic.all()):
+        if key is not None and _hashable(key) and (others or not system.rows.of or system.rows.holonomic.all()):
             memory.by_names[key] = plan
     return plan
 
 
 def _on_other_rows(
-    system: Any, memory: Remembered, x: Any, u: Any, p: Any, given: Any, plan: Plan, independent: Any, positions: Any
+    system: System,
+    memory: Remembered,
+    x: State,
+    u: np.ndarray,
+    p: Parameters,
+    given: Mapping[str, Any],
+    plan: Plan,
+    independent: Sequence[Given] | None,
+    positions: Sequence[Given] | None,
 ) -> tuple[Plan, tuple[Any, ...]]:
     """The plan on rows chosen at this state and its outputs, or an error that gives the reason."""
     rows = independent_rows(system, x, p) if system.rows.of else None
@@ -97,14 +126,22 @@ def _on_other_rows(
     raise _bad_choice(system, x, p, rows, plan.velocities, plan.more)
 
 
-def _near_singular(system: Any, x: Any, u: Any, p: Any, rows: Any) -> bool:
+def _hashable(key: tuple[Any, ...]) -> bool:
+    try:
+        hash(key)
+    except TypeError:
+        return False
+    return True
+
+
+def _near_singular(system: System, x: State, u: Inputs, p: Parameters, rows: RowChoice) -> bool:
     """Whether the rows themselves are too nearly dependent, whatever the coordinates."""
     d = slopes(system, x, u, p, rows)
     return not (rank_policy(system, p).separates(d["margin"]) and np.isfinite(d["vdot"]).all())
 
 
 def _coordinates(
-    system: Any, x: Any, p: Any, given: Any, others: list[Coordinate]
+    system: System, x: State, p: Parameters, given: list[Coordinate] | None, others: list[Coordinate]
 ) -> tuple[list[Coordinate], list[Coordinate]]:
     """The coordinates of velocities, and those that positions have besides."""
     holonomic = system.rows.holonomic
@@ -129,7 +166,14 @@ def _coordinates(
 
 
 def _model(
-    system: Any, x: Any, u: np.ndarray, p: Any, plan: Plan, found: tuple[Any, ...], policy: RankPolicy, outputs: Any
+    system: System,
+    x: State,
+    u: np.ndarray,
+    p: Parameters,
+    plan: Plan,
+    found: tuple[Any, ...],
+    policy: RankPolicy,
+    outputs: Sequence[GivenOutput] | None,
 ) -> LinearModel:
     A, B, time, rate, Kq, Kv, Dv, Kt, Dt, vdot, multipliers, margin = found
     operating = filled(
@@ -143,9 +187,17 @@ def _model(
 
 
 def _outputs(
-    system: Any, x: Any, u: Any, p: Any, op: Operating, Kt: np.ndarray, Dt: np.ndarray, given: Any
+    system: System,
+    x: State,
+    u: np.ndarray,
+    p: Parameters,
+    op: Operating,
+    Kt: np.ndarray,
+    Dt: np.ndarray,
+    given: Sequence[GivenOutput],
 ) -> dict[str, Any]:
     """C, D, the time column, the values and the names of the outputs, as fields of a model."""
+    given = named_list(given, "outputs")
     rows = system.row_names if op.rows is None else [system.row_names[k] for k in op.rows]
     unknowable = set()
     if op.rows is not None and any(isinstance(name, str) and name.startswith("multiplier:") for name in given):
@@ -166,12 +218,14 @@ def _outputs(
     return {"C": C, "D": by_u, "output_time": late, "output": out.value, "output_names": out.names}
 
 
-def slopes(system: Any, x: Any, u: Any, p: Any, rows: Any) -> dict[str, np.ndarray]:
+def slopes(system: System, x: State, u: Inputs, p: Parameters, rows: RowChoice) -> dict[str, np.ndarray]:
     """v̇ and λ by elimination on some rows with their derivatives, by the names `ACCELERATION_DERIVATIVES`."""
     return dict(zip(ACCELERATION_DERIVATIVES, system.evaluate("acceleration_derivatives", x, rows=rows, u=u, p=p)))
 
 
-def check_closed(system: Any, x: Any, p: Any, given: Mapping[str, Any], memory: Remembered, policy: RankPolicy) -> None:
+def check_closed(
+    system: System, x: State, p: Parameters, given: Mapping[str, Any], memory: Remembered, policy: RankPolicy
+) -> None:
     """Refuse a state that is off the constraints, in position or velocity, naming the row."""
     kernel = memory.closure
     if kernel is None:
@@ -189,7 +243,8 @@ def check_closed(system: Any, x: Any, p: Any, given: Mapping[str, Any], memory: 
             )
 
 
-def singular(system: Any, x: Any, p: Any) -> ArgumentError:
+def singular(system: System, x: State, p: Parameters) -> ArgumentError:
+    """The error for a state where the constraints lose rank, or nearly do."""
     report = system.report(x, p=p)
     return ArgumentError(
         f"'{system.name}' is in a singular configuration: the constraints have rank {report.rank} here and "
@@ -201,8 +256,15 @@ def singular(system: Any, x: Any, p: Any) -> ArgumentError:
     )
 
 
-def _bad_choice(system: Any, x: Any, p: Any, rows: Any, chosen: Any, more: Any) -> ArgumentError:
-    """Says which coordinates fail, for velocities first, then for positions."""
+def _bad_choice(
+    system: System,
+    x: State,
+    p: Parameters,
+    rows: RowChoice,
+    chosen: Sequence[Coordinate],
+    more: Sequence[Coordinate],
+) -> ArgumentError:
+    """The error for coordinates that do not determine the motion: velocities first, then positions."""
     A, M = system.constraint_matrix(x, p=p), system.mass_matrix(x, p=p)
 
     def slopes_of(coordinates: Sequence[Coordinate]) -> np.ndarray:

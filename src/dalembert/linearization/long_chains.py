@@ -13,9 +13,10 @@ import numpy as np
 from dalembert.symbols import zeros
 from dalembert.system.derivatives import EquationDerivatives
 from dalembert.system.functions import Trace
+from dalembert.system.system import System
 
 
-def tree_model(system: Any, given: Mapping[str, Any]) -> tuple[np.ndarray, ...]:
+def tree_model(system: System, given: Mapping[str, Any]) -> tuple[np.ndarray, ...]:
     """The outputs `traced.NAMES` with every velocity chosen, for given q, v, u, p and t."""
     x, u, p = system.state(given["q"], given["v"], given["t"]), given["u"], given["p"]
     n, inputs = system.nv, len(system.u_names)

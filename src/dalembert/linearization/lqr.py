@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from dalembert import checks
 from dalembert.errors import ArgumentError, unknown
-from dalembert.linearization.model import LinearModel
+from dalembert.linearization.model import LinearModel, check_model
 from dalembert.linearization.trajectory import LinearTrajectory
+from dalembert.protocols import StateGiven
+
+LARGEST = 1e100  # weight
+Weights = Mapping[str, float] | ArrayLike | None  # by name, a number, a diagonal or a matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,10 +27,11 @@ class Regulator:
 
     K: np.ndarray  # (inputs, states)
     cost: np.ndarray  # (states, states) S of the cost-to-go xᵀ S x
-    model: LinearModel
-    limits: np.ndarray | None = None  # (inputs, 2)
+    model: LinearModel  # it was made for
+    limits: np.ndarray | None = None  # (inputs, 2) lowest and highest
 
-    def __call__(self, t: float, state: Any) -> np.ndarray:
+    def __call__(self, t: float, state: StateGiven) -> np.ndarray:
+        """(inputs,) for a state of the mechanism; the time t does not matter."""
         u = self.model.operating.u - self.K @ self.model.deviation(state)
         return u if self.limits is None else np.clip(u, self.limits[:, 0], self.limits[:, 1])
 
@@ -40,11 +46,12 @@ class Tracker:
     """u(t, state) = u₀(t) − K(t) x along a trajectory; between its times by straight lines, after its end as there."""
 
     K: np.ndarray  # (times, inputs, states)
-    cost: np.ndarray  # (times, states, states)
-    trajectory: LinearTrajectory
+    cost: np.ndarray  # (times, states, states) S of the cost-to-go xᵀ S x
+    trajectory: LinearTrajectory  # it was made for
 
-    def __call__(self, t: float, state: Any) -> np.ndarray:
-        line = self.trajectory
+    def __call__(self, t: float, state: StateGiven) -> np.ndarray:
+        """(inputs,) for a state of the mechanism at the time t, s."""
+        line, t = self.trajectory, checks.number(t, "t")
         k = int(np.clip(np.searchsorted(line.t, t, side="right") - 1, 0, len(line.t) - 1))
         n = min(k + 1, len(line.t) - 1)
         s = 0.0 if n == k else float(np.clip((t - line.t[k]) / (line.t[n] - line.t[k]), 0.0, 1.0))
@@ -54,8 +61,8 @@ class Tracker:
 
 def lqr(
     model: LinearModel,
-    Q: Any = None,
-    R: Any = None,
+    Q: Weights = None,
+    R: Weights = None,
     *,
     limits: Mapping[str, tuple[float, float]] | None = None,
 ) -> Regulator:
@@ -72,9 +79,8 @@ def lqr(
     >>> bool((keep.eigenvalues.real < 0).all())
     True
     """
-    weights = _weight(Q, model.state_names, 0.0, "Q"), _weight(R, model.input_names, 1.0, "R")
-    if np.linalg.eigvalsh(weights[1]).min(initial=1.0) <= 0:
-        raise ArgumentError("R is not positive definite; every input needs a positive weight.")
+    check_model(model)
+    weights = _weight(Q, model.state_names, 0.0, "Q"), _positive(_weight(R, model.input_names, 1.0, "R"))
     if not len(model.input_names):
         raise ArgumentError(f"'{model.operating.system.name}' has no inputs; add motors to control it.")
     growing = [h for h in model.uncontrollable if _grows(h.eigenvalue, model.step)]
@@ -85,27 +91,46 @@ def lqr(
             "model.without(), or add an input."
         )
     K, S = _gain(model.A, model.B, *weights, model.step)
-    bounds = None
-    if limits is not None:
-        for name in limits:
-            if name not in model.input_names:
-                raise unknown("input", name, model.input_names)
-        bounds = np.array([limits.get(name, (-np.inf, np.inf)) for name in model.input_names], dtype=float)
-    return Regulator(K, S, model, bounds)
+    return Regulator(K, S, model, None if limits is None else _bounds(limits, model.input_names))
 
 
-def lqr_along(trajectory: LinearTrajectory, Q: Any = None, R: Any = None, final: Any = None) -> Tracker:
+def _bounds(limits: Mapping[str, tuple[float, float]], names: Sequence[str]) -> np.ndarray:
+    """(inputs, 2) from limits by name."""
+    out = np.tile([-np.inf, np.inf], (len(names), 1))
+    for name, pair in checks.mapping(limits, "limits").items():
+        if not isinstance(name, str) or name not in names:
+            raise unknown("input", name, names, "limits")
+        low, high = checks.vector(pair, 2, f"limits['{name}']", finite=False)
+        if not low <= high:
+            raise ArgumentError(f"limits['{name}'] is ({low:g}, {high:g}); needed: the lowest, then the highest.")
+        out[list(names).index(name)] = low, high
+    return out
+
+
+def lqr_along(trajectory: LinearTrajectory, Q: Weights = None, R: Weights = None, final: Weights = None) -> Tracker:
     """The time-varying regulator along a trajectory, by Riccati's recursion backward over its times.
 
     Q, R as in `lqr`, per second; final: the weight of the state at the end (default: Q times one second).
     """
+    if not isinstance(trajectory, LinearTrajectory):
+        raise ArgumentError(f"trajectory is {checks.shown(trajectory)}; needed: what da.linearize_along returns.")
+    if len(trajectory.t) < 2 or not trajectory.input_names:
+        raise ArgumentError(
+            f"the trajectory has {len(trajectory.t)} times and {len(trajectory.input_names)} inputs; needed: two or "
+            "more times, and an input."
+        )
     names = trajectory.state_names
-    W, V = _weight(Q, names, 0.0, "Q"), _weight(R, trajectory.input_names, 1.0, "R")
+    W, V = _weight(Q, names, 0.0, "Q"), _positive(_weight(R, trajectory.input_names, 1.0, "R"))
     S = W if final is None else _weight(final, names, 0.0, "final")
     gains, costs = [], [S]
     Ad, Bd, steps = trajectory.discretize()
     for A, B, h in zip(Ad[::-1], Bd[::-1], steps[::-1]):
-        K = np.linalg.solve(V * h + B.T @ S @ B, B.T @ S @ A)
+        try:
+            K = np.linalg.solve(V * h + B.T @ S @ B, B.T @ S @ A)
+        except np.linalg.LinAlgError:
+            K = np.full((len(V), len(S)), np.nan)
+        if not np.isfinite(K).all():
+            raise ArgumentError("Riccati's recursion overflows: the weights are too large, or the trajectory too long.")
         closed = A - B @ K
         S = closed.T @ S @ closed + K.T @ (V * h) @ K + W * h
         gains.append(K)
@@ -114,7 +139,7 @@ def lqr_along(trajectory: LinearTrajectory, Q: Any = None, R: Any = None, final:
     return Tracker(np.array([*gains, gains[-1]]), np.array(costs[::-1]), trajectory)
 
 
-def _gain(A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray, step: float | None) -> tuple[Any, Any]:
+def _gain(A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray, step: float | None) -> tuple[np.ndarray, ...]:
     from scipy.linalg import solve_continuous_are, solve_discrete_are
 
     try:
@@ -123,7 +148,7 @@ def _gain(A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray, step: floa
             return np.linalg.solve(R, B.T @ S), S
         S = solve_discrete_are(A, B, Q, R)
         return np.linalg.solve(R + B.T @ S @ B, B.T @ S @ A), S
-    except np.linalg.LinAlgError as error:
+    except (np.linalg.LinAlgError, ValueError) as error:
         raise ArgumentError(
             f"Riccati's equation has no solution ({error}): a mode on the stability boundary is not seen by Q, or not "
             "reached. Give it a weight in Q, or leave it out with model.without()."
@@ -134,20 +159,32 @@ def _grows(value: complex, step: float | None) -> bool:
     return value.real > -1e-9 if step is None else abs(value) > 1 - 1e-9
 
 
-def _weight(given: Any, names: Sequence[str], rest: float, what: str) -> np.ndarray:
+def _positive(R: np.ndarray) -> np.ndarray:
+    """R, unless it is not positive definite."""
+    if np.linalg.eigvalsh(R).min(initial=1.0) <= 0:
+        raise ArgumentError("R is not positive definite; every input needs a positive weight.")
+    return R
+
+
+def _weight(given: Weights, names: Sequence[str], rest: float, what: str) -> np.ndarray:
+    """(n, n) weights of n names, positive semidefinite; those that are not named weigh `rest`."""
     n = len(names)
     if given is None:
         return np.eye(n)
     if isinstance(given, Mapping):
         for name in given:
-            if name not in names:
+            if not isinstance(name, str) or name not in names:
                 raise unknown("weight", name, names, what)
-        return np.diag([float(given.get(name, rest)) for name in names])
-    W = np.asarray(given, dtype=float)
+        return np.diag([checks.number(given.get(name, rest), f"{what}['{name}']", least=0.0) for name in names])
+    W = checks.array(given, None, what)
+    if not np.abs(W).max(initial=0.0) <= LARGEST:
+        raise ArgumentError(f"{what} has entries up to {np.abs(W).max():.3g}; needed: at most {LARGEST:g}.")
     W = W * np.eye(n) if W.ndim == 0 else np.diag(W) if W.ndim == 1 else W
     if W.shape != (n, n) or not np.allclose(W, W.T):
         raise ArgumentError(
             f"{what} has shape {np.shape(given)}; needed: a number, {n} numbers, or a symmetric ({n}, {n}) matrix for "
             f"{', '.join(names)}."
         )
+    if n and np.linalg.eigvalsh(W)[0] < -1e-9 * np.abs(W).max():
+        raise ArgumentError(f"{what} is not positive semidefinite; a weight must not be negative.")
     return W

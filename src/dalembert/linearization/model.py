@@ -8,10 +8,16 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from dalembert.errors import ArgumentError, unknown
+from dalembert import checks
+from dalembert.errors import ArgumentError, extra, unknown
+from dalembert.linearization.coordinates import named_list
 from dalembert.linearization.operating import Operating
-from dalembert.linearization.structure import Hidden, Mode, hidden, modes, zeros_of
+from dalembert.linearization.structure import Hidden, Mode, hidden, modes, motion_of, zeros_of
+from dalembert.protocols import StateGiven
+
+LONGEST = 600.0  # e to its power is a number
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,17 +33,17 @@ class LinearModel:
     B: np.ndarray  # (n, m)
     C: np.ndarray  # (k, n)
     D: np.ndarray  # (k, m)
-    time: np.ndarray  # (n,)
-    output_time: np.ndarray  # (k,)
+    time: np.ndarray  # (n,) ∂ẋ/∂t
+    output_time: np.ndarray  # (k,) ∂y/∂t
     rate: np.ndarray  # (n,) ẋ at the state itself; zero at an equilibrium
     output: np.ndarray  # (k,) outputs at the state itself
-    state_names: tuple[str, ...]
-    input_names: tuple[str, ...]
-    output_names: tuple[str, ...]
-    positions: tuple[str, ...]
-    velocities: tuple[str, ...]
-    step: float | None
-    operating: Operating
+    state_names: tuple[str, ...]  # (n,)
+    input_names: tuple[str, ...]  # (m,)
+    output_names: tuple[str, ...]  # (k,)
+    positions: tuple[str, ...]  # coordinates among the states
+    velocities: tuple[str, ...]  # coordinates whose rates are states
+    step: float | None  # s, of a discrete model
+    operating: Operating  # the state it was made at
 
     # --- dynamics -----------------------------------------------------------------------------------------------
 
@@ -89,17 +95,22 @@ class LinearModel:
         return hidden(self.A.T, self.C.T, self.state_names)
 
     def zeros(self, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None) -> np.ndarray:
-        """Transmission zeros, 1/s, from some inputs to as many outputs (default: all)."""
+        """Transmission zeros, 1/s, from some inputs to as many outputs, lists of names (default: all)."""
         i = self._where(inputs, self.input_names, "input")
         o = self._where(outputs, self.output_names, "output")
         return zeros_of(self.A, self.B[:, i], self.C[o], self.D[np.ix_(o, i)])
 
-    def frequency_response(self, omega: Any) -> np.ndarray:
-        """G(jω), (len(ω), outputs, inputs), for angular frequencies ω in rad/s."""
-        w = np.atleast_1d(np.asarray(omega, dtype=float))
+    def frequency_response(self, omega: ArrayLike) -> np.ndarray:
+        """G(jω), (len(ω), outputs, inputs), for angular frequencies ω = omega, rad/s."""
+        w = checks.vector(np.atleast_1d(checks.array(omega, None, "omega")), None, "omega")
         points = 1j * w if self.step is None else np.exp(1j * w * self.step)
-        one = np.eye(len(self.A))
-        return np.array([self.C @ np.linalg.solve(s * one - self.A, self.B) + self.D for s in points])
+        one, out = np.eye(len(self.A)), []
+        for frequency, s in zip(w, points):
+            try:
+                out.append(self.C @ np.linalg.solve(s * one - self.A, self.B) + self.D)
+            except np.linalg.LinAlgError:
+                raise ArgumentError(f"the response at ω = {frequency:g} rad/s is infinite: a pole is there.") from None
+        return np.array(out).reshape(len(w), *self.D.shape)
 
     # --- other forms --------------------------------------------------------------------------------------------
 
@@ -107,8 +118,10 @@ class LinearModel:
         """The model between samples `step` (s) apart with inputs held: exact (zero-order hold)."""
         if self.step is not None:
             raise ArgumentError(f"the model is discrete already, with a step of {self.step:g} s.")
-        if not step > 0:
-            raise ArgumentError(f"step is {step}; needed: a positive number of seconds.")
+        step = checks.number(step, "step", above=0.0)
+        growth = step * max(1.0, float(np.abs(self.A).sum(axis=1).max(initial=0.0)))
+        if growth > LONGEST:
+            raise ArgumentError(f"step is {step:g} s, {growth:.2g} time constants of the model; at most {LONGEST:g}.")
         from scipy.linalg import expm
 
         n, m = self.B.shape
@@ -119,8 +132,14 @@ class LinearModel:
         return replace(self, A=E[:n, :n], B=E[:n, n : n + m], rate=E[:n, -2], time=E[:n, -1], step=float(step))
 
     def without(self, names: Sequence[str] | str = "cyclic") -> LinearModel:
-        """The model without some states, by default without every cyclic one: no rate and no output depends on it."""
-        drop = self.cyclic if names == "cyclic" else tuple([names] if isinstance(names, str) else names)
+        """The model without some states, a name or a list of names, on which no rate and no output depends.
+
+        By default ("cyclic") it is without all of these.
+        """
+        if isinstance(names, str):
+            drop = self.cyclic if names == "cyclic" else (names,)
+        else:
+            drop = tuple(named_list(names, "names"))
         for name in drop:
             k = self._where([name], self.state_names, "state")[0]
             depends = [
@@ -175,8 +194,7 @@ class LinearModel:
 
         Dots of names become underscores, as python-control asks.
         """
-        import control
-
+        control = extra("control", "control", "to_control")
         names = {
             kind: [name.replace(".", "_") for name in given]
             for kind, given in (
@@ -191,26 +209,23 @@ class LinearModel:
 
     # --- the mechanism behind it --------------------------------------------------------------------------------
 
-    def deviation(self, state: Any) -> np.ndarray:
-        """(n,) x of a state of the mechanism: how far its named coordinates are from those of the model's state."""
+    def deviation(self, state: StateGiven) -> np.ndarray:
+        """(n,) x of a state of the mechanism: differences of the named coordinates from those of the model's state."""
         full = self.operating.deviation(state)
         index = {name: k for k, name in enumerate(self.operating.names)}
         return full[[index[name] for name in self.state_names]]
 
-    def motion(self, x: Any) -> tuple[np.ndarray, np.ndarray]:
-        """(δ, δv), (nv,) each: the motion of every joint that goes with small changes x of the states."""
-        op = self.operating
-        index = {name: k for k, name in enumerate(op.names)}
-        y = np.zeros(len(op.names), dtype=np.result_type(np.asarray(x), float))
-        y[[index[name] for name in self.state_names]] = x
-        n = op.Kq.shape[1]
-        return op.Kq @ y[:n], op.Dv @ y[:n] + op.Kv @ y[n:]
+    def motion(self, x: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+        """(δ, δv), (nv,) each: the motion of every joint that goes with small changes x, (n,), of the states."""
+        return motion_of(self, checks.vector(x, len(self.A), "x"))
 
     def _where(self, names: Sequence[str] | None, known: Sequence[str], kind: str) -> list[int]:
-        for name in names or ():
-            if name not in known:
+        if names is None:
+            return list(range(len(known)))
+        for name in named_list(names, f"{kind}s"):
+            if not isinstance(name, str) or name not in known:
                 raise unknown(kind, name, known)
-        return list(range(len(known))) if names is None else [list(known).index(name) for name in names]
+        return [list(known).index(name) for name in names]
 
     def __repr__(self) -> str:
         every = "" if self.step is None else f", every {self.step:g} s"
@@ -218,3 +233,9 @@ class LinearModel:
             f"<linear model of '{self.operating.system.name}': {len(self.A)} states ({', '.join(self.state_names)}), "
             f"{len(self.input_names)} inputs, {len(self.output_names)} outputs{every}>"
         )
+
+
+def check_model(model: LinearModel) -> None:
+    """Refuse an argument `model` that is no linear model."""
+    if not isinstance(model, LinearModel):
+        raise ArgumentError(f"model is {checks.shown(model)}; needed: a LinearModel, as da.linearize returns it.")

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+
+from dalembert.linearization.coordinates import Coordinate
+from dalembert.protocols import Parameters, StateGiven
+from dalembert.system.functions import Trace
+from dalembert.system.state import State
+from dalembert.system.system import System
 
 
 @dataclass(frozen=True, eq=False)
 class Operating:
     """Where a linear model was made, and how its states move the whole mechanism: δq = Kq y_q, δv = Dv y_q + Kv y_v."""
 
-    system: Any
-    state: Any
-    u: np.ndarray
-    p: Any
+    system: System
+    state: State
+    u: np.ndarray  # (inputs,)
+    p: Parameters
     names: tuple[str, ...]  # of all states, positions first
-    coordinates: tuple[Any, ...]  # of the positions
-    speeds: tuple[Any, ...]  # of the velocities
+    coordinates: tuple[Coordinate, ...]  # of the positions
+    speeds: tuple[Coordinate, ...]  # of the velocities
     Kq: np.ndarray  # (nv, positions)
     Kv: np.ndarray  # (nv, velocities)
     Dv: np.ndarray  # (nv, positions)
@@ -27,7 +32,7 @@ class Operating:
     rows: tuple[int, ...] | None  # the rows used where some are redundant
     condition: float  # of the constraints, the worse of them and of the choice of coordinates
 
-    def deviation(self, state: Any) -> np.ndarray:
+    def deviation(self, state: StateGiven) -> np.ndarray:
         """(states,) differences of the named coordinates from this state's."""
         system, x = self.system, self.system.as_state(state)
         delta = system.minus(x.q, self.state.q)
@@ -43,12 +48,12 @@ class Operating:
                     out[k] = difference
         return np.array(out, dtype=float)
 
-    def _functions(self, x: Any) -> dict[str, tuple[float, float]]:
+    def _functions(self, x: State) -> dict[str, tuple[float, float]]:
         """Value and rate of the coordinates that are functions of the state."""
         chosen = list({c.name: c for c in (*self.coordinates, *self.speeds) if c.index is None}.values())
 
-        def value(s: Any) -> tuple[Any, Any]:
-            rows = [c.row.rows(s.state)[0] for c in chosen]
+        def value(s: Trace) -> tuple[np.ndarray, np.ndarray]:
+            rows = [c.row.rows(s.state)[0] for c in chosen if c.row is not None]
             values, speeds = np.empty(len(rows), dtype=object), np.empty(len(rows), dtype=object)
             for k, row in enumerate(rows):
                 values[k], speeds[k] = row.phi, row.A @ s.v + row.b

@@ -10,14 +10,19 @@ import casadi as ca
 import numpy as np
 
 from dalembert.errors import ArgumentError, unknown
-from dalembert.mechanism.traced import on_expressions
+from dalembert.linearization.coordinates import name_and_function
+from dalembert.mechanism.traced import UserState, on_expressions
+from dalembert.mechanism.values import described
+from dalembert.protocols import Parameters
 from dalembert.recursions.momentum import gravity_energy, kinetic_energy
 from dalembert.symbols import array, to_sx
 from dalembert.system.functions import Trace
+from dalembert.system.state import State
+from dalembert.system.system import System, frame_key
 
 KINDS = ("rate", "acceleration", "position", "velocity", "multiplier")
 ENERGIES = ("energy", "kinetic_energy", "potential_energy")
-Given = str | tuple[str, Callable[[Any], Any]]
+Given = str | tuple[str, Callable[[UserState], Any]]  # an output as users give it
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +44,9 @@ class Outputs:
 
 
 def outputs(
-    system: Any,
+    system: System,
     given: Sequence[Given],
-    at: tuple[Any, Any, Any],
+    at: tuple[State, np.ndarray, Parameters],
     rows: Sequence[str],
     unknowable: set[str],
     vdot: np.ndarray,
@@ -82,10 +87,11 @@ def outputs(
     return Outputs(tuple(names), value, by_q, by_v, by_t, of_vdot, of_lam)
 
 
-def _read(system: Any, item: Given, rows: Sequence[str], unknowable: set[str]) -> list[tuple[str, Any, Any]]:
+def _read(system: System, item: Given, rows: Sequence[str], unknowable: set[str]) -> list[tuple[str, Any, Any]]:
     """(name, (kind, argument) or None, (kind, index) or None) of each scalar output an item stands for."""
     if not isinstance(item, str):
-        return [(item[0], ("function", item), None)]
+        pair = name_and_function(item, "outputs")
+        return [(pair[0], ("function", pair), None)]
     if item in ENERGIES:
         return [(item, (item, None), None)]
     if item in system.v_names:
@@ -115,10 +121,8 @@ def _read(system: Any, item: Given, rows: Sequence[str], unknowable: set[str]) -
 
 
 def _key(scalar: tuple[str, Any]) -> Any:
-    from dalembert.system.system import _frame_key
-
     kind, what = scalar
-    return (kind, _frame_key(what[0]), what[1]) if kind in ("position", "velocity") else (kind, what)
+    return (kind, frame_key(what[0]), what[1]) if kind in ("position", "velocity") else (kind, what)
 
 
 def _traced(s: Trace, scalars: Sequence[tuple[str, Any]]) -> tuple[Any, ...]:
@@ -154,10 +158,10 @@ def _value(s: Trace, kind: str, what: Any) -> ca.SX:
         frame, k = what
         return to_sx([getattr(s.state, kind)(frame)[k]])
     if kind == "function":
-        x = ca.SX(on_expressions(what[1], s.state, f"output '{what[0]}'"))
-        if x.numel() != 1:
-            raise ArgumentError(f"output '{what[0]}' has {x.numel()} values; needed: one expression.")
-        return ca.densify(x)
+        x = described(on_expressions(what[1], s.state, f"output '{what[0]}'"), f"output '{what[0]}'")
+        if x.size != 1:
+            raise ArgumentError(f"output '{what[0]}' has {x.size} values; needed: one expression.")
+        return to_sx(x.reshape(1))
     total: Any = 0.0
     if kind != "potential_energy":
         total = total + kinetic_energy(s.at)

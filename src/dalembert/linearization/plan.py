@@ -4,26 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from dalembert.compiler import Kernel
 from dalembert.linearization.coordinates import Coordinate
 from dalembert.linearization.long_chains import tree_model
 from dalembert.linearization.traced import NAMES, closure, linear
 from dalembert.rank import RankPolicy
 from dalembert.system.functions import Trace
+from dalembert.system.system import RowChoice, System
 from dalembert.system.tree import LONG
 
-Rows = tuple[int, ...] | None
+T = TypeVar("T")
 
 
 class Remembered:
     """Linear models of one system that were asked for, and the rows of its constraints they use."""
 
-    def __init__(self, system: Any):
-        self.rows: Rows = None  # independent ones as last chosen; None: all
+    def __init__(self, system: System):
+        self.rows: RowChoice = None  # independent ones as last chosen; None: all
         self.plans: dict[Any, Plan] = {}
         self.by_names: dict[Any, Plan] = {}
         self.closure = (
@@ -32,7 +34,9 @@ class Remembered:
             else None
         )
 
-    def plan(self, system: Any, velocities: Sequence[Coordinate], more: Sequence[Coordinate], rows: Rows) -> Plan:
+    def plan(
+        self, system: System, velocities: Sequence[Coordinate], more: Sequence[Coordinate], rows: RowChoice
+    ) -> Plan:
         """The plan for these coordinates and rows."""
         key = tuple(c.key for c in velocities), tuple(c.key for c in more), rows
         if key not in self.plans:
@@ -40,10 +44,10 @@ class Remembered:
         return self.plans[key]
 
 
-_known: WeakKeyDictionary[Any, Remembered] = WeakKeyDictionary()
+_known: WeakKeyDictionary[System, Remembered] = WeakKeyDictionary()
 
 
-def remembered(system: Any) -> Remembered:
+def remembered(system: System) -> Remembered:
     """The memory of a system, made on first use."""
     found = _known.get(system)
     return _known.setdefault(system, Remembered(system)) if found is None else found
@@ -52,7 +56,7 @@ def remembered(system: Any) -> Remembered:
 class Plan:
     """A linear model in given coordinates on given rows, to be evaluated at any state."""
 
-    def __init__(self, system: Any, velocities: Sequence[Coordinate], more: Sequence[Coordinate], rows: Rows):
+    def __init__(self, system: System, velocities: Sequence[Coordinate], more: Sequence[Coordinate], rows: RowChoice):
         q, v = (*velocities, *more), tuple(velocities)
         names = (*(c.name for c in q), *(f"{c.name} rate" for c in v))
         n, inputs = len(names), len(system.u_names)
@@ -73,7 +77,7 @@ class Plan:
             "output": _fixed(np.zeros(n)), "output_time": _fixed(np.zeros(n)),
         }  # fmt: skip
 
-    def at(self, system: Any, given: Mapping[str, Any], policy: RankPolicy) -> tuple[Any, ...] | None:
+    def at(self, system: System, given: Mapping[str, Any], policy: RankPolicy) -> tuple[Any, ...] | None:
         """The outputs `traced.NAMES` for given q, v, u, p and t, the margin as a list of numbers.
 
         None where there are too few coordinates or too many, where rows are too nearly dependent, and where the
@@ -102,8 +106,8 @@ RATE = NAMES.index("rate")
 
 
 def linear_kernel(
-    system: Any, velocities: Sequence[Coordinate], more: Sequence[Coordinate] = (), rows: Rows = None
-) -> Any:
+    system: System, velocities: Sequence[Coordinate], more: Sequence[Coordinate] = (), rows: RowChoice = None
+) -> Kernel:
     """The compiled linear model in these coordinates: a `Kernel` of (q, v, u, p, t) with the outputs `traced.NAMES`."""
     key = ("linear", rows, tuple(c.key for c in velocities), tuple(c.key for c in more))
     v, q = list(velocities), [*velocities, *more]
@@ -114,7 +118,7 @@ def linear_kernel(
     return system.custom_kernel(key, ("q", "v", "u", "p", "t"), value, rows, NAMES)
 
 
-def filled(kind: Any, constant: Mapping[str, Any], **fields: Any) -> Any:
+def filled(kind: type[T], constant: Mapping[str, Any], **fields: Any) -> T:
     """A frozen record from all of its fields: without a call for each, which would take most of the time."""
     new = object.__new__(kind)
     object.__setattr__(new, "__dict__", {**constant, **fields})

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dalembert import checks
 from dalembert.errors import ArgumentError
 from dalembert.rank import rank_policy
+from dalembert.system.state import State
 
 if TYPE_CHECKING:
     from dalembert.linearization.model import LinearModel
@@ -23,8 +25,8 @@ class Mode:
 
     eigenvalue: complex  # 1/s
     shape: dict[str, complex]  # of the states; the largest position is 1
-    joints: dict[str, complex]  # the motion of every joint velocity's own coordinate that goes with it
-    model: Any
+    joints: dict[str, complex]  # motion of every coordinate of the tree that goes with it, by velocity name
+    model: LinearModel  # it is a mode of
 
     @property
     def frequency(self) -> float:
@@ -41,8 +43,13 @@ class Mode:
         """1/|Re λ|, s: in which it decays or grows by e."""
         return 1 / abs(self.eigenvalue.real) if self.eigenvalue.real else np.inf
 
-    def states(self, amplitude: float = 0.1, frames: int = 24) -> list[Any]:
-        """The mechanism through one swing of the mode, on its manifold: Re(shape e^{iφ}), φ from 0 to 2π."""
+    def states(self, amplitude: float = 0.1, frames: int = 24) -> list[State]:
+        """The mechanism through one swing of the mode, on its manifold: Re(shape e^{iφ}), φ from 0 to 2π.
+
+        amplitude: of the position that moves most, rad or m. frames: states in one swing.
+        """
+        amplitude = checks.number(amplitude, "amplitude")
+        frames = checks.whole(frames, "frames", least=1, most=100_000)
         op = self.model.operating
         delta = np.array([self.joints[name] for name in op.system.v_names])
         out = []
@@ -63,7 +70,7 @@ class Mode:
 class Hidden:
     """A mode that inputs do not reach, or outputs do not show: the combination of states it lives in."""
 
-    eigenvalue: complex
+    eigenvalue: complex  # 1/s, or per step
     direction: dict[str, float]  # states with a noticeable part
 
     def __str__(self) -> str:
@@ -72,7 +79,7 @@ class Hidden:
 
 
 def modes(model: LinearModel) -> tuple[Mode, ...]:
-    """Slowest first."""
+    """The modes of a model, slowest first."""
     values, vectors = np.linalg.eig(model.A)
     if model.step is not None:
         values = np.log(values.astype(complex)) / model.step
@@ -84,11 +91,21 @@ def modes(model: LinearModel) -> tuple[Mode, ...]:
         n = len([name for name in model.state_names if name in model.positions])
         lead = x[:n] if n and np.abs(x[:n]).max() > 0 else x
         x = x / lead[np.argmax(np.abs(lead))]
-        delta, _ = model.motion(x)
+        delta, _ = motion_of(model, x)
         shape = {name: complex(value) for name, value in zip(model.state_names, x)}
         joints = {name: complex(d) for name, d in zip(model.operating.system.v_names, delta)}
         out.append(Mode(complex(values[k]), shape, joints, model))
     return tuple(out)
+
+
+def motion_of(model: LinearModel, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(δ, δv), (nv,) each, of changes x, (n,), of a model's states; real or complex."""
+    op = model.operating
+    index = {name: k for k, name in enumerate(op.names)}
+    y = np.zeros(len(op.names), dtype=np.result_type(x, float))
+    y[[index[name] for name in model.state_names]] = x
+    n = op.Kq.shape[1]
+    return op.Kq @ y[:n], op.Dv @ y[:n] + op.Kv @ y[n:]
 
 
 def hidden(A: np.ndarray, B: np.ndarray, names: Sequence[str]) -> tuple[Hidden, ...]:

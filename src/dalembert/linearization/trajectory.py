@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from dalembert import checks
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, DalembertError
 from dalembert.integrators.tableaus import TABLEAUS
 from dalembert.linearization.coordinates import Given
 from dalembert.linearization.linearize import linearize, slopes
@@ -17,22 +17,25 @@ from dalembert.linearization.model import LinearModel
 from dalembert.linearization.operating import Operating
 from dalembert.linearization.plan import linear_kernel
 from dalembert.linearization.traced import NAMES
+from dalembert.protocols import Inputs, Parameters, RunLike, StateGiven, check_system
 from dalembert.rank import rank_policy
+from dalembert.system.state import State
+from dalembert.system.system import System
 
 
 @dataclass(frozen=True, eq=False)
 class LinearTrajectory:
     """δẋ = A(t) δx + B(t) δu near a motion, at its times."""
 
-    t: np.ndarray  # (N,)
+    t: np.ndarray  # (N,) s
     A: np.ndarray  # (N, n, n)
     B: np.ndarray  # (N, n, m)
     rate: np.ndarray  # (N, n) ẋ of the motion itself
     u: np.ndarray  # (N, m) inputs of the motion
     q: np.ndarray  # (N, nq)
     v: np.ndarray  # (N, nv)
-    state_names: tuple[str, ...]
-    input_names: tuple[str, ...]
+    state_names: tuple[str, ...]  # (n,)
+    input_names: tuple[str, ...]  # (m,)
     operating: Operating  # of the first time
 
     def discretize(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -59,8 +62,9 @@ class LinearTrajectory:
             out = step @ out
         return out
 
-    def reference(self, t: float) -> Any:
-        """The state of the motion at a time, between two records by a straight line; the last one after the end."""
+    def reference(self, t: float) -> State:
+        """The state of the motion at a time t, s: between two records by a straight line, after the end the last."""
+        t = checks.number(t, "t")
         system = self.operating.system
         k = int(np.clip(np.searchsorted(self.t, t, side="right") - 1, 0, len(self.t) - 1))
         n = min(k + 1, len(self.t) - 1)
@@ -68,24 +72,25 @@ class LinearTrajectory:
         q = system.plus(self.q[k], s * system.minus(self.q[n], self.q[k]))
         return system.state(q, (1 - s) * self.v[k] + s * self.v[n], t)
 
-    def deviation(self, t: float, state: Any) -> np.ndarray:
-        """(n,) x of a state of the mechanism at a time."""
+    def deviation(self, t: float, state: StateGiven) -> np.ndarray:
+        """(n,) x of a state of the mechanism at a time t (s): its distance from the motion."""
         return replace(self.operating, state=self.reference(t)).deviation(state)
 
 
 def linearize_along(
-    system: Any,
-    run: Any,
+    system: System,
+    run: RunLike | Sequence[StateGiven],
     *,
-    u: Any = None,
-    p: Any = None,
+    u: Inputs | Callable[[float, State], Inputs] = None,
+    p: Parameters = None,
     independent: Sequence[Given] | None = None,
     positions: Sequence[Given] | None = None,
 ) -> LinearTrajectory:
     """The linear model at every recorded state of a simulation (or of a list of states), in the same coordinates.
 
-    u: constant inputs, an array (N, inputs), or a function u(t, state). Coordinates as in `linearize`, chosen at the
-    first state if not named. Raises where they cease to be independent on the way, with the time.
+    run: what `simulate` returns, or a list of states. u: constant inputs, an array (N, inputs), or a function
+    u(t, state). p: parameters, by name or as an array. independent, positions: coordinates as in `linearize`, chosen
+    at the first state if not named. Raises where they cease to be independent on the way, with the time.
 
     >>> import dalembert as da
     >>> from dalembert import zoo
@@ -95,9 +100,8 @@ def linearize_along(
     >>> line.A.shape[1:], len(line.t) == len(run.t)
     ((4, 4), True)
     """
-    states = [run.state(k) for k in range(len(run.t))] if hasattr(run, "t") and hasattr(run, "steps") else list(run)
-    if not states:
-        raise ArgumentError("the trajectory has no states.")
+    check_system(system)
+    states = _states(system, run)
     inputs = _inputs(system, states, u)
     first = linearize(system, states[0], u=inputs[0], p=p, independent=independent, positions=positions)
     op = first.operating
@@ -119,32 +123,57 @@ def linearize_along(
     return LinearTrajectory(t, r["A"], B, r["rate"], inputs, q, v, first.state_names, first.input_names, op)
 
 
-def _inputs(system: Any, states: Sequence[Any], u: Any) -> np.ndarray:
+def _states(system: System, run: Any) -> list[State]:
+    """The states of a run, or of a list."""
+    if hasattr(run, "t") and callable(getattr(run, "state", None)):
+        found = [system.as_state(run.state(k)) for k in range(len(run.t))]
+    elif isinstance(run, (list, tuple)):
+        found = [system.as_state(x) for x in run]
+    else:
+        raise ArgumentError(f"run is {checks.shown(run)}; needed: what da.simulate returns, or a list of states.")
+    if not found:
+        raise ArgumentError("run has no states.")
+    return found
+
+
+def _inputs(system: System, states: Sequence[State], u: Any) -> np.ndarray:
+    """(N, inputs) at the states."""
     if callable(u):
-        return np.array([system.input_vector(u(x.t, x)) for x in states])
+        return np.array([system.input_vector(_called(u, x)) for x in states])
     if isinstance(u, np.ndarray) and u.ndim == 2:
-        if u.shape != (len(states), len(system.u_names)):
-            raise ArgumentError(f"u has shape {u.shape}; needed: ({len(states)}, {len(system.u_names)}).")
-        return u
+        return checks.array(u, (len(states), len(system.u_names)), "u")
     return np.tile(system.input_vector(u), (len(states), 1))
 
 
+def _called(u: Callable[[float, State], Any], x: State) -> Any:
+    try:
+        return u(x.t, x)
+    except DalembertError:
+        raise
+    except Exception as error:
+        raise ArgumentError(f"u(t, state) raised {type(error).__name__} at t = {x.t:g} s: {error}") from error
+
+
 def step_map(
-    system: Any,
-    state: Any,
+    system: System,
+    state: StateGiven,
     step: float,
     *,
     method: str = "rk4",
-    u: Any = None,
-    p: Any = None,
+    u: Inputs = None,
+    p: Parameters = None,
     independent: Sequence[Given] | None = None,
 ) -> LinearModel:
     """The linear model of one step of an integrator of `simulate`, its return to the manifold included.
+
+    step: its length, s. method: an explicit one of `simulate`. state, u, p, independent: as in `linearize`.
 
     Every stage is differentiated with the exact Jacobian: the result is the derivative of the step that is taken, not
     of the motion it approximates (up to the drift of one step, which is corrected). Coordinates of tree joints without
     quaternions. x₊ and x are deviations from the states at the step's two ends.
     """
+    step = checks.number(step, "step", above=0.0)
+    table = TABLEAUS[checks.choice(method, TABLEAUS, "method")]
     model = linearize(system, state, u=u, p=p, independent=independent)
     op = model.operating
     if system.nq != system.nv or any(c.index is None for c in op.coordinates):
@@ -152,7 +181,6 @@ def step_map(
     if not system.rows.holonomic.all():
         raise ArgumentError("step_map needs holonomic constraints; discretize() knows others.")
     x, n, rows, inputs = op.state, system.nv, op.rows, len(system.u_names)
-    table = TABLEAUS[checks.choice(method, TABLEAUS, "method")]
     a, b, c = table.A, table.b, table.c
     X = np.concatenate([x.q, x.v])
     columns = np.block([[op.Kq, np.zeros_like(op.Kv)], [op.Dv, op.Kv]])
@@ -177,7 +205,7 @@ def step_map(
         speed_q = slopes(system, end, u, p, rows)["speed_q"]
         dX[:n] -= back @ (A @ dX[:n])
         dX[n:] -= back @ (A @ dX[n:] + speed_q @ dX[:n])
-    index = [c.index for c in op.coordinates]
+    index = [c.index for c in op.coordinates if c.index is not None]
     D = dX[[*index, *(n + k for k in index)]]
     moved = op.deviation(end)
     m = columns.shape[1]

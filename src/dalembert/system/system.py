@@ -271,7 +271,7 @@ class System(TreeQuestions, ConstraintQuestions):
         if name not in FRAME_FUNCTIONS:
             raise unknown("function", name, [*FUNCTIONS, *FRAME_FUNCTIONS, *LOOP_FUNCTIONS])
         checks.choice(axes, ("body", "world"), "axes")
-        return name, _frame_key(self.layout.frame(frame)), axes
+        return name, frame_key(self.layout.frame(frame)), axes
 
     def _traced(
         self, name: str, frame: Any, axes: str, rows: RowChoice = None
@@ -413,7 +413,7 @@ def _listed(x: Any, names: Sequence[str], what: str, finite: bool = True) -> np.
     return values
 
 
-def _frame_key(frame: Frame) -> Any:
+def frame_key(frame: Frame) -> Any:
     """Equal for equal frames of numbers, so that asking again for `body.at(...)` compiles nothing new."""
     parts = np.concatenate([frame.T.R.ravel(), frame.T.p])
     return (frame.body.name, *parts) if all_numbers(parts) else frame

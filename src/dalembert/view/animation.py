@@ -15,7 +15,8 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.mechanism.body import Body, Frame
-from dalembert.view.door import check_path, check_run, names, writing
+from dalembert.protocols import RunLike
+from dalembert.view.door import check_path, names, system_of, writing
 from dalembert.view.poses import positions_at
 from dalembert.view.scene import Scene, scene
 
@@ -24,7 +25,13 @@ MOST = 3000  # pictures in a file
 LEVELS = 65535  # steps of a coordinate over the scene's size
 
 
-def animate(run: Any, path: str | os.PathLike[str], *, traces: Iterable[Any] = (), speed: float | None = None) -> Path:
+def animate(
+    run: RunLike,
+    path: str | os.PathLike[str],
+    *,
+    traces: Iterable[str | Body | Frame] = (),
+    speed: float | None = None,
+) -> Path:
     """Write an animation of a run to an HTML file, and return its path.
 
     traces: frames (or names of frames or bodies) whose paths are drawn. speed: seconds of the run for one of
@@ -39,7 +46,7 @@ def animate(run: Any, path: str | os.PathLike[str], *, traces: Iterable[Any] = (
     >>> path.stat().st_size < 100_000
     True
     """
-    check_run(run)
+    system = system_of(run)
     check_path(path)
     if speed is not None:
         speed = checks.number(speed, "speed", least=1e-12, most=1e12)
@@ -47,23 +54,23 @@ def animate(run: Any, path: str | os.PathLike[str], *, traces: Iterable[Any] = (
     pace = speed or _good_speed(span)
     count = 1 + min(MOST, max(1, int(np.ceil(RATE * span / pace)))) if span > 0 else 1
     times = np.linspace(run.t[0], run.t[-1], count)
-    s = scene(run.system, positions_at(run, times), _frames(traces), run.p)
+    s = scene(system, positions_at(run, times), _frames(traces), run.p)
     page = files("dalembert.view").joinpath("player.html").read_text(encoding="utf-8")
     facts = described(s, times, run, pace)
     text = json.dumps(facts, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
     with writing(path):
-        filled = page.replace("__TITLE__", escape(run.system.name)).replace("__RUN__", text)
+        filled = page.replace("__TITLE__", escape(system.name)).replace("__RUN__", text)
         Path(path).write_text(filled, encoding="utf-8")
     return Path(path)
 
 
 def _frames(traces: Any) -> list[Any]:
-    """What is traced, as a list: one frame or name may stand for itself."""
+    """The traced frames as a list; a single frame or name is a list of one."""
     return [traces] if isinstance(traces, (Body, Frame)) else names(traces, "traces")
 
 
-def described(s: Scene, times: np.ndarray, run: Any, speed: float) -> dict[str, Any]:
-    """What the player needs: points as 16-bit numbers, lines and marks by the index of their points."""
+def described(s: Scene, times: np.ndarray, run: RunLike, speed: float) -> dict[str, Any]:
+    """The data of the player: points as 16-bit numbers, lines and marks by the index of their points."""
     low, high = s.box
     step = float((high - low).max() or 1.0) / LEVELS
     axes = 2 if s.sight.planar else 3

@@ -1,4 +1,4 @@
-"""The door of this package: runs, systems and paths as a user gives them."""
+"""Checks of runs, names and paths where users give them."""
 
 from __future__ import annotations
 
@@ -9,29 +9,26 @@ from typing import Any
 
 from dalembert import checks
 from dalembert.errors import ArgumentError, DalembertError, FileError
+from dalembert.protocols import RunLike
 from dalembert.system.system import System
 
 
-def check_run(run: Any) -> None:
-    """Refuse what is no run."""
-    if not isinstance(getattr(run, "system", None), System) or not hasattr(run, "passages"):
+def system_of(run: RunLike) -> System:
+    """The system of a run; refuses an argument `run` that is none."""
+    system = getattr(run, "system", None)
+    if not isinstance(system, System) or not hasattr(run, "passages"):
         raise ArgumentError(f"run is {checks.shown(run)}; needed: what da.simulate or da.load returns.")
-
-
-def check_system(system: Any) -> None:
-    """Refuse what is no system."""
-    if not isinstance(system, System):
-        raise ArgumentError(f"system is {checks.shown(system)}; needed: a System, as mechanism.compile() returns.")
+    return system
 
 
 def check_path(path: Any) -> None:
-    """Refuse what is no path."""
+    """Refuse an argument `path` that is no path."""
     if not isinstance(path, (str, os.PathLike)) or not str(path):
         raise ArgumentError(f"path is {checks.shown(path)}; needed: the name of a file.")
 
 
 def names(given: Any, what: str) -> list[Any]:
-    """A list of names; a single one may stand for itself."""
+    """A list of names from what a user gives; a single name is a list of one."""
     if isinstance(given, str):
         return [given]
     if not isinstance(given, (list, tuple, set, dict)):
@@ -40,8 +37,8 @@ def names(given: Any, what: str) -> list[Any]:
 
 
 @contextmanager
-def writing(path: Any) -> Iterator[None]:
-    """Errors of writing a file as ours."""
+def writing(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn errors of writing a file into `FileError`."""
     try:
         yield
     except DalembertError:

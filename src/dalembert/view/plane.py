@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from dalembert.mechanism.body import Frame
 from dalembert.symbols import is_number
+from dalembert.system.system import System
 
 PARALLEL = 1e-9
 YAW, PITCH = np.radians(-35.0), np.radians(20.0)  # of the eye, for spatial mechanisms
@@ -21,8 +23,13 @@ class Sight:
     planar: bool
 
 
-def sight(system: Any, poses: dict[str, np.ndarray], placed: Any) -> Sight:
-    """From the directions of the tree's joints in one position; `placed(frame)` is (R, x) of a frame on its body."""
+def sight(
+    system: System, poses: dict[str, np.ndarray], placed: Callable[[Frame], tuple[np.ndarray, np.ndarray]]
+) -> Sight:
+    """The sight from the directions of the tree's joints in one position.
+
+    poses: {body: (N, 4, 4)}. placed(frame): (R, x) of a frame on its body.
+    """
     turning, sliding = [], []
     up = _up(system)
     for a in system.layout.joints.values():
@@ -56,7 +63,7 @@ def _common_normal(turning: list[np.ndarray], sliding: list[np.ndarray], up: np.
     return n if along and all(abs(s @ n) < PARALLEL for s in sliding) else None
 
 
-def _up(system: Any) -> np.ndarray:
+def _up(system: System) -> np.ndarray:
     """Against gravity; z where there is none or parameters decide."""
     g = system.description.gravity
     numbers = np.array([float(x) if is_number(x) else 0.0 for x in g])

@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import ArgumentError, extra, unknown
-from dalembert.view.door import check_path, check_run, writing
+from dalembert.protocols import RunLike
+from dalembert.system.system import System
+from dalembert.view.door import check_path, system_of, writing
 from dalembert.view.door import names as listed
 
-MANY = 10  # lines beyond which a legend says nothing
+MANY = 10  # lines beyond which a legend is of no use
 
 
 def plot(
-    run: Any,
+    run: RunLike,
     names: str | Sequence[str] | None = None,
     panels: Sequence[str] = ("positions", "velocities", "energy", "evidence"),
     path: str | os.PathLike[str] | None = None,
@@ -35,7 +37,7 @@ def plot(
     >>> len(figure.axes), len(figure.axes[0].lines)
     (2, 2)
     """
-    check_run(run)
+    system = system_of(run)
     names, panels = None if names is None else listed(names, "names"), listed(panels, "panels")
     if path is not None:
         check_path(path)
@@ -49,13 +51,13 @@ def plot(
         len(panels), 1, sharex=True, squeeze=False, figsize=(8, 0.8 + 2.0 * len(panels)), layout="constrained"
     )
     for panel, axes in zip(panels, grid[:, 0]):
-        PANELS[panel](axes, run, names)
+        PANELS[panel](axes, system, run, names)
         shade(axes, run)
         axes.grid(alpha=0.3)
         handles, _ = axes.get_legend_handles_labels()
         if 0 < len(handles) <= MANY:
             axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small", frameon=False)
-    grid[0, 0].set_title(run.system.name)
+    grid[0, 0].set_title(system.name)
     grid[-1, 0].set_xlabel("t (s)")
     if path is not None:
         with writing(path):
@@ -63,7 +65,7 @@ def plot(
     return figure
 
 
-def shade(axes: Any, run: Any) -> None:
+def shade(axes: Any, run: RunLike) -> None:
     """Mark the singular passages of a run."""
     least = 2e-3 * (run.t[-1] - run.t[0])  # so that a short one is seen
     for p in run.passages:
@@ -71,17 +73,23 @@ def shade(axes: Any, run: Any) -> None:
         axes.axvspan(p.start - more, p.end + more, color="#d55e00", alpha=0.25, lw=0, zorder=0)
 
 
-def positive(x: Any) -> np.ndarray:
+def positive(x: np.ndarray) -> np.ndarray:
     """|x| for a logarithmic axis: zeros become gaps."""
-    x = np.abs(np.asarray(x, dtype=float))
+    x = np.abs(x)
     return np.where(x > 0, x, np.nan)
 
 
 def _curves(
-    axes: Any, run: Any, names: Sequence[str] | None, all_names: Sequence[str], of: Callable, what: str
+    axes: Any,
+    system: System,
+    run: RunLike,
+    names: Sequence[str] | None,
+    all_names: Sequence[str],
+    of: Callable[[str], np.ndarray],
+    what: str,
 ) -> None:
     """Histories by name; a joint of several coordinates gives one line for each."""
-    joints, layout = run.system.layout.joints, run.system.layout
+    joints, layout = system.layout.joints, system.layout
     for name in all_names if names is None else names:
         if not isinstance(name, str) or (name not in all_names and name not in joints):
             if isinstance(name, str) and name in {
@@ -97,27 +105,27 @@ def _curves(
     axes.set_ylabel(what)
 
 
-def _positions(axes: Any, run: Any, names: Sequence[str] | None) -> None:
-    _curves(axes, run, names, run.system.q_names, run.__getitem__, "q (rad, m)")
+def _positions(axes: Any, system: System, run: RunLike, names: Sequence[str] | None) -> None:
+    _curves(axes, system, run, names, system.q_names, run.__getitem__, "q (rad, m)")
 
 
-def _velocities(axes: Any, run: Any, names: Sequence[str] | None) -> None:
-    _curves(axes, run, names, run.system.v_names, run.rate, "v (rad/s, m/s)")
+def _velocities(axes: Any, system: System, run: RunLike, names: Sequence[str] | None) -> None:
+    _curves(axes, system, run, names, system.v_names, run.rate, "v (rad/s, m/s)")
 
 
-def _energy(axes: Any, run: Any, names: Sequence[str] | None) -> None:
+def _energy(axes: Any, system: System, run: RunLike, names: Sequence[str] | None) -> None:
     axes.plot(run.t, run.kinetic_energy, label="kinetic", lw=1.0)
     axes.plot(run.t, run.potential_energy, label="potential", lw=1.0)
     axes.plot(run.t, run.energy, label="sum", lw=1.6, color="0.2")
     axes.set_ylabel("energy (J)")
 
 
-def _evidence(axes: Any, run: Any, names: Sequence[str] | None) -> None:
+def _evidence(axes: Any, system: System, run: RunLike, names: Sequence[str] | None) -> None:
     axes.semilogy(run.t, positive(run.energy_error), label="energy error (J)", lw=1.0)
-    if run.system.rows.of:
+    if system.rows.of:
         axes.semilogy(run.t, positive(run.residuals), label="|Φ| (m, rad)", lw=1.0)
     axes.set_ylabel("evidence")
 
 
-#: what can be shown
+#: name of a panel: the function that draws it
 PANELS = {"positions": _positions, "velocities": _velocities, "energy": _energy, "evidence": _evidence}

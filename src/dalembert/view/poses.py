@@ -1,9 +1,8 @@
-"""Where bodies are along a run: all poses from one compiled kernel, for all times at once."""
+"""Poses of all bodies along a run, from one compiled kernel for all times at once."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -11,10 +10,13 @@ from scipy.interpolate import CubicHermiteSpline
 
 from dalembert.compiler import Kernel
 from dalembert.mechanism.body import Body, Frame
+from dalembert.protocols import Parameters, RunLike
 from dalembert.symbols import all_numbers
+from dalembert.system.system import System
+from dalembert.view.door import system_of
 
 
-def body_poses(system: Any, bodies: Sequence[Body], q: np.ndarray, p: Any = None) -> dict[str, np.ndarray]:
+def body_poses(system: System, bodies: Sequence[Body], q: np.ndarray, p: Parameters = None) -> dict[str, np.ndarray]:
     """{body: T_0b (N, 4, 4)} for positions q (N, nq)."""
     symbols = {"q": ca.SX.sym("q", system.nq), "p": ca.SX.sym("p", len(system.p_names))}
     values = {"q": np.asarray(q, dtype=float), "p": system.parameter_vector(p)}
@@ -32,7 +34,7 @@ def body_poses(system: Any, bodies: Sequence[Body], q: np.ndarray, p: Any = None
     return {body.name: found[:, 4 * k : 4 * k + 4] for k, body in enumerate(bodies)}
 
 
-def place_on_body(system: Any, frame: Frame, p: Any = None) -> tuple[np.ndarray, np.ndarray]:
+def place_on_body(system: System, frame: Frame, p: Parameters = None) -> tuple[np.ndarray, np.ndarray]:
     """(R, x) of a frame in its body, as numbers; parameters have the values p."""
     if all_numbers(np.concatenate([frame.T.R.ravel(), frame.T.p])):
         return frame.T.R.astype(float), frame.T.p.astype(float)
@@ -41,9 +43,9 @@ def place_on_body(system: Any, frame: Frame, p: Any = None) -> tuple[np.ndarray,
     return T[:3, :3], T[:3, 3]
 
 
-def positions_at(run: Any, times: np.ndarray) -> np.ndarray:
+def positions_at(run: RunLike, times: np.ndarray) -> np.ndarray:
     """(M, nq) positions at other times than the run's: cubic between its states, by q and q̇ = N(q) v."""
-    system = run.system
+    system = system_of(run)
     t, first = np.unique(run.t, return_index=True)
     q, v = run.q[first], run.v[first]
     if len(t) < 2:

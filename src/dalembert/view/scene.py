@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
+from dalembert.mechanism.body import Body, Frame
+from dalembert.protocols import Parameters
+from dalembert.system.system import System
 from dalembert.view.plane import Sight, sight
 from dalembert.view.poses import body_poses, place_on_body
 from dalembert.view.skeleton import Skeleton, skeleton
@@ -27,7 +29,7 @@ class Scene:
 
     @cached_property
     def box(self) -> tuple[np.ndarray, np.ndarray]:
-        """Least and greatest coordinates of what is drawn."""
+        """Least and greatest coordinates of the points, (3,) each."""
         flat = self.points.reshape(-1, 3)
         return flat.min(axis=0), flat.max(axis=0)
 
@@ -38,8 +40,8 @@ class Scene:
         return {name: COLORS[k % len(COLORS)] for k, name in enumerate(bodies)}
 
 
-def scene(system: Any, q: np.ndarray, traces: Iterable[Any] = (), p: Any = None) -> Scene:
-    """The scene of positions q (N, nq)."""
+def scene(system: System, q: np.ndarray, traces: Iterable[str | Body | Frame] = (), p: Parameters = None) -> Scene:
+    """The scene of positions q (N, nq), with the paths of the traced frames."""
     q = np.atleast_2d(np.asarray(q, dtype=float))
     poses = body_poses(system, list(system.layout.bodies.values()), q, p)
     s = skeleton(system, q, traces, p)

@@ -1,4 +1,4 @@
-"""What is drawn of a mechanism: points fixed to bodies, lines through them, and marks on them.
+"""The drawing of a mechanism: points fixed to bodies, lines through them, and marks on them.
 
 A body is a line between the two points where something is attached to it, a polygon through three or more, a stick to
 its centre of mass if there is one point only, a small solid if that is the same point.
@@ -16,7 +16,10 @@ import numpy as np
 from dalembert.mechanism.body import Body, Frame
 from dalembert.mechanism.constraints import Expressions, Loop, PointOn, Rod
 from dalembert.mechanism.forces import Cable, Spring
+from dalembert.mechanism.joints.joint import Joint
+from dalembert.protocols import Parameters
 from dalembert.symbols import all_numbers
+from dalembert.system.system import System
 from dalembert.view.poses import place_on_body
 
 SOLID = 0.06  # size of a body that is one point, of the mechanism's length
@@ -47,16 +50,16 @@ class Mark:
 class Skeleton:
     """Points (body, place on it), lines and marks; `traces` are points whose paths are shown."""
 
-    system: Any
-    p: Any = None
+    system: System
+    p: Parameters = None
     bodies: list[str] = field(default_factory=list)  # body of each point
     places: list[np.ndarray] = field(default_factory=list)
     lines: list[Line] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
     traces: list[int] = field(default_factory=list)
 
-    def point(self, body: Body, place: Any) -> int:
-        """The index of a point, an old one if it is the same."""
+    def point(self, body: Body, place: np.ndarray) -> int:
+        """The index of the point at a place on a body, (3,); equal points have one index."""
         x = np.asarray(place, dtype=float)
         for k, (name, old) in enumerate(zip(self.bodies, self.places)):
             if name == body.name and np.allclose(old, x, atol=1e-9 * self.size):
@@ -84,8 +87,10 @@ class Skeleton:
         return out
 
 
-def skeleton(system: Any, q: np.ndarray, traces: Iterable[Any] = (), p: Any = None) -> Skeleton:
-    """The skeleton of a system. q (N, nq) says how far guides must reach."""
+def skeleton(
+    system: System, q: np.ndarray, traces: Iterable[str | Body | Frame] = (), p: Parameters = None
+) -> Skeleton:
+    """The skeleton of a system; guides reach as far as the positions q, (N, nq)."""
     s = Skeleton(system, p)
     ends: dict[str, list[int]] = {name: [] for name in system.layout.bodies}  # points where something is attached
 
@@ -137,7 +142,7 @@ def skeleton(system: Any, q: np.ndarray, traces: Iterable[Any] = (), p: Any = No
     return s
 
 
-def _guide(s: Skeleton, frame: Frame, joint: Any, reach: np.ndarray) -> None:
+def _guide(s: Skeleton, frame: Frame, joint: Joint | PointOn, reach: np.ndarray) -> None:
     """The line along which something slides."""
     R, x = place_on_body(s.system, frame, s.p)
     axis = R @ np.array(joint.orientation, dtype=float)[:, 2]

@@ -9,7 +9,9 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import ArgumentError, extra
-from dalembert.view.door import check_path, check_system, writing
+from dalembert.protocols import Parameters, StateGiven, check_system
+from dalembert.system.system import System
+from dalembert.view.door import check_path, writing
 from dalembert.view.plane import turned
 from dalembert.view.scene import Scene, scene
 
@@ -30,19 +32,20 @@ MARKS: dict[str, dict[str, Any]] = {
 
 
 def snapshot(
-    system: Any,
-    state: Any,
+    system: System,
+    state: StateGiven,
     path: str | os.PathLike[str] | None = None,
     *,
-    p: Any = None,
+    p: Parameters = None,
     axes: Any = None,
     names: bool = True,
 ) -> Any:
     """Draw a mechanism as it is in a state; returns Matplotlib's figure and writes it to `path` if there is one.
 
-    Planar mechanisms are shown in their plane, with gravity downwards, others from a corner. Bodies are
-    coloured lines, pins white circles, joints that close loops red ones. names=False leaves out the legend.
-    axes: Matplotlib's axes to draw into. p: parameters, where they differ from the declared ones.
+    state: a `State`, positions by name, or an array q. p: parameters, where they differ from the declared ones. Planar
+    mechanisms are shown in their plane, with gravity downwards, others from a corner. Bodies are coloured lines, pins
+    white circles, joints that close loops red ones. names=False leaves out the legend. axes: Matplotlib's axes to draw
+    into.
 
     >>> from dalembert import zoo
     >>> system = zoo.four_bar().compile()
