@@ -219,7 +219,7 @@ def test_switched_off_constraints_do_nothing(closed):
         ({"formulation": "nullspace", "independent": ["joint1"]}, "independent= "),
         ({"formulation": "nullspace", "variant": 3}, "formulation 'nullspace' has one variant, 0; found 3"),
         ({"formulation": "nulspace"}, "Did you mean 'nullspace'?"),
-        ({"metric": "manhattan"}, "there is no metric 'manhattan'; known: euclidean, mass"),
+        ({"metric": "manhattan"}, "metric is 'manhattan'; needed: 'euclidean', 'mass' or 'innovations'"),
         ({"metric": -np.ones(3)}, "needed: "),
         ({"active": {"lop": False}}, "there is no constraint 'lop'"),
     ],

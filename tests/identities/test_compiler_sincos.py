@@ -129,9 +129,7 @@ def test_range_reduction_without_fused_multiply_add_is_as_exact(monkeypatch):
         pytest.skip("this architecture always has FMA")
     x = ca.SX.sym("x")
     native = build.compile_sx(ca.Function("plain", [x], [ca.sin(x), ca.cos(x)]))
-    from dalembert.compiler.kernel import _SIGNATURE
-
-    call = _SIGNATURE(native.address)
+    call = build.SIGNATURE(native.address)
     k = np.concatenate([np.arange(1, 40), np.random.default_rng(6).integers(40, 63661, 150)])
     points = np.array([float(Fraction(int(n) * PI, 2 << BITS)) for n in k])
     points = np.concatenate([points, np.random.default_rng(7).uniform(-LIMIT, LIMIT, 200)])

@@ -163,6 +163,7 @@ OPEN = {
     "System.constraint_forces": lambda **o: _four_bar()[0].constraint_forces(_four_bar()[1], **o),
     "control.computed_torque": lambda **o: da.control.computed_torque(_four_bar()[0], {"A": 1.0}, **o),
     "control.force_control": lambda **o: da.control.force_control(_four_bar()[0], {"C.x": 1.0}, **o),
+    "System.evaluate": lambda **o: _four_bar()[0].evaluate("mass_matrix", _four_bar()[1], **o),
     "Run.plot": lambda **o: da.simulate(*_four_bar(), 0.01).plot(**o),
     "Run.animate": lambda **o: da.simulate(*_four_bar(), 0.01).animate("none.html", **o),
 }

@@ -132,7 +132,7 @@ def _even(name: str) -> Callable[[Numbering, int], int | None]:
     return rule
 
 
-_RULES = {
+_RULES: dict[str, Callable[..., int | None]] = {
     "neg": _neg,
     "add": _add,
     "sub": _sub,

@@ -135,7 +135,9 @@ def _land(run, t, trial):
             raw[j] = trial[j]
         if not project(run, t, trial, run.x):
             return DRIFTED
-        noise = ROUNDING / max(run.margin, 1e-300)  # of the projection itself: elimination squares the condition
+        noise = ROUNDING / max(
+            run.landing_margin, 1e-300
+        )  # of the projection itself: elimination squares the condition
         for j in range(n):
             scale = run.atol + run.rtol * abs(trial[j]) + noise * max(1.0, abs(trial[j]))
             moved += ((trial[j] - raw[j]) / scale) ** 2

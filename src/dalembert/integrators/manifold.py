@@ -20,12 +20,21 @@ def sound(f, at):
     return out[at] > f.min_angle and out[at + 1] > f.min_length
 
 
+@inline
+def gauge(run, f, at):
+    """Note the margin of the projection by f; returns whether it can be trusted."""
+    out = f.y
+    run.landing_margin = min(run.landing_margin, out[at], out[at + 1] / max(f.row_scale, 1e-300))
+    return sound(f, at)
+
+
 @native
 def project(run, t, x, before):
     """Bring x onto the manifold as the run's options say; `before` is the state at the step's start.
 
     Returns False where it runs away.
     """
+    run.landing_margin = 1.0
     if run.restore_energy != 0:
         return _restore(run, t, x)
     good = True
@@ -52,7 +61,7 @@ def _correct(run, t, x, before):
             residual = max(residual, abs(out[nq + i]))
         if k == 0:
             run.drift = max(run.drift, residual)
-        if not sound(f, nq + m):
+        if not gauge(run, f, nq + m):
             break
         for i in range(nq):
             x[i] = out[i]
@@ -70,7 +79,7 @@ def _filter(run, t, x):
     call(f, t, x, nq + nv)
     for i in range(m):
         run.speed_drift = max(run.speed_drift, abs(out[nv + i]))
-    if sound(f, nv + m):
+    if gauge(run, f, nv + m):
         for i in range(nv):
             x[nq + i] = out[i]
 
@@ -90,7 +99,7 @@ def _restore(run, t, x):
             residual = max(residual, abs(out[n + i]))
         if k == 0:
             run.drift = max(run.drift, residual)
-        if not sound(f, n + m):
+        if not gauge(run, f, n + m):
             return True
         for i in range(n):
             x[i] = out[i]

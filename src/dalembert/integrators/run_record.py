@@ -72,6 +72,7 @@ class RunRecord(Struct):
     # --- evidence
     margin = Float()  # least margin of the elimination in this attempt
     worst_margin = Float()
+    landing_margin = Float()  # least margin of the elimination by which this attempt was projected
     drift = Float()
     speed_drift = Float()
 

@@ -269,6 +269,7 @@ class ConstraintQuestions:
         return on
 
     def velocity_index(self, name: str) -> int:
+        """Place of a velocity, by its name, in v."""
         names = self.v_names  # type: ignore[attr-defined]
         if name not in names:
             raise unknown("velocity", name, names)

@@ -83,7 +83,7 @@ class Diagonal:
 
         In the frame's own ("body") or the ground's ("world") axes. Constraints do not count.
         """
-        return self.system._about(frame, "mobility", axes, state, p=p)
+        return self.system.evaluate("mobility", state, frame=frame, axes=axes, p=p)
 
     # --- dynamics ---------------------------------------------------------------------------------------------------
 

@@ -59,13 +59,13 @@ def check_options(
     if isinstance(independent, str) or not isinstance(independent, Iterable):
         raise ArgumentError(f"independent is {checks.shown(independent)}; needed: a list of names of velocities.")
     names = list(independent)
-    for name in names:
-        if name not in system.v_names:
-            raise unknown("velocity", name, system.v_names)
     if names and formulation != "partition":
         raise ArgumentError(
             f"independent= names leading coordinates for 'partition'; found formulation '{formulation}'."
         )
+    for name in names:
+        if not isinstance(name, str) or name not in system.v_names:
+            raise unknown("velocity", name, system.v_names)
     return names
 
 

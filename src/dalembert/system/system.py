@@ -309,10 +309,14 @@ class System(TreeQuestions, ConstraintQuestions):
         p: Parameters = None,
         **more: Any,
     ) -> Any:
-        """The value of a function of `kernel` at a state; u and p are looked up only where it has them.
+        """The value of a function of `kernel` at a state; inputs u and parameters p matter only where it has them.
 
-        more: its other arguments by name (a, tau, dq, …).
+        frame, axes, rows: as in `kernel`. more: its other arguments by name (a, tau, dq, …).
         """
+        if more:
+            checks.name(name, "the name of a function")
+            known = FUNCTIONS.get(name) or FRAME_FUNCTIONS.get(name) or LOOP_FUNCTIONS.get(name) or ((),)
+            checks.keywords(more, known[0], f"arguments of function '{name}'")
         return self.evaluate_kernel(self.kernel(name, frame=frame, axes=axes, rows=rows), state, u, p, more)
 
     def evaluate_kernel(
@@ -346,6 +350,7 @@ class System(TreeQuestions, ConstraintQuestions):
         return self.evaluate(name, state, frame=frame, axes=axes, p=p, **more)
 
     def as_state(self, state: StateGiven) -> State:
+        """A state of this system: a `State` as it is, else as `state(q)` makes it from positions."""
         if isinstance(state, State):
             if state.layout is not self.layout and not self.layout.same(state.layout):
                 raise ArgumentError(
@@ -370,6 +375,7 @@ class System(TreeQuestions, ConstraintQuestions):
         return vector_of(self._filled(u, zero, "input", finite))
 
     def parameter_vector(self, p: Parameters) -> np.ndarray:
+        """(np,) in the order of p_names: parameters p given by name or as an array; None for the declared ones."""
         if p is None:
             return vector_of(self.parameters)
         if not isinstance(p, Mapping):
