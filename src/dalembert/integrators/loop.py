@@ -105,7 +105,7 @@ def _advance(run):
             return EVENT
         if run.singular != 0 and run.t < run.end:
             call(run.ordinary, run.t, x, run.nq + run.nv)
-            if sound(run.ordinary, run.n):
+            if run.landed != 0 and sound(run.ordinary, run.n):
                 return OK
     return OK
 
@@ -129,19 +129,21 @@ def _land(run, t, trial):
     """Bring the trial onto the manifold, in place. What moves it is error of the step. Returns the outcome."""
     if run.dof > 0:
         return OK if recover(run, t, trial) else UNSOUND
+    run.landing = 1
     if run.project_every > 0:
         raw, n, moved = run.stages[run.rows - 1], run.nq + run.nv, 0.0
         for j in range(n):
             raw[j] = trial[j]
         if not project(run, t, trial, run.x):
             return DRIFTED
-        noise = ROUNDING / max(
-            run.landing_margin, 1e-300
-        )  # of the projection itself: elimination squares the condition
-        for j in range(n):
-            scale = run.atol + run.rtol * abs(trial[j]) + noise * max(1.0, abs(trial[j]))
-            moved += ((trial[j] - raw[j]) / scale) ** 2
-        run.error = max(run.error, (moved / n) ** 0.5 / run.project_every)
+        if run.landing == 0 and run.singular == 0 and run.ode.min_angle > 0.0:
+            return UNSOUND
+        if run.landed != 0:  # else the start was off the manifold, and this is not the step's error
+            noise = ROUNDING / max(run.landing_margin, 1e-300)  # of the projection: elimination squares the condition
+            for j in range(n):
+                scale = run.atol + run.rtol * abs(trial[j]) + noise * max(1.0, abs(trial[j]))
+                moved += ((trial[j] - raw[j]) / scale) ** 2
+            run.error = max(run.error, (moved / n) ** 0.5 / run.project_every)
     return OK if finite(trial, run.n) else NOT_FINITE
 
 
@@ -171,6 +173,7 @@ def _accept(run, trial, stop, h, last):
         slope[j] = slope_there[j]
     run.steps += 1
     run.singular_steps += run.singular
+    run.landed = run.landing
     row, u = run.states[run.records], run.ode.x
     run.times[run.records] = run.t
     for j in range(run.n):

@@ -25,16 +25,19 @@ def gauge(run, f, at):
     """Note the margin of the projection by f; returns whether it can be trusted."""
     out = f.y
     run.landing_margin = min(run.landing_margin, out[at], out[at + 1] / max(f.row_scale, 1e-300))
-    return sound(f, at)
+    if sound(f, at):
+        return True
+    run.landing = 0
+    return False
 
 
 @native
 def project(run, t, x, before):
     """Bring x onto the manifold as the run's options say; `before` is the state at the step's start.
 
-    Returns False where it runs away.
+    Returns False where it runs away. `run.landing` tells whether the projection could be trusted; else x is left alone.
     """
-    run.landing_margin = 1.0
+    run.landing_margin, run.landing = 1.0, 1
     if run.restore_energy != 0:
         return _restore(run, t, x)
     good = True

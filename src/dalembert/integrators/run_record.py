@@ -73,6 +73,8 @@ class RunRecord(Struct):
     margin = Float()  # least margin of the elimination in this attempt
     worst_margin = Float()
     landing_margin = Float()  # least margin of the elimination by which this attempt was projected
+    landing = Int()  # whether this attempt could be projected
+    landed = Int()  # whether the last step could
     drift = Float()
     speed_drift = Float()
 

@@ -80,6 +80,7 @@ class Layout:
             tolerance=1e-9 * min(1.0, system.layout.length),
             margin=1.0,
             worst_margin=1.0,
+            landed=1,
             event_values=np.zeros((2, max(1, len(s.events)))),
             control=self.control,
             watch=self.watch,

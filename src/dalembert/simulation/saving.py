@@ -101,7 +101,17 @@ NUMBERS = (
     "carry", "h", "usual_h", "last_error", "sampled_until", "energy", "chart_margin", "worst_margin", "drift",
     "speed_drift",
 )  # fmt: skip
-COUNTS = ("steps", "rejected", "evaluations", "corrections", "samples", "singular_steps", "jacobians", "fresh")
+COUNTS = (
+    "steps",
+    "rejected",
+    "evaluations",
+    "corrections",
+    "samples",
+    "singular_steps",
+    "jacobians",
+    "fresh",
+    "landed",
+)
 
 
 def recorded(setup: Setup, path: Any, resume: bool) -> Run:
