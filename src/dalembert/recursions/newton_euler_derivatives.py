@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -75,7 +74,7 @@ class JointForces:
     y: np.ndarray  # (3, n)
 
 
-def joint_forces(motion: MotionDerivatives, gravity: np.ndarray, wrenches: dict[int, Any]) -> list[JointForces]:
+def joint_forces(motion: MotionDerivatives, gravity: np.ndarray, wrenches: dict[int, np.ndarray]) -> list[JointForces]:
     """(1) and (2) of `newton_euler_derivatives` for every joint."""
     at, tree = motion.at, motion.at.tree
     C, B, f, F, g = [], [], [], [], {ROOT: gravity}
@@ -100,7 +99,7 @@ def joint_forces(motion: MotionDerivatives, gravity: np.ndarray, wrenches: dict[
 
 
 def newton_euler_derivatives(
-    motion: MotionDerivatives, gravity: np.ndarray, wrenches: dict[int, Any]
+    motion: MotionDerivatives, gravity: np.ndarray, wrenches: dict[int, np.ndarray]
 ) -> InverseDynamicsDerivatives:
     """∂τ/∂q, ∂τ/∂v and M of τ = M a + h − Σ Jᵀ W, the wrenches W fixed in their links.
 

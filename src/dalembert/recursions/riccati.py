@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -66,16 +66,16 @@ class Factors(NamedTuple):
     """D = R diag(d) Rᵀ of a joint, R unit upper triangular."""
 
     R: np.ndarray
-    d: list
-    inverse: list  # 1/d
+    d: list[Any]
+    inverse: list[Any]  # 1/d
 
 
 def factor(D: np.ndarray) -> Factors:
     """D = R diag(d) Rᵀ, unrolled, last velocity first: tips before bases, as between joints."""
     n = len(D)
     R = eye(n)
-    d: list = [0.0] * n
-    inverse: list = [0.0] * n
+    d: list[Any] = [0.0] * n
+    inverse: list[Any] = [0.0] * n
     for j in reversed(range(n)):
         dj = D[j, j]
         for k in range(j + 1, n):

@@ -177,7 +177,7 @@ class ConstraintQuestions:
         [0.0, -10.0, 0.0, 0.0, 0.0, 20.0]
         """
         a = self.acceleration(state, tau, u=u, p=p, **options)
-        return reactions(self, self.as_state(state), a, u, p, self.active_rows(options.get("active")))
+        return reactions(_whole(self), self.as_state(state), a, u, p, self.active_rows(options.get("active")))
 
     def subspaces(
         self,

@@ -32,42 +32,42 @@ class Free(Joint):
     angular = (True, True, True, False, False, False)
     closure = ()
 
-    def transform(self, q):
+    def transform(self, q: np.ndarray) -> Transform:
         """T = (R(q), p)."""
         return Transform(quaternion_matrix(q[:4]), q[4:])
 
-    def screws(self, q):
+    def screws(self, q: np.ndarray) -> np.ndarray:
         """S = 1."""
         return eye(6)
 
-    def locate(self, T):
+    def locate(self, T: Transform) -> np.ndarray:
         """Quaternion and position."""
         return np.concatenate([_BALL.locate(T), T.p])
 
-    def rates(self, q, v):
+    def rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """The quaternion's rate, and ṗ = R v."""
         return np.concatenate([_BALL.rates(q[:4], v[:3]), quaternion_matrix(q[:4]) @ v[3:]])
 
-    def plus(self, q, delta):
+    def plus(self, q: np.ndarray, delta: np.ndarray) -> np.ndarray:
         """T ∘ exp(δ)."""
         p = q[4:] + quaternion_matrix(q[:4]) @ exp_translation(delta)
         return np.concatenate([_BALL.plus(q[:4], delta[:3]), p])
 
-    def minus(self, q1, q0):
+    def minus(self, q1: np.ndarray, q0: np.ndarray) -> np.ndarray:
         """log(T₀⁻¹ T₁)."""
         phi = _BALL.minus(q1[:4], q0[:4])
         p = quaternion_matrix(q0[:4]).T @ (q1[4:] - q0[4:])
         return np.concatenate([phi, log_translation(phi, p)])
 
-    def transport(self, v):
+    def transport(self, v: np.ndarray) -> np.ndarray:
         """ad(V)."""
         return np.block([[skew(v[:3]), zeros(3, 3)], [skew(v[3:]), skew(v[:3])]])
 
-    def unit(self, q):
+    def unit(self, q: np.ndarray) -> np.ndarray:
         """The quaternion made unit."""
         return np.concatenate([_BALL.unit(q[:4]), q[4:]])
 
-    def neutral(self):
+    def neutral(self) -> np.ndarray:
         return np.array([1.0, 0, 0, 0, 0, 0, 0])
 
     def position_from(self, value: Any) -> np.ndarray:

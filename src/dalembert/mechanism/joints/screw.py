@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from dalembert import checks
 from dalembert.errors import DescriptionError
 from dalembert.mechanism.joints.joint import AxisJoint
@@ -28,16 +30,16 @@ class Screw(AxisJoint):
         if is_number(self.pitch):
             checks.number(self.pitch, "the pitch of a screw joint", error=DescriptionError)
 
-    def transform(self, q):
+    def transform(self, q: np.ndarray) -> Transform:
         """T = (Rz(q), h q z)."""
         return Transform(axis_rotation(2, q[0]), array([0.0, 0.0, self.pitch * q[0]]))
 
-    def screws(self, q):
+    def screws(self, q: np.ndarray) -> np.ndarray:
         """S = (z; h z)."""
         S = zeros(6, 1)
         S[2, 0], S[5, 0] = 1.0, self.pitch
         return S
 
-    def locate(self, T):
+    def locate(self, T: Transform) -> np.ndarray:
         """From the advance, which also counts the turns."""
         return array([T.p[2] / self.pitch])

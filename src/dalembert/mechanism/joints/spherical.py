@@ -36,39 +36,39 @@ class Spherical(Joint):
     angular = (True, True, True)
     closure = ("x", "y", "z")
 
-    def transform(self, q):
+    def transform(self, q: np.ndarray) -> Transform:
         """T = (R(q), 0)."""
         return Transform(quaternion_matrix(q), zeros(3))
 
-    def screws(self, q):
+    def screws(self, q: np.ndarray) -> np.ndarray:
         """S = [1; 0]."""
         return np.concatenate([eye(3), zeros(3, 3)])
 
-    def locate(self, T):
+    def locate(self, T: Transform) -> np.ndarray:
         """The quaternion of R."""
         return rotation_quaternion(T.R)
 
-    def rates(self, q, v):
+    def rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """q̇ = ½ q ∘ (0, ω)."""
         return quaternion_rate(q, v)
 
-    def plus(self, q, delta):
+    def plus(self, q: np.ndarray, delta: np.ndarray) -> np.ndarray:
         """q ∘ exp(δ)."""
         return quaternion_product(q, quaternion_exp(delta))
 
-    def minus(self, q1, q0):
+    def minus(self, q1: np.ndarray, q0: np.ndarray) -> np.ndarray:
         """log(q₀⁻¹ ∘ q₁), a rotation vector of length ≤ π."""
         return quaternion_log(quaternion_product(array(_CONJUGATE) * q0, q1))
 
-    def transport(self, v):
+    def transport(self, v: np.ndarray) -> np.ndarray:
         """[ω]: the child's axes turn."""
         return skew(v)
 
-    def unit(self, q):
+    def unit(self, q: np.ndarray) -> np.ndarray:
         """q / ‖q‖."""
         return q * (1.0 / sqrt(q @ q))
 
-    def neutral(self):
+    def neutral(self) -> np.ndarray:
         return np.array([1.0, 0.0, 0.0, 0.0])
 
     def position_from(self, value: Any) -> np.ndarray:

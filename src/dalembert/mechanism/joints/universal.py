@@ -34,22 +34,22 @@ class Universal(Joint):
         self.axes = (a, b / np.linalg.norm(b))
         self.orientation = snap(np.column_stack([*self.axes, np.cross(*self.axes)]).astype(object), scale=1.0)
 
-    def transform(self, q):
+    def transform(self, q: np.ndarray) -> Transform:
         """T = Rx(q₁) Ry(q₂)."""
         return Transform(axis_rotation(0, q[0]) @ axis_rotation(1, q[1]), zeros(3))
 
-    def screws(self, q):
+    def screws(self, q: np.ndarray) -> np.ndarray:
         """S = [(Ry(q₂)ᵀ x; 0), (y; 0)]."""
         S = zeros(6, 2)
         S[0, 0], S[2, 0] = cos(q[1]), sin(q[1])
         S[1, 1] = 1.0
         return S
 
-    def locate(self, T):
+    def locate(self, T: Transform) -> np.ndarray:
         """R e_y = (0, cos q₁, sin q₁) and Rᵀ e_x = (cos q₂, 0, sin q₂)."""
         return array([atan2(T.R[2, 1], T.R[1, 1]), atan2(T.R[0, 2], T.R[0, 0])])
 
-    def screws_rate(self, q, v):
+    def screws_rate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """The first screw turns against q₂ in the child's frame."""
         dS = zeros(6, 2)
         dS[0, 0], dS[2, 0] = -sin(q[1]) * v[1], cos(q[1]) * v[1]
