@@ -57,12 +57,12 @@ class FullLinearization:
 
     @property
     def Df(self) -> np.ndarray:
-        """(2 nv, 2 nv)."""
+        """(2 nv, 2 nv) derivative of (δ̇, v̇) with respect to (δ, v)."""
         return np.block([[-self.B, np.eye(len(self.vdot))], [self.vdot_q, self.vdot_v]])
 
     @property
     def Bu(self) -> np.ndarray:
-        """(2 nv, inputs)."""
+        """(2 nv, inputs) derivative of (δ̇, v̇) with respect to u."""
         return np.vstack([np.zeros_like(self.vdot_u), self.vdot_u])
 
     @property

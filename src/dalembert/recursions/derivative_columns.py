@@ -50,7 +50,7 @@ def derivative_columns(
 
 
 class Pairs:
-    """Which velocities carry which, of a tree, as stretches of columns for `linalg.pairs`."""
+    """Pairs of velocities of a tree of which one carries the other, as stretches of columns for `linalg.pairs`."""
 
     def __init__(self, tree: Tree):
         n = tree.nv

@@ -117,7 +117,7 @@ def solve(f: Factors, B: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Riccati:
-    """What the articulated-body recursion knows of q alone, by link; see `riccati`."""
+    """The part of the articulated-body recursion that depends on q alone, by link; see `riccati`."""
 
     P: list[ArticulatedInertia]  # inertia of link i with everything it carries, its joints free
     U: dict[int, np.ndarray]  # (6, nv_i) P S
