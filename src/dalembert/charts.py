@@ -92,7 +92,7 @@ class LocalChart:
 
     @property
     def dof(self) -> int:
-        """How many coordinates y has."""
+        """Number of coordinates y."""
         return len(self.start)
 
     # --- numbers ------------------------------------------------------------------------------------------------
@@ -386,7 +386,7 @@ def choose(system: System, state: StateGiven, p: Parameters, wanted: str | Seque
         names = ", ".join(dict.fromkeys(c for c, h in zip(system.rows.of, system.rows.holonomic) if not h))
         raise ArgumentError(
             f"{names} are nonholonomic: positions then have more freedom than velocities, and no set of independent "
-            "coordinates carries both. Leave coordinates=None."
+            "coordinates describes both. Leave coordinates=None."
         )
     if isinstance(wanted, Chart):
         return custom(system, state, wanted.R, wanted.start, p)

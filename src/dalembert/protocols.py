@@ -118,7 +118,7 @@ class RunLike(Protocol):
 
     @property
     def message(self) -> str:
-        """How it ended."""
+        """A sentence about its end."""
 
     @property
     def passages(self) -> tuple[Any, ...]:

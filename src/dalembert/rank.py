@@ -52,7 +52,7 @@ class RankPolicy:
     length: float  # m: of the mechanism
 
     def rank(self, sigma: np.ndarray, least: float = 0.0) -> int:
-        """How many singular values (falling) count: above tolerance × the largest, and × `least`, a usual size."""
+        """Number of singular values sigma (falling) above tolerance × the largest, and × `least`, a usual size."""
         return int((sigma > self.tolerance * max(sigma[0], least)).sum()) if len(sigma) and sigma[0] > 0 else 0
 
     def reveal(self, X: np.ndarray, least: float = 0.0) -> Revealed:

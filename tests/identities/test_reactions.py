@@ -1,10 +1,13 @@
 """Forces in joints against the free-body balance of every body, and their determinacy."""
 
+import pickle
+
 import casadi as ca
 import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert import zoo
 from random_loops import random_closed
 from random_mechanisms import GRAVITY
 
@@ -136,3 +139,41 @@ def test_out_of_plane_forces_of_a_planar_loop_are_not_determinate_and_those_in_t
     # a three-hinged arch of two leaning rods: each foot carries one weight, the hinge a thrust of W/(2 tan 60°)
     weight = 9.81
     assert abs(r.loops["C"][3:] @ r.loops["C"][3:]) == pytest.approx((weight / (2 * np.tan(np.pi / 3))) ** 2, rel=1e-9)
+
+
+def test_a_printed_table_shows_every_wrench_and_what_is_not_determinate():
+    system = zoo.four_bar().compile(backend="casadi")
+    r = system.constraint_forces(system.state(*zoo.four_bar_start(0.6, speed=2.0)))
+    lines = str(r).splitlines()
+    assert [line.split()[0] for line in lines[1:5]] == ["A", "B", "D", "C"]
+    assert f"{r.joints['D'][3]:.5g}" in lines[3]
+    assert lines[1].count("?") == np.sum(~r.determinate["A"]) == 3
+    assert "e-1" not in str(r)  # rounding is printed as zero
+    assert len(str(r)) < 500
+    assert repr(r) == "<reactions of 3 joints and 1 loops>"
+
+
+def test_the_power_of_a_driver_is_printed():
+    m = da.Mechanism("lift", gravity=(0, 0, -10.0))
+    m.add_joint("z", da.Prismatic("z"), m.ground, m.add_body("load", mass=2.0))
+    m.add_driver("drive", "z", lambda t: 3.0 * t)
+    system = m.compile(backend="casadi")
+    assert "power (W): drive 60" in str(system.constraint_forces(system.assemble()))
+
+
+def test_names_that_are_not_there_are_refused_with_those_that_are():
+    system = zoo.four_bar().compile(backend="casadi")
+    r = system.constraint_forces(system.state(*zoo.four_bar_start(0.6)))
+    for values, name, known in (
+        (r.joints, "C", "A, B, D"),
+        (r.loops, "A", "C"),
+        (r.multipliers, "C.q", "C.x, C.y"),
+        (r.determinate, "E", "A, B, D, C"),
+        (r.power, "A", "C"),
+    ):
+        with pytest.raises(da.UnknownName, match=f"no .* '{name}'; known: {known}"):
+            values[name]
+    again = pickle.loads(pickle.dumps(r.joints))
+    assert list(again) == ["A", "B", "D"]
+    with pytest.raises(da.UnknownName, match="joint of the tree 'C'"):
+        again["C"]

@@ -222,3 +222,26 @@ def test_lengths_and_masses_of_any_scale_give_the_same_motion():
         a = s * system.forward_dynamics(system.state([0.3, -1.0, 2.0, 0.5]))
         reference = a if reference is None else reference
         small(a - reference, reference, 1e-12)
+
+
+def test_a_state_and_a_system_place_frames_alike(case):
+    """Pose and twist of every body, by the recursion on numbers and by the compiled kernels."""
+    system, x, _ = case
+    for name in system.layout.bodies:
+        T, V = system.pose(x, name), system.twist(x, name)
+        np.testing.assert_allclose(x.position(name), T[:3, 3], atol=1e-12 * (1 + np.abs(T).max()))
+        np.testing.assert_allclose(x.rotation(name), T[:3, :3], atol=1e-12)
+        np.testing.assert_allclose(x.twist(name), V, atol=1e-11 * (1 + np.abs(V).max()))
+        np.testing.assert_allclose(x.velocity(name), T[:3, :3] @ V[3:], atol=1e-11 * (1 + np.abs(V).max()))
+
+
+def test_a_state_does_not_place_frames_that_depend_on_parameters():
+    m = da.Mechanism("arm")
+    L = m.add_parameter("L", 2.0)
+    body = m.add_body("rod", mass=1.0, com=(1, 0, 0), inertia=(1, 1, 1))
+    m.add_joint("A", da.Revolute("z"), m.ground, body)
+    m.add_frame("tip", body.at(L, 0, 0))
+    x = m.compile(backend="casadi").state()
+    np.testing.assert_array_equal(x.position("rod"), np.zeros(3))
+    with pytest.raises(da.ArgumentError, match=r"depends on parameters.*system\.pose"):
+        x.position("tip")

@@ -1,5 +1,7 @@
 """What linearization refuses, and how it says so; what results look like."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -149,3 +151,20 @@ def test_stable_means_that_disturbances_die_out(damping, stable):
     assert model.discretize(0.1).stable == stable
     (mode,) = model.modes
     assert mode.damping == pytest.approx(damping / (2 * np.sqrt(9.81)), abs=1e-12)
+
+
+def test_without_python_control_the_extra_is_named(loader, at, monkeypatch):
+    monkeypatch.setitem(sys.modules, "control", None)
+    with pytest.raises(da.MissingExtra, match=r'pip install "dalembert\[control\]"'):
+        da.linearize(loader, at).to_control()
+
+
+@pytest.mark.parametrize("given", ["B", 3, {"B": 1.0}, [3, "G"], [("B",)], [("f", 1.0)], [["B"], "G"]])
+def test_coordinates_that_are_no_list_of_names_are_refused(loader, at, given):
+    with pytest.raises(da.ArgumentError, match="independent"):
+        da.linearize(loader, at, independent=given)
+
+
+def test_a_discrete_model_has_no_parameter_slopes(loader, at):
+    with pytest.raises(da.ArgumentError, match=r"discrete, with a step of 0\.01 s"):
+        da.parameter_slopes(da.linearize(loader, at).discretize(0.01))

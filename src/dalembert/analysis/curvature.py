@@ -90,9 +90,9 @@ def curvature(
 ) -> Curvature:
     """Riemannian curvature of the mass metric at a state (default: neutral), and whether it vanishes everywhere.
 
-    samples: random configurations (seeded) where it is computed besides, to tell flat from curved. p: parameters, by
-    name or as an array, where they differ from the declared ones. Cost grows as nv⁴: a
-    tenth of a second for seven velocities, seconds for twenty. Constraints are refused: they change the metric.
+    system: one without constraints, which would change the metric. samples: random configurations (seeded) where it is
+    computed besides, to tell flat from curved. p: parameters, by name or as an array, where they differ from the
+    declared ones. Cost grows as nv⁴: a tenth of a second for seven velocities, seconds for twenty.
 
     >>> from dalembert import zoo
     >>> from dalembert.analysis import curvature

@@ -72,7 +72,7 @@ class Operator:
         return Operator(np.linalg.inv(self.matrix), self.columns, self.rows)
 
     def identity(self) -> Operator:
-        """1 on its rows."""
+        """The identity with the blocks of its rows."""
         return Operator(np.eye(len(self.matrix)), self.rows, self.rows)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
@@ -155,7 +155,7 @@ class Operators:
 
     @cached_property
     def K(self) -> Operator:
-        """E_φ G."""
+        """K = E_φ G: the shifted Kalman gain."""
         return self.E_phi @ self.G
 
     @cached_property
@@ -165,7 +165,7 @@ class Operators:
 
     @cached_property
     def E_psi(self) -> Operator:
-        """E_φ τ̄."""
+        """E_ψ = E_φ τ̄."""
         return self.E_phi @ self.tau_bar
 
     @cached_property
@@ -180,7 +180,7 @@ class Operators:
 
     @cached_property
     def m(self) -> Operator:
-        """[1 + HφK] D^½ (5.1)."""
+        """m = [1 + HφK] D^½ (5.1), the factor of M = m m*."""
         return (self.D.identity() + self.H @ self.phi @ self.K) @ self.B
 
     @cached_property

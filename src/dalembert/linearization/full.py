@@ -57,12 +57,12 @@ class FullLinearization:
 
     @property
     def Df(self) -> np.ndarray:
-        """(2 nv, 2 nv)."""
+        """(2 nv, 2 nv) derivative of (δ̇, v̇) with respect to (δ, v)."""
         return np.block([[-self.B, np.eye(len(self.vdot))], [self.vdot_q, self.vdot_v]])
 
     @property
     def Bu(self) -> np.ndarray:
-        """(2 nv, inputs)."""
+        """(2 nv, inputs) derivative of (δ̇, v̇) with respect to u."""
         return np.vstack([np.zeros_like(self.vdot_u), self.vdot_u])
 
     @property
@@ -98,7 +98,7 @@ class FullLinearization:
 def linearize_full(system: System, state: StateGiven, *, u: Inputs = None, p: Parameters = None) -> FullLinearization:
     """∂v̇ and ∂λ with respect to q, v, u and t in all coordinates, at a state on the manifold.
 
-    u: inputs, p: parameters, by name or as arrays.
+    system, state, u, p: as in `linearize`.
 
     >>> import dalembert as da
     >>> from dalembert import zoo
@@ -212,7 +212,7 @@ def _by_parameters(s: Trace) -> tuple[Any, ...]:
 def second_derivatives(system: System, state: StateGiven, *, u: Inputs = None, p: Parameters = None) -> np.ndarray:
     """∂²v̇/∂x², (nv, 2 nv, 2 nv), x = (δ, v), of the constrained acceleration in all coordinates.
 
-    u: inputs, p: parameters, by name or as arrays. The traced Jacobian is differentiated once more: exact, and for
+    system, state, u, p: as in `linearize`. The traced Jacobian is differentiated once more: exact, and for
     small systems only, such as a seven-joint arm or a dozen joints of a planar mechanism. Larger ones are refused
     before anything is compiled. Where rows are redundant, independent ones are used. For quaternion joints it is the
     derivative of the Jacobian as q ⊕ δ moves, which is not symmetric.

@@ -68,7 +68,7 @@ class LinearModel:
         return modes(self)
 
     def table(self) -> str:
-        """The modes as text."""
+        """The modes as a table: eigenvalue, frequency, damping, time constant and shape of each."""
         head = f"{'eigenvalue':>24}  {'f, Hz':>9}  {'damping':>8}  {'time, s':>9}  shape"
         return "\n".join([head, *map(str, self.modes)])
 

@@ -1,4 +1,4 @@
-"""Where a linear model was made, and how its states move the whole mechanism."""
+"""The operating point of a linear model, and the motion of the whole mechanism that goes with its states."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dalembert.system.system import System
 
 @dataclass(frozen=True, eq=False)
 class Operating:
-    """Where a linear model was made, and how its states move the whole mechanism: δq = Kq y_q, δv = Dv y_q + Kv y_v."""
+    """The state a linear model was made at, and the motion of all joints: δq = Kq y_q, δv = Dv y_q + Kv y_v."""
 
     system: System
     state: State

@@ -1,4 +1,4 @@
-"""Outputs of a linear model: what they are called, their values, and how they follow from q, v, v̇ and λ."""
+"""Outputs of a linear model: names, values, and slopes with respect to q, v, v̇ and λ."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def outputs(
 
 
 def _read(system: System, item: Given, rows: Sequence[str], unknowable: set[str]) -> list[tuple[str, Any, Any]]:
-    """(name, (kind, argument) or None, (kind, index) or None) of each scalar output an item stands for."""
+    """(name, (kind, argument) or None, (kind, index) or None) of each scalar output of an item."""
     if not isinstance(item, str):
         pair = name_and_function(item, "outputs")
         return [(pair[0], ("function", pair), None)]

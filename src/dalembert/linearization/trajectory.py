@@ -166,7 +166,7 @@ def step_map(
 ) -> LinearModel:
     """The linear model of one step of an integrator of `simulate`, its return to the manifold included.
 
-    step: its length, s. method: an explicit one of `simulate`. state, u, p, independent: as in `linearize`.
+    step: its length, s. method: an explicit one of `simulate`. system, state, u, p, independent: as in `linearize`.
 
     Every stage is differentiated with the exact Jacobian: the result is the derivative of the step that is taken, not
     of the motion it approximates (up to the drift of one step, which is corrected). Coordinates of tree joints without

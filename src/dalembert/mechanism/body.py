@@ -74,7 +74,7 @@ class Frame:
 
 
 def _position(x: Any, y: Any, z: Any, what: str) -> Any:
-    """Three numbers, or the one list of three that stands in the place of x."""
+    """Three numbers, given one by one or as one list in place of x."""
     if isinstance(x, (ca.SX, ca.DM)):
         several = x.numel() != 1
     else:
@@ -92,5 +92,5 @@ def turned_inertia(J: np.ndarray, R: np.ndarray) -> np.ndarray:
 
 
 def ground_body(defaults: Defaults) -> Body:
-    """What does not move."""
+    """The ground: the body that does not move."""
     return Body("ground", 0.0, zeros(3), array(np.zeros((3, 3))), defaults)

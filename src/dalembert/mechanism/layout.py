@@ -1,4 +1,4 @@
-"""From a description to a tree: which link carries each body, and where each name stands in q, v, u and p."""
+"""From a description to a tree: which link carries each body, and the place of each name in q, v, u and p."""
 
 from __future__ import annotations
 
@@ -102,11 +102,11 @@ class Layout:
         return self.joints[name]
 
     def q_slice(self, joint: str) -> slice:
-        """Where a joint's coordinates stand in q."""
+        """The place of a joint's coordinates in q."""
         return self._dofs[self.joint(joint).name][0]
 
     def v_slice(self, joint: str) -> slice:
-        """Where a joint's velocities stand in v."""
+        """The place of a joint's velocities in v."""
         return self._dofs[self.joint(joint).name][1]
 
     def frame(self, frame: Any) -> Frame:

@@ -257,7 +257,7 @@ class Mechanism(Constrainable):
         self._gravity = self.parameters.checked(value, (3,), "gravity")
 
     def compile(self, backend: str = "native") -> System:
-        """The equations of this mechanism as it stands, ready to be evaluated; later additions do not change them.
+        """The equations of this mechanism, ready to be evaluated; later additions do not change them.
 
         backend: "native" (machine code, made when first used and kept on disk) or "casadi" (CasADi's virtual machine).
         """

@@ -66,7 +66,7 @@ class _Reader(pickle.Unpickler):
 
 
 def reduced(m: Mechanism) -> tuple[Any, ...]:
-    """What `restored` makes the mechanism from."""
+    """The description from which `restored` makes the mechanism."""
     data, expressions = _written(m)
     symbols = {**m.parameters.symbols, **m.inputs}
     f = ca.Function("description", list(symbols.values()), expressions, {"allow_free": True})

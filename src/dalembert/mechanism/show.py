@@ -22,7 +22,7 @@ def text(m: Mechanism) -> str:
 
 
 def html(m: Mechanism) -> str:
-    """The same for notebooks."""
+    """The description of a mechanism as HTML, for notebooks."""
     left = "style='text-align:left'"
     rows = "".join(
         f"<tr><th {left}>{escape(title)}</th><td {left}>{escape(', '.join(items) or 'none')}</td></tr>"
@@ -33,7 +33,7 @@ def html(m: Mechanism) -> str:
 
 
 def sections(m: Mechanism) -> list[tuple[str, list[str]]]:
-    """What a mechanism has beside its tree."""
+    """The parts of a mechanism besides its tree: forces, constraints, inputs, parameters."""
     joints = list(m.joints.values())
     return [
         ("coordinates", [name for j in joints for name in j.coordinates]),

@@ -1,4 +1,4 @@
-"""The state of a mechanism while it is traced: what forces (and the user's own expressions) may depend on."""
+"""The state of a mechanism while it is traced: forces and users' expressions are functions of it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class TracedState:
         return self.pose(frame).R @ self.twist(frame)[3:]
 
     def user(self) -> UserState:
-        """The same state as CasADi expressions."""
+        """This state as CasADi expressions, for users' functions."""
         return UserState(self)
 
 
@@ -94,7 +94,7 @@ class UserState:
 
 
 def on_expressions(f: Any, s: TracedState, what: str) -> Any:
-    """What a user's function gives for the state as expressions; CasADi's complaints become ours."""
+    """The value of a user's function f for a state as expressions; errors of CasADi become `DescriptionError`."""
     try:
         return f(s.user())
     except DalembertError:
@@ -107,7 +107,7 @@ def on_expressions(f: Any, s: TracedState, what: str) -> Any:
 
 
 class Load:
-    """What forces exert, summed: wrenches on links (in link frames) and forces along joint velocities."""
+    """The sum of all forces: wrenches on links (in link frames) and forces along joint velocities."""
 
     def __init__(self, state: TracedState):
         self._s = state
@@ -116,7 +116,7 @@ class Load:
 
     @staticmethod
     def of(forces: Iterable[Any], state: TracedState) -> Load:
-        """What some forces exert in a state."""
+        """The sum of some forces in a state."""
         load = Load(state)
         for force in forces:
             force.act(state, load)

@@ -29,7 +29,7 @@ def joint_inertias(at: Placed) -> list[np.ndarray]:
     return out
 
 
-def articulated_body(at: Moving, tau: np.ndarray, gravity: np.ndarray, wrenches: dict) -> np.ndarray:
+def articulated_body(at: Moving, tau: np.ndarray, gravity: np.ndarray, wrenches: dict[int, np.ndarray]) -> np.ndarray:
     """Accelerations v̇ with M v̇ + h = τ + Σ Jᵀ W, in O(N).
 
     Featherstone (table 7.1); P, U, D, G, P⁺ are those of `riccati`, p_i is the bias force.

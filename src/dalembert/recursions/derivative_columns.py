@@ -20,7 +20,9 @@ from dalembert.symbols import zeros
 OWN = 6  # most velocities of one joint
 
 
-def derivative_columns(motion: MotionDerivatives, gravity: np.ndarray, wrenches: dict[int, Any]) -> tuple[Any, ...]:
+def derivative_columns(
+    motion: MotionDerivatives, gravity: np.ndarray, wrenches: dict[int, np.ndarray]
+) -> tuple[Any, ...]:
     """left (9, nv), right for q and v (9, nv) each, screws (6, nv), forces for q and v (6, nv) each, own (nv, 3 · 6).
 
     left is [w; y], right [F; D] and [G; S], forces U − ad(S)ᵀf and U′; D, S, y with their angular part only. own holds

@@ -82,7 +82,7 @@ class DiagonalDynamics:
         self.at, self.factor, self.xi = at, factor, xi
         self.rate = riccati_rate(at, factor)
 
-    def driven(self, tau: np.ndarray, gravity: np.ndarray, wrenches: dict) -> np.ndarray:
+    def driven(self, tau: np.ndarray, gravity: np.ndarray, wrenches: dict[int, np.ndarray]) -> np.ndarray:
         """D ξ̇ = κ − C(q, ξ), gravity and wrenches included: (5), (6)."""
         at, tree, r = self.at, self.at.tree, self.factor.riccati
         g, s = {ROOT: gravity}, {}

@@ -112,7 +112,7 @@ class Elimination:
         return self.tree.lower(np.array([x * d for x, d in zip(g, self.tree.inverse)], dtype=object)), lam  # (5)
 
     def columns(self, F: np.ndarray, Gamma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The same for columns: F (n, c) and Γ (m, c) give (n, c) and (m, c)."""
+        """Solutions for c columns at once: F (n, c) and Γ (m, c) give (n, c) and (m, c)."""
         out, lams = zeros(*F.shape), zeros(*Gamma.shape)
         for k in range(F.shape[1]):
             out[:, k], lams[:, k] = self.solve(F[:, k], Gamma[:, k])

@@ -154,7 +154,7 @@ class Innovations:
     # --- as the factor M = Lᵀ D L of `elimination`: no square roots ---------------------------------------------------
 
     @property
-    def inverse(self) -> list:
+    def inverse(self) -> list[Any]:
         """1/d of every velocity."""
         return [x for _, factors in self.blocks for x in factors.inverse]
 

@@ -1,4 +1,4 @@
-"""How frames move: poses, twists and accelerations of frames fixed to links.
+"""Motion of frames: poses, twists and accelerations of frames fixed to links.
 
 Twists and accelerations are body-fixed (Spencer A.1.5, A.3). A frame f fixed to link i at T_if has
 V_f = Ad(T_if⁻¹) V_i.

@@ -1,4 +1,4 @@
-"""How twists and accelerations of links change with q and v, in the tangent space.
+"""Derivatives of twists and accelerations of links with respect to q and v, in the tangent space.
 
 δ moves a configuration to q ⊕ δ; s_k is a column of S_j, ∂_k S_j the derivative of S_j along it, P the parent of j,
 X = X_j. What a link's own numbers V and V̇ (`Moving.V`, `kinematics.twist_rate`) change by, at link j itself:
@@ -66,7 +66,7 @@ class MotionDerivatives:
         return {}
 
     def columns(self, i: int) -> Columns:
-        """What (4) and (5) say at link i."""
+        """The terms of (4) and (5) at link i."""
         if i not in self._columns:
             self._columns[i] = Columns(self, i)
         return self._columns[i]

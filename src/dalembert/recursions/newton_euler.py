@@ -9,7 +9,7 @@ from dalembert.spatial import bracket_dual
 from dalembert.symbols import zeros
 
 
-def newton_euler(at: Moving, a: np.ndarray, gravity: np.ndarray, wrenches: dict) -> np.ndarray:
+def newton_euler(at: Moving, a: np.ndarray, gravity: np.ndarray, wrenches: dict[int, np.ndarray]) -> np.ndarray:
     """Joint forces of a motion: τ = M(q) a + h(q, v) − Σ Jᵀ W.
 
     Spencer A.3, with gravity as an upward acceleration of the ground. X_i = Ad(T_Pi⁻¹), P the parent of i,
@@ -31,7 +31,9 @@ def newton_euler(at: Moving, a: np.ndarray, gravity: np.ndarray, wrenches: dict)
     return tau
 
 
-def link_wrenches(at: Moving, a: np.ndarray, gravity: np.ndarray, wrenches: dict) -> dict[int, np.ndarray]:
+def link_wrenches(
+    at: Moving, a: np.ndarray, gravity: np.ndarray, wrenches: dict[int, np.ndarray]
+) -> dict[int, np.ndarray]:
     """F_i of (3): what reaches link i from its parent through joint i, in link i's frame."""
     tree = at.tree
     dV, F = {ROOT: np.concatenate([zeros(3), -gravity])}, {}

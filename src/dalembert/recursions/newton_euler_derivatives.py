@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from dalembert.symbols import zeros
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VelocityInertia:
-    """What a change of twist δV, carried along rigidly, adds to the forces of moving bodies: 2B δV.
+    """2B of moving bodies: a change of twist δV, carried along rigidly, adds the forces 2B δV.
 
         2B δV = −I ad(V) δV − ad(V)ᵀ I δV − ad(δV)ᵀ I V
         2B = [[C, 0], [−2[l], 0]],  C = [ω](2J − tr J) − 2[h][v],  l = m v − h × ω the linear momentum
@@ -65,7 +64,7 @@ class InverseDynamicsDerivatives:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointForces:
-    """What one joint gives to the derivatives, in its own frame; see `newton_euler_derivatives`."""
+    """Contribution of one joint to the derivatives, in its own frame; see `newton_euler_derivatives`."""
 
     F: np.ndarray  # (6, n) with gravity
     f: np.ndarray  # (6,)
@@ -75,7 +74,7 @@ class JointForces:
     y: np.ndarray  # (3, n)
 
 
-def joint_forces(motion: MotionDerivatives, gravity: np.ndarray, wrenches: dict[int, Any]) -> list[JointForces]:
+def joint_forces(motion: MotionDerivatives, gravity: np.ndarray, wrenches: dict[int, np.ndarray]) -> list[JointForces]:
     """(1) and (2) of `newton_euler_derivatives` for every joint."""
     at, tree = motion.at, motion.at.tree
     C, B, f, F, g = [], [], [], [], {ROOT: gravity}
@@ -100,7 +99,7 @@ def joint_forces(motion: MotionDerivatives, gravity: np.ndarray, wrenches: dict[
 
 
 def newton_euler_derivatives(
-    motion: MotionDerivatives, gravity: np.ndarray, wrenches: dict[int, Any]
+    motion: MotionDerivatives, gravity: np.ndarray, wrenches: dict[int, np.ndarray]
 ) -> InverseDynamicsDerivatives:
     """∂τ/∂q, ∂τ/∂v and M of τ = M a + h − Σ Jᵀ W, the wrenches W fixed in their links.
 
@@ -143,7 +142,7 @@ def newton_euler_derivatives(
 
 
 def own_slopes(motion: MotionDerivatives, j: int, x: JointForces) -> tuple[np.ndarray, np.ndarray]:
-    """(3), (n, n) each."""
+    """The two matrices of (3), (n, n) each."""
     S = motion.at.S(j)
     by_q = S.T @ x.U
     for k, dS in enumerate(motion.S_moved[j] or []):

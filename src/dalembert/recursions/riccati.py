@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -66,16 +66,16 @@ class Factors(NamedTuple):
     """D = R diag(d) Rᵀ of a joint, R unit upper triangular."""
 
     R: np.ndarray
-    d: list
-    inverse: list  # 1/d
+    d: list[Any]
+    inverse: list[Any]  # 1/d
 
 
 def factor(D: np.ndarray) -> Factors:
     """D = R diag(d) Rᵀ, unrolled, last velocity first: tips before bases, as between joints."""
     n = len(D)
     R = eye(n)
-    d: list = [0.0] * n
-    inverse: list = [0.0] * n
+    d: list[Any] = [0.0] * n
+    inverse: list[Any] = [0.0] * n
     for j in reversed(range(n)):
         dj = D[j, j]
         for k in range(j + 1, n):
@@ -117,7 +117,7 @@ def solve(f: Factors, B: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Riccati:
-    """What the articulated-body recursion knows of q alone, by link; see `riccati`."""
+    """The part of the articulated-body recursion that depends on q alone, by link; see `riccati`."""
 
     P: list[ArticulatedInertia]  # inertia of link i with everything it carries, its joints free
     U: dict[int, np.ndarray]  # (6, nv_i) P S

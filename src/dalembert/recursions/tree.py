@@ -21,7 +21,7 @@ ROOT = -1
 
 
 class JointMotion(Protocol):
-    """What the recursions ask of a joint; see `dalembert.mechanism.joints.joint`."""
+    """The questions recursions ask of a joint; see `dalembert.mechanism.joints.joint`."""
 
     @property
     def nq(self) -> int: ...

@@ -2,25 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
 
 import numpy as np
 
 from dalembert.analysis.manifold import tangent
 from dalembert.analysis.mobility import determinate
+from dalembert.errors import unknown
 from dalembert.mechanism.constraints import Loop
-from dalembert.protocols import Inputs, Parameters, StateLike
+from dalembert.protocols import Inputs, Parameters
 from dalembert.rank import rank_policy
+from dalembert.system.state import State
 
 if TYPE_CHECKING:
     from dalembert.system.acceleration import Acceleration
     from dalembert.system.system import System
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+T = TypeVar("T")
+
+ROUNDING = 1e-9  # of the largest number of a table: smaller ones are printed as zero
+
+
+class Named(dict[str, T], Generic[T]):
+    """Values by name; a name that is not there is refused with the ones that are."""
+
+    def __init__(self, kind: str, values: Mapping[str, T]):
+        super().__init__(values)
+        self.kind = kind
+
+    def __missing__(self, name: object) -> NoReturn:
+        raise unknown(self.kind, name, self)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Reactions:
-    """Wrenches (moment; force), each (6,), and what is known of them.
+    """Forces in joints and constraints at a state: wrenches (moment; force), each (6,), in N m and N.
 
     A tree joint's wrench acts on its child at the joint's child frame, in that frame's axes, and holds everything the
     joint passes on: bearing forces, springs, motors. A loop's acts on frame b of `close_loop(name, joint, a, b)`, in
@@ -28,16 +47,40 @@ class Reactions:
     and some components are not determinate: they depend on more than rigid bodies.
     """
 
-    acceleration: Acceleration
-    multipliers: dict[str, float]  # by row name
-    joints: dict[str, np.ndarray]
-    loops: dict[str, np.ndarray]
+    acceleration: Acceleration  # that goes with them
+    multipliers: dict[str, float]  # by row name, N or N m
+    joints: dict[str, np.ndarray]  # wrench of each joint of the tree
+    loops: dict[str, np.ndarray]  # wrench of each joint that closes a loop
     determinate: dict[str, np.ndarray]  # per joint and loop, (6,) bool
-    determinate_rows: dict[str, bool]
+    determinate_rows: dict[str, bool]  # whether the multiplier of each row is determinate
     power: dict[str, float]  # per constraint: W brought in; zero but for driven ones
 
+    def __str__(self) -> str:
+        """A table of the wrenches; components that rigid bodies do not determine have a question mark."""
+        least = ROUNDING * max([0.0, *(float(np.abs(W).max()) for W in (self.joints | self.loops).values())])
 
-def reactions(system: System, x: StateLike, a: Acceleration, u: Inputs, p: Parameters, on: np.ndarray) -> Reactions:
+        def cell(x: float, sure: bool) -> str:
+            return f"{x if abs(x) > least else 0.0:.5g}" + ("" if sure else " ?")
+
+        cells = [["", "Mx", "My", "Mz (N m)", "Fx", "Fy", "Fz (N)"]]
+        for values, word in ((self.joints, ""), (self.loops, " (loop)")):
+            cells += [[name + word, *map(cell, W, self.determinate[name])] for name, W in values.items()]
+        widths = [max(len(row[k]) for row in cells) for k in range(7)]
+        lines = [f"{row[0]:{widths[0]}}" + "".join(f"  {x:>{w}}" for x, w in zip(row[1:], widths[1:])) for row in cells]
+        if not all(k.all() for k in self.determinate.values()):
+            lines.append("? not determinate: depends on more than rigid bodies")
+        if self.multipliers:
+            lines.append("multipliers: " + ", ".join(f"{name} {x:.5g}" for name, x in self.multipliers.items()))
+        powers = [f"{name} {x:.5g}" for name, x in self.power.items() if abs(x) > least]
+        if powers:
+            lines.append("power (W): " + ", ".join(powers))
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<reactions of {len(self.joints)} joints and {len(self.loops)} loops>"
+
+
+def reactions(system: System, x: State, a: Acceleration, u: Inputs, p: Parameters, on: np.ndarray) -> Reactions:
     """The reactions that go with an acceleration."""
     rows = system.rows
     loops = [c.name for c in system.description.constraints if isinstance(c, Loop)]
@@ -67,16 +110,16 @@ def reactions(system: System, x: StateLike, a: Acceleration, u: Inputs, p: Param
         power[name] += float(a.multipliers[k] * (A[k] @ x.v))
     return Reactions(
         a,
-        dict(zip(rows.names, a.multipliers.tolist())),
-        {name: base[name] for name in system.description.whole.joints},
-        {name: base[name] for name in loops},
-        known,
-        dict(zip(rows.names, determinate_rows.tolist())) | dict.fromkeys(rows.trivial, False),
-        power,
+        Named("row", dict(zip(rows.names, a.multipliers.tolist()))),
+        Named("joint of the tree", {name: base[name] for name in system.description.whole.joints}),
+        Named("loop", {name: base[name] for name in loops}),
+        Named("joint or loop", known),
+        Named("row", dict(zip(rows.names, determinate_rows.tolist())) | dict.fromkeys(rows.trivial, False)),
+        Named("constraint", power),
     )
 
 
-def _free_multipliers(system: System, x: StateLike, p: Parameters, on: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _free_multipliers(system: System, x: State, p: Parameters, on: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Multipliers that exert nothing in all, (sets, rows), and which of the rows' multipliers are determinate, (m,).
 
     The rows left out when compiling come last, each of them free by itself.

@@ -11,13 +11,15 @@ import numpy as np
 from dalembert import checks
 from dalembert.errors import ArgumentError, unknown
 from dalembert.mechanism.layout import Layout
+from dalembert.system.state_frames import FramesOfState
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class State:
+class State(FramesOfState):
     """q and v at time t (s). `state["A"]` is the position of joint (or coordinate) A, `state.rate("A")` its velocity.
 
-    A state belongs to the systems of one mechanism, and to those of an equal mechanism: it can be pickled.
+    `state.position("tip")`, `rotation`, `velocity` and `twist` are those of frames. A state belongs to the systems of
+    one mechanism, and to those of an equal mechanism: it can be pickled.
     """
 
     q: np.ndarray  # (nq,)

@@ -1,4 +1,4 @@
-"""How to look at a mechanism: in its plane of motion if it has one, else from a corner."""
+"""The view of a mechanism: in its plane of motion if it has one, else from a corner."""
 
 from __future__ import annotations
 

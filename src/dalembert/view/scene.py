@@ -35,7 +35,7 @@ class Scene:
 
     @cached_property
     def colors(self) -> dict[str, str]:
-        """{body: colour}."""
+        """Colour of each body, {name: "#rrggbb"}."""
         bodies = [name for name in self.skeleton.system.layout.bodies if name != "ground"]
         return {name: COLORS[k % len(COLORS)] for k, name in enumerate(bodies)}
 

@@ -1,4 +1,4 @@
-"""What every constraint answers. A new constraint is one file that subclasses `Constraint` and one method of Mechanism.
+"""The base of all constraints. A new constraint is one file that subclasses `Constraint` and one method of Mechanism.
 
 Φ(q, t) = 0                 holonomic rows (a Pfaffian row has none)
 A(q, t) v + b(q, t) = 0     every row; A = ∂Φ/∂δ and b = ∂Φ/∂t for holonomic ones
@@ -32,7 +32,7 @@ class Row:
 
     @property
     def is_void(self) -> bool:
-        """Whether no velocity enters: the row says nothing about the motion."""
+        """Whether no velocity enters, so that the row does not constrain the motion."""
         return all(is_number(a) and a == 0.0 for a in self.A)
 
 

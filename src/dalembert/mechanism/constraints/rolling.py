@@ -89,7 +89,7 @@ def rolling_disc_on_disc(name: str, a: Frame, ra: Any, b: Frame, rb: Any, axis: 
         return direction(s)[1] - (ra - rb if inside else ra + rb)
 
     def touch(s: UserState) -> tuple[ca.SX, ca.SX, ca.SX]:
-        """Where the rims touch, the normal there (towards b's centre from a's) and the tangent."""
+        """The point where the rims touch, the normal there (from a's centre to b's) and the tangent."""
         e, _ = direction(s)
         return s.position(a) + ra * e, e, ca.cross(s.rotation(a)[:, axis], e)
 

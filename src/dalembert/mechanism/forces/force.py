@@ -1,4 +1,4 @@
-"""What every force answers. A new force is one file that subclasses `Force` and one `add_...` method of Mechanism.
+"""The base of all forces. A new force is one file that subclasses `Force` and one `add_...` method of Mechanism.
 
 Forces are written against a `TracedState` (poses and velocities as traced numbers) and put what they exert into a
 `Load`. Values may be numbers, expressions of parameters and inputs, or functions of the state (see `evaluate`).

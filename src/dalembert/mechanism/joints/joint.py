@@ -1,4 +1,4 @@
-"""What every joint answers. A new joint is one file that subclasses `Joint` and one line in this folder's __init__.
+"""The base of all joints. A new joint is one file that subclasses `Joint` and one line in this folder's __init__.
 
 A joint places its child frame in its parent frame: T(q). It is written for the axes that make it simplest (usually z)
 and turned to the user's axes by `orientation`, a constant rotation the tree folds into the fixed placements; screws are
@@ -32,7 +32,7 @@ class Joint(ABC):
     """
 
     kind: ClassVar[str]
-    coordinate_names: ClassVar[tuple[str, ...]]  # "" stands for the joint's own name
+    coordinate_names: ClassVar[tuple[str, ...]]  # "": the joint's own name
     velocity_names: ClassVar[tuple[str, ...]]
     angular: ClassVar[tuple[bool, ...]]  # per velocity: radians per second, or metres per second
     closure: ClassVar[tuple[str, ...]]  # the motions it forbids, as rows of `constraints.loop` when it closes a loop
@@ -94,7 +94,7 @@ class Joint(ABC):
         return np.zeros(self.nq)
 
     def position_from(self, value: Any) -> np.ndarray:
-        """Coordinates from what a user may give: numbers in the order of `coordinate_names`; more where it says so."""
+        """Coordinates from a user's value: numbers in the order of `coordinate_names`; subclasses take more."""
         return np.atleast_1d(checks.array(value, None, f"the position of a {self.kind} joint"))
 
     def normalized(self, q: np.ndarray) -> np.ndarray:
