@@ -31,6 +31,7 @@ from dalembert.system.state import State
 
 RECORDED = 500  # records in a batch of a run that is recorded: what a crash can cost
 LOOK = 0.1  # s between looks at the keyboard and the clock
+CLEARLY = 1e4  # of the margin that is not trusted: rows that are this far from dependent need no closer look
 HALVINGS = 40  # of the step by which a fresh chart is tried before the position counts as singular
 
 
@@ -97,15 +98,15 @@ class Driver:
         if not run.filter.address:
             return False
         small = CLOSED * min(1.0, run.length)
-        gaps = run.correct.at(run.t, run.x[:nq])[nq : nq + run.correct.rows]
-        speeds = run.filter.at(run.t, run.x[: nq + nv])[nv : nv + run.filter.rows]
-        return bool(np.abs(gaps).max(initial=0.0) <= small and np.abs(speeds).max(initial=0.0) <= small)
+        gaps = run.correct.at(run.t, run.x[:nq])[nq : nq + run.correct.rows].tolist()
+        speeds = run.filter.at(run.t, run.x[: nq + nv])[nv : nv + run.filter.rows].tolist()
+        return all(abs(gap) <= small for gap in gaps) and all(abs(speed) <= small for speed in speeds)
 
     def _independent(self) -> bool:
         """Whether no row is short, or nearly dependent on others, at the start: without a decomposition."""
-        run, near = self.record, self.layout.policy.near
-        out, n = run.ode.at(run.t, run.x[: run.nq + run.nv]), run.n
-        return bool(out[n] > (100 * near) ** 2 and out[n + 1] > run.ode.min_length)
+        run, ode = self.record, self.record.ode
+        angle, length = ode.at(run.t, run.x[: run.nq + run.nv])[run.n : run.n + 2].tolist()
+        return angle > CLEARLY * ode.min_angle and length > ode.min_length
 
     # --- the whole ----------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ with the sizes that follow. Nothing here depends on how far the run has come.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,7 +53,11 @@ class Layout:
         self.setup, self.control, self.watch = setup, control, watch
         self.system = setup.system
         self.works = len(self.system.work_names)
-        self.policy: RankPolicy = rank_policy(self.system, setup.p)
+
+    @cached_property
+    def policy(self) -> RankPolicy:
+        """Limits of rank at the parameters of the run."""
+        return rank_policy(self.system, self.setup.p)
 
     # --- the record ---------------------------------------------------------------------------------------------
 

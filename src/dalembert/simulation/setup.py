@@ -188,7 +188,9 @@ def _check_together(
 
 def _options(system: System, formulation: str, options: Any) -> dict[str, Any]:
     """Options of a formulation, checked."""
-    given = dict(checks.mapping(options or {}, "options"))
+    if options is None:
+        return {}
+    given = dict(checks.mapping(options, "options"))
     checks.keywords(given, OPTIONS.get(formulation, ALL_OPTIONS), f"options of formulation '{formulation}'")
     if formulation in FORMULATIONS or formulation == "auto":
         name = "nullspace" if formulation == "auto" else formulation
