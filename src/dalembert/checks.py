@@ -16,15 +16,18 @@ and extended precision (`np.longdouble`, which CasADi cannot take) are refused. 
     name(x, what)              str             not empty
     function(x, what)          callable
     mapping(x, what)           Mapping
+    path(x, what)              Path            not empty
     keywords(given, known, what)               refuses keywords that are not known, naming the nearest
 """
 
 from __future__ import annotations
 
 import numbers
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from math import isfinite, isnan
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -204,6 +207,13 @@ def function(x: Any, what: str, *, error: Error = ArgumentError) -> Callable[...
     if not callable(x):
         raise error(f"{what} is {shown(x)}; needed: a function.")
     return x
+
+
+def path(x: Any, what: str, *, error: Error = ArgumentError) -> Path:
+    """The name of a file: a string that is not empty, or a path."""
+    if not isinstance(x, (str, os.PathLike)) or not str(x) or "\0" in str(x):
+        raise error(f"{what} is {shown(x)}; needed: the name of a file.")
+    return Path(x)
 
 
 def mapping(x: Any, what: str, *, error: Error = ArgumentError) -> Mapping[Any, Any]:

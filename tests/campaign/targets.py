@@ -435,7 +435,21 @@ SIMULATING = {
             "max_steps": 1000,
         },
     ),
-    "dalembert.Projection": Target(da.Projection, {"energy": None}),
+    "dalembert.simulate, sampled": Target(
+        da.simulate,
+        {
+            **FOUR_BAR, "t": (0.0, 0.05), "u": lambda: (lambda t, s: [0.0]), "hold": 0.01, "t_eval": [0.0, 0.02],
+            "method": "rk4", "step": 0.01, "formulation": "nullspace", "options": {"tolerance": 1e-9},
+            "events": lambda: {"turn": lambda t, s: s["A"]},
+        },
+    ),
+    "dalembert.simulate, charted": Target(da.simulate, {**FOUR_BAR, "t": 0.05, "coordinates": ["A"], "p": None}),
+    "dalembert.Projection": Target(
+        da.Projection,
+        {"corrections": 2, "directions": "updated", "every": 1, "velocities": True, "metric": "mass", "energy": False},
+    ),
+    "dalembert.Baumgarte": Target(da.Baumgarte, {"alpha": 5.0, "beta": 5.0}),
+    "dalembert.Event": Target(da.Event, {"g": lambda: (lambda t, s: 1.0), "direction": 0, "terminal": False}),
     "dalembert.Run.state": Target(on_run("state"), {"k": 1}),
     "dalembert.Run.__call__": Target(on_run("__call__"), {"t": 0.05}),
     "dalembert.Run.rate": Target(on_run("rate"), {"name": "A"}),
@@ -464,10 +478,5 @@ TARGETS: dict[str, Target] = {
 
 #: rows that fail, and why; a row that no longer fails must be taken out
 OTHERS: dict[str, str] = {
-    **dict.fromkeys(SIMULATING, "arguments of `dalembert.simulation` are not checked yet"),
     **dict.fromkeys(CONTROLLING, "arguments of `dalembert.control` are not checked yet"),
-    **{
-        f"dalembert.System.{name}": "arguments of `system.constraints` are not checked yet"
-        for name in ("acceleration", "constraint_forces")
-    },
 }

@@ -33,8 +33,7 @@ class Event:
     def __post_init__(self) -> None:
         if not (callable(self.g) or isinstance(self.g, expression)):
             raise ArgumentError(f"g is {checks.shown(self.g)}; needed: a function g(t, state).")
-        if isinstance(self.direction, bool) or self.direction not in (-1, 0, 1):
-            raise ArgumentError(f"direction is {checks.shown(self.direction)}; needed: -1, 0 or 1.")
+        checks.whole(self.direction, "direction", least=-1, most=1)
         checks.flag(self.terminal, "terminal")
 
     def wants(self, before: float, after: float) -> bool:

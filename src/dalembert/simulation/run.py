@@ -209,7 +209,7 @@ class Run:
         for k in range(len(self.t)):
             r = self.system.constraint_forces(self.state(k), u=self._u(k), p=self.p)
             known = {**r.joints, **r.loops}
-            if joint not in known:
+            if not isinstance(joint, str) or joint not in known:
                 raise unknown("joint", joint, known)
             out.append(known[joint])
         return np.array(out).reshape(-1, 6)
@@ -243,8 +243,8 @@ class Run:
 
 def _columns(name: Any, names: Any, where: Any, joints: Any, kind: str) -> Any:
     """Column of a coordinate, or slice of a joint's."""
-    if name in names:
+    if isinstance(name, str) and name in names:
         return names.index(name)
-    if name not in joints:
+    if not isinstance(name, str) or name not in joints:
         raise unknown(f"joint or {kind}", name, dict.fromkeys([*joints, *names]))
     return where(name)

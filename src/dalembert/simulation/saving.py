@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert import charts
+from dalembert import charts, checks
 from dalembert.charts import LocalChart
 from dalembert.errors import ArgumentError, FileError
 from dalembert.simulation.driver import Driver
@@ -28,6 +28,7 @@ def extra_names(system: System) -> tuple[str, ...]:
 
 def save(run: Run, path: Any) -> None:
     """Write a run into one file; an older file at the path stays whole until the new one is."""
+    path = checks.path(path, "path")
     columns = [*run.work.values(), *run.u.T, run.margin]
     extra = dict(zip(extra_names(run.system), columns))
     header = header_of_run(run.system, None, tuple(extra), run.p)
@@ -50,6 +51,8 @@ def load(path: Any, system: System) -> Run:
     >>> bool((again.q == run.q).all()), again.message
     (True, 'the end was reached')
     """
+    if not isinstance(system, System):
+        raise ArgumentError(f"system is {checks.shown(system)}; needed: the System that the run was made with.")
     file = read(path)
     check_system(file.header, system, path)
     notes, nq, nv = file.notes or {}, system.nq, system.nv
@@ -116,7 +119,7 @@ COUNTS = (
 
 def recorded(setup: Setup, path: Any, resume: bool) -> Run:
     """Simulate into a file; `resume` takes up an older one."""
-    record = Record(path, setup, resume)
+    record = Record(checks.path(path, "record"), setup, resume)
     try:
         driver = Driver(setup, record)
         if record.found is None or not take_up(driver, record.found):

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from dalembert.system.rows import Rows
     from dalembert.system.system import System
 
-#: metric, variant, tolerance, floor, safety, damping, independent and active of `acceleration` by default
-USUAL = ("mass", 0, 1e-10, 1e-13, 100.0, None, (), None)
+#: metric, variant, tolerance, floor, safety and independent of `acceleration` by default
+USUAL = ("mass", 0, 1e-10, 1e-13, 100.0, ())
 
 
 class ConstraintQuestions:
@@ -124,8 +124,10 @@ class ConstraintQuestions:
         (19.62, 1)
         """
         x = state if state.__class__ is State and state.layout is self.layout else self.as_state(state)
-        given = metric, variant, tolerance, floor, safety, damping, independent, active
-        if formulation == "auto" and metric.__class__ is str and given == USUAL:
+        plain = damping is None and active is None and independent.__class__ is tuple and metric.__class__ is str
+        numbers = tolerance.__class__ is floor.__class__ is safety.__class__ is float and variant.__class__ is int
+        given = metric, variant, tolerance, floor, safety, independent
+        if formulation.__class__ is str and formulation == "auto" and plain and numbers and given == USUAL:
             quick = eliminated(self, x, tau, u, p)  # type: ignore[arg-type]
             if quick is not None:
                 return quick

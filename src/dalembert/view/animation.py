@@ -16,7 +16,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.mechanism.body import Body, Frame
 from dalembert.protocols import RunLike
-from dalembert.view.door import check_path, names, system_of, writing
+from dalembert.view.door import names, system_of, writing
 from dalembert.view.poses import positions_at
 from dalembert.view.scene import Scene, scene
 
@@ -47,7 +47,7 @@ def animate(
     True
     """
     system = system_of(run)
-    check_path(path)
+    checks.path(path, "path")
     if speed is not None:
         speed = checks.number(speed, "speed", least=1e-12, most=1e12)
     span = float(run.t[-1] - run.t[0])

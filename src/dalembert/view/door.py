@@ -21,12 +21,6 @@ def system_of(run: RunLike) -> System:
     return system
 
 
-def check_path(path: Any) -> None:
-    """Refuse an argument `path` that is no path."""
-    if not isinstance(path, (str, os.PathLike)) or not str(path):
-        raise ArgumentError(f"path is {checks.shown(path)}; needed: the name of a file.")
-
-
 def names(given: Any, what: str) -> list[Any]:
     """A list of names from what a user gives; a single name is a list of one."""
     if isinstance(given, str):

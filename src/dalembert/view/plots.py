@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from dalembert import checks
 from dalembert.errors import ArgumentError, extra, unknown
 from dalembert.protocols import RunLike
 from dalembert.system.system import System
-from dalembert.view.door import check_path, system_of, writing
 from dalembert.view.door import names as listed
+from dalembert.view.door import system_of, writing
 
 MANY = 10  # lines beyond which a legend is of no use
 
@@ -40,7 +41,7 @@ def plot(
     system = system_of(run)
     names, panels = None if names is None else listed(names, "names"), listed(panels, "panels")
     if path is not None:
-        check_path(path)
+        checks.path(path, "path")
     if not panels:
         raise ArgumentError(f"no panel is asked for; known: {', '.join(PANELS)}.")
     for panel in panels:

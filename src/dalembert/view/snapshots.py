@@ -11,7 +11,7 @@ from dalembert import checks
 from dalembert.errors import ArgumentError, extra
 from dalembert.protocols import Parameters, StateGiven, check_system
 from dalembert.system.system import System
-from dalembert.view.door import check_path, writing
+from dalembert.view.door import writing
 from dalembert.view.plane import turned
 from dalembert.view.scene import Scene, scene
 
@@ -56,7 +56,7 @@ def snapshot(
     check_system(system)
     checks.flag(names, "names")
     if path is not None:
-        check_path(path)
+        checks.path(path, "path")
     x = system.as_state(state)
     s = scene(system, x.q[None], p=p)
     figure, axes = _canvas(axes)

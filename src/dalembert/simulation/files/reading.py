@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert import checks
 from dalembert.errors import FileError
 from dalembert.simulation.files.format import END, Header, arrow, check_sum, header_of
 
@@ -33,11 +34,15 @@ class Recording:
 
 def read(path: str | os.PathLike[str]) -> Recording:
     """What a file holds, up to its last whole batch."""
-    pa = arrow()
-    size = os.stat(path).st_size
+    pa, path = arrow(), checks.path(path, "path")
+    try:
+        data = path.read_bytes()  # not mapped: a file that is cut while it is read would end the process
+    except OSError as error:
+        raise FileError(f"'{path}' cannot be read: {error.strerror}.") from error
+    size = len(data)
     if size == 0:
         raise FileError(f"'{path}' is empty; needed: a run written by run.save(path) or simulate(record=path).")
-    with pa.memory_map(os.fspath(path)) as source:
+    with pa.BufferReader(data) as source:
         try:
             reader = pa.ipc.open_stream(source)
         except (pa.ArrowInvalid, OSError) as error:
@@ -83,6 +88,7 @@ def _batches(reader: Any, source: Any) -> Iterator[tuple[int, np.ndarray | None,
     while True:
         try:
             batch, found = reader.read_next_batch_with_custom_metadata()
+            batch.validate(full=True)  # lengths against buffers: NumPy would read what is not there
             texts = {key.decode(): value.decode() for key, value in (found or {}).items()}
             columns = np.array([c.to_numpy() for c in batch.columns])
             whole = texts.get("crc32") == str(check_sum(columns, texts))
