@@ -346,7 +346,7 @@ VIEWING = {
     ),
     "dalembert.view.snapshot": Target(
         view.snapshot,
-        {**FOUR_BAR, "path": lambda: folder() / "s.png", "names": True},
+        {**FOUR_BAR, "path": lambda: folder() / "s.png", "p": {}, "axes": None, "names": True},
     ),
 }  # fmt: skip
 

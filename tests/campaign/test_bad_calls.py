@@ -27,6 +27,12 @@ def _good(value):
     return copy.copy(value) if isinstance(value, (dict, list, np.ndarray)) else value
 
 
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path, monkeypatch):
+    """Bad paths such as "1" are good names of files: they are written to a folder that goes."""
+    monkeypatch.chdir(tmp_path)
+
+
 class TooSlow(BaseException):
     """Not an Exception, so that no one catches it on the way."""
 
