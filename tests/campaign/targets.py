@@ -426,6 +426,15 @@ LINEARIZING = {
     "dalembert.LinearTrajectory.deviation": Target(lambda **a: trajectory().deviation(**a), {"t": 0.01, **CHARTED}),
 }  # fmt: skip
 
+
+@cache
+def saved() -> Path:
+    """A file with a run."""
+    path = folder() / "kept.arrow"
+    da.simulate(*four_bar(), 0.05).save(path)
+    return path
+
+
 SIMULATING = {
     "dalembert.simulate": Target(
         da.simulate,
@@ -455,7 +464,7 @@ SIMULATING = {
     "dalembert.Run.rate": Target(on_run("rate"), {"name": "A"}),
     "dalembert.Run.reactions": Target(on_run("reactions"), {"joint": "A"}),
     "dalembert.Run.save": Target(on_run("save"), {"path": lambda: folder() / "run.dal"}),
-    "dalembert.load": Target(da.load, {"path": lambda: folder() / "none.dal", "system": lambda: four_bar()[0]}),
+    "dalembert.load": Target(da.load, {"path": saved, "system": lambda: four_bar()[0]}),
 }  # fmt: skip
 
 CONTROLLING = {

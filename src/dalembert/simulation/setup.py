@@ -194,7 +194,8 @@ def _options(system: System, formulation: str, options: Any) -> dict[str, Any]:
     checks.keywords(given, OPTIONS.get(formulation, ALL_OPTIONS), f"options of formulation '{formulation}'")
     if formulation in FORMULATIONS or formulation == "auto":
         name = "nullspace" if formulation == "auto" else formulation
-        check_options(system, name, **given)
+        checked = check_options(system, name, **given)
+        return {key: checked[key] for key in given}
     return given
 
 

@@ -135,26 +135,15 @@ class ConstraintQuestions:
         else:
             checks.choice(formulation, ["auto", *FORMULATIONS], "formulation")
             formulation = "nullspace" if formulation == "auto" else formulation
-            independent = check_options(
+            options = check_options(
                 _whole(self), formulation, metric=metric, variant=variant, tolerance=tolerance, floor=floor,
                 safety=safety, damping=damping, independent=independent,
             )  # fmt: skip
+            return solved(_whole(self), x, tau, u, p, formulation, **options, active=active)
         return solved(
-            _whole(self),
-            x,
-            tau,
-            u,
-            p,
-            formulation,
-            metric=metric,
-            variant=variant,
-            tolerance=tolerance,
-            floor=floor,
-            safety=safety,
-            damping=damping,
-            independent=independent,
-            active=active,
-        )
+            _whole(self), x, tau, u, p, formulation, metric=metric, variant=variant, tolerance=tolerance, floor=floor,
+            safety=safety, damping=damping, independent=(), active=active,
+        )  # fmt: skip
 
     @property
     def solver(self) -> Solver:

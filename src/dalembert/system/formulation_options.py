@@ -32,20 +32,22 @@ def check_options(
     safety: Any = 100.0,
     damping: Any = None,
     independent: Iterable[str] = (),
-) -> list[str]:
-    """Refuse options that are no numbers, out of range, or that the formulation would ignore.
-
-    Returns the names of the leading velocities.
-    """
+) -> dict[str, Any]:
+    """The options by name, numbers as plain ones; refuses those out of range, or that the formulation would ignore."""
     variants = FORMULATIONS[formulation]
     if checks.whole(variant, "variant", least=0) >= variants:
         has = "one variant, 0" if variants == 1 else f"variants 0 to {variants - 1}"
         raise ArgumentError(f"formulation '{formulation}' has {has}; found {variant}.")
-    checks.number(tolerance, "tolerance", least=0.0, below=1.0)
-    checks.number(floor, "floor", least=0.0)
-    checks.number(safety, "safety", least=1.0, finite=False)
+    out: dict[str, Any] = {
+        "metric": metric,
+        "variant": int(variant),
+        "tolerance": checks.number(tolerance, "tolerance", least=0.0, below=1.0),
+        "floor": checks.number(floor, "floor", least=0.0),
+        "safety": checks.number(safety, "safety", least=1.0, finite=False),
+        "damping": None,
+    }
     if damping is not None:
-        checks.vector(damping, 2, "damping")
+        out["damping"] = tuple(checks.vector(damping, 2, "damping").tolist())
         if formulation not in ("nullspace", "admissible"):
             raise ArgumentError(f"formulation '{formulation}' knows no damping; 'nullspace' and 'admissible' do.")
     metric_factor(metric, system.nv)
@@ -66,7 +68,7 @@ def check_options(
     for name in names:
         if not isinstance(name, str) or name not in system.v_names:
             raise unknown("velocity", name, system.v_names)
-    return names
+    return {**out, "independent": names}
 
 
 def formulation_options(
