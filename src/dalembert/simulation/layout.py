@@ -7,6 +7,7 @@ with the sizes that follow. Nothing here depends on how far the run has come.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -53,6 +54,10 @@ class Layout:
         self.setup, self.control, self.watch = setup, control, watch
         self.system = setup.system
         self.works = len(self.system.work_names)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By description; what a finished run needs no more, and may not pickle, stays behind."""
+        return Layout, (replace(self.setup, controller=None, events={}, coordinates=None),)
 
     @cached_property
     def policy(self) -> RankPolicy:
