@@ -18,12 +18,7 @@ SOURCE = Path(da.__file__)
 HEAVY = ("numpy", "casadi", "numba", "llvmlite", "scipy", "matplotlib", "pyarrow")
 
 #: modules whose public functions are not documented parameter by parameter yet
-UNDOCUMENTED = (
-    "dalembert.control",
-    "dalembert.simulation",
-    "dalembert.system.constraints",
-    "dalembert.system.diagonal",
-)
+UNDOCUMENTED = ("dalembert.control",)
 
 
 def fresh(code: str) -> str:

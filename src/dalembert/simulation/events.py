@@ -37,7 +37,7 @@ class Event:
         checks.flag(self.terminal, "terminal")
 
     def wants(self, before: float, after: float) -> bool:
-        """Whether this change of sign counts."""
+        """Whether the change of g from its value `before` a step to that `after` it counts."""
         if before == 0.0 or not before * after <= 0.0:
             return False
         return self.direction == 0 or (after > before) == (self.direction > 0)

@@ -121,13 +121,13 @@ class Run:
         save(self, path)
 
     def plot(self, **options: Any) -> Any:
-        """Coordinates, energy and evidence as a Matplotlib figure (extra `view`); see `dalembert.view.plot`."""
+        """Coordinates, energy and evidence as a Matplotlib figure (extra `view`); options of `dalembert.view.plot`."""
         from dalembert.view import plot
 
         return plot(self, **options)
 
     def animate(self, path: Any, **options: Any) -> Any:
-        """The motion as one HTML file that works offline; see `dalembert.view.animate`."""
+        """The motion as one HTML file at path, which works offline; options of `dalembert.view.animate`."""
         from dalembert.view import animate
 
         return animate(self, path, **options)

@@ -251,7 +251,7 @@ class ConstraintQuestions:
         return project(_whole(self), self.as_state(state), p, active, tolerance)
 
     def active_rows(self, active: Mapping[str, bool] | None) -> np.ndarray:
-        """(m,) bool: which rows count when the named constraints are switched on or off."""
+        """(m,) bool: which rows count when the constraints named in `active` are switched on or off."""
         on = np.ones(len(self.rows.of), dtype=bool)
         for name, value in ({} if active is None else checks.mapping(active, "active")).items():
             if not isinstance(name, str) or name not in self.rows.of:

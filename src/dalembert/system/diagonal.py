@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dalembert.errors import ArgumentError
 from dalembert.protocols import Inputs, Parameters, StateGiven
 from dalembert.system.state import State
+
+if TYPE_CHECKING:
+    from dalembert.system.system import System
 
 
 class Diagonal:
@@ -23,6 +26,9 @@ class Diagonal:
     D ξ̇ + C(q, ξ) = κ. ξ is in the units of v, κ in those of τ. A floating base, trees, all joints, armature, described
     forces and gravity are included; constraints are not, except in `whitened` and `delassus`.
 
+    In all methods `p` are parameters and `u` inputs, by name or as an array; `tau` are joint forces τ, (nv,) or by name
+    of velocity; `y` is a vector as `pack` makes it, at the time `t` (s).
+
     >>> from dalembert import zoo
     >>> system = zoo.chain(3).compile()
     >>> x = system.state({"J1": 0.3}, v={"J1": 1.0, "J3": -2.0})
@@ -33,7 +39,7 @@ class Diagonal:
     array([ 1.,  0., -2.])
     """
 
-    def __init__(self, system: Any):
+    def __init__(self, system: System):
         self.system = system
 
     # --- variables --------------------------------------------------------------------------------------------------
