@@ -27,6 +27,7 @@ from dalembert.control.plant import Plant
 from dalembert.errors import unknown
 from dalembert.native.library import call
 from dalembert.system.acceleration import limits as rank_limits
+from dalembert.system.formulation_options import metric_factor
 
 
 class Allocator:
@@ -154,5 +155,5 @@ class Allocator:
             if metric not in ("euclidean", "mass"):
                 raise unknown("metric", metric, ["euclidean", "mass"])
             return CONSTANT if metric == "euclidean" else MASS_COST
-        self.system.metric_factor(metric, a.weight)
+        metric_factor(metric, a.weight)
         return WEIGHTED
