@@ -40,6 +40,7 @@ from dalembert.native.jit import entry, native
 from dalembert.native.memory import cut
 from dalembert.outcome import MASS_SINGULAR, OK
 
+
 @entry(Allocation)
 @native
 def allocate(a):
