@@ -13,7 +13,7 @@ import pytest
 
 import dalembert as da
 from bad_values import BAD, near
-from targets import OTHERS, TARGETS
+from targets import TARGETS
 
 LIMIT = 10.0  # seconds a call may take
 
@@ -79,7 +79,7 @@ def bad_call(good, rng):
     return arguments, words
 
 
-@pytest.mark.parametrize("name", [n for n in TARGETS if n not in OTHERS])
+@pytest.mark.parametrize("name", TARGETS)
 def test_bad_calls_are_refused_with_a_sentence(name, request):
     total = request.config.getoption("--bad-calls")
     call, good = TARGETS[name]
@@ -93,7 +93,7 @@ def test_bad_calls_are_refused_with_a_sentence(name, request):
     assert not wrong, f"{name}\n  " + "\n  ".join(wrong)
 
 
-@pytest.mark.parametrize("name", [n for n in TARGETS if n not in OTHERS])
+@pytest.mark.parametrize("name", TARGETS)
 def test_the_good_call_is_good(name):
     """Where every argument is right the call gives a result: otherwise the campaign tests nothing."""
     call, good = TARGETS[name]

@@ -254,7 +254,7 @@ def test_what_is_no_run_is_refused_with_a_reason(tmp_path):
         pass
     with pytest.raises(FileError, match="has a head that makes no sense"):
         read(path)
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileError, match="absent' cannot be read: No such file"):
         read(tmp_path / "absent")
 
 

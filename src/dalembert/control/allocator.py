@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.checks import number
+from dalembert.checks import number, shown
 from dalembert.control.limits import Bounds, least_change, nearest_in_bounds
 from dalembert.control.native.workspace import (
     CONSTANT,
@@ -24,10 +24,13 @@ from dalembert.control.native.workspace import (
     make_allocation,
 )
 from dalembert.control.plant import Plant
-from dalembert.errors import unknown
+from dalembert.control.references import LimitsGiven, MetricGiven
+from dalembert.errors import ArgumentError, unknown
+from dalembert.formulations import EUCLIDEAN, MASS
 from dalembert.native.library import call
 from dalembert.system.acceleration import limits as rank_limits
 from dalembert.system.formulation_options import metric_factor
+from dalembert.system.state import State
 
 
 class Allocator:
@@ -36,9 +39,9 @@ class Allocator:
     def __init__(
         self,
         plant: Plant,
-        metric: Any = "euclidean",
-        limits: Any = None,
-        reactions: Any = None,
+        metric: MetricGiven = "euclidean",
+        limits: LimitsGiven = None,
+        reactions: LimitsGiven = None,
         tolerance: float = 1e-9,
         selected: Iterable[int] = (),
         **numbers: float,
@@ -48,6 +51,8 @@ class Allocator:
         floor = rank_limits(self.system, plant.p).floor
         self.template = make_allocation(plant, list(selected), tolerance=tolerance, floor=floor, **numbers)
         self.template.cost_kind = self._metric(metric)
+        if not (reactions is None or isinstance(reactions, Mapping)):
+            raise ArgumentError(f"reactions is {shown(reactions)}; needed: bounds by row, {{'loop.row': bound}}.")
         self.bounds = Bounds.of(plant.actuators.names, limits, "actuator")
         self.reactions = Bounds.of(self.system.row_names, reactions, "row")
         self.bounded = limits is not None or reactions is not None
@@ -70,8 +75,8 @@ class Allocator:
         """Switch constraints on and off."""
         a.active[:] = self.system.active_rows(active)
 
-    def run(self, a: Allocation, t: float, state: Any, mode: int) -> int:
-        """The native update; u, v̇ and ranks are then in the workspace, limits not kept yet. Returns the outcome."""
+    def run(self, a: Allocation, t: float, state: State, mode: int) -> int:
+        """Run the native update: u, v̇ and ranks go to the workspace, limits are not kept yet. Returns the outcome."""
         nq, x = self._nq, a.plant.x
         x[:nq] = state.q
         x[nq : self._n] = state.v
@@ -118,7 +123,7 @@ class Allocator:
         _, _, Vt = np.linalg.svd(np.linalg.solve(U.T, N.T).T)
         return np.linalg.solve(U, Vt[a.reach :].T), N, r
 
-    def complete(self, a: Allocation, state: Any, named: Mapping[str, Any]) -> float:
+    def complete(self, a: Allocation, state: State, named: Mapping[str, Any]) -> float:
         """The smallest admissible v̇ with the named entries, into wanted_motion; returns by how much they are missed."""
         layout, names = self.system.layout, self.system.v_names
         values = self.system.velocity_vector(named, "acceleration")
@@ -141,19 +146,15 @@ class Allocator:
             return np.zeros((0, forces.shape[1]))
         return np.linalg.lstsq(a.problem.A.T, forces, rcond=1e-10)[0]
 
-    def _metric(self, metric: Any) -> int:
+    def _metric(self, metric: MetricGiven) -> int:
         """The kind of cost; its numbers go into the template."""
         a, names = self.template, self.plant.actuators.names
         if isinstance(metric, Mapping):
             for name, scale in metric.items():
-                if name not in names:
+                if not isinstance(name, str) or name not in names:
                     raise unknown("actuator", name, names, "the metric")
                 k = names.index(name)
                 a.cost[k, k] = 1.0 / number(scale, f"the scale of actuator '{name}'", above=0.0)
             return CONSTANT
-        if isinstance(metric, str):
-            if metric not in ("euclidean", "mass"):
-                raise unknown("metric", metric, ["euclidean", "mass"])
-            return CONSTANT if metric == "euclidean" else MASS_COST
-        _, a.weight[:] = metric_factor(metric, self.system.nv)
-        return WEIGHTED
+        kind, a.weight[:] = metric_factor(metric, self.plant.n)
+        return CONSTANT if kind == EUCLIDEAN else MASS_COST if kind == MASS else WEIGHTED

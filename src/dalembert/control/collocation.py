@@ -18,6 +18,7 @@ Derivatives, second ones included, are exact: CasADi's, of the short expressions
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,9 +26,15 @@ import casadi as ca
 import numpy as np
 
 from dalembert.analysis.mobility import independent_rows
+from dalembert.checks import shown
+from dalembert.errors import ArgumentError
+from dalembert.mechanism.constraints.expression import Expression
+from dalembert.mechanism.traced import on_expressions
 from dalembert.recursions.newton_euler import newton_euler
 from dalembert.symbols import symbols, to_sx, zeros
 from dalembert.system.functions import Trace
+from dalembert.system.state import State
+from dalembert.system.system import System
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,13 +44,13 @@ class Stage:
     knot: ca.Function  # → dynamics, Φ and unit lengths, A v + b, A a + γ
     middle: ca.Function  # → dynamics, q̇
     rates: ca.Function  # (q, v) → q̇
-    path: ca.Function  # (q, v, u, t) → what the user limits
+    path: ca.Function  # (q, v, u, t) → the expressions that the user limits
     m: int  # rows that are kept
     holonomic: int
     balls: int  # quaternions
 
 
-def stage(system: Any, start: Any, p: np.ndarray, path: list[Any]) -> Stage:
+def stage(system: System, start: State, p: np.ndarray, path: Sequence[Expression]) -> Stage:
     """Trace the equations of a node; `path` are functions of the state as expressions."""
     s = Trace(system.description, independent_rows(system, start, p) if system.rows.of else None)
     rows = s.rows
@@ -65,7 +72,7 @@ def stage(system: Any, start: Any, p: np.ndarray, path: list[Any]) -> Stage:
     speed = (rows.A @ s.v if m else zeros(0)) + rows.b
     turn = (rows.A @ s.a if m else zeros(0)) + rows.gamma
     x = [s.sx["q"], s.sx["v"], s.sx["a"], lam_sx, nu_sx, kappa_sx, s.sx["u"], s.sx["t"]]
-    limited = ca.vertcat(*[ca.SX(f(s.state.user())) for f in path]) if path else ca.SX(0, 1)
+    limited = ca.vertcat(ca.SX(0, 1), *[_scalar(f, s, f"path[{k}]") for k, f in enumerate(path)])
 
     def function(name: str, inputs: list[ca.SX], outputs: list[Any]) -> ca.Function:
         made = [out if isinstance(out, ca.SX) else to_sx(out) for out in outputs]
@@ -81,6 +88,28 @@ def stage(system: Any, start: Any, p: np.ndarray, path: list[Any]) -> Stage:
         len(across.of),
         len(balls),
     )
+
+
+def _scalar(f: Expression, s: Trace, what: str) -> ca.SX:
+    """The one value of a user's expression of the state."""
+    given = on_expressions(f, s.state, what)
+    try:
+        x = ca.SX(given)
+    except Exception as error:  # CasADi names the type it does not know in its own way
+        raise ArgumentError(f"{what} gives {shown(given)}; needed: an expression of the state.") from error
+    if x.numel() != 1 or (x.is_constant() and not np.isfinite(float(x))):
+        raise ArgumentError(f"{what} gives {x.shape} values or no finite one; needed: one expression of the state.")
+    return x
+
+
+@dataclass(frozen=True, eq=False)
+class Bounded:
+    """Bounds of the program: of variables by name, of the path, and the equations that they make superfluous."""
+
+    variables: dict[str, tuple[np.ndarray, np.ndarray]]  # lower and upper, each a matrix, a column a node
+    path: tuple[np.ndarray, np.ndarray]
+    end_given: bool  # all of q at the end
+    stop_given: bool  # all of v at the end
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +128,7 @@ class Problem:
         return np.concatenate([np.reshape(values[name], -1, order="F") for name in self.sizes])
 
     def named(self, x: np.ndarray) -> dict[str, np.ndarray]:
-        """And back."""
+        """The variables by name from one vector."""
         out, at = {}, 0
         for name, shape in self.sizes.items():
             size = shape[0] * shape[1]
@@ -109,9 +138,15 @@ class Problem:
 
 
 def transcribe(
-    system: Any, s: Stage, intervals: int, t0: float, scale: np.ndarray, weights: tuple[float, float], bounds: Any
+    system: System,
+    s: Stage,
+    intervals: int,
+    t0: float,
+    scale: np.ndarray,
+    weights: tuple[float, float],
+    bounds: Bounded,
 ) -> Problem:
-    """The program for N intervals. weights: of ∫‖u/scale‖² dt and of the duration. bounds: by variable, and "path"."""
+    """The program for N intervals. weights: of ∫‖u/scale‖² dt and of the duration."""
     N, nq, nv, nu = intervals, system.nq, system.nv, len(system.u_names)
     sizes = {
         "T": (1, 1), "q": (nq, N + 1), "v": (nv, N + 1), "a": (nv, N + 1), "lam": (s.m, N + 1), "u": (nu, N + 1),
@@ -131,13 +166,13 @@ def transcribe(
     mid = s.middle.map(N)(qc, vc, X["ac"], X["lamc"], X["nu"], X["kappa"], uc, tc)
     first = [at[0][:, 0], at[3][:, 0]]  # the start is given, so (2) holds there but for λ
     last = [at[0][:, -1], at[3][:, -1]]
-    last += [] if bounds["end given"] else [at[1][:, -1]]
-    last += [] if bounds["stop given"] else [at[2][:, -1]]
+    last += [] if bounds.end_given else [at[1][:, -1]]
+    last += [] if bounds.stop_given else [at[2][:, -1]]
     inner = [at[k][:, 1:-1] for k in range(4)]
     defects = [v1 - v0 - h / 6 * (a0 + 4 * X["ac"] + a1), q1 - q0 - h / 6 * (r0 + 4 * mid[1] + r1), mid[0]]
     equal = ca.vertcat(*[ca.vec(g) for g in (*first, *inner, *last, *defects)])
     path = ca.horzcat(s.path.map(N + 1)(q, v, u, times), s.path.map(N)(qc, vc, uc, tc))
-    low, high = bounds["path"]
+    low, high = bounds.path
     g, zero = ca.vertcat(equal, ca.vec(path)), np.zeros(equal.numel())
     effort = ca.sum1((u / scale) ** 2)
     middle = ca.sum1((uc / scale) ** 2)
@@ -145,7 +180,7 @@ def transcribe(
     nlp = {"x": ca.vertcat(*[ca.vec(x) for x in X.values()]), "f": weights[0] * spent + weights[1] * T, "g": g}
     lower = {name: np.full(shape, -np.inf) for name, shape in sizes.items()}
     upper = {name: np.full(shape, np.inf) for name, shape in sizes.items()}
-    for name, (least, most) in bounds["variables"].items():
+    for name, (least, most) in bounds.variables.items():
         lower[name][:], upper[name][:] = least, most
     repeat = path.shape[1]
     return Problem(

@@ -7,20 +7,36 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.checks import keywords, number, shown
 from dalembert.control.projected import ProjectedControl
-from dalembert.control.task import Task
+from dalembert.control.references import ReferenceGiven
+from dalembert.control.task import Task, as_task
 from dalembert.control.task import coordinates as moving
+from dalembert.errors import ArgumentError
 from dalembert.mechanism.forces import JointForce
+from dalembert.protocols import Parameters, check_system
+from dalembert.system.state import State
+from dalembert.system.system import System
+
+COMMON = ("actuated", "metric", "limits", "active", "p", "tolerance")
+MOTION = ("rate", "gains", "free_damping", *COMMON)
+FORCES = ("force_gains", "sensor", *COMMON)
 
 
-def motion_control(system: Any, task: Task, reference: Any, **options: Any) -> ProjectedControl:
+def motion_control(system: System, task: Task, reference: ReferenceGiven, **options: Any) -> ProjectedControl:
     """Follow a trajectory with the smallest forces (Aghili 43-44; with passive joints 60).
 
-    task: `coordinates`, `position`, `orientation`, `pose`, or your own `Task`. reference: a `Trajectory`, a constant
-    (array or by name), or a function t → (θ_d, θ̇_d, θ̈_d). rate (1/s): errors die like (1 + ωt) exp(−ωt); or
-    gains=(G_P, G_D), numbers, one a row, or matrices. actuated: inputs to use (default all). metric, limits: as in
-    `inverse_dynamics`. free_damping (1/s): of motions the task leaves free. active: {constraint: bool}, or a function
-    (t, state) → that, for constraints that come and go.
+    system: the mechanism. task: `coordinates`, `position`, `orientation`, `pose`, or your own `Task`. reference: a
+    `Trajectory`, a constant (array or by name), or a function t → (θ_d, θ̇_d, θ̈_d). The options are
+
+        rate (1/s)        ω: errors die like (1 + ωt) exp(−ωt); default 10
+        gains             (G_P, G_D) instead: numbers, one a row, or matrices
+        actuated          inputs to use; default: all
+        metric, limits    of forces, as in `inverse_dynamics`
+        free_damping      of motions that the task leaves free, 1/s; default 0
+        active            {constraint: bool}, or a function (t, state) → that, for constraints that come and go
+        p                 parameters of the model
+        tolerance         singular values up to this part of the largest count as zero; default 1e-9
 
     >>> import dalembert as da
     >>> from dalembert import control, zoo
@@ -32,48 +48,73 @@ def motion_control(system: Any, task: Task, reference: Any, **options: Any) -> P
     >>> bool(abs(law.error(1.0, run.state(-1))[0]).max() < 2e-3)
     True
     """
-    return ProjectedControl(system, task, reference, **options)
+    keywords(options, MOTION, "options of motion_control")
+    return ProjectedControl(system, as_task(task), reference, **options)
 
 
-def force_control(system: Any, forces: Mapping[str, Any], **options: Any) -> ProjectedControl:
+def force_control(system: System, forces: Mapping[str, Any], **options: Any) -> ProjectedControl:
     """Set multipliers, and leave the motion as it would be without inputs (Aghili 49-50).
 
-    forces: {"constraint.row": number or function of t}. force_gains=(G_F, G_I), sensor: (t, state, u) → measured
-    multipliers, (m,) or by row, such as `force_sensor` makes. Only multipliers that the mechanism determines can be
-    set; `explain` says what is reached. For use with a sampling period.
+    system: the mechanism. forces: {"constraint.row": number or function of t}, N or N m. The options are
+
+        force_gains       (G_F, G_I) of the force error and of its integral (1/s); default 0, 0
+        sensor            function (t, state, u) → measured multipliers, (m,) or by row, such as `force_sensor` makes
+        actuated, metric, limits, active, p, tolerance    as in `motion_control`
+
+    Only multipliers that the mechanism determines can be set; `explain` reports those that are missed. For use with a
+    sampling period.
     """
+    keywords(options, FORCES, "options of force_control")
     return ProjectedControl(system, forces=forces, **options)
 
 
 def hybrid_control(
-    system: Any, task: Task, reference: Any, forces: Mapping[str, Any], **options: Any
+    system: System, task: Task, reference: ReferenceGiven, forces: Mapping[str, Any], **options: Any
 ) -> ProjectedControl:
-    """Motion and constraint forces at once, with error equations of their own (Aghili 52).
+    """Control motion and constraint forces at once, with error equations of their own (Aghili 52).
 
-    All of the paper's cases are among these: with every joint driven all constraint forces can be set, with passive
-    joints as many as there are actuators beyond the mobility.
+    system, task, reference: as in `motion_control`; forces: as in `force_control`. options: those of both. All of the
+    paper's cases are among these: with every joint driven all constraint forces can be set, with passive joints as many
+    as there are actuators beyond the mobility.
     """
-    return ProjectedControl(system, task, reference, forces=forces, **options)
+    keywords(options, dict.fromkeys((*MOTION, *FORCES)), "options of hybrid_control")
+    return ProjectedControl(system, as_task(task), reference, forces=forces, **options)
 
 
 def computed_torque(
-    system: Any, reference: Any, *, coordinates: Iterable[str] = (), **options: Any
+    system: System, reference: ReferenceGiven, *, coordinates: Iterable[str] = (), **options: Any
 ) -> ProjectedControl:
-    """Motion control of the coordinates that motors drive (default), or of those named: computed torque."""
+    """Computed torque: motion control of the coordinates that motors drive, or of others.
+
+    system, reference: as in `motion_control`. coordinates: names; default: those of joints with motors. options: those
+    of `motion_control`.
+    """
+    check_system(system)
+    keywords(options, MOTION, "options of computed_torque")
+    if not isinstance(coordinates, (list, tuple)):
+        raise ArgumentError(f"coordinates is {shown(coordinates)}; needed: a list of names.")
     names = tuple(coordinates) or driven_coordinates(system)
     return ProjectedControl(system, moving(*names), reference, **options)
 
 
-def driven_coordinates(system: Any) -> tuple[str, ...]:
+def driven_coordinates(system: System) -> tuple[str, ...]:
     """The coordinates of the joints that motors drive, in the order of the inputs."""
     motors = [f for f in system.description.forces if isinstance(f, JointForce) and f.kind == "motor"]
     return tuple(n for f in motors for n in system.layout.q_names[system.layout.q_slice(f.joint.name)])
 
 
-def force_sensor(plant: Any, *, p: Any = None) -> Callable[[float, Any, np.ndarray], np.ndarray]:
-    """A sensor of multipliers: those of a plant, which may have other parameters than the controller's model."""
+def force_sensor(plant: System, *, p: Parameters = None) -> Callable[[float, State, np.ndarray], np.ndarray]:
+    """A sensor of multipliers for `force_control`: those of a plant, which may differ from the controller's model.
 
-    def measure(t: float, state: Any, u: np.ndarray) -> np.ndarray:
-        return plant.acceleration(plant.state(state.q, state.v, t), u=u, p=p).multipliers
+    plant: the system that is measured. p: its parameters. Returns a function (t, state, u) → multipliers (m,).
+    """
+    check_system(plant)
+    plant.parameter_vector(p)
+
+    def measure(t: float, state: State, u: np.ndarray) -> np.ndarray:
+        if not isinstance(state, State):
+            raise ArgumentError(f"state is {shown(state)}; needed: a State.")
+        here = plant.state(state.q, state.v, number(t, "t"))
+        return plant.acceleration(here, u=u, p=p).multipliers
 
     return measure

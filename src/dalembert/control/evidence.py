@@ -1,10 +1,9 @@
-"""What came of a search for actuator forces: the forces by cause, what they cost, and what cannot be done."""
+"""Results of a search for actuator forces: the forces by cause, their cost, and the motions they cannot produce."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from dalembert.control.allocator import Allocator
 from dalembert.control.native.workspace import GIVEN, TASK, Allocation
 from dalembert.errors import unknown
 from dalembert.outcome import Spoken
+from dalembert.system.state import State
 
 
 class Verdict(Spoken):
@@ -22,11 +22,15 @@ class Verdict(Spoken):
     LIMITED = 2, "the motion is possible, but not within the limits"
     INADMISSIBLE = 3, "the constraints do not allow this acceleration; the nearest they allow is produced"
     UNSOLVED = 4, "the mass matrix is not positive definite, the cost of forces not definite, or a number not finite"
+    FORCES_MISSED = 5, "the motion is produced, but not the constraint forces asked for"
 
 
 @dataclass(frozen=True, eq=False)
 class InverseDynamics:
-    """Actuator forces for a motion, with what they cost, what the constraints carry, and what cannot be done."""
+    """Actuator forces for a motion, with their cost, the constraint forces, and the motions that cannot be produced.
+
+    Condition numbers are over the singular values that count, and infinite where none does.
+    """
 
     u: np.ndarray  # (na,) N or N m, in the order of `names`
     names: tuple[str, ...]  # of the actuators
@@ -40,8 +44,11 @@ class InverseDynamics:
     cost: float  # √(uᵀG u)
     mobility: int  # nv − rank A
     reach: int  # rank of KᵀB: freedoms the actuators can drive
+    condition: float  # σ_max(R⁻ᵀB) / σ_min(KᵀB), M = RᵀR: what forces would drive without constraints, and drive here
+    task_condition: float  # σ_max(J R⁻¹) / σ_min(J K), the same of the task; 1 without a task
     undriven: tuple[dict[str, float], ...]  # motions that no actuator drives, by velocity, largest entry 1
     missing: dict[str, float]  # the part of the acceleration that does not come about
+    missing_forces: dict[str, float]  # multipliers asked for less those that result, by row, where they differ
     inadmissible: float  # what was asked misses the constraints by this: ‖A v̇ + γ‖∞, or in the entries named
     active: tuple[str, ...]  # limits that hold u where it is, or that contradict each other
     status: Verdict
@@ -64,6 +71,8 @@ class InverseDynamics:
             text += ": none of them drives " + "; nor ".join(_motion(z) for z in self.undriven)
         if self.status == Verdict.LIMITED:
             text += f": {', '.join(self.active)} contradict it"
+        if self.status == Verdict.FORCES_MISSED:
+            text += ": " + ", ".join(f"{row} lacks {x:.3g}" for row, x in self.missing_forces.items())
         return text
 
     def __getitem__(self, name: str) -> float:
@@ -77,7 +86,7 @@ class InverseDynamics:
 
 
 def explain(
-    allocator: Allocator, a: Allocation, state: Any, mode: int = GIVEN, off: float | None = None
+    allocator: Allocator, a: Allocation, state: State, mode: int = GIVEN, off: float | None = None
 ) -> InverseDynamics:
     """Forces with all the evidence; off: how far from admissible what was asked is, where that is known."""
     problem, names = a.problem, allocator.system.v_names
@@ -97,6 +106,8 @@ def explain(
     left = np.linalg.svd(N)[0]
     lost = np.abs(short).max(initial=0.0) > 1e-8 * (1.0 + np.abs(wanted).max(initial=0.0))
     size = np.abs(problem.gamma).max(initial=0.0) + np.abs(problem.A).max(initial=0.0) * np.abs(a.wanted_motion).max()
+    K, R, U = a.K[:p], np.triu(problem.upper), np.triu(a.cost)
+    B = np.linalg.solve(U.T, a.B.T).T  # in the metric of forces
     status = Verdict.DONE
     if not kept:
         status = Verdict.LIMITED
@@ -104,6 +115,9 @@ def explain(
         status = Verdict.UNREACHED
     elif off > 1e-7 * max(size, 1e-300):
         status = Verdict.INADMISSIBLE
+    unset = _forces_missed(allocator, a)
+    if status == Verdict.DONE and unset:
+        status = Verdict.FORCES_MISSED
     return InverseDynamics(
         u=u.copy(),
         names=allocator.plant.actuators.names,
@@ -114,8 +128,11 @@ def explain(
         cost=float(np.linalg.norm(np.triu(a.cost) @ u)),
         mobility=p,
         reach=reach,
+        condition=_condition(K @ B, np.linalg.solve(R.T, B), reach),
+        task_condition=_condition(a.J @ K.T, np.linalg.solve(R.T, a.J.T), a.task_rank) if mode == TASK else 1.0,
         undriven=tuple(_named(names, a.K[:p].T @ left[:, k]) for k in range(reach, p)),
         missing=_named(names, -short, relative=False) if lost else {},
+        missing_forces=unset,
         inadmissible=off,
         active=acting,
         status=status,
@@ -131,7 +148,24 @@ def _task_missed(a: Allocation) -> bool:
     return bool(missed > 1e-7 * (1.0 + np.abs(desired).max(initial=0.0)))
 
 
-def _by_cause(allocator: Allocator, a: Allocation, state: Any) -> dict[str, np.ndarray]:
+def _forces_missed(allocator: Allocator, a: Allocation) -> dict[str, float]:
+    """Wanted multipliers less those that result, by row, where they differ."""
+    names, found = allocator.system.row_names, a.problem.multipliers
+    return {
+        names[row]: float(wanted - found[row])
+        for row, wanted in zip(a.selected, a.wanted)
+        if abs(wanted - found[row]) > 1e-7 * (1.0 + np.abs(found).max(initial=0.0))
+    }
+
+
+def _condition(left: np.ndarray, whole: np.ndarray, rank: int) -> float:
+    """The largest singular value of a map over the smallest, of `rank`, of what the constraints leave of it."""
+    if rank == 0:
+        return np.inf
+    return float(np.linalg.norm(whole, 2) / np.linalg.svd(left, compute_uv=False)[rank - 1])
+
+
+def _by_cause(allocator: Allocator, a: Allocation, state: State) -> dict[str, np.ndarray]:
     """u by cause: the shortest forces are linear in what is required (before limits)."""
     system, p = allocator.system, allocator.plant.p
     gravity = system.gravity_vector(state, p=p)
@@ -173,8 +207,11 @@ def _nothing(allocator: Allocator) -> InverseDynamics:
         cost=np.nan,
         mobility=0,
         reach=0,
+        condition=np.inf,
+        task_condition=np.inf,
         undriven=(),
         missing={},
+        missing_forces={},
         inadmissible=np.nan,
         active=(),
         status=Verdict.UNSOLVED,

@@ -10,23 +10,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from numpy.typing import ArrayLike
+
 from dalembert.checks import vector
 from dalembert.control.allocator import Allocator
 from dalembert.control.evidence import InverseDynamics, explain
 from dalembert.control.plant import Plant
+from dalembert.control.references import LimitsGiven, MetricGiven
+from dalembert.protocols import Active, Parameters, StateGiven, check_system
+from dalembert.system.system import System
 
 
 def inverse_dynamics(
-    system: Any,
-    state: Any,
-    acceleration: Any = None,
+    system: System,
+    state: StateGiven,
+    acceleration: Mapping[str, Any] | ArrayLike | None = None,
     *,
     actuated: Iterable[str] | None = None,
-    metric: Any = "euclidean",
-    limits: Mapping[str, Any] | float | None = None,
+    metric: MetricGiven = "euclidean",
+    limits: LimitsGiven = None,
     reactions: Mapping[str, Any] | None = None,
-    p: Any = None,
-    active: Mapping[str, bool] | None = None,
+    p: Parameters = None,
+    active: Active = None,
     tolerance: float = 1e-9,
 ) -> InverseDynamics:
     """The smallest actuator forces that give a constrained mechanism an acceleration.
@@ -39,7 +44,8 @@ def inverse_dynamics(
     a characteristic length). "mass": τᵀM⁻¹τ of τ = B u. Weights W, (nv,) or (nv, nv), of velocities: τᵀW⁻¹τ (47),
     such as `analysis.subspaces.characteristic_length` makes them. limits: {actuator: bound or (lower, upper)}, or one
     bound for all. reactions: the same for multipliers by row ("loop.row"), say (0, inf) for a contact that can only
-    push. active: {constraint: False} switches constraints off. tolerance: of the rank of A.
+    push. p: parameters. active: {constraint: False} switches constraints off. tolerance: singular values
+    of A count as zero up to this part of the largest, those of KᵀB up to this part of the largest of R⁻ᵀB, M = RᵀR.
 
     Trouble is in the result's status and message, with names.
 
@@ -53,6 +59,7 @@ def inverse_dynamics(
     >>> one.reach, one.mobility, one.status.name
     (1, 2, 'UNREACHED')
     """
+    check_system(system)
     allocator = Allocator(Plant(system, actuated, p=p), metric, limits, reactions, tolerance)
     x, a, off = system.as_state(state), allocator.template, None
     allocator.switch(a, active)

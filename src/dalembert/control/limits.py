@@ -32,13 +32,13 @@ class Bounds:
 
     @staticmethod
     def of(names: Sequence[str], limits: Mapping[str, Any] | float | None, kind: str) -> Bounds:
-        """From one number for all, or by name a number (±) or a pair (lower, upper)."""
+        """Bounds from one number for all (±), or by name a number (±) or a pair (lower, upper)."""
         lower, upper = np.full(len(names), -np.inf), np.full(len(names), np.inf)
         if limits is None:
             return Bounds(tuple(names), lower, upper)
         each = limits if isinstance(limits, Mapping) else dict.fromkeys(names, limits)
         for name, value in each.items():
-            if name not in names:
+            if not isinstance(name, str) or name not in names:
                 raise unknown(kind, name, names, "limits")
             what = f"the limits of {kind} '{name}'"
             pair = array(value, None, what, finite=False)
@@ -51,7 +51,7 @@ class Bounds:
         return Bounds(tuple(names), lower, upper)
 
     def hold(self, x: np.ndarray, slack: float = 1e-9) -> bool:
-        """Whether x keeps them, to rounding."""
+        """Whether lower ≤ x ≤ upper, to rounding."""
         room = slack * (1.0 + np.abs(x))
         return bool(np.all(x >= self.lower - room) and np.all(x <= self.upper + room))
 

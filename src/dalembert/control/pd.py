@@ -8,24 +8,27 @@ Arimoto 1981): stable without a model of inertia, but errors do not obey a linea
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
+from dalembert.checks import number
 from dalembert.control.allocator import Allocator
 from dalembert.control.evidence import Verdict
 from dalembert.control.native.workspace import FREE
 from dalembert.control.plant import Plant
-from dalembert.control.references import as_reference, gain_matrices
-from dalembert.control.task import Task
-from dalembert.errors import DalembertError
+from dalembert.control.references import GainsGiven, MetricGiven, ReferenceGiven, as_reference, gain_matrices
+from dalembert.control.task import Task, as_task
+from dalembert.errors import ArgumentError, DalembertError
+from dalembert.protocols import Parameters
+from dalembert.system.state import State
+from dalembert.system.system import System
 
 
 class PDControl:
     """u(t, state) by PD action on a task, with gravity compensation.
 
-    gains = (K_P, K_D) in N/m or N m/rad and N s/m or N m s/rad, numbers, one a row or matrices. The other arguments are
-    those of `motion_control`.
+    gains = (K_P, K_D) in N/m or N m/rad and N s/m or N m s/rad, numbers, one a row or matrices. system, task,
+    reference, actuated, metric, p: as in `motion_control`.
 
     >>> from dalembert import control, zoo
     >>> system = zoo.slider_crank().compile()
@@ -37,23 +40,27 @@ class PDControl:
 
     def __init__(
         self,
-        system: Any,
+        system: System,
         task: Task,
-        reference: Any,
+        reference: ReferenceGiven,
         *,
-        gains: tuple[Any, Any],
+        gains: GainsGiven,
         actuated: Iterable[str] | None = None,
-        metric: Any = "euclidean",
-        p: Any = None,
+        metric: MetricGiven = "euclidean",
+        p: Parameters = None,
     ):
+        if gains is None:
+            raise ArgumentError("gains is None; needed: two, of the error and of its rate.")
         self.system = system
-        self.plant = Plant(system, actuated, task, p)
+        self.plant = Plant(system, actuated, as_task(task), p)
         self.plant.check_inputs("the controller")
         self.allocator = Allocator(self.plant, metric)
         self.gains = gain_matrices(1.0, gains, self.plant.nt)
         self.reference = as_reference(reference, task.names)
 
-    def __call__(self, t: float, state: Any) -> np.ndarray:
+    def __call__(self, t: float, state: State) -> np.ndarray:
+        """The inputs, (nu,), at the time t (s) and a state."""
+        t, state = number(t, "t"), self.plant.measured(state)
         a = self.allocator.take()
         if self.allocator.run(a, t, state.replace(v=np.zeros(self.plant.n)), FREE) != 0:
             raise DalembertError(f"no forces were found at t = {t:g} s: {Verdict.UNSOLVED.sentence}.")

@@ -4,35 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from inspect import signature
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.checks import number
+from dalembert.checks import keywords, number, whole
 from dalembert.control.trajectories import Trajectory, piecewise
-from dalembert.errors import unknown
+from dalembert.errors import ArgumentError, unknown
+from dalembert.protocols import Parameters
+from dalembert.system.state import State
+from dalembert.system.system import System
+
+if TYPE_CHECKING:
+    from dalembert.simulation.run import Run
 
 
 @dataclass(frozen=True, eq=False)
 class MotionPlan:
-    """A motion with the inputs that make it, at N + 1 times; inputs are linear in between.
-
-    Called with (t, state) it gives the inputs, so that it can be simulated; the state is not used.
-    """
+    """A motion with the inputs that make it, at N + 1 times; inputs are linear in between."""
 
     t: np.ndarray  # (N + 1,)
     q: np.ndarray  # (N + 1, nq)
     v: np.ndarray  # (N + 1, nv)
     a: np.ndarray  # (N + 1, nv) v̇
     u: np.ndarray  # (N + 1, nu)
-    cost: float  # what was minimized: ∫Σ(u/scale)² dt, or the duration
+    cost: float  # the minimum: ∫Σ(u/scale)² dt, or the duration
     effort: float  # ∫Σ(u/scale)² dt
     residual: float  # largest violation of the collocated equations
     slip: float  # ‖ν‖∞ of the velocities Aᵀν across the manifold that the polynomials needed
     iterations: int
     status: str  # IPOPT's
-    system: Any
-    p: Any
+    system: System
+    p: Parameters  # of the mechanism, as given
 
     @property
     def success(self) -> bool:
@@ -52,27 +56,34 @@ class MotionPlan:
 
     @property
     def duration(self) -> float:
-        """s."""
+        """Time from the first knot to the last, s."""
         return float(self.t[-1] - self.t[0])
 
-    def state(self, k: int) -> Any:
-        """The state at a knot."""
+    def state(self, k: int) -> State:
+        """The state at knot k, 0 … N; negative k count from the end."""
+        if not -len(self.t) <= whole(k, "k") < len(self.t):
+            raise ArgumentError(f"k is {k}; the plan has knots 0 … {len(self.t) - 1}.")
         return self.system.state(self.q[k], self.v[k], float(self.t[k]))
 
-    def __call__(self, t: float, state: Any = None) -> np.ndarray:
+    def __call__(self, t: float, state: State | None = None) -> np.ndarray:
+        """The inputs, (nu,), at the time t (s), for simulation; the state is not used."""
+        t = number(t, "t")
         return np.array([np.interp(t, self.t, row) for row in self.u.T])
 
-    def held(self, period: float) -> Callable[[float, Any], np.ndarray]:
-        """The inputs for a digital controller: the mean over the period that begins at t."""
+    def held(self, period: float) -> Callable[[float, State | None], np.ndarray]:
+        """A controller u(t, state) for sampled inputs: their mean over the period (s) that begins at t."""
         period = number(period, "period", above=0.0)
 
-        def inputs(t: float, state: Any = None) -> np.ndarray:
+        def inputs(t: float, state: State | None = None) -> np.ndarray:
             return self(t + period / 2)
 
         return inputs
 
     def reference(self, *names: str) -> Trajectory:
-        """The motion of coordinates as a trajectory: quintic pieces between the values and derivatives at knots."""
+        """The motion of coordinates as a trajectory: quintic pieces between the values and derivatives at knots.
+
+        names: of coordinates, not quaternions.
+        """
         layout, h = self.system.layout, np.diff(self.t)
         scalar = {
             n: k
@@ -81,8 +92,10 @@ class MotionPlan:
             for n, k in zip(layout.q_names[layout.q_slice(joint)], range(self.system.nv)[layout.v_slice(joint)])
         }
         for name in names:
-            if name not in scalar:
+            if not isinstance(name, str) or name not in scalar:
                 raise unknown("coordinate", name, scalar)
+        if not names:
+            raise ArgumentError("a reference needs the name of at least one coordinate.")
         X = self.q[:, [self.system.q_names.index(n) for n in names]]
         V, A = (y[:, [scalar[n] for n in names]] for y in (self.v, self.a))
         h = h[:, None]
@@ -92,11 +105,17 @@ class MotionPlan:
         c5 = (6 * d - 3 * h * d0 + h**2 / 2 * d1) / h**5
         return piecewise(self.t, np.stack([X[:-1], V[:-1], A[:-1] / 2, c3, c4, c5], axis=1), names)
 
-    def simulate(self, *, hold: float | None = None, **options: Any) -> Any:
-        """Run the inputs in `da.simulate` from the start, and return the run: the proof of the plan."""
+    def simulate(self, *, hold: float | None = None, **options: Any) -> Run:
+        """Run the inputs in `da.simulate` from the start, and return the run: the proof of the plan.
+
+        hold: sampling period of the inputs, s; default: a thousandth of the duration or less. options: those of
+        `da.simulate`.
+        """
         from dalembert.simulation.simulate import simulate
 
-        period = self.duration / max(1000, 10 * len(self.t)) if hold is None else hold
+        known = [name for name in signature(simulate).parameters if name not in ("system", "state", "t", "u", "p")]
+        keywords(options, known, "options of MotionPlan.simulate")
+        period = self.duration / max(1000, 10 * len(self.t)) if hold is None else number(hold, "hold", above=0.0)
         return simulate(
             self.system, self.state(0), self.duration, u=self.held(period), hold=period, p=self.p, **options
         )

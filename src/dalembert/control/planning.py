@@ -2,50 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from dalembert.checks import array, keywords, mapping, number, whole
+from dalembert.checks import array, choice, flag, function, keywords, mapping, number, shown, whole
 from dalembert.control.allocator import Allocator
-from dalembert.control.collocation import Problem, stage, transcribe
+from dalembert.control.collocation import Bounded, Problem, stage, transcribe
 from dalembert.control.limits import Bounds
 from dalembert.control.native.workspace import GIVEN
 from dalembert.control.plan import MotionPlan
 from dalembert.control.plant import Plant
+from dalembert.control.references import LimitsGiven
 from dalembert.errors import ArgumentError, AssemblyError, unknown
+from dalembert.mechanism.constraints.expression import Expression
+from dalembert.protocols import Parameters, StateGiven, check_system
+from dalembert.system.state import State
+from dalembert.system.system import System
+
+MOST = 100_000  # intervals: more is a slip of the pen
 
 
 def plan_motion(
-    system: Any,
-    start: Any,
+    system: System,
+    start: StateGiven,
     goal: Mapping[str, Any],
     duration: float | tuple[float, float],
     *,
     minimize: str = "effort",
     intervals: int = 30,
-    limits: Any = None,
-    positions: Mapping[str, Any] | None = None,
-    speeds: Mapping[str, Any] | None = None,
-    path: Sequence[tuple[Callable[[Any], Any], float, float]] = (),
+    limits: LimitsGiven = None,
+    positions: LimitsGiven = None,
+    speeds: LimitsGiven = None,
+    path: Sequence[tuple[Expression, float, float]] = (),
     scales: Mapping[str, float] | None = None,
     stop: bool = True,
-    guess: Any = None,
-    p: Any = None,
+    guess: MotionPlan | None = None,
+    p: Parameters = None,
     max_iterations: int = 500,
     tolerance: float = 1e-8,
 ) -> MotionPlan:
     """The motion from a state to a goal that needs the least effort or time.
 
-    goal: coordinates by name at the end; the rest follows from the loops, and is free where they leave it free. The
-    motion ends at rest unless stop=False. duration: s, or (least, most) to be chosen. minimize: "effort",
-    ∫Σ(u/scale)² dt, or "time" (with a trace of effort, 1e-4, against chatter). limits: of inputs; positions and speeds:
+    system, start: the mechanism and the state it starts from. goal: coordinates by name at the end; the rest follows
+    from the loops, and is free where they leave it free. The motion ends at rest unless stop=False. duration: s, or
+    (least, most) to be chosen. intervals: of the collocation. minimize: "effort", ∫Σ(u/scale)² dt, or "time" (with a
+    trace of effort, 1e-4, against chatter). scales: {input: scale}; default 1. limits: of inputs; positions and speeds:
     of coordinates and velocities; one number, or by name a bound or (lower, upper). path: (function, lower, upper), the
-    function an expression of the state as in `Task`, kept at all nodes. guess: a MotionPlan to start from; default: the
-    goal's coordinates moved in straight lines with quintic timing, the loops closed at every knot and the inputs by
-    `inverse_dynamics`.
+    function an expression of the state as in `Task`, kept at all nodes. guess: a MotionPlan of the same mechanism to
+    start from; default: `straight_motion`. p: parameters. max_iterations, tolerance: of IPOPT.
 
     Trouble is in the plan's status and message. `plan.simulate()` shows what the inputs do.
 
@@ -56,47 +63,58 @@ def plan_motion(
     >>> plan.success, bool(abs(plan.simulate().state(-1)["A"] - 1.5) < 2e-3)
     (True, True)
     """
-    if minimize not in ("effort", "time"):
-        raise unknown("cost", minimize, ["effort", "time"])
+    check_system(system)
+    choice(minimize, ("effort", "time"), "minimize")
+    stop = flag(stop, "stop")
     if not system.u_names:
         raise ArgumentError(
             f"'{system.name}' has no inputs to plan with; add one with mechanism.add_motor(name, joint)."
         )
-    intervals, max_iterations = whole(intervals, "intervals", least=1), whole(max_iterations, "max_iterations", least=1)
+    intervals = whole(intervals, "intervals", least=1, most=MOST)
+    max_iterations = whole(max_iterations, "max_iterations", least=1, most=2**31 - 1)
     tolerance = number(tolerance, "tolerance", above=0.0)
     x = system.as_state(start)
-    span = np.broadcast_to(array(duration, None, "the duration"), (2,)) if np.size(duration) in (1, 2) else np.zeros(2)
+    given = array(duration, None, "the duration")
+    span = np.broadcast_to(given, (2,)) if given.shape in ((), (1,), (2,)) else np.zeros(2)
     if not 0 < span[0] <= span[1]:
-        raise ArgumentError(f"the duration is {duration}; needed: seconds, or (least, most).")
+        raise ArgumentError(f"the duration is {shown(duration)}; needed: seconds, or (least, most).")
+    path = _path(path)
+    if not (guess is None or (isinstance(guess, MotionPlan) and guess.system.layout.same(system.layout))):
+        raise ArgumentError(f"guess is {shown(guess)}; needed: a MotionPlan of '{system.name}'.")
     scale = _scale(system, scales)
     names, values = _coordinates(system, goal)
+    numbers = system.parameter_vector(p)
     straight = guess or straight_motion(
         system, x, goal, float(span.mean()), intervals, limits=limits, scales=scales, p=p
     )
-    numbers = system.parameter_vector(p)
-    functions = [f for f, _, _ in path]
-    s = stage(system, x, numbers, functions)
-    bounds = _bounds(system, x, s, intervals, span, names, values, limits, positions, speeds, path, stop)
+    s = stage(system, x, numbers, [f for f, _, _ in path])
+    bounds = _bounds(system, x, intervals, span, names, values, limits, positions, speeds, path, stop)
     size = max(straight.effort, 1e-12)
     weights = (1.0 / size, 0.0) if minimize == "effort" else (1e-4 / size, 1.0 / straight.duration)
     problem = transcribe(system, s, intervals, x.t, scale, weights, bounds)
-    first = _first(problem, straight, s)
+    first = _first(problem, straight)
     return _solve(system, problem, first, scale, minimize, x.t, p, max_iterations, tolerance)
 
 
 def straight_motion(
-    system: Any,
-    start: Any,
+    system: System,
+    start: StateGiven,
     goal: Mapping[str, Any],
     duration: float,
     intervals: int = 30,
     *,
-    limits: Any = None,
+    limits: LimitsGiven = None,
     scales: Mapping[str, float] | None = None,
-    p: Any = None,
+    p: Parameters = None,
 ) -> MotionPlan:
-    """The plain motion to compare with: goal coordinates in straight lines with quintic timing, the smallest inputs."""
-    intervals, duration = whole(intervals, "intervals", least=1), number(duration, "the duration", above=0.0)
+    """The plain motion to compare with: goal coordinates in straight lines with quintic timing, the smallest inputs.
+
+    The loops are closed at every knot; the inputs are those of `inverse_dynamics`. duration: s. intervals: between
+    knots. system, start, goal, limits, scales, p: as in `plan_motion`.
+    """
+    check_system(system)
+    intervals = whole(intervals, "intervals", least=1, most=MOST)
+    duration = number(duration, "the duration", above=0.0)
     x = system.as_state(start)
     _coordinates(system, goal)
     end = system.assemble(dict(goal), guess=x, t=x.t + duration, p=p)
@@ -123,7 +141,7 @@ def straight_motion(
     )
 
 
-def _on_the_way(system: Any, q: dict[str, Any], v: dict[str, Any], guess: Any, t: float, p: Any) -> Any:
+def _on_the_way(system: System, q: dict[str, Any], v: dict[str, Any], guess: State, t: float, p: Parameters) -> State:
     """The state with these coordinates and rates; where rolling or skates forbid the rates, the nearest they allow."""
     try:
         return system.assemble(q, v, guess=guess, t=t, p=p)
@@ -131,10 +149,11 @@ def _on_the_way(system: Any, q: dict[str, Any], v: dict[str, Any], guess: Any, t
         return system.project(system.assemble(q, guess=guess, t=t, p=p).replace(v=v), p=p)
 
 
-def _scale(system: Any, scales: Mapping[str, float] | None) -> np.ndarray:
-    """(nu,) what counts as one unit of each input."""
-    keywords(scales or {}, system.u_names, "scales")
-    given = {name: number(x, f"the scale of input '{name}'", above=0.0) for name, x in (scales or {}).items()}
+def _scale(system: System, scales: Mapping[str, float] | None) -> np.ndarray:
+    """(nu,) the unit of each input."""
+    each = mapping({} if scales is None else scales, "scales")
+    keywords(each, system.u_names, "scales")
+    given = {name: number(x, f"the scale of input '{name}'", above=0.0) for name, x in each.items()}
     return np.array([given.get(name, 1.0) for name in system.u_names])
 
 
@@ -146,13 +165,29 @@ def _effort(t: np.ndarray, u: np.ndarray, scale: np.ndarray) -> float:
     return float(np.diff(t) / 6 @ each)
 
 
-def _coordinates(system: Any, goal: Mapping[str, Any]) -> tuple[list[str], np.ndarray]:
+def _path(path: Sequence[tuple[Expression, float, float]]) -> list[tuple[Expression, float, float]]:
+    """Limits of expressions: (function, lower, upper) each."""
+    if not isinstance(path, (list, tuple)):
+        raise ArgumentError(f"path is {shown(path)}; needed: a list of (function, lower, upper).")
+    found = []
+    for k, row in enumerate(path):
+        what = f"path[{k}]"
+        if not isinstance(row, (list, tuple)) or len(row) != 3:
+            raise ArgumentError(f"{what} is {shown(row)}; needed: (function, lower, upper).")
+        f, low, high = (function(row[0], what), *(number(x, f"a bound of {what}", finite=False) for x in row[1:]))
+        if not low <= high:
+            raise ArgumentError(f"{what} has the bounds {low:g} … {high:g}; needed: lower ≤ upper.")
+        found.append((f, low, high))
+    return found
+
+
+def _coordinates(system: System, goal: Mapping[str, Any]) -> tuple[list[str], np.ndarray]:
     names: list[str] = []
     values: list[float] = []
     for name, value in mapping(goal, "the goal").items():
-        if name in system.q_names:
+        if isinstance(name, str) and name in system.q_names:
             names, values = [*names, name], [*values, number(value, f"the goal of '{name}'")]
-        elif name in system.layout.joints:
+        elif isinstance(name, str) and name in system.layout.joints:
             joint = system.layout.joints[name].joint
             names += system.q_names[system.layout.q_slice(name)]
             values += list(joint.position_from(value))
@@ -163,8 +198,19 @@ def _coordinates(system: Any, goal: Mapping[str, Any]) -> tuple[list[str], np.nd
     return names, np.array(values)
 
 
-def _bounds(system, x, s, N, span, names, values, limits, positions, speeds, path, stop) -> dict[str, Any]:
-    """Bounds of the variables, and which equations they make superfluous."""
+def _bounds(
+    system: System,
+    x: State,
+    N: int,
+    span: np.ndarray,
+    names: list[str],
+    values: np.ndarray,
+    limits: LimitsGiven,
+    positions: LimitsGiven,
+    speeds: LimitsGiven,
+    path: Sequence[tuple[Expression, float, float]],
+    stop: bool,
+) -> Bounded:
     u = Bounds.of(system.u_names, limits, "input")
     q = Bounds.of(system.q_names, positions, "coordinate")
     v = Bounds.of(system.v_names, speeds, "velocity")
@@ -172,22 +218,21 @@ def _bounds(system, x, s, N, span, names, values, limits, positions, speeds, pat
     def columns(b: Bounds, count: int) -> tuple[np.ndarray, np.ndarray]:
         return np.tile(b.lower[:, None], count), np.tile(b.upper[:, None], count)
 
-    bounds = {"u": columns(u, N + 1), "q": columns(q, N + 1), "v": columns(v, N + 1), "T": (span[0], span[1])}
-    for low, high in (bounds["q"],):
-        low[:, 0] = high[:, 0] = x.q
-        for name, value in zip(names, values):
-            k = system.q_names.index(name)
-            low[k, -1] = high[k, -1] = value
-    for low, high in (bounds["v"],):
-        low[:, 0] = high[:, 0] = x.v
-        if stop:
-            low[:, -1] = high[:, -1] = 0.0
-    whole = len(names) == system.nq
+    bounds = {"u": columns(u, N + 1), "q": columns(q, N + 1), "v": columns(v, N + 1), "T": (span[:1], span[1:])}
+    low, high = bounds["q"]
+    low[:, 0] = high[:, 0] = x.q
+    for name, value in zip(names, values):
+        k = system.q_names.index(name)
+        low[k, -1] = high[k, -1] = value
+    low, high = bounds["v"]
+    low[:, 0] = high[:, 0] = x.v
+    if stop:
+        low[:, -1] = high[:, -1] = 0.0
     ends = np.array([[low, high] for _, low, high in path]).reshape(-1, 2).T
-    return {"variables": bounds, "path": (ends[0], ends[1]), "end given": whole, "stop given": stop}
+    return Bounded(bounds, (ends[0], ends[1]), len(names) == system.nq, stop)
 
 
-def _first(problem: Problem, plan: MotionPlan, s: Any) -> dict[str, np.ndarray]:
+def _first(problem: Problem, plan: MotionPlan) -> dict[str, np.ndarray]:
     """Where the solver starts: a plan, resampled to the program's knots."""
     N = problem.sizes["nu"][1]
     times = np.linspace(plan.t[0], plan.t[-1], N + 1)
@@ -202,7 +247,17 @@ def _first(problem: Problem, plan: MotionPlan, s: Any) -> dict[str, np.ndarray]:
     return values
 
 
-def _solve(system, problem, first, scale, minimize, t0, p, max_iterations, tolerance) -> MotionPlan:
+def _solve(
+    system: System,
+    problem: Problem,
+    first: dict[str, np.ndarray],
+    scale: np.ndarray,
+    minimize: str,
+    t0: float,
+    p: Parameters,
+    max_iterations: int,
+    tolerance: float,
+) -> MotionPlan:
     options: dict[str, Any] = {
         "print_time": False,
         "error_on_fail": False,

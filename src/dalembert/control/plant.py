@@ -1,22 +1,26 @@
-"""What a controller knows of a mechanism: one kernel with M, f, A, γ, the actuators' B and the task's θ, θ̇, J, J̇v.
+"""The model behind a controller: one kernel with M, f, A, γ, the actuators' B and the task's θ, θ̇, J, J̇v.
 
 All from one pass over the tree, at u = 0: f = Q(q, v, 0) − h. The equations are M v̇ = f + B u + Aᵀλ.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from dalembert.control.task import Task
+from dalembert.checks import shown
+from dalembert.control.task import Task, as_task
 from dalembert.errors import ArgumentError, unknown
 from dalembert.native.bound import Bound
+from dalembert.protocols import Parameters, check_system
 from dalembert.symbols import array, to_sx, zeros
 from dalembert.system.functions import Trace, _input_matrix, constrained
+from dalembert.system.state import State
+from dalembert.system.system import System
 
 
 @dataclass(frozen=True)
@@ -28,10 +32,12 @@ class Actuators:
     velocities: tuple[int, ...]  # index in system.v_names, or −1
 
     @staticmethod
-    def of(system: Any, actuated: Iterable[str] | None) -> Actuators:
+    def of(system: System, actuated: Iterable[str] | None) -> Actuators:
         """Named inputs, joints or velocities; default: the inputs, or every velocity where there are none."""
         if isinstance(actuated, str):
             actuated = [actuated]
+        if not (actuated is None or isinstance(actuated, (list, tuple, set, frozenset, Mapping))):
+            raise ArgumentError(f"actuated is {shown(actuated)}; needed: a list of inputs, joints or velocities.")
         names = list(actuated) if actuated is not None else (system.u_names or system.v_names)
         found: list[tuple[str, int, int]] = []
         for name in names:
@@ -53,8 +59,10 @@ class Actuators:
         return out
 
 
-def _find(system: Any, name: str) -> list[tuple[str, int, int]]:
+def _find(system: System, name: str) -> list[tuple[str, int, int]]:
     layout, inputs = system.layout, system.input_sizes
+    if not isinstance(name, str):
+        raise ArgumentError(f"actuated holds {shown(name)}; needed: names of inputs, joints or velocities.")
     if name in system.u_names:
         return [(name, system.u_names.index(name), -1)]
     if name in inputs:
@@ -70,8 +78,15 @@ def _find(system: Any, name: str) -> list[tuple[str, int, int]]:
 class Plant:
     """A system with its actuators and a task, compiled into one kernel (see the head of this file)."""
 
-    def __init__(self, system: Any, actuated: Iterable[str] | None = None, task: Task | None = None, p: Any = None):
-        self.system, self.task = system, Task({}) if task is None else task
+    def __init__(
+        self,
+        system: System,
+        actuated: Iterable[str] | None = None,
+        task: Task | None = None,
+        p: Parameters = None,
+    ):
+        check_system(system)
+        self.system, self.task = system, Task({}) if task is None else as_task(task)
         self.actuators = Actuators.of(system, actuated)
         if not self.actuators.names:
             raise ArgumentError(
@@ -79,7 +94,7 @@ class Plant:
             )
         key = ("plant", self.actuators, tuple(self.task.rows.items()))
         self.kernel = system.custom_kernel(key, ("q", "v", "p", "t"), self._value)
-        self.n, self.m = system.nv, len(system.rows.of)
+        self.nq, self.n, self.m = system.nq, system.nv, len(system.rows.of)
         self.na, self.nt = len(self.actuators.names), len(self.task.names)
         self.p = system.parameter_vector(p)
         self._all_inputs = self.actuators.inputs == tuple(range(len(system.u_names)))
@@ -99,7 +114,13 @@ class Plant:
             theta[k], rate[k], bias[k] = row.phi, J[k] @ s.v + row.b, row.gamma
         return M, rest, A, gamma, self.actuators.matrix(s), theta, rate, J, bias
 
-    def task_values(self, t: float, state: Any) -> tuple[np.ndarray, np.ndarray]:
+    def measured(self, state: State) -> State:
+        """A state as a run gives it: of this mechanism, or of another with as many coordinates and velocities."""
+        if state.__class__ is State and len(state.q) == self.nq and len(state.v) == self.n:
+            return state
+        return self.system.as_state(state)
+
+    def task_values(self, t: float, state: State) -> tuple[np.ndarray, np.ndarray]:
         """θ and θ̇, (nt,) each."""
         given = {"q": state.q, "v": state.v, "p": self.p, "t": np.array([t], dtype=float)}
         return self.kernel(*(given[name] for name in self.kernel.names_in))[5:7]

@@ -19,21 +19,37 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.checks import function, mapping, number, vector
+from dalembert.checks import function, keywords, mapping, number, vector
 from dalembert.control.allocator import Allocator
 from dalembert.control.evidence import InverseDynamics, Verdict, explain
 from dalembert.control.native.workspace import FREE, TASK, Allocation, Controller
 from dalembert.control.plant import Plant
-from dalembert.control.references import as_function, as_reference, gain_matrices
-from dalembert.control.task import Task
+from dalembert.control.references import (
+    GainsGiven,
+    LimitsGiven,
+    MetricGiven,
+    ReferenceGiven,
+    as_function,
+    as_reference,
+    gain_matrices,
+)
+from dalembert.control.task import Task, as_task
 from dalembert.control.trajectories import Trajectory
 from dalembert.errors import ArgumentError, DalembertError, unknown
 from dalembert.native.bound import Bound
 from dalembert.native.library import address
+from dalembert.protocols import Active, Parameters, check_system
+from dalembert.system.state import State
+from dalembert.system.system import System
+
+#: (t, state, u) → measured multipliers, (m,) or by row
+Sensor = Callable[[float, State, np.ndarray], Any]
+#: constraints that are on, or a function (t, state) → that
+ActiveGiven = Active | Callable[[float, State], Active]
 
 
 class _Memory(threading.local):
-    """What force control remembers from one update to the next, for each thread by itself."""
+    """Memory of force control from one update to the next, one for each thread."""
 
     def __init__(self, n: int):
         self.integral = np.zeros(n)  # ∫e_λ
@@ -46,45 +62,51 @@ class ProjectedControl:
     Called with time and state it returns the inputs, (nu,) in the order of `system.u_names`. `explain(t, state)` gives
     the same with all evidence, `error(t, state)` the error of the task and its rate; neither changes the controller.
     Threads may share one: each has memory of its own.
+
+    system, task, reference, rate, gains, actuated, metric, limits, active, free_damping, p, tolerance: as in
+    `motion_control`. forces, force_gains, sensor: as in `force_control`.
     """
 
     def __init__(
         self,
-        system: Any,
+        system: System,
         task: Task | None = None,
-        reference: Any = None,
+        reference: ReferenceGiven | None = None,
         *,
         rate: float = 10.0,
-        gains: tuple[Any, Any] | None = None,
+        gains: GainsGiven | None = None,
         forces: Mapping[str, Any] | None = None,
         force_gains: tuple[float, float] = (0.0, 0.0),
-        sensor: Callable[[float, Any, np.ndarray], Any] | None = None,
+        sensor: Sensor | None = None,
         actuated: Iterable[str] | None = None,
-        metric: Any = "euclidean",
-        limits: Any = None,
-        active: Any = None,
+        metric: MetricGiven = "euclidean",
+        limits: LimitsGiven = None,
+        active: ActiveGiven = None,
         free_damping: float = 0.0,
-        p: Any = None,
+        p: Parameters = None,
         tolerance: float = 1e-9,
     ):
+        check_system(system)
         if (task is None) != (reference is None):
             raise ArgumentError("a task needs a reference to follow, and a reference a task; found only one of them.")
         self.system, self.p, self.active = system, p, active
         self.sensor = None if sensor is None else function(sensor, "sensor")
-        wanted = mapping(forces or {}, "forces")
+        wanted = mapping({} if forces is None else forces, "forces")
         for name in wanted:
-            if name not in system.row_names:
+            if not isinstance(name, str) or name not in system.row_names:
                 raise unknown("row", name, system.row_names, "forces")
         self.force_names = tuple(wanted)
         self._wanted = tuple(as_function(f, f"the force wanted in '{name}'") for name, f in wanted.items())
         self.force_gains = tuple(vector(force_gains, 2, "force_gains"))
-        self.plant = Plant(system, actuated, task, p)
+        if self.force_gains[0] <= -1.0:
+            raise ArgumentError(f"force_gains[0] is {self.force_gains[0]:g}; needed: a number above −1.")
+        self.plant = Plant(system, actuated, None if task is None else as_task(task), p)
         self.plant.check_inputs("the controller")
         self.task, self.mode = self.plant.task, FREE if task is None else TASK
         self._rows = [system.row_names.index(name) for name in self.force_names]
         damping = number(free_damping, "free_damping", least=0.0)
         self.allocator = Allocator(self.plant, metric, limits, None, tolerance, self._rows, free_damping=damping)
-        self.reference = None if task is None else as_reference(reference, self.task.names)
+        self.reference = None if reference is None else as_reference(reference, self.task.names)
         self.gains = gain_matrices(rate, gains, self.plant.nt)  # (2, nt, nt): G_P, G_D
         self.allocator.template.gains[:] = self.gains.reshape(2 * self.plant.nt, self.plant.nt)
         if not (active is None or callable(active)):
@@ -96,7 +118,9 @@ class ProjectedControl:
         """Forget the integral of the force error and the last inputs."""
         self._memory = _Memory(len(self.force_names))
 
-    def __call__(self, t: float, state: Any) -> np.ndarray:
+    def __call__(self, t: float, state: State) -> np.ndarray:
+        """The inputs, (nu,), at the time t (s) and a state."""
+        t, state = number(t, "t"), self.plant.measured(state)
         a = self.allocator.take()
         memory = self._prepare(a, t, state)
         if self.allocator.run(a, t, state, self.mode) != 0:
@@ -129,7 +153,7 @@ class ProjectedControl:
             )
         a, trajectory = self.allocator.template.copy(), Bound.of(reference.kernel, {})
         a.mode, a.reference = self.mode, trajectory.y
-        self.allocator.switch(a, self.active)
+        self.allocator.switch(a, None if callable(self.active) else self.active)
         inputs = np.array(self.plant.actuators.inputs, dtype=np.int64)
         nq, n, nu = system.nq, system.nq + system.nv, len(system.u_names)
         controller = Controller(nq=nq, nu=nu, na=self.plant.na, allocation=a, trajectory=trajectory, inputs=inputs)
@@ -137,16 +161,18 @@ class ProjectedControl:
         bound.slices = {"q": slice(nq), "v": slice(nq, n), "t": slice(n, n + 1)}
         return bound
 
-    def explain(self, t: float, state: Any) -> InverseDynamics:
-        """The forces the controller would give, with what they cost, what they leave undone and why."""
+    def explain(self, t: float, state: State) -> InverseDynamics:
+        """The forces at the time t (s) and a state, with their cost and the motions and forces that they miss."""
+        t, state = number(t, "t"), self.plant.measured(state)
         a = self.allocator.take()
         self._prepare(a, t, state)
         found = explain(self.allocator, a, state.replace(t=t), self.mode, off=0.0)
         self.allocator.give(a)
         return found
 
-    def error(self, t: float, state: Any) -> tuple[np.ndarray, np.ndarray]:
-        """e = θ_d − θ and its rate."""
+    def error(self, t: float, state: State) -> tuple[np.ndarray, np.ndarray]:
+        """e = θ_d − θ and its rate, (nt,) each, at the time t (s) and a state."""
+        t, state = number(t, "t"), self.plant.measured(state)
         theta, rate = self.plant.task_values(t, state)
         if self.reference is None:
             return theta, rate
@@ -170,10 +196,10 @@ class ProjectedControl:
 
     @property
     def task_rank(self) -> int:
-        """Of J K at the last call: as many of the task's rows can be followed independently."""
+        """Rank of J K at the last call: as many of the task's rows can be followed independently."""
         return self._ranks[2]
 
-    def _prepare(self, a: Allocation, t: float, state: Any) -> tuple[np.ndarray, np.ndarray] | None:
+    def _prepare(self, a: Allocation, t: float, state: State) -> tuple[np.ndarray, np.ndarray] | None:
         """The references of motion and forces into the workspace; returns ∫e_λ and e_λ, for the memory."""
         active = self.active(t, state) if callable(self.active) else self.active
         if active is not None:
@@ -190,13 +216,16 @@ class ProjectedControl:
             if self.sensor is not None:
                 here = self.system.state(state.q, state.v, t)  # the state may be another system's
                 model = self.system.acceleration(here, u=u, p=self.p, active=active).multipliers[self._rows]
-                d = _measured(self.sensor(t, state, u), self.force_names, self._rows) - model
+                d = _measured(self.sensor(t, state, u), self.force_names, self._rows, self.plant.m) - model
         e = -(d + GI * integral) / (1.0 + GF)  # with the loop solved
         a.wanted[:] = np.array([f(t) for f in self._wanted]) + GF * e + GI * integral
         return integral, e
 
 
-def _measured(given: Any, names: tuple[str, ...], rows: list[int]) -> np.ndarray:
-    if isinstance(given, Mapping):
-        return np.array([float(given[name]) for name in names])
-    return np.asarray(given, dtype=float)[rows]
+def _measured(given: Any, names: tuple[str, ...], rows: list[int], m: int) -> np.ndarray:
+    """The wanted multipliers among those that a sensor gives, (m,) or by row."""
+    what = "the multipliers that the sensor gives"
+    if not isinstance(given, Mapping):
+        return vector(given, m, what)[rows]
+    keywords(names, given, what)
+    return np.array([number(given[name], f"'{name}' of {what}") for name in names])

@@ -1,41 +1,65 @@
-"""What a controller is asked to follow, and its gains, from the forms users give them in."""
+"""References that controllers follow, their gains, and the arguments that controllers share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from dalembert.checks import array, number, reals
-from dalembert.control.trajectories import Trajectory, constant
+from dalembert.checks import array, number, reals, shown, vector
+from dalembert.control.trajectories import Trajectory, steady
 from dalembert.errors import ArgumentError
 
+#: θ_d, θ̇_d and θ̈_d at a time, (n,) each
+Triple = tuple[np.ndarray, np.ndarray, np.ndarray]
+#: a reference as users give it: a trajectory, a constant by name or as an array, or a function of time
+ReferenceGiven = Trajectory | Mapping[str, float] | ArrayLike | Callable[[float], Any]
+#: gains as users give them: of the error and of its rate, each a number, one a row, or a matrix
+GainsGiven = tuple[ArrayLike, ArrayLike]
+#: limits as users give them: one bound for all, or by name a bound or (lower, upper)
+LimitsGiven = Mapping[str, Any] | float | None
+#: a metric of forces as users give it: "euclidean", "mass", scales by name, or weights (nv,) or (nv, nv)
+MetricGiven = str | Mapping[str, float] | ArrayLike
 
-def as_reference(reference: Any, names: tuple[str, ...]) -> Callable[[float], Any]:
-    """A function t → (θ_d, θ̇_d, θ̈_d): a trajectory with its values in this order, a constant, or a function."""
+
+def as_reference(reference: ReferenceGiven, names: tuple[str, ...]) -> Callable[[float], Triple]:
+    """A function t → (θ_d, θ̇_d, θ̈_d) of values in this order, from a trajectory, a constant, or a function."""
     if isinstance(reference, Trajectory):
         return reference.ordered(names)
-    return reference if callable(reference) else constant(reference).ordered(names)
+    if not callable(reference):
+        return steady(reference, "the reference").ordered(names)
+
+    def checked(t: float) -> Triple:
+        given = reference(t)
+        if not isinstance(given, (tuple, list, np.ndarray)) or len(given) != 3:
+            raise ArgumentError(f"the reference gives {shown(given)}; needed: value, rate and acceleration.")
+        value, rate, acceleration = (vector(x, len(names), f"the reference at t = {t:g} s") for x in given)
+        return value, rate, acceleration
+
+    return checked
 
 
-def as_function(wanted: Any, what: str) -> Callable[[float], float]:
+def as_function(wanted: float | Trajectory | Callable[[float], float], what: str) -> Callable[[float], float]:
     """A function of time from a number, a function, or a trajectory of one value."""
     if isinstance(wanted, Trajectory):
+        if wanted.n != 1:
+            raise ArgumentError(f"{what} is a trajectory of {wanted.n} values; needed: one.")
         return lambda t: float(wanted(t)[0][0])
     if callable(wanted):
-        return wanted
+        return lambda t: number(wanted(t), what)
     value = number(wanted, what)
     return lambda t: value
 
 
-def gain_matrices(rate: float, gains: Any, n: int) -> np.ndarray:
+def gain_matrices(rate: float, gains: GainsGiven | None, n: int) -> np.ndarray:
     """(2, n, n): G_P and G_D, from numbers, one a row, or matrices; or those of (1 + ωt) exp(−ωt) with rate ω."""
     if gains is None:
-        rate = number(rate, "rate", above=0.0)
+        rate = number(rate, "rate", above=0.0, most=1e9)
         gains = (rate**2, 2 * rate)
-    if not (isinstance(gains, (tuple, list, np.ndarray)) and len(gains) == 2):
-        raise ArgumentError(f"gains are {gains!r}; needed: two, of the error and of its rate.")
+    if not (isinstance(gains, (tuple, list)) or (isinstance(gains, np.ndarray) and gains.ndim)) or len(gains) != 2:
+        raise ArgumentError(f"gains is {shown(gains)}; needed: two, of the error and of its rate.")
     out = np.zeros((2, n, n))
     for k, gain in enumerate(gains):
         g = reals(gain, f"gains[{k}]")

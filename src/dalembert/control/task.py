@@ -1,4 +1,4 @@
-"""Tasks θ(q): what a controller is to move, as rows of names and expressions.
+"""Tasks θ(q): the quantities a controller moves, as rows of names and expressions.
 
 A task is written like a holonomic constraint and differentiated like one (`mechanism.constraints.Expressions`), so that
 
@@ -15,18 +15,26 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from dalembert import checks
 from dalembert.errors import ArgumentError, unknown
+from dalembert.mechanism.body import Body, Frame
 from dalembert.mechanism.constraints.expression import Expression, Expressions
+from dalembert.mechanism.traced import UserState
 from dalembert.spatial import quaternion_log, rotation_quaternion
 from dalembert.symbols import array, element_sx
+
+#: a frame as users give it: a frame, a body, or the name of either
+FrameGiven = Frame | Body | str
 
 
 @dataclass(frozen=True)
 class Task:
     """Named functions of the state as CasADi expressions (see `UserState`); tasks add up with +.
 
-    Controllers of tasks with equal rows share machine code; functions are equal where they are the same object.
+    rows: {name: function of the state}. Controllers of tasks with equal rows share machine code; functions are equal
+    where they are the same object.
 
     >>> from dalembert import control
     >>> reach = control.Task({"reach": lambda s: s["A"] + s["B"]})
@@ -36,53 +44,72 @@ class Task:
 
     rows: Mapping[str, Expression]
 
+    def __post_init__(self) -> None:
+        for name, row in checks.mapping(self.rows, "the rows of a task").items():
+            checks.function(row, f"row '{checks.name(name, 'the name of a row')}' of the task")
+
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the rows."""
+        """Names of the rows."""
         return tuple(self.rows)
 
     def __add__(self, other: Task) -> Task:
-        both = set(self.rows) & set(other.rows)
+        both = set(self.rows) & set(as_task(other).rows)
         if both:
             raise ArgumentError(f"both tasks have a row '{min(both)}'; give them different names.")
         return Task({**self.rows, **other.rows})
 
     def traced(self) -> Expressions:
-        """The same as rows that know their derivatives."""
+        """The rows as constraints that know their derivatives."""
         return Expressions("task", "task", holonomic=tuple(self.rows.items()))
 
 
+def as_task(task: Task) -> Task:
+    """The task, or an error where it is none."""
+    if not isinstance(task, Task):
+        raise ArgumentError(
+            f"task is {checks.shown(task)}; needed: a Task, such as control.coordinates('A') or control.pose(frame)."
+        )
+    return task
+
+
 def coordinates(*names: str) -> Task:
-    """The task of moving coordinates, by name (`system.q_names`): angles and slides, not quaternions."""
-    return Task({name: _Coordinate(name) for name in names})
+    """The task of moving coordinates: angles and slides, not quaternions.
+
+    names: of coordinates, as in `system.q_names`.
+    """
+    return Task({checks.name(name, "the name of a coordinate"): _Coordinate(name) for name in names})
 
 
-def position(frame: Any, axes: str = "xyz", *, name: str = "") -> Task:
+def position(frame: FrameGiven, axes: str = "xyz", *, name: str = "") -> Task:
     """The task of moving a frame's origin along some of the ground's axes, m. Rows: `name.x`, …
 
-    The frame is a Frame, a Body or the name of one; the rows' name is by default the frame's.
+    frame: a Frame, a Body or the name of one. axes: some of "x", "y", "z". name: of the rows; default: the frame's.
     """
-    if not axes or set(axes) - set("xyz"):
+    if not isinstance(axes, str) or not axes or set(axes) - set("xyz") or len(set(axes)) < len(axes):
         raise ArgumentError(f"axes are {axes!r}; needed: some of 'x', 'y', 'z'.")
-    label = name or _label(frame)
+    label = _label(frame, name)
     return Task({f"{label}.{axis}": _Place(frame, "xyz".index(axis)) for axis in axes})
 
 
-def orientation(frame: Any, *, about: Any = None, name: str = "") -> Task:
+def orientation(frame: FrameGiven, *, about: ArrayLike | None = None, name: str = "") -> Task:
     """The task of turning a frame: rows `name.rx`, `ry`, `rz`, the rotation vector from `about` to the frame, rad.
 
-    about: (3, 3) rotation that counts as zero (default: the ground's axes), in whose axes the vector is written.
-    Turns of less than π from there.
+    frame: a Frame, a Body or the name of one. about: (3, 3) rotation that counts as zero (default: the ground's axes),
+    in whose axes the vector is written. name: of the rows; default: the frame's. Turns of less than π from there.
     """
-    R0 = np.eye(3) if about is None else np.asarray(about, dtype=float)
-    if R0.shape != (3, 3) or not np.allclose(R0 @ R0.T, np.eye(3), atol=1e-8):
+    R0 = np.eye(3) if about is None else checks.array(about, None, "about")
+    if R0.shape != (3, 3) or not np.allclose(R0 @ R0.T, np.eye(3), atol=1e-8) or np.linalg.det(R0) < 0:
         raise ArgumentError(f"about has shape {R0.shape}; needed: a (3, 3) rotation matrix.")
-    label = name or _label(frame)
+    label = _label(frame, name)
     return Task({f"{label}.r{axis}": _Turn(frame, tuple(R0.ravel()), k) for k, axis in enumerate("xyz")})
 
 
-def pose(frame: Any, *, about: Any = None, name: str = "") -> Task:
-    """`position` and `orientation` of a frame, six rows."""
+def pose(frame: FrameGiven, *, about: ArrayLike | None = None, name: str = "") -> Task:
+    """The task of moving and turning a frame: the six rows of `position` and `orientation`.
+
+    frame: a Frame, a Body or the name of one. about, name: as in `orientation`.
+    """
     return position(frame, name=name) + orientation(frame, about=about, name=name)
 
 
@@ -90,7 +117,7 @@ def pose(frame: Any, *, about: Any = None, name: str = "") -> Task:
 class _Coordinate:
     name: str
 
-    def __call__(self, s: Any) -> Any:
+    def __call__(self, s: UserState) -> Any:
         layout, name = s._s.layout, self.name
         scalar = [
             n for j, a in layout.joints.items() if a.joint.nq == a.joint.nv for n in layout.q_names[layout.q_slice(j)]
@@ -104,23 +131,30 @@ class _Coordinate:
 
 @dataclass(frozen=True)
 class _Place:
-    frame: Any
+    frame: FrameGiven
     k: int
 
-    def __call__(self, s: Any) -> Any:
+    def __call__(self, s: UserState) -> Any:
         return s.position(self.frame)[self.k]
 
 
 @dataclass(frozen=True)
 class _Turn:
-    frame: Any
+    frame: FrameGiven
     about: tuple[float, ...]  # (9,)
     k: int
 
-    def __call__(self, s: Any) -> Any:
+    def __call__(self, s: UserState) -> Any:
         turned = np.reshape(self.about, (3, 3)).T @ array(s.rotation(self.frame))
         return element_sx(quaternion_log(rotation_quaternion(turned))[self.k])
 
 
-def _label(frame: Any) -> str:
-    return frame if isinstance(frame, str) else getattr(frame, "name", "") or frame.body.name
+def _label(frame: FrameGiven, name: str) -> str:
+    """The name of a task's rows."""
+    if not isinstance(frame, (str, Frame, Body)):
+        raise ArgumentError(f"frame is {checks.shown(frame)}; needed: a body, a frame (body.at(...)) or a name.")
+    if not isinstance(name, str):
+        raise ArgumentError(f"name is {checks.shown(name)}; needed: a string.")
+    if name or isinstance(frame, str):
+        return name or checks.name(frame, "frame")
+    return frame.body.name if isinstance(frame, Frame) else frame.name

@@ -19,20 +19,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from dalembert.checks import array, flag
+from dalembert.checks import array, flag, number, vector
+from dalembert.control.task import FrameGiven
 from dalembert.errors import ArgumentError
+from dalembert.protocols import Parameters, StateGiven, check_system
+from dalembert.system.state import State
+from dalembert.system.system import System
+
+#: damping as users give it: a number, (nv,) numbers, or by velocity names
+DampingGiven = Mapping[str, float] | ArrayLike
 
 
 class TotalRateFeedback:
     """ε = −c ν (Control 8.1). Call it as u(t, state); `forces(state)` are the generalized forces.
 
-    damping: c > 0 (1/s), a number, an array (nv,), or a mapping by velocity names (the rest 1). compensate=False leaves
-    gravity and the described forces to themselves, and the promise about `lyapunov` with them. For inputs, every
-    velocity must have a motor.
+    system: an open chain. damping: c > 0 (1/s), a number, an array (nv,), or a mapping by velocity names (the rest 1).
+    compensate=False leaves gravity and the described forces uncompensated; then `lyapunov` need not fall. p:
+    parameters. For inputs, every velocity must have a motor.
 
     >>> import dalembert as da
     >>> from dalembert import zoo
@@ -46,33 +53,36 @@ class TotalRateFeedback:
     True
     """
 
-    def __init__(self, system: Any, *, damping: Any = 1.0, compensate: bool = True, p: Any = None):
+    def __init__(self, system: System, *, damping: DampingGiven = 1.0, compensate: bool = True, p: Parameters = None):
+        check_system(system)
+        system.parameter_vector(p)
         self.system, self.compensate, self.p = system, flag(compensate, "compensate"), p
         self.damping = _gains(system, damping)
         system.diagonal.check()
 
-    def forces(self, state: Any) -> np.ndarray:
-        """τ = m ε, (nv,), with what compensates gravity and the described forces at u = 0."""
+    def forces(self, state: StateGiven) -> np.ndarray:
+        """τ = m ε at a state, (nv,), with the compensation of gravity and of the described forces at u = 0."""
         x, d = self.system.as_state(state), self.system.diagonal
         tau = d.joint_forces(x, -self.damping * d.total_rates(x, p=self.p), p=self.p) + self._wanted(x)
         if self.compensate:
             tau = tau + self.system.gravity_vector(x, p=self.p) - self.system.applied_forces(x, p=self.p)
         return tau
 
-    def __call__(self, t: float, state: Any) -> np.ndarray:
-        """The inputs."""
+    def __call__(self, t: float, state: State) -> np.ndarray:
+        """The inputs, (nu,), at a state; they do not depend on the time t."""
+        number(t, "t")
         return self._inputs @ self.forces(state)
 
-    def lyapunov(self, state: Any) -> float:
-        """What falls: the kinetic energy, J."""
+    def lyapunov(self, state: StateGiven) -> float:
+        """The Lyapunov function at a state: the kinetic energy, J."""
         return float(self.system.kinetic_energy(state, p=self.p))
 
-    def decrease(self, state: Any) -> float:
-        """νᵀ c ν, W: how fast it falls."""
-        nu = self.system.diagonal.total_rates(state, p=self.p)
+    def decrease(self, state: StateGiven) -> float:
+        """Rate at which `lyapunov` falls at a state: νᵀ c ν, W."""
+        nu = self.system.diagonal.total_rates(self.system.as_state(state), p=self.p)
         return float(nu @ (self.damping * nu))
 
-    def _wanted(self, x: Any) -> np.ndarray | float:
+    def _wanted(self, x: State) -> np.ndarray | float:
         """Forces towards a goal."""
         return 0.0
 
@@ -105,21 +115,23 @@ class TotalRateFeedback:
 class PoseRegulation(TotalRateFeedback):
     """ε = −c ν + ℓ Jᵀ k (Ŷ − Y) (Control 8.2): a frame goes to a pose and stays there.
 
-    frame: a frame, body or name. target: its pose, (4, 4), or position, (3,), in the ground. stiffness: N/m, and for
-    the axes N m (not used for a position). The end is at a pose where Jᵀ k (Ŷ − Y) = 0: the target, or, on a path of
-    measure zero, a singular position or an orientation half a turn away.
+    system, damping, compensate, p: as in `TotalRateFeedback`. frame: a frame, body or name. target: its pose, (4, 4),
+    or position, (3,), in the ground. stiffness: N/m, and N m for the axes (not used for a position).
+
+    The motion ends at a pose where Jᵀ k (Ŷ − Y) = 0: the target, or, on a path of measure zero, a singular position or
+    an orientation half a turn away.
     """
 
     def __init__(
         self,
-        system: Any,
-        frame: Any,
-        target: Any,
+        system: System,
+        frame: FrameGiven,
+        target: ArrayLike,
         *,
-        damping: Any = 1.0,
+        damping: DampingGiven = 1.0,
         stiffness: tuple[float, float] = (1.0, 1.0),
         compensate: bool = True,
-        p: Any = None,
+        p: Parameters = None,
     ):
         super().__init__(system, damping=damping, compensate=compensate, p=p)
         self.frame, self.target = system.layout.frame(frame), array(target, None, "the target")
@@ -127,24 +139,24 @@ class PoseRegulation(TotalRateFeedback):
             raise ArgumentError(f"the target has shape {self.target.shape}; needed: a pose (4, 4) or a position (3,).")
         if self.target.shape == (4, 4) and not np.allclose(self.target[:3, :3] @ self.target[:3, :3].T, np.eye(3)):
             raise ArgumentError("the target's rotation is not one: its columns must be orthonormal.")
-        self.stiffness = array(stiffness, None, "stiffness")
-        if self.stiffness.shape != (2,) or not (self.stiffness > 0).all():
+        self.stiffness = vector(stiffness, 2, "stiffness")
+        if not (self.stiffness > 0).all():
             raise ArgumentError(f"stiffness is {stiffness!r}; needed: two positive numbers, N/m and N m.")
 
-    def error(self, state: Any) -> np.ndarray:
-        """Ŷ − Y: of the position, (3,), and for a pose of the three axes, (12,)."""
+    def error(self, state: StateGiven) -> np.ndarray:
+        """Ŷ − Y at a state: (3,) of the position, and for a pose (12,) with the three axes."""
         T = self.system.pose(state, self.frame, p=self.p)
         if self.target.shape == (3,):
             return self.target - T[:3, 3]
         return np.concatenate([self.target[:3, 3] - T[:3, 3], (self.target - T)[:3, :3].T.ravel()])
 
-    def lyapunov(self, state: Any) -> float:
-        """What falls: kinetic energy and half the squared error, weighted by the stiffness, J."""
+    def lyapunov(self, state: StateGiven) -> float:
+        """The Lyapunov function at a state: kinetic energy and half the squared error times the stiffness, J."""
         e = self.error(state)
         weights = np.repeat(self.stiffness, [3, len(e) - 3])
         return float(self.system.kinetic_energy(state, p=self.p) + 0.5 * e @ (weights * e))
 
-    def _wanted(self, x: Any) -> np.ndarray:
+    def _wanted(self, x: State) -> np.ndarray:
         T = self.system.pose(x, self.frame, p=self.p)
         W = np.zeros(6)
         if self.target.shape == (3,):
@@ -155,8 +167,8 @@ class PoseRegulation(TotalRateFeedback):
         return self.system.jacobian(x, self.frame, axes="world", p=self.p).T @ W
 
 
-def _gains(system: Any, damping: Any) -> np.ndarray:
-    """(nv,), positive."""
+def _gains(system: System, damping: DampingGiven) -> np.ndarray:
+    """(nv,) positive damping, 1/s."""
     if isinstance(damping, Mapping):
         c = system.state(v=np.ones(system.nv)).replace(v=damping).v
     else:

@@ -1,4 +1,4 @@
-"""What stands between a law and a machine: sampling, saturation, noise, delay. Each wraps a controller u(t, state).
+"""Imperfections between a control law and a machine: sampling, saturation, noise, delay. Each wraps u(t, state).
 
 They compose: `Saturated(Delayed(Noisy(law, ...), ...), ...)`. Those with a memory expect times that do not go back, as
 a simulation with a sampling period `hold` gives them; `reset` forgets it.
@@ -7,19 +7,24 @@ a simulation with a sampling period `hold` gives them; `reset` forgets it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from dalembert.checks import array, function, number, vector, whole
+from dalembert.checks import array, function, name, number, reals, shown, vector, whole
 from dalembert.control.limits import Bounds
+from dalembert.control.references import LimitsGiven
+from dalembert.errors import ArgumentError
+from dalembert.protocols import check_system
+from dalembert.system.state import State
+from dalembert.system.system import System
 
-Law = Callable[[float, Any], np.ndarray]
+Law = Callable[[float, State], np.ndarray]
 
 
 class _Wrapper:
-    """Passes on what it does not change."""
+    """A law around another one."""
 
     def __init__(self, law: Law):
         self.law = function(law, "the law")
@@ -29,9 +34,18 @@ class _Wrapper:
         if hasattr(self.law, "reset"):
             self.law.reset()
 
+    def _ask(self, t: float, state: State) -> np.ndarray:
+        """The answer of the law, (nu,); NaN passes, a run reports it."""
+        u = reals(self.law(t, state), "the answer of the law")
+        if u.ndim != 1:
+            raise ArgumentError(f"the answer of the law has shape {u.shape}; needed: a list of inputs.")
+        return u
+
 
 class Sampled(_Wrapper):
     """Ask the law every `period` (s) only, and hold its answer in between.
+
+    law: a controller u(t, state).
 
     >>> law = Sampled(lambda t, state: np.array([t]), period=0.1)
     >>> for t in (0.0, 0.05, 0.1, 0.19):
@@ -51,9 +65,11 @@ class Sampled(_Wrapper):
         super().reset()
         self._next, self._u = -np.inf, np.zeros(0)
 
-    def __call__(self, t: float, state: Any) -> np.ndarray:
+    def __call__(self, t: float, state: State) -> np.ndarray:
+        """The inputs, (nu,), at the time t (s) and a state."""
+        t = number(t, "t")
         if t >= self._next - 1e-9 * self.period:
-            self._u = self.law(t, state)
+            self._u = self._ask(t, state)
             self._next = (t if self._next == -np.inf else self._next) + self.period
             if self._next <= t:
                 self._next = t + self.period
@@ -61,47 +77,72 @@ class Sampled(_Wrapper):
 
 
 class Saturated(_Wrapper):
-    """Cut inputs at their limits: one number for all, or {input: bound or (lower, upper)}.
+    """Cut inputs at their limits.
+
+    law: a controller u(t, state). limits: one number for all, or {input: bound or (lower, upper)}. names: of the
+    inputs, or the system whose inputs they are.
 
     >>> Saturated(lambda t, state: np.array([3.0, -9.0]), 5.0, ["left", "right"])(0.0, None)
     array([ 3., -5.])
     """
 
-    def __init__(self, law: Law, limits: Mapping[str, Any] | float, names: Any):
+    def __init__(self, law: Law, limits: LimitsGiven, names: System | Sequence[str]):
         super().__init__(law)
-        self.bounds = Bounds.of(list(getattr(names, "u_names", names)), limits, "input")
+        inputs = names.u_names if isinstance(names, System) else names
+        if not isinstance(inputs, (list, tuple)):
+            raise ArgumentError(f"names is {shown(names)}; needed: a System, or a list of the names of its inputs.")
+        self.bounds = Bounds.of([name(n, "the name of an input") for n in inputs], limits, "input")
 
-    def __call__(self, t: float, state: Any) -> np.ndarray:
-        return np.clip(self.law(t, state), self.bounds.lower, self.bounds.upper)
+    def __call__(self, t: float, state: State) -> np.ndarray:
+        """The inputs, (nu,), at the time t (s) and a state."""
+        u, n = self._ask(number(t, "t"), state), len(self.bounds.names)
+        if len(u) != n:
+            raise ArgumentError(f"the answer of the law has shape {u.shape}; needed: ({n},), one for each input.")
+        return np.clip(u, self.bounds.lower, self.bounds.upper)
 
 
 class Noisy(_Wrapper):
-    """Measure positions and velocities with normal errors of these standard deviations: one number or one a velocity.
+    """Measure positions and velocities with normal errors.
 
-    Positions move on the group, q ⊕ δ. The seed makes runs repeatable.
+    law: a controller u(t, state). system: the mechanism. position, velocity: standard deviations, one number or one for
+    each velocity; positions move on the group, q ⊕ δ. seed: makes runs repeatable.
     """
 
-    def __init__(self, law: Law, system: Any, *, position: Any = 0.0, velocity: Any = 0.0, seed: int = 0):
+    def __init__(
+        self, law: Law, system: System, *, position: ArrayLike = 0.0, velocity: ArrayLike = 0.0, seed: int = 0
+    ):
         super().__init__(law)
+        check_system(system)
         self.system, self.seed = system, whole(seed, "seed", least=0)
-        self.position, self.velocity = (
-            np.broadcast_to(array(x, None, what), (system.nv,)) if np.size(x) == 1 else vector(x, system.nv, what)
-            for x, what in ((position, "position"), (velocity, "velocity"))
-        )
+        self.position = _deviation(position, system.nv, "position")
+        self.velocity = _deviation(velocity, system.nv, "velocity")
         self.reset()
 
     def reset(self) -> None:
         super().reset()
         self._rng = np.random.default_rng(self.seed)
 
-    def __call__(self, t: float, state: Any) -> np.ndarray:
+    def __call__(self, t: float, state: State) -> np.ndarray:
+        """The inputs, (nu,), at the time t (s) and a state."""
+        t, x = number(t, "t"), self.system.as_state(state)
         dq, dv = self._rng.normal(size=(2, self.system.nv))
-        q = self.system.plus(state, self.position * dq)
-        return self.law(t, self.system.state(q, state.v + self.velocity * dv, state.t))
+        q = self.system.plus(x, self.position * dq)
+        return self._ask(t, self.system.state(q, x.v + self.velocity * dv, x.t))
+
+
+def _deviation(x: ArrayLike, n: int, what: str) -> np.ndarray:
+    """(n,) standard deviations."""
+    values = array(x, None, what)
+    values = np.broadcast_to(values, (n,)) if values.size == 1 and values.ndim < 2 else vector(values, n, what)
+    if (values < 0).any():
+        raise ArgumentError(f"{what} is {shown(x)}; needed: standard deviations, not negative.")
+    return values
 
 
 class Delayed(_Wrapper):
     """Give the answer of a time `delay` (s) ago; zeros, or `before`, until there is one.
+
+    law: a controller u(t, state). before: inputs, (nu,).
 
     >>> law = Delayed(lambda t, state: np.array([t]), 0.2)
     >>> for t in (0.0, 0.1, 0.2, 0.3):
@@ -112,7 +153,7 @@ class Delayed(_Wrapper):
     [0.1]
     """
 
-    def __init__(self, law: Law, delay: float, *, before: Any = None):
+    def __init__(self, law: Law, delay: float, *, before: ArrayLike | None = None):
         super().__init__(law)
         self.delay = number(delay, "the delay", least=0.0)
         self.before = None if before is None else vector(before, None, "before")
@@ -122,8 +163,10 @@ class Delayed(_Wrapper):
         super().reset()
         self._past: deque[tuple[float, np.ndarray]] = deque()
 
-    def __call__(self, t: float, state: Any) -> np.ndarray:
-        u = np.array(self.law(t, state), dtype=float)
+    def __call__(self, t: float, state: State) -> np.ndarray:
+        """The inputs, (nu,), at the time t (s) and a state."""
+        t = number(t, "t")
+        u = self._ask(t, state).copy()
         self._past.append((t, u))
         due = t - self.delay + 1e-9 * max(1.0, abs(t))
         while len(self._past) > 1 and self._past[1][0] <= due:

@@ -13,6 +13,9 @@ With M = RᵀR, K a basis of the admissible motions (A K = 0, KᵀMK = 1) and c 
 Departure: the paper builds square projectors P, Q, H and applies Q⁺ (57)-(60). N = KᵀB is smaller, takes any input
 matrix and any cost, and asks for the same: its range condition is (56), its shortest solution (60) where the paper's B
 and the Euclidean metric are meant.
+
+Ranks. What the constraints leave of a map is measured by the map before they act: KᵀB by R⁻ᵀB, J K by J R⁻¹. A force
+whose admissible part is nothing but rounding moves nothing, although that part has a rank relative to itself.
 """
 
 from __future__ import annotations
@@ -36,8 +39,6 @@ from dalembert.native.calls import invoke
 from dalembert.native.jit import entry, native
 from dalembert.native.memory import cut
 from dalembert.outcome import MASS_SINGULAR, OK
-
-RANK_TOLERANCE = 1e-9  # of J K, KᵀB and the force map, relative to their largest singular values
 
 
 @entry(Allocation)
@@ -86,10 +87,23 @@ def by_rows(A, B, out):
 
 
 @native
-def shortest(f, A, right, out, null):
-    """out ← A⁺ right, with the factorization in f. Returns the rank."""
+def length(A):
+    """The Frobenius norm."""
+    total = 0.0
+    for i in range(A.shape[0]):
+        total += dot(A, i, A, i, 0, A.shape[1])
+    return total**0.5
+
+
+@native
+def shortest(f, A, tolerance, whole, right, out, null):
+    """out ← A⁺ right, with the factorization in f; singular values up to tolerance × whole are zero. Returns the rank.
+
+    whole: the length of A, or that of the map A is what is left of, if that is longer.
+    """
     f.m, f.n = A.shape[0], A.shape[1]
-    _, rank = rank_factor(f, A, RANK_TOLERANCE, 100.0, null)
+    relative = tolerance * max(1.0, min(whole / (length(A) + 1e-300), 1e16))
+    _, rank = rank_factor(f, A, relative, 100.0, null)
     solve(f, right, out)
     return rank
 
@@ -158,7 +172,9 @@ def follow_task(a):
             right[i] += gains[nt + i, j] * (reference[nt + j] - rate[j])
     T, factor = cut(a.task_map, 0, (nt, p)), a.task_factor
     by_rows(J, K, T)
-    a.task_rank = shortest(factor, T, right, y, False)
+    white = cut(a.white_task, 0, (nt, a.n))
+    whiten_rows(J, a.problem.upper, white)
+    a.task_rank = shortest(factor, T, a.problem.tolerance, length(white), right, y, False)
     if a.free_damping > 0.0:
         vector, basis = a.problem.n1, factor.basis
         times(a.problem.M, a.v, vector)
@@ -187,6 +203,23 @@ def effort_cost(a):
 
 
 @native
+def unconstrained_drive(a):
+    """‖R⁻ᵀ B U⁻¹‖, G = UᵀU the cost: KᵀB in the metric of forces, if there were no constraints."""
+    B, R, X = a.B, a.problem.upper, cut(a.white_actuation, 0, a.B.shape)
+    for i in range(a.n):
+        for k in range(a.na):
+            X[i, k] = B[i, k]
+        for j in range(i):
+            if R[j, i] != 0.0:
+                for k in range(a.na):
+                    X[i, k] -= R[j, i] * X[j, k]
+        for k in range(a.na):
+            X[i, k] /= R[i, i]
+    whiten_rows(X, a.cost, X)
+    return length(X)
+
+
+@native
 def shortest_forces(a):
     """u of least cost with Kᵀ B u = Kᵀ required_force, or nearest to it. Returns the rank of KᵀB."""
     K, B, u, na, p = a.K, a.B, a.u, a.na, a.mobility
@@ -199,8 +232,9 @@ def shortest_forces(a):
             for j in range(a.n):
                 s += K[i, j] * B[j, k]
             N[i, k] = s
+    a.drive = unconstrained_drive(a)
     whiten_rows(N, a.cost, white)
-    rank = shortest(a.actuation_factor, white, right, u, True)
+    rank = shortest(a.actuation_factor, white, a.problem.tolerance, a.drive, right, u, True)
     solve_upper(a.cost, u)
     return rank
 
@@ -225,7 +259,8 @@ def task_first(a):
             D[i, k] = 0.0
             for j in range(p):
                 D[i, k] += T[i, j] * white[j, k]
-    rank = shortest(a.force_factor, D, right, u, False)
+    whole = a.drive * length(cut(a.white_task, 0, (nt, n)))
+    rank = shortest(a.force_factor, D, a.problem.tolerance, whole, right, u, False)
     solve_upper(a.cost, u)
     for j in range(p):
         more = free[j] - along[j] + dot(N, j, u, 0, 0, na)
@@ -275,7 +310,8 @@ def shape_forces(a):
         multipliers(problem, problem.n2, one)
         for i in range(ns):
             L[i, k] = -one[selected[i]]
-    a.force_rank = shortest(a.force_factor, L, right, w, False)
+    whole = a.drive / max(problem.largest, 1e-300)  # of λ, where the constraints carry forces best
+    a.force_rank = shortest(a.force_factor, L, problem.tolerance, whole, right, w, False)
     for k in range(nz):
         for i in range(na):
             u[i] += w[k] * Z[k, i]

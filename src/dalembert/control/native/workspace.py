@@ -60,11 +60,13 @@ class Allocation(Struct):
     mobility = Int()
     task_rank = Int()
     reach = Int()  # rank of KᵀB
+    drive = Float()  # length of KᵀB in the metric of forces, if there were no constraints
     force_rank = Int()
     status = Int()  # an `Outcome`
     # work
     right = Doubles("3", "n + na + nt + ns")  # right sides and solutions
     task_map = Doubles("nt * n")  # J K
+    white_task = Doubles("nt * n")  # J R⁻¹
     task_factor = Part(lambda: Factor)
     actuation = Doubles("n * na")  # KᵀB
     white_actuation = Doubles("n * na")  # in the metric of forces
