@@ -17,9 +17,6 @@ from public_surface import names_of, public_callables, public_objects
 SOURCE = Path(da.__file__)
 HEAVY = ("numpy", "casadi", "numba", "llvmlite", "scipy", "matplotlib", "pyarrow")
 
-#: modules whose public functions are not documented parameter by parameter yet
-UNDOCUMENTED = ("dalembert.control",)
-
 
 def fresh(code: str) -> str:
     """What a fresh process prints."""
@@ -131,14 +128,7 @@ def test_every_public_callable_and_parameter_is_documented(name):
     f, owner = CALLABLES[name]
     assert inspect.getdoc(f), f"{name} has no docstring"
     missing = _undocumented(f, owner)
-    if f.__module__.startswith(UNDOCUMENTED):
-        return
     assert not missing, f"{name} does not document {', '.join(missing)}"
-
-
-def test_the_list_of_undocumented_modules_is_no_longer_than_needed():
-    left = {f.__module__ for f, owner in CALLABLES.values() if _undocumented(f, owner)}
-    assert all(any(module.startswith(known) for module in left) for known in UNDOCUMENTED)
 
 
 def _four_bar():
