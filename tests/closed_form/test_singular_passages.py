@@ -190,3 +190,16 @@ def test_a_run_that_cannot_compile_what_a_singular_position_needs_returns_what_i
     )
     assert 0.65 < run.t[-1] < 0.651
     np.testing.assert_array_equal(run.q, whole.q[: len(run.t)])
+
+
+@pytest.mark.parametrize("coordinates", ["tangent", "partition"])
+def test_independent_coordinates_start_at_a_singular_position_too(coordinates):
+    """No chart is sound there: the first steps are in all coordinates."""
+    system = zoo.five_bar().compile()
+    x = system.state(*zoo.five_bar_start(0.0))
+    run = da.simulate(system, x, 0.5, coordinates=coordinates, max_steps=20_000)
+    whole = da.simulate(system, x, 0.5)
+    assert run.success, run.message
+    assert run.passages[0].start == 0.0
+    assert abs(run.energy_error).max() < 5e-3
+    np.testing.assert_allclose(run.q[-1], whole.q[-1], rtol=0, atol=0.05)

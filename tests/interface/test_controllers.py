@@ -2,6 +2,7 @@
 
 import _thread
 import signal
+import sys
 import threading
 
 import casadi as ca
@@ -177,3 +178,43 @@ def test_ctrl_c_in_the_native_loop_returns_what_was_computed(tmp_path):
     np.testing.assert_array_equal(run.q, direct.q[: len(run.t)])
     assert again.success
     np.testing.assert_array_equal(again.q, direct.q)
+
+
+def test_a_python_controller_sees_unit_quaternions_in_every_trial_step():
+    """Coarse steps of a fast spin leave the unit sphere far behind before they are refused."""
+    m = da.Mechanism("top")
+    m.add_joint("ball", da.Spherical(), m.ground, m.add_body("b", mass=1.0, inertia=(1.0, 2.0, 2.5)))
+    m.add_joint_force("torque", "ball", m.add_input("u", 3))
+    system, lengths = m.compile(), []
+
+    def control(t, s):
+        lengths.append(np.linalg.norm(s["ball"]))
+        return [0.0, 0.0, 0.0]
+
+    x = system.state(v={"ball": [20.0, 1.0, -15.0]})
+    run = da.simulate(system, x, 2.0, u=control, step=1.0, rtol=1e-3)
+    free = da.simulate(system, x, 2.0, step=1.0, rtol=1e-3)
+    assert run.success, run.message
+    np.testing.assert_allclose(lengths, 1.0, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(run.q[-1], free.q[-1], rtol=0, atol=1e-12)
+    assert run.rejected > 0
+
+
+def test_a_controller_that_returns_nothing_is_an_error_with_its_sentence():
+    run = da.simulate(cart(), [0.0], 1.0, u=lambda t, s: None)
+    assert run.status.name == "CALLBACK"
+    assert "the controller returned None; needed: inputs push" in run.message
+    assert isinstance(run.error, da.ArgumentError)
+
+
+def test_the_exception_of_a_controller_is_kept_with_its_traceback():
+    def control(t, s):
+        return [{"kp": 1.0}["kd"]]
+
+    run = da.simulate(cart(), [0.0], 1.0, u=control)
+    assert isinstance(run.error, KeyError)
+    assert run.error.__traceback__ is not None
+    assert "the controller raised KeyError: 'kd' (test_controllers.py, line " in run.message
+    leave = da.simulate(cart(), [0.0], 1.0, u=lambda t, s: sys.exit(3))
+    assert leave.status.name == "CALLBACK"
+    assert isinstance(leave.error, SystemExit)

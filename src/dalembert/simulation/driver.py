@@ -22,7 +22,7 @@ from dalembert.simulation.dense import Continuation, Dense
 from dalembert.simulation.events import locate, watcher
 from dalembert.simulation.history import History
 from dalembert.simulation.interrupt import Interrupt
-from dalembert.simulation.layout import CHART, CHUNK, Layout
+from dalembert.simulation.layout import CHART, CHUNK, Layout, Stepper
 from dalembert.simulation.passages import Passage, describe
 from dalembert.simulation.pool import lease
 from dalembert.simulation.setup import CLOSED, UNDEFINED, Setup, on_manifold
@@ -56,6 +56,8 @@ class Driver:
         self.trouble: Exception | None = None  # that ended the run, besides those of callbacks
         self.returning: LocalChart | None = None  # whose kind is taken again after singular steps
         self.chart: LocalChart | None = None
+        self.stepper: Stepper | None = None  # of singular steps, once there were some
+        self.usual: Stepper | None = None  # to be taken again after them
         self.entered = setup.start.t  # when the singular steps began
         self.before = 0  # singular steps before
         self.halvings = 0
@@ -257,22 +259,25 @@ class Driver:
             self.place(self.state(), self.rows, None, self.work.copy())
         self.entered, self.before = run.t, run.singular_steps
         run.singular, run.least_rank, run.narrowest, run.narrowest_t = 1, len(self.system.rows.of), 1.0, run.t
-        run.ordinary = run.ode
-        self.layout.singular().enter(run)
+        run.ordinary, self.usual = run.ode, Stepper(run.ode, self.setup.method, run.method)
+        self.stepper = self.stepper or self.layout.singular()
+        self.stepper.enter(run)
         self._dense = None
         return Status.DONE
 
     def _leave_singular(self) -> None:
         """Back to ordinary steps."""
-        run, chart = self.record, None
+        run = self.record
         self._report_passage()
-        run.singular, run.project_first = 0, 1
+        run.singular, run.project_first, self._dense = 0, 1, None
+        if self.returning is None:
+            assert self.usual is not None
+            self.usual.enter(run)
+            return
         state, rows = self.state(), self.rows
-        if self.returning is not None:
-            if rows is not None:
-                rows = independent_rows(self.system, state, self.setup.p)
-            chart = self._renewed(self.returning, state)
-        self.place(state, rows, chart, self.work.copy())
+        if rows is not None:
+            rows = independent_rows(self.system, state, self.setup.p)
+        self.place(state, rows, self._renewed(self.returning, state), self.work.copy())
 
     def _next_chart(self) -> Status:
         """Another chart of the same kind; where a fresh one ends too, shorter steps, then singular ones."""
