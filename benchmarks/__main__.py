@@ -2,7 +2,7 @@
 
 python -m benchmarks [part ...] [--json PATH] [--quick]
 
-Parts: tree, constrained, linearization, diagonal, simulation, control, compile, linalg, peer.
+Parts: calls, tree, constrained, linearization, diagonal, simulation, control, compile, linalg, peer.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 from time import perf_counter
 
 PARTS = {
+    "calls": "benchmarks.calls",
     "tree": "benchmarks.tree",
     "constrained": "benchmarks.constrained",
     "linearization": "benchmarks.linearization",
@@ -27,7 +28,7 @@ PARTS = {
     "linalg": "benchmarks.linalg",
     "peer": "benchmarks.peer",
 }
-USUAL = ("tree", "constrained", "linearization", "diagonal", "simulation", "control", "compile", "linalg")
+USUAL = ("calls", "tree", "constrained", "linearization", "diagonal", "simulation", "control", "compile", "linalg")
 PACKAGES = ("dalembert", "pin", "mujoco", "exudyn", "numba", "llvmlite", "casadi", "numpy", "scipy", "sympy")
 
 

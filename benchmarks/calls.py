@@ -1,0 +1,45 @@
+"""The price of a call from Python: what a user waits for an answer, checks and result object included.
+
+Small mechanisms, so that the call counts and not the arithmetic: the four-bar of the zoo (P2) and its five-bar (P1).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+import dalembert as da
+from benchmarks.timing import Table, interleaved, python_loop
+from dalembert import control, zoo
+
+
+def calls() -> dict[str, tuple[str, dict[str, object]]]:
+    """Each call as an expression and the names in it."""
+    four, five = zoo.four_bar().compile(), zoo.five_bar().compile()
+    x = four.state(*zoo.four_bar_start(np.pi / 2, 2.0))
+    y = five.state(*zoo.five_bar_start(0.5))
+    ahead = control.quintic({"A": y["A"], "B": y["B"]}, {"A": y["A"] - 0.3, "B": y["B"]}, 1.0)
+    law = control.motion_control(five, control.coordinates("A", "B"), ahead)
+    four_bar = {"s": four, "x": x, "da": da, "run": da.simulate(four, x, 10.0)}
+    five_bar = {"s": five, "x": y, "control": control, "law": law, "wanted": {"A": 1.0, "B": 0.5}}
+    return {
+        "mass matrix": ("s.mass_matrix(x)", four_bar),
+        "acceleration": ("s.acceleration(x)", four_bar),
+        "acceleration, null space by name": ("s.acceleration(x, formulation='nullspace')", four_bar),
+        "linear model": ("da.linearize(s, x, independent=['A'])", four_bar),
+        "report": ("s.report(x)", four_bar),
+        "assembly": ("s.assemble({'A': 0.6}, v={'A': 2.0})", four_bar),
+        "run of 1 µs": ("da.simulate(s, x, 1e-6)", four_bar),
+        "state between records": ("run(3.3)", four_bar),
+        "control update": ("law(0.3, x)", five_bar),
+        "inverse dynamics of the closed chain": ("control.inverse_dynamics(s, x, wanted)", five_bar),
+    }
+
+
+def run(quick: bool = False) -> list[Table]:
+    """The table of all calls."""
+    routes = {name: python_loop(call, **names) for name, (call, names) in calls().items()}
+    times = interleaved(routes, 30 if quick else 120, 5e-3)
+    table = Table("The price of a call: µs", ["call", "µs"])
+    for name, seconds in times.items():
+        table.add(name, 1e6 * seconds)
+    return [table]
