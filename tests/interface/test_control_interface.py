@@ -90,7 +90,7 @@ def test_mistakes_in_tasks_and_trajectories_are_named():
         control.orientation("platform", about=np.ones((3, 3)))
     with pytest.raises(ArgumentError, match="found only one"):
         control.ProjectedControl(system, control.position("platform"))
-    with pytest.raises(ArgumentError, match="positive"):
+    with pytest.raises(ArgumentError, match="the duration is -1; needed: a number above 0"):
         control.quintic([0.0], [1.0], -1.0)
     with pytest.raises(ArgumentError, match="needed: alike"):
         control.quintic({"A": 0.0}, {"B": 1.0}, 1.0)

@@ -20,7 +20,6 @@ HEAVY = ("numpy", "casadi", "numba", "llvmlite", "scipy", "matplotlib", "pyarrow
 #: modules whose public functions are not documented parameter by parameter yet
 UNDOCUMENTED = (
     "dalembert.analysis",
-    "dalembert.control",
     "dalembert.linearization",
     "dalembert.simulation",
     "dalembert.system.constraints",
