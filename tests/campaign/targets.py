@@ -595,9 +595,7 @@ CONTROLLING = {
     "dalembert.control.motion_control (gains)": Target(
         lambda **a: control.motion_control(**a)(0.0, four_bar()[1]), {**MOVING, "gains": (100.0, [20.0])}
     ),
-    "dalembert.control.motion_control (function)": Target(
-        lambda **a: control.motion_control(**a)(0.0, four_bar()[1]), {**MOVING, "reference": told}
-    ),
+    "dalembert.control.motion_control (function)": Target(control.motion_control, {**MOVING, "reference": told}),
     "dalembert.control.computed_torque": Target(
         control.computed_torque,
         {"system": lambda: four_bar()[0], "reference": {"A": 0.7}, "coordinates": ["A"], **MOTION},

@@ -140,7 +140,7 @@ def test_inverse_dynamics_and_equal_tasks_build_their_kernel_once():
 )
 def test_numbers_that_make_no_sense_are_refused_at_the_door(options, message):
     with pytest.raises(ArgumentError, match=message):
-        control.motion_control(SYSTEM, TASK, GOAL, **options)
+        control.ProjectedControl(SYSTEM, TASK, GOAL, **options)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.checks import number, shown
+from dalembert.checks import choice, number, shown
 from dalembert.control.limits import Bounds, least_change, nearest_in_bounds
 from dalembert.control.native.workspace import (
     CONSTANT,
@@ -26,7 +26,6 @@ from dalembert.control.native.workspace import (
 from dalembert.control.plant import Plant
 from dalembert.control.references import LimitsGiven, MetricGiven
 from dalembert.errors import ArgumentError, unknown
-from dalembert.formulations import EUCLIDEAN, MASS
 from dalembert.native.library import call
 from dalembert.system.acceleration import limits as rank_limits
 from dalembert.system.formulation_options import metric_factor
@@ -156,5 +155,7 @@ class Allocator:
                 k = names.index(name)
                 a.cost[k, k] = 1.0 / number(scale, f"the scale of actuator '{name}'", above=0.0)
             return CONSTANT
-        kind, a.weight[:] = metric_factor(metric, self.plant.n)
-        return CONSTANT if kind == EUCLIDEAN else MASS_COST if kind == MASS else WEIGHTED
+        if isinstance(metric, str):
+            return CONSTANT if choice(metric, ("euclidean", "mass"), "metric") == "euclidean" else MASS_COST
+        _, a.weight[:] = metric_factor(metric, self.plant.n)
+        return WEIGHTED

@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert.control.allocator import Allocator
 from dalembert.control.native.workspace import GIVEN, TASK, Allocation
+from dalembert.control.reachability import within_reach
 from dalembert.errors import unknown
 from dalembert.outcome import Spoken
 from dalembert.system.state import State
@@ -23,6 +24,7 @@ class Verdict(Spoken):
     INADMISSIBLE = 3, "the constraints do not allow this acceleration; the nearest they allow is produced"
     UNSOLVED = 4, "the mass matrix is not positive definite, the cost of forces not definite, or a number not finite"
     FORCES_MISSED = 5, "the motion is produced, but not the constraint forces asked for"
+    OUT_OF_REACH = 6, "the task is not reached: no position of the mechanism was found where it takes its reference"
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +120,10 @@ def explain(
     unset = _forces_missed(allocator, a)
     if status == Verdict.DONE and unset:
         status = Verdict.FORCES_MISSED
+    if status in (Verdict.DONE, Verdict.FORCES_MISSED) and mode == TASK:
+        target = a.reference[: a.nt]
+        if not within_reach(allocator.plant, state, state.t, target, a.active):
+            status = Verdict.OUT_OF_REACH
     return InverseDynamics(
         u=u.copy(),
         names=allocator.plant.actuators.names,

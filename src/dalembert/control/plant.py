@@ -122,8 +122,13 @@ class Plant:
 
     def task_values(self, t: float, state: State) -> tuple[np.ndarray, np.ndarray]:
         """θ and θ̇, (nt,) each."""
+        values = self.values(t, state)
+        return values[5], values[6]
+
+    def values(self, t: float, state: State) -> tuple[np.ndarray, ...]:
+        """M, f, A, γ, B, θ, θ̇, J and J̇v at a time and a state."""
         given = {"q": state.q, "v": state.v, "p": self.p, "t": np.array([t], dtype=float)}
-        return self.kernel(*(given[name] for name in self.kernel.names_in))[5:7]
+        return self.kernel(*(given[name] for name in self.kernel.names_in))
 
     def inputs(self, u: np.ndarray) -> np.ndarray:
         """(nu,) in the order of `system.u_names`, from what the actuators do; the others are zero."""

@@ -113,8 +113,8 @@ def quintic(start: Values, end: Values, duration: float, *, at: float = 0.0) -> 
     names, a, b = _pair(start, end)
     at = number(at, "at")
     d, T = b - a, number(duration, "the duration", above=0.0)
-    zero = np.zeros_like(a)
-    return piecewise([at, at + T], np.array([[a, zero, zero, 10 * d / T**3, -15 * d / T**4, 6 * d / T**5]]), names)
+    zero, c = np.zeros_like(a), d / T / T / T
+    return piecewise([at, at + T], np.array([[a, zero, zero, 10 * c, -15 * c / T, 6 * c / T / T]]), names)
 
 
 def trapezoid(start: Values, end: Values, *, speed: ArrayLike, acceleration: ArrayLike, at: float = 0.0) -> Trajectory:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dalembert import checks
 from dalembert.errors import ArgumentError
 from dalembert.mechanism.mechanism import Mechanism
 
 F = TypeVar("F", bound=Callable[..., Any])
-Times = Any  #: a time or an array of times
-Triple = Any  #: three numbers
+Times = ArrayLike  #: a time or an array of times
+Triple = Sequence[float]  #: three numbers
 MOST = 10_000  # parts of a chain or ladder, or turns of a branch: more is a slip of the pen
 
 

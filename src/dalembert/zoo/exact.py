@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy  # special functions load when they are first used
 
@@ -13,7 +11,9 @@ from dalembert.zoo.door import Times, Triple, checked
 
 
 @checked
-def pendulum(t: Times, *, amplitude: float, length: float = 1.0, gravity: float = 9.81) -> tuple[Any, Any]:
+def pendulum(
+    t: Times, *, amplitude: float, length: float = 1.0, gravity: float = 9.81
+) -> tuple[np.ndarray, np.ndarray]:
     """Angle from below and its rate of a pendulum let go at rest at `amplitude` (|amplitude| < π), at time t = 0.
 
         sin(θ/2) = k cd(ωt, k),   θ̇ = −2 k k′ ω sd(ωt, k),   k = sin(amplitude/2),  ω² = g/l
@@ -39,8 +39,10 @@ def pendulum_period(*, amplitude: float, length: float = 1.0, gravity: float = 9
 
 
 @checked
-def spinning_pendulum(t: Times, *, speed: float, length: float = 1.0, gravity: float = 9.81) -> tuple[Any, Any]:
-    """The same for a pendulum that passes below at t = 0 with `speed` rad/s, fast enough to go over (speed > 2ω).
+def spinning_pendulum(
+    t: Times, *, speed: float, length: float = 1.0, gravity: float = 9.81
+) -> tuple[np.ndarray, np.ndarray]:
+    """θ and θ̇ of a pendulum that passes below at t = 0 with `speed` rad/s, fast enough to go over (speed > 2ω).
 
     θ = 2 am(½ speed t, k),  θ̇ = speed dn,  k = 2ω/speed.
 
@@ -105,7 +107,9 @@ def sleeping_top(*, I1: float, I3: float, mgl: float, spin: float) -> np.ndarray
 
 
 @checked
-def sleigh(t: Times, *, mass: float, inertia: float, ahead: float, final: float) -> tuple[Any, Any, Any]:
+def sleigh(
+    t: Times, *, mass: float, inertia: float, ahead: float, final: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Forward speed, turning rate and heading of the Chaplygin sleigh whose forward speed is 0 at t = 0.
 
         v = v∞ tanh(kt),  ω = (v∞/b) sech(kt),  θ = (2b/a) atan(tanh(kt/2)),  b² = (I + m a²)/m,  k = a v∞/b²

@@ -110,7 +110,7 @@ def hand(
 def _tendon(
     m: Mechanism, name: str, palm: Frame, segments: Sequence[Body], lengths: Sequence[float], side: np.ndarray
 ) -> None:
-    """From 1 cm before the digit's first joint through two points on each of its segments."""
+    """A cable from 1 cm before the digit's first joint through two points on each of its segments."""
     T = palm.T
     start = np.array(T.p, dtype=float) + np.array(T.R, dtype=float) @ [-0.01, *side]
     along = [s.at(part * length, *side) for s, length in zip(segments, lengths) for part in (0.25, 0.75)]

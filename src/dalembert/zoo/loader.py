@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dalembert import checks
 from dalembert.errors import ArgumentError
@@ -84,12 +85,13 @@ def loader(
     return m
 
 
-def _checked_pins(pins: Any) -> dict[str, Any]:
+def _checked_pins(pins: Mapping[str, ArrayLike]) -> dict[str, tuple[float, float]]:
     """{pin: (x, z)}, with all pins of the drawing."""
     given = checks.mapping(pins, "pins")
     if set(given) != set(PINS):
         raise ArgumentError(f"pins has the names {', '.join(map(str, given)) or 'none'}; needed: {', '.join(PINS)}.")
-    return {name: tuple(checks.vector(given[name], 2, f"pin '{name}'").tolist()) for name in PINS}
+    found = {name: checks.vector(given[name], 2, f"pin '{name}'").tolist() for name in PINS}
+    return {name: (x, z) for name, (x, z) in found.items()}
 
 
 def _checked_bodies(bodies: Any) -> dict[str, Any]:
@@ -107,7 +109,7 @@ def _checked_bodies(bodies: Any) -> dict[str, Any]:
     return dict(given)
 
 
-def _body(m: Mechanism, name: str, pin: Any, com: Any, mass: float, J: float) -> Body:
+def _body(m: Mechanism, name: str, pin: ArrayLike, com: ArrayLike, mass: float, J: float) -> Body:
     x, z = np.subtract(com, pin)
     return m.add_body(name, mass=mass, com=(x, 0, z), inertia=(J / 2, J, J / 2))
 
@@ -147,12 +149,12 @@ def loader_start(lift: float = 0.0, tilt: float = 0.0, *, pins: Mapping[str, tup
         (ax, az), (bx, bz) = p[b] - p[a], p[c] - p[a]
         return float(ax * bz - az * bx)
 
-    def turn(start: Any, end: Any, a: str, b: str) -> float:
+    def turn(start: np.ndarray, end: np.ndarray, a: str, b: str) -> float:
         """Rotation from a→b of the drawing to start→end, in (−π, π]."""
         angle = heading(start, end) - heading(p[a], p[b])
         return float((angle + np.pi) % (2 * np.pi) - np.pi)
 
-    def carried(origin: Any, angle: float, a: str, b: str) -> Any:
+    def carried(origin: np.ndarray, angle: float, a: str, b: str) -> np.ndarray:
         """Where pin b is when the body through a → b has turned about a, now at `origin`."""
         c, s = np.cos(angle), np.sin(angle)
         return origin + np.array([[c, -s], [s, c]]) @ (p[b] - p[a])

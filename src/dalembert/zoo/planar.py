@@ -1,10 +1,11 @@
-"""What planar linkages share: uniform bars, and the triangles that close them."""
+"""Parts of planar linkages: uniform bars, and the triangles that close them."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dalembert.errors import ArgumentError
 from dalembert.mechanism.body import Body
@@ -30,19 +31,20 @@ def normal(angle: float) -> np.ndarray:
     return np.array([-np.sin(angle), np.cos(angle)])
 
 
-def heading(a: Any, b: Any) -> float:
+def heading(a: ArrayLike, b: ArrayLike) -> float:
     """Direction from point a to point b, rad from the first axis towards the second."""
     d = np.subtract(b, a)
     return float(np.arctan2(d[1], d[0]))
 
 
-def meet(a: Any, ra: float, b: Any, rb: float, side: float) -> np.ndarray:
+def meet(a: ArrayLike, ra: float, b: ArrayLike, rb: float, side: float) -> np.ndarray:
     """The point at the distances ra from a and rb from b, to the left of a→b for side > 0, else to the right.
 
     >>> meet((0, 0), 1.0, (1, 0), 1.0, side=+1).round(3)
     array([0.5  , 0.866])
     """
-    a, d = np.asarray(a, dtype=float), np.subtract(b, a).astype(float)
+    start = np.asarray(a, dtype=float)
+    d = np.asarray(b, dtype=float) - start
     length = float(np.hypot(*d))
     along = (length**2 + ra**2 - rb**2) / (2 * length)
     height = ra**2 - along**2
@@ -52,4 +54,4 @@ def meet(a: Any, ra: float, b: Any, rb: float, side: float) -> np.ndarray:
             f"{abs(ra - rb):g} and {ra + rb:g} m."
         )
     across = np.array([-d[1], d[0]]) / length
-    return a + along * d / length + np.sign(side) * np.sqrt(max(height, 0.0)) * across
+    return start + along * d / length + np.sign(side) * np.sqrt(max(height, 0.0)) * across

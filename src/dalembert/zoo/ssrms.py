@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from dalembert.mechanism.body import Frame
@@ -84,7 +82,7 @@ def ssrms(*, floating: bool = True, closed: bool = True, base: Triple = (0.0, 0.
     return m
 
 
-def _station(m: Mechanism, base: Any) -> Frame:
+def _station(m: Mechanism, base: Triple) -> Frame:
     station = m.add_body("station", mass=STATION_MASS, com=STATION_COM, inertia=STATION_INERTIA)
     effector = m.add_body("base effector", mass=BASE_MASS, com=BASE_COM, inertia=BASE_INERTIA)
     m.add_joint("float", Free(), m.ground, station)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dalembert import checks
 from dalembert.errors import ArgumentError
@@ -44,7 +45,7 @@ class StewartGeometry:
         return ring(self.base_radius, self.base_spread), ring(self.platform_radius, self.platform_spread)
 
     def legs(self) -> list[tuple[np.ndarray, np.ndarray, float, np.ndarray]]:
-        """Of each leg: base point, platform point, length at home, a rotation whose z points along it at home."""
+        """Base point, platform point and length at home of each leg, and a rotation whose z is along it at home."""
         base, top = self.points()
         along = top - base + np.array([0, 0, self.height])
         turned = [orient_z(leg, "a leg").astype(float) for leg in along]
@@ -54,7 +55,7 @@ class StewartGeometry:
 DEFAULT = StewartGeometry()
 
 
-def _check_geometry(geometry: Any) -> None:
+def _check_geometry(geometry: StewartGeometry) -> None:
     if not isinstance(geometry, StewartGeometry):
         raise ArgumentError(f"geometry is {checks.shown(geometry)}; needed: a StewartGeometry.")
 
@@ -64,7 +65,7 @@ def stewart(
     *,
     geometry: StewartGeometry = DEFAULT,
     mass: float = 100.0,
-    inertia: Any = (25.0, 25.0, 50.0),
+    inertia: ArrayLike = (25.0, 25.0, 50.0),
     leg_mass: float = 1.0,
     massless: bool = False,
     gravity: float = 9.81,
@@ -109,7 +110,11 @@ def stewart(
 
 @checked
 def stewart_start(
-    position: Any = None, rotation: Any = None, *, geometry: StewartGeometry = DEFAULT, massless: bool = False
+    position: ArrayLike | None = None,
+    rotation: Any = None,
+    *,
+    geometry: StewartGeometry = DEFAULT,
+    massless: bool = False,
 ) -> Start:
     """At rest with the platform in a pose (default: home).
 

@@ -20,6 +20,8 @@ whose admissible part is nothing but rounding moves nothing, although that part 
 
 from __future__ import annotations
 
+from math import isfinite
+
 import numpy as np
 
 from dalembert.control.native.workspace import CONSTANT, FORCES, GIVEN, MASS_COST, REACTIONS, TASK, Allocation
@@ -38,7 +40,7 @@ from dalembert.linalg import (
 from dalembert.native.calls import invoke
 from dalembert.native.jit import entry, native
 from dalembert.native.memory import cut
-from dalembert.outcome import MASS_SINGULAR, OK
+from dalembert.outcome import MASS_SINGULAR, NOT_FINITE, OK
 
 
 @entry(Allocation)
@@ -65,7 +67,12 @@ def allocate(a):
         carry(a)
         shape_forces(a)
         carry(a)
-    return OK
+    total = 0.0
+    for k in range(a.na):
+        total += a.u[k]
+    for i in range(a.n):
+        total += a.required_force[i]
+    return OK if isfinite(total) else refuse(a, NOT_FINITE)
 
 
 @native
