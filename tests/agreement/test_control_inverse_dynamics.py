@@ -268,7 +268,7 @@ def test_mistakes_are_named():
         control.inverse_dynamics(system, x, actuated=["A", "A"])
     with pytest.raises(ArgumentError, match="lower ≤ upper"):
         control.inverse_dynamics(system, x, limits={"left": (3, -3)})
-    with pytest.raises(ArgumentError, match="metric is 'manhattan'; needed: 'euclidean', 'mass'"):
+    with pytest.raises(ArgumentError, match="metric is 'manhattan'; needed: 'euclidean' or 'mass'"):
         control.inverse_dynamics(system, x, metric="manhattan")
     with pytest.raises(ArgumentError, match="above 0"):
         control.inverse_dynamics(system, x, metric={"left": 0.0})
