@@ -74,7 +74,7 @@ def test_the_version_has_one_source():
 
 
 #: names in annotations that are CasADi's, or what those meet who write joints and tasks
-INNER = {"Function", "Transform", "RigidInertia", "Expressions", "NativeLaw", "Sensitivity"}
+INNER = {"Function", "Transform", "RigidInertia", "Expressions", "Bound", "Sensitivity"}
 
 
 def _annotations(f) -> str:
