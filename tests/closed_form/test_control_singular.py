@@ -51,7 +51,7 @@ def test_at_a_dead_point_an_actuator_drives_nothing_and_the_verdict_says_so(case
             assert (found.reach, found.mobility, found.status) == (0, 1, Verdict.UNREACHED)
             assert np.abs(found.u).max() == 0.0
             assert found.condition == np.inf
-            assert set(found.undriven[0]) == {"A", "B"}
+            assert {"A", "B"} <= set(found.undriven[0])
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -100,6 +100,47 @@ def test_mistakes_in_tasks_and_trajectories_are_named():
         control.motion_control(system, control.position("platform"), [0, 0, 2], gains=(np.ones(2), 1.0))
 
 
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ("abc", "the reference gives 'abc'"),
+        (([0.0], [0.0]), "needed: value, rate and acceleration"),
+        (([0.0, 1.0], [0.0], [0.0]), r"the reference at t = 0.5 s has shape \(2,\); needed: one number"),
+        (([np.nan], [0.0], [0.0]), "the reference at t = 0.5 s"),
+    ],
+)
+def test_the_answers_of_a_reference_function_are_checked(answer, message):
+    system = zoo.four_bar().compile()
+    law = control.motion_control(system, control.coordinates("A"), lambda t: answer)
+    with pytest.raises(ArgumentError, match=message):
+        law(0.5, system.state(*zoo.four_bar_start()))
+
+
+def test_the_answers_of_a_sensor_are_checked():
+    system = zoo.two_arms().compile()
+    x = system.state(*zoo.two_arms_start(0.1, 0.55))
+    for answer, message in (
+        ([1.0], "the multipliers that the sensor gives has shape"),
+        ({"grip.y": 1.0}, "have no 'grip.x'"),
+        ({"grip.x": np.nan}, "'grip.x' of the multipliers that the sensor gives is nan"),
+    ):
+        law = control.force_control(system, {"grip.x": -30.0}, sensor=lambda t, state, u, a=answer: a)
+        law(0.0, x)
+        with pytest.raises(ArgumentError, match=message):
+            law(0.1, x)
+
+
+def test_a_state_of_another_mechanism_and_unknown_options_are_refused():
+    system = zoo.four_bar().compile()
+    law = control.motion_control(system, control.coordinates("A"), [0.5])
+    with pytest.raises(ArgumentError, match="another system than 'four-bar'"):
+        law(0.0, zoo.chain(2).compile("casadi").state())
+    with pytest.raises(ArgumentError, match="Did you mean 'free_damping'"):
+        control.motion_control(system, control.coordinates("A"), [0.5], free_dampin=1.0)
+    with pytest.raises(DalembertError, match="no forces were found at t = 0 s"):
+        law(0.0, system.state({"A": 1e308}))
+
+
 def test_a_controller_drives_inputs_only():
     system = zoo.five_bar().compile()
     with pytest.raises(ArgumentError, match=r"no input of 'five-bar'; inputs are: left, right\. Add one"):
