@@ -49,7 +49,7 @@ class Actuators:
 
     def matrix(self, s: Trace) -> np.ndarray:
         """B, (nv, na), traced."""
-        given = _input_matrix(s) if any(i >= 0 for i in self.inputs) else None
+        given = input_matrix(s) if any(i >= 0 for i in self.inputs) else None
         out = zeros(s.tree.nv, len(self.names))
         for k, (i, j) in enumerate(zip(self.inputs, self.velocities)):
             if given is not None and i >= 0:

@@ -194,7 +194,7 @@ def _applied(s: Trace) -> Any:
     return s.load.tau - newton_euler(still, zeros(s.tree.nv), zeros(3), s.load.wrenches)
 
 
-def _input_matrix(s: Trace) -> Any:
+def input_matrix(s: Trace) -> Any:
     """B = ∂Q/∂u, (nv, nu): what a unit of each input adds to the applied forces, which must be affine in them."""
     B = ca.densify(ca.jacobian(to_sx(_applied(s)), s.sx["u"]))
     for name, u in s.d.inputs.items():
@@ -251,7 +251,7 @@ FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace], Any]]] = {
     ),
     "coriolis_vector": (("q", "v", "p"), lambda s: newton_euler(s.at, _still(s), zeros(3), {})),
     "applied_forces": ((*MOTION, *DRIVE), _applied),
-    "input_matrix": ((*MOTION, "p", "t"), _input_matrix),
+    "input_matrix": ((*MOTION, "p", "t"), input_matrix),
     "inverse_dynamics": (
         (*MOTION, "a", *DRIVE),
         lambda s: newton_euler(s.at, s.a, s.d.gravity, s.load.wrenches) - s.load.tau,
