@@ -18,7 +18,7 @@ from dalembert.errors import ArgumentError, unknown
 from dalembert.native.bound import Bound
 from dalembert.protocols import Parameters, check_system
 from dalembert.symbols import array, to_sx, zeros
-from dalembert.system.functions import Trace, constrained
+from dalembert.system.functions import Trace, constrained, input_matrix
 from dalembert.system.state import State
 from dalembert.system.system import System
 
