@@ -1,6 +1,7 @@
 """The suite's own kernel cache: one for all workers of a session, neither the user's nor filling it."""
 
 import os
+import signal
 import tempfile
 
 
@@ -10,6 +11,8 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     """Before workers are started: they inherit the folder and compile nothing that another one has compiled."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background of a shell; tests send this signal
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput"):
         folder = tempfile.TemporaryDirectory(prefix="dalembert-test-")
         before = os.environ.get("DALEMBERT_CACHE")
