@@ -64,6 +64,18 @@ def factorize(problem):
     return finish(problem, status)
 
 
+@native
+def scale_rows(problem):
+    """Divide the rows of A and γ by their usual lengths, so that they can be compared."""
+    A, gamma, scale = problem.A, problem.gamma, problem.scale
+    m, n = A.shape
+    for i in range(m):
+        factor = 1.0 / scale[i]
+        gamma[i] *= factor
+        for j in range(n):
+            A[i, j] *= factor
+
+
 @inline
 def finish(problem, outcome):
     """Record the outcome and return it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dalembert.formulations.common import scale_rows
 from dalembert.formulations.right_hand_side import EVIDENCE, Field
 from dalembert.native.calls import data, jump
 from dalembert.native.jit import entry, native
@@ -16,6 +17,7 @@ def field(x, y, field):
     jump(equations.address, x, data(equations.y), equations.w)
     if field.alpha != 0.0 or field.beta != 0.0:
         stabilize(field)
+    scale_rows(problem)
     jump(field.solve, 0, 0, problem)
     size = field.nq + problem.n + field.powers + field.driven + 2 + EVIDENCE
     answer(field, doubles(y, size))
@@ -43,6 +45,8 @@ def answer(field, y):
     for i in range(field.powers):
         y[at + i] = out[nq + i]
     at += field.powers
+    for i in range(m):
+        multipliers[i] /= problem.scale[i]
     if field.driven != 0:  # λ · A v = −λ · b
         b = field.equations.ny - m
         y[at] = 0.0
@@ -54,6 +58,6 @@ def answer(field, y):
         y[at] = (problem.smallest / problem.largest) ** 2
     if problem.status != OK:
         y[at] = y[at + 1] = -1.0
-    elif problem.rank < field.usual_rank:
+    elif problem.rank < problem.usual_rank:
         y[at] = y[at + 1] = 0.0
     y[at + 2], y[at + 3], y[at + 4], y[at + 5] = problem.rank, problem.largest, problem.smallest, problem.status

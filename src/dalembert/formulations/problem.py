@@ -60,12 +60,14 @@ class Problem(Struct):
     f = Doubles("n")
     A = Doubles("m", "n")
     gamma = Doubles("m")
+    scale = Doubles("m")  # a row of A and γ is divided by it, a multiplier too: rows in m, rad, of heavy bodies and light
     # solution
     vdot = Doubles("n")
     force = Doubles("n")  # Aᵀλ
     multipliers = Doubles("m")  # the shortest λ
     residual = Float()  # ‖A v̇ + γ‖∞
     rank = Int()
+    usual_rank = Int()  # away from singular positions; 0: any rank is welcome
     status = Int()  # an `Outcome`
     largest = Float()  # singular values retained, in the metric (QR route: estimates)
     smallest = Float()
@@ -95,4 +97,6 @@ def make_problem(n: int, m: int, **values: Any) -> Problem:
     problem = Problem.sized(n=n, m=m, **given)
     if "weight" not in values:
         problem.weight[np.diag_indices(n)] = 1.0
+    if "scale" not in values:
+        problem.scale[:] = 1.0
     return problem

@@ -38,7 +38,16 @@ class Field(Struct):
     driven = Int()  # 1 if the drivers' power is asked for
     alpha = Float()
     beta = Float()
-    usual_rank = Int()
+
+
+def views(called: Bound, at: int, nv: int, rows: int) -> dict[str, np.ndarray]:
+    """M, f, A and γ among the outputs of the equations, the first of them at `at`."""
+    out = {}
+    for part, shape in {"M": (nv, nv), "f": (nv,), "A": (rows, nv), "gamma": (rows,)}.items():
+        size = int(np.prod(shape))
+        out[part] = called.y[at : at + size].reshape(shape)
+        at += size
+    return out
 
 
 def make_field(
@@ -53,28 +62,21 @@ def make_field(
     driven: bool,
     options: Mapping[str, Any],
     baumgarte: tuple[float, float] = (0.0, 0.0),
-    usual_rank: int = 0,
 ) -> Bound:
     """The right-hand side of a formulation over the kernel "equations", some of whose inputs are given by name.
 
-    options: fields of `Problem` by name (metric, tolerance, floor, …; the arrays weight and independent too).
+    options: fields of `Problem` by name (metric, tolerance, floor, …; the arrays weight, scale, independent too).
     """
     called = Bound.of(equations, values)
-    at, views = nq + powers, {}
-    for part, shape in {"M": (nv, nv), "f": (nv,), "A": (rows, nv), "gamma": (rows,)}.items():
-        size = int(np.prod(shape))
-        views[part] = called.y[at : at + size].reshape(shape)
-        at += size
     field = Field(
         equations=called,
         solve=address(name),
-        problem=make_problem(nv, rows, **views, **options),
+        problem=make_problem(nv, rows, **views(called, nq + powers, nv, rows), **options),
         nq=nq,
         powers=powers,
         driven=int(driven),
         alpha=baumgarte[0],
         beta=baumgarte[1],
-        usual_rank=usual_rank,
     )
     y = np.zeros(nq + nv + powers + driven + 2 + EVIDENCE)
     bound = Bound.around(address("field"), called.x, y, field, called.time_index)

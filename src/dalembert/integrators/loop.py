@@ -3,15 +3,17 @@
 An attempt is a step of the method, its landing on the manifold, and the right-hand side there; the distance between
 step and landing counts as error, so a step that leaves the manifold too far is refused like one that is not accurate.
 Where the elimination of constraints is not sound the step is halved, and near enough to the singularity (a hundredth of
-the usual step) the loop ends with SINGULAR. Singular steps are steps of this loop too: of a right-hand side that
-reveals the rank, no longer than that hundredth, until the ordinary one is sound again.
+the usual step) the loop ends with SINGULAR. Careful steps are steps of this loop too: of a right-hand side that reveals
+the rank, until the position is far enough (`until`) for the ordinary one. Before a step is accepted `watch` looks for
+singular positions inside it.
 """
 
 from __future__ import annotations
 
-from dalembert.integrators.manifold import project, recover, sound
-from dalembert.integrators.run_record import FillRecord, RunRecord
+from dalembert.integrators.manifold import project, recover
+from dalembert.integrators.run_record import FRESH, FillRecord, RunRecord
 from dalembert.integrators.stage import control, evaluate
+from dalembert.integrators.watch import nearness, watch
 from dalembert.native.calls import call, finite, jump
 from dalembert.native.jit import entry, inline, native
 from dalembert.outcome import (
@@ -21,6 +23,7 @@ from dalembert.outcome import (
     EVENT,
     NOT_FINITE,
     OK,
+    PASSED,
     PAUSED,
     SINGULAR,
     STEP_TOO_SMALL,
@@ -69,8 +72,6 @@ def _advance(run):
         if run.h == 0.0:
             run.h = run.usual_h = first_step(run)
         h = min(run.h, run.max_h)
-        if run.singular != 0:
-            h = min(h, CLOSE * run.usual_h)
         last = stop - run.t <= h * (1.0 + 1e-9)
         if last:
             h = stop - run.t
@@ -85,7 +86,7 @@ def _advance(run):
         if outcome != OK:
             run.rejected += 1
             run.margin = 1.0
-            if run.exponent == 0.0 or (outcome == UNSOUND and h <= CLOSE * run.usual_h):
+            if run.exponent == 0.0 or (outcome == UNSOUND and _close(run, h)):
                 return _ended(run, outcome)
             run.h = 0.5 * h
             if run.h < LEAST * max(1.0, abs(run.t)):
@@ -99,15 +100,33 @@ def _advance(run):
                 if run.h < LEAST * max(1.0, abs(run.t)):
                     return STEP_TOO_SMALL
                 continue
+        passage = watch(run, h, trial)
+        if passage == SINGULAR:
+            return SINGULAR
+        if passage == UNSOUND:
+            run.rejected += 1
+            run.margin = 1.0
+            continue
+        if run.exponent > 0.0:
             _next_step(run, h, last)
         _accept(run, trial, stop, h, last)
         if run.watch.address != 0 and crossed(run):
             return EVENT
-        if run.singular != 0 and run.t < run.end:
-            call(run.ordinary, run.t, x, run.nq + run.nv)
-            if run.landed != 0 and sound(run.ordinary, run.n):
-                return OK
+        if passage == PASSED:
+            return PASSED
+        if run.dof > 0 and run.sigma < FRESH:
+            return CHART_ENDS
+        if run.until > 0.0 and run.t < run.end and run.landed != 0 and nearness(run, run.t, x) > run.until:
+            return OK
     return OK
+
+
+@inline
+def _close(run, h):
+    """Whether a step that fails is as short as a singular position asks for before others take over."""
+    if run.singular != 0:
+        return nearness(run, run.t, run.x) <= (4.0 * run.hit) ** 2 or h <= 1e-9 * run.usual_h
+    return h <= CLOSE * run.usual_h
 
 
 @inline
@@ -136,10 +155,10 @@ def _land(run, t, trial):
             raw[j] = trial[j]
         if not project(run, t, trial, run.x):
             return DRIFTED
-        if run.landing == 0 and run.singular == 0 and run.ode.min_angle > 0.0:
+        if run.landing == 0 and run.ode.min_angle >= 0.0:
             return UNSOUND
         if run.landed != 0:  # else the start was off the manifold, and this is not the step's error
-            noise = ROUNDING / max(run.landing_margin, 1e-300)  # of the projection: elimination squares the condition
+            noise = ROUNDING / max(run.landing_margin, 1e-300)  # of Φ moves q by 1/σ, that moves v by 1/σ again
             for j in range(n):
                 scale = run.atol + run.rtol * abs(trial[j]) + noise * max(1.0, abs(trial[j]))
                 moved += ((trial[j] - raw[j]) / scale) ** 2
@@ -153,7 +172,7 @@ def _next_step(run, h, last):
     grow = 0.9 * max(run.error, 1e-10) ** (-0.7 * run.exponent) * run.last_error ** (0.4 * run.exponent)
     if not last or grow < 1.0:
         run.h = h * min(5.0, max(0.2, grow))
-    if not last:
+    if not last and run.singular == 0:
         run.usual_h = 0.8 * run.usual_h + 0.2 * h
     run.last_error = max(run.error, 1e-4)
 

@@ -7,7 +7,9 @@ a chart, and the work done since the start. Python and native code read the same
 from __future__ import annotations
 
 from dalembert.native.bound import Bound
-from dalembert.native.struct import Doubles, Float, Int, Opaque, Part, Struct
+from dalembert.native.struct import Doubles, Float, Int, Ints, Opaque, Part, Struct
+
+FRESH = 0.05  # σ of the constraints below which no chart is used
 
 
 def _function() -> type[Bound]:
@@ -78,11 +80,20 @@ class RunRecord(Struct):
     drift = Float()
     speed_drift = Float()
 
-    # --- singular steps: their right-hand side appends rank, largest and smallest singular value
-    singular = Int()  # whether the steps are such
-    least_rank = Int()
-    narrowest = Float()  # least smallest singular value over the largest
-    narrowest_t = Float()
+    # --- singular positions
+    singular = Int()  # whether steps are careful
+    until = Float()  # margin from which the loop need not go on like this; 0: it does to the end
+    stop = Int()  # whether to end before a singular position
+    blind = Int()  # whether the right-hand side says nothing about dependent rows
+    near = Float()  # σ below which elimination is not accurate
+    hit = Float()  # σ of a position that is met
+    end_margin = Float()  # margin at the end of this attempt
+    sigma = Float()  # its root, after the last step
+    sigma_rate = Float()
+    passed = Int()  # whether there is a passage to be noted:
+    passage_t = Float()
+    passage_sigma = Float()
+    resolved = Int()  # whether the step was short enough for it
 
     # --- counts
     steps = Int()
@@ -100,6 +111,8 @@ class RunRecord(Struct):
     times = Doubles("room")
     states = Doubles("room", "width")
     event_values = Doubles("2", "events")  # at the record before, and now
+    passage = Doubles("nq + nv")  # the state at the last passage
+    plain = Ints("nq")  # the velocity that is the rate of a coordinate, or −1
 
     # --- functions
     ode = Part(_function)
@@ -111,7 +124,7 @@ class RunRecord(Struct):
     watch = Part(_function)  # events
     step_kernel = Part(_function)  # of methods that have one
     slope = Part(_function)  # ∂ẋ/∂x of what is integrated; without it, differences
-    ordinary = Part(_function)  # the right-hand side whose soundness ends the singular steps
+    gauge = Part(_function)  # the margin of the constraint rows
 
 
 class FillRecord(Struct):

@@ -34,12 +34,8 @@ def evaluate(run, t, x, k):
     out = f.y
     for i in range(n):
         k[i] = out[i]
-    run.margin = min(run.margin, out[n], out[n + 1] / max(f.row_scale, 1e-300))
-    if run.singular != 0:
-        run.least_rank = min(run.least_rank, int(out[n + 2]))
-        narrow = out[n + 4] / max(out[n + 3], 1e-300)
-        if narrow < run.narrowest:
-            run.narrowest, run.narrowest_t = narrow, run.t
+    run.end_margin = min(out[n], out[n + 1] / max(f.row_scale, 1e-300))
+    run.margin = min(run.margin, run.end_margin)
     if not sound(f, n):
         return UNSOUND
     return OK if finite(out, n) else NOT_FINITE

@@ -30,6 +30,8 @@ ENTRIES = {
     "tree_pairs": ("dalembert.recursions.tree_pairs", "tree_pairs"),
     "factorize": ("dalembert.formulations.common", "factorize"),
     "field": ("dalembert.formulations.field", "field"),
+    "position": ("dalembert.formulations.nearest", "position"),
+    "velocity": ("dalembert.formulations.nearest", "velocity"),
     "nullspace": ("dalembert.formulations.nullspace", "solve"),
     "admissible": ("dalembert.formulations.admissible", "solve"),
     "projection": ("dalembert.formulations.projection", "solve"),

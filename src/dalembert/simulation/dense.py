@@ -16,7 +16,6 @@ from dalembert.integrators.run_record import FillRecord, RunRecord
 from dalembert.native import library
 from dalembert.native.bound import SIGNATURE
 from dalembert.simulation.layout import Layout
-from dalembert.simulation.passages import Passage, approaches
 
 
 def fill(run: RunRecord, times: np.ndarray, states: np.ndarray, wanted: np.ndarray) -> np.ndarray:
@@ -62,15 +61,9 @@ class Dense:
             layout = self.layout
             own = layout.record()
             layout.place(own, None, None, np.zeros(run.n - 2 * run.dof), 1)
-            layout.singular().enter(own)
+            layout.careful(None).enter(own)
             self._own.singular = own
         return self._own.singular
-
-    def margin(self, t: float) -> float:
-        """Margin of the elimination at time t: least squared sine between rows, or squared length over the usual."""
-        run, row = self.run, self.rows(np.array([t]))[0]
-        out = run.ode.at(t, row[: run.nq + run.nv + 2 * run.dof])
-        return float(min(out[run.n], out[run.n + 1] / max(run.ode.row_scale, 1e-300)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,8 +84,3 @@ class Continuation:
             return run
 
         return Dense(self.layout, make, times, columns)
-
-    def approaches(self, dense: Dense, known: tuple[Passage, ...]) -> list[Passage]:
-        """Singular positions that ordinary steps led past or over, besides those known."""
-        setup = self.layout.setup
-        return approaches(setup.system, setup.p, self.layout.usual_rank(self.rows), dense, known)

@@ -14,6 +14,7 @@ from dalembert import charts
 from dalembert.analysis.mobility import independent_rows
 from dalembert.charts import LocalChart
 from dalembert.errors import CompileError
+from dalembert.integrators.run_record import FRESH
 from dalembert.native import library
 from dalembert.native.bound import NOTHING, SIGNATURE
 from dalembert.outcome import Outcome
@@ -23,7 +24,8 @@ from dalembert.simulation.events import locate, watcher
 from dalembert.simulation.history import History
 from dalembert.simulation.interrupt import Interrupt
 from dalembert.simulation.layout import CHART, CHUNK, Layout, Stepper
-from dalembert.simulation.passages import Passage, describe
+from dalembert.simulation.crossing import cross
+from dalembert.simulation.passages import Met, describe
 from dalembert.simulation.pool import lease
 from dalembert.simulation.setup import CLOSED, UNDEFINED, Setup, on_manifold
 from dalembert.simulation.status import FAILURES, Status
@@ -50,16 +52,15 @@ class Driver:
         self.layout = Layout(setup, *(NOTHING if c is None else c.bound for c in (self.controller, self.watcher)))
         self.history = History(self.layout, setup.samples, recorder)
         self.interrupt = Interrupt(callbacks)
-        self.passages: list[Passage] = []
+        self.met: list[Met] = []
         self.charts: list[tuple[float, tuple[str, ...]]] = []
         self.found: dict[str, list[tuple[float, np.ndarray]]] = {name: [] for name in setup.events}
         self.trouble: Exception | None = None  # that ended the run, besides those of callbacks
         self.returning: LocalChart | None = None  # whose kind is taken again after singular steps
         self.chart: LocalChart | None = None
-        self.stepper: Stepper | None = None  # of singular steps, once there were some
-        self.usual: Stepper | None = None  # to be taken again after them
-        self.entered = setup.start.t  # when the singular steps began
-        self.before = 0  # singular steps before
+        self.usual: Stepper | None = None  # to be taken again after careful steps
+        self.why = ""  # no motion leads on
+        self.before = 0  # careful steps before the last passage
         self.halvings = 0
         self.started, self.shown = time.perf_counter(), False
         self._dense: Dense | None = None
@@ -152,8 +153,6 @@ class Driver:
         self._take_records()
         if self.shown:
             sys.stderr.write("\r" + " " * 60 + "\r")
-        if run.singular:
-            self._report_passage()
         return status
 
     def _take_records(self) -> None:
@@ -164,22 +163,21 @@ class Driver:
         if len(times):
             self.halvings = 0
             self.history.add(times, records, self.between)
-            self._watch(times, records)
 
     def _respond(self, outcome: int) -> Status:
         """What an outcome of the native loop asks for."""
         run = self.record
         self._take_records()
+        if run.passed:
+            self._note(run.passage_t, run.passage_sigma, run.passage, (self.history.previous[0], run.t))
         if outcome == Outcome.EVENT:
             return self._event()
         if outcome == Outcome.SINGULAR:
             return self._singular()
         if outcome == Outcome.CHART_ENDS:
             return self._next_chart()
-        if outcome == Outcome.NOT_FINITE and run.singular:
-            return Status.UNSOLVED
-        if outcome == Outcome.OK and run.singular:
-            self._leave_singular()
+        if outcome == Outcome.OK and run.until:
+            self._leave()
         return FAILURES.get(outcome, Status.DONE) if outcome else Status.DONE
 
     def _look(self, seconds: float) -> None:
@@ -240,44 +238,70 @@ class Driver:
     # --- singular positions and charts --------------------------------------------------------------------------
 
     def _singular(self) -> Status:
-        """Other rows where these no longer carry the rest; else singular steps, as the user wants them."""
+        """Other rows where these no longer carry the rest; careful steps; where these end too, across the position."""
         run = self.record
+        if run.stop:
+            return Status.SINGULAR
         if run.singular:
-            return Status.UNSOLVED
+            return self._cross()
         if self.rows is not None:
             rows = independent_rows(self.system, self.state(), self.setup.p)
             if rows is not None and rows != self.rows:
                 self.place(self.state(), rows, self.chart, self.work.copy())
                 run.project_first = 1
                 return Status.DONE
-        if self.setup.on_singularity == "stop":
-            return Status.SINGULAR
         if self.setup.formulation in UNDEFINED:
             return Status.FORMULATION
-        self.returning = self.chart
-        if self.chart is not None:
-            self.place(self.state(), self.rows, None, self.work.copy())
-        self.entered, self.before = run.t, run.singular_steps
-        run.singular, run.least_rank, run.narrowest, run.narrowest_t = 1, len(self.system.rows.of), 1.0, run.t
-        run.ordinary, self.usual = run.ode, Stepper(run.ode, self.setup.method, run.method)
-        self.stepper = self.stepper or self.layout.singular()
-        self.stepper.enter(run)
-        self._dense = None
+        self._without_chart()
+        careful = self.layout.careful(self.rows)
+        self.usual, self._dense = careful.now(run, self.setup.method), None
+        careful.enter(run)
         return Status.DONE
 
-    def _leave_singular(self) -> None:
-        """Back to ordinary steps."""
+    def _without_chart(self) -> None:
+        """Go on in all coordinates, until the constraints are far enough from dependent for a chart."""
+        if self.chart is not None:
+            self.returning = self.chart
+            self.place(self.state(), self.rows, None, self.work.copy())
+            self.record.until = (2.0 * FRESH) ** 2
+
+    def _leave(self) -> None:
+        """Back to ordinary steps, and to a chart where there was one."""
         run = self.record
-        self._report_passage()
-        run.singular, run.project_first, self._dense = 0, 1, None
-        if self.returning is None:
+        run.project_first, self._dense = 1, None
+        if run.singular:
             assert self.usual is not None
             self.usual.enter(run)
             return
-        state, rows = self.state(), self.rows
-        if rows is not None:
-            rows = independent_rows(self.system, state, self.setup.p)
-        self.place(state, rows, self._renewed(self.returning, state), self.work.copy())
+        run.until = 0.0
+        if self.returning is not None:
+            state, rows = self.state(), self.rows
+            if rows is not None:
+                rows = independent_rows(self.system, state, self.setup.p)
+            self.place(state, rows, self._renewed(self.returning, state), self.work.copy())
+
+    def _cross(self) -> Status:
+        """Across a singular position, to where the rows are independent again."""
+        run, state, n = self.record, self.state(), self.system.nq + self.system.nv
+        usual = self.layout.usual_rank(self.rows)
+        found = cross(self.system, state, self.setup.p, self.inputs.copy(), usual, run.hit, run.end - run.t)
+        if isinstance(found, str):
+            self.why = found
+            return Status.BLOCKED
+        power = run.ode.at(run.t, run.x[:n])[n : run.n].copy()
+        after = np.concatenate([found.state.q, found.state.v])
+        power = 0.5 * (power + run.ode.at(found.state.t, after)[n : run.n])
+        run.x[:n], run.x[n:] = after, run.x[n:] + (found.state.t - run.t) * power
+        run.h, run.t, run.fresh = 0.5 * (found.state.t - run.t), found.state.t, 0
+        run.steps, run.singular_steps, run.records = run.steps + 1, run.singular_steps + 1, 1
+        run.times[0], run.states[0] = run.t, np.concatenate([run.x, self.inputs, [0.0]])
+        self._take_records()
+        x = np.concatenate([state.q, state.v])
+        self._note(state.t, 0.0, x, (state.t, run.t), found.determined)
+        if self.watcher is not None:
+            run.event_values[1] = run.watch.at(run.t, run.x[:n])[: run.events]
+            return self._event()
+        return Status.DONE
 
     def _next_chart(self) -> Status:
         """Another chart of the same kind; where a fresh one ends too, shorter steps, then singular ones."""
@@ -285,6 +309,9 @@ class Driver:
         assert chart is not None
         if not np.isfinite(run.x).all():
             return Status.NOT_FINITE
+        if self._margin() < FRESH**2:
+            self._without_chart()
+            return Status.DONE
         if self.charts[-1][0] == run.t:  # a fresh chart cannot take this step either
             self.halvings += 1
             if run.exponent == 0.0 or run.h == 0.0 or run.h < 1e-3 * run.usual_h or self.halvings > HALVINGS:
@@ -296,37 +323,32 @@ class Driver:
         self.place(state, rows, self._renewed(chart, state), self.work.copy())
         return Status.DONE
 
+    def _margin(self) -> float:
+        """Margin of the constraint rows now."""
+        run, gauge = self.record, self.record.gauge
+        if not gauge.address:
+            return 1.0
+        out, at = gauge.at(run.t, run.x[: run.nq + run.nv]), run.nv + gauge.rows
+        return float(min(out[at], out[at + 1] / gauge.row_scale))
+
     def _renewed(self, chart: LocalChart, state: State) -> LocalChart:
         """A chart around a state: by the coordinates that are best there, or by the tangent space."""
         make = charts.named if chart.kind == "named" else charts.tangent
         return make(self.system, state, p=self.setup.p)
 
-    def _report_passage(self) -> None:
-        """The singular steps since `entered` as a passage; one that follows another at once is part of it."""
-        run, start = self.record, self.entered
-        rank, steps = run.least_rank, run.singular_steps - self.before
-        least = run.narrowest, run.narrowest_t
-        if self.passages and self.passages[-1].end == start:
-            old = self.passages.pop()
-            start, rank, steps = old.start, min(rank, old.rank), steps + old.steps
-            least = min(least, (old.distance, old.nearest))
-        usual = self.layout.usual_rank(self.rows)
-        self.add_passage(describe(self.system, self.state(), self.setup.p, (start, run.t), rank, usual, steps, least))
-
-    def add_passage(self, passage: Passage) -> None:
+    def _note(
+        self, t: float, sigma: float, x: np.ndarray, span: tuple[float, float], determined: bool | None = None
+    ) -> None:
         """One more passage; a warning where that is asked for."""
-        self.passages.append(passage)
-        if self.setup.on_singularity == "warn":
-            warnings.warn(f"'{self.system.name}': {passage}", stacklevel=6)
-
-    def _watch(self, times: np.ndarray, records: np.ndarray) -> None:
-        """Find singular positions that ordinary steps led over, while records are at hand that are not kept."""
-        if self.setup.samples is None:
-            return
-        times, records = self.history.recent(times, records)
-        if not self.record.singular:
-            for passage in self.continuation.approaches(self.between(times[:-2], records[:-2]), tuple(self.passages)):
-                self.add_passage(passage)
+        run, nq, setup = self.record, self.system.nq, self.setup
+        q, v = tuple(x[:nq].tolist()), tuple(x[nq : nq + self.system.nv].tolist())
+        steps, self.before = run.singular_steps - self.before, run.singular_steps
+        usual = self.layout.usual_rank(self.rows)
+        met = Met(t, sigma, q, v, *span, run.hit, setup.rtol, usual, steps, bool(run.resolved), determined)
+        run.passed = 0
+        self.met.append(met)
+        if setup.on_singularity == "warn":
+            warnings.warn(f"'{self.system.name}': {describe(self.system, setup.p, met)}", stacklevel=6)
 
     @property
     def continuation(self) -> Continuation:
@@ -356,6 +378,6 @@ class Driver:
         return {
             "chart": None if self.chart is None else (self.chart.kind, self.chart.names),
             "charts": self.charts,
-            "passages": [asdict(p) for p in self.passages],
+            "met": [asdict(m) for m in self.met],
             "events": {name: [(t, x.tolist()) for t, x in hits] for name, hits in self.found.items()},
         }

@@ -26,7 +26,6 @@ class History:
         self.times: list[np.ndarray] = []
         self.columns: list[np.ndarray] = []
         self.last = self.previous = (0.0, np.zeros(0))
-        self.tail = np.zeros(0), np.zeros((0, 0))  # the last records, where not all are kept
         self.taken = -np.inf  # the time up to which samples were taken
         self.flushed = 0  # parts that are in the recording
 
@@ -45,13 +44,6 @@ class History:
                     times, records = np.concatenate([[before[0]], times]), np.vstack([before[1], records])
                 self._keep(wanted, self._columns(between(times, records).rows(wanted)))
         self.taken = self.last[0]
-
-    def recent(self, times: np.ndarray, records: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The last few records seen before, and these: a stretch in which a passage may be found."""
-        if len(self.tail[0]) and self.tail[1].shape[1] == records.shape[1]:
-            times, records = np.concatenate([self.tail[0], times]), np.vstack([self.tail[1], records])
-        self.tail = times[-4:].copy(), records[-4:].copy()
-        return times, records
 
     def cut(self, t: float, record: np.ndarray) -> None:
         """End the history at t, inside the last step: the last record becomes this one, samples after it go."""

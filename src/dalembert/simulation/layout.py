@@ -14,18 +14,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.charts import LocalChart
-from dalembert.formulations import make_field
+from dalembert.formulations import make_field, make_landing
 from dalembert.integrators.methods import METHODS, Method
 from dalembert.integrators.run_record import RunRecord
+from dalembert.mechanism.joints import Joint
 from dalembert.native import library
 from dalembert.native.bound import NOTHING, Bound
-from dalembert.rank import RankPolicy, rank_policy
-from dalembert.simulation.setup import TOTAL_RATES, Setup
+from dalembert.rank import ACCURACY, RankPolicy, rank_policy
+from dalembert.simulation.setup import TOTAL_RATES, UNDEFINED, Setup
 from dalembert.system.formulation_options import formulation_options
 from dalembert.system.state import State
 
 CHART = 1e-2  # squared sine between the rows of a chart below which another one is taken
-STAGES = 7  # rows of stages that singular steps need
+STAGES = 15  # rows of stages that careful steps need
+FINEST = 1e-11  # tolerance of careful steps: rounding of constraint forces is not resolved
+MET = 1e-7  # σ of a position that is met: next to a nearer one doubles do not tell the branches apart
 CHUNK = 2000  # records, and at first attempts, between two looks at the clock, the keyboard and the sample times
 
 
@@ -35,9 +38,12 @@ class Stepper(NamedTuple):
     ode: Bound
     method: Method
     table: Any  # the method's struct
+    fields: Mapping[str, Any]  # others of the record: how states are landed, and how exactly
 
     def enter(self, run: RunRecord) -> None:
         """Have the loop step with this."""
+        for name, value in self.fields.items():
+            setattr(run, name, value)
         held = run.ode.x[run.u_index : run.u_index + run.nu].copy() if run.steps or run.nu else None
         run.ode, run.method, run.step = self.ode, self.table, library.address(self.method.entry)
         run.exponent, run.order = self.method.exponent, self.method.order
@@ -45,6 +51,10 @@ class Stepper(NamedTuple):
         if held is not None:
             run.ode.x[run.u_index : run.u_index + run.nu] = held
         run.fresh = 0
+
+    def now(self, run: RunRecord, method: Method) -> Stepper:
+        """The stepper in use, by which this one can be replaced again."""
+        return Stepper(run.ode, method, run.method, {name: getattr(run, name) for name in self.fields})
 
 
 class Layout:
@@ -61,8 +71,13 @@ class Layout:
 
     @cached_property
     def policy(self) -> RankPolicy:
-        """Limits of rank at the parameters of the run."""
-        return rank_policy(self.system, self.setup.p)
+        """Limits of rank at the parameters, and for the accuracy, of the run."""
+        return rank_policy(self.system, self.setup.p, min(self.setup.rtol, ACCURACY))
+
+    @property
+    def hit(self) -> float:
+        """σ of a singular position that is met: one that is nearer is not told from it."""
+        return max(MET, 10.0 * self.setup.rtol)
 
     # --- the record ---------------------------------------------------------------------------------------------
 
@@ -94,7 +109,13 @@ class Layout:
             event_values=np.zeros((2, max(1, len(s.events)))),
             control=self.control,
             watch=self.watch,
-            ordinary=NOTHING,
+            gauge=NOTHING,
+            near=self.policy.near,
+            hit=self.hit,
+            stop=int(s.on_singularity == "stop"),
+            blind=int(s.formulation in UNDEFINED),
+            passage=np.zeros(system.nq + system.nv),
+            plain=self._plain(),
             ode=Bound.around(0, s.u.copy(), np.zeros(1), np.zeros(1)),  # until `place`: holds the inputs
         )
         if project is not None:
@@ -103,6 +124,15 @@ class Layout:
             if project.energy:
                 run.energy = system.energy(s.start, p=s.p)
         return run
+
+    def _plain(self) -> np.ndarray:
+        """(nq,) the velocity that is the rate of a coordinate, or −1."""
+        layout = self.system.layout
+        out = np.full(self.system.nq, -1)
+        for name, a in layout.joints.items():
+            if type(a.joint).rates is Joint.rates:
+                out[layout.q_slice(name)] = np.arange(self.system.nv)[layout.v_slice(name)]
+        return out
 
     def place(
         self, run: RunRecord, rows: tuple[int, ...] | None, chart: LocalChart | None, x: np.ndarray, room: int
@@ -120,6 +150,8 @@ class Layout:
         if method.kernel:
             count = self._sizes(rows)[0] + system.nv
             run.step_kernel = self._bound(system.kernel(method.kernel, rows=rows), chart, count)
+        if system.rows.of and s.formulation not in TOTAL_RATES:
+            run.gauge = self._bound(system.kernel("filter", rows=rows), None, self._sizes(rows)[1])
         needed = bool(system.rows.of) or system.nq != system.nv
         by_itself = chart is not None or method.kernel is not None
         project = s.projection
@@ -138,15 +170,52 @@ class Layout:
         else:
             ode = self._bound(self._field_kernel(rows, chart), chart, 0)
         count = self.system.nq + self.system.nv if chart is None else 2 * chart.dof
-        return Stepper(ode, s.method, s.method.make(count))
+        return Stepper(ode, s.method, s.method.make(count), {})
 
-    def singular(self) -> Stepper:
-        """Short steps of the null-space formulation, which reveals the rank."""
-        options = {"tolerance": self.policy.near, "floor": self.policy.near}
-        if self.setup.formulation == "auto":
-            options |= self.setup.options
-        rk4 = METHODS["rk4"]
-        return Stepper(self._formulation("nullspace", options, None, 0), rk4, rk4.make(0))
+    def careful(self, rows: tuple[int, ...] | None) -> Stepper:
+        """Steps next to a singular position: by factorizations that reveal the rank, landed by them too."""
+        s, system, dop853 = self.setup, self.system, METHODS["dop853"]
+        options: dict[str, Any] = {"tolerance": 0.5 * self.hit, "floor": 0.5 * self.hit}
+        if s.formulation == "auto":
+            options |= s.options
+        usual = self.usual_rank(rows)
+        ode = self._formulation("nullspace", options, None, usual).trust(0.0, 0.0)
+        fields: dict[str, Any] = {
+            "singular": 1,
+            "until": (2.0 * self.policy.near) ** 2,
+            "rtol": max(FINEST, s.rtol),
+            "atol": max(FINEST, s.atol),
+        }
+        if s.projection is not None and system.rows.of:
+            fields |= {name: self._nearest(name, options, usual) for name in ("position", "velocity")}
+            fields["correct"], fields["filter"] = fields.pop("position"), fields.pop("velocity")
+            fields |= {"frozen": 0, "restore_energy": 0, "filter_velocities": 1, "project_every": 1}
+        return Stepper(ode, dop853, dop853.make(0), fields)
+
+    def _nearest(self, name: str, options: Mapping[str, Any], usual: int) -> Bound:
+        """The nearest position or velocity on the manifold, by a factorization that reveals the rank."""
+        s, system = self.setup, self.system
+        rows = None
+        if name == "position" and not system.rows.holonomic.all():
+            rows = tuple(np.flatnonzero(system.rows.holonomic).tolist())
+        metric = s.projection.weights(system.nv) if s.projection is not None else None
+        chosen = formulation_options(
+            system, "nullspace", s.p, metric="mass" if metric is None else metric, rows=rows,
+            tolerance=options["tolerance"], floor=options["floor"],
+        )  # fmt: skip
+        m = self.usual_rank(rows)
+        return make_landing(
+            name,
+            system.kernel("equations", rows=rows),
+            system.kernel("plus"),
+            self._values(None),
+            nq=system.nq,
+            nv=system.nv,
+            rows=m,
+            powers=self._plain_powers,
+            options={**chosen, "usual_rank": usual if rows is None else 0},
+            rounding=4e-16 * max(1.0, system.layout.length),
+        )
 
     def usual_rank(self, rows: tuple[int, ...] | None) -> int:
         """Rank of the constraints away from singular positions."""
@@ -163,7 +232,7 @@ class Layout:
     def _formulation(self, name: str, options: Mapping[str, Any], rows: tuple[int, ...] | None, usual: int) -> Bound:
         """A formulation over the kernel "equations"; rows that depend on others for good are left out."""
         s, system = self.setup, self.system
-        names, baumgarte = system.work_names, s.baumgarte
+        baumgarte = s.baumgarte
         limit = self.policy.near**2 if usual else -0.5
         return make_field(
             name,
@@ -172,12 +241,16 @@ class Layout:
             nq=system.nq,
             nv=system.nv,
             rows=self.usual_rank(rows),
-            powers=len([n for n in names if n != "drivers"]),
-            driven="drivers" in names,
-            options=formulation_options(system, name, s.p, **options),
+            powers=self._plain_powers,
+            driven="drivers" in system.work_names,
+            options={**formulation_options(system, name, s.p, rows=rows, **options), "usual_rank": usual},
             baumgarte=(0.0, 0.0) if baumgarte is None else (baumgarte.alpha, baumgarte.beta),
-            usual_rank=usual,
         ).trust(limit, limit)
+
+    @property
+    def _plain_powers(self) -> int:
+        """Powers among the outputs of the equations; that of drivers needs multipliers."""
+        return len([name for name in self.system.work_names if name != "drivers"])
 
     def _slope(self, rows: tuple[int, ...] | None, chart: LocalChart | None) -> Bound:
         """The exact Jacobian, where there is one: of the natural equations, with inputs that do not depend on x."""

@@ -3,110 +3,129 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.manifold import tangent
+from dalembert.analysis.tangent_cone import TangentCone
+from dalembert.rank import angular_velocities, rank_policy
 from dalembert.system.state import State
 from dalembert.system.system import System
 
-LOW = 1e-2  # margin of a step (squared sine) below which it is looked at more closely
-CLOSE = 1e-2  # sine between rows, or length of a row over its usual one, that is reported
+ROUNDING = 2e-16
+TOGETHER = 10.0  # times the smallest singular value: others up to this vanish in the same position
+WEAK = 0.03  # singular values of scaled rows above this are no part of it
+
+BRANCHES = {
+    "crossing": "two branches cross",
+    "cone": "the branches form a cone",
+    "touch": "branches touch",
+    "isolated": "no motion leads through",
+    "several": "several loops branch at once",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """What a run keeps of a passage, until it is asked for: numbers only, as a file can hold them."""
+
+    t: float
+    sigma: float  # root of the margin
+    q: tuple[float, ...]
+    v: tuple[float, ...]
+    start: float
+    end: float
+    hit: float
+    rtol: float
+    usual: int
+    steps: int
+    resolved: bool
+    determined: bool | None  # None: not found out yet
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A stretch of the run on which the constraints were dependent, or nearly so.
+    """A singular position that a run met, or passed at a small distance.
 
-    Within about 1e-4 of the singular position the rank had to be revealed, by so many careful `steps`. An ordinary step
-    that led over it, or passed it at a distance, has none.
+    Of motions that meet such a position it is asked whether their neighbours meet it too and go on along the same
+    branch; of those that pass at a distance, whether rounding leaves them on their side of it. If not, `determined` is
+    False: a start beside this one leads elsewhere, and the run shows one of the motions that may follow.
     """
 
-    start: float  # s
-    end: float
-    rank: int  # the smallest used
-    steps: int  # careful ones
-    nearest: float  # s: when the smallest singular value was least
-    distance: float  # that value over the largest; without careful steps, the sine between rows or their length
+    start: float  # s: beginning of the step in which it lies
+    end: float  # s: its end
+    nearest: float  # s: when the position was nearest
+    distance: float  # the smallest singular value there, of rows of about unit length
+    gap: float  # the same in the coordinate `along` (rad or m): about how far the singular position is
+    along: str
+    resolution: float  # distances below this are not told from zero
+    rank: int  # of the constraints in the position
     rows: tuple[str, ...]  # constraint rows that depend on each other there
-    branches: bool  # whether the motion may go on in more than one way
+    branches: str  # "crossing", "cone", "touch", "isolated" or "several"
+    met: bool  # whether the position itself was met, to within the resolution
+    determined: bool  # whether the start determines how the motion goes on
+    taken: str  # the branch that was taken, and why
+    steps: int  # careful ones
 
     def __str__(self) -> str:
-        way = "; the motion may go on in more than one way" if self.branches else ""
+        where = "were dependent" if self.met else f"were nearly dependent ({self.gap:.1e} of {self.along} away)"
+        doubt = "" if self.determined else "; the motion may go on in more than one way"
         return (
-            f"from t = {self.start:.6g} to {self.end:.6g} s the constraints {', '.join(self.rows)} were nearly "
-            f"dependent (rank {self.rank}, smallest singular value {self.distance:.1e} of the largest){way}"
+            f"at t = {self.nearest:.8g} s the constraints {', '.join(self.rows)} {where}: rank {self.rank}, "
+            f"{BRANCHES[self.branches]}, {self.taken}{doubt}"
         )
 
 
-def describe(
-    system: System,
-    state: State,
-    p: np.ndarray,
-    span: tuple[float, float],
-    rank: int,
-    usual: int,
-    steps: int,
-    least: tuple[float, float],
-) -> Passage:
-    """A passage, with what a state in it tells of the constraints; `usual` is their rank elsewhere.
-
-    With wᵀA ≈ 0 and K the motions allowed once that dependency is admitted, the motion may go on along K y with
-    wᵀ γ(q, K y) = 0 (the second-order condition of the constraints). Where this form is indefinite branches cross;
-    where it is only semidefinite they may touch; where it is definite no motion leads through.
-    """
-    t = tangent(system, state, p, np.ones(len(system.rows.of), dtype=bool))
-    r = min(rank, usual - 1)
-    weak = t.U[:, r]
-    rows = tuple(n for n, w in zip(system.row_names, weak) if abs(w) > 0.1)
-    K = np.linalg.solve(t.R, t.V[:, r:])
-    distance = min(least[0], float(t.sigma[r] / t.sigma[0]))  # careful steps at lower rank saw the others only
-    return Passage(*span, rank, steps, least[1], distance, rows, _may_branch(system, state, p, weak / t.scale, K))
-
-
-def approaches(system: System, p: np.ndarray, usual: int, dense: Any, skip: Any) -> list[Passage]:
-    """Singular positions that ordinary steps led past or over: minima of the margin, looked at between the records."""
-    margin, times, nq, n = dense.states[:, -1], dense.times, system.nq, system.nq + system.nv
-    if not usual or len(margin) < 3 or margin.min() > LOW:
-        return []
-    from scipy.optimize import minimize_scalar
-
-    found: list[Passage] = []
-    low = (margin[1:-1] < LOW) & (margin[1:-1] <= margin[:-2]) & (margin[1:-1] < margin[2:])
-    for k in np.flatnonzero(low) + 1:
-        a, b = float(times[k - 1]), float(times[k + 1])
-
-        def at(s: float, a: float = a, b: float = b) -> float:
-            return dense.margin(a + s * (b - a))
-
-        t = a + (b - a) * float(minimize_scalar(at, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-7}).x)
-        least = dense.margin(t)
-        if any(o.start - (b - a) <= t <= o.end + (b - a) for o in (*skip, *found)) or least > CLOSE**2:
-            continue
-        if least >= min(dense.margin(a), dense.margin(b)):  # no minimum between them
-            continue
-        row = dense.rows(np.array([t]))[0]
-        state = system.state(row[:nq], row[nq:n], t)
-        found.append(describe(system, state, p, (a, b), usual, usual, 0, (max(least, 0.0) ** 0.5, t)))
-    return found
+def describe(system: System, p: np.ndarray, met: Met) -> Passage:
+    """A passage, with what the state in it tells of the constraints."""
+    state = system.state(np.array(met.q), np.array(met.v), met.t)
+    here = TangentCone.of(system, state, p, met.usual, met.usual).tangent
+    sigma = here.sigma[: met.usual]
+    distance = float(sigma[-1])
+    weak = (sigma <= max(TOGETHER * distance, 4.0 * met.hit)) & (sigma <= WEAK * max(1.0, sigma[0]))
+    rank = met.usual - max(1, int(weak.sum()))
+    cone = TangentCone.of(system, state, p, rank, met.usual)
+    W = np.abs(here.U[:, rank : met.usual])
+    rows = tuple(name for name, part in zip(system.row_names, W.max(axis=1)) if part > 0.1)
+    hits = met.sigma <= met.hit
+    y = cone.local(state.v)
+    gap, along = _gap(system, p, cone, y, distance)
+    if met.determined is not None:
+        determined = met.determined
+    elif hits:
+        on = cone.nearest(y)
+        determined = on is not None and cone.selects(on)
+    else:
+        determined = met.resolved and ROUNDING / distance**2 <= max(1e2 * met.rtol, 1e-6)
+    return Passage(
+        start=met.start,
+        end=met.end,
+        nearest=met.t,
+        distance=distance,
+        gap=gap,
+        along=along,
+        resolution=met.hit,
+        rank=rank,
+        rows=rows,
+        branches=cone.kind,
+        met=hits,
+        determined=determined,
+        taken=_taken(hits, bool(np.any(state.v)), met.resolved),
+        steps=met.steps,
+    )
 
 
-def _may_branch(system: System, state: State, p: np.ndarray, w: np.ndarray, K: np.ndarray) -> bool:
-    """Whether y ↦ wᵀ γ(q, K y) vanishes for more y than 0; not said of nonholonomic and accelerated rows."""
-    if not system.rows.holonomic.all():
-        return False
+def _taken(hits: bool, moving: bool, resolved: bool) -> str:
+    if not hits:
+        return "passed as the regular motion it is" if resolved else "passed by steps too long to tell the side"
+    return "passed straight on, as the velocity selects" if moving else "left along the nearest acceleration"
 
-    kernel, n = system.kernel("gamma"), K.shape[1]
-    if "v" not in kernel.names_in or not n:
-        return False
-    i, j = np.triu_indices(n)
-    y = np.vstack([np.zeros(n), np.eye(n)[i] + np.eye(n)[j]])
-    given = {"q": state.q, "v": y @ K.T, "p": system.parameter_vector(p), "t": state.t}
-    rest, *form = kernel.batch(*(given[name] for name in kernel.names_in)).reshape(len(y), -1) @ w
-    S = np.zeros((n, n))
-    S[i, j] = S[j, i] = form  # Q_ii + Q_jj + 2 Q_ij
-    Q = (S - np.diag(S) / 4 - np.diag(S)[:, None] / 4) / 2
-    values = np.linalg.eigvalsh(Q)
-    size = np.abs(values).max()
-    return bool(rest == 0.0 and values[0] <= 1e-3 * size and values[-1] >= -1e-3 * size)
+
+def _gap(system: System, p: np.ndarray, cone: TangentCone, y: np.ndarray, distance: float) -> tuple[float, str]:
+    """About how far the position is, as a motion of the coordinate that moves most."""
+    size = float(np.linalg.norm(y))
+    direction = y / size if size > 0.0 else np.eye(len(y))[0] if len(y) else y
+    opening = cone.opening(direction)
+    motion = cone.K @ direction * (distance / max(opening, 1e-300))
+    reach = np.where(angular_velocities(system), 1.0, rank_policy(system, p).length)
+    k = int(np.argmax(np.abs(motion / reach)))
+    return float(abs(motion[k])), system.v_names[k]

@@ -25,9 +25,6 @@ def result(driver: Driver, status: Status) -> Run:
     between = None
     if setup.samples is None and len(T) > 1 and setup.formulation not in TOTAL_RATES:
         between = driver.continuation
-        if setup.on_singularity == "warn" or setup.formulation in UNDEFINED:  # said now, not when asked for
-            for passage in between.approaches(between.dense(T, X), tuple(driver.passages)):
-                driver.add_passage(passage)
     return Run(
         system=system,
         p=setup.p,
@@ -49,7 +46,7 @@ def result(driver: Driver, status: Status) -> Run:
         charts=tuple(driver.charts),
         t_events={name: np.array([when for when, _ in hits]) for name, hits in driver.found.items()},
         x_events={name: np.array([x for _, x in hits]).reshape(-1, n) for name, hits in driver.found.items()},
-        _singular=tuple(driver.passages),
+        _met=tuple(driver.met),
         _between=between,
     )
 
@@ -64,9 +61,10 @@ def _error(driver: Driver) -> BaseException | None:
 
 def _sentence(driver: Driver, status: Status) -> str:
     t, formulation = driver.record.t, driver.setup.formulation
-    if status == Status.DONE and driver.passages and formulation in UNDEFINED:
+    met = [m for m in driver.met if m.sigma <= m.hit]
+    if status == Status.DONE and met and formulation in UNDEFINED:
         return (
-            f"{status.sentence}, past a singular position at t = {driver.passages[0].nearest:.6g} s, where formulation "
+            f"{status.sentence}, past a singular position at t = {met[0].t:.6g} s, where formulation "
             f"'{formulation}' is not defined: what follows may be another motion; 'auto' and 'nullspace' lead through"
         )
     if status == Status.DONE:
@@ -79,6 +77,8 @@ def _sentence(driver: Driver, status: Status) -> str:
         for what, callback in (("controller", driver.controller), ("event", driver.watcher)):
             if callback is not None and callback.error is not None:
                 return f"at t = {t:.6g} s the {what} raised {_described(callback.error)}"
+    if status == Status.BLOCKED:
+        return f"at t = {t:.6g} s {status.sentence}: {driver.why}"
     trouble = "" if driver.trouble is None else f": {driver.trouble}"
     return f"at t = {t:.6g} s {status.sentence}{trouble}"
 

@@ -14,7 +14,7 @@ from dalembert.errors import ArgumentError, unknown
 from dalembert.native.bound import NOTHING
 from dalembert.rank import rank_policy
 from dalembert.simulation.dense import Continuation, Dense
-from dalembert.simulation.passages import Passage
+from dalembert.simulation.passages import Met, Passage, describe
 from dalembert.simulation.status import Status
 from dalembert.system.state import State
 from dalembert.system.system import System
@@ -47,14 +47,13 @@ class Run:
     charts: tuple[tuple[float, tuple[str, ...]], ...]  # (time, coordinates) of each chart taken
     t_events: Mapping[str, np.ndarray]
     x_events: Mapping[str, np.ndarray]  # (hits, nq + nv)
-    _singular: tuple[Passage, ...] = ()  # passages by singular steps
+    _met: tuple[Met, ...] = ()  # passages, not yet described
     _between: Continuation | None = None
 
     @cached_property
     def passages(self) -> tuple[Passage, ...]:
-        """Singular positions that were passed, or nearly met, in the order of time."""
-        more = () if self._dense is None else self._between.approaches(self._dense, self._singular)  # type: ignore[union-attr]
-        return tuple(sorted([*self._singular, *more], key=lambda p: p.start))
+        """Singular positions that were met, or passed at a small distance, in the order of time."""
+        return tuple(describe(self.system, self.p, met) for met in self._met)
 
     @property
     def success(self) -> bool:

@@ -13,7 +13,7 @@ from dalembert.charts import LocalChart
 from dalembert.errors import ArgumentError, FileError
 from dalembert.simulation.driver import Driver
 from dalembert.simulation.files import Recorder, Recording, check_system, header_of_run, read, write
-from dalembert.simulation.passages import Passage
+from dalembert.simulation.passages import Met
 from dalembert.simulation.result import result
 from dalembert.simulation.run import Run
 from dalembert.simulation.setup import Setup
@@ -69,7 +69,7 @@ def load(path: Any, system: System) -> Run:
         status=status,
         message=message,
         error=None,
-        _singular=_passages(notes),
+        _met=_met(notes),
         charts=tuple((t, tuple(names)) for t, names in notes.get("charts", ())),
         t_events={name: np.array([t for t, _ in hits]) for name, hits in notes.get("events", {}).items()},
         x_events={
@@ -89,14 +89,14 @@ def _of_run(run: Run) -> dict[str, Any]:
         "status": run.status.name,
         "message": run.message,
         "facts": {name: getattr(run, name) for name in _FACTS},
-        "passages": [asdict(p) for p in run.passages],
+        "met": [asdict(m) for m in run._met],
         "charts": run.charts,
         "events": {name: list(zip(run.t_events[name], run.x_events[name])) for name in run.t_events},
     }
 
 
-def _passages(notes: Any) -> tuple[Passage, ...]:
-    return tuple(Passage(**{**p, "rows": tuple(p["rows"])}) for p in notes.get("passages", ()))
+def _met(notes: Any) -> tuple[Met, ...]:
+    return tuple(Met(**{**m, "q": tuple(m["q"]), "v": tuple(m["v"])}) for m in notes.get("met", ()))
 
 
 #: numbers of the native record by which a run goes on bit for bit; sizes are never read from a file
@@ -212,7 +212,7 @@ def take_up(driver: Driver, file: Recording) -> bool:
             setattr(run, name, value)
     driver.inputs[:] = kept["inputs"]
     run.event_values[:] = kept["event_values"].reshape(run.event_values.shape)
-    driver.passages = list(_passages(notes))
+    driver.met = list(_met(notes))
     for name, hits in notes["events"].items():
         driver.found[name] = [(when, np.array(x)) for when, x in hits]
     history, extra = driver.history, [file.extra[name] for name in extra_names(system)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -83,9 +83,13 @@ def formulation_options(
     safety: float = 100.0,
     damping: tuple[float, float] | None = None,
     independent: Iterable[str] = (),
+    rows: Sequence[int] | None = None,
 ) -> dict[str, Any]:
-    """Fields of a `Problem` by name, from options that were checked; floor is in usual lengths of a row."""
-    n, floor = system.nv, floor * rank_policy(system, p).size
+    """Fields of a `Problem` of some rows (default: all) by name, from options that were checked.
+
+    Rows are measured by their usual lengths in the mass metric; floor is in these.
+    """
+    n, sizes = system.nv, rank_policy(system, p).sizes
     threshold, damp = (0.0, 0.0) if damping is None else damping
     kind, factor = metric_factor(metric, n)
     if kind != MASS:
@@ -103,6 +107,7 @@ def formulation_options(
         "damp": float(damp),
         "weight": factor,
         "independent": chosen,
+        "scale": sizes.copy() if rows is None else sizes[list(rows)],
     }
 
 

@@ -1,0 +1,169 @@
+"""Motions through a singular position: those that satisfy the constraints to second order.
+
+Where rows of A depend on each other, W A ≈ 0, A v + b = 0 allows more velocities than there are motions. A motion
+also has W (A v̇ + γ) = 0, that is W γ(q, v) = 0 whatever v̇ is: with v = c + K y, k quadratic equations
+
+    g(y) = W γ(q, c + K y) = 0,                                                                           (1)
+
+the tangent cone of the constraints in that position. From rest the same holds for accelerations, since q ≈ ½ a t².
+K is orthonormal in the mass metric, so the nearest y is the nearest motion in the sense of Gauss.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dalembert.analysis.manifold import Tangent, tangent
+from dalembert.protocols import Parameters, StateLike, SystemLike
+
+SMALL = 1e-3  # of the largest: eigenvalues of a form, and slopes of (1), that count as zero
+TRIES = 12  # starts from which other solutions of (1) are looked for
+
+
+@dataclass(frozen=True, eq=False)
+class TangentCone:
+    """The k equations (1) in n unknowns, by their coefficients: g_i(y) = constant_i + linear_i y + yᵀ forms_i y."""
+
+    tangent: Tangent
+    K: np.ndarray  # (nv, n)
+    c: np.ndarray  # (nv,) the shortest v with A v + b = 0
+    W: np.ndarray  # (k, m) dependencies between rows
+    constant: np.ndarray  # (k,)
+    linear: np.ndarray  # (k, n)
+    forms: np.ndarray  # (k, n, n) symmetric
+
+    @staticmethod
+    def of(system: SystemLike, state: StateLike, p: Parameters, rank: int, usual: int) -> TangentCone:
+        """The cone where the rank of A is `rank` in place of the `usual` one."""
+        t = tangent(system, state, p)
+        K = np.linalg.solve(t.R, t.V[:, rank:])
+        W = t.U[:, rank:usual].T / t.scale
+        _, _, b = system.evaluate("constraints", state, p=p)
+        strong = t.U[:, :rank].T @ (-b / t.scale) / t.sigma[:rank]
+        c = np.linalg.solve(t.R, t.V[:, :rank] @ strong)
+        return TangentCone(t, K, c, W, *_coefficients(system, state, p, W, c, K))
+
+    def __call__(self, y: np.ndarray) -> np.ndarray:
+        """g(y), (k,)."""
+        return self.constant + self.linear @ y + np.einsum("kij,i,j->k", self.forms, y, y)
+
+    def slope(self, y: np.ndarray) -> np.ndarray:
+        """∂g/∂y, (k, n)."""
+        return self.linear + 2.0 * np.einsum("kij,j->ki", self.forms, y)
+
+    def opening(self, y: np.ndarray) -> float:
+        """How fast the smallest singular value of the scaled rows grows along y, 1/s."""
+        half = 0.5 * (self.slope(y) + self.linear)
+        return float(np.linalg.svd(half, compute_uv=False)[-1]) if len(half) else 0.0
+
+    def local(self, v: np.ndarray) -> np.ndarray:
+        """y, (n,), of the velocity, or part of it, that K spans."""
+        RK = self.tangent.R @ self.K
+        return RK.T @ (self.tangent.R @ (v - self.c))
+
+    def nearest(self, y0: np.ndarray) -> np.ndarray | None:
+        """The y with g(y) = 0 that is nearest to y0, by Newton's method on the conditions of a minimum; else None."""
+        y, multipliers, n = y0.copy(), np.zeros(len(self.constant)), len(y0)
+        size = self._size(y0)
+        for _ in range(60):
+            J, g = self.slope(y), self(y)
+            H = np.eye(n) + 2.0 * np.einsum("k,kij->ij", multipliers, self.forms)
+            top, bottom = np.hstack([H, J.T]), np.hstack([J, np.zeros((len(g), len(g)))])
+            right = -np.concatenate([y - y0 + J.T @ multipliers, g])
+            step = np.linalg.lstsq(np.vstack([top, bottom]), right, rcond=1e-12)[0]
+            longest = np.linalg.norm(step[:n])
+            shorten = min(1.0, 0.5 * np.linalg.norm(y0) / max(longest, 1e-300))
+            y, multipliers = y + shorten * step[:n], multipliers + shorten * step[n:]
+            if longest <= 1e-13 * max(np.linalg.norm(y0), 1e-300):
+                break
+        return y if np.abs(self(y)).max(initial=0.0) <= 1e-9 * size else None
+
+    def others(self, y0: np.ndarray) -> list[np.ndarray]:
+        """Solutions of (1) nearest to y0 and to seeded directions of the same length, without repetitions."""
+        rng, found = np.random.default_rng(0), []
+        length = np.linalg.norm(y0)
+        for k in range(TRIES):
+            start = y0 if k == 0 else rng.standard_normal(len(y0))
+            y = self.nearest(start if k == 0 else start * (length / np.linalg.norm(start)))
+            if y is not None and all(np.linalg.norm(y - o) > 1e-4 * length for o in found):
+                found.append(y)
+        return found
+
+    def _size(self, y: np.ndarray) -> float:
+        """What the terms of (1) sum up to in absolute value."""
+        a = np.abs(y)
+        terms = np.abs(self.constant) + np.abs(self.linear) @ a + np.einsum("kij,i,j->k", np.abs(self.forms), a, a)
+        return float(terms.max(initial=1e-300))
+
+    # --- what it looks like -------------------------------------------------------------------------------------
+
+    @property
+    def kind(self) -> str:
+        """"crossing" branches, a "cone", branches that "touch", an "isolated" position, or "several" at once."""
+        if len(self.forms) != 1:
+            return "several"
+        values = np.linalg.eigvalsh(self.forms[0])
+        size = np.abs(values).max(initial=0.0)
+        up, down = int((values > SMALL * size).sum()), int((values < -SMALL * size).sum())
+        if min(up, down) == 0:
+            return "isolated" if max(up, down) == len(values) else "touch"
+        return "crossing" if up == down == 1 else "cone"
+
+    def selects(self, y: np.ndarray) -> bool:
+        """Whether all motions near the one along y meet such a position too, and go on along one branch each.
+
+        Else (a cone met in its apex, branches that touch) a motion beside this one goes on in another way.
+        """
+        J = self.slope(y)
+        sizes = np.linalg.svd(J, compute_uv=False)
+        largest = np.abs(self.forms).max(initial=0.0) * np.linalg.norm(y)
+        if not len(sizes) or len(sizes) < len(J) or sizes[-1] <= SMALL * largest:
+            return False
+        if len(J) == 1:
+            return self.kind == "crossing"
+        freedoms = len(y) - len(J)
+        return freedoms == 1 or self._neighbours_meet_it(y, J)
+
+    def _neighbours_meet_it(self, y: np.ndarray, J: np.ndarray) -> bool:
+        """Whether a motion beside y, along the same branch, comes to where the rows are dependent again."""
+        from scipy.optimize import minimize_scalar
+
+        rng = np.random.default_rng(1)
+        branch = np.linalg.svd(J)[2][len(J) :]
+        aside = branch.T @ rng.standard_normal(len(branch))
+        aside *= np.linalg.norm(y) / np.linalg.norm(aside)
+
+        def least(s: float) -> float:
+            rows = np.einsum("kij,j->ki", self.forms, aside + s * y)
+            return float(np.linalg.svd(rows, compute_uv=False)[-1])
+
+        grid = np.linspace(-20, 20, 401)
+        values = np.array([least(s) for s in grid])
+        k = int(np.argmin(values))
+        found = minimize_scalar(least, bounds=(grid[max(k - 1, 0)], grid[min(k + 1, 400)]), method="bounded")
+        return bool(found.fun < 1e-4 * np.median(values))
+
+
+def _coefficients(
+    system: SystemLike, state: StateLike, p: Parameters, W: np.ndarray, c: np.ndarray, K: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Constant, linear and quadratic parts of y ↦ W γ(q, c + K y), from its values at 0, ±e_i and e_i + e_j."""
+    kernel, n = system.kernel("gamma"), K.shape[1]
+    i, j = np.triu_indices(n, 1)
+    e = np.eye(n)
+    y = np.vstack([np.zeros(n), e, -e, e[i] + e[j]])
+    given = {"q": state.q, "v": c + y @ K.T, "p": system.parameter_vector(p), "t": state.t}
+    values = [given[name] for name in kernel.names_in]
+    if "v" in kernel.names_in:
+        gamma = kernel.batch(*values).reshape(len(y), -1)
+    else:
+        gamma = np.broadcast_to(np.ravel(kernel(*values)), (len(y), W.shape[1]))
+    g = gamma @ W.T
+    zero, plus, minus, both = g[0], g[1 : n + 1], g[n + 1 : 2 * n + 1], g[2 * n + 1 :]
+    linear, diagonal = (plus - minus) / 2, (plus + minus) / 2 - zero
+    forms = np.zeros((len(W), n, n))
+    forms[:, np.arange(n), np.arange(n)] = diagonal.T
+    forms[:, i, j] = forms[:, j, i] = ((both - plus[i] - plus[j] + zero) / 2).T
+    return zero, linear.T, forms

@@ -1,0 +1,62 @@
+"""The native part of `landing`."""
+
+from __future__ import annotations
+
+from dalembert.formulations.common import factor_in_metric, particular, scale_rows
+from dalembert.formulations.landing import Landing
+from dalembert.native.calls import data, invoke, jump
+from dalembert.native.jit import entry, native
+from dalembert.native.memory import doubles
+from dalembert.outcome import OK
+
+
+@entry(Landing)
+def position(x, y, landing):
+    """y ← the nearest q, one Newton step; Φ; margin."""
+    equations, problem, plus, nq = landing.equations, landing.problem, landing.plus, landing.nq
+    m, n = problem.m, problem.n
+    jump(equations.address, x, data(equations.y), equations.w)
+    out, given, answer = equations.y, plus.x, doubles(y, nq + m + 2)
+    worst = 0.0
+    for i in range(m):
+        problem.gamma[i] = answer[nq + i] = out[landing.first + i]
+        worst = max(worst, abs(answer[nq + i]))
+    solve_shortest(problem, answer, nq + m)
+    q = doubles(x, nq)
+    for i in range(nq):
+        given[i] = answer[i] = q[i]
+    if worst > landing.rounding:
+        for i in range(n):
+            given[nq + i] = problem.vdot[i]
+        invoke(plus)
+        for i in range(nq):
+            answer[i] = plus.y[i]
+
+
+@entry(Landing)
+def velocity(x, y, landing):
+    """y ← the nearest admissible v; A v + b; margin."""
+    equations, problem, nq = landing.equations, landing.problem, landing.nq
+    m, n = problem.m, problem.n
+    jump(equations.address, x, data(equations.y), equations.w)
+    out, answer, state = equations.y, doubles(y, n + m + 2), doubles(x, nq + n)
+    for i in range(m):
+        problem.gamma[i] = answer[n + i] = out[landing.first + m + i]
+    solve_shortest(problem, answer, n + m)
+    for i in range(n):
+        answer[i] = state[nq + i] + problem.vdot[i]
+
+
+@native
+def solve_shortest(problem, answer, at):
+    """v̇ of the problem ← the shortest δ with A δ = −γ; the margin goes to answer[at] and answer[at + 1]."""
+    scale_rows(problem)
+    answer[at] = answer[at + 1] = 1.0
+    for i in range(problem.n):
+        problem.vdot[i] = 0.0
+    if factor_in_metric(problem, False) != OK or problem.rank < problem.usual_rank:
+        answer[at] = answer[at + 1] = 0.0
+        return
+    if problem.largest > 0.0:
+        answer[at] = (problem.smallest / problem.largest) ** 2
+    particular(problem, problem.vdot)

@@ -1,0 +1,122 @@
+"""Singular positions inside a step, found before the step is accepted.
+
+A step that leads past a singular position at a distance that is small beside its length may not notice: the constraint
+forces grow like 1/σ, σ the distance, but for a time as short as σ / speed, between two stages. So where rows of
+constraints come close to dependent, the least σ on the way is looked for on a curve of degree five through both ends of
+the step. Then the step
+
+    meets the position (σ ≤ hit)                   stands: the motion goes straight through
+    passes at a distance that its stages resolve   stands
+    passes at a smaller one                        is made shorter, to end before the position; error control does the rest
+"""
+
+from __future__ import annotations
+
+from dalembert.native.calls import call
+from dalembert.native.jit import native
+from dalembert.outcome import OK, PASSED, SINGULAR, UNSOUND
+
+LOW = 1e-2  # margin (squared sine) of a step below which it is looked at
+CLOSE = 1e-2  # σ of a passage that is reported
+RESOLVED = 12.0  # times the least σ: what σ may fall and rise by in a step
+SHARE = 0.1  # of the way to the position that is left by a step made shorter
+
+
+@native
+def nearness(run, t, x):
+    """Margin of the constraint rows: least squared sine between them, or squared length of one over its usual one."""
+    f, at = run.gauge, run.nv + run.gauge.rows
+    call(f, t, x, run.nq + run.nv)
+    out = f.y
+    margin = min(out[at], out[at + 1] / f.row_scale)
+    return margin if margin > 0.0 else 0.0
+
+
+@native
+def watch(run, h, trial):
+    """OK for a step that may stand, PASSED with the place of a passage, UNSOUND for one too long, SINGULAR to stop."""
+    if run.gauge.address == 0:
+        return OK
+    sigma = max(run.end_margin, 0.0) ** 0.5
+    rate = (sigma - run.sigma) / h
+    suspect = run.margin < LOW or run.blind != 0 or run.sigma + min(run.sigma_rate, rate) * h < 0.0
+    if not suspect:
+        run.sigma, run.sigma_rate = sigma, rate
+        return OK
+    first, last, e = nearness(run, run.t, run.x), nearness(run, run.t + h, trial), 1e-4 * h
+    fall = slope(run, run.t, run.x, run.stages[0], e) - first
+    rise = slope(run, run.t + h, trial, run.stages[run.rows - 1], e) - last
+    outcome = OK
+    if fall < 0.0 < rise:
+        outcome = _least(run, h, trial, fall, rise, first**0.5 + last**0.5)
+    if outcome == OK or outcome == PASSED:
+        run.sigma = last**0.5
+        run.sigma_rate = (last**0.5 - first**0.5) / h
+    return outcome
+
+
+@native
+def slope(run, t, x, rates, e):
+    """The margin a time e later."""
+    moved = run.stages[1]
+    for j in range(run.nq + run.nv):
+        moved[j] = x[j] + e * rates[j]
+    return nearness(run, t + e, moved)
+
+
+@native
+def _least(run, h, trial, fall, rise, both):
+    """The least σ of a step in which it falls first and rises last by `both` together, and what is to be done."""
+    a, b, e = 0.0, h, 1e-4 * h
+    s, last = h * fall / (fall - rise), -1.0
+    margin = 1.0
+    for _ in range(12):  # the margin is nearly c² (s − s*)² + σ²: its difference is linear in s
+        margin = between(run, h, trial, s)
+        change = between(run, h, trial, s + e) - margin
+        if change < 0.0:
+            a, fall = s, change
+        else:
+            b, rise = s, change
+        new = a + (b - a) * fall / (fall - rise)
+        if not a < new < b:
+            new = 0.5 * (a + b)
+        if abs(new - last) < 1e-9 * h:
+            break
+        last, s = s, new
+    s = min(max(s + 0.5 * e, 0.0), h)
+    sigma = between(run, h, trial, s) ** 0.5
+    if sigma > CLOSE:
+        return OK
+    met, resolved = sigma <= run.hit, both <= RESOLVED * sigma
+    if run.stop != 0 and sigma <= run.near:
+        return SINGULAR
+    if not met and not resolved and run.exponent > 0.0 and h > 1e-12 * run.usual_h:
+        left = max(SHARE, min(0.7, 3.0 * sigma / (0.5 * both)))
+        run.h = s * (1.0 - left)
+        return UNSOUND
+    run.passed, run.passage_t, run.passage_sigma, run.resolved = 1, run.t + s, sigma, 1 if met or resolved else 0
+    between(run, h, trial, s)
+    for j in range(run.nq + run.nv):
+        run.passage[j] = run.stages[1][j]
+    return PASSED
+
+
+@native
+def between(run, h, trial, s):
+    """stages[1] ← the state a time s into the step, on a curve with the values, rates and curvatures of both ends.
+
+    Returns the margin there. q̈ is known where q̇ = v; other coordinates have values and rates only.
+    """
+    x, rates, there, out, nq, nv = run.x, run.stages[0], run.stages[run.rows - 1], run.stages[1], run.nq, run.nv
+    z = s / h
+    w = 1.0 - z
+    for j in range(nq + nv):
+        p0, p1, d0, d1 = x[j], trial[j], h * rates[j], h * there[j]
+        value = p0 + z * z * (3.0 - 2.0 * z) * (p1 - p0) + z * w * w * d0 - z * z * w * d1
+        if j < nq and run.plain[j] >= 0:  # the curvature that the cubic misses at both ends
+            k = nq + run.plain[j]
+            e0 = h * h * rates[k] - 6.0 * (p1 - p0) + 4.0 * d0 + 2.0 * d1
+            e1 = h * h * there[k] + 6.0 * (p1 - p0) - 2.0 * d0 - 4.0 * d1
+            value += 0.5 * z * z * w * w * (w * e0 + z * e1)
+        out[j] = value
+    return nearness(run, run.t + s, out)
