@@ -13,7 +13,7 @@ from __future__ import annotations
 from dalembert.integrators.manifold import project, recover
 from dalembert.integrators.run_record import FRESH, FillRecord, RunRecord
 from dalembert.integrators.stage import control, evaluate
-from dalembert.integrators.watch import nearness, watch
+from dalembert.integrators.watch import meets, nearness, watch
 from dalembert.native.calls import call, finite, jump
 from dalembert.native.jit import entry, inline, native
 from dalembert.outcome import (
@@ -118,6 +118,8 @@ def _advance(run):
             return CHART_ENDS
         if run.until > 0.0 and run.t < run.end and run.landed != 0 and nearness(run, run.t, x) > run.until:
             return OK
+        if run.singular != 0 and run.t < run.end and meets(run):
+            return SINGULAR
     return OK
 
 

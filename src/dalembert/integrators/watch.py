@@ -19,6 +19,7 @@ from dalembert.outcome import OK, PASSED, SINGULAR, UNSOUND
 LOW = 1e-2  # margin (squared sine) of a step below which it is looked at
 CLOSE = 1e-2  # σ of a passage that is reported
 RESOLVED = 12.0  # times the least σ: what σ may fall and rise by in a step
+ACROSS = 1e-4  # σ from which a position that is met is crossed in one step
 SHARE = 0.1  # of the way to the position that is left by a step made shorter
 
 
@@ -56,8 +57,30 @@ def watch(run, h, trial):
 
 
 @native
+def meets(run):
+    """Whether the motion goes straight to a singular position that is near, by three values of σ² straight ahead.
+
+    Not with curvatures: next to a position that is missed they are large, and lead into it.
+    """
+    reach, here = max(ACROSS, 10.0 * run.hit), nearness(run, run.t, run.x)
+    if here > reach**2:
+        return False
+    e = 1e-2 * run.h
+    fall = slope(run, run.t, run.x, run.stages[0], e) - here
+    if fall >= 0.0:
+        return False
+    s = -2.0 * here / fall * e  # the position, if it is met
+    if s > 1e3 * run.usual_h:
+        return False
+    first, second = slope(run, run.t, run.x, run.stages[0], s), slope(run, run.t, run.x, run.stages[0], 2.0 * s)
+    bend = here - 2.0 * first + second  # of the parabola through the three
+    lift = second - here
+    return bend > 0.0 and first - lift * lift / (8.0 * bend) <= run.hit**2
+
+
+@native
 def slope(run, t, x, rates, e):
-    """The margin a time e later."""
+    """The margin a time e later, straight on."""
     moved = run.stages[1]
     for j in range(run.nq + run.nv):
         moved[j] = x[j] + e * rates[j]

@@ -24,7 +24,7 @@ from dalembert.simulation.events import locate, watcher
 from dalembert.simulation.history import History
 from dalembert.simulation.interrupt import Interrupt
 from dalembert.simulation.layout import CHART, CHUNK, Layout, Stepper
-from dalembert.simulation.crossing import cross
+from dalembert.simulation.crossing import Crosser
 from dalembert.simulation.passages import Met, describe
 from dalembert.simulation.pool import lease
 from dalembert.simulation.setup import CLOSED, UNDEFINED, Setup, on_manifold
@@ -282,22 +282,28 @@ class Driver:
 
     def _cross(self) -> Status:
         """Across a singular position, to where the rows are independent again."""
-        run, state, n = self.record, self.state(), self.system.nq + self.system.nv
-        usual = self.layout.usual_rank(self.rows)
-        found = cross(self.system, state, self.setup.p, self.inputs.copy(), usual, run.hit, run.end - run.t)
+        run, start, nq, n = self.record, self.state(), self.system.nq, self.system.nq + self.system.nv
+
+        def slope(x: State) -> np.ndarray:
+            return run.ode.at(x.t, np.concatenate([x.q, x.v]))[: run.n].copy()
+
+        crosser = Crosser(
+            self.system, self.setup.p, self.inputs.copy(), lambda x: slope(x)[nq:n],
+            self.layout.usual_rank(self.rows), run.hit, run.end - run.t,
+        )  # fmt: skip
+        found = crosser.cross(start)
         if isinstance(found, str):
             self.why = found
             return Status.BLOCKED
-        power = run.ode.at(run.t, run.x[:n])[n : run.n].copy()
-        after = np.concatenate([found.state.q, found.state.v])
-        power = 0.5 * (power + run.ode.at(found.state.t, after)[n : run.n])
-        run.x[:n], run.x[n:] = after, run.x[n:] + (found.state.t - run.t) * power
-        run.h, run.t, run.fresh = 0.5 * (found.state.t - run.t), found.state.t, 0
+        position, after = found.position, found.after
+        time = after.t - start.t
+        run.x[:nq], run.x[nq:n] = after.q, after.v
+        run.x[n:] += 0.5 * time * (slope(start) + slope(after))[n:]
+        run.h, run.t, run.fresh, run.project_first = 0.5 * time, after.t, 0, 0
         run.steps, run.singular_steps, run.records = run.steps + 1, run.singular_steps + 1, 1
         run.times[0], run.states[0] = run.t, np.concatenate([run.x, self.inputs, [0.0]])
         self._take_records()
-        x = np.concatenate([state.q, state.v])
-        self._note(state.t, 0.0, x, (state.t, run.t), found.determined)
+        self._note(position.t, 0.0, np.concatenate([position.q, position.v]), (start.t, run.t), found.determined)
         if self.watcher is not None:
             run.event_values[1] = run.watch.at(run.t, run.x[:n])[: run.events]
             return self._event()
