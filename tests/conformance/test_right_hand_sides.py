@@ -42,7 +42,7 @@ def test_a_field_gives_the_acceleration_of_its_formulation(name, variant):
 def test_a_rank_below_the_usual_one_has_no_margin_and_a_refusal_a_negative_one():
     system, x = REDUNDANT
     state = np.concatenate([x.q, x.v])
-    field = made(system, "nullspace", usual_rank=system.acceleration(x).rank + 1)
+    field = made(system, "nullspace", options={"usual_rank": system.acceleration(x).rank + 1})
     assert list(field.at(0.0, state)[-6:-4]) == [0.0, 0.0]
     refused = made(system, "lagrange").at(0.0, state)
     assert list(refused[-6:-4]) == [-1.0, -1.0]

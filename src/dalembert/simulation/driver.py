@@ -176,6 +176,10 @@ class Driver:
             return self._singular()
         if outcome == Outcome.CHART_ENDS:
             return self._next_chart()
+        if outcome == Outcome.STEP_UNSOLVED and not run.singular and self._margin() < FRESH**2:
+            status = self._singular()
+            run.until = max(run.until, (2.0 * FRESH) ** 2)
+            return status
         if outcome == Outcome.OK and run.until:
             self._leave()
         return FAILURES.get(outcome, Status.DONE) if outcome else Status.DONE
@@ -222,6 +226,8 @@ class Driver:
         x = np.concatenate([state.q, self.layout.integrated(state), *local, work])
         room = CHUNK if self.history.recorder is None else RECORDED
         self.layout.place(run, rows, chart, x, min(room, self.setup.max_steps))
+        if self.history.taken == run.t:
+            self.history.last = run.t, np.concatenate([x, self.inputs, [1.0]])  # as the new layout has it
         if chart is not None:
             n = self.system.nq + self.system.nv
             out = run.recover.at(state.t, x[: n + 2 * chart.dof])
@@ -272,6 +278,8 @@ class Driver:
         if run.singular:
             assert self.usual is not None
             self.usual.enter(run)
+            if self.setup.method.fixed:
+                run.h = self.setup.step
             return
         run.until = 0.0
         if self.returning is not None:

@@ -28,7 +28,8 @@ def kind_of(setup: Setup) -> Any:
     by_name = projection is None or isinstance(projection.metric, str)
     if not (plain and by_name) or method.implicit or method.kernel:
         return None
-    return setup.method_name, setup.stabilization, setup.formulation, setup.p.tobytes()
+    stops = setup.on_singularity == "stop"
+    return setup.method_name, setup.stabilization, setup.formulation, setup.rtol, stops, setup.p.tobytes()
 
 
 def lease(layout: Layout) -> Kept | None:
@@ -42,7 +43,7 @@ def lease(layout: Layout) -> Kept | None:
     ctypes.memmove(run.pointer, fresh, len(fresh))
     memory.t = memory.hold_start = memory.sampled_until = setup.start.t
     memory.end, memory.h, memory.max_h = setup.end, setup.step, setup.max_step
-    memory.rtol, memory.atol = setup.rtol, setup.atol
+    memory.atol = setup.atol
     if memory.nu:
         run.ode.x[memory.u_index : memory.u_index + memory.nu] = setup.u
     if memory.restore_energy:
