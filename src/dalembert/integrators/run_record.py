@@ -84,7 +84,7 @@ class RunRecord(Struct):
     singular = Int()  # whether steps are careful
     until = Float()  # margin from which the loop need not go on like this; 0: it does to the end
     stop = Int()  # whether to end before a singular position
-    blind = Int()  # whether the right-hand side says nothing about dependent rows
+    blind = Int()  # whether the right-hand side may not tell of dependent rows
     near = Float()  # σ below which elimination is not accurate
     hit = Float()  # σ of a position that is met
     end_margin = Float()  # margin at the end of this attempt

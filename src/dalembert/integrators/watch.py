@@ -20,6 +20,7 @@ LOW = 1e-2  # margin (squared sine) of a step below which it is looked at
 CLOSE = 1e-2  # σ of a passage that is reported
 RESOLVED = 12.0  # times the least σ: what σ may fall and rise by in a step
 ACROSS = 1e-4  # σ from which a position that is met is crossed in one step
+PARTS = 4  # of a step that are looked at one by one
 SHARE = 0.1  # of the way to the position that is left by a step made shorter
 
 
@@ -40,16 +41,26 @@ def watch(run, h, trial):
         return OK
     sigma = max(run.end_margin, 0.0) ** 0.5
     rate = (sigma - run.sigma) / h
-    suspect = run.margin < LOW or run.blind != 0 or run.sigma + min(run.sigma_rate, rate) * h < 0.0
-    if not suspect:
+    dips = run.margin < max(LOW, 0.5 * min(sigma, run.sigma) ** 2)
+    if not (dips or run.blind != 0 or run.sigma + run.sigma_rate * h < 0.0):
         run.sigma, run.sigma_rate = sigma, rate
         return OK
     first, last, e = nearness(run, run.t, run.x), nearness(run, run.t + h, trial), 1e-4 * h
+    outcome, found = OK, 0
+    at = 0.0
     fall = slope(run, run.t, run.x, run.stages[0], e) - first
-    rise = slope(run, run.t + h, trial, run.stages[run.rows - 1], e) - last
-    outcome = OK
-    if fall < 0.0 < rise:
-        outcome = _least(run, h, trial, fall, rise, first**0.5 + last**0.5)
+    for k in range(1, PARTS + 1):  # where the margin falls and rises again
+        to = h * k / PARTS
+        if k < PARTS:
+            here = between(run, h, trial, to)
+            rise = between(run, h, trial, to + e) - here
+        else:
+            rise = slope(run, run.t + h, trial, run.stages[run.rows - 1], e) - last
+        if fall < 0.0 < rise and (outcome == OK or outcome == PASSED):
+            seen = _least(run, h, trial, at, to, fall, rise, first**0.5 + last**0.5, found)
+            if seen != OK:
+                outcome, found = seen, found + 1
+        at, fall = to, rise
     if outcome == OK or outcome == PASSED:
         run.sigma = last**0.5
         run.sigma_rate = (last**0.5 - first**0.5) / h
@@ -88,14 +99,17 @@ def slope(run, t, x, rates, e):
 
 
 @native
-def _least(run, h, trial, fall, rise, both):
-    """The least σ of a step in which it falls first and rises last by `both` together, and what is to be done."""
-    a, b, e = 0.0, h, 1e-4 * h
-    s, last = h * fall / (fall - rise), -1.0
-    margin = 1.0
+def _least(run, h, trial, a, b, fall, rise, both, found):
+    """The least σ between the times a and b of a step, and what is to be done.
+
+    The margin changes by `fall` and `rise` there; σ is `both` at the ends of the step together; so many passages were
+    found before in it.
+    """
+    e = 1e-4 * h
+    s, last = a + (b - a) * fall / (fall - rise), -1.0
     for _ in range(12):  # the margin is nearly c² (s − s*)² + σ²: its difference is linear in s
-        margin = between(run, h, trial, s)
-        change = between(run, h, trial, s + e) - margin
+        change = -between(run, h, trial, s)
+        change += between(run, h, trial, s + e)
         if change < 0.0:
             a, fall = s, change
         else:
@@ -113,12 +127,15 @@ def _least(run, h, trial, fall, rise, both):
     met, resolved = sigma <= run.hit, both <= RESOLVED * sigma
     if run.stop != 0 and sigma <= run.near:
         return SINGULAR
-    if not met and not resolved and run.exponent > 0.0 and h > 1e-12 * run.usual_h:
-        left = max(SHARE, min(0.7, 3.0 * sigma / (0.5 * both)))
-        run.h = s * (1.0 - left)
-        return UNSOUND
+    if run.exponent > 0.0 and h > 1e-12 * run.usual_h:
+        if found > 0:
+            run.h = 0.5 * h
+            return UNSOUND
+        if not met and not resolved:
+            left = max(SHARE, min(0.7, 3.0 * sigma / (0.5 * both)))
+            run.h = s * (1.0 - left)
+            return UNSOUND
     run.passed, run.passage_t, run.passage_sigma, run.resolved = 1, run.t + s, sigma, 1 if met or resolved else 0
-    between(run, h, trial, s)
     for j in range(run.nq + run.nv):
         run.passage[j] = run.stages[1][j]
     return PASSED

@@ -262,6 +262,7 @@ class Driver:
         careful = self.layout.careful(self.rows)
         self.usual, self._dense = careful.now(run, self.setup.method), None
         careful.enter(run)
+        run.project_first = 1
         return Status.DONE
 
     def _without_chart(self) -> None:

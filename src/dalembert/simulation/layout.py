@@ -21,7 +21,7 @@ from dalembert.mechanism.joints import Joint
 from dalembert.native import library
 from dalembert.native.bound import NOTHING, Bound
 from dalembert.rank import ACCURACY, RankPolicy, rank_policy
-from dalembert.simulation.setup import TOTAL_RATES, UNDEFINED, Setup
+from dalembert.simulation.setup import TOTAL_RATES, Setup
 from dalembert.system.formulation_options import formulation_options
 from dalembert.system.state import State
 
@@ -113,7 +113,7 @@ class Layout:
             near=self.policy.near,
             hit=self.hit,
             stop=int(s.on_singularity == "stop"),
-            blind=int(s.formulation in UNDEFINED),
+            blind=int(s.named),
             passage=np.zeros(system.nq + system.nv),
             plain=self._plain(),
             ode=Bound.around(0, s.u.copy(), np.zeros(1), np.zeros(1)),  # until `place`: holds the inputs
