@@ -33,6 +33,8 @@ from dalembert.outcome import (
 SMALLEST = 1e-15  # of the time: a step that rounding swallows
 ROUNDING = 1e-15  # of a coordinate
 LEAST = 1e-14  # of the time, or s: a step that error control must not ask for
+SHIFT = 0.87  # of a step with a stage too near to a singular position: other stages may lie beside it
+SHORT = 0.1  # of the usual step: the distance of a landing that is no error of so short a step
 CLOSE = 0.01  # of the usual step: how near to a singularity the ordinary steps go
 
 
@@ -44,7 +46,7 @@ def advance(x, y, run):
 
 @native
 def _advance(run):
-    x, stages, budget = run.x, run.stages, run.budget
+    x, stages, budget, unsound = run.x, run.stages, run.budget, 0
     trial = stages[run.rows - 2]
     if run.project_first != 0:
         run.project_first, run.fresh = 0, 0
@@ -88,7 +90,8 @@ def _advance(run):
             run.margin = 1.0
             if run.exponent == 0.0 or (outcome == UNSOUND and _close(run, h)):
                 return _ended(run, outcome)
-            run.h = 0.5 * h
+            unsound = unsound + 1 if outcome == UNSOUND else 0
+            run.h = SHIFT * h if 0 < unsound < 4 and run.singular == 0 else 0.5 * h
             if run.h < LEAST * max(1.0, abs(run.t)):
                 return DRIFTED if outcome == DRIFTED else NOT_FINITE
             continue
@@ -109,6 +112,7 @@ def _advance(run):
             continue
         if run.exponent > 0.0:
             _next_step(run, h, last)
+        unsound = 0
         _accept(run, trial, stop, h, last)
         if run.watch.address != 0 and crossed(run):
             return EVENT
@@ -159,7 +163,8 @@ def _land(run, t, trial):
             return DRIFTED
         if run.landing == 0 and run.ode.min_angle >= 0.0:
             return UNSOUND
-        if run.landed != 0:  # else the start was off the manifold, and this is not the step's error
+        # not the step's error: of a start off the manifold, and what does not get less with the step: rounding
+        if run.landed != 0 and run.attempt_h > SHORT * run.usual_h:
             noise = ROUNDING / max(run.landing_margin, 1e-300)  # of Φ moves q by 1/σ, that moves v by 1/σ again
             for j in range(n):
                 scale = run.atol + run.rtol * abs(trial[j]) + noise * max(1.0, abs(trial[j]))
@@ -174,8 +179,8 @@ def _next_step(run, h, last):
     grow = 0.9 * max(run.error, 1e-10) ** (-0.7 * run.exponent) * run.last_error ** (0.4 * run.exponent)
     if not last or grow < 1.0:
         run.h = h * min(5.0, max(0.2, grow))
-    if not last and run.singular == 0:
-        run.usual_h = 0.8 * run.usual_h + 0.2 * h
+    if not last and run.singular == 0:  # falls slowly: short steps next to a singular position are not usual
+        run.usual_h = max(0.98 * run.usual_h, 0.8 * run.usual_h + 0.2 * h)
     run.last_error = max(run.error, 1e-4)
 
 

@@ -72,7 +72,7 @@ class Layout:
     @cached_property
     def policy(self) -> RankPolicy:
         """Limits of rank at the parameters, and for the accuracy, of the run."""
-        return rank_policy(self.system, self.setup.p, min(self.setup.rtol, ACCURACY))
+        return rank_policy(self.system, self.setup.p, min(10.0 * self.setup.rtol, ACCURACY))
 
     @property
     def hit(self) -> float:
