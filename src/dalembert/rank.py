@@ -268,3 +268,8 @@ def _median(values: np.ndarray) -> float:
 def angular_velocities(system: SystemLike) -> np.ndarray:
     """(nv,) bool: which velocities are those of angles, not of slides."""
     return np.concatenate([[], *(a.joint.angular for a in system.layout.joints.values())]).astype(bool)
+
+
+def reach(system: SystemLike, p: Parameters) -> np.ndarray:
+    """(nv,) how far a velocity may lead in unit time: 1 rad, or the mechanism's length."""
+    return np.where(angular_velocities(system), 1.0, rank_policy(system, p).length)

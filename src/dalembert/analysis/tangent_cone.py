@@ -41,7 +41,7 @@ class TangentCone:
         K = np.linalg.solve(t.R, t.V[:, rank:])
         W = t.U[:, rank:usual].T / t.scale
         _, _, b = system.evaluate("constraints", state, p=p)
-        strong = t.U[:, :rank].T @ (-b / t.scale) / t.sigma[:rank]
+        strong = t.U[:, :rank].T @ (-b / t.scale) / np.maximum(t.sigma[:rank], 1e-300)
         c = np.linalg.solve(t.R, t.V[:, :rank] @ strong)
         return TangentCone(t, K, c, W, *_coefficients(system, state, p, W, c, K))
 

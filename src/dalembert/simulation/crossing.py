@@ -16,6 +16,7 @@ import numpy as np
 
 from dalembert.analysis.manifold import Tangent, tangent
 from dalembert.analysis.tangent_cone import TangentCone
+from dalembert.simulation.causes import cause, drives_against
 from dalembert.system.state import State
 from dalembert.system.system import System
 
@@ -52,6 +53,8 @@ class Crosser:
         now = float(sigma[-1])
         rank = int((sigma > max(TOGETHER * now, 4.0 * self.hit)).sum())
         cone = TangentCone.of(self.system, x, self.p, rank, self.usual)
+        if drives_against(self.system, x, self.p, cone):
+            return cause(self.system, x, self.p, self.usual)
         target = max(FAR, 30.0 * self.hit, now)
         if now > 4.0 * self.hit:
             opening = max(cone.opening(cone.local(x.v)), 1e-300)

@@ -263,7 +263,7 @@ class Driver:
         self.usual, self._dense = careful.now(run, self.setup.method), None
         careful.enter(run)
         run.project_first = 1
-        return Status.DONE
+        return self._cross() if self._margin() <= (4.0 * run.hit) ** 2 else Status.DONE
 
     def _without_chart(self) -> None:
         """Go on in all coordinates, until the constraints are far enough from dependent for a chart."""

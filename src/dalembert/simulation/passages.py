@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.analysis.tangent_cone import TangentCone
-from dalembert.rank import angular_velocities, rank_policy
+from dalembert.rank import reach
 from dalembert.system.state import State
 from dalembert.system.system import System
 
@@ -126,6 +126,5 @@ def _gap(system: System, p: np.ndarray, cone: TangentCone, y: np.ndarray, distan
     direction = y / size if size > 0.0 else np.eye(len(y))[0] if len(y) else y
     opening = cone.opening(direction)
     motion = cone.K @ direction * (distance / max(opening, 1e-300))
-    reach = np.where(angular_velocities(system), 1.0, rank_policy(system, p).length)
-    k = int(np.argmax(np.abs(motion / reach)))
+    k = int(np.argmax(np.abs(motion / reach(system, p))))
     return float(abs(motion[k])), system.v_names[k]

@@ -7,11 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
+from dalembert.simulation.causes import cause
 from dalembert.simulation.driver import Driver
 from dalembert.simulation.run import Run
 from dalembert.simulation.setup import TOTAL_RATES, UNDEFINED
 from dalembert.simulation.status import Status
 from dalembert.sources import PACKAGE
+
+#: statuses that a singular position, or a constraint that is not defined, may explain
+EXPLAINED = (Status.STEP_TOO_SMALL, Status.NOT_FINITE, Status.DRIFTED, Status.STEP_UNSOLVED, Status.BLOCKED)
 
 
 def result(driver: Driver, status: Status) -> Run:
@@ -77,10 +81,11 @@ def _sentence(driver: Driver, status: Status) -> str:
         for what, callback in (("controller", driver.controller), ("event", driver.watcher)):
             if callback is not None and callback.error is not None:
                 return f"at t = {t:.6g} s the {what} raised {_described(callback.error)}"
-    if status == Status.BLOCKED:
-        return f"at t = {t:.6g} s {status.sentence}: {driver.why}"
-    trouble = "" if driver.trouble is None else f": {driver.trouble}"
-    return f"at t = {t:.6g} s {status.sentence}{trouble}"
+    why = driver.why if driver.trouble is None else str(driver.trouble)
+    if status in EXPLAINED and not why:
+        usual = driver.layout.usual_rank(driver.rows)
+        why = cause(driver.system, driver.state(), driver.setup.p, usual)
+    return f"at t = {t:.6g} s {status.sentence}{f': {why}' if why else ''}"
 
 
 def _described(error: BaseException) -> str:

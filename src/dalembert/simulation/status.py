@@ -16,7 +16,7 @@ class Status(Spoken):
     CALLBACK = 5, "a controller or event returned something that is not a finite number"
     INTERRUPTED = 6, "the run was interrupted"
     STEPS = 7, "the largest number of steps was reached; raise max_steps"
-    BLOCKED = 8, "the constraints became dependent and no motion leads on"
+    BLOCKED = 8, "no motion leads on"
     EVENT = 9, "a terminal event ended the run"
     FORMULATION = (
         10,

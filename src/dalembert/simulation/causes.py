@@ -1,0 +1,71 @@
+"""Why no motion leads on: the sentence behind the status of a run that ended early."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dalembert.analysis.tangent_cone import TangentCone
+from dalembert.errors import AssemblyError
+from dalembert.rank import reach
+from dalembert.system.state import State
+from dalembert.system.system import System
+
+NEAR = 3e-2  # σ of a position that explains trouble
+STEP = 1e-7  # rad, or of the mechanism's length
+STEEP = 1e3  # rad per rad: rows that turn so fast
+AGAINST = 1e-3  # of the drivers' speeds: a part of them that dependent rows leave no motion for
+
+
+def cause(system: System, x: State, p: np.ndarray, usual: int) -> str:
+    """What stands in the way at a state, or nothing."""
+    if not usual or not np.isfinite(x.q).all():
+        return ""
+    try:
+        cone = TangentCone.of(system, x, p, usual - 1, usual)
+    except AssemblyError:
+        return "a constraint is not defined here: a direction it needs has no length"
+    if cone.tangent.sigma[usual - 1] > NEAR:
+        return _undefined(system, x, p)
+    weights = np.abs(cone.W[0] * cone.tangent.scale)
+    names = dict.fromkeys(of for of, w in zip(system.rows.of, weights) if w > 0.1 * weights.max())
+    kinds = {c.name: c.kind for c in system.description.constraints}
+    drivers = [name for name in names if kinds[name] == "driver"]
+    others = [name for name in names if name not in drivers]
+    if drivers and drives_against(system, x, p, cone):
+        return f"{_led(system, x, drivers[0])}, as far as {_listed(others)} can follow"
+    return f"this is next to a singular position, where {_listed(list(names))} depend on each other"
+
+
+def _undefined(system: System, x: State, p: np.ndarray) -> str:
+    """The constraint whose rows turn so fast along the motion that they have no direction next to here."""
+    speed = np.abs(x.v / reach(system, p)).max(initial=0.0)
+    if not speed > 0.0:
+        return ""
+    A = system.constraint_matrix(x, p=p)
+    moved = system.constraint_matrix(x.replace(q=system.plus(x, x.v * (STEP / speed))), p=p)
+    sizes = np.linalg.norm(A / reach(system, p), axis=1)
+    turned = np.linalg.norm((moved - A) / reach(system, p), axis=1) / np.maximum(sizes, 1e-300)
+    worst = int(np.argmax(turned))
+    if not turned[worst] > STEEP * STEP:
+        return ""
+    return f"constraint '{system.rows.of[worst]}' has no direction next to here, as of a disc that falls flat"
+
+
+def drives_against(system: System, x: State, p: np.ndarray, cone: TangentCone) -> bool:
+    """Whether drivers ask for velocities that no motion has in a singular position: W (A c + b) ≠ 0."""
+    _, A, b = system.evaluate("constraints", x, p=p)
+    missing = np.abs(cone.W @ (A @ cone.c + b)).max(initial=0.0)
+    return bool(missing > AGAINST * np.abs(b / cone.tangent.scale).max(initial=0.0))
+
+
+def _led(system: System, x: State, driver: str) -> str:
+    """What a driver does here."""
+    described = next(c.describe() for c in system.description.constraints if c.name == driver)
+    coordinate = described.removeprefix("driver of ")
+    if coordinate in system.q_names:
+        return f"driver '{driver}' leads {coordinate} to {x.q[system.q_names.index(coordinate)]:.6g}"
+    return f"driver '{driver}' leads {coordinate} on"
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join(f"'{name}'" for name in names) if names else "the others"
