@@ -93,9 +93,10 @@ class Elimination:
                 common = [k for k in self.touched[i] if not _zero(self.B[j][k])]
                 S[i, j] = S[j, i] = sum((self.B[i][k] * self.Y[j][k] for k in common), 0.0)  # (3)
         self.rows = RowFactor(S)
-        shortest = S[0, 0] if m else 1.0
-        for i in range(1, m):
-            shortest = minimum(shortest, S[i, i])
+        self.lengths = [S[i, i] for i in range(m)]  # squared
+        shortest = self.lengths[0] if m else 1.0
+        for length in self.lengths[1:]:
+            shortest = minimum(shortest, length)
         self.margin = np.array([self.rows.margin, shortest], dtype=object)
 
     def solve(self, f: np.ndarray, gamma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

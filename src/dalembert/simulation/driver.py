@@ -343,8 +343,7 @@ class Driver:
         run, gauge = self.record, self.record.gauge
         if not gauge.address:
             return 1.0
-        out, at = gauge.at(run.t, run.x[: run.nq + run.nv]), run.nv + gauge.rows
-        return float(min(out[at], out[at + 1] / gauge.row_scale))
+        return float(gauge.at(run.t, run.x[: run.nq])[0])
 
     def _renewed(self, chart: LocalChart, state: State) -> LocalChart:
         """A chart around a state: by the coordinates that are best there, or by the tangent space."""

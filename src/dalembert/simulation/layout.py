@@ -27,6 +27,7 @@ from dalembert.system.state import State
 
 CHART = 1e-2  # squared sine between the rows of a chart below which another one is taken
 STAGES = 15  # rows of stages that careful steps need
+UNEQUAL = 10.0  # ratio of usual lengths of rows from which they are looked at one by one
 FINEST = 1e-11  # tolerance of careful steps: rounding of constraint forces is not resolved
 MET = 1e-7  # σ of a position that is met: next to a nearer one doubles do not tell the branches apart
 CHUNK = 2000  # records, and at first attempts, between two looks at the clock, the keyboard and the sample times
@@ -113,7 +114,7 @@ class Layout:
             near=self.policy.near,
             hit=self.hit,
             stop=int(s.on_singularity == "stop"),
-            blind=int(s.named),
+            blind=int(s.named or self._unequal()),
             passage=np.zeros(system.nq + system.nv),
             plain=self._plain(),
             ode=Bound.around(0, s.u.copy(), np.zeros(1), np.zeros(1)),  # until `place`: holds the inputs
@@ -151,7 +152,7 @@ class Layout:
             count = self._sizes(rows)[0] + system.nv
             run.step_kernel = self._bound(system.kernel(method.kernel, rows=rows), chart, count)
         if system.rows.of and s.formulation not in TOTAL_RATES:
-            run.gauge = self._bound(system.kernel("filter", rows=rows), None, self._sizes(rows)[1])
+            run.gauge = Bound.of(system.kernel("gauge", rows=rows), {**self._values(None), "sizes": self._usual(rows)})
         needed = bool(system.rows.of) or system.nq != system.nv
         by_itself = chart is not None or method.kernel is not None
         project = s.projection
@@ -216,6 +217,15 @@ class Layout:
             options={**chosen, "usual_rank": usual if rows is None else 0},
             rounding=4e-16 * max(1.0, system.layout.length),
         )
+
+    def _usual(self, rows: tuple[int, ...] | None) -> np.ndarray:
+        """Usual lengths of these rows in the mass metric."""
+        return self.policy.sizes if rows is None else self.policy.sizes[list(rows)]
+
+    def _unequal(self) -> bool:
+        """Whether usual lengths of rows differ so much that the shortest does not tell of the others."""
+        sizes = self.policy.sizes
+        return bool(len(sizes) and sizes.max() > UNEQUAL * sizes.min())
 
     def usual_rank(self, rows: tuple[int, ...] | None) -> int:
         """Rank of the constraints away from singular positions."""
@@ -293,7 +303,7 @@ class Layout:
         return int(kept.sum()), len(kept)
 
     def _bound(self, kernel: Any, chart: LocalChart | None, rows: int, min_length: float | None = None) -> Bound:
-        near, size = self.policy.near, self.policy.size
+        near, size = self.policy.near, self.policy.sizes.min(initial=self.policy.size)
         limit = (near * size) ** 2 if min_length is None else min_length
         return Bound.of(kernel, self._values(chart), rows).trust(near**2, limit, size**2)
 
