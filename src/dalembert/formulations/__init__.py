@@ -1,10 +1,11 @@
 """Formulations of constrained dynamics: one problem, one file each, named as people call them."""
 
 from dalembert.formulations.landing import make_landing
+from dalembert.formulations.precise import make_precise
 from dalembert.formulations.problem import EUCLIDEAN, MASS, WEIGHT, Problem, make_problem
 from dalembert.formulations.right_hand_side import make_field
 
 #: name: number of variants
 FORMULATIONS = {"nullspace": 1, "admissible": 2, "projection": 3, "partition": 1, "lagrange": 1, "augmented": 1}
 
-__all__ = ["EUCLIDEAN", "FORMULATIONS", "MASS", "WEIGHT", "Problem", "make_field", "make_landing", "make_problem"]
+__all__ = ["EUCLIDEAN", "FORMULATIONS", "MASS", "WEIGHT", "Problem", "make_field", "make_landing", "make_precise", "make_problem"]

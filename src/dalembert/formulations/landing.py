@@ -6,20 +6,24 @@ those of the kernels "correct" and "filter":
 
     position   q ⊕ δ with A δ = −Φ and δ the shortest, Φ, margin (2)
     velocity   v + δ with A δ = −(A v + b) and δ the shortest, A v + b, margin (2)
+
+Rounding of Φ still moves q by 1/σ, which turns the admissible velocities by 1/σ again. Where the coordinates are plain
+numbers, positions have a `low` part of their own and Φ is computed of both (`precise`); then nothing is squared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.formulations.precise import Precise
 from dalembert.formulations.problem import Problem, make_problem
 from dalembert.formulations.right_hand_side import views
 from dalembert.native.bound import Bound
 from dalembert.native.library import address
-from dalembert.native.struct import Float, Int, Part, Struct
+from dalembert.native.struct import Doubles, Float, Int, Part, Struct
 
 if TYPE_CHECKING:
     from dalembert.compiler import Kernel
@@ -34,6 +38,9 @@ class Landing(Struct):
     nq = Int()
     first = Int()  # of Φ among the outputs of the equations
     rounding = Float()  # ‖Φ‖∞ that is nothing but rounding: q is left alone
+    exact = Int()  # whether positions have a low part
+    low = Doubles("nq")
+    program = Part(lambda: Precise)  # of Φ
 
 
 def make_landing(
@@ -48,21 +55,28 @@ def make_landing(
     powers: int,
     options: Mapping[str, Any],
     rounding: float,
+    program: Callable[[Mapping[str, slice]], Precise | None] | None = None,
+    low: np.ndarray | None = None,
 ) -> Bound:
     """The function `name`, "position" or "velocity", over the kernels "equations" and "plus".
 
-    options: fields of `Problem` by name.
+    options: fields of `Problem` by name. program: of Φ, from the places of the inputs; low: (nq,) where the low parts
+    of positions are.
     """
     called = Bound.of(equations, values)
+    precise = None if program is None else program(called.slices)
     landing = Landing(
         equations=called,
         plus=Bound.of(plus, {}),
         problem=make_problem(nv, rows, **views(called, nq + powers, nv, rows), **options),
         nq=nq,
         first=called.ny - 3 * rows,
-        rounding=rounding,
+        rounding=rounding if precise is None else 0.0,
+        exact=int(precise is not None),
+        low=np.zeros(nq) if low is None else low,
+        program=Precise() if precise is None else precise,
     )
     y = np.zeros((nq if name == "position" else nv) + rows + 2)
-    bound = Bound.around(address(name), called.x, y, landing, called.time_index)
+    bound = Bound.around(address(name), called.x, y, landing, called.time_index, owner=landing)
     bound.rows, bound.slices = rows, called.slices
     return bound

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dalembert.formulations.common import factor_in_metric, particular, scale_rows
+from dalembert.formulations.evaluation import evaluate_precisely
 from dalembert.formulations.landing import Landing
+from dalembert.linalg.double_double import add
 from dalembert.native.calls import data, invoke, jump
 from dalembert.native.jit import entry, native
 from dalembert.native.memory import doubles
@@ -18,14 +20,19 @@ def position(x, y, landing):
     jump(equations.address, x, data(equations.y), equations.w)
     out, given, answer = equations.y, plus.x, doubles(y, nq + m + 2)
     worst = 0.0
+    q = doubles(x, equations.nx)
+    if landing.exact != 0:
+        evaluate_precisely(landing.program, q, landing.low, nq, out, landing.first)
     for i in range(m):
         problem.gamma[i] = answer[nq + i] = out[landing.first + i]
         worst = max(worst, abs(answer[nq + i]))
     solve_shortest(problem, answer, nq + m)
-    q = doubles(x, nq)
     for i in range(nq):
         given[i] = answer[i] = q[i]
-    if worst > landing.rounding:
+    if landing.exact != 0:
+        for i in range(nq):
+            answer[i], landing.low[i] = add(q[i], landing.low[i], problem.vdot[i], 0.0)
+    elif worst > landing.rounding:
         for i in range(n):
             given[nq + i] = problem.vdot[i]
         invoke(plus)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dalembert.integrators.run_record import RunRecord
 from dalembert.integrators.stage import evaluate
 from dalembert.integrators.tableaus import Tableau
+from dalembert.linalg.double_double import add
 from dalembert.native.jit import entry, inline, native
 from dalembert.native.numba_struct import struct_at
 from dalembert.outcome import OK
@@ -29,6 +30,8 @@ def runge_kutta(x, y, run):
         if run.outcome != OK:
             return
     combine(trial, x, h, b, stages, s)
+    if run.precise != 0:
+        keep_low(run, h, b, s, trial)
     if method.estimates > s:
         run.outcome = evaluate(run, t + h, trial, stages[s])
     if method.estimates > 0:
@@ -48,6 +51,16 @@ def combine(trial, x, h, weights, stages, count):
                 trial[j] += w * stages[k, j]
     for j in range(n):
         trial[j] = x[j] + h * trial[j]
+
+
+@native
+def keep_low(run, h, b, count, trial):
+    """The low part of the position of the trial: what rounding takes from x + h Σ b_k stages[k]."""
+    for j in range(run.nq):
+        way = 0.0
+        for k in range(count):
+            way += b[k] * run.stages[k, j]
+        trial[j], run.low[j] = add(run.x[j], run.low_before[j], h * way, 0.0)
 
 
 @native

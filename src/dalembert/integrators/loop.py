@@ -52,6 +52,7 @@ def _advance(run):
         run.project_first, run.fresh = 0, 0
         if run.project_every > 0 and run.dof == 0 and not project(run, run.t, x, x):
             return DRIFTED
+        _keep_low(run)
     while run.t < run.end:
         if budget <= 0 or run.records == run.room:
             return PAUSED
@@ -197,6 +198,7 @@ def _accept(run, trial, stop, h, last):
     for j in range(run.n):
         x[j] = trial[j]
         slope[j] = slope_there[j]
+    _keep_low(run)
     run.steps += 1
     run.singular_steps += run.singular
     run.landed = run.landing
@@ -210,6 +212,14 @@ def _accept(run, trial, stop, h, last):
     run.worst_margin = min(run.worst_margin, run.margin)
     run.margin = 1.0
     run.records += 1
+
+
+@inline
+def _keep_low(run):
+    """The low part of the trial becomes that of x."""
+    if run.precise != 0:
+        for j in range(run.nq):
+            run.low_before[j] = run.low[j]
 
 
 @native

@@ -83,6 +83,7 @@ class RunRecord(Struct):
     # --- singular positions
     singular = Int()  # whether steps are careful
     until = Float()  # margin from which the loop need not go on like this; 0: it does to the end
+    precise = Int()  # whether careful steps have positions with a low part
     stop = Int()  # whether to end before a singular position
     blind = Int()  # whether the right-hand side may not tell of dependent rows
     near = Float()  # σ below which elimination is not accurate
@@ -112,6 +113,8 @@ class RunRecord(Struct):
     states = Doubles("room", "width")
     event_values = Doubles("2", "events")  # at the record before, and now
     passage = Doubles("nq + nv")  # the state at the last passage
+    low = Doubles("nq")  # the low part of the position of the trial
+    low_before = Doubles("nq")  # and of x
     plain = Ints("nq")  # the velocity that is the rate of a coordinate, or −1
 
     # --- functions

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.charts import LocalChart
-from dalembert.formulations import make_field, make_landing
+from dalembert.formulations import make_field, make_landing, make_precise
 from dalembert.integrators.methods import METHODS, Method
 from dalembert.integrators.run_record import RunRecord
 from dalembert.mechanism.joints import Joint
@@ -117,6 +117,8 @@ class Layout:
             blind=int(s.named or self._unequal()),
             passage=np.zeros(system.nq + system.nv),
             plain=self._plain(),
+            low=np.zeros(system.nq),
+            low_before=np.zeros(system.nq),
             ode=Bound.around(0, s.u.copy(), np.zeros(1), np.zeros(1)),  # until `place`: holds the inputs
         )
         if project is not None:
@@ -188,12 +190,16 @@ class Layout:
             "atol": max(FINEST, s.atol),
         }
         if s.projection is not None and system.rows.of:
-            fields |= {name: self._nearest(name, options, usual) for name in ("position", "velocity")}
-            fields["correct"], fields["filter"] = fields.pop("position"), fields.pop("velocity")
+            low = np.zeros(system.nq)
+            correct = self._nearest("position", options, usual, low)
+            fields |= {"correct": correct, "filter": self._nearest("velocity", options, usual, low)}
             fields |= {"frozen": 0, "restore_energy": 0, "filter_velocities": 1, "project_every": 1}
+            fields |= {"low": low, "low_before": np.zeros(system.nq), "precise": correct.owner.exact}
+            if correct.owner.exact:
+                fields |= {"max_corrections": 4, "tolerance": 1e-22 * min(1.0, system.layout.length)}
         return Stepper(ode, dop853, dop853.make(0), fields)
 
-    def _nearest(self, name: str, options: Mapping[str, Any], usual: int) -> Bound:
+    def _nearest(self, name: str, options: Mapping[str, Any], usual: int, low: np.ndarray) -> Bound:
         """The nearest position or velocity on the manifold, by a factorization that reveals the rank."""
         s, system = self.setup, self.system
         rows = None
@@ -205,6 +211,7 @@ class Layout:
             tolerance=options["tolerance"], floor=options["floor"],
         )  # fmt: skip
         m = self.usual_rank(rows)
+        plain = name == "position" and bool((self._plain() >= 0).all())
         return make_landing(
             name,
             system.kernel("equations", rows=rows),
@@ -216,6 +223,8 @@ class Layout:
             powers=self._plain_powers,
             options={**chosen, "usual_rank": usual if rows is None else 0},
             rounding=4e-16 * max(1.0, system.layout.length),
+            program=(lambda places: make_precise(system, rows, places)) if plain else None,
+            low=low,
         )
 
     def _usual(self, rows: tuple[int, ...] | None) -> np.ndarray:

@@ -1,0 +1,70 @@
+"""Φ to thirty digits: the traced program of the constraints, step by step in numbers of twice the precision.
+
+Next to a singular position Φ = 0 fixes the position to within rounding / σ only. Positions of twice the precision are
+known well enough there, and Φ is all that has to be computed of them so exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+
+from dalembert.compiler.program import program_from_casadi
+from dalembert.native.struct import Doubles, Int, Ints, Struct
+
+if TYPE_CHECKING:
+    from dalembert.protocols import SystemLike
+
+OPERATIONS = (
+    "input", "const", "neg", "add", "sub", "mul", "div", "sin", "cos", "sqrt", "fma", "fms", "fnma", "fabs",
+)  # fmt: skip
+(INPUT, CONST, NEG, ADD, SUB, MUL, DIV, SIN, COS, SQRT, FMA, FMS, FNMA, FABS) = range(len(OPERATIONS))
+
+
+class Precise(Struct):
+    """A program: operation k takes the values number a, b, c[k] and gives value k, as high and low part."""
+
+    size = Int()
+    outputs = Int()
+    operation = Ints("size")  # index in OPERATIONS
+    a = Ints("size")  # for an input, its place
+    b = Ints("size")
+    c = Ints("size")
+    high = Doubles("size")  # constants are there from the beginning
+    low = Doubles("size")
+    result = Ints("outputs")  # numbers of the values that are the outputs
+
+
+def make_precise(system: SystemLike, rows: tuple[int, ...] | None, places: Mapping[str, slice]) -> Precise | None:
+    """The program of Φ of some rows, whose inputs are at `places`; None where it has an operation that is not known."""
+    function = system.function("constraints", rows=rows)
+    names = function.name_in()
+    given = [function.sx_in(i) for i in range(function.n_in())]
+    program = program_from_casadi(ca.Function("phi", given, [ca.densify(function.call(given)[0])]))
+    if not set(program.op) <= set(OPERATIONS):
+        return None
+    where = [np.arange(10**6)[places[name]] for name in names]
+    place = np.concatenate([np.zeros(0, dtype=int), *where])
+    numbers = np.zeros((3, len(program.op)), dtype=np.int64)
+    high = np.zeros(len(program.op))
+    for k, (op, args) in enumerate(zip(program.op, program.args)):
+        if op == "const":
+            high[k] = args[0]
+        elif op == "input":
+            numbers[0, k] = place[args[0]]
+        else:
+            numbers[: len(args), k] = args
+    return Precise(
+        size=len(high),
+        outputs=len(program.outputs),
+        operation=np.array([OPERATIONS.index(op) for op in program.op], dtype=np.int64),
+        a=numbers[0],
+        b=numbers[1],
+        c=numbers[2],
+        high=high,
+        low=np.zeros(len(high)),
+        result=np.array(program.outputs, dtype=np.int64),
+    )
