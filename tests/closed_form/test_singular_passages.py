@@ -161,19 +161,6 @@ def test_drivers_and_singular_positions_far_from_zero_time():
         da.simulate(system, x, (8.0, 9.0))
 
 
-@pytest.mark.parametrize("formulation", ["lagrange", "augmented"])
-def test_a_formulation_that_steps_over_a_singular_position_says_so(formulation):
-    """The published crossing is at 0.6508 s; after it the multipliers follow another motion than the null space."""
-    system = zoo.five_bar().compile()
-    x = system.state(*zoo.five_bar_start())
-    run = da.simulate(system, x, 1.0, formulation=formulation)
-    assert "singular position at t = 0.6508" in run.message
-    assert f"'{formulation}' is not defined" in run.message
-    assert [round(p.nearest, 4) for p in run.passages] == [0.6508]
-    before = da.simulate(system, x, 0.5, formulation=formulation)
-    assert before.message == da.simulate(system, x, 0.5).message == "the end was reached"
-
-
 def test_a_run_that_cannot_compile_what_a_singular_position_needs_returns_what_it_has(monkeypatch):
     system = zoo.five_bar().compile()
     x = system.state(*zoo.five_bar_start())

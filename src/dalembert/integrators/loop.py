@@ -121,6 +121,8 @@ def _advance(run):
             return PASSED
         if run.dof > 0 and run.sigma < FRESH:
             return CHART_ENDS
+        if run.blind != 0 and run.singular == 0 and run.sigma < run.near and run.t < run.end:
+            return SINGULAR
         if run.until > 0.0 and run.t < run.end and run.landed != 0 and nearness(run, run.t, x) > run.until:
             return OK
         if run.singular != 0 and run.t < run.end and meets(run):

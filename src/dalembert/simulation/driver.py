@@ -27,13 +27,14 @@ from dalembert.simulation.layout import CHART, CHUNK, Layout, Stepper
 from dalembert.simulation.crossing import Crosser
 from dalembert.simulation.passages import Met, describe
 from dalembert.simulation.pool import lease
-from dalembert.simulation.setup import CLOSED, UNDEFINED, Setup, on_manifold
+from dalembert.simulation.setup import CLOSED, Setup, on_manifold
 from dalembert.simulation.status import FAILURES, Status
 from dalembert.system.state import State
 
 RECORDED = 500  # records in a batch of a run that is recorded: what a crash can cost
 LOOK = 0.1  # s between looks at the keyboard and the clock
 CLEARLY = 1e4  # of the margin that is not trusted: rows that are this far from dependent need no closer look
+ROUNDING = 2e-16
 HALVINGS = 40  # of the step by which a fresh chart is tried before the position counts as singular
 
 
@@ -60,7 +61,6 @@ class Driver:
         self.chart: LocalChart | None = None
         self.usual: Stepper | None = None  # to be taken again after careful steps
         self.why = ""  # no motion leads on
-        self.before = 0  # careful steps before the last passage
         self.halvings = 0
         self.started, self.shown = time.perf_counter(), False
         self._dense: Dense | None = None
@@ -256,8 +256,6 @@ class Driver:
                 self.place(self.state(), rows, self.chart, self.work.copy())
                 run.project_first = 1
                 return Status.DONE
-        if self.setup.formulation in UNDEFINED:
-            return Status.FORMULATION
         self._without_chart()
         careful = self.layout.careful(self.rows)
         self.usual, self._dense = careful.now(run, self.setup.method), None
@@ -356,9 +354,10 @@ class Driver:
         """One more passage; a warning where that is asked for."""
         run, nq, setup = self.record, self.system.nq, self.setup
         q, v = tuple(x[:nq].tolist()), tuple(x[nq : nq + self.system.nv].tolist())
-        steps, self.before = run.singular_steps - self.before, run.singular_steps
+        steps = run.singular_steps - sum(m.steps for m in self.met)
         usual = self.layout.usual_rank(self.rows)
-        met = Met(t, sigma, q, v, *span, run.hit, setup.rtol, usual, steps, bool(run.resolved), determined)
+        error = ROUNDING / max(sigma, ROUNDING) ** (1 if run.precise else 2)
+        met = Met(t, sigma, q, v, *span, run.hit, error, setup.rtol, usual, steps, bool(run.resolved), determined)
         run.passed = 0
         self.met.append(met)
         if setup.on_singularity == "warn":

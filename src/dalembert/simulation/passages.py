@@ -11,7 +11,6 @@ from dalembert.rank import reach
 from dalembert.system.state import State
 from dalembert.system.system import System
 
-ROUNDING = 2e-16
 TOGETHER = 10.0  # times the smallest singular value: others up to this vanish in the same position
 WEAK = 0.03  # singular values of scaled rows above this are no part of it
 
@@ -35,6 +34,7 @@ class Met:
     start: float
     end: float
     hit: float
+    error: float  # about by how much rounding may turn the motion, rad
     rtol: float
     usual: int
     steps: int
@@ -95,7 +95,7 @@ def describe(system: System, p: np.ndarray, met: Met) -> Passage:
         on = cone.nearest(y)
         determined = on is not None and cone.selects(on)
     else:
-        determined = met.resolved and ROUNDING / distance**2 <= max(1e2 * met.rtol, 1e-6)
+        determined = met.resolved and met.error <= max(1e2 * met.rtol, 1e-6)
     return Passage(
         start=met.start,
         end=met.end,

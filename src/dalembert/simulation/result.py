@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.simulation.causes import cause
 from dalembert.simulation.driver import Driver
 from dalembert.simulation.run import Run
-from dalembert.simulation.setup import TOTAL_RATES, UNDEFINED
+from dalembert.simulation.setup import TOTAL_RATES
 from dalembert.simulation.status import Status
 from dalembert.sources import PACKAGE
 
@@ -64,13 +64,7 @@ def _error(driver: Driver) -> BaseException | None:
 
 
 def _sentence(driver: Driver, status: Status) -> str:
-    t, formulation = driver.record.t, driver.setup.formulation
-    met = [m for m in driver.met if m.sigma <= m.hit]
-    if status == Status.DONE and met and formulation in UNDEFINED:
-        return (
-            f"{status.sentence}, past a singular position at t = {met[0].t:.6g} s, where formulation "
-            f"'{formulation}' is not defined: what follows may be another motion; 'auto' and 'nullspace' lead through"
-        )
+    t = driver.record.t
     if status == Status.DONE:
         return status.sentence
     if status == Status.EVENT:

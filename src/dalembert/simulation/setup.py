@@ -22,8 +22,6 @@ from dalembert.system.system import System
 
 #: formulations that integrate total rates in place of velocities, and the ending of their kernels' names
 TOTAL_RATES = {"total_rates": "", "total_rates_xi": "_xi"}
-#: formulations that have no answer in a singular position
-UNDEFINED = ("lagrange", "augmented")
 CLOSED = 1e-12  # of the mechanism's length: residuals of a state that counts as on the manifold
 SINGULARITY = ("continue", "warn", "stop")
 ALL_OPTIONS = ("metric", "variant", "tolerance", "floor", "safety", "damping", "independent")

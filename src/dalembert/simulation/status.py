@@ -18,10 +18,6 @@ class Status(Spoken):
     STEPS = 7, "the largest number of steps was reached; raise max_steps"
     BLOCKED = 8, "no motion leads on"
     EVENT = 9, "a terminal event ended the run"
-    FORMULATION = (
-        10,
-        ("the constraints became dependent and this formulation cannot go on; use formulation='nullspace' or 'auto'"),
-    )
     STEP_UNSOLVED = 11, "the equations of an implicit step could not be solved; try a smaller step"
     NOT_COMPILED = 12, "the code needed from here on could not be compiled"
 
