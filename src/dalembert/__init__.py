@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dalembert.analysis.mobility import Report as Report
     from dalembert.analysis.subspaces import Subspaces as Subspaces
     from dalembert.charts import Chart as Chart
+    from dalembert.charts import LocalChart as LocalChart
     from dalembert.compiler.kernel import Kernel as Kernel
     from dalembert.errors import ArgumentError as ArgumentError
     from dalembert.errors import AssemblyError as AssemblyError
@@ -88,7 +89,7 @@ _HOMES = {
     "analysis.assembly": "Assembly",
     "analysis.mobility": "Report",
     "analysis.subspaces": "Subspaces",
-    "charts": "Chart",
+    "charts": "Chart LocalChart",
     "compiler.kernel": "Kernel",
     "errors": "ArgumentError AssemblyError CompileError DalembertError DescriptionError FileError MissingExtra "
     "UnknownName",

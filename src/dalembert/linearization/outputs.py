@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.errors import ArgumentError, unknown
-from dalembert.linearization.coordinates import name_and_function
+from dalembert.charts.leaders import name_and_function
 from dalembert.mechanism.traced import UserState, on_expressions
 from dalembert.mechanism.values import described
 from dalembert.protocols import Parameters

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dalembert import checks
+from dalembert.charts import LocalChart
 from dalembert.errors import ArgumentError, unknown
 from dalembert.native.bound import NOTHING
 from dalembert.rank import rank_policy
@@ -44,7 +45,7 @@ class Run:
     corrections: int
     drift: float  # largest ‖Φ‖∞ of a step before it was corrected, m or rad
     speed_drift: float  # largest ‖A v + b‖∞ of a step before it was corrected
-    charts: tuple[tuple[float, tuple[str, ...]], ...]  # (time, coordinates) of each chart taken
+    charts: tuple[tuple[float, LocalChart], ...]  # (time it was taken, chart), in the order of time
     t_events: Mapping[str, np.ndarray]
     x_events: Mapping[str, np.ndarray]  # (hits, nq + nv)
     _singular: tuple[Passage, ...] = ()  # passages by singular steps
