@@ -73,6 +73,8 @@ if TYPE_CHECKING:
     from dalembert.simulation.simulate import simulate as simulate
     from dalembert.simulation.stabilization import Baumgarte as Baumgarte
     from dalembert.simulation.stabilization import Projection as Projection
+    from dalembert.simulation.stabilized import StabilizedLinearization as StabilizedLinearization
+    from dalembert.simulation.stabilized import linearize_stabilized as linearize_stabilized
     from dalembert.simulation.status import Status as Status
     from dalembert.spatial import rotation as rotation
     from dalembert.system.constraints import Acceleration as Acceleration
@@ -112,6 +114,7 @@ _HOMES = {
     "simulation.saving": "load",
     "simulation.simulate": "simulate",
     "simulation.run": "Run",
+    "simulation.stabilized": "StabilizedLinearization linearize_stabilized",
     "simulation.status": "Status",
     "simulation.stabilization": "Baumgarte Projection",
     "spatial": "rotation",

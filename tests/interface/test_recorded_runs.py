@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert import zoo
+from dalembert import charts, zoo
 from dalembert.simulation import driver as driver_module
 
 

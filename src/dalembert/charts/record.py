@@ -18,8 +18,10 @@ from dalembert.system.system import System
 ARRAYS, NAMES = ("start", "directions", "reference"), ("names", "speed_names", "selected")
 
 
-def recorded(chart: LocalChart) -> dict[str, Any]:
-    """Everything of a chart but functions of the user's own; `own` says whether it has such."""
+def recorded(chart: LocalChart | None) -> dict[str, Any] | None:
+    """Everything of a chart but functions of the user's own; `own` says whether it has such. None of none."""
+    if chart is None:
+        return None
     written = chart.kind == "named" and any(c.function is not None for c in chart.leaders)
     return {
         "kind": chart.kind,
@@ -30,11 +32,15 @@ def recorded(chart: LocalChart) -> dict[str, Any]:
     }
 
 
-def restored(system: System, p: Parameters, data: Mapping[str, Any], original: LocalChart | None = None) -> LocalChart:
+def restored(
+    system: System, p: Parameters, data: Mapping[str, Any] | None, original: LocalChart | None = None
+) -> LocalChart | None:
     """The chart that was recorded; one with functions of the user's own has them from `original`, or none.
 
     It is not checked again: it was when it was made.
     """
+    if data is None:
+        return None
     names, selected = tuple(data["names"]), tuple(int(k) for k in data["selected"])
     n = len(names)
     numbers = {name: np.array(data[name], dtype=float) for name in ARRAYS}

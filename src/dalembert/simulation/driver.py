@@ -51,7 +51,7 @@ class Driver:
         self.history = History(self.layout, setup.samples, recorder)
         self.interrupt = Interrupt(callbacks)
         self.passages: list[Passage] = []
-        self.charts: list[tuple[float, LocalChart]] = []
+        self.charts: list[tuple[float, LocalChart | None]] = []  # None: all coordinates again
         self.found: dict[str, list[tuple[float, np.ndarray]]] = {name: [] for name in setup.events}
         self.trouble: Exception | None = None  # that ended the run, besides those of callbacks
         self.returning: LocalChart | None = None  # whose kind is taken again after singular steps
@@ -221,6 +221,8 @@ class Driver:
         if chart is not None:
             local = [chart.carried(state)]
             self.charts.append((float(state.t), chart))
+        elif self.charts:
+            self.charts.append((float(state.t), None))
         x = np.concatenate([state.q, self.layout.integrated(state), *local, work])
         room = CHUNK if self.history.recorder is None else RECORDED
         self.layout.place(run, rows, chart, x, min(room, self.setup.max_steps))
@@ -354,7 +356,7 @@ class Driver:
     def notes(self) -> dict[str, Any]:
         """What a recording must know besides numbers to be taken up again."""
         return {
-            "chart": None if self.chart is None else charts.recorded(self.chart),
+            "chart": charts.recorded(self.chart),
             "charts": [(t, charts.recorded(chart)) for t, chart in self.charts],
             "passages": [asdict(p) for p in self.passages],
             "events": {name: [(t, x.tolist()) for t, x in hits] for name, hits in self.found.items()},

@@ -70,6 +70,7 @@ def load(path: Any, system: System) -> Run:
         message=message,
         error=None,
         _singular=_passages(notes),
+        metric=notes.get("metric", "mass"),
         charts=_charts(notes, system, np.array(list(file.header.parameters.values()))),
         t_events={name: np.array([t for t, _ in hits]) for name, hits in notes.get("events", {}).items()},
         x_events={
@@ -91,13 +92,14 @@ def _of_run(run: Run) -> dict[str, Any]:
         "facts": {name: getattr(run, name) for name in _FACTS},
         "passages": [asdict(p) for p in run.passages],
         "charts": [(t, charts.recorded(chart)) for t, chart in run.charts],
+        "metric": run.metric,
         "events": {name: list(zip(run.t_events[name], run.x_events[name])) for name in run.t_events},
     }
 
 
 def _charts(notes: Any, system: System, p: np.ndarray, original: LocalChart | None = None) -> Any:
     """(t, chart) of a file."""
-    kept = [(t, data) for t, data in notes.get("charts", ()) if isinstance(data, dict)]
+    kept = [(t, data) for t, data in notes.get("charts", ()) if data is None or isinstance(data, dict)]
     return tuple((t, charts.restored(system, p, data, original)) for t, data in kept)
 
 
@@ -210,7 +212,7 @@ def take_up(driver: Driver, file: Recording) -> bool:
     state = system.state(last[:nq], last[nq:n], t)
     rows = None if kept["rows"][0] == -1 else tuple(int(k) for k in kept["rows"])
     original, recorded = driver.chart, notes["chart"]
-    chart = None if recorded is None else charts.restored(system, driver.setup.p, recorded, original)
+    chart = charts.restored(system, driver.setup.p, recorded, original)
     driver.place(state, rows, chart, np.zeros(driver.layout.works))
     driver.charts = list(_charts(notes, system, driver.setup.p, original))
     run.x[:], run.stages[0], run.t = kept["x"], kept["slope"], t
