@@ -65,8 +65,8 @@ def compare(system: da.System, x: da.State) -> da.Run:
         print(f"{1e3 * seconds:7.1f}{run.steps:7d}{run.residuals.max():10.0e} m{error:12.0e} J   {where}")
         runs.append(run)
     print(
-        "\n  Baumgarte's feedback makes up energy in the third passage (Fig. 3.10 of the paper), by any formulation; the"
-        "\n  multipliers themselves do not. See examples/gallery/five_bar_study.py."
+        "\n  Baumgarte's feedback makes up energy in the third passage (Fig. 3.10 of the paper), by any formulation;"
+        "\n  multipliers do not. See examples/gallery/five_bar_study.py."
     )
     return runs[1]
 

@@ -1,4 +1,4 @@
-"""Paper 1, example 2, taken apart: which of the two choices breaks the energy balance, the formulation or the stabilization?
+"""Paper 1, example 2, taken apart: is it the formulation that breaks the energy balance, or the stabilization?
 
 The paper compares multipliers with Baumgarte's feedback and the null space with projection: two things change at once.
 Here every formulation runs with every stabilization. RK4 with steps of 1 ms, 5 s, as in the paper.
@@ -35,7 +35,9 @@ def main(out: Path) -> dict[str, object]:
             below.semilogy(run.t, positive(drift), color=f"C{k}", **line)
     shade(above, run)
     shade(below, run)
-    above.set(title="the stabilization decides, not the formulation", ylabel="change of the energy (J)", ylim=(1e-9, 1e3))
+    above.set(
+        title="the stabilization decides, not the formulation", ylabel="change of the energy (J)", ylim=(1e-9, 1e3)
+    )
     above.legend(ncols=3, fontsize="small", loc="upper left")
     below.set(ylabel="constraint drift (m)", xlabel="t (s)", ylim=(1e-17, 1e-1))
     for axis in (above, below):

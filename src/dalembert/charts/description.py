@@ -51,7 +51,7 @@ class Chart:
                     "function R(q, y)."
                 )
             if self.start is None:
-                raise ArgumentError("start is missing; needed: y of the state, or a guess of it, for a function R(q, y).")
+                raise ArgumentError("start is missing; needed: y of the state, or a guess of it, for your R(q, y).")
         elif self.start is not None:
             raise ArgumentError("start is y for a function R(q, y); names and directions find theirs: leave it out.")
         if self.start is not None:

@@ -1,8 +1,8 @@
 """A chart's equations, traced: those of its positions, R(q, y) = 0, and of its velocities, S = S₁ v + S₂ w + S₀ = 0.
 
-    w = ẏ           S = D₁R v + D₂R ẏ + ∂R/∂t                                                                (2.26)
-    w = some of ẏ   those rows of it: nonholonomic constraints leave velocities less freedom than positions
-    w = C(q) v      S = C v − w: velocities of the user's own
+w = ẏ           S = D₁R v + D₂R ẏ + ∂R/∂t                                                                (2.26)
+w = some of ẏ   those rows of it: nonholonomic constraints leave velocities less freedom than positions
+w = C(q) v      S = C v − w: velocities of the user's own
 """
 
 from __future__ import annotations
@@ -100,33 +100,6 @@ def moving(s: Trace, chart: LocalChart) -> tuple[Any, ...]:
     """Ṡ, Ṡ₁, Ṡ₂ and Ȧ, in the order of `MOVING`."""
     e = Equations(s, chart)
     return e.bias, *(e.changed(X) for X in (e.S1, e.S2, s.rows.A))
-
-
-def slopes(self) -> tuple[np.ndarray, np.ndarray]:
-        """∂S/∂δ and ∂S/∂y."""
-        k = len(self.S1)
-        return self._of(self._by_delta(self.speed), k, self.nv), self._of(ca.jacobian(self.speed, self.y), k, self.n)
-
-
-def tracing(chart: LocalChart, value: Callable[[Trace, LocalChart], Any]) -> Callable[[Trace], Any]:
-    """A function of a trace that has the chart's own arguments."""
-
-    def traced(s: Trace) -> Any:
-        for name, n in zip(MORE, (chart.dof, chart.dof, chart.dof * s.tree.nv, s.tree.nq)):
-            given(s, name, n)
-        return value(s, chart)
-
-    return traced
-
-
-def at_a_point(s: Trace, chart: LocalChart) -> tuple[Any, ...]:
-    """R, D₁R, D₂R, S₁, S₂, S₀, Ṡ, Ṡ₁, Ṡ₂ and Ȧ, in the order of `AT_A_POINT`."""
-    e = Equations(s, chart)
-    changes = (e.changed(X) for X in (e.S1, e.S2, s.rows.A))
-    return e.R, e.D1, e.D2, e.S1, e.S2, e.S0, e.bias, *changes
-
-
-AT_A_POINT = ("R", "D1", "D2", "S1", "S2", "S0", "bias", "S1_rate", "S2_rate", "A_rate")
 
 
 def slopes(s: Trace, chart: LocalChart) -> tuple[Any, ...]:

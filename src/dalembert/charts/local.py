@@ -97,7 +97,7 @@ class LocalChart:
         x, y = self.system.as_state(state), self.start if guess is None else self._vector(guess, self.dof, "guess")
         size = 0.0
         for _ in range(ITERATIONS if self.dof else 0):
-            at = self.point(x, y)
+            at = Point(self, x, y)
             if not np.isfinite(at.still["R"]).all():
                 raise ArgumentError("R(q, y) is not finite for this state; give a nearer guess of y.")
             at.check_coordinates()
@@ -111,11 +111,11 @@ class LocalChart:
         return y
 
     def rate(self, state: StateGiven) -> np.ndarray:
-        """w of a state, (speeds,): ẏ = −D₂R⁻¹ D₁R v, or the velocities that lead in its place."""
+        """w of a `state`, (speeds,): ẏ = −D₂R⁻¹ D₁R v, or the velocities that lead in its place."""
         return self._checked(state).w
 
     def carried(self, state: StateGiven) -> np.ndarray:
-        """(2 dof,) y and w of a state as a simulation carries them, zeros behind where w is shorter than y."""
+        """(2 dof,) y and w of a `state` as a simulation carries them, zeros behind where w is shorter than y."""
         at = self._checked(state)
         return np.concatenate([at.y, at.w, np.zeros(self.dof - self.speeds)])
 
@@ -157,7 +157,7 @@ class LocalChart:
 
         y: by default that of the state. Velocities that lead by themselves count too.
         """
-        return self.point(*self._at(state, y)).condition
+        return Point(self, *self._at(state, y)).condition
 
     def reach(self, direction: ArrayLike | None = None) -> Any:
         """How far y can go from the reference so that Newton's method from there still contracts (2.3.1).
@@ -175,31 +175,27 @@ class LocalChart:
     # --- kernels of a simulation --------------------------------------------------------------------------------
 
     def ode_kernel(self, rows: RowChoice) -> Kernel:
-        """The right-hand side by elimination with ẏ and ẇ, on some rows of the constraints (None: all)."""
+        """The right-hand side by elimination with ẏ and ẇ, on some `rows` of the constraints (None: all)."""
         value = tracing(self, lambda s, chart: ode(s, chart))
         return self.system.custom_kernel(("ode", self.key), (*STATE, *MORE, *DRIVE), value, rows)
 
     def recover_kernel(self, rows: RowChoice) -> Kernel:
-        """q and v from y and w: one Newton step."""
+        """q and v from y and w: one Newton step, on some `rows` of the constraints (None: all)."""
         value = tracing(self, recover)
         return self.system.custom_kernel(("recover", self.key), (*STATE, *MORE, "p", "t"), value, rows)
 
     def rates(self, s: Trace, moving: np.ndarray, vdot: np.ndarray) -> np.ndarray:
-        """ẏ and ẇ of a trace, (2 dof,); moving: q̇ there."""
+        """ẏ and ẇ, (2 dof,), of a trace s; moving: q̇ there, vdot: v̇."""
         return local_rates(s, self, vdot)
 
     # --- helpers ------------------------------------------------------------------------------------------------
-
-    def point(self, x: State, y: np.ndarray) -> Point:
-        """The chart's equations at a state and y."""
-        return Point(self, x, y)
 
     def _at(self, state: StateGiven, y: ArrayLike | None) -> tuple[State, np.ndarray]:
         x = self.system.as_state(state)
         return x, self.coordinates(x) if y is None else self._vector(y, self.dof, "y")
 
     def _checked(self, state: StateGiven, y: ArrayLike | None = None) -> Point:
-        at = self.point(*self._at(state, y))
+        at = Point(self, *self._at(state, y))
         at.check()
         return at
 

@@ -16,6 +16,7 @@ from dalembert.analysis.manifold import tangent as tangent_at
 from dalembert.charts.description import Chart
 from dalembert.charts.leaders import Coordinate, Given, leader, named_list
 from dalembert.charts.local import LocalChart
+from dalembert.charts.point import Point
 from dalembert.charts.speeds import Speeds, leading
 from dalembert.errors import ArgumentError, DalembertError
 from dalembert.mechanism.values import described
@@ -39,7 +40,7 @@ def choose(
     if isinstance(given, str) and given == "tangent":
         return tangent(system, state, p, velocities)
     if isinstance(given, str):
-        given = None if given == "partition" else [given]
+        return named(system, state, None if given == "partition" else [given], p, velocities)
     return named(system, state, given, p, velocities)
 
 
@@ -61,8 +62,8 @@ def named(
         names, free = best(system, x, p), system.nv - tangent_at(system, x, p, system.rows.holonomic).rank
         if len(names) < free:
             raise ArgumentError(
-                f"'{system.name}' has {free} degrees of freedom here and {len(names)} coordinates that could lead: those "
-                "of quaternion joints have no rates of their own. Take coordinates='tangent'."
+                f"'{system.name}' has {free} degrees of freedom here and {len(names)} coordinates that could lead: "
+                "those of quaternion joints have no rates of their own. Take coordinates='tangent'."
             )
     chosen = [leader(system, name) for name in named_list(names, "names")]
     own = tuple(c.name for c in chosen)
@@ -195,12 +196,12 @@ def _finished(chart: LocalChart, x: State) -> LocalChart:
             f"velocities have {fast} degrees of freedom here; needed: {fast}."
         )
     if free:
-        chart.point(x, chart.start).check(_instead(chart, x))
+        Point(chart, x, chart.start).check(_instead(chart, x))
     return chart
 
 
 def _selected(chart: LocalChart, x: State, count: int) -> LocalChart:
-    """The chart with the rates of some y as velocities: the first of a tangent chart, those that span best of others."""
+    """The chart with the rates of some y as velocities: the first of a tangent chart, the best of a named one."""
     if chart.kind == "custom":
         raise ArgumentError(
             f"velocities of '{chart.system.name}' have {count} degrees of freedom, its positions {chart.dof}: "
@@ -209,7 +210,7 @@ def _selected(chart: LocalChart, x: State, count: int) -> LocalChart:
     led = tuple(range(count))
     if chart.kind == "named":
         t = tangent_at(chart.system, x, chart.p)
-        led = tuple(independent(chart.point(x, chart.start).still["D1"] @ t.admissible, count))
+        led = tuple(independent(Point(chart, x, chart.start).still["D1"] @ t.admissible, count))
     names = tuple(f"{chart.names[k]} rate" for k in led)
     return replace(chart, key=(*chart.key, led), selected=led, speed_names=names)
 

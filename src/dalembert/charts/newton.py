@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from dalembert.charts.point import Point
 from dalembert.errors import ArgumentError, AssemblyError
 from dalembert.rank import angular_velocities, rank_policy
 from dalembert.system.state import State
@@ -43,7 +44,7 @@ def newton(chart: LocalChart, y: np.ndarray, x: State, tolerance: float) -> Atte
     rows = np.concatenate([np.ones(chart.dof), policy.units[system.rows.holonomic]])
     last, contraction = np.inf, 0.0
     for _ in range(ITERATIONS):
-        at = chart.point(x, y)
+        at = Point(chart, x, y)
         if not np.isfinite(at.still["R"]).all():
             return Attempt(x, False, np.inf)
         gap = at.gap
@@ -97,9 +98,11 @@ def reach(chart: LocalChart, direction: np.ndarray) -> float:
     return inside
 
 
-def _end(chart: LocalChart, y: np.ndarray, x: State, last: np.ndarray, gone: float, contraction: float) -> AssemblyError:
+def _end(
+    chart: LocalChart, y: np.ndarray, x: State, last: np.ndarray, gone: float, contraction: float
+) -> AssemblyError:
     """The error for coordinates that no point of the chart has."""
-    at, wanted = chart.point(x, last), dict(zip(chart.names, np.round(y, 12).tolist()))
+    at, wanted = Point(chart, x, last), dict(zip(chart.names, np.round(y, 12).tolist()))
     sigma, nv = at.positions.sigma, chart.system.nv
     least = sigma[nv - 1] / sigma[0] if len(sigma) >= nv else 0.0
     try:
@@ -109,6 +112,7 @@ def _end(chart: LocalChart, y: np.ndarray, x: State, last: np.ndarray, gone: flo
         why = "(2.28) fails"
     return AssemblyError(
         f"no configuration of '{chart.system.name}' has {', '.join(f'{k} = {v:g}' for k, v in wanted.items())} on the "
-        f"branch of the reference: the chart ends before, {100 * gone:.3g} % of the way there, where {why} and the smallest "
-        f"singular value of [∂R/∂q; A] is {least:.2g} of the largest. Take a new reference, or other coordinates."
+        f"branch of the reference: the chart ends before, {100 * gone:.3g} % of the way there, where {why} and the "
+        f"smallest singular value of [∂R/∂q; A] is {least:.2g} of the largest. Take a new reference, or other "
+        "coordinates."
     )

@@ -117,8 +117,8 @@ class Point:
                 least, largest = _extremes(rows, nv)
                 raise ArgumentError(
                     f"{', '.join(names)} are not independent here ({equation}): {what} has rank {rows.rank} of {nv}, "
-                    f"its smallest singular value is {least / largest:.2g} of the largest, mass metric. The constraints "
-                    f"tie them together, or leave another motion free; {hint}"
+                    f"its smallest singular value is {least / largest:.2g} of the largest, mass metric. The "
+                    f"constraints tie them together, or leave another motion free; {hint}"
                 )
 
     @property

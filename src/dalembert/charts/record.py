@@ -22,7 +22,7 @@ def recorded(chart: LocalChart | None) -> dict[str, Any] | None:
     """Everything of a chart but functions of the user's own; `own` says whether it has such. None of none."""
     if chart is None:
         return None
-    written = chart.kind == "named" and any(c.function is not None for c in chart.leaders)
+    written = chart.kind == "named" and any(isinstance(k, tuple) and callable(k[-1]) for k in chart.key[1:])
     return {
         "kind": chart.kind,
         "own": written or chart.kind == "custom" or chart.velocities is not None,
@@ -43,14 +43,15 @@ def restored(
         return None
     names, selected = tuple(data["names"]), tuple(int(k) for k in data["selected"])
     n = len(names)
-    numbers = {name: np.array(data[name], dtype=float) for name in ARRAYS}
+    numbers: dict[str, Any] = {name: np.array(data[name], dtype=float) for name in ARRAYS}
     sizes = {"start": n, "directions": n * system.nv, "reference": system.nq}
     wrong = [name for name, size in sizes.items() if numbers[name].shape != (size,)]
     if wrong or not all(0 <= k < n for k in selected) or not len(data["speed_names"]) <= n:
         raise FileError(
             f"the record of a chart does not fit '{system.name}' ({', '.join(wrong) or 'velocities'}); it was damaged."
         )
-    common = {"names": names, "selected": selected, "speed_names": tuple(data["speed_names"]), "time": data["time"]}
+    common: dict[str, Any] = {"names": names, "selected": selected, "time": data["time"]}
+    common["speed_names"] = tuple(data["speed_names"])
     if data["own"] and original is not None and original.names == names and original.kind == data["kind"]:
         return replace(original, **common, **numbers)
     led = () if len(selected) == len(names) else (selected,)
@@ -61,9 +62,7 @@ def restored(
         return LocalChart(system, p, ("tangent", len(names), *led), R=R, **common, **numbers)
     chosen = tuple(leader(system, name) for name in names)
     key = ("named", *(c.key for c in chosen), *led)
-    return LocalChart(
-        system, p, key, R=of_leaders(system, chosen), leaders=() if led else chosen, **common, **numbers
-    )
+    return LocalChart(system, p, key, R=of_leaders(system, chosen), leaders=() if led else chosen, **common, **numbers)
 
 
 def _lost(*_: Any) -> Any:

@@ -12,6 +12,7 @@ from dalembert.protocols import Parameters
 from dalembert.rank import independent, rank_policy
 from dalembert.system.system import System
 
+
 def best_choice(
     system: System,
     p: Parameters,

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from dalembert.analysis.mobility import independent_rows
-from dalembert.errors import ArgumentError
 from dalembert.charts.leaders import Coordinate, Given, coordinate, named_list
+from dalembert.errors import ArgumentError
 from dalembert.linearization.coordinates import best_choice, refusal
 from dalembert.linearization.model import LinearModel
 from dalembert.linearization.operating import Operating

@@ -180,7 +180,7 @@ class Run:
 
     @property
     def y_rate(self) -> np.ndarray:
-        """(N, speeds) independent velocities of each state, `chart(k).speed_names`: ẏ, or those that lead in its place."""
+        """(N, speeds) independent velocities of each state, `chart(k).speed_names`: ẏ, or those in its place."""
         return self._local[1]
 
     @cached_property
