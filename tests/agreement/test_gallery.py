@@ -22,7 +22,8 @@ def case(monkeypatch, tmp_path):
 
     yield run
     for module in GALLERY.glob("*.py"):
-        sys.modules.pop(module.stem, None)
+        if module.stem != "__main__":  # that one is the test run's own
+            sys.modules.pop(module.stem, None)
 
 
 def test_the_stabilization_breaks_the_energy_balance_and_not_the_formulation(case):

@@ -138,7 +138,7 @@ def custom(
     if ca.Function("R", [q, y], [rows], {"allow_free": True}).has_free():
         raise ArgumentError("R(q, y) contains other symbols than q and y; needed: an expression of these alone.")
     names = tuple(f"y{k}" for k in range(len(start)))
-    key, own = ("custom", R), leading(system, velocities)
+    key, own = ("custom", R, len(start)), leading(system, velocities)
     made = _chart(system, x, p, key, names, lambda s, y, C, reference: _expressions(R, s.sx["q"], y), start, own)
     return _finished(made, x)
 
@@ -180,7 +180,6 @@ def _chart(
 def _finished(chart: LocalChart, x: State) -> LocalChart:
     """The chart with y of the state for its start; refuses one that is none there, saying why (2.27), (2.28)."""
     system = chart.system
-    chart = replace(chart, start=chart.coordinates(x))
     free = system.nv - tangent_at(system, x, chart.p, system.rows.holonomic).rank
     if chart.dof != free:
         raise ArgumentError(
@@ -188,13 +187,14 @@ def _finished(chart: LocalChart, x: State) -> LocalChart:
             f"freedom here; needed: {free}."
         )
     fast = system.nv - tangent_at(system, x, chart.p).rank
-    if chart.velocities is None and fast < free:
-        chart = _selected(chart, x, fast)
-    if chart.speeds != fast:
+    if chart.velocities is not None and chart.speeds != fast:
         raise ArgumentError(
             f"{chart.speeds} independent velocities ({', '.join(chart.speed_names)}) for '{system.name}', whose "
             f"velocities have {fast} degrees of freedom here; needed: {fast}."
         )
+    chart = replace(chart, start=chart.coordinates(x))
+    if chart.velocities is None and fast < free:
+        chart = _selected(chart, x, fast)
     if free:
         Point(chart, x, chart.start).check(_instead(chart, x))
     return chart
