@@ -139,3 +139,18 @@ def test_a_driven_mechanism_has_the_eigenvalues_of_its_errors():
     s = da.linearize_stabilized(system, x, da.Baumgarte(2.0, 1.0))
     np.testing.assert_allclose(s.A[2:], by_differences(system, x, 2.0, 1.0), atol=1e-6)
     assert s.constraints.real == pytest.approx([-2 + np.sqrt(3), -2 - np.sqrt(3)])
+
+
+@pytest.mark.parametrize("seed", [0, 1, 7])
+def test_the_projection_of_a_step_is_that_of_differences_in_motion_too(seed):
+    """Df Π with Π the derivative of `system.project`: nearest positions, then nearest velocities there."""
+    system, x = random_closed(seed)
+    h, columns = 1e-6, []
+    for e in h * np.eye(2 * system.nv):
+        off = [x.replace(q=system.plus(x, s * e[: system.nv]), v=x.v + s * e[system.nv :]) for s in (1, -1)]
+        ahead, behind = (system.project(y) for y in off)
+        small = system.minus(ahead, x) - system.minus(behind, x)
+        columns.append(np.concatenate([small, ahead.v - behind.v]) / (2 * h))
+    expected = da.linearize_full(system, x).Df @ np.transpose(columns)
+    found = da.linearize_stabilized(system, x, "projection").A
+    np.testing.assert_allclose(found, expected, atol=1e-5 * max(1.0, np.abs(expected).max()))

@@ -128,3 +128,29 @@ def test_functions_of_time_can_lead():
     np.testing.assert_allclose(chart.bias(x), [-np.sin(0.5)], atol=1e-12)
     run = da.simulate(system, x, 1.0, coordinates=lead, rtol=1e-10)
     np.testing.assert_allclose(run.q[-1], da.simulate(system, x, 1.0, rtol=1e-11).q[-1], atol=1e-8)
+
+
+def test_the_angle_of_a_cut_joint_turns_on_without_a_jump():
+    """A four-bar whose crank bearing is the cut joint: its angle leads through π and on, several times around."""
+    m = da.Mechanism("cut crank", gravity=(0, 0, 0))
+    crank = m.add_body("crank", mass=1.0, com=(0.1, 0, 0), inertia=da.rod(1.0, 0.2))
+    coupler = m.add_body("coupler", mass=1.5, com=(0.3, 0, 0), inertia=da.rod(1.5, 0.6))
+    rocker = m.add_body("rocker", mass=1.2, com=(0.2, 0, 0), inertia=da.rod(1.2, 0.4))
+    m.add_joint("D", da.Revolute("z"), m.ground.at(0.55, 0, 0), rocker)
+    m.add_joint("C", da.Revolute("z"), rocker.at(0.4, 0, 0), coupler.at(0.6, 0, 0))
+    m.add_joint("B", da.Revolute("z"), coupler, crank.at(0.2, 0, 0))
+    m.close_loop("A", da.Revolute("z"), m.ground, crank)
+    system = m.compile()
+    usual = zoo.four_bar().compile()
+    a, b, d = usual.state(*zoo.four_bar_start(0.6)).q
+    x = system.assemble(guess={"D": d, "C": a + b - d, "B": -b})
+    assert system.cut_joint(x, "A")[0][0] == pytest.approx(0.6, abs=1e-9)
+    chart = system.chart(x, ["A"])
+    x = chart.state(chart.start, rate=[12.0])
+    run = da.simulate(system, x, 1.5, coordinates=["A"])
+    assert run.success
+    assert [c.names for _, c in run.charts] == [("A",)]
+    assert run.y[-1, 0] > 4 * np.pi
+    assert (np.diff(run.y[:, 0]) > 0).all()
+    turned = run.y[:, 0] - [system.cut_joint(run.state(k), "A")[0][0] for k in range(len(run.t))]
+    np.testing.assert_allclose(np.sin(turned / 2), 0, atol=1e-9)
