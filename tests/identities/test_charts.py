@@ -179,6 +179,22 @@ def test_newtons_method_reaches_the_ends_of_the_pendulums_chart():
     assert steep.reach([1.0]) == pytest.approx(0.04, rel=5e-3)
 
 
+@pytest.mark.parametrize("length", [1e-6, 1.0, 1e6])
+def test_charts_do_not_see_the_size_of_a_mechanism(length):
+    """The pendulum scaled by a length: states, velocities and reach scale with it."""
+    m = da.Mechanism("pendulum", gravity=(0, 0, 0))
+    cart, bead = m.add_body("cart"), m.add_body("bead", mass=1.0)
+    m.add_joint("x", da.Prismatic("x"), m.ground, cart)
+    m.add_joint("y", da.Prismatic("y"), cart, bead)
+    m.add_rod("rod", m.ground, bead, length=length)
+    system = m.compile(backend="casadi")
+    chart = system.chart(system.state([0.6 * length, -0.8 * length]), ["x"])
+    at = chart.state([0.8 * length], rate=[length])
+    np.testing.assert_allclose(at.q / length, [0.8, -0.6], atol=1e-12)
+    np.testing.assert_allclose(at.v / length, [1.0, 0.8 / 0.6], atol=1e-11)
+    assert chart.reach()[0] / length == pytest.approx(0.4, rel=3e-3)
+
+
 @pytest.mark.parametrize("seed", [0, 1, 7, 19])
 def test_newtons_method_converges_within_the_reach_and_contracts(seed):
     system, x = random_closed(seed)

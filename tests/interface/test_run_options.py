@@ -146,9 +146,7 @@ def test_nonholonomic_systems_have_no_variational_method():
 def test_quaternions_do_not_lead():
     m = da.Mechanism("ball", gravity=(0, 0, -9.81))
     m.add_joint("ball", da.Spherical(), m.ground, m.add_body("b", mass=1.0, com=(0, 0, -1), inertia=(0.1, 0.1, 0.1)))
-    with pytest.raises(
-        da.ArgumentError, match="'ball' has 3 degrees of freedom here and 0 coordinates that could lead"
-    ):
+    with pytest.raises(da.ArgumentError, match="3 degrees of freedom here and 0 coordinates that could lead"):
         da.simulate(m.compile(), {}, 1.0, coordinates="partition")
     assert da.simulate(m.compile(), {}, 1.0, coordinates="tangent").success
 

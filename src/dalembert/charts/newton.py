@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ITERATIONS = 50
 ROUNDING = 1e-13  # of a gap, in lengths of the mechanism or rad: no Newton step makes it smaller
 SHORTEST = 1e-4  # of the way to y, the least part that is gone at once
-FIRST, FARTHEST, GROWTH = 1e-3, 1e3, 1.5  # of y, when its reach is looked for
+FIRST, FARTHEST, GROWTH = 1e-3, 1e9, 1.5  # motions in rad and lengths of the mechanism, when the reach is looked for
 SHARP = 1e-3  # relative, of the reach
 
 
@@ -39,8 +39,7 @@ class Attempt(NamedTuple):
 
 def newton(chart: LocalChart, y: np.ndarray, x: State, tolerance: float) -> Attempt:
     """Newton's method for Ψ(y) from x, as far as its steps contract."""
-    system, policy = chart.system, rank_policy(chart.system, chart.p)
-    units = np.where(angular_velocities(system), 1.0, policy.length)
+    system, policy, units = chart.system, rank_policy(chart.system, chart.p), _units(chart)
     rows = np.concatenate([np.ones(chart.dof), policy.units[system.rows.holonomic]])
     last, contraction = np.inf, 0.0
     for _ in range(ITERATIONS):
@@ -86,7 +85,7 @@ def reach(chart: LocalChart, direction: np.ndarray) -> float:
     def contracts(far: float) -> bool:
         return newton(chart, chart.start + far * direction, x, 1e-12).reached
 
-    size = float(np.abs(direction).max(initial=0.0))
+    size = float(np.abs(chart.K(x, chart.start) @ direction / _units(chart)).max())
     inside, outside = 0.0, FIRST / size
     while contracts(outside):
         inside, outside = outside, GROWTH * outside
@@ -96,6 +95,11 @@ def reach(chart: LocalChart, direction: np.ndarray) -> float:
         middle = 0.5 * (inside + outside)
         inside, outside = (middle, outside) if contracts(middle) else (inside, middle)
     return inside
+
+
+def _units(chart: LocalChart) -> np.ndarray:
+    """(nv,) 1 rad, or the length of the mechanism: what motions are measured in."""
+    return np.where(angular_velocities(chart.system), 1.0, rank_policy(chart.system, chart.p).length)
 
 
 def _end(
