@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ITERATIONS = 50
 ROUNDING = 1e-13  # of a gap, in lengths of the mechanism or rad: no Newton step makes it smaller
 SHORTEST = 1e-4  # of the way to y, the least part that is gone at once
-FIRST, FARTHEST, GROWTH = 1e-3, 1e9, 1.5  # motions in rad and lengths of the mechanism, when the reach is looked for
+FIRST, FARTHEST, GROWTH = 1e-3, 1e7, 1.5  # motions in rad and lengths of the mechanism, when the reach is looked for
 SHARP = 1e-3  # relative, of the reach
 
 
@@ -44,10 +44,11 @@ def newton(chart: LocalChart, y: np.ndarray, x: State, tolerance: float) -> Atte
     last, contraction = np.inf, 0.0
     for _ in range(ITERATIONS):
         at = Point(chart, x, y)
-        if not np.isfinite(at.still["R"]).all():
-            return Attempt(x, False, np.inf)
-        gap = at.gap
-        if at.positions.rank < system.nv:
+        try:
+            gap, sound = at.gap, at.positions.rank == system.nv
+        except AssemblyError:  # constraints or masses are not defined there
+            sound = False
+        if not sound or not np.isfinite(gap).all():
             return Attempt(x, False, np.inf)
         step = at.positions.shortest(-gap)
         size = float(np.abs(step / units).max(initial=0.0))
