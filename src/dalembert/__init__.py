@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dalembert.analysis.mobility import Report as Report
     from dalembert.analysis.subspaces import Subspaces as Subspaces
     from dalembert.charts import Chart as Chart
+    from dalembert.charts import LocalChart as LocalChart
     from dalembert.compiler.kernel import Kernel as Kernel
     from dalembert.errors import ArgumentError as ArgumentError
     from dalembert.errors import AssemblyError as AssemblyError
@@ -72,6 +73,8 @@ if TYPE_CHECKING:
     from dalembert.simulation.simulate import simulate as simulate
     from dalembert.simulation.stabilization import Baumgarte as Baumgarte
     from dalembert.simulation.stabilization import Projection as Projection
+    from dalembert.simulation.stabilized import StabilizedLinearization as StabilizedLinearization
+    from dalembert.simulation.stabilized import linearize_stabilized as linearize_stabilized
     from dalembert.simulation.status import Status as Status
     from dalembert.spatial import rotation as rotation
     from dalembert.system.constraints import Acceleration as Acceleration
@@ -88,7 +91,7 @@ _HOMES = {
     "analysis.assembly": "Assembly",
     "analysis.mobility": "Report",
     "analysis.subspaces": "Subspaces",
-    "charts": "Chart",
+    "charts": "Chart LocalChart",
     "compiler.kernel": "Kernel",
     "errors": "ArgumentError AssemblyError CompileError DalembertError DescriptionError FileError MissingExtra "
     "UnknownName",
@@ -111,6 +114,7 @@ _HOMES = {
     "simulation.saving": "load",
     "simulation.simulate": "simulate",
     "simulation.run": "Run",
+    "simulation.stabilized": "StabilizedLinearization linearize_stabilized",
     "simulation.status": "Status",
     "simulation.stabilization": "Baumgarte Projection",
     "spatial": "rotation",

@@ -145,6 +145,10 @@ def angle(q: Any, y: Any) -> Any:
     return q[0] - y
 
 
+def quasi(q: Any) -> Any:
+    return ca.horzcat(1.0, q[0], 0.0)
+
+
 def fresh_q() -> np.ndarray:
     return state().q.copy()
 
@@ -372,16 +376,29 @@ ANALYSIS = {
 }  # fmt: skip
 
 CHARTING = {
-    "dalembert.Chart": Target(da.Chart, {"R": angle, "start": [0.6]}),
-    "dalembert.charts.named": Target(charts.named, {**FOUR_BAR, "names": ["A"], "p": None, "check": True}),
-    "dalembert.charts.tangent": Target(charts.tangent, {**FOUR_BAR, "p": None}),
-    "dalembert.charts.custom": Target(charts.custom, {**FOUR_BAR, "R": angle, "start": [0.6], "check": True}),
-    "dalembert.charts.LocalChart.state": Target(on_chart("state"), {"y": [0.65], "rate": [1.0], "tolerance": 1e-12}),
-    "dalembert.charts.LocalChart.coordinates": Target(on_chart("coordinates"), {**CHARTED, "guess": [0.6]}),
-    "dalembert.charts.LocalChart.rate": Target(on_chart("rate"), CHARTED),
-    "dalembert.charts.LocalChart.K": Target(on_chart("K"), {**CHARTED, "y": [0.6]}),
-    "dalembert.charts.LocalChart.K_rate": Target(on_chart("K_rate"), {**CHARTED, "y": [0.6]}),
-    "dalembert.charts.LocalChart.condition": Target(on_chart("condition"), {**CHARTED, "y": [0.6]}),
+    "dalembert.Chart": Target(da.Chart, {"coordinates": angle, "start": [0.6], "velocities": ["A"]}),
+    "dalembert.System.chart": Target(
+        lambda **a: four_bar()[0].chart(**a), {**CHARTED, "coordinates": ["A"], "p": None}
+    ),
+    "dalembert.charts.named": Target(charts.named, {**FOUR_BAR, "names": ["A"], "p": None, "velocities": ["B"]}),
+    "dalembert.charts.tangent": Target(charts.tangent, {**FOUR_BAR, "p": None, "velocities": ["B"]}),
+    "dalembert.charts.custom": Target(
+        charts.custom, {**FOUR_BAR, "R": angle, "start": [0.6], "p": None, "velocities": quasi}
+    ),
+    "dalembert.LocalChart.state": Target(
+        on_chart("state"), {"y": [0.65], "rate": [1.0], "guess": CHARTED["state"], "t": 0.1, "tolerance": 1e-12}
+    ),
+    "dalembert.LocalChart.coordinates": Target(on_chart("coordinates"), {**CHARTED, "guess": [0.6]}),
+    "dalembert.LocalChart.rate": Target(on_chart("rate"), CHARTED),
+    "dalembert.LocalChart.carried": Target(on_chart("carried"), CHARTED),
+    "dalembert.LocalChart.reach": Target(on_chart("reach"), {"direction": [1.0]}),
+    **{
+        f"dalembert.LocalChart.{method}": Target(on_chart(method), {**CHARTED, "y": [0.6]})
+        for method in ("K", "K_speed", "K_rate", "bias", "derivative", "condition")
+    },
+    "dalembert.linearize_stabilized": Target(
+        da.linearize_stabilized, {**FOUR_BAR, "stabilization": "baumgarte", "u": [0.0], "p": None}
+    ),
 }  # fmt: skip
 
 LINEARIZING = {
@@ -462,6 +479,7 @@ SIMULATING = {
     "dalembert.Run.state": Target(on_run("state"), {"k": 1}),
     "dalembert.Run.__call__": Target(on_run("__call__"), {"t": 0.05}),
     "dalembert.Run.rate": Target(on_run("rate"), {"name": "A"}),
+    "dalembert.Run.chart": Target(on_run("chart"), {"k": 1}),
     "dalembert.Run.reactions": Target(on_run("reactions"), {"joint": "A"}),
     "dalembert.Run.save": Target(on_run("save"), {"path": lambda: folder() / "run.dal"}),
     "dalembert.load": Target(da.load, {"path": saved, "system": lambda: four_bar()[0]}),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert import zoo
+from dalembert import charts, zoo
 from dalembert.simulation import driver as driver_module
 
 
@@ -61,9 +61,10 @@ def assert_same(a, b):
         "speed_drift",
         "status",
         "message",
-        "charts",
     ):
         assert getattr(a, name) == getattr(b, name), name
+    assert [(t, charts.recorded(c)) for t, c in a.charts] == [(t, charts.recorded(c)) for t, c in b.charts]
+    np.testing.assert_array_equal(a.y, b.y)
     assert a.passages == b.passages
 
 

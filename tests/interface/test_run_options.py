@@ -136,11 +136,9 @@ def test_weights_of_the_wrong_number_are_refused(four_bar):
         da.simulate(system, x, 1.0, stabilization=da.Projection(metric=[1.0, 2.0]))
 
 
-def test_nonholonomic_systems_have_no_independent_coordinates():
+def test_nonholonomic_systems_have_no_variational_method():
     system = zoo.chaplygin_sleigh().compile()
     x = system.state(*zoo.chaplygin_sleigh_start())
-    with pytest.raises(da.ArgumentError, match="are nonholonomic: positions then have more freedom than velocities"):
-        da.simulate(system, x, 1.0, coordinates="tangent")
     with pytest.raises(da.ArgumentError, match="method 'variational' needs holonomic constraints"):
         da.simulate(system, x, 1.0, method="variational", step=0.01)
 
@@ -148,7 +146,7 @@ def test_nonholonomic_systems_have_no_independent_coordinates():
 def test_quaternions_do_not_lead():
     m = da.Mechanism("ball", gravity=(0, 0, -9.81))
     m.add_joint("ball", da.Spherical(), m.ground, m.add_body("b", mass=1.0, com=(0, 0, -1), inertia=(0.1, 0.1, 0.1)))
-    with pytest.raises(da.ArgumentError, match="'ball', which has 3 degrees of freedom here"):
+    with pytest.raises(da.ArgumentError, match="3 degrees of freedom here and 0 coordinates that could lead"):
         da.simulate(m.compile(), {}, 1.0, coordinates="partition")
     assert da.simulate(m.compile(), {}, 1.0, coordinates="tangent").success
 

@@ -101,7 +101,7 @@ class TangentCone:
 
     @property
     def kind(self) -> str:
-        """"crossing" branches, a "cone", branches that "touch", an "isolated" position, or "several" at once."""
+        """ "crossing" branches, a "cone", branches that "touch", an "isolated" position, or "several" at once."""
         if len(self.forms) != 1:
             return "several"
         values = np.linalg.eigvalsh(self.forms[0])

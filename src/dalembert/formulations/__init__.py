@@ -8,4 +8,14 @@ from dalembert.formulations.right_hand_side import make_field
 #: name: number of variants
 FORMULATIONS = {"nullspace": 1, "admissible": 2, "projection": 3, "partition": 1, "lagrange": 1, "augmented": 1}
 
-__all__ = ["EUCLIDEAN", "FORMULATIONS", "MASS", "WEIGHT", "Problem", "make_field", "make_landing", "make_precise", "make_problem"]
+__all__ = [
+    "EUCLIDEAN",
+    "FORMULATIONS",
+    "MASS",
+    "WEIGHT",
+    "Problem",
+    "make_field",
+    "make_landing",
+    "make_precise",
+    "make_problem",
+]

@@ -60,7 +60,9 @@ class Problem(Struct):
     f = Doubles("n")
     A = Doubles("m", "n")
     gamma = Doubles("m")
-    scale = Doubles("m")  # a row of A and γ is divided by it, a multiplier too: rows in m, rad, of heavy bodies and light
+    scale = Doubles(
+        "m"
+    )  # a row of A and γ is divided by it, a multiplier too: rows in m, rad, of heavy bodies and light
     # solution
     vdot = Doubles("n")
     force = Doubles("n")  # Aᵀλ

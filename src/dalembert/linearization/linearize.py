@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from dalembert.analysis.mobility import independent_rows
+from dalembert.charts.leaders import Coordinate, Given, coordinate, named_list
 from dalembert.errors import ArgumentError
-from dalembert.linearization.coordinates import Coordinate, Given, best_choice, coordinate, named_list, refusal
+from dalembert.linearization.coordinates import best_choice, refusal
 from dalembert.linearization.model import LinearModel
 from dalembert.linearization.operating import Operating
 from dalembert.linearization.outputs import Given as GivenOutput

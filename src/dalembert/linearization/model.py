@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert import checks
+from dalembert.charts.leaders import named_list
 from dalembert.errors import ArgumentError, extra, unknown
-from dalembert.linearization.coordinates import named_list
 from dalembert.linearization.operating import Operating
 from dalembert.linearization.structure import Hidden, Mode, hidden, modes, motion_of, zeros_of
 from dalembert.protocols import StateGiven

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.linearization.coordinates import Coordinate
+from dalembert.charts.leaders import Coordinate
 from dalembert.protocols import Parameters, StateGiven
 from dalembert.system.functions import Trace
 from dalembert.system.state import State

@@ -9,8 +9,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.charts.leaders import name_and_function
 from dalembert.errors import ArgumentError, unknown
-from dalembert.linearization.coordinates import name_and_function
 from dalembert.mechanism.traced import UserState, on_expressions
 from dalembert.mechanism.values import described
 from dalembert.protocols import Parameters

@@ -9,8 +9,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from dalembert.charts.leaders import Coordinate
 from dalembert.compiler import Kernel
-from dalembert.linearization.coordinates import Coordinate
 from dalembert.linearization.long_chains import tree_model
 from dalembert.linearization.traced import NAMES, closure, linear
 from dalembert.rank import RankPolicy

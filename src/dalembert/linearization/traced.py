@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.linearization.coordinates import Coordinate
+from dalembert.charts.leaders import Coordinate
 from dalembert.recursions.elimination import RowFactor
 from dalembert.symbols import zeros
 from dalembert.system.derivatives import EquationDerivatives

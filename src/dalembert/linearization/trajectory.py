@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from dalembert import checks
+from dalembert.charts.leaders import Given
 from dalembert.errors import ArgumentError, DalembertError
 from dalembert.integrators.tableaus import TABLEAUS
-from dalembert.linearization.coordinates import Given
 from dalembert.linearization.linearize import linearize, slopes
 from dalembert.linearization.model import LinearModel
 from dalembert.linearization.operating import Operating

@@ -19,12 +19,12 @@ from dalembert.native import library
 from dalembert.native.bound import NOTHING, SIGNATURE
 from dalembert.outcome import Outcome
 from dalembert.simulation.callbacks import Callback, controller
+from dalembert.simulation.crossing import Crosser
 from dalembert.simulation.dense import Continuation, Dense
 from dalembert.simulation.events import locate, watcher
 from dalembert.simulation.history import History
 from dalembert.simulation.interrupt import Interrupt
 from dalembert.simulation.layout import CHART, CHUNK, Layout, Stepper
-from dalembert.simulation.crossing import Crosser
 from dalembert.simulation.passages import Met, describe
 from dalembert.simulation.pool import lease
 from dalembert.simulation.setup import CLOSED, Setup, on_manifold
@@ -54,7 +54,7 @@ class Driver:
         self.history = History(self.layout, setup.samples, recorder)
         self.interrupt = Interrupt(callbacks)
         self.met: list[Met] = []
-        self.charts: list[tuple[float, tuple[str, ...]]] = []
+        self.charts: list[tuple[float, LocalChart | None]] = []  # None: all coordinates again
         self.found: dict[str, list[tuple[float, np.ndarray]]] = {name: [] for name in setup.events}
         self.trouble: Exception | None = None  # that ended the run, besides those of callbacks
         self.returning: LocalChart | None = None  # whose kind is taken again after singular steps
@@ -221,8 +221,10 @@ class Driver:
         run, self.rows, self.chart, self._dense = self.record, rows, chart, None
         local: list[np.ndarray] = []
         if chart is not None:
-            local = [chart.start, chart.rate(state)]
-            self.charts.append((float(state.t), chart.names))
+            local = [chart.carried(state)]
+            self.charts.append((float(state.t), chart))
+        elif self.charts:
+            self.charts.append((float(state.t), None))
         x = np.concatenate([state.q, self.layout.integrated(state), *local, work])
         room = CHUNK if self.history.recorder is None else RECORDED
         self.layout.place(run, rows, chart, x, min(room, self.setup.max_steps))
@@ -389,8 +391,8 @@ class Driver:
     def notes(self) -> dict[str, Any]:
         """What a recording must know besides numbers to be taken up again."""
         return {
-            "chart": None if self.chart is None else (self.chart.kind, self.chart.names),
-            "charts": self.charts,
+            "chart": charts.recorded(self.chart),
+            "charts": [(t, charts.recorded(chart)) for t, chart in self.charts],
             "met": [asdict(m) for m in self.met],
             "events": {name: [(t, x.tolist()) for t, x in hits] for name, hits in self.found.items()},
         }

@@ -279,13 +279,11 @@ class Layout:
             return NOTHING
         if chart is None:
             return self._bound(self.system.kernel("ode_slope", rows=rows), None, 0)
-        if chart.kind != "named":
+        if not chart.leaders:
             return NOTHING
-        from dalembert.linearization.coordinates import coordinate
         from dalembert.linearization.plan import linear_kernel
 
-        chosen = [coordinate(self.system, name) for name in chart.names]
-        return self._bound(linear_kernel(self.system, chosen, rows=rows), None, 0)
+        return self._bound(linear_kernel(self.system, chart.leaders, rows=rows), None, 0)
 
     # --- the manifold -------------------------------------------------------------------------------------------
 

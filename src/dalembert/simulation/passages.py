@@ -8,7 +8,6 @@ import numpy as np
 
 from dalembert.analysis.tangent_cone import TangentCone
 from dalembert.rank import reach
-from dalembert.system.state import State
 from dalembert.system.system import System
 
 TOGETHER = 10.0  # times the smallest singular value: others up to this vanish in the same position

@@ -48,6 +48,7 @@ def result(driver: Driver, status: Status) -> Run:
         drift=record.drift,
         speed_drift=record.speed_drift,
         charts=tuple(driver.charts),
+        metric=setup.metric,
         t_events={name: np.array([when for when, _ in hits]) for name, hits in driver.found.items()},
         x_events={name: np.array([x for _, x in hits]).reshape(-1, n) for name, hits in driver.found.items()},
         _met=tuple(driver.met),

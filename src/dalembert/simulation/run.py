@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from dalembert import checks
+from dalembert.charts import LocalChart
 from dalembert.errors import ArgumentError, unknown
 from dalembert.native.bound import NOTHING
 from dalembert.rank import rank_policy
+from dalembert.simulation.along import chart_coordinates, indicator, whitened
 from dalembert.simulation.dense import Continuation, Dense
 from dalembert.simulation.passages import Met, Passage, describe
 from dalembert.simulation.status import Status
@@ -44,9 +46,10 @@ class Run:
     corrections: int
     drift: float  # largest ‖Φ‖∞ of a step before it was corrected, m or rad
     speed_drift: float  # largest ‖A v + b‖∞ of a step before it was corrected
-    charts: tuple[tuple[float, tuple[str, ...]], ...]  # (time, coordinates) of each chart taken
+    charts: tuple[tuple[float, LocalChart | None], ...]  # (since when, chart); None: all coordinates were integrated
     t_events: Mapping[str, np.ndarray]
     x_events: Mapping[str, np.ndarray]  # (hits, nq + nv)
+    metric: Any = "mass"  # of the formulation, or of its projection: "mass", "euclidean", or weights
     _met: tuple[Met, ...] = ()  # passages, not yet described
     _between: Continuation | None = None
 
@@ -158,6 +161,31 @@ class Run:
         """(N,) energy, less that of the start and the work done since, J: what the integration made up."""
         return self.energy - self.energy[0] - sum(self.work.values(), np.zeros(len(self.t)))
 
+    # --- charts -------------------------------------------------------------------------------------------------
+
+    def chart(self, k: int = -1) -> LocalChart | None:
+        """The chart that state number k was computed in; None where all coordinates were integrated."""
+        k = checks.whole(k, "k", least=-len(self.t), most=len(self.t) - 1)
+        before = [chart for t, chart in self.charts if t <= self.t[k]]
+        return before[-1] if before else None
+
+    @property
+    def y(self) -> np.ndarray:
+        """(N, dof) independent coordinates of each state in its `chart(k)`, whose names are `chart(k).names`.
+
+        NaN where all coordinates were integrated; no columns where no chart was asked for.
+        """
+        return self._local[0]
+
+    @property
+    def y_rate(self) -> np.ndarray:
+        """(N, speeds) independent velocities of each state, `chart(k).speed_names`: ẏ, or those in its place."""
+        return self._local[1]
+
+    @cached_property
+    def _local(self) -> tuple[np.ndarray, np.ndarray]:
+        return chart_coordinates(self)
+
     # --- constraints --------------------------------------------------------------------------------------------
 
     @cached_property
@@ -173,11 +201,8 @@ class Run:
 
     @cached_property
     def singular_values(self) -> np.ndarray:
-        """(N, min(m, nv)) of A in the mass metric, falling."""
-        _, A, _ = self._constraints
-        M = self._batch("mass_matrix")
-        white = np.linalg.solve(np.linalg.cholesky(M), np.swapaxes(A, 1, 2))
-        return np.linalg.svd(white, compute_uv=False)
+        """(N, min(m, nv)) of A in the metric of the run, falling."""
+        return np.linalg.svd(whitened(self)[0], compute_uv=False)
 
     @cached_property
     def rank(self) -> np.ndarray:
@@ -185,12 +210,21 @@ class Run:
         sigma = self.singular_values
         if not sigma.shape[1]:
             return np.zeros(len(self.t), dtype=int)
-        policy = rank_policy(self.system, self.p)
-        return (sigma > np.maximum(policy.tolerance * sigma[:, :1], policy.floor)).sum(axis=1)
+        policy, floor = rank_policy(self.system, self.p), whitened(self)[1]
+        return (sigma > np.maximum(policy.tolerance * sigma[:, :1], floor[:, None])).sum(axis=1)
+
+    @cached_property
+    def indicator(self) -> np.ndarray:
+        """(N,) ‖v_m u_mᵀ γ‖ (Spencer 3.7), in the metric of the run.
+
+        Divided by the smallest singular value it is the acceleration that the constraint nearest to being lost asks
+        for: where a motion leads through a singular position in harmony with it, both go to zero together.
+        """
+        return indicator(self)
 
     @cached_property
     def condition(self) -> np.ndarray:
-        """(N,) largest over smallest singular value of A, mass metric, of those that are ever non-zero."""
+        """(N,) largest over smallest singular value of A, metric of the run, of those that are ever non-zero."""
         usual = int(self.rank.max(initial=0))
         sigma = self.singular_values
         return sigma[:, 0] / np.maximum(sigma[:, usual - 1], 1e-300) if usual else np.ones(len(self.t))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +70,8 @@ def load(path: Any, system: System) -> Run:
         message=message,
         error=None,
         _met=_met(notes),
-        charts=tuple((t, tuple(names)) for t, names in notes.get("charts", ())),
+        metric=notes.get("metric", "mass"),
+        charts=_charts(notes, system, np.array(list(file.header.parameters.values()))),
         t_events={name: np.array([t for t, _ in hits]) for name, hits in notes.get("events", {}).items()},
         x_events={
             name: np.array([x for _, x in hits]).reshape(-1, nq + nv) for name, hits in notes.get("events", {}).items()
@@ -90,9 +91,16 @@ def _of_run(run: Run) -> dict[str, Any]:
         "message": run.message,
         "facts": {name: getattr(run, name) for name in _FACTS},
         "met": [asdict(m) for m in run._met],
-        "charts": run.charts,
+        "charts": [(t, charts.recorded(chart)) for t, chart in run.charts],
+        "metric": run.metric,
         "events": {name: list(zip(run.t_events[name], run.x_events[name])) for name in run.t_events},
     }
+
+
+def _charts(notes: Any, system: System, p: np.ndarray, original: LocalChart | None = None) -> Any:
+    """(t, chart) of a file."""
+    kept = [(t, data) for t, data in notes.get("charts", ()) if data is None or isinstance(data, dict)]
+    return tuple((t, charts.restored(system, p, data, original)) for t, data in kept)
 
 
 def _met(notes: Any) -> tuple[Met, ...]:
@@ -180,7 +188,7 @@ class Record:
 
 def _to_resume(driver: Driver) -> dict[str, np.ndarray]:
     """The numbers by which a run goes on bit for bit."""
-    run, chart = driver.record, driver.chart
+    run = driver.record
     return {
         "t": np.array([driver.history.last[0]]),
         "x": run.x,
@@ -191,7 +199,6 @@ def _to_resume(driver: Driver) -> dict[str, np.ndarray]:
         "counts": np.array([getattr(run, name) for name in COUNTS], dtype=np.int64),
         "event_values": run.event_values.ravel(),
         "rows": np.array([-1] if driver.rows is None else driver.rows, dtype=np.int64),
-        "chart": np.zeros(0) if chart is None else np.concatenate([chart.start, chart.directions, chart.reference]),
     }
 
 
@@ -204,8 +211,10 @@ def take_up(driver: Driver, file: Recording) -> bool:
     nq, n, last, t = system.nq, system.nq + system.nv, kept["last"], float(kept["t"][0])
     state = system.state(last[:nq], last[nq:n], t)
     rows = None if kept["rows"][0] == -1 else tuple(int(k) for k in kept["rows"])
-    driver.place(state, rows, _chart(driver, notes["chart"], kept["chart"]), np.zeros(driver.layout.works))
-    driver.charts = [(when, tuple(names)) for when, names in notes["charts"]]
+    original, recorded = driver.chart, notes["chart"]
+    chart = charts.restored(system, driver.setup.p, recorded, original)
+    driver.place(state, rows, chart, np.zeros(driver.layout.works))
+    driver.charts = list(_charts(notes, system, driver.setup.p, original))
     run.x[:], run.stages[0], run.t = kept["x"], kept["slope"], t
     for names, values in ((NUMBERS, kept["numbers"]), (COUNTS, kept["counts"])):
         for name, value in zip(names, values.tolist()):
@@ -225,11 +234,11 @@ def take_up(driver: Driver, file: Recording) -> bool:
 def _check_resumed(driver: Driver, kept: dict[str, np.ndarray], notes: Any) -> None:
     """Refuse numbers that do not fit this run: they would be sizes and indices in native code."""
     run, rows, m = driver.record, kept.get("rows"), len(driver.system.rows.of)
-    dof = 0 if driver.chart is None else len(notes["chart"][1])
+    dof = 0 if notes["chart"] is None else len(notes["chart"]["names"])
     n = run.nq + run.nv + 2 * dof + run.works
     sizes = {
         "t": 1, "x": n, "slope": n, "last": n + run.nu + 1, "inputs": run.nu, "numbers": len(NUMBERS),
-        "counts": len(COUNTS), "event_values": 2 * run.events, "chart": dof * (1 + run.nv) + run.nq if dof else 0,
+        "counts": len(COUNTS), "event_values": 2 * run.events,
     }  # fmt: skip
     wrong = [name for name, size in sizes.items() if name not in kept or len(kept[name]) != size]
     listed = () if rows is None else rows.tolist()
@@ -238,17 +247,3 @@ def _check_resumed(driver: Driver, kept: dict[str, np.ndarray], notes: Any) -> N
             f"the recording does not fit this run ({', '.join(wrong) or 'rows'}); it was damaged, or made by another "
             "version. Record the run anew."
         )
-
-
-def _chart(driver: Driver, notes: Any, numbers: np.ndarray) -> LocalChart | None:
-    """The chart a recording was in."""
-    if notes is None:
-        return None
-    kind, names = notes
-    dof, nv = len(names), driver.system.nv
-    start, directions, reference = np.split(numbers, [dof, dof + dof * nv])
-    made = driver.chart
-    if kind == "named":
-        made = charts.named(driver.system, driver.setup.start, list(names), driver.setup.p, check=False)
-    assert made is not None
-    return replace(made, names=tuple(names), start=start, directions=directions, reference=reference)

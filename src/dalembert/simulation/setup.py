@@ -70,6 +70,11 @@ class Setup:
         return self.stabilization if isinstance(self.stabilization, Baumgarte) else None
 
     @property
+    def metric(self) -> Any:
+        """Of the formulation, else of the projection, else of the mass."""
+        return self.options.get("metric", "mass" if self.projection is None else self.projection.metric)
+
+    @property
     def named(self) -> bool:
         """Whether the right-hand side is one of the formulations by name."""
         return self.formulation in FORMULATIONS

@@ -22,6 +22,7 @@ from dalembert.system.reactions import Reactions, reactions
 from dalembert.system.state import State
 
 if TYPE_CHECKING:
+    from dalembert.charts import LocalChart
     from dalembert.system.rows import Rows
     from dalembert.system.system import System
 
@@ -190,6 +191,24 @@ class ConstraintQuestions:
             _, factor = metric_factor(metric, self.nv)
             W = factor.T @ factor
         return subspaces(_whole(self), self.as_state(state), p, self.active_rows(active), W, tolerance)
+
+    def chart(self, state: StateGiven, coordinates: Any = "tangent", *, p: Parameters = None) -> LocalChart:
+        """Independent coordinates around a state on the manifold, with Ψ, its inverse and its derivatives.
+
+        coordinates: names of joint coordinates, of the tree or cut, "partition", "tangent", or a `da.Chart`, as in
+        `simulate`. p: parameters, by name or as an array.
+
+        >>> from dalembert import zoo
+        >>> system = zoo.four_bar().compile()
+        >>> x = system.state(*zoo.four_bar_start(0.6))
+        >>> chart = system.chart(x, ["A"])
+        >>> y = chart.state([0.7])
+        >>> bool(abs(chart.coordinates(y) - 0.7).max() < 1e-12), chart.K(y).shape
+        (True, (3, 1))
+        """
+        from dalembert.charts import choose
+
+        return choose(_whole(self), state, p, coordinates)
 
     def report(
         self, state: StateGiven | None = None, *, p: Parameters = None, active: Mapping[str, bool] | None = None
