@@ -66,23 +66,23 @@ class TangentCone:
     def nearest(self, y0: np.ndarray) -> np.ndarray | None:
         """The y with g(y) = 0 that is nearest to y0, by Newton's method on the conditions of a minimum; else None."""
         y, multipliers, n = y0.copy(), np.zeros(len(self.constant)), len(y0)
-        size = self._size(y0)
+        size, length = self._size(y0), float(np.linalg.norm(y0))
         for _ in range(60):
             J, g = self.slope(y), self(y)
             H = np.eye(n) + 2.0 * np.einsum("k,kij->ij", multipliers, self.forms)
             top, bottom = np.hstack([H, J.T]), np.hstack([J, np.zeros((len(g), len(g)))])
             right = -np.concatenate([y - y0 + J.T @ multipliers, g])
             step = np.linalg.lstsq(np.vstack([top, bottom]), right, rcond=1e-12)[0]
-            longest = np.linalg.norm(step[:n])
-            shorten = min(1.0, 0.5 * np.linalg.norm(y0) / max(longest, 1e-300))
+            longest = float(np.linalg.norm(step[:n]))
+            shorten = min(1.0, 0.5 * length / max(longest, 1e-300))
             y, multipliers = y + shorten * step[:n], multipliers + shorten * step[n:]
-            if longest <= 1e-13 * max(np.linalg.norm(y0), 1e-300):
+            if longest <= 1e-13 * max(length, 1e-300):
                 break
         return y if np.abs(self(y)).max(initial=0.0) <= 1e-9 * size else None
 
     def others(self, y0: np.ndarray) -> list[np.ndarray]:
         """Solutions of (1) nearest to y0 and to seeded directions of the same length, without repetitions."""
-        rng, found = np.random.default_rng(0), []
+        rng, found = np.random.default_rng(0), list[np.ndarray]()
         length = np.linalg.norm(y0)
         for k in range(TRIES):
             start = y0 if k == 0 else rng.standard_normal(len(y0))

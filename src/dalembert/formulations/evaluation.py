@@ -36,7 +36,7 @@ def evaluate_precisely(program, x, low, n, out, first):
         elif op == FABS:
             sign = -1.0 if high[i] < 0.0 else 1.0
             high[k], rest[k] = sign * high[i], sign * rest[i]
-        elif op == FMA or op == FMS or op == FNMA:  # a b + c, a b − c, c − a b
+        elif op in (FMA, FMS, FNMA):  # a b + c, a b − c, c − a b
             p, e = multiply(high[i], rest[i], high[j], rest[j])
             if op == FNMA:
                 p, e = -p, -e

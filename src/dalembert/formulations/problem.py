@@ -60,9 +60,7 @@ class Problem(Struct):
     f = Doubles("n")
     A = Doubles("m", "n")
     gamma = Doubles("m")
-    scale = Doubles(
-        "m"
-    )  # a row of A and γ is divided by it, a multiplier too: rows in m, rad, of heavy bodies and light
+    scale = Doubles("m")  # usual length of each row; A, γ and λ are divided by it
     # solution
     vdot = Doubles("n")
     force = Doubles("n")  # Aᵀλ

@@ -7,7 +7,7 @@ the state of its independent coordinates, so that only these are integrated.
 from __future__ import annotations
 
 from dalembert.integrators.run_record import RunRecord
-from dalembert.integrators.stage import evaluate
+from dalembert.integrators.stage import evaluate, tolerance
 from dalembert.integrators.tableaus import Tableau
 from dalembert.linalg.double_double import add
 from dalembert.native.jit import entry, inline, native
@@ -70,7 +70,7 @@ def _error(run, method, h, trial):
     first = run.nq + run.nv if run.dof > 0 else 0
     five, three = 0.0, 0.0
     for j in range(first, n):
-        scale = run.atol + run.rtol * max(abs(x[j]), abs(trial[j]))
+        scale = tolerance(run, j, max(abs(x[j]), abs(trial[j])))
         a5, a3 = 0.0, 0.0
         for k in range(method.estimates):
             a5 += e5[k] * stages[k, j]

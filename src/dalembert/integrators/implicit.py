@@ -14,7 +14,7 @@ is that of the embedded method of order 3, seen through (1 − hγ ∂f/∂z)⁻
 from __future__ import annotations
 
 from dalembert.integrators.run_record import RunRecord
-from dalembert.integrators.stage import evaluate
+from dalembert.integrators.stage import evaluate, tolerance
 from dalembert.integrators.tableaus import GAMMA, Sdirk
 from dalembert.linalg import lu, lu_solve
 from dalembert.native.calls import call
@@ -109,7 +109,7 @@ def _stage(run, method, t, h, i, first):
         for j in range(n):
             a = first + j
             trial[a] += right[j]
-            size += (right[j] / (run.atol + run.rtol * abs(trial[a]))) ** 2
+            size += (right[j] / tolerance(run, a, abs(trial[a]))) ** 2
         size = (size / n) ** 0.5
         if not size < 1e300 or (iteration > 1 and size > 2.0 * before):
             return OK, False
@@ -133,7 +133,7 @@ def _error(run, method, h, first):
             right[j] += h * e[k] * stages[1 + k, first + j]
     lu_solve(method.LU, method.pivots, right)
     for j in range(n):
-        scale = run.atol + run.rtol * max(abs(x[first + j]), abs(trial[first + j]))
+        scale = tolerance(run, first + j, max(abs(x[first + j]), abs(trial[first + j])))
         total += (right[j] / scale) ** 2
     return (total / n) ** 0.5
 

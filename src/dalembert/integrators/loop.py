@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dalembert.integrators.manifold import project, recover
 from dalembert.integrators.run_record import FRESH, FillRecord, RunRecord
-from dalembert.integrators.stage import control, evaluate
+from dalembert.integrators.stage import control, evaluate, motion_rate, tolerance
 from dalembert.integrators.watch import meets, nearness, watch
 from dalembert.native.calls import call, finite, jump
 from dalembert.native.jit import entry, inline, native
@@ -72,6 +72,8 @@ def _advance(run):
             if outcome != OK:
                 return _ended(run, outcome)
             run.fresh = 1
+        if run.rate == 0.0:
+            run.rate = motion_rate(run)
         if run.h == 0.0:
             run.h = run.usual_h = first_step(run)
         h = min(run.h, run.max_h)
@@ -96,14 +98,13 @@ def _advance(run):
             if run.h < LEAST * max(1.0, abs(run.t)):
                 return DRIFTED if outcome == DRIFTED else NOT_FINITE
             continue
-        if run.exponent > 0.0:
-            if not run.error < 1.0:
-                run.rejected += 1
-                run.margin = 1.0
-                run.h = h * max(0.2, 0.9 * run.error ** (-run.exponent)) if run.error < 1e300 else 0.1 * h
-                if run.h < LEAST * max(1.0, abs(run.t)):
-                    return STEP_TOO_SMALL
-                continue
+        if run.exponent > 0.0 and not run.error < 1.0:
+            run.rejected += 1
+            run.margin = 1.0
+            run.h = h * max(0.2, 0.9 * run.error ** (-run.exponent)) if run.error < 1e300 else 0.1 * h
+            if run.h < LEAST * max(1.0, abs(run.t)):
+                return STEP_TOO_SMALL
+            continue
         passage = watch(run, h, trial)
         if passage == SINGULAR:
             return SINGULAR
@@ -170,7 +171,7 @@ def _land(run, t, trial):
         if run.landed != 0 and run.attempt_h > SHORT * run.usual_h:
             noise = ROUNDING / max(run.landing_margin, 1e-300)  # of Φ moves q by 1/σ, that moves v by 1/σ again
             for j in range(n):
-                scale = run.atol + run.rtol * abs(trial[j]) + noise * max(1.0, abs(trial[j]))
+                scale = tolerance(run, j, abs(trial[j])) + noise * max(run.unit[j], abs(trial[j]))
                 moved += ((trial[j] - raw[j]) / scale) ** 2
             run.error = max(run.error, (moved / n) ** 0.5 / run.project_every)
     return OK if finite(trial, run.n) else NOT_FINITE
@@ -257,7 +258,7 @@ def first_step(run):
     d0, d1, d2 = 0.0, 0.0, 0.0
     trial, slope = stages[run.rows - 2], stages[run.rows - 1]
     for j in range(n):
-        scale = run.atol + run.rtol * abs(x[j])
+        scale = tolerance(run, j, abs(x[j]))
         d0 += (x[j] / scale) ** 2
         d1 += (stages[0, j] / scale) ** 2
     h0 = 0.01 * (d0 / d1) ** 0.5 if d0 > 1e-10 and d1 > 1e-10 else 1e-6
@@ -267,7 +268,7 @@ def first_step(run):
     if evaluate(run, run.t + h0, trial, slope) != OK:
         return h0
     for j in range(n):
-        scale = run.atol + run.rtol * abs(x[j])
+        scale = tolerance(run, j, abs(x[j]))
         d2 += ((slope[j] - stages[0, j]) / scale) ** 2
     steep = max(d1, d2 / h0**2) ** 0.5 / n**0.5
     h1 = max(1e-6, 1e-3 * h0) if steep <= 1e-15 else (0.01 / steep) ** exponent

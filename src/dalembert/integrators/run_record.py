@@ -48,7 +48,8 @@ class RunRecord(Struct):
     exponent = Float()  # 1 / (order of the error estimate + 1); 0 for a fixed step
     order = Int()
     rtol = Float()
-    atol = Float()
+    atol = Float()  # in units of each number
+    rate = Float()  # 1/s: of the motion at the start, the unit of velocities over that of positions; 0: not known yet
     attempt_h = Float()
     outcome = Int()  # of the attempt, then of the call
     error = Float()  # estimated error over the tolerances
@@ -108,6 +109,7 @@ class RunRecord(Struct):
 
     # --- memory
     x = Doubles("n")
+    unit = Doubles("n")  # 1 rad, or the length of the mechanism
     stages = Doubles("rows", "n")  # the last two: the trial, and the loop's own
     times = Doubles("room")
     states = Doubles("room", "width")

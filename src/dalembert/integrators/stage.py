@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dalembert.integrators.manifold import recover, sound
 from dalembert.native.calls import call, finite
-from dalembert.native.jit import native
+from dalembert.native.jit import inline, native
 from dalembert.outcome import CALLBACK, NOT_FINITE, OK, UNSOUND
 
 
@@ -19,6 +19,24 @@ def control(run, t, x):
     for i in range(run.nu):
         u[at + i] = out[i]
     return True
+
+
+@inline
+def tolerance(run, j, size):
+    """The error that number j of x may have, of about this size."""
+    unit = run.unit[j]
+    if run.nq <= j < run.nq + run.nv:
+        unit *= run.rate
+    return run.atol * unit + run.rtol * size
+
+
+@native
+def motion_rate(run):
+    """1/s: how fast x changes, by velocities and accelerations over the units of positions; 1 at rest."""
+    x, slope, nq, rate = run.x, run.stages[0], run.nq, 0.0
+    for j in range(nq, nq + run.nv):
+        rate = max(rate, abs(x[j]) / run.unit[j], (abs(slope[j]) / run.unit[j]) ** 0.5)
+    return rate if rate > 0.0 else 1.0
 
 
 @native

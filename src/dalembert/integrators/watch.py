@@ -7,7 +7,7 @@ the step. Then the step
 
     meets the position (σ ≤ hit)                   stands: the motion goes straight through
     passes at a distance that its stages resolve   stands
-    passes at a smaller one                        is made shorter, to end before the position; error control does the rest
+    passes at a smaller one                        is made shorter, to end before the position
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ def watch(run, h, trial):
             rise = between(run, h, trial, to + e) - here
         else:
             rise = slope(run, run.t + h, trial, run.stages[run.rows - 1], e) - last
-        if fall < 0.0 < rise and (outcome == OK or outcome == PASSED):
+        if fall < 0.0 < rise and outcome in (OK, PASSED):
             seen = _least(run, h, trial, at, to, fall, rise, first**0.5 + last**0.5, found)
             if seen != OK:
                 outcome, found = seen, found + 1
         at, fall = to, rise
-    if outcome == OK or outcome == PASSED:
+    if outcome in (OK, PASSED):
         run.sigma = last**0.5
         run.sigma_rate = (last**0.5 - first**0.5) / h
     return outcome
