@@ -144,7 +144,7 @@ def test_defaults_stand_for_absent_attributes_only():
         e.number("lower", 0.0)
     with pytest.raises(ModelFileError, match="has no attribute 'velocity'"):
         e.number("velocity")
-    with pytest.raises(ModelFileError, match="NaN|no number|not finite"):
+    with pytest.raises(ModelFileError, match="not finite"):
         xml.parse('<limit lower="nan"/>').number("lower", finite=False)
 
 
@@ -160,7 +160,8 @@ def test_children_that_must_be_one_are_one():
 
 def test_control_characters_of_a_file_do_not_reach_the_message():
     e = xml.parse('<j name="a&#10;b&#x200b;&#9;c"/>')
-    assert "\n" not in str(e) and "\u200b" not in str(e)
+    assert "\n" not in str(e)
+    assert "\u200b" not in str(e)
     assert len(str(xml.parse(f'<j name="{"x" * 10000}"/>'))) < 100
 
 
@@ -172,9 +173,7 @@ def test_errors_are_pickled_with_their_place():
 def test_mutated_texts_give_trees_or_clean_errors():
     """Bytes flipped, cut and doubled: only ModelFileError is ever raised."""
     rng = random.Random(19)
-    good = (
-        b'<?xml version="1.0"?>\n<robot name="r"><link name="a"><inertial><mass value="1"/></inertial></link></robot>'
-    )
+    good = b'<?xml version="1.0"?>\n<robot name="r"><link name="a"><mass value="1"/></link></robot>'
     refused = 0
     for _ in range(3000):
         data = bytearray(good)
@@ -273,5 +272,5 @@ def test_notes_come_in_the_order_of_lines_and_strict_refuses_them():
     strict = Notes(strict=True)
     assert strict.done() == []
     strict.add(a, "sensors are not modelled")
-    with pytest.raises(DalembertError, match="1 element.*strict=True.*\n.*m.urdf:12: <sensor>"):
+    with pytest.raises(DalembertError, match=r"1 element.*strict=True.*\n.*m\.urdf:12: <sensor>"):
         strict.done()

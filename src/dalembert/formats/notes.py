@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from dalembert.errors import ModelFileError
-from dalembert.formats.xml import Element
 from dalembert.mechanism.notes import Note
 
 
 class Notes:
     """Collects notes while a file is read; strict=True makes `done` refuse the file if there are any.
 
+    >>> from dalembert.formats.xml import Element
     >>> notes = Notes()
     >>> notes.add(Element("sensor", {"name": "imu"}, "arm.urdf", 12), "sensors are not modelled")
     >>> print(notes.all[0])

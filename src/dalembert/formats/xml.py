@@ -62,7 +62,7 @@ class Element:
         found = self.findall(tag)
         if len(found) > 1:
             raise found[1].error(
-                f"is the second <{tag}> of {self}, which has one on line {found[0].line}; only one is allowed. Remove one."
+                f"is the second <{tag}> of {self}, which has one on line {found[0].line}; remove one of them."
             )
         return found[0] if found else None
 
