@@ -34,7 +34,7 @@ class Answer:
 
     def as_json(self) -> str:
         """Facts and tables."""
-        return json.dumps(_plain({**self.facts, **self.tables}), ensure_ascii=False, indent=1)
+        return json.dumps(_plain({**self.facts, **self.tables}), ensure_ascii=False)
 
     def as_csv(self) -> str:
         """The main table; numbers with all their digits."""

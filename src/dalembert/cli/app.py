@@ -56,6 +56,9 @@ for command in COMMANDS:
 def run(arguments: Sequence[str]) -> int:
     """Run a command line; returns its exit code. Nothing is raised."""
     debug = "--debug" in arguments
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # a terminal without Greek letters
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _warned

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
@@ -14,6 +15,7 @@ import click
 from dalembert.cli.answer import Output
 
 Function = Callable[..., Any]
+MINUS = "\N{MINUS SIGN}"
 
 
 class Group(click.Group):
@@ -33,6 +35,14 @@ class Group(click.Group):
         return super().resolve_command(ctx, args)
 
 
+class Command(click.Command):
+    """A command whose arguments may be negative numbers: -1 is no option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """With the signs of numbers written as minus signs, which `number` reads."""
+        return super().parse_args(ctx, [re.sub(r"^-(?=\.?\d)", MINUS, a) for a in args])
+
+
 class Model(click.ParamType):
     """A model file, or a name of the zoo."""
 
@@ -44,10 +54,8 @@ class Model(click.ParamType):
 
         from dalembert.zoo import CATALOG
 
-        return [
-            *(CompletionItem(name) for name in CATALOG if name.startswith(incomplete)),
-            CompletionItem(incomplete, type="file"),
-        ]
+        names = [CompletionItem(name) for name in CATALOG if name.startswith(incomplete)]
+        return [CompletionItem(incomplete, type="file"), *names]  # bash forgets what comes before files
 
 
 class Pair(click.ParamType):
@@ -97,10 +105,10 @@ class NewFile(click.Path):
 def number(text: str) -> float:
     """A number, in degrees where it says so.
 
-    >>> number("1e-3"), round(number("90deg"), 4)
-    (0.001, 1.5708)
+    >>> number("1e-3"), round(number("-90deg"), 4)
+    (0.001, -1.5708)
     """
-    text = text.strip()
+    text = text.strip().replace(MINUS, "-")
     return math.radians(float(text[:-3])) if text.endswith("deg") else float(text)
 
 
@@ -159,6 +167,6 @@ def command(name: str, *, state: bool = False, model: bool = True) -> Callable[[
             made = state_options(made)
         if model:
             made = model_options(made)
-        return click.command(name)(made)
+        return click.command(name, cls=Command)(made)
 
     return decorate

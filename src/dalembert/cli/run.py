@@ -29,7 +29,8 @@ def run_scenario(ctx: click.Context, file: Path, folder: Path | None) -> int:
         folder.mkdir(parents=True, exist_ok=True)
     scenario = Scenario(file, root.commands, target)
     for k, step in enumerate(scenario.steps):
-        click.echo(f"{'' if k == 0 else chr(10)}# {k + 1} of {len(scenario.steps)}: {step.command}")
+        written = [a.partition("=")[2] for a in step.arguments if a.startswith("--output=")]
+        click.echo(" → ".join([f"# {k + 1} of {len(scenario.steps)}: {step.command}", *written]))
         with root.commands[step.command].make_context(step.command, list(step.arguments), parent=ctx) as inner:
             code = inner.command.invoke(inner)
         if code:

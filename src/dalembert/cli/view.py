@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dalembert.cli.answer import Answer
-from dalembert.cli.options import NewFile, Number, debug_option, input_option, model_options, state_options
+from dalembert.cli.options import Command, NewFile, Number, debug_option, input_option, model_options, state_options
 
 if TYPE_CHECKING:
     from dalembert.cli.study import Study
 
 
-@click.command("view")
+@click.command("view", cls=Command)
 @model_options
 @state_options
 @input_option
