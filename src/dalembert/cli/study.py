@@ -94,10 +94,18 @@ class Study:
         texts = {key: x for key, x in u.items() if isinstance(x, str)}
         if not texts:
             return u
-        laws = {key: _law(self.system, f"--input {key}", x) for key, x in texts.items()}
-        return expression(lambda t, s: {**u, **{key: law(s)[0] for key, law in laws.items()}})
+        laws = {key: _law(self.mechanism, key, text) for key, text in texts.items()}
+        return expression(lambda t, s: {**u, **{key: law(s) for key, law in laws.items()}})
 
 
-def _law(system: System, what: str, text: str) -> Any:
-    """A function of the state from an expression."""
-    raise ArgumentError(f"{what} is '{text}'; needed: a number.")
+def _law(mechanism: Mechanism, name: str, text: str) -> Any:
+    """A function of the state from an expression, in the grammar of model files."""
+    from dalembert.formats.model.cursor import Node
+    from dalembert.formats.model.scope import STATE, Scope
+
+    scope = Scope(mechanism)
+    scope.know_joints()
+    try:
+        return scope.law([Node(text, f"--input {name}")], STATE)
+    except ModelFileError as error:
+        raise ArgumentError(str(error)) from None
