@@ -65,9 +65,9 @@ def test_random_trees_come_back_bit_by_bit(seed):
     assert_same(m, there_and_back(m), 2)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(4))
 def test_random_loops_come_back_bit_by_bit(seed):
-    m = random_closed(seed)[0].layout.mechanism
+    m = random_closed(seed, bodies=5)[0].layout.mechanism
     assert_same(m, there_and_back(m), 2)
 
 
