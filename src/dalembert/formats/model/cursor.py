@@ -39,7 +39,8 @@ class Node:
         except ModelFileError:
             raise
         except GrammarError as error:
-            raise self.error(f"{error}.") from None
+            text = str(error)
+            raise self.error(text if text.endswith((".", "?")) else f"{text}.") from None
         except DalembertError as error:
             raise self.error(str(error)) from error
 

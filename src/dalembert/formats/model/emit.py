@@ -16,20 +16,24 @@ _FLOW = re.compile(r"[^\[\],]*")
 
 def yaml_text(data: dict[str, Any], head: str = "") -> str:
     """The YAML text of a mapping; an empty line before every section that holds elements."""
-    lines = [head] if head else []
-    for key, value in data.items():
-        block = _entry(key, value, "")
-        if isinstance(value, dict) and len(block) > 1:
-            lines.append("")
-            separated = any(isinstance(v, dict) and len(_entry(k, v, "  ")) > 1 for k, v in value.items())
-            lines.append(block[0])
-            for k, (name, x) in enumerate(value.items()):
-                if separated and k:
-                    lines.append("")
-                lines += _entry(name, x, "  ")
-        else:
-            lines += block
-    return "\n".join(lines) + "\n"
+    return "\n".join([*([head] if head else []), *_spaced([_section(k, v) for k, v in data.items()])]) + "\n"
+
+
+def _section(key: str, value: Any) -> list[str]:
+    block = _entry(key, value, "")
+    if len(block) == 1 or not isinstance(value, dict):
+        return block
+    return [block[0], *_spaced([_entry(k, v, "  ") for k, v in value.items()])]
+
+
+def _spaced(blocks: list[list[str]]) -> list[str]:
+    """Blocks one after the other, with an empty line around those of several lines."""
+    out: list[str] = []
+    for k, block in enumerate(blocks):
+        if k and (len(block) > 1 or len(blocks[k - 1]) > 1):
+            out.append("")
+        out += block
+    return out
 
 
 def _entry(key: str, value: Any, indent: str) -> list[str]:

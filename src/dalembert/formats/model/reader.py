@@ -62,6 +62,11 @@ class _Reader:
     def __init__(self, node: Node, m: Mechanism):
         self.node, self.m = node, m
         self.scope = Scope(m)
+        self.motors: dict[str, Any] = {}  # the joint of each
+        for name, force in self.each("forces"):
+            if isinstance(force.value, dict) and force.value.get("type") == "motor":
+                self.motors[name] = force.value.get("joint")
+        self.scope.inputs |= {*self.motors, *(name for name, _ in self.each("inputs"))}
 
     def read(self) -> Mechanism:
         node, m = self.node, self.m
@@ -105,18 +110,14 @@ class _Reader:
 
     def inputs(self) -> list[str]:
         """Add the inputs that no motor makes; the names of all that are listed, in order."""
-        motors = {}
-        for name, force in self.each("forces"):
-            if isinstance(force.value, dict) and force.value.get("type") == "motor":
-                motors[name] = force.value.get("joint")
         names = []
         for name, size in self.each("inputs"):
             names.append(name)
             n = size.whole()
-            if name not in motors:
+            if name not in self.motors:
                 with size.here():
                     self.m.add_input(name, n)
-            elif (joint := self.m.joints.get(str(motors[name]))) is not None and joint.joint.nv != n:
+            elif (joint := self.m.joints.get(str(self.motors[name]))) is not None and joint.joint.nv != n:
                 raise size.error(f"is {n}; needed: {joint.joint.nv}, as many as joint '{joint.name}' of its motor has.")
         return names
 

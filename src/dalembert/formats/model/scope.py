@@ -39,6 +39,7 @@ class Scope:
         self.m = mechanism
         self.let: dict[str, Steps] = {} if outer is None else dict(outer.let)
         self.frames: dict[str, Frame] = {}
+        self.inputs: set[str] = set() if outer is None else outer.inputs  # of the whole file, there or to come
         self.coordinates: dict[str, dict[str, int]] = (
             {"q": {}, "v": {}} if outer is None else outer.coordinates
         )  # how many numbers each name has; of all joints, once they are there
@@ -132,7 +133,7 @@ class Scope:
             if step.text in self.let and not step.index:
                 return
             x = self._symbol(step.text)
-            if step.text in m.inputs and "inputs" not in may:
+            if step.text in self.inputs and "inputs" not in may:
                 raise GrammarError(f"{shown(step.text)} is an input, which only a force may depend on")
             if x is None:
                 known = [*m.parameters.symbols, *m.inputs, *self.let]

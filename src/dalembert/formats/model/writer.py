@@ -12,6 +12,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.errors import DescriptionError, ModelFileError
 from dalembert.formats.model import vocabulary as words
+from dalembert.formats.model.comments import kept
 from dalembert.formats.model.emit import yaml_text
 from dalembert.formats.model.laws_written import constraint_data, force_data
 from dalembert.formats.model.writing import Data, Writing, checked_name, each_or_one, is_zero, vector
@@ -34,16 +35,15 @@ def write(mechanism: Mechanism, path: str | os.PathLike[str]) -> list[Note]:
     The comments of a YAML file of the same mechanism that is there already are kept.
     """
     where = checks.path(path, "path", error=ModelFileError)
-    text = text_of(mechanism, json=where.suffix.lower() == ".json")
-    if where.suffix.lower() != ".json":
-        from dalembert.formats.model.comments import kept
-
-        text = kept(where, mechanism, text)
-    save(where, text)
+    data = data_of(mechanism)
+    if where.suffix.lower() == ".json":
+        _save(where, _json(data))
+    else:
+        _save(where, kept(where, mechanism, data, yaml_text(data, HEAD), data_of))
     return []
 
 
-def save(path: Path, text: str) -> None:
+def _save(path: Path, text: str) -> None:
     """Put a text into a file, whole or not at all."""
     try:
         with replacing(path) as new:

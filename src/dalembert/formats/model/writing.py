@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from math import isfinite
 from typing import Any
 
 import casadi as ca
@@ -20,6 +22,7 @@ from dalembert.spatial import Transform
 from dalembert.symbols import Scalar, is_number
 
 Data = dict[str, Any]
+_FRAME = re.compile(r"((?:position|velocity|rotation|twist)\()(frame_\d+)(?=\))")
 
 
 class Writing:
@@ -38,24 +41,25 @@ class Writing:
         what: the words that name the element in errors.
         """
         found: list[ca.SX] = []
-        _collect(data, found)
-        if not found and (recorder is None or not recorder.frames):
-            return data
         leaves = self.names.leaves if recorder is None else {**self.names.leaves, **recorder.leaves}
         try:
+            _collect(data, found)
             written, let = texts(found, leaves, self.names.symbols) if found else ([], {})
         except NoText as error:
             raise DescriptionError(f"{what} cannot be written to a model file: it {error}.") from None
-        out = _replaced(data, iter(written))
-        if recorder is not None and recorder.frames:
-            places = {name: self.place(frame, None) for name, frame in recorder.frames.items()}
-            out["frames"] = {name: self.finished(p, what) for name, p in places.items()}
+        own = {} if recorder is None else recorder.frames
+        new = _in_order(own, [*let.values(), *written])
+        rename = lambda text: _FRAME.sub(lambda m: m[1] + new.get(m[2], m[2]), text)  # noqa: E731
+        let = {name: rename(text) for name, text in let.items()}
+        out = _replaced(data, map(rename, written))
+        if new:
+            out["frames"] = {name: self.finished(self.place(own[old]), what) for old, name in new.items()}
         if let:
             head = {k: out.pop(k) for k in ("type",) if k in out}
             out = {**head, "let": let, **out}
         return out
 
-    def place(self, frame: Frame, recorder: Recorder | None = None, *, name: bool = True) -> Any:
+    def place(self, frame: Frame, *, name: bool = True) -> Any:
         """A frame: by its name, else {body, at, rotation}; name=False: never by its own name."""
         known = self.names.of(frame) if name else None
         if known is not None:
@@ -126,11 +130,19 @@ def _equal(a: np.ndarray, b: np.ndarray) -> bool:
     return all(is_number(x) and is_number(y) and x == y for x, y in zip(a.ravel(), b.ravel()))
 
 
+def _in_order(frames: Data, texts: list[str]) -> dict[str, str]:
+    """New names for frames that have none of their own, in the order in which texts ask for them."""
+    asked = dict.fromkeys(m[2] for text in texts for m in _FRAME.finditer(text) if m[2] in frames)
+    return dict(zip(asked, frames))
+
+
 def _collect(data: Any, into: list[ca.SX]) -> None:
     if isinstance(data, Scalar):
         into.append(data.sx)
     elif isinstance(data, ca.SX):
         into.append(data)
+    elif isinstance(data, float) and not isfinite(data):
+        raise NoText(f"has the number {data} in it, which is not finite")
     elif isinstance(data, dict):
         for x in data.values():
             _collect(x, into)
