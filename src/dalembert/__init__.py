@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from dalembert.errors import DescriptionError as DescriptionError
     from dalembert.errors import FileError as FileError
     from dalembert.errors import MissingExtra as MissingExtra
+    from dalembert.errors import ModelFileError as ModelFileError
     from dalembert.errors import UnknownName as UnknownName
     from dalembert.linearization.equilibrium import Equilibrium as Equilibrium
     from dalembert.linearization.equilibrium import equilibrium as equilibrium
@@ -91,7 +92,7 @@ _HOMES = {
     "charts": "Chart",
     "compiler.kernel": "Kernel",
     "errors": "ArgumentError AssemblyError CompileError DalembertError DescriptionError FileError MissingExtra "
-    "UnknownName",
+    "ModelFileError UnknownName",
     "linearization.equilibrium": "Equilibrium equilibrium",
     "linearization.full": "FullLinearization linearize_full parameter_slopes second_derivatives",
     "linearization.linearize": "linearize",
