@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dalembert.errors import MissingExtra as MissingExtra
     from dalembert.errors import ModelFileError as ModelFileError
     from dalembert.errors import UnknownName as UnknownName
+    from dalembert.formats import read as read
     from dalembert.linearization.equilibrium import Equilibrium as Equilibrium
     from dalembert.linearization.equilibrium import equilibrium as equilibrium
     from dalembert.linearization.full import FullLinearization as FullLinearization
@@ -63,6 +64,9 @@ if TYPE_CHECKING:
     from dalembert.mechanism.joints import Spherical as Spherical
     from dalembert.mechanism.joints import Universal as Universal
     from dalembert.mechanism.mechanism import Mechanism as Mechanism
+    from dalembert.mechanism.notes import Note as Note
+    from dalembert.mechanism.shapes import Shape as Shape
+    from dalembert.mechanism.states import NamedState as NamedState
     from dalembert.mechanism.traced import UserState as UserState
     from dalembert.outcome import Outcome as Outcome
     from dalembert.simulation.callbacks import expression as expression
@@ -93,6 +97,7 @@ _HOMES = {
     "compiler.kernel": "Kernel",
     "errors": "ArgumentError AssemblyError CompileError DalembertError DescriptionError FileError MissingExtra "
     "ModelFileError UnknownName",
+    "formats": "read",
     "linearization.equilibrium": "Equilibrium equilibrium",
     "linearization.full": "FullLinearization linearize_full parameter_slopes second_derivatives",
     "linearization.linearize": "linearize",
@@ -104,6 +109,9 @@ _HOMES = {
     "mechanism.inertia": "box cylinder disc point rod sphere",
     "mechanism.joints": "Cylindrical Fixed Free Joint Planar Prismatic Revolute Screw Spherical Universal",
     "mechanism.mechanism": "Mechanism",
+    "mechanism.notes": "Note",
+    "mechanism.shapes": "Shape",
+    "mechanism.states": "NamedState",
     "mechanism.traced": "UserState",
     "outcome": "Outcome",
     "simulation.callbacks": "expression",
