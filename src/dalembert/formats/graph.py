@@ -179,6 +179,8 @@ class _Builder:
                 body.shapes.extend(shape.moved(T) for shape in link.shapes)
             if link.weightless and link.mass and body is not self.m.ground:
                 self.m.add_wrench(f"{link.name} weightless", _frame(body, T).at(link.com), force=-link.mass * g)
+        for name, place in plan.graph.frames.items():
+            self.m.add_frame(self.places.fresh(name), _frame(self.m.ground, place))
         for node, link in enumerate(plan.links, start=1):
             body, T = self._at(node)
             for name, place in link.frames.items():
