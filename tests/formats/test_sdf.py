@@ -1,13 +1,11 @@
 """SDF: every file of the collection read or refused, its numbers by a second route, and the features one by one."""
 
-import json
-
 import numpy as np
 import pytest
-from corpus import corpus, corpus_files, expected
 from sdf_peer import Motion, Peer
 
 import dalembert as da
+from corpus import corpus, corpus_files, expected
 
 REFUSED = {
     "cassie_sdf/cassie.sdf": r"cassie\.sdf:852: <pose> has '-junk0\.0001' in its text, which is no number; needed: 6",

@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert.formats.links import IDENTITY, WORLD, Coupling, Edge, Graph, Link
 from dalembert.formats.notes import Notes
+from dalembert.formats.sdf.drawing import displaced
 from dalembert.formats.sdf.elements import flag, note_rest, number, text
 from dalembert.formats.sdf.frames import Frames
 from dalembert.formats.sdf.models import Found
@@ -21,19 +22,10 @@ from dalembert.spatial import Transform
 _ONE_AXIS = ("revolute", "continuous", "prismatic", "screw")
 _TWO_AXES = ("universal", "revolute2")
 TYPES = (*_ONE_AXIS, *_TWO_AXES, "ball", "fixed", "gearbox")
-_IN_JOINT = [
-    "pose",
-    "parent",
-    "child",
-    "axis",
-    "axis2",
-    "thread_pitch",
-    "screw_thread_pitch",
-    "gearbox_ratio",
-    "gearbox_reference_body",
-    "drake:rotor_inertia",
-    "drake:gear_ratio",
-]
+_IN_JOINT = {
+    *("pose", "parent", "child", "axis", "axis2", "thread_pitch", "screw_thread_pitch", "gearbox_ratio"),
+    *("gearbox_reference_body", "drake:rotor_inertia", "drake:gear_ratio", "dalembert:cut", "dalembert:position"),
+}
 
 
 @dataclass(slots=True)
@@ -61,6 +53,8 @@ class Joints:
     mimics: list[tuple[str, str, Found, Element]] = field(default_factory=list)
     gears: list[tuple[Found, Transform]] = field(default_factory=list)
     kinds: dict[str, list[str]] = field(default_factory=dict)  # of each joint's key, the names of its coordinates
+    drawn: dict[str, float] = field(default_factory=dict)  # coordinates that are not zero as drawn
+    positions: dict[str, np.ndarray] = field(default_factory=dict)  # and all of their joints
 
     def read(self, found: Found) -> None:
         """One joint."""
@@ -78,6 +72,7 @@ class Joints:
         child, at_child = self._end(text(e, "child"), found, T)
         self._off(found, T)
         edge = Edge(self.name(found.name), e, Fixed(), parent, child, at_parent, at_child)
+        edge.cut = flag(e, "dalembert:cut")
         if kind in _TWO_AXES:
             self._two_axes(edge, found, T)
             return
@@ -86,9 +81,10 @@ class Joints:
         elif kind == "ball":
             edge.joint = Spherical()
             self._not_used(e, ("axis", "axis2"), "a ball joint has no axis; what the element says is left out")
-            self.kinds[found.key] = []
-        self._not_used(e, ("axis2",), "is not used by a joint of this type") if kind in _ONE_AXIS else None
-        self._not_used(e, ("axis", "axis2"), "is not used by a fixed joint") if kind == "fixed" else None
+            self._start(edge)
+        if kind in _ONE_AXIS or kind == "fixed":
+            extra = ("axis2",) if kind in _ONE_AXIS else ("axis", "axis2")
+            self._not_used(e, extra, "has no meaning for a joint of this type")
         self.graph.edges.append(edge)
 
     def done(self) -> None:
@@ -181,6 +177,7 @@ class Joints:
         edge.armature = rotor * ratio**2
         edge.stiffness, edge.damping, edge.rest = axis.stiffness, axis.damping, axis.rest
         edge.limits = axis.limits if kind != "continuous" else None
+        self._start(edge)
         self._remember(edge.name, found, {"axis": (edge.name, axis)})
 
     def _moving(self, e: Element, kind: str, axis: Axis) -> Joint:
@@ -203,6 +200,7 @@ class Joints:
             edge.joint = Universal(one.direction, two.direction)
             for what in ("stiffness", "damping", "rest", "limits"):
                 setattr(edge, what, [getattr(one, what), getattr(two, what)])
+            self._start(edge)
             self.graph.edges.append(edge)
             names = (f"{edge.name}.first", f"{edge.name}.second")
         else:
@@ -217,6 +215,24 @@ class Joints:
                 new.limits = axis.limits
                 self.graph.edges.append(new)
         self._remember(edge.name, found, {"axis": (names[0], one), "axis2": (names[1], two)})
+
+    def _start(self, edge: Edge) -> None:
+        """Coordinates that a writer of ours gave the joint as drawn, where SDF has zero."""
+        e = edge.origin.only("dalembert:position")
+        if e is None:
+            return
+        q = self.positions[edge.name] = e.numbers(None, edge.joint.nq)
+        if isinstance(edge.joint, Universal):  # the first axis is that of the parent
+            first, second = edge.joint.axes
+            edge.joint = Universal(displaced(edge.joint, [0.0, q[1]]).R @ first, second)
+        edge.at_parent = edge.at_parent @ displaced(edge.joint, q).inverse()
+        if edge.joint.nq != edge.joint.nv:
+            return
+        edge.rest = q if edge.rest is None else edge.rest + q
+        if edge.limits is not None:
+            edge.limits = np.reshape(edge.limits, (-1, 2)) + q[:, None]
+        names = [f"{edge.name}.{part}" if part else edge.name for part in edge.joint.coordinate_names]
+        self.drawn.update(zip(names, q.tolist()))
 
     def _remember(self, joint: str, found: Found, axes: dict[str, tuple[str, Axis]]) -> None:
         self.kinds[found.key] = [name for name, _ in axes.values()]
@@ -233,14 +249,19 @@ class Joints:
         kind = "weld" if weld else e.required("type")
         if kind not in ("planar", "weld"):
             raise e.error(f"has the type {shown(kind)}, which is not modelled; needed: {', '.join(TYPES)} or planar.")
-        note_rest(e, ("parent", "child") if weld else ("drake:parent", "drake:child", "drake:damping"), self.notes)
+        note_rest(
+            e,
+            ("parent", "child") if weld else ("drake:parent", "drake:child", "drake:damping", "dalembert:cut"),
+            self.notes,
+        )
         ends = []
         for tag in ("parent", "child"):
             name = text(e, tag if weld else f"drake:{tag}")
             key = self.frames.find(found.scope, name, e)
             ends.append(self._end(name, found, self.frames.pose(key)))
         (parent, A), (child, B) = ends
-        edge = Edge(self.name(found.name), e, Fixed() if weld else Planar("z"), parent, child, A, B, cut=weld)
+        edge = Edge(self.name(found.name), e, Fixed() if weld else Planar("z"), parent, child, A, B)
+        edge.cut = weld or flag(e, "dalembert:cut")
         if damping := e.only("drake:damping"):
             edge.damping = damping.numbers(None, 3)
         self.kinds[found.key] = []
@@ -258,13 +279,14 @@ class Joints:
             raise e.error(f"follows {which} of {shown(e.required('joint'))}, which is no axis of a joint that moves.")
         m, leader = number(e, "multiplier", 1.0), names[place]
         offset = number(e, "offset", 0.0) - m * number(e, "reference", 0.0)
+        offset += self.drawn.get(follower, 0.0) - m * self.drawn.get(leader, 0.0)
         if leader == follower:
             raise e.error("follows its own joint; needed: another one.")
         note_rest(e, ("multiplier", "offset", "reference"), self.notes)
         self.graph.couplings.append(Coupling(f"{joint} mimic", e, {follower: 1.0, leader: -m}, offset))
 
     def _gear(self, found: Found, T: Transform) -> None:
-        """θ₂ = −ratio θ₁, θ₁ the angle from the reference body to the parent about axis, θ₂ that to the child about axis2."""
+        """θ₂ = −ratio θ₁: angles from the reference body, θ₁ to the parent about axis, θ₂ to the child about axis2."""
         e = found.element
         if e.find("gearbox_reference_body") is None:
             raise e.error("is a gearbox without <gearbox_reference_body>: the body in which both of its wheels turn.")

@@ -14,19 +14,10 @@ from dalembert.formats.xml import Element, parse, shown
 
 MAX_NESTING = 100
 OLDEST, NEWEST = (1, 4), (1, 12)
-_IN_MODEL = [
-    "allow_auto_disable",
-    "self_collide",
-    "static",
-    "pose",
-    "link",
-    "joint",
-    "frame",
-    "model",
-    "include",
-    "drake:joint",
-    "drake:weld_constraint",
-]
+_IN_MODEL = {
+    *("allow_auto_disable", "self_collide", "static", "pose", "link", "joint", "frame", "model", "include"),
+    *("drake:joint", "drake:weld_constraint"),
+}
 _JOINTS = ("joint", "drake:joint", "drake:weld_constraint")
 
 

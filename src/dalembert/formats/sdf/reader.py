@@ -105,9 +105,10 @@ class _Reader:
         self._frames(graph)
         graph.roots = [self.name(frames.link(key)) for key in keys]
         m = build(graph, self.notes, base=base or "free", merge_fixed=merge_fixed)
-        initial = {name: q for name, q in joints.initial.items() if name.partition(".")[0] in m.joints}
-        if initial:
-            m.add_state("initial", q=initial)
+        for name, q in (("initial", joints.initial), ("drawn", joints.positions)):
+            known = {joint: x for joint, x in q.items() if joint.partition(".")[0] in m.joints}
+            if known:
+                m.add_state(name, q=known)
         return m
 
     # --- what is read ---------------------------------------------------------------------------------------------

@@ -135,7 +135,8 @@ def _shape(e: Element, T: Transform, notes: Notes) -> Shape | None:
         return None
     g = kinds[0]
     size: tuple[float, ...] = ()
-    file, scale, kind = None, (1.0, 1.0, 1.0), g.tag
+    scale: tuple[float, ...] = (1.0, 1.0, 1.0)
+    file, kind = None, g.tag
     if kind == "box":
         size = _numbers(g, "size", 3, (1.0, 1.0, 1.0))
     elif kind == "sphere":
