@@ -25,29 +25,8 @@ MAX_DEPTH = 60
 FUNCTIONS: dict[str, tuple[str, int]] = {
     **{
         name: (name.upper(), 1)
-        for name in [
-            "sin",
-            "cos",
-            "tan",
-            "asin",
-            "acos",
-            "atan",
-            "sinh",
-            "cosh",
-            "tanh",
-            "asinh",
-            "acosh",
-            "atanh",
-            "exp",
-            "log",
-            "log1p",
-            "expm1",
-            "sqrt",
-            "sign",
-            "floor",
-            "ceil",
-            "erf",
-        ]
+        for name in "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log log1p expm1 sqrt sign floor "
+        "ceil erf".split()
     },
     "abs": ("FABS", 1),
     "atan2": ("ATAN2", 2),
@@ -139,7 +118,7 @@ def is_plain(name: str) -> bool:
 
 
 def nearest(name: str, known: Any) -> str:
-    """Did you mean …?, or nothing."""
+    """ Did you mean …?, or nothing."""
     near = get_close_matches(name, [str(k) for k in known], n=1)
     return f" Did you mean '{near[0]}'?" if near else ""
 

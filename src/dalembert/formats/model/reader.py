@@ -198,7 +198,8 @@ class _Reader:
         for key in ("q", "v", "u"):
             if (part := node.get(key)) is not None:
                 given[key] = {
-                    n: value.numbers() if isinstance(value.value, list) else value.number() for n, value in part.named()
+                    n: value.numbers() if isinstance(value.value, list) else value.number()
+                    for n, value in part.named()
                 }
         t = node.get("t")
         with node.here():
