@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-mujoco = None
-
-
 def rotation(q):
     w, x, y, z = q
     return np.array(
@@ -51,7 +48,8 @@ class Peer:
             else:
                 q += [qpos[a]]
                 T[d, d] = 1.0
-        heavy = [k for k in range(model.ntendon) if self.armature(k) > 0]
+        single = (model.tendon_num == 1) & (model.wrap_type[model.tendon_adr] == 1)  # a multiple of one joint
+        heavy = [k for k in range(model.ntendon) if self.armature(k) > 0 and not single[k]]
         if heavy:
             J = self.tendon_jacobian()[heavy]
             eps = 1e-6

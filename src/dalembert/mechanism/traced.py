@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import casadi as ca
@@ -22,6 +22,7 @@ class TracedState:
 
     def __init__(self, layout: Layout, at: Moving, t: Any):
         self.layout, self.at, self.t = layout, at, t
+        self.shared: dict[Any, Any] = {}  # what forces evaluate once
 
     def q(self, joint: str) -> np.ndarray:
         """Coordinates of a joint."""
@@ -66,6 +67,12 @@ class UserState:
         self._s = traced
         self._frame = traced.layout.frame
         self.t: ca.SX = to_sx([traced.t])
+
+    def once(self, key: Any, make: Callable[[], Any]) -> Any:
+        """The value of make(), evaluated once in this state for a key: what several forces or constraints share."""
+        if key not in self._s.shared:
+            self._s.shared[key] = make()
+        return self._s.shared[key]
 
     def __getitem__(self, name: str) -> ca.SX:
         names = self._s.layout.q_names

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.formats.mjcf.reading import Reading, rotation, unused
+from dalembert.formats.mjcf.reading import Reading, dampers, rotation, rotors, unused
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.joints import Fixed, Free, Joint, Prismatic, Revolute, Spherical
 from dalembert.spatial import Transform
@@ -99,7 +99,7 @@ def _moving(r: Reading, b: int, name: str, place: Frame, mass: Mass) -> None:
     for k in range(first, first + count):
         default = name if count == 1 else f"{name}_{k - first + 1}"
         names.append(r.label("joint", k, r.m.joints, names, r.m.constraints, default=default, dots=False))
-    armature = float(model.dof_armature[model.jnt_dofadr[first]])
+    armature = _armature(r, first)
     if model.jnt_type[first] == FREE and armature > 0.0:  # ½ a (|v|² + |ω|²): a mass at the origin, without weight
         mass.parts.append((armature, np.zeros(3), armature * np.eye(3)))
     before = place
@@ -122,12 +122,12 @@ def _joint(r: Reading, k: int, name: str, before: Frame, after: Frame) -> None:
     model, kind = r.model, int(r.model.jnt_type[k])
     anchor, axis = model.jnt_pos[k].tolist(), model.jnt_axis[k]
     d, q = int(model.jnt_dofadr[k]), int(model.jnt_qposadr[k])
-    how: dict[str, Any] = {"damping": float(model.dof_damping[d])}
+    how: dict[str, Any] = {"damping": float(model.dof_damping[d] + dampers(model, k)[0])}
     stiffness = float(model.jnt_stiffness[k])
     if kind == FREE:
         r.m.add_joint(name, Free(), r.m.ground, after, **how)
         return
-    how["armature"] = float(model.dof_armature[d]) + _of_actuators(r, k)
+    how["armature"] = _armature(r, k)
     if kind == BALL:
         rest = model.qpos_spring[q : q + 4].tolist()
         how |= {"stiffness": stiffness, "rest": rest} if stiffness else {}
@@ -148,13 +148,15 @@ def _joint(r: Reading, k: int, name: str, before: Frame, after: Frame) -> None:
     r.m.add_joint(name, joint, start, after.at(anchor), **how)
 
 
-def _of_actuators(r: Reading, k: int) -> float:
-    """What the rotors of actuators add to the armature of joint k."""
-    model, total = r.model, 0.0
-    for a in range(len(getattr(model, "actuator_armature", ()))):
-        if model.actuator_trntype[a] in (0, 1) and model.actuator_trnid[a, 0] == k:
-            total += float(model.actuator_armature[a] * model.actuator_gear[a, 0] ** 2)
-    return total
+def _armature(r: Reading, k: int) -> float:
+    """Inertia along joint k: its own, of its actuators' rotors, and of tendons that are a multiple of it."""
+    model = r.model
+    total = float(model.dof_armature[model.jnt_dofadr[k]]) + rotors(model, k)
+    for t in range(model.ntendon):
+        w = int(model.tendon_adr[t])
+        if model.tendon_num[t] == 1 and model.wrap_type[w] == 1 and model.wrap_objid[w] == k:
+            total += (model.tendon_armature[t] + rotors(model, t, on_tendon=True)) * float(model.wrap_prm[w]) ** 2
+    return float(total)
 
 
 def _about(axis: np.ndarray, angle: float) -> np.ndarray:

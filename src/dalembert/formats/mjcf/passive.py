@@ -8,7 +8,7 @@ import numpy as np
 
 from dalembert.formats.mjcf.bodies import BALL, FREE
 from dalembert.formats.mjcf.laws import BallHigherOrder, FreeForce, FreeMoment, HigherOrder
-from dalembert.formats.mjcf.reading import Reading, unused
+from dalembert.formats.mjcf.reading import Reading, dampers, unused
 
 Pair = tuple[float, float]
 
@@ -18,23 +18,17 @@ def read_passive(r: Reading) -> None:
     model = r.model
     for k, name in enumerate(r.joints):
         kind, d, q = int(model.jnt_type[k]), int(model.jnt_dofadr[k]), int(model.jnt_qposadr[k])
-        stiffness = _pair(model, "jnt_stiffnesspoly", k)
-        damping = _pair(model, "dof_dampingpoly", d)
-        linear, extra = _of_actuators(r, k)
-        damping = (damping[0] + extra[0], damping[1] + extra[1])
+        stiffness, own, drives = _pair(model, "jnt_stiffnesspoly", k), _pair(model, "dof_dampingpoly", d), dampers(model, k)
+        damping = (own[0] + float(drives[1]), own[1] + float(drives[2]))
+        law: Any
         if kind == FREE:
-            _free(r, k, name, (float(model.jnt_stiffness[k]), *stiffness), damping, linear)
-        elif any(stiffness) or any(damping) or linear:
-            force = unused(f"{name}_passive", r.m.forces)
-            law: Any
+            _free(r, k, name, (float(model.jnt_stiffness[k]), *stiffness), damping)
+        elif any(stiffness) or any(damping):
             if kind == BALL:
                 law = BallHigherOrder(name, tuple(model.qpos_spring[q : q + 4].tolist()), stiffness, damping)
             else:
                 law = HigherOrder(name, float(model.qpos_spring[q]), stiffness, damping)
-            if any(stiffness) or any(damping):
-                r.m.add_joint_force(force, name, law)
-            if linear:
-                r.m.add_joint_force(unused(f"{name}_damping", r.m.forces), name, _Damper(name, linear))
+            r.m.add_joint_force(unused(f"{name}_passive", r.m.forces), name, law)
         _notes(r, k)
     g = np.array(r.m.gravity, dtype=float)
     for b in range(1, model.nbody):
@@ -48,41 +42,16 @@ def read_passive(r: Reading) -> None:
             r.m.add_wrench(name, frame, force=(-mass * g).tolist())
 
 
-def _free(r: Reading, k: int, name: str, stiffness: tuple[float, ...], damping: Pair, linear: float) -> None:
+def _free(r: Reading, k: int, name: str, stiffness: tuple[float, ...], damping: Pair) -> None:
     """Springs of a free joint pull its body's origin and turn the body, each by its own distance."""
-    if linear or any(damping) or any(stiffness):
-        body = r.m.joints[name].child.body
-        q = int(r.model.jnt_qposadr[k])
-        x = r.model.qpos_spring[q : q + 7]
-        rest = (*x[3:].tolist(), *x[:3].tolist())
-        at = (name, body.name, rest, stiffness, damping)
-        if any(damping) or any(stiffness):
-            force = unused(f"{name}_spring", r.m.forces)
-            r.m.add_wrench(force, body, force=FreeForce(*at))
-            r.m.add_wrench(unused(f"{name}_turning_spring", r.m.forces), body, moment=FreeMoment(*at), axes="body")
-        if linear:
-            r.m.add_joint_force(unused(f"{name}_damping", r.m.forces), name, _Damper(name, linear))
-
-
-class _Damper:
-    """−d v along the velocities of a joint."""
-
-    def __init__(self, joint: str, damping: float):
-        self.joint, self.damping = joint, damping
-
-    def __call__(self, s: Any) -> Any:
-        return -self.damping * s.rate(self.joint)
-
-
-def _of_actuators(r: Reading, k: int) -> tuple[float, Pair]:
-    """Linear and higher damping that actuators add to joint k."""
-    model, linear, higher = r.model, 0.0, np.zeros(2)
-    for a in range(len(getattr(model, "actuator_damping", ()))):
-        if model.actuator_trntype[a] in (0, 1) and model.actuator_trnid[a, 0] == k:
-            square = float(model.actuator_gear[a, 0]) ** 2
-            linear += square * float(model.actuator_damping[a])
-            higher += square * model.actuator_dampingpoly[a]
-    return linear, (float(higher[0]), float(higher[1]))
+    if not any(damping) and not any(stiffness):
+        return
+    body = r.m.joints[name].child.body
+    q = int(r.model.jnt_qposadr[k])
+    x = r.model.qpos_spring[q : q + 7]
+    at = (name, body.name, (*x[3:].tolist(), *x[:3].tolist()), stiffness, damping)
+    r.m.add_wrench(unused(f"{name}_spring", r.m.forces), body, force=FreeForce(*at))
+    r.m.add_wrench(unused(f"{name}_turning_spring", r.m.forces), body, moment=FreeMoment(*at), axes="body")
 
 
 def _pair(model: Any, name: str, k: int) -> Pair:

@@ -34,13 +34,17 @@ Shares = dict[str, tuple[ca.SX, ca.SX]]  # frame: (force at its origin, moment),
 class FramePath:
     """A path whose shares are forces and moments on frames."""
 
-    def shares(self, s: UserState) -> Shares:
-        """What a unit of force along the path exerts on each frame."""
-        raise NotImplementedError
-
     @property
     def frames(self) -> list[str]:
         """The frames of the shares."""
+        raise NotImplementedError
+
+    def length(self, s: UserState) -> ca.SX:
+        """L."""
+        raise NotImplementedError
+
+    def shares(self, s: UserState) -> Shares:
+        """What a unit of force along the path exerts on each frame."""
         raise NotImplementedError
 
     def speed(self, s: UserState) -> ca.SX:
@@ -77,18 +81,24 @@ class SpatialPath(FramePath):
         return list(dict.fromkeys(names))
 
     def length(self, s: UserState) -> ca.SX:
+        return s.once(("length", self), lambda: self._length(s))
+
+    def shares(self, s: UserState) -> Shares:
+        return s.once(("shares", self), lambda: self._shares(s))
+
+    def _length(self, s: UserState) -> ca.SX:
         total = ca.SX(0)
         for branch in self.branches:
             for a, wrap, b in _pieces(branch):
                 x0, x1 = s.position(a), s.position(b)
                 length = _norm(x1 - x0)
                 if wrap is not None:
-                    touches, w0, w1, arc = wrap.around(s, x0, x1)
+                    touches, w0, w1, arc = _around(s, a, wrap, b)
                     length = ca.if_else(touches, _norm(w0 - x0) + arc + _norm(x1 - w1), length)
                 total = total + length / branch.divisor
         return total
 
-    def shares(self, s: UserState) -> Shares:
+    def _shares(self, s: UserState) -> Shares:
         out: Shares = {}
 
         def put(frame: str, force: ca.SX, point: ca.SX) -> None:
@@ -100,7 +110,7 @@ class SpatialPath(FramePath):
                 x0, x1 = s.position(a), s.position(b)
                 n0 = n1 = _direction(x1 - x0)
                 if wrap is not None:
-                    touches, w0, w1, _ = wrap.around(s, x0, x1)
+                    touches, w0, w1, _ = _around(s, a, wrap, b)
                     n0 = ca.if_else(touches, _direction(w0 - x0), n0)
                     n1 = ca.if_else(touches, _direction(x1 - w1), n1)
                     put(wrap.frame, ca.if_else(touches, n0, 0) / branch.divisor, ca.if_else(touches, w0, x0))
@@ -142,6 +152,10 @@ class SliderCrank(FramePath):
         by_d = a - (along * a - d) * inverse
         by_a = d * (1 - along * inverse)
         return {self.crank: (by_d, ca.SX.zeros(3)), self.slider: (-by_d, ca.cross(a, by_a))}
+
+
+def _around(s: UserState, a: str, wrap: Wrap, b: str) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
+    return s.once(("around", a, wrap, b), lambda: wrap.around(s, s.position(a), s.position(b)))
 
 
 def _pieces(branch: Branch) -> list[tuple[str, Wrap | None, str]]:

@@ -72,3 +72,26 @@ def rotation(q: Any) -> np.ndarray:
     """The rotation matrix of a quaternion (w, x, y, z)."""
     x = np.array(q, dtype=float)
     return np.array(quaternion_matrix(x / np.linalg.norm(x)), dtype=float)
+
+
+def _drives(model: Any, target: int, on_tendon: bool) -> list[int]:
+    """The actuators of a joint or tendon that can have rotors and dampers of their own."""
+    if not hasattr(model, "actuator_armature"):
+        return []
+    kinds = (3,) if on_tendon else (0, 1)
+    n = len(model.actuator_trntype)
+    return [a for a in range(n) if model.actuator_trntype[a] in kinds and model.actuator_trnid[a, 0] == target]
+
+
+def rotors(model: Any, target: int, *, on_tendon: bool = False) -> float:
+    """What the rotors of actuators add to the armature of a joint or tendon."""
+    found = _drives(model, target, on_tendon)
+    return float(sum(model.actuator_armature[a] * model.actuator_gear[a, 0] ** 2 for a in found))
+
+
+def dampers(model: Any, target: int, *, on_tendon: bool = False) -> np.ndarray:
+    """(3,) linear, quadratic and cubic damping that actuators add to a joint or tendon."""
+    out = np.zeros(3)
+    for a in _drives(model, target, on_tendon):
+        out += model.actuator_gear[a, 0] ** 2 * np.array([model.actuator_damping[a], *model.actuator_dampingpoly[a]])
+    return out

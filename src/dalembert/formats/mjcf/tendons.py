@@ -8,7 +8,7 @@ import numpy as np
 
 from dalembert.formats.mjcf.laws import Polynomial, Scaled, TendonForce
 from dalembert.formats.mjcf.paths import Branch, FramePath, JointPath, SpatialPath
-from dalembert.formats.mjcf.reading import Reading, rotation, unused
+from dalembert.formats.mjcf.reading import Reading, dampers, rotation, rotors, unused
 from dalembert.formats.mjcf.wrapping import Wrap
 from dalembert.mechanism.joints import Prismatic
 from dalembert.mechanism.traced import UserState
@@ -85,17 +85,13 @@ def read_tendons(r: Reading) -> Tendons:
             continue
         stiffness = (float(model.tendon_stiffness[k]), *_poly(model, "tendon_stiffnesspoly", k))
         damping = np.array([float(model.tendon_damping[k]), *_poly(model, "tendon_dampingpoly", k)])
-        armature = float(model.tendon_armature[k])
-        for a in range(len(getattr(model, "actuator_damping", ()))):
-            if model.actuator_trntype[a] == 3 and model.actuator_trnid[a, 0] == k:
-                square = float(model.actuator_gear[a, 0]) ** 2
-                damping += square * np.array([model.actuator_damping[a], *model.actuator_dampingpoly[a]])
-                armature += square * float(model.actuator_armature[a])
+        armature = float(model.tendon_armature[k]) + rotors(model, k, on_tendon=True)
+        damping += dampers(model, k, on_tendon=True)
         lower, upper = (float(x) for x in model.tendon_lengthspring[k])
         if any(stiffness) or any(damping):
             exert(r, name, path, TendonForce(path, stiffness, tuple(damping.tolist()), lower, upper))
-        if armature > 0.0:
-            _slider(r, name, path, armature, k)
+        if armature > 0.0 and not (isinstance(path, JointPath) and len(path.terms) == 1):  # else the joint has it
+            _slider(r, name, path, armature)
     return tendons
 
 
@@ -144,10 +140,8 @@ class Share:
         return self.path.shares(s)[self.frame][self.which] * self.law(s)
 
 
-def _slider(r: Reading, name: str, path: Any, armature: float, k: int) -> None:
+def _slider(r: Reading, name: str, path: Any, armature: float) -> None:
     """Inertia along a tendon, ½ a L̇²: a mass on a slide that is tied to the length."""
-    if isinstance(path, JointPath) and len(path.terms) == 1 and not isinstance(path, SpatialPath):
-        pass  # a mass on a slide all the same: joints are described already
     g = np.array(r.m.gravity, dtype=float)
     axis = np.eye(3)[int(np.argmin(np.abs(g)))]
     axis = axis - g * (axis @ g) / (g @ g or 1.0)  # where gravity does not pull

@@ -1,12 +1,12 @@
 """Tendons around spheres and cylinders: the shortest way around a circle, on expressions.
 
-In the plane of the circle (of radius r about the origin) the tendon comes from d₀ and goes to d₁, both outside. It leaves
-d₀ along a tangent that touches at t₀ and arrives from t₁. There is one pair (t₀, t₁) for each sense of turning:
+In the plane of the circle (of radius r about the origin) the tendon goes from d₀ to d₁, both outside, and turns about
+the origin by φ: the angle from d₀ to d₁, or, with a side site s, the angle from d₀ to s and on to d₁. A tangent from d
+touches the circle α = arccos(r/|d|) away from d. So the tendon lies on the circle along the angle
 
-    t₀ = (r² d₀ ± r √(d₀² − r²) d₀^⊥) / d₀²,   t₁ = (r² d₁ ∓ r √(d₁² − r²) d₁^⊥) / d₁²,   x^⊥ = (x₂, −x₁).
+    |φ| − α₀ − α₁,
 
-The tendon runs straight where the segment misses the circle (with a side site: misses it on that site's side), or where
-the two tangents would cross. On a cylinder the way along the axis is spread evenly over the way around it.
+and runs straight where that is negative. On a cylinder the way along the axis is spread evenly over the way around.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Wrap:
         side = None
         if self.side is not None:
             local = R.T @ (s.position(self.side) - origin)
-            side = _unit(ca.vertcat(ca.dot(local, first), ca.dot(local, second))) * self.radius
+            side = ca.vertcat(ca.dot(local, first), ca.dot(local, second))
         touches, t0, t1, arc = _circle(d0, d1, side, self.radius)
         w0, w1 = (first * t[0] + second * t[1] for t in (t0, t1))
         if self.cylinder:
@@ -67,44 +67,21 @@ def _normal(p0: ca.SX, p1: ca.SX) -> ca.SX:
 
 def _circle(d0: ca.SX, d1: ca.SX, side: ca.SX | None, r: float) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
     """Touching or not, tangent points and arc for a circle about the origin."""
+    turn = _angle(d0, d1) if side is None else _angle(d0, side) + _angle(side, d1)
+    sense = ca.if_else(turn < 0, -1, 1)
+    roots = [ca.sqrt(ca.fmax(ca.sumsqr(d) - r * r, 0)) for d in (d0, d1)]
+    arc = sense * turn - ca.atan2(roots[0], r) - ca.atan2(roots[1], r)
+    t0, t1 = _touch(d0, roots[0], sense, r), _touch(d1, roots[1], -sense, r)
     outside = ca.logic_and(ca.sumsqr(d0) >= r * r, ca.sumsqr(d1) >= r * r)
-    step = d1 - d0
-    along = -ca.dot(step, d0) / ca.fmax(ca.sumsqr(step), TINY)
-    nearest = d0 + ca.fmin(ca.fmax(along, 0), 1) * step
-    misses = ca.sumsqr(nearest) > r * r
-    if side is not None:
-        misses = ca.logic_and(misses, ca.dot(side, nearest) >= 0)
-    solutions = [_tangents(d0, d1, r, sign) for sign in (1, -1)]
-    good = []
-    for t0, t1 in solutions:
-        wish = ca.dot(_unit(t0 + t1), side) if side is not None else -ca.sumsqr(t0 - t1)
-        good.append(ca.if_else(_cross(d0, t0, d1, t1), -10000, wish))
-    better = good[0] > good[1]
-    t0, t1 = (ca.if_else(better, a, b) for a, b in zip(*solutions))
-    turn = t0[1] * t1[0] - t0[0] * t1[1]
-    angle = ca.atan2(ca.fabs(turn), ca.dot(t0, t1))
-    long_way = ca.if_else(better, turn < 0, turn > 0)
-    arc = r * ca.if_else(long_way, 2 * ca.pi - angle, angle)
-    touches = ca.logic_and(outside, ca.logic_not(misses))
-    touches = ca.logic_and(touches, ca.logic_and(ca.sumsqr(step) >= TINY, ca.fmax(*good) > -5000))
-    return touches, t0, t1, arc
+    return ca.logic_and(outside, arc > 0), t0, t1, r * arc
 
 
-def _tangents(d0: ca.SX, d1: ca.SX, r: float, sign: int) -> tuple[ca.SX, ca.SX]:
-    def touch(d: ca.SX, sense: int) -> ca.SX:
-        square = ca.sumsqr(d)
-        root = ca.sqrt(ca.fmax(square - r * r, 0))
-        return (d * r * r + sense * r * root * ca.vertcat(d[1], -d[0])) / ca.fmax(square, TINY)
-
-    return touch(d0, sign), touch(d1, -sign)
+def _angle(a: ca.SX, b: ca.SX) -> ca.SX:
+    """From a to b, in (−π, π]."""
+    return ca.atan2(a[0] * b[1] - a[1] * b[0], ca.dot(a, b))
 
 
-def _cross(a0: ca.SX, a1: ca.SX, b0: ca.SX, b1: ca.SX) -> ca.SX:
-    """Whether the segments a0-a1 and b0-b1 cross."""
-    da, db, w = a1 - a0, b1 - b0, b0 - a0
-    det = da[0] * db[1] - da[1] * db[0]
-    safe = ca.if_else(ca.fabs(det) < TINY, 1, det)
-    x = (w[0] * db[1] - w[1] * db[0]) / safe
-    y = (w[0] * da[1] - w[1] * da[0]) / safe
-    inside = ca.logic_and(ca.logic_and(x >= 0, x <= 1), ca.logic_and(y >= 0, y <= 1))
-    return ca.logic_and(inside, ca.fabs(det) >= TINY)
+def _touch(d: ca.SX, root: ca.SX, sense: ca.SX, r: float) -> ca.SX:
+    """Where the tangent from d touches: d turned by ±α, of length r."""
+    square = ca.fmax(ca.sumsqr(d), TINY)
+    return (d * r + sense * root * ca.vertcat(-d[1], d[0])) * (r / square)
