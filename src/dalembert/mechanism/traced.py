@@ -22,7 +22,6 @@ class TracedState:
 
     def __init__(self, layout: Layout, at: Moving, t: Any):
         self.layout, self.at, self.t = layout, at, t
-        self.shared: dict[Any, Any] = {}  # what forces evaluate once
 
     def q(self, joint: str) -> np.ndarray:
         """Coordinates of a joint."""
@@ -70,9 +69,10 @@ class UserState:
 
     def once(self, key: Any, make: Callable[[], Any]) -> Any:
         """The value of make(), evaluated once in this state for a key: what several forces or constraints share."""
-        if key not in self._s.shared:
-            self._s.shared[key] = make()
-        return self._s.shared[key]
+        shared = vars(getattr(self, "_s", self)).setdefault("shared", {})
+        if key not in shared:
+            shared[key] = make()
+        return shared[key]
 
     def __getitem__(self, name: str) -> ca.SX:
         names = self._s.layout.q_names
