@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dalembert.errors import UnknownName as UnknownName
     from dalembert.formats import read as read
     from dalembert.formats.model.reader import read_model as read_model
+    from dalembert.formats.mjcf.reader import read_mjcf as read_mjcf
     from dalembert.formats.sdf import read_sdf as read_sdf
     from dalembert.linearization.equilibrium import Equilibrium as Equilibrium
     from dalembert.linearization.equilibrium import equilibrium as equilibrium
@@ -101,6 +102,7 @@ _HOMES = {
     "ModelFileError UnknownName",
     "formats": "read",
     "formats.model.reader": "read_model",
+    "formats.mjcf.reader": "read_mjcf",
     "formats.sdf": "read_sdf",
     "linearization.equilibrium": "Equilibrium equilibrium",
     "linearization.full": "FullLinearization linearize_full parameter_slopes second_derivatives",
