@@ -63,6 +63,9 @@ if TYPE_CHECKING:
     from dalembert.mechanism.joints import Spherical as Spherical
     from dalembert.mechanism.joints import Universal as Universal
     from dalembert.mechanism.mechanism import Mechanism as Mechanism
+    from dalembert.mechanism.notes import Note as Note
+    from dalembert.mechanism.shapes import Shape as Shape
+    from dalembert.mechanism.states import NamedState as NamedState
     from dalembert.mechanism.traced import UserState as UserState
     from dalembert.outcome import Outcome as Outcome
     from dalembert.simulation.callbacks import expression as expression
@@ -104,6 +107,9 @@ _HOMES = {
     "mechanism.inertia": "box cylinder disc point rod sphere",
     "mechanism.joints": "Cylindrical Fixed Free Joint Planar Prismatic Revolute Screw Spherical Universal",
     "mechanism.mechanism": "Mechanism",
+    "mechanism.notes": "Note",
+    "mechanism.shapes": "Shape",
+    "mechanism.states": "NamedState",
     "mechanism.traced": "UserState",
     "outcome": "Outcome",
     "simulation.callbacks": "expression",

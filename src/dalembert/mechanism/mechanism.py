@@ -19,6 +19,8 @@ from dalembert.mechanism.forces import Cable, Force, JointForce, Spring, Wrench
 from dalembert.mechanism.inertia import inertia_matrix
 from dalembert.mechanism.joints import Joint
 from dalembert.mechanism.joints.attachment import Attachment
+from dalembert.mechanism.notes import Note
+from dalembert.mechanism.states import NamedState, named_state
 from dalembert.mechanism.values import Defaults, per_dof, shaped
 from dalembert.symbols import all_numbers, zeros
 
@@ -51,6 +53,8 @@ class Mechanism(Constrainable):
         self.forces: dict[str, Force] = {}
         self.constraints: dict[str, Constraint] = {}
         self.inputs: dict[str, ca.SX] = {}
+        self.states: dict[str, NamedState] = {}
+        self.notes: list[Note] = []  # what the reader of a model file left out or repaired
         self.gravity = gravity
 
     # --- symbols ------------------------------------------------------------------------------------------------
@@ -245,6 +249,23 @@ class Mechanism(Constrainable):
             at = [self._frame(p, f"cable '{name}'") for p in points]
             self._add_force(Cable(name, at, self._value(tension, (), f"the tension of cable '{name}'")))
 
+    # --- states -------------------------------------------------------------------------------------------------
+
+    def add_state(self, name: str, q: Any = None, v: Any = None, u: Any = None, t: float = 0.0) -> None:
+        """Name a state: positions q and velocities v by joint or coordinate, inputs u by name, the time t (s).
+
+        What is not named is neutral, at rest and zero. Nothing is assembled. `System.named_state` gives it back.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism()
+        >>> m.add_joint("A", da.Revolute("z"), m.ground, m.add_body("rod", mass=1.0, com=(1, 0, 0)))
+        >>> m.add_state("up", q={"A": 1.5}, v={"A": 0.1})
+        >>> m.compile().named_state("up")["A"]
+        1.5
+        """
+        self._new(name, self.states, "state")
+        self.states[name] = named_state(self, name, q, v, u, t)
+
     # --- what comes of it ---------------------------------------------------------------------------------------
 
     @property
@@ -270,8 +291,9 @@ class Mechanism(Constrainable):
         other = object.__new__(type(self))
         vars(other).update(vars(self))
         other.parameters = Defaults(dict(self.parameters.symbols), dict(self.parameters.values))
-        for part in ("bodies", "joints", "frames", "forces", "constraints", "inputs"):
+        for part in ("bodies", "joints", "frames", "forces", "constraints", "inputs", "states"):
             setattr(other, part, dict(getattr(self, part)))
+        other.notes = list(self.notes)
         return other
 
     def __reduce__(self) -> tuple[Any, ...]:
