@@ -72,7 +72,7 @@ class _Builder:
     def _hang(self, k: int, c: int, name: str) -> None:
         e, inner, at_inner, outer, at_outer = self.plan.across(k, c)
         mass, com, inertia, physical = self._solid(c)
-        body = self.m.add_body(name, mass, com, inertia, physical=physical)
+        body = self.m.add_body(name, mass, com.tolist(), inertia, physical=physical)
         self.carrier[c] = body, IDENTITY
         parent, T = self._at(inner)
         here, there = T @ at_inner, self.plan.in_head(outer) @ at_outer
@@ -94,7 +94,7 @@ class _Builder:
     def _solid(self, c: int) -> tuple[float, np.ndarray, np.ndarray, bool]:
         """Mass, centre of mass and inertia of a cluster in the frame of its head, and whether a solid can have them."""
         links = [(self.plan.links[n - 1], self.plan.in_head(n)) for n in self.plan.members[c]]
-        physical = all([self._is_solid(link) for link, _ in links])
+        physical = sum(not self._is_solid(link) for link, _ in links) == 0  # all of them are asked, for their notes
         if len(links) == 1:
             link = links[0][0]
             return link.mass, link.com, link.inertia, physical
@@ -150,7 +150,7 @@ class _Builder:
     def _couple(self, coupling: Coupling) -> None:
         terms = {}
         for name, c in coupling.coefficients.items():
-            edge, part = self.plan.graph.coordinate(name)
+            edge, part = self.plan.coordinate(name)
             attachment = self.m.joints.get(self.known_as.get(edge, ""))
             if attachment is None:
                 self.notes.add(coupling.origin, f"joint '{edge}' has no coordinate here; the coupling is left out")
@@ -158,7 +158,9 @@ class _Builder:
             if edge in self.turned and isinstance(attachment.joint, Universal):
                 part = {"first": "second", "second": "first"}[part]
             elif edge in self.turned and not isinstance(attachment.joint, AxisJoint):
-                self.notes.add(coupling.origin, f"joint '{edge}' hangs its parent on its child; the coupling is left out")
+                self.notes.add(
+                    coupling.origin, f"joint '{edge}' hangs its parent on its child; the coupling is left out"
+                )
                 return
             terms[f"{attachment.name}.{part}" if part else attachment.name] = c
         self.m.add_coupling(self._tie_name(coupling.name, coupling.origin), terms, coupling.offset)
@@ -173,17 +175,14 @@ class _Builder:
             body, T = self._at(node)
             if node not in bodies:
                 self.m.add_frame(self._place_name(link), _frame(body, T))
-            for shape in link.shapes:
-                self._show(body, T, shape)
+            if link.shapes:
+                body.shapes.extend(shape.moved(T) for shape in link.shapes)
             if link.weightless and link.mass and body is not self.m.ground:
                 self.m.add_wrench(f"{link.name} weightless", _frame(body, T).at(link.com), force=-link.mass * g)
         for node, link in enumerate(plan.links, start=1):
             body, T = self._at(node)
             for name, place in link.frames.items():
                 self.m.add_frame(self._said(name, self.places.fresh(name), link.origin), _frame(body, T @ place))
-
-    def _show(self, body: Body, T: Transform, shape: Any) -> None:
-        raise NotImplementedError
 
     def _at(self, node: int) -> tuple[Body, Transform]:
         """The body that carries a link, and the link's place in it."""

@@ -63,7 +63,8 @@ class Edge:
     @property
     def acted(self) -> list[str]:
         """What acts along it, by name, and is lost where it is cut."""
-        return [n for n in ("stiffness", "damping", "armature") if np.any(np.asarray(getattr(self, n), dtype=float))]
+        values = {n: getattr(self, n) for n in ("stiffness", "damping", "armature")}
+        return [n for n, x in values.items() if (x != 0.0 if isinstance(x, float) else np.any(x))]
 
 
 @dataclass(slots=True)
@@ -86,13 +87,6 @@ class Graph:
     couplings: list[Coupling] = field(default_factory=list)
     gravity: Any = (0.0, 0.0, -9.81)
     roots: list[str] = field(default_factory=list)
-
-    def coordinate(self, name: str) -> tuple[str, str]:
-        """The edge and the part of its coordinates that a name means: ("wrist", "first")."""
-        if any(name == e.name for e in self.edges):
-            return name, ""
-        edge, _, part = name.rpartition(".")
-        return edge, part
 
 
 def pose(xyz: Any = (0.0, 0.0, 0.0), rpy: Any = (0.0, 0.0, 0.0)) -> Transform:

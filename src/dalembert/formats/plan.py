@@ -25,6 +25,7 @@ class Plan:
     def __init__(self, graph: Graph, notes: NoteTaker, base: str, merge_fixed: bool):
         self.graph, self.links, self.notes = graph, graph.links, notes
         self.number = _numbered(graph.links)
+        self.joint_names = {e.name for e in graph.edges}
         self.edges = [*graph.edges, *self._bases(base)]
         self.pairs = [self._pair(e) for e in self.edges]
         rigid = [k for k, e in enumerate(self.edges) if merge_fixed and isinstance(e.joint, Fixed) and not e.cut]
@@ -33,7 +34,7 @@ class Plan:
         for node, c in enumerate(self.cluster):
             self.members[c].append(node)
         self.heavy = {c for c, nodes in self.members.items() if any(n and not self.links[n - 1].light for n in nodes)}
-        self.coupled = {graph.coordinate(q)[0] for c in graph.couplings for q in c.coefficients}
+        self.coupled = {self.coordinate(q)[0] for c in graph.couplings for q in c.coefficients}
         self.place = self._places(rigid)
         self._grow(set(rigid))
         self._drop_massless()
@@ -49,6 +50,11 @@ class Plan:
         """Place of a link in the frame of the body it belongs to, which is that of the cluster's head."""
         head = self.head[self.cluster[node]]
         return IDENTITY if head == node else self.place[head].inverse() @ self.place[node]
+
+    def coordinate(self, name: str) -> tuple[str, str]:
+        """The joint and the part of its coordinates that a name means: ("wrist", "first")."""
+        joint, _, part = (name, "", "") if name in self.joint_names else name.rpartition(".")
+        return joint, part
 
     # --- steps --------------------------------------------------------------------------------------------------
 

@@ -30,8 +30,8 @@ class Shape:
     """A shape fixed to a body; it has no mass and touches nothing.
 
     kind and size (m): "box" (three full edges), "sphere" (radius), "cylinder" and "capsule" (radius, length along z, a
-    capsule's without its caps), "ellipsoid" (three half axes), "plane" (normal z; two full edges, or none for an endless
-    one), "mesh" (no numbers; its `file`, which is never opened here, and `scale`, three factors). pose places it in
+    capsule's without its caps), "ellipsoid" (three half axes), "plane" (normal z; two full edges, or none:
+    endless), "mesh" (no numbers; its `file`, which is never opened here, and `scale`, three factors). pose places it in
     the body: a `Transform`, or (rotation, position). colour is (red, green, blue, opacity) from 0 to 1, or None.
 
     >>> Shape("box", (0.2, 0.1, 0.1), colour=(1, 0, 0, 1))
