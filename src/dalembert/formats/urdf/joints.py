@@ -75,7 +75,8 @@ def joint_of(e: Element, kind: str, axis: np.ndarray, second: np.ndarray | None 
 def read_joint(e: Element, name: str, notes: Notes) -> Edge:
     """A joint between its parent and child links; its frame is the child's."""
     kind = e.required("type")
-    joint = joint_of(e, kind, direction(e.only("axis")))
+    axis = e.only("axis") if kind in AXIAL or kind == "screw" else None  # others may hold any: 0 0 0 is common
+    joint = joint_of(e, kind, direction(axis))
     edge = Edge(name, e, joint, e.child("parent").required("link"), e.child("child").required("link"), origin(e))
     _limits(e, kind, edge, notes)
     _dynamics(e, edge, notes)

@@ -60,7 +60,7 @@ def read_urdf(
     beside = checks.path(loops, "loops") if loops is not None else sidecar.find(where) if where is not None else None
     robot = _robot(root, notes, base, sidecar.Sidecar(beside) if beside is not None else None)
     try:
-        m = build(robot.graph, notes, base=base or "fixed", merge_fixed=merge_fixed)
+        m = build(robot.graph, notes, base=base or robot.base, merge_fixed=merge_fixed)
         _finish(m, robot)
     except ModelFileError:
         raise
@@ -105,8 +105,7 @@ def _robot(root: Element, notes: Notes, base: str | None, beside: sidecar.Sideca
         beside.close(robot)
     loops.close_frames(robot, [n for n in robot.links if not _closed(robot, n)])
     motors = actuators.motors(root, robot.joints, notes)
-    for name in beside.motors() if beside is not None else []:
-        edge = robot.joints[name]
+    for edge in beside.motors(robot) if beside is not None else []:
         if edge.joint.nv and edge.name not in motors and all(on != edge.name for on, _ in motors.values()):
             motors[edge.name] = edge.name, edge.origin
     for motor, (joint, e) in motors.items():
@@ -123,6 +122,7 @@ def _read_links(root: Element, robot: Robot, base: str | None) -> None:
             raise e.error("is the second link of this name; names must differ.")
         if link.name == WORLD or (link.name == "ground" and link.name not in children and base != "free"):
             robot.aliases[link.name] = WORLD
+            robot.has_world = True
             if link.mass:
                 robot.notes.add(e, "is the ground, which does not move; its mass is left out")
             robot.later.append(lambda m, shapes=link.shapes: m.ground.shapes.extend(shapes))  # type: ignore[misc]
@@ -187,14 +187,18 @@ def _plain(name: str, taken: set[str], e: Element, robot: Robot) -> str:
 def _check_roots(root: Element, robot: Robot, base: str | None) -> None:
     """One link without a parent, unless the caller says how several stand; no circle of parents."""
     tops = [name for name in robot.links if name not in robot.carrier]
-    grounded = any(e.parent == WORLD for e in robot.graph.edges)
+    grounded = robot.has_world or any(e.parent == WORLD for e in robot.graph.edges)
     if not tops and not grounded:
         raise root.error("has no link without a parent: its joints form a circle. Turn one of them round.")
-    if len(tops) + grounded > 1 and base is None:
+    if grounded and base is None:
+        robot.base = "free"
+        for name in tops:
+            robot.notes.add(robot.links[name].origin, "no joint holds it to the world, which the file names: it is free")
+    elif len(tops) > 1 and base is None:
         names = ", ".join(shown(n) for n in tops[:6]) + (" …" if len(tops) > 6 else "")
         raise robot.links[tops[-1]].origin.error(
-            f"is one of {len(tops) + grounded} links without a parent ({'the ground, ' if grounded else ''}{names}); a URDF "
-            "is one tree. Join them by joints, or say by base='fixed' or base='free' how each stands."
+            f"is one of {len(tops)} links without a parent ({names}); a URDF is one tree. Join them by joints, or say "
+            "by base='fixed' or base='free' how each stands."
         )
     reached = {WORLD, *tops}
     below: dict[str, list[Edge]] = {}

@@ -20,6 +20,8 @@ class Robot:
         self.links: dict[str, Link] = {}
         self.joints: dict[str, Edge] = {}
         self.aliases: dict[str, str] = {WORLD: WORLD}  # names of links that are the ground
+        self.has_world = False  # whether a link of the file is the ground
+        self.base = "fixed"  # how links without a parent stand
         self.later: list[Callable[[Mechanism], None]] = []  # what needs the mechanism: rods, springs
         self._carrier: dict[str, Edge] | None = None
         self._neutral: dict[str, Transform] = {WORLD: IDENTITY}

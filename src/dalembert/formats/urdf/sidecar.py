@@ -53,8 +53,11 @@ class Sidecar:
         if len(names) != len(kinds):
             raise self._error("joint_type", f"has {len(kinds)} entries for {len(names)} of joint_name.")
         for name, kind in zip(names, kinds):
-            edge = self._joint(robot, name, "joint_name")
             joint = self._kind(kind)
+            if name not in robot.joints:
+                robot.notes.add(self._origin("joint_name"), f"there is no joint {shown(name)} to be {shown(kind)}")
+                continue
+            edge = robot.joints[name]
             edge.limits = None
             if edge.joint.nv != joint.nv:
                 edge.rest, edge.stiffness = None, 0.0
@@ -77,14 +80,17 @@ class Sidecar:
             joint = Spherical() if kind == "3d" else Fixed()
             robot.close(Edge(f"{pair[0]}__{pair[1]}", self._origin("closed_loop"), joint, a, b, Ta, Tb, cut=True))
         for name in self._words("name_mot"):
-            self._joint(robot, name, "name_mot").driven = True
+            if name in robot.joints:
+                robot.joints[name].driven = True
+            else:
+                robot.notes.add(self._origin("name_mot"), f"there is no joint {shown(name)} to have a motor")
         for key in self.data:
             if key not in KEYS:
                 robot.notes.add(self._origin(str(key)), "is not read")
 
-    def motors(self) -> list[str]:
-        """Names of joints with motors, by the file."""
-        return self._words("name_mot")
+    def motors(self, robot: Robot) -> list[Edge]:
+        """Joints with motors."""
+        return [robot.joints[name] for name in self._words("name_mot") if name in robot.joints]
 
     def _frame(self, robot: Robot, name: str) -> tuple[str, Transform]:
         """The link that carries a frame: a link of the name, or what a joint of the name carries."""
@@ -93,11 +99,6 @@ class Sidecar:
         if name in robot.joints:
             return robot.joints[name].child, robot.joints[name].at_child
         raise self._error("closed_loop", f"asks for {shown(name)}, which is neither a link nor a joint.")
-
-    def _joint(self, robot: Robot, name: str, key: str) -> Edge:
-        if name not in robot.joints:
-            raise self._error(key, f"asks for joint {shown(name)}, which is not there.")
-        return robot.joints[name]
 
     def _kind(self, kind: str) -> Joint:
         word = kind.upper()
