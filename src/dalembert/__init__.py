@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from dalembert.errors import ModelFileError as ModelFileError
     from dalembert.errors import UnknownName as UnknownName
     from dalembert.formats import read as read
+    from dalembert.formats.urdf import read_urdf as read_urdf
     from dalembert.linearization.equilibrium import Equilibrium as Equilibrium
     from dalembert.linearization.equilibrium import equilibrium as equilibrium
     from dalembert.linearization.full import FullLinearization as FullLinearization
@@ -98,6 +99,7 @@ _HOMES = {
     "errors": "ArgumentError AssemblyError CompileError DalembertError DescriptionError FileError MissingExtra "
     "ModelFileError UnknownName",
     "formats": "read",
+    "formats.urdf": "read_urdf",
     "linearization.equilibrium": "Equilibrium equilibrium",
     "linearization.full": "FullLinearization linearize_full parameter_slopes second_derivatives",
     "linearization.linearize": "linearize",

@@ -42,7 +42,9 @@ def _distance(e: Element, robot: Robot, name: str, a: str, p: np.ndarray, b: str
     k = stiff.number("value", finite=False) if stiff is not None else inf
     c = damp.number("value") if damp is not None else 0.0
     if length <= 0.0 or k < 0.0 or c < 0.0:
-        raise e.error(f"has distance {length:g}, stiffness {k:g}, damping {c:g}; needed: a distance above 0, no negative.")
+        raise e.error(
+            f"has distance {length:g}, stiffness {k:g}, damping {c:g}; needed: a distance above 0, no negative."
+        )
     if k == inf and c:
         robot.notes.add(e, "the damping of a stiff distance says nothing")
     ends = robot.mark(a, f"{name}_A", pose(p)), robot.mark(b, f"{name}_B", pose(q))

@@ -23,6 +23,8 @@ from dalembert.mechanism.joints import (
     Universal,
 )
 
+ENDLESS = 1e16  # limits from here on are none, as in SDF
+
 #: names of joint types: URDF's own, Drake's, and those of the loop conventions
 AXIAL: dict[str, Any] = {
     "revolute": Revolute,
@@ -97,7 +99,7 @@ def mimic(e: Element, edges: dict[str, Edge]) -> Coupling | None:
     if name == other:
         raise m.error("lets a joint mimic itself.")
     terms = {edges[name].name: 1.0, edges[other].name: -m.number("multiplier", 1.0)}
-    return Coupling(f"{edges[name].name}_mimic", m, terms, m.number("offset", 0.0))
+    return Coupling(m.name or f"{edges[name].name}_mimic", m, terms, m.number("offset", 0.0))
 
 
 def _limits(e: Element, kind: str, edge: Edge, notes: Notes) -> None:
@@ -109,7 +111,7 @@ def _limits(e: Element, kind: str, edge: Edge, notes: Notes) -> None:
             low, high = (limit.number(k, 0.0, finite=False) for k in ("lower", "upper"))
             if low > high:
                 raise limit.error(f"has lower {low:g} above upper {high:g}; swap them.")
-            edge.limits = (low, high)
+            edge.limits = tuple(x if abs(x) < ENDLESS else np.copysign(np.inf, x) for x in (low, high))
         else:
             notes.add(limit, "has neither lower nor upper; the joint is taken as unlimited")
     if limit is None:

@@ -46,7 +46,7 @@ JOINT: Spec = (
         "axis": ("xyz", {}),
         "limit": ("lower upper effort velocity drake:acceleration acceleration jerk deceleration", {}),
         "dynamics": ("damping friction armature spring_stiffness spring_reference", {}),
-        "mimic": ("joint multiplier offset", {}),
+        "mimic": ("joint multiplier offset name", {}),
         "drake:mimic": ("joint multiplier offset", {}),
         "drake:screw_thread_pitch": VALUE,
     },
@@ -79,14 +79,17 @@ ROBOT: Spec = (
             },
         ),
         "ros2_control": ("name type", {"joint": ("name", {"command_interface": ("name", {})})}),
-        "loop": ("name type", {"predecessor": END, "successor": END, "axis": ("xyz", {})}),
+        "loop": (
+            "name type",
+            {"predecessor": END, "successor": END, "axis": ("xyz", {}), "drake:screw_thread_pitch": VALUE},
+        ),
         "coupling": ("name type", {"predecessor": ("link", {}), "successor": ("link", {}), "ratio": VALUE}),
         "loop_joint": (
             "name type",
             {
                 **{f"link{k}": ("link xyz rpy", {}) for k in (1, 2)},
                 **{k: ("link", {}) for k in ("parent", "child")},
-                **{k: ORIGIN for k in ("parent_origin", "child_origin")},
+                **dict.fromkeys(("parent_origin", "child_origin"), ORIGIN),
                 "axis": ("xyz frame", {}),
             },
         ),
@@ -94,7 +97,7 @@ ROBOT: Spec = (
             "name type",
             {
                 **{k: ("link", {}) for k in ("parent", "child")},
-                **{k: ORIGIN for k in ("parent_origin", "child_origin")},
+                **dict.fromkeys(("parent_origin", "child_origin"), ORIGIN),
                 **{k: ("xyz", {}) for k in ("parent_axis", "child_axis")},
             },
         ),

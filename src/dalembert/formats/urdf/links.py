@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from dalembert.errors import DescriptionError
@@ -98,15 +100,17 @@ def _shape(e: Element, link: Link, known: Materials, notes: Notes) -> None:
     elif kind == "mesh":
         size, file, scale = np.zeros(0), g.required("filename"), g.numbers("scale", None, (1.0, 1.0, 1.0))
         scale = np.repeat(scale, 3) if len(scale) == 1 else scale
+        if len(scale) != 3:
+            raise g.error(f"has {len(scale)} numbers in its attribute 'scale'; needed: 3 numbers.")
         notes.add(g, f"the mesh '{file[:200]}' is kept by name, for display only; it is not opened")
     else:
         return  # noted by `survey`
+    factors: Any = tuple(scale.tolist())
     try:
-        link.shapes.append(
-            Shape(kind, tuple(size), origin(e), _named_colour(e, known, notes), file, tuple(scale), e.name)
-        )
+        shape = Shape(kind, tuple(size.tolist()), origin(e), _named_colour(e, known, notes), file, factors, e.name)
     except DescriptionError as error:
         raise g.error(f"is no shape: {error}") from None
+    link.shapes.append(shape)
 
 
 def _named_colour(e: Element, known: Materials, notes: Notes) -> Colour | None:
@@ -128,4 +132,4 @@ def _colour(material: Element) -> Colour | None:
         rgba = np.append(rgba, 1.0)
     if len(rgba) != 4 or rgba.min() < 0.0 or rgba.max() > 1.0:
         raise e.error(f"has rgba {rgba.tolist()}; needed: four numbers from 0 to 1.")
-    return tuple(rgba.tolist())  # type: ignore[return-value]
+    return tuple(rgba.tolist())

@@ -1,11 +1,11 @@
 """Closed loops of a URDF, in the ways people write them; each becomes a cut joint of the graph.
 
-    <loop>, <coupling>        URDF+ (Chignoli and others 2024)
-    <loop_joint>              Isaac Sim
-    <constraint>              the proposal to urdfdom
-    <gazebo><joint>           a joint of SDF
-    closing_NAME_1, …_2       pairs of links by onshape-to-robot
-    a link with two parents   a graph where URDF has a tree
+<loop>, <coupling>        URDF+ (Chignoli and others 2024)
+<loop_joint>              Isaac Sim
+<constraint>              the proposal to urdfdom
+<gazebo><joint>           a joint of SDF
+closing_NAME_1, …_2       pairs of links by onshape-to-robot
+a link with two parents   a graph where URDF has a tree
 """
 
 from __future__ import annotations
@@ -139,7 +139,9 @@ def close_frames(robot: Robot, names: Iterable[str]) -> None:
         words = name.lower().split("_")
         kind = next((w for w in (words[-1], words[0]) if w in TYPES and w not in ("floating", "screw")), "ball")
         if kind == "ball" and "ball" not in words:
-            robot.notes.add(origin_of, f"closes a loop with '{ends['2']}'; nothing says by which joint, a ball is taken")
+            robot.notes.add(
+                origin_of, f"closes a loop with '{ends['2']}'; nothing says by which joint, a ball is taken"
+            )
         joint = joint_of(origin_of, kind, np.array([0.0, 0.0, 1.0]))
         edge = Edge(f"closing_{name}", origin_of, joint, ends["1"], ends["2"], cut=True)
         robot.close(edge)
@@ -156,8 +158,5 @@ def second_parents(robot: Robot) -> None:
             edge.cut = True
             robot.notes.add(
                 edge.origin,
-                f"link '{edge.child}' hangs on joint '{first.name}' already (line {first.origin.line}); this joint closes "
-                "a loop",
+                f"link '{edge.child}' hangs on joint '{first.name}' (line {first.origin.line}); this one closes a loop",
             )
-
-

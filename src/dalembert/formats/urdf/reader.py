@@ -179,7 +179,9 @@ def _plain(name: str, taken: set[str], e: Element, robot: Robot) -> str:
         k += 1
         fresh = f"{new}_{k}"
     if fresh != name:
-        robot.notes.add(e, f"the name {shown(name)} has dots, which set off coordinates; the joint is called '{fresh}' here")
+        robot.notes.add(
+            e, f"the name {shown(name)} has dots, which set off coordinates; the joint is called '{fresh}' here"
+        )
     taken.add(fresh)
     return fresh
 
@@ -193,7 +195,9 @@ def _check_roots(root: Element, robot: Robot, base: str | None) -> None:
     if grounded and base is None:
         robot.base = "free"
         for name in tops:
-            robot.notes.add(robot.links[name].origin, "no joint holds it to the world, which the file names: it is free")
+            robot.notes.add(
+                robot.links[name].origin, "no joint holds it to the world, which the file names: it is free"
+            )
     elif len(tops) > 1 and base is None:
         names = ", ".join(shown(n) for n in tops[:6]) + (" …" if len(tops) > 6 else "")
         raise robot.links[tops[-1]].origin.error(

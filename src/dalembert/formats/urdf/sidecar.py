@@ -1,14 +1,15 @@
 """Loops of a URDF in a YAML file beside it, as Gepetto's parallel robots have them (arXiv 2504.04767).
 
-    closed_loop: [[frame, frame], …]    names of links or joints that are one place
-    type: [3d | 6d, …]                  positions only, or positions and axes (as where nothing is said)
-    name_mot: [joint, …]                joints with motors
-    joint_name: [joint, …]              joints that are not what the URDF says, but of
-    joint_type: [SPHERICAL | UJOINT_XY | FIXED, …]
+closed_loop: [[frame, frame], …]    names of links or joints that are one place
+type: [3d | 6d, …]                  positions only, or positions and axes (as where nothing is said)
+name_mot: [joint, …]                joints with motors
+joint_name: [joint, …]              joints that are not what the URDF says, but of
+joint_type: [SPHERICAL | UJOINT_XY | FIXED, …]
 """
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,7 @@ class Sidecar:
                 raise self._error("type", f"has {shown(kinds[k])}; needed: 3d or 6d.")
             (a, Ta), (b, Tb) = (self._frame(robot, name) for name in pair)
             joint = Spherical() if kind == "3d" else Fixed()
-            robot.close(Edge(f"{pair[0]}__{pair[1]}", self._origin("closed_loop"), joint, a, b, Ta, Tb, cut=True))
+            robot.close(Edge(_common(*pair), self._origin("closed_loop"), joint, a, b, Ta, Tb, cut=True))
         for name in self._words("name_mot"):
             if name in robot.joints:
                 robot.joints[name].driven = True
@@ -132,3 +133,17 @@ class Sidecar:
 
     def _error(self, key: str, text: str) -> ModelFileError:
         return self._origin(key).error(text)
+
+
+def _common(a: str, b: str) -> str:
+    """The name of a loop: what the names of its frames share where they differ by an A and a B, else both.
+
+    >>> _common("closedloop1_A", "closedloop1_B"), _common("left_B_3D", "left_A_3D"), _common("knee", "rod")
+    ('closedloop1', 'left_3D', 'knee__rod')
+    """
+    for k in range(min(len(a), len(b))):
+        if {a[k], b[k]} == {"A", "B"} and a[:k] + a[k + 1 :] == b[:k] + b[k + 1 :]:
+            name = re.sub(r"_+$", "", a[:k]) + a[k + 1 :]
+            if name:
+                return name
+    return f"{a}__{b}"
