@@ -133,7 +133,7 @@ def _dynamics(e: Element, edge: Edge, notes: Notes) -> None:
         raise d.error(f"has {len(damping)} numbers in its attribute 'damping'; needed: 1 or {nv}.")
     if not nv:
         return
-    edge.damping = damping if len(damping) == nv else float(damping[0])
+    edge.damping = float(damping[0]) if len(damping) == 1 else damping
     if d.number("friction", 0.0):
         notes.add(d, "Coulomb friction is not modelled")
     edge.armature = d.number("armature", 0.0)

@@ -154,17 +154,16 @@ REASONS = {
 
 def survey(root: Element, notes: Notes) -> None:
     """Note every element and attribute of a robot that is not read."""
-    waiting: list[tuple[Element, Spec]] = [(root, ROBOT)]
+    waiting: list[tuple[Element, Spec | None]] = [(root, ROBOT)]
     while waiting:
-        element, (attributes, children) = waiting.pop()
-        known = attributes.split()
+        element, spec = waiting.pop()
+        if spec is None:
+            notes.add(element, REASONS.get(element.tag, "is not an element that is read here; it is left out"))
+            continue
+        known, children = spec[0].split(), spec[1]
         for name in element.attrib:
             if name not in known and not name.startswith("xml"):
-                notes.add(element, f"attribute '{name}' is not read")
-        for child in element.children:
-            if child.tag == "gazebo" and not any(c.tag == "joint" for c in child.children):
-                notes.add(child, REASONS["gazebo"])
-            elif child.tag in children:
-                waiting.append((child, children[child.tag]))
-            else:
-                notes.add(child, REASONS.get(child.tag, "is not an element that is read here; it is left out"))
+                notes.add(element, f"attribute '{name[:60]}' is not read")
+        for child in reversed(element.children):
+            settings = child.tag == "gazebo" and child.find("joint") is None
+            waiting.append((child, None if settings else children.get(child.tag)))

@@ -39,11 +39,11 @@ def placed(e: Element) -> Transform:
 
 def materials(root: Element) -> Materials:
     """Colours by name: those of the robot, and those that links define for others to use."""
-    found: Materials = {}
+    found: Materials = {e.name: None for e in root.findall("material")}
     own = [e for link in root.findall("link") for v in link.findall("visual") for e in v.findall("material")]
     for e in [*root.findall("material"), *own]:
         colour = _colour(e)
-        if e.name and (colour is not None or e.name not in found):
+        if e.name and colour is not None:
             found[e.name] = found.get(e.name) or colour
     return found
 

@@ -103,7 +103,8 @@ def _robot(root: Element, notes: Notes, base: str | None, beside: sidecar.Sideca
     drake.read_constraints(root, robot)
     if beside is not None:
         beside.close(robot)
-    loops.close_frames(robot, [n for n in robot.links if not _closed(robot, n)])
+    closed = {end for edge in robot.graph.edges if edge.cut for end in (edge.parent, edge.child)}
+    loops.close_frames(robot, [name for name in robot.links if name not in closed])
     motors = actuators.motors(root, robot.joints, notes)
     for edge in beside.motors(robot) if beside is not None else []:
         if edge.joint.nv and edge.name not in motors and all(on != edge.name for on, _ in motors.values()):
@@ -217,11 +218,6 @@ def _check_roots(root: Element, robot: Robot, base: str | None) -> None:
     if lost is not None:
         raise lost.origin.error(f"hangs link '{lost.child}' in a circle of parents; turn one of its joints round.")
     robot.graph.roots.extend(tops)
-
-
-def _closed(robot: Robot, link: str) -> bool:
-    """Whether a loop names the link already."""
-    return any(e.cut and link in (e.parent, e.child) for e in robot.graph.edges)
 
 
 def _motor(m: Mechanism, motor: str, joint: str, e: Element, notes: Notes) -> None:

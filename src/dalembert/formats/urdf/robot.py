@@ -23,6 +23,7 @@ class Robot:
         self.has_world = False  # whether a link of the file is the ground
         self.base = "fixed"  # how links without a parent stand
         self.later: list[Callable[[Mechanism], None]] = []  # what needs the mechanism: rods, springs
+        self._taken: set[str] = set()  # names of links and frames, when all are there
         self._carrier: dict[str, Edge] | None = None
         self._neutral: dict[str, Transform] = {WORLD: IDENTITY}
 
@@ -69,10 +70,12 @@ class Robot:
         """A named frame of a link, to be looked up in the mechanism when it is there."""
         if link == WORLD:
             return lambda m: m.ground.at(place.p, rotation=place.R)
-        taken = {n for known in self.links.values() for n in known.frames} | set(self.links)
+        if not self._taken:
+            self._taken = {n for known in self.links.values() for n in known.frames} | set(self.links)
         k, fresh = 1, name
-        while fresh in taken:
+        while fresh in self._taken:
             k += 1
             fresh = f"{name}_{k}"
+        self._taken.add(fresh)
         self.links[link].frames[fresh] = place
         return lambda m: m.frames[fresh]

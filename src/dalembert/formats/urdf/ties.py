@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.mechanism.body import Frame
 from dalembert.mechanism.constraints import Loop, Rod
 from dalembert.mechanism.constraints.expression import Expressions
 from dalembert.mechanism.forces import JointForce, Spring
@@ -83,9 +84,7 @@ class Ties:
     def _loop(self, c: Loop) -> None:
         joint, w = c.joint, self.writer
         if isinstance(joint, (Spherical, Fixed)):
-            names = [w.fresh(f"{c.name}_{side}", w.links) for side in "AB"]
-            for name, frame in zip(names, (c.a, c.b)):
-                w.fixed_link(name, frame.body, frame.T)
+            names = self._ends(c)
             self.pairs.append((names[0], names[1], "3d" if isinstance(joint, Spherical) else "6d"))
             return
         turn = Transform(joint.orientation.astype(float), np.zeros(3))
@@ -105,6 +104,21 @@ class Ties:
         w.text.close()
         about = " (about its own x and y)" if isinstance(joint, Universal) else ""
         w.note(f"loop '{c.name}'", f"is written as <loop> of URDF+{about}, which few readers know")
+
+    def _ends(self, c: Loop) -> list[str]:
+        """Links at the two sides of a loop, NAME_A and NAME_B: such frames of the mechanism, or new ones."""
+        w, gap = self.writer, "_"
+        names = [f"{c.name}{gap}{side}" for side in "AB"]
+        known = [self.m.frames.get(n) for n in names]
+        if all(k is not None and _same(k, frame) for k, frame in zip(known, (c.a, c.b))):
+            return names
+        while not w.links.isdisjoint(names):  # the reader leaves out underscores before A and B
+            gap += "_"
+            names = [f"{c.name}{gap}{side}" for side in "AB"]
+        w.links.update(names)
+        for name, frame in zip(names, (c.a, c.b)):
+            w.fixed_link(name, frame.body, frame.T)
+        return names
 
     def _distance(self, name: str, points: Any, length: Any, stiffness: Any, damping: Any) -> None:
         w, tag = self.writer, "drake:distance_constraint"
@@ -143,3 +157,7 @@ class Ties:
         if self.kinds:
             entries |= {"joint_name": list(self.kinds), "joint_type": list(self.kinds.values())}
         return "".join(f"{key}: {json.dumps(value)}\n" for key, value in entries.items())
+
+
+def _same(a: Frame, b: Frame) -> bool:
+    return a.body is b.body and np.array_equal(a.T.R, b.T.R) and np.array_equal(a.T.p, b.T.p)
