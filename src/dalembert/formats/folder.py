@@ -37,6 +37,13 @@ class Folder:
 
         element: where the name stands, for errors.
         """
+        path = self.find(name, element, near)
+        if path is None:
+            raise _error(element, f"asks for {shown(name)}, and there is no such file in the folder.")
+        return path
+
+    def find(self, name: str, element: Element | None = None, near: Path | None = None) -> Path | None:
+        """The file that `name` means, as `resolve` gives it; None where there is none inside the root."""
         if "://" in name or name.startswith(("file:", "data:")):
             raise _error(element, f"asks for {shown(name)}, an address; needed: a relative path inside the folder.")
         parts = PurePosixPath(name).parts
@@ -55,9 +62,7 @@ class Folder:
             raise _error(
                 element, f"asks for {shown(name)}, a symbolic link out of the folder; needed: a file inside it."
             )
-        if not known:
-            raise _error(element, f"asks for {shown(name)}, and there is no such file in the folder.")
-        return path
+        return path if known else None
 
     def read(self, name: str, element: Element | None = None, near: Path | None = None) -> Element:
         """The root element of an XML file inside the folder."""

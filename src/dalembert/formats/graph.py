@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from dalembert.formats.links import IDENTITY, WORLD, Coupling, Edge, Graph, Link, Names, NoteTaker, pose
-from dalembert.formats.plan import Plan
+from dalembert.formats.plan import Plan, turned
 from dalembert.mechanism.body import Body, Frame
-from dalembert.mechanism.joints import Universal
+from dalembert.mechanism.joints import Joint, Universal
 from dalembert.mechanism.joints.joint import AxisJoint
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.spatial import Transform
@@ -53,11 +53,19 @@ class _Builder:
 
     def build(self) -> Mechanism:
         plan = self.plan
-        names = {c: self._place_name(plan.links[plan.head[c] - 1]) for _, c in plan.tree}
+        for node, c in sorted((plan.head[c], c) for _, c in plan.tree):  # bodies and joints in the order of the file
+            mass, com, inertia, physical = self._solid(c)
+            body = self.m.add_body(
+                self._place_name(plan.links[node - 1]), mass, com.tolist(), inertia, physical=physical
+            )
+            self.carrier[c] = body, IDENTITY
         for k, c in plan.tree:
-            self._hang(k, c, names[c])
+            parent, here, body, there = self._ends(k, c)
+            self.neutral[body.name] = self.neutral[parent.name] @ here @ there.inverse()
+        for k, c in sorted(plan.tree, key=lambda kc: (kc[0] < len(plan.graph.edges), kc[0])):
+            self._hang(k, c)
         for c, k in plan.dropped.items():
-            _, inner, at_inner, outer, at_outer = plan.across(k, c)
+            inner, at_inner, outer, at_outer = plan.across(k, c)
             body, T = self._at(inner)
             self.carrier[c] = body, T @ at_inner @ (plan.in_head(outer) @ at_outer).inverse()
         for k in plan.loops:
@@ -69,16 +77,18 @@ class _Builder:
 
     # --- bodies and joints --------------------------------------------------------------------------------------
 
-    def _hang(self, k: int, c: int, name: str) -> None:
-        e, inner, at_inner, outer, at_outer = self.plan.across(k, c)
-        mass, com, inertia, physical = self._solid(c)
-        body = self.m.add_body(name, mass, com.tolist(), inertia, physical=physical)
-        self.carrier[c] = body, IDENTITY
-        parent, T = self._at(inner)
-        here, there = T @ at_inner, self.plan.in_head(outer) @ at_outer
-        self.neutral[name] = self.neutral[parent.name] @ here @ there.inverse()
-        if e is not self.plan.edges[k]:
+    def _ends(self, k: int, c: int) -> tuple[Body, Transform, Body, Transform]:
+        """The bodies that edge k connects, outward, and the joint's place in each."""
+        inner, at_inner, outer, at_outer = self.plan.across(k, c)
+        (parent, T), (body, S) = self._at(inner), self._at(outer)
+        return parent, T @ at_inner, body, S @ at_outer
+
+    def _hang(self, k: int, c: int) -> None:
+        e = self.plan.edges[k]
+        parent, here, body, there = self._ends(k, c)
+        if self.plan.is_turned(k, c):
             self.turned.add(e.name)
+            e = turned(e, self.notes)
         self.m.add_joint(
             self._tie_name(e.name, e.origin),
             e.joint,
@@ -137,7 +147,7 @@ class _Builder:
             return
         Ta, Tb = Ta @ e.at_parent, Tb @ e.at_child
         self.m.close_loop(self._tie_name(e.name, e.origin), e.joint, _frame(a, Ta), _frame(b, Tb))
-        off, turn = _gap(e, (self.neutral[a.name] @ Ta).inverse() @ self.neutral[b.name] @ Tb)
+        off, turn = gap(e.joint, (self.neutral[a.name] @ Ta).inverse() @ self.neutral[b.name] @ Tb)
         if off > 1e-6 or turn > 1e-6:
             self.notes.add(
                 e.origin,
@@ -179,6 +189,8 @@ class _Builder:
                 body.shapes.extend(shape.moved(T) for shape in link.shapes)
             if link.weightless and link.mass and body is not self.m.ground:
                 self.m.add_wrench(f"{link.name} weightless", _frame(body, T).at(link.com), force=-link.mass * g)
+        for name, place in plan.graph.frames.items():
+            self.m.add_frame(self.places.fresh(name), _frame(self.m.ground, place))
         for node, link in enumerate(plan.links, start=1):
             body, T = self._at(node)
             for name, place in link.frames.items():
@@ -209,16 +221,14 @@ def _frame(body: Body, T: Transform) -> Frame:
     return body.at(T.p, rotation=T.R)
 
 
-def _gap(e: Edge, T: Transform) -> tuple[float, float]:
+def gap(joint: Joint, T: Transform) -> tuple[float, float]:
     """How far the two halves of a cut joint are from each other, T being one in the other: m and rad, roughly."""
-    C = e.joint.orientation.astype(float)
+    C = joint.orientation.astype(float)
     R, p = C.T @ T.R @ C, C.T @ T.p
-    h = float(getattr(e.joint, "pitch", 1.0))
-    thread = h * np.sin(p[2] / h - np.arctan2(R[1, 0], R[0, 0])) if h else p[2]
-    rows = {"x": p[0], "y": p[1], "z": p[2], "thread": thread}
-    turns = {"rx": R[1, 2], "ry": R[0, 2], "rz": R[1, 0], "cross": R[0, 1]}
-    off = [abs(rows[k]) for k in e.joint.closure if k in rows]
-    angles = [abs(np.arcsin(np.clip(turns[k], -1, 1))) for k in e.joint.closure if k in turns]
-    if "rx" in e.joint.closure and R[2, 2] < 0:  # antiparallel: the rows vanish there too
-        angles.append(np.arccos(np.clip(R[2, 2], -1, 1)))
-    return max(off, default=0.0), max(angles, default=0.0)
+    h = float(getattr(joint, "pitch", 1.0))
+    off = {"x": p[0], "y": p[1], "z": p[2], "thread": h * np.sin(p[2] / h - np.arctan2(R[1, 0], R[0, 0]))}
+    turn = {"rx": R[1, 2], "ry": R[0, 2], "rz": R[1, 0], "cross": R[0, 1]}
+    angles = [abs(np.arcsin(np.clip(turn[k], -1, 1))) for k in joint.closure if k in turn]
+    if ("rx" in joint.closure and R[2, 2] < 0) or ("rz" in joint.closure and R[0, 0] < 0):
+        angles.append(np.pi)  # antiparallel: the rows vanish there too
+    return max((abs(off[k]) for k in joint.closure if k in off), default=0.0), max(angles, default=0.0)

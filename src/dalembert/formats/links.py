@@ -87,6 +87,7 @@ class Graph:
     couplings: list[Coupling] = field(default_factory=list)
     gravity: Any = (0.0, 0.0, -9.81)
     roots: list[str] = field(default_factory=list)
+    frames: dict[str, Transform] = field(default_factory=dict)  # of the world
 
 
 def pose(xyz: Any = (0.0, 0.0, 0.0), rpy: Any = (0.0, 0.0, 0.0)) -> Transform:

@@ -39,12 +39,14 @@ class Plan:
         self._grow(set(rigid))
         self._drop_massless()
 
-    def across(self, k: int, c: int) -> tuple[Edge, int, Transform, int, Transform]:
-        """Edge k seen outward to cluster c: (edge, inner node, joint frame there, outer node, joint frame there)."""
+    def is_turned(self, k: int, c: int) -> bool:
+        """Whether edge k has its parent in cluster c, which hangs on it."""
+        return self.cluster[self.pairs[k][1]] != c
+
+    def across(self, k: int, c: int) -> tuple[int, Transform, int, Transform]:
+        """Edge k seen outward to cluster c: (inner node, joint frame there, outer node, joint frame there)."""
         e, (a, b) = self.edges[k], self.pairs[k]
-        if self.cluster[b] == c:
-            return e, a, e.at_parent, b, e.at_child
-        return turned(e, self.notes), b, e.at_child, a, e.at_parent
+        return (b, e.at_child, a, e.at_parent) if self.is_turned(k, c) else (a, e.at_parent, b, e.at_child)
 
     def in_head(self, node: int) -> Transform:
         """Place of a link in the frame of the body it belongs to, which is that of the cluster's head."""

@@ -49,6 +49,7 @@ class Mechanism(Constrainable):
         self.ground = ground_body(self.parameters)
         self.bodies: dict[str, Body] = {"ground": self.ground}
         self.joints: dict[str, Attachment] = {}
+        self.carriers: dict[str, Attachment] = {}  # of each body, the joint it hangs on
         self.frames: dict[str, Frame] = {}
         self.forces: dict[str, Force] = {}
         self.constraints: dict[str, Constraint] = {}
@@ -157,17 +158,15 @@ class Mechanism(Constrainable):
             )
         if a.body is b.body:
             raise DescriptionError(f"{what} connects body '{a.body.name}' with itself; parent and child must differ.")
-        for other in self.joints.values():
-            if other.child.body is b.body:
-                raise DescriptionError(
-                    f"{what} would give body '{b.body.name}' a second parent: it already hangs on joint "
-                    f"'{other.name}' of body '{other.parent.body.name}'. Close the loop with close_loop('{name}', ...) "
-                    "instead."
-                )
+        if other := self.carriers.get(b.body.name):
+            raise DescriptionError(
+                f"{what} would give body '{b.body.name}' a second parent: it already hangs on joint '{other.name}' of "
+                f"body '{other.parent.body.name}'. Close the loop with close_loop('{name}', ...) instead."
+            )
         nv, given = joint.nv, self.parameters
         J = per_dof(armature, nv, given, f"the armature of {what}", least=0.0)
         check_armature(joint, J, f"the armature of {what}")
-        self.joints[name] = Attachment(
+        self.joints[name] = self.carriers[b.body.name] = Attachment(
             name,
             joint,
             a,
@@ -291,7 +290,7 @@ class Mechanism(Constrainable):
         other = object.__new__(type(self))
         vars(other).update(vars(self))
         other.parameters = Defaults(dict(self.parameters.symbols), dict(self.parameters.values))
-        for part in ("bodies", "joints", "frames", "forces", "constraints", "inputs", "states"):
+        for part in ("bodies", "joints", "carriers", "frames", "forces", "constraints", "inputs", "states"):
             setattr(other, part, dict(getattr(self, part)))
         other.notes = list(self.notes)
         return other
