@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from dalembert.formats.model.reader import read_model as read_model
     from dalembert.formats.mjcf.reader import read_mjcf as read_mjcf
     from dalembert.formats.sdf import read_sdf as read_sdf
+    from dalembert.formats.sdf import read_sdf as read_sdf
+    from dalembert.formats.urdf import read_urdf as read_urdf
     from dalembert.linearization.equilibrium import Equilibrium as Equilibrium
     from dalembert.linearization.equilibrium import equilibrium as equilibrium
     from dalembert.linearization.full import FullLinearization as FullLinearization
@@ -104,6 +106,8 @@ _HOMES = {
     "formats.model.reader": "read_model",
     "formats.mjcf.reader": "read_mjcf",
     "formats.sdf": "read_sdf",
+    "formats.sdf": "read_sdf",
+    "formats.urdf": "read_urdf",
     "linearization.equilibrium": "Equilibrium equilibrium",
     "linearization.full": "FullLinearization linearize_full parameter_slopes second_derivatives",
     "linearization.linearize": "linearize",
