@@ -23,7 +23,8 @@ from dalembert.cli import sweep as sweep_module
 from dalembert.cli.answer import grid
 from dalembert.cli.app import app, run
 
-DOCS = Path(__file__).parents[2] / "docs" / "command_line.md"
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs" / "command_line.md"
 
 
 @pytest.fixture
@@ -416,6 +417,111 @@ def test_the_command_lines_of_the_documentation_work(dal, tmp_path, monkeypatch)
         assert code == 0, f"{line}: {err}"
     made = {"run.csv", "run.html", "pushed.arrow", "curve.csv", "four_bar.json", "four_bar.html", "study.yaml"}
     assert {p.name for p in tmp_path.iterdir()} == made
+
+
+def test_the_first_screen_of_the_readme_is_true(dal, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    text = (ROOT / "README.md").read_text()
+    start = text.index("$ dalembert ")
+    assert text[:start].count("\n") < 20
+    line, *shown = text[start : text.index("```", start)].splitlines()
+    code, out, err = dal(*shlex.split(line.removeprefix("$ dalembert ")))
+    assert (code, err) == (0, "")
+    found = out.splitlines()
+    assert shown[0] == found[0]
+    assert [line.partition(":")[0] for line in shown[1:8]] == [line.partition(":")[0] for line in found[1:8]]
+    assert shown[9] == found[9]  # the head of the table, and the start
+    assert shown[10] == found[10]
+
+
+# --- model files ------------------------------------------------------------------------------------------------------
+
+FILE = ROOT / "examples" / "models" / "four_bar.yaml"
+
+
+def test_parameters_of_a_file_are_set(answer, dal):
+    found = answer("assemble", FILE, "--at", "A=0.6", "--set", "coupler=0.65")
+    expected = zoo.four_bar_start(0.6, coupler=0.65)[0]
+    np.testing.assert_allclose(found["positions"]["value"], [expected[n] for n in "ABD"], atol=1e-10)
+    code, _, err = dal("assemble", FILE, "--set", "copler=0.65")
+    assert code == 2
+    assert "--set: there is no parameter 'copler'; known: " in err
+    assert "Did you mean 'coupler'?" in err
+    code, _, err = dal("assemble", FILE, "--set", "coupler=nan")
+    assert code == 2
+    assert "finite" in err
+    swept = answer("sweep", FILE, "A", 0.1, 0.7, "--steps", 2, "--frame", "coupler", "--set", "crank=0.21")["positions"]
+    np.testing.assert_allclose(swept["coupler.x"], 0.21 * np.cos(swept["A"]), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["four_bar", "loader", "cart_pole"])
+def test_zoo_mechanisms_are_copied_out_with_their_start(answer, dal, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    assert dal("zoo", "copy", name) == (0, f"{name}.yaml\n", "")
+    assert answer("assemble", f"{name}.yaml")["state"] == answer("assemble", name)["state"]
+    code, _, err = dal("zoo", "copy", name)
+    assert code == 3
+    assert "exists; add --force" in err
+    assert dal("zoo", "copy", name, f"{name}.yaml", "--force")[0] == 0
+
+
+@pytest.mark.parametrize("suffix", ["yaml", "json", "urdf", "sdf", "xml"])
+def test_a_model_is_the_same_in_every_format(answer, dal, tmp_path, suffix):
+    """Converted, read again, and asked for positions and a linear model."""
+    if suffix == "xml":
+        pytest.importorskip("mujoco")
+    target = tmp_path / f"other.{suffix}"
+    code, out, err = dal("convert", "four_bar", target)
+    assert (code, err) == (0, ""), err
+    assert out.startswith(f"four-bar → {target}\n")
+    assert answer("check", target)["closes"]
+    code, _, err = dal("convert", "four_bar", target)
+    assert code == 3
+    question = ("--at", "A=0.6")
+    expected, found = (answer("assemble", m, *question)["positions"] for m in ("four_bar", target))
+    names = dict(zip(expected["name"], expected["value"]))
+    assert {n: pytest.approx(x, abs=1e-9) for n, x in names.items()} == dict(zip(found["name"], found["value"]))
+    question += ("--speed", "A=0", "--independent", "A")
+    expected, found = (answer("linearize", m, *question) for m in ("four_bar", target))
+    lost = {"urdf": "A", "sdf": "B"}.get(suffix)  # URDF cannot say what gravity is, SDF what drives a joint
+    for name in {"A", "B"} - {lost}:
+        np.testing.assert_allclose(found[name], expected[name], rtol=1e-9, atol=1e-12)
+    assert ("not written: " in out) == (lost is not None)
+
+
+def test_notes_of_a_file_are_listed(answer, dal, tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_text(
+        """<robot name="arm">
+  <link name="base"><inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>
+  <link name="rod"><inertial><mass value="1"/><origin xyz="0.5 0 0"/>
+    <inertia ixx="0.01" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="A" type="continuous"><parent link="base"/><child link="rod"/><axis xyz="0 1 0"/></joint>
+  <gazebo reference="rod"><selfCollide>true</selfCollide></gazebo>
+</robot>
+"""
+    )
+    code, out, err = dal("check", path)
+    assert (code, err) == (0, "")
+    assert f"\n  {path}:6: <gazebo>" in out or "arm.urdf:6: <gazebo>" in out
+    assert answer("check", path)["notes"]["line"] == [6]
+    code, out, err = dal("check", path, "--strict")
+    assert (code, out) == (3, "")
+    assert "<gazebo>" in err
+    assert dal("convert", path, tmp_path / "a.json", "--strict")[0] == 1
+    assert dal("convert", path, tmp_path / "b.json", "--base", "free")[0] == 0
+    assert answer("check", tmp_path / "b.json")["velocities"] == 7
+    assert dal("convert", tmp_path / "b.json", tmp_path / "c.json", "--base", "free")[0] == 2
+
+
+def test_wrong_model_files_are_told_with_their_line(dal, tmp_path):
+    path = tmp_path / "wrong.yaml"
+    path.write_text(FILE.read_text().replace("type: revolute", "type: revolut", 1))
+    assert path.read_text() != FILE.read_text()
+    code, out, err = dal("report", path)
+    assert (code, out) == (3, "")
+    assert err.startswith(f"dalembert: {path}:")
+    assert "revolut" in err
 
 
 # --- scenarios --------------------------------------------------------------------------------------------------------

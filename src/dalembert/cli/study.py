@@ -37,7 +37,12 @@ class Study:
     @cached_property
     def mechanism(self) -> Mechanism:
         """The model as it is described."""
-        return self._read() if Path(self.model).is_file() or self.model not in CATALOG else self.from_zoo()
+        return self._read() if self.is_file or self.model not in CATALOG else self.from_zoo()
+
+    @property
+    def is_file(self) -> bool:
+        """Whether there is a file of this name, which comes before the zoo."""
+        return Path(self.model).is_file()
 
     def from_zoo(self) -> Mechanism:
         """The mechanism of the zoo, with its start for a state."""

@@ -50,8 +50,8 @@ def sweep(study: Study, joint: str, start: float, end: float, steps: int, frames
         code, complaint = Exit.INTERRUPTED, f"interrupted after {len(found)} of {steps + 1} positions."
     columns: dict[str, Any] = {name: [float(x.q[k]) for x in found] for k, name in enumerate(system.q_names)}
     for frame in frames:
-        for k, axis in enumerate("xyz"):
-            columns[f"{frame}.{axis}"] = [float(x.position(frame)[k]) for x in found]
+        places = [system.pose(x, frame)[:3, 3].tolist() for x in found]
+        columns |= {f"{frame}.{axis}": [place[k] for place in places] for k, axis in enumerate("xyz")}
     columns["residual"] = [float(abs(system.residuals(x)).max(initial=0.0)) for x in found]
     facts = {"name": system.name, "joint": joint, "positions": len(found), "complete": code == Exit.DONE}
     return Answer(grid(columns, most=10**6), facts, {"positions": columns}, code, complaint)
