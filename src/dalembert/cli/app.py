@@ -64,13 +64,21 @@ def run(arguments: Sequence[str]) -> int:
             warnings.showwarning = _warned
             if not sys.warnoptions:
                 warnings.simplefilter("default")
-            code = app.main(list(arguments), prog_name="dalembert", standalone_mode=False)
+            code = _invoked(list(arguments))
             sys.stdout.flush()
         return int(code or Exit.DONE)
     except BaseException as error:
-        if debug and not isinstance(error, BrokenPipeError):
+        if debug and not isinstance(error, BrokenPipeError | click.exceptions.Exit):
             traceback.print_exc()
         return _told(error)
+
+
+def _invoked(arguments: list[str]) -> Any:
+    """What the command returns; not by `app.main`, which has its own way with closed pipes."""
+    if "_DALEMBERT_COMPLETE" in os.environ:
+        return app.main(arguments, prog_name="dalembert")
+    with app.make_context("dalembert", arguments) as context:
+        return app.invoke(context)
 
 
 def _told(error: BaseException) -> int:
@@ -79,6 +87,8 @@ def _told(error: BaseException) -> int:
         with suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.DONE
+    if isinstance(error, click.exceptions.Exit):  # after --help
+        return error.exit_code
     if isinstance(error, click.ClickException):
         error.show()
         return Exit.USAGE
