@@ -98,6 +98,16 @@ def test_what_no_run_says_is_named(tmp_path, bar, change, sentence):
         da.load(tmp_path / "a", system)
 
 
+def test_names_that_are_no_text_are_refused(tmp_path):
+    with Recorder(tmp_path / "a", Header("s", ["crank"], ["crank"])):
+        pass
+    data = (tmp_path / "a").read_bytes()
+    at = data.rindex(b"q.crank")  # in the schema; the first is in its text
+    (tmp_path / "a").write_bytes(data[:at] + b"q.\xa6rank" + data[at + 7 :])
+    with pytest.raises(da.FileError, match="columns are not those it names"):
+        read(tmp_path / "a")
+
+
 def test_deep_texts_are_refused(tmp_path):
     with pa.ipc.new_stream(tmp_path / "deep", pa.schema([], metadata={KEY: b"[" * 200_000})):
         pass

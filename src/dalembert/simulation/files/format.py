@@ -85,7 +85,11 @@ def header_of(schema: Any, path: Any) -> Header:
     except TypeError as error:
         raise senseless(path, "head", str(error)) from None
     _check(header, path)
-    if [(f.name, str(f.type)) for f in schema] != [(name, "double") for name in header.columns]:
+    try:
+        columns = [(f.name, str(f.type)) for f in schema]
+    except ValueError:  # a name that is no UTF-8
+        columns = []
+    if columns != [(name, "double") for name in header.columns]:
         raise senseless(path, "head", "its columns are not those it names")
     return header
 
