@@ -26,7 +26,13 @@ if TYPE_CHECKING:
     from dalembert.errors import DescriptionError as DescriptionError
     from dalembert.errors import FileError as FileError
     from dalembert.errors import MissingExtra as MissingExtra
+    from dalembert.errors import ModelFileError as ModelFileError
     from dalembert.errors import UnknownName as UnknownName
+    from dalembert.formats import read as read
+    from dalembert.formats.mjcf.reader import read_mjcf as read_mjcf
+    from dalembert.formats.model.reader import read_model as read_model
+    from dalembert.formats.sdf import read_sdf as read_sdf
+    from dalembert.formats.urdf import read_urdf as read_urdf
     from dalembert.linearization.equilibrium import Equilibrium as Equilibrium
     from dalembert.linearization.equilibrium import equilibrium as equilibrium
     from dalembert.linearization.full import FullLinearization as FullLinearization
@@ -63,6 +69,9 @@ if TYPE_CHECKING:
     from dalembert.mechanism.joints import Spherical as Spherical
     from dalembert.mechanism.joints import Universal as Universal
     from dalembert.mechanism.mechanism import Mechanism as Mechanism
+    from dalembert.mechanism.notes import Note as Note
+    from dalembert.mechanism.shapes import Shape as Shape
+    from dalembert.mechanism.states import NamedState as NamedState
     from dalembert.mechanism.traced import UserState as UserState
     from dalembert.outcome import Outcome as Outcome
     from dalembert.simulation.callbacks import expression as expression
@@ -94,7 +103,13 @@ _HOMES = {
     "charts": "Chart LocalChart",
     "compiler.kernel": "Kernel",
     "errors": "ArgumentError AssemblyError CompileError DalembertError DescriptionError FileError MissingExtra "
-    "UnknownName",
+    "ModelFileError UnknownName",
+    "formats": "read",
+    "formats.model.reader": "read_model",
+    "formats.mjcf.reader": "read_mjcf",
+    "formats.sdf": "read_sdf",
+    "formats.sdf": "read_sdf",
+    "formats.urdf": "read_urdf",
     "linearization.equilibrium": "Equilibrium equilibrium",
     "linearization.full": "FullLinearization linearize_full parameter_slopes second_derivatives",
     "linearization.linearize": "linearize",
@@ -106,6 +121,9 @@ _HOMES = {
     "mechanism.inertia": "box cylinder disc point rod sphere",
     "mechanism.joints": "Cylindrical Fixed Free Joint Planar Prismatic Revolute Screw Spherical Universal",
     "mechanism.mechanism": "Mechanism",
+    "mechanism.notes": "Note",
+    "mechanism.shapes": "Shape",
+    "mechanism.states": "NamedState",
     "mechanism.traced": "UserState",
     "outcome": "Outcome",
     "simulation.callbacks": "expression",

@@ -38,6 +38,19 @@ class FileError(DalembertError, ValueError):
     """A file is not what it was taken for, or belongs to something else."""
 
 
+class ModelFileError(FileError):
+    """A model file is wrong, or asks for something that is not read; `file` and `line` say where.
+
+    >>> print(ModelFileError("<mass>: value is 'heavy'; needed: one number.", "arm.urdf", 12))
+    arm.urdf:12: <mass>: value is 'heavy'; needed: one number.
+    """
+
+    def __init__(self, text: str, file: str = "", line: int = 0):
+        where = f"{file}:{line}: " if file and line else f"{file}: " if file else ""
+        super().__init__(where + text)
+        self.file, self.line = file, line
+
+
 class MissingExtra(DalembertError, ImportError):
     """A library is needed that comes with an extra of this one."""
 

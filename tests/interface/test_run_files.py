@@ -248,7 +248,7 @@ def test_what_is_no_run_is_refused_with_a_reason(tmp_path):
         read(path)
     with pa.ipc.new_stream(path, pa.schema([], metadata={"dalembert": '{"format": 99}'})):
         pass
-    with pytest.raises(FileError, match=r"has format 99; .* reads up to 1"):
+    with pytest.raises(FileError, match=r"has format 99; .* reads up to 2"):
         read(path)
     with pa.ipc.new_stream(path, pa.schema([], metadata={"dalembert": '{"format": 1}'})):
         pass

@@ -21,6 +21,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -113,6 +114,28 @@ def write(name: str, facts: dict[str, int], objects: Sequence[bytes]) -> None:
     finally:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
+
+
+def kept() -> tuple[Path | None, list[int]]:
+    """The cache's folder, None where there is none, and the size (bytes) of each entry."""
+    folder, sizes = _folder(), []
+    for item in [] if folder is None else os.scandir(folder):
+        if item.name.endswith(_SUFFIX):
+            with suppress(OSError):  # another process removed it
+                sizes.append(item.stat().st_size)
+    return folder, sizes
+
+
+def clear() -> tuple[int, int]:
+    """Remove every entry; gives how many there were, and their bytes."""
+    folder, count, freed = _folder(), 0, 0
+    for item in [] if folder is None else os.scandir(folder):
+        if item.name.endswith(_SUFFIX):
+            with suppress(OSError):
+                size = item.stat().st_size
+                os.unlink(item.path)
+                count, freed = count + 1, freed + size
+    return count, freed
 
 
 def _evict(folder: Path) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from dalembert.errors import DescriptionError
+from dalembert.mechanism.shapes import Shape
 from dalembert.mechanism.values import Defaults
 from dalembert.spatial import RigidInertia, Transform, congruence
 from dalembert.symbols import array, snap, zeros
@@ -23,6 +25,7 @@ class Body:
     com: np.ndarray  # (3,) in the body frame
     inertia: np.ndarray  # (3, 3) about the centre of mass, in body axes
     defaults: Defaults  # the parameters of the mechanism it belongs to
+    shapes: list[Shape] = field(default_factory=list)  # what it looks like, for pictures
 
     def at(self, x: Any = 0.0, y: Any = 0.0, z: Any = 0.0, *, rotation: Any = None) -> Frame:
         """The frame at (x, y, z) of this body (m), turned by `rotation` (a 3×3 matrix or a SciPy Rotation).
@@ -42,6 +45,33 @@ class Body:
             self,
             Transform(self.defaults.rotation(rotation, f"the rotation of a frame on body '{self.name}'"), p),
         )
+
+    def add_shape(
+        self,
+        kind: str,
+        size: Sequence[float] | float = (),
+        *,
+        at: Sequence[float] = (0.0, 0.0, 0.0),
+        rotation: Any = None,
+        colour: Sequence[float] | None = None,
+        file: str | None = None,
+        scale: Sequence[float] = (1.0, 1.0, 1.0),
+        name: str = "",
+    ) -> Shape:
+        """Let the body look like a box, sphere, cylinder, capsule, ellipsoid, plane or mesh; it weighs nothing.
+
+        kind, size (m), colour, file, scale and name as in `Shape`; `at` (m) and `rotation` (a 3×3 matrix or a SciPy
+        Rotation) place it in the body.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism()
+        >>> m.ground.add_shape("cylinder", (0.05, 0.4), at=(0, 0, 0.2))
+        <cylinder (0.05, 0.4)>
+        """
+        R = np.eye(3) if rotation is None else rotation
+        shape = Shape(kind, size, (R, at), colour, file, scale, name)  # type: ignore[arg-type]
+        self.shapes.append(shape)
+        return shape
 
     @property
     def frame(self) -> Frame:

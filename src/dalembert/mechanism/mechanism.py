@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,8 @@ from dalembert.mechanism.forces import Cable, Force, JointForce, Spring, Wrench
 from dalembert.mechanism.inertia import inertia_matrix
 from dalembert.mechanism.joints import Joint
 from dalembert.mechanism.joints.attachment import Attachment
+from dalembert.mechanism.notes import Note
+from dalembert.mechanism.states import NamedState, named_state
 from dalembert.mechanism.values import Defaults, per_dof, shaped
 from dalembert.symbols import all_numbers, zeros
 
@@ -47,10 +50,13 @@ class Mechanism(Constrainable):
         self.ground = ground_body(self.parameters)
         self.bodies: dict[str, Body] = {"ground": self.ground}
         self.joints: dict[str, Attachment] = {}
+        self.carriers: dict[str, Attachment] = {}  # of each body, the joint it hangs on
         self.frames: dict[str, Frame] = {}
         self.forces: dict[str, Force] = {}
         self.constraints: dict[str, Constraint] = {}
         self.inputs: dict[str, ca.SX] = {}
+        self.states: dict[str, NamedState] = {}
+        self.notes: list[Note] = []  # what the reader of a model file left out or repaired
         self.gravity = gravity
 
     # --- symbols ------------------------------------------------------------------------------------------------
@@ -153,17 +159,15 @@ class Mechanism(Constrainable):
             )
         if a.body is b.body:
             raise DescriptionError(f"{what} connects body '{a.body.name}' with itself; parent and child must differ.")
-        for other in self.joints.values():
-            if other.child.body is b.body:
-                raise DescriptionError(
-                    f"{what} would give body '{b.body.name}' a second parent: it already hangs on joint "
-                    f"'{other.name}' of body '{other.parent.body.name}'. Close the loop with close_loop('{name}', ...) "
-                    "instead."
-                )
+        if other := self.carriers.get(b.body.name):
+            raise DescriptionError(
+                f"{what} would give body '{b.body.name}' a second parent: it already hangs on joint '{other.name}' of "
+                f"body '{other.parent.body.name}'. Close the loop with close_loop('{name}', ...) instead."
+            )
         nv, given = joint.nv, self.parameters
         J = per_dof(armature, nv, given, f"the armature of {what}", least=0.0)
         check_armature(joint, J, f"the armature of {what}")
-        self.joints[name] = Attachment(
+        self.joints[name] = self.carriers[b.body.name] = Attachment(
             name,
             joint,
             a,
@@ -245,6 +249,23 @@ class Mechanism(Constrainable):
             at = [self._frame(p, f"cable '{name}'") for p in points]
             self._add_force(Cable(name, at, self._value(tension, (), f"the tension of cable '{name}'")))
 
+    # --- states -------------------------------------------------------------------------------------------------
+
+    def add_state(self, name: str, q: Any = None, v: Any = None, u: Any = None, t: float = 0.0) -> None:
+        """Name a state: positions q and velocities v by joint or coordinate, inputs u by name, the time t (s).
+
+        What is not named is neutral, at rest and zero. Nothing is assembled. `System.named_state` gives it back.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism()
+        >>> m.add_joint("A", da.Revolute("z"), m.ground, m.add_body("rod", mass=1.0, com=(1, 0, 0)))
+        >>> m.add_state("up", q={"A": 1.5}, v={"A": 0.1})
+        >>> m.compile().named_state("up")["A"]
+        1.5
+        """
+        self._new(name, self.states, "state")
+        self.states[name] = named_state(self, name, q, v, u, t)
+
     # --- what comes of it ---------------------------------------------------------------------------------------
 
     @property
@@ -265,13 +286,31 @@ class Mechanism(Constrainable):
 
         return System(self, backend)
 
+    def save(self, path: str | os.PathLike[str]) -> list[Note]:
+        """Write the mechanism to a file, in the format of its suffix, and give what that format cannot say.
+
+        path: .yaml, .yml and .json are the format of this library, which holds everything, bit by bit; .urdf, .sdf and
+        .xml (MJCF) hold what those can say. `da.read` reads them all. A function that cannot be traced is refused.
+
+        >>> import dalembert as da, tempfile, pathlib
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder) / "four_bar.json"
+        ...     _ = da.zoo.four_bar().save(path)
+        ...     da.read(path)
+        <mechanism 'four-bar': 3 bodies, 3 joints>
+        """
+        from dalembert.formats import write
+
+        return write(self, path)
+
     def snapshot(self) -> Mechanism:
         """A mechanism with the elements of this one, to which none are added when they are added here."""
         other = object.__new__(type(self))
         vars(other).update(vars(self))
         other.parameters = Defaults(dict(self.parameters.symbols), dict(self.parameters.values))
-        for part in ("bodies", "joints", "frames", "forces", "constraints", "inputs"):
+        for part in ("bodies", "joints", "carriers", "frames", "forces", "constraints", "inputs", "states"):
             setattr(other, part, dict(getattr(self, part)))
+        other.notes = list(self.notes)
         return other
 
     def __reduce__(self) -> tuple[Any, ...]:

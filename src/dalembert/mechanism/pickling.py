@@ -21,7 +21,19 @@ if TYPE_CHECKING:
     from dalembert.mechanism.forces import Force
     from dalembert.mechanism.mechanism import Mechanism
 
-PARTS = ("name", "ground", "bodies", "joints", "frames", "forces", "constraints", "_gravity")
+PARTS = (
+    "name",
+    "ground",
+    "bodies",
+    "joints",
+    "carriers",
+    "frames",
+    "forces",
+    "constraints",
+    "states",
+    "notes",
+    "_gravity",
+)
 
 
 def pickler() -> type[pickle.Pickler]:

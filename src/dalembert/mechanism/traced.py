@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import casadi as ca
@@ -66,6 +66,13 @@ class UserState:
         self._s = traced
         self._frame = traced.layout.frame
         self.t: ca.SX = to_sx([traced.t])
+
+    def once(self, key: Any, make: Callable[[], Any]) -> Any:
+        """The value of make(), evaluated once in this state for a key: what several forces or constraints share."""
+        shared = vars(getattr(self, "_s", self)).setdefault("shared", {})
+        if key not in shared:
+            shared[key] = make()
+        return shared[key]
 
     def __getitem__(self, name: str) -> ca.SX:
         names = self._s.layout.q_names

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 import warnings
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -259,11 +258,25 @@ class Driver:
                 run.project_first = 1
                 return Status.DONE
         self._without_chart()
-        careful = self.layout.careful(self.rows)
-        self.usual, self._dense = careful.now(run, self.setup.method), None
-        careful.enter(run)
+        self._careful()
         run.project_first = 1
         return self._cross() if self._margin() <= (4.0 * run.hit) ** 2 else Status.DONE
+
+    def _careful(self) -> None:
+        """Careful steps from now on."""
+        run, careful = self.record, self.layout.careful(self.rows)
+        self.usual, self._dense = careful.now(run, self.setup.method), None
+        careful.enter(run)
+
+    def go_on_carefully(self, singular: bool, low: np.ndarray) -> None:
+        """Be where a recording ends: in all coordinates until a chart is possible, in careful steps or not."""
+        run = self.record
+        self.returning = next((chart for _, chart in reversed(self.charts) if chart is not None), None)
+        if self.returning is not None:
+            run.until = (2.0 * FRESH) ** 2
+        if singular:
+            self._careful()
+            run.low[:], run.low_before[:] = low, low
 
     def _without_chart(self) -> None:
         """Go on in all coordinates, until the constraints are far enough from dependent for a chart."""
@@ -387,12 +400,3 @@ class Driver:
                 self.history.cut(when, row)
                 return Status.EVENT
         return Status.CALLBACK if failed else Status.DONE
-
-    def notes(self) -> dict[str, Any]:
-        """What a recording must know besides numbers to be taken up again."""
-        return {
-            "chart": charts.recorded(self.chart),
-            "charts": [(t, charts.recorded(chart)) for t, chart in self.charts],
-            "met": [asdict(m) for m in self.met],
-            "events": {name: [(t, x.tolist()) for t, x in hits] for name, hits in self.found.items()},
-        }

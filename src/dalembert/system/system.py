@@ -117,6 +117,14 @@ class System(TreeQuestions, ConstraintQuestions):
         """
         return make_state(self.layout, q, v, t)
 
+    def named_state(self, name: str) -> State:
+        """The state that the mechanism knows by this name (`Mechanism.add_state`)."""
+        states = self.layout.mechanism.states
+        if not isinstance(name, str) or name not in states:
+            raise unknown("state", name, states)
+        found = states[name]
+        return self.state(found.q, found.v, found.t)
+
     def with_parameters(self, values: Mapping[str, Any] | None = None, **named: Any) -> System:
         """The same system with other default parameters, a mapping of values or named; nothing is compiled again."""
         given = {**({} if values is None else checks.mapping(values, "values")), **named}

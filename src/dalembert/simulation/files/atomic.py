@@ -8,12 +8,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from dalembert.errors import FileError
+
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+def replacing(path: str | os.PathLike[str], *, over: bool = True) -> Iterator[Path]:
     """A temporary path beside `path`. When the block ends well its file takes the place of `path`, in one move.
 
-    If the block raises, or the process dies in it, the older file stays as it was.
+    If the block raises, or the process dies in it, the older file stays as it was. A link is followed; what is no
+    regular file is refused. With over=False an older file raises FileExistsError, also one that came meanwhile.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -23,7 +26,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     ...     target.read_text(), len(list(Path(folder).iterdir()))
     ('whole', 1)
     """
-    target = Path(path).absolute()
+    target = Path(path).resolve()
+    if target.exists() and not target.is_file():
+        raise FileError(f"'{path}' is a folder, pipe or device; needed: the name of a file.")
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
     os.close(handle)
     temporary = Path(name)
@@ -32,11 +37,26 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield temporary
         with temporary.open("rb+") as file:
             os.fsync(file.fileno())
-        os.replace(temporary, target)
+        if over or not _linked(temporary, target):
+            os.replace(temporary, target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
     _sync_folder(target.parent)
+
+
+def _linked(temporary: Path, target: Path) -> bool:
+    """Give the file its name unless there is one of that name; False where the file system has no links."""
+    try:
+        os.link(temporary, target)
+    except FileExistsError:
+        raise
+    except OSError:
+        if target.exists():
+            raise FileExistsError(17, "File exists", str(target)) from None
+        return False
+    temporary.unlink()
+    return True
 
 
 def _usual_mode(target: Path) -> int:

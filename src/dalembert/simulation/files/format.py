@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -22,7 +23,7 @@ import numpy as np
 
 from dalembert.errors import ArgumentError, FileError, extra
 
-FORMAT = 1  # raised when older programs could no longer read what is written
+FORMAT = 2  # raised when older programs could no longer read what is written
 KEY = b"dalembert"
 END = b"\xff\xff\xff\xff\x00\x00\x00\x00"  # Arrow's mark for the end of a stream
 
@@ -54,7 +55,7 @@ def arrow() -> Any:
 def schema(header: Header) -> Any:
     """Columns and header as Arrow's schema."""
     pa = arrow()
-    twice = {c for c in header.columns if header.columns.count(c) > 1}
+    twice = [c for c, count in Counter(header.columns).items() if count > 1]
     if twice:
         raise ArgumentError(f"columns {listed(twice)} would be in the file twice; give the extra ones other names.")
     text = to_json({"format": FORMAT, **asdict(header)})
@@ -67,20 +68,62 @@ def head(header: Header) -> bytes:
 
 
 def header_of(schema: Any, path: Any) -> Header:
-    """The header in a schema that was read."""
+    """The header in a schema that was read, with columns as it says."""
     found = (schema.metadata or {}).get(KEY)
     if found is None:
         raise FileError(f"'{path}' is an Arrow stream but not a run: its schema lacks the key 'dalembert'.")
+    facts = parsed(found, path, "head")
+    version = facts.pop("format", None) if isinstance(facts, dict) else None
+    if not isinstance(version, int) or isinstance(version, bool):
+        raise senseless(path, "head", "it has no number of its format")
+    if version > FORMAT:
+        raise FileError(
+            f"'{path}' has format {version}; this version of dalembert reads up to {FORMAT}. Install a newer one."
+        )
     try:
-        facts = json.loads(found)
-        version = facts.pop("format")
-        if version <= FORMAT:
-            return Header(**facts)
-    except (ValueError, KeyError, TypeError) as error:
-        raise FileError(f"'{path}' has a head that makes no sense ({error}); it was damaged or made by hand.") from None
-    raise FileError(
-        f"'{path}' has format {version}; this version of dalembert reads up to {FORMAT}. Install a newer one."
-    )
+        header = Header(**facts)
+    except TypeError as error:
+        raise senseless(path, "head", str(error)) from None
+    _check(header, path)
+    try:
+        columns = [(f.name, str(f.type)) for f in schema]
+    except ValueError:  # a name that is no UTF-8
+        columns = []
+    if columns != [(name, "double") for name in header.columns]:
+        raise senseless(path, "head", "its columns are not those it names")
+    return header
+
+
+def _check(header: Header, path: Any) -> None:
+    """Names are texts, tables are tables, numbers of the fingerprint are numbers."""
+    names = header.q_names, header.v_names, header.u_names, header.extra
+    tables = header.parameters, header.fingerprint, header.options
+    if not isinstance(header.system, str) or not all(isinstance(t, dict) for t in tables):
+        raise senseless(path, "head", "the system, its parameters, fingerprint or options are of the wrong kind")
+    if not all(isinstance(x, list) and all(isinstance(name, str) for name in x) for x in names):
+        raise senseless(path, "head", "names are not lists of texts")
+    if len(set(header.columns)) < len(header.columns):
+        raise senseless(path, "head", "columns are there twice")
+    if not all(is_number(x) for x in header.fingerprint.values()):
+        raise senseless(path, "head", "the fingerprint holds something that is no number")
+
+
+def is_number(x: Any) -> bool:
+    """Whether JSON gave a number that a float holds; NaN and infinities are among them."""
+    return isinstance(x, float) or (isinstance(x, int) and not isinstance(x, bool) and abs(x) < 2**63)
+
+
+def parsed(text: str | bytes, path: Any, what: str) -> Any:
+    """What a JSON text says."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise senseless(path, what, str(error)) from None
+
+
+def senseless(path: Any, what: str, why: str) -> FileError:
+    """The error for a part of a file that says what no run says."""
+    return FileError(f"'{path}' has a {what} that makes no sense ({why[:200]}); it was damaged or made by hand.")
 
 
 def check_sum(columns: np.ndarray, texts: Mapping[str, str]) -> int:

@@ -1,18 +1,23 @@
-"""Reading runs from disk, up to the last batch that is whole."""
+"""Reading runs from disk, up to the last batch that is whole.
+
+Files may come from strangers. Sizes are checked before anything is made of them, and nothing but `FileError` is raised.
+"""
 
 from __future__ import annotations
 
-import json
 import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dalembert import checks
 from dalembert.errors import FileError
-from dalembert.simulation.files.format import END, Header, arrow, check_sum, header_of
+from dalembert.simulation.files.format import END, Header, arrow, check_sum, header_of, parsed, senseless
+from dalembert.simulation.files.messages import plain
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,39 +30,44 @@ class Recording:
     extra: dict[str, np.ndarray]
     header: Header
     resume: dict[str, np.ndarray]  # of the last whole batch
-    notes: Any  # of the last whole batch
-    batches: int
+    all_notes: list[Any]  # of every whole batch
     complete: bool  # whether the file was closed
     size: int  # bytes up to the end of the last whole batch
     damaged: int  # bytes behind it that could not be read
+
+    @property
+    def batches(self) -> int:
+        """Number of whole batches."""
+        return len(self.all_notes)
+
+    @property
+    def notes(self) -> Any:
+        """Notes of the last whole batch."""
+        return self.all_notes[-1] if self.all_notes else None
 
 
 def read(path: str | os.PathLike[str]) -> Recording:
     """What a file holds, up to its last whole batch."""
     pa, path = arrow(), checks.path(path, "path")
-    try:
-        data = path.read_bytes()  # not mapped: a file that is cut while it is read would end the process
-    except OSError as error:
-        raise FileError(f"'{path}' cannot be read: {error.strerror}.") from error
-    size = len(data)
-    if size == 0:
-        raise FileError(f"'{path}' is empty; needed: a run written by run.save(path) or simulate(record=path).")
+    data = _content(path)
     with pa.BufferReader(data) as source:
         try:
             reader = pa.ipc.open_stream(source)
-        except (pa.ArrowInvalid, OSError) as error:
+        except (pa.ArrowException, OSError, ValueError) as error:
             raise FileError(
                 f"'{path}' is not a run: it does not begin as an Arrow stream does ({error}). Needed: a file written "
                 "by run.save(path) or simulate(record=path)."
             ) from None
         header = header_of(reader.schema, path)
-        parts, good, last, complete = [np.empty((len(header.columns), 0))], source.tell(), _NO_TEXTS, False
-        for end, columns, texts in _batches(reader, source):
+        parts, good, complete = [np.empty((len(header.columns), 0))], source.tell(), False
+        resume, notes = "{}", []
+        for end, columns, texts in _batches(data, reader, source, len(header.columns)):
             if columns is None:
                 complete, good = True, end - len(END)
                 break
             parts.append(columns)
-            good, last = end, texts
+            good, resume = end, texts["resume"]
+            notes.append(parsed(texts["notes"], path, "note"))
     x = np.concatenate(parts, axis=1)
     nq, nv = len(header.q_names), len(header.v_names)
     return Recording(
@@ -66,35 +76,60 @@ def read(path: str | os.PathLike[str]) -> Recording:
         np.ascontiguousarray(x[1 + nq : 1 + nq + nv].T),
         dict(zip(header.extra, x[1 + nq + nv :])),
         header,
-        {
-            name: np.frombuffer(bytes.fromhex(data), kind).copy()
-            for name, (kind, data) in json.loads(last["resume"]).items()
-        },
-        json.loads(last["notes"]),
-        len(parts) - 1,
+        _unpacked(resume, path),
+        notes,
         complete,
         good,
-        size - good - (len(END) if complete else 0),
+        len(data) - good - (len(END) if complete else 0),
     )
 
 
-_NO_TEXTS = {"resume": "{}", "notes": "null"}
+def _content(path: Path) -> bytes:
+    """The bytes of a file; not mapped: a file that is cut while it is read would end the process."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise FileError(f"'{path}' is a folder, pipe or device; needed: a file.")
+        data = path.read_bytes()
+    except OSError as error:
+        raise FileError(f"'{path}' cannot be read: {error.strerror}.") from error
+    except MemoryError:
+        raise FileError(f"'{path}' cannot be read: it is larger than the memory that is free.") from None
+    if not data:
+        raise FileError(f"'{path}' is empty; needed: a run written by run.save(path) or simulate(record=path).")
+    return data
 
 
-def _batches(reader: Any, source: Any) -> Iterator[tuple[int, np.ndarray | None, dict[str, str]]]:
+def _unpacked(text: str, path: Path) -> dict[str, np.ndarray]:
+    """The vectors by which a run goes on."""
+    found = parsed(text, path, "note")
+    try:
+        if not all(kind in ("<f8", "<i8") for kind, _ in found.values()):
+            raise ValueError("numbers of another kind than float64 and int64")
+        return {name: np.frombuffer(bytes.fromhex(x), kind).copy() for name, (kind, x) in found.items()}
+    except (AttributeError, TypeError, ValueError) as error:
+        raise senseless(path, "note", str(error)) from None
+
+
+def _batches(
+    data: bytes, reader: Any, source: Any, width: int
+) -> Iterator[tuple[int, np.ndarray | None, dict[str, str]]]:
     """(where it ends, its columns, its texts) of each whole batch; None for columns at the mark of the end."""
     pa = arrow()
+    messages = pa.ipc.MessageReader.open_stream(pa.BufferReader(data))
+    messages.read_next_message()  # the schema
     before = source.tell()
     while True:
         try:
+            if not plain(messages.read_next_message(), width):
+                return
             batch, found = reader.read_next_batch_with_custom_metadata()
             batch.validate(full=True)  # lengths against buffers: NumPy would read what is not there
             texts = {key.decode(): value.decode() for key, value in (found or {}).items()}
             columns = np.array([c.to_numpy() for c in batch.columns])
             whole = texts.get("crc32") == str(check_sum(columns, texts))
         except StopIteration:
-            if source.tell() == before + len(END):  # else the file was cut between two batches
-                yield source.tell(), None, {}
+            if data[before : before + len(END)] == END:  # else the file was cut between two batches
+                yield before + len(END), None, {}
             return
         except (pa.ArrowException, OSError, ValueError, KeyError):
             return

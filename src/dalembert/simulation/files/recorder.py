@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 from dalembert.errors import ArgumentError, FileError
 from dalembert.simulation.files.atomic import replacing
 from dalembert.simulation.files.format import END, Header, arrow, check_sum, head, listed, schema, to_json
+from dalembert.simulation.files.lock import lock, nobody_writes, unlock
 from dalembert.simulation.files.reading import Recording, read
 
 SYNC = 1.0  # s between calls that make the disk keep what was written
@@ -35,30 +37,51 @@ class Recorder:
     """
 
     def __init__(self, path: str | os.PathLike[str], header: Header, *, replace: bool = False, sync: float = SYNC):
-        self.path, self.header, self.sync = Path(path), header, sync
-        if self.path.exists() and not replace:
+        self.path, self.sync = Path(path), sync
+        try:
+            with replacing(self.path, over=replace) as new:
+                new.write_bytes(head(header))
+        except FileExistsError:
             raise FileError(
                 f"'{self.path}' exists; a new recording would take its place. Go on with it (resume), give another "
                 "path, or remove it."
-            )
-        with replacing(self.path) as new:
-            new.write_bytes(head(header))
-        self._open(len(head(header)))
+            ) from None
+        self._open()
+        self._lay_out(header, len(head(header)))
 
     @classmethod
     def resumed(cls, path: str | os.PathLike[str], *, sync: float = SYNC) -> tuple[Recorder, Recording]:
-        """Go on with a file: its damaged tail (or its mark of the end) is cut, what is whole is not touched."""
-        recording = read(path)
+        """Go on with a file: the next `append` cuts its damaged tail (or its mark of the end); the rest stays."""
         self = cls.__new__(cls)
-        self.path, self.header, self.sync = Path(path), recording.header, sync
-        os.truncate(path, recording.size)
-        self._open(recording.size)
+        self.path, self.sync = Path(path), sync
+        self._open()
+        try:
+            recording = read(path)
+        except BaseException:
+            self._shut()
+            raise
+        self._lay_out(recording.header, recording.size)
         return self, recording
 
-    def _open(self, size: int) -> None:
-        self._schema, self._start, self._good = schema(self.header), len(head(self.header)), size
-        self._file = open(self.path, "ab", buffering=0)  # noqa: SIM115
-        self._synced = time.monotonic()
+    def _open(self) -> None:
+        """Open the file, which exists, and keep other writers away."""
+        try:
+            self._file = os.fdopen(os.open(self.path, os.O_RDWR | os.O_APPEND), "ab", buffering=0)
+        except OSError as error:
+            raise FileError(f"'{self.path}' cannot be written: {error.strerror}.") from error
+        try:
+            lock(self._file, self.path)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _lay_out(self, header: Header, size: int) -> None:
+        self.header, self._schema, self._start, self._good = header, schema(header), len(head(header)), size
+        self._synced, self._tail = time.monotonic(), True
+
+    def _shut(self) -> None:
+        unlock(self._file)
+        self._file.close()
 
     def append(
         self,
@@ -94,8 +117,10 @@ class Recorder:
     def leave(self) -> None:
         """Close the file without the mark of the end; nothing happens where it is closed already."""
         if not self._file.closed:
-            self.flush()
-            self._file.close()
+            try:
+                self.flush()
+            finally:
+                self._shut()
 
     def __enter__(self) -> Recorder:
         return self
@@ -140,10 +165,14 @@ class Recorder:
         """All of the data, or none of it."""
         view = memoryview(data)
         try:
+            if self._tail:
+                self._file.truncate(self._good)
+                self._tail = False
             while view:
                 view = view[self._file.write(view) :]
         except BaseException:
-            self._file.truncate(self._good)
+            with suppress(OSError):
+                self._file.truncate(self._good)
             raise
         self._good += len(data)
 
@@ -160,7 +189,7 @@ def write(
     notes: Any = None,
 ) -> None:
     """A whole run in one go. An interruption leaves an older file at `path` as it was."""
-    with replacing(path) as new, Recorder(new, header, replace=True) as recorder:
+    with nobody_writes(Path(path)), replacing(path) as new, Recorder(new, header, replace=True) as recorder:
         recorder.append(t, q, v, extra, resume=resume, notes=notes)
 
 

@@ -1,0 +1,116 @@
+"""A model with its parameters, in the state that was asked for."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from difflib import get_close_matches
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from dalembert import formats
+from dalembert.errors import ArgumentError, ModelFileError, UnknownName, unknown
+from dalembert.mechanism.mechanism import Mechanism
+from dalembert.simulation.callbacks import expression
+from dalembert.system.state import State
+from dalembert.system.system import System
+from dalembert.zoo import CATALOG
+
+Pairs = Sequence[tuple[str, Any]]
+START = "start"  # the state that is taken where none is named
+
+
+class Study:
+    """A model, from a file or the zoo, with parameters set; its system, and the state asked for.
+
+    Parameters of a mechanism of the zoo are also the keywords of the function that describes it.
+    """
+
+    def __init__(
+        self, model: str, parameters: Pairs = (), state: str | None = None, at: Pairs = (), speeds: Pairs = (),
+        reading: dict[str, Any] | None = None,
+    ):  # fmt: skip
+        self.model, self.parameters, self.named = model, dict(parameters), state
+        self.at, self.speeds, self.reading = dict(at), dict(speeds), reading or {}
+
+    @cached_property
+    def mechanism(self) -> Mechanism:
+        """The model as it is described."""
+        return self._read() if self.is_file or self.model not in CATALOG else self.from_zoo()
+
+    @property
+    def is_file(self) -> bool:
+        """Whether there is a file of this name, which comes before the zoo."""
+        return Path(self.model).is_file()
+
+    def from_zoo(self) -> Mechanism:
+        """The mechanism of the zoo, with its start for a state."""
+        entry = CATALOG[self.model]
+        known = inspect.signature(entry.build).parameters
+        own = {name: self.parameters.pop(name) for name in list(self.parameters) if name in known}
+        mechanism = entry.build(**own)
+        for name in self.parameters:
+            if name.partition("[")[0] not in mechanism.parameters.symbols:
+                raise unknown("parameter", name, [*known, *mechanism.parameters.symbols], "--set")
+        q, v = entry.start()
+        mechanism.add_state(START, q=dict(q), v=dict(v))
+        return mechanism
+
+    def _read(self) -> Mechanism:
+        path = Path(self.model)
+        if not path.exists():
+            near = get_close_matches(path.name, CATALOG, n=1)
+            hint = f" Did you mean '{near[0]}'?" if near else " 'dalembert zoo list' names the mechanisms of the zoo."
+            raise ModelFileError(f"'{self.model}' is neither a file nor a mechanism of the zoo.{hint}")
+        return formats.read(path, **self.reading)
+
+    @cached_property
+    def system(self) -> System:
+        """The model compiled, with its parameters set."""
+        mechanism = self.mechanism  # which takes its own parameters first
+        system = mechanism.compile()
+        if not self.parameters:
+            return system
+        try:
+            return system.with_parameters(self.parameters)
+        except UnknownName as error:
+            raise UnknownName(f"--set: {error}") from None
+
+    @cached_property
+    def guess(self) -> State:
+        """The named state, else the one named 'start', else neutral; not assembled."""
+        name = START if self.named is None and START in self.mechanism.states else self.named
+        return self.system.state() if name is None else self.system.named_state(name)
+
+    @cached_property
+    def x(self) -> State:
+        """The state asked for, on the manifold."""
+        system, guess = self.system, self.guess
+        if not system.rows.of:
+            return guess.replace(q=self.at, v=self.speeds)
+        return system.assemble(self.at, self.speeds, guess=guess, t=guess.t)
+
+    def inputs(self, given: Pairs) -> Any:
+        """Inputs by name: the named state's and those given; a controller where one of them is an expression."""
+        name = START if self.named is None and START in self.mechanism.states else self.named
+        u: dict[str, Any] = {} if name is None else dict(self.mechanism.states[name].u)
+        u.update(given)
+        texts = {key: x for key, x in u.items() if isinstance(x, str)}
+        if not texts:
+            return u
+        laws = {key: _law(self.mechanism, key, text) for key, text in texts.items()}
+        return expression(lambda t, s: {**u, **{key: law(s) for key, law in laws.items()}})
+
+
+def _law(mechanism: Mechanism, name: str, text: str) -> Any:
+    """A function of the state from an expression, in the grammar of model files."""
+    from dalembert.formats.model.cursor import Node
+    from dalembert.formats.model.scope import STATE, Scope
+
+    scope = Scope(mechanism)
+    scope.know_joints()
+    try:
+        return scope.law([Node(text, f"--input {name}")], STATE)
+    except ModelFileError as error:
+        raise ArgumentError(str(error)) from None

@@ -1,0 +1,127 @@
+"""The MJCF text that is being written: elements, numbers to the last bit, the neutral pose of every body, notes."""
+
+from __future__ import annotations
+
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+
+from dalembert.formats.mjcf.reading import unused
+from dalembert.mechanism.body import Frame
+from dalembert.mechanism.layout import Layout
+from dalembert.mechanism.mechanism import Mechanism
+from dalembert.mechanism.notes import Note
+from dalembert.mechanism.traced import TracedState, UserState
+from dalembert.spatial import Transform, matrix_quaternion
+from dalembert.symbols import array
+
+
+class Node:
+    """An XML element."""
+
+    def __init__(self, tag: str, **attributes: Any):
+        self.tag, self.children = tag, list[Node]()
+        self.attributes = {k.rstrip("_"): text(v) for k, v in attributes.items() if v is not None}
+
+    def add(self, tag: str, **attributes: Any) -> Node:
+        """A new element inside this one."""
+        child = Node(tag, **attributes)
+        self.children.append(child)
+        return child
+
+    def lines(self) -> list[str]:
+        """The element as indented lines of XML."""
+        out: list[str] = []
+        waiting: list[tuple[Node | str, int]] = [(self, 0)]
+        while waiting:
+            node, depth = waiting.pop()
+            if isinstance(node, str):
+                out.append("  " * depth + node)
+                continue
+            head = "".join(f" {k}={quoteattr(v)}" for k, v in node.attributes.items())
+            out.append("  " * depth + f"<{node.tag}{head}{'' if node.children else '/'}>")
+            if node.children:
+                waiting.append((f"</{node.tag}>", depth))
+                waiting.extend((child, depth + 1) for child in reversed(node.children))
+        return out
+
+
+def text(value: Any) -> str:
+    """A word as it is, numbers so that they come back to the last bit."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return " ".join(repr(float(x)) if x % 1 or abs(x) > 1e15 else str(int(x)) for x in np.ravel(value))
+
+
+class Document:
+    """A mechanism on its way to an MJCF file."""
+
+    def __init__(self, m: Mechanism, file: str):
+        self.m, self.file = m, file
+        self.root = Node("mujoco", model=m.name)
+        self.notes: list[Note] = []
+        self.nodes: dict[str, Node] = {}  # the element of each body
+        self.frames: dict[str, Transform] = {}  # the written frame of each body, in the body
+        self.coordinates: dict[str, str] = {}  # the joint of the file for each coordinate
+        self.names: dict[str, set[str]] = {}  # names in use, by kind
+        self.sections: dict[str, Node] = {}
+        self._neutral: UserState | None = None
+
+    def note(self, element: str, words: str) -> None:
+        """Something that MJCF does not say."""
+        self.notes.append(Note(self.file, 0, element, words))
+
+    def section(self, tag: str) -> Node:
+        """A part of the file, made when it is first needed."""
+        if tag not in self.sections:
+            self.sections[tag] = Node(tag)
+        return self.sections[tag]
+
+    def name(self, kind: str, wanted: str) -> str:
+        """A name that no other element of the kind has."""
+        taken = self.names.setdefault(kind, set())
+        free = unused(wanted, taken)
+        taken.add(free)
+        return free
+
+    def number(self, x: Any) -> np.ndarray:
+        """Numbers, with parameters at their defaults."""
+        return np.array(self.m.parameters.number(array(x), "a number of the mechanism"), dtype=float)
+
+    def place(self, frame: Frame) -> tuple[Node, np.ndarray, np.ndarray]:
+        """The element that carries a frame, and its position and quaternion there."""
+        inside = self.frames[frame.body.name].inverse() @ self.numeric(frame.T)
+        return self.nodes[frame.body.name], inside.p, quaternion(inside.R)
+
+    def numeric(self, T: Transform) -> Transform:
+        """A pose in numbers."""
+        return Transform(self.number(T.R), self.number(T.p))
+
+    def site(self, name: str, frame: Frame) -> str:
+        """A site at a frame; gives its name."""
+        node, p, q = self.place(frame)
+        own = self.name("site", name)
+        node.add("site", name=own, pos=p, quat=q)
+        return own
+
+    def neutral(self) -> UserState:
+        """The mechanism in its neutral position, for lengths there."""
+        if self._neutral is None:
+            layout = Layout(self.m.snapshot())
+            q = np.concatenate([np.zeros(0), *(link.joint.neutral() for link in layout.tree.links)])
+            self._neutral = TracedState(layout, layout.tree.moving(q, np.zeros(layout.tree.nv)), 0.0).user()
+        return self._neutral
+
+    def written(self) -> str:
+        """The whole text."""
+        order = ("compiler", "option", "asset", "worldbody", "tendon", "equality", "actuator", "keyframe")
+        self.root.children = [self.sections[tag] for tag in order if tag in self.sections]
+        return "\n".join([*self.root.lines(), ""])
+
+
+def quaternion(R: np.ndarray) -> np.ndarray | None:
+    """(w, x, y, z) of a rotation; None for the identity."""
+    return None if np.array_equal(R, np.eye(3)) else np.array(matrix_quaternion(np.array(R, dtype=float)), dtype=float)

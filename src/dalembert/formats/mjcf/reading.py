@@ -1,0 +1,99 @@
+"""What the parts of the reader share: MuJoCo's model, the mechanism that grows from it, names, frames and notes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dalembert.formats.mjcf.compiling import Compiled
+from dalembert.formats.notes import Notes
+from dalembert.formats.xml import Element
+from dalembert.mechanism.body import Frame
+from dalembert.mechanism.mechanism import Mechanism
+from dalembert.spatial import quaternion_matrix
+
+
+@dataclass(slots=True, eq=False)
+class Reading:
+    """A file on its way to a mechanism."""
+
+    of: Compiled
+    m: Mechanism
+    notes: Notes
+    merge_fixed: bool
+    places: list[Frame] = field(default_factory=list)  # the frame of each MuJoCo body
+    joints: list[str] = field(default_factory=list)  # the name of each MuJoCo joint
+    sites: list[str] = field(default_factory=list)  # the name of the frame of each site
+    inputs: dict[int, str] = field(default_factory=dict)  # the input of each actuator that has one
+    gravity_off: list[tuple[Frame, float]] = field(default_factory=list)  # masses that gravity does not pull
+
+    @property
+    def model(self) -> Any:
+        """MuJoCo's model."""
+        return self.of.model
+
+    def element(self, kind: str, k: int) -> Element:
+        """Where part k of a kind is written."""
+        known = self.of.elements[kind]
+        return known[k] if k < len(known) else self.of.root
+
+    def note(self, kind: str, k: int, text: str) -> None:
+        """A note on part k of a kind."""
+        self.notes.add(self.element(kind, k), text)
+
+    def label(self, kind: str, k: int, *taken: Any, default: str = "", dots: bool = True) -> str:
+        """A name for part k: the file's, or the default, or the kind with MuJoCo's number; then _2, _3, … where taken.
+
+        dots=False: joints and constraints, whose names take no dots; each becomes '_'.
+        """
+        written = self.of.name(kind, k)
+        name = written or default or f"{kind}{k}"
+        if not dots:
+            name = name.replace(".", "_")
+        free = unused(name, *taken)
+        if written and free != written:
+            self.note(
+                kind, k, f"is called '{free}' here: its own name is taken, or has a dot, which names here have not"
+            )
+        return free
+
+
+def unused(name: str, *taken: Any) -> str:
+    """The name, or the first of name_2, name_3, … that is in none of the collections."""
+    if not any(name in names for names in taken):
+        return name
+    k = 2
+    while any(f"{name}_{k}" in names for names in taken):
+        k += 1
+    return f"{name}_{k}"
+
+
+def rotation(q: Any) -> np.ndarray:
+    """The rotation matrix of a quaternion (w, x, y, z)."""
+    x = np.array(q, dtype=float)
+    return np.array(quaternion_matrix(x / np.linalg.norm(x)), dtype=float)
+
+
+def _drives(model: Any, target: int, on_tendon: bool) -> list[int]:
+    """The actuators of a joint or tendon that can have rotors and dampers of their own."""
+    if not hasattr(model, "actuator_armature"):
+        return []
+    kinds = (3,) if on_tendon else (0, 1)
+    n = len(model.actuator_trntype)
+    return [a for a in range(n) if model.actuator_trntype[a] in kinds and model.actuator_trnid[a, 0] == target]
+
+
+def rotors(model: Any, target: int, *, on_tendon: bool = False) -> float:
+    """What the rotors of actuators add to the armature of a joint or tendon."""
+    found = _drives(model, target, on_tendon)
+    return float(sum(model.actuator_armature[a] * model.actuator_gear[a, 0] ** 2 for a in found))
+
+
+def dampers(model: Any, target: int, *, on_tendon: bool = False) -> np.ndarray:
+    """(3,) linear, quadratic and cubic damping that actuators add to a joint or tendon."""
+    out = np.zeros(3)
+    for a in _drives(model, target, on_tendon):
+        out += model.actuator_gear[a, 0] ** 2 * np.array([model.actuator_damping[a], *model.actuator_dampingpoly[a]])
+    return out

@@ -1,0 +1,209 @@
+"""The text of an MJCF file as MuJoCo will see it: includes put in their places, checked, without what has no meaning here.
+
+MuJoCo never opens a file of the model, and never sees the file itself: it gets one text, made from the elements that
+passed these checks, in which every element has a line of its own. So a line of MuJoCo's messages is an element here, and
+an element has its file and line.
+"""
+
+from __future__ import annotations
+
+import re
+from math import isfinite, prod
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+from dalembert.formats.folder import Folder
+from dalembert.formats.notes import Notes
+from dalembert.formats.xml import Element, parse, shown
+
+MAX_BODIES = 5000  # MuJoCo's compiler takes a time that grows with the square of it
+MAX_ELEMENTS = 200_000
+
+#: sections of the file that have no meaning here, as a whole
+SECTIONS = {
+    "visual": "settings of pictures have no meaning here",
+    "statistic": "MuJoCo's own statistics have no meaning here",
+    "size": "sizes of MuJoCo's memory have no meaning here",
+}
+#: sections and assets that are left out element by element
+LISTED = {
+    "sensor": "sensors are not modelled",
+    "custom": "custom data are not read",
+    "contact": "contact is not modelled",
+    "deformable": "deformable bodies are not modelled",
+    "extension": "plugins are not run",
+}
+#: elements that are left out wherever they stand
+ELEMENTS = {
+    "texture": "textures are not kept",
+    "hfield": "height fields are not kept",
+    "skin": "skins are not kept",
+    "camera": "cameras are not kept",
+    "light": "lights are not kept",
+    "flexcomp": "deformable bodies are not modelled, and what it would make is not in the model",
+    "plugin": "plugins are not run",
+    "layer": "textures are not kept",
+}
+_WORDS = {
+    "name", "class", "childclass", "file", "model", "prefix", "content_type", "material", "mesh", "dclass", "plugin",
+    "instance", "target", "data", "text", "info", "texture", "hfield", "joint", "site", "body", "geom", "tendon",
+    "refsite", "cranksite", "slidersite", "sidesite", "jointinparent", "body1", "body2", "site1", "site2", "joint1",
+    "joint2", "tendon1", "tendon2", "meshdir", "texturedir", "assetdir", "eulerseq", "frame", "sep", "key", "value",
+}  # fmt: skip
+_VAGUE = re.compile(r"[+-]?(nan|inf|infinity)(\(.*\))?", re.IGNORECASE)
+
+
+class Source:
+    """The checked elements of an MJCF file and of the models it attaches, and their texts for MuJoCo."""
+
+    def __init__(self, path: Path, notes: Notes):
+        self.folder, self.notes = Folder(path.parent), notes
+        self.sizes_change = False  # whether something with coordinates or controls was left out
+        self.attached: list[Element] = []  # roots of the models that <asset><model> names
+        self.lines: list[Element] = []  # the element on each line of the texts
+        self.root = self._document(path, None)
+        self.main, self.include = self._texts()
+
+    # --- the elements -------------------------------------------------------------------------------------------
+
+    def _document(self, path: Path, asked: Element | None) -> Element:
+        """The root of one model, expanded and cleaned."""
+        with self.folder.inside(path, asked):
+            root = parse(self.folder.contents(path, asked), file=self.folder.shown(path))
+            if root.tag != "mujoco":
+                raise root.error("is not the root of an MJCF file; needed: <mujoco>.")
+            self._expand(root, path.parent)
+            check_size(root)
+            self._clean(root, None)
+            _place_files(root)
+            for model in [m for asset in root.findall("asset") for m in asset.findall("model")]:
+                file = self.folder.resolve(model.required("file"), model, path.parent)
+                child = self._document(file, model)
+                model.attrib.setdefault("name", child.attrib.get("model", ""))
+                model.attrib["file"] = f"attached{len(self.attached)}.xml"
+                self.attached.append(child)
+        return root
+
+    def _expand(self, element: Element, near: Path) -> None:
+        """Put the contents of included files in the places of <include>; their paths are relative to the main file."""
+        children: list[Element] = []
+        for child in element.children:
+            if child.tag != "include":
+                self._expand(child, near)
+                children.append(child)
+                continue
+            file = self.folder.resolve(child.required("file"), child, near)
+            with self.folder.inside(file, child):
+                root = parse(self.folder.contents(file, child), file=self.folder.shown(file))
+                self._expand(root, near)
+                children.extend(root.children)
+        element.children = children
+
+    def _clean(self, element: Element, parent: Element | None) -> None:
+        """Leave out, with a note, what has no meaning here; check the numbers of what stays."""
+        kept = []
+        for child in element.children:
+            if parent is None and child.tag in SECTIONS:
+                self.notes.add(child, SECTIONS[child.tag])
+            elif parent is None and child.tag in LISTED:
+                for one in child.children:
+                    self.notes.add(one, LISTED[child.tag])
+            elif child.tag in ELEMENTS:
+                if element.tag != "default":
+                    self.notes.add(child, ELEMENTS[child.tag])
+                    self.sizes_change |= child.tag == "flexcomp" or element.tag == "actuator"
+            elif element.tag != "default" or child.tag != "pair":
+                check_numbers(child)
+                child.attrib.pop("texture", None)
+                self._clean(child, element)
+                kept.append(child)
+        element.children = kept
+        if parent is None:  # else MuJoCo would simulate models with muscles to find their ranges
+            limits = Element("compiler", {}, element.file, element.line)
+            limits.children = [Element("lengthrange", {"mode": "none"}, element.file, element.line)]
+            element.children.append(limits)
+
+    # --- the texts ----------------------------------------------------------------------------------------------
+
+    def _texts(self) -> tuple[str, dict[str, bytes]]:
+        """The text of the model, and of those it attaches; no two have an element on the same line."""
+        self.lines = [self.root]
+        main = self._text(self.root)
+        return main, {f"attached{k}.xml": self._text(child).encode() for k, child in enumerate(self.attached)}
+
+    def _text(self, root: Element) -> str:
+        """XML with one element a line."""
+        out = [""] * (len(self.lines) - 1)
+        waiting: list[tuple[Element, bool]] = [(root, False)]
+        while waiting:
+            e, closing = waiting.pop()
+            attributes = "".join(f" {name}={quoteattr(value)}" for name, value in e.attrib.items())
+            out.append(f"</{e.tag}>" if closing else f"<{e.tag}{attributes}{'' if e.children else '/'}>")
+            self.lines.append(e)
+            if e.children and not closing:
+                waiting.append((e, True))
+                waiting.extend((c, False) for c in reversed(e.children))
+        return "\n".join(out)
+
+    def at(self, info: str) -> Element:
+        """The element that MuJoCo means by a text with "line 12" in it; the root where there is none."""
+        found = re.findall(r"line (\d+)", info)
+        line = int(found[-1]) if found else 0
+        return self.lines[line] if line < len(self.lines) else self.root
+
+
+def _place_files(root: Element) -> None:
+    """Give every mesh the path of its file from the folder of the model, and its name, and let the compiler know none."""
+    folder, strip = "", False
+    for compiler in root.findall("compiler"):
+        folder = compiler.attrib.pop("meshdir", compiler.attrib.pop("assetdir", folder))
+        strip = compiler.attrib.pop("strippath", str(strip)).strip() in ("true", "True")
+        for name in ("meshdir", "texturedir", "assetdir"):
+            compiler.attrib.pop(name, None)
+    for asset in root.findall("asset"):
+        for mesh in asset.findall("mesh"):
+            file = mesh.get("file")
+            if file:
+                base = re.split(r"[/\\]", file)[-1]
+                mesh.attrib.setdefault("name", base.rpartition(".")[0] or base)
+                path = base if strip else file
+                mesh.attrib["file"] = f"{folder.rstrip('/')}/{path}" if folder and not path.startswith("/") else path
+
+
+def check_numbers(element: Element) -> None:
+    """Refuse NaN everywhere, and infinity but in ranges; MuJoCo itself says where a word is no number at all."""
+    for name, text in element.attrib.items():
+        if name in _WORDS:
+            continue
+        for word in text.split():
+            try:
+                finite = isfinite(float(word)) or name.endswith("range")
+            except ValueError:
+                finite = not _VAGUE.fullmatch(word)
+            if not finite or word.lower().lstrip("+-") == "nan":
+                raise element.error(f"has {shown(word)} in its attribute '{name}'; needed: finite numbers.")
+
+
+def check_size(root: Element) -> None:
+    """Refuse a file that asks for more bodies than MuJoCo compiles in seconds, <replicate> and <composite> counted."""
+    elements, bodies = _expanded(root)
+    for found, most, what in ((elements, MAX_ELEMENTS, "elements"), (bodies, MAX_BODIES, "bodies")):
+        if found > most:
+            raise root.error(f"describes {found} {what}, replicas counted; needed: at most {most}.")
+
+
+def _expanded(root: Element) -> tuple[int, int]:
+    """Numbers of elements and bodies once every replica is made: from the leaves inward."""
+    totals: dict[int, tuple[int, int]] = {}
+    for e in reversed(list(root.iter())):
+        elements = 1 + sum(totals[id(c)][0] for c in e.children)
+        bodies = (e.tag == "body") + sum(totals[id(c)][1] for c in e.children)
+        count = 1
+        if e.tag in ("replicate", "composite") and "count" in e.attrib:
+            values = e.numbers("count")
+            if any(x < 0 or x > 1e9 for x in values):
+                raise e.error(f"has the count {shown(e.attrib['count'])}; needed: numbers from 0 to {MAX_BODIES}.")
+            count = int(prod(max(x, 1.0) for x in values))
+            bodies = max(bodies, 1) if e.tag == "composite" else bodies
+        totals[id(e)] = elements * count, bodies * count
+    return totals[id(root)]

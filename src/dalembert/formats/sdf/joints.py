@@ -1,0 +1,334 @@
+"""Joints of SDF as edges of a graph, gearboxes and mimicking joints as couplings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import inf, pi
+
+import numpy as np
+
+from dalembert.formats.links import IDENTITY, WORLD, Coupling, Edge, Graph, Link
+from dalembert.formats.notes import Notes
+from dalembert.formats.sdf.drawing import displaced
+from dalembert.formats.sdf.elements import flag, note_rest, number, text
+from dalembert.formats.sdf.frames import Frames
+from dalembert.formats.sdf.models import Found
+from dalembert.formats.spanning import clusters
+from dalembert.formats.xml import Element, shown
+from dalembert.mechanism.joints import Fixed, Joint, Planar, Prismatic, Revolute, Screw, Spherical, Universal
+from dalembert.spatial import Transform
+
+_ONE_AXIS = ("revolute", "continuous", "prismatic", "screw")
+_TWO_AXES = ("universal", "revolute2")
+TYPES = (*_ONE_AXIS, *_TWO_AXES, "ball", "fixed", "gearbox")
+_IN_JOINT = {
+    *("pose", "parent", "child", "axis", "axis2", "thread_pitch", "screw_thread_pitch", "gearbox_ratio"),
+    *("gearbox_reference_body", "drake:rotor_inertia", "drake:gear_ratio", "dalembert:cut", "dalembert:position"),
+}
+
+
+@dataclass(slots=True)
+class Axis:
+    """An axis of a joint (in the joint's frame) and what acts along it."""
+
+    direction: np.ndarray
+    limits: tuple[float, float] = (-inf, inf)
+    damping: float = 0.0
+    stiffness: float = 0.0
+    rest: float = 0.0
+    initial: float = 0.0
+    mimic: Element | None = None
+
+
+@dataclass(slots=True)
+class Joints:
+    """Reads joints into a graph; `name` gives links and joints the names they have in the mechanism."""
+
+    graph: Graph
+    frames: Frames
+    notes: Notes
+    name: Callable[[str], str]
+    initial: dict[str, float] = field(default_factory=dict)  # coordinates that do not begin at zero
+    mimics: list[tuple[str, str, Found, Element]] = field(default_factory=list)
+    gears: list[tuple[Found, Transform]] = field(default_factory=list)
+    kinds: dict[str, list[str]] = field(default_factory=dict)  # of each joint's key, the names of its coordinates
+    drawn: dict[str, float] = field(default_factory=dict)  # coordinates that are not zero as drawn
+    positions: dict[str, np.ndarray] = field(default_factory=dict)  # and all of their joints
+
+    def read(self, found: Found) -> None:
+        """One joint."""
+        e = found.element
+        if e.tag != "joint":
+            self._drake(found)
+            return
+        kind = e.choice("type", TYPES)
+        note_rest(e, _IN_JOINT, self.notes)
+        T = self.frames.pose(found.key)
+        if kind == "gearbox":
+            self.gears.append((found, T))
+            return
+        parent, at_parent = self._end(text(e, "parent"), found, T)
+        child, at_child = self._end(text(e, "child"), found, T)
+        self._off(found, T)
+        edge = Edge(self.name(found.name), e, Fixed(), parent, child, at_parent, at_child)
+        edge.cut = flag(e, "dalembert:cut")
+        if kind in _TWO_AXES:
+            self._two_axes(edge, found, T)
+            return
+        if kind in _ONE_AXIS:
+            self._one_axis(edge, found, self._axis(found, "axis", T), kind)
+        elif kind == "ball":
+            edge.joint = Spherical()
+            self._not_used(e, ("axis", "axis2"), "a ball joint has no axis; what the element says is left out")
+            self._start(edge)
+        if kind in _ONE_AXIS or kind == "fixed":
+            extra = ("axis2",) if kind in _ONE_AXIS else ("axis", "axis2")
+            self._not_used(e, extra, "has no meaning for a joint of this type")
+        self.graph.edges.append(edge)
+
+    def done(self) -> None:
+        """Couplings, once every joint is read."""
+        for follower, axis, found, e in self.mimics:
+            self._mimic(follower, axis, found, e)
+        for found, T in self.gears:
+            self._gear(found, T)
+
+    # --- ends and axes --------------------------------------------------------------------------------------------
+
+    def _end(self, frame: str, found: Found, T: Transform) -> tuple[str, Transform]:
+        """The link that a frame's name means, and the joint's frame in it."""
+        link = self.frames.link(self.frames.find(found.scope, frame, found.element))
+        if link == WORLD:
+            return WORLD, T
+        return self.name(link), self.frames.pose(link).inverse() @ T
+
+    def _off(self, found: Found, T: Transform) -> None:
+        """Say where a parent frame that is no link stands apart from its joint."""
+        e = found.element
+        key = self.frames.find(found.scope, text(e, "parent"), e)
+        if key in self.frames.nodes and self.frames.nodes[key].kind == "frame":
+            gap = float(np.linalg.norm(self.frames.pose(key).p - T.p))
+            if gap > 1e-6:
+                self.notes.add(
+                    e,
+                    f"its parent frame stands {gap:.4g} m from it: SDF takes only the link of that frame, and places "
+                    "the joint by its child, as drawn",
+                )
+
+    def _axis(self, found: Found, tag: str, T: Transform) -> Axis:
+        e = found.element.only(tag)
+        if e is None:
+            self.notes.add(found.element, f"has no <{tag}>; SDF means its z axis")
+            return Axis(np.array([0.0, 0.0, 1.0]))
+        note_rest(e, ("xyz", "limit", "dynamics", "use_parent_model_frame", "initial_position", "mimic"), self.notes)
+        xyz = e.only("xyz")
+        n = np.array([0.0, 0.0, 1.0]) if xyz is None else xyz.numbers(None, 3, default=(0, 0, 1))
+        inside = "" if xyz is None else xyz.get("expressed_in") or ""
+        if found.scope.version < (1, 7):
+            old = flag(e, "use_parent_model_frame", found.scope.version < (1, 5))
+            inside = "__model__" if old and not inside else inside
+        elif e.find("use_parent_model_frame"):
+            self.notes.add(e.child("use_parent_model_frame"), "has no meaning since version 1.7; use expressed_in")
+        if inside:
+            n = T.R.T @ self.frames.pose(self.frames.find(found.scope, inside, xyz or e)).R @ n
+        size = float(np.linalg.norm(n))
+        if not size > 1e-12:
+            raise (xyz or e).error(f"of {found.element} is a vector of length {size:g}; needed: a direction.")
+        axis = Axis(n / size, initial=number(e, "initial_position", 0.0), mimic=e.only("mimic"))
+        self._limits(axis, e.only("limit"))
+        self._dynamics(axis, e.only("dynamics"))
+        return axis
+
+    def _limits(self, axis: Axis, e: Element | None) -> None:
+        if e is None:
+            return
+        low, high = number(e, "lower", -inf, finite=False), number(e, "upper", inf, finite=False)
+        low, high = (x if abs(x) < 1e16 else np.copysign(inf, x) for x in (low, high))
+        if low > high:
+            self.notes.add(e, f"the lower limit, {low:g}, exceeds the upper one, {high:g}; both are left out")
+        else:
+            axis.limits = low, high
+        strong = [k for k in ("effort", "velocity") if 0 <= number(e, k, inf, finite=False) < 1e16]
+        if strong:
+            self.notes.add(e, f"limits of {' and '.join(strong)} are not modelled")
+        note_rest(e, ("lower", "upper", "effort", "velocity"), self.notes)
+
+    def _dynamics(self, axis: Axis, e: Element | None) -> None:
+        if e is None:
+            return
+        axis.damping, axis.stiffness = number(e, "damping", 0.0), number(e, "spring_stiffness", 0.0)
+        axis.rest = number(e, "spring_reference", 0.0)
+        if number(e, "friction", 0.0) != 0.0:
+            self.notes.add(e.child("friction"), "dry friction is not modelled")
+        note_rest(e, ("damping", "spring_stiffness", "spring_reference", "friction"), self.notes)
+
+    def _not_used(self, e: Element, tags: tuple[str, ...], why: str) -> None:
+        for tag in tags:
+            if child := e.find(tag):
+                self.notes.add(child, why)
+
+    # --- types ----------------------------------------------------------------------------------------------------
+
+    def _one_axis(self, edge: Edge, found: Found, axis: Axis, kind: str) -> None:
+        e = found.element
+        edge.joint = self._moving(e, kind, axis)
+        rotor, ratio = number(e, "drake:rotor_inertia", 0.0), number(e, "drake:gear_ratio", 1.0)
+        edge.armature = rotor * ratio**2
+        edge.stiffness, edge.damping, edge.rest = axis.stiffness, axis.damping, axis.rest
+        edge.limits = axis.limits if kind != "continuous" else None
+        self._start(edge)
+        self._remember(edge.name, found, {"axis": (edge.name, axis)})
+
+    def _moving(self, e: Element, kind: str, axis: Axis) -> Joint:
+        if kind == "prismatic":
+            return Prismatic(axis.direction)
+        pitch = _pitch(e) if kind == "screw" else 0.0
+        return Screw(axis.direction, pitch=pitch) if pitch else Revolute(axis.direction)
+
+    def _two_axes(self, edge: Edge, found: Found, T: Transform) -> None:
+        """A universal joint, or two revolute joints in series where the axes are not perpendicular."""
+        e = found.element
+        one, two = self._axis(found, "axis", T), self._axis(found, "axis2", T)
+        cosine = abs(float(one.direction @ two.direction))
+        if cosine > 1.0 - 1e-9:
+            raise e.error(
+                "has two parallel axes, about which the angles are not determined; needed: an <axis2> across <axis>. "
+                "For one axis use type 'revolute'."
+            )
+        if cosine <= 1e-9:
+            edge.joint = Universal(one.direction, two.direction)
+            for what in ("stiffness", "damping", "rest", "limits"):
+                setattr(edge, what, [getattr(one, what), getattr(two, what)])
+            self._start(edge)
+            self.graph.edges.append(edge)
+            names = (f"{edge.name}.first", f"{edge.name}.second")
+        else:
+            self.notes.add(e, "its axes are not perpendicular; it is two revolute joints with a massless link between")
+            cross = Link(f"{edge.name}_cross", e, pose=T)
+            self.graph.links.append(cross)
+            names = (f"{edge.name}_first", f"{edge.name}_second")
+            ends = ((edge.parent, cross.name), (cross.name, edge.child))
+            places = ((edge.at_parent, IDENTITY), (IDENTITY, edge.at_child))
+            for name, axis, (a, b), (A, B) in zip(names, (one, two), ends, places):
+                new = Edge(name, e, Revolute(axis.direction), a, b, A, B, axis.stiffness, axis.rest, axis.damping)
+                new.limits = axis.limits
+                self.graph.edges.append(new)
+        self._remember(edge.name, found, {"axis": (names[0], one), "axis2": (names[1], two)})
+
+    def _start(self, edge: Edge) -> None:
+        """Coordinates that a writer of ours gave the joint as drawn, where SDF has zero."""
+        e = edge.origin.only("dalembert:position")
+        if e is None:
+            return
+        q = self.positions[edge.name] = e.numbers(None, edge.joint.nq)
+        if isinstance(edge.joint, Universal):  # the first axis is that of the parent
+            first, second = edge.joint.axes
+            edge.joint = Universal(displaced(edge.joint, [0.0, q[1]]).R @ first, second)
+        edge.at_parent = edge.at_parent @ displaced(edge.joint, q).inverse()
+        if edge.joint.nq != edge.joint.nv:
+            return
+        edge.rest = q if edge.rest is None else edge.rest + q
+        if edge.limits is not None:
+            edge.limits = np.reshape(edge.limits, (-1, 2)) + q[:, None]
+        names = [f"{edge.name}.{part}" if part else edge.name for part in edge.joint.coordinate_names]
+        self.drawn.update(zip(names, q.tolist()))
+
+    def _remember(self, joint: str, found: Found, axes: dict[str, tuple[str, Axis]]) -> None:
+        self.kinds[found.key] = [name for name, _ in axes.values()]
+        for name, axis in axes.values():
+            if axis.initial:
+                self.initial[name] = axis.initial
+            if axis.mimic is not None:
+                self.mimics.append((name, joint, found, axis.mimic))
+
+    def _drake(self, found: Found) -> None:
+        """Joints and constraints of Drake, whose two frames are where they say."""
+        e = found.element
+        weld = e.tag == "drake:weld_constraint"
+        kind = "weld" if weld else e.required("type")
+        if kind not in ("planar", "weld"):
+            raise e.error(f"has the type {shown(kind)}, which is not modelled; needed: {', '.join(TYPES)} or planar.")
+        note_rest(
+            e,
+            ("parent", "child") if weld else ("drake:parent", "drake:child", "drake:damping", "dalembert:cut"),
+            self.notes,
+        )
+        ends = []
+        for tag in ("parent", "child"):
+            name = text(e, tag if weld else f"drake:{tag}")
+            key = self.frames.find(found.scope, name, e)
+            ends.append(self._end(name, found, self.frames.pose(key)))
+        (parent, A), (child, B) = ends
+        edge = Edge(self.name(found.name), e, Fixed() if weld else Planar("z"), parent, child, A, B)
+        edge.cut = weld or flag(e, "dalembert:cut")
+        if damping := e.only("drake:damping"):
+            edge.damping = damping.numbers(None, 3)
+        self.kinds[found.key] = []
+        self.graph.edges.append(edge)
+
+    # --- couplings ------------------------------------------------------------------------------------------------
+
+    def _mimic(self, follower: str, joint: str, found: Found, e: Element) -> None:
+        """q = multiplier (q_leader − reference) + offset."""
+        key = self.frames.find(found.scope, e.required("joint"), e)
+        names = self.kinds.get(key, [])
+        which = e.choice("axis", ("axis", "axis2"), "axis")
+        place = ("axis", "axis2").index(which)
+        if place >= len(names):
+            raise e.error(f"follows {which} of {shown(e.required('joint'))}, which is no axis of a joint that moves.")
+        m, leader = number(e, "multiplier", 1.0), names[place]
+        offset = number(e, "offset", 0.0) - m * number(e, "reference", 0.0)
+        offset += self.drawn.get(follower, 0.0) - m * self.drawn.get(leader, 0.0)
+        if leader == follower:
+            raise e.error("follows its own joint; needed: another one.")
+        note_rest(e, ("multiplier", "offset", "reference"), self.notes)
+        self.graph.couplings.append(Coupling(f"{joint} mimic", e, {follower: 1.0, leader: -m}, offset))
+
+    def _gear(self, found: Found, T: Transform) -> None:
+        """θ₂ = −ratio θ₁: angles from the reference body, θ₁ to the parent about axis, θ₂ to the child about axis2."""
+        e = found.element
+        if e.find("gearbox_reference_body") is None:
+            raise e.error("is a gearbox without <gearbox_reference_body>: the body in which both of its wheels turn.")
+        ratio = number(e, "gearbox_ratio", 1.0)
+        reference = self._end(text(e, "gearbox_reference_body"), found, T)[0]
+        terms: dict[str, float] = {}
+        second = "axis2" if e.find("axis2") else "axis"
+        for tag, which, c in (("child", second, 1.0), ("parent", "axis", ratio)):
+            wheel = self._end(text(e, tag), found, T)[0]
+            n = T.R @ self._axis(found, which, T).direction
+            name, sign = self._turning(reference, wheel, n, e)
+            terms[name] = terms.get(name, 0.0) + c * sign
+        self.graph.couplings.append(Coupling(self.name(found.name), e, terms))
+
+    def _turning(self, reference: str, wheel: str, n: np.ndarray, e: Element) -> tuple[str, float]:
+        """The revolute joint between two links, and the sign of its angle about n from the first to the second."""
+        number_of = {WORLD: 0, **{link.name: i for i, link in enumerate(self.graph.links, start=1)}}
+        rigid = [x for x in self.graph.edges if isinstance(x.joint, Fixed) and not x.cut]
+        part = clusters(len(number_of), [(number_of[x.parent], number_of[x.child]) for x in rigid])
+        a, b = part[number_of[reference]], part[number_of[wheel]]
+        for x in self.graph.edges:
+            ends = part[number_of[x.parent]], part[number_of[x.child]]
+            if isinstance(x.joint, Revolute) and ends in ((a, b), (b, a)):
+                pose = IDENTITY if x.parent == WORLD else self.graph.links[number_of[x.parent] - 1].pose
+                along = float((pose @ x.at_parent).R @ x.joint.axis @ n)
+                if abs(along) < 0.999:
+                    self.notes.add(
+                        e,
+                        f"its axis stands {np.degrees(np.arccos(min(abs(along), 1.0))):.3g}° from that of joint "
+                        f"'{x.name}', the only way in which '{wheel}' can turn; the angle of the joint is taken",
+                    )
+                return x.name, (1.0 if along > -1e-9 else -1.0) * (1.0 if ends == (a, b) else -1.0)
+        raise e.error(
+            f"needs a revolute joint between its reference body '{reference}' and '{wheel}', and there is none."
+        )
+
+
+def _pitch(e: Element) -> float:
+    """Metres per radian: from screw_thread_pitch (metres per turn), or from thread_pitch (minus radians per metre)."""
+    if e.find("screw_thread_pitch") or not e.find("thread_pitch"):
+        return number(e, "screw_thread_pitch", 1.0) / (2 * pi)
+    given = number(e, "thread_pitch", 1.0)
+    if given == 0.0:
+        raise e.child("thread_pitch").error("is 0 radians per metre, a screw that never advances a finite length.")
+    return -1.0 / given

@@ -1,0 +1,22 @@
+"""What a reader of a model file says about an element that it left out or repaired."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A remark on one element of a model file.
+
+    >>> print(Note("arm.urdf", 12, "<sensor> 'imu'", "sensors are not modelled"))
+    arm.urdf:12: <sensor> 'imu': sensors are not modelled
+    """
+
+    file: str
+    line: int
+    element: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.element}: {self.text}"

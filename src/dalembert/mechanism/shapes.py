@@ -1,0 +1,99 @@
+"""What bodies look like: boxes, balls, cylinders and meshes, for pictures only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from dalembert import checks
+from dalembert.errors import DescriptionError
+from dalembert.mechanism.values import as_matrix, check_rotation
+from dalembert.spatial import Transform
+
+#: kind: how many numbers its size may have
+SIZES: dict[str, tuple[int, ...]] = {
+    "box": (3,),
+    "sphere": (1,),
+    "cylinder": (2,),
+    "capsule": (2,),
+    "ellipsoid": (3,),
+    "plane": (0, 2),
+    "mesh": (0,),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shape:
+    """A shape fixed to a body; it has no mass and touches nothing.
+
+    kind and size (m): "box" (three full edges), "sphere" (radius), "cylinder" and "capsule" (radius, length along z, a
+    capsule's without its caps), "ellipsoid" (three half axes), "plane" (normal z; two full edges, or none:
+    endless), "mesh" (no numbers; its `file`, which is never opened here, and `scale`, three factors). pose places it in
+    the body: a `Transform`, or (rotation, position). colour is (red, green, blue, opacity) from 0 to 1, or None.
+
+    >>> Shape("box", (0.2, 0.1, 0.1), colour=(1, 0, 0, 1))
+    <box (0.2, 0.1, 0.1)>
+    """
+
+    kind: str
+    size: tuple[float, ...] = ()
+    pose: Transform = field(default_factory=lambda: Transform(np.eye(3), np.zeros(3)))
+    colour: tuple[float, float, float, float] | None = None
+    file: str | None = None
+    scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        checks.choice(self.kind, list(SIZES), "the kind of a shape", error=DescriptionError)
+        what = f"{self.kind} '{self.name}'" if self.name else f"a {self.kind}"
+        size = _numbers(self.size, None, f"the size of {what}")
+        if len(size) not in SIZES[self.kind]:
+            needed = " or ".join(map(str, SIZES[self.kind]))
+            raise DescriptionError(f"the size of {what} has {len(size)} number(s); needed: {needed}.")
+        if min(size, default=0.0) < 0.0:
+            raise DescriptionError(f"the size of {what} is {size}; no length may be negative.")
+        if (self.file is not None) != (self.kind == "mesh"):
+            raise DescriptionError(
+                f"{what} has {'no file' if self.file is None else 'a file'}; a mesh needs one, others have none."
+            )
+        if self.file is not None:
+            checks.name(self.file, f"the file of {what}", error=DescriptionError)
+        if not isinstance(self.name, str):
+            raise DescriptionError(f"the name of a shape is {checks.shown(self.name)}; needed: a string.")
+        set_ = object.__setattr__
+        set_(self, "size", size)
+        set_(self, "pose", _pose(self.pose, what))
+        set_(self, "scale", _numbers(self.scale, 3, f"the scale of {what}"))
+        if self.colour is not None:
+            colour = _numbers(self.colour, 4, f"the colour of {what} (red, green, blue, opacity)")
+            if not all(0.0 <= c <= 1.0 for c in colour):
+                raise DescriptionError(f"the colour of {what} is {colour}; needed: four numbers from 0 to 1.")
+            set_(self, "colour", colour)
+
+    def moved(self, T: Transform) -> Shape:
+        """The same shape, where its body's frame is at T of another frame, seen from that one."""
+        return replace(self, pose=T @ self.pose)
+
+    def __repr__(self) -> str:
+        size = f" ({', '.join(f'{x:g}' for x in self.size)})" if self.size else ""
+        return f"<{self.kind}{f' {self.name!r}' if self.name else ''}{size}{f' {self.file!r}' if self.file else ''}>"
+
+
+def _numbers(value: Any, n: int | None, what: str) -> tuple[Any, ...]:
+    given = [value] if checks.is_real(value) else value
+    return tuple(checks.vector(given, n, what, error=DescriptionError).tolist())
+
+
+def _pose(pose: Any, what: str) -> Transform:
+    if isinstance(pose, Transform):
+        R, p = pose.R, pose.p
+    elif isinstance(pose, Sequence) and len(pose) == 2:
+        R, p = pose
+    else:
+        raise DescriptionError(f"the pose of {what} is {checks.shown(pose)}; needed: (rotation, position).")
+    R = checks.array(as_matrix(R), (3, 3), f"the rotation of {what}", error=DescriptionError)
+    check_rotation(R, f"the rotation of {what}")
+    return Transform(R.copy(), checks.vector(p, 3, f"the position of {what}", error=DescriptionError).copy())
