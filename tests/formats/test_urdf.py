@@ -8,7 +8,9 @@ import pytest
 import dalembert as da
 from corpus import corpus, corpus_files, expected
 from dalembert.errors import ArgumentError, ModelFileError
+from dalembert.formats.graph import pose
 from dalembert.formats.urdf import write
+from dalembert.formats.urdf.text import rpy
 from dalembert.spatial import Transform
 
 BODY = '<inertial><mass value="1"/><inertia ixx="0.1" iyy="0.2" izz="0.25"/></inertial>'
@@ -467,51 +469,51 @@ def test_many_links_are_read_in_linear_time():
 # --- loops ------------------------------------------------------------------------------------------------------------
 
 ROD = '<inertial><origin xyz="0.5 0 0"/><mass value="1"/><inertia ixx="0.01" iyy="0.09" izz="0.09"/></inertial>'
-#: a parallelogram with links of 1 m; its coupler is joined to the rocker in the way under test
+#: a parallelogram, 1.2 m by 1 m; its coupler is joined to the rocker in the way under test
 TREE = (
     link("base", ""),
     *(link(n, ROD) for n in ("crank", "coupler", "rocker")),
     joint("A", "base", "crank"),
     joint("B", "crank", "coupler", xyz="1 0 0"),
-    joint("D", "base", "rocker", xyz="1 0 0"),
+    joint("D", "base", "rocker", xyz="1.2 0 0"),
 )
-END = 'xyz="1 0 0"'
+FAR, END = 'xyz="1.2 0 0"', 'xyz="1 0 0"'  # where the coupler and the rocker meet
 WAYS = {
-    "URDF+": '<loop name="C" type="revolute"><predecessor link="coupler"><origin xyz="1 0 0"/></predecessor>'
+    "URDF+": '<loop name="C" type="revolute"><predecessor link="coupler"><origin xyz="1.2 0 0"/></predecessor>'
     '<successor link="rocker"><origin xyz="1 0 0"/></successor><axis xyz="0 0 1"/></loop>',
     "Isaac Sim": '<loop_joint name="C" type="spherical">'
-    f'<link1 link="coupler" {END}/><link1 link="rocker" {END}/></loop_joint>',
+    f'<link1 link="coupler" {FAR}/><link1 link="rocker" {END}/></loop_joint>',
     "Isaac Sim, two names": '<loop_joint name="C" type="revolute">'
-    f'<link1 link="coupler" {END}/><link2 link="rocker" {END}/><axis xyz="0 0 1"/></loop_joint>',
+    f'<link1 link="coupler" {FAR}/><link2 link="rocker" {END}/><axis xyz="0 0 1"/></loop_joint>',
     "loop_joint with parent and child": '<loop_joint name="C" type="revolute">'
-    f'<parent link="coupler"/><child link="rocker"/><parent_origin {END}/><child_origin {END}/>'
+    f'<parent link="coupler"/><child link="rocker"/><parent_origin {FAR}/><child_origin {END}/>'
     '<axis xyz="0 0 1"/></loop_joint>',
     "urdfdom proposal": '<constraint name="C" type="revolute"><parent link="coupler"/><child link="rocker"/>'
-    f'<parent_origin {END}/><child_origin {END} rpy="0 1.5707963267948966 0"/><parent_axis xyz="0 0 1"/>'
+    f'<parent_origin {FAR}/><child_origin {END} rpy="0 1.5707963267948966 0"/><parent_axis xyz="0 0 1"/>'
     '<child_axis xyz="-1 0 0"/></constraint>',
     "Drake": '<drake:ball_constraint><drake:ball_constraint_body_A name="coupler"/>'
-    '<drake:ball_constraint_p_AP value="1 0 0"/><drake:ball_constraint_body_B name="rocker"/>'
+    '<drake:ball_constraint_p_AP value="1.2 0 0"/><drake:ball_constraint_body_B name="rocker"/>'
     '<drake:ball_constraint_p_BQ value="1 0 0"/></drake:ball_constraint>',
     "onshape-to-robot": "".join(
-        link(f"closing_C_{k}", "") + joint(f"closing_C_{k}_frame", on, f"closing_C_{k}", "fixed", "", xyz="1 0 0")
-        for k, on in ((1, "coupler"), (2, "rocker"))
+        link(f"closing_C_{k}", "") + joint(f"closing_C_{k}_frame", on, f"closing_C_{k}", "fixed", "", f"{x} 0 0")
+        for k, on, x in ((1, "coupler", 1.2), (2, "rocker", 1))
     ),
     "onshape-to-robot, revolute": "".join(
-        link(f"closing_C_revolute_{k}", "") + joint(f"f{k}", on, f"closing_C_revolute_{k}", "fixed", "", xyz="1 0 0")
-        for k, on in ((1, "coupler"), (2, "rocker"))
+        link(f"closing_C_revolute_{k}", "") + joint(f"f{k}", on, f"closing_C_revolute_{k}", "fixed", "", f"{x} 0 0")
+        for k, on, x in ((1, "coupler", 1.2), (2, "rocker", 1))
     ),
 }  # fmt: skip
 
 
-def reference(drawn=0.0):
+def reference():
     m = da.Mechanism("r")
     bodies = {
         n: m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=(0.01, 0.09, 0.09)) for n in ("crank", "coupler", "rocker")
     }
     m.add_joint("A", da.Revolute("z"), m.ground, bodies["crank"])
     m.add_joint("B", da.Revolute("z"), bodies["crank"].at(1, 0, 0), bodies["coupler"])
-    m.add_joint("D", da.Revolute("z"), m.ground.at(1, 0, 0), bodies["rocker"])
-    m.close_loop("C", da.Revolute("z"), bodies["coupler"].at(1, 0, 0), bodies["rocker"].at(1, 0, 0))
+    m.add_joint("D", da.Revolute("z"), m.ground.at(1.2, 0, 0), bodies["rocker"])
+    m.close_loop("C", da.Revolute("z"), bodies["coupler"].at(1.2, 0, 0), bodies["rocker"].at(1, 0, 0))
     m.gravity = (0, -9.81, 0)
     return m.compile("casadi")
 
@@ -536,11 +538,11 @@ def test_a_joint_of_sdf_in_a_gazebo_element_closes_a_loop_as_drawn():
     m = da.read_urdf(robot(*TREE, sdf))
     assert m.constraints["C"].joint.kind == "revolute"
     assert not any("open" in t for t in texts(m))  # closed where it is drawn, stretched out
-    assert m.constraints["C"].a.T.p.tolist() == [1, 0, 0]
+    np.testing.assert_allclose(m.constraints["C"].a.T.p.astype(float), [1.2, 0, 0])
 
 
 def test_a_second_parent_closes_a_loop():
-    pins = (joint(name, on, "pin", xyz="1 0 0") for name, on in (("P", "coupler"), ("C", "rocker")))
+    pins = (joint(name, on, "pin", xyz=f"{x} 0 0") for name, on, x in (("P", "coupler", 1.2), ("C", "rocker", 1)))
     text = robot(*TREE, link("pin"), *pins)
     m = da.read_urdf(text)
     assert list(m.constraints) == ["C"]
@@ -567,6 +569,13 @@ def test_universal_constraints_have_one_axis_on_each_side():
     assert np.abs(system.residuals(turned)[:3]).max() > 0.1
 
 
+def test_a_ball_without_its_second_point_is_closed_as_drawn():
+    text = WAYS["Drake"].replace('<drake:ball_constraint_p_BQ value="1 0 0"/>', "").replace('"1.2 0 0"', '"0.7 0.1 0"')
+    m = da.read_urdf(robot(*TREE, text))
+    (loop,) = m.constraints.values()
+    np.testing.assert_allclose(loop.b.T.p.astype(float), [1.0 + 0.7 - 1.2, 0.1, 0], atol=1e-15)
+
+
 def test_distances_are_rods_or_springs():
     def distance(more=""):
         tag = "drake:distance_constraint"
@@ -577,10 +586,10 @@ def test_distances_are_rods_or_springs():
     m = da.read_urdf(robot(*TREE, distance()))
     assert m.constraints["d"].kind == "rod"
     system = m.compile("casadi")
-    assert system.residuals({"A": 0.3, "B": 0.0, "D": 0.3})[0] == pytest.approx(1.0 - 1.5)
+    assert system.residuals({"A": 0.3, "B": 0.0, "D": 0.3})[0] == pytest.approx(1.2 - 1.5)
     m = da.read_urdf(robot(*TREE, distance('<drake:distance_constraint_stiffness value="40"/>')))
     assert m.forces["d"].kind == "spring"
-    assert m.compile("casadi").energy({"A": 0.3, "B": 0.0, "D": 0.3}) == pytest.approx(0.5 * 40 * 0.25)
+    assert m.compile("casadi").energy({"A": 0.3, "B": 0.0, "D": 0.3}) == pytest.approx(0.5 * 40 * 0.3**2)
 
 
 def test_couplings_of_urdf_plus_sum_angles_from_the_common_ancestor():
@@ -617,8 +626,8 @@ def test_a_closing_frame_without_its_other_half_is_noted():
 
 
 FRAMES = "".join(
-    link(f"C_{s}", "") + joint(f"fC_{s}", on, f"C_{s}", "fixed", "", xyz="1 0 0")
-    for s, on in (("A", "coupler"), ("B", "rocker"))
+    link(f"C_{s}", "") + joint(f"fC_{s}", on, f"C_{s}", "fixed", "", xyz=f"{x} 0 0")
+    for s, on, x in (("A", "coupler", 1.2), ("B", "rocker", 1))
 )
 
 
@@ -636,8 +645,9 @@ def test_a_file_beside_the_urdf_closes_loops_and_names_motors(beside, tmp_path):
     yaml = 'closed_loop: [["C_A", "C_B"]]\ntype: ["3d"]\nname_mot: [A]\n'
     m = da.read_urdf(beside(yaml))
     assert (list(m.constraints), list(m.inputs)) == (["C"], ["A"])
-    q = {"A": 0.7, "B": -0.7, "D": 0.7}
-    assert m.compile("casadi").acceleration(q).rank == 2
+    system, q = m.compile("casadi"), {"A": 0.7, "B": -0.7, "D": 0.7}
+    assert np.abs(system.residuals(q)).max() < 1e-12
+    assert system.acceleration(q).rank == 2
     other = da.read_urdf(tmp_path / "robot.urdf", loops=tmp_path / "robot.yaml")
     assert list(other.constraints) == ["C"]
     assert not da.read_urdf(robot(*TREE, FRAMES)).constraints
@@ -750,6 +760,15 @@ def same_equations(m, back, seed, springs=True):
             ]
         for a, b in pairs:
             np.testing.assert_allclose(b, a, rtol=0, atol=1e-12 * max(np.abs(a).max(), 1e-3))
+
+
+@pytest.mark.parametrize("pitch", [0.0, 0.3, np.pi / 2, -np.pi / 2, np.pi / 2 - 1e-9, 1e-15 - np.pi / 2, np.pi])
+def test_angles_of_rotations_give_them_back(pitch):
+    """Also where the axes of roll and yaw are one."""
+    rng = np.random.default_rng(5)
+    for roll, yaw in rng.uniform(-3, 3, (20, 2)):
+        R = pose((0, 0, 0), (roll, pitch, yaw)).R
+        np.testing.assert_allclose(pose((0, 0, 0), rpy(R)).R, R, atol=1e-14)
 
 
 WHOLE = "bennett bricard cart_pole cartesian_pendulum constrained_double_pendulum four_bar ladder loader stewart"

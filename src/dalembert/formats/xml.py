@@ -161,6 +161,8 @@ def parse(source: Any, *, file: str = "") -> Element:
         return _Builder(file or "text", encoding="utf-8").build(data)
     if isinstance(source, (bytes, bytearray)):
         return _Builder(file or "text").build(bytes(source))
+    if "\n" in str(source):
+        raise ModelFileError(f"{shown(str(source))} is neither the path of a file nor a text that begins with '<'.")
     path = Path(source)
     return _Builder(file or str(path)).build(contents(path, file or str(path)))
 
