@@ -317,9 +317,15 @@ def test_frames_of_drake_and_isaac_sim_are_frames():
 
 
 def test_coordinates_come_in_the_order_of_the_file():
-    names = ["z", "b", "m", "a"]
-    text = robot(link("root", ""), *(link(f"l{n}") for n in names), *(joint(n, "root", f"l{n}") for n in names))
-    assert da.read_urdf(text).compile("casadi").v_names == names
+    """Neither by depth nor by name, and whichever joints have motors; a joint waits for the one that carries it."""
+    pairs = [("z", "root", "lz"), ("deep", "lz", "ld"), ("b", "root", "lb"), ("early", "la", "le"), ("a", "root", "la")]
+    text = robot(
+        link("root", ""),
+        *(link(child) for _, _, child in pairs),
+        *(joint(*pair) for pair in pairs),
+        '<transmission name="t"><joint name="b"/><actuator name="m"/></transmission>',
+    )
+    assert da.read_urdf(text).compile("casadi").v_names == ["z", "deep", "b", "a", "early"]
 
 
 def test_dots_in_names_of_joints_become_underscores():
@@ -348,6 +354,7 @@ def test_a_link_named_world_is_the_ground_and_what_hangs_on_nothing_is_free():
     m = da.read_urdf(robot(link("world", ""), link("a"), link("b"), joint("j", "world", "a"), link("c")))
     assert m.joints["j"].parent.body is m.ground
     assert any("c" in n.element and "it is free" in n.text for n in m.notes)
+    assert [a.joint.kind for a in m.joints.values() if a.child.body.name in "bc"] == ["free", "free"]
     m = da.read_urdf(robot(link("a"), joint("j", "world", "a")))  # as Drake allows
     assert m.joints["j"].parent.body is m.ground
 

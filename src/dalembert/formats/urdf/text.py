@@ -55,9 +55,8 @@ def rpy(R: np.ndarray) -> np.ndarray:
     yaw = np.arctan2(R[1, 0], R[0, 0])
     c, s = np.cos(yaw), np.sin(yaw)
     pitch = np.arctan2(-R[2, 0], c * R[0, 0] + s * R[1, 0])
-    roll = np.arctan2(
-        s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1]
-    )  # what is left, exact also where pitch is π/2
+    # what is left is a turn about x, also where the pitch is π/2 and the yaw is any
+    roll = np.arctan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1])
     return np.array([roll, pitch, yaw]) + 0.0
 
 
