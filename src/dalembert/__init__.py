@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from dalembert.errors import ModelFileError as ModelFileError
     from dalembert.errors import UnknownName as UnknownName
     from dalembert.formats import read as read
+    from dalembert.formats.model.reader import read_model as read_model
     from dalembert.formats.sdf import read_sdf as read_sdf
     from dalembert.linearization.equilibrium import Equilibrium as Equilibrium
     from dalembert.linearization.equilibrium import equilibrium as equilibrium
@@ -99,6 +100,7 @@ _HOMES = {
     "errors": "ArgumentError AssemblyError CompileError DalembertError DescriptionError FileError MissingExtra "
     "ModelFileError UnknownName",
     "formats": "read",
+    "formats.model.reader": "read_model",
     "formats.sdf": "read_sdf",
     "linearization.equilibrium": "Equilibrium equilibrium",
     "linearization.full": "FullLinearization linearize_full parameter_slopes second_derivatives",

@@ -96,7 +96,7 @@ def test_the_humanoid_has_the_mass_matrix_of_its_urdf_in_pinocchio():
     peer = expected("pinocchio")["pinocchio/models/simple_humanoid.urdf"]
     M = np.zeros((29, 29))
     M[np.tril_indices(29)] = peer["M_lower_rows"]
-    M = np.tril(M) + np.tril(M, -1).T
+    M += np.tril(M, -1).T
     names = [j["name"] for j in peer["joints"] if j["name"] != "universe"]
     order = [system.v_names.index(n) for n in names]
     np.testing.assert_allclose(system.mass_matrix(system.state())[np.ix_(order, order)], M, rtol=1e-9, atol=1e-9)

@@ -71,8 +71,11 @@ def _parse(text: str, file: str) -> Any:
     except ruamel.error.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "a character that is not allowed"
+        hint = ""
+        if str(problem).startswith("expected ','"):
+            hint = " A text with brackets or commas that stands inside {…} or […] must stand in quotes."
         raise ModelFileError(
-            f"is no YAML: {' '.join(str(problem).split())[:200]}.", file, mark.line + 1 if mark else 0
+            f"is no YAML: {' '.join(str(problem).split())[:200]}.{hint}", file, mark.line + 1 if mark else 0
         ) from None
     except (ValueError, TypeError, LookupError, AttributeError, AssertionError, RecursionError) as error:
         raise ModelFileError(f"is no YAML: it confuses the scanner ({type(error).__name__}).", file) from None

@@ -1,0 +1,145 @@
+"""CasADi expressions as texts of the grammar, operation by operation and in the same order, so that nothing is rounded.
+
+A part that is used twice, that is long or deeply nested becomes a definition of its own (`let`), so that texts stay
+short where graphs share their parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+import casadi as ca
+
+from dalembert.formats.model.grammar import ATOM, FUNCTIONS, OPERATORS, POWER, SIGN
+
+SHORT, LONG, DEEP = 16, 300, 30  # characters of a part that is repeated rather than defined, and of one that is defined
+
+_CALLS = {operation: name for name, (operation, _) in FUNCTIONS.items() if operation}
+_INFIX = {operation: (binds, sign) for sign, (binds, operation, swapped) in OPERATORS.items() if not swapped}
+_NAMES = {v: k[3:] for k, v in vars(ca).items() if k.startswith("OP_") and isinstance(v, int)}
+
+
+class NoText(ValueError):
+    """An operation that the grammar does not have, or a symbol nobody declared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of text, how tightly its outermost operator binds, and how deep it is nested."""
+
+    text: str
+    binds: int = ATOM
+    depth: int = 0
+
+    def inside(self, least: int) -> str:
+        """The text, in parentheses where its operator binds less tightly than what is around it."""
+        return self.text if self.binds >= least else f"({self.text})"
+
+
+def texts(
+    outputs: Sequence[ca.SX], leaves: Mapping[int, str], taken: Collection[str] = ()
+) -> tuple[list[str], dict[str, str]]:
+    """The texts of some 1×1 expressions, and the definitions they share, in order.
+
+    leaves: the text of each symbol by its `element_hash`; taken: names that definitions must not have.
+
+    >>> x, k = ca.SX.sym("x"), ca.SX.sym("k")
+    >>> texts([-k * (x - 1) ** 2], {x.element_hash(): "q(A)", k.element_hash(): "k"})
+    (['-(k*(q(A) - 1)**2)'], {})
+    """
+    y = ca.densify(ca.vertcat(*outputs))
+    symbols = ca.symvar(y)
+    lost = sorted(str(s) for s in symbols if s.element_hash() not in leaves)
+    if lost:
+        raise NoText(f"uses {', '.join(lost)}, which is neither an input nor a parameter of this mechanism")
+    f = ca.Function("f", [ca.vertcat(*symbols)], [y])
+    return _Writer(f, [leaves[s.element_hash()] for s in symbols], taken).run()
+
+
+class _Writer:
+    def __init__(self, f: ca.Function, leaves: list[str], taken: Collection[str]):
+        self.f, self.leaves = f, leaves
+        self.taken = set(taken)
+        self.let: dict[str, str] = {}
+        self.number = 0
+
+    def run(self) -> tuple[list[str], dict[str, str]]:
+        f = self.f
+        uses, inner = self._uses()
+        work: list[Part] = [Part("")] * max(f.sz_w(), 1)
+        out = [""] * f.numel_out(0)
+        for k in range(f.n_instructions()):
+            op, into = _NAMES.get(f.instruction_id(k), "?"), f.instruction_output(k)
+            if op == "INPUT":
+                work[into[0]] = Part(self.leaves[f.instruction_input(k)[1]])
+            elif op == "CONST":
+                work[into[0]] = number(f.instruction_constant(k))
+            elif op == "OUTPUT":
+                out[into[1]] = work[f.instruction_input(k)[0]].text
+            else:
+                part = _applied(op, [work[i] for i in f.instruction_input(k)])
+                shared = uses[k] > 1 and len(part.text) > SHORT
+                if shared or (inner[k] and (len(part.text) > LONG or part.depth > DEEP)):
+                    part = Part(self._define(part.text))
+                work[into[0]] = part
+        return out, self.let
+
+    def _uses(self) -> tuple[list[int], list[int]]:
+        """How often the value of each instruction is used: at all, and in other ones."""
+        f = self.f
+        n = f.n_instructions()
+        uses, inner, made_by = [0] * n, [0] * n, [0] * max(f.sz_w(), 1)
+        for k in range(f.n_instructions()):
+            op = _NAMES.get(f.instruction_id(k), "?")
+            if op not in ("INPUT", "CONST"):
+                for i in f.instruction_input(k):
+                    uses[made_by[i]] += 1
+                    inner[made_by[i]] += op != "OUTPUT"
+            if op != "OUTPUT":
+                made_by[f.instruction_output(k)[0]] = k
+        return uses, inner
+
+    def _define(self, text: str) -> str:
+        while True:
+            self.number += 1
+            name = f"_{self.number}"
+            if name not in self.taken:
+                self.let[name] = text
+                return name
+
+
+def number(x: float) -> Part:
+    """A number, exactly: the shortest digits that give it back."""
+    if not isfinite(x):
+        raise NoText(f"has the number {x} in it, which is not finite")
+    text = str(int(x)) if x == int(x) and abs(x) < 1e15 and str(x) != "-0.0" else repr(x)
+    return Part(text, SIGN if text.startswith("-") else ATOM)
+
+
+def _applied(op: str, x: list[Part]) -> Part:
+    depth = 1 + max(p.depth for p in x)
+    if op in ("ASSIGN", "LIFT"):
+        return x[0]
+    if op in ("SQ", "POW", "CONSTPOW"):
+        power = "2" if op == "SQ" else x[1].inside(ATOM)
+        return Part(f"{x[0].inside(ATOM)}**{power}", POWER, depth)
+    if op == "NEG":
+        return Part("-" + x[0].inside(POWER), SIGN, depth)
+    if op == "TWICE":
+        return Part("2*" + x[0].inside(POWER), OPERATORS["*"][0], depth)
+    if op == "INV":
+        return Part("1/" + x[0].inside(POWER), OPERATORS["/"][0], depth)
+    if op == "NOT":
+        return Part("not " + x[0].inside(ATOM), OPERATORS["and"][0], depth)
+    if op in _INFIX:
+        binds, sign = _INFIX[op]
+        right = x[1].inside(POWER if sign in "*/" else binds + 1)
+        if x[1].binds == SIGN and sign in "+-":
+            right = f"({x[1].text})"
+        gap = "" if sign in "*/" else " "
+        return Part(f"{x[0].inside(binds + (sign in ('<', '<=', '==', '!=')))}{gap}{sign}{gap}{right}", binds, depth)
+    if op in _CALLS:
+        return Part(f"{_CALLS[op]}({', '.join(p.text for p in x)})", ATOM, depth)
+    raise NoText(f"uses CasADi's operation {op}, which the grammar of model files does not have")
