@@ -749,6 +749,19 @@ def test_weightless_bodies_and_ground_shapes_survive(tmp_path):
     assert_same(m, n)
 
 
+def test_springs_of_cut_joints_survive(tmp_path):
+    m = da.zoo.four_bar()
+    m.forces.clear()
+    loop = next(iter(m.constraints))
+    m.add_cut_joint_spring(loop, loop, stiffness=3.0, rest=0.4, damping=0.2)
+    n, notes = written(m, tmp_path / "x.sdf")
+    assert [t for t in notes if not t.startswith("input")] == []
+    force = n.forces[loop]
+    assert [float(x[0]) for x in (force.stiffness, force.damping)] == [3.0, 0.2]
+    assert float(force.rest[0]) == pytest.approx(0.4, abs=1e-14)
+    assert_same(m, n)
+
+
 def test_cylindrical_joints_are_written_as_two(tmp_path):
     m = da.Mechanism("cylinder")
     body = m.add_body("b", 2.0, (0.1, 0.2, 0), (1, 1, 1))
