@@ -123,8 +123,11 @@ class Scope:
             if step.text in self.let and not step.index:
                 return
             x = self._symbol(step.text)
-            if step.text in self.inputs and "inputs" not in may:
-                raise GrammarError(f"{shown(step.text)} is an input, which only a force may depend on")
+            if step.text in self.inputs and step.text not in m.parameters.symbols:
+                if "inputs" not in may:
+                    raise GrammarError(f"{shown(step.text)} is an input, which only a force may depend on")
+                if x is None:
+                    raise GrammarError(f"{shown(step.text)} is the input of a motor further down; put the motor before")
             if x is None:
                 known = [*m.parameters.symbols, *m.inputs, *self.let]
                 raise GrammarError(
