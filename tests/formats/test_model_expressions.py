@@ -20,7 +20,8 @@ def value(text: str, **names: float) -> float:
     "text",
     [
         "1 + 2*3**2", "-2**2", "2**-1", "2**3**2", "(1 + 2)*3", "7 - 3 - 2", "8/4/2", "a*-b", "- -a", "a - -b", "+a",
-        "-a**2", "(-a)**2", "2*-a**-b", "1e-3*2.5E2", ".5 + 1.", "a/b*c", "a - b + c", "a**b**c", "3*a < b + 1", "a >= b",
+        "-a**2", "(-a)**2", "2*-a**-b", "1e-3*2.5E2", ".5 + 1.", "a/b*c", "a - b + c", "a**b**c", "3*a < b + 1",
+    "a >= b",
         "a == 2 and b != 3 or c > 1", "not a < b", "not (a < b and b < c)", "a < b or b < c and c < a",
     ],
 )  # fmt: skip
@@ -76,10 +77,12 @@ def test_functions_are_those_of_the_c_library(name):
     [
         "", " ", "(", ")", "()", "1 +", "1 2", "a b", "1 < 2 < 3", "a[", "a[1.5]", "a[-1]", "a[b]", "q(", "q()", "q(A",
         "q(A).x", "q(1)", "position(tip)", "position(tip).w", "position(tip)[3]", "rotation(f)[0]", "rotation(f)[3, 0]",
-        "twist(f)[6]", "a.b", "a.b()", "@", "x = 1", "x := 1", "'abc", '"abc', "sin", "sin()", "sin(1,)", "sin 1", "2**",
+        "twist(f)[6]", "a.b", "a.b()", "@", "x = 1", "x := 1", "'abc", '"abc', "sin", "sin()", "sin(1,)", "sin 1",
+    "2**",
         "and", "a and", "[1]", "{1}", "a; b", "a if b else c", "lambda: 1", "__import__('os')", "().__class__", "a\0b",
         "a\nb", "1__0", "0x10", "1e", "1e999", "∞", "f'{a}'", "a % b", "a // b", "a ^ b", "a & b", "~a", "!a", "*a",
-        "not", "- ", "--", "t(1)", "pi()", "a(1)", "'sin'(1)", "x" * (MAX_LENGTH + 1), "(" * 1000, "-" * 1000, "not " * 500,
+        "not", "- ", "--", "t(1)", "pi()", "a(1)", "'sin'(1)", "x" * (MAX_LENGTH + 1), "(" * 1000, "-" * 1000,
+    "not " * 500,
         "2**" * 500 + "2", "sin(" * 500, "1 + " * 4000,
     ],
 )  # fmt: skip
@@ -108,9 +111,11 @@ def test_a_long_sum_is_no_deep_one():
 
 OPS = [
     lambda x, y: x + y, lambda x, y: x - y, lambda x, y: x * y, lambda x, y: x / (2 + y * y), lambda x, y: -x,
-    lambda x, y: x**2, lambda x, y: ca.sin(x), lambda x, y: ca.if_else(x < y, x, y), lambda x, y: 2 * x, lambda x, y: 1 / (3 + x * x),
+    lambda x, y: x**2, lambda x, y: ca.sin(x), lambda x, y: ca.if_else(x < y, x, y), lambda x, y: 2 * x, lambda x,
+    y: 1 / (3 + x * x),
     lambda x, y: x**3, lambda x, y: (1 + x * x) ** 0.3, lambda x, y: (1 + x * x) ** y, lambda x, y: ca.fmax(x, 0.1 * y),
     lambda x, y: ca.atan2(x, 3 + y * y), lambda x, y: -0.1 * x - y * 1e-17, lambda x, y: x - (y - (x - (-1.5))),
+    lambda x, y: x * 0.30000000000000004 - (y + 1 / 3) / 7.000000000000001,
     lambda x, y: x / 3 / (1 + x * x), lambda x, y: ca.fabs(x) + (x <= y) - (x == y) * (x != 1),
 ]  # fmt: skip
 

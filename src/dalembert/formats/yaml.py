@@ -46,9 +46,10 @@ def loads(text: str, file: str = "text", *, json_only: bool = False) -> Any:
     """
     if len(text) > MAX_BYTES:
         raise ModelFileError(f"has {len(text) >> 20} MB; needed: at most {MAX_BYTES >> 20} MB.", file)
-    most = MAX_NODES if json_only else 4 * MAX_YAML_NODES  # refused at once, not after the time it takes to read them
-    if text.count(",") + (0 if json_only else text.count("\n")) > most:
-        raise ModelFileError(f"has more than {most // (1 if json_only else 4)} values, the most that is read.", file)
+    commas, lines = text.count(","), text.count("\n")  # too many are refused at once, not after a long read
+    if commas > MAX_NODES or (not json_only and commas + lines > 4 * MAX_YAML_NODES):
+        most = MAX_NODES if json_only else MAX_YAML_NODES
+        raise ModelFileError(f"has more than {most} values, the most that is read.", file)
     return json.parse(text, file) if json_only else _parse(text, file)
 
 
