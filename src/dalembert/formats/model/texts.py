@@ -62,7 +62,7 @@ def texts(
 
 
 class _Writer:
-    """Equal parts are one value, whether the graph shares them or not: a text that is read is written the same again."""
+    """Equal parts are one value, whether the graph shares them or not: a text that is read is written alike again."""
 
     def __init__(self, f: ca.Function, leaves: list[str], taken: Collection[str]):
         self.f, self.leaves, self.taken = f, leaves, set(taken)
