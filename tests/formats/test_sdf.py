@@ -580,6 +580,13 @@ def test_before_version_17_joints_might_have_the_names_of_links(read):
     assert list(m.joints) == ["a"]
 
 
+def test_texts_are_read_without_a_folder():
+    text = f'<sdf version="1.9">{model(link("a") + "<include><uri>model://b</uri></include>")}</sdf>'
+    m = da.read_sdf(text)
+    assert list(m.bodies) == ["ground", "a"]
+    assert str(m.notes[0]).startswith("text:1: <include>: 'model://b' would be in the folder of a file")
+
+
 def test_files_that_are_no_models(read, tmp_path):
     with pytest.raises(da.ModelFileError, match="has neither a <world> nor a <model>"):
         read("")
