@@ -6,14 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from mini_schema import valid
+from test_model_roundtrip import assert_same, everything
 
 import dalembert as da
 from dalembert import zoo
 from dalembert.formats import yaml
 from dalembert.formats.model import read_text, schema, text_of
 from dalembert.formats.model.schema import made
-from mini_schema import valid
-from test_model_roundtrip import assert_same, everything
 
 MODELS = Path(__file__).parents[2] / "examples" / "models"
 EXAMPLES = sorted(MODELS.glob("*.yaml"))
@@ -23,9 +23,7 @@ def test_the_four_bar_of_the_example_is_the_one_written_in_python():
     m = da.read(MODELS / "four_bar.yaml")
     other = da.Mechanism("four-bar", gravity=(0, -9.81, 0))
     p = {"crank": 0.2, "coupler": 0.6, "rocker": 0.4}
-    bars = {
-        n: other.add_body(n, mass=5.0 * l, com=(l / 2, 0, 0), inertia=da.rod(5.0 * l, l)) for n, l in p.items()
-    }
+    bars = {n: other.add_body(n, mass=5.0 * l, com=(l / 2, 0, 0), inertia=da.rod(5.0 * l, l)) for n, l in p.items()}
     z = da.Revolute("z")
     other.add_joint("A", z, other.ground, bars["crank"])
     other.add_joint("B", z, bars["crank"].at(0.2, 0, 0), bars["coupler"])
@@ -243,7 +241,11 @@ def test_the_model_of_the_errors_is_good():
         ("mass: 2", "mass: gain", r"'gain' has 2 numbers; needed: one of them, such as gain\[0\]"),
         ("mass: 2", "mass: 'gain[2]'", r"'gain' has 2 number\(s\), counted from 0; there is no \[2\]"),
         ("com: [L, 0, 0]", "com: [L, 0]", "text:6: bodies.arm.com: is a list of 2; needed: a list of 3"),
-        ("com: [L, 0, 0]", "com: [l, 0, 0]", r"text:6: bodies.arm.com\[0\]: there is no parameter.* 'l'; known: L, gain"),
+        (
+            "com: [L, 0, 0]",
+            "com: [l, 0, 0]",
+            r"text:6: bodies.arm.com\[0\]: there is no parameter.* 'l'; known: L, gain",
+        ),
         ("inertia: [1, 1, 1]}\n  hand", "inertia: [1, 1, 3]}\n  hand", "bodies.arm: the inertia of body 'arm'"),
         ("type: revolute", "type: revolut", "text:9: joints.A.type: .*Did you mean 'revolute'"),
         ("type: revolute, ", "", "text:9: joints.A: has no 'type'"),
@@ -264,7 +266,11 @@ def test_the_model_of_the_errors_is_good():
         ("type: rod", "type: rods", "text:14: constraints.pin.type: .*Did you mean 'rod'"),
         ("length: 2*L", "length: push", "'push' is an input, which only a force"),
         ("length: 2*L", "length: -1", "constraints.pin: the length of rod 'pin' is -1"),
-        ("between: [{body: hand, at: [1, 0, 0]}, ground]", "between: [hand]", "constraints.pin.between: is a list of 1"),
+        (
+            "between: [{body: hand, at: [1, 0, 0]}, ground]",
+            "between: [hand]",
+            "constraints.pin.between: is a list of 1",
+        ),
         ("A: 0.1", "AA: 0.1", "text:16: states.home: .*Did you mean 'A'"),
         ("A: 0.1", "A: fast", "text:16: states.home.q.A: is the text 'fast'; needed: a number"),
         ("{push: 1}", "{push: 0}", "text:4: inputs.push: is 0; needed: a whole number"),
@@ -292,8 +298,19 @@ def test_what_is_wrong_is_told_with_file_line_key_and_repair(old, new, message):
         read_text(GOOD.replace(old, new))
 
 
-@pytest.mark.parametrize("names", [[], ["x"]])
-def test_only_models_are_models(names):
+def test_a_motor_comes_before_those_who_use_its_input():
+    text = GOOD.replace("+ push", "+ 2*drive").replace("forces:\n", "forces:\n  drive: {type: motor, joint: A}\n")
+    assert list(read_text(text).inputs) == ["push", "drive"]
+    late = GOOD.replace("+ push", "+ 2*drive").replace("constraints:", "  drive: {type: motor, joint: A}\nconstraints:")
+    with pytest.raises(da.ModelFileError, match=r"forces.law.value: 'drive' is the input of a motor further down"):
+        read_text(late)
+    first = text.replace("{push: 1}", "{drive: 1, push: 1}")
+    assert list(read_text(first).inputs) == ["drive", "push"]
+    with pytest.raises(da.ModelFileError, match=r"inputs.drive: is 2; needed: 1"):
+        read_text(text.replace("{push: 1}", "{drive: 2, push: 1}"))
+
+
+def test_only_models_are_models():
     for text in ("", "3", "[1]", "name: a", "~"):
         with pytest.raises(da.ModelFileError, match="is no model"):
             read_text(text)

@@ -269,5 +269,5 @@ def test_elements_that_no_method_made_are_refused_by_name():
     u = ca.SX.sym("stranger")
     m.add_joint("A", da.Revolute("y"), m.ground, m.add_body("b", mass=1.0))
     m.add_joint_force("f", "A", u)
-    with pytest.raises(da.DescriptionError, match="joint force 'f' .* stranger"):
+    with pytest.raises(da.DescriptionError, match=r"joint force 'f' .* stranger"):
         text_of(m)

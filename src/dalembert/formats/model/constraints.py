@@ -86,9 +86,7 @@ def _rolling_discs(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
 
 def _skate(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     sideways = node.get("sideways")
-    m.add_skate(
-        name, place(node.child("frame"), scope), sideways="y" if sideways is None else sideways.choice("xyz")
-    )
+    m.add_skate(name, place(node.child("frame"), scope), sideways="y" if sideways is None else sideways.choice("xyz"))
 
 
 def _expression(m: Mechanism, name: str, node: Node, scope: Scope) -> None:

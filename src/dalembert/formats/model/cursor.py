@@ -78,9 +78,7 @@ class Node:
         for name in self.table():
             node = self.child(name)
             if not name or len(name) > MAX_NAME or not name.isprintable():
-                raise node.error(
-                    f"is no name: needed: 1 to {MAX_NAME} characters, none of them a control character."
-                )
+                raise node.error(f"is no name: needed: 1 to {MAX_NAME} characters, none of them a control character.")
             yield name, node
 
     # --- single values ------------------------------------------------------------------------------------------
@@ -127,7 +125,9 @@ class Node:
             raise self.wrong("a list" if count is None else f"a list of {count}")
         if count is not None and len(self.value) != count:
             raise self.wrong(f"a list of {count}")
-        return [Node(x, self.file, line, f"{self.at}[{k}]") for k, (x, line) in enumerate(zip(self.value, self.value.lines))]
+        return [
+            Node(x, self.file, line, f"{self.at}[{k}]") for k, (x, line) in enumerate(zip(self.value, self.value.lines))
+        ]
 
     def numbers(self, count: int | None = None) -> list[float]:
         """A list of finite numbers."""

@@ -55,7 +55,9 @@ def _motor(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
 def _joint_force(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     value = node.child("value")
     m.add_joint_force(
-        name, node.child("joint").text(), scope.values(value.items() if isinstance(value.value, list) else [value], FORCE)
+        name,
+        node.child("joint").text(),
+        scope.values(value.items() if isinstance(value.value, list) else [value], FORCE),
     )
 
 
@@ -96,4 +98,3 @@ _ADD = {
     "spring": _spring,
     "cable": _cable,
 }
-

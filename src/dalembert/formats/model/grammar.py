@@ -25,8 +25,29 @@ MAX_DEPTH = 60
 FUNCTIONS: dict[str, tuple[str, int]] = {
     **{
         name: (name.upper(), 1)
-        for name in "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp log log1p expm1 sqrt sign floor "
-        "ceil erf".split()
+        for name in [
+            "sin",
+            "cos",
+            "tan",
+            "asin",
+            "acos",
+            "atan",
+            "sinh",
+            "cosh",
+            "tanh",
+            "asinh",
+            "acosh",
+            "atanh",
+            "exp",
+            "log",
+            "log1p",
+            "expm1",
+            "sqrt",
+            "sign",
+            "floor",
+            "ceil",
+            "erf",
+        ]
     },
     "abs": ("FABS", 1),
     "atan2": ("ATAN2", 2),
@@ -83,8 +104,8 @@ class GrammarError(ValueError):
 class Step:
     """One step on a stack of values.
 
-    do is "number" (value), "name" (text and perhaps an index), a key of REFERENCES (text, index), "t", or "apply" (CasADi's
-    name of an operation on the last `count` values; count −2: on two in the other order).
+    do is "number" (value), "name" (text and perhaps an index), a key of REFERENCES (text, index), "t", or "apply"
+    (CasADi's name of an operation on the last `count` values; count −2: on two in the other order).
     """
 
     do: str
@@ -118,7 +139,7 @@ def is_plain(name: str) -> bool:
 
 
 def nearest(name: str, known: Any) -> str:
-    """ Did you mean …?, or nothing."""
+    """Did you mean …?, or nothing."""
     near = get_close_matches(name, [str(k) for k in known], n=1)
     return f" Did you mean '{near[0]}'?" if near else ""
 

@@ -43,8 +43,8 @@ def read_text(text: str, *, file: str = "text", json: bool = False) -> Mechanism
 def _mechanism(node: Node, name: str) -> Mechanism:
     if not isinstance(node.value, dict) or "dalembert" not in node.value:
         raise node.error(
-            f"is no model: it holds {kind(node.value)} without the key 'dalembert'; needed: 'dalembert: {words.VERSION}' "
-            "at its head, the version of the format."
+            f"is no model: it holds {kind(node.value)} without the key 'dalembert'; needed: "
+            f"'dalembert: {words.VERSION}' at its head, the version of the format."
         )
     version = node.child("dalembert")
     if isinstance(version.value, bool) or version.value != words.VERSION:
@@ -198,8 +198,7 @@ class _Reader:
         for key in ("q", "v", "u"):
             if (part := node.get(key)) is not None:
                 given[key] = {
-                    n: value.numbers() if isinstance(value.value, list) else value.number()
-                    for n, value in part.named()
+                    n: value.numbers() if isinstance(value.value, list) else value.number() for n, value in part.named()
                 }
         t = node.get("t")
         with node.here():

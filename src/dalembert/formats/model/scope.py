@@ -9,7 +9,16 @@ import numpy as np
 
 from dalembert.formats.data import shown
 from dalembert.formats.model.cursor import Node
-from dalembert.formats.model.grammar import FUNCTIONS, REFERENCES, RESERVED, GrammarError, Step, is_plain, nearest, parse
+from dalembert.formats.model.grammar import (
+    FUNCTIONS,
+    REFERENCES,
+    RESERVED,
+    GrammarError,
+    Step,
+    is_plain,
+    nearest,
+    parse,
+)
 from dalembert.formats.model.laws import Law, Motion, Steps, needed
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.mechanism import Mechanism
@@ -50,7 +59,8 @@ class Scope:
             taken = name in self.m.parameters.symbols or name in self.m.inputs or name in self.let
             if taken or name in RESERVED or name in FUNCTIONS or name in REFERENCES or not is_plain(name):
                 raise value.error(
-                    f"{shown(name)} cannot be defined: " + ("it is a name already." if taken else "needed: one new word.")
+                    f"{shown(name)} cannot be defined: "
+                    + ("it is a name already." if taken else "needed: one new word.")
                 )
             self.let[name] = self.steps(value, may)
 
@@ -123,8 +133,11 @@ class Scope:
             if step.text in self.let and not step.index:
                 return
             x = self._symbol(step.text)
-            if step.text in self.inputs and "inputs" not in may:
-                raise GrammarError(f"{shown(step.text)} is an input, which only a force may depend on")
+            if step.text in self.inputs and step.text not in m.parameters.symbols:
+                if "inputs" not in may:
+                    raise GrammarError(f"{shown(step.text)} is an input, which only a force may depend on")
+                if x is None:
+                    raise GrammarError(f"{shown(step.text)} is the input of a motor further down; put the motor before")
             if x is None:
                 known = [*m.parameters.symbols, *m.inputs, *self.let]
                 raise GrammarError(
@@ -170,5 +183,3 @@ def _allowed(may: Collection[str]) -> str:
     return "it may depend on parameters and on " + ", ".join(
         {"inputs": "inputs", "t": "t"}.get(x, f"{x}(…)") for x in may
     )
-
-

@@ -6,9 +6,12 @@ short where graphs share their parts.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from math import isfinite
+from typing import Any
 
 import casadi as ca
 
@@ -59,55 +62,61 @@ def texts(
 
 
 class _Writer:
+    """Equal parts are one value, whether the graph shares them or not: a text that is read is written alike again."""
+
     def __init__(self, f: ca.Function, leaves: list[str], taken: Collection[str]):
-        self.f, self.leaves = f, leaves
-        self.taken = set(taken)
+        self.f, self.leaves, self.taken = f, leaves, set(taken)
+        self.steps: list[tuple[str, tuple[Any, ...]]] = []  # operation and arguments of each value
+        self.numbers: dict[tuple[str, tuple[Any, ...]], int] = {}
         self.let: dict[str, str] = {}
-        self.number = 0
 
     def run(self) -> tuple[list[str], dict[str, str]]:
-        f = self.f
-        uses, inner = self._uses()
-        work: list[Part] = [Part("")] * max(f.sz_w(), 1)
-        out = [""] * f.numel_out(0)
-        for k in range(f.n_instructions()):
-            op, into = _NAMES.get(f.instruction_id(k), "?"), f.instruction_output(k)
+        outputs = self._values()
+        inner = [0] * len(self.steps)  # how often each value is used in others
+        for op, arguments in self.steps:
+            for k in arguments if op not in ("INPUT", "CONST") else ():
+                inner[k] += 1
+        ends = Counter(outputs)
+        parts: list[Part] = []
+        for k, (op, arguments) in enumerate(self.steps):
             if op == "INPUT":
-                work[into[0]] = Part(self.leaves[f.instruction_input(k)[1]])
+                part = Part(self.leaves[arguments[0]])
             elif op == "CONST":
-                work[into[0]] = number(f.instruction_constant(k))
-            elif op == "OUTPUT":
-                out[into[1]] = work[f.instruction_input(k)[0]].text
+                part = number(arguments[0])
             else:
-                part = _applied(op, [work[i] for i in f.instruction_input(k)])
-                shared = uses[k] > 1 and len(part.text) > SHORT
+                part = _applied(op, [parts[i] for i in arguments])
+                shared = inner[k] + ends[k] > 1 and len(part.text) > SHORT
                 if shared or (inner[k] and (len(part.text) > LONG or part.depth > DEEP)):
                     part = Part(self._define(part.text))
-                work[into[0]] = part
-        return out, self.let
+            parts.append(part)
+        return [parts[k].text for k in outputs], self.let
 
-    def _uses(self) -> tuple[list[int], list[int]]:
-        """How often the value of each instruction is used: at all, and in other ones."""
+    def _values(self) -> list[int]:
+        """The distinct values that CasADi's instructions compute, and which of them each output is."""
         f = self.f
-        n = f.n_instructions()
-        uses, inner, made_by = [0] * n, [0] * n, [0] * max(f.sz_w(), 1)
+        work, outputs = [0] * max(f.sz_w(), 1), [0] * f.numel_out(0)
         for k in range(f.n_instructions()):
-            op = _NAMES.get(f.instruction_id(k), "?")
-            if op not in ("INPUT", "CONST"):
-                for i in f.instruction_input(k):
-                    uses[made_by[i]] += 1
-                    inner[made_by[i]] += op != "OUTPUT"
-            if op != "OUTPUT":
-                made_by[f.instruction_output(k)[0]] = k
-        return uses, inner
+            op, into = _NAMES.get(f.instruction_id(k), "?"), f.instruction_output(k)
+            if op == "OUTPUT":
+                outputs[into[1]] = work[f.instruction_input(k)[0]]
+            elif op == "INPUT":
+                work[into[0]] = self._value(op, (f.instruction_input(k)[1],))
+            elif op == "CONST":
+                work[into[0]] = self._value(op, (f.instruction_constant(k),))
+            else:
+                work[into[0]] = self._value(op, tuple(work[i] for i in f.instruction_input(k)))
+        return outputs
+
+    def _value(self, op: str, arguments: tuple[Any, ...]) -> int:
+        k = self.numbers.setdefault((op, arguments), len(self.steps))
+        if k == len(self.steps):
+            self.steps.append((op, arguments))
+        return k
 
     def _define(self, text: str) -> str:
-        while True:
-            self.number += 1
-            name = f"_{self.number}"
-            if name not in self.taken:
-                self.let[name] = text
-                return name
+        name = next(n for k in count(len(self.let) + 1) if (n := f"_{k}") not in self.taken and n not in self.let)
+        self.let[name] = text
+        return name
 
 
 def number(x: float) -> Part:

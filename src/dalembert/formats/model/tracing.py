@@ -141,5 +141,3 @@ def same_place(a: Frame, b: Frame) -> bool:
 def _text(name: str) -> str:
     """A name inside the parentheses of a reference: words joined by dots, else in quotes."""
     return name if all(is_plain(word) for word in name.split(".")) else "'" + name.replace("'", "''") + "'"
-
-

@@ -76,9 +76,7 @@ def data_of(m: Mechanism) -> Data:
         "inputs": _inputs(m),
         "gravity": gravity["gravity"],
         "bodies": {b.name: _body(w, b) for b in m.bodies.values() if b is not m.ground or b.shapes},
-        "frames": {
-            name: w.finished(w.place(frame, name=False), f"frame '{name}'") for name, frame in m.frames.items()
-        },
+        "frames": {name: w.finished(w.place(frame, name=False), f"frame '{name}'") for name, frame in m.frames.items()},
         "joints": {a.name: _joint(w, a) for a in m.joints.values()},
         "forces": {name: force_data(w, f) for name, f in m.forces.items()},
         "constraints": {name: constraint_data(w, c) for name, c in m.constraints.items()},
