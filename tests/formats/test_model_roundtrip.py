@@ -224,7 +224,7 @@ def test_text_stays_short_where_a_graph_shares_its_parts():
 
 
 def test_what_was_computed_twice_is_computed_twice():
-    """(x + y) − y' with y' a second copy of y: were the copies made one, CasADi would make x of it, which rounds less."""
+    """(x + y) − y' with y' a second copy of y: made one, CasADi would make x of it, which rounds less."""
 
     def law(s):
         def y():
