@@ -4,7 +4,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from dalembert.mechanism.joints import JOINT_TYPES
+from dalembert.mechanism.joints import JOINT_TYPES, Revolute
 from dalembert.spatial import Transform
 from dalembert.symbols import array, symbols, to_sx
 from random_mechanisms import random_joint
@@ -109,3 +109,13 @@ def test_the_axis_the_user_names_is_the_axis_of_motion(case):
             assert U[:3, 3] @ joint.axis == pytest.approx(0, abs=1e-14)
         else:
             np.testing.assert_allclose(np.cross(U[:3, 3], joint.axis), 0, atol=1e-14)
+
+
+@pytest.mark.parametrize("tilt", [0.0, 1e-200, 1e-12, 1e-9, 1e-6, 8e-4, 0.1])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_axes_close_to_z_are_turned_by_a_rotation(tilt, sign):
+    joint = Revolute((tilt, -0.5 * tilt, sign))
+    C = joint.orientation.astype(float)
+    np.testing.assert_allclose(C @ C.T, np.eye(3), atol=1e-15)
+    np.testing.assert_allclose(C[:, 2], joint.axis, rtol=1e-15, atol=1e-15)
+    assert np.linalg.det(C) > 0

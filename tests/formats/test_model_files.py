@@ -298,8 +298,19 @@ def test_what_is_wrong_is_told_with_file_line_key_and_repair(old, new, message):
         read_text(GOOD.replace(old, new))
 
 
-@pytest.mark.parametrize("names", [[], ["x"]])
-def test_only_models_are_models(names):
+def test_a_motor_comes_before_those_who_use_its_input():
+    text = GOOD.replace("+ push", "+ 2*drive").replace("forces:\n", "forces:\n  drive: {type: motor, joint: A}\n")
+    assert list(read_text(text).inputs) == ["push", "drive"]
+    late = GOOD.replace("+ push", "+ 2*drive").replace("constraints:", "  drive: {type: motor, joint: A}\nconstraints:")
+    with pytest.raises(da.ModelFileError, match=r"forces.law.value: 'drive' is the input of a motor further down"):
+        read_text(late)
+    first = text.replace("{push: 1}", "{drive: 1, push: 1}")
+    assert list(read_text(first).inputs) == ["drive", "push"]
+    with pytest.raises(da.ModelFileError, match=r"inputs.drive: is 2; needed: 1"):
+        read_text(text.replace("{push: 1}", "{drive: 2, push: 1}"))
+
+
+def test_only_models_are_models():
     for text in ("", "3", "[1]", "name: a", "~"):
         with pytest.raises(da.ModelFileError, match="is no model"):
             read_text(text)

@@ -72,7 +72,7 @@ def test_every_file_against_the_second_route(name):
     if "world_joint" not in name:  # its two joints stand in the world, which the count leaves out
         assert len(cut) - extra + len(gears) == len(loops)
 
-    system = m.compile()
+    system = m.compile("casadi")
     x = random_state(system, 1)
     motion = Motion(peer, m, x, prefix)
     np.testing.assert_allclose(system.mass_matrix(x), motion.mass_matrix(), rtol=1e-9, atol=1e-9)
@@ -86,17 +86,17 @@ def test_every_file_against_the_second_route(name):
     np.testing.assert_allclose(system.residuals(at), 0, atol=1e-9)
     if names and extra == 0:
         assert same_rows(system.constraint_matrix(at), Motion(peer, m, at, prefix).rows(names))
-        moved = system.project(random_state(system, 2, 0.05))
+        moved = system.project(random_state(system, 2, 0.05), tolerance=1e-9)
         assert np.abs(system.residuals(moved)).max() < 1e-9
         assert same_rows(system.constraint_matrix(moved), Motion(peer, m, moved, prefix).rows(names))
 
 
 def test_the_humanoid_has_the_mass_matrix_of_its_urdf_in_pinocchio():
-    system = da.read_sdf(corpus("pinocchio/models/simple_humanoid.sdf"), base="fixed").compile()
+    system = da.read_sdf(corpus("pinocchio/models/simple_humanoid.sdf"), base="fixed").compile("casadi")
     peer = expected("pinocchio")["pinocchio/models/simple_humanoid.urdf"]
     M = np.zeros((29, 29))
     M[np.tril_indices(29)] = peer["M_lower_rows"]
-    M = np.tril(M) + np.tril(M, -1).T
+    M += np.tril(M, -1).T
     names = [j["name"] for j in peer["joints"] if j["name"] != "universe"]
     order = [system.v_names.index(n) for n in names]
     np.testing.assert_allclose(system.mass_matrix(system.state())[np.ix_(order, order)], M, rtol=1e-9, atol=1e-9)
@@ -108,7 +108,8 @@ def test_the_repaired_cassie_has_16_loops_of_which_10_are_gears(tmp_path):
     m = da.read_sdf(tmp_path / "cassie.sdf")
     kinds = [c.kind for c in m.constraints.values()]
     assert (kinds.count("coupling"), kinds.count("loop")) == (10, 6)
-    assert {c.joint.kind for c in m.constraints.values() if c.kind == "loop"} <= {"spherical", "revolute"}
+    cut = sorted(c.joint.kind for c in m.constraints.values() if c.kind == "loop")
+    assert cut == ["prismatic"] * 2 + ["spherical"] * 4  # all balls; the slides have nothing that acts along them
     gear = m.constraints["left-roll-joint"].recipe[1][1]
     assert gear == {"left-roll-op": 1.0, "left-roll-ip": 0.04}
 
@@ -171,7 +172,7 @@ def test_the_axes_in_which_versions_express_joints(read, version, flag, expresse
         model(link("a", f"0 0 0 0 0 {q}") + link("b", f"0 0 0 0 {q} 0") + joint("j", "revolute", "a", "b", axis, "")),
         version,
     )
-    system = m.compile()
+    system = m.compile("casadi")
     x = system.state(v={"j": 1.0})
     np.testing.assert_allclose(x.rotation("b") @ x.twist("b")[:3], world, atol=1e-12)
 
@@ -184,7 +185,7 @@ def test_poses_in_degrees_and_quaternions(read):
             "</link>"
         )
     )
-    x = m.compile().state()
+    x = m.compile("casadi").state()
     np.testing.assert_allclose(x.rotation("a"), da.rotation("z", np.pi / 2), atol=1e-15)
     np.testing.assert_allclose(x.rotation("b"), x.rotation("a"), atol=1e-15)
     with pytest.raises(da.ModelFileError, match="a quaternion of length 0; needed: 1"):
@@ -204,7 +205,7 @@ FRAMES = (
 def test_frames_of_frames(read, tmp_path):
     m = read(model("<pose>1 2 3 0.4 0.5 0.6</pose>" + FRAMES))
     peer = Peer(tmp_path / "file.sdf")
-    x = random_state(m.compile(), 3)
+    x = random_state(m.compile("casadi"), 3)
     motion = Motion(peer, m, x, "m::")
     for name in ("a", "b", "f", "g", "base"):
         np.testing.assert_allclose(x.position(name), motion.pose(f"m::{name}")[:3, 3], atol=1e-13)
@@ -247,7 +248,7 @@ def test_nested_models_placement_and_canonical_links(read):
             + '<frame name="in arm" attached_to="arm"/>'
         )
     )
-    x = m.compile().state()
+    x = m.compile("casadi").state()
     np.testing.assert_allclose(x.position("arm::foot"), [5, 0, 0])
     np.testing.assert_allclose(x.position("arm::tip"), [5, 0, 2])
     assert m.frames["in arm"].body.name == "arm::tip"  # "arm" as a frame is that of its canonical link
@@ -274,7 +275,7 @@ def test_includes_inside_the_folder(read, tmp_path):
             + '<include merge="true"><uri>parts/leg/leg.sdf</uri><pose>0 0 9 0 0 0</pose></include>'
         )
     )
-    x = m.compile().state()
+    x = m.compile("casadi").state()
     assert set(m.bodies) == {
         "ground",
         "body",
@@ -350,7 +351,7 @@ def test_bases(read):
 def test_gravity_of_old_worlds_and_of_links(read):
     body = model(link("a", inside=INERTIAL + "<gravity>false</gravity>") + link("b"))
     m = read(f'<world name="w"><physics><gravity>0 0 -3</gravity></physics>{body}</world>', "1.5")
-    system = m.compile()
+    system = m.compile("casadi")
     x = system.state()
     a = system.forward_dynamics(x)
     at = system.v_names.index
@@ -370,7 +371,7 @@ def test_gravity_of_old_worlds_and_of_links(read):
 )
 def test_both_conventions_of_screws(read, inside, pitch):
     m = read(model(link("a") + joint("j", "screw", "world", "a", inside)))
-    np.testing.assert_allclose(m.compile().state({"j": 2.0}).position("a"), [0, 0, 2 * pitch], atol=1e-15)
+    np.testing.assert_allclose(m.compile("casadi").state({"j": 2.0}).position("a"), [0, 0, 2 * pitch], atol=1e-15)
 
 
 def test_axes_that_are_not_perpendicular_become_two_joints(read, tmp_path):
@@ -379,7 +380,7 @@ def test_axes_that_are_not_perpendicular_become_two_joints(read, tmp_path):
     assert list(m.joints) == ["a", "u_first", "u_second"]
     assert float(m.joints["u_second"].damping[0]) == 2.0
     assert any("not perpendicular" in text for text in texts(m))
-    system = m.compile()
+    system = m.compile("casadi")
     x = system.state({"u_first": 0.4, "u_second": -0.7})
     peer = Peer(tmp_path / "file.sdf")
     first, second = peer.screws("m::u").T
@@ -403,7 +404,7 @@ def test_mimicking_joints(read):
         ),
         "1.11",
     )
-    system = m.compile()
+    system = m.compile("casadi")
     q = {"lead": (0.3, 0.7), "follow": -3 * (0.7 - 0.1) + 0.4}
     np.testing.assert_allclose(system.residuals(system.state(q)), 0, atol=1e-15)
     np.testing.assert_allclose(system.residuals(system.state({**q, "follow": 0.0})), 1.4)
@@ -436,7 +437,7 @@ def test_gearboxes_tie_angles_in_the_reference_body(read, tmp_path, turned, sign
     c = m.constraints["gear"].recipe[1][1]
     assert c == {"second": sign * 1.0, "first": -2.5 if turned else 2.5}
     peer = Peer(tmp_path / "file.sdf")
-    system = m.compile()
+    system = m.compile("casadi")
     x = random_state(system, 4)
     assert same_rows(system.constraint_matrix(x), Motion(peer, m, x, "m::").rows(["gear"]))
 
@@ -451,7 +452,7 @@ def test_what_acts_along_axes_and_where_joints_begin(read):
     j = m.joints["j"]
     assert j.limits.tolist() == [[-1, np.inf]]
     assert [float(x[0]) for x in (j.damping, j.rest, j.stiffness)] == [0.1, 0.3, 40]
-    assert m.compile().named_state("initial")["j"] == 0.5
+    assert m.compile("casadi").named_state("initial")["j"] == 0.5
     assert sorted(texts(m)) == ["dry friction is not modelled", "limits of effort are not modelled"]
     swapped = "<axis><xyz>0 0 1</xyz><limit><lower>1</lower><upper>-1</upper></limit></axis>"
     m = read(model(link("a") + joint("j", "revolute", "world", "a", swapped, "")))
@@ -486,7 +487,7 @@ def test_inertias_of_shapes(read):
         ),
         "<ellipsoid><radii>0.2 0.3 0.5</radii></ellipsoid>": lambda p: ((p / [0.2, 0.3, 0.5]) ** 2).sum(axis=1) <= 1,
     }
-    axis = (np.arange(120) + 0.5) / 120 - 0.5
+    axis = (np.arange(60) + 0.5) / 60 - 0.5
     grid = np.stack(np.meshgrid(axis, axis, axis, indexing="ij"), axis=-1).reshape(-1, 3)
     for text, inside in shapes.items():
         m = read(
@@ -497,7 +498,7 @@ def test_inertias_of_shapes(read):
             "1.11",
         )
         points = grid[inside(grid)]
-        mass = 700 * len(points) / 120**3
+        mass = 700 * len(points) / 60**3
         J = mass * ((points**2).sum(axis=1).mean() * np.eye(3) - points.T @ points / len(points))
         R = da.rotation("z", 0.5)
         body = m.bodies["a"]
@@ -579,6 +580,13 @@ def test_before_version_17_joints_might_have_the_names_of_links(read):
     assert list(m.joints) == ["a"]
 
 
+def test_texts_are_read_without_a_folder():
+    text = f'<sdf version="1.9">{model(link("a") + "<include><uri>model://b</uri></include>")}</sdf>'
+    m = da.read_sdf(text)
+    assert list(m.bodies) == ["ground", "a"]
+    assert str(m.notes[0]).startswith("text:1: <include>: 'model://b' would be in the folder of a file")
+
+
 def test_files_that_are_no_models(read, tmp_path):
     with pytest.raises(da.ModelFileError, match="has neither a <world> nor a <model>"):
         read("")
@@ -600,7 +608,7 @@ def test_damaged_files_give_clean_errors(tmp_path):
     sources = [corpus(n).read_text() for n in READ[:6]]
     path = tmp_path / "x.sdf"
     read = 0
-    for _ in range(300):
+    for _ in range(200):
         text = sources[rng.integers(len(sources))]
         for _ in range(rng.integers(1, 4)):
             i, j = sorted(rng.integers(0, len(text), 2))
@@ -616,7 +624,7 @@ def test_damaged_files_give_clean_errors(tmp_path):
             read += 1
         except da.ModelFileError:
             pass
-    assert read > 20
+    assert read > 15
 
 
 # --- writing --------------------------------------------------------------------------------------------------------
@@ -639,7 +647,7 @@ def by_name(a, b, x):
 
 
 def assert_same(m, n, seeds=(1, 2)):
-    a, b = m.compile(), n.compile()
+    a, b = m.compile("casadi"), n.compile("casadi")
     for seed in seeds:
         x = random_state(a, seed)
         y, order = by_name(a, b, x)
@@ -729,7 +737,7 @@ def test_every_joint_survives_a_round_trip(tmp_path):
             x, y = (getattr(k.joints[name], what).astype(float) for k in (m, n))
             np.testing.assert_allclose(x, y, atol=1e-14, err_msg=f"{what} of {name}")
     assert {k: len(b.shapes) for k, b in n.bodies.items()} == {k: len(b.shapes) for k, b in m.bodies.items()}
-    a, b = m.compile(), n.compile()
+    a, b = m.compile("casadi"), n.compile("casadi")
     x = random_state(a, 3)
     y, _ = by_name(a, b, x)
     for frame in ("tool", "door"):
@@ -748,6 +756,19 @@ def test_weightless_bodies_and_ground_shapes_survive(tmp_path):
     assert_same(m, n)
 
 
+def test_springs_of_cut_joints_survive(tmp_path):
+    m = da.zoo.four_bar()
+    m.forces.clear()
+    loop = next(iter(m.constraints))
+    m.add_cut_joint_spring(loop, loop, stiffness=3.0, rest=0.4, damping=0.2)
+    n, notes = written(m, tmp_path / "x.sdf")
+    assert [t for t in notes if not t.startswith("input")] == []
+    force = n.forces[loop]
+    assert [float(x[0]) for x in (force.stiffness, force.damping)] == [3.0, 0.2]
+    assert float(force.rest[0]) == pytest.approx(0.4, abs=1e-14)
+    assert_same(m, n)
+
+
 def test_cylindrical_joints_are_written_as_two(tmp_path):
     m = da.Mechanism("cylinder")
     body = m.add_body("b", 2.0, (0.1, 0.2, 0), (1, 1, 1))
@@ -755,7 +776,7 @@ def test_cylindrical_joints_are_written_as_two(tmp_path):
     n, notes = written(m, tmp_path / "x.sdf")
     assert len(notes) == 1
     assert list(n.joints) == ["j_angle", "j_slide"]
-    a, b = m.compile(), n.compile()
+    a, b = m.compile("casadi"), n.compile("casadi")
     x, y = a.state({"j": (0.4, 0.7)}), b.state({"j_angle": 0.4, "j_slide": 0.7})
     np.testing.assert_allclose(b.pose(y, "b"), a.pose(x, "b"), atol=1e-15)
     np.testing.assert_allclose(b.mass_matrix(y), a.mass_matrix(x), atol=1e-14)
@@ -771,9 +792,9 @@ def test_other_readers_find_loops_closed_as_drawn(tmp_path):
     (tmp_path / "y.sdf").write_text(text)
     n = da.read_sdf(tmp_path / "y.sdf")
     assert n.notes == []
-    system = n.compile()
+    system = n.compile("casadi")
     np.testing.assert_allclose(system.residuals(system.state()), 0, atol=1e-10)
-    assert system.report().mobility == m.compile().report().mobility
+    assert system.report().mobility == m.compile("casadi").report().mobility
 
 
 def test_what_cannot_be_said_is_listed(tmp_path):

@@ -133,3 +133,26 @@ def test_gravity_can_be_a_parameter():
     system = m.compile(backend="casadi")
     assert system.forward_dynamics([0.0]) == pytest.approx([-9.81])
     assert system.forward_dynamics([0.0], p={"g": 1.62}) == pytest.approx([-1.62])
+
+
+def test_springs_of_cut_joints_push_down_the_gradient_of_their_energy_where_the_loop_is_closed():
+    """Q · n = −∂U/∂δ · n for every admissible motion n, and dampers take d times the squared speed of the joint."""
+    m = da.zoo.bennett()
+    m.gravity = (0, 0, 0)
+    loop = next(iter(m.constraints))
+    m.add_cut_joint_spring("spring", loop, stiffness=7.0, rest=0.4)
+    system = m.compile(backend="casadi")
+    x = system.assemble()
+    A = system.constraint_matrix(x)
+    n = np.linalg.svd(A)[2][np.linalg.matrix_rank(A, tol=1e-9) :].T
+    Q = system.applied_forces(x)
+    assert np.abs(Q @ n).max() > 0.1
+    np.testing.assert_allclose(Q @ n, -gradient(system, x.q) @ n, atol=1e-9)
+
+    m = da.zoo.bennett()
+    m.add_cut_joint_spring("damper", loop, damping=2.0)
+    system = m.compile(backend="casadi")
+    x = system.state(x.q, n[:, 0])
+    speed = system.cut_joint(x, loop)[1]
+    np.testing.assert_allclose(system.applied_forces(x) @ x.v, -2.0 * speed @ speed, rtol=1e-9)
+    assert abs(speed[0]) > 0.1

@@ -158,6 +158,7 @@ REFUSED = {
         lambda m: m.add_joint("x", da.Free(), "base", "hand", armature=1.0),
         "is on a free joint, which has no rotor",
     ),
+    "spring on no loop": (lambda m: m.add_cut_joint_spring("s", "elbow"), "spring 's' asks for loop 'elbow'"),
     "cable with nothing": (lambda m: m.add_cable("c", ["base", "hand"]), "needs either a tension or a stiffness"),
     "cable through one point": (lambda m: m.add_cable("c", ["base"], tension=1.0), "runs through 1 point(s)"),
     "unknown axes of a wrench": (

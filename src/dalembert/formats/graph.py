@@ -154,8 +154,17 @@ class _Builder:
                 f"the loop is open at the neutral position, by {off:.3g} m and {turn:.3g} rad; system.assemble() "
                 "closes it if it can",
             )
-        if e.acted:
-            self.notes.add(e.origin, f"closes a loop and has no coordinate; its {' and '.join(e.acted)} is left out")
+        self._load_cut(e)
+
+    def _load_cut(self, e: Edge) -> None:
+        """What acts along a joint that is cut: springs and dampers, but no rotor."""
+        lost = [what for what in e.acted if what == "armature" or e.joint.nq != e.joint.nv]
+        if lost:
+            self.notes.add(e.origin, f"closes a loop and has no coordinate; its {' and '.join(lost)} is left out")
+        if set(e.acted) - set(lost):
+            name = self.known_as[e.name]
+            rest = 0.0 if e.rest is None else e.rest
+            self.m.add_cut_joint_spring(name, name, stiffness=e.stiffness, rest=rest, damping=e.damping)
 
     def _couple(self, coupling: Coupling) -> None:
         terms = {}

@@ -186,7 +186,7 @@ def cost(e: Edge, needed: bool, light: bool) -> int:
         return 0
     if light:  # cut beside a massless link, what is left of the loop would move no mass
         return 1
-    return 2 if e.acted else 2 + e.joint.nv
+    return 2 if "armature" in e.acted or (e.acted and e.joint.nq != e.joint.nv) else 2 + e.joint.nv
 
 
 def turned(e: Edge, notes: NoteTaker) -> Edge:

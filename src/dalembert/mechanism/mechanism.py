@@ -15,8 +15,8 @@ from dalembert.mechanism import pickling, show
 from dalembert.mechanism.body import Body, Frame, ground_body, turned_inertia
 from dalembert.mechanism.checks import check_armature, check_joint, no_joint
 from dalembert.mechanism.constraining import Constrainable
-from dalembert.mechanism.constraints import Constraint
-from dalembert.mechanism.forces import Cable, Force, JointForce, Spring, Wrench
+from dalembert.mechanism.constraints import Constraint, Loop
+from dalembert.mechanism.forces import Cable, CutJointSpring, Force, JointForce, Spring, Wrench
 from dalembert.mechanism.inertia import inertia_matrix
 from dalembert.mechanism.joints import Joint
 from dalembert.mechanism.joints.attachment import Attachment
@@ -203,6 +203,40 @@ class Mechanism(Constrainable):
         what = f"joint force '{name}'"
         at = self._joint(joint, what)
         self._add_force(JointForce(name, at, self._value(value, (at.joint.nv,), f"the value of {what}")))
+
+    def add_cut_joint_spring(
+        self, name: str, loop: str, *, stiffness: Any = 0.0, rest: Any = 0.0, damping: Any = 0.0
+    ) -> None:
+        """A spring and damper along the joint that closes a loop: what `add_joint` takes, for a joint that is cut.
+
+        loop: the name given to `close_loop`. One number or one for each degree of freedom: stiffness (N m/rad or N/m),
+        position `rest` of zero force (rad or m, default 0), damping (N m s/rad or N s/m). Joints with quaternions have
+        none.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism("triangle", gravity=(0, -9.81, 0))
+        >>> a, b = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0)) for n in "ab")
+        >>> m.add_joint("A", da.Revolute("z"), m.ground, a)
+        >>> m.add_joint("B", da.Prismatic("x"), m.ground, b)
+        >>> m.close_loop("C", da.Revolute("z"), a.at(1, 0, 0), b)
+        >>> m.add_cut_joint_spring("bearing", "C", damping=0.1)
+        """
+        what = f"spring '{name}'"
+        checks.name(loop, f"the loop of {what}", error=DescriptionError)
+        cut = self.constraints.get(loop)
+        if not isinstance(cut, Loop):
+            raise unknown("loop", loop, [n for n, c in self.constraints.items() if isinstance(c, Loop)], what)
+        nv, given = cut.joint.nv, self.parameters
+        if cut.joint.nq != nv or not nv:
+            raise DescriptionError(
+                f"{what} is on loop '{loop}', closed by a {cut.joint.kind} joint, which has no coordinate along which "
+                "a spring could act; use add_spring between two points."
+            )
+        k, q, d = (
+            per_dof(x, nv, given, f"the {n} of {what}")
+            for n, x in (("stiffness", stiffness), ("rest position", rest), ("damping", damping))
+        )
+        self._add_force(CutJointSpring(name, cut, k, q, d))
 
     def add_wrench(self, name: str, frame: Any, *, force: Any = None, moment: Any = None, axes: str = "world") -> None:
         """A force (N) at a frame's origin and a moment (N m), in "world" or "body" axes; each may be f(state)."""

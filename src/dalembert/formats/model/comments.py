@@ -22,8 +22,8 @@ Data = dict[str, Any]
 def kept(path: Path, mechanism: Mechanism, new: Data, plain: str, data_of: Any) -> str:
     """The text of the file at `path` with what changed put in; `plain` where there is no model of the same name.
 
-    new: the data of the mechanism; data_of: what makes data of a mechanism. Whatever text comes of it is read again, and
-    taken only if it says the same as `plain`.
+    new: the data of the mechanism; data_of: what makes data of a mechanism. Whatever text comes of it is read again,
+    and taken only if it says the same as `plain`.
     """
     if not path.is_file():
         return plain

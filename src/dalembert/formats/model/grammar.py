@@ -104,8 +104,8 @@ class GrammarError(ValueError):
 class Step:
     """One step on a stack of values.
 
-    do is "number" (value), "name" (text and perhaps an index), a key of REFERENCES (text, index), "t", or "apply" (CasADi's
-    name of an operation on the last `count` values; count −2: on two in the other order).
+    do is "number" (value), "name" (text and perhaps an index), a key of REFERENCES (text, index), "t", or "apply"
+    (CasADi's name of an operation on the last `count` values; count −2: on two in the other order).
     """
 
     do: str

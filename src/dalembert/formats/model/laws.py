@@ -56,7 +56,7 @@ class Motion(Law):
         return ca.vertcat(*self._evaluated(lambda step: t))
 
 
-def needed(values: Sequence[Steps], let: Mapping[str, Steps]) -> dict[str, Steps]:
+def needed(values: Sequence[Steps], let: dict[str, Steps]) -> dict[str, Steps]:
     """The definitions that the values use, directly or not."""
     wanted = {s.text for steps in values for s in steps if s.do == "name"}
     for name in reversed(let):

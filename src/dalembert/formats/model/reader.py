@@ -43,8 +43,8 @@ def read_text(text: str, *, file: str = "text", json: bool = False) -> Mechanism
 def _mechanism(node: Node, name: str) -> Mechanism:
     if not isinstance(node.value, dict) or "dalembert" not in node.value:
         raise node.error(
-            f"is no model: it holds {kind(node.value)} without the key 'dalembert'; needed: 'dalembert: {words.VERSION}' "
-            "at its head, the version of the format."
+            f"is no model: it holds {kind(node.value)} without the key 'dalembert'; needed: "
+            f"'dalembert: {words.VERSION}' at its head, the version of the format."
         )
     version = node.child("dalembert")
     if isinstance(version.value, bool) or version.value != words.VERSION:
@@ -211,7 +211,7 @@ def _inertia(node: Node, mass: Any, scope: Scope) -> Any:
         rows = node.items(3)
         if not any(isinstance(row.value, list) for row in rows):
             return scope.values(rows)
-        return np.array([scope.vector(row) for row in rows], dtype=object)
+        return scope.matrix(rows)
     node.keys(dict.fromkeys(words.SOLIDS, ""), "an inertia")
     if len(node.value) != 1:
         raise node.wrong(f"one of {', '.join(words.SOLIDS)} with its sizes")

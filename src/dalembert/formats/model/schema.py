@@ -30,7 +30,7 @@ def made() -> Schema:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": words.SCHEMA_NAME,
         "title": "dalembert model",
-        "description": "A mechanism: bodies, joints, constraints, forces. Numbers are in SI units and may be expressions.",
+        "description": "A mechanism: bodies, joints, constraints, forces. Numbers are in SI units, or expressions.",
         **_table(words.MODEL),
         "$defs": _definitions(),
     }

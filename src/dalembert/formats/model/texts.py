@@ -6,9 +6,11 @@ short where graphs share their parts.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
+from typing import Any
 
 import casadi as ca
 
@@ -39,11 +41,12 @@ class Part:
 
 
 def texts(
-    outputs: Sequence[ca.SX], leaves: Mapping[int, str], taken: Collection[str] = ()
+    outputs: Sequence[ca.SX], leaves: Mapping[int, str], taken: Collection[str] = (), first: int = 1
 ) -> tuple[list[str], dict[str, str]]:
     """The texts of some 1×1 expressions, and the definitions they share, in order.
 
-    leaves: the text of each symbol by its `element_hash`; taken: names that definitions must not have.
+    leaves: the text of each symbol by its `element_hash`; taken: names that definitions must not have; first: the
+    number of the first one.
 
     >>> x, k = ca.SX.sym("x"), ca.SX.sym("k")
     >>> texts([-k * (x - 1) ** 2], {x.element_hash(): "q(A)", k.element_hash(): "k"})
@@ -55,59 +58,64 @@ def texts(
     if lost:
         raise NoText(f"uses {', '.join(lost)}, which is neither an input nor a parameter of this mechanism")
     f = ca.Function("f", [ca.vertcat(*symbols)], [y])
-    return _Writer(f, [leaves[s.element_hash()] for s in symbols], taken).run()
+    return _Writer(f, [leaves[s.element_hash()] for s in symbols], taken, first).run()
 
 
 class _Writer:
-    def __init__(self, f: ca.Function, leaves: list[str], taken: Collection[str]):
-        self.f, self.leaves = f, leaves
-        self.taken = set(taken)
+    """Parts are shared where the graph shares them, and nowhere else: CasADi simplifies what it sees to be equal."""
+
+    def __init__(self, f: ca.Function, leaves: list[str], taken: Collection[str], first: int):
+        self.f, self.leaves, self.taken, self.first = f, leaves, taken, first
+        self.steps: list[tuple[str, tuple[Any, ...]]] = []  # operation and arguments of each value
         self.let: dict[str, str] = {}
-        self.number = 0
 
     def run(self) -> tuple[list[str], dict[str, str]]:
-        f = self.f
-        uses, inner = self._uses()
-        work: list[Part] = [Part("")] * max(f.sz_w(), 1)
-        out = [""] * f.numel_out(0)
-        for k in range(f.n_instructions()):
-            op, into = _NAMES.get(f.instruction_id(k), "?"), f.instruction_output(k)
+        outputs = self._values()
+        inner = [0] * len(self.steps)  # how often each value is used in others
+        for op, arguments in self.steps:
+            for k in arguments if op not in ("INPUT", "CONST") else ():
+                inner[k] += 1
+        ends = Counter(outputs)
+        parts: list[Part] = []
+        for k, (op, arguments) in enumerate(self.steps):
             if op == "INPUT":
-                work[into[0]] = Part(self.leaves[f.instruction_input(k)[1]])
+                part = Part(self.leaves[arguments[0]])
             elif op == "CONST":
-                work[into[0]] = number(f.instruction_constant(k))
-            elif op == "OUTPUT":
-                out[into[1]] = work[f.instruction_input(k)[0]].text
+                part = number(arguments[0])
             else:
-                part = _applied(op, [work[i] for i in f.instruction_input(k)])
-                shared = uses[k] > 1 and len(part.text) > SHORT
+                part = _applied(op, [parts[i] for i in arguments])
+                shared = inner[k] + ends[k] > 1 and len(part.text) > SHORT
                 if shared or (inner[k] and (len(part.text) > LONG or part.depth > DEEP)):
                     part = Part(self._define(part.text))
-                work[into[0]] = part
-        return out, self.let
+            parts.append(part)
+        return [parts[k].text for k in outputs], self.let
 
-    def _uses(self) -> tuple[list[int], list[int]]:
-        """How often the value of each instruction is used: at all, and in other ones."""
+    def _values(self) -> list[int]:
+        """Take the values that CasADi's instructions compute; which of them each output is."""
         f = self.f
-        n = f.n_instructions()
-        uses, inner, made_by = [0] * n, [0] * n, [0] * max(f.sz_w(), 1)
+        work, outputs = [0] * max(f.sz_w(), 1), [0] * f.numel_out(0)
         for k in range(f.n_instructions()):
-            op = _NAMES.get(f.instruction_id(k), "?")
-            if op not in ("INPUT", "CONST"):
-                for i in f.instruction_input(k):
-                    uses[made_by[i]] += 1
-                    inner[made_by[i]] += op != "OUTPUT"
-            if op != "OUTPUT":
-                made_by[f.instruction_output(k)[0]] = k
-        return uses, inner
+            op, into = _NAMES.get(f.instruction_id(k), "?"), f.instruction_output(k)
+            if op == "OUTPUT":
+                outputs[into[1]] = work[f.instruction_input(k)[0]]
+            elif op == "INPUT":
+                work[into[0]] = self._value(op, (f.instruction_input(k)[1],))
+            elif op == "CONST":
+                work[into[0]] = self._value(op, (f.instruction_constant(k),))
+            else:
+                work[into[0]] = self._value(op, tuple(work[i] for i in f.instruction_input(k)))
+        return outputs
+
+    def _value(self, op: str, arguments: tuple[Any, ...]) -> int:
+        self.steps.append((op, arguments))
+        return len(self.steps) - 1
 
     def _define(self, text: str) -> str:
-        while True:
-            self.number += 1
-            name = f"_{self.number}"
-            if name not in self.taken:
-                self.let[name] = text
-                return name
+        while (name := f"_{self.first}") in self.taken:
+            self.first += 1
+        self.first += 1
+        self.let[name] = text
+        return name
 
 
 def number(x: float) -> Part:

@@ -149,6 +149,8 @@ class Joints:
             self.notes.add(e, f"the lower limit, {low:g}, exceeds the upper one, {high:g}; both are left out")
         else:
             axis.limits = low, high
+        if low == high:
+            self.notes.add(e, "its limits meet, which holds it in a simulator; here limits are data, and it moves")
         strong = [k for k in ("effort", "velocity") if 0 <= number(e, k, inf, finite=False) < 1e16]
         if strong:
             self.notes.add(e, f"limits of {' and '.join(strong)} are not modelled")

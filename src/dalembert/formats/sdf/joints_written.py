@@ -11,6 +11,7 @@ from dalembert.formats.sdf.drawing import displaced
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.constraints import Loop
 from dalembert.mechanism.constraints.expression import Expressions
+from dalembert.mechanism.forces import CutJointSpring
 from dalembert.mechanism.joints import Cylindrical, Free, Joint, Planar, Prismatic, Revolute, Screw, Spherical
 from dalembert.mechanism.joints.attachment import Attachment
 from dalembert.mechanism.joints.universal import Universal
@@ -29,6 +30,7 @@ class WrittenJoints:
         self.w, self.out, self.m, self.drawing = writer, writer.out, writer.m, writer.drawing
         self.axes: dict[str, tuple[str, str, float]] = {}  # of each coordinate: joint and axis in the file, q as drawn
         self.names: dict[str, list[str]] = {}  # of each joint and loop, its joints in the file
+        self.said: set[str] = set()  # forces that are in the file
         loops = [c for c in self.drawing.loops if c.name not in self.drawing.open]
         for name, joint in [(a.name, a.joint) for a in self.m.joints.values()] + [(c.name, c.joint) for c in loops]:
             self._name(name, joint)
@@ -49,7 +51,17 @@ class WrittenJoints:
             self._any(a.name, a.joint, a.parent, a.child, given | {"limits": a.limits}, cut=False)
         for c in self.drawing.loops:
             if c.name not in self.drawing.open:
-                self._any(c.name, c.joint, c.a, c.b, {}, cut=True)
+                self._any(c.name, c.joint, c.a, c.b, self._acting(c), cut=True)
+
+    def _acting(self, loop: Loop) -> dict[str, Any]:
+        """What springs and dampers do along a joint that is cut, as for one of the tree."""
+        found = [f for f in self.m.forces.values() if isinstance(f, CutJointSpring) and f.loop is loop]
+        if len(found) != 1 or not isinstance(loop.joint, (Revolute, Prismatic, Screw, Universal)):
+            return {}
+        self.said.add(found[0].name)
+        n = loop.joint.nv
+        given = {k: self.w.number(getattr(found[0], k)) for k in ("stiffness", "damping", "rest")}
+        return {**given, "armature": np.zeros(n), "limits": np.tile([-np.inf, np.inf], (n, 1))}
 
     def _name(self, name: str, joint: Joint) -> None:
         what = f"joint '{name}'"

@@ -52,14 +52,16 @@ class Contents:
 class Models:
     """Takes in models; `frames` knows the places of all they hold."""
 
-    def __init__(self, folder: Folder, notes: Notes):
+    def __init__(self, folder: Folder | None, notes: Notes):
         self.folder, self.notes = folder, notes
         self.frames, self.contents = Frames(), Contents()
         self.unnamed = 0
 
     # --- a scope: the world or a model ----------------------------------------------------------------------------
 
-    def take(self, parent: Element, scope: Scope, near: Path, *, static: bool = False, depth: int = 0) -> None:
+    def take(
+        self, parent: Element, scope: Scope, near: Path | None = None, *, static: bool = False, depth: int = 0
+    ) -> None:
         """All links, joints, frames and models that stand in an element."""
         for e in parent.children:
             if e.tag == "link":
@@ -104,7 +106,7 @@ class Models:
         self,
         e: Element,
         scope: Scope,
-        near: Path,
+        near: Path | None = None,
         *,
         static: bool = False,
         depth: int = 0,
@@ -145,12 +147,14 @@ class Models:
         own = next((f for f in links if f.scope.model == inside.model), links[0])
         return own.key[len(inside.prefix) :]
 
-    def include(self, e: Element, scope: Scope, near: Path, *, static: bool = False, depth: int = 0) -> str | None:
+    def include(
+        self, e: Element, scope: Scope, near: Path | None, *, static: bool = False, depth: int = 0
+    ) -> str | None:
         """The model of another file; None where it is not in the folder, which is noted."""
         uri = text(e, "uri")
         note_rest(e, ("uri", "name", "pose", "static", "placement_frame"), self.notes)
         path = self._file(uri, e, near)
-        if path is None:
+        if path is None or self.folder is None:
             return None
         with self.folder.inside(path, e):
             root = parse(self.folder.contents(path, e), file=self.folder.shown(path))
@@ -165,9 +169,12 @@ class Models:
                 raise e.error(f"includes {shown(uri)}, which has {len(models)} models; needed: one.")
             return self.model(models[0], scope, path.parent, static=static, depth=depth, include=e, version=version)
 
-    def _file(self, uri: str, e: Element, near: Path) -> Path | None:
+    def _file(self, uri: str, e: Element, near: Path | None) -> Path | None:
         """The file that a URI means: a file, or the one that a folder's model.config names, or its model.sdf."""
         name, base = uri, near
+        if self.folder is None:
+            self.notes.add(e, f"{shown(uri)} would be in the folder of a file, and this is a text; it is left out")
+            return None
         if uri.startswith(("model://", "file://")):
             name, base = uri.partition("://")[2], self.folder.root
         elif "://" in uri:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dalembert import checks
@@ -41,21 +40,17 @@ def read_sdf(
     strict=True refuses a file with elements that have no meaning here, which are otherwise listed in `notes`. base:
     "fixed" fixes parts that float to the ground, "free" lets models float that fixed joints hold to the world; None
     takes the file as it is. merge_fixed=False keeps a body for every link. model: the one of several models to read,
-    by name.
+    by name. path may also be the text itself, a string that begins with "<"; it includes no files.
 
-    >>> import dalembert as da, pathlib, tempfile
-    >>> text = '''<sdf version="1.9"><model name="pendulum"><link name="rod"/><joint name="pivot" type="revolute">
-    ...     <parent>world</parent><child>rod</child><axis><xyz>0 1 0</xyz></axis></joint></model></sdf>'''
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder, "pendulum.sdf")
-    ...     _ = file.write_text(text)
-    ...     m = da.read_sdf(file)
+    >>> import dalembert as da
+    >>> m = da.read_sdf('''<sdf version="1.9"><model name="pendulum"><link name="rod"/>
+    ...     <joint name="pivot" type="revolute"><parent>world</parent><child>rod</child><axis><xyz>0 1 0</xyz></axis>
+    ...     </joint></model></sdf>''')
     >>> m
     <mechanism 'pendulum': 1 bodies, 1 joints>
     >>> print(m.notes[0].text)
     has no <inertial>; SDF means 1 kg at its origin, with moments of 1 kg m²
     """
-    where = checks.path(path, "path", error=ModelFileError)
     checks.flag(strict, "strict")
     checks.flag(merge_fixed, "merge_fixed")
     if base is not None:
@@ -63,9 +58,14 @@ def read_sdf(
     if model is not None:
         checks.name(model, "model")
     notes = Notes(strict)
-    folder = Folder(where.parent)
-    with folder.inside(where):
-        m = _Reader(folder, notes, where).read(base, merge_fixed, model)
+    if isinstance(path, str) and path.lstrip("\ufeff \t\r\n").startswith("<"):
+        m = _Reader(parse(path), None, notes).read(base, merge_fixed, model)
+    else:
+        where = checks.path(path, "path", error=ModelFileError)
+        folder = Folder(where.parent)
+        with folder.inside(where):
+            root = parse(where, file=where.name)
+            m = _Reader(root, folder, notes).read(base, merge_fixed, model)
     m.notes = notes.done()
     return m
 
@@ -73,9 +73,8 @@ def read_sdf(
 class _Reader:
     """One file on its way to a mechanism."""
 
-    def __init__(self, folder: Folder, notes: Notes, path: Path):
-        self.notes, self.path = notes, path
-        self.root = parse(path, file=path.name)
+    def __init__(self, root: Element, folder: Folder | None, notes: Notes):
+        self.root, self.notes = root, notes
         if self.root.tag != "sdf":
             raise self.root.error('is the first element; needed: <sdf version="…">.')
         self.models = Models(folder, notes)
@@ -125,17 +124,17 @@ class _Reader:
 
     def _take(self, place: Element, model: str | None) -> list[str]:
         """Take in the models; gives their keys."""
-        scope, near = self.scope, self.path.parent
+        scope = self.scope
         if place.tag == "world":
             note_rest(place, _IN_WORLD, self.notes)
         if model is not None:
             named = {e.name: e for e in place.findall("model")}
             if model not in named:
                 raise place.error(f"has no model {shown(model)}; {known_names(named, model)}")
-            return [self.models.model(named[model], scope, near)]
+            return [self.models.model(named[model], scope)]
         if place.tag == "sdf":
-            return [self.models.model(e, scope, near) for e in place.findall("model")]
-        self.models.take(place, scope, near)
+            return [self.models.model(e, scope) for e in place.findall("model")]
+        self.models.take(place, scope)
         return [key for key, node in self.models.frames.nodes.items() if node.kind == "model" and "::" not in key]
 
     def _name_by(self, keys: list[str], links: list[Found]) -> None:
@@ -150,7 +149,7 @@ class _Reader:
 
     def _title(self, place: Element, keys: list[str]) -> str:
         alone = self.prefix[:-2]
-        return alone or (place.name if place.tag == "world" else "") or (keys[0] if keys else "") or self.path.stem
+        return alone or (place.name if place.tag == "world" else "") or (keys[0] if keys else "") or "SDF"
 
     def _gravity(self, place: Element) -> Any:
         if place.tag != "world":

@@ -114,11 +114,12 @@ class _Writer:
         for body in m.bodies.values():
             if body is not m.ground:
                 self._link(body)
-        WrittenJoints(self).write()
+        joints = WrittenJoints(self)
+        joints.write()
         self._frames({n: f for n, f in m.frames.items() if f.body is not m.ground})
         while out.stack:
             out.close()
-        self._not_said()
+        self._not_said(joints.said)
         return '<?xml version="1.0"?>\n' + "\n".join(out.lines) + "\n"
 
     # --- links and frames -----------------------------------------------------------------------------------------
@@ -188,12 +189,13 @@ class _Writer:
         at_com = np.allclose(self.number(f.frame.T.p), self.number(body.com), rtol=0, atol=1e-14)
         return at_com and np.array_equal(array(f.force).astype(float), up) and not array(f.moment).astype(float).any()
 
-    def _not_said(self) -> None:
+    def _not_said(self, said: set[str]) -> None:
+        """List what the file does not hold; `said` are forces that are in it."""
         m = self.m
         for name in m.parameters.values:
             self.note(f"parameter '{name}'", "is written as the number it is by default")
         for name, f in m.forces.items():
-            if not self._lifts(f):
+            if name not in said and not self._lifts(f):
                 self.note(f"{f.kind} '{name}'", "cannot be said in SDF")
         driven = {f.name for f in m.forces.values() if f.kind == "motor"}
         for name in m.inputs:

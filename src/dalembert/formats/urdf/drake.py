@@ -28,7 +28,7 @@ def read_constraints(root: Element, robot: Robot) -> None:
                 q = T.R @ p + T.p
             else:
                 q = other.numbers("value", 3)
-            name = e.name or f"{kind}_{k}"
+            name = (e.name or f"{kind}_{k}").replace(".", "_")
             if kind == "ball":
                 robot.close(Edge(name, e, Spherical(), a, b, pose(p), pose(q), cut=True))
             else:
@@ -52,8 +52,9 @@ def _distance(e: Element, robot: Robot, name: str, a: str, p: np.ndarray, b: str
     def add(m: Mechanism) -> None:
         one, other = (end(m) for end in ends)
         if k == inf:
-            m.add_rod(name, one, other, length=length)
+            m.add_rod(robot.fresh(name, {*m.constraints, *m.joints}, e), one, other, length=length)
         else:
-            m.add_spring(name, one, other, stiffness=k, damping=c, rest_length=length)
+            new = robot.fresh(name, m.forces, e)
+            m.add_spring(new, one, other, stiffness=k, damping=c, rest_length=length)
 
     robot.later.append(add)

@@ -110,7 +110,7 @@ def _robot(root: Element, notes: Notes, base: str | None, beside: sidecar.Sideca
         if edge.joint.nv and edge.name not in motors and all(on != edge.name for on, _ in motors.values()):
             motors[edge.name] = edge.name, edge.origin
     for motor, (joint, e) in motors.items():
-        robot.later.append(lambda m, motor=motor, joint=joint, e=e: _motor(m, motor, joint, e, notes))  # type: ignore[misc]
+        robot.later.append(lambda m, motor=motor, joint=joint, e=e: _motor(m, robot, motor, joint, e))  # type: ignore[misc]
     return robot
 
 
@@ -174,17 +174,11 @@ def _read_joints(root: Element, robot: Robot, beside: sidecar.Sidecar | None) ->
 
 def _plain(name: str, taken: set[str], e: Element, robot: Robot) -> str:
     """The name of a joint without dots, which set off coordinates here."""
-    new = fresh = name.replace(".", "_")
-    k = 1
-    while fresh in taken:
-        k += 1
-        fresh = f"{new}_{k}"
-    if fresh != name:
-        robot.notes.add(
-            e, f"the name {shown(name)} has dots, which set off coordinates; the joint is called '{fresh}' here"
-        )
-    taken.add(fresh)
-    return fresh
+    new = robot.fresh(name.replace(".", "_"), taken)
+    if new != name:
+        robot.notes.add(e, f"the name {shown(name)} has dots, or is taken without them; it is called '{new}' here")
+    taken.add(new)
+    return new
 
 
 def _check_roots(root: Element, robot: Robot, base: str | None) -> None:
@@ -220,11 +214,11 @@ def _check_roots(root: Element, robot: Robot, base: str | None) -> None:
     robot.graph.roots.extend(tops)
 
 
-def _motor(m: Mechanism, motor: str, joint: str, e: Element, notes: Notes) -> None:
+def _motor(m: Mechanism, robot: Robot, motor: str, joint: str, e: Element) -> None:
     if joint not in m.joints:
-        notes.add(e, f"joint '{joint}' has no coordinate here; it gets no motor")
+        robot.notes.add(e, f"joint '{joint}' has no coordinate here; it gets no motor")
     else:
-        m.add_motor(motor, joint)
+        m.add_motor(robot.fresh(motor, {*m.inputs, *m.forces}, e), joint)
 
 
 def _finish(m: Mechanism, robot: Robot) -> None:

@@ -52,11 +52,12 @@ def rpy(R: np.ndarray) -> np.ndarray:
     >>> rpy(np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])).tolist() == [0, 0, np.pi / 2]
     True
     """
-    across = float(np.hypot(R[0, 0], R[1, 0]))
-    pitch = np.arctan2(-R[2, 0], across)
-    if across > 1e-8:
-        return np.array([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])]) + 0.0
-    return np.array([np.arctan2(-R[1, 2], R[1, 1]), pitch, 0.0]) + 0.0  # the axes of roll and yaw are one
+    yaw = np.arctan2(R[1, 0], R[0, 0])
+    c, s = np.cos(yaw), np.sin(yaw)
+    pitch = np.arctan2(-R[2, 0], c * R[0, 0] + s * R[1, 0])
+    # what is left is a turn about x, also where the pitch is π/2 and the yaw is any
+    roll = np.arctan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1])
+    return np.array([roll, pitch, yaw]) + 0.0
 
 
 def number(x: float) -> str:

@@ -118,13 +118,15 @@ def orient_z(axis: Any, what: str) -> np.ndarray:
     """A rotation whose third column is the axis: a cyclic permutation for x, y, z, else the shortest turn from z."""
     n = axis_vector(axis, what)
     for k in range(3):
-        if n[k] == 1.0:
+        if np.array_equal(n, np.eye(3)[k]):
             return np.roll(np.eye(3), k + 1, axis=0).astype(object)
-    if n[2] == -1.0:
-        return np.diag([1.0, -1.0, -1.0]).astype(object)
     u = np.array([-n[1], n[0], 0.0])  # z × n
+    if u @ u == 0.0:  # z or −z, to rounding
+        return np.diag([1.0, n[2], n[2]]).astype(object)
     K = np.array([[0, -u[2], u[1]], [u[2], 0, -u[0]], [-u[1], u[0], 0]])
-    return snap((np.eye(3) + K + K @ K / (1 + n[2])).astype(object), scale=1.0)
+    # 1 + n_z as u²/(1 − n_z) where it would cancel
+    factor = 1 / (1 + n[2]) if n[2] > 0 else (1 - n[2]) / (u @ u)
+    return snap((np.eye(3) + K + K @ K * factor).astype(object), scale=1.0)
 
 
 class AxisJoint(Joint):
