@@ -55,6 +55,8 @@ class Joints:
     kinds: dict[str, list[str]] = field(default_factory=dict)  # of each joint's key, the names of its coordinates
     drawn: dict[str, float] = field(default_factory=dict)  # coordinates that are not zero as drawn
     positions: dict[str, np.ndarray] = field(default_factory=dict)  # and all of their joints
+    between: Callable[[str, str], tuple[Edge, bool] | None] = field(init=False)
+    poses: dict[str, Transform] = field(init=False)  # of links, once all joints are read
 
     def read(self, found: Found) -> None:
         """One joint."""
@@ -91,6 +93,9 @@ class Joints:
         """Couplings, once every joint is read."""
         for follower, axis, found, e in self.mimics:
             self._mimic(follower, axis, found, e)
+        if self.gears:
+            self.between = self._between()
+            self.poses = {link.name: link.pose for link in self.graph.links}
         for found, T in self.gears:
             self._gear(found, T)
 
@@ -303,27 +308,36 @@ class Joints:
             terms[name] = terms.get(name, 0.0) + c * sign
         self.graph.couplings.append(Coupling(self.name(found.name), e, terms))
 
-    def _turning(self, reference: str, wheel: str, n: np.ndarray, e: Element) -> tuple[str, float]:
-        """The revolute joint between two links, and the sign of its angle about n from the first to the second."""
+    def _between(self) -> Callable[[str, str], tuple[Edge, bool] | None]:
+        """Finds the revolute joint between two links, or links fixed to them, and whether it leads to the second."""
         number_of = {WORLD: 0, **{link.name: i for i, link in enumerate(self.graph.links, start=1)}}
         rigid = [x for x in self.graph.edges if isinstance(x.joint, Fixed) and not x.cut]
         part = clusters(len(number_of), [(number_of[x.parent], number_of[x.child]) for x in rigid])
-        a, b = part[number_of[reference]], part[number_of[wheel]]
+        known: dict[tuple[int, int], tuple[Edge, bool]] = {}
         for x in self.graph.edges:
-            ends = part[number_of[x.parent]], part[number_of[x.child]]
-            if isinstance(x.joint, Revolute) and ends in ((a, b), (b, a)):
-                pose = IDENTITY if x.parent == WORLD else self.graph.links[number_of[x.parent] - 1].pose
-                along = float((pose @ x.at_parent).R @ x.joint.axis @ n)
-                if abs(along) < 0.999:
-                    self.notes.add(
-                        e,
-                        f"its axis stands {np.degrees(np.arccos(min(abs(along), 1.0))):.3g}° from that of joint "
-                        f"'{x.name}', the only way in which '{wheel}' can turn; the angle of the joint is taken",
-                    )
-                return x.name, (1.0 if along > -1e-9 else -1.0) * (1.0 if ends == (a, b) else -1.0)
-        raise e.error(
-            f"needs a revolute joint between its reference body '{reference}' and '{wheel}', and there is none."
-        )
+            if isinstance(x.joint, Revolute):
+                a, b = part[number_of[x.parent]], part[number_of[x.child]]
+                known.setdefault((a, b), (x, True))
+                known.setdefault((b, a), (x, False))
+        return lambda a, b: known.get((part[number_of[a]], part[number_of[b]]))
+
+    def _turning(self, reference: str, wheel: str, n: np.ndarray, e: Element) -> tuple[str, float]:
+        """The revolute joint between two links, and the sign of its angle about n from the first to the second."""
+        found = self.between(reference, wheel)
+        if found is None:
+            raise e.error(
+                f"needs a revolute joint between its reference body '{reference}' and '{wheel}', and there is none."
+            )
+        x, outward = found
+        T = x.at_parent if x.parent == WORLD else self.poses[x.parent] @ x.at_parent
+        along = float(T.R @ x.joint.axis @ n)  # type: ignore[attr-defined]
+        if abs(along) < 0.999:
+            self.notes.add(
+                e,
+                f"its axis stands {np.degrees(np.arccos(min(abs(along), 1.0))):.3g}° from that of joint '{x.name}', the "
+                f"only way in which '{wheel}' can turn; the angle of the joint is taken",
+            )
+        return x.name, (1.0 if along > -1e-9 else -1.0) * (1.0 if outward else -1.0)
 
 
 def _pitch(e: Element) -> float:
