@@ -465,6 +465,11 @@ SIMULATING = {
     "dalembert.Run.reactions": Target(on_run("reactions"), {"joint": "A"}),
     "dalembert.Run.save": Target(on_run("save"), {"path": lambda: folder() / "run.dal"}),
     "dalembert.load": Target(da.load, {"path": saved, "system": lambda: four_bar()[0]}),
+    "dalembert.read_urdf": Target(
+        da.read_urdf,
+        {"path": '<robot name="r"><link name="a"/></robot>', "strict": False, "base": "free", "merge_fixed": True,
+         "loops": None, "xacro": False},
+    ),
 }  # fmt: skip
 
 

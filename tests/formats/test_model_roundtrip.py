@@ -223,6 +223,21 @@ def test_text_stays_short_where_a_graph_shares_its_parts():
     assert_same(m, there_and_back(m))
 
 
+def test_what_was_computed_twice_is_computed_twice():
+    """(x + y) − y' with y' a second copy of y: made one, CasADi would make x of it, which rounds less."""
+
+    def law(s):
+        def y():
+            return ca.exp(0.3 * s["A"] + 0.1 * s.rate("A")) * 1e5 + 1 / 3
+
+        return (s["A"] + y()) - y() + 1e3 * (ca.sin(y()) ** 2 + ca.cos(y()) ** 2)
+
+    m = da.Mechanism("twice")
+    m.add_joint("A", da.Revolute("y"), m.ground, m.add_body("b", mass=1.0, com=(1, 0, 0)))
+    m.add_joint_force("law", "A", law)
+    assert_same(m, there_and_back(m), 5)
+
+
 class Opaque(ca.Callback):
     """Numbers from Python, which CasADi cannot look into."""
 

@@ -106,6 +106,8 @@ def test_files_that_cannot_be_read_are_named(tmp_path):
         xml.parse("/dev/zero")
     with pytest.raises(ModelFileError, match="could not be read"):
         xml.parse("a\0b")
+    with pytest.raises(ModelFileError, match="neither the path of a file nor a text"):
+        xml.parse("robot\n<link/>")
 
 
 @pytest.mark.parametrize(

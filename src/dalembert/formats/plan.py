@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.errors import DescriptionError
 from dalembert.formats.links import IDENTITY, WORLD, Edge, Graph, Link, Names, NoteTaker
-from dalembert.formats.spanning import clusters, spanning_tree
+from dalembert.formats.spanning import clusters, in_order, spanning_tree
 from dalembert.mechanism.joints import Fixed, Free, Planar, Screw, Universal
 from dalembert.mechanism.joints.joint import AxisJoint
 from dalembert.spatial import Transform
@@ -134,7 +134,8 @@ class Plan:
                 use.append(k)
                 pairs.append((a, b))
                 costs.append(cost(e, e.driven or e.name in self.coupled, not {a, b} <= solid))
-        self.tree = [(use[k], c) for k, c in spanning_tree(len(self.links) + 1, pairs, costs)]
+        grown = [(use[k], c) for k, c in spanning_tree(len(self.links) + 1, pairs, costs)]
+        self.tree = in_order(grown, [self.cluster[self._inner(k, c)] for k, c in grown])
         inside = rigid | {k for k, _ in self.tree}
         self.loops = [k for k in range(len(self.edges)) if k not in inside]
         self.head = {0: 0}

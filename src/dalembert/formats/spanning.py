@@ -61,3 +61,24 @@ def spanning_tree(n: int, pairs: Sequence[Pair], costs: Sequence[int], root: int
             if depth[other] < 0:
                 heapq.heappush(heap, (costs[j], deep + 1, j, other))
     return tree
+
+
+def in_order(tree: Sequence[tuple[int, int]], above: Sequence[int]) -> list[tuple[int, int]]:
+    """The pairs of a tree by their numbers, except that one waits until the node it starts from (`above`) is reached.
+
+    >>> in_order([(7, 1), (9, 2), (8, 3)], above=[2, 0, 0])
+    [(8, 3), (9, 2), (7, 1)]
+    """
+    waiting: dict[int, list[tuple[int, int]]] = {}
+    for item, node in zip(tree, above):
+        waiting.setdefault(node, []).append(item)
+    nodes = {node for _, node in tree}
+    ready = [item for node, items in waiting.items() if node not in nodes for item in items]
+    heapq.heapify(ready)
+    out: list[tuple[int, int]] = []
+    while ready:
+        item = heapq.heappop(ready)
+        out.append(item)
+        for beyond in waiting.get(item[1], ()):
+            heapq.heappush(ready, beyond)
+    return out

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from math import isfinite
 from pathlib import Path
 from typing import Any
 from xml.parsers import expat
@@ -23,6 +22,7 @@ MAX_BYTES = 64 * 2**20
 MAX_DEPTH = 200
 MAX_ELEMENTS = 10**6
 MAX_ATTRIBUTES = 10**6 * 4
+MAX_NUMBER = 1e100  # squares and cubes of it are numbers too
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INFINITE = re.compile(r"[+-]?inf(inity)?", re.ASCII | re.IGNORECASE)
@@ -118,8 +118,8 @@ class Element:
         if count is not None and len(words) != count:
             raise self.error(f"has {_counted(len(words))} in its {what}, {shown(text)}; needed: {needed}.")
         values = [float(w) for w in words]
-        if finite and not all(map(isfinite, values)):
-            raise self.error(f"has a number beyond 1.8e308 in its {what}, {shown(text)}; needed: {needed}.")
+        if finite and max(map(abs, values), default=0.0) > MAX_NUMBER:
+            raise self.error(f"has a number beyond {MAX_NUMBER:g} in its {what}, {shown(text)}; needed: {needed}.")
         return np.array(values)
 
     def choice(self, name: str, options: Sequence[str], default: str | None = None) -> str:
@@ -161,6 +161,8 @@ def parse(source: Any, *, file: str = "") -> Element:
         return _Builder(file or "text", encoding="utf-8").build(data)
     if isinstance(source, (bytes, bytearray)):
         return _Builder(file or "text").build(bytes(source))
+    if "\n" in str(source):
+        raise ModelFileError(f"{shown(str(source))} is neither the path of a file nor a text that begins with '<'.")
     path = Path(source)
     return _Builder(file or str(path)).build(contents(path, file or str(path)))
 

@@ -62,7 +62,7 @@ def rotation(node: Node, scope: Scope) -> np.ndarray:
         for row in rows[1:]:
             R = R @ _turn(row, scope)
         return R
-    return np.array([scope.vector(row) for row in node.items(3)], dtype=object)
+    return scope.matrix(node.items(3))
 
 
 def _turn(node: Node, scope: Scope) -> np.ndarray:

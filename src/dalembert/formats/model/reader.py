@@ -211,7 +211,7 @@ def _inertia(node: Node, mass: Any, scope: Scope) -> Any:
         rows = node.items(3)
         if not any(isinstance(row.value, list) for row in rows):
             return scope.values(rows)
-        return np.array([scope.vector(row) for row in rows], dtype=object)
+        return scope.matrix(rows)
     node.keys(dict.fromkeys(words.SOLIDS, ""), "an inertia")
     if len(node.value) != 1:
         raise node.wrong(f"one of {', '.join(words.SOLIDS)} with its sizes")

@@ -92,14 +92,20 @@ class Scope:
         """Numbers and expressions of parameters and inputs as an array; a law where they need the state or time."""
         if all(n.value.__class__ in (float, int) for n in nodes):
             return array([n.number() for n in nodes])
-        laws = [self.law([n], may) for n in nodes]
-        if any(law.needs for law in laws):
-            return self.law(nodes, may)
-        out = []
-        for node, law in zip(nodes, laws):
-            with node.here():
-                out += law.evaluated()
-        return array(out)
+        law = self.law(nodes, may)
+        if law.needs:
+            return law
+        try:
+            return array(law.evaluated())
+        except GrammarError:
+            for node in nodes:  # which of them it is
+                with node.here():
+                    self.law([node], may).evaluated()
+            raise
+
+    def matrix(self, rows: Sequence[Node]) -> np.ndarray:
+        """(3, 3) numbers and expressions of parameters."""
+        return np.reshape(np.array(self.values([x for row in rows for x in row.items(3)]), dtype=object), (3, 3))
 
     def frame(self, name: str) -> Frame:
         """A frame or body by name."""

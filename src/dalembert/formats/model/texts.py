@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
 from math import isfinite
 from typing import Any
 
@@ -42,11 +41,12 @@ class Part:
 
 
 def texts(
-    outputs: Sequence[ca.SX], leaves: Mapping[int, str], taken: Collection[str] = ()
+    outputs: Sequence[ca.SX], leaves: Mapping[int, str], taken: Collection[str] = (), first: int = 1
 ) -> tuple[list[str], dict[str, str]]:
     """The texts of some 1×1 expressions, and the definitions they share, in order.
 
-    leaves: the text of each symbol by its `element_hash`; taken: names that definitions must not have.
+    leaves: the text of each symbol by its `element_hash`; taken: names that definitions must not have; first: the
+    number of the first one.
 
     >>> x, k = ca.SX.sym("x"), ca.SX.sym("k")
     >>> texts([-k * (x - 1) ** 2], {x.element_hash(): "q(A)", k.element_hash(): "k"})
@@ -58,16 +58,15 @@ def texts(
     if lost:
         raise NoText(f"uses {', '.join(lost)}, which is neither an input nor a parameter of this mechanism")
     f = ca.Function("f", [ca.vertcat(*symbols)], [y])
-    return _Writer(f, [leaves[s.element_hash()] for s in symbols], taken).run()
+    return _Writer(f, [leaves[s.element_hash()] for s in symbols], taken, first).run()
 
 
 class _Writer:
-    """Equal parts are one value, whether the graph shares them or not: a text that is read is written alike again."""
+    """Parts are shared where the graph shares them, and nowhere else: CasADi simplifies what it sees to be equal."""
 
-    def __init__(self, f: ca.Function, leaves: list[str], taken: Collection[str]):
-        self.f, self.leaves, self.taken = f, leaves, set(taken)
+    def __init__(self, f: ca.Function, leaves: list[str], taken: Collection[str], first: int):
+        self.f, self.leaves, self.taken, self.first = f, leaves, taken, first
         self.steps: list[tuple[str, tuple[Any, ...]]] = []  # operation and arguments of each value
-        self.numbers: dict[tuple[str, tuple[Any, ...]], int] = {}
         self.let: dict[str, str] = {}
 
     def run(self) -> tuple[list[str], dict[str, str]]:
@@ -92,7 +91,7 @@ class _Writer:
         return [parts[k].text for k in outputs], self.let
 
     def _values(self) -> list[int]:
-        """The distinct values that CasADi's instructions compute, and which of them each output is."""
+        """Take the values that CasADi's instructions compute; which of them each output is."""
         f = self.f
         work, outputs = [0] * max(f.sz_w(), 1), [0] * f.numel_out(0)
         for k in range(f.n_instructions()):
@@ -108,13 +107,13 @@ class _Writer:
         return outputs
 
     def _value(self, op: str, arguments: tuple[Any, ...]) -> int:
-        k = self.numbers.setdefault((op, arguments), len(self.steps))
-        if k == len(self.steps):
-            self.steps.append((op, arguments))
-        return k
+        self.steps.append((op, arguments))
+        return len(self.steps) - 1
 
     def _define(self, text: str) -> str:
-        name = next(n for k in count(len(self.let) + 1) if (n := f"_{k}") not in self.taken and n not in self.let)
+        while (name := f"_{self.first}") in self.taken:
+            self.first += 1
+        self.first += 1
         self.let[name] = text
         return name
 

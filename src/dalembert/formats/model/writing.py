@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
@@ -40,24 +41,35 @@ class Writing:
 
         what: the words that name the element in errors.
         """
-        found: list[ca.SX] = []
         leaves = self.names.leaves if recorder is None else {**self.names.leaves, **recorder.leaves}
+        let: dict[str, str] = {}
         try:
-            _collect(data, found)
-            written, let = texts(found, leaves, self.names.symbols) if found else ([], {})
+            out = self._texts(data, leaves, let)
         except NoText as error:
             raise DescriptionError(f"{what} cannot be written to a model file: it {error}.") from None
         own = {} if recorder is None else recorder.frames
-        new = _in_order(own, [*let.values(), *written])
-        rename = lambda text: _FRAME.sub(lambda m: m[1] + new.get(m[2], m[2]), text)  # noqa: E731
-        let = {name: rename(text) for name, text in let.items()}
-        out = _replaced(data, map(rename, written))
+        new = _in_order(own, [let, out])
         if new:
+            let, out = _renamed(let, new), _renamed(out, new)
             out["frames"] = {name: self.finished(self.place(own[old]), what) for old, name in new.items()}
         if let:
             head = {k: out.pop(k) for k in ("type",) if k in out}
             out = {**head, "let": let, **out}
         return out
+
+    def _texts(self, data: Any, leaves: Mapping[int, str], let: dict[str, str]) -> Any:
+        """Data with texts for expressions; those of one list share definitions, as the reader reads them together."""
+        if isinstance(data, dict):
+            return {key: self._texts(x, leaves, let) for key, x in data.items()}
+        if isinstance(data, list) and any(isinstance(x, dict) for x in data):
+            return [self._texts(x, leaves, let) for x in data]
+        found: list[ca.SX] = []
+        _collect(data, found)
+        if not found:
+            return data
+        written, more = texts(found, leaves, self.names.symbols, len(let) + 1)
+        let.update(more)
+        return _replaced(data, iter(written))
 
     def place(self, frame: Frame, *, name: bool = True) -> Any:
         """A frame: by its name, else {body, at, rotation}; name=False: never by its own name."""
@@ -130,10 +142,28 @@ def _equal(a: np.ndarray, b: np.ndarray) -> bool:
     return all(is_number(x) and is_number(y) and x == y for x, y in zip(a.ravel(), b.ravel()))
 
 
-def _in_order(frames: Data, texts: list[str]) -> dict[str, str]:
+def _in_order(frames: Data, data: Any) -> dict[str, str]:
     """New names for frames that have none of their own, in the order in which texts ask for them."""
-    asked = dict.fromkeys(m[2] for text in texts for m in _FRAME.finditer(text) if m[2] in frames)
+    found: list[str] = []
+    _strings(data, found)
+    asked = dict.fromkeys(m[2] for text in found for m in _FRAME.finditer(text) if m[2] in frames)
     return dict(zip(asked, frames))
+
+
+def _strings(data: Any, into: list[str]) -> None:
+    if isinstance(data, str):
+        into.append(data)
+    elif isinstance(data, (dict, list)):
+        for x in data.values() if isinstance(data, dict) else data:
+            _strings(x, into)
+
+
+def _renamed(data: Any, new: dict[str, str]) -> Any:
+    if isinstance(data, str):
+        return _FRAME.sub(lambda m: m[1] + new.get(m[2], m[2]), data)
+    if isinstance(data, dict):
+        return {key: _renamed(x, new) for key, x in data.items()}
+    return [_renamed(x, new) for x in data] if isinstance(data, list) else data
 
 
 def _collect(data: Any, into: list[ca.SX]) -> None:
@@ -143,9 +173,6 @@ def _collect(data: Any, into: list[ca.SX]) -> None:
         into.append(data)
     elif isinstance(data, float) and not isfinite(data):
         raise NoText(f"has the number {data} in it, which is not finite")
-    elif isinstance(data, dict):
-        for x in data.values():
-            _collect(x, into)
     elif isinstance(data, list):
         for x in data:
             _collect(x, into)
@@ -154,6 +181,4 @@ def _collect(data: Any, into: list[ca.SX]) -> None:
 def _replaced(data: Any, texts: Any) -> Any:
     if isinstance(data, (Scalar, ca.SX)):
         return next(texts)
-    if isinstance(data, dict):
-        return {key: _replaced(x, texts) for key, x in data.items()}
     return [_replaced(x, texts) for x in data] if isinstance(data, list) else data

@@ -1,0 +1,264 @@
+"""Writing URDF: the tree of a mechanism, and its loops in the ways that `read_urdf` reads.
+
+Loops closed by a ball or rigidly go into a YAML file beside the URDF (Gepetto's convention), those by other joints into
+`<loop>` of URDF+, rods and springs into Drake's `<drake:distance_constraint>`, couplings of two joints into `<mimic>`.
+What URDF cannot say, or few readers of it understand, is listed.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from dalembert import checks
+from dalembert.errors import ModelFileError
+from dalembert.formats.urdf.text import Text
+from dalembert.formats.urdf.ties import Ties
+from dalembert.formats.xml import contents
+from dalembert.mechanism.body import Body
+from dalembert.mechanism.joints import Cylindrical, Fixed, Free, Joint, Planar, Prismatic, Revolute, Screw, Spherical
+from dalembert.mechanism.joints.attachment import Attachment
+from dalembert.mechanism.mechanism import Mechanism
+from dalembert.mechanism.notes import Note
+from dalembert.simulation.files.atomic import replacing
+from dalembert.spatial import Transform, congruence
+
+ENDLESS = 1e30  # URDF asks for limits of prismatic joints
+
+
+def write(mechanism: Mechanism, path: str | os.PathLike[str]) -> list[Note]:
+    """Write a mechanism as URDF, and its loops into a YAML file beside it; gives what URDF cannot say.
+
+    mechanism: what to write; its parameters are written as the numbers they are by default. path: the file, which is
+    replaced; the file of loops has the same name with the suffix .yaml.
+
+    >>> import dalembert as da, pathlib, tempfile
+    >>> from dalembert.formats.urdf import write
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     notes = write(da.zoo.four_bar(), pathlib.Path(folder, "four_bar.urdf"))
+    ...     m = da.formats.urdf.read_urdf(pathlib.Path(folder, "four_bar.urdf"))
+    >>> m
+    <mechanism 'four-bar': 3 bodies, 3 joints>
+    """
+    where = checks.path(path, "path", error=ModelFileError)
+    writer = _Writer(mechanism, where.name)
+    text, loops = writer.robot(), writer.ties.sidecar()
+    beside = where.with_suffix(".yaml")
+    if beside.exists() and b"closed_loop" not in contents(beside, str(beside)):
+        raise ModelFileError(
+            f"has '{beside.name}' beside it, which is no file of loops but would have to be. Choose another name.",
+            str(where),
+        )
+    for file, content in ((where, text), (beside, loops)):
+        if content:
+            with replacing(file) as new:
+                new.write_text(content, encoding="utf-8")
+        elif file.exists():
+            file.unlink()  # loops of an older mechanism
+    return writer.notes
+
+
+class _Writer:
+    def __init__(self, m: Mechanism, file: str):
+        self.m, self.file, self.notes, self.text = m, file, list[Note](), Text()
+        self.root = "world" if "world" not in {*m.bodies, *m.frames} else "ground"
+        self.links = {*m.bodies, *m.frames} - {"ground"} | {self.root}
+        self.moved: dict[str, Transform] = {}  # of each body, the place of its link in its frame
+        self.ties = Ties(self)
+
+    def note(self, what: str, text: str) -> None:
+        self.notes.append(Note(self.file, 0, what, text))
+
+    def robot(self) -> str:
+        m, text = self.m, self.text
+        if m.parameters.symbols:
+            self.note("parameters", f"{', '.join(m.parameters.symbols)} are written as the numbers they are by default")
+        if not np.array_equal(self.numbers(m.gravity), [0.0, 0.0, -9.81]):
+            self.note("gravity", f"{self.numbers(m.gravity).tolist()} is not said; readers take (0, 0, -9.81)")
+        for name in m.states:
+            self.note(f"state '{name}'", "named states cannot be said")
+        for a in m.joints.values():
+            self.moved[a.child.body.name] = self._link_place(a)
+        text.open("robot", name=m.name, xmlns__drake="http://drake.mit.edu")
+        for body in m.bodies.values():
+            self._link(body)
+        for a in m.joints.values():
+            self._joint(a)
+        for name, frame in m.frames.items():
+            self.fixed_link(name, frame.body, frame.T)
+        self.ties.write()
+        text.close()
+        return str(text)
+
+    # --- links --------------------------------------------------------------------------------------------------------
+
+    def _link_place(self, a: Attachment) -> Transform:
+        """A link's frame is its joint's; where a body's is not, the link has the joint's and the body's is noted."""
+        T = Transform(self.numbers(a.child.T.R), self.numbers(a.child.T.p))
+        if a.joint.kind == "universal" and self.letters(a.joint) is None:
+            T = T @ Transform(a.joint.orientation.astype(float), np.zeros(3))
+        if T.p.any() or not np.array_equal(T.R, np.eye(3)):
+            self.note(
+                f"body '{a.child.body.name}'",
+                "its link has the frame of its joint, as URDF wants; the body's is elsewhere",
+            )
+        return T
+
+    def at(self, body: Body, T: Transform) -> tuple[str, Transform]:
+        """The link of a body, and a place of the body in it."""
+        T = Transform(self.numbers(T.R), self.numbers(T.p))
+        name = self.root if body is self.m.ground else body.name
+        return name, self.moved[body.name].inverse() @ T if body.name in self.moved else T
+
+    def _link(self, body: Body) -> None:
+        text, T = self.text, self.moved.get(body.name)
+        text.open("link", name=self.root if body is self.m.ground else body.name)
+        if body is not self.m.ground:
+            mass, com = float(self.numbers([body.mass])[0]), self.numbers(body.com)
+            J = self.numbers(body.inertia)
+            if T is not None:
+                com, J = T.R.T @ (com - T.p), J if np.array_equal(T.R, np.eye(3)) else congruence(T.R.T, J)
+            if mass or J.any():
+                text.open("inertial")
+                text.origin(Transform(np.eye(3), com))
+                text.one("mass", value=mass)
+                text.one("inertia", **{f"i{'xyz'[i]}{'xyz'[j]}": J[i, j] for i in range(3) for j in range(i, 3)})
+                text.close()
+        for shape in body.shapes:
+            self._shape(shape, T)
+        text.close()
+
+    def _shape(self, shape: Any, T: Transform | None) -> None:
+        text, size = self.text, shape.size
+        if shape.kind == "plane":
+            self.note(f"plane '{shape.name}'", "planes cannot be shown")
+            return
+        text.open("visual", name=shape.name or None)
+        text.origin(shape.pose if T is None else T.inverse() @ shape.pose)
+        text.open("geometry")
+        if shape.kind == "box":
+            text.one("box", size=size)
+        elif shape.kind == "sphere":
+            text.one("sphere", radius=size[0])
+        elif shape.kind in ("cylinder", "capsule"):
+            text.one(shape.kind if shape.kind == "cylinder" else "drake:capsule", radius=size[0], length=size[1])
+        elif shape.kind == "ellipsoid":
+            text.one("drake:ellipsoid", a=size[0], b=size[1], c=size[2])
+        else:
+            scale = None if shape.scale == (1.0, 1.0, 1.0) else shape.scale
+            text.one("mesh", filename=shape.file, scale=scale)
+        text.close()
+        if shape.colour is not None:
+            text.open("material", name=f"rgba {' '.join(f'{c:g}' for c in shape.colour)}")
+            text.one("color", rgba=shape.colour)
+            text.close()
+        text.close()
+
+    def fixed_link(self, name: str, body: Body, T: Transform) -> None:
+        """A link without mass at a place of a body: how URDF says a frame."""
+        parent, place = self.at(body, T)
+        self.text.one("link", name=name)
+        self.text.open("joint", name=self.fresh(f"{name}_fixed", set(self.m.joints)), type="fixed")
+        self.text.one("parent", link=parent)
+        self.text.one("child", link=name)
+        self.text.origin(place)
+        self.text.close()
+
+    # --- joints -------------------------------------------------------------------------------------------------------
+
+    def _joint(self, a: Attachment) -> None:
+        text, low_high = self.text, self.numbers(a.limits)
+        limited = a.joint.nv == 1 and bool(np.isfinite(low_high).any())
+        kind, tag = self._kind(a, limited)
+        parent, place = self.at(a.parent.body, a.parent.T)
+        if a.joint.kind == "universal" and self.letters(a.joint) is None:
+            place = place @ Transform(a.joint.orientation.astype(float), np.zeros(3))
+        text.open(tag, name=a.name, type=kind)
+        text.one("parent", link=parent)
+        text.one("child", link=a.child.body.name)
+        text.origin(place)
+        axis = getattr(a.joint, "axis", None)
+        if axis is not None:
+            text.one("axis", xyz=self.numbers(axis))
+        if isinstance(a.joint, Screw):
+            text.one("drake:screw_thread_pitch", value=float(self.numbers([a.joint.pitch])[0]) * 2 * np.pi)
+        if limited or isinstance(a.joint, Prismatic):
+            low, high = np.clip(low_high[0], -ENDLESS, ENDLESS)
+            text.one("limit", lower=low, upper=high, effort=ENDLESS, velocity=ENDLESS)
+        elif a.joint.nv > 1 and np.isfinite(low_high).any():
+            self.note(f"joint '{a.name}'", f"limits of a {a.joint.kind} joint cannot be said")
+        self._dynamics(a)
+        self.ties.mimic(a.name)
+        text.close()
+
+    def _kind(self, a: Attachment, limited: bool) -> tuple[str, str]:
+        """The type of a joint in URDF and its tag; what a YAML file beside it makes of it."""
+        joint, what = a.joint, f"joint '{a.name}'"
+        if isinstance(joint, Revolute):
+            return "revolute" if limited else "continuous", "joint"
+        for kind, of in (("prismatic", Prismatic), ("fixed", Fixed), ("floating", Free), ("planar", Planar)):
+            if isinstance(joint, of):
+                return kind, "joint"
+        if isinstance(joint, Spherical):
+            self.ties.kinds[a.name] = "SPHERICAL"
+        elif joint.kind == "universal":
+            self.ties.kinds[a.name] = f"UJOINT_{(self.letters(joint) or 'xy').upper()}"
+        elif isinstance(joint, Screw):
+            self.note(what, "is written as <drake:joint> of type screw, which few readers know")
+            return "screw", "drake:joint"
+        else:
+            assert isinstance(joint, Cylindrical)
+            self.note(what, "is written with the type cylindrical, which few readers know")
+            return "cylindrical", "joint"
+        self.note(
+            what,
+            f"is {joint.kind}, which the YAML file beside the URDF says; readers of the URDF alone take it as revolute",
+        )
+        return "continuous", "joint"
+
+    @staticmethod
+    def letters(joint: Joint) -> str | None:
+        """'xy' for a universal joint about coordinate axes, None for others."""
+        found = ""
+        for axis in joint.axes:  # type: ignore[attr-defined]
+            if sorted(axis) != [0.0, 0.0, 1.0]:
+                return None
+            found += "xyz"[int(np.argmax(axis))]
+        return found
+
+    def _dynamics(self, a: Attachment) -> None:
+        damping, stiffness, armature, rest = (self.numbers(x) for x in (a.damping, a.stiffness, a.armature, a.rest))
+        what, given = f"joint '{a.name}'", dict[str, Any]()
+        if damping.any() and a.name in self.ties.kinds and len(set(damping)) > 1:
+            self.note(what, "its dampings, which differ, cannot be said")
+        elif damping.any():
+            given["damping"] = damping[0] if len(set(damping)) == 1 else damping
+        if armature.any() and len(set(armature)) == 1:
+            given["armature"] = armature[0]
+            self.note(what, "its armature is an attribute of <dynamics> that few readers know")
+        elif armature.any():
+            self.note(what, "its armatures cannot be said")
+        if stiffness.any() and a.joint.nv == 1:
+            given |= {"spring_stiffness": stiffness[0], "spring_reference": rest[0]}
+            self.note(what, "its spring is written as attributes of <dynamics> that few readers know")
+        elif stiffness.any():
+            self.note(what, "its springs cannot be said")
+        if given:
+            self.text.one("dynamics", **given)
+
+    # --- helpers ------------------------------------------------------------------------------------------------------
+
+    def numbers(self, x: Any) -> np.ndarray:
+        """Values with every parameter at its default, as floats."""
+        return self.m.parameters.number(np.asarray(x, dtype=object), "a value")
+
+    @staticmethod
+    def fresh(name: str, taken: set[str]) -> str:
+        k, new = 1, name
+        while new in taken:
+            k += 1
+            new = f"{name}_{k}"
+        taken.add(new)
+        return new
