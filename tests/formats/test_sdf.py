@@ -688,6 +688,25 @@ def test_the_zoo_survives_a_round_trip(name, tmp_path):
     assert_same(m, n)
 
 
+def test_couplings_springs_and_limits_of_what_is_drawn_assembled(tmp_path):
+    """A five-bar is open at the neutral position: SDF's coordinates begin elsewhere, and are read back as they were."""
+    m = da.zoo.five_bar()
+    m.forces.clear()
+    first, second, third, *_ = m.joints
+    a = m.joints.pop(third)
+    del m.carriers[a.child.body.name]
+    m.add_joint(third, a.joint, a.parent, a.child, stiffness=5.0, rest=0.3, damping=0.1, limits=(-1.0, 2.0))
+    m.add_coupling(f"{second} mimic", {second: 1.0, first: -0.3}, 0.9)
+    n, notes = written(m, tmp_path / "x.sdf")
+    assert [t for t in notes if not t.startswith("input")] == []
+    assert_same(m, n)
+    j = n.joints[third]
+    np.testing.assert_allclose([j.limits[0, 0], j.limits[0, 1], float(j.rest[0])], [-1.0, 2.0, 0.3], atol=1e-14)
+    drawn = n.compile("casadi").named_state("drawn")
+    np.testing.assert_allclose(n.compile("casadi").residuals(drawn), 0, atol=1e-10)
+    assert abs(drawn[third]) > 0.1
+
+
 def all_kinds():
     """A floating tree with every joint that SDF can say, springs, dampers, rotors, limits, couplings and a loop."""
     rng = np.random.default_rng(21)

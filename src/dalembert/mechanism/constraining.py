@@ -181,18 +181,16 @@ class Constrainable:
     def _coordinate(self, name: str, where: str) -> bool:
         """Check the name of a coordinate that may be tied; whether it is an angle."""
         checks.name(name, f"the coordinate of {where}", error=DescriptionError)
-        known: dict[str, bool] = {}
-        for a in self.joints.values():
-            if a.joint.nq == a.joint.nv:
-                known.update(zip(a.coordinates, a.joint.angular))
-            elif name == a.name or name in a.coordinates:
-                raise DescriptionError(
-                    f"{where} asks for coordinate '{name}' of a {a.joint.kind} joint, a quaternion; "
-                    "constrain frames instead."
-                )
-        if name not in known:
-            raise no_joint("coordinate", name, known, self.constraints.values(), where)
-        return known[name]
+        joint = self.joints.get(name) or self.joints.get(name.rpartition(".")[0])
+        if joint is not None and joint.joint.nq != joint.joint.nv and name in (joint.name, *joint.coordinates):
+            raise DescriptionError(
+                f"{where} asks for coordinate '{name}' of a {joint.joint.kind} joint, a quaternion; "
+                "constrain frames instead."
+            )
+        if joint is not None and name in joint.coordinates:
+            return joint.joint.angular[joint.coordinates.index(name)]
+        known = [q for a in self.joints.values() if a.joint.nq == a.joint.nv for q in a.coordinates]
+        raise no_joint("coordinate", name, known, self.constraints.values(), where)
 
 
 def _letter(axis: str, what: str) -> int:

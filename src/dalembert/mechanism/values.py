@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 import casadi as ca
@@ -114,6 +115,8 @@ def plain(x: np.ndarray) -> Any:
 
 def per_dof(value: Any, nv: int, defaults: Defaults, what: str, *, least: float | None = None) -> np.ndarray:
     """One number for every degree of freedom, or one for each: (nv,)."""
+    if value.__class__ is float and isfinite(value) and (least is None or value >= least):
+        return np.array([value] * nv, dtype=object)  # most are: the default 0.0
     values = described(value, what)
     if values.size == 1:
         values = np.array([values.reshape(())[()]] * nv, dtype=object)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import inf, pi
+from math import pi
 
 import numpy as np
 
 from dalembert.formats.links import IDENTITY, WORLD, Coupling, Edge, Graph, Link
 from dalembert.formats.notes import Notes
+from dalembert.formats.sdf.axes import Axis, axis_of
 from dalembert.formats.sdf.drawing import displaced
 from dalembert.formats.sdf.elements import flag, note_rest, number, text
 from dalembert.formats.sdf.frames import Frames
 from dalembert.formats.sdf.models import Found
-from dalembert.formats.spanning import clusters
+from dalembert.formats.sdf.turning import Turning
 from dalembert.formats.xml import Element, shown
 from dalembert.mechanism.joints import Fixed, Joint, Planar, Prismatic, Revolute, Screw, Spherical, Universal
 from dalembert.spatial import Transform
@@ -26,19 +27,6 @@ _IN_JOINT = {
     *("pose", "parent", "child", "axis", "axis2", "thread_pitch", "screw_thread_pitch", "gearbox_ratio"),
     *("gearbox_reference_body", "drake:rotor_inertia", "drake:gear_ratio", "dalembert:cut", "dalembert:position"),
 }
-
-
-@dataclass(slots=True)
-class Axis:
-    """An axis of a joint (in the joint's frame) and what acts along it."""
-
-    direction: np.ndarray
-    limits: tuple[float, float] = (-inf, inf)
-    damping: float = 0.0
-    stiffness: float = 0.0
-    rest: float = 0.0
-    initial: float = 0.0
-    mimic: Element | None = None
 
 
 @dataclass(slots=True)
@@ -77,7 +65,7 @@ class Joints:
             self._two_axes(edge, found, T)
             return
         if kind in _ONE_AXIS:
-            self._one_axis(edge, found, self._axis(found, "axis", T), kind)
+            self._one_axis(edge, found, axis_of(found, "axis", T, self.frames, self.notes), kind)
         elif kind == "ball":
             edge.joint = Spherical()
             self._not_used(e, ("axis", "axis2"), "a ball joint has no axis; what the element says is left out")
@@ -91,8 +79,10 @@ class Joints:
         """Couplings, once every joint is read."""
         for follower, axis, found, e in self.mimics:
             self._mimic(follower, axis, found, e)
+        turning = Turning(self.graph, self.notes) if self.gears else None
         for found, T in self.gears:
-            self._gear(found, T)
+            assert turning is not None
+            self._gear(found, T, turning)
 
     # --- ends and axes --------------------------------------------------------------------------------------------
 
@@ -115,55 +105,6 @@ class Joints:
                     f"its parent frame stands {gap:.4g} m from it: SDF takes only the link of that frame, and places "
                     "the joint by its child, as drawn",
                 )
-
-    def _axis(self, found: Found, tag: str, T: Transform) -> Axis:
-        e = found.element.only(tag)
-        if e is None:
-            self.notes.add(found.element, f"has no <{tag}>; SDF means its z axis")
-            return Axis(np.array([0.0, 0.0, 1.0]))
-        note_rest(e, ("xyz", "limit", "dynamics", "use_parent_model_frame", "initial_position", "mimic"), self.notes)
-        xyz = e.only("xyz")
-        n = np.array([0.0, 0.0, 1.0]) if xyz is None else xyz.numbers(None, 3, default=(0, 0, 1))
-        inside = "" if xyz is None else xyz.get("expressed_in") or ""
-        if found.scope.version < (1, 7):
-            old = flag(e, "use_parent_model_frame", found.scope.version < (1, 5))
-            inside = "__model__" if old and not inside else inside
-        elif e.find("use_parent_model_frame"):
-            self.notes.add(e.child("use_parent_model_frame"), "has no meaning since version 1.7; use expressed_in")
-        if inside:
-            n = T.R.T @ self.frames.pose(self.frames.find(found.scope, inside, xyz or e)).R @ n
-        size = float(np.linalg.norm(n))
-        if not size > 1e-12:
-            raise (xyz or e).error(f"of {found.element} is a vector of length {size:g}; needed: a direction.")
-        axis = Axis(n / size, initial=number(e, "initial_position", 0.0), mimic=e.only("mimic"))
-        self._limits(axis, e.only("limit"))
-        self._dynamics(axis, e.only("dynamics"))
-        return axis
-
-    def _limits(self, axis: Axis, e: Element | None) -> None:
-        if e is None:
-            return
-        low, high = number(e, "lower", -inf, finite=False), number(e, "upper", inf, finite=False)
-        low, high = (x if abs(x) < 1e16 else np.copysign(inf, x) for x in (low, high))
-        if low > high:
-            self.notes.add(e, f"the lower limit, {low:g}, exceeds the upper one, {high:g}; both are left out")
-        else:
-            axis.limits = low, high
-        if low == high:
-            self.notes.add(e, "its limits meet, which holds it in a simulator; here limits are data, and it moves")
-        strong = [k for k in ("effort", "velocity") if 0 <= number(e, k, inf, finite=False) < 1e16]
-        if strong:
-            self.notes.add(e, f"limits of {' and '.join(strong)} are not modelled")
-        note_rest(e, ("lower", "upper", "effort", "velocity"), self.notes)
-
-    def _dynamics(self, axis: Axis, e: Element | None) -> None:
-        if e is None:
-            return
-        axis.damping, axis.stiffness = number(e, "damping", 0.0), number(e, "spring_stiffness", 0.0)
-        axis.rest = number(e, "spring_reference", 0.0)
-        if number(e, "friction", 0.0) != 0.0:
-            self.notes.add(e.child("friction"), "dry friction is not modelled")
-        note_rest(e, ("damping", "spring_stiffness", "spring_reference", "friction"), self.notes)
 
     def _not_used(self, e: Element, tags: tuple[str, ...], why: str) -> None:
         for tag in tags:
@@ -191,7 +132,10 @@ class Joints:
     def _two_axes(self, edge: Edge, found: Found, T: Transform) -> None:
         """A universal joint, or two revolute joints in series where the axes are not perpendicular."""
         e = found.element
-        one, two = self._axis(found, "axis", T), self._axis(found, "axis2", T)
+        one, two = (
+            axis_of(found, "axis", T, self.frames, self.notes),
+            axis_of(found, "axis2", T, self.frames, self.notes),
+        )
         cosine = abs(float(one.direction @ two.direction))
         if cosine > 1.0 - 1e-9:
             raise e.error(
@@ -287,7 +231,7 @@ class Joints:
         note_rest(e, ("multiplier", "offset", "reference"), self.notes)
         self.graph.couplings.append(Coupling(f"{joint} mimic", e, {follower: 1.0, leader: -m}, offset))
 
-    def _gear(self, found: Found, T: Transform) -> None:
+    def _gear(self, found: Found, T: Transform, turning: Turning) -> None:
         """θ₂ = −ratio θ₁: angles from the reference body, θ₁ to the parent about axis, θ₂ to the child about axis2."""
         e = found.element
         if e.find("gearbox_reference_body") is None:
@@ -298,32 +242,10 @@ class Joints:
         second = "axis2" if e.find("axis2") else "axis"
         for tag, which, c in (("child", second, 1.0), ("parent", "axis", ratio)):
             wheel = self._end(text(e, tag), found, T)[0]
-            n = T.R @ self._axis(found, which, T).direction
-            name, sign = self._turning(reference, wheel, n, e)
+            n = T.R @ axis_of(found, which, T, self.frames, self.notes).direction
+            name, sign = turning.between(reference, wheel, n, e)
             terms[name] = terms.get(name, 0.0) + c * sign
         self.graph.couplings.append(Coupling(self.name(found.name), e, terms))
-
-    def _turning(self, reference: str, wheel: str, n: np.ndarray, e: Element) -> tuple[str, float]:
-        """The revolute joint between two links, and the sign of its angle about n from the first to the second."""
-        number_of = {WORLD: 0, **{link.name: i for i, link in enumerate(self.graph.links, start=1)}}
-        rigid = [x for x in self.graph.edges if isinstance(x.joint, Fixed) and not x.cut]
-        part = clusters(len(number_of), [(number_of[x.parent], number_of[x.child]) for x in rigid])
-        a, b = part[number_of[reference]], part[number_of[wheel]]
-        for x in self.graph.edges:
-            ends = part[number_of[x.parent]], part[number_of[x.child]]
-            if isinstance(x.joint, Revolute) and ends in ((a, b), (b, a)):
-                pose = IDENTITY if x.parent == WORLD else self.graph.links[number_of[x.parent] - 1].pose
-                along = float((pose @ x.at_parent).R @ x.joint.axis @ n)
-                if abs(along) < 0.999:
-                    self.notes.add(
-                        e,
-                        f"its axis stands {np.degrees(np.arccos(min(abs(along), 1.0))):.3g}° from that of joint "
-                        f"'{x.name}', the only way in which '{wheel}' can turn; the angle of the joint is taken",
-                    )
-                return x.name, (1.0 if along > -1e-9 else -1.0) * (1.0 if ends == (a, b) else -1.0)
-        raise e.error(
-            f"needs a revolute joint between its reference body '{reference}' and '{wheel}', and there is none."
-        )
 
 
 def _pitch(e: Element) -> float:
