@@ -320,7 +320,10 @@ def test_holonomic_rows_and_motions_depend_on_what_they_may():
     base = GOOD.split("constraints:")[0]
     for row, message in [
         ("c: {type: expression, holonomic: {a: v(A)}}", r"uses v\(…\)"),
-        ("c: {type: expression, let: {w: v(A)}, holonomic: {a: w}}", "depends on velocities by a definition"),
+        (
+            "c: {type: expression, let: {w: v(A)}, holonomic: {a: w}}",
+            "c.holonomic.a: depends on v by a definition, which it cannot; it may depend on parameters and on t, q",
+        ),
         ("c: {type: expression}", "has no rows"),
         ("c: {type: driver, coordinate: A, motion: q(A)}", "it may depend on parameters and on t"),
         ("c: {type: loop, joint: free, between: [hand, ground]}", "forbids no motion"),

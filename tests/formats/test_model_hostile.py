@@ -12,7 +12,7 @@ from test_model_roundtrip import everything
 import dalembert as da
 from dalembert import zoo
 from dalembert.formats import yaml
-from dalembert.formats.model import read_text, text_of
+from dalembert.formats.model import read_text, scope, text_of
 
 HEAD = "dalembert: 1\nname: m\n"
 NINE = ", ".join(["*a"] * 9)
@@ -153,6 +153,22 @@ def test_graphs_that_double_do_not_explode():
     assert len(text_of(m)) < 10_000
 
 
+def test_many_uses_of_many_definitions_are_refused(monkeypatch):
+    """Values that each use a long chain of definitions: quadratic work from a short text."""
+    assert scope.MAX_WORK == 5 * 10**6
+    monkeypatch.setattr(scope, "MAX_WORK", 10**5)
+    base = GOOD.split("constraints:")[0] + "constraints:\n  c:\n    type: expression\n    let:\n      x0: q(A)\n"
+    base += "".join(f"      x{k}: x{k - 1} + 1\n" for k in range(1, 400)) + "    holonomic:\n"
+    read_text(base + "".join(f"      r{k}: x399\n" for k in range(50)))
+    with pytest.raises(da.ModelFileError, match="more than 100000 steps"):
+        read_text(base + "".join(f"      r{k}: x399\n" for k in range(150)))
+    chain = "dalembert: 1\nparameters: {L: 1}\nlet:\n  x0: L\n"
+    chain += "".join(f"  x{k}: x{k - 1} + x{k - 1}*0.01\n" for k in range(1, 400)) + "bodies:\n"
+    assert len(read_text(chain + "".join(f"  b{k}: {{mass: x399}}\n" for k in range(40))).bodies) == 41
+    with pytest.raises(da.ModelFileError, match="more than 100000 steps"):
+        read_text(chain + "".join(f"  b{k}: {{mass: x399}}\n" for k in range(150)))
+
+
 SEEDS = {
     "errors": GOOD,
     "everything": text_of(everything()),
@@ -204,7 +220,7 @@ def test_mutated_files_are_read_or_refused_cleanly(name):
     """Only `DalembertError` comes of them; what is read can be written, and read again."""
     rng = random.Random(f"{name} 19")
     text, is_json = SEEDS[name], SEEDS[name].startswith("{")
-    runs = 400 if len(text) < 3000 else 120
+    runs = 250 if len(text) < 3000 else 80
     read = 0
     for _ in range(runs):
         try:

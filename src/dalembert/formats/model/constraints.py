@@ -94,11 +94,6 @@ def _expression(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     for key, may in (("holonomic", POSITION), ("pfaffian", STATE)):
         if (given := node.get(key)) is not None:
             rows[key] = {row: scope.law([value], may) for row, value in given.named()}
-            for row, law in rows[key].items():
-                if key == "holonomic" and law.needs & {"v", "velocity", "twist"}:
-                    raise given.child(row).error(
-                        "depends on velocities by a definition; a holonomic row depends on positions and the time."
-                    )
     m.add_constraint(name, **rows)
 
 

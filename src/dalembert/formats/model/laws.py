@@ -57,12 +57,17 @@ class Motion(Law):
 
 
 def needed(values: Sequence[Steps], let: dict[str, Steps]) -> dict[str, Steps]:
-    """The definitions that the values use, directly or not."""
-    wanted = {s.text for steps in values for s in steps if s.do == "name"}
-    for name in reversed(let):
-        if name in wanted:
-            wanted.update(s.text for s in let[name] if s.do == "name")
-    return {name: steps for name, steps in let.items() if name in wanted}
+    """The definitions that the values use, directly or not, in order."""
+    if not let:
+        return {}
+    wanted: set[str] = set()
+    waiting = [s.text for steps in values for s in steps if s.do == "name"]
+    while waiting:
+        name = waiting.pop()
+        if name in let and name not in wanted:
+            wanted.add(name)
+            waiting += [s.text for s in let[name] if s.do == "name"]
+    return {name: steps for name, steps in let.items() if name in wanted} if wanted else {}
 
 
 def _of_state(s: Any, frames: Mapping[str, Any]) -> Any:

@@ -24,6 +24,7 @@ from dalembert.mechanism.body import Frame
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.symbols import array
 
+MAX_WORK = 5 * 10**6
 NUMBERS: Collection[str] = ()
 FRAMES = ("position", "velocity", "rotation", "twist")
 MOTION = ("t",)
@@ -37,7 +38,11 @@ class Scope:
 
     def __init__(self, mechanism: Mechanism, outer: Scope | None = None):
         self.m = mechanism
-        self.let: dict[str, Steps] = {} if outer is None else dict(outer.let)
+        self.known: dict[str, Any] = {} if outer is None else dict(outer.known)  # definitions of parameters, evaluated
+        self.weights: dict[str, int] = {} if outer is None else dict(outer.weights)  # how many steps are in each
+        self.total: int = 0 if outer is None else outer.total  # of all these
+        self.let: dict[str, Steps] = {}  # definitions that need the state
+        self.work: list[int] = [0] if outer is None else outer.work  # steps of all laws of the file so far
         self.frames: dict[str, Frame] = {}
         self.inputs: set[str] = set() if outer is None else outer.inputs  # of the whole file, there or to come
         self.coordinates: dict[str, dict[str, int]] = (
@@ -56,13 +61,21 @@ class Scope:
         if node is None:
             return
         for name, value in node.named():
-            taken = name in self.m.parameters.symbols or name in self.m.inputs or name in self.let
+            taken = self._symbol(name) is not None or name in self.let
             if taken or name in RESERVED or name in FUNCTIONS or name in REFERENCES or not is_plain(name):
                 raise value.error(
                     f"{shown(name)} cannot be defined: "
                     + ("it is a name already." if taken else "needed: one new word.")
                 )
-            self.let[name] = self.steps(value, may)
+            steps = self.steps(value, may)
+            if any(s.do in STATE or s.text in self.let for s in steps):
+                self.let[name] = steps
+                continue
+            with value.here():
+                symbols = {s.text: self._symbol(s.text) for s in steps if s.do == "name"}
+                self.known[name] = Law([steps], {}, symbols, {}).evaluated()[0]
+            self.total += len(steps)
+            self.weights[name] = min(self._weight([steps]), self.total)  # shared parts count once
 
     def steps(self, node: Node, may: Collection[str]) -> Steps:
         """The steps of a number or an expression, with all its names known."""
@@ -81,12 +94,20 @@ class Scope:
         values = [self.steps(n, may) for n in nodes]
         let = needed(values, self.let)
         symbols, frames = {}, {}
+        self.work[0] += self._weight([*let.values(), *values])
+        if self.work[0] > MAX_WORK:
+            raise nodes[-1].error(f"with this the expressions of the file have more than {MAX_WORK} steps, the most.")
         for step in (s for steps in (*let.values(), *values) for s in steps):
             if step.do == "name" and step.text not in let:
                 symbols[step.text] = self._symbol(step.text)
             elif step.do in FRAMES:
                 frames[step.text] = self.frame(step.text)
-        return (Motion if may is MOTION else Law)(values, let, symbols, frames)
+        law = (Motion if may is MOTION else Law)(values, let, symbols, frames)
+        if lost := law.needs - set(may):
+            raise nodes[0].error(
+                f"depends on {', '.join(sorted(lost))} by a definition, which it cannot; {_allowed(may)}."
+            )
+        return law
 
     def values(self, nodes: Sequence[Node], may: Collection[str] = NUMBERS) -> np.ndarray | Law:
         """Numbers and expressions of parameters and inputs as an array; a law where they need the state or time."""
@@ -120,9 +141,16 @@ class Scope:
             )
         return found
 
+    def _weight(self, values: Sequence[Steps]) -> int:
+        """How many steps there are in expressions, those of definitions of parameters included."""
+        used = {s.text for steps in values for s in steps if s.text in self.weights}
+        return sum(map(len, values)) + sum(self.weights[name] for name in used)
+
     def _symbol(self, name: str) -> Any:
-        found = self.m.parameters.symbols.get(name)
-        return self.m.inputs.get(name) if found is None else found
+        for known in (self.known, self.m.parameters.symbols, self.m.inputs):
+            if name in known:
+                return known[name]
+        return None
 
     def value(self, node: Node, may: Collection[str] = NUMBERS) -> Any:
         """One number or expression, or a law."""
@@ -145,7 +173,7 @@ class Scope:
                 if x is None:
                     raise GrammarError(f"{shown(step.text)} is the input of a motor further down; put the motor before")
             if x is None:
-                known = [*m.parameters.symbols, *m.inputs, *self.let]
+                known = [*m.parameters.symbols, *m.inputs, *self.known, *self.let]
                 raise GrammarError(
                     f"there is no parameter, input or definition {shown(step.text)}; known: {_listed(known)}."
                     f"{nearest(step.text, known)}{_hint(step.text, self.coordinates['q'])}"
