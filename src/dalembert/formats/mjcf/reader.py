@@ -71,10 +71,10 @@ def read_mjcf(
         tendons = read_tendons(r)
         read_equalities(r, tendons)
         read_actuators(r, tendons, "none" if of.model.opt.disableflags & NO_ACTUATION else actuators)
-        read_states(r, keyframe)
         _notes(r)
     except DescriptionError as error:
         raise ModelFileError(str(error), source.root.file) from error
+    read_states(r, keyframe)
     m.notes.extend(notes.done())
     return m
 

@@ -8,7 +8,7 @@ an element has its file and line.
 from __future__ import annotations
 
 import re
-from math import isfinite, prod
+from math import isnan, nan, prod
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
@@ -18,6 +18,7 @@ from dalembert.formats.xml import Element, parse, shown
 
 MAX_BODIES = 5000  # MuJoCo's compiler takes a time that grows with the square of it
 MAX_ELEMENTS = 200_000
+LARGEST = 1e30
 
 #: sections of the file that have no meaning here, as a whole
 SECTIONS = {
@@ -171,17 +172,19 @@ def _place_files(root: Element) -> None:
 
 
 def check_numbers(element: Element) -> None:
-    """Refuse NaN everywhere, and infinity but in ranges; MuJoCo itself says where a word is no number at all."""
+    """Refuse NaN, infinity and absurd numbers, but in ranges; MuJoCo itself says where a word is no number at all."""
     for name, text in element.attrib.items():
         if name in _WORDS:
             continue
         for word in text.split():
             try:
-                finite = isfinite(float(word)) or name.endswith("range")
+                value = abs(float(word))
             except ValueError:
-                finite = not _VAGUE.fullmatch(word)
-            if not finite or word.lower().lstrip("+-") == "nan":
-                raise element.error(f"has {shown(word)} in its attribute '{name}'; needed: finite numbers.")
+                value = nan if _VAGUE.fullmatch(word) else 0.0
+            if isnan(value) or (value > LARGEST and not name.endswith("range")):
+                raise element.error(
+                    f"has {shown(word)} in its attribute '{name}'; needed: finite numbers of at most {LARGEST:g}."
+                )
 
 
 def check_size(root: Element) -> None:

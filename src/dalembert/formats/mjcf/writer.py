@@ -150,11 +150,12 @@ def _inertia(d: Document, node: Node, body: Body, W: Transform) -> None:
     elif moments.min() < LEAST - 1e-12 * moments.max():
         d.note(f"body '{body.name}'", f"has a moment of inertia below {LEAST:g} kg m², the least that MuJoCo takes")
     moments = np.maximum(moments, LEAST)
-    lacking = 2 * moments.max() - moments.sum()
+    a, b, c = sorted(moments)
+    lacking = c - (a + b)
     if lacking > 0.0:
-        if lacking > 1e-9 * moments.max():
+        if lacking > 1e-9 * c:
             d.note(f"body '{body.name}'", "has moments of inertia that no solid has; the two smaller ones are raised")
-        moments = np.where(moments == moments.max(), moments, moments + lacking / 2 + 4e-16 * moments.max())
+        moments = np.where(moments == c, c, moments + lacking / 2 + 4e-16 * c)
     node.add("inertial", mass=max(mass, LEAST), pos=com.p, quat=quaternion(axes), diaginertia=moments)
 
 
