@@ -1,12 +1,13 @@
 """MuJoCo beside a mechanism that was read from the same file: its states, matrices and forces in our coordinates.
 
-v = T(q) w takes MuJoCo's velocities w to ours: the linear velocity of a free joint is in world axes there, in the body's
-here, and comes first there. Where a tendon has inertia, our last coordinates are the lengths of such tendons.
+v = T(q) w takes MuJoCo's velocities w to ours: the linear velocity of a free joint is in world axes there, in the
+body's here, and comes first there. Where a tendon has inertia, our last coordinates are the lengths of such tendons.
 """
 
 from __future__ import annotations
 
 import numpy as np
+
 
 def rotation(q):
     w, x, y, z = q

@@ -1,7 +1,7 @@
 """MuJoCo's compiler on the checked text: the numbers of the model, and the element that each of them comes from.
 
-Meshes are opened only where the inertia of a moving body depends on them, by this library and not by MuJoCo; elsewhere a
-mesh is a shape for display, and its geom becomes a small sphere without mass, which keeps its place.
+Meshes are opened only where the inertia of a moving body depends on them, by this library and not by MuJoCo;
+elsewhere a mesh is a shape for display, and its geom becomes a small sphere without mass, which keeps its place.
 """
 
 from __future__ import annotations
@@ -71,7 +71,16 @@ def compiled(source: Source, notes: Notes, base: str | None) -> Compiled:
 
 def _check_finite(model: Any, root: Element) -> None:
     """Refuse a model with numbers that overflowed."""
-    for name in ("body_mass", "body_inertia", "body_pos", "body_quat", "body_ipos", "body_iquat", "jnt_pos", "jnt_axis"):
+    for name in (
+        "body_mass",
+        "body_inertia",
+        "body_pos",
+        "body_quat",
+        "body_ipos",
+        "body_iquat",
+        "jnt_pos",
+        "jnt_axis",
+    ):
         if not np.isfinite(getattr(model, name)).all():
             raise root.error(f"gives a model whose {name.replace('_', ' ')} is not finite.")
 

@@ -18,7 +18,11 @@ def read_passive(r: Reading) -> None:
     model = r.model
     for k, name in enumerate(r.joints):
         kind, d, q = int(model.jnt_type[k]), int(model.jnt_dofadr[k]), int(model.jnt_qposadr[k])
-        stiffness, own, drives = _pair(model, "jnt_stiffnesspoly", k), _pair(model, "dof_dampingpoly", d), dampers(model, k)
+        stiffness, own, drives = (
+            _pair(model, "jnt_stiffnesspoly", k),
+            _pair(model, "dof_dampingpoly", d),
+            dampers(model, k),
+        )
         damping = (own[0] + float(drives[1]), own[1] + float(drives[2]))
         law: Any
         if kind == FREE:

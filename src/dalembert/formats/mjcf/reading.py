@@ -54,7 +54,9 @@ class Reading:
             name = name.replace(".", "_")
         free = unused(name, *taken)
         if written and free != written:
-            self.note(kind, k, f"is called '{free}' here: its own name is taken, or has a dot, which names here have not")
+            self.note(
+                kind, k, f"is called '{free}' here: its own name is taken, or has a dot, which names here have not"
+            )
         return free
 
 

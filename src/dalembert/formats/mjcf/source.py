@@ -1,8 +1,8 @@
-"""The text of an MJCF file as MuJoCo will see it: includes put in their places, checked, without what has no meaning here.
+"""The text of an MJCF file as MuJoCo will see it: with what it includes, checked, without what has no meaning here.
 
 MuJoCo never opens a file of the model, and never sees the file itself: it gets one text, made from the elements that
-passed these checks, in which every element has a line of its own. So a line of MuJoCo's messages is an element here, and
-an element has its file and line.
+passed these checks, in which every element has a line of its own. So a line of MuJoCo's messages is an element here,
+and an element has its file and line.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ class Source:
 
 
 def _place_files(root: Element) -> None:
-    """Give every mesh the path of its file from the folder of the model, and its name, and let the compiler know none."""
+    """Give every mesh the path of its file from the folder of the model, and its name."""
     folder, strip = "", False
     for compiler in root.findall("compiler"):
         folder = compiler.attrib.pop("meshdir", compiler.attrib.pop("assetdir", folder))

@@ -203,7 +203,12 @@ def _lift(d: Document, force: Wrench) -> bool:
     body = force.frame.body
     mass = float(d.number([body.mass])[0])
     at = d.number(force.frame.T.p) - d.number(body.com)
-    if np.any(d.number(force.moment)) or not np.any(g) or mass == 0.0 or np.abs(at).max() > 1e-12 * (1 + np.abs(at).max()):
+    if (
+        np.any(d.number(force.moment))
+        or not np.any(g)
+        or mass == 0.0
+        or np.abs(at).max() > 1e-12 * (1 + np.abs(at).max())
+    ):
         return False
     share = -float(f @ g) / float(g @ g) / mass
     if np.abs(f + share * mass * g).max() > 1e-12 * np.abs(f).max():
