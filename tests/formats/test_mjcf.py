@@ -419,7 +419,11 @@ HOSTILE = {
         "replicas counted",
     ),
     "deep": ("<mujoco><worldbody>" + "<body>" * 300 + "</body>" * 300 + "</worldbody></mujoco>", "levels of elements"),
-    "many": ("<mujoco><worldbody>" + "<body/>" * 6000 + "</worldbody></mujoco>", "at most 5000"),
+    "many": ("<mujoco><worldbody>" + "<body/>" * 3000 + "</worldbody></mujoco>", "at most 2000"),
+    "memory": (
+        '<mujoco><asset>\n<mesh name="b" builtin="supertorus" params="100000 0.5 1 1"/></asset></mujoco>',
+        "model.xml:2: <mesh> 'b' has '100000' in its attribute 'params'; needed: finite numbers of at most 100",
+    ),
     "outside": ('<mujoco><include file="../secret.xml"/></mujoco>', "leaves the folder"),
     "absolute": ('<mujoco><include file="/etc/passwd"/></mujoco>', "needed: a relative path"),
     "network": ('<mujoco><include file="http://x/y.xml"/></mujoco>', "an address"),

@@ -8,7 +8,7 @@ and an element has its file and line.
 from __future__ import annotations
 
 import re
-from math import isnan, nan, prod
+from math import inf, isnan, nan, prod
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
@@ -16,9 +16,11 @@ from dalembert.formats.folder import Folder
 from dalembert.formats.notes import Notes
 from dalembert.formats.xml import Element, parse, shown
 
-MAX_BODIES = 5000  # MuJoCo's compiler takes a time that grows with the square of it
-MAX_ELEMENTS = 200_000
+MAX_BODIES = 2000  # MuJoCo's compiler takes a time that grows with the square of it
+MAX_ELEMENTS = 10_000
 LARGEST = 1e30
+#: attributes that MuJoCo takes as sizes of memory, and the most of them
+COUNTS = {"params": 100, "nsample": 1000, "actdim": 1000, "maxhullvert": 10_000, "octree_maxdepth": 10}
 
 #: sections of the file that have no meaning here, as a whole
 SECTIONS = {
@@ -181,9 +183,10 @@ def check_numbers(element: Element) -> None:
                 value = abs(float(word))
             except ValueError:
                 value = nan if _VAGUE.fullmatch(word) else 0.0
-            if isnan(value) or (value > LARGEST and not name.endswith("range")):
+            most = COUNTS.get(name, inf if name.endswith("range") else LARGEST)
+            if isnan(value) or value > most:
                 raise element.error(
-                    f"has {shown(word)} in its attribute '{name}'; needed: finite numbers of at most {LARGEST:g}."
+                    f"has {shown(word)} in its attribute '{name}'; needed: finite numbers of at most {most:g}."
                 )
 
 
