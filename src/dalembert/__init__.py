@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from dalembert.formats import read as read
     from dalembert.formats.mjcf.reader import read_mjcf as read_mjcf
     from dalembert.formats.sdf import read_sdf as read_sdf
+    from dalembert.formats.model.reader import read_model as read_model
     from dalembert.linearization.equilibrium import Equilibrium as Equilibrium
     from dalembert.linearization.equilibrium import equilibrium as equilibrium
     from dalembert.linearization.full import FullLinearization as FullLinearization
@@ -102,6 +103,7 @@ _HOMES = {
     "formats": "read",
     "formats.mjcf.reader": "read_mjcf",
     "formats.sdf": "read_sdf",
+    "formats.model.reader": "read_model",
     "linearization.equilibrium": "Equilibrium equilibrium",
     "linearization.full": "FullLinearization linearize_full parameter_slopes second_derivatives",
     "linearization.linearize": "linearize",

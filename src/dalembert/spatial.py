@@ -228,7 +228,13 @@ def axis_vector(axis: Any, what: str) -> np.ndarray:
         raise DescriptionError(f"{what} is (0, 0, 0), which has no direction; give a non-zero vector or a letter.")
     if not 1e-150 < size < 1e150:  # a square would overflow or vanish
         n = n / size
-    return n / float(np.linalg.norm(n))
+    return unit(n)
+
+
+def unit(x: np.ndarray) -> np.ndarray:
+    """x / ‖x‖; what has unit length within rounding stays as it is, so that doing it twice changes nothing."""
+    length = float(np.linalg.norm(x))
+    return x if abs(length - 1.0) <= 4 * np.finfo(float).eps else x / length
 
 
 def _holds_symbols(x: Any) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 from dalembert import checks
 from dalembert.errors import ModelFileError, extra
 from dalembert.formats import json
-from dalembert.formats.data import MAX_BYTES, Builder, Items, Table, shown
+from dalembert.formats.data import MAX_BYTES, MAX_NODES, Builder, Items, Table, shown
 from dalembert.formats.xml import contents
 
 MAX_YAML_NODES = 100_000  # the scanner makes some 20 000 a second; larger data is better kept as JSON
@@ -46,6 +46,10 @@ def loads(text: str, file: str = "text", *, json_only: bool = False) -> Any:
     """
     if len(text) > MAX_BYTES:
         raise ModelFileError(f"has {len(text) >> 20} MB; needed: at most {MAX_BYTES >> 20} MB.", file)
+    commas, lines = text.count(","), text.count("\n")  # too many are refused at once, not after a long read
+    if commas > MAX_NODES or (not json_only and commas + lines > 4 * MAX_YAML_NODES):
+        most = MAX_NODES if json_only else MAX_YAML_NODES
+        raise ModelFileError(f"has more than {most} values, the most that is read.", file)
     return json.parse(text, file) if json_only else _parse(text, file)
 
 
@@ -60,8 +64,6 @@ def decoded(data: bytes, file: str) -> str:
 
 def _parse(text: str, file: str) -> Any:
     build = _Events(file)
-    if text.count("\n") + text.count(",") > 4 * MAX_YAML_NODES:  # at once, not after the time it takes to count them
-        build.counted(MAX_YAML_NODES + 1, 0)
     ruamel = extra("ruamel.yaml", "yaml", "reading YAML")
     try:
         for event in ruamel.YAML(typ="safe", pure=True).parse(text):
@@ -71,8 +73,11 @@ def _parse(text: str, file: str) -> Any:
     except ruamel.error.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "a character that is not allowed"
+        hint = ""
+        if str(problem).startswith("expected ','"):
+            hint = " A text with brackets or commas that stands inside {…} or […] must stand in quotes."
         raise ModelFileError(
-            f"is no YAML: {' '.join(str(problem).split())[:200]}.", file, mark.line + 1 if mark else 0
+            f"is no YAML: {' '.join(str(problem).split())[:200]}.{hint}", file, mark.line + 1 if mark else 0
         ) from None
     except (ValueError, TypeError, LookupError, AttributeError, AssertionError, RecursionError) as error:
         raise ModelFileError(f"is no YAML: it confuses the scanner ({type(error).__name__}).", file) from None

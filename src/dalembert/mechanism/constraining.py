@@ -26,8 +26,8 @@ from dalembert.mechanism.constraints import (
 )
 from dalembert.mechanism.joints import Joint
 from dalembert.mechanism.joints.attachment import Attachment
-from dalembert.mechanism.joints.joint import orient_z
 from dalembert.mechanism.values import Defaults, is_exact_zero
+from dalembert.spatial import axis_vector
 
 
 class Constrainable:
@@ -73,14 +73,14 @@ class Constrainable:
     def add_point_on_line(self, name: str, point: Any, line: Any, axis: Any = "x") -> None:
         """Keep a point on the line through the origin of frame `line` along `axis` of that frame."""
         b, a = self._two(point, line, f"constraint '{name}'")
-        turned = orient_z(axis, f"the axis of constraint '{name}'")
-        self._constrain(PointOn(name, "point on line", a, b, turned, {"across 1": "x", "across 2": "y"}))
+        n = axis_vector(axis, f"the axis of constraint '{name}'")
+        self._constrain(PointOn(name, "point on line", a, b, n, {"across 1": "x", "across 2": "y"}))
 
     def add_point_in_plane(self, name: str, point: Any, plane: Any, normal: Any = "z") -> None:
         """Keep a point in the plane through the origin of frame `plane` with that normal."""
         b, a = self._two(point, plane, f"constraint '{name}'")
-        turned = orient_z(normal, f"the normal of constraint '{name}'")
-        self._constrain(PointOn(name, "point in plane", a, b, turned, {"normal": "z"}))
+        n = axis_vector(normal, f"the normal of constraint '{name}'")
+        self._constrain(PointOn(name, "point in plane", a, b, n, {"normal": "z"}))
 
     def add_coupling(self, name: str, coefficients: Mapping[str, Any], offset: Any = 0.0) -> None:
         """Tie coordinates by Σ cᵢ qᵢ = offset, coefficients naming each qᵢ with its cᵢ.

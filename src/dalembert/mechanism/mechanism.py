@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -284,6 +285,23 @@ class Mechanism(Constrainable):
         from dalembert.system.system import System
 
         return System(self, backend)
+
+    def save(self, path: str | os.PathLike[str]) -> list[Note]:
+        """Write the mechanism to a file, in the format of its suffix, and give what that format cannot say.
+
+        path: .yaml, .yml and .json are the format of this library, which holds everything, bit by bit; .urdf, .sdf and
+        .xml (MJCF) hold what those can say. `da.read` reads them all. A function that cannot be traced is refused.
+
+        >>> import dalembert as da, tempfile, pathlib
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder) / "four_bar.json"
+        ...     _ = da.zoo.four_bar().save(path)
+        ...     da.read(path)
+        <mechanism 'four-bar': 3 bodies, 3 joints>
+        """
+        from dalembert.formats import write
+
+        return write(self, path)
 
     def snapshot(self) -> Mechanism:
         """A mechanism with the elements of this one, to which none are added when they are added here."""

@@ -21,7 +21,7 @@ def coordinate_driver(name: str, coordinate: str, motion: Callable[[ca.SX], Any]
     return Expressions(
         name,
         "driver",
-        holonomic=[("drive", lambda s: s[coordinate] - _components(motion, s.t, 1, name)[0])],
+        holonomic=[("drive", lambda s: s[coordinate] - components(motion, s.t, 1, name)[0])],
         angular=angular,
         text=f"driver of {coordinate}",
     )
@@ -32,7 +32,7 @@ def point_driver(name: str, frame: Frame, motion: Callable[[ca.SX], Any]) -> Exp
     """The origin of a frame is at f(t), three functions, in the ground's axes."""
 
     def component(k: int) -> Callable[[Any], Any]:
-        return lambda s: s.position(frame)[k] - _components(motion, s.t, 3, name)[k]
+        return lambda s: s.position(frame)[k] - components(motion, s.t, 3, name)[k]
 
     def forces(s: UserState, lam: Mapping[str, ca.SX]) -> list[tuple[Frame, ca.SX, ca.SX]]:
         return [(frame, ca.vertcat(lam["x"], lam["y"], lam["z"]), s.position(frame))]
@@ -42,7 +42,7 @@ def point_driver(name: str, frame: Frame, motion: Callable[[ca.SX], Any]) -> Exp
     return Expressions(name, "driver", holonomic=rows, forces=forces, text=text)
 
 
-def _components(motion: Callable[[ca.SX], Any], t: ca.SX, n: int, name: str) -> ca.SX:
+def components(motion: Callable[[ca.SX], Any], t: ca.SX, n: int, name: str) -> ca.SX:
     """The n values of a motion at t; of a trajectory with rates, the values."""
     traced = getattr(motion, "function", None)
     value = traced.call([t])[0] if isinstance(traced, ca.Function) else motion(t)

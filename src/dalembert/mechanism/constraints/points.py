@@ -8,6 +8,7 @@ import numpy as np
 
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.constraints.relative import Jet, Relative, RelativeConstraint
+from dalembert.mechanism.joints.joint import orient_z
 from dalembert.mechanism.traced import TracedState
 from dalembert.symbols import eye
 
@@ -15,9 +16,10 @@ from dalembert.symbols import eye
 class PointOn(RelativeConstraint):
     """The origin of frame b has no component along some directions of frame a: {row name: own axis}."""
 
-    def __init__(self, name: str, kind: str, a: Frame, b: Frame, orientation: np.ndarray, directions: dict[str, str]):
-        self.name, self.kind, self.a, self.b = name, kind, a, b
-        self.orientation, self.directions = orientation, directions
+    def __init__(self, name: str, kind: str, a: Frame, b: Frame, axis: np.ndarray, directions: dict[str, str]):
+        """`axis` of a, a unit vector, is the z of the own axes."""
+        self.name, self.kind, self.a, self.b, self.axis = name, kind, a, b, axis
+        self.orientation, self.directions = orient_z(axis, f"the axis of constraint '{name}'"), directions
 
     def jets(self, s: TracedState) -> tuple[Relative, list[tuple[str, Jet, bool]]]:
         r = Relative(s, self.a, self.b, self.orientation)

@@ -18,6 +18,7 @@ from dalembert.spatial import (
     quaternion_rate,
     rotation_quaternion,
     skew,
+    unit,
 )
 from dalembert.symbols import array, eye, sqrt, zeros
 
@@ -80,8 +81,8 @@ class Spherical(Joint):
         return matrix_quaternion(x)
 
     def normalized(self, q: np.ndarray) -> np.ndarray:
-        """q / ‖q‖."""
+        """q / ‖q‖, as it is where that is 1."""
         length = float(np.linalg.norm(q))
         if not 0.5 < length < 2.0:
             raise ArgumentError(f"the quaternion {q.tolist()} has length {length:.3g}; needed: 1, as (w, x, y, z).")
-        return q / length
+        return unit(q)

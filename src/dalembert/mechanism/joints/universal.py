@@ -6,7 +6,7 @@ import numpy as np
 
 from dalembert.errors import DescriptionError
 from dalembert.mechanism.joints.joint import Joint, axis_text
-from dalembert.spatial import Transform, axis_rotation, axis_vector
+from dalembert.spatial import Transform, axis_rotation, axis_vector, unit
 from dalembert.symbols import array, atan2, cos, sin, snap, zeros
 
 
@@ -30,8 +30,9 @@ class Universal(Joint):
                 f"the axes of a universal joint meet at {np.degrees(np.arccos(np.clip(a @ b, -1, 1))):.6g}°; they must "
                 "be perpendicular. For other angles put two revolute joints in series with a body between them."
             )
-        b = b - (a @ b) * a
-        self.axes = (a, b / np.linalg.norm(b))
+        if abs(a @ b) > 4 * np.finfo(float).eps:
+            b = unit(b - (a @ b) * a)
+        self.axes = (a, b)
         self.orientation = snap(np.column_stack([*self.axes, np.cross(*self.axes)]).astype(object), scale=1.0)
 
     def transform(self, q: np.ndarray) -> Transform:

@@ -1,0 +1,112 @@
+"""Constraints of a model file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dalembert.formats.model import vocabulary as words
+from dalembert.formats.model.cursor import Node
+from dalembert.formats.model.forces import kind_of, local, places
+from dalembert.formats.model.places import axis, joint_of, place
+from dalembert.formats.model.scope import MOTION, NUMBERS, POSITION, STATE, Scope
+from dalembert.mechanism.mechanism import Mechanism
+
+
+def add_constraint(m: Mechanism, name: str, node: Node, outer: Scope) -> None:
+    """Add the constraint that a node describes."""
+    kind = kind_of(node, words.CONSTRAINTS, "constraint")
+    own: dict[str, str] = {}
+    if kind == "loop" and (joint := node.get("joint")) is not None:
+        own = words.JOINTS[joint.choice(words.JOINTS)]
+    node.keys({"type!": "", **words.CONSTRAINTS[kind], **own, **words.LOCAL}, f"a {kind}")
+    may: Any = {"expression": STATE, "driver": MOTION, "point driver": MOTION}.get(kind, NUMBERS)
+    scope = local(m, node, outer, may)
+    with node.here():
+        _ADD[kind](m, name, node, scope)
+
+
+def _loop(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+    joint = joint_of(node.child("joint").text(), node, scope)
+    m.close_loop(name, joint, *places(node.child("between"), scope, 2))
+
+
+def _rod(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+    m.add_rod(name, *places(node.child("between"), scope, 2), length=scope.value(node.child("length")))
+
+
+def _point_on_line(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+    along = node.get("axis")
+    point, line = (place(node.child(key), scope) for key in ("point", "line"))
+    m.add_point_on_line(name, point, line, "x" if along is None else axis(along))
+
+
+def _point_in_plane(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+    normal = node.get("normal")
+    point, plane = (place(node.child(key), scope) for key in ("point", "plane"))
+    m.add_point_in_plane(name, point, plane, "z" if normal is None else axis(normal))
+
+
+def _coupling(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+    offset = node.get("offset")
+    coefficients = {q: scope.value(c) for q, c in node.child("coefficients").named()}
+    m.add_coupling(name, coefficients, 0.0 if offset is None else scope.value(offset))
+
+
+def _driver(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+    m.add_driver(name, node.child("coordinate").text(), scope.law([node.child("motion")], MOTION))
+
+
+def _point_driver(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+    m.add_point_driver(name, place(node.child("frame"), scope), scope.law(node.child("motion").items(3), MOTION))
+
+
+def _rolling(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+    on, about = node.get("plane"), node.get("axis")
+    m.add_rolling(
+        name,
+        place(node.child("wheel"), scope),
+        radius=scope.value(node.child("radius")),
+        on=None if on is None else place(on, scope),
+        axis=None if about is None else about.choice("xyz"),
+    )
+
+
+def _rolling_discs(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+    about, inside = node.get("axis"), node.get("inside")
+    m.add_rolling_discs(
+        name,
+        place(node.child("a"), scope),
+        scope.value(node.child("radius_a")),
+        place(node.child("b"), scope),
+        scope.value(node.child("radius_b")),
+        axis="z" if about is None else about.choice("xyz"),
+        inside=False if inside is None else inside.flag(),
+    )
+
+
+def _skate(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+    sideways = node.get("sideways")
+    m.add_skate(name, place(node.child("frame"), scope), sideways="y" if sideways is None else sideways.choice("xyz"))
+
+
+def _expression(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+    rows: dict[str, Any] = {}
+    for key, may in (("holonomic", POSITION), ("pfaffian", STATE)):
+        if (given := node.get(key)) is not None:
+            rows[key] = {row: scope.law([value], may) for row, value in given.named()}
+    m.add_constraint(name, **rows)
+
+
+_ADD = {
+    "loop": _loop,
+    "rod": _rod,
+    "point on line": _point_on_line,
+    "point in plane": _point_in_plane,
+    "coupling": _coupling,
+    "driver": _driver,
+    "point driver": _point_driver,
+    "rolling": _rolling,
+    "rolling discs": _rolling_discs,
+    "skate": _skate,
+    "expression": _expression,
+}

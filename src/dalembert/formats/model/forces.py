@@ -1,0 +1,100 @@
+"""Forces of a model file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dalembert.formats.model import vocabulary as words
+from dalembert.formats.model.cursor import Node
+from dalembert.formats.model.places import place
+from dalembert.formats.model.scope import FORCE, Scope
+from dalembert.mechanism.mechanism import Mechanism
+
+Types = dict[str, dict[str, str]]
+
+
+def kind_of(node: Node, kinds: Types, noun: str) -> str:
+    """The type of an element."""
+    node.table()
+    found = node.get("type")
+    if found is None:
+        raise node.error(f"has no 'type', which a {noun} needs; one of {', '.join(kinds)}.")
+    return found.choice(kinds)
+
+
+def local(m: Mechanism, node: Node, outer: Scope, may: Any) -> Scope:
+    """The names of a force or constraint: with frames and definitions of its own."""
+    scope = Scope(m, outer)
+    if (frames := node.get("frames")) is not None:
+        for name, value in frames.named():
+            if name in m.frames or name in m.bodies:
+                raise value.error("is the name of a frame or body already; choose another.")
+            scope.frames[name] = place(value, scope)
+    scope.define(node.get("let"), may)
+    return scope
+
+
+def places(node: Node, scope: Scope, count: int | None = None) -> list[Any]:
+    """Several frames."""
+    return [place(n, scope) for n in node.items(count)]
+
+
+def add_force(m: Mechanism, name: str, node: Node, outer: Scope) -> None:
+    """Add the force that a node describes."""
+    kind = kind_of(node, words.FORCES, "force")
+    node.keys({"type!": "", **words.FORCES[kind], **words.LOCAL}, f"a {kind}")
+    scope = local(m, node, outer, FORCE)
+    with node.here():
+        _ADD[kind](m, name, node, scope)
+
+
+def _motor(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+    m.add_motor(name, node.child("joint").text())
+
+
+def _joint_force(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+    value = node.child("value")
+    m.add_joint_force(
+        name,
+        node.child("joint").text(),
+        scope.values(value.items() if isinstance(value.value, list) else [value], FORCE),
+    )
+
+
+def _wrench(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+    given = {key: scope.vector(value, 3, FORCE) for key in ("force", "moment") if (value := node.get(key)) is not None}
+    axes = node.get("axes")
+    m.add_wrench(
+        name,
+        place(node.child("frame"), scope),
+        **given,
+        axes="world" if axes is None else axes.choice(["world", "body"]),
+    )
+
+
+def _elastic(node: Node, scope: Scope) -> dict[str, Any]:
+    keys = ("stiffness", "damping", "rest_length")
+    return {key: scope.value(value) for key in keys if (value := node.get(key)) is not None}
+
+
+def _spring(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+    m.add_spring(name, *places(node.child("between"), scope, 2), **_elastic(node, scope))
+
+
+def _cable(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+    tension = node.get("tension")
+    elastic = _elastic(node, scope)
+    if tension is not None:
+        if "damping" in elastic or "rest_length" in elastic:
+            raise node.error("a cable of given tension has neither damping nor rest_length; remove them.")
+        elastic["tension"] = scope.value(tension, FORCE)
+    m.add_cable(name, places(node.child("through"), scope), **elastic)
+
+
+_ADD = {
+    "motor": _motor,
+    "joint force": _joint_force,
+    "wrench": _wrench,
+    "spring": _spring,
+    "cable": _cable,
+}

@@ -1,0 +1,166 @@
+"""Forces and constraints as data; functions of the state and of time are recorded and written as expressions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import DalembertError, DescriptionError
+from dalembert.formats.model.tracing import Recorder
+from dalembert.formats.model.writing import Data, Writing, axis, is_zero, vector
+from dalembert.mechanism.constraints import (
+    Constraint,
+    Expressions,
+    Loop,
+    PointOn,
+    Rod,
+    coordinate_driver,
+    coupling,
+    point_driver,
+    rolling_disc_on_disc,
+    rolling_on_plane,
+    skate,
+)
+from dalembert.mechanism.constraints.driver import components
+from dalembert.mechanism.forces import Cable, Force, JointForce, Spring, Wrench
+from dalembert.mechanism.forces.force import evaluate
+from dalembert.mechanism.traced import on_expressions
+from dalembert.mechanism.values import described
+from dalembert.symbols import array
+
+
+def force_data(w: Writing, force: Force) -> Data:
+    """A force as the format writes it."""
+    what = f"{force.kind} '{force.name}'"
+    s = w.recorder()
+    with _opaque(what):
+        if type(force) is JointForce and force.kind == "motor":
+            return {"type": "motor", "joint": force.joint.name}
+        if type(force) is JointForce:
+            value = vector(_evaluated(force.value, s, (force.joint.joint.nv,), what))
+            data = {"type": "joint force", "joint": force.joint.name, "value": value[0] if len(value) == 1 else value}
+        elif type(force) is Wrench:
+            data = {"type": "wrench", "frame": w.place(force.frame)}
+            for key, given in (("force", force.force), ("moment", force.moment)):
+                x = _evaluated(given, s, (3,), what)
+                if not is_zero(x):
+                    data[key] = vector(x)
+            if force.axes != "world":
+                data["axes"] = force.axes
+        elif type(force) is Cable:
+            tension = _evaluated(force.tension, s, (), what)
+            data = {"type": "cable", "through": [w.place(p) for p in force.points], "tension": tension}
+        elif type(force) is Spring:
+            points = [w.place(p) for p in force.points]
+            data = {"type": "cable", "through": points} if force.slack else {"type": "spring", "between": points}
+            data["stiffness"] = force.stiffness
+            for key, x in (("damping", force.damping), ("rest_length", force.rest_length)):
+                if not is_zero(x):
+                    data[key] = x
+        else:
+            raise _unknown(what, force)
+    return w.finished(data, what, s)
+
+
+def constraint_data(w: Writing, c: Constraint) -> Data:
+    """A constraint as the format writes it."""
+    what = f"{c.kind} '{c.name}'"
+    s = w.recorder()
+    with _opaque(what):
+        if type(c) is Loop:
+            kind, own = w.joint(c.joint, what)
+            data = {"type": "loop", "joint": kind, **own, "between": [w.place(c.a), w.place(c.b)]}
+        elif type(c) is Rod:
+            data = {"type": "rod", "between": [w.place(c.a), w.place(c.b)], "length": c.length}
+        elif type(c) is PointOn:
+            other, along = ("line", "axis") if c.kind == "point on line" else ("plane", "normal")
+            data = {"type": c.kind, "point": w.place(c.b), other: w.place(c.a), along: axis(c.axis)}
+        elif type(c) is Expressions and c.recipe is not None and c.recipe[0] in _RECIPES:
+            data = _RECIPES[c.recipe[0]](w, s, *c.recipe[1])
+        elif type(c) is Expressions and c.recipe is None and c.forces is None and not c.positive and not c.angular:
+            data = {"type": "expression"}
+            for key, rows in (("holonomic", c.holonomic), ("pfaffian", c.pfaffian)):
+                if rows:
+                    data[key] = {row: _row(f, s, f"row '{row}' of {what}") for row, f in rows}
+        else:
+            raise _unknown(what, c)
+    return w.finished(data, what, s)
+
+
+def _coupling(w: Writing, s: Recorder, name: str, coefficients: Any, offset: Any, angular: bool) -> Data:
+    data: Data = {"type": "coupling", "coefficients": dict(coefficients)}
+    return data if is_zero(array(offset)) else {**data, "offset": offset}
+
+
+def _driver(w: Writing, s: Recorder, name: str, coordinate: str, motion: Any, angular: bool) -> Data:
+    return {"type": "driver", "coordinate": coordinate, "motion": _one(components(motion, s.t, 1, name))}
+
+
+def _point_driver(w: Writing, s: Recorder, name: str, frame: Any, motion: Any) -> Data:
+    x = array(components(motion, s.t, 3, name))
+    return {"type": "point driver", "frame": w.place(frame), "motion": vector(x)}
+
+
+def _rolling(w: Writing, s: Recorder, name: str, wheel: Any, radius: Any, plane: Any, about: int | None) -> Data:
+    data: Data = {"type": "rolling", "wheel": w.place(wheel), "radius": radius}
+    if (on := w.place(plane)) != "ground":
+        data["plane"] = on
+    return data if about is None else {**data, "axis": "xyz"[about]}
+
+
+def _rolling_discs(
+    w: Writing, s: Recorder, name: str, a: Any, ra: Any, b: Any, rb: Any, about: int, inside: bool
+) -> Data:
+    data = {"type": "rolling discs", "a": w.place(a), "radius_a": ra, "b": w.place(b), "radius_b": rb}
+    return {**data, "axis": "xyz"[about], **({"inside": True} if inside else {})}
+
+
+def _skate(w: Writing, s: Recorder, name: str, frame: Any, sideways: int) -> Data:
+    return {"type": "skate", "frame": w.place(frame), "sideways": "xyz"[sideways]}
+
+
+_RECIPES: dict[Any, Any] = {
+    coupling: _coupling,
+    coordinate_driver: _driver,
+    point_driver: _point_driver,
+    rolling_on_plane: _rolling,
+    rolling_disc_on_disc: _rolling_discs,
+    skate: _skate,
+}
+
+
+def _evaluated(value: Any, s: Recorder, shape: tuple[int, ...], what: str) -> Any:
+    return evaluate(value, s, shape, what)  # type: ignore[arg-type]
+
+
+def _row(f: Any, s: Recorder, what: str) -> Any:
+    return _one(described(on_expressions(f, s, what), what))  # type: ignore[arg-type]
+
+
+def _one(x: Any) -> Any:
+    (value,) = np.ravel(array(x))
+    return value
+
+
+def _unknown(what: str, element: Any) -> DescriptionError:
+    return DescriptionError(
+        f"{what} is a {type(element).__name__} that no method of Mechanism made; a model file cannot say it."
+    )
+
+
+class _opaque:
+    """Errors of functions that cannot be recorded, with the element's name."""
+
+    def __init__(self, what: str):
+        self.what = what
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if error is not None and isinstance(error, Exception) and not isinstance(error, DalembertError):
+            raise DescriptionError(
+                f"{self.what} cannot be written to a model file: its function cannot be traced "
+                f"({type(error).__name__}: {str(error)[:200]})."
+            ) from error

@@ -1,0 +1,86 @@
+"""Frames, rotations, axes and joints of a model file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dalembert.formats.model import vocabulary as words
+from dalembert.formats.model.cursor import Node
+from dalembert.formats.model.scope import Scope
+from dalembert.mechanism.body import Frame
+from dalembert.mechanism.joints import JOINT_TYPES, Joint
+from dalembert.mechanism.joints.spherical import Spherical
+from dalembert.mechanism.values import check_rotation
+from dalembert.spatial import Transform, quaternion_matrix
+from dalembert.spatial import rotation as turned
+from dalembert.symbols import array
+
+TYPES: dict[str, type[Joint]] = {joint.kind: joint for joint in JOINT_TYPES}
+
+
+def place(node: Node, scope: Scope, keys: words.Keys = words.PLACE) -> Frame:
+    """A frame: the name of a body or frame, or {body, at, rotation}."""
+    if isinstance(node.value, str):
+        with node.here():
+            return scope.frame(node.text())
+    if not isinstance(node.value, dict):
+        raise node.wrong("the name of a body or frame, or {body: its name, at: [x, y, z], rotation: …}")
+    node.keys(keys, "a place")
+    on, at, turn = node.child("body"), node.get("at"), node.get("rotation")
+    with on.here():
+        base = scope.frame(on.text())
+    p = array([0.0, 0.0, 0.0]) if at is None else scope.vector(at)
+    with node.here():
+        frame = base.body.at(*p)
+        if turn is not None:
+            R = rotation(turn, scope)
+            check_rotation(scope.m.parameters.number(R, "the rotation"), "the rotation")
+            frame = Frame(base.body, Transform(R, frame.T.p))
+    return frame if _is_own(base) else Frame(base.body, base.T @ frame.T)
+
+
+def _is_own(frame: Frame) -> bool:
+    """Whether a frame is its body's own."""
+    T = Transform.identity()
+    return bool(np.array_equal(frame.T.R, T.R) and np.array_equal(frame.T.p, T.p))
+
+
+def rotation(node: Node, scope: Scope) -> np.ndarray:
+    """A (3, 3) matrix from one, from {axis, angle}, a list of such turns one after the other, or {quaternion}."""
+    if isinstance(node.value, dict) and "quaternion" in node.value:
+        node.keys(words.QUATERNION, "a rotation")
+        at = node.child("quaternion")
+        with at.here():
+            return array(quaternion_matrix(Spherical().normalized(np.array(at.numbers(4)))))
+    if isinstance(node.value, dict):
+        return _turn(node, scope)
+    rows = node.items()
+    if rows and all(isinstance(row.value, dict) for row in rows):
+        R = _turn(rows[0], scope)
+        for row in rows[1:]:
+            R = R @ _turn(row, scope)
+        return R
+    return scope.matrix(node.items(3))
+
+
+def _turn(node: Node, scope: Scope) -> np.ndarray:
+    node.keys(words.TURN, "a rotation")
+    with node.here():
+        return array(turned(axis(node.child("axis")), scope.value(node.child("angle"))))
+
+
+def axis(node: Node) -> Any:
+    """A letter, or three numbers."""
+    return node.choice(["x", "y", "z", "-x", "-y", "-z"]) if isinstance(node.value, str) else node.numbers(3)
+
+
+def joint_of(kind: str, node: Node, scope: Scope) -> Joint:
+    """The joint type of an element whose keys have its options."""
+    given: dict[str, Any] = {}
+    for key in words.names(words.JOINTS[kind]):
+        if (value := node.get(key)) is not None:
+            given[key] = scope.value(value) if key == "pitch" else axis(value)
+    with node.here():
+        return TYPES[kind](**given)

@@ -1,0 +1,246 @@
+"""Reading the model format: from data with lines to a `Mechanism`, through the methods that users call."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from dalembert import checks
+from dalembert.errors import ModelFileError
+from dalembert.formats import yaml
+from dalembert.formats.data import kind
+from dalembert.formats.model import vocabulary as words
+from dalembert.formats.model.constraints import add_constraint
+from dalembert.formats.model.cursor import Node
+from dalembert.formats.model.forces import add_force
+from dalembert.formats.model.places import joint_of, place, rotation
+from dalembert.formats.model.scope import NUMBERS, Scope
+from dalembert.mechanism import inertia
+from dalembert.mechanism.mechanism import Mechanism
+
+
+def read_model(path: str | os.PathLike[str], *, strict: bool = False) -> Mechanism:
+    """The mechanism of a file in the format of this library, YAML or JSON.
+
+    path: the file; .json is read as JSON, all else as YAML, which needs the extra `yaml`. strict changes nothing: a key
+    that is not known is always an error.
+    """
+    checks.flag(strict, "strict")
+    where = checks.path(path, "path", error=ModelFileError)
+    return _mechanism(Node(yaml.load(where), str(where), 1), where.stem)
+
+
+def read_text(text: str, *, file: str = "text", json: bool = False) -> Mechanism:
+    """The mechanism of a text in the format of this library.
+
+    text: YAML, or JSON where json is True; file: the name that errors give.
+    """
+    return _mechanism(Node(yaml.loads(text, file, json_only=json), file, 1), "mechanism")
+
+
+def _mechanism(node: Node, name: str) -> Mechanism:
+    if not isinstance(node.value, dict) or "dalembert" not in node.value:
+        raise node.error(
+            f"is no model: it holds {kind(node.value)} without the key 'dalembert'; needed: "
+            f"'dalembert: {words.VERSION}' at its head, the version of the format."
+        )
+    version = node.child("dalembert")
+    if isinstance(version.value, bool) or version.value != words.VERSION:
+        raise version.error(
+            f"is {kind(version.value)}; needed: {words.VERSION}, the version of the format that this library reads."
+        )
+    node.keys(words.MODEL, "a model")
+    if (units := node.get("units")) is not None and units.value != "SI":
+        raise units.wrong("SI (kg, m, s, rad), the only units there are")
+    given = node.get("name")
+    return _Reader(node, Mechanism(given.text() if given else name)).read()
+
+
+class _Reader:
+    def __init__(self, node: Node, m: Mechanism):
+        self.node, self.m = node, m
+        self.scope = Scope(m)
+        self.motors: dict[str, Any] = {}  # the joint of each
+        for name, force in self.each("forces"):
+            if isinstance(force.value, dict) and force.value.get("type") == "motor":
+                self.motors[name] = force.value.get("joint")
+        self.scope.inputs |= {*self.motors, *(name for name, _ in self.each("inputs"))}
+
+    def read(self) -> Mechanism:
+        node, m = self.node, self.m
+        for name, value in self.each("parameters"):
+            with value.here():
+                m.add_parameter(name, value.numbers() if isinstance(value.value, list) else value.number())
+        self.scope.define(node.get("let"), NUMBERS)
+        if (gravity := node.get("gravity")) is not None:
+            with gravity.here():
+                m.gravity = self.scope.vector(gravity)
+        for name, value in self.each("bodies"):
+            self.body(name, value)
+        for name, value in self.each("frames"):
+            if not isinstance(value.value, dict):
+                raise value.wrong("a frame: {body: its name, at: [x, y, z], rotation: …}")
+            with value.here():
+                m.add_frame(name, place(value, self.inner(value), words.FRAME))
+        for name, value in self.each("joints"):
+            self.joint(name, value)
+        self.scope.know_joints()
+        inputs = self.inputs()
+        for name, value in self.each("forces"):
+            add_force(m, name, value, self.scope)
+        if inputs:
+            m.inputs = {name: m.inputs[name] for name in dict.fromkeys([*inputs, *m.inputs])}
+        for name, value in self.each("constraints"):
+            add_constraint(m, name, value, self.scope)
+        for name, value in self.each("states"):
+            self.state(name, value)
+        return m
+
+    def each(self, section: str) -> list[tuple[str, Node]]:
+        found = self.node.get(section)
+        return [] if found is None else list(found.named())
+
+    def inner(self, node: Node) -> Scope:
+        """The names of an element with definitions of parameters."""
+        scope = Scope(self.m, self.scope)
+        scope.define(node.get("let"), NUMBERS)
+        return scope
+
+    def inputs(self) -> list[str]:
+        """Add the inputs that no motor makes; the names of all that are listed, in order."""
+        names = []
+        for name, size in self.each("inputs"):
+            names.append(name)
+            n = size.whole()
+            if name not in self.motors:
+                with size.here():
+                    self.m.add_input(name, n)
+            elif (joint := self.m.joints.get(str(self.motors[name]))) is not None and joint.joint.nv != n:
+                raise size.error(f"is {n}; needed: {joint.joint.nv}, as many as joint '{joint.name}' of its motor has.")
+        return names
+
+    # --- bodies -------------------------------------------------------------------------------------------------
+
+    def body(self, name: str, node: Node) -> None:
+        if name == "ground":
+            node.keys(words.GROUND, "the ground")
+            self.shapes(self.m.ground, node)
+            return
+        node.keys(words.BODY, "a body")
+        scope = self.inner(node)
+        mass, com, J, axes = (node.get(key) for key in ("mass", "com", "inertia", "inertia_axes"))
+        physical = node.get("physical")
+        m = 0.0 if mass is None else scope.value(mass)
+        with node.here():
+            body = self.m.add_body(
+                name,
+                m,
+                (0.0, 0.0, 0.0) if com is None else scope.vector(com),
+                (0.0, 0.0, 0.0) if J is None else _inertia(J, m, scope),
+                inertia_axes=None if axes is None else rotation(axes, scope),
+                physical=True if physical is None else physical.flag(),
+            )
+        self.shapes(body, node)
+
+    def shapes(self, body: Any, node: Node) -> None:
+        found = node.get("shapes")
+        for item in [] if found is None else found.items():
+            item.keys(words.SHAPE, "a shape")
+            size, at, turn, colour, file, scale, name = (
+                item.get(key) for key in ("size", "at", "rotation", "colour", "file", "scale", "name")
+            )
+            sizes: Any = () if size is None else size.numbers() if isinstance(size.value, list) else size.number()
+            with item.here():
+                body.add_shape(
+                    item.child("type").text(),
+                    sizes,
+                    at=(0.0, 0.0, 0.0) if at is None else at.numbers(3),
+                    rotation=None if turn is None else np.array(rotation(turn, Scope(self.m)), dtype=float),
+                    colour=None if colour is None else colour.numbers(4),
+                    file=None if file is None else file.text(),
+                    scale=(1.0, 1.0, 1.0) if scale is None else scale.numbers(3),
+                    name="" if name is None else name.text(),
+                )
+
+    # --- joints -------------------------------------------------------------------------------------------------
+
+    def joint(self, name: str, node: Node) -> None:
+        kind_ = self.joint_type(node)
+        node.keys({"type!": "", **words.JOINTS[kind_], **words.ATTACHMENT}, f"a {kind_} joint")
+        scope = self.inner(node)
+        options: dict[str, Any] = {}
+        for key in ("stiffness", "rest", "damping", "friction", "armature"):
+            if (value := node.get(key)) is not None:
+                options[key] = scope.values(value.items()) if isinstance(value.value, list) else scope.value(value)
+        if (limits := node.get("limits")) is not None:
+            options["limits"] = _limits(limits)
+        with node.here():
+            self.m.add_joint(
+                name,
+                joint_of(kind_, node, scope),
+                place(node.child("parent"), scope),
+                place(node.child("child"), scope),
+                **options,
+            )
+
+    def joint_type(self, node: Node) -> str:
+        node.table()
+        found = node.get("type")
+        if found is None:
+            raise node.error(f"has no 'type', which a joint needs; one of {', '.join(words.JOINTS)}.")
+        return found.choice(words.JOINTS)
+
+    def state(self, name: str, node: Node) -> None:
+        node.keys(words.STATE, "a state")
+        given: dict[str, Any] = {}
+        for key in ("q", "v", "u"):
+            if (part := node.get(key)) is not None:
+                given[key] = {
+                    n: value.numbers() if isinstance(value.value, list) else value.number() for n, value in part.named()
+                }
+        t = node.get("t")
+        with node.here():
+            self.m.add_state(name, **given, t=0.0 if t is None else t.number())
+
+
+def _inertia(node: Node, mass: Any, scope: Scope) -> Any:
+    """Three moments, a matrix, or that of a solid of the mass."""
+    if not isinstance(node.value, dict):
+        rows = node.items(3)
+        if not any(isinstance(row.value, list) for row in rows):
+            return scope.values(rows)
+        return scope.matrix(rows)
+    node.keys(dict.fromkeys(words.SOLIDS, ""), "an inertia")
+    if len(node.value) != 1:
+        raise node.wrong(f"one of {', '.join(words.SOLIDS)} with its sizes")
+    (solid,) = node.value
+    sizes = node.child(solid)
+    if solid == "point" and sizes.value is None:
+        return inertia.point()
+    sizes.keys(words.SOLIDS[solid], f"a {solid}")
+    if solid == "point":
+        return inertia.point()
+    given: dict[str, Any] = {}
+    for key in sizes.table():
+        value = sizes.child(key)
+        if key == "axis":
+            given[key] = value.choice("xyz")
+        else:
+            given[key] = scope.vector(value) if key == "sides" else scope.value(value)
+    with sizes.here():
+        return getattr(inertia, solid)(mass, **given)
+
+
+def _limits(node: Node) -> np.ndarray:
+    """(lower, upper) or a list of such pairs; null: none."""
+
+    def pair(nodes: list[Node]) -> list[float]:
+        low, high = (n.value if n.value is None else n.number() for n in nodes)
+        return [-np.inf if low is None else low, np.inf if high is None else high]
+
+    items = node.items()
+    if items and all(isinstance(n.value, list) for n in items):
+        return np.array([pair(n.items(2)) for n in items])
+    return np.array(pair(node.items(2)))

@@ -1,0 +1,155 @@
+"""The JSON Schema of the format, for editors: made of the same words that the reader knows."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import Any
+
+from dalembert.formats.model import vocabulary as words
+from dalembert.formats.model.vocabulary import Keys
+from dalembert.mechanism.shapes import SIZES
+
+Schema = dict[str, Any]
+
+
+def schema() -> Schema:
+    """The JSON Schema (draft 2020-12) of model files, as it is shipped with the library.
+
+    >>> from dalembert.formats.model import schema
+    >>> schema()["title"]
+    'dalembert model'
+    """
+    text = files("dalembert.formats.model").joinpath(words.SCHEMA_NAME).read_text(encoding="utf-8")
+    return json.loads(text)
+
+
+def made() -> Schema:
+    """The schema made anew; what is shipped must equal it."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": words.SCHEMA_NAME,
+        "title": "dalembert model",
+        "description": "A mechanism: bodies, joints, constraints, forces. Numbers are in SI units, or expressions.",
+        **_table(words.MODEL),
+        "$defs": _definitions(),
+    }
+
+
+def _definitions() -> Schema:
+    number, text, value = {"type": "number"}, {"type": "string", "minLength": 1}, _ref("value")
+    three = {"minItems": 3, "maxItems": 3}
+    numbers = {"type": "array", "items": number}
+    return {
+        "version": {"const": words.VERSION, "description": "The version of the format."},
+        "units": {"const": "SI", "description": "kg, m, s, rad, N."},
+        "text": text,
+        "flag": {"type": "boolean"},
+        "number": number,
+        "numbers": numbers,
+        "value": {
+            "type": ["number", "string"],
+            "description": "A number or an expression such as 2*k, -c*v(A), sin(t), position(tip).x.",
+        },
+        "values": {"anyOf": [value, {"type": "array", "items": value}]},
+        "vector": {"type": "array", "items": value, **three},
+        "values by name": {"type": "object", "additionalProperties": value, "minProperties": 1},
+        "numbers by name": {"type": "object", "additionalProperties": {"anyOf": [number, numbers]}},
+        "parameters": {"type": "object", "additionalProperties": {"anyOf": [number, {**numbers, "minItems": 1}]}},
+        "inputs": {"type": "object", "additionalProperties": {"type": "integer", "minimum": 1}},
+        "let": {
+            "type": "object",
+            "additionalProperties": value,
+            "description": "Names for parts of expressions, each of the ones before it.",
+        },
+        "letter": {"enum": ["x", "y", "z"]},
+        "axes": {"enum": ["world", "body"]},
+        "axis": {"anyOf": [{"enum": ["x", "y", "z", "-x", "-y", "-z"]}, {**numbers, **three}]},
+        "inertia": {
+            "anyOf": [
+                _ref("vector"),
+                {"type": "array", "items": _ref("vector"), **three},
+                *(_table({f"{solid}!": f"solid {solid}"}) for solid in words.SOLIDS),
+            ]
+        },
+        **{f"solid {solid}": _table(keys) for solid, keys in words.SOLIDS.items()},
+        "rotation": {
+            "anyOf": [
+                {"type": "array", "items": _ref("vector"), **three},
+                _ref("turn"),
+                {"type": "array", "items": _ref("turn"), "minItems": 1},
+                _table(words.QUATERNION),
+            ]
+        },
+        "turn": _table(words.TURN),
+        "place": {"anyOf": [{**text, "description": "A body or a frame."}, _table(words.PLACE)]},
+        "places": {"type": "array", "items": _ref("place"), "minItems": 2},
+        "local frames": {"type": "object", "additionalProperties": _table(words.PLACE)},
+        "limits": {
+            "type": "array",
+            "items": {
+                "anyOf": [
+                    {"type": ["number", "null"]},
+                    {"type": "array", "items": {"type": ["number", "null"]}, "minItems": 2, "maxItems": 2},
+                ]
+            },
+        },
+        "shape kind": {"enum": list(SIZES)},
+        "size": {"anyOf": [number, numbers]},
+        "shapes": {"type": "array", "items": _table(words.SHAPE)},
+        "joint type": {"enum": list(words.JOINTS)},
+        "bodies": {**_named(_table(words.BODY)), "properties": {"ground": _table(words.GROUND)}},
+        "frames": _named(_table(words.FRAME)),
+        "joints": _named(_kinds({kind: {**own, **words.ATTACHMENT} for kind, own in words.JOINTS.items()})),
+        "forces": _named(_kinds({kind: {**own, **words.LOCAL} for kind, own in words.FORCES.items()})),
+        "constraints": _named(
+            {
+                "anyOf": [
+                    *(
+                        _table({**own, **words.LOCAL}, type=kind)
+                        for kind, own in words.CONSTRAINTS.items()
+                        if kind != "loop"
+                    ),
+                    *(
+                        _table({**own, **words.CONSTRAINTS["loop"], **words.LOCAL}, type="loop", joint=joint)
+                        for joint, own in words.JOINTS.items()
+                        if joint != "free"
+                    ),
+                ]
+            }
+        ),
+        "states": _named(_table(words.STATE)),
+    }
+
+
+def _ref(name: str) -> Schema:
+    return {"$ref": f"#/$defs/{name.replace(' ', '%20')}"}
+
+
+def _table(keys: Keys, **fixed: str) -> Schema:
+    """A mapping with these keys; some have one fixed text."""
+    needed = [*fixed, *(k for k in words.required(keys) if k not in fixed)]
+    return {
+        "type": "object",
+        "properties": {
+            **{key: {"const": text} for key, text in fixed.items()},
+            **{key.rstrip("!"): _ref(what) for key, what in keys.items() if key.rstrip("!") not in fixed},
+        },
+        **({"required": needed} if needed else {}),
+        "additionalProperties": False,
+    }
+
+
+def _named(schema: Schema) -> Schema:
+    return {"type": "object", "additionalProperties": schema}
+
+
+def _kinds(kinds: dict[str, Keys]) -> Schema:
+    return {"anyOf": [_table(keys, type=kind) for kind, keys in kinds.items()]}
+
+
+def write() -> None:
+    """Write the shipped file anew, after the words of the format have changed."""
+    path = files("dalembert.formats.model").joinpath(words.SCHEMA_NAME)
+    with open(str(path), "w", encoding="utf-8") as file:
+        file.write(json.dumps(made(), indent=1, ensure_ascii=False) + "\n")

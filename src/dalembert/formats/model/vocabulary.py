@@ -1,0 +1,130 @@
+"""The words of the format: which keys each kind of element has, what stands behind them, and which must be there.
+
+A key that ends in '!' must be there. What stands behind a key is one of the definitions of the schema.
+"""
+
+from __future__ import annotations
+
+VERSION = 1
+SCHEMA_NAME = f"dalembert-model-{VERSION}.schema.json"
+
+Keys = dict[str, str]
+
+MODEL: Keys = {
+    "dalembert!": "version",
+    "$schema": "text",
+    "name": "text",
+    "units": "units",
+    "parameters": "parameters",
+    "let": "let",
+    "inputs": "inputs",
+    "gravity": "vector",
+    "bodies": "bodies",
+    "frames": "frames",
+    "joints": "joints",
+    "forces": "forces",
+    "constraints": "constraints",
+    "states": "states",
+}
+BODY: Keys = {
+    "mass": "value",
+    "com": "vector",
+    "inertia": "inertia",
+    "inertia_axes": "rotation",
+    "physical": "flag",
+    "shapes": "shapes",
+    "let": "let",
+}
+GROUND: Keys = {"shapes": "shapes"}
+#: solids whose inertia follows from the mass of their body
+SOLIDS: dict[str, Keys] = {
+    "point": {},
+    "rod": {"length!": "value", "axis": "letter"},
+    "box": {"sides!": "vector"},
+    "cylinder": {"radius!": "value", "length!": "value", "axis": "letter"},
+    "disc": {"radius!": "value", "axis": "letter"},
+    "sphere": {"radius!": "value"},
+}
+PLACE: Keys = {"body!": "text", "at": "vector", "rotation": "rotation"}
+FRAME: Keys = {**PLACE, "let": "let"}
+TURN: Keys = {"axis!": "axis", "angle!": "value"}
+QUATERNION: Keys = {"quaternion!": "numbers"}
+SHAPE: Keys = {
+    "type!": "shape kind",
+    "size": "size",
+    "at": "numbers",
+    "rotation": "rotation",
+    "colour": "numbers",
+    "file": "text",
+    "scale": "numbers",
+    "name": "text",
+}
+#: joint types and what each has of its own
+JOINTS: dict[str, Keys] = {
+    "fixed": {},
+    "revolute": {"axis": "axis"},
+    "prismatic": {"axis": "axis"},
+    "screw": {"axis": "axis", "pitch!": "value"},
+    "cylindrical": {"axis": "axis"},
+    "universal": {"first": "axis", "second": "axis"},
+    "planar": {"axis": "axis"},
+    "spherical": {},
+    "free": {},
+}
+ATTACHMENT: Keys = {
+    "parent!": "place",
+    "child!": "place",
+    "stiffness": "values",
+    "rest": "values",
+    "damping": "values",
+    "friction": "values",
+    "armature": "values",
+    "limits": "limits",
+    "let": "let",
+}
+FORCES: dict[str, Keys] = {
+    "motor": {"joint!": "text"},
+    "joint force": {"joint!": "text", "value!": "values"},
+    "wrench": {"frame!": "place", "force": "vector", "moment": "vector", "axes": "axes"},
+    "spring": {"between!": "places", "stiffness!": "value", "damping": "value", "rest_length": "value"},
+    "cable": {
+        "through!": "places",
+        "tension": "value",
+        "stiffness": "value",
+        "damping": "value",
+        "rest_length": "value",
+    },
+}
+CONSTRAINTS: dict[str, Keys] = {
+    "loop": {"joint!": "joint type", "between!": "places"},  # and what the joint has of its own
+    "rod": {"between!": "places", "length!": "value"},
+    "point on line": {"point!": "place", "line!": "place", "axis": "axis"},
+    "point in plane": {"point!": "place", "plane!": "place", "normal": "axis"},
+    "coupling": {"coefficients!": "values by name", "offset": "value"},
+    "driver": {"coordinate!": "text", "motion!": "value"},
+    "point driver": {"frame!": "place", "motion!": "vector"},
+    "rolling": {"wheel!": "place", "radius!": "value", "plane": "place", "axis": "letter"},
+    "rolling discs": {
+        "a!": "place",
+        "radius_a!": "value",
+        "b!": "place",
+        "radius_b!": "value",
+        "axis": "letter",
+        "inside": "flag",
+    },
+    "skate": {"frame!": "place", "sideways": "letter"},
+    "expression": {"holonomic": "values by name", "pfaffian": "values by name"},
+}
+#: keys that every force and constraint may have besides its type
+LOCAL: Keys = {"let": "let", "frames": "local frames"}
+STATE: Keys = {"q": "numbers by name", "v": "numbers by name", "u": "numbers by name", "t": "number"}
+
+
+def names(keys: Keys) -> list[str]:
+    """The keys without their marks."""
+    return [key.rstrip("!") for key in keys]
+
+
+def required(keys: Keys) -> list[str]:
+    """The keys that must be there."""
+    return [key[:-1] for key in keys if key.endswith("!")]
