@@ -108,7 +108,6 @@ _HOMES = {
     "formats.model.reader": "read_model",
     "formats.mjcf.reader": "read_mjcf",
     "formats.sdf": "read_sdf",
-    "formats.sdf": "read_sdf",
     "formats.urdf": "read_urdf",
     "linearization.equilibrium": "Equilibrium equilibrium",
     "linearization.full": "FullLinearization linearize_full parameter_slopes second_derivatives",

@@ -1,7 +1,7 @@
 """MuJoCo beside a mechanism that was read from the same file: its states, matrices and forces in our coordinates.
 
-v = T(q) w takes MuJoCo's velocities w to ours: the linear velocity of a free joint is in world axes there, in the body's
-here, and comes first there. Where a tendon has inertia, our last coordinates are the lengths of such tendons.
+v = T(q) w takes MuJoCo's velocities w to ours: the linear velocity of a free joint is in world axes there, in the
+body's here, and comes first there. Where a tendon has inertia, our last coordinates are the lengths of such tendons.
 """
 
 from __future__ import annotations
@@ -28,6 +28,16 @@ class Peer:
 
         self.mj, self.model, self.data, self.system = mj, model, mj.MjData(model), system
         self.rng, self.spread = np.random.default_rng(seed), spread
+        for limited in ("actuator_ctrllimited", "actuator_forcelimited", "jnt_actfrclimited", "tendon_actfrclimited"):
+            getattr(model, limited)[:] = 0  # limits are not modelled
+        model.opt.viscosity = model.opt.density = 0.0
+
+    def drive(self, u):
+        """Controls, or activations where an actuator has them."""
+        self.data.ctrl[:] = u
+        if self.model.na:
+            self.data.act[:] = np.asarray(u)[self.model.actuator_actnum > 0]
+        self.mj.mj_forward(self.model, self.data)
 
     def at(self, qpos, qvel):
         mj, model, data = self.mj, self.model, self.data
@@ -53,8 +63,7 @@ class Peer:
         heavy = [k for k in range(model.ntendon) if self.armature(k) > 0 and not single[k]]
         if heavy:
             J = self.tendon_jacobian()[heavy]
-            eps = 1e-6
-            T, rate = np.vstack([T, J]), np.concatenate([rate, self._tendon_rate(qpos, qvel, heavy, eps)])
+            T, rate = np.vstack([T, J]), np.concatenate([rate, self._tendon_rate(qpos, qvel, heavy)])
             q += [*data.ten_length[heavy]]
         self.T, self.rate = T, rate
         self.state = (np.array(q), T @ qvel)
@@ -77,18 +86,18 @@ class Peer:
             J[k, m.ten_J_colind[adr : adr + n]] = sparse[adr : adr + n]
         return J
 
-    def _tendon_rate(self, qpos, qvel, which, eps):
-        """J̇ v by differences along the motion."""
-        out = []
-        for sign in (1, -1):
+    def _tendon_rate(self, qpos, qvel, which, step=1e-3):
+        """J̇ v by differences of fourth order along the motion."""
+        speeds = {}
+        for k in (1, -1, 2, -2):
             q = qpos.copy()
-            self.mj.mj_integratePos(self.model, q, qvel, sign * eps)
+            self.mj.mj_integratePos(self.model, q, qvel, k * step)
             self.data.qpos[:] = q
             self.mj.mj_forward(self.model, self.data)
-            out.append(self.tendon_jacobian()[which] @ qvel)
+            speeds[k] = self.tendon_jacobian()[which] @ qvel
         self.data.qpos[:] = qpos
         self.mj.mj_forward(self.model, self.data)
-        return (out[0] - out[1]) / (2 * eps)
+        return (8 * (speeds[1] - speeds[-1]) - (speeds[2] - speeds[-2])) / (12 * step)
 
     def random(self, velocity=1.0):
         """A random state near the reference position."""
@@ -116,7 +125,7 @@ class Peer:
         return theirs, self.T.T @ h
 
     def equality(self):
-        """(MuJoCo's equality rows J and residuals)."""
+        """MuJoCo's equality rows J, their residuals, and the equality of each."""
         m, d = self.model, self.data
         rows = [k for k in range(d.nefc) if d.efc_type[k] == 0]
         if self.mj.mj_isSparse(m):
@@ -126,4 +135,4 @@ class Peer:
                 J[k, d.efc_J_colind[a : a + n]] = np.asarray(d.efc_J).ravel()[a : a + n]
         else:
             J = np.asarray(d.efc_J).reshape(-1, m.nv)
-        return J[rows], d.efc_pos[rows]
+        return J[rows], d.efc_pos[rows], d.efc_id[rows]

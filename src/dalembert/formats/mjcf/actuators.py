@@ -105,7 +105,7 @@ class Geared(FramePath):
 
     def length(self, s: UserState) -> ca.SX:
         """gear L."""
-        return self.gear * self.path.length(s)  # type: ignore[attr-defined]
+        return self.gear * self.path.length(s)
 
     def speed(self, s: UserState) -> ca.SX:
         """gear L̇."""

@@ -5,8 +5,8 @@ fixed in the body, by q − q₀ where q₀ is the joint's `ref`. With X the pla
 
     X Π_k [ Trans(a_k) exp(n_k (q_k − q₀_k)) Trans(−a_k) ].
 
-So the parent frame of joint k is at a_k of the body as the joints before left it, turned by −q₀ about n, and coordinates
-are those of the file. Joints before the last carry bodies without mass.
+So the parent frame of joint k is at a_k of the body as the joints before left it, turned by −q₀ about n, and
+coordinates are those of the file. Joints before the last carry bodies without mass.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Mass:
 
     parts: list[tuple[float, np.ndarray, np.ndarray]]
 
-    def central(self) -> tuple[float, np.ndarray, np.ndarray]:
+    def central(self) -> tuple[Any, Any, Any]:
         """Mass, centre and inertia about it of all together."""
         m = sum(part[0] for part in self.parts)
         c = sum((m_k * c_k for m_k, c_k, _ in self.parts), np.zeros(3)) / (m or 1.0)
@@ -95,7 +95,7 @@ def _moving(r: Reading, b: int, name: str, place: Frame, mass: Mass) -> None:
     """A body with its joints; all but the last carry bodies without mass."""
     model = r.model
     first, count = int(model.body_jntadr[b]), int(model.body_jntnum[b])
-    names = []
+    names: list[str] = []
     for k in range(first, first + count):
         default = name if count == 1 else f"{name}_{k - first + 1}"
         names.append(r.label("joint", k, r.m.joints, names, r.m.constraints, default=default, dots=False))

@@ -1,7 +1,7 @@
 """MuJoCo's compiler on the checked text: the numbers of the model, and the element that each of them comes from.
 
-Meshes are opened only where the inertia of a moving body depends on them, by this library and not by MuJoCo; elsewhere a
-mesh is a shape for display, and its geom becomes a small sphere without mass, which keeps its place.
+Meshes are opened only where the inertia of a moving body depends on them, by this library and not by MuJoCo;
+elsewhere a mesh is a shape for display, and its geom becomes a small sphere without mass, which keeps its place.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from dalembert import errors
 from dalembert.errors import ModelFileError
@@ -55,6 +57,7 @@ def compiled(source: Source, notes: Notes, base: str | None) -> Compiled:
         raise
     except Exception as error:  # MuJoCo raises ValueError, its binding others
         raise _refused(source, str(error)) from None
+    _check_finite(model, source.root)
     _switch_off(model)
     kinds = {"joint": "joints", "body": "bodies", "geom": "geoms", "site": "sites", "tendon": "tendons"}
     kinds |= {"actuator": "actuators", "equality": "equalities", "key": "keys"}
@@ -64,6 +67,22 @@ def compiled(source: Source, notes: Notes, base: str | None) -> Compiled:
         elements[kind] = [source.at(part.info) for part in parts]
     meshes = {geom.id: info for geom, info in kept}
     return Compiled(mujoco, model, source.root, elements, meshes, keyframes)
+
+
+def _check_finite(model: Any, root: Element) -> None:
+    """Refuse a model with numbers that overflowed."""
+    for name in (
+        "body_mass",
+        "body_inertia",
+        "body_pos",
+        "body_quat",
+        "body_ipos",
+        "body_iquat",
+        "jnt_pos",
+        "jnt_axis",
+    ):
+        if not np.isfinite(getattr(model, name)).all():
+            raise root.error(f"gives a model whose {name.replace('_', ' ')} is not finite.")
 
 
 def _switch_off(model: Any) -> None:

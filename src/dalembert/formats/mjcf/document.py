@@ -91,7 +91,7 @@ class Document:
         """Numbers, with parameters at their defaults."""
         return np.array(self.m.parameters.number(array(x), "a number of the mechanism"), dtype=float)
 
-    def place(self, frame: Frame) -> tuple[Node, np.ndarray, np.ndarray]:
+    def place(self, frame: Frame) -> tuple[Node, np.ndarray, np.ndarray | None]:
         """The element that carries a frame, and its position and quaternion there."""
         inside = self.frames[frame.body.name].inverse() @ self.numeric(frame.T)
         return self.nodes[frame.body.name], inside.p, quaternion(inside.R)
@@ -111,7 +111,7 @@ class Document:
         """The mechanism in its neutral position, for lengths there."""
         if self._neutral is None:
             layout = Layout(self.m.snapshot())
-            q = np.concatenate([np.zeros(0), *(link.joint.neutral() for link in layout.tree.links)])
+            q = np.concatenate([np.zeros(0), *(a.joint.neutral() for a in layout.joints.values())])
             self._neutral = TracedState(layout, layout.tree.moving(q, np.zeros(layout.tree.nv)), 0.0).user()
         return self._neutral
 

@@ -37,12 +37,12 @@ def read_mjcf(
     """The mechanism of an MJCF file, MuJoCo's format, read through MuJoCo's compiler (extra `mjcf`).
 
     path: the file; what it includes must be in its folder. strict=True refuses a file with anything that has no meaning
-    here, which is otherwise listed in `notes`. Coordinates are those of the file, `ref` included; the state "start" is
-    MuJoCo's reference position, or the keyframe (name or number) asked for by `keyframe`; every keyframe is a state. base:
-    "fixed" welds bodies on free joints to the ground, "free" lets those without joints that carry others float, None
-    takes them as written. merge_fixed: bodies without joints become frames of the bodies that carry them; False keeps
-    them. actuators: "laws" (each is an input u with its gain and bias, as MuJoCo's ctrl), "forces" (the input is the
-    force itself) or "none".
+    here, which is otherwise listed in `notes`. Coordinates are those of the file, `ref` included; every keyframe is a
+    named state, and the state "start" is MuJoCo's reference position, or the keyframe (name or number) asked for by
+    `keyframe`. base: "fixed" welds bodies on free joints to the ground, "free" lets those without joints that carry
+    others float, None takes them as written. merge_fixed: bodies without joints become frames of the bodies that carry
+    them; False keeps them. actuators: "laws" (each is an input u with its gain and bias, as MuJoCo's ctrl), "forces"
+    (the input is the force itself) or "none".
 
     >>> import dalembert as da, pathlib, tempfile
     >>> text = '''<mujoco model="pendulum"><worldbody><body name="rod">
@@ -71,10 +71,10 @@ def read_mjcf(
         tendons = read_tendons(r)
         read_equalities(r, tendons)
         read_actuators(r, tendons, "none" if of.model.opt.disableflags & NO_ACTUATION else actuators)
-        read_states(r, keyframe)
         _notes(r)
     except DescriptionError as error:
         raise ModelFileError(str(error), source.root.file) from error
+    read_states(r, keyframe)
     m.notes.extend(notes.done())
     return m
 

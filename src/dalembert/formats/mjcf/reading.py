@@ -71,9 +71,10 @@ def unused(name: str, *taken: Any) -> str:
 
 
 def rotation(q: Any) -> np.ndarray:
-    """The rotation matrix of a quaternion (w, x, y, z)."""
+    """The rotation matrix of a quaternion (w, x, y, z); of none where its length is 0, as MuJoCo takes it."""
     x = np.array(q, dtype=float)
-    return np.array(quaternion_matrix(x / np.linalg.norm(x)), dtype=float)
+    length = float(np.linalg.norm(x))
+    return np.array(quaternion_matrix(x / length), dtype=float) if length > 0.0 else np.eye(3)
 
 
 def _drives(model: Any, target: int, on_tendon: bool) -> list[int]:

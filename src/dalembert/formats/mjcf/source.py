@@ -1,14 +1,14 @@
-"""The text of an MJCF file as MuJoCo will see it: includes put in their places, checked, without what has no meaning here.
+"""The text of an MJCF file as MuJoCo will see it: with what it includes, checked, without what has no meaning here.
 
 MuJoCo never opens a file of the model, and never sees the file itself: it gets one text, made from the elements that
-passed these checks, in which every element has a line of its own. So a line of MuJoCo's messages is an element here, and
-an element has its file and line.
+passed these checks, in which every element has a line of its own. So a line of MuJoCo's messages is an element here,
+and an element has its file and line.
 """
 
 from __future__ import annotations
 
 import re
-from math import isfinite, prod
+from math import inf, isnan, nan, prod
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
@@ -16,8 +16,11 @@ from dalembert.formats.folder import Folder
 from dalembert.formats.notes import Notes
 from dalembert.formats.xml import Element, parse, shown
 
-MAX_BODIES = 5000  # MuJoCo's compiler takes a time that grows with the square of it
-MAX_ELEMENTS = 200_000
+MAX_BODIES = 2000  # MuJoCo's compiler takes a time that grows with the square of it
+MAX_ELEMENTS = 10_000
+LARGEST = 1e30
+#: attributes that MuJoCo takes as sizes of memory, and the most of them
+COUNTS = {"params": 100, "nsample": 1000, "actdim": 1000, "maxhullvert": 10_000, "octree_maxdepth": 10}
 
 #: sections of the file that have no meaning here, as a whole
 SECTIONS = {
@@ -153,7 +156,7 @@ class Source:
 
 
 def _place_files(root: Element) -> None:
-    """Give every mesh the path of its file from the folder of the model, and its name, and let the compiler know none."""
+    """Give every mesh the path of its file from the folder of the model, and its name."""
     folder, strip = "", False
     for compiler in root.findall("compiler"):
         folder = compiler.attrib.pop("meshdir", compiler.attrib.pop("assetdir", folder))
@@ -171,17 +174,20 @@ def _place_files(root: Element) -> None:
 
 
 def check_numbers(element: Element) -> None:
-    """Refuse NaN everywhere, and infinity but in ranges; MuJoCo itself says where a word is no number at all."""
+    """Refuse NaN, infinity and absurd numbers, but in ranges; MuJoCo itself says where a word is no number at all."""
     for name, text in element.attrib.items():
         if name in _WORDS:
             continue
         for word in text.split():
             try:
-                finite = isfinite(float(word)) or name.endswith("range")
+                value = abs(float(word))
             except ValueError:
-                finite = not _VAGUE.fullmatch(word)
-            if not finite or word.lower().lstrip("+-") == "nan":
-                raise element.error(f"has {shown(word)} in its attribute '{name}'; needed: finite numbers.")
+                value = nan if _VAGUE.fullmatch(word) else 0.0
+            most = COUNTS.get(name, inf if name.endswith("range") else LARGEST)
+            if isnan(value) or value > most:
+                raise element.error(
+                    f"has {shown(word)} in its attribute '{name}'; needed: finite numbers of at most {most:g}."
+                )
 
 
 def check_size(root: Element) -> None:

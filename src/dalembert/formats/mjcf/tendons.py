@@ -146,7 +146,7 @@ def _slider(r: Reading, name: str, path: Any, armature: float) -> None:
     axis = np.eye(3)[int(np.argmin(np.abs(g)))]
     axis = axis - g * (axis @ g) / (g @ g or 1.0)  # where gravity does not pull
     own = unused(f"{name}_armature".replace(".", "_"), r.m.joints, r.m.bodies, r.m.frames, r.m.constraints)
-    body = r.m.add_body(own, mass=armature)
+    body = r.m.add_body(own, mass=armature, inertia=(armature,) * 3)  # it does not turn
     r.m.add_joint(own, Prismatic((axis / np.linalg.norm(axis)).tolist()), r.m.ground, body)
     tie = unused(f"{own}_tie", r.m.constraints, r.m.joints)
     r.m.add_constraint(tie, holonomic=Polynomial(JointPath(((own, 1.0),)), path, 0.0, 0.0, (0.0, 1.0)))
