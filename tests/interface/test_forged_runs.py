@@ -82,7 +82,7 @@ def test_a_batch_that_unpacks_to_gigabytes_is_not_unpacked(tmp_path):
         (lambda f: f.batches[0][0][1].__setitem__(3, np.inf), "is not finite"),
         (lambda f: f.batches[0][2].update(status="FINE"), "no status 'FINE'"),
         (lambda f: f.batches[0][2].update(events={"e": [[0.1, [1.0]]]}), "is not 6 numbers"),
-        (lambda f: f.batches[0][2].update(passages={"from": 7, "items": []}), "where it ended"),
+        (lambda f: f.batches[0][2].update(met={"from": 7, "items": []}), "where it ended"),
         (lambda f: f.batches[0][2]["facts"].update(steps=-1), "steps is -1"),
         (lambda f: f.batches[0][1].update(x=["<U9", "00"]), "float64 and int64"),
     ],

@@ -16,7 +16,7 @@ from dalembert.compiler.program import program_from_casadi
 from dalembert.native.struct import Doubles, Int, Ints, Struct
 
 if TYPE_CHECKING:
-    from dalembert.system.system import System
+    from dalembert.protocols import SystemLike
 
 OPERATIONS = (
     "input", "const", "neg", "add", "sub", "mul", "div", "sin", "cos", "sqrt", "fma", "fms", "fnma", "fabs",
@@ -38,7 +38,7 @@ class Precise(Struct):
     result = Ints("outputs")  # numbers of the values that are the outputs
 
 
-def make_precise(system: System, rows: tuple[int, ...] | None, places: Mapping[str, slice]) -> Precise | None:
+def make_precise(system: SystemLike, rows: tuple[int, ...] | None, places: Mapping[str, slice]) -> Precise | None:
     """The program of Φ of some rows, whose inputs are at `places`; None where it has an operation that is not known."""
     function = system.function("constraints", rows=rows)
     names = function.name_in()
