@@ -34,8 +34,9 @@ def of_end(run: Run) -> dict[str, Any]:
     """Notes on how a run ended."""
     return {
         "status": run.status.name,
-        "message": run.message,
+        "message": run._message,
         "facts": {name: getattr(run, name) for name in FACTS},
+        "rtol": run.rtol,
         "metric": run.metric if isinstance(run.metric, str) else np.asarray(run.metric).tolist(),
     }
 
@@ -115,6 +116,14 @@ class Story:
     def chart(self) -> dict[str, Any] | None:
         """The chart the run is in, if any, as `charts.recorded` describes it."""
         return self._chart(self.last.get("chart"))
+
+    @property
+    def rtol(self) -> float | None:
+        """The tolerance of the run, if it had one."""
+        found = self.last.get("rtol")
+        if found is not None and not (is_number(found) and 0.0 <= found < np.inf):
+            raise self._wrong(f"rtol is {found!r}")
+        return found
 
     @property
     def metric(self) -> Any:

@@ -16,6 +16,7 @@ from dalembert.native.bound import NOTHING
 from dalembert.rank import rank_policy
 from dalembert.simulation.along import chart_coordinates, indicator, whitened
 from dalembert.simulation.dense import Continuation, Dense
+from dalembert.simulation.doubts import Doubts
 from dalembert.simulation.passages import Met, Passage, describe
 from dalembert.simulation.status import Status
 from dalembert.system.state import State
@@ -38,7 +39,7 @@ class Run:
     work: Mapping[str, np.ndarray]  # (N,) J done since the start by "inputs", "forces" without potential, "drivers"
     margin: np.ndarray  # (N,) least squared sine between constraint rows met in the step (1 is best)
     status: Status
-    message: str
+    _message: str
     error: BaseException | None  # raised by a callback, or on the way, with its traceback
     steps: int
     rejected: int
@@ -49,6 +50,7 @@ class Run:
     charts: tuple[tuple[float, LocalChart | None], ...]  # (since when, chart); None: all coordinates were integrated
     t_events: Mapping[str, np.ndarray]
     x_events: Mapping[str, np.ndarray]  # (hits, nq + nv)
+    rtol: float | None = None  # of the steps; None where they were fixed, or this is not known
     metric: Any = "mass"  # of the formulation, or of its projection: "mass", "euclidean", or weights
     _met: tuple[Met, ...] = ()  # passages, not yet described
     _between: Continuation | None = None
@@ -60,8 +62,24 @@ class Run:
 
     @property
     def success(self) -> bool:
-        """Whether the end, or a terminal event, was reached."""
-        return self.status in (Status.DONE, Status.EVENT)
+        """Whether the end, or a terminal event, was reached, with finite states, closed loops and a right balance."""
+        return self.status in (Status.DONE, Status.EVENT) and self._doubts.sound
+
+    @property
+    def message(self) -> str:
+        """How the run ended, and why that is no success where it is none."""
+        if self.status in (Status.DONE, Status.EVENT) and not self._doubts.sound:
+            return f"{self._message}, but {' and '.join(self._doubts.sentences)}"
+        return self._message
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences, with times, about what is not to be trusted: open loops, lost energy, passages left to chance."""
+        return (*self._doubts.sentences, *(str(p) for p in self.passages if not p.determined))
+
+    @cached_property
+    def _doubts(self) -> Doubts:
+        return Doubts(self)
 
     def __getitem__(self, name: str) -> np.ndarray:
         layout = self.system.layout

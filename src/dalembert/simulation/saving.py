@@ -89,10 +89,11 @@ def load(path: Any, system: System) -> Run:
         work={name: file.extra[f"work.{name}"] for name in system.work_names},
         margin=file.extra["margin"],
         status=status,
-        message=message,
+        _message=message,
         error=None,
         _met=tuple(story.met),
         metric=story.metric,
+        rtol=story.rtol,
         charts=restored_charts(system, p, story),
         t_events={name: np.array([t for t, _ in hits]) for name, hits in story.events.items()},
         x_events={
@@ -193,7 +194,7 @@ class Record:
         nothing = np.zeros(0), np.zeros((0, self.system.nq + self.system.nv + len(extra_names(self.system))))
         notes = {**of_end(run), **grown(self.written, driver.met, driver.charts, driver.found)}
         self._write(driver, *nothing, notes, last=True)
-        return replace(run, message=f"{run.message}; {self.trouble}") if self.trouble else run
+        return replace(run, _message=f"{run._message}; {self.trouble}") if self.trouble else run
 
     def _write(self, driver: Driver, times: np.ndarray, X: np.ndarray, notes: Any, last: bool = False) -> None:
         if self.trouble:

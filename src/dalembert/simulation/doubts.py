@@ -1,0 +1,73 @@
+"""What of a run is not to be trusted: sentences with times, from its closure, its energy balance and its passages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dalembert.rank import rank_policy
+
+if TYPE_CHECKING:
+    from dalembert.simulation.run import Run
+
+SAMPLES = 12  # states that are looked at
+OPEN = 1e-5  # rad, or of the mechanism's length: a loop open by more is no rounding and no drift of a short run
+LOST = 0.02  # of the energy that moves: a balance that is wrong by more is no error of a tolerance
+PER_TOLERANCE = 1e5  # times rtol: of the energy that moves, what error control may lose in a run
+
+
+class Doubts:
+    """Sentences about a run, and whether it can be called a success in spite of them."""
+
+    def __init__(self, run: Run) -> None:
+        self.run, self.sound = run, True
+        self.sentences: list[str] = []
+        finite = np.isfinite(run.q).all(axis=1) & np.isfinite(run.v).all(axis=1)
+        known = np.flatnonzero(finite)
+        if not len(known):
+            self._serious("no state is finite")
+            return
+        if not finite.all():
+            self._serious(f"the state at t = {run.t[~finite][0]:.6g} s is not finite")
+        looked_at = known[np.unique(np.linspace(0, len(known) - 1, SAMPLES).astype(int))]
+        self._closure(looked_at)
+        self._energy(looked_at)
+
+    def _serious(self, sentence: str) -> None:
+        self.sound = False
+        self.sentences.append(sentence)
+
+    def _closure(self, looked_at: np.ndarray) -> None:
+        run, system = self.run, self.run.system
+        if not system.rows.of:
+            return
+        units = rank_policy(system, run.p).units
+        gaps = np.array([system.evaluate("constraints", run.state(int(k)), p=run.p)[0] for k in looked_at])
+        relative = np.abs(gaps) / units
+        k, row = np.unravel_index(int(np.argmax(relative)), relative.shape)
+        if not relative[k, row] <= OPEN:
+            unit = "rad" if system.rows.angular[row] else "m"
+            self._serious(
+                f"constraint row '{system.row_names[row]}' is open by {abs(gaps[k, row]):.2g} {unit} at "
+                f"t = {run.t[looked_at[k]]:.6g} s"
+            )
+
+    def _energy(self, looked_at: np.ndarray) -> None:
+        run = self.run
+        states = [run.state(int(k)) for k in looked_at]
+        kinetic, potential = (
+            np.array([float(run.system.evaluate(name, x, p=run.p)) for x in states])
+            for name in ("kinetic_energy", "potential_energy")
+        )
+        work = [w[looked_at] for w in run.work.values()]
+        error = kinetic + potential - kinetic[0] - potential[0] - sum(work, np.zeros(len(states)))
+        moved = kinetic.max() + np.ptp(potential) + sum(np.abs(w).max() for w in work)
+        limit = LOST if run.rtol is None else min(LOST, max(PER_TOLERANCE * run.rtol, 1e-6))
+        rounding = 1e-12 * max(np.abs(potential).max(), np.abs(kinetic).max())
+        k = int(np.argmax(np.abs(error)))
+        if not abs(error[k]) <= limit * moved + rounding:
+            self._serious(
+                f"the energy balance is wrong by {error[k]:.2g} J at t = {run.t[looked_at[k]]:.6g} s, of "
+                f"{moved:.3g} J that move"
+            )
