@@ -78,7 +78,8 @@ class Layout:
     @property
     def hit(self) -> float:
         """σ of a singular position that is met: one that is nearer is not told from it."""
-        return max(MET, 10.0 * self.setup.rtol)
+        asked = self.setup.options.get("tolerance", 0.0) if self.setup.formulation == "auto" else 0.0
+        return max(MET, 10.0 * self.setup.rtol, asked)
 
     # --- the record ---------------------------------------------------------------------------------------------
 
@@ -190,7 +191,7 @@ class Layout:
         s, system, dop853 = self.setup, self.system, METHODS["dop853"]
         options: dict[str, Any] = {"tolerance": 0.5 * self.hit, "floor": 0.5 * self.hit}
         if s.formulation == "auto":
-            options |= s.options
+            options = {**s.options, **options}
         usual = self.usual_rank(rows)
         ode = self._formulation("nullspace", options, None, usual).trust(0.0, 0.0)
         fields: dict[str, Any] = {
