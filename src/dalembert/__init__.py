@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from dalembert.errors import UnknownName as UnknownName
     from dalembert.formats import read as read
     from dalembert.formats.mjcf.reader import read_mjcf as read_mjcf
-    from dalembert.formats.sdf import read_sdf as read_sdf
     from dalembert.formats.model.reader import read_model as read_model
+    from dalembert.formats.sdf import read_sdf as read_sdf
     from dalembert.linearization.equilibrium import Equilibrium as Equilibrium
     from dalembert.linearization.equilibrium import equilibrium as equilibrium
     from dalembert.linearization.full import FullLinearization as FullLinearization
