@@ -537,7 +537,7 @@ def test_mechanisms_come_back_from_mjcf(name, tmp_path):
 
 
 def test_coordinates_of_turned_ball_and_free_joints_come_back(tmp_path):
-    """Frames on the child's side that are shifted and turned; a body without mass between two joints; springs, a cable."""
+    """Shifted and turned frames on the side of the child; a body without mass between two joints; springs, a cable."""
     m = da.Mechanism("turned", gravity=(1.0, -2.0, -9.0))
     hull, arm, hand, rod = (
         m.add_body(n, mass=1.0 + k, com=(0.1, 0.2 * k, 0), inertia=(0.2, 0.3, 0.4 + 0.02 * k))
