@@ -55,7 +55,7 @@ class TangentCone:
 
     def opening(self, y: np.ndarray) -> float:
         """How fast the smallest singular value of the scaled rows grows along y, 1/s."""
-        half = 0.5 * (self.slope(y) + self.linear)
+        half = 0.5 * self.slope(y)  # Ȧ K: of 2 Φ_qt v in γ, half is the change of A
         return float(np.linalg.svd(half, compute_uv=False)[-1]) if len(half) else 0.0
 
     def local(self, v: np.ndarray) -> np.ndarray:
@@ -104,7 +104,7 @@ class TangentCone:
         """ "crossing" branches, a "cone", branches that "touch", an "isolated" position, or "several" at once."""
         if len(self.forms) != 1:
             return "several"
-        values = np.linalg.eigvalsh(self.forms[0])
+        values = np.linalg.eigvalsh(self._with_time[0])
         size = np.abs(values).max(initial=0.0)
         up, down = int((values > SMALL * size).sum()), int((values < -SMALL * size).sum())
         if min(up, down) == 0:
@@ -123,8 +123,24 @@ class TangentCone:
             return False
         if len(J) == 1:
             return self.kind == "crossing"
-        freedoms = len(y) - len(J)
-        return freedoms == 1 or self._neighbours_meet_it(y, J)
+        if len(self._with_time[0]) > len(y):
+            y = np.append(y, self._driven)
+            J = 2.0 * np.einsum("kij,j->ki", self._with_time, y)
+        return len(y) - len(J) == 1 or self._neighbours_meet_it(y, J)
+
+    @property
+    def _driven(self) -> float:
+        """Length of c, by which motion goes on even where y = 0."""
+        return float(np.linalg.norm(self.tangent.R @ self.c))
+
+    @property
+    def _with_time(self) -> np.ndarray:
+        """(k, n, n), or (k, n + 1, n + 1) with the motion along c as one more direction: g = (y, |c|)ᵀ forms (y, |c|)."""
+        if self._driven == 0.0:
+            return self.forms
+        corner, side = self.constant[:, None, None], 0.5 * self.linear[:, :, None]
+        side, corner = side / self._driven, corner / self._driven**2
+        return np.block([[self.forms, side], [np.transpose(side, (0, 2, 1)), corner]])
 
     def _neighbours_meet_it(self, y: np.ndarray, J: np.ndarray) -> bool:
         """Whether a motion beside y, along the same branch, comes to where the rows are dependent again."""
@@ -136,7 +152,7 @@ class TangentCone:
         aside *= np.linalg.norm(y) / np.linalg.norm(aside)
 
         def least(s: float) -> float:
-            rows = np.einsum("kij,j->ki", self.forms, aside + s * y)
+            rows = np.einsum("kij,j->ki", self._with_time, aside + s * y)
             return float(np.linalg.svd(rows, compute_uv=False)[-1])
 
         grid = np.linspace(-20, 20, 401)

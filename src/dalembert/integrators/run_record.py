@@ -92,6 +92,9 @@ class RunRecord(Struct):
     end_margin = Float()  # margin at the end of this attempt
     sigma = Float()  # its root, after the last step
     sigma_rate = Float()
+    fall = Float()  # rate of the margin after the last step that was looked at; it decides for both sides of the joint
+    fall_t = Float()  # when that was
+    risen = Float()  # σ above which another passage may be noted
     passed = Int()  # whether there is a passage to be noted:
     passage_t = Float()
     passage_sigma = Float()

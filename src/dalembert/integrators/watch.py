@@ -22,6 +22,8 @@ RESOLVED = 12.0  # times the least σ: what σ may fall and rise by in a step
 ACROSS = 1e-4  # σ from which a position that is met is crossed in one step
 PARTS = 4  # of a step that are looked at one by one
 SHARE = 0.1  # of the way to the position that is left by a step made shorter
+APART = 1e-2  # of a step: between two values of the margin that tell whether it falls
+RISE = 1.5  # times σ of a passage: nothing less is a rise between it and another one
 
 
 @native
@@ -43,15 +45,21 @@ def watch(run, h, trial):
     dips = run.margin < max(LOW, 0.5 * min(sigma, run.sigma) ** 2)
     if not (dips or run.blind != 0 or run.sigma + run.sigma_rate * h < 0.0):
         run.sigma, run.sigma_rate = sigma, rate
+        if sigma > run.risen:
+            run.risen = 0.0
         return OK
-    first, last, e = nearness(run, run.t, run.x), nearness(run, run.t + h, trial), 1e-4 * h
+    first, last, e = nearness(run, run.t, run.x), nearness(run, run.t + h, trial), APART * h
     outcome, found = OK, 0
-    at = 0.0
-    fall = slope(run, run.t, run.x, run.stages[0], e) - first
+    at, risen = 0.0, run.risen
+    fall = run.fall * e
+    if fall == 0.0 or run.fall_t != run.t:
+        fall = slope(run, run.t, run.x, run.stages[0], e) - first
     for k in range(1, PARTS + 1):  # where the margin falls and rises again
         to = h * k / PARTS
         if k < PARTS:
             here = between(run, h, trial, to)
+            if here > run.risen**2:
+                run.risen = 0.0
             rise = between(run, h, trial, to + e) - here
         else:
             rise = slope(run, run.t + h, trial, run.stages[run.rows - 1], e) - last
@@ -63,6 +71,11 @@ def watch(run, h, trial):
     if outcome in (OK, PASSED):
         run.sigma = last**0.5
         run.sigma_rate = (last**0.5 - first**0.5) / h
+        run.fall, run.fall_t = fall / e, run.t + h
+        if last > run.risen**2:
+            run.risen = 0.0
+    else:
+        run.passed, run.risen = 0, risen
     return outcome
 
 
@@ -104,7 +117,7 @@ def _least(run, h, trial, a, b, fall, rise, both, found):
     The margin changes by `fall` and `rise` there; σ is `both` at the ends of the step together; so many passages were
     found before in it.
     """
-    e = 1e-4 * h
+    e = APART * h
     s, last = a + (b - a) * fall / (fall - rise), -1.0
     for _ in range(12):  # the margin is nearly c² (s − s*)² + σ²: its difference is linear in s
         change = -between(run, h, trial, s)
@@ -121,7 +134,7 @@ def _least(run, h, trial, a, b, fall, rise, both, found):
         last, s = s, new
     s = min(max(s + 0.5 * e, 0.0), h)
     sigma = between(run, h, trial, s) ** 0.5
-    if sigma > CLOSE:
+    if sigma > CLOSE or run.risen > 0.0:
         return OK
     met, resolved = sigma <= run.hit, both <= RESOLVED * sigma
     if run.stop != 0 and sigma <= run.near:
@@ -134,6 +147,7 @@ def _least(run, h, trial, a, b, fall, rise, both, found):
             left = max(SHARE, min(0.7, 3.0 * sigma / (0.5 * both)))
             run.h = s * (1.0 - left)
             return UNSOUND
+    run.risen = RISE * sigma
     run.passed, run.passage_t, run.passage_sigma, run.resolved = 1, run.t + s, sigma, 1 if met or resolved else 0
     for j in range(run.nq + run.nv):
         run.passage[j] = run.stages[1][j]
