@@ -59,7 +59,7 @@ class ConstraintQuestions:
 
     @property
     def constraint_size(self) -> float:
-        """The usual length of a row of A in the mass metric, with the default parameters: see `rank`."""
+        """Usual length, in the mass metric, of the shortest row of A, with the default parameters: see `rank`."""
         return rank_policy(_whole(self)).size
 
     def residuals(self, state: StateGiven, *, p: Parameters = None) -> np.ndarray:
