@@ -45,10 +45,16 @@ class Outcome(Spoken):
     CHART_ENDS = 13, "the chart ends here"
     EVENT = 14, "an event happened in the last step"
     PAUSED = 15, "the room for records, or the budget of attempts, is used up"
+    # of an answer: 16 is free
+    INCONSISTENT = (
+        17,
+        "no acceleration satisfies the constraints: drivers or rows contradict each other, or the position is singular "
+        "and no motion has this velocity",
+    )
 
 
 # plain integers, which compile faster than enum members
 (
     OK, NOT_FINITE, MASS_SINGULAR, DEPENDENT, CHART_SINGULAR, NOT_POSITIVE, NOT_CONVERGED, UNSOUND, CALLBACK,
-    STEP_UNSOLVED, STEP_TOO_SMALL, DRIFTED, SINGULAR, CHART_ENDS, EVENT, PAUSED,
+    STEP_UNSOLVED, STEP_TOO_SMALL, DRIFTED, SINGULAR, CHART_ENDS, EVENT, PAUSED, INCONSISTENT,
 ) = (int(o) for o in Outcome)  # fmt: skip
