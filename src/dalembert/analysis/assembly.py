@@ -1,7 +1,8 @@
 """Assembly: a configuration and a velocity on the constraint manifold.
 
 Loops are closed by `closing`. Velocities follow in one linear solve: the nearest v, in the mass metric, with
-A v + b = 0 and the wanted components.
+A v + b = 0 and the wanted components. In a singular position they also satisfy the second-order condition of
+`second_order`, so that a motion has them.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dalembert import checks
 from dalembert.analysis.closing import Closing, Held, close, with_held
 from dalembert.analysis.failure import contradicting, explained, nearest
 from dalembert.analysis.manifold import tangent
+from dalembert.analysis.second_order import SecondOrder
 from dalembert.errors import AssemblyError
 from dalembert.mechanism.checks import no_joint
 from dalembert.protocols import Active, Parameters, StateGiven, StateLike, SystemLike
@@ -117,12 +119,19 @@ def _moving(system: SystemLike, closing: Closing, held: Held, p: Parameters, on:
     if not (miss <= MISSED * (units * np.abs(v / reach).max(initial=0.0) + np.abs(wanted))).all():
         names = [n for n, a in zip(system.row_names, on) if a] + [f"velocity {system.v_names[k]}" for k in held.v_index]
         raise AssemblyError(contradicting(names, miss / units, len(held.v_index) > 0))
+    here = tangent(system, state, p, on)
+    if here.rank < len(here.A):
+        second = SecondOrder(system, state, p, on, here)
+        found = second.nearest(v, at.admissible)
+        if found is None:
+            raise AssemblyError(second.refusal(v, [f"{system.v_names[k]} = {held.v[k]:g}" for k in held.v_index]))
+        v = found
     evidence = Assembly(
         float(np.abs(closing.residuals).max(initial=0.0)),
         float(np.abs(A[on] @ v + b[on]).max(initial=0.0)),
         closing.iterations,
         attempt,
-        tangent(system, state, p, on).rank,
+        here.rank,
         closing.contraction,
     )
     return state.replace(v=v, evidence=evidence)
