@@ -23,8 +23,10 @@ from dalembert.mechanism.checks import no_joint
 from dalembert.protocols import Active, Parameters, StateGiven, StateLike, SystemLike
 from dalembert.rank import angular_velocities, rank_policy
 
-ATTEMPTS = 30  # starts for one state
+REPEATED = 4  # searches from other starts that end in the same gap: it does not close
 MORE = 90  # starts for several, and twice as many as the last new one took
+CLOSABLE = 1e-3  # rad, or lengths of the mechanism: a gap from which Newton's method is tried again
+SAME_GAP = 1e-3  # relative
 MISSED = 1e-8  # of a velocity: by how much rows may miss it
 
 
@@ -50,11 +52,13 @@ def assemble(
     active: Active,
     tolerance: float,
     branches: int,
+    attempts: int,
     seed: int,
 ) -> list[StateLike]:
     """Up to `branches` different states; raises AssemblyError where there is none. See `System.assemble`."""
     t, tolerance = checks.number(t, "t"), checks.number(tolerance, "tolerance", above=0.0, most=1e-3)
     branches = checks.whole(branches, "branches", least=1, most=1000)
+    attempts = checks.whole(attempts, "attempts", least=1, most=10_000)
     rng = np.random.default_rng(checks.whole(seed, "seed", least=0))
     on = system.active_rows(active)
     q, v = (_held_values(system, x, what) for x, what in ((q, "q"), (v, "v")))
@@ -62,22 +66,33 @@ def assemble(
     start = system.state(guess, t=t) if guess is None or isinstance(guess, Mapping) else system.as_state(guess)
     start = held.set_in(start.replace(t=t))
     found: list[StateLike] = []
+    gaps: list[float] = []
     failure: Closing | None = None
     attempt, last = 0, 0
-    while len(found) < branches and attempt < (MORE + 2 * last if found else ATTEMPTS):
+    while len(found) < branches and attempt < (MORE + 2 * last if found else attempts):
         attempt += 1
         at = start if attempt == 1 else _scattered(system, start, p, held, rng, attempt)
         closing = close(system, at, held, p, on, tolerance)
+        if not (closing.small or found):
+            near = nearest(system, closing, held, p, on)
+            closing = close(system, near.state, held, p, on, tolerance) if near.gap < CLOSABLE else near
+            gaps.append(closing.gap)
         if closing.closed and not any(_same(system, p, closing.state, other) for other in found):
             found.append(_moving(system, closing, held, p, on, attempt))
             last = attempt
-        elif not closing.closed and (failure is None or closing.gap < failure.gap):
+        elif not closing.closed and (failure is None or _worse(failure, closing)):
             failure = closing
+        if not found and sum(gap < (1 + SAME_GAP) * min(gaps) for gap in gaps) >= REPEATED:
+            break
     if not found:
         assert failure is not None
-        failure = failure if failure.flipped else nearest(system, failure, held, p, on)
         raise AssemblyError(explained(system, failure, on, q))
     return found
+
+
+def _worse(one: Closing, other: Closing) -> bool:
+    """Whether the first of two failures tells less: a mirror branch tells more than a gap, a small one more than a large."""
+    return (not one.flipped, one.gap) > (not other.flipped, other.gap)
 
 
 def _held_values(system: SystemLike, given: Mapping[str, Any] | None, what: str) -> Mapping[str, Any]:

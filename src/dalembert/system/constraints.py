@@ -212,6 +212,7 @@ class ConstraintQuestions:
         active: Mapping[str, bool] | None = None,
         tolerance: float = 1e-11,
         branches: int = 1,
+        attempts: int = 12,
         seed: int = 0,
     ) -> Any:
         """A state on the manifold: the named coordinates and velocities are held, the rest follows from the guess.
@@ -221,7 +222,9 @@ class ConstraintQuestions:
         that counts as closed, rad or lengths of the mechanism. Velocities that are not held come out as small as the
         constraints allow (in the mass metric). The state's `evidence` has residuals, iterations and rank.
         With branches > 1, a list of up to that many different assemblies, found from random starts with this seed.
-        Raises AssemblyError where nothing closes, naming the constraints in conflict and their gaps.
+        attempts: starts after which the search gives up, the first from the guess and the others around it; it ends
+        sooner when several come to the same gap. Raises AssemblyError where nothing closes, naming the constraints in
+        conflict and their gaps where they come nearest. In a singular position the velocity is one that a motion has.
 
         >>> import dalembert as da
         >>> m = da.Mechanism("triangle", gravity=(0, -9.81, 0))
@@ -233,7 +236,7 @@ class ConstraintQuestions:
         >>> round(x["A"] / 3.141592653589793, 9), round(x["B"] / 3.141592653589793, 9)
         (0.333333333, 0.666666667)
         """
-        found = assemble(_whole(self), q, v, guess, t, p, active, tolerance, branches, seed)
+        found = assemble(_whole(self), q, v, guess, t, p, active, tolerance, branches, attempts, seed)
         return found[0] if branches == 1 else found
 
     def project(
