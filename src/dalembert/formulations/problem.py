@@ -9,6 +9,7 @@ registered in this folder's __init__ and in `native.library.ENTRIES`; the confor
     floor       singular values below this count as zero whatever the largest is: a row that vanishes all by itself
     safety      QR decides the rank only this far from the tolerance, else SVD does; see `linalg.orthogonal`
     threshold, damp   softening: below σ < threshold the solution of A v̇ = −γ is damped, at most by damp (0: never)
+    sigma       σ of the projection formulation's third variant (0: its default)
     variant     which of a paper's variants; each file says
 """
 
@@ -53,6 +54,7 @@ class Problem(Struct):
     threshold = Float()
     damp = Float()
     floor = Float()
+    sigma = Float()
     weight = Doubles("n", "n")  # upper factor of W, for WEIGHT
     independent = Ints("n")  # 1 for the user's independent coordinates; all 0 for the automatic choice
     # equations

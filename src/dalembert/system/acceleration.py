@@ -148,6 +148,7 @@ def solved(
     safety: float,
     damping: tuple[float, float] | None,
     independent: Iterable[str],
+    scale: float | None,
     active: Mapping[str, bool] | None,
 ) -> Acceleration:
     """The acceleration by a formulation; the arguments are those of `System.acceleration`."""
@@ -170,6 +171,7 @@ def solved(
         threshold=threshold,
         damp=damp,
         floor=floor,
+        sigma=scale or 0.0,
     )
     if formulation == "partition":
         problem.independent[:] = 0

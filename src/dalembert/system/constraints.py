@@ -99,6 +99,7 @@ class ConstraintQuestions:
         safety: float = 100.0,
         damping: tuple[float, float] | None = None,
         independent: Iterable[str] = (),
+        scale: float | None = None,
         active: Mapping[str, bool] | None = None,
     ) -> Acceleration:
         """Accelerations and constraint forces, redundant and singular constraints included.
@@ -110,7 +111,9 @@ class ConstraintQuestions:
         Rodriguez' factor in O(N) a row instead of a Cholesky factor. tolerance: singular values below
         tolerance × the largest count as zero, and those below floor × the rows' usual size; safety: how near to that
         the SVD decides instead of QR. damping = (threshold, largest) softens the solution where the smallest singular
-        value is below threshold. independent: names of the leading velocities for "partition". active:
+        value is below threshold. independent: names of the leading velocities for "partition". scale: σ of M_c″ for
+        "projection", variant 2, Aghili's γ of (29), in the units of M in the metric; by default the mean of M's
+        diagonal, and `subspaces(state, metric=...).best_scale` is the one of the smallest condition number. active:
         {constraint: False} switches constraints off.
         Trouble is in the result's status and message, not raised.
 
@@ -124,7 +127,7 @@ class ConstraintQuestions:
         (19.62, 1)
         """
         x = state if state.__class__ is State and state.layout is self.layout else self.as_state(state)
-        plain = damping is None and active is None and independent.__class__ is tuple and metric.__class__ is str
+        plain = damping is scale is active is None and independent.__class__ is tuple and metric.__class__ is str
         numbers = tolerance.__class__ is floor.__class__ is safety.__class__ is float and variant.__class__ is int
         given = metric, variant, tolerance, floor, safety, independent
         if formulation.__class__ is str and formulation == "auto" and plain and numbers and given == USUAL:
@@ -137,12 +140,12 @@ class ConstraintQuestions:
             formulation = "nullspace" if formulation == "auto" else formulation
             options = check_options(
                 _whole(self), formulation, metric=metric, variant=variant, tolerance=tolerance, floor=floor,
-                safety=safety, damping=damping, independent=independent,
+                safety=safety, damping=damping, independent=independent, scale=scale,
             )  # fmt: skip
             return solved(_whole(self), x, tau, u, p, formulation, **options, active=active)
         return solved(
             _whole(self), x, tau, u, p, formulation, metric=metric, variant=variant, tolerance=tolerance, floor=floor,
-            safety=safety, damping=damping, independent=(), active=active,
+            safety=safety, damping=damping, independent=(), scale=None, active=active,
         )  # fmt: skip
 
     @property

@@ -32,6 +32,7 @@ def check_options(
     safety: Any = 100.0,
     damping: Any = None,
     independent: Iterable[str] = (),
+    scale: Any = None,
 ) -> dict[str, Any]:
     """The options by name, numbers as plain ones; refuses those out of range, or that the formulation would ignore."""
     variants = FORMULATIONS[formulation]
@@ -68,7 +69,14 @@ def check_options(
     for name in names:
         if not isinstance(name, str) or name not in system.v_names:
             raise unknown("velocity", name, system.v_names)
-    return {**out, "independent": names}
+    if scale is not None:
+        scale = checks.number(scale, "scale", above=0.0)
+        if (formulation, out["variant"]) != ("projection", 2):
+            raise ArgumentError(
+                f"scale is σ of the third variant of 'projection' (variant=2); found formulation '{formulation}', variant "
+                f"{variant}."
+            )
+    return {**out, "independent": names, "scale": scale}
 
 
 def formulation_options(
@@ -83,6 +91,7 @@ def formulation_options(
     safety: float = 100.0,
     damping: tuple[float, float] | None = None,
     independent: Iterable[str] = (),
+    scale: float | None = None,
 ) -> dict[str, Any]:
     """Fields of a `Problem` by name, from options that were checked; floor is in usual lengths of a row."""
     n, floor = system.nv, floor * rank_policy(system, p).size
@@ -98,6 +107,7 @@ def formulation_options(
         "variant": variant,
         "tolerance": tolerance,
         "floor": floor,
+        "sigma": 0.0 if scale is None else scale,
         "safety": safety,
         "threshold": float(threshold),
         "damp": float(damp),
