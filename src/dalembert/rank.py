@@ -34,6 +34,7 @@ ACCURACY = 1e-8  # relative, of an answer, where none is asked for
 ROUNDING = 1e-16  # of a product
 RESOLVED = 1e-12  # of the usual size of a row: positions are not known better
 TRIVIAL = 1e-11  # of a row in lengths of the mechanism: coefficients below are rounding
+MASSLESS = 1e-13  # of the usual inertia of a motion: what is left is rounding
 SAMPLES = 3  # random configurations that tell the usual length of a row
 REMEMBERED = 64  # parameter sets per system
 LARGE = 24  # rows from which a decomposition would use threads
@@ -260,6 +261,35 @@ def _at_random(system: SystemLike, p: Parameters, delta: np.ndarray) -> tuple[np
 def _median(values: np.ndarray) -> float:
     values = values[np.isfinite(values)]
     return float(np.median(values)) if len(values) else np.nan
+
+
+# --- the mass matrix --------------------------------------------------------------------------------------------------
+
+_inertias: WeakKeyDictionary[SystemLike, dict[Any, np.ndarray]] = WeakKeyDictionary()
+
+
+def massless(system: SystemLike, state: Any, p: Parameters = None) -> str | None:
+    """The velocity, by name, that moves no mass at a state but for rounding; None where all do.
+
+    M is measured by its usual diagonal, at random configurations: a motion whose inertia falls below MASSLESS of that
+    is lost in rounding. Systems whose links all have mass and inertia need not be asked.
+    """
+    M = system.mass_matrix(state, p=p)
+    key = None if p is None else np.asarray(system.parameter_vector(p), dtype=float).tobytes()
+    known = _inertias.setdefault(system, {})
+    if key not in known:
+        rng, reach = np.random.default_rng(0), np.where(angular_velocities(system), 1.0, system.layout.length)
+        places = [system.plus(system.state(), rng.uniform(-1, 1, system.nv) * reach) for _ in range(SAMPLES)]
+        diagonals = np.array([np.diag(system.mass_matrix(system.state(q), p=p)) for q in places])
+        while len(known) >= REMEMBERED:
+            known.pop(next(iter(known)), None)
+        known[key] = np.array([_median(column) for column in diagonals.T])
+    usual = np.sqrt(np.maximum(known[key], 1e-300))
+    scaled = M / usual / usual[:, None]
+    if not np.isfinite(scaled).all():
+        return system.v_names[int(np.argmin(np.isfinite(scaled).all(axis=0)))]
+    values, vectors = np.linalg.eigh(scaled)
+    return system.v_names[int(np.argmax(np.abs(vectors[:, 0])))] if len(M) and values[0] <= MASSLESS else None
 
 
 def angular_velocities(system: SystemLike) -> np.ndarray:

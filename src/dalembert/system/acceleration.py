@@ -190,6 +190,12 @@ def solved(
     return answer._replace(vdot=vdot, force=force, multipliers=multipliers)
 
 
+def refused(system: System, why: Outcome) -> Acceleration:
+    """No numbers, and why."""
+    n, m = np.full(system.nv, nan), np.full(len(system.rows.of), nan)
+    return Acceleration(n, m, n.copy(), 0, inf, nan, why)
+
+
 def _all_rows(system: System, solver: Solver, x: StateLike, tau: Any, u: Inputs, p: Parameters) -> Problem:
     """The equations at a state, in a problem that no other call uses."""
     try:

@@ -14,9 +14,10 @@ from dalembert.analysis.mobility import Report, report
 from dalembert.analysis.subspaces import Subspaces, subspaces
 from dalembert.errors import unknown
 from dalembert.formulations import FORMULATIONS
+from dalembert.outcome import Outcome
 from dalembert.protocols import Inputs, Parameters, StateGiven
 from dalembert.rank import rank_policy
-from dalembert.system.acceleration import Acceleration, Solver, eliminated, solved
+from dalembert.system.acceleration import Acceleration, Solver, eliminated, refused, solved
 from dalembert.system.formulation_options import check_options, metric_factor, of_mass
 from dalembert.system.reactions import Reactions, reactions
 from dalembert.system.state import State
@@ -41,6 +42,8 @@ class ConstraintQuestions:
     state: Callable[..., Any]
     plus: Callable[..., np.ndarray]
     mass_matrix: Callable[..., np.ndarray]
+    _solid: bool
+    _massless: Callable[..., str | None]
 
     if TYPE_CHECKING:
 
@@ -130,6 +133,8 @@ class ConstraintQuestions:
         plain = damping is scale is active is None and independent.__class__ is tuple and metric.__class__ is str
         numbers = tolerance.__class__ is floor.__class__ is safety.__class__ is float and variant.__class__ is int
         given = metric, variant, tolerance, floor, safety, independent
+        if not self._solid and self._massless(x, p):
+            return refused(_whole(self), Outcome.MASS_SINGULAR)
         if formulation.__class__ is str and formulation == "auto" and plain and numbers and given == USUAL:
             quick = eliminated(self, x, tau, u, p)  # type: ignore[arg-type]
             if quick is not None:
