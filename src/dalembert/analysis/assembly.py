@@ -131,12 +131,13 @@ def _moving(system: SystemLike, closing: Closing, held: Held, p: Parameters, on:
     miss = np.abs(rows @ v - wanted)
     reach = np.where(angular_velocities(system), 1.0, policy.length)
     units = np.concatenate([policy.units[on], reach[held.v_index]])
-    if not (miss <= MISSED * (units * np.abs(v / reach).max(initial=0.0) + np.abs(wanted))).all():
+    speed = max(np.abs(v / reach).max(initial=0.0), np.abs(state.v / reach).max(initial=0.0))
+    if not (miss <= MISSED * (units * speed + np.abs(wanted))).all():
         names = [n for n, a in zip(system.row_names, on) if a] + [f"velocity {system.v_names[k]}" for k in held.v_index]
         raise AssemblyError(contradicting(names, miss / units, len(held.v_index) > 0))
     here = tangent(system, state, p, on)
     if here.rank < len(here.A):
-        second = SecondOrder(system, state, p, on, here)
+        second = SecondOrder(system, state, p, on, here, float(speed))
         found = second.nearest(v, at.admissible)
         if found is None:
             raise AssemblyError(second.refusal(v, [f"{system.v_names[k]} = {held.v[k]:g}" for k in held.v_index]))

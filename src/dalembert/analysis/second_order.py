@@ -25,6 +25,7 @@ from dalembert.protocols import Parameters, StateLike, SystemLike
 from dalembert.rank import angular_velocities, rank_policy
 
 MISSED = 1e-7  # of the terms of (1): by how much they may fail to cancel
+ROUNDING = 1e-10  # of velocities that were projected
 STARTS = 16  # of Newton's method, the first next to what is given
 ROUNDS = 60
 SAME = 1e-4  # between directions
@@ -40,6 +41,7 @@ class SecondOrder:
     p: Parameters
     on: np.ndarray  # (m,) bool
     here: Tangent  # of the active rows
+    speed: float  # rad/s, or lengths of the mechanism per s, that velocities come from: they are not known better
 
     @property
     def W(self) -> np.ndarray:
@@ -51,16 +53,14 @@ class SecondOrder:
         gamma = self.system.evaluate("gamma", self.state.replace(v=v), p=self.p)[self.on]
         return np.asarray(gamma / self.here.scale)
 
-    def size(self, v: np.ndarray) -> float:
-        """What the terms of (1) are as large as: speed², and what a driver asks for."""
-        policy = rank_policy(self.system, self.p)
-        reach = np.where(angular_velocities(self.system), 1.0, policy.length)
-        speed = np.abs(v / reach).max(initial=0.0)
-        return float((policy.units[self.on] / self.here.scale * speed**2 + np.abs(self.terms(v))).max(initial=0.0))
-
     def holds(self, v: np.ndarray) -> bool:
         """Whether a motion can have this velocity."""
-        return bool(np.abs(self.W @ self.terms(v)).max(initial=0.0) <= MISSED * self.size(v))
+        policy, gamma = rank_policy(self.system, self.p), self.terms(v)
+        own = float(np.abs(v / np.where(angular_velocities(self.system), 1.0, policy.length)).max(initial=0.0))
+        size = float((policy.units[self.on] / self.here.scale).max(initial=0.0))
+        known = MISSED * (size * own**2 + np.abs(gamma).max(initial=0.0))
+        unknown = size * ROUNDING * self.speed * (own + ROUNDING * self.speed)  # of γ, quadratic in v
+        return bool(np.abs(self.W @ gamma).max(initial=0.0) <= known + unknown)
 
     def nearest(self, v: np.ndarray, K: np.ndarray) -> np.ndarray | None:
         """The velocity v + K y that satisfies (1), next to v in the mass metric; None where none is found.

@@ -12,6 +12,7 @@ from dalembert.control.native.workspace import GIVEN, TASK, Allocation
 from dalembert.control.reachability import within_reach
 from dalembert.errors import unknown
 from dalembert.outcome import Spoken
+from dalembert.rank import rank_policy
 from dalembert.system.state import State
 
 LOST = 1e-8  # of its terms: what may be missing of the motion
@@ -97,7 +98,7 @@ def explain(
     if allocator.run(a, state.t, state, mode) != 0:
         return _nothing(allocator)
     wanted = a.motion.copy()
-    missed, inadmissible = _inadmissible(a) if off is None else off
+    missed, inadmissible = _inadmissible(allocator, a) if off is None else off
     p, reach = a.mobility, a.reach
     u, acting, kept = allocator.limited(a)
     parts = _by_cause(allocator, a, state)
@@ -147,11 +148,13 @@ def explain(
     )
 
 
-def _inadmissible(a: Allocation) -> tuple[float, bool]:
+def _inadmissible(allocator: Allocator, a: Allocation) -> tuple[float, bool]:
     """By how much the wanted motion misses the constraints, and whether that is more than rounding."""
     A, gamma, v = a.problem.A, a.problem.gamma, a.wanted_motion
-    missed, terms = np.abs(A @ v + gamma), np.abs(A) @ np.abs(v) + np.abs(gamma)
-    counts = missed > INADMISSIBLE * terms + 1e-13 * terms.max(initial=0.0)
+    free = np.linalg.solve(a.problem.M, a.problem.f)  # v̇ may be what is left of it
+    missed, terms = np.abs(A @ v + gamma), np.abs(A) @ (np.abs(v) + np.abs(free)) + np.abs(gamma)
+    sizes = rank_policy(allocator.system, allocator.plant.p).sizes
+    counts = missed / sizes > INADMISSIBLE * terms / sizes + 1e-13 * (terms / sizes).max(initial=0.0)
     return float(missed.max(initial=0.0)), bool(counts.any())
 
 

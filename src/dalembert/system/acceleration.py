@@ -277,7 +277,8 @@ def _satisfied(
     terms = np.abs(problem.A) @ np.abs(problem.vdot) + np.abs(problem.gamma)
     if (missed <= MISSED * terms + ROUNDING * terms.max()).all():
         return True
-    policy = rank_policy(system, p)  # γ is a sum of products of velocities, which may cancel
+    policy = rank_policy(system, p)  # γ is a sum of products of velocities, and v̇ may be what is left of free fall
     speed = np.abs(x.v / np.where(angular_velocities(system), 1.0, policy.length)).max(initial=0.0)
     terms += speed**2 * (policy.units if on is None else policy.units[on]) / sizes
+    terms += np.abs(problem.A) @ np.abs(np.linalg.solve(problem.M, problem.f))
     return bool((missed <= MISSED * terms + ROUNDING * terms.max()).all())
