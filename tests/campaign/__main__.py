@@ -32,7 +32,9 @@ def main() -> int:
         done = seed - given.seed + 1
         if sys.stderr.isatty() or done % 100 == 0:
             print(f"\r{done} of {given.count}, {wrong} disagree", end="", file=sys.stderr, flush=True)
-    print(f"\n{given.count} mechanisms, {checked} comparisons, {wrong} mechanisms disagree, {time.time() - began:.0f} s")
+    print(
+        f"\n{given.count} mechanisms, {checked} comparisons, {wrong} mechanisms disagree, {time.time() - began:.0f} s"
+    )
     for why, count in skipped.most_common():
         print(f"  not compared in {count}: {why}")
     return 1 if wrong else 0

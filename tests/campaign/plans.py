@@ -11,9 +11,9 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+from rigid import Pose, Rigid, rotation_vector
 
 import dalembert as da
-from rigid import Pose, Rigid, rotation_vector
 
 KINDS = ("revolute", "prismatic", "screw", "cylindrical", "universal", "planar", "spherical", "free", "fixed")
 CUTS = ("revolute", "spherical", "universal", "cylindrical", "planar", "prismatic", "fixed", "screw")
@@ -71,22 +71,20 @@ class Plan:
     tau: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
 
-def random_plan(seed: int) -> Plan:
-    """The mechanism of a seed."""
+def random_plan(seed: int, small: bool = False) -> Plan:
+    """The mechanism of a seed: two to five bodies, or one or two."""
     rng = np.random.default_rng([seed, 71])
     odd = rng.random() < 0.5
     size, mass, pace = (10.0 ** rng.uniform(-4, 4) if odd else 1.0 for _ in range(3))
     plan = Plan(seed, size, mass, pace, np.array([0.4, -9.0, -3.0]) * size / pace**2)
     flat = rng.random() < 0.3
     kinds = ("revolute", "revolute", "prismatic", "planar") if flat else KINDS[:7]
-    for k in range(int(rng.integers(2, 6))):
+    for k in range(int(rng.integers(1, 3) if small else rng.integers(2, 6))):
         light = 10.0 ** rng.uniform(-3, 3) if odd and rng.random() < 0.3 else 1.0
         points = rng.normal(size=(6, 3)) * 0.3 * size
         points -= points.mean(axis=0)
         inertia = sum(np.dot(x, x) * np.eye(3) - np.outer(x, x) for x in points) * mass * light / 6
-        plan.bodies.append(
-            Body(f"b{k}", mass * light * rng.uniform(0.5, 2), rng.normal(size=3) * 0.3 * size, inertia)
-        )
+        plan.bodies.append(Body(f"b{k}", mass * light * rng.uniform(0.5, 2), rng.normal(size=3) * 0.3 * size, inertia))
         kind = kinds[rng.integers(len(kinds))]
         if k == 0 and rng.random() < 0.3:
             kind = "planar" if flat else "free"
@@ -99,7 +97,7 @@ def random_plan(seed: int) -> Plan:
     plan.q, plan.v = rigid.random_position(rng), rng.normal(size=rigid.nv) * rigid.reach / pace
     plan.tau = rng.normal(size=rigid.nv) * mass * size * rigid.reach / pace**2
     poses = rigid.poses(plan.q)
-    for k in range(int(rng.integers(1, 3))):
+    for k in range(1 if small else int(rng.integers(1, 3))):
         _close(plan, rng, rigid, poses, f"l{k}", flat)
     for k in range(int(rng.integers(0, 3))):
         _constrain(plan, rng, rigid, poses, f"c{k}", OTHERS[rng.integers(len(OTHERS))], flat)

@@ -223,15 +223,17 @@ class Rigid:
         phi = self.residuals(q, here, zero, LONG(0))
 
         def both(direction: np.ndarray, step: Any, clock: float) -> tuple[np.ndarray, np.ndarray]:
-            f = lambda poses, delta, s: self.residuals(q, poses, delta, clock * s)
-            g = lambda poses, delta, s: np.array([np.column_stack([T.R, T.p]) for T in poses])
-            one, two = self.along(q, direction, step, f)
-            first, second = self.along(q, direction, step, g)
+            one, two = self.along(q, direction, step, lambda P, delta, s: self.residuals(q, P, delta, clock * s))
+            first, second = self.along(
+                q, direction, step, lambda P, delta, s: np.array([np.column_stack([T.R, T.p]) for T in P])
+            )
             rates, changes = ([(D[:, :3], D[:, 3]) for D in x] for x in (first, second))
             moving = self.speeds(here, rates)
             # d/ds of g(poses, rates): once along the poses, once along the rates
             h = step
-            ahead, behind = ([Pose(T.R + s * h * D[0], T.p + s * h * D[1]) for T, D in zip(here, rates)] for s in (1, -1))
+            ahead, behind = (
+                [Pose(T.R + s * h * D[0], T.p + s * h * D[1]) for T, D in zip(here, rates)] for s in (1, -1)
+            )
             bent = (self.speeds(ahead, rates) - self.speeds(behind, rates)) / (2 * h) if len(moving) else moving
             return np.concatenate([one, moving]), np.concatenate([two, bent + self.speeds(here, changes)])
 
@@ -240,7 +242,9 @@ class Rigid:
             e = zero.copy()
             e[k] = self.reach[k]
             A[:, k] = both(e, STEP, 0.0)[0] / self.reach[k]
-        step = min(self.step_along(v), STEP * self.plan.pace) if np.abs(v).max(initial=0.0) > 0 else STEP * self.plan.pace
+        step = (
+            min(self.step_along(v), STEP * self.plan.pace) if np.abs(v).max(initial=0.0) > 0 else STEP * self.plan.pace
+        )
         rate, change = both(v.astype(LONG), step, 1.0)
         return phi.astype(float), A, (rate - A @ v).astype(float), change.astype(float)
 

@@ -1,8 +1,9 @@
 """Which joint reactions statics determines: the equilibrium of free bodies under unknown wrenches, by NumPy.
 
-Every joint passes on what it does not leave free, every other constraint acts by its own multipliers. Sets of these that
-balance on every body are the null space of the equilibrium; a component of a reaction that one of them contains is not
-determinate. Wrenches are (moment; force) in the ground's axes about the ground's origin, moments in units of the size.
+Every joint passes on what it does not leave free, every other constraint acts by its own multipliers. Sets of these
+that balance on every body are the null space of the equilibrium; a component of a reaction that one of them contains is
+not determinate. Wrenches are (moment; force) in the ground's axes about the ground's origin, moments in units of the
+size.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-
 from rigid import SIZES, Pose, Rigid, cross, plane_axes
 
 UNSURE = (1e-9, 1e-5)  # parts of a null vector that neither vanish nor count
@@ -42,7 +42,10 @@ def determinate(rigid: Rigid, q: np.ndarray, driven_by_joints: bool) -> dict[str
     plan, L = rigid.plan, rigid.plan.size
     poses = [Pose(np.asarray(T.R, dtype=float), np.asarray(T.p, dtype=float)) for T in rigid.poses(q)]
     ground = Pose(np.eye(3), np.zeros(3))
-    at = lambda k, frame: (poses[k] if k >= 0 else ground) @ Pose(*(np.asarray(x, dtype=float) for x in frame))
+
+    def at(k: int, frame: Pose) -> Pose:
+        return (poses[k] if k >= 0 else ground) @ Pose(*(np.asarray(x, dtype=float) for x in frame))
+
     columns: list[np.ndarray] = []  # (6 bodies,) what each unknown does to all bodies
     passed: dict[str, list[tuple[int, np.ndarray]]] = {}  # joint: (unknown, its wrench in the child frame)
 
@@ -76,8 +79,7 @@ def determinate(rigid: Rigid, q: np.ndarray, driven_by_joints: bool) -> dict[str
             pairs = zip(c.values[0], c.values[1]) if c.kind == "coupling" else [(c.values[0], 1.0)]
             column, parts = np.zeros(6 * len(plan.bodies)), []
             for k, factor in pairs:
-                number = next(i for i in range(len(plan.joints))
-                              if rigid.first_velocity(i) <= k < rigid.first_velocity(i) + SIZES[plan.joints[i].kind])  # fmt: skip
+                number = max(i for i in own if rigid.first_velocity(i) <= k and SIZES[plan.joints[i].kind])
                 dual, a, b, j = own[number]
                 w = dual[:, k - rigid.first_velocity(number)] * factor * rigid.reach[k]
                 moment, force = a.R @ w[:3] * L, a.R @ w[3:]

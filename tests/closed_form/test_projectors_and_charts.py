@@ -315,5 +315,5 @@ def test_a_projector_that_keeps_too_little_is_refused():
     np.testing.assert_allclose(full.underlying(), full.underlying(P), atol=1e-12)
     u = np.linalg.svd(P)[0][:, 0]
     for bad in (np.zeros_like(P), np.outer(u, u)):
-        with pytest.raises(da.ArgumentError, match="keeps [01] of the 4 motions"):
+        with pytest.raises(da.ArgumentError, match=r"keeps [01] of the 4 motions"):
             full.underlying(bad)

@@ -16,9 +16,7 @@ def rhombi(count: int, bar: float = 1.0, size: float = 1.0, mass: float = 1.0, m
         base = m.add_body("base", mass=5 * mass, com=(0.3 * size, 0, 0), inertia=mass * size**2 * np.ones(3))
         m.add_joint("S", da.Spherical(), m.ground, base)
     bar *= size
-    posts = [
-        m.add_body(f"p{i}", mass=mass, com=(size / 2, 0, 0), inertia=da.rod(mass, size)) for i in range(count + 1)
-    ]
+    posts = [m.add_body(f"p{i}", mass=mass, com=(size / 2, 0, 0), inertia=da.rod(mass, size)) for i in range(count + 1)]
     for i, post in enumerate(posts):
         m.add_joint(f"P{i}", Z, base.at(bar * i, 0, 0), post)
     for i in range(count):

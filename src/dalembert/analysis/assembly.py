@@ -91,7 +91,7 @@ def assemble(
 
 
 def _worse(one: Closing, other: Closing) -> bool:
-    """Whether the first of two failures tells less: a mirror branch tells more than a gap, a small one more than a large."""
+    """Whether the first of two failures tells less: a mirror branch tells more than a gap, the smaller gap more."""
     return (not one.flipped, one.gap) > (not other.flipped, other.gap)
 
 

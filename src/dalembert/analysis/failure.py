@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.analysis.closing import Closing, Held, residual
-from dalembert.protocols import Parameters, StateLike, SystemLike
+from dalembert.protocols import Parameters, SystemLike
 from dalembert.rank import angular_velocities, rank_policy
 
 ROUNDS, FALL = 60, 1e-7  # of a search, which ends when the residual falls no more than by this part

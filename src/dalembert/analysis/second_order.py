@@ -93,7 +93,7 @@ class SecondOrder:
         rng, length = np.random.default_rng(0), float(np.linalg.norm(self.here.R @ v))
         out = []
         for start in range(STARTS):
-            y = np.zeros(K.shape[1]) if start == 0 else length * rng.normal(size=K.shape[1])
+            y: np.ndarray = np.multiply(length if start else 0.0, rng.normal(size=K.shape[1]))
             for _ in range(ROUNDS):
                 slope = linear + 2.0 * forms @ y
                 g = constant + linear @ y + (forms @ y) @ y

@@ -6,8 +6,8 @@
     variant 2:  M_c″ = PM + σ (1 − P),             M_c″ v̇ = P f + σ C q̇                            (29)
 
 f stands for the paper's f − h; its constraint force is −Aᵀλ. σ (the paper's γ) is `problem.sigma`, or where that is 0
-the mean of M's diagonal: both terms have one size. In a metric W the equations are those of W^½ q̇, W^−½ f, M_W, A_W (section 7.2; R takes the
-place of W^½). In the Euclidean metric, the paper's, units matter.
+the mean of M's diagonal: both terms have one size. In a metric W the equations are those of W^½ q̇, W^−½ f, M_W, A_W
+(section 7.2; R takes the place of W^½). In the Euclidean metric, the paper's, units matter.
 """
 
 from __future__ import annotations

@@ -28,9 +28,9 @@ ROUNDING = 1e-13  # of the largest terms
 class Acceleration(NamedTuple):
     """v̇ and λ with M v̇ + h = τ + Q + Aᵀλ and A v̇ + γ = 0.
 
-    The shortest λ has the least Σ (sᵢ λᵢ)², sᵢ the usual length of row i in the mass metric (`rank`): forces and moments
-    can be compared then, and the answer does not depend on units. Where the constraints contradict each other v̇ comes
-    nearest to them, and the status is INCONSISTENT.
+    The shortest λ has the least Σ (sᵢ λᵢ)², sᵢ the usual length of row i in the mass metric (`rank`): forces and
+    moments can be compared then, and the answer does not depend on units. Where the constraints contradict each other
+    v̇ comes nearest to them, and the status is INCONSISTENT.
     """
 
     vdot: np.ndarray  # (nv,)

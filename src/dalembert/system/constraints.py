@@ -42,7 +42,6 @@ class ConstraintQuestions:
     state: Callable[..., Any]
     plus: Callable[..., np.ndarray]
     mass_matrix: Callable[..., np.ndarray]
-    _solid: bool
     _massless: Callable[..., str | None]
 
     if TYPE_CHECKING:
@@ -133,7 +132,7 @@ class ConstraintQuestions:
         plain = damping is scale is active is None and independent.__class__ is tuple and metric.__class__ is str
         numbers = tolerance.__class__ is floor.__class__ is safety.__class__ is float and variant.__class__ is int
         given = metric, variant, tolerance, floor, safety, independent
-        if not self._solid and self._massless(x, p):
+        if self._massless(x, p) is not None:
             return refused(_whole(self), Outcome.MASS_SINGULAR)
         if formulation.__class__ is str and formulation == "auto" and plain and numbers and given == USUAL:
             quick = eliminated(self, x, tau, u, p)  # type: ignore[arg-type]

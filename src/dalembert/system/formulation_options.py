@@ -73,8 +73,8 @@ def check_options(
         scale = checks.number(scale, "scale", above=0.0)
         if (formulation, out["variant"]) != ("projection", 2):
             raise ArgumentError(
-                f"scale is σ of the third variant of 'projection' (variant=2); found formulation '{formulation}', variant "
-                f"{variant}."
+                f"scale is σ of the third variant of 'projection' (variant=2); found formulation '{formulation}', "
+                f"variant {variant}."
             )
     return {**out, "independent": names, "scale": scale}
 
