@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 # pip compiles no Python files: Python does it for those that it imports, a tenth of them
 export PIP_COMPILE ?= 0
 
-.PHONY: demo gallery test lint bench docs wheel native clean
+.PHONY: demo gallery test campaign lint bench docs wheel native clean
 
 demo: $(VENV)/.view native
 	$(BIN)/python examples/demo.py
@@ -16,6 +16,10 @@ gallery: $(VENV)/.view native
 
 test: $(VENV)/.test lint native
 	$(BIN)/python -m pytest
+
+# COUNT random mechanisms from seed SEED on, against oracles that share no code
+campaign: $(VENV)/.test native
+	$(BIN)/python -m tests.campaign $(or $(COUNT),1000) --seed $(or $(SEED),0)
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

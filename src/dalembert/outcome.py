@@ -46,10 +46,16 @@ class Outcome(Spoken):
     EVENT = 14, "an event happened in the last step"
     PAUSED = 15, "the room for records, or the budget of attempts, is used up"
     PASSED = 16, "the last step led past a singular position"
+    # of an answer
+    INCONSISTENT = (
+        17,
+        "no acceleration satisfies the constraints: drivers or rows contradict each other, or the position is singular "
+        "and no motion has this velocity",
+    )
 
 
 # plain integers, which compile faster than enum members
 (
     OK, NOT_FINITE, MASS_SINGULAR, DEPENDENT, CHART_SINGULAR, NOT_POSITIVE, NOT_CONVERGED, UNSOUND, CALLBACK,
-    STEP_UNSOLVED, STEP_TOO_SMALL, DRIFTED, SINGULAR, CHART_ENDS, EVENT, PAUSED, PASSED,
+    STEP_UNSOLVED, STEP_TOO_SMALL, DRIFTED, SINGULAR, CHART_ENDS, EVENT, PAUSED, PASSED, INCONSISTENT,
 ) = (int(o) for o in Outcome)  # fmt: skip

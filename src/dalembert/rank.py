@@ -34,6 +34,7 @@ ACCURACY = 1e-8  # relative, of an answer, where none is asked for
 ROUNDING = 1e-16  # of a product
 RESOLVED = 1e-12  # of the usual size of a row: positions are not known better
 TRIVIAL = 1e-11  # of a row in lengths of the mechanism: coefficients below are rounding
+MASSLESS = 1e-13  # of the usual inertia of a motion: what is left is rounding
 SAMPLES = 3  # random configurations that tell the usual length of a row
 REMEMBERED = 64  # parameter sets per system
 LARGE = 24  # rows from which a decomposition would use threads
@@ -46,8 +47,8 @@ class RankPolicy:
     tolerance: float  # singular values up to this part of the largest are zero
     floor: float  # and so are those of A up to this, in the mass metric: rounding
     near: float  # sine of the angle between rows up to which elimination is not accurate enough
-    size: float  # usual length of a row of A in the mass metric
-    sizes: np.ndarray  # (m,) that of each row, S of (1)
+    size: float  # usual length, in the mass metric, of the row of A that is shortest there
+    sizes: np.ndarray  # (m,) usual length of each row, S of (1)
     units: np.ndarray  # (m,) of each row of Φ: `length`, or 1 rad
     length: float  # m: of the mechanism
 
@@ -105,7 +106,7 @@ class RankPolicy:
     @cached_property
     def least_length(self) -> float:
         """Squared length of a row, in the mass metric, above which it is not rounding."""
-        return float((self.tolerance * self.sizes.min(initial=self.size)) ** 2)
+        return (self.tolerance * self.size) ** 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,23 +205,22 @@ def rank_policy(system: SystemLike | None = None, p: Parameters = None, accuracy
     return made
 
 
-def _scaled(
-    accuracy: float, size: float = 1.0, sizes: ArrayLike = (), units: ArrayLike = (), length: float = 1.0
-) -> RankPolicy:
+def _scaled(accuracy: float, sizes: ArrayLike = (), units: ArrayLike = (), length: float = 1.0) -> RankPolicy:
     sizes, units = np.array(sizes, dtype=float), np.array(units, dtype=float)
     for x in (sizes, units):
         x.flags.writeable = False
     accuracy = max(accuracy, 10 * RESOLVED)
+    size = float(sizes.min()) if len(sizes) else 1.0
     return RankPolicy(0.1 * accuracy, 1e-13 * size, sqrt(ROUNDING / accuracy), size, sizes, units, length)
 
 
-def _usual(system: SystemLike, p: Parameters) -> tuple[float, np.ndarray, np.ndarray, float]:
-    """Usual length of a row, of each row, the unit of each, and the mechanism's length, at random configurations."""
+def _usual(system: SystemLike, p: Parameters) -> tuple[np.ndarray, np.ndarray, float]:
+    """Usual length of each row, the unit of each, and the mechanism's length, at random configurations."""
     m = len(system.rows.of)
     length = _length(system, p) if m else system.layout.length
     units = np.where(system.rows.angular, 1.0, length) if m else np.zeros(0)
     if not m:
-        return 1.0, np.zeros(0), units, length
+        return np.zeros(0), units, length
     slides = ~angular_velocities(system)
     reach = np.where(slides, length, 1.0)
     lengths, coefficients = np.full((SAMPLES, m), np.nan), np.full((SAMPLES, m), np.nan)
@@ -233,14 +233,12 @@ def _usual(system: SystemLike, p: Parameters) -> tuple[float, np.ndarray, np.nda
             except np.linalg.LinAlgError:  # no mass there, with these parameters
                 continue
             coefficients[k] = np.linalg.norm(A * reach / units[:, None], axis=1)
-    total = _median(np.sqrt((lengths**2).sum(axis=1)))
-    size = total / m**0.5 if isfinite(total) and total > 0 else 1.0
     each, plain = (np.array([_median(column) for column in x.T]) for x in (lengths, coefficients))
     real = np.isfinite(each) & (plain > TRIVIAL)
     # of a row that is nothing but rounding: as if its coefficients were of the mechanism's length
     nominal = each[real] / plain[real] / units[real]
-    typical = float(np.median(nominal)) if len(nominal) else size
-    return size, np.where(real, each, typical * units), units, length
+    typical = float(np.median(nominal)) if len(nominal) else 1.0
+    return np.where(real, each, typical * units), units, length
 
 
 def _length(system: SystemLike, p: Parameters) -> float:
@@ -263,6 +261,35 @@ def _at_random(system: SystemLike, p: Parameters, delta: np.ndarray) -> tuple[np
 def _median(values: np.ndarray) -> float:
     values = values[np.isfinite(values)]
     return float(np.median(values)) if len(values) else np.nan
+
+
+# --- the mass matrix --------------------------------------------------------------------------------------------------
+
+_inertias: WeakKeyDictionary[SystemLike, dict[Any, np.ndarray]] = WeakKeyDictionary()
+
+
+def massless(system: SystemLike, state: Any, p: Parameters = None) -> str | None:
+    """The velocity, by name, that moves no mass at a state but for rounding; None where all do.
+
+    M is measured by its usual diagonal, at random configurations: a motion whose inertia falls below MASSLESS of that
+    is lost in rounding. Systems whose links all have mass and inertia need not be asked.
+    """
+    M = system.mass_matrix(state, p=p)
+    key = None if p is None else np.asarray(system.parameter_vector(p), dtype=float).tobytes()
+    known = _inertias.setdefault(system, {})
+    if key not in known:
+        rng, reach = np.random.default_rng(0), np.where(angular_velocities(system), 1.0, system.layout.length)
+        places = [system.plus(system.state(), rng.uniform(-1, 1, system.nv) * reach) for _ in range(SAMPLES)]
+        diagonals = np.array([np.diag(system.mass_matrix(system.state(q), p=p)) for q in places])
+        while len(known) >= REMEMBERED:
+            known.pop(next(iter(known)), None)
+        known[key] = np.array([_median(column) for column in diagonals.T])
+    usual = np.sqrt(np.maximum(known[key], 1e-300))
+    scaled = M / usual / usual[:, None]
+    if not np.isfinite(scaled).all():
+        return system.v_names[int(np.argmin(np.isfinite(scaled).all(axis=0)))]
+    values, vectors = np.linalg.eigh(scaled)
+    return system.v_names[int(np.argmax(np.abs(vectors[:, 0])))] if len(M) and values[0] <= MASSLESS else None
 
 
 def angular_velocities(system: SystemLike) -> np.ndarray:

@@ -140,3 +140,74 @@ def test_a_reference_beyond_the_workspace_is_not_called_reached():
     run = da.simulate(system, x, 1.0, u=law, hold=0.002, max_steps=2000)
     assert law.explain(run.t[-1], run.state(-1)).status == Verdict.OUT_OF_REACH
     assert "the task is not reached" in law.explain(run.t[-1], run.state(-1)).message
+
+
+def arms(size, mass, time):
+    """Two arms, larger, heavier and slower than usual by these factors; and a force that has grown with them."""
+    lengths = [0.5 * size, 0.45 * size, 0.1 * size]
+    shape = {"span": 1.2 * size, "lengths": lengths, "width": 0.3 * size}
+    weights = {"masses": [2.0 * mass, 1.5 * mass, 0.5 * mass], "mass": 3.0 * mass}
+    system = zoo.two_arms(**shape, **weights, gravity=9.81 * size / time**2).compile(backend="casadi")
+    start = zoo.two_arms_start(0.1 * size, 0.55 * size, **shape)
+    return system, system.state(*start), mass * size / time**2
+
+
+SCALES = [(1.0, 1.0, 1.0), (1e-6, 1.0, 1.0), (1e6, 1.0, 1.0), (1.0, 1e-6, 1.0), (1e-3, 1e6, 1e-3), (1e3, 1e3, 1e6)]
+
+
+@pytest.mark.parametrize(("size", "mass", "time"), SCALES)
+def test_verdicts_on_forces_do_not_depend_on_units(size, mass, time):
+    """Forces and moments grow with mass × size / time² (× size); every verdict stays, and so do the bounds that act."""
+    one, x, _ = arms(1.0, 1.0, 1.0)
+    other, y, force = arms(size, mass, time)
+    moment = force * size
+    cases = [
+        ({}, {}, Verdict.DONE),
+        ({"limits": 5.0}, {}, Verdict.LIMITED),
+        ({"limits": 20.0}, {"grip.x": (-np.inf, -20.0)}, Verdict.DONE),
+        ({"limits": 5.0}, {"grip.x": (-np.inf, -20.0)}, Verdict.LIMITED),
+        ({"actuated": ["ML1", "ML2"]}, {}, Verdict.UNREACHED),
+    ]
+    for options, reactions, verdict in cases:
+        usual = control.inverse_dynamics(one, x, {"L1": 0.7}, **options, reactions=reactions)
+        scaled = {row: (low * force, high * force) for row, (low, high) in reactions.items()}
+        more = {**options, "limits": options["limits"] * moment} if "limits" in options else options
+        found = control.inverse_dynamics(other, y, {"L1": 0.7 / time**2}, **more, reactions=scaled)
+        assert usual.status == found.status == verdict
+        assert (found.reach, found.mobility) == (usual.reach, usual.mobility)
+        assert found.condition == pytest.approx(usual.condition, rel=1e-6)
+        np.testing.assert_allclose(found.u / moment, usual.u, atol=1e-5 * np.abs(usual.u).max())
+    wrong = np.ones(other.nv) / time**2
+    assert control.inverse_dynamics(other, y, wrong).status == Verdict.INADMISSIBLE
+
+
+@pytest.mark.parametrize("limit", [5.0, 6.0, 6.5])
+def test_where_the_motion_is_given_up_bounds_of_constraint_forces_are_kept(limit):
+    """The nearest motion with motors and grip within their bounds, against SciPy's SLSQP (C3)."""
+    from scipy.optimize import minimize
+
+    system = zoo.two_arms().compile(backend="casadi")
+    x = system.state(*zoo.two_arms_start())
+    found = control.inverse_dynamics(system, x, limits=limit, reactions={"grip.x": (-np.inf, -20.0)})
+    assert found.status == Verdict.LIMITED
+    assert np.abs(found.u).max() <= limit * (1 + 1e-9)
+    assert found.multipliers[system.row_names.index("grip.x")] <= -20.0 * (1 - 1e-6)
+    M = system.mass_matrix(x)
+
+    def resulting(u):
+        return system.acceleration(x, u=u)
+
+    def missed(u):  # kinetic energy per s² of what is missing of v̇ = 0
+        vdot = resulting(u).vdot
+        return vdot @ M @ vdot
+
+    best = minimize(
+        missed,
+        found.u + 0.05 * np.random.default_rng(0).normal(size=6),
+        bounds=[(-limit, limit)] * 6,
+        constraints=[{"type": "ineq", "fun": lambda u: -20.0 - resulting(u).multipliers[0]}],
+        method="SLSQP",
+        options={"ftol": 1e-12, "maxiter": 300},
+    )
+    assert best.success
+    assert missed(found.u) == pytest.approx(best.fun, rel=1e-4)

@@ -288,3 +288,34 @@ def test_decoupling_is_no_matter_of_the_mass_metric():
         system = build().compile(backend="casadi")
         x = system.state(*start(0.7))
         assert system.subspaces(x).decoupled == system.subspaces(x, metric="euclidean").decoupled == expected
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_scale_of_aghilis_third_inertia_changes_its_condition_and_no_motion(seed):
+    """M_c″ = PM + γ (1 − P) gives the same v̇ for every γ; `best_scale` has the least condition of a fine grid."""
+    system, x = random_closed(seed)
+    for metric in ("euclidean", "mass"):
+        s = system.subspaces(x, metric=metric)
+        best = s.best_scale
+        least = np.linalg.cond(s.constraint_inertia(2, scale=best))
+        grid = best * 10.0 ** np.linspace(-4, 4, 400)
+        assert least <= min(np.linalg.cond(s.constraint_inertia(2, scale=g)) for g in grid) * (1 + 1e-9)
+        options = {"formulation": "projection", "variant": 2, "metric": metric}
+        usual = system.acceleration(x, **options).vdot
+        for scale in (best, 0.1 * best, 30 * best):
+            found = system.acceleration(x, **options, scale=scale).vdot
+            np.testing.assert_allclose(found, usual, atol=1e-7 * np.abs(usual).max())
+    with pytest.raises(da.ArgumentError, match="third variant of 'projection'"):
+        system.acceleration(x, formulation="nullspace", scale=1.0)
+
+
+def test_a_projector_that_keeps_too_little_is_refused():
+    """P = 0 satisfies H P = 0 and P P = P, and so does every projector on a part of the motions."""
+    system = zoo.five_bar().compile(backend="casadi")
+    full = da.linearize_full(system, system.state(*zoo.five_bar_start(0.5)))
+    P = full.projector
+    np.testing.assert_allclose(full.underlying(), full.underlying(P), atol=1e-12)
+    u = np.linalg.svd(P)[0][:, 0]
+    for bad in (np.zeros_like(P), np.outer(u, u)):
+        with pytest.raises(da.ArgumentError, match=r"keeps [01] of the 4 motions"):
+            full.underlying(bad)

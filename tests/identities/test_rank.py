@@ -264,3 +264,43 @@ def test_decompositions_leave_the_threads_of_the_blas_as_they_were():
         assert get() == several
     finally:
         set_(before)
+
+
+@pytest.mark.parametrize("size", [1e-6, 1e-3, 1e3, 1e6])
+def test_a_rod_on_a_hinge_stays_on_it_at_any_size(size):
+    """Its rows in m and in rad differ by the size; the run keeps all five, and the time it takes goes with √size (F9)."""
+    runs = []
+    for L in (1.0, size):
+        system = rod_on_a_hinge(L)
+        runs.append(da.simulate(system, system.state(), 3 * (L / 9.81) ** 0.5))
+        assert runs[-1].success
+        assert not runs[-1].passages
+        assert np.abs(system.residuals(runs[-1].state(-1)) / rank_policy(system).units).max() < 1e-9
+    usual, odd = (run.q[-1] for run in runs)
+    np.testing.assert_allclose(odd[:4], usual[:4], atol=1e-5)  # the quaternion
+
+
+@pytest.mark.parametrize("ratio", [1e-8, 1e-4, 1e4, 1e8])
+def test_independent_loops_of_very_different_mass_do_not_disturb_each_other(ratio):
+    """Two four-bars side by side: both stay closed, no singular position is seen, and each moves as it does alone."""
+    m = da.Mechanism("two", gravity=(0, -9.81, 0))
+    for prefix, mass, x in (("", 1.0, 0.0), ("x", ratio, 2.0)):
+        lengths = {"a": 0.2, "b": 0.6, "c": 0.4}
+        a, b, c = (
+            m.add_body(prefix + n, mass=mass, com=(l / 2, 0, 0), inertia=da.rod(mass, l)) for n, l in lengths.items()
+        )
+        m.add_joint(f"{prefix}A", Z, m.ground.at(x, 0, 0), a)
+        m.add_joint(f"{prefix}B", Z, a.at(0.2, 0, 0), b)
+        m.add_joint(f"{prefix}D", Z, m.ground.at(x + 0.55, 0, 0), c)
+        m.close_loop(f"{prefix}C", Z, b.at(0.6, 0, 0), c.at(0.4, 0, 0))
+    system, alone = m.compile(), four_bar(backend="native")
+    x = system.assemble({"A": 0.6, "xA": 0.6}, v={"A": 2.0, "xA": 2.0})
+    y = alone.assemble({"A": 0.6}, v={"A": 2.0})
+    run, one = da.simulate(system, x, 2.0), da.simulate(alone, y, 2.0)
+    assert run.success
+    assert not run.passages
+    assert np.abs(system.residuals(run.state(-1))).max() < 1e-10
+    for prefix in ("", "x"):
+        assert run.state(-1)[f"{prefix}A"] == pytest.approx(one.state(-1)["A"], abs=1e-4)
+    assert system.report(x).condition > 1.0
+    assert system.report(x).mobility == 2

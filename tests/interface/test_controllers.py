@@ -218,3 +218,27 @@ def test_the_exception_of_a_controller_is_kept_with_its_traceback():
     leave = da.simulate(cart(), [0.0], 1.0, u=lambda t, s: sys.exit(3))
     assert leave.status.name == "CALLBACK"
     assert isinstance(leave.error, SystemExit)
+
+
+@numba.njit
+def raises_late(t, state):
+    if t > 0.45:
+        raise ValueError("late")
+    return (1.0,)
+
+
+@numba.njit
+def too_few(t, state):
+    return np.zeros(0) if t > 0.45 else np.ones(1)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Numba prints what it raised
+@pytest.mark.parametrize("hold", [None, 0.1])
+@pytest.mark.parametrize("control", [raises_late, too_few])
+def test_a_numba_controller_that_raises_or_gives_too_little_ends_the_run(control, hold):
+    """Nothing of an earlier call is used again, and nothing beyond the array is read (F15)."""
+    run = da.simulate(cart(), [0.0], 1.0, u=control, hold=hold)
+    assert run.status.name == "CALLBACK"
+    assert not run.success
+    assert 0.0 < run.t[-1] <= 0.5
+    assert run["x"][-1] == pytest.approx(run.t[-1] ** 2 / 4, rel=1e-12)

@@ -253,6 +253,18 @@ def test_plots_show_the_run(five_bar, tmp_path):
             assert patch.get_width() >= p.end - p.start
 
 
+def test_the_plotted_energy_error_is_that_of_the_balance_and_not_the_energy_lost():
+    """A damped pendulum loses energy, and its balance has no error (C12)."""
+    m = da.Mechanism("damped", gravity=(0, -9.81, 0))
+    m.add_joint("A", da.Revolute("z"), m.ground, m.add_body("rod", mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1, 1)))
+    m.add_joint_force("loss", "A", lambda s: -0.5 * s.rate("A"))
+    run = da.simulate(m.compile(), {"A": 0.3}, 3.0)
+    line = view.plot(run, panels=["evidence"]).axes[0].lines[0].get_ydata()
+    assert run.energy[0] - run.energy[-1] > 0.5
+    assert np.nanmax(line) < 1e-6
+    np.testing.assert_allclose(np.nan_to_num(line), np.abs(run.energy_error), atol=1e-12)
+
+
 def test_plots_name_the_parts_of_a_joint(top):
     joint = next(iter(top.system.layout.joints))
     figure = view.plot(top, joint, panels=["positions", "velocities"])

@@ -1,7 +1,8 @@
 """Assembly: a configuration and a velocity on the constraint manifold.
 
 Loops are closed by `closing`. Velocities follow in one linear solve: the nearest v, in the mass metric, with
-A v + b = 0 and the wanted components.
+A v + b = 0 and the wanted components. In a singular position they also satisfy the second-order condition of
+`second_order`, so that a motion has them.
 """
 
 from __future__ import annotations
@@ -16,13 +17,16 @@ from dalembert import checks
 from dalembert.analysis.closing import Closing, Held, close, with_held
 from dalembert.analysis.failure import contradicting, explained, nearest
 from dalembert.analysis.manifold import tangent
+from dalembert.analysis.second_order import SecondOrder
 from dalembert.errors import AssemblyError
 from dalembert.mechanism.checks import no_joint
 from dalembert.protocols import Active, Parameters, StateGiven, StateLike, SystemLike
 from dalembert.rank import angular_velocities, rank_policy
 
-ATTEMPTS = 30  # starts for one state
+REPEATED = 4  # searches from other starts that end in the same gap: it does not close
 MORE = 90  # starts for several, and twice as many as the last new one took
+CLOSABLE = 1e-3  # rad, or lengths of the mechanism: a gap from which Newton's method is tried again
+SAME_GAP = 1e-3  # relative
 MISSED = 1e-8  # of a velocity: by how much rows may miss it
 
 
@@ -48,11 +52,13 @@ def assemble(
     active: Active,
     tolerance: float,
     branches: int,
+    attempts: int,
     seed: int,
 ) -> list[StateLike]:
     """Up to `branches` different states; raises AssemblyError where there is none. See `System.assemble`."""
     t, tolerance = checks.number(t, "t"), checks.number(tolerance, "tolerance", above=0.0, most=1e-3)
     branches = checks.whole(branches, "branches", least=1, most=1000)
+    attempts = checks.whole(attempts, "attempts", least=1, most=10_000)
     rng = np.random.default_rng(checks.whole(seed, "seed", least=0))
     on = system.active_rows(active)
     q, v = (_held_values(system, x, what) for x, what in ((q, "q"), (v, "v")))
@@ -60,22 +66,33 @@ def assemble(
     start = system.state(guess, t=t) if guess is None or isinstance(guess, Mapping) else system.as_state(guess)
     start = held.set_in(start.replace(t=t))
     found: list[StateLike] = []
+    gaps: list[float] = []
     failure: Closing | None = None
     attempt, last = 0, 0
-    while len(found) < branches and attempt < (MORE + 2 * last if found else ATTEMPTS):
+    while len(found) < branches and attempt < (MORE + 2 * last if found else attempts):
         attempt += 1
         at = start if attempt == 1 else _scattered(system, start, p, held, rng, attempt)
         closing = close(system, at, held, p, on, tolerance)
+        if not (closing.small or found):
+            near = nearest(system, closing, held, p, on)
+            closing = close(system, near.state, held, p, on, tolerance) if near.gap < CLOSABLE else near
+            gaps.append(closing.gap)
         if closing.closed and not any(_same(system, p, closing.state, other) for other in found):
             found.append(_moving(system, closing, held, p, on, attempt))
             last = attempt
-        elif not closing.closed and (failure is None or closing.gap < failure.gap):
+        elif not closing.closed and (failure is None or _worse(failure, closing)):
             failure = closing
+        if not found and sum(gap < (1 + SAME_GAP) * min(gaps) for gap in gaps) >= REPEATED:
+            break
     if not found:
         assert failure is not None
-        failure = failure if failure.flipped else nearest(system, failure, held, p, on)
         raise AssemblyError(explained(system, failure, on, q))
     return found
+
+
+def _worse(one: Closing, other: Closing) -> bool:
+    """Whether the first of two failures tells less: a mirror branch tells more than a gap, the smaller gap more."""
+    return (not one.flipped, one.gap) > (not other.flipped, other.gap)
 
 
 def _held_values(system: SystemLike, given: Mapping[str, Any] | None, what: str) -> Mapping[str, Any]:
@@ -114,15 +131,23 @@ def _moving(system: SystemLike, closing: Closing, held: Held, p: Parameters, on:
     miss = np.abs(rows @ v - wanted)
     reach = np.where(angular_velocities(system), 1.0, policy.length)
     units = np.concatenate([policy.units[on], reach[held.v_index]])
-    if not (miss <= MISSED * (units * np.abs(v / reach).max(initial=0.0) + np.abs(wanted))).all():
+    speed = max(np.abs(v / reach).max(initial=0.0), np.abs(state.v / reach).max(initial=0.0))
+    if not (miss <= MISSED * (units * speed + np.abs(wanted))).all():
         names = [n for n, a in zip(system.row_names, on) if a] + [f"velocity {system.v_names[k]}" for k in held.v_index]
         raise AssemblyError(contradicting(names, miss / units, len(held.v_index) > 0))
+    here = tangent(system, state, p, on)
+    if here.rank < len(here.A):
+        second = SecondOrder(system, state, p, on, here, float(speed))
+        found = second.nearest(v, at.admissible)
+        if found is None:
+            raise AssemblyError(second.refusal(v, [f"{system.v_names[k]} = {held.v[k]:g}" for k in held.v_index]))
+        v = found
     evidence = Assembly(
         float(np.abs(closing.residuals).max(initial=0.0)),
         float(np.abs(A[on] @ v + b[on]).max(initial=0.0)),
         closing.iterations,
         attempt,
-        tangent(system, state, p, on).rank,
+        here.rank,
         closing.contraction,
     )
     return state.replace(v=v, evidence=evidence)

@@ -28,7 +28,7 @@ from dalembert import checks
 from dalembert.errors import ArgumentError
 from dalembert.mechanism.joints.joint import Joint
 from dalembert.protocols import Parameters, StateGiven, SystemLike, check_system
-from dalembert.rank import rank_policy
+from dalembert.rank import massless, rank_policy
 from dalembert.symbols import array, to_sx, zeros
 
 FLAT = 1e-9  # of the terms that cancel
@@ -115,7 +115,7 @@ def curvature(
     rng = np.random.default_rng(0)
     for k in range(1 + samples):
         q = x.q if k == 0 else system.plus(system.state(), rng.uniform(-1, 1, system.nv))
-        found = _riemann(f, q, system.parameter_vector(p), system.nv)
+        found = None if massless(system, system.state(q), p) else _riemann(f, q, system.parameter_vector(p), system.nv)
         if found is None and k:
             continue
         if found is None:

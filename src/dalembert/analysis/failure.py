@@ -13,33 +13,42 @@ from typing import Any
 import numpy as np
 
 from dalembert.analysis.closing import Closing, Held, residual
-from dalembert.protocols import Parameters, StateLike, SystemLike
-from dalembert.rank import rank_policy
+from dalembert.protocols import Parameters, SystemLike
+from dalembert.rank import angular_velocities, rank_policy
 
+ROUNDS, FALL = 60, 1e-7  # of a search, which ends when the residual falls no more than by this part
 SHARE = 0.01  # of the largest residual: constraints with less are not in conflict
 NAMED = 4  # constraints a message names
 JOINTS = ("loop", "rod")  # constraints that are open where they do not hold
 
 
 def nearest(system: SystemLike, closing: Closing, held: Held, p: Parameters, on: np.ndarray) -> Closing:
-    """The configuration where a mechanism that does not close comes nearest to it, from where a search gave up."""
-    from scipy.optimize import least_squares
+    """The configuration where a mechanism that does not close comes nearest to it, from where a search gave up.
 
-    rows, start = on & system.rows.holonomic, held.set_in(closing.state)
+    Levenberg and Marquardt's method on the group, q ⊕ δ, with the held coordinates where they are held.
+    """
+    rows, state = on & system.rows.holonomic, held.set_in(closing.state)
     units = closing.units[: len(closing.residuals)]
-    free = rank_policy().reveal(held.rows(start)[0]).null if len(held.q_index) else np.eye(system.nv)
-
-    def at(y: np.ndarray) -> StateLike:
-        return start.replace(q=system.plus(start, free @ y))
-
-    def gaps(y: np.ndarray) -> np.ndarray:
-        return residual(system, at(y), held, p, rows)[0] / units
-
-    best = np.zeros(free.shape[1])
-    if len(best) and len(units):
-        best = least_squares(gaps, best, max_nfev=60).x
-    phi, missing, _, _ = residual(system, at(best), held, p, rows)
-    return replace(closing, state=at(best), residuals=phi, held=missing)
+    reach = np.where(angular_velocities(system), 1.0, rank_policy(system, p).length)
+    free = rank_policy().reveal(held.rows(state)[0] * reach).null if len(held.q_index) else np.eye(system.nv)
+    phi, missing, A, _ = residual(system, state, held, p, rows)
+    damping = 1e-3
+    for _ in range(ROUNDS if len(units) and free.shape[1] else 0):
+        r, J = phi / units, (A * reach / units[:, None]) @ free
+        if not np.isfinite(J).all():
+            break
+        lifted = np.vstack([J, damping * max(float(np.linalg.norm(J, 2)), 1e-300) * np.eye(J.shape[1])])
+        step = np.linalg.lstsq(lifted, np.concatenate([-r, np.zeros(J.shape[1])]), rcond=None)[0]
+        trial = held.set_in(state.replace(q=system.plus(state, reach * (free @ step))))
+        after = residual(system, trial, held, p, rows)
+        fall = 1.0 - float(np.linalg.norm(after[0] / units) / max(float(np.linalg.norm(r)), 1e-300))
+        if fall > 0.0:
+            state, (phi, missing, A, _), damping = trial, after, max(damping / 5, 1e-8)
+        else:
+            damping *= 10
+        if damping > 1e4 or 0.0 < fall < FALL or not np.abs(phi).max() > 0.0:
+            break
+    return replace(closing, state=state, residuals=phi, held=missing)
 
 
 def explained(system: SystemLike, closing: Closing, on: np.ndarray, q: Mapping[str, Any]) -> str:
@@ -60,7 +69,7 @@ def explained(system: SystemLike, closing: Closing, on: np.ndarray, q: Mapping[s
     before = f"'{system.name}' cannot be assembled{held}: after {closing.iterations} iterations"
     if len(found) == 1:
         row = system.row_names[rows[worst]]
-        return f"{before} {_open(system, found[0], closing, rows)} (row '{row}'). {repair}"
+        return f"{before} {_open(system, found[0], closing, rows)} where it comes nearest (row '{row}'). {repair}"
     kinds = {c.name: c.kind for c in system.description.constraints}
     told = ", ".join(_open(system, name, closing, rows) for name in found[:NAMED])
     return (

@@ -140,7 +140,7 @@ def _nearby(system: SystemLike, state: StateLike, p: Parameters, on: np.ndarray,
         size = np.abs(direction / reach).max(initial=0.0)
         if size == 0 or out[-1].rank == len(here.A):
             break
-        moved = state.replace(q=system.plus(state, direction * (STEP / size)))
+        moved = state.replace(q=system.plus(state, direction * (STEP / size)), v=np.zeros(system.nv))
         try:
             moved = system.project(moved, p=p, active=_switches(system, on), tolerance=CLOSURE)
         except AssemblyError:

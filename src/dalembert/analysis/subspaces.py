@@ -63,7 +63,7 @@ class Subspaces:
         """(nv, nv) constraint inertia of Aghili in the coordinates R v of the metric (velocities, if Euclidean).
 
         variant: 0 for his M_c (23), 1 for M_c′ (28), 2 for M_c″ (29). scale: his γ of (29), by default the mean of the
-        diagonal of M.
+        diagonal of M; see `best_scale`.
         """
         checks.whole(variant, "variant", least=0, most=2)
         if scale is not None:
@@ -75,6 +75,28 @@ class Subspaces:
         if variant == 1:
             return P @ M @ P + Q @ M @ Q
         return P @ M + (float(np.mean(np.diag(M))) if scale is None else scale) * Q
+
+    @cached_property
+    def best_scale(self) -> float:
+        """The γ of Aghili's M_c″ (29) that gives it the smallest condition number.
+
+        With P = Q₂Q₂ᵀ and Q₁ beside it M_c″ is [Q₂ᵀMQ₂, Q₂ᵀMQ₁; 0, γ 1]: where nothing is coupled any γ among the
+        eigenvalues of Q₂ᵀMQ₂ does, and far from them none.
+        """
+        from scipy.optimize import minimize_scalar
+
+        M, _ = self._in_metric()
+        along = np.linalg.eigvalsh(M)
+        low, high = np.log(max(along[0], 1e-12 * along[-1]) / 100), np.log(along[-1] * 100)
+
+        def condition(log_scale: float) -> float:
+            return float(np.log(np.linalg.cond(self.constraint_inertia(2, scale=float(np.exp(log_scale))))))
+
+        grid = np.linspace(low, high, 81)
+        values = [condition(x) for x in grid]
+        k = int(np.argmin(values))
+        ends = grid[max(k - 1, 0)], grid[min(k + 1, 80)]
+        return float(np.exp(minimize_scalar(condition, bounds=ends, method="bounded", options={"xatol": 1e-9}).x))
 
     @cached_property
     def cross_coupling(self) -> np.ndarray:

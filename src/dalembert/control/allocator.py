@@ -31,6 +31,8 @@ from dalembert.system.acceleration import limits as rank_limits
 from dalembert.system.formulation_options import metric_factor
 from dalembert.system.state import State
 
+INADMISSIBLE = 1e-7  # of its terms: by how much an acceleration may miss the constraints
+
 
 class Allocator:
     """A plant with a metric of forces and limits."""
@@ -112,7 +114,13 @@ class Allocator:
         acting = tuple(name for name, weight in zip(names, z) if weight > 1e-9 * max(z.max(), 1e-300))
         if w is not None:
             return start + Z @ w, acting, True
-        return nearest_in_bounds(N, r, self.bounds, start), acting, False
+        return nearest_in_bounds(N, r, self.bounds, start, self._bounded_reactions(a, N, start)), acting, False
+
+    def _bounded_reactions(self, a: Allocation, N: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """G and h of G u ≥ h, the bounds of multipliers where u also changes the motion: v̇ = … + K N u."""
+        slope = self._multipliers(a, a.problem.M @ a.K[: a.mobility].T @ N - a.B)
+        G, h, _ = self.reactions.rows(a.problem.multipliers - slope @ start, slope)
+        return G, h
 
     def null_forces(self, a: Allocation) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Z (na, nz), forces that move nothing, orthonormal in the cost; N = KᵀB and r = Kᵀ(M v̇ − f)."""
@@ -122,8 +130,11 @@ class Allocator:
         _, _, Vt = np.linalg.svd(np.linalg.solve(U.T, N.T).T)
         return np.linalg.solve(U, Vt[a.reach :].T), N, r
 
-    def complete(self, a: Allocation, state: State, named: Mapping[str, Any]) -> float:
-        """The smallest admissible v̇ with the named entries, into wanted_motion; returns by how much they are missed."""
+    def complete(self, a: Allocation, state: State, named: Mapping[str, Any]) -> tuple[float, bool]:
+        """The smallest admissible v̇ with the named entries, into wanted_motion.
+
+        Returns by how much they are missed at most, and whether that is more than rounding.
+        """
         layout, names = self.system.layout, self.system.v_names
         values = self.system.velocity_vector(named, "acceleration")
         chosen = [
@@ -133,11 +144,14 @@ class Allocator:
         ]
         a.wanted_motion[:] = 0.0
         if self.run(a, state.t, state, GIVEN) != 0:
-            return 0.0
+            return 0.0, False
         K, c = a.K[: a.mobility].T, a.motion
-        y = np.linalg.lstsq(K[chosen], values[chosen] - c[chosen], rcond=1e-10)[0]
+        usual = 1.0 / np.sqrt(np.diag(a.problem.M)[chosen])  # a velocity of one joule in each: rows of one size
+        y = np.linalg.lstsq(K[chosen] / usual[:, None], (values[chosen] - c[chosen]) / usual, rcond=1e-10)[0]
         a.wanted_motion[:] = c + K @ y
-        return float(np.abs(a.wanted_motion[chosen] - values[chosen]).max(initial=0.0))
+        off = np.abs(a.wanted_motion[chosen] - values[chosen])
+        terms = np.abs(values[chosen]) + np.abs(c[chosen]) + np.abs(K[chosen]) @ np.abs(y)
+        return float(off.max(initial=0.0)), bool((off > INADMISSIBLE * terms).any())
 
     def _multipliers(self, a: Allocation, forces: np.ndarray) -> np.ndarray:
         """The shortest λ of each column of Aᵀλ."""

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.control.allocator import Allocator
+from dalembert.control.allocator import INADMISSIBLE, Allocator
 from dalembert.control.native.workspace import GIVEN, TASK, Allocation
 from dalembert.control.reachability import within_reach
 from dalembert.errors import unknown
 from dalembert.outcome import Spoken
+from dalembert.rank import rank_policy
 from dalembert.system.state import State
+
+LOST = 1e-8  # of its terms: what may be missing of the motion
 
 
 class Verdict(Spoken):
@@ -88,15 +91,14 @@ class InverseDynamics:
 
 
 def explain(
-    allocator: Allocator, a: Allocation, state: State, mode: int = GIVEN, off: float | None = None
+    allocator: Allocator, a: Allocation, state: State, mode: int = GIVEN, off: tuple[float, bool] | None = None
 ) -> InverseDynamics:
-    """Forces with all the evidence; off: how far from admissible what was asked is, where that is known."""
+    """Forces with all the evidence; off: by how much what was asked is not admissible, and whether that counts."""
     problem, names = a.problem, allocator.system.v_names
     if allocator.run(a, state.t, state, mode) != 0:
         return _nothing(allocator)
     wanted = a.motion.copy()
-    if off is None:
-        off = float(np.abs(problem.A @ a.wanted_motion + problem.gamma).max(initial=0.0))
+    missed, inadmissible = _inadmissible(allocator, a) if off is None else off
     p, reach = a.mobility, a.reach
     u, acting, kept = allocator.limited(a)
     parts = _by_cause(allocator, a, state)
@@ -106,8 +108,9 @@ def explain(
     a.required_force[:] += problem.M @ short
     allocator.carry(a)
     left = np.linalg.svd(N)[0]
-    lost = np.abs(short).max(initial=0.0) > 1e-8 * (1.0 + np.abs(wanted).max(initial=0.0))
-    size = np.abs(problem.gamma).max(initial=0.0) + np.abs(problem.A).max(initial=0.0) * np.abs(a.wanted_motion).max()
+    # forces that meet K in the mass metric: of the motion, of what is required for it, and of the actuators
+    terms = np.linalg.norm(np.triu(problem.upper) @ wanted) + np.linalg.norm(r) + np.linalg.norm(np.abs(N) @ np.abs(u))
+    lost = bool(np.linalg.norm(N @ u - r) > LOST * terms)
     K, R, U = a.K[:p], np.triu(problem.upper), np.triu(a.cost)
     B = np.linalg.solve(U.T, a.B.T).T  # in the metric of forces
     status = Verdict.DONE
@@ -115,7 +118,7 @@ def explain(
         status = Verdict.LIMITED
     elif lost or (mode == TASK and _task_missed(a)):
         status = Verdict.UNREACHED
-    elif off > 1e-7 * max(size, 1e-300):
+    elif inadmissible:
         status = Verdict.INADMISSIBLE
     unset = _forces_missed(allocator, a)
     if status == Verdict.DONE and unset:
@@ -139,10 +142,20 @@ def explain(
         undriven=tuple(_named(names, a.K[:p].T @ left[:, k]) for k in range(reach, p)),
         missing=_named(names, -short, relative=False) if lost else {},
         missing_forces=unset,
-        inadmissible=off,
+        inadmissible=missed,
         active=acting,
         status=status,
     )
+
+
+def _inadmissible(allocator: Allocator, a: Allocation) -> tuple[float, bool]:
+    """By how much the wanted motion misses the constraints, and whether that is more than rounding."""
+    A, gamma, v = a.problem.A, a.problem.gamma, a.wanted_motion
+    free = np.linalg.solve(a.problem.M, a.problem.f)  # v̇ may be what is left of it
+    missed, terms = np.abs(A @ v + gamma), np.abs(A) @ (np.abs(v) + np.abs(free)) + np.abs(gamma)
+    sizes = rank_policy(allocator.system, allocator.plant.p).sizes
+    counts = missed / sizes > INADMISSIBLE * terms / sizes + 1e-13 * (terms / sizes).max(initial=0.0)
+    return float(missed.max(initial=0.0)), bool(counts.any())
 
 
 def _task_missed(a: Allocation) -> bool:
@@ -150,8 +163,9 @@ def _task_missed(a: Allocation) -> bool:
     P, D = np.split(a.gains, 2)
     theta, rate, acceleration = np.split(a.reference, 3)
     desired = acceleration + P @ (theta - a.theta) + D @ (rate - a.rate)
-    missed = np.abs(a.J @ a.motion + a.bias - desired).max(initial=0.0)
-    return bool(missed > 1e-7 * (1.0 + np.abs(desired).max(initial=0.0)))
+    terms = np.abs(acceleration) + np.abs(P) @ (np.abs(theta) + np.abs(a.theta)) + np.abs(a.bias)
+    terms += np.abs(D) @ (np.abs(rate) + np.abs(a.rate)) + np.abs(a.J) @ np.abs(a.motion)
+    return bool((np.abs(a.J @ a.motion + a.bias - desired) > 1e-7 * terms).any())
 
 
 def _forces_missed(allocator: Allocator, a: Allocation) -> dict[str, float]:
@@ -160,7 +174,7 @@ def _forces_missed(allocator: Allocator, a: Allocation) -> dict[str, float]:
     return {
         names[row]: float(wanted - found[row])
         for row, wanted in zip(a.selected, a.wanted)
-        if abs(wanted - found[row]) > 1e-7 * (1.0 + np.abs(found).max(initial=0.0))
+        if abs(wanted - found[row]) > 1e-7 * (abs(wanted) + abs(found[row])) + 1e-12 * np.abs(found).max()
     }
 
 

@@ -52,7 +52,7 @@ class Bounds:
 
     def hold(self, x: np.ndarray, slack: float = 1e-9) -> bool:
         """Whether lower ≤ x ≤ upper, to rounding."""
-        room = slack * (1.0 + np.abs(x))
+        room = slack * (np.abs(x) + 1e-3 * np.abs(x).max(initial=0.0))
         return bool(np.all(x >= self.lower - room) and np.all(x <= self.upper + room))
 
     def rows(self, x: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[str]]:
@@ -86,10 +86,37 @@ def least_change(G: np.ndarray, h: np.ndarray) -> tuple[np.ndarray | None, np.nd
     return -r[:n] / r[-1] * size, z / scale
 
 
-def nearest_in_bounds(N: np.ndarray, r: np.ndarray, bounds: Bounds, start: np.ndarray) -> np.ndarray:
-    """u within bounds that brings N u nearest to r, and among those one near `start`."""
-    small = 1e-7 * max(1e-300, np.abs(N).max(initial=0.0))
-    rows, right = np.vstack([N, small * np.eye(N.shape[1])]), np.concatenate([r, small * start])
+def nearest_in_bounds(
+    N: np.ndarray, r: np.ndarray, bounds: Bounds, start: np.ndarray, more: tuple[np.ndarray, np.ndarray] | None = None
+) -> np.ndarray:
+    """u within bounds that brings N u nearest to r, and among those one near `start`.
+
+    more: G and h of further bounds G u ≥ h, which are kept too where the first ones allow it.
+    """
+    kept = None if more is None or not len(more[1]) else _within_all(N, r, bounds, start, *more)
+    if kept is not None:
+        return kept
+    rows, right = _toward(N, r, start, 1e-7)
     fixed = bounds.lower == bounds.upper
-    lower = np.where(fixed, bounds.lower - 1e-12 * (1 + np.abs(bounds.lower)), bounds.lower)
+    size = max(1e-300, np.abs(start).max(initial=0.0))
+    lower = np.where(fixed, bounds.lower - 1e-12 * (size + np.abs(bounds.lower)), bounds.lower)
     return lsq_linear(rows, right, (lower, bounds.upper), method="bvls", tol=1e-14).x
+
+
+def _within_all(
+    N: np.ndarray, r: np.ndarray, bounds: Bounds, start: np.ndarray, G: np.ndarray, h: np.ndarray
+) -> np.ndarray | None:
+    """The same with all bounds, or None: with rows X = Q R it is the least change w of R u from Qᵀ right."""
+    rows, right = _toward(N, r, start, 1e-4)  # a smaller weight leaves too few digits to `least_change`
+    Q, R = np.linalg.qr(rows)
+    center = np.linalg.solve(R, Q.T @ right)
+    own, low, _ = bounds.rows(center, np.eye(len(start)))
+    G, h = np.vstack([own, G]), np.concatenate([low, h - G @ center])
+    w, _ = least_change(np.linalg.solve(R.T, G.T).T, h)
+    return None if w is None else np.clip(center + np.linalg.solve(R, w), bounds.lower, bounds.upper)
+
+
+def _toward(N: np.ndarray, r: np.ndarray, start: np.ndarray, weight: float) -> tuple[np.ndarray, np.ndarray]:
+    """N u = r, and with a small weight u = start."""
+    small = weight * max(1e-300, np.abs(N).max(initial=0.0))
+    return np.vstack([N, small * np.eye(N.shape[1])]), np.concatenate([r, small * start])

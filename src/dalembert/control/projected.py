@@ -166,7 +166,7 @@ class ProjectedControl:
         t, state = number(t, "t"), self.plant.measured(state)
         a = self.allocator.take()
         self._prepare(a, t, state)
-        found = explain(self.allocator, a, state.replace(t=t), self.mode, off=0.0)
+        found = explain(self.allocator, a, state.replace(t=t), self.mode, off=(0.0, False))
         self.allocator.give(a)
         return found
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from dalembert.control.plant import Plant
-from dalembert.rank import rank_policy
+from dalembert.rank import angular_velocities, rank_policy
 from dalembert.system.state import State
 
 ITERATIONS = 100
@@ -22,8 +22,11 @@ def within_reach(plant: Plant, state: State, t: float, target: np.ndarray, activ
     """
     system = plant.system
     rows = system.rows.holonomic & (active != 0)
-    size = np.concatenate([rank_policy(system, plant.p).units[rows], np.maximum(1.0, np.abs(target))])
-    still = np.zeros(plant.n)
+    policy, still = rank_policy(system, plant.p), np.zeros(plant.n)
+    reach = np.where(angular_velocities(system), 1.0, policy.length)
+    slopes = plant.values(t, system.state(state.q, still, t))[7]  # θ changes by this where the mechanism moves
+    usual = np.maximum(np.linalg.norm(slopes * reach, axis=1), np.abs(target))
+    size = np.concatenate([policy.units[rows], np.where(usual > 0, usual, 1.0)])
 
     def at(q: np.ndarray) -> tuple[np.ndarray, Callable[[], np.ndarray]]:
         x = system.state(q, still, t)

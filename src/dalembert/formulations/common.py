@@ -67,10 +67,10 @@ def factorize(problem):
 @native
 def scale_rows(problem):
     """Divide the rows of A and γ by their usual lengths, so that they can be compared."""
-    A, gamma, scale = problem.A, problem.gamma, problem.scale
+    A, gamma, sizes = problem.A, problem.gamma, problem.sizes
     m, n = A.shape
     for i in range(m):
-        factor = 1.0 / scale[i]
+        factor = 1.0 / sizes[i]
         gamma[i] *= factor
         for j in range(n):
             A[i, j] *= factor

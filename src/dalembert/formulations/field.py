@@ -46,7 +46,7 @@ def answer(field, y):
         y[at + i] = out[nq + i]
     at += field.powers
     for i in range(m):
-        multipliers[i] /= problem.scale[i]
+        multipliers[i] /= problem.sizes[i]
     if field.driven != 0:  # λ · A v = −λ · b
         b = field.equations.ny - m
         y[at] = 0.0

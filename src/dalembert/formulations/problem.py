@@ -9,6 +9,7 @@ registered in this folder's __init__ and in `native.library.ENTRIES`; the confor
     floor       singular values below this count as zero whatever the largest is: a row that vanishes all by itself
     safety      QR decides the rank only this far from the tolerance, else SVD does; see `linalg.orthogonal`
     threshold, damp   softening: below σ < threshold the solution of A v̇ = −γ is damped, at most by damp (0: never)
+    sigma       σ of the projection formulation's third variant (0: its default)
     variant     which of a paper's variants; each file says
 """
 
@@ -53,6 +54,7 @@ class Problem(Struct):
     threshold = Float()
     damp = Float()
     floor = Float()
+    sigma = Float()
     weight = Doubles("n", "n")  # upper factor of W, for WEIGHT
     independent = Ints("n")  # 1 for the user's independent coordinates; all 0 for the automatic choice
     # equations
@@ -60,7 +62,7 @@ class Problem(Struct):
     f = Doubles("n")
     A = Doubles("m", "n")
     gamma = Doubles("m")
-    scale = Doubles("m")  # usual length of each row; A, γ and λ are divided by it
+    sizes = Doubles("m")  # usual length of each row; A, γ and λ are divided by it
     # solution
     vdot = Doubles("n")
     force = Doubles("n")  # Aᵀλ
@@ -97,6 +99,6 @@ def make_problem(n: int, m: int, **values: Any) -> Problem:
     problem = Problem.sized(n=n, m=m, **given)
     if "weight" not in values:
         problem.weight[np.diag_indices(n)] = 1.0
-    if "scale" not in values:
-        problem.scale[:] = 1.0
+    if "sizes" not in values:
+        problem.sizes[:] = 1.0
     return problem

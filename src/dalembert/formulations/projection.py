@@ -5,9 +5,9 @@
     variant 1:  M_c′ = PMP + (1 − P) M (1 − P),    M_c′ v̇ = P f + (1 − 2P) M C q̇                   (27), (28)
     variant 2:  M_c″ = PM + σ (1 − P),             M_c″ v̇ = P f + σ C q̇                            (29)
 
-f stands for the paper's f − h; its constraint force is −Aᵀλ. σ (the paper's γ) is the mean of M's diagonal: both
-terms have one size. In a metric W the equations are those of W^½ q̇, W^−½ f, M_W, A_W (section 7.2; R takes the
-place of W^½). In the Euclidean metric, the paper's, units matter.
+f stands for the paper's f − h; its constraint force is −Aᵀλ. σ (the paper's γ) is `problem.sigma`, or where that is 0
+the mean of M's diagonal: both terms have one size. In a metric W the equations are those of W^½ q̇, W^−½ f, M_W, A_W
+(section 7.2; R takes the place of W^½). In the Euclidean metric, the paper's, units matter.
 """
 
 from __future__ import annotations
@@ -72,9 +72,10 @@ def _constraint_inertia(problem, K):
     MW, PM, x, c, row, factor = problem.square1, problem.square2, problem.vdot, problem.n1, problem.n2, problem.factor
     n, more = problem.n, cut(problem.nm, 0, (problem.n,))
     if problem.variant == 2:  # (29)
-        scale = 0.0
-        for i in range(n):
-            scale += MW[i, i] / n
+        scale = problem.sigma
+        if scale == 0.0:
+            for i in range(n):
+                scale += MW[i, i] / n
         for i in range(n):
             for j in range(n):
                 row[j] = 1.0 if i == j else 0.0

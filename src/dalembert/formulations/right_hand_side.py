@@ -65,7 +65,7 @@ def make_field(
 ) -> Bound:
     """The right-hand side of a formulation over the kernel "equations", some of whose inputs are given by name.
 
-    options: fields of `Problem` by name (metric, tolerance, floor, …; the arrays weight, scale, independent too).
+    options: fields of `Problem` by name (metric, tolerance, floor, …; the arrays weight, sizes, independent too).
     """
     called = Bound.of(equations, values)
     field = Field(

@@ -75,7 +75,7 @@ def check_masses(layout: Layout, defaults: Defaults) -> None:
     """
     tree = layout.tree
     numeric = _numeric(tree, defaults)
-    if all(_solid(link.inertia) for link in numeric.links):
+    if solid(layout, defaults, numeric):
         return
     rng = np.random.default_rng(20040601)
     q = np.concatenate([np.zeros(0)] + [_random_position(link.joint, rng) for link in numeric.links])
@@ -91,6 +91,12 @@ def check_masses(layout: Layout, defaults: Defaults) -> None:
             f"the mass matrix is singular: {names} move{'s' if len(still) == 1 else ''} no mass. Give the body it "
             "carries mass or inertia, or the joint an armature."
         )
+
+
+def solid(layout: Layout, defaults: Defaults, numeric: Tree | None = None) -> bool:
+    """Whether every link has mass and a positive definite inertia, so that no motion anywhere moves no mass."""
+    numeric = _numeric(layout.tree, defaults) if numeric is None else numeric
+    return all(_solid(link.inertia) for link in numeric.links)
 
 
 def check_laws(layout: Layout, mechanism: Mechanism) -> None:

@@ -13,21 +13,28 @@ from dalembert.formulations import EUCLIDEAN, MASS, Problem, make_problem
 from dalembert.native.library import call
 from dalembert.outcome import Outcome
 from dalembert.protocols import Inputs, Parameters, StateLike
-from dalembert.rank import rank_policy
+from dalembert.rank import angular_velocities, rank_policy
 from dalembert.system.formulation_options import metric_factor
 
 if TYPE_CHECKING:
     from dalembert.compiler import Kernel
     from dalembert.system.system import System
 
-OK = Outcome.OK
+OK, INCONSISTENT = Outcome.OK, Outcome.INCONSISTENT
+MISSED = 1e-8  # of the terms of a row of A v̇ + γ: by how much they may fail to cancel
+ROUNDING = 1e-13  # of the largest terms
 
 
 class Acceleration(NamedTuple):
-    """v̇ and λ with M v̇ + h = τ + Q + Aᵀλ and A v̇ + γ = 0."""
+    """v̇ and λ with M v̇ + h = τ + Q + Aᵀλ and A v̇ + γ = 0.
+
+    The shortest λ has the least Σ (sᵢ λᵢ)², sᵢ the usual length of row i in the mass metric (`rank`): forces and
+    moments can be compared then, and the answer does not depend on units. Where the constraints contradict each other
+    v̇ comes nearest to them, and the status is INCONSISTENT.
+    """
 
     vdot: np.ndarray  # (nv,)
-    multipliers: np.ndarray  # (m,) the shortest where A is rank deficient; rows that are switched off have 0
+    multipliers: np.ndarray  # (m,) the shortest where A is rank deficient, see below; 0 for rows that are switched off
     force: np.ndarray  # (nv,) Aᵀλ
     rank: int
     condition: float  # σ_max / σ_min over what is retained, in the formulation's metric (elimination: an estimate)
@@ -37,7 +44,8 @@ class Acceleration(NamedTuple):
     @property
     def message(self) -> str:
         """The status as a sentence."""
-        return self.status.sentence
+        missed = f"; they are missed by {self.residual:.3g} (m/s², rad/s²)" if self.status is INCONSISTENT else ""
+        return self.status.sentence + missed
 
     @property
     def success(self) -> bool:
@@ -52,11 +60,12 @@ class Acceleration(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """Margins of the elimination above which it needs no pivoting, and the usual size of a row in the mass metric."""
+    """Margins of the elimination above which it needs no pivoting, and the usual lengths of rows in the mass metric."""
 
     angle: float  # squared sine of the angle between a row and the others
     length: float  # squared length of a row
-    size: float
+    size: float  # usual length of the shortest row
+    sizes: np.ndarray  # (m,) of each row
 
     @property
     def floor(self) -> float:
@@ -67,9 +76,9 @@ class Limits(NamedTuple):
 def limits(system: System, p: Parameters = None) -> Limits:
     """The limits of a system at these parameters."""
     if not system.rows.of:
-        return Limits(0.0, 0.0, 0.0)
+        return Limits(0.0, 0.0, 0.0, np.zeros(0))
     policy = rank_policy(system, p)
-    return Limits(policy.least_angle, policy.least_length, policy.size)
+    return Limits(policy.least_angle, policy.least_length, policy.size, policy.sizes)
 
 
 class Prepared:
@@ -139,19 +148,21 @@ def solved(
     safety: float,
     damping: tuple[float, float] | None,
     independent: Iterable[str],
+    scale: float | None,
     active: Mapping[str, bool] | None,
 ) -> Acceleration:
     """The acceleration by a formulation; the arguments are those of `System.acceleration`."""
     solver = system.solver
-    size = solver.limits.size if p is None else limits(system, p).size
+    sizes = solver.limits.sizes if p is None else limits(system, p).sizes
     threshold, damp = damping or (0.0, 0.0)
     if metric.__class__ is str and metric == "mass" and not active:
-        problem, on = _all_rows(system, solver, x, tau, u, p), None
-        kind, floor = MASS, floor * size
+        problem, on, kind = _all_rows(system, solver, x, tau, u, p), None, MASS
     else:
         problem, on = _some_rows(system, x, tau, u, p, metric, active)
         kind, problem.weight[:] = metric_factor(metric, system.nv)
-        floor *= size * _units(problem, kind)
+        sizes = sizes[on] * _units(problem, kind)
+    problem.A /= sizes[:, None]
+    problem.gamma /= sizes
     problem.set(
         metric=kind,
         variant=variant,
@@ -160,21 +171,29 @@ def solved(
         threshold=threshold,
         damp=damp,
         floor=floor,
+        sigma=scale or 0.0,
     )
     if formulation == "partition":
         problem.independent[:] = 0
         problem.independent[[system.velocity_index(name) for name in independent]] = 1
     call(formulation, problem)
+    answer = _answer(system, x, p, problem, sizes, on, damping is not None)
     if on is None:
-        answer = _answer(problem, problem.vdot.copy(), problem.force.copy(), problem.multipliers.copy())
         solver.problems.append(problem)
         return answer
-    vdot, force, multipliers = problem.vdot, problem.force, np.zeros(len(on))
-    multipliers[on] = problem.multipliers
+    multipliers = np.zeros(len(on))
+    multipliers[on] = answer.multipliers
+    vdot, force = answer.vdot, answer.force
     if isinstance(metric, str) and metric == "innovations":
         vdot = system.evaluate("joint_rates", x, dq=vdot, p=p)
         force = system.evaluate("joint_forces", x, tau=force, p=p)
-    return _answer(problem, vdot, force, multipliers)
+    return answer._replace(vdot=vdot, force=force, multipliers=multipliers)
+
+
+def refused(system: System, why: Outcome) -> Acceleration:
+    """No numbers, and why."""
+    n, m = np.full(system.nv, nan), np.full(len(system.rows.of), nan)
+    return Acceleration(n, m, n.copy(), 0, inf, nan, why)
 
 
 def _all_rows(system: System, solver: Solver, x: StateLike, tau: Any, u: Inputs, p: Parameters) -> Problem:
@@ -219,11 +238,47 @@ def _some_rows(
     return make_problem(system.nv, int(on.sum()), M=M, f=f, A=A[on], gamma=gamma[on]), on
 
 
-def _answer(problem: Problem, vdot: np.ndarray, force: np.ndarray, multipliers: np.ndarray) -> Acceleration:
-    """The result; no numbers where the problem was not solved."""
-    code, rank, largest, smallest, residual = problem.numbers("status", "rank", "largest", "smallest", "residual")
+def _answer(
+    system: System,
+    x: StateLike,
+    p: Parameters,
+    problem: Problem,
+    sizes: np.ndarray,
+    on: np.ndarray | None,
+    softened: bool,
+) -> Acceleration:
+    """The result of a problem whose rows were divided by `sizes`; no numbers where it was not solved."""
+    code, rank, largest, smallest = problem.numbers("status", "rank", "largest", "smallest")
     if code != 0:
-        vdot, force, multipliers = (np.full_like(x, nan) for x in (vdot, force, multipliers))
+        vdot, force, multipliers = (np.full_like(y, nan) for y in (problem.vdot, problem.force, problem.multipliers))
         return Acceleration(vdot, multipliers, force, rank, inf, nan, Outcome(code))
     condition = largest / smallest if smallest > 0.0 else (inf if rank else 1.0)
-    return Acceleration(vdot, multipliers, force, rank, condition, residual, OK)
+    vdot, missed = problem.vdot.copy(), np.abs(problem.A @ problem.vdot + problem.gamma)
+    good = softened or _satisfied(system, x, p, problem, missed, sizes, on)
+    residual = float((missed * sizes).max(initial=0.0))
+    multipliers = problem.multipliers / sizes
+    return Acceleration(
+        vdot, multipliers, problem.force.copy(), rank, condition, residual, OK if good else INCONSISTENT
+    )
+
+
+def _satisfied(
+    system: System,
+    x: StateLike,
+    p: Parameters,
+    problem: Problem,
+    missed: np.ndarray,
+    sizes: np.ndarray,
+    on: np.ndarray | None,
+) -> bool:
+    """Whether A v̇ + γ is zero but for rounding and what the tolerance drops, row by row."""
+    if missed.max(initial=0.0) <= ROUNDING * np.abs(problem.gamma).max(initial=0.0):
+        return True
+    terms = np.abs(problem.A) @ np.abs(problem.vdot) + np.abs(problem.gamma)
+    if (missed <= MISSED * terms + ROUNDING * terms.max()).all():
+        return True
+    policy = rank_policy(system, p)  # γ is a sum of products of velocities, and v̇ may be what is left of free fall
+    speed = np.abs(x.v / np.where(angular_velocities(system), 1.0, policy.length)).max(initial=0.0)
+    terms += speed**2 * (policy.units if on is None else policy.units[on]) / sizes
+    terms += np.abs(problem.A) @ np.abs(np.linalg.solve(problem.M, problem.f))
+    return bool((missed <= MISSED * terms + ROUNDING * terms.max()).all())

@@ -14,9 +14,10 @@ from dalembert.analysis.mobility import Report, report
 from dalembert.analysis.subspaces import Subspaces, subspaces
 from dalembert.errors import unknown
 from dalembert.formulations import FORMULATIONS
+from dalembert.outcome import Outcome
 from dalembert.protocols import Inputs, Parameters, StateGiven
 from dalembert.rank import rank_policy
-from dalembert.system.acceleration import Acceleration, Solver, eliminated, solved
+from dalembert.system.acceleration import Acceleration, Solver, eliminated, refused, solved
 from dalembert.system.formulation_options import check_options, metric_factor, of_mass
 from dalembert.system.reactions import Reactions, reactions
 from dalembert.system.state import State
@@ -42,6 +43,7 @@ class ConstraintQuestions:
     state: Callable[..., Any]
     plus: Callable[..., np.ndarray]
     mass_matrix: Callable[..., np.ndarray]
+    _massless: Callable[..., str | None]
 
     if TYPE_CHECKING:
 
@@ -60,7 +62,7 @@ class ConstraintQuestions:
 
     @property
     def constraint_size(self) -> float:
-        """The usual length of a row of A in the mass metric, with the default parameters: see `rank`."""
+        """Usual length, in the mass metric, of the shortest row of A, with the default parameters: see `rank`."""
         return rank_policy(_whole(self)).size
 
     def residuals(self, state: StateGiven, *, p: Parameters = None) -> np.ndarray:
@@ -100,6 +102,7 @@ class ConstraintQuestions:
         safety: float = 100.0,
         damping: tuple[float, float] | None = None,
         independent: Iterable[str] = (),
+        scale: float | None = None,
         active: Mapping[str, bool] | None = None,
     ) -> Acceleration:
         """Accelerations and constraint forces, redundant and singular constraints included.
@@ -111,7 +114,9 @@ class ConstraintQuestions:
         Rodriguez' factor in O(N) a row instead of a Cholesky factor. tolerance: singular values below
         tolerance × the largest count as zero, and those below floor × the rows' usual size; safety: how near to that
         the SVD decides instead of QR. damping = (threshold, largest) softens the solution where the smallest singular
-        value is below threshold. independent: names of the leading velocities for "partition". active:
+        value is below threshold. independent: names of the leading velocities for "partition". scale: σ of M_c″ for
+        "projection", variant 2, Aghili's γ of (29), in the units of M in the metric; by default the mean of M's
+        diagonal, and `subspaces(state, metric=...).best_scale` is the one of the smallest condition number. active:
         {constraint: False} switches constraints off.
         Trouble is in the result's status and message, not raised.
 
@@ -125,9 +130,11 @@ class ConstraintQuestions:
         (19.62, 1)
         """
         x = state if state.__class__ is State and state.layout is self.layout else self.as_state(state)
-        plain = damping is None and active is None and independent.__class__ is tuple and metric.__class__ is str
+        plain = damping is scale is active is None and independent.__class__ is tuple and metric.__class__ is str
         numbers = tolerance.__class__ is floor.__class__ is safety.__class__ is float and variant.__class__ is int
         given = metric, variant, tolerance, floor, safety, independent
+        if self._massless(x, p) is not None:
+            return refused(_whole(self), Outcome.MASS_SINGULAR)
         if formulation.__class__ is str and formulation == "auto" and plain and numbers and given == USUAL:
             quick = eliminated(self, x, tau, u, p)  # type: ignore[arg-type]
             if quick is not None:
@@ -138,12 +145,12 @@ class ConstraintQuestions:
             formulation = "nullspace" if formulation == "auto" else formulation
             options = check_options(
                 _whole(self), formulation, metric=metric, variant=variant, tolerance=tolerance, floor=floor,
-                safety=safety, damping=damping, independent=independent,
+                safety=safety, damping=damping, independent=independent, scale=scale,
             )  # fmt: skip
             return solved(_whole(self), x, tau, u, p, formulation, **options, active=active)
         return solved(
             _whole(self), x, tau, u, p, formulation, metric=metric, variant=variant, tolerance=tolerance, floor=floor,
-            safety=safety, damping=damping, independent=(), active=active,
+            safety=safety, damping=damping, independent=(), scale=None, active=active,
         )  # fmt: skip
 
     @property
@@ -231,6 +238,7 @@ class ConstraintQuestions:
         active: Mapping[str, bool] | None = None,
         tolerance: float = 1e-11,
         branches: int = 1,
+        attempts: int = 12,
         seed: int = 0,
     ) -> Any:
         """A state on the manifold: the named coordinates and velocities are held, the rest follows from the guess.
@@ -240,7 +248,9 @@ class ConstraintQuestions:
         that counts as closed, rad or lengths of the mechanism. Velocities that are not held come out as small as the
         constraints allow (in the mass metric). The state's `evidence` has residuals, iterations and rank.
         With branches > 1, a list of up to that many different assemblies, found from random starts with this seed.
-        Raises AssemblyError where nothing closes, naming the constraints in conflict and their gaps.
+        attempts: starts after which the search gives up, the first from the guess and the others around it; it ends
+        sooner when several come to the same gap. Raises AssemblyError where nothing closes, naming the constraints in
+        conflict and their gaps where they come nearest. In a singular position the velocity is one that a motion has.
 
         >>> import dalembert as da
         >>> m = da.Mechanism("triangle", gravity=(0, -9.81, 0))
@@ -252,7 +262,7 @@ class ConstraintQuestions:
         >>> round(x["A"] / 3.141592653589793, 9), round(x["B"] / 3.141592653589793, 9)
         (0.333333333, 0.666666667)
         """
-        found = assemble(_whole(self), q, v, guess, t, p, active, tolerance, branches, seed)
+        found = assemble(_whole(self), q, v, guess, t, p, active, tolerance, branches, attempts, seed)
         return found[0] if branches == 1 else found
 
     def project(

@@ -32,6 +32,7 @@ def check_options(
     safety: Any = 100.0,
     damping: Any = None,
     independent: Iterable[str] = (),
+    scale: Any = None,
 ) -> dict[str, Any]:
     """The options by name, numbers as plain ones; refuses those out of range, or that the formulation would ignore."""
     variants = FORMULATIONS[formulation]
@@ -68,7 +69,14 @@ def check_options(
     for name in names:
         if not isinstance(name, str) or name not in system.v_names:
             raise unknown("velocity", name, system.v_names)
-    return {**out, "independent": names}
+    if scale is not None:
+        scale = checks.number(scale, "scale", above=0.0)
+        if (formulation, out["variant"]) != ("projection", 2):
+            raise ArgumentError(
+                f"scale is σ of the third variant of 'projection' (variant=2); found formulation '{formulation}', "
+                f"variant {variant}."
+            )
+    return {**out, "independent": names, "scale": scale}
 
 
 def formulation_options(
@@ -84,6 +92,7 @@ def formulation_options(
     damping: tuple[float, float] | None = None,
     independent: Iterable[str] = (),
     rows: Sequence[int] | None = None,
+    scale: float | None = None,
 ) -> dict[str, Any]:
     """Fields of a `Problem` of some rows (default: all) by name, from options that were checked.
 
@@ -102,12 +111,13 @@ def formulation_options(
         "variant": variant,
         "tolerance": tolerance,
         "floor": floor,
+        "sigma": 0.0 if scale is None else scale,
         "safety": safety,
         "threshold": float(threshold),
         "damp": float(damp),
         "weight": factor,
         "independent": chosen,
-        "scale": sizes.copy() if rows is None else sizes[list(rows)],
+        "sizes": sizes.copy() if rows is None else sizes[list(rows)],
     }
 
 

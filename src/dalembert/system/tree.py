@@ -9,7 +9,10 @@ from typing import Any
 import numpy as np
 
 from dalembert import checks
+from dalembert.errors import AssemblyError
+from dalembert.mechanism.checks import solid
 from dalembert.protocols import Inputs, Parameters, StateGiven
+from dalembert.rank import massless
 from dalembert.recursions.pairs import Pairs
 
 LONG = 40  # velocities of a chain whose derivatives are no longer one piece of straight-line code
@@ -21,6 +24,7 @@ class TreeQuestions:
     nv: int
     layout: Any
     evaluate: Callable[..., Any]
+    as_state: Callable[[Any], Any]
     _frame_value: Callable[..., Any]
     velocity_vector: Callable[..., np.ndarray]
 
@@ -130,7 +134,25 @@ class TreeQuestions:
     ) -> np.ndarray:
         """v̇ = M⁻¹ (τ + Q + Σ Jᵀ W − h), (nv,), in O(N); τ defaults to zero."""
         given = np.zeros(self.nv) if tau is None else self.velocity_vector(tau, "tau")
+        self._check_mass(state, p)
         return self.evaluate("forward_dynamics", state, tau=given + self._carried(state, wrenches, p), u=u, p=p)
+
+    def _massless(self, state: StateGiven, p: Parameters = None) -> str | None:
+        """A velocity, by name, that moves no mass at a state; None where there is none."""
+        return None if self._solid else massless(self, self.as_state(state), p)  # type: ignore[arg-type]
+
+    def _check_mass(self, state: StateGiven, p: Parameters = None) -> None:
+        """Refuse a state in which a motion moves no mass."""
+        still = self._massless(state, p)
+        if still is not None:
+            raise AssemblyError(
+                f"the mass matrix is singular at this configuration: '{still}' moves no mass there. Give the bodies it "
+                "moves mass and inertia, or its joint an armature, or take another configuration."
+            )
+
+    @cached_property
+    def _solid(self) -> bool:
+        return solid(self.layout, self.layout.mechanism.parameters)
 
     def kinetic_energy(self, state: StateGiven, *, p: Parameters = None) -> float:
         """½ vᵀ M v, J."""

@@ -1,0 +1,65 @@
+"""Configurations in which a motion moves no mass, exactly or but for rounding: nothing is made up there."""
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert import analysis
+
+
+def mast(size: float = 1.0, mass: float = 1.0, armature: float = 0.0) -> da.System:
+    """A point mass on a boom that turns and tilts; with the boom upright the turning moves nothing."""
+    m = da.Mechanism("mast", gravity=(0, 0, -9.81))
+    post, boom = m.add_body("post"), m.add_body("boom", mass=mass, com=(size, 0, 0))
+    m.add_joint("turn", da.Revolute("z"), m.ground, post, armature=armature)
+    m.add_joint("tilt", da.Revolute("y"), post, boom)
+    return m.compile(backend="casadi")
+
+
+UPRIGHT = [np.pi / 2, -np.pi / 2, np.pi / 2 + 1e-8, 1.5 * np.pi]
+
+
+@pytest.mark.parametrize("tilt", UPRIGHT)
+@pytest.mark.parametrize(("size", "mass"), [(1.0, 1.0), (1e-6, 1e-3), (1e5, 1e6)])
+def test_no_acceleration_is_given_where_a_motion_moves_no_mass(tilt, size, mass):
+    """cos² of a right angle is 4e-33 in double precision: that is no inertia (C13)."""
+    system = mast(size, mass)
+    x = system.state({"tilt": tilt}, {"turn": 1.0, "tilt": 1.0})
+    for formulation in ("auto", "nullspace", "projection", "lagrange", "augmented"):
+        a = system.acceleration(x, formulation=formulation)
+        assert a.status.name == "MASS_SINGULAR"
+        assert np.isnan(a.vdot).all()
+        assert "mass matrix" in a.message
+    d = system.diagonal
+    asked = [
+        lambda: system.forward_dynamics(x),
+        lambda: d.acceleration(x),
+        lambda: d.coriolis(x),
+        lambda: d.solve(x, [1.0, 1.0]),
+        lambda: d.log_determinant(x),
+        lambda: d.mobility(x, "boom"),
+        lambda: da.linearize(system, x),
+    ]
+    for ask in asked:
+        with pytest.raises(da.AssemblyError, match="'turn' moves no mass there"):
+            ask()
+    with pytest.raises(da.ArgumentError, match="singular in this configuration"):
+        analysis.curvature(system, x)
+
+
+@pytest.mark.parametrize("tilt", [0.3, 1.5, np.pi / 2 - 1e-4])
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+def test_beside_it_the_answers_are_those_of_a_spherical_pendulum(tilt, size):
+    """θ̈ = −cos θ (φ̇² sin θ + g/l ...) in closed form: tilt down is positive here."""
+    system = mast(size)
+    x = system.state({"tilt": tilt}, {"turn": 0.5, "tilt": 0.2})
+    s, c, g = np.sin(tilt), np.cos(tilt), 9.81 / size
+    expected = [2 * 0.5 * 0.2 * s / c, -(0.5**2) * s * c + g * c]
+    np.testing.assert_allclose(system.acceleration(x).vdot, expected, rtol=1e-7)
+    np.testing.assert_allclose(system.forward_dynamics(x), expected, rtol=1e-7)
+
+
+def test_an_armature_gives_the_motion_inertia():
+    system = mast(armature=1e-3)
+    assert system.acceleration(system.state({"tilt": np.pi / 2})).success
+    assert np.isfinite(system.forward_dynamics({"tilt": np.pi / 2})).all()
