@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.analysis.manifold import Tangent
+from dalembert.analysis.tangent_cone import second_order_terms
 from dalembert.protocols import Parameters, StateLike, SystemLike
 from dalembert.rank import angular_velocities, rank_policy
 
@@ -89,7 +90,10 @@ class SecondOrder:
         return found
 
     def _solutions(self, v: np.ndarray, K: np.ndarray) -> list[np.ndarray]:
-        constant, linear, forms = self._coefficients(v, K)
+        W = np.zeros((len(self.W), len(self.on)))
+        W[:, self.on] = self.W / self.here.scale
+        size = max(float(np.linalg.norm(self.here.R @ v)), 1e-300)  # steps as long as v
+        constant, linear, forms = second_order_terms(self.system, self.state, self.p, W, v, K, size)
         rng, length = np.random.default_rng(0), float(np.linalg.norm(self.here.R @ v))
         out = []
         for start in range(STARTS):
@@ -104,23 +108,6 @@ class SecondOrder:
             if np.isfinite(y).all():
                 out.append(y)
         return out
-
-    def _coefficients(self, v: np.ndarray, K: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """g₀ (k,), G (k, n) and F (k, n, n) of (2), from values of γ."""
-        n, size = K.shape[1], max(float(np.linalg.norm(self.here.R @ v)), 1e-300)
-        K = K * size  # steps as long as v
-
-        def g(y: np.ndarray) -> np.ndarray:
-            return np.asarray(self.W @ self.terms(v + K @ y))
-
-        e, zero = np.eye(n), g(np.zeros(n))
-        plus, minus = (np.array([g(sign * x) for x in e]) for sign in (1.0, -1.0))
-        forms = np.zeros((len(zero), n, n))
-        for i in range(n):
-            forms[:, i, i] = (plus[i] + minus[i]) / 2 - zero
-            for j in range(i):
-                forms[:, i, j] = forms[:, j, i] = (g(e[i] + e[j]) - plus[i] - plus[j] + zero) / 2
-        return zero, ((plus - minus) / 2).T / size, forms / size**2
 
     # --- sentences ----------------------------------------------------------------------------------------------
 

@@ -43,7 +43,7 @@ class TangentCone:
         _, _, b = system.evaluate("constraints", state, p=p)
         strong = t.U[:, :rank].T @ (-b / t.scale) / np.maximum(t.sigma[:rank], 1e-300)
         c = np.linalg.solve(t.R, t.V[:, :rank] @ strong)
-        return TangentCone(t, K, c, W, *_coefficients(system, state, p, W, c, K))
+        return TangentCone(t, K, c, W, *second_order_terms(system, state, p, W, c, K))
 
     def __call__(self, y: np.ndarray) -> np.ndarray:
         """g(y), (k,)."""
@@ -162,13 +162,16 @@ class TangentCone:
         return bool(found.fun < 1e-4 * np.median(values))
 
 
-def _coefficients(
-    system: SystemLike, state: StateLike, p: Parameters, W: np.ndarray, c: np.ndarray, K: np.ndarray
+def second_order_terms(
+    system: SystemLike, state: StateLike, p: Parameters, W: np.ndarray, c: np.ndarray, K: np.ndarray, size: float = 1.0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Constant, linear and quadratic parts of y ↦ W γ(q, c + K y), from its values at 0, ±e_i and e_i + e_j."""
+    """Constant (k,), linear (k, n) and quadratic (k, n, n) parts of y ↦ W γ(q, c + K y).
+
+    From its values at 0, ±e_i and e_i + e_j, each times `size`.
+    """
     kernel, n = system.kernel("gamma"), K.shape[1]
     i, j = np.triu_indices(n, 1)
-    e = np.eye(n)
+    e = size * np.eye(n)
     y = np.vstack([np.zeros(n), e, -e, e[i] + e[j]])
     given = {"q": state.q, "v": c + y @ K.T, "p": system.parameter_vector(p), "t": state.t}
     values = [given[name] for name in kernel.names_in]
@@ -182,4 +185,4 @@ def _coefficients(
     forms = np.zeros((len(W), n, n))
     forms[:, np.arange(n), np.arange(n)] = diagonal.T
     forms[:, i, j] = forms[:, j, i] = ((both - plus[i] - plus[j] + zero) / 2).T
-    return zero, linear.T, forms
+    return zero, linear.T / size, forms / size**2
