@@ -135,7 +135,7 @@ class TangentCone:
 
     @property
     def _with_time(self) -> np.ndarray:
-        """(k, n, n), or (k, n + 1, n + 1) with the motion along c as one more direction: g = (y, |c|)ᵀ forms (y, |c|)."""
+        """(k, n, n), or (k, n + 1, n + 1) with the motion along c as one more direction: g = (y, |c|)ᵀ F (y, |c|)."""
         if self._driven == 0.0:
             return self.forms
         corner, side = self.constant[:, None, None], 0.5 * self.linear[:, :, None]

@@ -100,6 +100,7 @@ class Layout:
             rtol=s.rtol,
             atol=s.atol,
             last_error=1e-4,
+            inertia=self._inertia(),
             hold=s.hold,
             hold_start=s.start.t,
             sampled_until=s.start.t,
@@ -138,6 +139,14 @@ class Layout:
             width = a.joint.nq - a.joint.nv  # a quaternion has one number more than its velocities
             out[: system.nq][layout.q_slice(name)] = np.concatenate([np.ones(width), unit])
         return out
+
+    def _inertia(self) -> float:
+        """The largest inertia against a velocity of unit size, kg m²; 1 where no work is kept."""
+        if not self.works:
+            return 1.0
+        s, nq = self.setup, self.system.nq
+        units = self._units(nq + self.system.nv)[nq:]
+        return float((np.diag(self.system.mass_matrix(s.start, p=s.p)) * units**2).max(initial=0.0)) or 1.0
 
     def _plain(self) -> np.ndarray:
         """(nq,) the velocity that is the rate of a coordinate, or −1."""

@@ -192,8 +192,9 @@ def gauge(s: Trace) -> Any:
 def restore(s: Trace) -> tuple[Any, ...]:
     """One Newton step of least length in (q, v), in the mass metric, to Φ = 0, A v + b = 0 and E(q, v) = E*.
 
-    δ = (δq, δv) is the shortest with A δq = −Φ and B δq + A δv = −(A v + b), B = ∂(A v + b)/∂q, plus α times the projected
-    gradient of the energy, α from the energy that is missing. A second of time weighs q against v, as in the paper.
+    δ = (δq, δv) is the shortest with A δq = −Φ and B δq + A δv = −(A v + b), B = ∂(A v + b)/∂q, plus α times the
+    projected gradient of the energy, α from the energy that is missing. A second of time weighs q against v, as in the
+    paper.
     """
     n = s.tree.nv
     M, A, holonomic = composite_body(s.at), s.rows.A, s.rows.only_holonomic()
