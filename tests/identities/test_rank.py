@@ -268,7 +268,7 @@ def test_decompositions_leave_the_threads_of_the_blas_as_they_were():
 
 @pytest.mark.parametrize("size", [1e-6, 1e-3, 1e3, 1e6])
 def test_a_rod_on_a_hinge_stays_on_it_at_any_size(size):
-    """Its rows in m and in rad differ by the size; the run keeps all five, and the time it takes goes with √size (F9)."""
+    """Its rows in m and in rad differ by the size; the run keeps all five, and its time goes with √size (F9)."""
     runs = []
     for L in (1.0, size):
         system = rod_on_a_hinge(L)
