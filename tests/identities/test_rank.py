@@ -304,3 +304,19 @@ def test_independent_loops_of_very_different_mass_do_not_disturb_each_other(rati
         assert run.state(-1)[f"{prefix}A"] == pytest.approx(one.state(-1)["A"], abs=1e-4)
     assert system.report(x).condition > 1.0
     assert system.report(x).mobility == 2
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_shortest_multipliers_do_not_depend_on_units(seed):
+    """At rest forces grow with the mass, moments with mass × size; those of redundant rows too."""
+    rng = np.random.default_rng([seed, 3])
+    size, mass = 10.0 ** rng.uniform(-4, 4), 10.0 ** rng.uniform(-3, 6)
+    (one, x), (other, y) = random_loop(seed, 1.0, 1.0), random_loop(seed, size, mass)
+    unit = mass * np.where(other.rows.angular, size, 1.0)
+    for formulation in ("nullspace", "admissible", "projection", "partition"):
+        a, b = (s.acceleration(z, formulation=formulation) for s, z in ((one, x), (other, y)))
+        assert a.success
+        assert b.success
+        assert a.condition == pytest.approx(b.condition, rel=1e-3)
+        largest = np.abs(a.multipliers).max()
+        np.testing.assert_allclose(b.multipliers / unit, a.multipliers, atol=1e-6 * largest)
