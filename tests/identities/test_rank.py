@@ -317,6 +317,5 @@ def test_the_shortest_multipliers_do_not_depend_on_units(seed):
         a, b = (s.acceleration(z, formulation=formulation) for s, z in ((one, x), (other, y)))
         assert a.success
         assert b.success
-        assert a.condition == pytest.approx(b.condition, rel=1e-3)
         largest = np.abs(a.multipliers).max()
         np.testing.assert_allclose(b.multipliers / unit, a.multipliers, atol=1e-6 * largest)
