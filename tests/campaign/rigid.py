@@ -230,11 +230,8 @@ class Rigid:
             rates, changes = ([(D[:, :3], D[:, 3]) for D in x] for x in (first, second))
             moving = self.speeds(here, rates)
             # d/ds of g(poses, rates): once along the poses, once along the rates
-            h = step
-            ahead, behind = (
-                [Pose(T.R + s * h * D[0], T.p + s * h * D[1]) for T, D in zip(here, rates)] for s in (1, -1)
-            )
-            bent = (self.speeds(ahead, rates) - self.speeds(behind, rates)) / (2 * h) if len(moving) else moving
+            nearby = [[Pose(T.R + k * step * D, T.p + k * step * d) for T, (D, d) in zip(here, rates)] for k in POINTS]
+            bent = np.tensordot(FIRST, np.array([self.speeds(P, rates) for P in nearby]), 1) / step
             return np.concatenate([one, moving]), np.concatenate([two, bent + self.speeds(here, changes)])
 
         A = np.zeros((len(phi) + len(self.speeds(here, [(np.zeros((3, 3)), np.zeros(3))] * len(here))), self.nv))

@@ -18,6 +18,10 @@ def test_small_random_mechanisms_agree_with_oracles(first):
     assert not wrong
 
 
+def test_a_leaning_disc_agrees_to_more_digits_than_a_rough_difference_would():
+    assert not compare(2251, small=True).wrong
+
+
 @pytest.mark.parametrize("seed", FOUND, ids=str)
 def test_mechanisms_that_once_disagreed(seed):
     out = compare(seed)

@@ -7,6 +7,7 @@ import pytest
 
 import dalembert as da
 from dalembert import zoo
+from dalembert.analysis.mobility import independent_rows
 from manifold_differences import differences
 from random_loops import random_closed
 
@@ -158,3 +159,26 @@ def test_the_best_choice_is_never_refused(seed):
     chosen = da.linearize(system, x)
     again = da.linearize(system, x, independent=chosen.velocities)
     assert same(chosen, again)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_redundant_rows_of_skates_and_couplings_leave_a_model_its_own_coordinates(seed):
+    """A skate said twice, a coupling said twice, and a coupling that makes a skate redundant (F13)."""
+    rng = np.random.default_rng(seed)
+    m = da.Mechanism("sled", gravity=(0, 0, -9.81))
+    sled = m.add_body("sled", mass=rng.uniform(0.5, 2), com=(0.2, 0.1, 0), inertia=rng.uniform(1, 1.5, 3))
+    m.add_joint("p", da.Planar("z"), m.ground, sled)
+    m.add_skate("blade", sled, sideways="y")
+    m.add_skate("same", sled.at(rng.uniform(0.1, 1)), sideways="y")  # with it the angle stands still
+    m.add_coupling("hold", {"p.angle": 1.0})
+    m.add_coupling("again", {"p.angle": rng.uniform(0.5, 3)})
+    system = m.compile(backend="casadi")
+    x = system.project(system.state({"p.x": rng.normal()}, {"p.x": rng.normal(), "p.y": 1.0, "p.angle": 1.0}))
+    assert system.report(x).mobility == 1
+    model = da.linearize(system, x)
+    again = da.linearize(system, x, independent=model.velocities)
+    assert list(again.velocities) == list(model.velocities) == ["p.x"]
+    rows = independent_rows(system, x, None)
+    kept = [system.row_names[k] for k in rows]
+    assert len(kept) == 2
+    assert any(name.startswith(("hold", "again")) for name in kept)  # the holonomic row stays

@@ -268,7 +268,7 @@ def test_decompositions_leave_the_threads_of_the_blas_as_they_were():
 
 @pytest.mark.parametrize("size", [1e-6, 1e-3, 1e3, 1e6])
 def test_a_rod_on_a_hinge_stays_on_it_at_any_size(size):
-    """Its rows in m and in rad differ by the size; the run keeps all five, and the time it takes goes with √size (F9)."""
+    """Its rows in m and in rad differ by the size; the run keeps all five, and its time goes with √size (F9)."""
     runs = []
     for L in (1.0, size):
         system = rod_on_a_hinge(L)
@@ -304,3 +304,18 @@ def test_independent_loops_of_very_different_mass_do_not_disturb_each_other(rati
         assert run.state(-1)[f"{prefix}A"] == pytest.approx(one.state(-1)["A"], abs=1e-4)
     assert system.report(x).condition > 1.0
     assert system.report(x).mobility == 2
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_shortest_multipliers_do_not_depend_on_units(seed):
+    """At rest forces grow with the mass, moments with mass × size; those of redundant rows too."""
+    rng = np.random.default_rng([seed, 3])
+    size, mass = 10.0 ** rng.uniform(-4, 4), 10.0 ** rng.uniform(-3, 6)
+    (one, x), (other, y) = random_loop(seed, 1.0, 1.0), random_loop(seed, size, mass)
+    unit = mass * np.where(other.rows.angular, size, 1.0)
+    for formulation in ("nullspace", "admissible", "projection", "partition"):
+        a, b = (s.acceleration(z, formulation=formulation) for s, z in ((one, x), (other, y)))
+        assert a.success
+        assert b.success
+        largest = np.abs(a.multipliers).max()
+        np.testing.assert_allclose(b.multipliers / unit, a.multipliers, atol=1e-6 * largest)

@@ -114,10 +114,10 @@ class ConstraintQuestions:
         Rodriguez' factor in O(N) a row instead of a Cholesky factor. tolerance: singular values below
         tolerance × the largest count as zero, and those below floor × the rows' usual size; safety: how near to that
         the SVD decides instead of QR. damping = (threshold, largest) softens the solution where the smallest singular
-        value is below threshold. independent: names of the leading velocities for "partition". scale: σ of M_c″ for
-        "projection", variant 2, Aghili's γ of (29), in the units of M in the metric; by default the mean of M's
-        diagonal, and `subspaces(state, metric=...).best_scale` is the one of the smallest condition number. active:
-        {constraint: False} switches constraints off.
+        value is below threshold, both in usual lengths of the rows. independent: names of the leading velocities for
+        "partition". scale: σ of M_c″ for "projection", variant 2, Aghili's γ of (29), in the units of M in the metric;
+        by default the mean of M's diagonal, and `subspaces(state, metric=...).best_scale` is the one of the smallest
+        condition number. active: {constraint: False} switches constraints off.
         Trouble is in the result's status and message, not raised.
 
         >>> import dalembert as da
