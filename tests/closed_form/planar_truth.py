@@ -410,6 +410,9 @@ RATE = 2.0  # rad/s of the driven crank
 CHANGE_POINT = {"ground": 1.0, "crank": 0.5, "coupler": 1.25, "rocker": 0.75}  # shortest + longest = sum of the others
 MISSES = tuple(10.0**-k for k in range(2, 10))
 LONGER = tuple(s * 10.0**-k for k in (3, 5, 7, 9, 11, 13) for s in (1, -1))
+LADDERS = {1: (0.0, *LONGER[1::4], *LONGER[2::4]), 2: (0.0, *LONGER[3::4], *LONGER[::4]), 5: (0.0, LONGER[0], LONGER[5], LONGER[8])}
+SLIDERS = (0.0, *LONGER[::3], *LONGER[-2:])
+NEIGHBOUR = 1e-7  # rad between two starts of which it is shown that they lead elsewhere
 
 
 def made(mechanism, x=0.0):
@@ -484,6 +487,18 @@ def finished(mechanism, x, miss, q, v, duration):
     }  # fmt: skip
 
 
+def with_neighbour(case):
+    """The case, and where a start beside its own leads to: on one side of it or on the other, whichever is farther."""
+    model, S = made(case["mechanism"], case["x"])
+    back, aside, ends = exact(np.round(np.linalg.inv(S)).astype(int)), np.random.default_rng(7).standard_normal(model.n), []
+    for side in (1, -1):
+        q = np.array(case["q"]) + side * NEIGHBOUR * aside
+        q, v = model.on_manifold(exact(S) @ exact(q), exact(S) @ exact(case["v"]))
+        ends.append((back @ model.integrate(q, v, case["duration"])[0]).astype(float))
+    end = max(ends, key=lambda e: float(np.abs(e - case["end_q"]).max()))
+    return {**case, "neighbour": end.tolist()}
+
+
 def table():
     """All cases, one after the other."""
     for k, miss in enumerate(MISSES):
@@ -494,12 +509,12 @@ def table():
         yield beside("driven five-bar", miss * (-1) ** k, 300 + k, 0.0, 0.2, 0.2)
     flat = np.pi / 2
     for x in (0.0, *LONGER):
-        for loops, until in ((1, 1.0), (2, 1.0), (5, 0.9)):
-            if loops < 5 or abs(x) in (0.0, 1e-3, 1e-7, 1e-11):
-                q = [flat] + [-flat, flat] * loops
-                yield started(f"ladder {loops}", x, q, 0, -1.0, until)
+        for loops in LADDERS:
+            if x in LADDERS[loops]:
+                yield started(f"ladder {loops}", x, [flat] + [-flat, flat] * loops, 0, -1.0, 0.9 if loops == 5 else 1.0)
         yield started("four-bar", x, change_point(CHANGE_POINT["coupler"] + x), 0, -3.0, 0.6)
-        yield started("slider-crank", x, [0.5, -1.0], 0, 5.0, 0.5)
+        if x in SLIDERS:
+            yield started("slider-crank", x, [0.5, -1.0], 0, 5.0, 0.5)
     yield started("sarrus", 0.0, [0.7, np.pi - 1.4], 0, -2.0, 0.6)
 
 
@@ -533,6 +548,8 @@ if __name__ == "__main__":
 
     cases = []
     for case in table():
+        if 0.0 < abs(case["miss"]) < 2e-9 and case["x"] != case["miss"]:
+            case = with_neighbour(case)
         cases.append(case)
         print(case["mechanism"], case["miss"], case["steps"], case["passages"], file=sys.stderr, flush=True)
         text = ",\n".join(json.dumps(c) for c in cases)

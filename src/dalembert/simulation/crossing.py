@@ -73,7 +73,8 @@ class Crosser:
         if on is None:
             return BLOCKED
         time = target / max(cone.opening(on), 1e-300)
-        return self._carried(x, cone.c + cone.K @ on, vdot, 0.0, time, 0.25 * target, cone.selects(on))
+        determined = cone.selects(on) and exists(self.system, x, self.p, rank, self.usual)
+        return self._carried(x, cone.c + cone.K @ on, vdot, 0.0, time, 0.25 * target, determined)
 
     def _from_rest(self, x: State, cone: TangentCone, along: np.ndarray, target: float) -> Crossing | str:
         """Out of the position, along the acceleration on the cone that is nearest to the one without weak rows."""
