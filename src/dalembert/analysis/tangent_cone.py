@@ -102,7 +102,7 @@ class TangentCone:
 
     @property
     def kind(self) -> str:
-        """"crossing" branches, a "cone", branches that "touch", an "isolated" position, or "several" at once."""
+        """ "crossing" branches, a "cone", branches that "touch", an "isolated" position, or "several" at once."""
         if len(self.forms) != 1:
             return "several"
         values = np.linalg.eigvalsh(self._with_time[0])
@@ -136,7 +136,7 @@ class TangentCone:
 
     @property
     def _with_time(self) -> np.ndarray:
-        """(k, n, n), or (k, n + 1, n + 1) with the motion along c as one more direction: g = (y, |c|)ᵀ forms (y, |c|)."""
+        """(k, n, n), or (k, n + 1, n + 1) with motion along c as one more direction: g = (y, |c|)ᵀ forms (y, |c|)."""
         if self._driven == 0.0:
             return self.forms
         corner, side = self.constant[:, None, None], 0.5 * self.linear[:, :, None]
@@ -166,8 +166,8 @@ class TangentCone:
 def exists(system: SystemLike, state: StateLike, p: Parameters, rank: int, usual: int) -> bool:
     """Whether there is a position of this rank next to a state, to rounding; if not, branches avoid each other there.
 
-    Where the strong rows hold, W Φ is nearly f + r y + ½ yᵀ forms y in q ⊕ K y. The position is where its slope is zero,
-    and on the manifold if its value is zero there.
+    Where the strong rows hold, W Φ is nearly f + r y + ½ yᵀ forms y in q ⊕ K y. The position is where its slope is
+    zero, and on the manifold if its value is zero there.
     """
     for _ in range(3):
         cone, phi = TangentCone.of(system, state, p, rank, usual), system.evaluate("constraints", state, p=p)[0]

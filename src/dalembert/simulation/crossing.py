@@ -90,7 +90,14 @@ class Crosser:
         return self._carried(x, cone.c, cone.K @ found[0], 0.0, time, 0.25 * target, determined)
 
     def _carried(
-        self, x: State, v: np.ndarray, vdot: np.ndarray, until: float, time: float, least: float, determined: bool | None
+        self,
+        x: State,
+        v: np.ndarray,
+        vdot: np.ndarray,
+        until: float,
+        time: float,
+        least: float,
+        determined: bool | None,
     ) -> Crossing | str:
         """The state a time later, or as much more later as σ needs to be at least `least`; `until`: to the position."""
         position = self._moved(x, until, v, vdot, vdot)

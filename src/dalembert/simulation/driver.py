@@ -19,12 +19,12 @@ from dalembert.native import library
 from dalembert.native.bound import NOTHING, SIGNATURE
 from dalembert.outcome import Outcome
 from dalembert.simulation.callbacks import Callback, controller
+from dalembert.simulation.crossing import Crosser
 from dalembert.simulation.dense import Continuation, Dense
 from dalembert.simulation.events import locate, watcher
 from dalembert.simulation.history import History
 from dalembert.simulation.interrupt import Interrupt
 from dalembert.simulation.layout import CHART, CHUNK, Layout, Stepper
-from dalembert.simulation.crossing import Crosser
 from dalembert.simulation.passages import Met, describe
 from dalembert.simulation.pool import lease
 from dalembert.simulation.setup import CLOSED, Setup, on_manifold

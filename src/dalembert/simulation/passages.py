@@ -8,7 +8,6 @@ import numpy as np
 
 from dalembert.analysis.tangent_cone import TangentCone, exists
 from dalembert.rank import reach
-from dalembert.system.state import State
 from dalembert.system.system import System
 
 TOGETHER = 10.0  # times the smallest singular value: others up to this vanish in the same position
@@ -46,9 +45,10 @@ class Met:
 class Passage:
     """A singular position that a run met, or passed at a small distance.
 
-    Of motions that meet such a position it is asked whether it is one, to rounding (else branches avoid each other), and
-    whether their neighbours meet it too and go on along the same branch; of those that pass at a distance, whether rounding leaves them on their side of it. If not, `determined` is
-    False: a start beside this one leads elsewhere, and the run shows one of the motions that may follow.
+    Of motions that meet such a position it is asked whether it is one, to rounding (else branches avoid each other),
+    and whether their neighbours meet it too and go on along the same branch; of those that pass at a distance, whether
+    rounding leaves them on their side of it. If not, `determined` is False: a start beside this one leads elsewhere,
+    and the run shows one of the motions that may follow.
     """
 
     start: float  # s: beginning of the step in which it lies
