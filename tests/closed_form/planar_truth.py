@@ -495,7 +495,7 @@ def finished(mechanism, x, miss, q, v, duration):
     back = exact(np.round(np.linalg.inv(S.astype(float))).astype(int))
     end_q, end_v, steps = model.integrate(S @ exact(q), S @ exact(v), duration)
     return {
-        "mechanism": mechanism, "x": x, "miss": miss, "q": list(map(float, q)), "v": list(map(float, v)), 
+        "mechanism": mechanism, "x": x, "miss": miss, "q": list(map(float, q)), "v": list(map(float, v)),
         "duration": duration, "end_q": (back @ end_q).astype(float).tolist(),
         "end_v": (back @ end_v).astype(float).tolist(),
         "passages": model.passages(steps), "steps": len(steps),
