@@ -1,6 +1,6 @@
 """Planar linkages to forty digits: truth for motions through and beside singular positions, by no code of the library.
 
-Bars have absolute angles θ, slides a coordinate x. Points of the linkage are linear in the features z = (cos θ, sin θ, x):
+Bars have absolute angles θ, slides a coordinate x. Points are linear in the features z = (cos θ, sin θ, x):
 
     T = ½ żᵀ Z ż + ½ Σ I θ̇²,   V = gᵀz,   Φ = D z + C q − f(t) = 0,   J = ∂z/∂q                                 (1)
     Jᵀ (Z z̈ + g − Dᵀλ) + I q̈ − Cᵀλ = 0,   D z̈ + C q̈ = f̈                                                       (2)
@@ -65,7 +65,7 @@ def inverse(K):
 
 @dataclass
 class Linkage:
-    """A planar linkage under construction: points are (constant, {coordinate: (a, b)}), a bar's a and b in its frame."""
+    """A planar linkage being built: points are (constant, {coordinate: (a, b)}), a bar's a and b in its frame."""
 
     slides: tuple[int, ...] = ()  # which coordinates are slides
     n: int = 0
@@ -191,13 +191,16 @@ class Model:
         A = self.A(J)
         m, nz = len(A), len(z)
         K = inverse(np.block([[self.M(J), -A.T], [A, exact(np.zeros((m, m), int))]]))
-        c, s, w, squares, a, yc, ys = exact(np.zeros((7, ORDER + 1, len(turns)), int))  # θ̇, its square, θ̈, forces on z
+        c, s, w, squares, a, yc, ys = exact(np.zeros((7, ORDER + 1, len(turns)), int))  # θ̇, θ̇², θ̈, forces
         c[0], s[0], w[0] = z[co], z[si], v[turns]
         Q = [q, v]
         for k in range(ORDER - 1):
             squares[k] = _product(w, w, k)
             known = exact(np.zeros(nz, int))  # z̈ without the accelerations of this order
-            known[co], known[si] = -_product(c, squares, k) - _product(s, a, k), _product(c, a, k) - _product(s, squares, k)
+            known[co], known[si] = (
+                -_product(c, squares, k) - _product(s, a, k),
+                _product(c, a, k) - _product(s, squares, k),
+            )
             y = self.Z @ known + (self.g if k == 0 else 0)
             yc[k], ys[k] = y[co], y[si]
             left = exact(np.zeros(n, int))
@@ -224,7 +227,9 @@ class Model:
         end, steps, sign = t + exact(duration)[()], [], 1 if duration > 0 else -1
         while t != end:
             Q = self.series(q, v, t)
-            h = min((TOLERANCE / max(*(abs(x) for x in Q[k]), Decimal("1e-99"))) ** (one / k) for k in (ORDER - 1, ORDER))
+            h = min(
+                (TOLERANCE / max(*(abs(x) for x in Q[k]), Decimal("1e-99"))) ** (one / k) for k in (ORDER - 1, ORDER)
+            )
             h = sign * min(h, abs(end - t))
             steps.append((t, Q, h))
             q, v = at(Q, h)
@@ -316,7 +321,7 @@ def rod(m, length):
 
 
 def chain(lengths, masses, inertias, span, gravity=9.81, base=None, driven=()):
-    """Bars in a row from the origin to (span, 0); with `base` all on a slide along x of that mass, the last coordinate."""
+    """Bars in a row from the origin to (span, 0); with `base` all on a slide along x of that mass, coordinate n."""
     n = len(lengths)
     d = Linkage(n=n + (base is not None), slides=() if base is None else (n,), gravity=gravity)
     carried = {} if base is None else {n: (1, 0)}
@@ -366,7 +371,7 @@ def slider_crank(rod_length=1.0, gravity=9.81):
 
 
 def sarrus(gravity=9.81):
-    """Both legs as one of twice the mass: two struts of unit length, the platform straight above the foot (here: x = 0)."""
+    """Both legs as one of twice the mass: two struts of unit length, the platform straight above the foot, x = 0."""
     d = Linkage(n=2, gravity=gravity)
     half, m = Decimal("0.5"), 2
     r = exact(0.02)[()]
@@ -404,12 +409,24 @@ def planar_3rrr(base=0.5, platform=0.15, proximal=0.325, distal=0.325, masses=(0
 
 # --- the table --------------------------------------------------------------------------------------------------------
 
-FIVE_BAR = {"lengths": (1.0, 1.5, 1.5, 1.0), "masses": (2.0, 3.0, 3.0, 2.0), "inertias": (1.0, 2.0, 2.0, 1.0), "span": 1.0}
+FIVE_BAR = {
+    "lengths": (1.0, 1.5, 1.5, 1.0),
+    "masses": (2.0, 3.0, 3.0, 2.0),
+    "inertias": (1.0, 2.0, 2.0, 1.0),
+    "span": 1.0,
+}
 BASE = 5.0  # kg
 RATE = 2.0  # rad/s of the driven crank
 CHANGE_POINT = {"ground": 1.0, "crank": 0.5, "coupler": 1.25, "rocker": 0.75}  # shortest + longest = sum of the others
 MISSES = tuple(10.0**-k for k in range(2, 10))
 LONGER = tuple(s * 10.0**-k for k in (3, 5, 7, 9, 11, 13) for s in (1, -1))
+LADDERS = {
+    1: (0.0, *LONGER[1::4], *LONGER[2::4]),
+    2: (0.0, *LONGER[3::4], *LONGER[::4]),
+    5: (0.0, LONGER[0], LONGER[5], LONGER[8]),
+}
+SLIDERS = (0.0, *LONGER[::3], *LONGER[-2:])
+NEIGHBOUR = 1e-7  # rad between two starts of which it is shown that they lead elsewhere
 
 
 def made(mechanism, x=0.0):
@@ -456,7 +473,7 @@ def singular(mechanism):
 
 
 def beside(mechanism, miss, seed, speed, before, after):
-    """A case that passes the singular position at about that distance, in a seeded direction and at a seeded velocity."""
+    """A case that passes the singular position at about that distance, with a seeded direction and velocity."""
     rng = np.random.default_rng(seed)
     x = float(np.pi + miss - RATE * before) if mechanism == "driven five-bar" else 0.0
     model, S = made(mechanism, x)
@@ -478,10 +495,29 @@ def finished(mechanism, x, miss, q, v, duration):
     back = exact(np.round(np.linalg.inv(S.astype(float))).astype(int))
     end_q, end_v, steps = model.integrate(S @ exact(q), S @ exact(v), duration)
     return {
-        "mechanism": mechanism, "x": x, "miss": miss, "q": list(map(float, q)), "v": list(map(float, v)), "duration": duration,
-        "end_q": (back @ end_q).astype(float).tolist(), "end_v": (back @ end_v).astype(float).tolist(),
+        "mechanism": mechanism, "x": x, "miss": miss, "q": list(map(float, q)), "v": list(map(float, v)),
+        "duration": duration, "end_q": (back @ end_q).astype(float).tolist(),
+        "end_v": (back @ end_v).astype(float).tolist(),
         "passages": model.passages(steps), "steps": len(steps),
     }  # fmt: skip
+
+
+def with_neighbour(case):
+    """The case, and where a start beside its own leads to: on one side of it or on the other, whichever is farther."""
+    model, S = made(case["mechanism"], case["x"])
+    back, aside, ends = (
+        exact(np.round(np.linalg.inv(S)).astype(int)),
+        np.random.default_rng(7).standard_normal(model.n),
+        [],
+    )
+    q0, v0 = exact(S) @ exact(case["q"]), exact(S) @ exact(case["v"])
+    moved = model.on_manifold(q0 + exact(NEIGHBOUR * aside), v0)[0] - q0  # along the manifold
+    moved = moved * exact(NEIGHBOUR)[()] / max(abs(x) for x in moved)
+    for side in (1, -1):
+        q, v = model.on_manifold(q0 + side * moved, v0)
+        ends.append((back @ model.integrate(q, v, case["duration"])[0]).astype(float))
+    end = max(ends, key=lambda e: float(np.abs(e - case["end_q"]).max()))
+    return {**case, "neighbour": end.tolist()}
 
 
 def table():
@@ -494,12 +530,12 @@ def table():
         yield beside("driven five-bar", miss * (-1) ** k, 300 + k, 0.0, 0.2, 0.2)
     flat = np.pi / 2
     for x in (0.0, *LONGER):
-        for loops, until in ((1, 1.0), (2, 1.0), (5, 0.9)):
-            if loops < 5 or abs(x) in (0.0, 1e-3, 1e-7, 1e-11):
-                q = [flat] + [-flat, flat] * loops
-                yield started(f"ladder {loops}", x, q, 0, -1.0, until)
+        for loops in LADDERS:
+            if x in LADDERS[loops]:
+                yield started(f"ladder {loops}", x, [flat] + [-flat, flat] * loops, 0, -1.0, 0.9 if loops == 5 else 1.0)
         yield started("four-bar", x, change_point(CHANGE_POINT["coupler"] + x), 0, -3.0, 0.6)
-        yield started("slider-crank", x, [0.5, -1.0], 0, 5.0, 0.5)
+        if x in SLIDERS:
+            yield started("slider-crank", x, [0.5, -1.0], 0, 5.0, 0.5)
     yield started("sarrus", 0.0, [0.7, np.pi - 1.4], 0, -2.0, 0.6)
 
 
@@ -533,6 +569,8 @@ if __name__ == "__main__":
 
     cases = []
     for case in table():
+        if 0.0 < abs(case["miss"]) < 2e-9 and case["x"] != case["miss"]:
+            case = with_neighbour(case)
         cases.append(case)
         print(case["mechanism"], case["miss"], case["steps"], case["passages"], file=sys.stderr, flush=True)
         text = ",\n".join(json.dumps(c) for c in cases)

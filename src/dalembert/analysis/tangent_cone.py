@@ -19,6 +19,7 @@ from dalembert.analysis.manifold import Tangent, tangent
 from dalembert.protocols import Parameters, StateLike, SystemLike
 
 SMALL = 1e-3  # of the largest: eigenvalues of a form, and slopes of (1), that count as zero
+ROUNDING = 4e-15  # of the length of a mechanism: gaps of constraints that are nothing but rounding
 TRIES = 12  # starts from which other solutions of (1) are looked for
 
 
@@ -160,6 +161,25 @@ class TangentCone:
         k = int(np.argmin(values))
         found = minimize_scalar(least, bounds=(grid[max(k - 1, 0)], grid[min(k + 1, 400)]), method="bounded")
         return bool(found.fun < 1e-4 * np.median(values))
+
+
+def exists(system: SystemLike, state: StateLike, p: Parameters, rank: int, usual: int) -> bool:
+    """Whether there is a position of this rank next to a state, to rounding; if not, branches avoid each other there.
+
+    Where the strong rows hold, W Φ is nearly f + r y + ½ yᵀ forms y in q ⊕ K y. The position is where its slope is
+    zero, and on the manifold if its value is zero there.
+    """
+    for _ in range(3):
+        cone, phi = TangentCone.of(system, state, p, rank, usual), system.evaluate("constraints", state, p=p)[0]
+        t = cone.tangent
+        back = t.V[:, :rank] @ ((t.U[:, :rank].T @ (-phi / t.scale)) / t.sigma[:rank])
+        state = state.replace(q=system.plus(state, np.linalg.solve(t.R, back)))
+    cone, (phi, A, _) = TangentCone.of(system, state, p, rank, usual), system.evaluate("constraints", state, p=p)
+    r, n = cone.W @ A @ cone.K, cone.K.shape[1]
+    y = np.linalg.lstsq(cone.forms.reshape(-1, n), -r.ravel(), rcond=SMALL)[0]
+    gap = cone.W @ phi + r @ y + 0.5 * np.einsum("kij,i,j->k", cone.forms, y, y)
+    rounding = ROUNDING * max(1.0, system.layout.length) / cone.tangent.scale.min(initial=np.inf)
+    return bool(np.abs(gap).max(initial=0.0) <= rounding)
 
 
 def second_order_terms(

@@ -19,7 +19,7 @@ from dalembert.outcome import OK, PASSED, SINGULAR, UNSOUND
 LOW = 1e-2  # margin (squared sine) of a step below which it is looked at
 CLOSE = 1e-2  # σ of a passage that is reported
 RESOLVED = 12.0  # times the least σ: what σ may fall and rise by in a step
-ACROSS = 1e-4  # σ from which a position that is met is crossed in one step
+ACROSS = 1e-6  # σ from which a position that is met is crossed in one step
 PARTS = 4  # of a step that are looked at one by one
 SHARE = 0.1  # of the way to the position that is left by a step made shorter
 APART = 1e-2  # of a step: between two values of the margin that tell whether it falls
@@ -43,7 +43,7 @@ def watch(run, h, trial):
     sigma = max(run.end_margin, 0.0) ** 0.5
     rate = (sigma - run.sigma) / h
     dips = run.margin < max(LOW, 0.5 * min(sigma, run.sigma) ** 2)
-    if not (dips or run.blind != 0 or run.sigma + run.sigma_rate * h < 0.0):
+    if not (dips or run.blind != 0 or run.singular != 0 or run.sigma + run.sigma_rate * h < 0.0):
         run.sigma, run.sigma_rate = sigma, rate
         if sigma > run.risen:
             run.risen = 0.0

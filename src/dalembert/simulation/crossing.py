@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.analysis.manifold import Tangent, tangent
-from dalembert.analysis.tangent_cone import TangentCone
+from dalembert.analysis.tangent_cone import TangentCone, exists
 from dalembert.simulation.causes import cause, drives_against
 from dalembert.system.state import State
 from dalembert.system.system import System
@@ -58,7 +58,10 @@ class Crosser:
         target = max(FAR, 30.0 * self.hit, now)
         if now > 4.0 * self.hit:
             opening = max(cone.opening(cone.local(x.v)), 1e-300)
-            return self._carried(x, x.v, self.vdot(x), now / opening, (target + now) / opening, 0.25 * target, None)
+            found = self._carried(x, x.v, self.vdot(x), now / opening, (target + now) / opening, 0.25 * target, None)
+            if isinstance(found, str) or exists(self.system, found.position, self.p, rank, self.usual):
+                return found
+            return found._replace(determined=False)
         vdot = self._acceleration(x, cone, rank)
         along, y = cone.local(cone.c + vdot), cone.local(x.v)
         if not along.any() and not y.any():
@@ -70,7 +73,8 @@ class Crosser:
         if on is None:
             return BLOCKED
         time = target / max(cone.opening(on), 1e-300)
-        return self._carried(x, cone.c + cone.K @ on, vdot, 0.0, time, 0.25 * target, cone.selects(on))
+        determined = cone.selects(on) and exists(self.system, x, self.p, rank, self.usual)
+        return self._carried(x, cone.c + cone.K @ on, vdot, 0.0, time, 0.25 * target, determined)
 
     def _from_rest(self, x: State, cone: TangentCone, along: np.ndarray, target: float) -> Crossing | str:
         """Out of the position, along the acceleration on the cone that is nearest to the one without weak rows."""

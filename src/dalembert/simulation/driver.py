@@ -325,6 +325,9 @@ class Driver:
         run.steps, run.singular_steps, run.records = run.steps + 1, run.singular_steps + 1, 1
         run.times[0], run.states[0] = run.t, np.concatenate([run.x, self.inputs, [0.0]])
         self._take_records()
+        if run.risen and self.met:  # noted as one that is passed, σ has not risen since
+            self.met.pop()
+        run.risen = 0.0
         self._note(position.t, 0.0, np.concatenate([position.q, position.v]), (start.t, run.t), found.determined)
         if self.watcher is not None:
             run.event_values[1] = run.watch.at(run.t, run.x[:n])[: run.events]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.analysis.tangent_cone import TangentCone
+from dalembert.analysis.tangent_cone import TangentCone, exists
 from dalembert.rank import reach
 from dalembert.system.system import System
 
@@ -45,9 +45,10 @@ class Met:
 class Passage:
     """A singular position that a run met, or passed at a small distance.
 
-    Of motions that meet such a position it is asked whether their neighbours meet it too and go on along the same
-    branch; of those that pass at a distance, whether rounding leaves them on their side of it. If not, `determined` is
-    False: a start beside this one leads elsewhere, and the run shows one of the motions that may follow.
+    Of motions that meet such a position it is asked whether it is one, to rounding (else branches avoid each other),
+    and whether their neighbours meet it too and go on along the same branch; of those that pass at a distance, whether
+    rounding leaves them on their side of it. If not, `determined` is False: a start beside this one leads elsewhere,
+    and the run shows one of the motions that may follow.
     """
 
     start: float  # s: beginning of the step in which it lies
@@ -92,7 +93,7 @@ def describe(system: System, p: np.ndarray, met: Met) -> Passage:
         determined = met.determined
     elif hits:
         on = cone.nearest(y)
-        determined = on is not None and cone.selects(on)
+        determined = on is not None and cone.selects(on) and exists(system, state, p, rank, met.usual)
     else:
         determined = met.resolved and met.error <= max(1e2 * met.rtol, 1e-6)
     return Passage(

@@ -24,7 +24,7 @@ from dalembert.system.system import System
 TOTAL_RATES = {"total_rates": "", "total_rates_xi": "_xi"}
 CLOSED = 1e-12  # of the mechanism's length: residuals of a state that counts as on the manifold
 SINGULARITY = ("continue", "warn", "stop")
-ALL_OPTIONS = ("metric", "variant", "tolerance", "floor", "safety", "damping", "independent")
+ALL_OPTIONS = ("metric", "variant", "tolerance", "floor", "safety", "damping", "independent", "scale")
 #: options of "auto" are for its singular steps
 OPTIONS = {"auto": ("tolerance", "floor", "safety", "damping"), **dict.fromkeys(TOTAL_RATES, ())}
 
