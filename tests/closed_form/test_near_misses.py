@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import planar_truth as truth
 import pytest
+from test_singular_passages import flat_times
 
 import dalembert as da
 from dalembert import zoo
@@ -189,3 +190,12 @@ def test_the_table_is_made_as_it_is_said_to_be():
     end_q, end_v, _ = model.integrate(q, v, 0.5)  # the branch q₂ = −2 q₁ through its singular position, and energy
     assert abs(end_q[0] + end_q[1]) < 1e-20
     assert abs(model.energy(end_q, end_v) - model.energy(q, v)) < 1e-20
+
+
+def test_forty_loops_become_singular_at_once_and_stay_one_ladder():
+    system = zoo.ladder(40).compile()
+    run = da.simulate(system, system.state(*zoo.ladder_start(40)), 1.3, rtol=1e-11, atol=1e-12)
+    assert run.success
+    assert all(p.determined and p.met for p in run.passages)
+    np.testing.assert_allclose([p.nearest for p in run.passages], flat_times(40, 1.3), rtol=0, atol=1e-8)
+    assert max(np.abs(run[f"A{k}"] - run["A0"]).max() for k in range(1, 41)) < 1e-10
