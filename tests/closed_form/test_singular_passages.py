@@ -8,7 +8,7 @@ from scipy.integrate import quad
 import dalembert as da
 from dalembert import zoo
 from dalembert.errors import CompileError
-from dalembert.simulation.layout import Layout
+from dalembert.simulation import detours
 
 
 def flat_times(loops, until):
@@ -166,10 +166,10 @@ def test_a_run_that_cannot_compile_what_a_singular_position_needs_returns_what_i
     x = system.state(*zoo.five_bar_start())
     whole = da.simulate(system, x, 1.0)
 
-    def broken(self, rows):
+    def broken(layout, rows):
         raise CompileError("no room for code")
 
-    monkeypatch.setattr(Layout, "careful", broken)
+    monkeypatch.setattr(detours, "careful", broken)
     run = da.simulate(system, x, 1.0)
     assert not run.success
     assert (

@@ -1,7 +1,7 @@
 """Across a singular position, from a state in it or just before it to a regular one on the branch the motion selects.
 
 Next to the position doubles do not tell the branches apart, and the acceleration along weak rows is 0/0. So the motion
-is carried over by v Δt + ½ v̇ Δt², a way of about 1e-4 in σ, and brought back to the manifold behind it; once more with
+is carried over by v Δt + ½ v̇ Δt², a way of about 1e-5 in σ, and brought back to the manifold behind it; once more with
 the acceleration found there, which makes the error in v of third order. A state in the position itself (σ ≤ 4 hit) has
 v, or from rest v̇, on the tangent cone.
 """

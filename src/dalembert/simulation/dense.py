@@ -15,6 +15,7 @@ import numpy as np
 from dalembert.integrators.run_record import FillRecord, RunRecord
 from dalembert.native import library
 from dalembert.native.bound import SIGNATURE
+from dalembert.simulation.careful import careful
 from dalembert.simulation.layout import Layout
 
 
@@ -77,7 +78,7 @@ class Dense:
             layout = self.layout
             own = layout.record()
             layout.place(own, None, None, np.zeros(run.n - 2 * run.dof), 1)
-            layout.careful(None).enter(own)
+            careful(layout, None).enter(own)
             self._own.careful = own
         return self._own.careful
 

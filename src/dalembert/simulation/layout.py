@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.charts import LocalChart
-from dalembert.formulations import make_field, make_landing, make_precise
-from dalembert.integrators.methods import METHODS, Method
+from dalembert.formulations import make_field
+from dalembert.integrators.methods import Method
 from dalembert.integrators.run_record import RunRecord
 from dalembert.mechanism.joints import Joint
 from dalembert.native import library
@@ -28,7 +28,6 @@ from dalembert.system.state import State
 CHART = 1e-2  # squared sine between the rows of a chart below which another one is taken
 STAGES = 15  # rows of stages that careful steps need
 UNEQUAL = 10.0  # ratio of usual lengths of rows from which they are looked at one by one
-FINEST = 1e-11  # tolerance of careful steps: rounding of constraint forces is not resolved
 MET = 1e-7  # σ of a position that is met: next to a nearer one doubles do not tell the branches apart
 CHUNK = 2000  # records, and at first attempts, between two looks at the clock, the keyboard and the sample times
 
@@ -118,7 +117,7 @@ class Layout:
             stop=int(s.on_singularity == "stop"),
             blind=int(s.named or self._unequal()),
             passage=np.zeros(system.nq + system.nv),
-            plain=self._plain(),
+            plain=self.plain(),
             low=np.zeros(system.nq),
             low_before=np.zeros(system.nq),
             ode=Bound.around(0, s.u.copy(), np.zeros(1), np.zeros(1)),  # until `place`: holds the inputs
@@ -148,7 +147,7 @@ class Layout:
         units = self._units(nq + self.system.nv)[nq:]
         return float((np.diag(self.system.mass_matrix(s.start, p=s.p)) * units**2).max(initial=0.0)) or 1.0
 
-    def _plain(self) -> np.ndarray:
+    def plain(self) -> np.ndarray:
         """(nq,) the velocity that is the rate of a coordinate, or −1."""
         layout = self.system.layout
         out = np.full(self.system.nq, -1)
@@ -174,7 +173,7 @@ class Layout:
             count = self._sizes(rows)[0] + system.nv
             run.step_kernel = self._bound(system.kernel(method.kernel, rows=rows), chart, count)
         if system.rows.of and s.formulation not in TOTAL_RATES:
-            run.gauge = Bound.of(system.kernel("gauge", rows=rows), {**self._values(None), "sizes": self._usual(rows)})
+            run.gauge = Bound.of(system.kernel("gauge", rows=rows), {**self.values(None), "sizes": self._usual(rows)})
         needed = bool(system.rows.of) or system.nq != system.nv
         by_itself = chart is not None or method.kernel is not None
         project = s.projection
@@ -189,63 +188,11 @@ class Layout:
         if s.named:
             watched = s.formulation in ("nullspace", "admissible", "projection", "partition") and not s.method.fixed
             usual = self.usual_rank(rows) if watched else 0
-            ode = self._formulation(s.formulation, s.options, rows, usual)
+            ode = self.formulation(s.formulation, s.options, rows, usual)
         else:
             ode = self._bound(self._field_kernel(rows, chart), chart, 0)
         count = self.system.nq + self.system.nv if chart is None else 2 * chart.dof
         return Stepper(ode, s.method, s.method.make(count), {})
-
-    def careful(self, rows: tuple[int, ...] | None) -> Stepper:
-        """Steps next to a singular position: by factorizations that reveal the rank, landed by them too."""
-        s, system, dop853 = self.setup, self.system, METHODS["dop853"]
-        options: dict[str, Any] = {"tolerance": 0.5 * self.hit, "floor": 0.5 * self.hit}
-        if s.formulation == "auto":
-            options = {**s.options, **options}
-        usual = self.usual_rank(rows)
-        ode = self._formulation("nullspace", options, None, usual).trust(0.0, 0.0)
-        fields: dict[str, Any] = {
-            "singular": 1,
-            "until": (2.0 * self.policy.near) ** 2,
-            "rtol": max(FINEST, s.rtol),
-            "atol": max(FINEST, s.atol),
-        }
-        if s.projection is not None and system.rows.of:
-            low = np.zeros(system.nq)
-            correct = self._nearest("position", options, usual, low)
-            fields |= {"correct": correct, "filter": self._nearest("velocity", options, usual, low)}
-            fields |= {"frozen": 0, "restore_energy": 0, "filter_velocities": 1, "project_every": 1}
-            fields |= {"low": low, "low_before": np.zeros(system.nq), "precise": correct.owner.exact}
-            if correct.owner.exact:
-                fields |= {"max_corrections": 4, "tolerance": 1e-22 * min(1.0, system.layout.length)}
-        return Stepper(ode, dop853, dop853.make(0), fields)
-
-    def _nearest(self, name: str, options: Mapping[str, Any], usual: int, low: np.ndarray) -> Bound:
-        """The nearest position or velocity on the manifold, by a factorization that reveals the rank."""
-        s, system = self.setup, self.system
-        rows = None
-        if name == "position" and not system.rows.holonomic.all():
-            rows = tuple(np.flatnonzero(system.rows.holonomic).tolist())
-        metric = s.projection.weights(system.nv) if s.projection is not None else None
-        chosen = formulation_options(
-            system, "nullspace", s.p, metric="mass" if metric is None else metric, rows=rows,
-            tolerance=options["tolerance"], floor=options["floor"],
-        )  # fmt: skip
-        m = self.usual_rank(rows)
-        plain = name == "position" and bool((self._plain() >= 0).all())
-        return make_landing(
-            name,
-            system.kernel("equations", rows=rows),
-            system.kernel("plus"),
-            self._values(None),
-            nq=system.nq,
-            nv=system.nv,
-            rows=m,
-            powers=self._plain_powers,
-            options={**chosen, "usual_rank": usual if rows is None else 0},
-            rounding=4e-16 * max(1.0, system.layout.length),
-            program=(lambda places: make_precise(system, rows, places)) if plain else None,
-            low=low,
-        )
 
     def _usual(self, rows: tuple[int, ...] | None) -> np.ndarray:
         """Usual lengths of these rows in the mass metric."""
@@ -268,7 +215,7 @@ class Layout:
             return chart.ode_kernel(rows)
         return system.kernel("ode" if s.baumgarte is None else "ode_baumgarte", rows=rows)
 
-    def _formulation(self, name: str, options: Mapping[str, Any], rows: tuple[int, ...] | None, usual: int) -> Bound:
+    def formulation(self, name: str, options: Mapping[str, Any], rows: tuple[int, ...] | None, usual: int) -> Bound:
         """A formulation over the kernel "equations"; rows that depend on others for good are left out."""
         s, system = self.setup, self.system
         baumgarte = s.baumgarte
@@ -276,18 +223,18 @@ class Layout:
         return make_field(
             name,
             system.kernel("equations", rows=rows),
-            self._values(None),
+            self.values(None),
             nq=system.nq,
             nv=system.nv,
             rows=self.usual_rank(rows),
-            powers=self._plain_powers,
+            powers=self.plain_powers,
             driven="drivers" in system.work_names,
             options={**formulation_options(system, name, s.p, rows=rows, **options), "usual_rank": usual},
             baumgarte=(0.0, 0.0) if baumgarte is None else (baumgarte.alpha, baumgarte.beta),
         ).trust(limit, limit)
 
     @property
-    def _plain_powers(self) -> int:
+    def plain_powers(self) -> int:
         """Powers among the outputs of the equations; that of drivers needs multipliers."""
         return len([name for name in self.system.work_names if name != "drivers"])
 
@@ -332,9 +279,9 @@ class Layout:
     def _bound(self, kernel: Any, chart: LocalChart | None, rows: int, min_length: float | None = None) -> Bound:
         near, size = self.policy.near, self.policy.sizes.min(initial=self.policy.size)
         limit = (near * size) ** 2 if min_length is None else min_length
-        return Bound.of(kernel, self._values(chart), rows).trust(near**2, limit, size**2)
+        return Bound.of(kernel, self.values(chart), rows).trust(near**2, limit, size**2)
 
-    def _values(self, chart: LocalChart | None) -> dict[str, Any]:
+    def values(self, chart: LocalChart | None) -> dict[str, Any]:
         """Inputs of the functions that do not change during the run."""
         s = self.setup
         out: dict[str, Any] = {"p": s.p, "u": s.u}

@@ -1,0 +1,207 @@
+"""What a run does beside its usual steps: careful ones, across singular positions, into charts and out of them."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from dalembert import charts
+from dalembert.analysis.mobility import independent_rows
+from dalembert.charts import LocalChart
+from dalembert.integrators.run_record import FRESH, RunRecord
+from dalembert.simulation.callbacks import Callback
+from dalembert.simulation.careful import careful
+from dalembert.simulation.crossing import Crosser
+from dalembert.simulation.dense import Dense
+from dalembert.simulation.layout import Layout, Stepper
+from dalembert.simulation.passages import Met, describe
+from dalembert.simulation.setup import Setup
+from dalembert.simulation.status import Status
+from dalembert.system.state import State
+from dalembert.system.system import System
+
+ROUNDING = 2e-16
+HALVINGS = 40  # of the step by which a fresh chart is tried before the position counts as singular
+
+
+class Detours:
+    """The part of a `Driver` for singular positions and charts."""
+
+    setup: Setup
+    system: System
+    layout: Layout
+    record: RunRecord
+    rows: tuple[int, ...] | None
+    chart: LocalChart | None
+    charts: list[tuple[float, LocalChart | None]]
+    returning: LocalChart | None  # whose kind is taken again
+    usual: Stepper | None  # to be taken again after careful steps
+    met: list[Met]
+    why: str  # no motion leads on
+    halvings: int
+    watcher: Callback | None
+    _dense: Dense | None
+
+    def state(self) -> State:
+        """The state now."""
+        raise NotImplementedError
+
+    @property
+    def inputs(self) -> np.ndarray:
+        """(nu,) inputs that act now."""
+        raise NotImplementedError
+
+    @property
+    def work(self) -> np.ndarray:
+        """Works done so far."""
+        raise NotImplementedError
+
+    def place(self, state: State, rows: tuple[int, ...] | None, chart: LocalChart | None, work: np.ndarray) -> None:
+        """Lay everything out anew."""
+        raise NotImplementedError
+
+    def take_records(self) -> None:
+        """Move the records of the native loop to the history."""
+        raise NotImplementedError
+
+    def event(self) -> Status:
+        """Locate events of the last step."""
+        raise NotImplementedError
+
+    def singular(self) -> Status:
+        """Other rows where these no longer carry the rest; careful steps; where these end too, across the position."""
+        run = self.record
+        if run.stop:
+            return Status.SINGULAR
+        if run.singular:
+            return self._cross()
+        if self.rows is not None:
+            rows = independent_rows(self.system, self.state(), self.setup.p)
+            if rows is not None and rows != self.rows:
+                self.place(self.state(), rows, self.chart, self.work.copy())
+                run.project_first = 1
+                return Status.DONE
+        self._without_chart()
+        self._careful()
+        run.project_first = 1
+        return self._cross() if self.margin() <= (4.0 * run.hit) ** 2 else Status.DONE
+
+    def _careful(self) -> None:
+        """Careful steps from now on."""
+        run, stepper = self.record, careful(self.layout, self.rows)
+        self.usual, self._dense = stepper.now(run, self.setup.method), None
+        stepper.enter(run)
+
+    def go_on_carefully(self, singular: bool, low: np.ndarray) -> None:
+        """Be where a recording ends: in all coordinates until a chart is possible, in careful steps or not."""
+        run = self.record
+        self.returning = next((chart for _, chart in reversed(self.charts) if chart is not None), None)
+        if self.returning is not None:
+            run.until = (2.0 * FRESH) ** 2
+        if singular:
+            self._careful()
+            run.low[:], run.low_before[:] = low, low
+
+    def _without_chart(self) -> None:
+        """Go on in all coordinates, until the constraints are far enough from dependent for a chart."""
+        if self.chart is not None:
+            self.returning = self.chart
+            self.place(self.state(), self.rows, None, self.work.copy())
+            self.record.until = (2.0 * FRESH) ** 2
+
+    def leave(self) -> None:
+        """Back to ordinary steps, and to a chart where there was one."""
+        run = self.record
+        run.project_first, self._dense = 1, None
+        if run.singular:
+            assert self.usual is not None
+            self.usual.enter(run)
+            if self.setup.method.fixed:
+                run.h = self.setup.step
+            return
+        run.until = 0.0
+        if self.returning is not None:
+            state, rows = self.state(), self.rows
+            if rows is not None:
+                rows = independent_rows(self.system, state, self.setup.p)
+            self.place(state, rows, self._renewed(self.returning, state), self.work.copy())
+
+    def _cross(self) -> Status:
+        """Across a singular position, to where the rows are independent again."""
+        run, start, nq, n = self.record, self.state(), self.system.nq, self.system.nq + self.system.nv
+
+        def slope(x: State) -> np.ndarray:
+            return run.ode.at(x.t, np.concatenate([x.q, x.v]))[: run.n].copy()
+
+        crosser = Crosser(
+            self.system, self.setup.p, self.inputs.copy(), lambda x: slope(x)[nq:n],
+            self.layout.usual_rank(self.rows), run.hit, run.end - run.t,
+        )  # fmt: skip
+        found = crosser.cross(start)
+        if isinstance(found, str):
+            self.why = found
+            return Status.BLOCKED
+        position, after = found.position, found.after
+        time = after.t - start.t
+        run.x[:nq], run.x[nq:n] = after.q, after.v
+        run.x[n:] += 0.5 * time * (slope(start) + slope(after))[n:]
+        run.h, run.t, run.fresh, run.project_first = 0.5 * time, after.t, 0, 0
+        run.steps, run.singular_steps, run.records = run.steps + 1, run.singular_steps + 1, 1
+        run.times[0], run.states[0] = run.t, np.concatenate([run.x, self.inputs, [0.0]])
+        self.take_records()
+        if run.risen and self.met:  # noted as one that is passed, σ has not risen since
+            self.met.pop()
+        run.risen = 0.0
+        self.note(position.t, 0.0, np.concatenate([position.q, position.v]), (start.t, run.t), found.determined)
+        if self.watcher is not None:
+            run.event_values[1] = run.watch.at(run.t, run.x[:n])[: run.events]
+            return self.event()
+        return Status.DONE
+
+    def next_chart(self) -> Status:
+        """Another chart of the same kind; where a fresh one ends too, shorter steps, then singular ones."""
+        run, chart, state = self.record, self.chart, self.state()
+        assert chart is not None
+        if not np.isfinite(run.x).all():
+            return Status.NOT_FINITE
+        if self.margin() < FRESH**2:
+            self._without_chart()
+            return Status.DONE
+        if self.charts[-1][0] == run.t:  # a fresh chart cannot take this step either
+            self.halvings += 1
+            if run.exponent == 0.0 or run.h == 0.0 or run.h < 1e-3 * run.usual_h or self.halvings > HALVINGS:
+                self.halvings = 0
+                return self.singular()
+            run.h *= 0.5
+            self.charts.pop()
+        rows = self.rows if self.rows is None else independent_rows(self.system, state, self.setup.p)
+        self.place(state, rows, self._renewed(chart, state), self.work.copy())
+        return Status.DONE
+
+    def margin(self) -> float:
+        """Margin of the constraint rows now."""
+        run, gauge = self.record, self.record.gauge
+        if not gauge.address:
+            return 1.0
+        return float(gauge.at(run.t, run.x[: run.nq])[0])
+
+    def _renewed(self, chart: LocalChart, state: State) -> LocalChart:
+        """A chart around a state: by the coordinates that are best there, or by the tangent space."""
+        make = charts.named if chart.kind == "named" else charts.tangent
+        return make(self.system, state, p=self.setup.p)
+
+    def note(
+        self, t: float, sigma: float, x: np.ndarray, span: tuple[float, float], determined: bool | None = None
+    ) -> None:
+        """One more passage; a warning where that is asked for."""
+        run, nq, setup = self.record, self.system.nq, self.setup
+        q, v = tuple(x[:nq].tolist()), tuple(x[nq : nq + self.system.nv].tolist())
+        steps = run.singular_steps - sum(m.steps for m in self.met)
+        usual = self.layout.usual_rank(self.rows)
+        error = ROUNDING / max(sigma, ROUNDING) ** (1 if run.precise else 2)
+        met = Met(t, sigma, q, v, *span, run.hit, error, setup.rtol, usual, steps, bool(run.resolved), determined)
+        run.passed = 0
+        self.met.append(met)
+        if setup.on_singularity == "warn":
+            warnings.warn(f"'{self.system.name}': {describe(self.system, setup.p, met)}", stacklevel=6)
