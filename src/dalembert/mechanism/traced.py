@@ -8,6 +8,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert import checks
 from dalembert.errors import DalembertError, DescriptionError
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.layout import Layout
@@ -40,10 +41,13 @@ class TracedState:
         """Origin of the frame in the ground, (3,)."""
         return self.pose(frame).p
 
-    def twist(self, frame: Frame) -> np.ndarray:
-        """(ω; v) of the frame in its own axes."""
+    def twist(self, frame: Frame, axes: str = "body") -> np.ndarray:
+        """(ω; v) of the frame's origin, in its own axes or the ground's ("world")."""
         link, offset = self.layout.locate(frame)
-        return kinematics.twist(self.at, link, offset)
+        V = kinematics.twist(self.at, link, offset)
+        if checks.choice(axes, ("body", "world"), "axes") == "body":
+            return V
+        return kinematics.in_world_axes(self.pose(frame).R, V)
 
     def velocity(self, frame: Frame) -> np.ndarray:
         """Velocity of the frame's origin in the ground's axes, (3,)."""
@@ -58,8 +62,8 @@ class UserState:
     """The state a user's function receives: CasADi expressions by name.
 
     `s["A"]` coordinates and `s.rate("A")` velocities of a joint (a scalar for one, else a column), `s.t` time in s;
-    of frames (or their names) `s.position` and `s.velocity` (3, ground axes), `s.rotation` (3, 3), `s.twist` (6, own
-    axes).
+    of frames (or their names) `s.position` and `s.velocity` (3, ground axes), `s.rotation` (3, 3), `s.pose` (4, 4),
+    `s.twist` (6, own axes, or the ground's with axes="world"). A `State` answers the same with numbers.
     """
 
     def __init__(self, traced: TracedState):
@@ -95,9 +99,13 @@ class UserState:
         """Velocity of a frame's origin in the ground's axes, (3,), m/s."""
         return to_sx(self._s.velocity(self._frame(frame)))
 
-    def twist(self, frame: Any) -> ca.SX:
-        """(ω; v) of a frame in its own axes, (6,)."""
-        return to_sx(self._s.twist(self._frame(frame)))
+    def pose(self, frame: Any) -> ca.SX:
+        """(4, 4) pose of a frame in the ground."""
+        return to_sx(self._s.pose(self._frame(frame)).matrix())
+
+    def twist(self, frame: Any, axes: str = "body") -> ca.SX:
+        """(ω; v) of a frame's origin, (6,), in the frame's own axes or the ground's ("world")."""
+        return to_sx(self._s.twist(self._frame(frame), axes))
 
 
 def on_expressions(f: Any, s: TracedState, what: str) -> Any:
