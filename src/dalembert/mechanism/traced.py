@@ -41,13 +41,10 @@ class TracedState:
         """Origin of the frame in the ground, (3,)."""
         return self.pose(frame).p
 
-    def twist(self, frame: Frame, axes: str = "body") -> np.ndarray:
-        """(ω; v) of the frame's origin, in its own axes or the ground's ("world")."""
+    def twist(self, frame: Frame) -> np.ndarray:
+        """(ω; v) of the frame in its own axes."""
         link, offset = self.layout.locate(frame)
-        V = kinematics.twist(self.at, link, offset)
-        if checks.choice(axes, ("body", "world"), "axes") == "body":
-            return V
-        return kinematics.in_world_axes(self.pose(frame).R, V)
+        return kinematics.twist(self.at, link, offset)
 
     def velocity(self, frame: Frame) -> np.ndarray:
         """Velocity of the frame's origin in the ground's axes, (3,)."""
@@ -101,11 +98,19 @@ class UserState:
 
     def pose(self, frame: Any) -> ca.SX:
         """(4, 4) pose of a frame in the ground."""
-        return to_sx(self._s.pose(self._frame(frame)).matrix())
+        upper = ca.horzcat(self.rotation(frame), self.position(frame))
+        return ca.vertcat(upper, ca.SX([[0.0, 0.0, 0.0, 1.0]]))
 
     def twist(self, frame: Any, axes: str = "body") -> ca.SX:
         """(ω; v) of a frame's origin, (6,), in the frame's own axes or the ground's ("world")."""
-        return to_sx(self._s.twist(self._frame(frame), axes))
+        V = self._own_twist(frame)
+        if checks.choice(axes, ("body", "world"), "axes") == "body":
+            return V
+        R = self.rotation(frame)
+        return ca.vertcat(R @ V[:3], R @ V[3:])
+
+    def _own_twist(self, frame: Any) -> ca.SX:
+        return to_sx(self._s.twist(self._frame(frame)))
 
 
 def on_expressions(f: Any, s: TracedState, what: str) -> Any:

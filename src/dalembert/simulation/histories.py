@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -17,14 +17,15 @@ from dalembert.simulation.powers import constraint_power, force_power, kind_of, 
 from dalembert.system.acceleration import limits
 
 if TYPE_CHECKING:
+    from dalembert.simulation.run import Run
     from dalembert.system.system import System
 
 
 class Histories:
     """The part of `Run` that answers by name; arrays have one row for each of its N times.
 
-    frame: a frame (`body.at(...)`), a body, or the name of either. Lengths are in m, angles in rad, times in s, forces in
-    N, moments in N m, powers in W. A `State` answers the same questions about frames.
+    frame: a frame (`body.at(...)`), a body, or the name of either. Lengths are in m, angles in rad, times in s, forces
+    in N, moments in N m, powers in W. A `State` answers the same questions about frames.
     """
 
     system: System
@@ -68,7 +69,7 @@ class Histories:
         return self.twist(frame, axes="world")[:, 3:]
 
     def twist(self, frame: Any, axes: str = "body") -> np.ndarray:
-        """(N, 6) (ω; v) of a frame's origin, rad/s and m/s, in the axes of the frame ("body") or the ground ("world")."""
+        """(N, 6) (ω; v) of a frame's origin, rad/s and m/s, in the axes of the frame ("body") or ground ("world")."""
         return self._batch("twist", frame=frame, axes=axes)
 
     def acceleration(self, frame: Any) -> np.ndarray:
@@ -151,7 +152,7 @@ class Histories:
         """
         from dalembert.simulation.tables import to_pandas
 
-        return to_pandas(self)
+        return to_pandas(cast("Run", self))
 
     def to_xarray(self) -> Any:
         """The run as an `xarray.Dataset` (extra `xarray`), with names along its dimensions and units in attributes.
@@ -162,7 +163,7 @@ class Histories:
         """
         from dalembert.simulation.tables import to_xarray
 
-        return to_xarray(self)
+        return to_xarray(cast("Run", self))
 
     # --- helpers ------------------------------------------------------------------------------------------------
 
@@ -173,7 +174,7 @@ class Histories:
         least = limits(self.system, self.p)
         sure = (evidence[:, 0] > least.angle) & (evidence[:, 1] > least.length) & np.isfinite(evidence[:, 3])
         numbers = np.isfinite(self.q).all(axis=1) & np.isfinite(self.v).all(axis=1)
-        for k in np.flatnonzero(~sure & numbers):
+        for k in np.flatnonzero(~sure & numbers).tolist():
             u = self.u[k] if self.u.shape[1] else None
             a = self.system.acceleration(self.state(k), u=u, p=self.p)
             vdot[k], multipliers[k] = a.vdot, a.multipliers

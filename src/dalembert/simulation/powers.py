@@ -63,13 +63,10 @@ def force_power(system: System, name: str, kind: str) -> Callable[[Trace], Any]:
     def value(s: Trace) -> Any:
         total = power_of(s, Load.of(forces, s.state))
         if kind == "input":
-            u = s.sx["u"]
-            whole = f"{name}["
-            kept = [
-                0.0 if n == name or n.startswith(whole) and name in system.input_sizes else u[k]
-                for k, n in enumerate(system.u_names)
-            ]
-            total = total - ca.substitute(total, u, ca.vertcat(*kept))
+            u, names = s.sx["u"], system.u_names
+            off = (name, *(f"{name}[{k}]" for k in range(system.input_sizes.get(name, 0))))
+            kept = ca.vertcat(*(0.0 if n in off else u[k] for k, n in enumerate(names)))
+            total = total - ca.substitute(total, u, kept)
         return array(total)[0]
 
     return value

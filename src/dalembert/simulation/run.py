@@ -179,7 +179,7 @@ class Run(Histories):
     @property
     def energy_error(self) -> np.ndarray:
         """(N,) energy, less that of the start and the work done since, J: what the integration made up."""
-        return self.energy - self.energy[0] - sum(self.work.values(), np.zeros(len(self.t)))
+        return self.energy - self.energy[:1] - sum(self.work.values(), np.zeros(len(self.t)))
 
     # --- charts -------------------------------------------------------------------------------------------------
 
@@ -262,8 +262,9 @@ class Run(Histories):
         return np.abs(rows).max(axis=1, initial=0.0)
 
     def __repr__(self) -> str:
+        reached = f"to t = {self.t[-1]:g} s" if len(self.t) else "without records"
         return (
-            f"<run of '{self.system.name}' to t = {self.t[-1]:g} s: {self.message}; {self.steps} steps, "
+            f"<run of '{self.system.name}' {reached}: {self.message}; {self.steps} steps, "
             f"{self.rejected} rejected, {self.evaluations} evaluations, {len(self.passages)} singular passages>"
         )
 

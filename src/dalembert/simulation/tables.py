@@ -48,7 +48,7 @@ def to_xarray(run: Run) -> Any:
         "multipliers": (run.multipliers, "row", system.row_names, _multipliers(system)),
     }
     coords: dict[str, Any] = {"t": (t, run.t, {"units": "s"}), "source": ("source", list(system.work_names))}
-    variables = {}
+    variables: dict[str, Any] = {}
     for name, (values, dimension, names, units) in along.items():
         variables[name] = ((*t, dimension), values)
         coords[dimension] = (dimension, np.array(names, dtype=str))
@@ -85,7 +85,7 @@ def _inputs(system: System) -> list[str]:
     units = []
     for name, n in system.input_sizes.items():
         motor = motors.get(name)
-        units += [_force(turns) for turns in motor.joint.joint.angular] if motor else [""] * n  # type: ignore[attr-defined]
+        units += [_force(turns) for turns in motor.joint.joint.angular] if motor else [""] * n
     return units
 
 

@@ -7,9 +7,11 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert import checks
 from dalembert.errors import ArgumentError
 from dalembert.mechanism.layout import Layout
 from dalembert.mechanism.traced import TracedState
+from dalembert.recursions.kinematics import in_world_axes
 from dalembert.symbols import all_numbers, to_sx
 
 
@@ -44,8 +46,11 @@ class FramesOfState:
         return self._number(frame, self._traced().velocity(self.layout.frame(frame)))
 
     def twist(self, frame: Any, axes: str = "body") -> np.ndarray:
-        """(ω; v) of a frame's origin, (6,), rad/s and m/s, in the axes of the frame ("body") or the ground ("world")."""
-        return self._number(frame, self._traced().twist(self.layout.frame(frame), axes))
+        """(ω; v) of a frame's origin, (6,), rad/s and m/s, in the axes of the frame ("body") or ground ("world")."""
+        V = self._number(frame, self._traced().twist(self.layout.frame(frame)))
+        if checks.choice(axes, ("body", "world"), "axes") == "body":
+            return V
+        return in_world_axes(self.rotation(frame), V)
 
     def _traced(self) -> TracedState:
         return TracedState(self.layout, self.layout.tree.moving(self.q, self.v), self.t)
