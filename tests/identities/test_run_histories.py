@@ -137,7 +137,7 @@ def arm() -> da.Mechanism:
     m.add_joint_force("law", "A", lambda s: lift - 0.2 * s.rate("A") ** 3)
     m.add_spring("spring", a.at(1, 0, 0), m.ground.at(0, 1, 1), stiffness=20.0, damping=1.0, rest_length=0.3)
     m.add_wrench("wind", b.at(0.2, 0.3, 0), force=(1.0, 2.0, 0.5), moment=(0.1, 0, 0.2), axes="world")
-    m.add_driver("crank", "C", lambda t: 0.2 * t + 0.3 * t**2)
+    m.add_driver("crank", "C", lambda t: 0.2 * t + 0.3 * t**3)
     return m
 
 
@@ -184,3 +184,23 @@ def test_power_of_an_input_is_what_it_adds_where_it_is_not_a_force():
     run = da.simulate(system, system.state(v={"x": 2.0}), 0.1, u={"u": 0.5})
     small(run.power("u") - 0.75 * run.rate("x"), 1.0)
     small(run.power("law") - 1.75 * run.rate("x"), 1.0)
+
+
+def test_inputs_parameters_and_time_of_each_record_count():
+    """Accelerations, multipliers and reactions of a driven arm with a controller, at the records one by one."""
+    system = arm().compile()
+    p = system.parameter_vector({"k": 25.0})
+    start = system.assemble({"A": 0.4}, v={"A": 1.0}, p=p)
+    run = da.simulate(
+        system, start, 0.3, p=p, hold=0.05, u=lambda t, s: {"motor": [t, -2.0 * t, 1.0], "lift": 3.0 * s["A"]}
+    )
+    assert np.ptp(run.u, axis=0).max() > 0.1
+    found = run.acceleration("b"), run.multiplier("crank"), run.reactions("A"), run.reactions("B")
+    for k, (a, crank, A, B) in enumerate(zip(*found)):
+        x, u = run.state(k), run.u[k]
+        r = system.constraint_forces(x, u=u, p=p)
+        expected = system.frame_acceleration(x, "b", r.acceleration.vdot, axes="world", p=p)[3:]
+        small(a - expected, expected)
+        small(crank - r.multipliers["crank.drive"], 1.0)
+        small(A - r.joints["A"], r.joints["A"])
+        small(B - r.joints["B"], r.joints["B"])

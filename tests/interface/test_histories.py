@@ -82,6 +82,16 @@ def test_a_name_of_several_kinds_is_refused_until_the_kind_is_said():
         run.power("x", kind="motor")
 
 
+def test_a_motor_may_have_the_name_of_its_joint_where_that_has_no_power():
+    m = da.Mechanism("cart")
+    m.add_joint("x", da.Prismatic("x"), m.ground, m.add_body("cart", mass=2.0))
+    m.add_motor("x", "x")
+    system = m.compile("casadi")
+    run = da.simulate(system, system.state(v={"x": 1.0}), 0.1, u={"x": 3.0})
+    np.testing.assert_array_equal(run.power("x"), 3.0 * run.rate("x"))
+    np.testing.assert_array_equal(run.power("x", kind="joint"), 0.0 * run.t)
+
+
 @pytest.mark.parametrize("backend", ["native", "casadi"])
 @pytest.mark.parametrize("records", [0, 1])
 def test_empty_runs_and_single_records_have_histories(records, backend):
