@@ -298,6 +298,11 @@ EVALUATING = {
     "dalembert.State.replace": Target(on_state("replace"), {"q": {"A": 0.9}, "v": fresh_v, "t": 1.0}),
     "dalembert.State.rate": Target(on_state("rate"), {"name": "A"}),
     "dalembert.State.__getitem__": Target(on_state("__getitem__"), {"name": "A"}),
+    "dalembert.State.position": Target(on_state("position"), {"frame": "tip"}),
+    "dalembert.State.rotation": Target(on_state("rotation"), {"frame": "tip"}),
+    "dalembert.State.pose": Target(on_state("pose"), {"frame": "tip"}),
+    "dalembert.State.velocity": Target(on_state("velocity"), {"frame": "tip"}),
+    "dalembert.State.twist": Target(on_state("twist"), {"frame": "tip", "axes": "world"}),
     "dalembert.Kernel": Target(
         lambda **a: da.Kernel(system().function("mass_matrix"), **a), {"lanes": 1, "backend": "casadi", "chunk": 1000}
     ),
@@ -481,6 +486,14 @@ SIMULATING = {
     "dalembert.Run.rate": Target(on_run("rate"), {"name": "A"}),
     "dalembert.Run.chart": Target(on_run("chart"), {"k": 1}),
     "dalembert.Run.reactions": Target(on_run("reactions"), {"joint": "A"}),
+    "dalembert.Run.position": Target(on_run("position"), {"frame": "coupler"}),
+    "dalembert.Run.rotation": Target(on_run("rotation"), {"frame": "coupler"}),
+    "dalembert.Run.pose": Target(on_run("pose"), {"frame": "coupler"}),
+    "dalembert.Run.velocity": Target(on_run("velocity"), {"frame": "coupler"}),
+    "dalembert.Run.twist": Target(on_run("twist"), {"frame": "coupler", "axes": "world"}),
+    "dalembert.Run.acceleration": Target(on_run("acceleration"), {"frame": "coupler"}),
+    "dalembert.Run.multiplier": Target(on_run("multiplier"), {"name": "C"}),
+    "dalembert.Run.power": Target(on_run("power"), {"name": "torque", "kind": "input"}),
     "dalembert.Run.save": Target(on_run("save"), {"path": lambda: folder() / "run.dal"}),
     "dalembert.load": Target(da.load, {"path": saved, "system": lambda: four_bar()[0]}),
     "dalembert.read_urdf": Target(

@@ -120,6 +120,9 @@ def everything() -> da.Mechanism:
         force=lambda s: -0.3 * s.velocity(disc.at(0, 0.1, 0)) * ca.norm_2(s.velocity(elsewhere)),
         moment=lambda s: s.rotation("plate") @ s.twist("float")[:3],
     )
+    m.add_wrench(
+        "lift", plate, force=lambda s: s.twist("tip", axes="world")[3:] + s.pose("float")[:3, :3] @ s.position("tip")
+    )
     m.add_spring("spring", m.ground, float_, stiffness=k, rest_length=L, damping=0.3)
     m.add_cable("cable", [m.ground.at(0, 0, 2), plate, ball], tension=push[1])
     m.add_cable("rope", [m.ground.at(0, 0, 2), plate, ball, tip], stiffness=100 * L, damping=0.5, rest_length=1.0)

@@ -8,6 +8,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert import checks
 from dalembert.errors import DalembertError, DescriptionError
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.layout import Layout
@@ -58,8 +59,8 @@ class UserState:
     """The state a user's function receives: CasADi expressions by name.
 
     `s["A"]` coordinates and `s.rate("A")` velocities of a joint (a scalar for one, else a column), `s.t` time in s;
-    of frames (or their names) `s.position` and `s.velocity` (3, ground axes), `s.rotation` (3, 3), `s.twist` (6, own
-    axes).
+    of frames (or their names) `s.position` and `s.velocity` (3, ground axes), `s.rotation` (3, 3), `s.pose` (4, 4),
+    `s.twist` (6, own axes, or the ground's with axes="world"). A `State` answers the same with numbers.
     """
 
     def __init__(self, traced: TracedState):
@@ -95,8 +96,20 @@ class UserState:
         """Velocity of a frame's origin in the ground's axes, (3,), m/s."""
         return to_sx(self._s.velocity(self._frame(frame)))
 
-    def twist(self, frame: Any) -> ca.SX:
-        """(ω; v) of a frame in its own axes, (6,)."""
+    def pose(self, frame: Any) -> ca.SX:
+        """(4, 4) pose of a frame in the ground."""
+        upper = ca.horzcat(self.rotation(frame), self.position(frame))
+        return ca.vertcat(upper, ca.SX([[0.0, 0.0, 0.0, 1.0]]))
+
+    def twist(self, frame: Any, axes: str = "body") -> ca.SX:
+        """(ω; v) of a frame's origin, (6,), in the frame's own axes or the ground's ("world")."""
+        V = self._own_twist(frame)
+        if checks.choice(axes, ("body", "world"), "axes") == "body":
+            return V
+        R = self.rotation(frame)
+        return ca.vertcat(R @ V[:3], R @ V[3:])
+
+    def _own_twist(self, frame: Any) -> ca.SX:
         return to_sx(self._s.twist(self._frame(frame)))
 
 

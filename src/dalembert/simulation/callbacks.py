@@ -98,7 +98,8 @@ class Callback:
                 if self.interrupted:
                     raise KeyboardInterrupt
                 given = np.ctypeslib.as_array(ctypes.cast(x, ctypes.POINTER(ctypes.c_double)), (n + 1,))
-                out[:] = f(float(given[n]), passing_state(self.system, given[:nq], given[nq:n], float(given[n])))
+                t = float(given[n])
+                out[:] = f(t, passing_state(self.system, given[:nq], given[nq:n], t, self._p))
             except KeyboardInterrupt:
                 self.interrupted, out[:] = True, np.nan
             except BaseException as error:  # nothing may pass through native code; the run keeps it and ends
@@ -108,7 +109,7 @@ class Callback:
         self._at(ctypes.cast(callback, ctypes.c_void_p).value or 0, callback)
 
 
-def passing_state(system: System, q: np.ndarray, v: np.ndarray, t: float) -> State:
+def passing_state(system: System, q: np.ndarray, v: np.ndarray, t: float, p: np.ndarray) -> State:
     """A state of a trial step as a callback sees it: its own copy, quaternions made unit however long they are."""
     layout, q, v = system.layout, q.copy(), v.copy()
     if system.nq != system.nv:
@@ -116,7 +117,7 @@ def passing_state(system: System, q: np.ndarray, v: np.ndarray, t: float) -> Sta
             where = layout.q_slice(name)
             q[where] = a.joint.unit(q[where])
     q.flags.writeable = v.flags.writeable = False
-    return State(q, v, t, layout)
+    return State(q, v, t, layout, p=p)
 
 
 def controller(system: System, u: Any, p: np.ndarray) -> Callback:

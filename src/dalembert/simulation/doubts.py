@@ -23,6 +23,8 @@ class Doubts:
     def __init__(self, run: Run) -> None:
         self.run, self.sound = run, True
         self.sentences: list[str] = []
+        if not len(run.t):
+            return
         finite = np.isfinite(run.q).all(axis=1) & np.isfinite(run.v).all(axis=1)
         known = np.flatnonzero(finite)
         if not len(known):

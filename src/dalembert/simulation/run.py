@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,7 @@ from dalembert.rank import rank_policy
 from dalembert.simulation.along import chart_coordinates, indicator, whitened
 from dalembert.simulation.dense import Continuation, Dense
 from dalembert.simulation.doubts import Doubts
+from dalembert.simulation.histories import Histories
 from dalembert.simulation.passages import Met, Passage, describe
 from dalembert.simulation.status import Status
 from dalembert.system.state import State
@@ -24,10 +25,11 @@ from dalembert.system.system import System
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class Run(Histories):
     """States at times t, with the evidence of the simulation. `run["A"]` is the history of coordinate or joint A.
 
-    Histories are arrays with one row for each time: every accepted step, or the times of `t_eval`.
+    Histories are arrays with one row for each time: every accepted step, or the times of `t_eval`. Those of frames,
+    multipliers, reactions and powers are asked for by name: `run.position("tip")`.
     """
 
     system: System
@@ -93,7 +95,7 @@ class Run:
     def state(self, k: int = -1) -> State:
         """State number k; the last by default."""
         k = checks.whole(k, "k", least=-len(self.t), most=len(self.t) - 1)
-        return self.system.state(self.q[k], self.v[k], float(self.t[k]))
+        return self._state(self.q[k], self.v[k], self.t[k])
 
     def __call__(self, t: Any) -> Any:
         """The state at time t, or (q, v) as arrays (N, nq), (N, nv) at several times t (N,): dense output.
@@ -112,7 +114,7 @@ class Run:
         rows = np.empty((len(times), self._dense.states.shape[1]))
         rows[order] = self._dense.rows(times[order])
         q, v = rows[:, : self.system.nq], rows[:, self.system.nq : self.system.nq + self.system.nv]
-        return (q, v) if np.ndim(t) else self.system.state(q[0], v[0], float(times[0]))
+        return (q, v) if np.ndim(t) else self._state(q[0], v[0], times[0])
 
     @cached_property
     def _dense(self) -> Dense | None:
@@ -177,7 +179,7 @@ class Run:
     @property
     def energy_error(self) -> np.ndarray:
         """(N,) energy, less that of the start and the work done since, J: what the integration made up."""
-        return self.energy - self.energy[0] - sum(self.work.values(), np.zeros(len(self.t)))
+        return self.energy - self.energy[:1] - sum(self.work.values(), np.zeros(len(self.t)))
 
     # --- charts -------------------------------------------------------------------------------------------------
 
@@ -247,47 +249,22 @@ class Run:
         sigma = self.singular_values
         return sigma[:, 0] / np.maximum(sigma[:, usual - 1], 1e-300) if usual else np.ones(len(self.t))
 
-    @cached_property
-    def multipliers(self) -> np.ndarray:
-        """(N, m) of the constraint rows `system.row_names`; the shortest where rows depend on each other."""
-        if not self.system.rows.of:
-            return np.zeros((len(self.t), 0))
-        return np.array([self._acceleration(k).multipliers for k in range(len(self.t))])
-
-    def reactions(self, joint: str) -> np.ndarray:
-        """(N, 6) moment and force in a joint, tree or cut, by its name; see `System.constraint_forces`."""
-        out = []
-        for k in range(len(self.t)):
-            r = self.system.constraint_forces(self.state(k), u=self._u(k), p=self.p)
-            known = {**r.joints, **r.loops}
-            if not isinstance(joint, str) or joint not in known:
-                raise unknown("joint", joint, known)
-            out.append(known[joint])
-        return np.array(out).reshape(-1, 6)
-
     # --- helpers ------------------------------------------------------------------------------------------------
 
     @cached_property
     def _constraints(self) -> Any:
         return self._batch("constraints")
 
+    def _state(self, q: np.ndarray, v: np.ndarray, t: Any) -> State:
+        return replace(self.system.state(q, v, float(t)), p=self.p)
+
     def _largest(self, rows: np.ndarray) -> np.ndarray:
         return np.abs(rows).max(axis=1, initial=0.0)
 
-    def _batch(self, name: str) -> Any:
-        kernel = self.system.kernel(name, lanes=8 if self.system.backend == "native" else 1)
-        known = {"q": self.q, "v": self.v, "p": self.p, "t": self.t}
-        return kernel.batch(*(known[n] for n in kernel.names_in))
-
-    def _u(self, k: int) -> Any:
-        return self.u[k] if self.u.shape[1] else None
-
-    def _acceleration(self, k: int) -> Any:
-        return self.system.acceleration(self.state(k), u=self._u(k), p=self.p)
-
     def __repr__(self) -> str:
+        reached = f"to t = {self.t[-1]:g} s" if len(self.t) else "without records"
         return (
-            f"<run of '{self.system.name}' to t = {self.t[-1]:g} s: {self.message}; {self.steps} steps, "
+            f"<run of '{self.system.name}' {reached}: {self.message}; {self.steps} steps, "
             f"{self.rejected} rejected, {self.evaluations} evaluations, {len(self.passages)} singular passages>"
         )
 

@@ -18,8 +18,8 @@ from dalembert.system.state_frames import FramesOfState
 class State(FramesOfState):
     """q and v at time t (s). `state["A"]` is the position of joint (or coordinate) A, `state.rate("A")` its velocity.
 
-    `state.position("tip")`, `rotation`, `velocity` and `twist` are those of frames. A state belongs to the systems of
-    one mechanism, and to those of an equal mechanism: it can be pickled.
+    `state.position("tip")`, `rotation`, `pose`, `velocity` and `twist` are those of frames. A state belongs to the
+    systems of one mechanism, and to those of an equal mechanism: it can be pickled.
     """
 
     q: np.ndarray  # (nq,)
@@ -27,6 +27,7 @@ class State(FramesOfState):
     t: float
     layout: Layout
     evidence: Any = None  # how it was found, where it was assembled
+    p: np.ndarray | None = None  # parameters of the run it belongs to, where it is of one: they place frames
 
     def __getitem__(self, name: str) -> Any:
         return _lookup(self.q, name, self.layout.q_names, self.layout.q_slice, self.layout)
@@ -70,7 +71,8 @@ def make_state(layout: Layout, q: Any, v: Any, t: float, base: State | None = No
             qs[where] = a.joint.normalized(qs[where])
         except ArgumentError as error:
             raise ArgumentError(f"joint '{name}': {error}") from None
-    return State(_frozen(qs), _frozen(vs), checks.number(t, "the time t of a state"), layout, evidence)
+    p = None if base is None else base.p
+    return State(_frozen(qs), _frozen(vs), checks.number(t, "the time t of a state"), layout, evidence, p)
 
 
 def neutral(layout: Layout) -> np.ndarray:

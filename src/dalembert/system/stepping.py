@@ -22,6 +22,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from dalembert.mechanism.traced import Load
 from dalembert.recursions.articulated_body import articulated_body
 from dalembert.recursions.composite_body import composite_body
 from dalembert.recursions.diagonal import DiagonalDynamics
@@ -70,11 +71,16 @@ def work_names(s: Trace) -> tuple[str, ...]:
     return (*_powers(s), *(["drivers"] if driven else []))
 
 
+def power_of(s: Trace, load: Load) -> ca.SX:
+    """v · Q of a load, W."""
+    power = sum((W @ s.at.V(i) for i, W in load.wrenches.items()), 0.0)
+    return to_sx([power + (load.tau @ s.v if len(s.v) else 0.0)])
+
+
 def _powers(s: Trace) -> dict[str, ca.SX]:
     """Power of inputs, v · (Q − Q₀) with Q₀ at u = 0, and of the other forces, v · Q₀ + V̇; where there are any."""
-    power = sum((W @ s.at.V(i) for i, W in s.load.wrenches.items()), 0.0)
-    total = to_sx([power + (s.load.tau @ s.v if len(s.v) else 0.0)])
-    rest, out = total, {}
+    rest = total = power_of(s, s.load)
+    out = {}
     if s.d.inputs:
         rest = ca.substitute(total, s.sx["u"], ca.SX.zeros(s.sx["u"].shape))
         out["inputs"] = total - rest

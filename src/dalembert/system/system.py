@@ -226,19 +226,27 @@ class System(TreeQuestions, ConstraintQuestions):
         return found
 
     def custom_kernel(
-        self, key: tuple[Any, ...], arguments: Sequence[str], value: Any, rows: RowChoice = None, named: Any = None
+        self,
+        key: tuple[Any, ...],
+        arguments: Sequence[str],
+        value: Any,
+        rows: RowChoice = None,
+        named: Any = None,
+        lanes: int = 1,
     ) -> Kernel:
         """A kernel of what `value` makes of a `Trace`: for packages that need more than `FUNCTIONS`.
 
         It is kept under its key and the rows it uses; equal keys must mean equal functions. key[0] is its name,
-        `arguments` and `named` are the names of its inputs and outputs, `rows` the rows of the constraints it uses.
+        `arguments` and `named` are the names of its inputs and outputs, `rows` the rows of the constraints it uses,
+        `lanes` as in `kernel`.
         """
         from dalembert.compiler import Kernel
 
-        found = self._kernels.get((key, rows))
+        place = (key, rows, lanes)
+        found = self._kernels.get(place)
         if found is None:
             f, shapes = trace(self.description, key[0], arguments, value, rows, named)
-            found = self._kernels.setdefault((key, rows), Kernel(f, backend=self.backend, shapes=shapes))
+            found = self._kernels.setdefault(place, Kernel(f, lanes=lanes, backend=self.backend, shapes=shapes))
         return found
 
     @cached_property

@@ -67,7 +67,7 @@ class Recorder(UserState):
     def velocity(self, frame: Any) -> ca.SX:
         return self._asked_of("velocity", frame, 3, ".xyz")
 
-    def twist(self, frame: Any) -> ca.SX:
+    def _own_twist(self, frame: Any) -> ca.SX:
         return self._asked_of("twist", frame, 6)
 
     def rotation(self, frame: Any) -> ca.SX:
