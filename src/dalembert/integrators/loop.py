@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dalembert.integrators.manifold import project, recover
 from dalembert.integrators.run_record import FRESH, FillRecord, RunRecord
-from dalembert.integrators.stage import control, evaluate, motion_rate, tolerance
+from dalembert.integrators.stage import control, evaluate, motion_rate, tolerance, usual_size
 from dalembert.integrators.watch import meets, nearness, watch
 from dalembert.native.calls import call, finite, jump
 from dalembert.native.jit import entry, inline, native
@@ -32,7 +32,7 @@ from dalembert.outcome import (
 
 SMALLEST = 1e-15  # of the time: a step that rounding swallows
 ROUNDING = 1e-15  # of a coordinate
-LEAST = 1e-14  # of the time, or s: a step that error control must not ask for
+LEAST = 1e-14  # of the time, or of what the motion takes: a step that error control must not ask for
 SHIFT = 0.87  # of a step with a stage too near to a singular position: other stages may lie beside it
 SHORT = 0.1  # of the usual step: the distance of a landing that is no error of so short a step
 CLOSE = 0.01  # of the usual step: how near to a singularity the ordinary steps go
@@ -95,14 +95,14 @@ def _advance(run):
                 return _ended(run, outcome)
             unsound = unsound + 1 if outcome == UNSOUND else 0
             run.h = SHIFT * h if 0 < unsound < 4 and run.singular == 0 else 0.5 * h
-            if run.h < LEAST * max(1.0, abs(run.t)):
+            if run.h < LEAST * max(1.0 / run.rate, abs(run.t)):
                 return DRIFTED if outcome == DRIFTED else NOT_FINITE
             continue
         if run.exponent > 0.0 and not run.error < 1.0:
             run.rejected += 1
             run.margin = 1.0
             run.h = h * max(0.2, 0.9 * run.error ** (-run.exponent)) if run.error < 1e300 else 0.1 * h
-            if run.h < LEAST * max(1.0, abs(run.t)):
+            if run.h < LEAST * max(1.0 / run.rate, abs(run.t)):
                 return STEP_TOO_SMALL
             continue
         passage = watch(run, h, trial)
@@ -171,7 +171,7 @@ def _land(run, t, trial):
         if run.landed != 0 and run.attempt_h > SHORT * run.usual_h:
             noise = ROUNDING / max(run.landing_margin, 1e-300)  # of Φ moves q by 1/σ, that moves v by 1/σ again
             for j in range(n):
-                scale = tolerance(run, j, abs(trial[j])) + noise * max(run.unit[j], abs(trial[j]))
+                scale = tolerance(run, j, abs(trial[j])) + noise * max(usual_size(run, j), abs(trial[j]))
                 moved += ((trial[j] - raw[j]) / scale) ** 2
             run.error = max(run.error, (moved / n) ** 0.5 / run.project_every)
     return OK if finite(trial, run.n) else NOT_FINITE
@@ -261,7 +261,7 @@ def first_step(run):
         scale = tolerance(run, j, abs(x[j]))
         d0 += (x[j] / scale) ** 2
         d1 += (stages[0, j] / scale) ** 2
-    h0 = 0.01 * (d0 / d1) ** 0.5 if d0 > 1e-10 and d1 > 1e-10 else 1e-6
+    h0 = 0.01 * (d0 / d1) ** 0.5 if d0 > 1e-10 and d1 > 1e-10 * run.rate**2 else 1e-6 / run.rate
     h0 = min(h0, run.max_h)
     for j in range(run.n):
         trial[j] = x[j] + h0 * stages[0, j]
@@ -270,8 +270,9 @@ def first_step(run):
     for j in range(n):
         scale = tolerance(run, j, abs(x[j]))
         d2 += ((slope[j] - stages[0, j]) / scale) ** 2
-    steep = max(d1, d2 / h0**2) ** 0.5 / n**0.5
-    h1 = max(1e-6, 1e-3 * h0) if steep <= 1e-15 else (0.01 / steep) ** exponent
+    d1, d2 = d1 / run.rate**2, d2 / (run.rate**2 * h0) ** 2  # with the time that the motion takes as their unit
+    steep = max(d1, d2) ** 0.5 / n**0.5
+    h1 = max(1e-6 / run.rate, 1e-3 * h0) if steep <= 1e-15 else (0.01 / steep) ** exponent / run.rate
     return min(100.0 * h0, h1, run.max_h)
 
 

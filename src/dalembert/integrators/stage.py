@@ -22,12 +22,15 @@ def control(run, t, x):
 
 
 @inline
+def usual_size(run, j):
+    """The unit of number j of x: of a position, or of a velocity in the motion of this run."""
+    return run.unit[j] * run.rate if run.nq <= j < run.nq + run.nv else run.unit[j]
+
+
+@inline
 def tolerance(run, j, size):
     """The error that number j of x may have, of about this size."""
-    unit = run.unit[j]
-    if run.nq <= j < run.nq + run.nv:
-        unit *= run.rate
-    return run.atol * unit + run.rtol * size
+    return run.atol * usual_size(run, j) + run.rtol * size
 
 
 @native

@@ -129,9 +129,13 @@ class Story:
     def metric(self) -> Any:
         """The metric of the run: a name, or weights."""
         found = self.last.get("metric", "mass")
-        if not isinstance(found, str) and not (isinstance(found, list) and all(map(is_number, np.ravel(found)))):
+        if isinstance(found, str):
+            return found
+        rows = found if isinstance(found, list) else [None]
+        rows = rows if all(isinstance(row, list) for row in rows) else [rows]
+        if len({len(row) for row in rows}) != 1 or not all(is_number(x) for row in rows for x in row):
             raise self._wrong("the metric is neither a name nor numbers")
-        return found if isinstance(found, str) else np.array(found, dtype=float)
+        return np.array(found, dtype=float)
 
     # --- parts --------------------------------------------------------------------------------------------------
 

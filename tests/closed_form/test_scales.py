@@ -1,0 +1,48 @@
+"""A mechanism of another size, mass or pace makes the same motion: no threshold is in metres, kilograms or seconds."""
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert import zoo
+
+SCALES = [
+    (1e-6, 1.0, 1.0), (1e6, 1.0, 1.0), (1.0, 1e-6, 1.0), (1.0, 1e6, 1.0), (1.0, 1.0, 1e-6), (1.0, 1.0, 1e6),
+    (1e-6, 1e6, 1e3), (1e5, 1e-3, 1e-5),
+]  # fmt: skip
+POWERS = [tuple(2.0**k for k in powers) for powers in ((-20, 0, 0), (20, 0, 0), (0, -20, 0), (0, 20, 0), (0, 0, -20))]
+POWERS += [(1.0, 1.0, 2.0**20), (2.0**-20, 2.0**20, 2.0**10)]
+
+
+def five_bar(length, mass, clock, *, span):
+    lengths, kilograms = np.array([1.0, 1.5, 1.5, 1.0]), np.array([2.0, 3.0, 3.0, 2.0])
+    return zoo.five_bar(
+        span=span * length, lengths=length * lengths, masses=mass * kilograms,
+        inertias=mass * length**2 * np.array([1.0, 2.0, 2.0, 1.0]), gravity=9.81 * length / clock**2,
+    ).compile()  # fmt: skip
+
+
+@pytest.mark.parametrize(("length", "mass", "clock"), POWERS)
+def test_a_regular_motion_is_the_same_step_for_step(length, mass, clock):
+    """By powers of two, which cost no rounding where numbers of one kind are added."""
+    start = zoo.five_bar_start(-np.pi, branch=-1, span=zoo.PEER_SPAN)
+    one, other = five_bar(1.0, 1.0, 1.0, span=zoo.PEER_SPAN), five_bar(length, mass, clock, span=zoo.PEER_SPAN)
+    x = one.state(*start)
+    usual, scaled = da.simulate(one, x, 3.0), da.simulate(other, other.state(x.q, x.v / clock), 3.0 * clock)
+    assert scaled.success
+    assert (scaled.steps, scaled.rejected) == (usual.steps, usual.rejected)
+    np.testing.assert_allclose(scaled.t / clock, usual.t, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(scaled.q[-1], usual.q[-1], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(scaled.v[-1] * clock, usual.v[-1], rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize(("length", "mass", "clock"), SCALES)
+def test_a_singular_position_is_met_and_judged_alike(length, mass, clock):
+    one, other = five_bar(1.0, 1.0, 1.0, span=1.0), five_bar(length, mass, clock, span=1.0)
+    x = one.state(*zoo.five_bar_start())
+    usual, scaled = da.simulate(one, x, 1.0), da.simulate(other, other.state(x.q, x.v), clock)
+    assert scaled.success
+    ((a,), (b,)) = usual.passages, scaled.passages
+    assert b.nearest == pytest.approx(a.nearest * clock, rel=1e-7)
+    assert (b.rows, b.rank, b.branches, b.met, b.determined) == (a.rows, a.rank, a.branches, a.met, a.determined)
+    np.testing.assert_allclose(scaled.q[-1], usual.q[-1], rtol=0, atol=1e-6)
