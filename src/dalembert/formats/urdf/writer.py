@@ -14,15 +14,15 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import ModelFileError
+from dalembert.formats.saving import save
+from dalembert.formats.urdf import sidecar
 from dalembert.formats.urdf.text import Text
 from dalembert.formats.urdf.ties import Ties
-from dalembert.formats.xml import contents
 from dalembert.mechanism.body import Body
 from dalembert.mechanism.joints import Cylindrical, Fixed, Free, Joint, Planar, Prismatic, Revolute, Screw, Spherical
 from dalembert.mechanism.joints.attachment import Attachment
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.mechanism.notes import Note
-from dalembert.simulation.files.atomic import replacing
 from dalembert.spatial import Transform, congruence
 
 ENDLESS = 1e30  # URDF asks for limits of prismatic joints
@@ -32,7 +32,7 @@ def write(mechanism: Mechanism, path: str | os.PathLike[str]) -> list[Note]:
     """Write a mechanism as URDF, and its loops into a YAML file beside it; gives what URDF cannot say.
 
     mechanism: what to write; its parameters are written as the numbers they are by default. path: the file, which is
-    replaced; the file of loops has the same name with the suffix .yaml.
+    replaced; the file of loops has the same name with the suffix .yaml, or .loops.yaml where another file has that.
 
     >>> import dalembert as da, pathlib, tempfile
     >>> from dalembert.formats.urdf import write
@@ -45,18 +45,15 @@ def write(mechanism: Mechanism, path: str | os.PathLike[str]) -> list[Note]:
     where = checks.path(path, "path", error=ModelFileError)
     writer = _Writer(mechanism, where.name)
     text, loops = writer.robot(), writer.ties.sidecar()
-    beside = where.with_suffix(".yaml")
-    if beside.exists() and b"closed_loop" not in contents(beside, str(beside)):
-        raise ModelFileError(
-            f"has '{beside.name}' beside it, which is no file of loops but would have to be. Choose another name.",
-            str(where),
-        )
-    for file, content in ((where, text), (beside, loops)):
-        if content:
-            with replacing(file) as new:
-                new.write_text(content, encoding="utf-8")
-        elif file.exists():
-            file.unlink()  # loops of an older mechanism
+    known = sidecar.find(where)
+    if loops:
+        beside = known or sidecar.free(where)
+        if beside.name != where.with_suffix(".yaml").name:
+            writer.note("loops", f"are in '{beside.name}', which other readers than this library do not look for")
+        save(beside, loops)
+    elif known is not None:
+        known.unlink()  # loops of an older mechanism
+    save(where, text)
     return writer.notes
 
 
