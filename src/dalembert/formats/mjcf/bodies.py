@@ -20,6 +20,7 @@ from dalembert.formats.mjcf.reading import Reading, dampers, rotation, rotors, u
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.joints import Fixed, Free, Joint, Prismatic, Revolute, Spherical
 from dalembert.spatial import Transform
+from dalembert.symbols import snap
 
 FREE, BALL, SLIDE, HINGE = range(4)
 
@@ -120,7 +121,7 @@ def _moving(r: Reading, b: int, name: str, place: Frame, mass: Mass) -> None:
 def _joint(r: Reading, k: int, name: str, before: Frame, after: Frame) -> None:
     """One joint between the body as the joints before left it and the body behind it."""
     model, kind = r.model, int(r.model.jnt_type[k])
-    anchor, axis = model.jnt_pos[k].tolist(), model.jnt_axis[k]
+    anchor, axis = model.jnt_pos[k].tolist(), snap(model.jnt_axis[k].astype(object), scale=1.0).astype(float)
     d, q = int(model.jnt_dofadr[k]), int(model.jnt_qposadr[k])
     how: dict[str, Any] = {"damping": float(model.dof_damping[d] + dampers(model, k)[0])}
     stiffness = float(model.jnt_stiffness[k])

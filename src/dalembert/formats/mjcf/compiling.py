@@ -201,9 +201,10 @@ def _load(spec: Any, source: Source, mesh: Any, geom: Element, body: Any) -> Non
     try:
         path = source.folder.resolve(mesh.file, geom)
     except ModelFileError as error:
+        reason = str(error).partition(shown(mesh.file))[2].removeprefix(", ").removeprefix("and ")
         raise geom.error(
-            f"gives {where} its inertia by the mesh file {shown(mesh.file)}, which is not read: "
-            f"{str(error).partition(' asks for ')[2] or error} Put the file there, or give the body an <inertial>."
+            f"gives {where} its inertia by the mesh file {shown(mesh.file)}, which is not read: {reason} Put the file "
+            "there, or give the body an <inertial>."
         ) from None
     data = source.folder.contents(path, geom)
     _check_mesh(data, path.suffix.lower(), geom, mesh.file)

@@ -11,6 +11,7 @@ from dalembert.formats.mjcf.tendons import Tendons
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.joints import Fixed, Spherical
 
+OPEN, NO_CONTACT = 1e-6, 1 << 4
 KINDS = {0: "connect", 1: "weld", 2: "joint", 3: "tendon"}
 
 
@@ -36,6 +37,23 @@ def read_equalities(r: Reading, tendons: Tendons) -> None:
         soft = [a for a in ("solref", "solimp") if a in r.element("equality", k).attrib]
         if soft and not off:
             r.note("equality", k, f"it holds exactly here; {' and '.join(soft)} have no meaning")
+
+
+def note_gaps(r: Reading) -> None:
+    """Note the equalities that are open in MuJoCo's reference position."""
+    mujoco, model = r.of.mujoco, r.model
+    if not model.neq:
+        return
+    model.opt.disableflags |= NO_CONTACT
+    data = mujoco.MjData(model)
+    mujoco.mj_fwdPosition(model, data)
+    gaps: dict[int, float] = {}
+    for k, kind, gap in zip(data.efc_id, data.efc_type, data.efc_pos):
+        if kind == mujoco.mjtConstraint.mjCNSTR_EQUALITY:
+            gaps[int(k)] = max(gaps.get(int(k), 0.0), abs(float(gap)))
+    for k, gap in gaps.items():
+        if gap > OPEN:
+            r.note("equality", k, f"is open by {gap:.2g} (m, rad) in MuJoCo's reference position; assemble() closes it")
 
 
 def _loop(r: Reading, k: int, name: str, kind: str) -> None:

@@ -13,7 +13,7 @@ import casadi as ca
 from dalembert.mechanism.traced import UserState
 
 
-class Path(Protocol):
+class Length(Protocol):
     """A length that depends on the state."""
 
     def length(self, s: UserState) -> ca.SX:
@@ -113,7 +113,7 @@ def _secant(x: ca.SX, k: tuple[float, ...]) -> ca.SX:
 class TendonForce:
     """Spring and damper of a tendon, along its length; no spring force while it is between `lower` and `upper`."""
 
-    path: Path
+    path: Length
     stiffness: tuple[float, ...]
     damping: tuple[float, ...]
     lower: float
@@ -137,7 +137,7 @@ class TendonForce:
 class ActuatorForce:
     """gain · u + bias, each constant + kp length + kv speed of the transmission, gear included."""
 
-    path: Path
+    path: Length
     u: ca.SX
     gain: tuple[float, float, float]
     bias: tuple[float, float, float]
@@ -166,8 +166,8 @@ class Scaled:
 class Polynomial:
     """y − y₀ = Σ aₖ (x − x₀)ᵏ of two lengths, as Φ = 0; without x only a₀ counts."""
 
-    y: Path
-    x: Path | None
+    y: Length
+    x: Length | None
     y0: float
     x0: float
     coefficients: tuple[float, ...]

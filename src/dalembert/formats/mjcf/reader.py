@@ -13,7 +13,7 @@ from dalembert.errors import DescriptionError, ModelFileError
 from dalembert.formats.mjcf.actuators import read_actuators
 from dalembert.formats.mjcf.bodies import read_bodies
 from dalembert.formats.mjcf.compiling import compiled
-from dalembert.formats.mjcf.equalities import read_equalities
+from dalembert.formats.mjcf.equalities import note_gaps, read_equalities
 from dalembert.formats.mjcf.passive import read_passive
 from dalembert.formats.mjcf.reading import Reading
 from dalembert.formats.mjcf.source import Source
@@ -75,6 +75,7 @@ def read_mjcf(
     except DescriptionError as error:
         raise ModelFileError(str(error), source.root.file) from error
     read_states(r, keyframe)
+    note_gaps(r)
     m.notes.extend(notes.done())
     return m
 
