@@ -908,6 +908,23 @@ def test_an_older_file_of_loops_is_replaced_or_goes(tmp_path):
     assert not (tmp_path / "other.yaml").exists()
 
 
+def test_the_name_world_is_kept_for_the_ground(tmp_path):
+    """A body and a frame of that name get another; the frame that readers of MJCF give the ground is the ground."""
+    m = da.Mechanism("w")
+    body = m.add_body("world", mass=1.0, inertia=(1, 1, 1))
+    m.add_joint("A", da.Revolute("z"), m.ground.at(0, 0, 1), body)
+    m.add_frame("world_", body.at(1, 0, 0))
+    other, notes = trip(m, tmp_path)
+    assert any("is called 'world__2' in URDF" in n.text for n in notes)
+    assert set(other.bodies) == {"ground", "world__2"}
+    same = da.Mechanism("w")
+    same.add_joint("A", da.Revolute("z"), same.ground, same.add_body("b", mass=1.0, inertia=(1, 1, 1)))
+    same.add_frame("world", same.ground)
+    assert set(trip(same, tmp_path)[0].bodies) == {"ground", "b"}
+    same.frames["world"] = same.bodies["b"].at(0, 1, 0)
+    assert "world_" in trip(same, tmp_path)[0].frames
+
+
 def test_pinocchio_reads_what_is_written(tmp_path):
     """The tree of a robot as urdfdom and Pinocchio read it: same M at random positions."""
     pin = pytest.importorskip("pinocchio")
