@@ -15,7 +15,7 @@ NAMES = [name for name in corpus_table.files() if not any(part in name for part 
 
 
 def test_the_table_in_the_docs_is_what_the_readers_say():
-    """Every file has its row: velocities, joints, loops, other constraints and notes, or the sentence of the refusal."""
+    """Every file has its row: velocities, joints, loops, other constraints and notes, or the sentence that refuses."""
     rows = corpus_table.rows(corpus_table.PAGE.read_text(encoding="utf-8"))
     assert list(rows) == corpus_table.files()
     wrong = {}
