@@ -1,5 +1,7 @@
 """SDF: every file of the collection read or refused, its numbers by a second route, and the features one by one."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sdf_peer import Motion, Peer
