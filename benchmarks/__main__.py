@@ -2,7 +2,7 @@
 
 python -m benchmarks [part ...] [--json PATH] [--quick]
 
-Parts: calls, tree, constrained, linearization, diagonal, simulation, control, compile, linalg, peer.
+Parts: calls, tree, constrained, linearization, diagonal, simulation, control, compile, linalg, reading, peer.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ PARTS = {
     "control": "benchmarks.control",
     "compile": "benchmarks.compiling",
     "linalg": "benchmarks.linalg",
+    "reading": "benchmarks.reading",
     "peer": "benchmarks.peer",
 }
-USUAL = ("calls", "tree", "constrained", "linearization", "diagonal", "simulation", "control", "compile", "linalg")
+USUAL = tuple(part for part in PARTS if part != "peer")
 PACKAGES = ("dalembert", "pin", "mujoco", "exudyn", "numba", "llvmlite", "casadi", "numpy", "scipy", "sympy")
 
 

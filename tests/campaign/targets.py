@@ -229,8 +229,28 @@ ADDING: dict[str, dict[str, Any]] = {
     },
     "add_skate": {"name": "new", "frame": "c", "sideways": "y"},
     "add_constraint": {"name": "new", "holonomic": law},
+    "add_state": {"name": "new", "q": {"A": 0.1}, "v": {"D": [0.0, 0.0, 1.0]}, "u": {"push": 1.0}, "t": 0.5},
+    "save": {"path": lambda: folder() / "m.yaml"},
     "compile": {"backend": "casadi"},
 }  # fmt: skip
+SHAPE = {"kind": "box", "size": (0.1, 0.2, 0.3), "colour": (1.0, 0.0, 0.0, 1.0), "name": "crate"}
+
+
+@cache
+def at_home() -> da.System:
+    """A system with a state that has a name."""
+    m = zoo.four_bar()
+    m.add_state("home", q={"A": 0.6})
+    return m.compile("casadi")
+
+
+@cache
+def written() -> Path:
+    """A model file."""
+    path = folder() / "kept.yaml"
+    bench().save(path)
+    return path
+
 
 DESCRIBING = {
     "dalembert.Mechanism": Target(da.Mechanism, {"name": "new", "gravity": (0.0, 0.0, -9.81)}),
@@ -239,6 +259,14 @@ DESCRIBING = {
         lambda **a: bench().bodies["a"].at(**a), {"x": 0.1, "y": 0.0, "z": 0.2, "rotation": da.rotation("x", 0.1)}
     ),
     "dalembert.Frame.at": Target(lambda **a: bench().frames["tip"].at(**a), {"x": 0.1, "y": 0.0, "z": 0.2}),
+    "dalembert.Shape": Target(da.Shape, {**SHAPE, "pose": (np.eye(3), (0.0, 0.0, 1.0)), "scale": (1.0, 1.0, 1.0)}),
+    "dalembert.Body.add_shape": Target(
+        lambda **a: bench().bodies["a"].add_shape(**a),
+        {**SHAPE, "at": (0.0, 0.0, 1.0), "rotation": da.rotation("x", 0.1)},
+    ),
+    "dalembert.read": Target(da.read, {"path": written, "strict": False}),
+    "dalembert.read_model": Target(da.read_model, {"path": written, "strict": False}),
+    "dalembert.System.named_state": Target(lambda **a: at_home().named_state(**a), {"name": "home"}),
 }
 
 STATE = {"state": state}

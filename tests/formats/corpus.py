@@ -10,23 +10,24 @@ import pytest
 MISSING = "no collection of model files; set DALEMBERT_CORPUS to its folder"
 
 
-def _folder() -> Path:
+def folder() -> Path:
+    """The folder of the collection, which may not be there."""
     beside = Path(__file__).resolve().parents[2].parent / "shared" / "corpus"
     return Path(os.environ.get("DALEMBERT_CORPUS", beside))
 
 
 def corpus(name: str) -> Path:
     """The path of a file or folder of the collection; skips the test where it is not there."""
-    path = _folder() / name
+    path = folder() / name
     if not path.exists():
-        pytest.skip(MISSING if not _folder().is_dir() else f"the collection has no '{name}'")
+        pytest.skip(MISSING if not folder().is_dir() else f"the collection has no '{name}'")
     return path
 
 
 def corpus_files(*suffixes: str) -> list:
     """Names of all files with these suffixes, to parametrize a test with; one that skips where there are none."""
-    found = [p for p in sorted(_folder().rglob("*")) if p.suffix in suffixes and p.is_file()]
-    names = [p.relative_to(_folder()).as_posix() for p in found if "expected" not in p.parts]
+    found = [p for p in sorted(folder().rglob("*")) if p.suffix in suffixes and p.is_file()]
+    names = [p.relative_to(folder()).as_posix() for p in found if "expected" not in p.parts]
     return names or [pytest.param("", marks=pytest.mark.skip(reason=MISSING))]
 
 

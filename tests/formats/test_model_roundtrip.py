@@ -140,6 +140,9 @@ def everything() -> da.Mechanism:
     m.add_point_in_plane("plane", disc, m.ground, normal="-y")
     m.close_loop("loop", da.Screw("x", pitch=L), nut, float_.at(0.3, 0, 0, rotation=da.rotation("y", 0.2)))
     m.close_loop("cross", da.Universal((1, 2, 0), (2, -1, 0)), nut, wheel)
+    m.add_cut_joint_spring("thread", "loop", stiffness=k, rest=0.1 * L, damping=0.2)
+    m.add_cut_joint_spring("cross", "cross", stiffness=[1.0, 2.0], damping=[0.0, L])
+    m.add_joint_force("after the springs of loops", "A", -0.1)
     m.add_constraint(
         "own",
         holonomic={"a b": lambda s: s["C.slide"] - s["A"] ** 2 * L, "c": lambda s: ca.sumsqr(s["S"][1:]) - s.t},

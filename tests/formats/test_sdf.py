@@ -1,5 +1,7 @@
 """SDF: every file of the collection read or refused, its numbers by a second route, and the features one by one."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sdf_peer import Motion, Peer
@@ -848,3 +850,29 @@ def test_the_door_reads_and_writes_sdf(tmp_path):
     path = tmp_path / "four_bar.sdf"
     m.save(path)
     assert repr(da.read(path)) == repr(da.read_sdf(path))
+
+
+def test_parameters_are_written_at_their_defaults_also_where_loops_are_drawn_assembled(tmp_path):
+    """The four-bar of the examples is open at its neutral position, and all its lengths are parameters."""
+    m = da.read(Path(__file__).parents[2] / "examples" / "models" / "four_bar.yaml")
+    m.parameters.values["crank"] = np.array([0.25])  # another default
+    for suffix in (".sdf", ".urdf", ".xml"):
+        notes = m.save(tmp_path / f"out{suffix}")
+        assert any("crank" in f"{n.element} {n.text}" and "default" in n.text for n in notes)
+        one, two = m.compile("casadi"), da.read(tmp_path / f"out{suffix}").compile("casadi")
+        x = one.state({"A": 0.3, "B": -0.7, "D": 1.9})
+        at = [two.v_names.index(n) for n in one.v_names]
+        M = two.mass_matrix({"A": 0.3, "B": -0.7, "D": 1.9})[np.ix_(at, at)]
+        np.testing.assert_allclose(M, one.mass_matrix(x), rtol=0, atol=1e-13)
+        assert np.abs(two.residuals(two.assemble({"A": 0.6}))).max() < 1e-10
+
+
+def test_a_loop_of_a_screw_whose_pitch_is_a_parameter_is_written(tmp_path):
+    m = da.Mechanism("screws", gravity=(0, 0, -9.81))
+    h = m.add_parameter("pitch", 0.02)
+    nut = m.add_body("nut", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    m.add_joint("A", da.Cylindrical("z"), m.ground, nut)
+    m.close_loop("thread", da.Screw("z", pitch=h), m.ground, nut)
+    m.save(tmp_path / "screws.sdf")
+    (loop,) = da.read(tmp_path / "screws.sdf").constraints.values()
+    assert loop.joint.pitch == pytest.approx(0.02, rel=1e-15)

@@ -880,15 +880,49 @@ def test_what_urdf_cannot_say_is_listed(tmp_path):
         assert any(words in n for n in notes), words
 
 
-def test_writing_does_not_replace_what_is_no_file_of_loops(tmp_path):
+MINE = ("mine: 1\n", "dalembert: 1\nname: closed_loop\nbodies: {joint_type: {mass: 1}}\n", "note: closed_loop: x\n")
+
+
+@pytest.mark.parametrize("text", MINE)
+def test_writing_does_not_replace_what_is_no_file_of_loops(tmp_path, text):
+    """A file of something else beside it stays; loops go to NAME.loops.yaml, which is read."""
     m = da.zoo.heavy_top()
-    (tmp_path / "top.yaml").write_text("mine: 1\n")
-    with pytest.raises(ModelFileError, match=r"has 'top.yaml' beside it, which is no file of loops"):
-        write(m, tmp_path / "top.urdf")
-    write(m, tmp_path / "other.urdf")
+    (tmp_path / "top.yaml").write_text(text)
+    for _ in range(2):  # the second time over the first
+        notes = m.save(tmp_path / "top.urdf")
+        assert any("'top.loops.yaml'" in n.text for n in notes)
+        assert (tmp_path / "top.yaml").read_text() == text
+        assert [a.joint.kind for a in da.read(tmp_path / "top.urdf").joints.values()] == ["spherical"]
+    da.zoo.chain().save(tmp_path / "top.urdf")  # no loops now: the older file of loops goes, the other one stays
+    assert {p.name for p in tmp_path.iterdir()} == {"top.urdf", "top.yaml"}
+    (tmp_path / "top.loops.yaml").write_text(text)
+    with pytest.raises(ModelFileError, match=r"has 'top.yaml' and 'top.loops.yaml' beside it, neither"):
+        m.save(tmp_path / "top.urdf")
+    assert (tmp_path / "top.loops.yaml").read_text() == text
+
+
+def test_an_older_file_of_loops_is_replaced_or_goes(tmp_path):
+    write(da.zoo.heavy_top(), tmp_path / "other.urdf")
     assert (tmp_path / "other.yaml").exists()
-    write(da.zoo.chain(), tmp_path / "other.urdf")  # no loops now: the older file of loops goes
+    write(da.zoo.chain(), tmp_path / "other.urdf")
     assert not (tmp_path / "other.yaml").exists()
+
+
+def test_the_name_world_is_kept_for_the_ground(tmp_path):
+    """A body and a frame of that name get another; the frame that readers of MJCF give the ground is the ground."""
+    m = da.Mechanism("w")
+    body = m.add_body("world", mass=1.0, inertia=(1, 1, 1))
+    m.add_joint("A", da.Revolute("z"), m.ground.at(0, 0, 1), body)
+    m.add_frame("world_", body.at(1, 0, 0))
+    other, notes = trip(m, tmp_path)
+    assert any("is called 'world__2' in URDF" in n.text for n in notes)
+    assert set(other.bodies) == {"ground", "world__2"}
+    same = da.Mechanism("w")
+    same.add_joint("A", da.Revolute("z"), same.ground, same.add_body("b", mass=1.0, inertia=(1, 1, 1)))
+    same.add_frame("world", same.ground)
+    assert set(trip(same, tmp_path)[0].bodies) == {"ground", "b"}
+    same.frames["world"] = same.bodies["b"].at(0, 1, 0)
+    assert "world_" in trip(same, tmp_path)[0].frames
 
 
 def test_pinocchio_reads_what_is_written(tmp_path):

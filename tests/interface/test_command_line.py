@@ -383,7 +383,7 @@ def test_faults_of_our_own_are_told_apart(dal, monkeypatch):
 def test_warnings_are_sentences(dal):
     code, _, err = dal("simulate", "equal_slider_crank", 2, "--on-singularity", "warn")
     assert code == 0
-    assert err.startswith("dalembert: warning: 'slider-crank, equal links': from t = ")
+    assert err.startswith("dalembert: warning: 'slider-crank, equal links': at t = ")
     assert ".py" not in err
 
 

@@ -54,6 +54,19 @@ def pip(python, *arguments):
     assert done.returncode == 0, done.stderr[-4000:]
 
 
+def test_bitcode_is_built_without_the_packages_of_a_run():
+    """Where a wheel is built there are Numba and NumPy: no module with native functions may import more."""
+    program = """
+import sys
+sys.modules |= dict.fromkeys(("casadi", "scipy", "pyarrow"))
+from dalembert.native.numba_bitcode import ENTRIES, load
+for module, _ in ENTRIES.values():
+    load(module)
+"""
+    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
 def test_a_wheel_simulates_linearizes_and_controls_without_numba(tmp_path, capsys):
     """CPU seconds of each first use are printed, with an empty cache and from a new process."""
     copy, bare = tmp_path / "copy", tmp_path / "environment"

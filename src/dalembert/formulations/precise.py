@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import casadi as ca
 import numpy as np
 
-from dalembert.compiler.program import program_from_casadi
 from dalembert.native.struct import Doubles, Int, Ints, Struct
 
 if TYPE_CHECKING:
@@ -40,6 +38,10 @@ class Precise(Struct):
 
 def make_precise(system: SystemLike, rows: tuple[int, ...] | None, places: Mapping[str, slice]) -> Precise | None:
     """The program of Φ of some rows, whose inputs are at `places`; None where it has an operation that is not known."""
+    import casadi as ca  # not where bitcode is built, which needs the structure alone
+
+    from dalembert.compiler.program import program_from_casadi
+
     function = system.function("constraints", rows=rows)
     names = function.name_in()
     given = [function.sx_in(i) for i in range(function.n_in())]

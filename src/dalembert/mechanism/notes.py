@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A remark on one element of a model file.
+    """A remark on one element of a model file; line 0: on what is written.
 
     >>> print(Note("arm.urdf", 12, "<sensor> 'imu'", "sensors are not modelled"))
     arm.urdf:12: <sensor> 'imu': sensors are not modelled
@@ -19,4 +19,4 @@ class Note:
     text: str
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.element}: {self.text}"
+        return f"{self.file}{f':{self.line}' if self.line else ''}: {self.element}: {self.text}"

@@ -21,6 +21,7 @@ from dalembert.formats.mjcf.writing_forces import write_forces
 from dalembert.formats.mjcf.writing_joints import write_joint
 from dalembert.formats.mjcf.writing_shapes import write_shapes
 from dalembert.formats.mjcf.writing_states import write_states
+from dalembert.formats.saving import save
 from dalembert.mechanism.body import Body
 from dalembert.mechanism.joints.attachment import Attachment
 from dalembert.mechanism.mechanism import Mechanism
@@ -44,10 +45,7 @@ def write(mechanism: Mechanism, path: str | os.PathLike[str]) -> list[Note]:
     where = Path(checks.path(path, "path", error=ModelFileError))
     d = Document(mechanism, where.name)
     written, notes = text_of(d, where.parent), d.notes
-    try:
-        where.write_text(written, encoding="utf-8")
-    except OSError as error:
-        raise ModelFileError(f"could not be written: {error.strerror}.", str(where)) from None
+    save(where, written)
     return notes
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from dalembert.formats.model import vocabulary as words
@@ -37,6 +38,15 @@ def local(m: Mechanism, node: Node, outer: Scope, may: Any) -> Scope:
 def places(node: Node, scope: Scope, count: int | None = None) -> list[Any]:
     """Several frames."""
     return [place(n, scope) for n in node.items(count)]
+
+
+def per_dof(node: Node, scope: Scope, keys: Iterable[str]) -> dict[str, Any]:
+    """What stands behind those of the keys that are there: a value, or a list of them."""
+    return {
+        key: scope.values(value.items()) if isinstance(value.value, list) else scope.value(value)
+        for key in keys
+        if (value := node.get(key)) is not None
+    }
 
 
 def add_force(m: Mechanism, name: str, node: Node, outer: Scope) -> None:
@@ -91,10 +101,15 @@ def _cable(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     m.add_cable(name, places(node.child("through"), scope), **elastic)
 
 
+def _cut_joint_spring(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+    m.add_cut_joint_spring(name, node.child("loop").text(), **per_dof(node, scope, ("stiffness", "rest", "damping")))
+
+
 _ADD = {
     "motor": _motor,
     "joint force": _joint_force,
     "wrench": _wrench,
     "spring": _spring,
     "cable": _cable,
+    "cut joint spring": _cut_joint_spring,
 }

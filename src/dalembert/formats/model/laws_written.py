@@ -8,7 +8,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError, DescriptionError
 from dalembert.formats.model.tracing import Recorder
-from dalembert.formats.model.writing import Data, Writing, axis, is_zero, vector
+from dalembert.formats.model.writing import Data, Writing, axis, each_or_one, is_zero, vector
 from dalembert.mechanism.constraints import (
     Constraint,
     Expressions,
@@ -23,7 +23,7 @@ from dalembert.mechanism.constraints import (
     skate,
 )
 from dalembert.mechanism.constraints.driver import components
-from dalembert.mechanism.forces import Cable, Force, JointForce, Spring, Wrench
+from dalembert.mechanism.forces import Cable, CutJointSpring, Force, JointForce, Spring, Wrench
 from dalembert.mechanism.forces.force import evaluate
 from dalembert.mechanism.traced import on_expressions
 from dalembert.mechanism.values import described
@@ -58,6 +58,11 @@ def force_data(w: Writing, force: Force) -> Data:
             for key, x in (("damping", force.damping), ("rest_length", force.rest_length)):
                 if not is_zero(x):
                     data[key] = x
+        elif type(force) is CutJointSpring:
+            data = {"type": "cut joint spring", "loop": force.loop.name}
+            for key, x in (("stiffness", force.stiffness), ("rest", force.rest), ("damping", force.damping)):
+                if not is_zero(x):
+                    data[key] = each_or_one(x)
         else:
             raise _unknown(what, force)
     return w.finished(data, what, s)

@@ -14,7 +14,7 @@ from dalembert.formats.data import kind
 from dalembert.formats.model import vocabulary as words
 from dalembert.formats.model.constraints import add_constraint
 from dalembert.formats.model.cursor import Node
-from dalembert.formats.model.forces import add_force
+from dalembert.formats.model.forces import add_force, per_dof
 from dalembert.formats.model.places import joint_of, place, rotation
 from dalembert.formats.model.scope import NUMBERS, Scope
 from dalembert.mechanism import inertia
@@ -88,12 +88,19 @@ class _Reader:
             self.joint(name, value)
         self.scope.know_joints()
         inputs = self.inputs()
-        for name, value in self.each("forces"):
-            add_force(m, name, value, self.scope)
+        forces = self.each("forces")
+        kinds = {name: value.value.get("type") for name, value in forces if isinstance(value.value, dict)}
+        for name, value in forces:
+            if kinds.get(name) != "cut joint spring":
+                add_force(m, name, value, self.scope)
         if inputs:
             m.inputs = {name: m.inputs[name] for name in dict.fromkeys([*inputs, *m.inputs])}
         for name, value in self.each("constraints"):
             add_constraint(m, name, value, self.scope)
+        for name, value in forces:
+            if name not in m.forces:  # it acts along a loop
+                add_force(m, name, value, self.scope)
+        m.forces = {name: m.forces[name] for name, _ in forces}
         for name, value in self.each("states"):
             self.state(name, value)
         return m
@@ -170,10 +177,7 @@ class _Reader:
         kind_ = self.joint_type(node)
         node.keys({"type!": "", **words.JOINTS[kind_], **words.ATTACHMENT}, f"a {kind_} joint")
         scope = self.inner(node)
-        options: dict[str, Any] = {}
-        for key in ("stiffness", "rest", "damping", "friction", "armature"):
-            if (value := node.get(key)) is not None:
-                options[key] = scope.values(value.items()) if isinstance(value.value, list) else scope.value(value)
+        options = per_dof(node, scope, ("stiffness", "rest", "damping", "friction", "armature"))
         if (limits := node.get("limits")) is not None:
             options["limits"] = _limits(limits)
         with node.here():

@@ -94,6 +94,7 @@ FORCES: dict[str, Keys] = {
         "damping": "value",
         "rest_length": "value",
     },
+    "cut joint spring": {"loop!": "text", "stiffness": "values", "rest": "values", "damping": "values"},
 }
 CONSTRAINTS: dict[str, Keys] = {
     "loop": {"joint!": "joint type", "between!": "places"},  # and what the joint has of its own

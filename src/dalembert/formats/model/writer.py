@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +15,8 @@ from dalembert.formats.model.comments import kept
 from dalembert.formats.model.emit import yaml_text
 from dalembert.formats.model.laws_written import constraint_data, force_data
 from dalembert.formats.model.writing import Data, Writing, checked_name, each_or_one, is_zero, vector
+from dalembert.formats.saving import save
 from dalembert.mechanism.inertia import check_inertia
-from dalembert.simulation.files.atomic import replacing
 
 if TYPE_CHECKING:
     from dalembert.mechanism.body import Body
@@ -37,19 +36,10 @@ def write(mechanism: Mechanism, path: str | os.PathLike[str]) -> list[Note]:
     where = checks.path(path, "path", error=ModelFileError)
     data = data_of(mechanism)
     if where.suffix.lower() == ".json":
-        _save(where, _json(data))
+        save(where, _json(data))
     else:
-        _save(where, kept(where, mechanism, data, yaml_text(data, HEAD), data_of))
+        save(where, kept(where, mechanism, data, yaml_text(data, HEAD), data_of))
     return []
-
-
-def _save(path: Path, text: str) -> None:
-    """Put a text into a file, whole or not at all."""
-    try:
-        with replacing(path) as new:
-            new.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ModelFileError(f"could not be written: {error.strerror}.", str(path)) from error
 
 
 def text_of(mechanism: Mechanism, *, json: bool = False) -> str:

@@ -15,9 +15,10 @@ from dalembert.formats.graph import gap
 from dalembert.formats.links import IDENTITY
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.constraints import Loop
-from dalembert.mechanism.joints import Free, Joint
+from dalembert.mechanism.joints import Free, Joint, Screw
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.spatial import Transform
+from dalembert.symbols import array
 
 
 class Drawing:
@@ -35,12 +36,18 @@ class Drawing:
         for name in self.open:
             note(f"loop '{name}'", "does not close, and SDF draws loops closed; it is left out")
         for loop in self.loops:
-            self.position[loop.name] = located(loop.joint, self.between(loop))
+            self.position[loop.name] = located(self.joint(loop.joint), self.between(loop))
 
     def numbers(self, T: Transform) -> Transform:
         """A place of the description with its parameters at their defaults."""
         number = self.m.parameters.number
         return Transform(number(T.R, "a rotation"), number(T.p, "a position"))
+
+    def joint(self, joint: Joint) -> Joint:
+        """A joint with its parameters at their defaults."""
+        if not isinstance(joint, Screw):
+            return joint
+        return Screw(joint.axis, pitch=float(self.m.parameters.number(array([joint.pitch]), "a pitch")[0]))
 
     def between(self, loop: Loop) -> Transform:
         """Frame b of a loop in its frame a, as drawn."""
@@ -64,7 +71,7 @@ class Drawing:
         return place
 
     def _gaps(self) -> list[str]:
-        return [loop.name for loop in self.loops if max(gap(loop.joint, self.between(loop))) > 1e-7]
+        return [loop.name for loop in self.loops if max(gap(self.joint(loop.joint), self.between(loop))) > 1e-7]
 
     def _assemble(self) -> None:
         """The closed position nearest the neutral one, floating bodies where they are if that is possible."""
@@ -76,7 +83,8 @@ class Drawing:
             except AssemblyError:
                 continue
             self.position = {name: x.q[x.layout.q_slice(name)] for name in self.m.joints}
-            self.place = {n: Transform(x.rotation(n), x.position(n)) for n in self.m.bodies}
+            poses = {n: system.pose(x, n) for n in self.m.bodies}  # with the parameters at their defaults
+            self.place = {n: Transform(T[:3, :3], T[:3, 3]) for n, T in poses.items()}
             return
 
 

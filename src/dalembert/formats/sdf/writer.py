@@ -16,6 +16,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.errors import ModelFileError
 from dalembert.formats.links import Names
+from dalembert.formats.saving import save
 from dalembert.formats.sdf.drawing import Drawing
 from dalembert.formats.sdf.joints_written import WrittenJoints
 from dalembert.mechanism.body import Body
@@ -23,7 +24,6 @@ from dalembert.mechanism.forces import Force, Wrench
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.mechanism.notes import Note
 from dalembert.mechanism.shapes import Shape
-from dalembert.simulation.files.atomic import replacing
 from dalembert.spatial import Transform, matrix_quaternion
 from dalembert.symbols import all_numbers, array
 
@@ -44,8 +44,7 @@ def write(mechanism: Mechanism, path: str | os.PathLike[str]) -> list[Note]:
     where = checks.path(path, "path", error=ModelFileError)
     writer = _Writer(mechanism, where.name)
     text = writer.text()
-    with replacing(where) as new:
-        new.write_text(text, encoding="utf-8")
+    save(where, text)
     return writer.notes
 
 

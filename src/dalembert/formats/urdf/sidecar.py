@@ -9,6 +9,7 @@ joint_type: [SPHERICAL | UJOINT_XY | FIXED, …]
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -24,17 +25,37 @@ from dalembert.spatial import Transform
 KEYS = ("closed_loop", "type", "name_mot", "joint_name", "joint_type")
 
 
+_SPEAKS = re.compile(rb"""^[\s{"'-]*(closed_loop|joint_type)\b""", re.MULTILINE)
+_MODEL = re.compile(rb"""^[\s{"']*dalembert["']?\s*:""", re.MULTILINE)
+
+
 def find(path: Path) -> Path | None:
-    """The file of loops beside a URDF: same name, .yaml or .yml, and it speaks of closed_loop or joint_type."""
+    """The file of loops beside robot.urdf: the first of robot.loops.yaml, robot.yaml and robot.yml that is one."""
     folder = Folder(path.parent)
-    for suffix in (".yaml", ".yml"):
+    for suffix in (".loops.yaml", ".yaml", ".yml"):
         name = path.with_suffix(suffix).name
-        if (path.parent / name).is_file():
-            found = folder.resolve(name)
-            data = contents(found, name)
-            if b"closed_loop" in data or b"joint_type" in data:
-                return found
+        if (path.parent / name).is_file() and _holds_loops(found := folder.resolve(name)):
+            return found
     return None
+
+
+def free(path: Path) -> Path:
+    """Where loops of a URDF that has no file of loops are written: robot.yaml, or robot.loops.yaml if that is taken."""
+    for suffix in (".yaml", ".loops.yaml"):
+        beside = path.with_suffix(suffix)
+        if not os.path.lexists(beside):
+            return beside
+    raise ModelFileError(
+        f"has '{path.with_suffix('.yaml').name}' and '{beside.name}' beside it, neither of them a file of loops; its "
+        "loops have no place. Choose another name.",
+        str(path),
+    )
+
+
+def _holds_loops(path: Path) -> bool:
+    """Whether a line of a file begins with closed_loop or joint_type, and it is no model of this library."""
+    data = contents(path, path.name)
+    return _SPEAKS.search(data) is not None and _MODEL.search(data) is None
 
 
 class Sidecar:

@@ -14,15 +14,15 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import ModelFileError
+from dalembert.formats.saving import save
+from dalembert.formats.urdf import sidecar
 from dalembert.formats.urdf.text import Text
 from dalembert.formats.urdf.ties import Ties
-from dalembert.formats.xml import contents
 from dalembert.mechanism.body import Body
 from dalembert.mechanism.joints import Cylindrical, Fixed, Free, Joint, Planar, Prismatic, Revolute, Screw, Spherical
 from dalembert.mechanism.joints.attachment import Attachment
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.mechanism.notes import Note
-from dalembert.simulation.files.atomic import replacing
 from dalembert.spatial import Transform, congruence
 
 ENDLESS = 1e30  # URDF asks for limits of prismatic joints
@@ -32,7 +32,7 @@ def write(mechanism: Mechanism, path: str | os.PathLike[str]) -> list[Note]:
     """Write a mechanism as URDF, and its loops into a YAML file beside it; gives what URDF cannot say.
 
     mechanism: what to write; its parameters are written as the numbers they are by default. path: the file, which is
-    replaced; the file of loops has the same name with the suffix .yaml.
+    replaced; the file of loops has the same name with the suffix .yaml, or .loops.yaml where another file has that.
 
     >>> import dalembert as da, pathlib, tempfile
     >>> from dalembert.formats.urdf import write
@@ -45,26 +45,23 @@ def write(mechanism: Mechanism, path: str | os.PathLike[str]) -> list[Note]:
     where = checks.path(path, "path", error=ModelFileError)
     writer = _Writer(mechanism, where.name)
     text, loops = writer.robot(), writer.ties.sidecar()
-    beside = where.with_suffix(".yaml")
-    if beside.exists() and b"closed_loop" not in contents(beside, str(beside)):
-        raise ModelFileError(
-            f"has '{beside.name}' beside it, which is no file of loops but would have to be. Choose another name.",
-            str(where),
-        )
-    for file, content in ((where, text), (beside, loops)):
-        if content:
-            with replacing(file) as new:
-                new.write_text(content, encoding="utf-8")
-        elif file.exists():
-            file.unlink()  # loops of an older mechanism
+    known = sidecar.find(where)
+    if loops:
+        beside = known or sidecar.free(where)
+        if beside.name != where.with_suffix(".yaml").name:
+            writer.note("loops", f"are in '{beside.name}', which other readers than this library do not look for")
+        save(beside, loops)
+    elif known is not None:
+        known.unlink()  # loops of an older mechanism
+    save(where, text)
     return writer.notes
 
 
 class _Writer:
     def __init__(self, m: Mechanism, file: str):
         self.m, self.file, self.notes, self.text = m, file, list[Note](), Text()
-        self.root = "world" if "world" not in {*m.bodies, *m.frames} else "ground"
-        self.links = {*m.bodies, *m.frames} - {"ground"} | {self.root}
+        self.links = {*m.bodies, *m.frames} - {"ground"} | {"world"}
+        self.link = {name: self._link_name(name, f"body '{name}'") for name in m.bodies} | {"ground": "world"}
         self.moved: dict[str, Transform] = {}  # of each body, the place of its link in its frame
         self.ties = Ties(self)
 
@@ -87,10 +84,20 @@ class _Writer:
         for a in m.joints.values():
             self._joint(a)
         for name, frame in m.frames.items():
-            self.fixed_link(name, frame.body, frame.T)
+            here, place = self.at(frame.body, frame.T)
+            if (name, here) != ("world", "world") or _moved(place):
+                self.fixed_link(self._link_name(name, f"frame '{name}'"), frame.body, frame.T)
         self.ties.write()
         text.close()
         return str(text)
+
+    def _link_name(self, name: str, what: str) -> str:
+        """The name of a link; 'world' is that of the ground."""
+        if name != "world":
+            return name
+        new = self.fresh("world_", self.links)
+        self.note(what, f"is called '{new}' in URDF, where 'world' is the ground")
+        return new
 
     # --- links --------------------------------------------------------------------------------------------------------
 
@@ -99,7 +106,7 @@ class _Writer:
         T = Transform(self.numbers(a.child.T.R), self.numbers(a.child.T.p))
         if a.joint.kind == "universal" and self.letters(a.joint) is None:
             T = T @ Transform(a.joint.orientation.astype(float), np.zeros(3))
-        if T.p.any() or not np.array_equal(T.R, np.eye(3)):
+        if _moved(T):
             self.note(
                 f"body '{a.child.body.name}'",
                 "its link has the frame of its joint, as URDF wants; the body's is elsewhere",
@@ -109,12 +116,11 @@ class _Writer:
     def at(self, body: Body, T: Transform) -> tuple[str, Transform]:
         """The link of a body, and a place of the body in it."""
         T = Transform(self.numbers(T.R), self.numbers(T.p))
-        name = self.root if body is self.m.ground else body.name
-        return name, self.moved[body.name].inverse() @ T if body.name in self.moved else T
+        return self.link[body.name], self.moved[body.name].inverse() @ T if body.name in self.moved else T
 
     def _link(self, body: Body) -> None:
         text, T = self.text, self.moved.get(body.name)
-        text.open("link", name=self.root if body is self.m.ground else body.name)
+        text.open("link", name=self.link[body.name])
         if body is not self.m.ground:
             mass, com = float(self.numbers([body.mass])[0]), self.numbers(body.com)
             J = self.numbers(body.inertia)
@@ -177,7 +183,7 @@ class _Writer:
             place = place @ Transform(a.joint.orientation.astype(float), np.zeros(3))
         text.open(tag, name=a.name, type=kind)
         text.one("parent", link=parent)
-        text.one("child", link=a.child.body.name)
+        text.one("child", link=self.link[a.child.body.name])
         text.origin(place)
         axis = getattr(a.joint, "axis", None)
         if axis is not None:
@@ -262,3 +268,7 @@ class _Writer:
             new = f"{name}_{k}"
         taken.add(new)
         return new
+
+
+def _moved(T: Transform) -> bool:
+    return bool(T.p.any()) or not np.array_equal(T.R, np.eye(3))

@@ -1,0 +1,102 @@
+"""The table of the collection in docs/formats/index.md, which `python tests/formats/corpus_table.py` writes.
+
+Reading and counting are checked by test_corpus.py. Whether a model closes is found here by assembling it, which takes
+minutes for some; `--keep` takes these words from the table that is there.
+"""
+
+import contextlib
+import re
+import sys
+import warnings
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+import dalembert as da
+from corpus import expected, folder
+from dalembert.mechanism.constraints import Loop
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "formats" / "index.md"
+SUFFIXES = (".urdf", ".xacro", ".sdf", ".world", ".xml", ".lua", ".mo", ".adm", ".smurf")
+HEAD = "| file | velocities | joints | loops | other constraints | notes | closes |\n|---|---|---|---|---|---|---|\n"
+MOST, TRACED = 60, 100  # velocities; to assemble or to trace more takes minutes
+BEGIN, END = "<!-- the collection: begin -->\n", "<!-- the collection: end -->\n"
+
+
+def files() -> list[str]:
+    """Names of all model files of the collection."""
+    found = (p for p in sorted(folder().rglob("*")) if p.suffix in SUFFIXES and p.is_file())
+    return [p.relative_to(folder()).as_posix() for p in found]
+
+
+@cache
+def read(name: str) -> da.Mechanism | str:
+    """The mechanism of a file, or the sentence that refuses it, without the path."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return da.read(folder() / name)
+    except da.DalembertError as error:
+        return str(error).replace(f"{folder() / name}", Path(name).name)
+
+
+def cells(found: da.Mechanism | str) -> list[str]:
+    """Columns of the table but the first and the last."""
+    if isinstance(found, str):
+        text = found.replace("|", "\\|").replace("<", "&lt;")
+        return [f"refused: {text}", "", "", "", ""]
+    loops = [c for c in found.constraints.values() if isinstance(c, Loop)]
+    others = len(found.constraints) - len(loops)
+    nv = sum(a.joint.nv for a in found.joints.values())
+    return [str(n) for n in (nv, len(found.joints), len(loops), others, len(found.notes))]
+
+
+def closes(m: da.Mechanism, name: str) -> str:
+    """Whether the constraints hold as drawn, in a position that assembly finds, or in one that Pinocchio found."""
+    nv = sum(a.joint.nv for a in m.joints.values())
+    if not m.constraints:
+        return ""
+    if nv > TRACED:
+        return "not tried"
+    system = m.compile("casadi")
+    if np.abs(system.residuals(system.state())).max() < 1e-9:
+        return "as drawn"
+    if nv <= MOST:
+        with contextlib.suppress(da.AssemblyError):
+            system.assemble()
+            return "assembled"
+    peer = expected("pinocchio").get(name, {})
+    if peer.get("closed"):
+        from test_urdf import peer_position
+
+        x = system.state(peer_position(system, peer["joints"], peer["closed"]["q"]))
+        closed = np.abs(system.residuals(x)).max() < 1e-9 and peer["closed"]["residual"] < 1e-9
+        return "with a guess" if closed else "no"
+    return "no" if nv <= MOST else "not tried"
+
+
+def rows(page: str) -> dict[str, list[str]]:
+    """The cells of the table in a page, by file."""
+    table = page.partition(BEGIN)[2].partition(END)[0]
+    lines = [re.split(r"(?<!\\) ?\| ?", line)[1:-1] for line in table.splitlines()[2:]]
+    return {line[0].strip("`"): line[1:] for line in lines if line}
+
+
+def main(keep: bool) -> None:
+    """Write the table into the page."""
+    page = PAGE.read_text(encoding="utf-8")
+    old, lines = rows(page), []
+    for name in files():
+        found = read(name)
+        known = isinstance(found, str) or (keep and name in old)
+        last = (old[name][-1] if name in old and not isinstance(found, str) else "") if known else closes(found, name)
+        lines.append("| " + " | ".join([f"`{name}`", *cells(found), last]) + " |")
+        print(lines[-1], flush=True)
+    before, _, rest = page.partition(BEGIN)
+    after = rest.partition(END)[2]
+    PAGE.write_text(before + BEGIN + HEAD + "\n".join(lines) + "\n" + END + after, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main("--keep" in sys.argv)
