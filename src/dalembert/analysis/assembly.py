@@ -16,6 +16,7 @@ from dalembert import checks
 from dalembert.analysis.closing import Closing, Held, close, with_held
 from dalembert.analysis.failure import contradicting, explained, nearest
 from dalembert.analysis.manifold import tangent
+from dalembert.analysis.reaching import HeldFrames, inside_limits
 from dalembert.errors import AssemblyError
 from dalembert.mechanism.checks import no_joint
 from dalembert.protocols import Active, Parameters, StateGiven, StateLike, SystemLike
@@ -49,6 +50,8 @@ def assemble(
     tolerance: float,
     branches: int,
     seed: int,
+    frames: Mapping[Any, Any] | None = None,
+    limits: bool = False,
 ) -> list[StateLike]:
     """Up to `branches` different states; raises AssemblyError where there is none. See `System.assemble`."""
     t, tolerance = checks.number(t, "t"), checks.number(tolerance, "tolerance", above=0.0, most=1e-3)
@@ -56,25 +59,34 @@ def assemble(
     rng = np.random.default_rng(checks.whole(seed, "seed", least=0))
     on = system.active_rows(active)
     q, v = (_held_values(system, x, what) for x, what in ((q, "q"), (v, "v")))
-    held = Held(system, q, v)
+    held = HeldFrames(system, q, v, frames, p)
+    limits = checks.flag(limits, "limits")
     start = system.state(guess, t=t) if guess is None or isinstance(guess, Mapping) else system.as_state(guess)
     start = held.set_in(start.replace(t=t))
     found: list[StateLike] = []
     failure: Closing | None = None
+    outside = ""
     attempt, last = 0, 0
     while len(found) < branches and attempt < (MORE + 2 * last if found else ATTEMPTS):
         attempt += 1
         at = start if attempt == 1 else _scattered(system, start, p, held, rng, attempt)
         closing = close(system, at, held, p, on, tolerance)
+        if closing.closed and limits:
+            closing, past = inside_limits(system, closing, held, p, on, tolerance)
+            outside = outside or past
+            if past:
+                continue
         if closing.closed and not any(_same(system, p, closing.state, other) for other in found):
             found.append(_moving(system, closing, held, p, on, attempt))
             last = attempt
         elif not closing.closed and (failure is None or closing.gap < failure.gap):
             failure = closing
+    if not found and outside:
+        raise AssemblyError(f"'{system.name}' closes only outside the limits of its joints: {outside}. Leave out limits=.")
     if not found:
         assert failure is not None
         failure = failure if failure.flipped else nearest(system, failure, held, p, on)
-        raise AssemblyError(explained(system, failure, on, q))
+        raise AssemblyError(explained(system, failure, on, {**q, **{goal.name: "its goal" for goal in held.goals}}))
     return found
 
 
