@@ -69,6 +69,9 @@ class LayoutLike(Protocol):
     def v_slice(self, joint: str) -> slice:
         """The place of a joint's velocities in v."""
 
+    def frame(self, frame: Any) -> Any:
+        """A frame from itself, a body, or the name of either."""
+
 
 class StateLike(Protocol):
     """Positions and velocities of a mechanism at a time."""

@@ -82,11 +82,13 @@ def assemble(
         elif not closing.closed and (failure is None or closing.gap < failure.gap):
             failure = closing
     if not found and outside:
-        raise AssemblyError(f"'{system.name}' closes only outside the limits of its joints: {outside}. Leave out limits=.")
+        raise AssemblyError(
+            f"'{system.name}' closes only outside the limits of its joints: {outside}. Leave out limits=."
+        )
     if not found:
         assert failure is not None
         failure = failure if failure.flipped else nearest(system, failure, held, p, on)
-        raise AssemblyError(explained(system, failure, on, {**q, **{goal.name: "its goal" for goal in held.goals}}))
+        raise AssemblyError(held.unreached(failure.state) or explained(system, failure, on, q))
     return found
 
 

@@ -56,6 +56,7 @@ class Continuation:
         self.scale = np.concatenate([course.sizes, np.where(own > 0, own, 1.0)])
         self.rank, self.step = 0, np.inf
         self.nodes: list[Node] = []
+        self.first_nodes: list[Node] = []
         self.first_slope: np.ndarray | None = None  # where the first position is singular: of the branch taken
 
     # --- one position -------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ counts the values, and each of these lines is a leg.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -62,7 +63,7 @@ class Course:
         self.single = next(iter(columns)) if len(columns) == 1 and not tracks else None
         self.wanted = columns[self.single] if self.single else np.arange(self.count, dtype=float)
         ends = _reversals(self.wanted) if self.single else list(range(self.count))
-        self.legs = [(float(self.wanted[a]), float(self.wanted[b])) for a, b in zip(ends, ends[1:])]
+        self.legs = [(float(self.wanted[a]), float(self.wanted[b])) for a, b in itertools.pairwise(ends)]
         self.leg_ends = ends
         self._prepare()
 
@@ -166,7 +167,7 @@ def _columns(system: SystemLike, path: Any, fixed: bool = False) -> tuple[dict[s
             own = list(system.q_names[system.layout.q_slice(name)])
             if not own or any(n not in plain for n in own):
                 raise ArgumentError(
-                    f"joint '{name}' has no coordinates that can be led one by one; lead a frame of its body by frames=."
+                    f"joint '{name}' has no coordinates to lead one by one; lead a frame of its body by frames=."
                 )
             values = checks.array(given, (None, len(own)), what)
             out |= {n: values[:, k].copy() for k, n in enumerate(own)}
@@ -186,7 +187,9 @@ def _track(system: SystemLike, name: Any, given: Any) -> list[FrameGoal]:
     if isinstance(given, Mapping):
         parts = {n: checks.reals(x, f"frame '{name}': {n}") for n, x in given.items()}
         if any(np.ndim(x) < 2 for x in parts.values()):
-            raise ArgumentError(f"frame '{name}' is given one goal; needed: a list of values for each of {list(parts)}.")
+            raise ArgumentError(
+                f"frame '{name}' is given one goal; needed: a list of values for each of {list(parts)}."
+            )
         if len({len(x) for x in parts.values()}) > 1:
             raise ArgumentError(f"the goals of frame '{name}' differ in number; needed: as many of each.")
         given = [dict(zip(parts, values)) for values in zip(*parts.values())]

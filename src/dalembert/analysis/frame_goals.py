@@ -25,8 +25,8 @@ from dalembert.spatial import quaternion_exp, quaternion_log, quaternion_matrix,
 
 PARTS = ("position", "rotation", "x", "y", "z")
 NEEDED = (
-    "a point (3 numbers), a rotation (3, 3), a pose (4, 4), or a mapping with some of 'position', 'rotation' and one of "
-    "the axes 'x', 'y', 'z' with its direction in the ground"
+    "a point (3 numbers), a rotation (3, 3), a pose (4, 4), or a mapping with some of 'position', 'rotation' and one "
+    "of the axes 'x', 'y', 'z' with its direction in the ground"
 )
 
 
@@ -92,7 +92,6 @@ class FrameGoal:
             V[:3] = _turn_between(self.direction, other.direction)
             goal.direction = quaternion_matrix(quaternion_exp(s * V[:3])).astype(float) @ self.direction
         return goal, V
-
 
     def where_it_is(self, q: np.ndarray, p: np.ndarray) -> FrameGoal:
         """The goal of the same kind that the frame has reached in a position q with parameters p."""

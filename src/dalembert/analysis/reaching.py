@@ -1,8 +1,8 @@
 """Inverse kinematics of closed chains: frames held beside coordinates, and joint limits.
 
-A frame that is held adds rows to those of the loops, so Newton's method closes the loops and brings the frame to its goal
-at once. Steps are shortened until the residual falls and leave out directions that a singular position does not allow,
-which keeps them small near singularities and beyond the reach of the mechanism.
+A frame that is held adds rows to those of the loops, so Newton's method closes the loops and brings the frame to its
+goal at once. Steps are shortened until the residual falls and leave out directions that a singular position does not
+allow, which keeps them small near singularities and beyond the reach of the mechanism.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from dalembert.analysis.frame_goals import frame_goals
 from dalembert.protocols import Parameters, StateLike, SystemLike
 from dalembert.rank import angular_velocities
 
+MISSED = 1e-6  # rad, or lengths of the mechanism: a frame farther from its goal has not reached it
 ROOM = 1e-9  # rad or m: by how much limits may be missed
 
 
@@ -32,7 +33,7 @@ class HeldFrames(Held):
         p: Parameters,
     ):
         super().__init__(system, q, v)
-        self.goals = frame_goals(system, frames)
+        self.goals, self.names = frame_goals(system, frames), list(q)
         self.p = np.asarray(system.parameter_vector(p))
 
     def rows(self, state: StateLike) -> tuple[np.ndarray, np.ndarray]:
@@ -40,6 +41,20 @@ class HeldFrames(Held):
         N, missing = super().rows(state)
         parts = [goal.rows(state.q, self.p) for goal in self.goals]
         return np.vstack([N, *(rows for _, rows in parts)]), np.concatenate([missing, *(away for away, _ in parts)])
+
+    def unreached(self, state: StateLike) -> str:
+        """The sentence for the frame that stays away from its goal where all comes nearest; "" where none does."""
+        for goal in self.goals:
+            away = goal.rows(state.q, self.p)[0]
+            far, turn = (float(np.linalg.norm(away[which])) for which in (~goal.angular, goal.angular))
+            if max(far / self.system.layout.length, turn) > MISSED:
+                gaps = [f"{x:.4g} {unit}" for x, unit in ((far, "m"), (turn, "rad")) if x > 1e-9]
+                held = f" with {', '.join(map(str, self.names))} held" if self.names else ""
+                return (
+                    f"'{self.system.name}' does not bring frame '{goal.name}' to its goal{held}: where it came nearest "
+                    f"it misses by {' and '.join(gaps)}. Take a goal within reach, hold fewer, or give a nearer guess."
+                )
+        return ""
 
 
 def inside_limits(

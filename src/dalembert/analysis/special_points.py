@@ -132,13 +132,34 @@ def crossing_place(way: Continuation, a: Node, b: Node) -> float:
     for _ in range(ROUNDS):
         x = low.x + (high.x - low.x) * f_low / (f_low - f_high)
         node = way.closed(x, way.between(a, b, np.array([x]))[0])
-        if node is None or node.least(way.rank) < SINGULAR or node.revealed.rank < way.rank:
-            return x
+        if node is None or node.least(way.rank) < 1e-3 or node.revealed.rank < way.rank:
+            return _refined(way, a, b, x)
         if crossed(way, a, node):
             high, f_high, f_low = node, -node.least(way.rank), 0.7 * f_low
         else:
             low, f_low, f_high = node, node.least(way.rank), 0.7 * f_high
     return 0.5 * (low.x + high.x)
+
+
+def _refined(way: Continuation, a: Node, b: Node, x: float) -> float:
+    """The root of the smallest singular value, with its sign, from four places around an estimate.
+
+    Positions closer to it are less exact, so the inverse is interpolated by a cubic polynomial.
+    """
+    for _ in range(2):
+        room = min(abs(x - a.x), abs(b.x - x)) / 2
+        places, values = x + min(room, 0.006) * np.array([-2.0, -1.0, 1.0, 2.0]), []
+        for one in places:
+            node = way.closed(one, way.between(a, b, np.array([one]))[0])
+            if node is None or node.revealed.rank < way.rank:
+                return x
+            values.append(node.least(way.rank) * (-1.0 if crossed(way, a, node) else 1.0))
+        if not (np.all(np.diff(values) < 0) or np.all(np.diff(values) > 0)):
+            return x
+        f = np.array(values)
+        weights = [np.prod([f[j] / (f[j] - f[i]) for j in range(4) if j != i]) for i in range(4)]
+        x = float(places @ np.array(weights))  # Lagrange's polynomial in f, at f = 0
+    return x
 
 
 def nearest_place(way: Continuation, a: Node, middle: Node, b: Node) -> float | None:

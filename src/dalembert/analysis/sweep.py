@@ -22,6 +22,7 @@ from dalembert.analysis.special_points import SpecialPoint
 from dalembert.analysis.trail import Trail
 from dalembert.errors import ArgumentError, unknown
 from dalembert.protocols import Inputs, SystemLike
+from dalembert.rank import rank_policy
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,9 +30,9 @@ class Sweep:
     """Positions of a mechanism at K values of what is led, on one branch, with the motion at a given speed.
 
     `sweep["B"]` are the values of a joint, coordinate or of what is led, `rate("B")` and `acceleration("B")` its
-    velocity and acceleration, `force("A")` what drives it, `state(k)` the state at the k-th value. Where the branch ends
-    before the last value, `complete` is False, `message` says why, `missed` has the values that were not reached, and all
-    that was found before is here. In a dead point that is led with a speed, velocities and forces have no bound: NaN.
+    velocity and acceleration, `force("A")` what drives it, `state(k)` the state at the k-th value. Where the branch
+    ends before the last value, `complete` is False, `message` says why, `missed` has the values that were not reached,
+    and all that was found before is here. In a dead point that is led at a speed, velocities have no bound: NaN.
     """
 
     system: SystemLike
@@ -47,7 +48,9 @@ class Sweep:
     missed: dict[str, np.ndarray]  # the values of it that were not reached
     _course: Course = field(repr=False)
     _x: np.ndarray = field(repr=False)  # (K,) places
-    _singular: np.ndarray = field(repr=False)  # (K,) bool
+    _slopes: np.ndarray = field(repr=False)  # (K, nv) of the branch
+    _singular: np.ndarray = field(repr=False)  # (K,) bool: where the motion comes from beside
+    _stack: Stack | None = field(repr=False)
     _u: Any = field(repr=False)
 
     def __len__(self) -> int:
@@ -112,8 +115,8 @@ class Sweep:
             raise unknown("coordinate or frame that is led", name, [*led, *tracks])
         if self._free:
             raise ArgumentError(
-                f"the forces of this sweep are not determined: {self._free} freedom(s) of '{self.system.name}' are neither "
-                "led nor held. Hold them too (held={...}) to say what they do."
+                f"the forces of this sweep are not determined: {self._free} freedom(s) of '{self.system.name}' are "
+                "neither led nor held. Hold them too (held={...}) to say what they do."
             )
         if name in led:
             return self._forces[:, n + led.index(name)]
@@ -139,10 +142,10 @@ class Sweep:
         system, m = self.system, int(self._course.rows.sum())
         more = len(system.rows.trivial)
         lam = np.hstack([self._forces[:, :m], np.zeros((len(self), more))])
-        joints = list(system.description.whole.joints)  # type: ignore[attr-defined]
+        joints = list(system.description.whole.joints)
         if joint in joints:
             return self._batch(system.kernel("reactions"), lam=lam)[:, joints.index(joint)]
-        loops = [c.name for c in system.description.constraints if c.kind == "loop"]  # type: ignore[attr-defined]
+        loops = [c.name for c in system.description.constraints if c.kind == "loop"]
         if joint not in loops:
             raise unknown("joint or loop", joint, [*joints, *loops])
         return self._batch(system.kernel("loop_wrench", frame=joint), lam=lam).reshape(len(self), 6)
@@ -164,7 +167,7 @@ class Sweep:
 
     @cached_property
     def _p(self) -> np.ndarray:
-        return np.array([self._course.at(float(x))[1] for x in self._x]).reshape(len(self), -1)
+        return np.array([self._course.at(float(x))[1] for x in self._x]).reshape(len(self), len(self._course.p))
 
     def _batch(self, kernel: Any, **more: Any) -> Any:
         u = self.system.input_vector(self._u)
@@ -179,45 +182,33 @@ class Sweep:
 
     @cached_property
     def _free(self) -> int:
-        return self.system.nv - self._rank
-
-    @property
-    def _rank(self) -> int:
-        return self._solver.rank
-
-    @cached_property
-    def _solver(self) -> Stack:
-        return Stack(self._course, self.q, self._x)
+        return self.system.nv - self._stack.rank if self._stack is not None else 0
 
     @cached_property
     def _forces(self) -> np.ndarray:
         """(K, rows) λ and f."""
+        if self._stack is None:
+            return np.zeros((0, len(self._course.units)))
         load = self._batch(self.system.kernel("inverse_dynamics")).reshape(len(self), -1)
-        mu = self._solver.forces(load)
+        mu = self._stack.forces(load)
         course, m = self._course, int(self._course.rows.sum())
         if course.single in course.coordinates and len(course.fixed) == 0:
-            slopes = self._slopes  # in a singular position by virtual work along the branch
-            mu[self._singular, m] = np.einsum("ki,ki->k", slopes[self._singular], load[self._singular])
+            # in a singular position by virtual work along the branch
+            mu[self._singular, m] = np.einsum("ki,ki->k", self._slopes[self._singular], load[self._singular])
         return mu
-
-    @property
-    def _slopes(self) -> np.ndarray:
-        return self._solver.slopes if self._solver.slopes is not None else np.zeros((len(self), self.system.nv))
 
 
 class Stack:
     """J at all positions of a sweep, factored at once."""
 
     def __init__(self, course: Course, q: np.ndarray, x: np.ndarray):
-        from dalembert.rank import rank_policy
-
         system = course.system
-        self.course, self.slopes = course, None
+        self.course = course
         values = [course.at(float(one)) for one in x]
         self.p = np.array([v[1] for v in values]).reshape(len(x), -1)
         self.t = np.array([v[2] for v in values])
         given = {"q": q, "p": self.p, "t": self.t}
-        phi, A, b = course.kernel.batch(*(given[n] for n in course.kernel.names_in))
+        _phi, A, b = course.kernel.batch(*(given[n] for n in course.kernel.names_in))
         self.b = b.reshape(len(x), -1)
         rows = [A, np.broadcast_to(course.N, (len(x), *course.N.shape))]
         if course.tracks:
@@ -263,12 +254,10 @@ def with_motion(trail: Trail, course: Course, rates: np.ndarray, bends: np.ndarr
         t = trail.x
     elif one and len(set(rates[:, 0])) == 1 and rates[0, 0]:
         t = course.t + (trail.x - trail.x[0]) / rates[0, 0]
-    out = Sweep(
+    return Sweep(
         system, trail.q, v, a, t, tuple(trail.points), complete, trail.interrupted, message, values, missed,
-        course, trail.x, singular, u,
+        course, trail.x, trail.slopes, singular, stack, u,
     )  # fmt: skip
-    out.__dict__["_solver"] = stack
-    return out
 
 
 def _motion(
@@ -299,14 +288,14 @@ def _motion(
         a[singular] = trail.bends[singular] * rates[singular, :1] ** 2 + trail.slopes[singular] * bends[singular, :1]
         stuck = ~np.isfinite(trail.slopes).all(axis=1) & (rates[:, 0] != 0)
         v[stuck] = a[stuck] = np.nan
-        stack.slopes = trail.slopes
     return v, a, singular
 
 
 def _ended(trail: Trail, course: Course, K: int) -> str:
     left = course.count - K
-    reached = f"ends after {course.told(float(trail.x[-1]))}" if K else "cannot begin"
-    return f"the sweep of '{course.system.name}' {reached}: {trail.why}. {left} of {course.count} values are not reached."
+    reached = "ends after" if K else "cannot begin at"
+    place = course.told(float(trail.x[-1] if K else course.wanted[0]))
+    return f"the sweep {reached} {place}: {trail.why}. {left} of {course.count} values are not reached."
 
 
 def _places(course: Course) -> list[tuple[Any, slice]]:

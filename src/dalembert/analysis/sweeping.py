@@ -40,7 +40,7 @@ def sweep(
     try:
         begin = _beginning(system, course, state, p)
     except AssemblyError as error:
-        trail = Trail(None, *_nothing(system), why=str(error).rstrip("."))  # type: ignore[arg-type]
+        trail = Trail(*_nothing(system), why=str(error).rstrip("."))
     else:
         trail = follow(course, begin, progress)
     return with_motion(trail, course, rates, bends, u)
@@ -60,7 +60,7 @@ def walk(system: Any, state: Any, to: Any, *, frames: Any, held: Any, p: Paramet
     return goal.state(trail.q[-1], float(goal.wanted[0])).replace(v=np.zeros(system.nv))
 
 
-def _nothing(system: Any) -> tuple[np.ndarray, ...]:
+def _nothing(system: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     return np.zeros(0), np.zeros((0, system.nq)), np.zeros((0, system.nv)), np.zeros((0, system.nv))
 
 

@@ -7,13 +7,14 @@ Hermite's polynomial of degree five.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.continuation import CLOSED, FAR, NEARLY, Continuation, Node
+from dalembert.analysis.continuation import CLOSED, FAR, NEARLY, SINGULAR, Continuation, Node
 from dalembert.analysis.course import Course
 from dalembert.analysis.manifold import tangent
 from dalembert.analysis.special_points import (
@@ -36,11 +37,10 @@ SAME = 1e-9  # of the course: a value that counts as that of a dead point
 class Trail:
     """Positions at the values of a course that were reached."""
 
-    way: Continuation
-    x: np.ndarray = field(default_factory=lambda: np.zeros(0))  # (K,) places
-    q: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # (K, nq)
-    slopes: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # (K, nv) q′
-    bends: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # (K, nv) q″, NaN where J tells it
+    x: np.ndarray  # (K,) places
+    q: np.ndarray  # (K, nq)
+    slopes: np.ndarray  # (K, nv) q′
+    bends: np.ndarray  # (K, nv) q″, NaN where J tells it
     points: list[SpecialPoint] = field(default_factory=list)
     why: str = ""  # what kept it from the rest
     interrupted: bool = False
@@ -48,18 +48,18 @@ class Trail:
 
 def follow(course: Course, state: StateLike, progress: Callable[[float], Any] | None = None) -> Trail:
     """Go along a course from a position at its beginning."""
-    way = Continuation(course, state)
-    trail = Trail(way)
+    system, way = course.system, Continuation(course, state)
+    trail = Trail(np.zeros(0), np.zeros((0, system.nq)), np.zeros((0, system.nv)), np.zeros((0, system.nv)))
     found: list[tuple[np.ndarray, ...]] = []
     first = way.begin(float(course.wanted[0]), state.q)
     if first is None:
         trail.why = "the loops do not close at its beginning"
         return trail
-    found.append(_one(way, first, 1))
+    found.append(_one(first))
     try:
         for k, leg in enumerate(course.legs):
             part = course.wanted[course.leg_ends[k] + 1 : course.leg_ends[k + 1] + 1]
-            reached = _leg(trail, state, leg, part, course.leg_ends[k], progress)
+            reached = _leg(trail, way, state, leg, part, course.leg_ends[k], progress)
             found.append(reached)
             if len(reached[0]) < len(part):
                 break
@@ -72,22 +72,21 @@ def follow(course: Course, state: StateLike, progress: Callable[[float], Any] | 
     trail.x, trail.q, trail.slopes, trail.bends = (
         np.concatenate([part[i] for part in found if len(part[0])]) for i in range(4)
     )
-    if len(first.slope) and len(trail.x):
-        trail.slopes[0] = way_start(trail, first)
+    if way.first_slope is not None:
+        trail.slopes[0], trail.bends[0] = way.first_slope, 0.0
+        two = _two_sided(way, way.first_nodes, float(trail.x[0]))
+        if two is not None:
+            trail.slopes[0], trail.bends[0] = two[1:]
     return trail
 
 
-def way_start(trail: Trail, first: Node) -> np.ndarray:
-    """The slope in the first position: of the first node, where it was not singular."""
-    return trail.way.first_slope if trail.way.first_slope is not None else first.slope
-
-
-def _one(way: Continuation, node: Node, n: int) -> tuple[np.ndarray, ...]:
+def _one(node: Node) -> tuple[np.ndarray, ...]:
     return np.array([node.x]), node.q[None], node.slope[None].copy(), np.full((1, len(node.slope)), np.nan)
 
 
 def _leg(
     trail: Trail,
+    way: Continuation,
     state: StateLike,
     leg: tuple[float, float],
     part: np.ndarray,
@@ -95,7 +94,7 @@ def _leg(
     progress: Callable[[float], Any] | None,
 ) -> tuple[np.ndarray, ...]:
     """Positions at the places `part` of a leg, as far as the branch goes; special points are noted."""
-    way, (begin, end) = trail.way, leg
+    begin, end = leg
     forward = np.sign(end - begin) or 1.0
     turned: tuple[float, np.ndarray] | None = None
     base, count = len(way.nodes) - 1, len(part)
@@ -105,27 +104,27 @@ def _leg(
             if way.advance(end) is None:
                 turned = dead_point(way, end)
                 if turned is not None:
-                    _note_dead(trail, turned, values, offset)
+                    _note_dead(trail, way, turned, values, offset)
                     break
                 if way.step < 1e-9 * max(abs(end - begin), 1e-300):
                     trail.why = f"the branch is lost after {way.course.told(way.nodes[-1].x)}"
                     break
                 continue
             if len(way.nodes) - base == 2 and base == 0 and way.nodes[-1].revealed.rank > way.nodes[-2].revealed.rank:
-                _restart(trail, state, end)
-            _note_branches(trail, values, offset, base)
+                _restart(trail, way, state, end)
+            _note_branches(trail, way, values, offset, base)
             if progress is not None:
                 done = int(((part - way.nodes[-1].x) * forward <= 0).sum())
                 progress((offset + 1 + done) / way.course.count)
     except KeyboardInterrupt:
         trail.interrupted, trail.why = True, "it was interrupted"
         count = int(((part - way.nodes[-1].x) * forward <= 0).sum())
-    return _filled(trail, part[:count], base, forward, turned)
+    return _filled(trail, way, part[:count], base, forward, turned)
 
 
-def _restart(trail: Trail, state: StateLike, end: float) -> None:
+def _restart(trail: Trail, way: Continuation, state: StateLike, end: float) -> None:
     """Begin again where the first position was singular: along the branch of its velocity, or the nearest one."""
-    way, course = trail.way, trail.way.course
+    course = way.course
     first, second = way.nodes[-2], way.nodes[-1]
     system, p = course.system, course.parameters_at(first.x)
     usual = tangent(system, course.state(second.q, second.x), p).rank
@@ -141,7 +140,7 @@ def _restart(trail: Trail, state: StateLike, end: float) -> None:
             way.nodes[-2:] = [replace(first, slope=v / rate)]
             way.step = min(way.step, abs(second.x - first.x))
             way.advance(end)
-            way.first_slope = v / rate
+            way.first_slope, way.first_nodes = v / rate, way.nodes[-2:]
             break
     kind = "branch point" if cone.kind == "crossing" else f"branch point ({cone.kind})"
     trail.points.append(
@@ -157,10 +156,14 @@ def _restart(trail: Trail, state: StateLike, end: float) -> None:
 
 
 def _filled(
-    trail: Trail, part: np.ndarray, base: int, forward: float, turned: tuple[float, np.ndarray] | None
+    trail: Trail,
+    way: Continuation,
+    part: np.ndarray,
+    base: int,
+    forward: float,
+    turned: tuple[float, np.ndarray] | None,
 ) -> tuple[np.ndarray, ...]:
     """Places, positions, slopes and bends at the places of a part, between the nodes from `base` on."""
-    way = trail.way
     nodes = way.nodes[base:]
     x_nodes = np.array([n.x for n in nodes])
     inside = (part - x_nodes[-1]) * forward <= 0
@@ -247,8 +250,8 @@ def _two_sided(way: Continuation, nodes: list[Node], x: float) -> tuple[np.ndarr
     aside = min(aside, x - low if x > low else aside, high - x if x < high else aside)
     both = []
     for side in (x - aside, x + aside):
-        pairs = [(a, b) for a, b in zip(nodes, nodes[1:]) if (side - a.x) * (side - b.x) <= 0]
-        a, b = pairs[0] if pairs else min(zip(nodes, nodes[1:]), key=lambda ab: min(abs(side - n.x) for n in ab))
+        pairs = [(a, b) for a, b in itertools.pairwise(nodes) if (side - a.x) * (side - b.x) <= 0]
+        a, b = pairs[0] if pairs else min(itertools.pairwise(nodes), key=lambda ab: min(abs(side - n.x) for n in ab))
         node = way.closed(side, way.between(a, b, np.array([side]))[0])
         if node is None or node.revealed.rank < way.rank:
             return None
@@ -258,7 +261,11 @@ def _two_sided(way: Continuation, nodes: list[Node], x: float) -> tuple[np.ndarr
     ends = [_bend(way, n) for n in both]
     if ends[0] is None or ends[1] is None:
         middle = 0.5 * rise + 0.25 * aside * (a.slope - b.slope)
-        return way.plus(a.q, middle), 0.75 * rise / aside - 0.25 * (a.slope + b.slope), (b.slope - a.slope) / (2 * aside)
+        return (
+            way.plus(a.q, middle),
+            0.75 * rise / aside - 0.25 * (a.slope + b.slope),
+            (b.slope - a.slope) / (2 * aside),
+        )
     # Hermite's polynomial of degree five on u = −1 … 1, at its middle
     s0, s1, c0, c1 = aside * a.slope, aside * b.slope, aside**2 * ends[0], aside**2 * ends[1]
     middle = 0.5 * rise + (5 * (s0 - s1) + c0 + c1) / 16
@@ -296,11 +303,12 @@ def _up_to(
         u = np.sqrt(max((end - value) * forward, 0.0))
         guess = way.plus(q_end, first * u + second * u * u)
         found = way.closed(float(value), guess)
-        if found is None:  # in the dead point itself
-            if u > 1e-4 * max(u0, 1.0):
-                break
-            found = replace(node, x=float(value), q=guess, slope=np.full(len(node.slope), np.inf))
-        out.append(_one(way, found, 1))
+        if found is None and u > 1e-4 * max(u0, 1.0):
+            break
+        if found is None or found.least(way.rank) < SINGULAR:  # in the dead point itself
+            at = guess if found is None else found.q
+            found = replace(node, x=float(value), q=at, slope=np.full(len(node.slope), np.inf))
+        out.append(_one(found))
     return out
 
 
@@ -317,8 +325,10 @@ def _index(values: np.ndarray, offset: int, x: float) -> float:
     return float(np.interp(x, values, order) if values[-1] >= values[0] else np.interp(-x, -values, order))
 
 
-def _note_dead(trail: Trail, turned: tuple[float, np.ndarray], values: np.ndarray, offset: int) -> None:
-    course, (x, q) = trail.way.course, turned
+def _note_dead(
+    trail: Trail, way: Continuation, turned: tuple[float, np.ndarray], values: np.ndarray, offset: int
+) -> None:
+    course, (x, q) = way.course, turned
     led = course.single or "what is led"
     state = course.state(q, x)
     here = tangent(course.system, state, course.parameters_at(x))
@@ -330,9 +340,8 @@ def _note_dead(trail: Trail, turned: tuple[float, np.ndarray], values: np.ndarra
     trail.why = text
 
 
-def _note_branches(trail: Trail, values: np.ndarray, offset: int, base: int) -> None:
+def _note_branches(trail: Trail, way: Continuation, values: np.ndarray, offset: int, base: int) -> None:
     """Look for a branch point between the last nodes."""
-    way = trail.way
     nodes = way.nodes[base:]
     x = None
     if len(nodes) >= 2 and crossed(way, nodes[-2], nodes[-1]):
