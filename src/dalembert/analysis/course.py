@@ -140,7 +140,9 @@ class Course:
     def told(self, x: float) -> str:
         """What is led, with its values at a place."""
         if self.single or self.columns:
-            return ", ".join(f"{n} = {self._value(n, x)[0]:.6g}" for n in self.columns)
+            least = {n: 1e-12 * np.abs(values).max() for n, values in self.columns.items()}
+            now = {n: self._value(n, x)[0] for n in self.columns}
+            return ", ".join(f"{n} = {value if abs(value) > least[n] else 0.0:.6g}" for n, value in now.items())
         return f"value {x:.4g} of {self.count - 1}"
 
     def _value(self, name: str, x: float) -> tuple[float, float]:
