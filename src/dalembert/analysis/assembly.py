@@ -88,7 +88,7 @@ def assemble(
     if not found:
         assert failure is not None
         failure = failure if failure.flipped else nearest(system, failure, held, p, on)
-        raise AssemblyError(held.unreached(failure.state) or explained(system, failure, on, q))
+        raise AssemblyError(held.unreached(failure.state, on) or explained(system, failure, on, q))
     return found
 
 

@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.closing import Closing, Held, close
+from dalembert.analysis.closing import Closing, Held, close, residual
 from dalembert.analysis.frame_goals import frame_goals
 from dalembert.protocols import Parameters, StateLike, SystemLike
 from dalembert.rank import angular_velocities
 
 MISSED = 1e-6  # rad, or lengths of the mechanism: a frame farther from its goal has not reached it
+FIRM = 1e3  # times as much as frames count loops where not all can be had
 ROOM = 1e-9  # rad or m: by how much limits may be missed
 
 
@@ -42,8 +43,9 @@ class HeldFrames(Held):
         parts = [goal.rows(state.q, self.p) for goal in self.goals]
         return np.vstack([N, *(rows for _, rows in parts)]), np.concatenate([missing, *(away for away, _ in parts)])
 
-    def unreached(self, state: StateLike) -> str:
+    def unreached(self, state: StateLike, on: np.ndarray) -> str:
         """The sentence for the frame that stays away from its goal where all comes nearest; "" where none does."""
+        state = self._nearest(state, on) if self.goals else state
         for goal in self.goals:
             away = goal.rows(state.q, self.p)[0]
             far, turn = (float(np.linalg.norm(away[which])) for which in (~goal.angular, goal.angular))
@@ -55,6 +57,22 @@ class HeldFrames(Held):
                     f"it misses by {' and '.join(gaps)}. Take a goal within reach, hold fewer, or give a nearer guess."
                 )
         return ""
+
+    def _nearest(self, state: StateLike, on: np.ndarray) -> StateLike:
+        """The position with closed loops where the frames come nearest to their goals, by least squares."""
+        from scipy.optimize import least_squares
+
+        system, rows = self.system, on & self.system.rows.holonomic
+        p = self.p if len(self.p) else None
+        fixed = len(self.q_index)
+
+        def gaps(delta: np.ndarray) -> np.ndarray:
+            moved = state.replace(q=system.plus(state, delta))
+            phi, missing, _, _ = residual(system, moved, self, p, rows)
+            return np.concatenate([FIRM * phi, FIRM * missing[:fixed], missing[fixed:]])
+
+        best = least_squares(gaps, np.zeros(system.nv), max_nfev=60).x
+        return state.replace(q=system.plus(state, best))
 
 
 def inside_limits(
