@@ -144,6 +144,16 @@ def test_a_slider_turns_back_at_the_length_of_crank_and_rod():
     assert back.points[0].at["guide"] == pytest.approx(0.3, abs=1e-12)
 
 
+def test_a_bricard_linkage_turns_back_at_120_degrees():
+    system = zoo.bricard().compile()
+    out = system.sweep({"theta1": np.linspace(1.2, 2.5, 14)}, system.state(*zoo.bricard_start(1.2)), speed=1.0)
+    exact = [zoo.bricard_start(a, 1.0) for a in out["theta1"]]
+    assert len(out) == 9
+    assert out.points[0].at["theta1"] == pytest.approx(2 * np.pi / 3, abs=1e-10)
+    np.testing.assert_allclose(out["theta2"], [q["theta2"] for q, _ in exact], atol=1e-10)
+    np.testing.assert_allclose(out.rate("theta4"), [v["theta4"] for _, v in exact], atol=1e-9)
+
+
 # --- branch points --------------------------------------------------------------------------------------------------
 
 PARALLEL = {"ground": 1.0, "crank": 0.4, "coupler": 1.0, "rocker": 0.4}
@@ -190,6 +200,32 @@ def test_a_sweep_that_begins_in_a_branch_point_follows_its_velocity():
     assert other.complete
     assert np.abs(other["D"] - other["A"])[-1] > 0.5
     same_angle(other["D"][1:], [four_bar_motion(a, 0.0, -1, **PARALLEL)[0][1] for a in other["A"][1:]], atol=1e-9)
+
+
+def test_equal_links_fold_or_slide_on():
+    """Aghili's slider-crank at q₁ = π/2: it slides on with q₂ = −2 q₁, or folds, q₁ turning alone."""
+    system = zoo.equal_slider_crank().compile()
+    out = system.sweep({"q1": np.linspace(0.5, 2.5, 11)}, system.state(*zoo.equal_slider_crank_start(0.5)), speed=1.0)
+    (point,) = out.points
+    assert point.at["q1"] == pytest.approx(np.pi / 2, abs=1e-9)
+    slide, fold = point.branches
+    assert slide["q2"] / slide["q1"] == pytest.approx(-2.0, abs=1e-9)
+    assert fold["q2"] == pytest.approx(0.0, abs=1e-9)
+    np.testing.assert_allclose(out["q2"], -2 * out["q1"], atol=1e-11)
+
+
+def test_a_flat_sarrus_linkage_is_met_without_a_change_of_sign():
+    system = zoo.sarrus().compile()
+    out = system.sweep({"A1": np.linspace(0.7, -0.7, 15)}, system.state(*zoo.sarrus_start(0.7)))
+    assert out.complete
+    assert [p.at["A1"] for p in out.points] == pytest.approx([0.0], abs=1e-6)
+    np.testing.assert_allclose(out["A2"], out["A1"], atol=1e-9)
+
+
+def test_what_is_not_led_stays_where_nothing_moves_it():
+    system = zoo.cart_pole().compile()
+    out = system.sweep({"cart": [0.0, 1.0, 2.0]}, {system.q_names[1]: 0.3})
+    np.testing.assert_array_equal(out[system.q_names[1]], [0.3] * 3)
 
 
 # --- spatial loops, frames, parameters, time -------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 From a position with the slope q′ (see `course`) a step of length d predicts q ⊕ (q′ d + ½ q″ d²), q″ from the last two
 slopes, and Newton's method closes the loops there. Steps are as long as what Newton's method has to correct stays
-small, so no step can change its branch. The metric of shortest steps is that of the mass matrix at the start.
+small, so no step can change its branch. Shortest steps are measured in radians and lengths of the mechanism: freedoms
+that are not led stay where the constraints let them.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.analysis.course import Course
-from dalembert.analysis.manifold import Tangent
 from dalembert.protocols import StateLike
 from dalembert.rank import Revealed, rank_policy
 
@@ -47,13 +47,8 @@ class Continuation:
         self.course, system = course, course.system
         self.flat = system.nq == system.nv and list(system.q_names) == list(system.v_names)
         self.policy = rank_policy(system, course.parameters_at(float(course.wanted[0])))
-        M = system.mass_matrix(state, p=course.parameters_at(float(course.wanted[0])))
-        _, J, _ = course.equations(state.q, float(course.wanted[0]))
-        self.R = Tangent.of(J[:0], M, self.policy, np.zeros(0)).R
-        self.Rinv = np.linalg.inv(self.R)
-        m = len(course.sizes)
-        own = np.linalg.norm(J[m:] @ self.Rinv, axis=1)
-        self.scale = np.concatenate([course.sizes, np.where(own > 0, own, 1.0)])
+        self.R, self.Rinv = np.diag(1 / course.reach), np.diag(course.reach)
+        self.scale = course.units
         self.rank, self.step = 0, np.inf
         self.nodes: list[Node] = []
         self.first_nodes: list[Node] = []

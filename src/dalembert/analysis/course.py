@@ -79,14 +79,14 @@ class Course:
         goals = np.concatenate([np.zeros(0, dtype=bool), *(track[0].angular for track in self.tracks)])
         held = np.concatenate([self.N[:, angular].any(axis=1), goals]).astype(bool)
         self.units = np.concatenate([policy.units[self.rows], np.where(held, 1.0, policy.length)])
-        self.sizes, self.length = policy.sizes[self.rows], policy.length
+        self.constraints, self.length = int(self.rows.sum()), policy.length
         self.kernel = system.kernel("constraints")
         self.slopes = _parameter_slopes(system) if self.parameters else None
 
     @property
     def led(self) -> int:
         """Number of rows of what is led or held."""
-        return len(self.units) - int(self.rows.sum())
+        return len(self.units) - self.constraints
 
     def span(self) -> float:
         """The length of the course in x."""
@@ -100,6 +100,13 @@ class Course:
             p = p.copy()
             p[self.p_index] = [self._value(n, x)[0] for n in self.parameters]
         return h, p, self._value("t", x)[0] if "t" in self.columns else self.t
+
+    def given(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Parameters (K, np) and times (K,) at places (K,)."""
+        if not self.parameters and "t" not in self.columns:
+            return np.broadcast_to(self.p, (len(x), len(self.p))), np.full(len(x), self.t)
+        values = [self.at(float(one)) for one in x]
+        return np.array([v[1] for v in values]).reshape(len(x), len(self.p)), np.array([v[2] for v in values])
 
     def equations(self, q: np.ndarray, x: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Residuals of (1), and J and g of (2), at a position q and a place x."""

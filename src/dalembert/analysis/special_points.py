@@ -7,6 +7,7 @@ of their tangent cone (`tangent_cone`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -186,8 +187,18 @@ def nearest_place(way: Continuation, a: Node, middle: Node, b: Node) -> float | 
             x2 = high - ratio * (high - low)
             f2 = least(x2)
         if min(f1, f2) < SINGULAR:
-            return x1 if f1 < f2 else x2
+            return _bottom(least, x1 if f1 < f2 else x2, min(abs(middle.x - a.x), abs(b.x - middle.x)))
     return None
+
+
+def _bottom(least: Callable[[float], float], x: float, room: float) -> float:
+    """The place where a singular value is zero, its square being smooth: from four places around an estimate."""
+    d = min(0.5 * room, 0.006)
+    u = np.array([-2.0, -1.0, 1.0, 2.0])
+    c3, c2, c1, _ = np.polyfit(u, [least(x + d * one) ** 2 for one in u], 3)
+    root = np.roots([3 * c3, 2 * c2, c1]) if c3 else np.array([-c1 / (2 * c2)])
+    root = root[np.argmin(np.abs(root))]
+    return x + d * float(root.real) if abs(root) < 1 else x
 
 
 def cone_at(system: Any, state: StateLike, p: Any, usual: int) -> TangentCone | None:

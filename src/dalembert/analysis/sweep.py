@@ -108,16 +108,11 @@ class Sweep:
 
         Of a frame: (K, k) along its rows, position first (N), then orientation (N m), in the ground's axes.
         """
-        n = int(self._course.rows.sum())
+        n = self._course.constraints
         led = [*self._course.coordinates, *self._course.fixed]
         tracks = {track[0].name: len(track[0].angular) for track in self._course.tracks}
         if name not in led and name not in tracks:
             raise unknown("coordinate or frame that is led", name, [*led, *tracks])
-        if self._free:
-            raise ArgumentError(
-                f"the forces of this sweep are not determined: {self._free} freedom(s) of '{self.system.name}' are "
-                "neither led nor held. Hold them too (held={...}) to say what they do."
-            )
         if name in led:
             return self._forces[:, n + led.index(name)]
         start = n + len(led)
@@ -139,7 +134,7 @@ class Sweep:
 
         That of a joint that is led has the driving force in it.
         """
-        system, m = self.system, int(self._course.rows.sum())
+        system, m = self.system, self._course.constraints
         more = len(system.rows.trivial)
         lam = np.hstack([self._forces[:, :m], np.zeros((len(self), more))])
         joints = list(system.description.whole.joints)
@@ -153,7 +148,7 @@ class Sweep:
     def reactions(self, k: int) -> Any:
         """Forces in every joint at the k-th value (`Reactions`), with what is led driven as it moves there."""
         x, p = self.state(k), self.parameters(k)
-        m = int(self._course.rows.sum())
+        m = self._course.constraints
         tau = self._J(k)[m:].T @ self._forces[k, m:]
         return self.system.constraint_forces(x, tau, u=self._u, p=p)  # type: ignore[attr-defined]
 
@@ -163,11 +158,11 @@ class Sweep:
     def _times(self) -> np.ndarray:
         """Time of each state: the course's own where the constraints depend on it."""
         on_time = "t" in self._course.kernel.names_in
-        return np.array([self._course.at(float(x))[2] for x in self._x]) if on_time else self.t
+        return self._course.given(self._x)[1] if on_time else self.t
 
     @cached_property
     def _p(self) -> np.ndarray:
-        return np.array([self._course.at(float(x))[1] for x in self._x]).reshape(len(self), len(self._course.p))
+        return self._course.given(self._x)[0]
 
     def _batch(self, kernel: Any, **more: Any) -> Any:
         u = self.system.input_vector(self._u)
@@ -181,17 +176,19 @@ class Sweep:
         return self._course.equations(self.q[k], float(self._x[k]))[1]
 
     @cached_property
-    def _free(self) -> int:
-        return self.system.nv - self._stack.rank if self._stack is not None else 0
-
-    @cached_property
     def _forces(self) -> np.ndarray:
         """(K, rows) λ and f."""
         if self._stack is None:
             return np.zeros((0, len(self._course.units)))
+        free = self.system.nv - self._stack.rank
+        if free:
+            raise ArgumentError(
+                f"the forces of this sweep are not determined: {free} freedom(s) of '{self.system.name}' are neither "
+                "led nor held. Hold them too (held={...}) to say what they do."
+            )
         load = self._batch(self.system.kernel("inverse_dynamics")).reshape(len(self), -1)
         mu = self._stack.forces(load)
-        course, m = self._course, int(self._course.rows.sum())
+        course, m = self._course, self._course.constraints
         if course.single in course.coordinates and len(course.fixed) == 0:
             # in a singular position by virtual work along the branch
             mu[self._singular, m] = np.einsum("ki,ki->k", self._slopes[self._singular], load[self._singular])
@@ -204,39 +201,31 @@ class Stack:
     def __init__(self, course: Course, q: np.ndarray, x: np.ndarray):
         system = course.system
         self.course = course
-        values = [course.at(float(one)) for one in x]
-        self.p = np.array([v[1] for v in values]).reshape(len(x), -1)
-        self.t = np.array([v[2] for v in values])
+        self.p, self.t = course.given(x)
         given = {"q": q, "p": self.p, "t": self.t}
         _phi, A, b = course.kernel.batch(*(given[n] for n in course.kernel.names_in))
         self.b = b.reshape(len(x), -1)
         rows = [A, np.broadcast_to(course.N, (len(x), *course.N.shape))]
         if course.tracks:
-            m = int(course.rows.sum()) + len(course.N)
+            m = course.constraints + len(course.N)
             rows.append(np.array([course.equations(q[k], float(x[k]))[1][m:] for k in range(len(x))]))
         J = np.concatenate(rows, axis=1)
-        policy = rank_policy(system, course.parameters_at(float(x[0])) if len(x) else None)
-        M = np.asarray(system.kernel("mass_matrix").batch(*(given[n] for n in system.kernel("mass_matrix").names_in)))
-        self.R = np.linalg.cholesky(M.reshape(len(x), system.nv, system.nv)).transpose(0, 2, 1)
-        white = np.linalg.solve(self.R.transpose(0, 2, 1), J.transpose(0, 2, 1)).transpose(0, 2, 1)
-        held = np.linalg.norm(white[:, len(course.sizes) :], axis=2)
-        sizes = np.broadcast_to(course.sizes, (len(x), len(course.sizes)))
-        self.scale = np.concatenate([sizes, np.where(held > 0, held, 1.0)], axis=1)
-        self.U, self.sigma, self.Vt = np.linalg.svd(white / self.scale[..., None], full_matrices=False)
+        policy = rank_policy(system, course.parameters_at(float(x[0])))
+        white = J * course.reach / course.units[:, None]
+        self.U, self.sigma, self.Vt = np.linalg.svd(white, full_matrices=False)
         counts = self.sigma > policy.tolerance * np.maximum(self.sigma[:, :1], 1.0)
         self.inverse = np.where(counts, 1.0 / np.where(counts, self.sigma, 1.0), 0.0)
         self.rank = int(counts.sum(axis=1).max(initial=0))
 
     def motions(self, right: np.ndarray) -> np.ndarray:
         """The shortest motions with J x = right, (K, nv)."""
-        y = np.einsum("kij,ki->kj", self.U, right / self.scale) * self.inverse
-        return np.linalg.solve(self.R, np.einsum("kji,kj->ki", self.Vt, y)[..., None])[..., 0]
+        y = np.einsum("kij,ki->kj", self.U, right / self.course.units) * self.inverse
+        return np.einsum("kji,kj->ki", self.Vt, y) * self.course.reach
 
     def forces(self, load: np.ndarray) -> np.ndarray:
         """The shortest μ with Jᵀ μ = load, (K, rows)."""
-        white = np.linalg.solve(self.R.transpose(0, 2, 1), load[..., None])[..., 0]
-        y = np.einsum("kji,ki->kj", self.Vt, white) * self.inverse
-        return np.einsum("kij,kj->ki", self.U, y) / self.scale
+        y = np.einsum("kji,ki->kj", self.Vt, load * self.course.reach) * self.inverse
+        return np.einsum("kij,kj->ki", self.U, y) / self.course.units
 
 
 def with_motion(trail: Trail, course: Course, rates: np.ndarray, bends: np.ndarray, u: Inputs) -> Sweep:

@@ -229,7 +229,7 @@ def _polished(way: Continuation, x: np.ndarray, q: np.ndarray) -> tuple[np.ndarr
         q = q + delta
     white = (J @ way.Rinv) / way.scale[:, None]
     g = np.zeros(len(course.units))
-    g[len(course.sizes)] = 1.0
+    g[course.constraints] = 1.0
     slopes, least = _shortest(way, white, np.broadcast_to(g / way.scale, away.shape))
     return q, slopes @ way.Rinv.T, least, gap <= NEARLY
 
@@ -276,7 +276,7 @@ def _two_sided(way: Continuation, nodes: list[Node], x: float) -> tuple[np.ndarr
 
 def _slides(way: Continuation) -> bool:
     course = way.course
-    return course.single in course.coordinates and bool(course.units[len(course.sizes)] != 1.0)
+    return course.single in course.coordinates and bool(course.units[course.constraints] != 1.0)
 
 
 def _bend(way: Continuation, node: Node) -> np.ndarray | None:
