@@ -59,6 +59,39 @@ def test_few_and_far_values_do_not_change_the_branch():
     same_angle(back["D"], [zoo.four_bar_start(a)[0]["D"] for a in back["A"]])
 
 
+@pytest.mark.parametrize("gap", [1e-2, 1e-3, 1e-4])
+def test_branches_that_nearly_meet_are_not_exchanged(gap):
+    """Stretched at A = π but for a gap: C stays on its side, while straight on lies the other branch."""
+    bars = {"ground": 1.0, "crank": 0.4, "coupler": 0.8, "rocker": 0.6 + gap}
+    system = zoo.four_bar(**bars).compile()
+    angles = np.linspace(2.0, 4.3, 24)
+    out = system.sweep({"A": angles}, system.state(*zoo.four_bar_start(2.0, **bars)))
+    assert out.complete
+    assert not out.points
+    same_angle(out["D"], [four_bar_motion(a, 0.0, 1, **bars)[0][1] for a in angles], atol=1e-9)
+
+
+def test_positions_from_both_sides_are_those_between():
+    """Hermite's polynomial, used in singular positions, in one where Newton's method tells the same."""
+    from dalembert.analysis.continuation import Continuation
+    from dalembert.analysis.course import Course
+    from dalembert.analysis.trail import _two_sided, follow
+
+    system = zoo.four_bar().compile()
+    first = system.state(*zoo.four_bar_start(0.3))
+    course = Course(system, {"A": [0.3, 1.1]}, {}, {}, first, None)
+    way = Continuation(course, first)
+    way.begin(0.3, first.q)
+    while way.nodes[-1].x < 1.1:
+        way.advance(1.1)
+    q, slope, bend = _two_sided(way, way.nodes, 0.7)
+    (_, delta), (_, rate), (_, second) = four_bar_motion(0.7, 1.0)
+    assert q[2] == pytest.approx(delta, abs=1e-10)
+    assert slope[2] == pytest.approx(rate, abs=1e-9)
+    assert bend[2] == pytest.approx(second, abs=1e-7)
+    assert follow(course, first).q[-1] == pytest.approx(way.nodes[-1].q, abs=1e-12)
+
+
 def test_a_slider_crank_with_an_offset_is_the_closed_form():
     r, l, e, w, al = 0.15, 0.45, 0.06, 7.0, 30.0
     system = zoo.slider_crank(offset=e).compile()

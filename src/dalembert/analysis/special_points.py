@@ -19,6 +19,7 @@ from dalembert.analysis.tangent_cone import TangentCone
 from dalembert.protocols import StateLike
 
 STEPS = 80  # along the arc in search of a dead point
+NEAR = 1e-4  # singular values below count as those of a crossing
 ROUNDS = 60  # of a search between two nodes
 ZERO = 3e-5  # of singular values: rows are dependent in a position that was found to 1e-9
 
@@ -126,20 +127,20 @@ def crossed(way: Continuation, a: Node, b: Node) -> bool:
     return bool(np.linalg.det(square) < 0)
 
 
-def crossing_place(way: Continuation, a: Node, b: Node) -> float:
-    """The place of a singular position between two nodes of a branch that passes it."""
+def crossing_place(way: Continuation, a: Node, b: Node) -> float | None:
+    """The place of a singular position between two nodes; None where the second is on another branch that came near."""
     low, high = a, b
     f_low, f_high = a.least(way.rank), -b.least(way.rank)
     for _ in range(ROUNDS):
         x = low.x + (high.x - low.x) * f_low / (f_low - f_high)
         node = way.closed(x, way.between(a, b, np.array([x]))[0])
-        if node is None or node.least(way.rank) < 1e-3 or node.revealed.rank < way.rank:
+        if node is None or node.least(way.rank) < NEAR or node.revealed.rank < way.rank:
             return _refined(way, a, b, x)
         if crossed(way, a, node):
             high, f_high, f_low = node, -node.least(way.rank), 0.7 * f_low
         else:
             low, f_low, f_high = node, node.least(way.rank), 0.7 * f_high
-    return 0.5 * (low.x + high.x)
+    return None
 
 
 def _refined(way: Continuation, a: Node, b: Node, x: float) -> float:

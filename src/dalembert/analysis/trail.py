@@ -30,6 +30,7 @@ from dalembert.protocols import StateLike
 
 CLOSE = 1e-4  # singular values below: positions come from both sides
 ASIDE = 0.02  # rad, lengths of the mechanism, or part of the course: how far from it
+LEAST = 1e-6  # of a leg: steps that are not made shorter where branches come near each other
 SAME = 1e-9  # of the course: a value that counts as that of a dead point
 
 
@@ -112,7 +113,11 @@ def _leg(
                 continue
             if len(way.nodes) - base == 2 and base == 0 and way.nodes[-1].revealed.rank > way.nodes[-2].revealed.rank:
                 _restart(trail, way, state, end)
-            _note_branches(trail, way, values, offset, base)
+            moved = abs(way.nodes[-1].x - way.nodes[-2].x)
+            if not _note_branches(trail, way, values, offset, base) and moved > LEAST * abs(end - begin):
+                del way.nodes[-1]
+                way.step = moved / 2
+                continue
             if progress is not None:
                 done = int(((part - way.nodes[-1].x) * forward <= 0).sum())
                 progress((offset + 1 + done) / way.course.count)
@@ -340,27 +345,30 @@ def _note_dead(
     trail.why = text
 
 
-def _note_branches(trail: Trail, way: Continuation, values: np.ndarray, offset: int, base: int) -> None:
-    """Look for a branch point between the last nodes."""
+def _note_branches(trail: Trail, way: Continuation, values: np.ndarray, offset: int, base: int) -> bool:
+    """Look for a branch point between the last nodes; False where there must be one and is none: a change of branch."""
     nodes = way.nodes[base:]
     x = None
     if len(nodes) >= 2 and crossed(way, nodes[-2], nodes[-1]):
         x = crossing_place(way, nodes[-2], nodes[-1])
+        if x is None:
+            return False
     elif len(nodes) >= 3 and not crossed(way, nodes[-3], nodes[-2]):
         x = nearest_place(way, *nodes[-3:])
     if x is None:
-        return
+        return True
     two = _two_sided(way, nodes, x)
     if two is None:
-        return
+        return True
     course = way.course
     q, slope, _ = two
     state, p = course.state(q, x, slope), course.parameters_at(x)
     usual = tangent(course.system, course.state(nodes[-2].q, nodes[-2].x), p).rank
     cone = cone_at(course.system, state, p, usual)
     if cone is None:
-        return
+        return not crossed(way, nodes[-2], nodes[-1])
     named = branches_of(course.system, cone, slope)
     kind = "branches cross" if cone.kind == "crossing" else f"the position is singular ({cone.kind})"
     text = f"branch point at {course.told(x)}: {kind}; the sweep goes on along its own."
     trail.points.append(SpecialPoint(cone.kind, _at(course, x), state, _index(values, offset, x), named, text))
+    return True
