@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from dalembert import zoo as zoo
     from dalembert.analysis.assembly import Assembly as Assembly
     from dalembert.analysis.mobility import Report as Report
+    from dalembert.analysis.special_points import SpecialPoint as SpecialPoint
     from dalembert.analysis.subspaces import Subspaces as Subspaces
+    from dalembert.analysis.sweep import Sweep as Sweep
     from dalembert.charts import Chart as Chart
     from dalembert.charts import LocalChart as LocalChart
     from dalembert.compiler.kernel import Kernel as Kernel
@@ -99,7 +101,9 @@ _PACKAGES = ("analysis", "control", "view", "zoo")
 _HOMES = {
     "analysis.assembly": "Assembly",
     "analysis.mobility": "Report",
+    "analysis.special_points": "SpecialPoint",
     "analysis.subspaces": "Subspaces",
+    "analysis.sweep": "Sweep",
     "charts": "Chart LocalChart",
     "compiler.kernel": "Kernel",
     "errors": "ArgumentError AssemblyError CompileError DalembertError DescriptionError FileError MissingExtra "

@@ -69,6 +69,9 @@ class LayoutLike(Protocol):
     def v_slice(self, joint: str) -> slice:
         """The place of a joint's velocities in v."""
 
+    def frame(self, frame: Any) -> Any:
+        """A frame from itself, a body, or the name of either."""
+
 
 class StateLike(Protocol):
     """Positions and velocities of a mechanism at a time."""
@@ -198,7 +201,9 @@ class SystemLike(Protocol):
     def active_rows(self, active: Active) -> np.ndarray: ...
 
     def function(self, name: str, *, rows: tuple[int, ...] | None = None) -> Any: ...
-    def kernel(self, name: str, *, frame: Any = None, rows: tuple[int, ...] | None = None) -> Any: ...
+    def kernel(
+        self, name: str, *, frame: Any = None, axes: str = "body", rows: tuple[int, ...] | None = None
+    ) -> Any: ...
     def custom_kernel(
         self,
         key: tuple[Any, ...],

@@ -315,8 +315,13 @@ ASKING: dict[str, dict[str, Any]] = {
     "report": {**STATE, **P, "active": {"loop": True}},
     "assemble": {
         "q": {"rest": 0.9}, "v": {"rest": 1.0}, "guess": {"A": 1.2, "B": -2.3}, "t": 0.0, "tolerance": 1e-11,
-        "branches": 1, "seed": 3, "active": {"loop": True},
+        "branches": 1, "seed": 3, "active": {"loop": True}, "frames": {"c": (0.1, 0.2, 0.3)}, "limits": True,
     },
+    "sweep": {
+        "path": {"rest": [0.1, 0.2]}, **STATE, "frames": {"tip": [(0.8, 0.0, 0.0)] * 2}, "held": {},
+        "speed": {"rest": 1.0}, "acceleration": {"rest": [1.0, 2.0]}, **U, **P,
+    },
+    "walk": {**STATE, "to": {"rest": 0.3}, "frames": {"tip": (0.8, 0.0, 0.0)}, "held": {}, **P},
     "project": {**STATE, **P, "active": {"loop": True}, "tolerance": 1e-11},
 }  # fmt: skip
 

@@ -17,6 +17,7 @@ from dalembert import checks
 from dalembert.analysis.closing import Closing, Held, close, with_held
 from dalembert.analysis.failure import contradicting, explained, nearest
 from dalembert.analysis.manifold import tangent
+from dalembert.analysis.reaching import HeldFrames, inside_limits
 from dalembert.analysis.second_order import SecondOrder
 from dalembert.errors import AssemblyError
 from dalembert.mechanism.checks import no_joint
@@ -54,6 +55,8 @@ def assemble(
     branches: int,
     attempts: int,
     seed: int,
+    frames: Mapping[Any, Any] | None = None,
+    limits: bool = False,
 ) -> list[StateLike]:
     """Up to `branches` different states; raises AssemblyError where there is none. See `System.assemble`."""
     t, tolerance = checks.number(t, "t"), checks.number(tolerance, "tolerance", above=0.0, most=1e-3)
@@ -62,12 +65,14 @@ def assemble(
     rng = np.random.default_rng(checks.whole(seed, "seed", least=0))
     on = system.active_rows(active)
     q, v = (_held_values(system, x, what) for x, what in ((q, "q"), (v, "v")))
-    held = Held(system, q, v)
+    held = HeldFrames(system, q, v, frames, p)
+    limits = checks.flag(limits, "limits")
     start = system.state(guess, t=t) if guess is None or isinstance(guess, Mapping) else system.as_state(guess)
     start = held.set_in(start.replace(t=t))
     found: list[StateLike] = []
     gaps: list[float] = []
     failure: Closing | None = None
+    outside = ""
     attempt, last = 0, 0
     while len(found) < branches and attempt < (MORE + 2 * last if found else attempts):
         attempt += 1
@@ -77,6 +82,11 @@ def assemble(
             near = nearest(system, closing, held, p, on)
             closing = close(system, near.state, held, p, on, tolerance) if near.gap < CLOSABLE else near
             gaps.append(closing.gap)
+        if closing.closed and limits:
+            closing, past = inside_limits(system, closing, held, p, on, tolerance)
+            outside = outside or past
+            if past:
+                continue
         if closing.closed and not any(_same(system, p, closing.state, other) for other in found):
             found.append(_moving(system, closing, held, p, on, attempt))
             last = attempt
@@ -84,9 +94,13 @@ def assemble(
             failure = closing
         if not found and sum(gap < (1 + SAME_GAP) * min(gaps) for gap in gaps) >= REPEATED:
             break
+    if not found and outside:
+        raise AssemblyError(
+            f"'{system.name}' closes only outside the limits of its joints: {outside}. Leave out limits=."
+        )
     if not found:
         assert failure is not None
-        raise AssemblyError(explained(system, failure, on, q))
+        raise AssemblyError(held.unreached(failure.state, on) or explained(system, failure, on, q))
     return found
 
 

@@ -1,74 +1,158 @@
-"""Continuation: the positions of a mechanism as one of its coordinates moves, on the branch of a first one."""
+"""Continuation: the positions of a mechanism along a course, on the branch of a first one.
+
+From a position with the slope q′ (see `course`) a step of length d predicts q ⊕ (q′ d + ½ q″ d²), q″ from the last two
+slopes, and Newton's method closes the loops there. Steps are as long as what Newton's method has to correct stays
+small, so no step can change its branch. Shortest steps are measured in radians and lengths of the mechanism: freedoms
+that are not led stay where the constraints let them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.analysis.closing import Held, close
-from dalembert.errors import AssemblyError
-from dalembert.protocols import SystemLike
-from dalembert.rank import angular_velocities
+from dalembert.analysis.course import Course
+from dalembert.protocols import StateLike
+from dalembert.rank import Revealed, rank_policy
 
-TOLERANCE = 1e-11  # rad, or lengths of the mechanism
-FAR = 0.5  # rad, or lengths of the mechanism: the longest step that cannot have changed its branch
-SMALLEST = 2.0**-10  # of the way: a branch that goes no farther has ended
+CLOSED, NEARLY = 1e-12, 1e-10  # rad, or lengths of the mechanism: residuals that are done, or done if they fall no more
+ITERATIONS = 12
+FAR = 0.1  # rad, or lengths of the mechanism: what a step may have to correct
+LONGEST = 0.6  # rad, or lengths of the mechanism: the longest step
+SINGULAR = 1e-5  # the smallest singular value at which nodes are put
+SMALLEST = 2.0**-30  # of the leg: a branch that goes no farther is lost
+NUDGE = 0.07  # of a step: how far nodes are put beside a singular position
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A position on a branch: q at the place x of the course, its slope, and what J is there."""
+
+    x: float
+    q: np.ndarray  # (nq,)
+    slope: np.ndarray  # (nv,) q′
+    white: np.ndarray  # (rows, nv) J scaled, in the metric
+    revealed: Revealed
+
+    def least(self, rank: int) -> float:
+        """The smallest of `rank` singular values: 0 in a singular position, about 1 far from it."""
+        return float(self.revealed.sigma[rank - 1]) if rank else 1.0
 
 
 class Continuation:
-    """The branch of a state as one coordinate moves; `x` is where it stands.
+    """The branch of a position q at the beginning of a course; `nodes` are the positions found so far."""
 
-    joint: the coordinate by its name. held: other coordinates that stay, by name. Each position is closed by Newton's
-    method from where the last motion leads, in as many parts as it takes for every step to be small.
+    def __init__(self, course: Course, state: StateLike):
+        self.course, system = course, course.system
+        self.flat = system.nq == system.nv and list(system.q_names) == list(system.v_names)
+        self.policy = rank_policy(system, course.parameters_at(float(course.wanted[0])))
+        self.R, self.Rinv = np.diag(1 / course.reach), np.diag(course.reach)
+        self.scale = course.units
+        self.rank, self.step = 0, np.inf
+        self.nodes: list[Node] = []
+        self.first_nodes: list[Node] = []
+        self.first_slope: np.ndarray | None = None  # where the first position is singular: of the branch taken
 
-    >>> from dalembert import zoo
-    >>> system = zoo.four_bar().compile()
-    >>> way = Continuation(system, system.state(*zoo.four_bar_start(0.0)), "A")
-    >>> turned = way.to(6.283185307179586)
-    >>> bool(abs(turned["D"] - zoo.four_bar_start(0.0)[0]["D"]) < 1e-9)
-    True
-    """
+    # --- one position -------------------------------------------------------------------------------------------
 
-    def __init__(self, system: SystemLike, x: Any, joint: str, held: Mapping[str, Any] | None = None):
-        self.system, self.joint, self.held = system, joint, dict(held or {})
-        self.x = self.before = x
-        self.units = np.where(angular_velocities(system), 1.0, system.layout.length)
+    def plus(self, q: np.ndarray, delta: np.ndarray) -> np.ndarray:
+        """q ⊕ δ, (nq,)."""
+        return q + delta if self.flat else self.course.system.plus(q, delta)
 
-    def to(self, value: float) -> Any:
-        """The state at a value of the coordinate; raises AssemblyError where the branch ends before it."""
-        start, done, part = self.x[self.joint], 0.0, 1.0
-        while done < 1.0:
-            upto = min(1.0, done + part)
-            new = self._closed(value if upto == 1.0 else start + upto * (value - start))
+    def minus(self, q1: np.ndarray, q0: np.ndarray) -> np.ndarray:
+        """δ with q0 ⊕ δ = q1, (nv,)."""
+        return q1 - q0 if self.flat else self.course.system.minus(q1, q0)
+
+    def size(self, delta: np.ndarray) -> float:
+        """The largest part of a motion, rad or lengths of the mechanism."""
+        return float(np.abs(delta / self.course.reach).max(initial=0.0))
+
+    def solve(self, f: Revealed, right: np.ndarray) -> np.ndarray:
+        """The shortest δ that brings J δ nearest to `right`."""
+        return self.Rinv @ f.solve(right / self.scale)
+
+    def closed(self, x: float, q: np.ndarray, far: float = 2 * FAR) -> Node | None:
+        """The position at a place near a guess q, by Newton's method; None where none is within `far`."""
+        last = np.inf
+        for _ in range(ITERATIONS):
+            away, J, g = self.course.equations(q, x)
+            gap = float(np.abs(away / self.course.units).max(initial=0.0))
+            if not np.isfinite(gap) or not np.isfinite(J).all():
+                return None
+            white = (J @ self.Rinv) / self.scale[:, None]
+            f = self.policy.reveal(white, 1.0)
+            if gap <= CLOSED or (gap <= NEARLY and gap >= 0.5 * last):
+                return Node(x, q, self.solve(f, g), white, f)
+            delta = -self.solve(f, away)
+            if gap > 10 * last or self.size(delta) > far:
+                return None
+            q, last = self.plus(q, delta), gap
+        return None
+
+    # --- along the course ---------------------------------------------------------------------------------------
+
+    def begin(self, x: float, q: np.ndarray) -> Node | None:
+        """The first node."""
+        node = self.closed(x, q)
+        if node is not None:
+            self.nodes.append(node)
+            self.rank = max(self.rank, node.revealed.rank)
+        return node
+
+    def advance(self, end: float) -> Node | None:
+        """The next node on the way to a place, or a little beyond it where it is singular; None if there is none."""
+        node, way = self.nodes[-1], end - self.nodes[-1].x
+        size = max(self.size(node.slope), 1e-300)
+        d = np.sign(way) * min(abs(way), self.step, LONGEST / size)
+        while abs(d) > SMALLEST * max(abs(way), self.course.span()):
+            x = end if abs(way - d) <= 0.01 * abs(d) else node.x + d
+            new, missed = self._tried(x)
+            if new is not None and new.least(self.rank) < SINGULAR:
+                new, missed = self._beside(x, d)
             if new is not None:
-                self.before, self.x, done, part = self.x, new, upto, 2 * part
-            elif part > SMALLEST:
-                part *= 0.5
-            else:
-                raise self._end(value)
-        return self.x
+                self.step = abs(d) * (2.0 if missed < 0.2 * FAR else 1.0 if missed < 0.5 * FAR else 0.7)
+                self.rank = max(self.rank, new.revealed.rank)
+                self.nodes.append(new)
+                return new
+            d *= 0.5
+            if abs(d) < 1e-3 * abs(self.step) and np.isfinite(self.step):
+                break
+        self.step = abs(d)
+        return None
 
-    def _closed(self, value: float) -> Any:
-        """The state at a value near this one, by one search; None if there is none."""
-        system, guess = self.system, self.x
-        moved = guess[self.joint] - self.before[self.joint]
-        if moved:
-            step = system.minus(guess, self.before) * ((value - guess[self.joint]) / moved)
-            guess = guess.replace(q=system.plus(guess, step)) if self._small(step) else guess
-        held = Held(system, {**self.held, self.joint: value}, {})
-        found = close(system, held.set_in(guess), held, None, system.active_rows(None), TOLERANCE)
-        near = found.closed and self._small(system.minus(found.state, self.x))
-        return held.set_in(found.state) if near else None
+    def _tried(self, x: float) -> tuple[Node | None, float]:
+        """The node at a place if one step leads there, and what had to be corrected."""
+        node, d = self.nodes[-1], x - self.nodes[-1].x
+        ahead = node.slope * d
+        if len(self.nodes) > 1 and self.nodes[-2].x != node.x:
+            before = self.nodes[-2]
+            bend = (node.slope - before.slope) / (node.x - before.x)
+            if self.size(bend * d * d) < LONGEST:
+                ahead = ahead + 0.5 * d * d * bend
+        guess = self.plus(node.q, ahead)
+        new = self.closed(x, guess)
+        if new is None:
+            return None, np.inf
+        missed = self.size(self.minus(new.q, guess))
+        turned = 0.25 * self.size((new.slope - node.slope) * d) if new.revealed.rank >= self.rank else 0.0
+        return (new, max(missed, turned)) if max(missed, turned) <= FAR else (None, np.inf)
 
-    def _small(self, step: np.ndarray) -> bool:
-        return bool(np.abs(step / self.units).max(initial=0.0) <= FAR)
+    def _beside(self, x: float, d: float) -> tuple[Node | None, float]:
+        """A node a little farther than a singular place."""
+        for k in range(1, 4):
+            new, missed = self._tried(x + k * NUDGE * d)
+            if new is not None and new.least(self.rank) >= SINGULAR:
+                return new, missed
+        return None, np.inf
 
-    def _end(self, value: float) -> AssemblyError:
-        """Why there is no state at a value."""
-        try:
-            self.system.assemble({**self.held, self.joint: value}, guess=self.x)  # type: ignore[attr-defined]
-        except AssemblyError as error:
-            return error
-        return AssemblyError("the branch it is on ends there; the mechanism can be assembled on another one.")
+    # --- between nodes ------------------------------------------------------------------------------------------
+
+    def between(self, a: Node, b: Node, x: np.ndarray) -> np.ndarray:
+        """(N, nq) positions at places between two nodes by Hermite's cubic: guesses."""
+        d = b.x - a.x
+        s = (np.asarray(x) - a.x) / d if d else np.zeros(len(x))
+        delta = self.minus(b.q, a.q)
+        s = s[:, None]
+        rest = s * s * (3 - 2 * s) * delta + s * (1 - s) ** 2 * d * a.slope - s * s * (1 - s) * d * b.slope
+        return a.q + rest if self.flat else np.array([self.plus(a.q, r) for r in rest]).reshape(len(s), -1)

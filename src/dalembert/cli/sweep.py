@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,8 +13,8 @@ from dalembert.cli.progress import Progress
 from dalembert.errors import AssemblyError, unknown
 
 if TYPE_CHECKING:
+    from dalembert.analysis.sweep import Sweep
     from dalembert.cli.study import Study
-    from dalembert.system.state import State
 
 
 @command("sweep", state=True)
@@ -36,36 +35,32 @@ def sweep(study: Study, joint: str, start: float, end: float, steps: int, frames
         raise unknown("coordinate", joint, [n for n in system.q_names if n in system.v_names], "sweep")
     for frame in frames:
         system.layout.frame(frame)
-    found: list[State] = []
-    code, complaint = Exit.DONE, ""
-    try:
-        with Progress("sweeping") as progress:
-            for x in _positions(study, joint, start, end, steps):
-                found.append(x)
-                progress(len(found) / (steps + 1))
-    except AssemblyError as error:
-        where = f"ends after {joint} = {found[-1][joint]:.6g}" if found else f"cannot begin at {joint} = {start:.6g}"
-        code, complaint = Exit.NO, f"the sweep {where}: {error}"
-    except KeyboardInterrupt:
-        code, complaint = Exit.INTERRUPTED, f"interrupted after {len(found)} of {steps + 1} positions."
-    columns: dict[str, Any] = {name: [float(x.q[k]) for x in found] for k, name in enumerate(system.q_names)}
+    found, complaint = _swept(study, joint, [start + (end - start) * k / steps for k in range(steps + 1)])
+    count, code = 0 if found is None else len(found), Exit.NO if complaint else Exit.DONE
+    columns: dict[str, Any] = {name: [] for name in system.q_names}
+    if found is not None:
+        columns = {name: found[name].tolist() for name in system.q_names}
+        if found.interrupted:
+            code, complaint = Exit.INTERRUPTED, f"interrupted after {count} of {steps + 1} positions."
     for frame in frames:
-        places = [system.pose(x, frame)[:3, 3].tolist() for x in found]
+        places = found.position(frame).tolist() if found else []
         columns |= {f"{frame}.{axis}": [place[k] for place in places] for k, axis in enumerate("xyz")}
-    columns["residual"] = [float(abs(system.residuals(x)).max(initial=0.0)) for x in found]
-    facts = {"name": system.name, "joint": joint, "positions": len(found), "complete": code == Exit.DONE}
+    states = [] if found is None else [found.state(k) for k in range(count)]
+    columns["residual"] = [float(abs(system.residuals(x)).max(initial=0.0)) for x in states]
+    facts = {"name": system.name, "joint": joint, "positions": count, "complete": code == Exit.DONE}
+    if found is not None and found.points:
+        facts["special points"] = [str(point) for point in found.points]
     return Answer(grid(columns, most=10**6), facts, {"positions": columns}, code, complaint)
 
 
-def _positions(study: Study, joint: str, start: float, end: float, steps: int) -> Iterator[State]:
-    """The states along the range: the first is assembled, each of the others follows from those before it."""
-    from dalembert.analysis.continuation import Continuation
-
+def _swept(study: Study, joint: str, values: list[float]) -> tuple[Sweep | None, str]:
+    """The sweep through the values from an assembled state, and what kept it from some of them."""
     system, held = study.system, {name: value for name, value in study.at.items() if name != joint}
-    values = [start + (end - start) * k / steps for k in range(steps + 1)]
-    if not system.rows.of:
-        yield from (study.guess.replace(q={**held, joint: value}) for value in values)
-        return
-    way = Continuation(system, system.assemble({**held, joint: start}, guess=study.guess), joint, held)
-    yield way.x
-    yield from map(way.to, values[1:])
+    try:
+        first = {**held, joint: values[0]}
+        begin = system.assemble(first, guess=study.guess) if system.rows.of else study.guess.replace(q=first)
+    except AssemblyError as error:
+        return None, f"the sweep cannot begin at {joint} = {values[0]:.6g}: {error}"
+    with Progress("sweeping") as progress:
+        found = system.sweep({joint: values}, begin, held=held, progress=progress)
+    return found, found.message

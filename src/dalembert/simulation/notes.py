@@ -131,7 +131,7 @@ class Story:
         found = self.last.get("metric", "mass")
         if isinstance(found, str):
             return found
-        rows = found if isinstance(found, list) else [None]
+        rows: list[Any] = found if isinstance(found, list) else [None]
         rows = rows if all(isinstance(row, list) for row in rows) else [rows]
         if len({len(row) for row in rows}) != 1 or not all(is_number(x) for row in rows for x in row):
             raise self._wrong("the metric is neither a name nor numbers")

@@ -23,6 +23,7 @@ from dalembert.system.reactions import Reactions, reactions
 from dalembert.system.state import State
 
 if TYPE_CHECKING:
+    from dalembert.analysis.sweep import Sweep
     from dalembert.charts import LocalChart
     from dalembert.system.rows import Rows
     from dalembert.system.system import System
@@ -240,6 +241,8 @@ class ConstraintQuestions:
         branches: int = 1,
         attempts: int = 12,
         seed: int = 0,
+        frames: Mapping[Any, Any] | None = None,
+        limits: bool = False,
     ) -> Any:
         """A state on the manifold: the named coordinates and velocities are held, the rest follows from the guess.
 
@@ -249,8 +252,12 @@ class ConstraintQuestions:
         constraints allow (in the mass metric). The state's `evidence` has residuals, iterations and rank.
         With branches > 1, a list of up to that many different assemblies, found from random starts with this seed.
         attempts: starts after which the search gives up, the first from the guess and the others around it; it ends
-        sooner when several come to the same gap. Raises AssemblyError where nothing closes, naming the constraints in
-        conflict and their gaps where they come nearest. In a singular position the velocity is one that a motion has.
+        sooner when several come to the same gap.
+        frames: {frame: where it is held}, the inverse kinematics: a point (3,), a rotation (3, 3), a pose (4, 4), or a
+        mapping such as {"position": (x, y, z), "z": direction} of position, rotation and one axis, in the ground.
+        limits: whether coordinates must be within the limits of their joints.
+        Raises AssemblyError where nothing closes, naming the constraints in conflict and their gaps where they come
+        nearest. In a singular position the velocity is one that a motion has.
 
         >>> import dalembert as da
         >>> m = da.Mechanism("triangle", gravity=(0, -9.81, 0))
@@ -262,8 +269,73 @@ class ConstraintQuestions:
         >>> round(x["A"] / 3.141592653589793, 9), round(x["B"] / 3.141592653589793, 9)
         (0.333333333, 0.666666667)
         """
-        found = assemble(_whole(self), q, v, guess, t, p, active, tolerance, branches, attempts, seed)
+        found = assemble(_whole(self), q, v, guess, t, p, active, tolerance, branches, attempts, seed, frames, limits)
         return found[0] if branches == 1 else found
+
+    def sweep(
+        self,
+        path: Mapping[str, Any] | None = None,
+        state: StateGiven | None = None,
+        *,
+        frames: Mapping[Any, Any] | None = None,
+        held: Mapping[str, Any] | None = None,
+        speed: Any = None,
+        acceleration: Any = None,
+        u: Inputs = None,
+        p: Parameters = None,
+        progress: Callable[[float], Any] | None = None,
+    ) -> Sweep:
+        """Positions, velocities, accelerations and forces as coordinates, frames or parameters go through values.
+
+        The mechanism is led from each value to the next by continuation with step control, so it stays on its branch.
+        Dead points (what is led turns back) and branch points on the way are found and named in `points`. What cannot
+        be reached is told in `message`, with all that was reached before.
+
+        path: {name: K values} of coordinates of the tree, parameters, or "t" (s); several go together, along straight
+        lines. state: one on the branch that is meant, from which the first values are reached along it; positions by
+        name are a guess; default assembled. frames: {frame: K goals} as in `assemble`, such as (K, 3) points or
+        (K, 4, 4) poses. held: coordinates that stay, by name. speed, acceleration: those of what is led, by name or one
+        for all values: a number or (K,), for frames a velocity (3,) or a twist (6,) in the ground's axes, or K of them;
+        default at rest. u: inputs that act besides what leads. progress: called with the part that is done.
+
+        >>> import numpy as np
+        >>> from dalembert import zoo
+        >>> system = zoo.slider_crank().compile()
+        >>> turn = system.sweep({"A": np.radians([0, 90, 180])}, speed=10.0)
+        >>> turn["guide"].round(4), turn.rate("guide").round(4) + 0.0
+        (array([0.6   , 0.4243, 0.3   ]), array([ 0. , -1.5,  0. ]))
+        """
+        from dalembert.analysis.sweeping import sweep
+
+        return sweep(
+            _whole(self), path, state, frames=frames, held=held, speed=speed, acceleration=acceleration, u=u, p=p,
+            progress=progress,
+        )  # fmt: skip
+
+    def walk(
+        self,
+        state: StateGiven,
+        to: Mapping[str, Any] | None = None,
+        *,
+        frames: Mapping[Any, Any] | None = None,
+        held: Mapping[str, Any] | None = None,
+        p: Parameters = None,
+    ) -> Any:
+        """The state at rest at other values of coordinates, on the branch of a state whose loops are closed.
+
+        to: {name: value} of coordinates, parameters, or "t". frames: {frame: goal} as in `assemble`. held: coordinates
+        that stay at a value, by name. What is led goes along straight lines. Raises AssemblyError where the branch ends
+        before it, with the place and the reason.
+
+        >>> from dalembert import zoo
+        >>> system = zoo.four_bar().compile()
+        >>> x = system.walk(system.state(*zoo.four_bar_start(0.6)), to={"A": 3.9})
+        >>> bool(abs(x["D"] - zoo.four_bar_start(3.9)[0]["D"]) < 1e-10)
+        True
+        """
+        from dalembert.analysis.sweeping import walk
+
+        return walk(_whole(self), state, to, frames=frames, held=held, p=p)
 
     def project(
         self,

@@ -1,0 +1,332 @@
+"""Kinematics along a course, and the forces that go with it: what `System.sweep` answers.
+
+With the positions and J of (2) of `course`, velocities, accelerations and forces of a motion are linear:
+
+    J v = (−b; ḣ),   J a = (−γ; ḧ − Ṅ v),   Jᵀ (λ; f) = M a + h − Q,
+
+f the forces along what is led, λ those of the constraints; the shortest ones where constraints are redundant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dalembert import checks
+from dalembert.analysis.course import Course
+from dalembert.analysis.special_points import SpecialPoint
+from dalembert.analysis.trail import Trail
+from dalembert.errors import ArgumentError, unknown
+from dalembert.protocols import Inputs, SystemLike
+from dalembert.rank import rank_policy
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """Positions of a mechanism at K values of what is led, on one branch, with the motion at a given speed.
+
+    `sweep["B"]` are the values of a joint, coordinate or of what is led, `rate("B")` and `acceleration("B")` its
+    velocity and acceleration, `force("A")` what drives it, `state(k)` the state at the k-th value. Where the branch
+    ends before the last value, `complete` is False, `message` says why, `missed` has the values that were not reached,
+    and all that was found before is here. In a dead point that is led at a speed, velocities have no bound: NaN.
+    """
+
+    system: SystemLike
+    q: np.ndarray  # (K, nq)
+    v: np.ndarray  # (K, nv)
+    vdot: np.ndarray  # (K, nv)
+    t: np.ndarray  # (K,) s: when a value is passed at a constant speed; that of the first state where there is none
+    points: tuple[SpecialPoint, ...]  # dead points and branch points in the order they were met
+    complete: bool  # whether every value was reached
+    interrupted: bool  # whether it was ended from outside (Ctrl-C)
+    message: str  # why not, and how far; "" where complete
+    values: dict[str, np.ndarray]  # what is led, by name: (K,)
+    missed: dict[str, np.ndarray]  # the values of it that were not reached
+    _course: Course = field(repr=False)
+    _x: np.ndarray = field(repr=False)  # (K,) places
+    _slopes: np.ndarray = field(repr=False)  # (K, nv) of the branch
+    _singular: np.ndarray = field(repr=False)  # (K,) bool: where the motion comes from beside
+    _stack: Stack | None = field(repr=False)
+    _u: Any = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+    def __repr__(self) -> str:
+        led = ", ".join(self._course.columns) or "frames"
+        return f"<sweep of '{self.system.name}' along {led}: {len(self)} of {self._course.count} positions>"
+
+    # --- by name ------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """(K,) values of a coordinate or of what is led, by its name; (K, n) of a joint with several."""
+        if isinstance(name, str) and name in self.values:
+            return self.values[name]
+        return self._column(self.q, name, self.system.q_names, self.system.layout.q_slice)
+
+    def rate(self, name: str) -> np.ndarray:
+        """(K,) or (K, n) velocity of a joint, or of one of its velocities, by its name."""
+        return self._column(self.v, name, self.system.v_names, self.system.layout.v_slice)
+
+    def acceleration(self, name: str) -> np.ndarray:
+        """(K,) or (K, n) acceleration of a joint, or of one of its velocities, by its name."""
+        return self._column(self.vdot, name, self.system.v_names, self.system.layout.v_slice)
+
+    def _column(self, x: np.ndarray, name: Any, names: Any, where: Any) -> np.ndarray:
+        if isinstance(name, str) and name in names:
+            return x[:, list(names).index(name)]
+        if isinstance(name, str) and name in self.system.layout.joints:
+            return x[:, where(name)]
+        raise unknown("joint or coordinate", name, dict.fromkeys([*self.system.layout.joints, *names, *self.values]))
+
+    def state(self, k: int) -> Any:
+        """The state at the k-th value, k from 0; negative k count from the end."""
+        k = checks.whole(k, "k", least=-len(self), most=len(self) - 1)
+        v = self.v[k] if np.isfinite(self.v[k]).all() else np.zeros(self.system.nv)
+        return self.system.state(self.q[k], v, float(self._times[k]))
+
+    def parameters(self, k: int) -> Any:
+        """The parameters at the k-th value, (np,); None where the mechanism has none."""
+        return self._course.parameters_at(float(self._x[checks.whole(k, "k", least=-len(self), most=len(self) - 1)]))
+
+    def position(self, frame: Any) -> np.ndarray:
+        """(K, 3) origin of a frame (or body, or a name of either) in the ground, m."""
+        return self._frames("pose", frame, "body")[:, :3, 3]
+
+    def velocity(self, frame: Any) -> np.ndarray:
+        """(K, 3) velocity of the origin of a frame in the ground's axes, m/s."""
+        return self._frames("twist", frame, "world")[:, 3:]
+
+    # --- forces -------------------------------------------------------------------------------------------------
+
+    def force(self, name: str) -> np.ndarray:
+        """What drives something led or held, by its name: (K,) N or N m of a coordinate.
+
+        Of a frame: (K, k) along its rows, position first (N), then orientation (N m), in the ground's axes.
+        """
+        n = self._course.constraints
+        led = [*self._course.coordinates, *self._course.fixed]
+        tracks = {track[0].name: len(track[0].angular) for track in self._course.tracks}
+        if name not in led and name not in tracks:
+            raise unknown("coordinate or frame that is led", name, [*led, *tracks])
+        if name in led:
+            return self._forces[:, n + led.index(name)]
+        start = n + len(led)
+        for other, size in tracks.items():
+            if other == name:
+                break
+            start += size
+        return self._forces[:, start : start + tracks[name]]
+
+    def multiplier(self, row: str) -> np.ndarray:
+        """(K,) multiplier of a row of the constraints, by its name (`system.row_names`), N or N m."""
+        names = list(self.system.rows.names)  # type: ignore[attr-defined]
+        if row not in names:
+            raise unknown("row", row, names)
+        return self._forces[:, names.index(row)]
+
+    def wrench(self, joint: str) -> np.ndarray:
+        """(K, 6) wrench (moment; force) that a joint of the tree or of a loop passes on, as in `Reactions`.
+
+        That of a joint that is led has the driving force in it.
+        """
+        system, m = self.system, self._course.constraints
+        more = len(system.rows.trivial)
+        lam = np.hstack([self._forces[:, :m], np.zeros((len(self), more))])
+        joints = list(system.description.whole.joints)
+        if joint in joints:
+            return self._batch(system.kernel("reactions"), lam=lam)[:, joints.index(joint)]
+        loops = [c.name for c in system.description.constraints if c.kind == "loop"]
+        if joint not in loops:
+            raise unknown("joint or loop", joint, [*joints, *loops])
+        return self._batch(system.kernel("loop_wrench", frame=joint), lam=lam).reshape(len(self), 6)
+
+    def reactions(self, k: int) -> Any:
+        """Forces in every joint at the k-th value (`Reactions`), with what is led driven as it moves there."""
+        x, p = self.state(k), self.parameters(k)
+        m = self._course.constraints
+        tau = self._J(k)[m:].T @ self._forces[k, m:]
+        return self.system.constraint_forces(x, tau, u=self._u, p=p)  # type: ignore[attr-defined]
+
+    # --- inside -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _times(self) -> np.ndarray:
+        """Time of each state: the course's own where the constraints depend on it."""
+        on_time = "t" in self._course.kernel.names_in
+        return self._course.given(self._x)[1] if on_time else self.t
+
+    @cached_property
+    def _p(self) -> np.ndarray:
+        return self._course.given(self._x)[0]
+
+    def _batch(self, kernel: Any, **more: Any) -> Any:
+        u = self.system.input_vector(self._u)
+        given = {"q": self.q, "v": self.v, "a": self.vdot, "p": self._p, "t": self._times, "u": u, **more}
+        return kernel.batch(*(given[n] for n in kernel.names_in))
+
+    def _frames(self, name: str, frame: Any, axes: str) -> np.ndarray:
+        return self._batch(self.system.kernel(name, frame=frame, axes=axes))
+
+    def _J(self, k: int) -> np.ndarray:
+        return self._course.equations(self.q[k], float(self._x[k]))[1]
+
+    @cached_property
+    def _forces(self) -> np.ndarray:
+        """(K, rows) λ and f."""
+        if self._stack is None:
+            return np.zeros((0, len(self._course.units)))
+        free = self.system.nv - self._stack.rank
+        if free:
+            raise ArgumentError(
+                f"the forces of this sweep are not determined: {free} freedom(s) of '{self.system.name}' are neither "
+                "led nor held. Hold them too (held={...}) to say what they do."
+            )
+        load = self._batch(self.system.kernel("inverse_dynamics")).reshape(len(self), -1)
+        mu = self._stack.forces(load)
+        course, m = self._course, self._course.constraints
+        if course.single in course.coordinates and len(course.fixed) == 0:
+            # in a singular position by virtual work along the branch
+            mu[self._singular, m] = np.einsum("ki,ki->k", self._slopes[self._singular], load[self._singular])
+        return mu
+
+
+class Stack:
+    """J at all positions of a sweep, factored at once."""
+
+    def __init__(self, course: Course, q: np.ndarray, x: np.ndarray):
+        system = course.system
+        self.course = course
+        self.p, self.t = course.given(x)
+        given = {"q": q, "p": self.p, "t": self.t}
+        _phi, A, b = course.kernel.batch(*(given[n] for n in course.kernel.names_in))
+        self.b = b.reshape(len(x), -1)
+        rows = [A, np.broadcast_to(course.N, (len(x), *course.N.shape))]
+        if course.tracks:
+            m = course.constraints + len(course.N)
+            rows.append(np.array([course.equations(q[k], float(x[k]))[1][m:] for k in range(len(x))]))
+        J = np.concatenate(rows, axis=1)
+        policy = rank_policy(system, course.parameters_at(float(x[0])))
+        white = J * course.reach / course.units[:, None]
+        self.U, self.sigma, self.Vt = np.linalg.svd(white, full_matrices=False)
+        counts = self.sigma > policy.tolerance * np.maximum(self.sigma[:, :1], 1.0)
+        self.inverse = np.where(counts, 1.0 / np.where(counts, self.sigma, 1.0), 0.0)
+        self.rank = int(counts.sum(axis=1).max(initial=0))
+
+    def motions(self, right: np.ndarray) -> np.ndarray:
+        """The shortest motions with J x = right, (K, nv)."""
+        y = np.einsum("kij,ki->kj", self.U, right / self.course.units) * self.inverse
+        return np.einsum("kji,kj->ki", self.Vt, y) * self.course.reach
+
+    def forces(self, load: np.ndarray) -> np.ndarray:
+        """The shortest μ with Jᵀ μ = load, (K, rows)."""
+        y = np.einsum("kji,ki->kj", self.Vt, load * self.course.reach) * self.inverse
+        return np.einsum("kij,kj->ki", self.U, y) / self.course.units
+
+
+def with_motion(trail: Trail, course: Course, rates: np.ndarray, bends: np.ndarray, u: Inputs) -> Sweep:
+    """The sweep of a trail, where what is led has these velocities and accelerations (see `led_rates`)."""
+    system, K = course.system, len(trail.x)
+    rates, bends = rates[:K], bends[:K]
+    stack = Stack(course, trail.q, trail.x) if K else None
+    v, a, singular = _motion(trail, course, rates, bends, stack)
+    one = course.single in course.coordinates
+    values, missed = ({n: x[part] for n, x in course.columns.items()} for part in (slice(0, K), slice(K, None)))
+    complete = course.count == K
+    message = "" if complete else _ended(trail, course, K)
+    t = np.full(K, course.t)
+    if course.single == "t":
+        t = trail.x
+    elif one and len(set(rates[:, 0])) == 1 and rates[0, 0]:
+        t = course.t + (trail.x - trail.x[0]) / rates[0, 0]
+    return Sweep(
+        system, trail.q, v, a, t, tuple(trail.points), complete, trail.interrupted, message, values, missed,
+        course, trail.x, trail.slopes, singular, stack, u,
+    )  # fmt: skip
+
+
+def _motion(
+    trail: Trail, course: Course, rates: np.ndarray, bends: np.ndarray, stack: Stack | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Velocities and accelerations, and in which positions they come from beside them."""
+    system, K = course.system, len(trail.x)
+    if stack is None:
+        return np.zeros((0, system.nv)), np.zeros((0, system.nv)), np.zeros(0, dtype=bool)
+    given = {"q": trail.q, "p": stack.p, "t": stack.t}
+    singular = np.isfinite(trail.bends).all(axis=1) & (trail.bends.shape[1] > 0)
+    v = stack.motions(np.hstack([-stack.b, rates]))
+    one = course.single in course.coordinates
+    m = stack.b.shape[1]
+    if one:
+        v[singular] = trail.slopes[singular] * rates[singular, :1]
+    gamma = system.kernel("gamma")
+    of = gamma.batch(*(({**given, "v": v})[n] for n in gamma.names_in)) if gamma.names_in else np.zeros((K, m))
+    right = np.hstack([-np.broadcast_to(np.reshape(of, (-1, m)) if m else np.zeros((K, 0)), (K, m)), bends])
+    for track, where in _places(course):
+        kernel = system.kernel("jacobian_rate", frame=track[0].frame, axes="world")
+        drift = kernel.batch(*(({**given, "v": v})[n] for n in kernel.names_in)).reshape(K, 6)
+        goals = [course.goals(float(x)) for x in trail.x]
+        number = course.tracks.index(track)
+        right[:, m:][:, where] -= np.array([g[number][0].rate_rows(d) for g, d in zip(goals, drift)])
+    a = stack.motions(right)
+    if one:
+        a[singular] = trail.bends[singular] * rates[singular, :1] ** 2 + trail.slopes[singular] * bends[singular, :1]
+        stuck = ~np.isfinite(trail.slopes).all(axis=1) & (rates[:, 0] != 0)
+        v[stuck] = a[stuck] = np.nan
+    return v, a, singular
+
+
+def _ended(trail: Trail, course: Course, K: int) -> str:
+    left = course.count - K
+    reached = "ends after" if K else "cannot begin at"
+    place = course.told(float(trail.x[-1] if K else course.wanted[0]))
+    return f"the sweep {reached} {place}: {trail.why}. {left} of {course.count} values are not reached."
+
+
+def _places(course: Course) -> list[tuple[Any, slice]]:
+    """Each frame that is led and its place among the rows of what is led."""
+    out, start = [], len(course.coordinates) + len(course.fixed)
+    for track in course.tracks:
+        out.append((track, slice(start, start + len(track[0].angular))))
+        start += len(track[0].angular)
+    return out
+
+
+def led_rates(course: Course, given: Any, what: str) -> np.ndarray:
+    """(K, rows of what is led) the speed, or acceleration, of all that is led; zero where it is not given."""
+    out = np.zeros((course.count, course.led))
+    if given is None:
+        return out
+    if not isinstance(given, Mapping):
+        if course.single is None:
+            names = [*course.columns, *(track[0].name for track in course.tracks)]
+            raise ArgumentError(f"{what} is one value for {', '.join(names)}; needed: a mapping of these to values.")
+        given = {course.single: given}
+    tracks = {track[0].name: (track, where) for track, where in _places(course)}
+    for name, value in given.items():
+        if name in course.coordinates:
+            x = checks.array(value, None, f"{what} of '{name}'")
+            if x.shape not in ((), (1,), (course.count,)):
+                raise ArgumentError(f"{what} of '{name}' has shape {x.shape}; needed: one number, or {course.count}.")
+            out[:, course.coordinates.index(name)] = x
+        elif name in tracks:
+            track, where = tracks[name]
+            x = checks.array(value, None, f"{what} of frame '{name}'")
+            size = 3 if not track[0].turns else 6
+            if x.shape not in ((size,), (course.count, size)):
+                raise ArgumentError(
+                    f"{what} of frame '{name}' has shape {x.shape}; needed: ({size},) or ({course.count}, {size}), "
+                    + ("a velocity" if size == 3 else "a twist (angular; linear)")
+                    + " in the ground's axes."
+                )
+            for k, V in enumerate(np.broadcast_to(x, (course.count, size))):
+                out[k, where] = track[k].rate_rows(np.concatenate([np.zeros(6 - size), V]))
+        elif name in course.columns:
+            raise ArgumentError(f"{what} is given for '{name}', which is no coordinate: positions at rest follow it.")
+        else:
+            raise unknown("coordinate or frame that is led", name, [*course.coordinates, *tracks], what)
+    return out

@@ -1,0 +1,109 @@
+"""Sweeps and walks: where a course begins, and what of it is reached."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dalembert import checks
+from dalembert.analysis.course import Course
+from dalembert.analysis.sweep import Sweep, led_rates, with_motion
+from dalembert.analysis.trail import Trail, follow
+from dalembert.errors import ArgumentError, AssemblyError
+from dalembert.protocols import Inputs, Parameters, StateLike
+
+OPEN = 1e-6  # rad, or lengths of the mechanism: states whose loops are more open are guesses
+
+
+def sweep(
+    system: Any,
+    path: Any,
+    state: Any,
+    *,
+    frames: Any,
+    held: Any,
+    speed: Any,
+    acceleration: Any,
+    u: Inputs,
+    p: Parameters,
+    progress: Callable[[float], Any] | None,
+) -> Sweep:
+    """See `System.sweep`."""
+    path, frames = ({} if x is None else checks.mapping(x, n) for x, n in ((path, "path"), (frames, "frames")))
+    held = {} if held is None else checks.mapping(held, "held")
+    u = None if u is None else system.input_vector(u)
+    rest = system.state() if state is None or isinstance(state, Mapping) else system.as_state(state)
+    course = Course(system, path, frames, held, rest, p)
+    rates, bends = led_rates(course, speed, "speed"), led_rates(course, acceleration, "acceleration")
+    try:
+        begin = _beginning(system, course, state, p)
+    except AssemblyError as error:
+        trail = Trail(*_nothing(system), why=str(error).rstrip("."))
+    else:
+        trail = follow(course, begin, progress)
+    return with_motion(trail, course, rates, bends, u)
+
+
+def walk(system: Any, state: Any, to: Any, *, frames: Any, held: Any, p: Parameters) -> StateLike:
+    """See `System.walk`."""
+    x = system.as_state(state)
+    to, frames = ({} if v is None else checks.mapping(v, n) for v, n in ((to, "to"), (frames, "frames")))
+    held = {} if held is None else checks.mapping(held, "held")
+    goal = Course(system, {n: [v] for n, v in to.items()}, {n: [v] for n, v in frames.items()}, held, x, p)
+    if not goal.parameters and _gap(system, x, p) > OPEN:
+        raise ArgumentError("the state to walk from does not close the loops; assemble or project it first.")
+    trail = _walked(goal, x)
+    if len(trail.x) < 2:
+        raise AssemblyError(f"'{system.name}' cannot be led to {goal.told(float(goal.wanted[0]))}: {trail.why}.")
+    return goal.state(trail.q[-1], float(goal.wanted[0])).replace(v=np.zeros(system.nv))
+
+
+def _nothing(system: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    return np.zeros(0), np.zeros((0, system.nq)), np.zeros((0, system.nv)), np.zeros((0, system.nv))
+
+
+def _gap(system: Any, x: StateLike, p: Parameters) -> float:
+    units = np.where(system.rows.angular, 1.0, system.layout.length) if len(system.rows.of) else np.ones(0)
+    return float(np.abs(system.residuals(x, p=p) / units).max(initial=0.0))
+
+
+def _beginning(system: Any, course: Course, state: Any, p: Parameters) -> StateLike:
+    """A position at the first values: reached from a closed state along its branch, or assembled."""
+    start = float(course.wanted[0])
+    if state is not None and not isinstance(state, Mapping) and _gap(system, system.as_state(state), p) <= OPEN:
+        x = system.as_state(state)
+        away = course.equations(x.q, start)[0]
+        if np.abs(away / course.units).max(initial=0.0) <= 1e-9:
+            return x
+        trail = _walked(course, x)
+        if len(trail.x) < 2:
+            raise AssemblyError(f"its first state cannot be led to {course.told(start)}: {trail.why}.")
+        return course.state(trail.q[-1], start)
+    h, values, t = course.at(start)
+    names = [*course.coordinates, *course.fixed]
+    goals = {track[0].frame: _wish(track[0]) for track in course.tracks}
+    given = values if len(values) else None
+    return system.assemble(dict(zip(names, h.tolist())), guess=state, t=t, p=given, frames=goals or None)
+
+
+def _wish(goal: Any) -> dict[str, Any]:
+    wish = {"position": goal.position, "rotation": goal.rotation, "xyz"[goal.axis]: goal.direction}
+    return {name: value for name, value in wish.items() if value is not None}
+
+
+def _walked(course: Course, x: StateLike) -> Trail:
+    """From a state to the beginning of a course: everything that is led goes straight."""
+    way = object.__new__(Course)
+    vars(way).update(vars(course))
+    way.count = 2
+    now = {**dict(zip(course.system.q_names, x.q)), **dict(zip(course.system.p_names, course.p)), "t": course.t}
+    first = {name: float(values[0]) for name, values in course.columns.items()} | course.fixed
+    way.columns = {name: np.array([now[name], value]) for name, value in first.items()}
+    way.coordinates, way.fixed = [*course.coordinates, *course.fixed], {}
+    way.tracks = [[track[0].where_it_is(x.q, course.p), track[0]] for track in course.tracks]
+    way.single = next(iter(way.columns)) if len(way.columns) == 1 and not way.tracks else None
+    way.wanted = way.columns[way.single] if way.single else np.arange(2.0)
+    way.legs, way.leg_ends = [(float(way.wanted[0]), float(way.wanted[1]))], [0, 1]
+    return follow(way, x)
