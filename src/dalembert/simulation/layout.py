@@ -104,7 +104,7 @@ class Layout:
             hold_start=s.start.t,
             sampled_until=s.start.t,
             length=system.layout.length,
-            tolerance=1e-9 * min(1.0, system.layout.length),
+            tolerance=1e-9 * (min(1.0, system.layout.length) if system.rows.angular.any() else system.layout.length),
             margin=1.0,
             worst_margin=1.0,
             landed=1,
