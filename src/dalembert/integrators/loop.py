@@ -319,6 +319,7 @@ def _peek(run, trial):
     outcome = evaluate(run, run.t, run.x, run.stages[0])
     if outcome != OK:
         return outcome
+    run.rate = max(run.rate, motion_rate(run))
     jump(run.step, 0, 0, run)
     if run.outcome != OK:
         return run.outcome

@@ -22,7 +22,7 @@ from dalembert.simulation.detours import Detours
 from dalembert.simulation.events import locate, watcher
 from dalembert.simulation.history import History
 from dalembert.simulation.interrupt import Interrupt
-from dalembert.simulation.layout import CHART, CHUNK, Layout, Stepper
+from dalembert.simulation.layout import CHART, CHUNK, Layout, Stepper, gap_unit
 from dalembert.simulation.passages import Met
 from dalembert.simulation.pool import lease
 from dalembert.simulation.setup import CLOSED, Setup, on_manifold
@@ -96,7 +96,7 @@ class Driver(Detours):
         run, nq, nv = self.record, self.system.nq, self.system.nv
         if not run.filter.address:
             return False
-        small = CLOSED * min(1.0, run.length)
+        small = CLOSED * gap_unit(self.system)
         gaps = run.correct.at(run.t, run.x[:nq])[nq : nq + run.correct.rows].tolist()
         speeds = run.filter.at(run.t, run.x[: nq + nv])[nv : nv + run.filter.rows].tolist()
         return all(abs(gap) <= small for gap in gaps) and all(abs(speed) <= small for speed in speeds)

@@ -24,12 +24,19 @@ from dalembert.rank import ACCURACY, RankPolicy, rank_policy
 from dalembert.simulation.setup import TOTAL_RATES, Setup
 from dalembert.system.formulation_options import formulation_options
 from dalembert.system.state import State
+from dalembert.system.system import System
 
 CHART = 1e-2  # squared sine between the rows of a chart below which another one is taken
 STAGES = 15  # rows of stages that careful steps need
 UNEQUAL = 10.0  # ratio of usual lengths of rows from which they are looked at one by one
 MET = 1e-7  # σ of a position that is met: next to a nearer one doubles do not tell the branches apart
 CHUNK = 2000  # records, and at first attempts, between two looks at the clock, the keyboard and the sample times
+
+
+def gap_unit(system: System) -> float:
+    """The unit that residuals of all rows are measured by: 1 rad, or the length of the mechanism, whichever is less."""
+    length = system.layout.length
+    return min(1.0, length) if system.rows.angular.any() else length
 
 
 class Stepper(NamedTuple):
@@ -104,7 +111,7 @@ class Layout:
             hold_start=s.start.t,
             sampled_until=s.start.t,
             length=system.layout.length,
-            tolerance=1e-9 * (min(1.0, system.layout.length) if system.rows.angular.any() else system.layout.length),
+            tolerance=1e-9 * gap_unit(system),
             margin=1.0,
             worst_margin=1.0,
             landed=1,
