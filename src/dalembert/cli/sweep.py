@@ -10,11 +10,12 @@ from dalembert.cli.answer import Answer, grid
 from dalembert.cli.exits import Exit
 from dalembert.cli.options import Number, command
 from dalembert.cli.progress import Progress
-from dalembert.errors import AssemblyError, unknown
+from dalembert.errors import ArgumentError, AssemblyError, unknown
 
 if TYPE_CHECKING:
     from dalembert.analysis.sweep import Sweep
     from dalembert.cli.study import Study
+    from dalembert.system.state import State
 
 
 @command("sweep", state=True)
@@ -58,9 +59,20 @@ def _swept(study: Study, joint: str, values: list[float]) -> tuple[Sweep | None,
     system, held = study.system, {name: value for name, value in study.at.items() if name != joint}
     try:
         first = {**held, joint: values[0]}
-        begin = system.assemble(first, guess=study.guess) if system.rows.of else study.guess.replace(q=first)
+        begin = _first(study, first)
     except AssemblyError as error:
         return None, f"the sweep cannot begin at {joint} = {values[0]:.6g}: {error}"
     with Progress("sweeping") as progress:
         found = system.sweep({joint: values}, begin, held=held, progress=progress)
     return found, found.message
+
+
+def _first(study: Study, first: dict[str, float]) -> State:
+    """Where the sweep begins: on the branch of the state at hand where that leads there, else assembled next to it."""
+    system, guess = study.system, study.guess
+    if not system.rows.of:
+        return guess.replace(q=first)
+    try:
+        return system.walk(guess, to=first)
+    except (AssemblyError, ArgumentError):  # it ends on the way, or the loops are open
+        return system.assemble(first, guess=guess)

@@ -90,6 +90,7 @@ class RunRecord(Struct):
     blind = Int()  # whether the right-hand side may not tell of dependent rows
     near = Float()  # σ below which elimination is not accurate
     hit = Float()  # σ of a position that is met
+    across = Float()  # σ from which such a position is crossed
     end_margin = Float()  # margin at the end of this attempt
     sigma = Float()  # its root, after the last step
     sigma_rate = Float()

@@ -19,7 +19,6 @@ from dalembert.outcome import OK, PASSED, SINGULAR, UNSOUND
 LOW = 1e-2  # margin (squared sine) of a step below which it is looked at
 CLOSE = 1e-2  # σ of a passage that is reported
 RESOLVED = 12.0  # times the least σ: what σ may fall and rise by in a step
-ACROSS = 1e-6  # σ from which a position that is met is crossed in one step
 PARTS = 4  # of a step that are looked at one by one
 SHARE = 0.1  # of the way to the position that is left by a step made shorter
 APART = 1e-2  # of a step: between two values of the margin that tell whether it falls
@@ -85,7 +84,7 @@ def meets(run):
 
     Not with curvatures: next to a position that is missed they are large, and lead into it.
     """
-    reach, here = max(ACROSS, 10.0 * run.hit), nearness(run, run.t, run.x)
+    reach, here = max(run.across, 10.0 * run.hit), nearness(run, run.t, run.x)
     if here > reach**2:
         return False
     e = 1e-2 * run.h

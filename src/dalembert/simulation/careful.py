@@ -13,6 +13,7 @@ from dalembert.native.bound import Bound
 from dalembert.simulation.layout import Layout, Stepper
 from dalembert.system.formulation_options import formulation_options
 
+ACROSS = 1e-4  # σ from which a position that is met is crossed in one step
 FINEST = 1e-11  # tolerance of these steps: rounding of constraint forces is not resolved
 
 
@@ -26,6 +27,7 @@ def careful(layout: Layout, rows: tuple[int, ...] | None) -> Stepper:
     ode = layout.formulation("nullspace", options, None, usual).trust(0.0, 0.0)
     fields: dict[str, Any] = {
         "singular": 1,
+        "across": ACROSS,
         "until": (2.0 * layout.policy.near) ** 2,
         "rtol": max(FINEST, s.rtol),
         "atol": max(FINEST, s.atol),

@@ -21,6 +21,7 @@ from dalembert.system.state import State
 from dalembert.system.system import System
 
 FAR = 1e-5  # σ behind the position where the motion is taken up again, at least
+CLOSEST = 1e-6  # σ down to which a position that seems not to exist is approached: branches that avoid each other
 TOGETHER = 10.0  # times the smallest singular value: others up to this vanish in the same position
 REST = 1e-3  # of the speed that the acceleration gives on the way: a slower start is one from rest
 STAY = 1e-2  # of the time that is left: a step in a position that nothing moves the mechanism out of
@@ -43,12 +44,13 @@ class Crosser:
     p: np.ndarray
     u: Any
     vdot: Callable[[State], np.ndarray]  # the acceleration where σ > 4 hit
+    power: Callable[[State], float]  # of inputs and forces without potential, W
     usual: int  # rank of the constraints elsewhere
     hit: float  # σ of a position that is met
     left: float  # s until the end of the run
 
-    def cross(self, x: State) -> Crossing | str:
-        """From a state at, or just before, a singular position to one after it."""
+    def cross(self, x: State) -> Crossing | str | None:
+        """From a state at, or just before, a singular position to one after it; None where it may still be missed."""
         sigma = tangent(self.system, x, self.p).sigma[: self.usual]
         now = float(sigma[-1])
         rank = int((sigma > max(TOGETHER * now, 4.0 * self.hit)).sum())
@@ -61,7 +63,7 @@ class Crosser:
             found = self._carried(x, x.v, self.vdot(x), now / opening, (target + now) / opening, 0.25 * target, None)
             if isinstance(found, str) or exists(self.system, found.position, self.p, rank, self.usual):
                 return found
-            return found._replace(determined=False)
+            return None if now > CLOSEST else found._replace(determined=False)
         vdot = self._acceleration(x, cone, rank)
         along, y = cone.local(cone.c + vdot), cone.local(x.v)
         if not along.any() and not y.any():
@@ -106,11 +108,25 @@ class Crosser:
             there = self._landed(self._moved(x, time, v, vdot, vdot), least)
             if there is not None:
                 again = self._landed(self._moved(x, time, v, vdot, self.vdot(there)), least)
-                return Crossing(position, again or there, determined)
+                return Crossing(position, self._with_energy(x, again or there), determined)
             if time == self.left:
                 return Crossing(position, self._moved(x, time, v, vdot, vdot), determined)
             time *= 1.3
         return BLOCKED
+
+    def _with_energy(self, x: State, after: State) -> State:
+        """The state after, as fast as the energy of x allows: a motion that misses by little has begun to turn aside.
+
+        Not where drivers give velocities, which cannot be scaled.
+        """
+        if "drivers" in self.system.work_names:
+            return after
+        work = 0.5 * (after.t - x.t) * (self.power(x) + self.power(after))
+        missing = self.system.energy(x, p=self.p) + work - self.system.energy(after, p=self.p)
+        kinetic = float(self.system.evaluate("kinetic_energy", after, p=self.p))
+        if not kinetic > 0.0 or not abs(missing) < 0.1 * kinetic:
+            return after
+        return after.replace(v=after.v * (1.0 + missing / kinetic) ** 0.5)
 
     def _moved(self, x: State, time: float, v: np.ndarray, first: np.ndarray, last: np.ndarray) -> State:
         """The state a time later, with an acceleration that goes from `first` to `last`."""

@@ -12,7 +12,7 @@ from dalembert.charts import LocalChart
 from dalembert.integrators.run_record import FRESH, RunRecord
 from dalembert.simulation.callbacks import Callback
 from dalembert.simulation.careful import careful
-from dalembert.simulation.crossing import Crosser
+from dalembert.simulation.crossing import CLOSEST, Crosser
 from dalembert.simulation.dense import Dense
 from dalembert.simulation.layout import Layout, Stepper
 from dalembert.simulation.passages import Met, describe
@@ -135,10 +135,14 @@ class Detours:
             return run.ode.at(x.t, np.concatenate([x.q, x.v]))[: run.n].copy()
 
         crosser = Crosser(
-            self.system, self.setup.p, self.inputs.copy(), lambda x: slope(x)[nq:n],
+            self.system, self.setup.p, self.inputs.copy(),
+            lambda x: slope(x)[nq:n], lambda x: float(slope(x)[n:].sum()),
             self.layout.usual_rank(self.rows), run.hit, run.end - run.t,
         )  # fmt: skip
         found = crosser.cross(start)
+        if found is None:
+            run.across = CLOSEST
+            return Status.DONE
         if isinstance(found, str):
             self.why = found
             return Status.BLOCKED

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 SAMPLES = 12  # states that are looked at
 OPEN = 1e-5  # rad, or of the mechanism's length: a loop open by more is no rounding and no drift of a short run
 LOST = 0.02  # of the energy that moves: a balance that is wrong by more is no error of a tolerance
+ACROSS = 1e-3  # of the energy that moves: what crossing singular positions may cost
 PER_TOLERANCE = 1e5  # times rtol: of the energy that moves, what error control may lose in a run
 
 
@@ -66,6 +67,8 @@ class Doubts:
         error = kinetic + potential - kinetic[0] - potential[0] - sum(work, np.zeros(len(states)))
         moved = kinetic.max() + np.ptp(potential) + sum(np.abs(w).max() for w in work)
         limit = LOST if run.rtol is None else min(LOST, max(PER_TOLERANCE * run.rtol, 1e-6))
+        if any(met.sigma <= met.hit for met in run._met):  # known to the resolution of the crossing only
+            limit = max(limit, ACROSS)
         rounding = 1e-12 * max(np.abs(potential).max(), np.abs(kinetic).max())
         k = int(np.argmax(np.abs(error)))
         if not abs(error[k]) <= limit * moved + rounding:

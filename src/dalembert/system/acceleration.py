@@ -14,6 +14,7 @@ from dalembert.native.library import call
 from dalembert.outcome import Outcome
 from dalembert.protocols import Inputs, Parameters, StateLike
 from dalembert.rank import angular_velocities, rank_policy
+from dalembert.symbols import all_numbers
 from dalembert.system.formulation_options import metric_factor
 
 if TYPE_CHECKING:
@@ -279,6 +280,8 @@ def _satisfied(
         return True
     policy = rank_policy(system, p)  # γ is a sum of products of velocities, and v̇ may be what is left of free fall
     speed = np.abs(x.v / np.where(angular_velocities(system), 1.0, policy.length)).max(initial=0.0)
-    terms += speed**2 * (policy.units if on is None else policy.units[on]) / sizes
+    gravity = system.description.gravity  # weights that balance leave their rounding
+    fall = float(np.linalg.norm(gravity.astype(float))) / policy.length if all_numbers(gravity) else 0.0
+    terms += (speed**2 + fall) * (policy.units if on is None else policy.units[on]) / sizes
     terms += np.abs(problem.A) @ np.abs(np.linalg.solve(problem.M, problem.f))
     return bool((missed <= MISSED * terms + ROUNDING * terms.max()).all())
