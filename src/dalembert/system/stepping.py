@@ -198,39 +198,34 @@ def gauge(s: Trace) -> Any:
 def restore(s: Trace) -> tuple[Any, ...]:
     """One Newton step of least length in (q, v), in the mass metric, to Φ = 0, A v + b = 0 and E(q, v) = E*.
 
-    δ = (δq, δv) is the shortest with A δq = −Φ and B δq + A δv = −(A v + b), B = ∂(A v + b)/∂q, plus α times the
-    projected gradient of the energy, α from the energy that is missing. A second of time weighs q against v, as in the
-    paper.
+    δq = δΦ + α P M⁻¹ ∂E/∂q and δv = δf + α P v, with δΦ and δf the steps of `correct` and `filter`, P the projector on
+    admissible motion, and α from the energy that is missing. A second of time weighs q against v, as in the paper.
     """
     n = s.tree.nv
     M, A, holonomic = composite_body(s.at), s.rows.A, s.rows.only_holonomic()
+    tree = TreeFactor(M)
     velocity_error = (A @ s.v if len(s.rows.of) else zeros(0)) + s.rows.b
-    positions, m = len(holonomic.of), len(s.rows.of)
-    M2, rows = zeros(2 * n, 2 * n), zeros(positions + m, 2 * n)
-    M2[:n, :n] = M2[n:, n:] = M
-    if m:
-        rows[:positions, :n], rows[positions:, n:] = holonomic.A, A
-        rows[positions:, :n] = _slope(s, velocity_error)
-    factor = Elimination(TreeFactor(M2), rows)
+    dq, _, _ = eliminate(tree, zeros(n), holonomic.A, holonomic.phi)
+    dv, _, margin = eliminate(tree, zeros(n), A, velocity_error)
     energy = kinetic_energy(s.at) + potential(s)
-    gradient = np.concatenate([_slope(s, array([energy]))[0], M @ s.v])
-    step, _ = factor.solve(zeros(2 * n), np.concatenate([holonomic.phi, velocity_error]))
-    along, _ = factor.solve(gradient, zeros(positions + m))
+    E_q = _gradient(s, energy)
+    E_v = M @ s.v
+    along_q, _, _ = eliminate(tree, E_q, holonomic.A, zeros(len(holonomic.of)))  # P M⁻¹ ∂E/∂q
+    along_v, _, _ = eliminate(tree, E_v, A, zeros(len(s.rows.of)))  # P v
     gap = energy - given(s, "energy", 1)[0]
-    steepness, missing = gradient @ along, gap + gradient @ step
+    steepness = E_q @ along_q + E_v @ along_v
+    missing = gap + E_q @ dq + E_v @ dv
     alpha = where_less(steepness, 1e-300, lambda: 0.0, lambda: -(missing / steepness))
-    delta = step + alpha * along
     residuals = np.concatenate([holonomic.phi, velocity_error, array([gap])])
-    return at_unit(s, moved(s, delta[:n]), s.v + delta[n:], residuals, factor.margin)
+    return at_unit(s, moved(s, dq + alpha * along_q), s.v + dv + alpha * along_v, residuals, margin)
 
 
-def _slope(s: Trace, values: np.ndarray) -> np.ndarray:
-    """∂values(q ⊕ δ, v)/∂δ at δ = 0, (k, nv)."""
+def _gradient(s: Trace, energy: Any) -> np.ndarray:
+    """∂E(q ⊕ δ, v)/∂δ at δ = 0."""
     sx, delta = symbols("delta", s.tree.nv)
     shifted = to_sx(s.per_joint(lambda j, q, v: j.plus(s.q[q], delta[v])))
-    at = ca.substitute(to_sx(values), s.sx["q"], shifted)
-    slope = ca.substitute(ca.jacobian(at, sx), sx, ca.SX.zeros(s.tree.nv))
-    return array(ca.densify(slope)).reshape(len(values), s.tree.nv)
+    at = ca.substitute(to_sx([energy]), s.sx["q"], shifted)
+    return array(ca.densify(ca.substitute(ca.gradient(at, sx), sx, ca.SX.zeros(s.tree.nv))))
 
 
 #: name: (arguments, value of a trace)
