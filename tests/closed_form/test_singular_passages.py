@@ -190,3 +190,15 @@ def test_independent_coordinates_start_at_a_singular_position_too(coordinates):
     assert run.passages[0].start == 0.0
     assert abs(run.energy_error).max() < 5e-3
     np.testing.assert_allclose(run.q[-1], whole.q[-1], rtol=0, atol=0.05)
+
+
+@pytest.mark.parametrize(("radius", "lean_rate"), [(0.4, 0.3), (0.4, -2.0), (4e-6, 30.0), (4e5, 1e-4)])
+def test_a_disc_that_falls_flat_ends_the_run_with_the_name_of_its_contact(radius, lean_rate):
+    system = zoo.rolling_disc(radius=radius).compile()
+    x = system.state(*zoo.rolling_disc_start(spin=0.0, lean_rate=lean_rate, radius=radius))
+    run = da.simulate(system, x, 50.0 * np.sqrt(radius / 9.81), max_steps=50_000)
+    assert not run.success
+    assert run.message.endswith(
+        "constraint 'ground contact' has no direction next to here, as of a disc that falls flat"
+    )
+    assert np.isfinite(run.q).all()

@@ -51,6 +51,15 @@ def close(ours, theirs, tolerance, least=1e-9):
 # --- agreement with MuJoCo --------------------------------------------------------------------------------------------
 
 
+def assert_same(p, u):
+    """M, and all forces with these controls."""
+    p.drive(u)
+    theirs, ours = p.mass()
+    close(ours, theirs, 1e-13)
+    theirs, ours = p.total(u if len(u) else None)
+    close(ours, theirs, 1e-11)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_mass_matrix_and_all_forces_of_the_features_are_mujocos(name):
     """M, and bias − passive − actuator forces at random states, velocities and controls."""
@@ -59,12 +68,7 @@ def test_mass_matrix_and_all_forces_of_the_features_are_mujocos(name):
     p = peer(path, system, seed=4)
     for _ in range(4):
         p.random()
-        u = p.rng.normal(size=p.model.nu)
-        p.drive(u)
-        theirs, ours = p.mass()
-        close(ours, theirs, 1e-13)
-        theirs, ours = p.total(u if len(u) else None)
-        close(ours, theirs, 1e-11)
+        assert_same(p, p.rng.normal(size=p.model.nu))
 
 
 @pytest.mark.parametrize("name", corpus_files(".xml"))
@@ -82,12 +86,7 @@ def test_every_file_is_read_as_mujoco_reads_it_or_refused_with_a_sentence(name):
     system = m.compile("casadi")
     p = peer(path, system, seed=7)
     p.random()
-    u = 0.3 * p.rng.normal(size=p.model.nu)
-    p.drive(u)
-    theirs, ours = p.mass()
-    close(ours, theirs, 1e-13)
-    theirs, ours = p.total(u if len(u) else None)
-    close(ours, theirs, 1e-11)
+    assert_same(p, 0.3 * p.rng.normal(size=p.model.nu))
 
 
 @pytest.mark.parametrize("name", corpus_files(".xml"))

@@ -583,7 +583,7 @@ def test_a_scenario_is_reproducible_and_may_be_json(dal, tmp_path):
         ("time: 1,", "time: one,", "study.yaml:10: 'simulate': Invalid value for 'TIME': 'one' is no number."),
         ("time: 1,", "", "study.yaml:10: 'simulate': Missing argument 'TIME'"),
         ("output: run.csv", "output: ../run.csv", "needed: a file inside the folder of the scenario"),
-        ("output: run.csv", "output: /tmp/run.csv", "needed: a file inside the folder of the scenario"),
+        ("output: run.csv", "output: /elsewhere/run.csv", "needed: a file inside the folder of the scenario"),
         ("output: run.csv", "resume: 3", "'resume' is 3; needed: true or false"),
         ("{A: 0.6}", "[0.6]", "study.yaml:5: 'at' is [0.6]; needed: names and values"),
         ("run:\n", "run: all\nmore:\n", "has the key 'more'"),

@@ -37,14 +37,14 @@ def cause(system: System, x: State, p: np.ndarray, usual: int) -> str:
 
 
 def _undefined(system: System, x: State, p: np.ndarray) -> str:
-    """The constraint whose rows turn so fast along the motion that they have no direction next to here."""
-    speed = np.abs(x.v / reach(system, p)).max(initial=0.0)
-    if not speed > 0.0:
-        return ""
-    A = system.constraint_matrix(x, p=p)
-    moved = system.constraint_matrix(x.replace(q=system.plus(x, x.v * (STEP / speed))), p=p)
-    sizes = np.linalg.norm(A / reach(system, p), axis=1)
-    turned = np.linalg.norm((moved - A) / reach(system, p), axis=1) / np.maximum(sizes, 1e-300)
+    """The constraint whose rows turn so fast with some coordinate that they have no direction next to here."""
+    units = reach(system, p)
+    A = system.constraint_matrix(x, p=p) * units
+    turned = np.zeros(len(A))
+    for step in STEP * np.diag(units):
+        moved = system.constraint_matrix(x.replace(q=system.plus(x, step)), p=p) * units
+        turned = np.maximum(turned, np.linalg.norm(moved - A, axis=1))
+    turned /= np.maximum(np.linalg.norm(A, axis=1), 1e-300)
     worst = int(np.argmax(turned))
     if not turned[worst] > STEEP * STEP:
         return ""
