@@ -22,6 +22,7 @@ RESOLVED = 12.0  # times the least σ: what σ may fall and rise by in a step
 PARTS = 4  # of a step that are looked at one by one
 SHARE = 0.1  # of the way to the position that is left by a step made shorter
 APART = 1e-2  # of a step: between two values of the margin that tell whether it falls
+FINE = 1e-4  # of a step: the same where the margin is large enough
 RISE = 1.5  # times σ of a passage: nothing less is a rise between it and another one
 
 
@@ -132,6 +133,12 @@ def _least(run, h, trial, a, b, fall, rise, both, found):
             break
         last, s = s, new
     s = min(max(s + 0.5 * e, 0.0), h)
+    d = h * min(APART, max(FINE, 1e-6 / both))  # as far apart as rounding of the margin needs
+    for _ in range(2):  # the vertex of a parabola: the secants above are as far apart as APART says
+        left, here, right = between(run, h, trial, s - d), between(run, h, trial, s), between(run, h, trial, s + d)
+        bend = left - 2.0 * here + right
+        if bend > 0.0:
+            s = min(max(s + 0.5 * d * max(-1.0, min(1.0, (left - right) / bend)), 0.0), h)
     sigma = between(run, h, trial, s) ** 0.5
     if sigma > CLOSE or run.risen > 0.0:
         return OK
