@@ -24,6 +24,7 @@ from dalembert.sources import digest_of
 ENTRIES = {
     "advance": ("dalembert.integrators.loop", "advance"),
     "fill": ("dalembert.integrators.loop", "fill"),
+    "run_lanes": ("dalembert.integrators.lanes", "run_lanes"),
     "runge_kutta": ("dalembert.integrators.explicit", "runge_kutta"),
     "implicit_step": ("dalembert.integrators.implicit", "implicit_step"),
     "variational_step": ("dalembert.integrators.variational", "variational_step"),

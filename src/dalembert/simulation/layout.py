@@ -136,11 +136,11 @@ class Layout:
                 run.energy = system.energy(s.start, p=s.p)
         return run
 
-    def _units(self, n: int) -> np.ndarray:
+    def units(self, n: int, length: float) -> np.ndarray:
         """(n,) units of the numbers in x: the mechanism's length for slides, 1 for angles, quaternions and the rest."""
         layout, system, out = self.system.layout, self.system, np.ones(n)
         for name, a in layout.joints.items():
-            unit = np.where(a.joint.angular, 1.0, self.policy.length)
+            unit = np.where(a.joint.angular, 1.0, length)
             out[system.nq : system.nq + system.nv][layout.v_slice(name)] = unit
             width = a.joint.nq - a.joint.nv  # a quaternion has one number more than its velocities
             out[: system.nq][layout.q_slice(name)] = np.concatenate([np.ones(width), unit])
@@ -151,7 +151,7 @@ class Layout:
         if not self.works:
             return 1.0
         s, nq = self.setup, self.system.nq
-        units = self._units(nq + self.system.nv)[nq:]
+        units = self.units(nq + self.system.nv, self.policy.length)[nq:]
         return float((np.diag(self.system.mass_matrix(s.start, p=s.p)) * units**2).max(initial=0.0)) or 1.0
 
     def plain(self) -> np.ndarray:
@@ -171,7 +171,7 @@ class Layout:
         dof = 0 if chart is None else chart.dof
         run.n, run.dof, run.width = len(x), dof, len(x) + len(s.u) + 1
         run.rows, run.room, run.records = max(method.stages, STAGES), room, 0
-        run.x, run.unit, run.stages = x, self._units(len(x)), np.zeros((run.rows, run.n))
+        run.x, run.unit, run.stages = x, self.units(len(x), self.policy.length), np.zeros((run.rows, run.n))
         run.times, run.states = np.empty(room), np.empty((room, run.width))
         for name, function in self._manifold(rows, chart).items():
             setattr(run, name, function)

@@ -1,0 +1,142 @@
+"""Runs side by side in the lanes of the processor's vectors: from a setup to the record of the native loop, and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.integrators.lane_record import LaneRecord
+from dalembert.native import library
+from dalembert.native.bound import NOTHING, Bound
+from dalembert.outcome import Outcome
+from dalembert.rank import ACCURACY, rank_policy
+from dalembert.simulation.driver import Driver
+from dalembert.simulation.layout import STAGES
+from dalembert.simulation.setup import Setup
+from dalembert.simulation.stabilization import Projection
+
+BUDGET = 4000  # attempts between looks at the keyboard
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Runs to be made: one row a run."""
+
+    q: np.ndarray  # (N, nq)
+    v: np.ndarray  # (N, nv)
+    t: np.ndarray  # (N, 2) first and last time, s
+    p: np.ndarray  # (N, np)
+    u: np.ndarray  # (N, nu)
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+    def part(self, rows: Any) -> Batch:
+        """Some of the runs."""
+        return Batch(self.q[rows], self.v[rows], self.t[rows], self.p[rows], self.u[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """What became of a batch: one row a run."""
+
+    outcomes: np.ndarray  # (N,) of the native loop
+    x: np.ndarray  # (N, nq + nv + works) at the end
+    t: np.ndarray  # (N,) reached, s
+    samples: np.ndarray  # (N, times, nq + nv + works)
+    counts: np.ndarray  # (N, 4) steps, rejected, evaluations, corrections
+    evidence: np.ndarray  # (N, 3) least margin, largest residuals before correction
+
+
+def fits(setup: Setup) -> bool:
+    """Whether runs like this can go side by side: explicit steps with error control, and no functions of their own."""
+    plain = setup.controller is None and not setup.events and setup.coordinates is None and setup.formulation == "auto"
+    kept = setup.stabilization
+    usual = kept is None or (isinstance(kept, Projection) and kept == Projection(corrections=kept.corrections))
+    method = setup.method
+    return plain and usual and not (method.fixed or method.implicit) and setup.on_singularity == "continue"
+
+
+class Lanes:
+    """The native loop of one thread, for runs like one that was set up."""
+
+    def __init__(self, setup: Setup, lanes: int) -> None:
+        self.setup, self.system, self.lanes = setup, setup.system, lanes
+        self.driver = Driver(setup)
+        layout, one, self.rows = self.driver.layout, self.driver.record, self.driver.rows
+        self.accuracy = min(10.0 * setup.rtol, ACCURACY)
+        system, method = setup.system, setup.method
+        self.works, self.kept = layout.works, list(range(len(system.rows.of))) if self.rows is None else list(self.rows)
+        ode = self._wide("ode", 0, one.ode)
+        correct = filter = NOTHING
+        if one.project_every:
+            correct = self._wide("correct", one.correct.rows, one.correct)
+            filter = self._wide("filter", one.filter.rows, one.filter)
+        n = system.nq + system.nv + self.works
+        self.options: dict[str, Any] = {
+            "lanes": lanes, "n": n, "nq": system.nq, "nv": system.nv, "works": self.works, "nu": len(setup.u),
+            "np": len(setup.p), "m": len(self.kept), "rows": max(method.stages, STAGES),
+            "method": method.make(n), "exponent": method.exponent, "rtol": setup.rtol, "atol": setup.atol,
+            "max_h": setup.max_step, "max_steps": setup.max_steps, "project": int(one.project_every > 0),
+            "tolerance": one.tolerance, "max_corrections": one.max_corrections, "length": one.length,
+            "ode": ode, "correct": correct, "filter": filter, "one": one, "near": layout.policy.near,
+            "u_index": _place(ode, "u"), "ode_p": _place(ode, "p"), "correct_p": _place(correct, "p"),
+            "filter_p": _place(filter, "p"), "one_p": _place(one.ode, "p"), "gauge_p": _place(one.gauge, "p"),
+            "gauge_sizes": _place(one.gauge, "sizes"),
+        }  # fmt: skip
+        self.slide = (layout.units(n, 2.0) == 2.0).astype(np.int64)
+        self.wanted = np.zeros(0) if setup.samples is None else setup.samples
+
+    def _wide(self, name: str, rows: int, like: Bound) -> Bound:
+        """A function of all lanes, trusted as that of one lane is."""
+        kernel = self.system.kernel(name, rows=self.rows, lanes=self.lanes)
+        made = Bound.of(kernel, {}, rows).trust(like.min_angle, like.min_length, like.row_scale)
+        made.slices = kernel.slices
+        return made
+
+    def run(self, batch: Batch, go_on: Any = lambda: True) -> Made:
+        """Make the runs; go_on() is asked now and then."""
+        system, count = self.system, len(batch)
+        record = LaneRecord.sized(**self.options, count=count, asked=len(self.wanted), budget=BUDGET)
+        record.starts[:] = np.hstack([batch.q, batch.v])
+        record.times[:], record.parameters[:], record.inputs[:] = batch.t, batch.p, batch.u
+        record.first_h[:] = self.setup.step
+        record.wanted[:], record.slide[:], record.run[:], record.outcomes[:] = self.wanted, self.slide, -1, -1
+        record.samples[:] = np.nan
+        self._scales(record, batch)
+        first = record.starts[0]
+        for bound, size in ((record.ode, system.nq + system.nv), (record.correct, system.nq), (record.filter, len(first))):
+            if bound.address:  # lanes that are never used compute too
+                bound.x[: size * self.lanes] = np.repeat(first[:size], self.lanes)
+        while True:
+            library.call("run_lanes", record)
+            if record.outcome != Outcome.PAUSED or not go_on():
+                break
+        return Made(
+            record.outcomes, record.ends, record.reached, record.samples, record.counts, record.evidence
+        )
+
+    def _scales(self, record: LaneRecord, batch: Batch) -> None:
+        """Lengths, usual lengths of rows and inertias, of each run's parameters."""
+        system, nq = self.system, self.system.nq
+        different, of = np.unique(batch.p, axis=0, return_inverse=True)
+        policies = [rank_policy(system, p if len(p) else None, self.accuracy) for p in different]
+        record.lengths[:] = np.array([policy.length for policy in policies])[of.ravel()]
+        if self.kept:
+            record.sizes[:] = np.array([policy.sizes[self.kept] for policy in policies])[of.ravel()]
+        record.inertias[:] = 1.0
+        if self.works:
+            kernel = system.kernel("mass_matrix")
+            known = {"q": batch.q, "p": batch.p}
+            M = kernel.batch(*(known[name] for name in kernel.names_in))
+            units = np.where(self.slide[nq : nq + system.nv], record.lengths[:, None], 1.0)
+            largest = (np.einsum("kii->ki", M) * units**2).max(axis=1, initial=0.0)
+            record.inertias[:] = np.where(largest > 0.0, largest, 1.0)
+
+
+def _place(bound: Bound, name: str) -> int:
+    """Index of an input, or −1."""
+    place = bound.slices.get(name)
+    return -1 if place is None else place.start

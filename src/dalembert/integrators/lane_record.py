@@ -1,0 +1,117 @@
+"""The record of several runs side by side: what the native loop of `lanes` reads and writes.
+
+Number j of lane l stands at [j, l], or at j · lanes + l of a flat array: an operation on all lanes is one on
+neighbouring doubles.
+"""
+
+from __future__ import annotations
+
+from dalembert.integrators.run_record import RunRecord
+from dalembert.native.bound import Bound
+from dalembert.native.struct import Doubles, Float, Int, Ints, Opaque, Part, Struct
+
+
+def _function() -> type[Bound]:
+    return Bound
+
+
+class LaneRecord(Struct):
+    """Runs under way, one a lane, the queue they come from, and the results."""
+
+    # --- sizes
+    lanes = Int()
+    n = Int()  # numbers in the state of a run: q, v, works
+    nq = Int()
+    nv = Int()
+    works = Int()
+    nu = Int()
+    np = Int()
+    m = Int()  # constraint rows
+    rows = Int()  # of stages; the last is the loop's
+
+    # --- method
+    method = Opaque()  # its table
+    exponent = Float()
+    rtol = Float()
+    atol = Float()
+    max_h = Float()
+    max_steps = Int()
+    project = Int()  # whether states are brought back to the manifold
+    tolerance = Float()  # as in `RunRecord`
+    max_corrections = Int()
+    length = Float()
+
+    # --- functions
+    ode = Part(_function)  # of all lanes
+    correct = Part(_function)
+    filter = Part(_function)
+    u_index = Int()  # of the inputs of `ode`
+    ode_p = Int()  # of the parameters of the functions; −1 where they have none
+    correct_p = Int()
+    filter_p = Int()
+    one = Part(lambda: RunRecord)  # of one lane: for the start of a run, and next to singular positions
+    one_p = Int()
+    gauge_p = Int()
+    gauge_sizes = Int()
+
+    # --- the runs of this call
+    count = Int()
+    next = Int()  # the first that has not begun
+    budget = Int()  # attempts until the loop pauses
+    outcome = Int()
+    starts = Doubles("count", "nq + nv")
+    times = Doubles("count", "2")  # first and last
+    first_h = Doubles("count")  # 0: chosen
+    parameters = Doubles("count", "np")
+    inputs = Doubles("count", "nu")
+    lengths = Doubles("count")  # of the mechanism with these parameters: the unit of slides
+    inertias = Doubles("count")
+    sizes = Doubles("count", "max(m, 1)")  # usual lengths of constraint rows
+    near = Float()
+    asked = Int()
+    wanted = Doubles("asked")  # times at which states are wanted
+
+    # --- their results
+    outcomes = Ints("count")  # −1: not begun
+    ends = Doubles("count", "n")
+    reached = Doubles("count")  # s
+    counts = Ints("count", "4")  # steps, rejected, evaluations, corrections
+    evidence = Doubles("count", "3")  # least margin, largest residual of positions and of velocities before correction
+    samples = Doubles("count", "asked", "n")
+
+    # --- lanes
+    run = Ints("lanes")  # index of the run, −1 for none
+    state = Ints("lanes")  # of the attempt: an outcome, or CORRECTING, STILL
+    sampling = Ints("lanes")  # 1: the attempt leads to a wanted time inside the step that is done
+    next_sample = Ints("lanes")
+    last = Ints("lanes")  # whether this step is the last
+    slide = Ints("n")  # whether a number of x is measured by the mechanism's length
+    t = Doubles("lanes")
+    end = Doubles("lanes")
+    carry = Doubles("lanes")
+    h = Doubles("lanes")
+    dt = Doubles("lanes")  # of the attempt
+    step_h = Doubles("lanes")  # of the step that is done, while its wanted times are computed
+    usual_h = Doubles("lanes")
+    error = Doubles("lanes")
+    last_error = Doubles("lanes")
+    rate = Doubles("lanes")
+    margin = Doubles("lanes")
+    end_margin = Doubles("lanes")
+    landing_margin = Doubles("lanes")
+    sigma = Doubles("lanes")
+    sigma_rate = Doubles("lanes")
+    fall = Doubles("lanes")
+    fall_t = Doubles("lanes")
+    risen = Doubles("lanes")
+    min_length = Doubles("lanes")
+    row_scale = Doubles("lanes")
+
+    # --- memory
+    x = Doubles("n * lanes")
+    trial = Doubles("n * lanes")
+    raw = Doubles("n * lanes")
+    after = Doubles("n * lanes")  # the state after the step that is done, while its wanted times are computed
+    slope_after = Doubles("n * lanes")
+    sums = Doubles("2", "n * lanes")
+    stages = Doubles("rows", "n * lanes")

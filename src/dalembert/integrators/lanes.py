@@ -1,0 +1,471 @@
+"""The native loop of an ensemble: several runs side by side, one a lane of the processor's vectors.
+
+The steps are those of `loop` and `explicit`: the same stages, error estimate, landing and step control, each lane with
+its own time, step and parameters. All lanes make an attempt together. What a lane does next is its own affair: take the
+step, repeat it, compute states at wanted times inside it, or end and begin the next run of the queue. No lane reads
+another's numbers, so a run does not depend on its company.
+
+A run that comes to a singular position, or into trouble, leaves: its outcome says so, and it is computed again from its
+start, alone.
+"""
+
+from __future__ import annotations
+
+from dalembert.integrators.lane_record import LaneRecord
+from dalembert.integrators.loop import LEAST, ROUNDING, SHIFT, SHORT, SMALLEST, first_step
+from dalembert.integrators.manifold import RUNAWAY
+from dalembert.integrators.stage import evaluate, motion_rate
+from dalembert.integrators.tableaus import Tableau
+from dalembert.integrators.watch import LOW, watch
+from dalembert.linalg.simd import assign, axpy, fill
+from dalembert.native.calls import invoke
+from dalembert.native.jit import entry, inline, native
+from dalembert.native.numba_struct import struct_at
+from dalembert.outcome import DRIFTED, NOT_FINITE, OK, PAUSED, SINGULAR, STEP_TOO_SMALL, UNSOUND
+
+WORK = 1e3  # as in `explicit`
+IDLE, CORRECTING, REFUSED = -1, -2, -3  # of an attempt, beside outcomes; REFUSED: by its error
+STEPS, REJECTED, EVALUATIONS, CORRECTIONS = range(4)
+MARGIN, DRIFT, SPEED_DRIFT = range(3)
+
+_tableau = struct_at(Tableau)
+
+
+@entry(LaneRecord)
+def run_lanes(x, y, g):
+    """Integrate runs of the queue until it is empty, or the budget of attempts used up."""
+    g.outcome = _run(g)
+
+
+@native
+def _run(g):
+    budget = g.budget
+    while True:
+        active = False
+        for l in range(g.lanes):
+            while g.run[l] < 0 and g.next < g.count:
+                _begin(g, l, g.next)
+                g.next += 1
+            active = active or g.run[l] >= 0
+        if not active:
+            return OK
+        if budget <= 0:
+            return PAUSED
+        budget -= 1
+        _aim(g)
+        _attempt(g)
+        for l in range(g.lanes):
+            if g.run[l] >= 0:
+                if g.sampling[l] != 0:
+                    _sampled(g, l)
+                else:
+                    _judge(g, l)
+
+
+# --- one lane ---------------------------------------------------------------------------------------------------------
+
+
+@native
+def _begin(g, l, i):
+    """Put run i into lane l: the right-hand side at its start, the rate of its motion, its first step."""
+    one, W = g.one, g.lanes
+    one.t, one.end, one.h, one.max_h, one.carry = g.times[i, 0], g.times[i, 1], g.first_h[i], g.max_h, 0.0
+    one.rate, one.margin, one.usual_h, one.inertia = 0.0, 1.0, 0.0, g.inertias[i]
+    one.rtol, one.atol = g.rtol, g.atol
+    for j in range(g.n):
+        one.x[j] = g.starts[i, j] if j < g.nq + g.nv else 0.0
+        one.unit[j] = g.lengths[i] if g.slide[j] != 0 else 1.0
+    _parameters(g, i)
+    least = 1e300
+    for k in range(g.m):
+        least = min(least, g.sizes[i, k])
+    if g.m > 0:
+        one.ode.min_length, one.ode.row_scale = (g.near * least) ** 2, least * least
+    g.min_length[l], g.row_scale[l] = one.ode.min_length, one.ode.row_scale
+    outcome = evaluate(one, one.t, one.x, one.stages[0])
+    if outcome != OK:
+        g.outcomes[i] = SINGULAR if outcome == UNSOUND else outcome
+        g.reached[i] = one.t
+        return
+    one.rate = motion_rate(one)
+    if one.h == 0.0:
+        one.h = first_step(one)
+    g.run[l], g.outcomes[i] = i, PAUSED
+    g.t[l], g.end[l], g.carry[l], g.h[l], g.usual_h[l] = one.t, one.end, 0.0, one.h, one.h
+    g.last_error[l], g.rate[l] = 1e-4, one.rate
+    g.sigma[l], g.sigma_rate[l], g.fall[l], g.fall_t[l], g.risen[l] = 0.0, 0.0, 0.0, 0.0, 0.0
+    g.sampling[l], g.next_sample[l] = 0, 0
+    g.counts[i, EVALUATIONS], g.evidence[i, MARGIN] = 2, 1.0
+    for j in range(g.n):
+        g.x[j * W + l], g.stages[0, j * W + l] = one.x[j], one.stages[0, j]
+    for j in range(g.nu):
+        g.ode.x[(g.u_index + j) * W + l] = g.inputs[i, j]
+    for j in range(g.np):
+        value = g.parameters[i, j]
+        if g.ode_p >= 0:
+            g.ode.x[(g.ode_p + j) * W + l] = value
+        if g.correct_p >= 0:
+            g.correct.x[(g.correct_p + j) * W + l] = value
+        if g.filter_p >= 0:
+            g.filter.x[(g.filter_p + j) * W + l] = value
+    while g.next_sample[l] < g.asked and g.wanted[g.next_sample[l]] <= g.t[l]:
+        _keep(g, l, g.x)
+    if g.t[l] >= g.end[l]:
+        _end(g, l, OK)
+
+
+@native
+def _parameters(g, i):
+    """Give parameters, inputs and usual lengths of rows of run i to the functions of one lane."""
+    one = g.one
+    for j in range(g.nu):
+        one.ode.x[one.u_index + j] = g.inputs[i, j]
+    for j in range(g.np):
+        if g.one_p >= 0:
+            one.ode.x[g.one_p + j] = g.parameters[i, j]
+        if g.gauge_p >= 0:
+            one.gauge.x[g.gauge_p + j] = g.parameters[i, j]
+    if g.gauge_sizes >= 0:
+        for k in range(g.m):
+            one.gauge.x[g.gauge_sizes + k] = g.sizes[i, k]
+
+
+@native
+def _end(g, l, outcome):
+    """Free the lane; the results of its run stay."""
+    i, W = g.run[l], g.lanes
+    g.outcomes[i], g.reached[i] = outcome, g.t[l]
+    for j in range(g.n):
+        g.ends[i, j] = g.x[j * W + l]
+    g.run[l], g.dt[l] = -1, 0.0
+
+
+@inline
+def _keep(g, l, x):
+    """The state in x is that at the next wanted time."""
+    i, k, W = g.run[l], g.next_sample[l], g.lanes
+    for j in range(g.n):
+        g.samples[i, k, j] = x[j * W + l]
+    g.next_sample[l] = k + 1
+
+
+@native
+def _aim(g):
+    """How far each lane goes in this attempt."""
+    for l in range(g.lanes):
+        g.state[l] = OK if g.run[l] >= 0 else IDLE
+        g.margin[l], g.landing_margin[l], g.error[l] = 1.0, 1.0, 0.0
+        if g.run[l] < 0:
+            continue
+        if g.sampling[l] != 0:
+            g.dt[l] = g.wanted[g.next_sample[l]] - g.t[l]
+            continue
+        h = min(g.h[l], g.max_h)
+        g.last[l] = 1 if g.end[l] - g.t[l] <= h * (1.0 + 1e-9) else 0
+        g.dt[l] = g.end[l] - g.t[l] if g.last[l] != 0 else h
+
+
+@native
+def _sampled(g, l):
+    """The attempt led to a wanted time: keep the state, then on to the next one, or to the end of the step."""
+    if g.state[l] != OK:
+        _end(g, l, SINGULAR)
+        return
+    _keep(g, l, g.trial)
+    _samples_or_on(g, l)
+
+
+@native
+def _samples_or_on(g, l):
+    """Wanted times inside the step that is done come first; then the lane moves to its end."""
+    W, k = g.lanes, g.next_sample[l]
+    to = g.end[l] if g.last[l] != 0 else g.t[l] + g.step_h[l]
+    near = 1e-13 * max(abs(to), g.step_h[l])
+    if k < g.asked and g.wanted[k] < to - near:
+        g.sampling[l] = 1
+        return
+    g.sampling[l] = 0
+    for j in range(g.n):
+        g.x[j * W + l], g.stages[0, j * W + l] = g.after[j * W + l], g.slope_after[j * W + l]
+    if g.last[l] != 0:
+        g.t[l], g.carry[l] = g.end[l], 0.0
+    else:
+        due = g.step_h[l] - g.carry[l]
+        g.carry[l] = (g.t[l] + due - g.t[l]) - due
+        g.t[l] += due
+    while g.next_sample[l] < g.asked and g.wanted[g.next_sample[l]] <= g.t[l] + near:
+        _keep(g, l, g.x)
+    i = g.run[l]
+    if g.last[l] != 0:
+        _end(g, l, OK)
+    elif g.counts[i, STEPS] >= g.max_steps:
+        _end(g, l, PAUSED)
+
+
+@native
+def _judge(g, l):
+    """Take the step, or choose a shorter one."""
+    i, h, W = g.run[l], g.dt[l], g.lanes
+    outcome = g.state[l]
+    smallest = LEAST * max(1.0 / g.rate[l], abs(g.t[l]))
+    if g.last[l] == 0 and h <= SMALLEST * abs(g.t[l]):
+        _end(g, l, STEP_TOO_SMALL)
+        return
+    if outcome != OK and outcome != REFUSED:
+        g.counts[i, REJECTED] += 1
+        if outcome == UNSOUND and h <= 0.1 * g.usual_h[l]:
+            _end(g, l, SINGULAR)
+            return
+        g.h[l] = SHIFT * h if outcome == UNSOUND else 0.5 * h
+        if g.h[l] < smallest:
+            _end(g, l, outcome)
+        return
+    if not g.error[l] < 1.0:
+        g.counts[i, REJECTED] += 1
+        g.h[l] = h * max(0.2, 0.9 * g.error[l] ** (-g.exponent)) if g.error[l] < 1e300 else 0.1 * h
+        if g.h[l] < smallest:
+            _end(g, l, STEP_TOO_SMALL)
+        return
+    if g.m > 0 and not _clear(g, l, i, h):
+        _end(g, l, SINGULAR)
+        return
+    grow = 0.9 * max(g.error[l], 1e-10) ** (-0.7 * g.exponent) * g.last_error[l] ** (0.4 * g.exponent)
+    if g.last[l] == 0 or grow < 1.0:
+        g.h[l] = h * min(5.0, max(0.2, grow))
+    if g.last[l] == 0:
+        g.usual_h[l] = max(0.98 * g.usual_h[l], 0.8 * g.usual_h[l] + 0.2 * h)
+    g.last_error[l] = max(g.error[l], 1e-4)
+    g.counts[i, STEPS] += 1
+    g.evidence[i, MARGIN] = min(g.evidence[i, MARGIN], g.margin[l])
+    there = g.rows - 1
+    for j in range(g.n):
+        g.after[j * W + l], g.slope_after[j * W + l] = g.trial[j * W + l], g.stages[there, j * W + l]
+    g.step_h[l] = h
+    _samples_or_on(g, l)
+
+
+@native
+def _clear(g, l, i, h):
+    """Whether the step keeps clear of singular positions: `watch` is asked where constraint rows come close."""
+    sigma = max(g.end_margin[l], 0.0) ** 0.5
+    dips = g.margin[l] < max(LOW, 0.5 * min(sigma, g.sigma[l]) ** 2)
+    if not (dips or g.sigma[l] + g.sigma_rate[l] * h < 0.0):
+        g.sigma_rate[l] = (sigma - g.sigma[l]) / h
+        g.sigma[l] = sigma
+        if sigma > g.risen[l]:
+            g.risen[l] = 0.0
+        return True
+    one, W, there = g.one, g.lanes, g.rows - 1
+    _parameters(g, i)
+    one.t, one.h, one.usual_h, one.rate = g.t[l], h, g.usual_h[l], g.rate[l]
+    one.margin, one.end_margin = g.margin[l], g.end_margin[l]
+    one.sigma, one.sigma_rate, one.fall, one.fall_t = g.sigma[l], g.sigma_rate[l], g.fall[l], g.fall_t[l]
+    one.risen, one.passed = g.risen[l], 0
+    trial = one.stages[one.rows - 2]
+    for j in range(g.n):
+        one.x[j], one.stages[0, j] = g.x[j * W + l], g.stages[0, j * W + l]
+        trial[j], one.stages[one.rows - 1, j] = g.trial[j * W + l], g.stages[there, j * W + l]
+    if watch(one, h, trial) != OK:
+        return False
+    g.sigma[l], g.sigma_rate[l], g.fall[l], g.fall_t[l] = one.sigma, one.sigma_rate, one.fall, one.fall_t
+    g.risen[l] = one.risen
+    return True
+
+
+# --- all lanes ----------------------------------------------------------------------------------------------------
+
+
+@native
+def _attempt(g):
+    """One step of the method in every lane, landed on the manifold, with ẋ there."""
+    method = _tableau(g.method)
+    s, stages, trial = method.size, g.stages, g.trial
+    for i in range(1, s):
+        _combine(g, method.A[i], i)
+        _evaluate(g, method.c[i], stages, i)
+    _combine(g, method.b, s)
+    if method.estimates > s:
+        _evaluate(g, 1.0, stages, s)
+    _errors(g, method)
+    if g.project != 0:
+        _land(g)
+    _evaluate(g, 1.0, stages, g.rows - 1)
+    for l in range(g.lanes):
+        if g.run[l] >= 0 and g.state[l] == OK:
+            total = 0.0
+            for j in range(g.n):
+                total += trial[j * g.lanes + l] - trial[j * g.lanes + l]
+            if total != 0.0:
+                g.state[l] = NOT_FINITE
+
+
+@inline
+def _combine(g, weights, count):
+    """trial ← x + dt Σ w_k stages[k] with `count` weights."""
+    W, size = g.lanes, g.n * g.lanes
+    x, trial, stages, dt = g.x, g.trial, g.stages, g.dt
+    fill(0.0, trial, 0, 0, size)
+    for k in range(count):
+        if weights[k] != 0.0:
+            axpy(weights[k], stages, k, trial, 0, 0, size)
+    for j in range(0, size, W):
+        for l in range(W):
+            trial[j + l] = x[j + l] + dt[l] * trial[j + l]
+
+
+@native
+def _evaluate(g, c, stages, row):
+    """stages[row] ← ẋ at the trial states, a part c of the attempt after their times."""
+    f, W = g.ode, g.lanes
+    given, out, size = f.x, f.y, g.n * W
+    assign(1.0, g.trial, 0, given, 0, 0, (g.nq + g.nv) * W)
+    if f.time_index >= 0:
+        for l in range(W):
+            given[f.time_index * W + l] = g.t[l] + c * g.dt[l]
+    invoke(f)
+    assign(1.0, out, 0, stages, row, 0, size)
+    for l in range(W):
+        angle, length = out[size + l], out[size + W + l]
+        g.end_margin[l] = min(angle, length / max(g.row_scale[l], 1e-300))
+        g.margin[l] = min(g.margin[l], g.end_margin[l])
+        if not (angle > f.min_angle and length > g.min_length[l]) and g.state[l] == OK:
+            g.state[l] = UNSOUND
+        if g.run[l] >= 0:
+            g.counts[g.run[l], EVALUATIONS] += 1
+
+
+@native
+def _errors(g, method):
+    """The estimated error of each lane over its tolerances, as `explicit` has it."""
+    W, n, count = g.lanes, g.n - g.works, method.estimates
+    size, sums, stages, e5, e3 = g.n * W, g.sums, g.stages, method.e5, method.e3
+    fill(0.0, sums, 0, 0, size)
+    fill(0.0, sums, 1, 0, size)
+    for k in range(count):
+        if e5[k] != 0.0:
+            axpy(e5[k], stages, k, sums, 0, 0, size)
+        if e3[k] != 0.0:
+            axpy(e3[k], stages, k, sums, 1, 0, size)
+    for l in range(W):
+        if g.run[l] < 0:
+            continue
+        five, three, h = 0.0, 0.0, g.dt[l]
+        for j in range(n):
+            at = j * W + l
+            scale = _tolerance(g, j, l, max(abs(g.x[at]), abs(g.trial[at])))
+            five += (sums[0, at] / scale) ** 2
+            three += (sums[1, at] / scale) ** 2
+        error = h * five / ((five + 0.01 * three) * n) ** 0.5 if five > 0.0 else 0.0
+        inertia = g.inertias[g.run[l]]
+        for j in range(n, g.n):
+            at = j * W + l
+            scale = WORK * g.rtol * (abs(g.trial[at]) + inertia * g.rate[l] ** 2)
+            error = max(error, h * abs(sums[0, at]) / max(scale, 1e-300))
+        g.error[l] = error if error - error == 0.0 else 1e301
+        if g.state[l] == OK and not g.error[l] < 1.0 + g.sampling[l]:
+            g.state[l] = REFUSED
+
+
+@inline
+def _unit(g, j, l):
+    """The unit of number j of x in a lane."""
+    unit = g.lengths[g.run[l]] if g.slide[j] != 0 else 1.0
+    return unit * g.rate[l] if g.nq <= j < g.nq + g.nv else unit
+
+
+@inline
+def _tolerance(g, j, l, size):
+    return g.atol * _unit(g, j, l) + g.rtol * size
+
+
+@native
+def _land(g):
+    """Bring the trial states onto the manifold; what moves them is error of the step."""
+    W, size = g.lanes, (g.nq + g.nv) * g.lanes
+    assign(1.0, g.trial, 0, g.raw, 0, 0, size)
+    f = g.correct
+    if f.address != 0:
+        _correct(g, f)
+    f = g.filter
+    if f.address != 0:
+        _filter(g, f)
+    n = g.nq + g.nv
+    for l in range(W):
+        if g.run[l] < 0 or g.state[l] != OK or g.sampling[l] != 0 or not g.dt[l] > SHORT * g.usual_h[l]:
+            continue
+        moved, noise = 0.0, ROUNDING / max(g.landing_margin[l], 1e-300)
+        for j in range(n):
+            size_here = abs(g.trial[j * W + l])
+            scale = _tolerance(g, j, l, size_here) + noise * max(_unit(g, j, l), size_here)
+            moved += ((g.trial[j * W + l] - g.raw[j * W + l]) / scale) ** 2
+        g.error[l] = max(g.error[l], (moved / n) ** 0.5)
+
+
+@native
+def _correct(g, f):
+    """Positions: Newton steps of least length, each lane until it is on the manifold."""
+    W, nq, m, given, out = g.lanes, g.nq, f.rows, f.x, f.y
+    for l in range(W):
+        if g.state[l] == OK:
+            g.state[l] = CORRECTING
+    for k in range(g.max_corrections):
+        assign(1.0, g.trial, 0, given, 0, 0, nq * W)
+        if f.time_index >= 0:
+            for l in range(W):
+                given[f.time_index * W + l] = g.t[l] + g.dt[l]
+        invoke(f)
+        busy = False
+        for l in range(W):
+            if g.state[l] != CORRECTING:
+                continue
+            i, residual = g.run[l], 0.0
+            for r in range(m):
+                residual = max(residual, abs(out[(nq + r) * W + l]))
+            if k == 0:
+                g.evidence[i, DRIFT] = max(g.evidence[i, DRIFT], residual)
+            if not residual < RUNAWAY * max(1.0, g.length):
+                g.state[l] = DRIFTED
+            elif not _trusted(g, f, l, out[(nq + m) * W + l], out[(nq + m + 1) * W + l]):
+                g.state[l] = UNSOUND
+            else:
+                for j in range(nq):
+                    g.trial[j * W + l] = out[j * W + l]
+                g.counts[i, CORRECTIONS] += 1
+                if residual < g.tolerance:
+                    g.state[l] = OK
+                else:
+                    busy = True
+        if not busy:
+            break
+    for l in range(W):
+        if g.state[l] == CORRECTING:
+            g.state[l] = OK
+
+
+@native
+def _filter(g, f):
+    """Velocities: the nearest admissible ones."""
+    W, nq, nv, m, out = g.lanes, g.nq, g.nv, f.rows, f.y
+    assign(1.0, g.trial, 0, f.x, 0, 0, (nq + nv) * W)
+    if f.time_index >= 0:
+        for l in range(W):
+            f.x[f.time_index * W + l] = g.t[l] + g.dt[l]
+    invoke(f)
+    for l in range(W):
+        if g.state[l] != OK:
+            continue
+        i = g.run[l]
+        for r in range(m):
+            g.evidence[i, SPEED_DRIFT] = max(g.evidence[i, SPEED_DRIFT], abs(out[(nv + r) * W + l]))
+        if not _trusted(g, f, l, out[(nv + m) * W + l], out[(nv + m + 1) * W + l]):
+            g.state[l] = UNSOUND
+        else:
+            for j in range(nv):
+                g.trial[(nq + j) * W + l] = out[j * W + l]
+
+
+@inline
+def _trusted(g, f, l, angle, length):
+    """Note the margin of a landing; returns whether its elimination can be trusted."""
+    g.landing_margin[l] = min(g.landing_margin[l], angle, length / max(g.row_scale[l], 1e-300))
+    return angle > f.min_angle and length > g.min_length[l]
