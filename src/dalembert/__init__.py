@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from dalembert.charts import Chart as Chart
     from dalembert.charts import LocalChart as LocalChart
     from dalembert.compiler.kernel import Kernel as Kernel
+    from dalembert.ensembles.ensemble import ensemble as ensemble
+    from dalembert.ensembles.result import Ensemble as Ensemble
     from dalembert.errors import ArgumentError as ArgumentError
     from dalembert.errors import AssemblyError as AssemblyError
     from dalembert.errors import CompileError as CompileError
@@ -106,6 +108,8 @@ _HOMES = {
     "analysis.sweep": "Sweep",
     "charts": "Chart LocalChart",
     "compiler.kernel": "Kernel",
+    "ensembles.ensemble": "ensemble",
+    "ensembles.result": "Ensemble",
     "errors": "ArgumentError AssemblyError CompileError DalembertError DescriptionError FileError MissingExtra "
     "ModelFileError UnknownName",
     "formats": "read",

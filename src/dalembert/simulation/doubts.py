@@ -66,9 +66,7 @@ class Doubts:
         work = [w[looked_at] for w in run.work.values()]
         error = kinetic + potential - kinetic[0] - potential[0] - sum(work, np.zeros(len(states)))
         moved = kinetic.max() + np.ptp(potential) + sum(np.abs(w).max() for w in work)
-        limit = LOST if run.rtol is None else min(LOST, max(PER_TOLERANCE * run.rtol, 1e-6))
-        if any(met.sigma <= met.hit for met in run._met):  # known to the resolution of the crossing only
-            limit = max(limit, ACROSS)
+        limit = energy_limit(run.rtol, any(met.sigma <= met.hit for met in run._met))
         rounding = 1e-12 * max(np.abs(potential).max(), np.abs(kinetic).max())
         k = int(np.argmax(np.abs(error)))
         if not abs(error[k]) <= limit * moved + rounding:
@@ -76,3 +74,12 @@ class Doubts:
                 f"the energy balance is wrong by {error[k]:.2g} J at t = {run.t[looked_at[k]]:.6g} s, of "
                 f"{moved:.3g} J that move"
             )
+
+
+def energy_limit(rtol: float | None, crossed: bool) -> float:
+    """The part of the energy that moves by which a balance may be wrong; rtol None: steps were fixed.
+
+    crossed: whether a singular position was, where the motion is known to the resolution of the crossing only.
+    """
+    limit = LOST if rtol is None else min(LOST, max(PER_TOLERANCE * rtol, 1e-6))
+    return max(limit, ACROSS) if crossed else limit

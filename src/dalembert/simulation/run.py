@@ -85,12 +85,12 @@ class Run(Histories):
 
     def __getitem__(self, name: str) -> np.ndarray:
         layout = self.system.layout
-        return self.q[:, _columns(name, layout.q_names, layout.q_slice, layout.joints, "coordinate")]
+        return self.q[:, columns(name, layout.q_names, layout.q_slice, layout.joints, "coordinate")]
 
     def rate(self, name: str) -> np.ndarray:
         """History of a velocity (N,), or of a joint's velocities (N, k), by name."""
         layout = self.system.layout
-        return self.v[:, _columns(name, layout.v_names, layout.v_slice, layout.joints, "velocity")]
+        return self.v[:, columns(name, layout.v_names, layout.v_slice, layout.joints, "velocity")]
 
     def state(self, k: int = -1) -> State:
         """State number k; the last by default."""
@@ -269,7 +269,7 @@ class Run(Histories):
         )
 
 
-def _columns(name: Any, names: Any, where: Any, joints: Any, kind: str) -> Any:
+def columns(name: Any, names: Any, where: Any, joints: Any, kind: str) -> Any:
     """Column of a coordinate, or slice of a joint's."""
     if isinstance(name, str) and name in names:
         return names.index(name)

@@ -20,6 +20,7 @@ class Status(Spoken):
     EVENT = 9, "a terminal event ended the run"
     STEP_UNSOLVED = 11, "the equations of an implicit step could not be solved; try a smaller step"
     NOT_COMPILED = 12, "the code needed from here on could not be compiled"
+    NOT_BEGUN = 13, "the start of the run was refused"
 
 
 #: outcomes of the native loop that end a run

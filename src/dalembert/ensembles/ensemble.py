@@ -1,0 +1,140 @@
+"""`ensemble`: many runs of one system, with states, parameters and inputs that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dalembert import checks
+from dalembert.ensembles.lanes import Batch
+from dalembert.ensembles.parts import Plan, usual_lanes
+from dalembert.ensembles.result import Ensemble, collect
+from dalembert.ensembles.starts import Starts, is_sequence
+from dalembert.ensembles.variation import SAMPLINGS, Variation
+from dalembert.ensembles.work import by_executor, cut, in_threads, shown, usual_workers
+from dalembert.errors import ArgumentError
+from dalembert.simulation.callbacks import expression
+from dalembert.simulation.setup import make_setup
+from dalembert.system.system import System
+
+#: arguments of `simulate` that all runs share, and what they are by default
+OPTIONS: dict[str, Any] = {
+    "hold": None, "events": None, "method": "dop853", "rtol": 1e-9, "atol": 1e-10, "step": None, "max_step": np.inf,
+    "stabilization": "projection", "coordinates": None, "formulation": "auto", "options": None,
+    "on_singularity": "continue", "max_steps": 10_000_000,
+}  # fmt: skip
+
+
+def ensemble(
+    system: System,
+    states: Any,
+    t: Any,
+    *,
+    n: int | None = None,
+    p: Any = None,
+    u: Any = None,
+    v: Mapping[str, Any] | None = None,
+    t_eval: Any = None,
+    outputs: Mapping[str, Callable[[Any, Any], Any]] | None = None,
+    keep: str = "states",
+    sampling: str = "random",
+    seed: int = 0,
+    workers: int | None = None,
+    lanes: int | None = None,
+    executor: Any = None,
+    **options: Any,
+) -> Ensemble:
+    """Simulate many runs of one system and return what became of them, one row a run.
+
+    system: a compiled `System`. t: a duration (s) from each state's time, or a span (start, end).
+    states: where the runs start. One state for all; a sequence with one for each run; a mapping of coordinate names to
+    values, from which each run is assembled with its own parameters (with velocities v by name); or a function f(k,
+    values) that makes the state of run k from the values drawn for it, by name.
+    p, u: parameters and constant inputs that differ, by name (a mapping or a pandas table); the others are the
+    system's. A value is a number, an array with one entry for each run, or a distribution of `scipy.stats`. u may also
+    be a controller, as in `simulate`, that all runs share.
+    n: how many runs, where no array tells it. sampling: how distributions are drawn, "random", "latin" (hypercube) or
+    "sobol"; seed: of the drawing.
+    t_eval: increasing times (s) at which states are kept; without it only the last state of each run.
+    outputs: {name: f(t, state)}, functions as in `da.expression`, evaluated at the times of t_eval. keep: "states" at
+    these times, or "outputs" only, where states would not fit into memory.
+    workers: threads, by default one a processor. lanes: runs that a thread makes side by side, by default two vectors
+    of the processor; 1 makes each alone. executor: any `concurrent.futures` executor, or that of a Dask client, which
+    makes the parts in place of threads.
+    options: of `simulate`, the same for all runs: rtol, atol, method, events, stabilization, …
+
+    Runs go side by side where they are plain: an adaptive explicit method, no events and no controller. Those that
+    come to a singular position, and all others, are made alone, as `simulate` makes them. A run does not depend on its
+    company: the same numbers come out for any number of runs and workers. A run that fails has a status and a message;
+    it never ends the others. Ctrl-C returns what there is.
+
+    >>> import dalembert as da
+    >>> from scipy.stats import norm
+    >>> m = da.Mechanism("pendulum", gravity=(0, -9.81, 0))
+    >>> length = m.add_parameter("length", 1.0)
+    >>> m.add_joint("A", da.Revolute("z"), m.ground, m.add_body("bob", mass=1.0, com=(0, -length, 0)))
+    >>> runs = da.ensemble(m.compile(), {"A": 0.1}, 2.0, p={"length": norm(1.0, 0.01)}, n=100)
+    >>> bool(runs.success.all()), runs["A"].shape, round(runs["A"].std() / 0.01, 2)
+    (True, (100,), 0.02)
+    """
+    checks.keywords(options, OPTIONS, "options of ensemble")
+    checks.choice(sampling, SAMPLINGS, "sampling")
+    checks.choice(keep, ("states", "outputs"), "keep")
+    seed = checks.whole(seed, "seed", least=0)
+    if not hasattr(system, "constraint_matrix"):
+        raise ArgumentError(f"system is a {type(system).__name__}; needed: a compiled System, from mechanism.compile().")
+    steers = callable(u) or isinstance(u, expression)
+    groups = {
+        "p": _by_name(p, system.p_names, "p"),
+        "u": {} if steers else _by_name(u, system.u_names, "u"),
+        "states": dict(states) if isinstance(states, Mapping) else {},
+        "v": {} if v is None else dict(checks.mapping(v, "v")),
+    }
+    if v is not None and not isinstance(states, Mapping):
+        raise ArgumentError("v is given beside states that have velocities; needed: states as a mapping of names.")
+    variation = Variation(groups, n, len(states) if is_sequence(states) else None, sampling, seed)
+    P = variation.matrix("p", system.p_names, system.parameter_vector(None))
+    U = variation.matrix("u", system.u_names, system.input_vector(None))
+    starts = Starts(system, states, variation, P)
+    first = next(k for k in range(variation.n) if k not in starts.refused)
+    setup = make_setup(
+        system, system.state(starts.q[first], starts.v[first], float(starts.t[first])), t, p=P[first],
+        u=u if steers else U[first], t_eval=t_eval, **{**OPTIONS, **options},
+    )  # fmt: skip
+    named = {} if outputs is None else dict(checks.mapping(outputs, "outputs"))
+    for name, f in named.items():
+        named[name] = f.f if isinstance(f, expression) else checks.function(f, f"output '{name}'")
+    if named and t_eval is None:
+        raise ArgumentError("outputs are evaluated at the times of t_eval; give these too.")
+    spans = np.tile([setup.start.t, setup.end], (variation.n, 1))
+    if np.ndim(t) == 0:
+        spans = starts.t[:, None] + (setup.end - setup.start.t) * np.array([0.0, 1.0])
+        if t_eval is not None and np.ptp(starts.t) > 0.0:
+            raise ArgumentError("the runs start at different times; t_eval needs one span (start, end) for all.")
+    batch = Batch(starts.q, starts.v, spans, P, U)
+    usual = usual_lanes(setup)
+    wide = usual if lanes is None else checks.choice(str(checks.whole(lanes, "lanes")), ("1", "2", "4", "8", "16"), "lanes")
+    plan = Plan(setup, named, keep == "states", int(wide) if usual > 1 else 1)
+    threads = usual_workers() if workers is None else checks.whole(workers, "workers", least=1, most=1024)
+    rows = np.array([k for k in range(variation.n) if k not in starts.refused])
+    parts = cut(rows, threads, plan.lanes)
+    made = (
+        in_threads(plan, batch, parts, threads)
+        if executor is None
+        else by_executor(plan, batch, parts, executor, threads)
+    )
+    return collect(plan, batch, variation, starts.refused, shown(made, len(rows)))
+
+
+def _by_name(given: Any, names: tuple[str, ...], what: str) -> dict[str, Any]:
+    """Values by name, from a mapping, a table, or an array in the order of the names."""
+    if given is None:
+        return {}
+    if isinstance(given, Mapping) or hasattr(given, "columns"):
+        return {str(name): given[name] for name in given}
+    x = checks.array(given, None, what)
+    if x.ndim not in (1, 2) or x.shape[-1] != len(names):
+        raise ArgumentError(f"{what} has shape {x.shape}; needed: ({len(names)},), or (n, {len(names)}) for n runs.")
+    return {name: x[..., k] for k, name in enumerate(names)}

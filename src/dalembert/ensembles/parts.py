@@ -1,0 +1,155 @@
+"""A part of an ensemble made by one thread, here or in another process: in lanes where that is possible, else alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from dalembert.compiler.target import host
+from dalembert.ensembles.lanes import Batch, Lanes, fits
+from dalembert.errors import DalembertError
+from dalembert.outcome import Outcome
+from dalembert.simulation.callbacks import ARGUMENTS, scalar_of
+from dalembert.simulation.driver import Driver
+from dalembert.simulation.pool import give_back
+from dalembert.simulation.result import result
+from dalembert.simulation.run import Run
+from dalembert.simulation.setup import Setup
+from dalembert.simulation.status import Status
+from dalembert.system.system import System
+
+COUNTS = ("steps", "rejected", "evaluations", "corrections")
+EVIDENCE = ("margin", "drift", "speed_drift")
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What every run of an ensemble has in common; it crosses to other processes."""
+
+    setup: Setup  # of one run; state, times, parameters and inputs are replaced
+    outputs: Mapping[str, Callable[[Any, Any], Any]]  # f(t, state), at the times of t_eval
+    keep_states: bool  # at the times of t_eval
+    lanes: int  # 1: each run alone
+
+    @property
+    def wanted(self) -> np.ndarray:
+        """Times of t_eval."""
+        return np.zeros(0) if self.setup.samples is None else self.setup.samples
+
+
+@dataclass(eq=False)
+class Part:
+    """Results of some runs, one row a run."""
+
+    status: np.ndarray  # (N,) whole numbers of `Status`
+    x: np.ndarray  # (N, nq + nv + works) at the end
+    t: np.ndarray  # (N,) reached, s
+    counts: np.ndarray  # (N, 4) as in COUNTS
+    evidence: np.ndarray  # (N, 3) as in EVIDENCE
+    passages: np.ndarray  # (N,) singular positions met or passed
+    determined: np.ndarray  # (N,) whether the motion through them was
+    alone: np.ndarray  # (N,) whether a run was made alone
+    states: np.ndarray | None  # (N, times, nq + nv)
+    outputs: dict[str, np.ndarray]  # (N, times)
+    messages: dict[int, str] = field(default_factory=dict)  # of runs that did not end well
+    events: dict[str, dict[int, np.ndarray]] = field(default_factory=dict)  # times, s, of runs that had some
+
+
+def make_part(plan: Plan, batch: Batch, go_on: Callable[[], bool] = lambda: True, lanes: Lanes | None = None) -> Part:
+    """Make the runs of a batch."""
+    setup, system, count = plan.setup, plan.setup.system, len(batch)
+    n, times = system.nq + system.nv + len(system.work_names), len(plan.wanted)
+    part = Part(
+        status=np.full(count, Status.INTERRUPTED, dtype=np.int64), x=np.full((count, n), np.nan), t=batch.t[:, 0].copy(),
+        counts=np.zeros((count, 4), dtype=np.int64), evidence=np.zeros((count, 3)),
+        passages=np.zeros(count, dtype=np.int64), determined=np.ones(count, dtype=bool),
+        alone=np.ones(count, dtype=bool), states=None, outputs={}, events={name: {} for name in setup.events},
+    )  # fmt: skip
+    samples = np.full((count, times, n), np.nan)
+    rest = np.arange(count)
+    if lanes is not None:
+        made = lanes.run(batch, go_on)
+        good, full = made.outcomes == Outcome.OK, made.counts[:, 0] >= setup.max_steps
+        done = good | full
+        part.status[good], part.status[full & ~good] = Status.DONE, Status.STEPS
+        part.x[done], part.t[done], samples[done] = made.x[done], made.t[done], made.samples[done]
+        part.counts[done], part.evidence[done], part.alone[done] = made.counts[done], made.evidence[done], False
+        rest = np.flatnonzero(~done & ~np.isin(made.outcomes, (-1, Outcome.PAUSED)))
+    for k in rest:
+        if not go_on():
+            break
+        _alone(plan, batch, int(k), part, samples)
+    if plan.keep_states:
+        part.states = samples[:, :, : system.nq + system.nv].copy()
+    for name, f in plan.outputs.items():
+        part.outputs[name] = evaluated(system, name, f, samples, batch, plan.wanted, max(plan.lanes, 1))
+    return part
+
+
+def single(setup: Setup, batch: Batch, k: int) -> Setup:
+    """The setup of run k of a batch."""
+    start = setup.system.state(batch.q[k], batch.v[k], float(batch.t[k, 0]))
+    return replace(setup, start=start, end=float(batch.t[k, 1]), p=batch.p[k], u=batch.u[k])
+
+
+def carried_out(setup: Setup) -> Run:
+    """The run of a setup."""
+    driver = Driver(setup)
+    driver.begin()
+    run = result(driver, driver.go())
+    give_back(driver.layout, driver.record, driver.fresh)
+    return run
+
+
+def _alone(plan: Plan, batch: Batch, k: int, part: Part, samples: np.ndarray) -> None:
+    """Make run k by itself."""
+    setup, system = single(plan.setup, batch, k), plan.setup.system
+    wanted, n = plan.wanted, system.nq + system.nv
+    more = len(wanted) and wanted[-1] < setup.end
+    if more:
+        setup = replace(setup, samples=np.append(wanted, setup.end))
+    try:
+        run = carried_out(setup)
+    except DalembertError as error:
+        part.status[k], part.messages[k] = Status.NOT_BEGUN, str(error)
+        return
+    part.status[k] = run.status
+    if not run.success or run.status not in (Status.DONE, Status.EVENT):
+        part.messages[k] = run.message
+    rows = np.hstack([run.q, run.v, *(w[:, None] for w in run.work.values())])
+    if len(rows):
+        part.x[k], part.t[k] = rows[-1], run.t[-1]
+        found = rows[: len(wanted)]
+        samples[k, : len(found)] = found if len(wanted) else samples[k, : len(found)]
+    part.counts[k] = [getattr(run, name) for name in COUNTS]
+    part.evidence[k] = run.margin.min(initial=1.0), run.drift, run.speed_drift
+    part.passages[k], part.determined[k] = len(run.passages), all(p.determined for p in run.passages)
+    for name, hits in run.t_events.items():
+        if len(hits):
+            part.events[name][k] = hits
+
+
+def evaluated(
+    system: System, name: str, f: Callable[[Any, Any], Any], samples: np.ndarray, batch: Batch, t: np.ndarray, lanes: int
+) -> np.ndarray:
+    """(N, times) values of an output f(t, state), in machine code."""
+    kernel = system.custom_kernel(
+        ("output", f), ARGUMENTS, lambda s: np.array([scalar_of(s, f, f"output '{name}'")]), lanes=lanes
+    )
+    count, times, nq, n = len(samples), len(t), system.nq, system.nq + system.nv
+    if not count * times:
+        return np.zeros((count, times))
+    flat = samples.reshape(count * times, -1)
+    known = {
+        "q": flat[:, :nq], "v": flat[:, nq:n], "p": np.repeat(batch.p, times, axis=0),
+        "t": np.tile(t, count)[:, None],
+    }  # fmt: skip
+    return np.asarray(kernel.batch(*(known[a] for a in kernel.names_in))).reshape(count, times)
+
+
+def usual_lanes(setup: Setup) -> int:
+    """Lanes for runs like this on this processor: two vectors' worth, or 1 where each run is made alone."""
+    return 2 * host().width if fits(setup) and setup.system.backend == "native" else 1

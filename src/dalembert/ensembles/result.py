@@ -1,0 +1,236 @@
+"""What an ensemble returns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dalembert import checks
+from dalembert.ensembles.lanes import Batch
+from dalembert.ensembles.parts import COUNTS, EVIDENCE, Part, Plan, carried_out, single
+from dalembert.ensembles.variation import Variation
+from dalembert.errors import ArgumentError, extra, unknown
+from dalembert.rank import rank_policy
+from dalembert.simulation.doubts import OPEN, energy_limit
+from dalembert.simulation.run import Run, columns
+from dalembert.simulation.status import Status
+from dalembert.system.state import State
+from dalembert.system.system import System
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """Many runs of one system, one row a run. `e["A"]` is coordinate or joint A: at the end, (n,), or at t_eval, (n, T).
+
+    Runs that were not made, or ended early, have NaN where nothing is known.
+    """
+
+    system: System
+    p: np.ndarray  # (n, np) parameters
+    u: np.ndarray  # (n, nu) constant inputs
+    varied: Mapping[str, np.ndarray]  # (n,) or (n, k): values that differ from run to run, by name
+    t: np.ndarray  # (T,) times of t_eval, s; empty without
+    start: tuple[np.ndarray, np.ndarray]  # (n, nq), (n, nv)
+    t_end: np.ndarray  # (n,) time reached, s
+    q_end: np.ndarray  # (n, nq)
+    v_end: np.ndarray  # (n, nv)
+    work: Mapping[str, np.ndarray]  # (n,) J done by the end, as in `Run.work`
+    q: np.ndarray | None  # (n, T, nq); None where states are not kept
+    v: np.ndarray | None  # (n, T, nv)
+    outputs: Mapping[str, np.ndarray]  # (n, T)
+    status: np.ndarray  # (n,) whole numbers: `Status(k)`
+    messages: Mapping[int, str]  # {run: what is wrong with it}
+    events: Mapping[str, Mapping[int, np.ndarray]]  # {event: {run: times, s}}
+    passages: np.ndarray  # (n,) singular positions met or passed
+    determined: np.ndarray  # (n,) whether the motion through them was determined
+    alone: np.ndarray  # (n,) whether a run was made alone, not side by side with others
+    steps: np.ndarray  # (n,)
+    rejected: np.ndarray  # (n,)
+    evaluations: np.ndarray  # (n,)
+    corrections: np.ndarray  # (n,)
+    margin: np.ndarray  # (n,) least squared sine between constraint rows
+    drift: np.ndarray  # (n,) largest ‖Φ‖∞ of a step before it was corrected
+    speed_drift: np.ndarray  # (n,)
+    _plan: Plan
+    _batch: Batch
+
+    def __len__(self) -> int:
+        return len(self.status)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        layout = self.system.layout
+        place = columns(name, layout.q_names, layout.q_slice, layout.joints, "coordinate")
+        return self.q_end[:, place] if not len(self.t) else self._kept(self.q)[:, :, place]
+
+    def rate(self, name: str) -> np.ndarray:
+        """A velocity or a joint's velocities by name: at the end, (n,), or at t_eval, (n, T)."""
+        layout = self.system.layout
+        place = columns(name, layout.v_names, layout.v_slice, layout.joints, "velocity")
+        return self.v_end[:, place] if not len(self.t) else self._kept(self.v)[:, :, place]
+
+    def state(self, k: int) -> State:
+        """The last state of run k."""
+        k = checks.whole(k, "k", least=-len(self), most=len(self) - 1)
+        return self.system.state(self.q_end[k], self.v_end[k], float(self.t_end[k]))
+
+    def run(self, k: int) -> Run:
+        """Run k once more, alone, with every step and all its evidence."""
+        k = checks.whole(k, "k", least=-len(self), most=len(self) - 1)
+        if self.status[k] == Status.NOT_BEGUN:
+            raise ArgumentError(f"run {k} did not begin: {self.messages[k % len(self)]}")
+        return carried_out(single(self._plan.setup, self._batch, k))
+
+    def quantiles(self, name: str, levels: Any = (0.05, 0.5, 0.95)) -> np.ndarray:
+        """(len(levels), T), or (len(levels),) without t_eval: quantiles of an output or a coordinate over the runs.
+
+        levels: between 0 and 1. Runs without a value do not count.
+        """
+        wanted = checks.vector(levels, None, "levels")
+        if not len(wanted) or wanted.min() < 0.0 or wanted.max() > 1.0:
+            raise ArgumentError(f"levels is {levels!r}; needed: numbers between 0 and 1.")
+        values = self.outputs[name] if name in self.outputs else self[name]
+        return np.nanquantile(values, wanted, axis=0)
+
+    @cached_property
+    def energy_error(self) -> np.ndarray:
+        """(n,) J: energy at the end, less that of the start and the work done since."""
+        return self._energies[0]
+
+    @cached_property
+    def success(self) -> np.ndarray:
+        """(n,) whether a run reached its end, or a terminal event, with closed loops and a right energy balance."""
+        ended = np.isin(self.status, (Status.DONE, Status.EVENT))
+        error, moved, size = self._energies
+        limit = np.array([energy_limit(self._plan.setup.rtol, False), energy_limit(self._plan.setup.rtol, True)])
+        bound = limit[(self.passages > 0).astype(int)] * moved + 1e-12 * size
+        doubted = np.zeros(len(self), dtype=bool)
+        doubted[list(self.messages)] = True
+        return ended & ~doubted & (np.abs(error) <= bound) & (self._gaps <= OPEN)
+
+    @cached_property
+    def _energies(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(n,) error, energy that moved, and the size of energies."""
+        first, last = self.start, (self.q_end, self.v_end)
+        kinetic, potential = (
+            [self._batched(name, q, v) for q, v in (first, last)] for name in ("kinetic_energy", "potential_energy")
+        )
+        work = sum(self.work.values(), np.zeros(len(self)))
+        change = kinetic[1] + potential[1] - kinetic[0] - potential[0]
+        moved = np.maximum(*kinetic) + np.abs(potential[1] - potential[0]) + sum(map(abs, self.work.values()))
+        return change - work, moved, np.maximum.reduce([*map(abs, kinetic), *map(abs, potential)])
+
+    @cached_property
+    def _gaps(self) -> np.ndarray:
+        """(n,) largest gap of a constraint at the end, rad or lengths of the mechanism."""
+        if not self.system.rows.of:
+            return np.zeros(len(self))
+        phi = self._batched("constraints", self.q_end, self.v_end)[0]
+        return np.abs(phi / rank_policy(self.system).units).max(axis=1, initial=0.0)
+
+    def _batched(self, name: str, q: np.ndarray, v: np.ndarray) -> Any:
+        kernel = self.system.kernel(name)
+        known = {"q": q, "v": v, "p": self.p, "t": self.t_end[:, None], "u": self.u}
+        if not kernel.names_in:
+            return np.full(len(self), float(np.asarray(kernel()).ravel()[0]))
+        return kernel.batch(*(known[a] for a in kernel.names_in))
+
+    def _kept(self, x: np.ndarray | None) -> np.ndarray:
+        if x is None:
+            raise ArgumentError("states at t_eval were not kept; make the ensemble with keep='states'.")
+        return x
+
+    def to_pandas(self) -> Any:
+        """A `pandas.DataFrame` with one row a run: what was varied, states at the end, status and evidence."""
+        pandas = extra("pandas", "pandas", "a table of an ensemble")
+        columns_of = {
+            **{name: x for name, x in self.varied.items() if x.ndim == 1},
+            "t": self.t_end,
+            **{f"q.{name}": self.q_end[:, k] for k, name in enumerate(self.system.q_names)},
+            **{f"v.{name}": self.v_end[:, k] for k, name in enumerate(self.system.v_names)},
+            **{f"work.{name}": x for name, x in self.work.items()},
+            "status": [Status(s).name for s in self.status],
+            "success": self.success,
+            **{name: getattr(self, name) for name in ("energy_error", "passages", "determined", *COUNTS, *EVIDENCE)},
+        }
+        table = pandas.DataFrame(columns_of, index=pandas.RangeIndex(len(self), name="run"))
+        table.attrs["system"] = self.system.name
+        return table
+
+    def to_xarray(self) -> Any:
+        """An `xarray.Dataset` with the dimensions run, t, coordinate and speed."""
+        xarray = extra("xarray", "xarray", "a labelled array of an ensemble")
+        system, run = self.system, ("run",)
+        coords: dict[str, Any] = {
+            "run": np.arange(len(self)),
+            "coordinate": np.array(system.q_names, dtype=str),
+            "speed": np.array(system.v_names, dtype=str),
+            **{f"given.{name}": (run, x) for name, x in self.varied.items() if x.ndim == 1},
+        }
+        variables: dict[str, Any] = {
+            "q_end": ((*run, "coordinate"), self.q_end),
+            "v_end": ((*run, "speed"), self.v_end),
+            "t_end": (run, self.t_end, {"units": "s"}),
+            "status": (run, self.status),
+            "success": (run, self.success),
+            **{name: (run, getattr(self, name)) for name in ("energy_error", "passages", *COUNTS, *EVIDENCE)},
+        }
+        if len(self.t):
+            coords["t"] = ("t", self.t, {"units": "s"})
+            variables |= {name: ((*run, "t"), x) for name, x in self.outputs.items()}
+            if self.q is not None:
+                variables |= {"q": ((*run, "t", "coordinate"), self.q), "v": ((*run, "t", "speed"), self.v)}
+        return xarray.Dataset(variables, coords, {"system": system.name})
+
+    def __repr__(self) -> str:
+        kinds, counts = np.unique(self.status, return_counts=True)
+        ended = ", ".join(f"{count} {Status(kind).name}" for kind, count in zip(kinds, counts))
+        return (
+            f"<ensemble of {len(self)} runs of '{self.system.name}': {ended}; {int(self.success.sum())} succeeded, "
+            f"{int((self.passages > 0).sum())} passed singular positions, {int(self.alone.sum())} made alone>"
+        )
+
+
+def collect(
+    plan: Plan, batch: Batch, variation: Variation, refused: Mapping[int, str], made: Iterator[tuple[np.ndarray, Part]]
+) -> Ensemble:
+    """Put parts together, in the order of the runs."""
+    setup, system, n, times = plan.setup, plan.setup.system, len(batch), len(plan.wanted)
+    nq, nx = system.nq, system.nq + system.nv
+    blank = np.full((n, nx + len(system.work_names)), np.nan)
+    whole = Part(
+        status=np.full(n, Status.INTERRUPTED, dtype=np.int64), x=blank, t=batch.t[:, 0].copy(),
+        counts=np.zeros((n, 4), dtype=np.int64), evidence=np.full((n, 3), np.nan), passages=np.zeros(n, dtype=np.int64),
+        determined=np.ones(n, dtype=bool), alone=np.zeros(n, dtype=bool),
+        states=np.full((n, times, nx), np.nan) if plan.keep_states and times else None,
+        outputs={name: np.full((n, times), np.nan) for name in plan.outputs},
+        messages=dict(refused), events={name: {} for name in setup.events},
+    )  # fmt: skip
+    whole.status[list(refused)] = Status.NOT_BEGUN
+    for rows, part in made:
+        for name in ("status", "x", "t", "counts", "evidence", "passages", "determined", "alone"):
+            getattr(whole, name)[rows] = getattr(part, name)
+        if whole.states is not None:
+            whole.states[rows] = part.states
+        for name, values in part.outputs.items():
+            whole.outputs[name][rows] = values
+        whole.messages |= {int(rows[k]): text for k, text in part.messages.items()}
+        for name, hits in part.events.items():
+            whole.events[name] |= {int(rows[k]): t for k, t in hits.items()}
+    for k in np.flatnonzero(~np.isin(whole.status, (Status.DONE, Status.EVENT))):
+        whole.messages.setdefault(int(k), f"at t = {whole.t[k]:.6g} s {Status(whole.status[k]).sentence}")
+    kept = whole.states
+    return Ensemble(
+        system=system, p=batch.p, u=batch.u, varied=variation.varied, t=plan.wanted, start=(batch.q, batch.v),
+        t_end=whole.t, q_end=whole.x[:, :nq], v_end=whole.x[:, nq:nx],
+        work={name: whole.x[:, nx + k] for k, name in enumerate(system.work_names)},
+        q=None if kept is None else kept[:, :, :nq], v=None if kept is None else kept[:, :, nq:],
+        outputs=whole.outputs, status=whole.status, messages=whole.messages, events=whole.events,
+        passages=whole.passages, determined=whole.determined, alone=whole.alone,
+        **{name: whole.counts[:, k] for k, name in enumerate(COUNTS)},
+        **{name: whole.evidence[:, k] for k, name in enumerate(EVIDENCE)},
+        _plan=plan, _batch=batch,
+    )  # fmt: skip

@@ -1,0 +1,95 @@
+"""Where the runs of an ensemble start: given, assembled for each run's parameters, or made by a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert.ensembles.variation import Variation
+from dalembert.errors import ArgumentError, DalembertError
+from dalembert.simulation.setup import CLOSED, on_manifold
+from dalembert.system.state import State
+from dalembert.system.system import System
+
+
+class Starts:
+    """(n, nq) positions, (n, nv) velocities and (n,) times; refused: {run: why it cannot begin}."""
+
+    def __init__(self, system: System, states: Any, variation: Variation, p: np.ndarray) -> None:
+        n, self.system, self.p = variation.n, system, p
+        self.refused: dict[int, str] = {}
+        self.varied = variation
+        self.q, self.v, self.t = np.zeros((n, system.nq)), np.zeros((n, system.nv)), np.zeros(n)
+        make = self._maker(states)
+        if make is None:
+            x = system.as_state(states)
+            self.q[:], self.v[:], self.t[:] = x.q, x.v, x.t
+        else:
+            for k in range(n):
+                self._put(k, make)
+        self._close()
+
+    def _maker(self, states: Any) -> Callable[[int], State] | None:
+        """The function that makes the start of run k; None where all are the same."""
+        system, p = self.system, self.p
+        if isinstance(states, Mapping):
+            q, v = self.varied.groups["states"], self.varied.groups["v"]
+            if not system.rows.of:
+                return lambda k: system.state(_at(q, k), v=_at(v, k))
+            last: list[Any] = [None]
+
+            def assembled(k: int) -> State:
+                last[0] = system.assemble(_at(q, k), v=_at(v, k), p=p[k], guess=last[0])
+                return last[0]
+
+            return assembled
+        if callable(states):
+            everything = self.varied.varied
+            return lambda k: system.as_state(states(k, _at(everything, k)))
+        if is_sequence(states):
+            return lambda k: system.as_state(states[k])
+        return None
+
+    def _put(self, k: int, make: Callable[[int], State]) -> None:
+        try:
+            x = make(k)
+        except DalembertError as error:
+            self.refused[k] = str(error)
+        else:
+            self.q[k], self.v[k], self.t[k] = x.q, x.v, x.t
+
+    def _close(self) -> None:
+        """Bring starts that miss the manifold by rounding onto it; refuse those that miss it by more."""
+        system = self.system
+        if not system.rows.of:
+            return
+        kernel = system.kernel("constraints")
+        known = {"q": self.q, "p": self.p, "t": self.t[:, None]}
+        phi, A, b = kernel.batch(*(known[name] for name in kernel.names_in))
+        units = np.where(system.rows.angular, 1.0, system.layout.length)
+        gaps = np.maximum(np.abs(phi), np.abs(np.einsum("kij,kj->ki", A, self.v) + b)) / units
+        for k in np.flatnonzero(~(gaps.max(axis=1) <= CLOSED)):
+            if int(k) in self.refused:
+                continue
+            try:
+                x = on_manifold(system, system.state(self.q[k], self.v[k], float(self.t[k])), self.p[k])
+                self.q[k], self.v[k] = x.q, x.v
+            except DalembertError as error:
+                self.refused[int(k)] = str(error)
+        if len(self.refused) == len(self.q):
+            raise ArgumentError(f"no run can begin; the first one: {self.refused[0]}")
+
+
+def is_sequence(states: Any) -> bool:
+    """Whether states holds one state a run."""
+    return isinstance(states, Sequence) and not isinstance(states, str) and bool(states) and not _is_number(states[0])
+
+
+def _is_number(x: Any) -> bool:
+    return np.ndim(x) == 0 and not isinstance(x, (State, Mapping))
+
+
+def _at(values: Mapping[str, np.ndarray], k: int) -> dict[str, Any]:
+    return {name: x[k] if x.ndim > 1 else float(x[k]) for name, x in values.items()}
