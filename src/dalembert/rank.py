@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite, sqrt
+from math import sqrt
 from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -196,7 +196,9 @@ def rank_policy(system: SystemLike | None = None, p: Parameters = None, accuracy
     found = None if known is None else known.get(key)
     if found is not None:
         return found
-    made = _scaled(ACCURACY if accuracy is None else accuracy, *_usual(system, p))
+    sizes, length = usual_sizes(system, np.asarray(system.parameter_vector(p), dtype=float)[None])
+    units = np.where(system.rows.angular, 1.0, length[0]) if len(system.rows.of) else np.zeros(0)
+    made = _scaled(ACCURACY if accuracy is None else accuracy, sizes[0], units, float(length[0]))
     with _lock:
         known = _known.setdefault(system, {})
         made = known.setdefault(key, made)
@@ -214,53 +216,74 @@ def _scaled(accuracy: float, sizes: ArrayLike = (), units: ArrayLike = (), lengt
     return RankPolicy(0.1 * accuracy, 1e-13 * size, sqrt(ROUNDING / accuracy), size, sizes, units, length)
 
 
-def _usual(system: SystemLike, p: Parameters) -> tuple[np.ndarray, np.ndarray, float]:
-    """Usual length of each row, the unit of each, and the mechanism's length, at random configurations."""
-    m = len(system.rows.of)
-    length = _length(system, p) if m else system.layout.length
-    units = np.where(system.rows.angular, 1.0, length) if m else np.zeros(0)
+def usual_sizes(system: SystemLike, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(N, m) usual lengths of rows in the mass metric, and (N,) lengths of the mechanism, for parameters p (N, np)."""
+    m, count = len(system.rows.of), len(p)
     if not m:
-        return np.zeros(0), units, length
-    slides = ~angular_velocities(system)
-    reach = np.where(slides, length, 1.0)
-    lengths, coefficients = np.full((SAMPLES, m), np.nan), np.full((SAMPLES, m), np.nan)
+        return np.zeros((count, 0)), np.full(count, system.layout.length)
+    length = _lengths(system, p)
+    units = np.where(system.rows.angular, 1.0, length[:, None])
+    reach = np.where(angular_velocities(system), 1.0, length[:, None])
+    lengths, coefficients = np.full((SAMPLES, count, m), np.nan), np.full((SAMPLES, count, m), np.nan)
     rng = np.random.default_rng(0)
     for k in range(SAMPLES):
         A, M = _at_random(system, p, rng.uniform(-1, 1, system.nv) * reach)
-        if np.isfinite(M).all():
-            try:
-                lengths[k] = np.linalg.norm(np.linalg.solve(np.linalg.cholesky(M), A.T), axis=0)
-            except np.linalg.LinAlgError:  # no mass there, with these parameters
-                continue
-            coefficients[k] = np.linalg.norm(A * reach / units[:, None], axis=1)
-    each, plain = (np.array([_median(column) for column in x.T]) for x in (lengths, coefficients))
+        lengths[k] = _whitened_lengths(A, M)
+        known = np.isfinite(lengths[k]).any(axis=1)
+        coefficients[k][known] = np.linalg.norm(A * reach[:, None, :] / units[:, :, None], axis=2)[known]
+    each, plain = _median(lengths), _median(coefficients)
     real = np.isfinite(each) & (plain > TRIVIAL)
     # of a row that is nothing but rounding: as if its coefficients were of the mechanism's length
-    nominal = each[real] / plain[real] / units[real]
-    typical = float(np.median(nominal)) if len(nominal) else 1.0
-    return np.where(real, each, typical * units), units, length
+    with np.errstate(all="ignore"):
+        nominal = np.where(real, each / plain / units, np.nan)
+    typical = _median(nominal.T)
+    return np.where(real, each, np.where(np.isfinite(typical), typical, 1.0)[:, None] * units), length
 
 
-def _length(system: SystemLike, p: Parameters) -> float:
-    """The longest lever of a row against an angle, slides at their neutral place: a length that knows parameters."""
+def _whitened_lengths(A: np.ndarray, M: np.ndarray) -> np.ndarray:
+    """(N, m) lengths of the rows of A in the mass metric; NaN where there is no mass."""
+    out = np.full(A.shape[:2], np.nan)
+    good = np.isfinite(M).all(axis=(1, 2)) & np.isfinite(A).all(axis=(1, 2))
+    try:
+        L = np.linalg.cholesky(M[good])
+    except np.linalg.LinAlgError:  # no mass there, with some of these parameters
+        if len(M) > 1:
+            return np.array([_whitened_lengths(A[k : k + 1], M[k : k + 1])[0] for k in range(len(M))])
+        return out
+    out[good] = np.linalg.norm(np.linalg.solve(L, np.swapaxes(A[good], 1, 2)), axis=1)
+    return out
+
+
+def _lengths(system: SystemLike, p: np.ndarray) -> np.ndarray:
+    """(N,) the longest lever of a row against an angle, slides at their neutral place: lengths that know parameters."""
     turning = angular_velocities(system)
-    lever, rng = 0.0, np.random.default_rng(1)
+    lever, rng = np.zeros(len(p)), np.random.default_rng(1)
     for _ in range(SAMPLES):
-        A, _M = _at_random(system, p, rng.uniform(-1, 1, system.nv) * turning)
-        arms = np.abs(A[~system.rows.angular][:, turning])
-        lever = max(lever, float(np.nanmax(arms, initial=0.0)))
+        A, _M = _at_random(system, p, np.tile(rng.uniform(-1, 1, system.nv) * turning, (len(p), 1)))
+        arms = np.abs(A[:, ~system.rows.angular][:, :, turning])
+        lever = np.maximum(lever, np.nan_to_num(arms, nan=0.0, posinf=np.inf).max(axis=(1, 2), initial=0.0))
     usual = system.layout.length
-    return lever if isfinite(lever) and lever > RESOLVED * usual else usual
+    return np.where(np.isfinite(lever) & (lever > RESOLVED * usual), lever, usual)
 
 
-def _at_random(system: SystemLike, p: Parameters, delta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    x = system.state(system.plus(system.state(), delta))
-    return system.constraint_matrix(x, p=p), system.mass_matrix(x, p=p)
+def _at_random(system: SystemLike, p: np.ndarray, delta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A (N, m, nv) and M (N, nv, nv) where the velocities delta (N, nv) lead from the neutral position, at time 0."""
+    start = system.state()
+    q = system.kernel("plus").batch(np.tile(start.q, (len(p), 1)), delta)
+    known = {"q": q, "p": p, "t": np.full((len(p), 1), start.t)}
+    constraints, mass = (
+        kernel.batch(*(known[name] for name in kernel.names_in))
+        for kernel in (system.kernel("constraints"), system.kernel("mass_matrix"))
+    )
+    return constraints[1], mass
 
 
-def _median(values: np.ndarray) -> float:
-    values = values[np.isfinite(values)]
-    return float(np.median(values)) if len(values) else np.nan
+def _median(values: np.ndarray) -> np.ndarray:
+    """Of the finite values along the first axis; NaN where there are none."""
+    finite = np.isfinite(values)
+    ordered, count = np.sort(np.where(finite, values, np.inf), axis=0), finite.sum(axis=0)
+    middle = [np.take_along_axis(ordered, k[None], axis=0)[0] for k in (np.maximum(count - 1, 0) // 2, count // 2)]
+    return np.where(count > 0, 0.5 * (middle[0] + np.where(count > 0, middle[1], 0.0)), np.nan)
 
 
 # --- the mass matrix --------------------------------------------------------------------------------------------------
@@ -283,7 +306,7 @@ def massless(system: SystemLike, state: Any, p: Parameters = None) -> str | None
         diagonals = np.array([np.diag(system.mass_matrix(system.state(q), p=p)) for q in places])
         while len(known) >= REMEMBERED:
             known.pop(next(iter(known)), None)
-        known[key] = np.array([_median(column) for column in diagonals.T])
+        known[key] = _median(diagonals)
     usual = np.sqrt(np.maximum(known[key], 1e-300))
     scaled = M / usual / usual[:, None]
     if not np.isfinite(scaled).all():

@@ -1,4 +1,4 @@
-"""Runs side by side in the lanes of the processor's vectors: from a setup to the record of the native loop, and back."""
+"""Runs side by side in the lanes of the processor's vectors: from a setup to the record of the native loop."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from dalembert.integrators.lane_record import LaneRecord
 from dalembert.native import library
 from dalembert.native.bound import NOTHING, Bound
 from dalembert.outcome import Outcome
-from dalembert.rank import ACCURACY, rank_policy
+from dalembert.rank import usual_sizes
+from dalembert.simulation.callbacks import control_kernel, expression
 from dalembert.simulation.driver import Driver
 from dalembert.simulation.layout import STAGES
 from dalembert.simulation.setup import Setup
@@ -51,8 +52,9 @@ class Made:
 
 
 def fits(setup: Setup) -> bool:
-    """Whether runs like this can go side by side: explicit steps with error control, and no functions of their own."""
-    plain = setup.controller is None and not setup.events and setup.coordinates is None and setup.formulation == "auto"
+    """Whether runs like this can go side by side: explicit steps with error control, no function but an expression."""
+    steered = setup.controller is None or isinstance(setup.controller, expression)
+    plain = steered and not setup.events and setup.coordinates is None and setup.formulation == "auto"
     kept = setup.stabilization
     usual = kept is None or (isinstance(kept, Projection) and kept == Projection(corrections=kept.corrections))
     method = setup.method
@@ -66,7 +68,6 @@ class Lanes:
         self.setup, self.system, self.lanes = setup, setup.system, lanes
         self.driver = Driver(setup)
         layout, one, self.rows = self.driver.layout, self.driver.record, self.driver.rows
-        self.accuracy = min(10.0 * setup.rtol, ACCURACY)
         system, method = setup.system, setup.method
         self.works, self.kept = layout.works, list(range(len(system.rows.of))) if self.rows is None else list(self.rows)
         ode = self._wide("ode", 0, one.ode)
@@ -74,6 +75,9 @@ class Lanes:
         if one.project_every:
             correct = self._wide("correct", one.correct.rows, one.correct)
             filter = self._wide("filter", one.filter.rows, one.filter)
+        control = NOTHING
+        if setup.controller is not None and not setup.hold:
+            control = Bound.of(control_kernel(system, setup.controller, lanes), {})
         n = system.nq + system.nv + self.works
         self.options: dict[str, Any] = {
             "lanes": lanes, "n": n, "nq": system.nq, "nv": system.nv, "works": self.works, "nu": len(setup.u),
@@ -84,7 +88,8 @@ class Lanes:
             "ode": ode, "correct": correct, "filter": filter, "one": one, "near": layout.policy.near,
             "u_index": _place(ode, "u"), "ode_p": _place(ode, "p"), "correct_p": _place(correct, "p"),
             "filter_p": _place(filter, "p"), "one_p": _place(one.ode, "p"), "gauge_p": _place(one.gauge, "p"),
-            "gauge_sizes": _place(one.gauge, "sizes"),
+            "gauge_sizes": _place(one.gauge, "sizes"), "control": control, "control_p": _place(control, "p"),
+            "one_control_p": _place(one.control, "p"), "hold": setup.hold,
         }  # fmt: skip
         self.slide = (layout.units(n, 2.0) == 2.0).astype(np.int64)
         self.wanted = np.zeros(0) if setup.samples is None else setup.samples
@@ -92,9 +97,7 @@ class Lanes:
     def _wide(self, name: str, rows: int, like: Bound) -> Bound:
         """A function of all lanes, trusted as that of one lane is."""
         kernel = self.system.kernel(name, rows=self.rows, lanes=self.lanes)
-        made = Bound.of(kernel, {}, rows).trust(like.min_angle, like.min_length, like.row_scale)
-        made.slices = kernel.slices
-        return made
+        return Bound.of(kernel, {}, rows).trust(like.min_angle, like.min_length, like.row_scale)
 
     def run(self, batch: Batch, go_on: Any = lambda: True) -> Made:
         """Make the runs; go_on() is asked now and then."""
@@ -107,25 +110,27 @@ class Lanes:
         record.samples[:] = np.nan
         self._scales(record, batch)
         first = record.starts[0]
-        for bound, size in ((record.ode, system.nq + system.nv), (record.correct, system.nq), (record.filter, len(first))):
+        wide = (
+            (record.ode, len(first)),
+            (record.correct, system.nq),
+            (record.filter, len(first)),
+            (record.control, len(first)),
+        )
+        for bound, size in wide:
             if bound.address:  # lanes that are never used compute too
                 bound.x[: size * self.lanes] = np.repeat(first[:size], self.lanes)
         while True:
             library.call("run_lanes", record)
             if record.outcome != Outcome.PAUSED or not go_on():
                 break
-        return Made(
-            record.outcomes, record.ends, record.reached, record.samples, record.counts, record.evidence
-        )
+        return Made(record.outcomes, record.ends, record.reached, record.samples, record.counts, record.evidence)
 
     def _scales(self, record: LaneRecord, batch: Batch) -> None:
         """Lengths, usual lengths of rows and inertias, of each run's parameters."""
         system, nq = self.system, self.system.nq
-        different, of = np.unique(batch.p, axis=0, return_inverse=True)
-        policies = [rank_policy(system, p if len(p) else None, self.accuracy) for p in different]
-        record.lengths[:] = np.array([policy.length for policy in policies])[of.ravel()]
+        sizes, record.lengths[:] = usual_sizes(system, batch.p)
         if self.kept:
-            record.sizes[:] = np.array([policy.sizes[self.kept] for policy in policies])[of.ravel()]
+            record.sizes[:] = sizes[:, self.kept]
         record.inertias[:] = 1.0
         if self.works:
             kernel = system.kernel("mass_matrix")

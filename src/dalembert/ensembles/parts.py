@@ -19,7 +19,6 @@ from dalembert.simulation.result import result
 from dalembert.simulation.run import Run
 from dalembert.simulation.setup import Setup
 from dalembert.simulation.status import Status
-from dalembert.system.system import System
 
 COUNTS = ("steps", "rejected", "evaluations", "corrections")
 EVIDENCE = ("margin", "drift", "speed_drift")
@@ -63,7 +62,7 @@ def make_part(plan: Plan, batch: Batch, go_on: Callable[[], bool] = lambda: True
     setup, system, count = plan.setup, plan.setup.system, len(batch)
     n, times = system.nq + system.nv + len(system.work_names), len(plan.wanted)
     part = Part(
-        status=np.full(count, Status.INTERRUPTED, dtype=np.int64), x=np.full((count, n), np.nan), t=batch.t[:, 0].copy(),
+        status=np.full(count, int(Status.INTERRUPTED)), x=np.full((count, n), np.nan), t=batch.t[:, 0].copy(),
         counts=np.zeros((count, 4), dtype=np.int64), evidence=np.zeros((count, 3)),
         passages=np.zeros(count, dtype=np.int64), determined=np.ones(count, dtype=bool),
         alone=np.ones(count, dtype=bool), states=None, outputs={}, events={name: {} for name in setup.events},
@@ -84,8 +83,7 @@ def make_part(plan: Plan, batch: Batch, go_on: Callable[[], bool] = lambda: True
         _alone(plan, batch, int(k), part, samples)
     if plan.keep_states:
         part.states = samples[:, :, : system.nq + system.nv].copy()
-    for name, f in plan.outputs.items():
-        part.outputs[name] = evaluated(system, name, f, samples, batch, plan.wanted, max(plan.lanes, 1))
+    part.outputs = {name: _evaluated(plan, name, samples, batch) for name in plan.outputs}
     return part
 
 
@@ -106,10 +104,8 @@ def carried_out(setup: Setup) -> Run:
 
 def _alone(plan: Plan, batch: Batch, k: int, part: Part, samples: np.ndarray) -> None:
     """Make run k by itself."""
-    setup, system = single(plan.setup, batch, k), plan.setup.system
-    wanted, n = plan.wanted, system.nq + system.nv
-    more = len(wanted) and wanted[-1] < setup.end
-    if more:
+    setup, wanted = single(plan.setup, batch, k), plan.wanted
+    if len(wanted) and wanted[-1] < setup.end:
         setup = replace(setup, samples=np.append(wanted, setup.end))
     try:
         run = carried_out(setup)
@@ -122,8 +118,7 @@ def _alone(plan: Plan, batch: Batch, k: int, part: Part, samples: np.ndarray) ->
     rows = np.hstack([run.q, run.v, *(w[:, None] for w in run.work.values())])
     if len(rows):
         part.x[k], part.t[k] = rows[-1], run.t[-1]
-        found = rows[: len(wanted)]
-        samples[k, : len(found)] = found if len(wanted) else samples[k, : len(found)]
+        samples[k, : len(rows)] = rows[: len(wanted)]
     part.counts[k] = [getattr(run, name) for name in COUNTS]
     part.evidence[k] = run.margin.min(initial=1.0), run.drift, run.speed_drift
     part.passages[k], part.determined[k] = len(run.passages), all(p.determined for p in run.passages)
@@ -132,12 +127,11 @@ def _alone(plan: Plan, batch: Batch, k: int, part: Part, samples: np.ndarray) ->
             part.events[name][k] = hits
 
 
-def evaluated(
-    system: System, name: str, f: Callable[[Any, Any], Any], samples: np.ndarray, batch: Batch, t: np.ndarray, lanes: int
-) -> np.ndarray:
+def _evaluated(plan: Plan, name: str, samples: np.ndarray, batch: Batch) -> np.ndarray:
     """(N, times) values of an output f(t, state), in machine code."""
+    system, f, t = plan.setup.system, plan.outputs[name], plan.wanted
     kernel = system.custom_kernel(
-        ("output", f), ARGUMENTS, lambda s: np.array([scalar_of(s, f, f"output '{name}'")]), lanes=lanes
+        ("output", f), ARGUMENTS, lambda s: np.array([scalar_of(s, f, f"output '{name}'")]), lanes=plan.lanes
     )
     count, times, nq, n = len(samples), len(t), system.nq, system.nq + system.nv
     if not count * times:

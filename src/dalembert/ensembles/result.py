@@ -13,7 +13,7 @@ from dalembert import checks
 from dalembert.ensembles.lanes import Batch
 from dalembert.ensembles.parts import COUNTS, EVIDENCE, Part, Plan, carried_out, single
 from dalembert.ensembles.variation import Variation
-from dalembert.errors import ArgumentError, extra, unknown
+from dalembert.errors import ArgumentError, extra
 from dalembert.rank import rank_policy
 from dalembert.simulation.doubts import OPEN, energy_limit
 from dalembert.simulation.run import Run, columns
@@ -24,7 +24,7 @@ from dalembert.system.system import System
 
 @dataclass(frozen=True, eq=False)
 class Ensemble:
-    """Many runs of one system, one row a run. `e["A"]` is coordinate or joint A: at the end, (n,), or at t_eval, (n, T).
+    """Many runs of one system, one row a run. `e["A"]` is coordinate A: (n,) at the end, or (n, T) at t_eval.
 
     Runs that were not made, or ended early, have NaN where nothing is known.
     """
@@ -134,8 +134,6 @@ class Ensemble:
     def _batched(self, name: str, q: np.ndarray, v: np.ndarray) -> Any:
         kernel = self.system.kernel(name)
         known = {"q": q, "v": v, "p": self.p, "t": self.t_end[:, None], "u": self.u}
-        if not kernel.names_in:
-            return np.full(len(self), float(np.asarray(kernel()).ravel()[0]))
         return kernel.batch(*(known[a] for a in kernel.names_in))
 
     def _kept(self, x: np.ndarray | None) -> np.ndarray:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.ensembles.assembling import assembled
 from dalembert.ensembles.variation import Variation
 from dalembert.errors import ArgumentError, DalembertError
 from dalembert.simulation.setup import CLOSED, on_manifold
@@ -17,19 +18,37 @@ from dalembert.system.system import System
 class Starts:
     """(n, nq) positions, (n, nv) velocities and (n,) times; refused: {run: why it cannot begin}."""
 
-    def __init__(self, system: System, states: Any, variation: Variation, p: np.ndarray) -> None:
+    def __init__(self, system: System, states: Any, guess: Any, variation: Variation, p: np.ndarray) -> None:
         n, self.system, self.p = variation.n, system, p
         self.refused: dict[int, str] = {}
-        self.varied = variation
+        self.varied, self.guess = variation, guess
         self.q, self.v, self.t = np.zeros((n, system.nq)), np.zeros((n, system.nv)), np.zeros(n)
-        make = self._maker(states)
+        make, todo = self._maker(states), np.ones(n, dtype=bool)
         if make is None:
             x = system.as_state(states)
             self.q[:], self.v[:], self.t[:] = x.q, x.v, x.t
-        else:
-            for k in range(n):
-                self._put(k, make)
+        elif isinstance(states, Mapping) and system.rows.of:
+            todo = self._assemble(make)
+        for k in np.flatnonzero(todo) if make is not None else ():
+            self._put(int(k), make)
         self._close()
+
+    def _assemble(self, make: Callable[[int], State]) -> np.ndarray:
+        """Assemble all runs together, as the first is; (n,) whether a run is still to be made."""
+        todo = np.ones(len(self.q), dtype=bool)
+        for k in range(len(self.q)):
+            self._put(k, make)
+            todo[k] = False
+            if k not in self.refused:
+                break
+        else:
+            return todo
+        like = self.system.state(self.q[k], self.v[k], float(self.t[k]))
+        groups = self.varied.groups
+        q, v, good = assembled(self.system, like, groups["states"], groups["v"], self.p)
+        good &= todo
+        self.q[good], self.v[good] = q[good], v[good]
+        return todo & ~good
 
     def _maker(self, states: Any) -> Callable[[int], State] | None:
         """The function that makes the start of run k; None where all are the same."""
@@ -38,7 +57,7 @@ class Starts:
             q, v = self.varied.groups["states"], self.varied.groups["v"]
             if not system.rows.of:
                 return lambda k: system.state(_at(q, k), v=_at(v, k))
-            last: list[Any] = [None]
+            last: list[Any] = [self.guess]
 
             def assembled(k: int) -> State:
                 last[0] = system.assemble(_at(q, k), v=_at(v, k), p=p[k], guess=last[0])

@@ -36,7 +36,9 @@ class Variation:
         self.groups: dict[str, Values] = {
             group: {name: values[group, name] for name in names} for group, names in groups.items()
         }
-        self.varied: Values = {name: values[group, name] for (group, name), v in given.items() if np.ndim(v) or (group, name) in drawn}
+        self.varied: Values = {
+            name: values[group, name] for (group, name), v in given.items() if np.ndim(v) or (group, name) in drawn
+        }
 
     def matrix(self, group: str, names: Sequence[str], base: np.ndarray) -> np.ndarray:
         """(n, k) values in the order of `names`; a name may stand for several numbers name[0], name[1], …"""

@@ -49,6 +49,10 @@ class LaneRecord(Struct):
     ode_p = Int()  # of the parameters of the functions; −1 where they have none
     correct_p = Int()
     filter_p = Int()
+    control = Part(_function)  # of all lanes, asked at every stage
+    control_p = Int()
+    one_control_p = Int()
+    hold = Float()  # sampling period of a controller, s; 0: asked at every stage
     one = Part(lambda: RunRecord)  # of one lane: for the start of a run, and next to singular positions
     one_p = Int()
     gauge_p = Int()
@@ -84,10 +88,13 @@ class LaneRecord(Struct):
     state = Ints("lanes")  # of the attempt: an outcome, or CORRECTING, STILL
     sampling = Ints("lanes")  # 1: the attempt leads to a wanted time inside the step that is done
     next_sample = Ints("lanes")
-    last = Ints("lanes")  # whether this step is the last
+    last = Ints("lanes")  # whether this step leads to `stop`
+    held = Ints("lanes")  # samples of the controller so far
     slide = Ints("n")  # whether a number of x is measured by the mechanism's length
     t = Doubles("lanes")
     end = Doubles("lanes")
+    stop = Doubles("lanes")  # the end, or the next sample of the controller
+    sampled_until = Doubles("lanes")
     carry = Doubles("lanes")
     h = Doubles("lanes")
     dt = Doubles("lanes")  # of the attempt

@@ -14,14 +14,14 @@ from __future__ import annotations
 from dalembert.integrators.lane_record import LaneRecord
 from dalembert.integrators.loop import LEAST, ROUNDING, SHIFT, SHORT, SMALLEST, first_step
 from dalembert.integrators.manifold import RUNAWAY
-from dalembert.integrators.stage import evaluate, motion_rate
+from dalembert.integrators.stage import control, evaluate, motion_rate
 from dalembert.integrators.tableaus import Tableau
 from dalembert.integrators.watch import LOW, watch
 from dalembert.linalg.simd import assign, axpy, fill
 from dalembert.native.calls import invoke
 from dalembert.native.jit import entry, inline, native
 from dalembert.native.numba_struct import struct_at
-from dalembert.outcome import DRIFTED, NOT_FINITE, OK, PAUSED, SINGULAR, STEP_TOO_SMALL, UNSOUND
+from dalembert.outcome import CALLBACK, DRIFTED, NOT_FINITE, OK, PAUSED, SINGULAR, STEP_TOO_SMALL, UNSOUND
 
 WORK = 1e3  # as in `explicit`
 IDLE, CORRECTING, REFUSED = -1, -2, -3  # of an attempt, beside outcomes; REFUSED: by its error
@@ -82,6 +82,9 @@ def _begin(g, l, i):
     if g.m > 0:
         one.ode.min_length, one.ode.row_scale = (g.near * least) ** 2, least * least
     g.min_length[l], g.row_scale[l] = one.ode.min_length, one.ode.row_scale
+    if g.hold > 0.0 and not control(one, one.t, one.x):
+        g.outcomes[i], g.reached[i] = CALLBACK, one.t
+        return
     outcome = evaluate(one, one.t, one.x, one.stages[0])
     if outcome != OK:
         g.outcomes[i] = SINGULAR if outcome == UNSOUND else outcome
@@ -99,7 +102,8 @@ def _begin(g, l, i):
     for j in range(g.n):
         g.x[j * W + l], g.stages[0, j * W + l] = one.x[j], one.stages[0, j]
     for j in range(g.nu):
-        g.ode.x[(g.u_index + j) * W + l] = g.inputs[i, j]
+        g.ode.x[(g.u_index + j) * W + l] = one.ode.x[one.u_index + j]
+    g.held[l], g.sampled_until[l] = 1, one.t + g.hold
     for j in range(g.np):
         value = g.parameters[i, j]
         if g.ode_p >= 0:
@@ -108,6 +112,8 @@ def _begin(g, l, i):
             g.correct.x[(g.correct_p + j) * W + l] = value
         if g.filter_p >= 0:
             g.filter.x[(g.filter_p + j) * W + l] = value
+        if g.control_p >= 0:
+            g.control.x[(g.control_p + j) * W + l] = value
     while g.next_sample[l] < g.asked and g.wanted[g.next_sample[l]] <= g.t[l]:
         _keep(g, l, g.x)
     if g.t[l] >= g.end[l]:
@@ -125,6 +131,8 @@ def _parameters(g, i):
             one.ode.x[g.one_p + j] = g.parameters[i, j]
         if g.gauge_p >= 0:
             one.gauge.x[g.gauge_p + j] = g.parameters[i, j]
+        if g.one_control_p >= 0:
+            one.control.x[g.one_control_p + j] = g.parameters[i, j]
     if g.gauge_sizes >= 0:
         for k in range(g.m):
             one.gauge.x[g.gauge_sizes + k] = g.sizes[i, k]
@@ -160,9 +168,35 @@ def _aim(g):
         if g.sampling[l] != 0:
             g.dt[l] = g.wanted[g.next_sample[l]] - g.t[l]
             continue
+        if g.hold > 0.0 and g.t[l] >= g.sampled_until[l] and not _ask(g, l):
+            _end(g, l, CALLBACK)
+            g.state[l] = IDLE
+            continue
+        held = g.hold > 0.0 and g.sampled_until[l] < g.end[l] - 1e-9 * g.hold
+        g.stop[l] = g.sampled_until[l] if held else g.end[l]
         h = min(g.h[l], g.max_h)
-        g.last[l] = 1 if g.end[l] - g.t[l] <= h * (1.0 + 1e-9) else 0
-        g.dt[l] = g.end[l] - g.t[l] if g.last[l] != 0 else h
+        g.last[l] = 1 if g.stop[l] - g.t[l] <= h * (1.0 + 1e-9) else 0
+        g.dt[l] = g.stop[l] - g.t[l] if g.last[l] != 0 else h
+
+
+@native
+def _ask(g, l):
+    """Sample the controller: its inputs hold from here on. Returns whether they, and ẋ with them, are sound."""
+    one, W, i = g.one, g.lanes, g.run[l]
+    _parameters(g, i)
+    one.t = g.t[l]
+    for j in range(g.n):
+        one.x[j] = g.x[j * W + l]
+    if not control(one, one.t, one.x) or evaluate(one, one.t, one.x, one.stages[0]) != OK:
+        return False
+    for j in range(g.nu):
+        g.ode.x[(g.u_index + j) * W + l] = one.ode.x[one.u_index + j]
+    for j in range(g.n):
+        g.stages[0, j * W + l] = one.stages[0, j]
+    g.held[l] += 1
+    g.sampled_until[l] = g.times[i, 0] + g.held[l] * g.hold
+    g.counts[i, EVALUATIONS] += 1
+    return True
 
 
 @native
@@ -179,7 +213,7 @@ def _sampled(g, l):
 def _samples_or_on(g, l):
     """Wanted times inside the step that is done come first; then the lane moves to its end."""
     W, k = g.lanes, g.next_sample[l]
-    to = g.end[l] if g.last[l] != 0 else g.t[l] + g.step_h[l]
+    to = g.stop[l] if g.last[l] != 0 else g.t[l] + g.step_h[l]
     near = 1e-13 * max(abs(to), g.step_h[l])
     if k < g.asked and g.wanted[k] < to - near:
         g.sampling[l] = 1
@@ -188,7 +222,7 @@ def _samples_or_on(g, l):
     for j in range(g.n):
         g.x[j * W + l], g.stages[0, j * W + l] = g.after[j * W + l], g.slope_after[j * W + l]
     if g.last[l] != 0:
-        g.t[l], g.carry[l] = g.end[l], 0.0
+        g.t[l], g.carry[l] = g.stop[l], 0.0
     else:
         due = g.step_h[l] - g.carry[l]
         g.carry[l] = (g.t[l] + due - g.t[l]) - due
@@ -196,7 +230,7 @@ def _samples_or_on(g, l):
     while g.next_sample[l] < g.asked and g.wanted[g.next_sample[l]] <= g.t[l] + near:
         _keep(g, l, g.x)
     i = g.run[l]
-    if g.last[l] != 0:
+    if g.t[l] >= g.end[l]:
         _end(g, l, OK)
     elif g.counts[i, STEPS] >= g.max_steps:
         _end(g, l, PAUSED)
@@ -318,6 +352,8 @@ def _evaluate(g, c, stages, row):
     """stages[row] ← ẋ at the trial states, a part c of the attempt after their times."""
     f, W = g.ode, g.lanes
     given, out, size = f.x, f.y, g.n * W
+    if g.control.address != 0:
+        _steer(g, g.control, c)
     assign(1.0, g.trial, 0, given, 0, 0, (g.nq + g.nv) * W)
     if f.time_index >= 0:
         for l in range(W):
@@ -332,6 +368,20 @@ def _evaluate(g, c, stages, row):
             g.state[l] = UNSOUND
         if g.run[l] >= 0:
             g.counts[g.run[l], EVALUATIONS] += 1
+
+
+@native
+def _steer(g, f, c):
+    """Inputs of the right-hand side from the controller, at the trial states."""
+    W, out = g.lanes, f.y
+    assign(1.0, g.trial, 0, f.x, 0, 0, (g.nq + g.nv) * W)
+    if f.time_index >= 0:
+        for l in range(W):
+            f.x[f.time_index * W + l] = g.t[l] + c * g.dt[l]
+    invoke(f)
+    for j in range(g.nu):
+        for l in range(W):
+            g.ode.x[(g.u_index + j) * W + l] = out[j * W + l]
 
 
 @native

@@ -126,7 +126,7 @@ def controller(system: System, u: Any, p: np.ndarray) -> Callback:
     if not system.u_names:
         raise ArgumentError(f"'{system.name}' has no inputs to control; add some with add_motor or add_input.")
     if isinstance(u, expression):
-        back.trace(("control", u.f), lambda s: _inputs(system, s, u.f))
+        back.bound = Bound.of(control_kernel(system, u), {"p": p})
     elif is_numba(u):
         back.compile(u)
     elif getattr(u, "is_native", False) and (u.system.nq, u.system.u_names) == (system.nq, system.u_names):
@@ -134,6 +134,11 @@ def controller(system: System, u: Any, p: np.ndarray) -> Callback:
     else:
         back.python(lambda t, state: _given(system, u(t, state)))
     return back
+
+
+def control_kernel(system: System, u: expression, lanes: int = 1) -> Any:
+    """The inputs that a controller written in CasADi gives, as machine code for so many states at once."""
+    return system.custom_kernel(("control", u.f), ARGUMENTS, lambda s: _inputs(system, s, u.f), lanes=lanes)
 
 
 def _given(system: System, u: Any) -> np.ndarray:
