@@ -2,7 +2,8 @@
 
 python -m benchmarks [part ...] [--json PATH] [--quick]
 
-Parts: calls, tree, constrained, linearization, diagonal, simulation, control, compile, linalg, reading, peer.
+Parts: calls, tree, constrained, linearization, diagonal, simulation, control, compile, linalg, ensembles, reading,
+peer.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ PARTS = {
     "control": "benchmarks.control",
     "compile": "benchmarks.compiling",
     "linalg": "benchmarks.linalg",
+    "ensembles": "benchmarks.ensembles",
     "reading": "benchmarks.reading",
     "peer": "benchmarks.peer",
 }

@@ -483,6 +483,18 @@ LINEARIZING = {
 
 
 @cache
+def many_runs() -> da.Ensemble:
+    """Two runs."""
+    system, x = four_bar()
+    return da.ensemble(system, x, 0.05, n=2, workers=1)
+
+
+def on_ensemble(method: str) -> Callable[..., Any]:
+    """A method of an ensemble."""
+    return lambda **arguments: getattr(many_runs(), method)(**arguments)
+
+
+@cache
 def saved() -> Path:
     """A file with a run."""
     path = folder() / "kept.arrow"
@@ -508,6 +520,25 @@ SIMULATING = {
         },
     ),
     "dalembert.simulate, charted": Target(da.simulate, {**FOUR_BAR, "t": 0.05, "coordinates": ["A"], "p": None}),
+    "dalembert.ensemble": Target(
+        da.ensemble,
+        {
+            "system": lambda: four_bar()[0], "states": lambda: four_bar()[1], "t": 0.05, "n": 2, "p": None, "u": [0.0],
+            "t_eval": [0.0, 0.02], "outputs": lambda: {"angle": lambda t, s: s["A"]}, "keep": "outputs",
+            "sampling": "random", "seed": 0, "workers": 1, "lanes": 4, "executor": None, "rtol": 1e-6,
+        },
+    ),
+    "dalembert.ensemble, assembled": Target(
+        da.ensemble,
+        {
+            "system": lambda: four_bar()[0], "states": {"A": [0.6, 0.7]}, "t": (0.0, 0.05), "v": {"A": 1.0},
+            "guess": lambda: four_bar()[1], "u": {"torque": [0.0, 1.0]}, "method": "dopri5", "max_steps": 1000,
+        },
+    ),
+    "dalembert.Ensemble.rate": Target(on_ensemble("rate"), {"name": "A"}),
+    "dalembert.Ensemble.state": Target(on_ensemble("state"), {"k": 1}),
+    "dalembert.Ensemble.run": Target(on_ensemble("run"), {"k": 1}),
+    "dalembert.Ensemble.quantiles": Target(on_ensemble("quantiles"), {"name": "A", "levels": [0.1, 0.9]}),
     "dalembert.Projection": Target(
         da.Projection,
         {"corrections": 2, "directions": "updated", "every": 1, "velocities": True, "metric": "mass", "energy": False},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -89,6 +89,8 @@ def ensemble(
     checks.choice(sampling, SAMPLINGS, "sampling")
     checks.choice(keep, ("states", "outputs"), "keep")
     seed = checks.whole(seed, "seed", least=0)
+    if executor is not None:
+        checks.function(getattr(executor, "submit", None), "executor.submit")
     if not hasattr(system, "constraint_matrix"):
         raise ArgumentError(
             f"system is a {type(system).__name__}; needed: a compiled System, from mechanism.compile()."
@@ -138,7 +140,7 @@ def ensemble(
     return collect(plan, batch, variation, starts.refused, shown(made, len(rows)))
 
 
-def _by_name(given: Any, names: tuple[str, ...], what: str) -> dict[str, Any]:
+def _by_name(given: Any, names: Sequence[str], what: str) -> dict[str, Any]:
     """Values by name, from a mapping, a table, or an array in the order of the names."""
     if given is None:
         return {}

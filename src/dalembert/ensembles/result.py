@@ -87,12 +87,13 @@ class Ensemble:
     def quantiles(self, name: str, levels: Any = (0.05, 0.5, 0.95)) -> np.ndarray:
         """(len(levels), T), or (len(levels),) without t_eval: quantiles of an output or a coordinate over the runs.
 
-        levels: between 0 and 1. Runs without a value do not count.
+        name: of the output, or of the coordinate. levels: between 0 and 1. Runs without a value do not count.
         """
         wanted = checks.vector(levels, None, "levels")
         if not len(wanted) or wanted.min() < 0.0 or wanted.max() > 1.0:
             raise ArgumentError(f"levels is {levels!r}; needed: numbers between 0 and 1.")
-        values = self.outputs[name] if name in self.outputs else self[name]
+        known = isinstance(name, str) and name in self.outputs
+        values = self.outputs[name] if known else self[name]
         return np.nanquantile(values, wanted, axis=0)
 
     @cached_property

@@ -29,9 +29,12 @@ class Starts:
             self.q[:], self.v[:], self.t[:] = x.q, x.v, x.t
         elif isinstance(states, Mapping) and system.rows.of:
             todo = self._assemble(make)
-        for k in np.flatnonzero(todo) if make is not None else ():
-            self._put(int(k), make)
+        if make is not None:
+            for k in np.flatnonzero(todo):
+                self._put(int(k), make)
         self._close()
+        if len(self.refused) == n:
+            raise ArgumentError(f"no run can begin; the first one: {self.refused[0]}")
 
     def _assemble(self, make: Callable[[int], State]) -> np.ndarray:
         """Assemble all runs together, as the first is; (n,) whether a run is still to be made."""
@@ -76,6 +79,8 @@ class Starts:
             x = make(k)
         except DalembertError as error:
             self.refused[k] = str(error)
+        except Exception as error:  # of a function that makes states
+            self.refused[k] = f"states({k}, …) raised {type(error).__name__}: {error}"
         else:
             self.q[k], self.v[k], self.t[k] = x.q, x.v, x.t
 
@@ -97,8 +102,6 @@ class Starts:
                 self.q[k], self.v[k] = x.q, x.v
             except DalembertError as error:
                 self.refused[int(k)] = str(error)
-        if len(self.refused) == len(self.q):
-            raise ArgumentError(f"no run can begin; the first one: {self.refused[0]}")
 
 
 def is_sequence(states: Any) -> bool:

@@ -15,6 +15,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.errors import ArgumentError, unknown
 
+MOST = 10**8  # runs
 SAMPLINGS = ("random", "latin", "sobol")
 
 Values = dict[str, np.ndarray]
@@ -74,7 +75,7 @@ def _count(fixed: Mapping[tuple[str, str], np.ndarray], n: Any, runs: int | None
     if runs is not None:
         told["states"] = runs
     if n is not None:
-        told["n"] = checks.whole(n, "n", least=1)
+        told["n"] = checks.whole(n, "n", least=1, most=MOST)
     if not told:
         raise ArgumentError("nothing tells how many runs are wanted. Give n=, or an array with one value for each run.")
     (first, count), *others = told.items()
