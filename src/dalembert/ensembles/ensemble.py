@@ -144,7 +144,7 @@ def _by_name(given: Any, names: Sequence[str], what: str) -> dict[str, Any]:
     """Values by name, from a mapping, a table, or an array in the order of the names."""
     if given is None:
         return {}
-    if isinstance(given, Mapping) or hasattr(given, "columns"):
+    if isinstance(given, Mapping) or hasattr(given, "to_numpy"):
         return {str(name): given[name] for name in given}
     x = checks.array(given, None, what)
     if x.ndim not in (1, 2) or x.shape[-1] != len(names):
