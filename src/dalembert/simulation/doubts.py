@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,7 +24,7 @@ class Doubts:
     def __init__(self, run: Run) -> None:
         self.run, self.sound = run, True
         self.sentences: list[str] = []
-        if not len(run.t):
+        if not len(run.t) or not run.system.nq:
             return
         finite = np.isfinite(run.q).all(axis=1) & np.isfinite(run.v).all(axis=1)
         known = np.flatnonzero(finite)
@@ -41,12 +41,18 @@ class Doubts:
         self.sound = False
         self.sentences.append(sentence)
 
+    def _at(self, looked_at: np.ndarray, name: str) -> Any:
+        """A function of the system at some of the records."""
+        run, kernel = self.run, self.run.system.kernel(name)
+        known = {"q": run.q[looked_at], "v": run.v[looked_at], "p": run.p, "t": run.t[looked_at, None]}
+        return kernel.batch(*(known[n] for n in kernel.names_in))
+
     def _closure(self, looked_at: np.ndarray) -> None:
         run, system = self.run, self.run.system
         if not system.rows.of:
             return
         units = rank_policy(system, run.p).units
-        gaps = np.array([system.evaluate("constraints", run.state(int(k)), p=run.p)[0] for k in looked_at])
+        gaps = self._at(looked_at, "constraints")[0]
         relative = np.abs(gaps) / units
         k, row = np.unravel_index(int(np.argmax(relative)), relative.shape)
         if not relative[k, row] <= OPEN:
@@ -58,13 +64,9 @@ class Doubts:
 
     def _energy(self, looked_at: np.ndarray) -> None:
         run = self.run
-        states = [run.state(int(k)) for k in looked_at]
-        kinetic, potential = (
-            np.array([float(run.system.evaluate(name, x, p=run.p)) for x in states])
-            for name in ("kinetic_energy", "potential_energy")
-        )
+        kinetic, potential = (self._at(looked_at, name) for name in ("kinetic_energy", "potential_energy"))
         work = [w[looked_at] for w in run.work.values()]
-        error = kinetic + potential - kinetic[0] - potential[0] - sum(work, np.zeros(len(states)))
+        error = kinetic + potential - kinetic[0] - potential[0] - sum(work, np.zeros(len(looked_at)))
         moved = kinetic.max() + np.ptp(potential) + sum(np.abs(w).max() for w in work)
         limit = energy_limit(run.rtol, any(met.sigma <= met.hit for met in run._met))
         rounding = 1e-12 * max(np.abs(potential).max(), np.abs(kinetic).max())
