@@ -11,6 +11,7 @@ from functools import cache
 import casadi as ca
 import numpy as np
 import pytest
+from pyarrow import feather
 from scipy.stats import norm, uniform
 
 import dalembert as da
@@ -249,6 +250,32 @@ def test_an_interrupt_returns_what_there_is():
     assert (runs.status == da.Status.INTERRUPTED).any()
     assert not runs.success.all()
     assert "interrupted" in runs.messages[int(np.flatnonzero(~runs.success)[0])]
+
+
+def test_a_store_that_was_cut_off_is_made_whole(tmp_path):
+    system, angle = four_bar(), np.linspace(0.5, 0.7, 200)
+    options = {"t_eval": [0.1, 0.3], "outputs": {"A": lambda t, s: s["A"]}, "workers": 1, **TOLERANCES}
+    whole = da.ensemble(system, {"A": angle}, 0.3, **options)
+    first = da.ensemble(system, {"A": angle}, 0.3, store=tmp_path / "runs", **options)
+    parts = sorted((tmp_path / "runs").glob("part-*.arrow"))
+    assert len(parts) > 2
+    table = feather.read_table(parts[0])
+    assert table["q.A"].to_numpy().tolist() == whole.q_end[: table.num_rows, 0].tolist()
+    for path in parts[1::2]:
+        path.unlink()
+    (tmp_path / "runs" / ".part-000000064.arrow.77").write_bytes(b"torn")  # what a crash leaves behind
+    kept = parts[0].stat().st_mtime_ns
+    again = da.ensemble(system, {"A": angle}, 0.3, store=tmp_path / "runs", **options)
+    assert parts[0].stat().st_mtime_ns == kept
+    for runs in (first, again):
+        for name in ("q", "v", "q_end", "status", "steps", "margin", "t_end"):
+            np.testing.assert_array_equal(getattr(runs, name), getattr(whole, name))
+        np.testing.assert_array_equal(runs.outputs["A"], whole.outputs["A"])
+    with pytest.raises(da.FileError, match="another study"):
+        da.ensemble(system, {"A": angle + 1e-9}, 0.3, store=tmp_path / "runs", **options)
+    parts[0].write_bytes(b"junk")
+    with pytest.raises(da.FileError, match="Delete it"):
+        da.ensemble(system, {"A": angle}, 0.3, store=tmp_path / "runs", **options)
 
 
 def test_tables_have_one_row_a_run():

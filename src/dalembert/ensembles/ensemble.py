@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from dalembert.ensembles.lanes import Batch
 from dalembert.ensembles.parts import Plan, usual_lanes
 from dalembert.ensembles.result import Ensemble, collect
 from dalembert.ensembles.starts import Starts, is_sequence
+from dalembert.ensembles.store import Store
 from dalembert.ensembles.variation import SAMPLINGS, Variation
 from dalembert.ensembles.work import by_executor, cut, in_threads, shown, usual_workers
 from dalembert.errors import ArgumentError
@@ -47,6 +49,7 @@ def ensemble(
     workers: int | None = None,
     lanes: int | None = None,
     executor: Any = None,
+    store: Any = None,
     **options: Any,
 ) -> Ensemble:
     """Simulate many runs of one system and return what became of them, one row a run.
@@ -67,6 +70,8 @@ def ensemble(
     workers: threads, by default one a processor. lanes: runs that a thread makes side by side, by default two vectors
     of the processor; 1 makes each alone. executor: any `concurrent.futures` executor, or that of a Dask client, which
     makes the parts in place of threads.
+    store: a folder to which results are written as they come (extra `files`). The same call with the same folder makes
+    the runs that are missing there and returns all of them.
     options: of `simulate`, the same for all runs: rtol, atol, method, events, stabilization, …
 
     Runs go side by side where they are plain: an adaptive explicit method, no events and no controller. Those that
@@ -130,14 +135,18 @@ def ensemble(
     plan = Plan(setup, named, keep == "states", usual if lanes is None or usual == 1 else lanes)
     Driver(setup)  # what is wrong with all runs is told at once
     threads = usual_workers() if workers is None else checks.whole(workers, "workers", least=1, most=1024)
-    rows = np.array([k for k in range(variation.n) if k not in starts.refused])
+    kept = None if store is None else Store(store, plan, batch)
+    known = [] if kept is None else list(kept.done())
+    there = {int(k) for rows, _ in known for k in rows}
+    rows = np.array([k for k in range(variation.n) if k not in starts.refused and k not in there], dtype=int)
     parts = cut(rows, threads, plan.lanes)
     made = (
         in_threads(plan, batch, parts, threads)
         if executor is None
         else by_executor(plan, batch, parts, executor, threads)
     )
-    return collect(plan, batch, variation, starts.refused, shown(made, len(rows)))
+    made = shown(made if kept is None else kept.kept(made), len(rows))
+    return collect(plan, batch, variation, starts.refused, chain(known, made))
 
 
 def _by_name(given: Any, names: Sequence[str], what: str) -> dict[str, Any]:
