@@ -48,7 +48,7 @@ class Made:
     t: np.ndarray  # (N,) reached, s
     samples: np.ndarray  # (N, times, nq + nv + works)
     counts: np.ndarray  # (N, 4) steps, rejected, evaluations, corrections
-    evidence: np.ndarray  # (N, 3) least margin, largest residuals before correction
+    evidence: np.ndarray  # (N, 4) least margin, largest residuals before correction, largest energy of the motion
 
 
 def fits(setup: Setup) -> bool:
@@ -131,14 +131,12 @@ class Lanes:
         sizes, record.lengths[:] = usual_sizes(system, batch.p)
         if self.kept:
             record.sizes[:] = sizes[:, self.kept]
-        record.inertias[:] = 1.0
-        if self.works:
-            kernel = system.kernel("mass_matrix")
-            known = {"q": batch.q, "p": batch.p}
-            M = kernel.batch(*(known[name] for name in kernel.names_in))
-            units = np.where(self.slide[nq : nq + system.nv], record.lengths[:, None], 1.0)
-            largest = (np.einsum("kii->ki", M) * units**2).max(axis=1, initial=0.0)
-            record.inertias[:] = np.where(largest > 0.0, largest, 1.0)
+        kernel = system.kernel("mass_matrix")
+        known = {"q": batch.q, "p": batch.p}
+        M = kernel.batch(*(known[name] for name in kernel.names_in))
+        units = np.where(self.slide[nq : nq + system.nv], record.lengths[:, None], 1.0)
+        largest = (np.einsum("kii->ki", M) * units**2).max(axis=1, initial=0.0)
+        record.inertias[:] = np.where(largest > 0.0, largest, 1.0)
 
 
 def _place(bound: Bound, name: str) -> int:

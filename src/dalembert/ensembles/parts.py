@@ -21,7 +21,7 @@ from dalembert.simulation.setup import Setup
 from dalembert.simulation.status import Status
 
 COUNTS = ("steps", "rejected", "evaluations", "corrections")
-EVIDENCE = ("margin", "drift", "speed_drift")
+EVIDENCE = ("margin", "drift", "speed_drift", "motion_energy")
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class Part:
     x: np.ndarray  # (N, nq + nv + works) at the end
     t: np.ndarray  # (N,) reached, s
     counts: np.ndarray  # (N, 4) as in COUNTS
-    evidence: np.ndarray  # (N, 3) as in EVIDENCE
+    evidence: np.ndarray  # (N, 4) as in EVIDENCE
     passages: np.ndarray  # (N,) singular positions met or passed
     determined: np.ndarray  # (N,) whether the motion through them was
     alone: np.ndarray  # (N,) whether a run was made alone
@@ -63,7 +63,7 @@ def make_part(plan: Plan, batch: Batch, go_on: Callable[[], bool] = lambda: True
     n, times = system.nq + system.nv + len(system.work_names), len(plan.wanted)
     part = Part(
         status=np.full(count, int(Status.INTERRUPTED)), x=np.full((count, n), np.nan), t=batch.t[:, 0].copy(),
-        counts=np.zeros((count, 4), dtype=np.int64), evidence=np.zeros((count, 3)),
+        counts=np.zeros((count, 4), dtype=np.int64), evidence=np.zeros((count, 4)),
         passages=np.zeros(count, dtype=np.int64), determined=np.ones(count, dtype=bool),
         alone=np.ones(count, dtype=bool), states=None, outputs={}, events={name: {} for name in setup.events},
     )  # fmt: skip
@@ -120,7 +120,7 @@ def _alone(plan: Plan, batch: Batch, k: int, part: Part, samples: np.ndarray) ->
         part.x[k], part.t[k] = rows[-1], run.t[-1]
         samples[k, : len(rows)] = rows[: len(wanted)]
     part.counts[k] = [getattr(run, name) for name in COUNTS]
-    part.evidence[k] = run.margin.min(initial=1.0), run.drift, run.speed_drift
+    part.evidence[k] = run.margin.min(initial=1.0), run.drift, run.speed_drift, np.nan
     part.passages[k], part.determined[k] = len(run.passages), all(p.determined for p in run.passages)
     for name, hits in run.t_events.items():
         if len(hits):

@@ -43,7 +43,7 @@ class Ensemble:
     v: np.ndarray | None  # (n, T, nv)
     outputs: Mapping[str, np.ndarray]  # (n, T)
     status: np.ndarray  # (n,) whole numbers: `Status(k)`
-    messages: Mapping[int, str]  # {run: what is wrong with it}
+    _messages: Mapping[int, str]  # of runs that were not made, or ended early
     events: Mapping[str, Mapping[int, np.ndarray]]  # {event: {run: times, s}}
     passages: np.ndarray  # (n,) singular positions met or passed
     determined: np.ndarray  # (n,) whether the motion through them was determined
@@ -55,6 +55,7 @@ class Ensemble:
     margin: np.ndarray  # (n,) least squared sine between constraint rows
     drift: np.ndarray  # (n,) largest ‖Φ‖∞ of a step before it was corrected
     speed_drift: np.ndarray  # (n,)
+    motion_energy: np.ndarray  # (n,) J: largest kinetic energy, about; NaN for runs made alone
     _plan: Plan
     _batch: Batch
 
@@ -104,13 +105,20 @@ class Ensemble:
     @cached_property
     def success(self) -> np.ndarray:
         """(n,) whether a run reached its end, or a terminal event, with closed loops and a right energy balance."""
-        ended = np.isin(self.status, (Status.DONE, Status.EVENT))
+        good = np.isin(self.status, (Status.DONE, Status.EVENT))
+        good[list(self.messages)] = False
+        return good
+
+    @cached_property
+    def messages(self) -> dict[int, str]:
+        """{run: what is wrong with it}, of those that did not succeed."""
+        out = dict(self._messages)
         error, moved, size = self._energies
-        limit = np.array([energy_limit(self._plan.setup.rtol, False), energy_limit(self._plan.setup.rtol, True)])
-        bound = limit[(self.passages > 0).astype(int)] * moved + 1e-12 * size
-        doubted = np.zeros(len(self), dtype=bool)
-        doubted[list(self.messages)] = True
-        return ended & ~doubted & (np.abs(error) <= bound) & (self._gaps <= OPEN)
+        wrong = ~(np.abs(error) <= energy_limit(self._plan.setup.rtol, False) * moved + 1e-12 * size)
+        for k in np.flatnonzero((wrong | ~(self._gaps <= OPEN)) & ~self.alone):  # others have been judged
+            what = f"the energy balance is wrong by {error[k]:.2g} J" if wrong[k] else f"open by {self._gaps[k]:.2g}"
+            out.setdefault(int(k), f"{Status(self.status[k]).sentence}, but {what}")
+        return out
 
     @cached_property
     def _energies(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -121,7 +129,8 @@ class Ensemble:
         )
         work = sum(self.work.values(), np.zeros(len(self)))
         change = kinetic[1] + potential[1] - kinetic[0] - potential[0]
-        moved = np.maximum(*kinetic) + np.abs(potential[1] - potential[0]) + sum(map(abs, self.work.values()))
+        motion = np.fmax(np.maximum(*kinetic), self.motion_energy)
+        moved = motion + np.abs(potential[1] - potential[0]) + sum(map(abs, self.work.values()))
         return change - work, moved, np.maximum.reduce([*map(abs, kinetic), *map(abs, potential)])
 
     @cached_property
@@ -202,7 +211,7 @@ def collect(
     blank = np.full((n, nx + len(system.work_names)), np.nan)
     whole = Part(
         status=np.full(n, Status.INTERRUPTED, dtype=np.int64), x=blank, t=batch.t[:, 0].copy(),
-        counts=np.zeros((n, 4), dtype=np.int64), evidence=np.full((n, 3), np.nan), passages=np.zeros(n, dtype=np.int64),
+        counts=np.zeros((n, 4), dtype=np.int64), evidence=np.full((n, 4), np.nan), passages=np.zeros(n, dtype=np.int64),
         determined=np.ones(n, dtype=bool), alone=np.zeros(n, dtype=bool),
         states=np.full((n, times, nx), np.nan) if plan.keep_states and times else None,
         outputs={name: np.full((n, times), np.nan) for name in plan.outputs},
@@ -227,7 +236,7 @@ def collect(
         t_end=whole.t, q_end=whole.x[:, :nq], v_end=whole.x[:, nq:nx],
         work={name: whole.x[:, nx + k] for k, name in enumerate(system.work_names)},
         q=None if kept is None else kept[:, :, :nq], v=None if kept is None else kept[:, :, nq:],
-        outputs=whole.outputs, status=whole.status, messages=whole.messages, events=whole.events,
+        outputs=whole.outputs, status=whole.status, _messages=whole.messages, events=whole.events,
         passages=whole.passages, determined=whole.determined, alone=whole.alone,
         **{name: whole.counts[:, k] for k, name in enumerate(COUNTS)},
         **{name: whole.evidence[:, k] for k, name in enumerate(EVIDENCE)},

@@ -69,14 +69,17 @@ def _collected(futures: dict[Future[Part], np.ndarray], stop: threading.Event) -
 def by_executor(
     plan: Plan, batch: Batch, parts: list[np.ndarray], executor: Any, workers: int
 ) -> Iterator[tuple[np.ndarray, Part]]:
-    """Parts as an executor makes them. One that it loses is made here."""
-    waiting, futures = list(reversed(parts)), dict[Any, np.ndarray]()
+    """Parts as an executor makes them. One that it loses is given to it again, and made here if it is lost again."""
+    waiting, futures, lost = list(reversed(parts)), dict[Any, np.ndarray](), set[int]()
     try:
         while waiting or futures:
             while waiting and len(futures) < AHEAD * workers:
                 rows = waiting.pop()
-                futures[executor.submit(elsewhere, plan, batch.part(rows))] = rows
-            done, _ = wait(futures, return_when=FIRST_COMPLETED)
+                try:
+                    futures[executor.submit(elsewhere, plan, batch.part(rows))] = rows
+                except Exception:  # it is gone
+                    yield rows, elsewhere(plan, batch.part(rows))
+            done = wait(futures, return_when=FIRST_COMPLETED).done if futures else set()
             for future in done:
                 rows = futures.pop(future)
                 try:
@@ -84,6 +87,10 @@ def by_executor(
                 except DalembertError:
                     raise
                 except Exception:  # its worker is gone
+                    if int(rows[0]) not in lost:
+                        lost.add(int(rows[0]))
+                        waiting.append(rows)
+                        continue
                     part = elsewhere(plan, batch.part(rows))
                 yield rows, part
     except KeyboardInterrupt:

@@ -80,7 +80,7 @@ class LaneRecord(Struct):
     ends = Doubles("count", "n")
     reached = Doubles("count")  # s
     counts = Ints("count", "4")  # steps, rejected, evaluations, corrections
-    evidence = Doubles("count", "3")  # least margin, largest residual of positions and of velocities before correction
+    evidence = Doubles("count", "4")  # least margin, largest residuals of Φ and its rate before correction, and energy
     samples = Doubles("count", "asked", "n")
 
     # --- lanes

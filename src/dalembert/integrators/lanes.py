@@ -26,7 +26,7 @@ from dalembert.outcome import CALLBACK, DRIFTED, NOT_FINITE, OK, PAUSED, SINGULA
 WORK = 1e3  # as in `explicit`
 IDLE, CORRECTING, REFUSED = -1, -2, -3  # of an attempt, beside outcomes; REFUSED: by its error
 STEPS, REJECTED, EVALUATIONS, CORRECTIONS = range(4)
-MARGIN, DRIFT, SPEED_DRIFT = range(3)
+MARGIN, DRIFT, SPEED_DRIFT, ENERGY = range(4)
 
 _tableau = struct_at(Tableau)
 
@@ -271,6 +271,10 @@ def _judge(g, l):
     g.last_error[l] = max(g.error[l], 1e-4)
     g.counts[i, STEPS] += 1
     g.evidence[i, MARGIN] = min(g.evidence[i, MARGIN], g.margin[l])
+    speed = 0.0
+    for j in range(g.nq, g.nq + g.nv):
+        speed = max(speed, abs(g.trial[j * W + l]) / (g.lengths[i] if g.slide[j] != 0 else 1.0))
+    g.evidence[i, ENERGY] = max(g.evidence[i, ENERGY], 0.5 * g.inertias[i] * speed * speed)
     there = g.rows - 1
     for j in range(g.n):
         g.after[j * W + l], g.slope_after[j * W + l] = g.trial[j * W + l], g.stages[there, j * W + l]
