@@ -126,7 +126,7 @@ class ProjectedControl:
         if self.allocator.run(a, t, state, self.mode) != 0:
             raise DalembertError(f"no forces were found at t = {t:g} s: {Verdict.UNSOLVED.sentence}.")
         u = self.plant.inputs(self.allocator.limited(a)[0] if self.allocator.bounded else a.u)
-        self._ranks = a.numbers("mobility", "reach", "task_rank")
+        self._ranks = [a.mobility, a.reach, a.task_rank]
         if memory is not None:
             self._memory.integral, e = memory
             self._memory.last = (t, u, e)

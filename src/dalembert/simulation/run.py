@@ -12,7 +12,6 @@ import numpy as np
 from dalembert import checks
 from dalembert.charts import LocalChart
 from dalembert.errors import ArgumentError, unknown
-from dalembert.native.bound import NOTHING
 from dalembert.rank import rank_policy
 from dalembert.simulation.along import chart_coordinates, indicator, whitened
 from dalembert.simulation.dense import Continuation, Dense
@@ -128,7 +127,7 @@ class Run(Histories):
     def __getstate__(self) -> dict[str, Any]:
         """Without what was computed on demand; dense output stays where no controller is needed for it."""
         known = {f.name: getattr(self, f.name) for f in fields(self)}
-        if self._between is not None and self._between.layout.control is not NOTHING:
+        if self._between is not None and self._between.layout.controller is not None:
             known["_between"] = None
         return known
 

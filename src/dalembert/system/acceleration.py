@@ -249,7 +249,7 @@ def _answer(
     softened: bool,
 ) -> Acceleration:
     """The result of a problem whose rows were divided by `sizes`; no numbers where it was not solved."""
-    code, rank, largest, smallest = problem.numbers("status", "rank", "largest", "smallest")
+    code, rank, largest, smallest = problem.status, problem.rank, problem.largest, problem.smallest
     if code != 0:
         vdot, force, multipliers = (np.full_like(y, nan) for y in (problem.vdot, problem.force, problem.multipliers))
         return Acceleration(vdot, multipliers, force, rank, inf, nan, Outcome(code))
