@@ -12,7 +12,9 @@ CLEARLY = 1e4  # of the margin that is not trusted: rows that are this far from 
 @entry(RunRecord)
 def begin(x, y, run):
     """Record x and the inputs; tell whether x satisfies the constraints to rounding and these are independent."""
-    run.closed = 1 if _small(run, run.correct, run.nq, run.nq) and _small(run, run.filter, run.nq + run.nv, run.nv) else 0
+    run.closed = (
+        1 if _small(run, run.correct, run.nq, run.nq) and _small(run, run.filter, run.nq + run.nv, run.nv) else 0
+    )
     ode, n = run.ode, run.n
     call(ode, run.t, run.x, run.nq + run.nv + 2 * run.dof)
     out, row = ode.y, run.states[0]
@@ -31,7 +33,7 @@ def _small(run, f, size, at):
     if f.address == 0:
         return False
     call(f, run.t, run.x, size)
+    out, small = f.y, True
     for i in range(f.rows):
-        if not abs(f.y[at + i]) <= run.closed_to:
-            return False
-    return True
+        small = small and abs(out[at + i]) <= run.closed_to
+    return small

@@ -22,6 +22,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from _ctypes import _PyCStructType as Structures
+else:
+    Structures = type(ctypes.Structure)
 S = TypeVar("S", bound="Struct")
 
 
@@ -96,7 +100,7 @@ class Opaque(Part):
         super().__init__(lambda: Struct)
 
 
-class _Declared(type(ctypes.Structure)):  # type: ignore[misc]
+class _Declared(Structures):
     """Makes a ctypes structure of the fields in a class's body."""
 
     def __new__(meta, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> Any:
@@ -108,7 +112,7 @@ class _Declared(type(ctypes.Structure)):  # type: ignore[misc]
             else:
                 del body[k]
         body["_fields_"] = [(f"at_{k}" if isinstance(f, Held) else k, f.ctype) for k, f in fields.items()]
-        cls = super().__new__(meta, name, bases, body)
+        cls: Any = super().__new__(meta, name, bases, body)
         cls.fields = fields
         cls.arrays = tuple(f for f in fields.values() if isinstance(f, Doubles))
         for array in cls.arrays:

@@ -103,7 +103,7 @@ class Driver(Detours):
     def go(self) -> Status:
         """To the end, or as far as it goes."""
         status, run, setup, interrupt = Status.DONE, self.record, self.setup, self.interrupt
-        if any(setup.events[name].terminal and hits for name, hits in self.found.items()):
+        if self.found and any(setup.events[name].terminal and hits for name, hits in self.found.items()):
             status = Status.EVENT
         with interrupt:
             while run.t < run.end and status == Status.DONE:

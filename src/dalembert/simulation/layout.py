@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from dalembert.simulation.setup import CLOSED, TOTAL_RATES, Setup
 from dalembert.system.formulation_options import formulation_options
 from dalembert.system.state import State
 from dalembert.system.system import System
+
+if TYPE_CHECKING:
+    from dalembert.compiler import Kernel
 
 CHART = 1e-2  # squared sine between the rows of a chart below which another one is taken
 STAGES = 15  # rows of stages that careful steps need
@@ -168,12 +171,16 @@ class Layout:
 
     def _inertia(self, start: State) -> float:
         """The largest inertia against a velocity of unit size, kg m²."""
-        M = self.system.mass_matrix(start, p=self.setup.p)
-        return float((M.diagonal() * self._velocity_units**2).max(initial=0.0)) or 1.0
+        mass, units = self._mass
+        known = {"q": start.q, "p": self.setup.p}
+        M = mass(*[known[name] for name in mass.names_in])
+        return max((M.diagonal() * units).tolist(), default=0.0) or 1.0
 
     @cached_property
-    def _velocity_units(self) -> np.ndarray:
-        return self._units(self.system.nq + self.system.nv)[self.system.nq :]
+    def _mass(self) -> tuple[Kernel, np.ndarray]:
+        """The function that gives M, and (nv,) the squares of the units of velocities."""
+        system = self.system
+        return system.kernel("mass_matrix"), self._units(system.nq + system.nv)[system.nq :] ** 2
 
     def plain(self) -> np.ndarray:
         """(nq,) the velocity that is the rate of a coordinate, or −1."""
