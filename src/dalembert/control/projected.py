@@ -156,7 +156,10 @@ class ProjectedControl:
         self.allocator.switch(a, None if callable(self.active) else self.active)
         inputs = np.array(self.plant.actuators.inputs, dtype=np.int64)
         nq, n, nu = system.nq, system.nq + system.nv, len(system.u_names)
-        controller = Controller(nq=nq, nu=nu, na=self.plant.na, allocation=a, trajectory=trajectory, inputs=inputs)
+        controller = Controller(
+            nq=nq, nu=nu, na=self.plant.na, allocate=address("allocate"), allocation=a, trajectory=trajectory,
+            inputs=inputs,
+        )  # fmt: skip
         bound = Bound.around(address("follow"), np.zeros(n + 1), np.zeros(nu), controller, n, self)
         bound.slices = {"q": slice(nq), "v": slice(nq, n), "t": slice(n, n + 1)}
         return bound
