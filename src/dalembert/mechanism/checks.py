@@ -94,9 +94,30 @@ def check_masses(layout: Layout, defaults: Defaults) -> None:
 
 
 def solid(layout: Layout, defaults: Defaults, numeric: Tree | None = None) -> bool:
-    """Whether every link has mass and a positive definite inertia, so that no motion anywhere moves no mass."""
+    """Whether no motion anywhere moves no mass, because each link by itself resists its joint.
+
+    Of the joints that move, the first from the ground moves its link as if it were alone. Links with mass and a
+    positive definite inertia resist any joint; a rod without inertia about its own axis, say, resists an axis across
+    it. How much they do, of what the joint carries, bounds the least eigenvalue of M: its product counts.
+    """
     numeric = _numeric(layout.tree, defaults) if numeric is None else numeric
-    return all(_solid(link.inertia) for link in numeric.links)
+    weak = [i for i, link in enumerate(numeric.links) if not _solid(link.inertia)]
+    if not weak:
+        return True
+    one_way = all(numeric.links[i].joint.nv == 1 for i in weak)  # other screws turn with their joint
+    if not one_way or not all(_has_numbers(layout.tree.links[i].inertia) for i in weak):
+        return False
+    at = numeric.at(np.concatenate([np.zeros(0), *(link.joint.neutral() for link in numeric.links)]))
+    scales, share = _locked_scales(at), 1.0
+    for i in weak:
+        S = at.S(i).astype(float)[:, 0]
+        own = float(S @ numeric.links[i].inertia.matrix().astype(float) @ S)
+        share *= own / max(float(scales[i][0]), 1e-300)
+    return share > 1e-9
+
+
+def _has_numbers(inertia: RigidInertia) -> bool:
+    return all_numbers(array([inertia.m, *inertia.h, *inertia.J.ravel()]))
 
 
 def check_laws(layout: Layout, mechanism: Mechanism) -> None:
