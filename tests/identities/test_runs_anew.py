@@ -67,13 +67,15 @@ def test_the_unit_of_works_is_that_of_the_start():
 
     def arm():
         m = da.Mechanism("arm", gravity=(0, -9.81, 0))
-        upper, lower = (m.add_body(name, mass=1.0, com=(1.0, 0, 0), inertia=(1e-4, 1e-4, 1e-4)) for name in ("up", "low"))
+        upper, lower = (
+            m.add_body(name, mass=1.0, com=(1.0, 0, 0), inertia=(1e-4, 1e-4, 1e-4)) for name in ("up", "low")
+        )
         m.add_joint("A", da.Revolute("z"), m.ground, upper)
         m.add_joint("B", da.Revolute("z"), upper.at((1.0, 0, 0)), lower)
         m.add_motor("motor", "A")
         return m.compile()
 
-    def run(system, elbow):
+    def run(system: da.System, elbow: float) -> da.Run:
         return da.simulate(system, {"B": elbow}, 1.0, u=[1e4], rtol=1e-13)
 
     used = arm()

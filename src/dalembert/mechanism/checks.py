@@ -77,10 +77,8 @@ def check_masses(layout: Layout, defaults: Defaults) -> None:
     numeric = _numeric(tree, defaults)
     if solid(layout, defaults, numeric):
         return
-    rng = np.random.default_rng(20040601)
-    q = np.concatenate([np.zeros(0)] + [_random_position(link.joint, rng) for link in numeric.links])
     still: list[str] = []
-    at = numeric.at(q)
+    at = _somewhere(numeric)
     for i, (D, scale) in enumerate(zip(joint_inertias(at), _locked_scales(at))):
         value, vector = _least_relative(np.array(D, dtype=float), scale)
         if value <= 1e-12:
@@ -107,8 +105,8 @@ def solid(layout: Layout, defaults: Defaults, numeric: Tree | None = None) -> bo
     one_way = all(numeric.links[i].joint.nv == 1 for i in weak)  # other screws turn with their joint
     if not one_way or not all(_has_numbers(layout.tree.links[i].inertia) for i in weak):
         return False
-    at = numeric.at(np.concatenate([np.zeros(0), *(link.joint.neutral() for link in numeric.links)]))
-    scales, share = _locked_scales(at), 1.0
+    at, share = _somewhere(numeric), 1.0
+    scales = _locked_scales(at)
     for i in weak:
         S = at.S(i).astype(float)[:, 0]
         own = float(S @ numeric.links[i].inertia.matrix().astype(float) @ S)
@@ -221,5 +219,11 @@ def _with_numbers(joint: Any, number: Any) -> Any:
     return joint if pitch is None else type(joint)(joint.axis, pitch=float(number([pitch])[0]))
 
 
-def _random_position(joint: Any, rng: np.random.Generator) -> np.ndarray:
-    return np.array(joint.plus(array(joint.neutral()), array(rng.uniform(-1, 1, joint.nv))), dtype=float)
+def _somewhere(tree: Tree) -> Placed:
+    """A tree at a seeded random configuration."""
+    rng = np.random.default_rng(20040601)
+
+    def position(joint: Any) -> np.ndarray:
+        return np.array(joint.plus(array(joint.neutral()), array(rng.uniform(-1, 1, joint.nv))), dtype=float)
+
+    return tree.at(np.concatenate([np.zeros(0), *(position(link.joint) for link in tree.links)]))

@@ -55,8 +55,8 @@ class _Attributes(AttributeTemplate):
 
 def _place(builder: Any, kind: Any, pointer: Any, name: str, item: Any) -> Any:
     """Pointer to a field."""
-    held = isinstance(kind.kind.fields[name], Held)
-    offset = getattr(kind.kind, f"at_{name}" if held else name).offset
+    field = kind.kind.fields[name]
+    offset = getattr(kind.kind, field.place if isinstance(field, Held) else name).offset
     return builder.bitcast(builder.gep(pointer, [WORD(offset)]), item.as_pointer())
 
 

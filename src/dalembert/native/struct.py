@@ -16,6 +16,7 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Callable, Collection
+from functools import cached_property
 from math import prod
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -55,14 +56,24 @@ class Float(Field):
 class Held(Field):
     """Something that the struct has by its address, and that it keeps alive."""
 
+    @cached_property
+    def own(self) -> str:
+        """Name of the attribute that is the thing."""
+        return f"_{self.name}"
+
+    @cached_property
+    def place(self) -> str:
+        """Name of the member that is its address."""
+        return f"at_{self.name}"
+
     def seen(self) -> Any:
         """What Python reads and sets."""
-        return property(attrgetter(f"_{self.name}"), self.put)
+        return property(attrgetter(self.own), self.put)
 
     def put(self, struct: Any, value: Any) -> None:
         """Have the struct hold a value."""
-        setattr(struct, f"_{self.name}", value)
-        setattr(struct, f"at_{self.name}", address(value) if isinstance(value, np.ndarray) else value.pointer)
+        setattr(struct, self.own, value)
+        setattr(struct, self.place, address(value) if isinstance(value, np.ndarray) else value.pointer)
 
 
 class Doubles(Held):
@@ -111,7 +122,7 @@ class _Declared(Structures):
                 body[k] = f.seen()
             else:
                 del body[k]
-        body["_fields_"] = [(f"at_{k}" if isinstance(f, Held) else k, f.ctype) for k, f in fields.items()]
+        body["_fields_"] = [(f.place if isinstance(f, Held) else k, f.ctype) for k, f in fields.items()]
         cls: Any = super().__new__(meta, name, bases, body)
         cls.fields = fields
         cls.arrays = tuple(f for f in fields.values() if isinstance(f, Doubles))
@@ -137,13 +148,14 @@ class Struct(ctypes.Structure, metaclass=_Declared):
     def sized(cls: type[S], **values: Any) -> S:
         """A struct with all its arrays, zeroed and in one block of memory, for the sizes given by name."""
         struct = cls(**values)
-        shapes = [(f, f.sides(struct)) for f in cls.arrays if not hasattr(struct, f"_{f.name}")]
+        shapes = [(f, f.sides(struct)) for f in cls.arrays if f.own not in vars(struct)]
         counts = [prod(shape) for _, shape in shapes]
         block, at = np.zeros(sum(counts)), 0
         start = address(block)
         for (field, shape), count in zip(shapes, counts):
-            setattr(struct, f"_{field.name}", block[at : at + count].view(field.dtype).reshape(shape))
-            setattr(struct, f"at_{field.name}", start + 8 * at)
+            part = block[at : at + count] if field.dtype is np.float64 else block[at : at + count].view(field.dtype)
+            setattr(struct, field.own, part if len(shape) == 1 else part.reshape(shape))
+            setattr(struct, field.place, start + 8 * at)
             at += count
         return struct
 
@@ -161,8 +173,8 @@ class Struct(ctypes.Structure, metaclass=_Declared):
         if id(self) in memo:
             return memo[id(self)]
         other = memo[id(self)] = type(self).from_buffer_copy(self)
-        for name in self.fields:
-            held = getattr(self, f"_{name}", None)
+        for name, field in self.fields.items():
+            held = getattr(self, field.own, None) if isinstance(field, Held) else None
             if held is not None:
                 setattr(other, name, held.copy(memo) if isinstance(held, Struct) else _copied(held, memo))
         return other

@@ -162,8 +162,9 @@ def solved(
         problem, on = _some_rows(system, x, tau, u, p, metric, active)
         kind, problem.weight[:] = metric_factor(metric, system.nv)
         sizes = sizes[on] * _units(problem, kind)
-    problem.A /= sizes[:, None]
-    problem.gamma /= sizes
+    A, gamma = problem.A, problem.gamma
+    A /= sizes[:, None]
+    gamma /= sizes
     problem.set(
         metric=kind,
         variant=variant,
