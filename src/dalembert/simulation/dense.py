@@ -14,7 +14,6 @@ import numpy as np
 
 from dalembert.integrators.run_record import FillRecord, RunRecord
 from dalembert.native import library
-from dalembert.native.bound import SIGNATURE
 from dalembert.simulation.careful import careful
 from dalembert.simulation.layout import Layout
 from dalembert.system.state import State
@@ -27,7 +26,7 @@ def fill(run: RunRecord, times: np.ndarray, states: np.ndarray, wanted: np.ndarr
         run=run, count=len(times), width=states.shape[1], asked=len(wanted),
         times=times, states=states, wanted=wanted, out=out,
     )  # fmt: skip
-    SIGNATURE(library.address("fill"))(0, 0, wish.pointer)
+    library.call("fill", wish)
     return out
 
 
