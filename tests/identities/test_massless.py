@@ -5,6 +5,7 @@ import pytest
 
 import dalembert as da
 from dalembert import analysis
+from dalembert.mechanism.checks import solid
 
 
 def mast(size: float = 1.0, mass: float = 1.0, armature: float = 0.0) -> da.System:
@@ -63,3 +64,29 @@ def test_an_armature_gives_the_motion_inertia():
     system = mast(armature=1e-3)
     assert system.acceleration(system.state({"tilt": np.pi / 2})).success
     assert np.isfinite(system.forward_dynamics({"tilt": np.pi / 2})).all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_chains_that_are_not_looked_at_move_mass_in_every_configuration(seed):
+    """Rods, which do not resist turning about themselves, and points on axes that pass through them or not."""
+    rng = np.random.default_rng(seed)
+    m, parent = da.Mechanism("rods"), None
+    axes = "yz" if seed % 2 else "xyz"
+    for k in range(3):
+        length = float(rng.uniform(0.1, 2.0))
+        J = length**2 / 12 * float(rng.integers(2))
+        rod = m.add_body(f"b{k}", mass=float(10 ** rng.uniform(-1, 1)), com=(length / 2, 0, 0), inertia=(0, J, J))
+        at = m.ground if parent is None else parent.at((length, 0, 0))
+        m.add_joint(f"j{k}", da.Revolute(axes[rng.integers(len(axes))]), at, rod)
+        parent = rod
+    try:
+        system = m.compile(backend="casadi")
+    except da.DescriptionError:
+        return
+    if solid(system.layout, system.layout.mechanism.parameters):
+        M = np.array([system.mass_matrix(q) for q in rng.uniform(-np.pi, np.pi, (200, 3))])
+        d = np.sqrt(np.median(np.diagonal(M, axis1=1, axis2=2), axis=0))
+        assert np.linalg.eigvalsh(M / np.outer(d, d)).min() > 1e-10
+    assert solid(system.layout, system.layout.mechanism.parameters) == all(
+        a.joint.axis[0] == 0 for a in system.layout.joints.values()
+    )

@@ -126,7 +126,7 @@ class ProjectedControl:
         if self.allocator.run(a, t, state, self.mode) != 0:
             raise DalembertError(f"no forces were found at t = {t:g} s: {Verdict.UNSOLVED.sentence}.")
         u = self.plant.inputs(self.allocator.limited(a)[0] if self.allocator.bounded else a.u)
-        self._ranks = a.numbers("mobility", "reach", "task_rank")
+        self._ranks = [a.mobility, a.reach, a.task_rank]
         if memory is not None:
             self._memory.integral, e = memory
             self._memory.last = (t, u, e)
@@ -156,7 +156,10 @@ class ProjectedControl:
         self.allocator.switch(a, None if callable(self.active) else self.active)
         inputs = np.array(self.plant.actuators.inputs, dtype=np.int64)
         nq, n, nu = system.nq, system.nq + system.nv, len(system.u_names)
-        controller = Controller(nq=nq, nu=nu, na=self.plant.na, allocation=a, trajectory=trajectory, inputs=inputs)
+        controller = Controller(
+            nq=nq, nu=nu, na=self.plant.na, allocate=address("allocate"), allocation=a, trajectory=trajectory,
+            inputs=inputs,
+        )  # fmt: skip
         bound = Bound.around(address("follow"), np.zeros(n + 1), np.zeros(nu), controller, n, self)
         bound.slices = {"q": slice(nq), "v": slice(nq, n), "t": slice(n, n + 1)}
         return bound

@@ -19,16 +19,19 @@ from dalembert.ensembles.work import by_executor, cut, in_threads, shown, usual_
 from dalembert.errors import ArgumentError
 from dalembert.simulation.callbacks import expression
 from dalembert.simulation.driver import Driver
-from dalembert.simulation.setup import make_setup
+from dalembert.simulation.layout import Layout
+from dalembert.simulation.setup import make_choices, make_setup, make_span, steers
 from dalembert.system.system import System
 
 LANES = (1, 2, 4, 8, 16)
 #: arguments of `simulate` that all runs share, and what they are by default
 OPTIONS: dict[str, Any] = {
-    "hold": None, "events": None, "method": "dop853", "rtol": 1e-9, "atol": 1e-10, "step": None, "max_step": np.inf,
-    "stabilization": "projection", "coordinates": None, "formulation": "auto", "options": None,
-    "on_singularity": "continue", "max_steps": 10_000_000,
+    "method": "dop853", "rtol": 1e-9, "atol": 1e-10, "step": None, "max_step": np.inf, "stabilization": "projection",
+    "formulation": "auto", "on_singularity": "continue", "max_steps": 10_000_000, "hold": None, "events": None,
+    "coordinates": None, "options": None,
 }  # fmt: skip
+#: those that do not depend on the system
+CHOICES = ("method", "rtol", "atol", "step", "max_step", "stabilization", "formulation", "on_singularity", "max_steps")
 
 
 def ensemble(
@@ -100,10 +103,10 @@ def ensemble(
         raise ArgumentError(
             f"system is a {type(system).__name__}; needed: a compiled System, from mechanism.compile()."
         )
-    steers = callable(u) or isinstance(u, expression)
+    steered = steers(u)
     groups = {
         "p": _by_name(p, system.p_names, "p"),
-        "u": {} if steers else _by_name(u, system.u_names, "u"),
+        "u": {} if steered else _by_name(u, system.u_names, "u"),
         "states": dict(states) if isinstance(states, Mapping) else {},
         "v": {} if v is None else dict(checks.mapping(v, "v")),
     }
@@ -114,26 +117,27 @@ def ensemble(
     U = variation.matrix("u", system.u_names, system.input_vector(None))
     starts = Starts(system, states, guess, variation, P)
     first = next(k for k in range(variation.n) if k not in starts.refused)
-    setup = make_setup(
-        system, system.state(starts.q[first], starts.v[first], float(starts.t[first])), t, p=P[first],
-        u=u if steers else U[first], t_eval=t_eval, **{**OPTIONS, **options},
-    )  # fmt: skip
+    given = {**OPTIONS, **options}
+    choices = make_choices.__wrapped__(*(given.pop(name) for name in CHOICES))
+    state = system.state(starts.q[first], starts.v[first], float(starts.t[first]))
+    span = make_span(system, state, t, t_eval, None if steered else U[first])
+    setup = make_setup(system, choices, span, P[first], u if steered else None, **given)
     named = {} if outputs is None else dict(checks.mapping(outputs, "outputs"))
     for name, f in named.items():
         named[name] = f.f if isinstance(f, expression) else checks.function(f, f"output '{name}'")
     if named and t_eval is None:
         raise ArgumentError("outputs are evaluated at the times of t_eval; give these too.")
-    spans = np.tile([setup.start.t, setup.end], (variation.n, 1))
+    spans = np.tile([span.start.t, span.end], (variation.n, 1))
     if np.ndim(t) == 0:
-        spans = starts.t[:, None] + (setup.end - setup.start.t) * np.array([0.0, 1.0])
+        spans = starts.t[:, None] + (span.end - span.start.t) * np.array([0.0, 1.0])
         if t_eval is not None and np.ptp(starts.t) > 0.0:
             raise ArgumentError("the runs start at different times; t_eval needs one span (start, end) for all.")
     batch = Batch(starts.q, starts.v, spans, P, U)
     usual = usual_lanes(setup)
     if lanes is not None and checks.whole(lanes, "lanes") not in LANES:
         raise ArgumentError(f"lanes is {lanes}; needed: one of {', '.join(map(str, LANES))}.")
-    plan = Plan(setup, named, keep == "states", usual if lanes is None or usual == 1 else lanes)
-    Driver(setup)  # what is wrong with all runs is told at once
+    plan = Plan(setup, span.samples, named, keep == "states", usual if lanes is None or usual == 1 else lanes)
+    Driver(Layout(setup), span)  # what is wrong with all runs is told at once
     threads = usual_workers() if workers is None else checks.whole(workers, "workers", least=1, most=1024)
     kept = None if store is None else Store(store, plan, batch)
     known = [] if kept is None else list(kept.done())

@@ -14,8 +14,8 @@ from dalembert.outcome import Outcome
 from dalembert.rank import usual_sizes
 from dalembert.simulation.callbacks import control_kernel, expression
 from dalembert.simulation.driver import Driver
-from dalembert.simulation.layout import STAGES
-from dalembert.simulation.setup import Setup
+from dalembert.simulation.layout import STAGES, Layout
+from dalembert.simulation.setup import Setup, Span
 from dalembert.simulation.stabilization import Projection
 
 BUDGET = 4000  # attempts between looks at the keyboard
@@ -64,10 +64,11 @@ def fits(setup: Setup) -> bool:
 class Lanes:
     """The native loop of one thread, for runs like one that was set up."""
 
-    def __init__(self, setup: Setup, lanes: int) -> None:
-        self.setup, self.system, self.lanes = setup, setup.system, lanes
-        self.driver = Driver(setup)
-        layout, one, self.rows = self.driver.layout, self.driver.record, self.driver.rows
+    def __init__(self, layout: Layout, span: Span, lanes: int) -> None:
+        """layout: of no other thread's runs. span: of a run like the others."""
+        self.setup, self.system, self.lanes = layout.setup, layout.system, lanes
+        setup, self.driver = layout.setup, Driver(layout, span)
+        one, self.rows = self.driver.record, self.driver.rows
         system, method = setup.system, setup.method
         self.works, self.kept = layout.works, list(range(len(system.rows.of))) if self.rows is None else list(self.rows)
         ode = self._wide("ode", 0, one.ode)
@@ -80,7 +81,7 @@ class Lanes:
             control = Bound.of(control_kernel(system, setup.controller, lanes), {})
         n = system.nq + system.nv + self.works
         self.options: dict[str, Any] = {
-            "lanes": lanes, "n": n, "nq": system.nq, "nv": system.nv, "works": self.works, "nu": len(setup.u),
+            "lanes": lanes, "n": n, "nq": system.nq, "nv": system.nv, "works": self.works, "nu": setup.nu,
             "np": len(setup.p), "m": len(self.kept), "rows": max(method.stages, STAGES),
             "method": method.make(n), "exponent": method.exponent, "rtol": setup.rtol, "atol": setup.atol,
             "max_h": setup.max_step, "max_steps": setup.max_steps, "project": int(one.project_every > 0),
@@ -92,7 +93,7 @@ class Lanes:
             "one_control_p": _place(one.control, "p"), "hold": setup.hold,
         }  # fmt: skip
         self.slide = (layout.units(n, 2.0) == 2.0).astype(np.int64)
-        self.wanted = np.zeros(0) if setup.samples is None else setup.samples
+        self.wanted = np.zeros(0) if span.samples is None else span.samples
 
     def _wide(self, name: str, rows: int, like: Bound) -> Bound:
         """A function of all lanes, trusted as that of one lane is."""

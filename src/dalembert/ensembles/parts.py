@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,9 @@ from dalembert.ensembles.lanes import Batch, Lanes, fits
 from dalembert.errors import DalembertError
 from dalembert.outcome import Outcome
 from dalembert.simulation.callbacks import ARGUMENTS, scalar_of
-from dalembert.simulation.driver import Driver
-from dalembert.simulation.pool import give_back
-from dalembert.simulation.result import result
-from dalembert.simulation.run import Run
-from dalembert.simulation.setup import Setup
+from dalembert.simulation.layout import Layout
+from dalembert.simulation.setup import Setup, Span
+from dalembert.simulation.simulate import carried_out
 from dalembert.simulation.status import Status
 
 COUNTS = ("steps", "rejected", "evaluations", "corrections")
@@ -28,7 +27,8 @@ EVIDENCE = ("margin", "drift", "speed_drift", "motion_energy")
 class Plan:
     """What every run of an ensemble has in common; it crosses to other processes."""
 
-    setup: Setup  # of one run; state, times, parameters and inputs are replaced
+    setup: Setup  # of one run; parameters are replaced
+    samples: np.ndarray | None  # (T,) times of t_eval
     outputs: Mapping[str, Callable[[Any, Any], Any]]  # f(t, state), at the times of t_eval
     keep_states: bool  # at the times of t_eval
     lanes: int  # 1: each run alone
@@ -36,7 +36,15 @@ class Plan:
     @property
     def wanted(self) -> np.ndarray:
         """Times of t_eval."""
-        return np.zeros(0) if self.setup.samples is None else self.setup.samples
+        return np.zeros(0) if self.samples is None else self.samples
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Of plain runs with the parameters of the setup."""
+        return Layout(self.setup)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Plan, (self.setup, self.samples, self.outputs, self.keep_states, self.lanes)
 
 
 @dataclass(eq=False)
@@ -87,28 +95,24 @@ def make_part(plan: Plan, batch: Batch, go_on: Callable[[], bool] = lambda: True
     return part
 
 
-def single(setup: Setup, batch: Batch, k: int) -> Setup:
-    """The setup of run k of a batch."""
+def laid_out(plan: Plan, batch: Batch, k: int) -> tuple[Layout, Span]:
+    """The layout of run k of a batch, of its own where it has functions or parameters of its own, and its span."""
+    setup = plan.setup
+    plain = setup.controller is None and not setup.events and setup.coordinates is None
+    shared = plain and np.array_equal(batch.p[k], setup.p)
+    layout = plan.layout if shared else Layout(replace(setup, p=batch.p[k]))
     start = setup.system.state(batch.q[k], batch.v[k], float(batch.t[k, 0]))
-    return replace(setup, start=start, end=float(batch.t[k, 1]), p=batch.p[k], u=batch.u[k])
-
-
-def carried_out(setup: Setup) -> Run:
-    """The run of a setup."""
-    driver = Driver(setup)
-    driver.begin()
-    run = result(driver, driver.go())
-    give_back(driver.layout, driver.record, driver.fresh)
-    return run
+    return layout, Span(start, float(batch.t[k, 1]), plan.samples, batch.u[k])
 
 
 def _alone(plan: Plan, batch: Batch, k: int, part: Part, samples: np.ndarray) -> None:
     """Make run k by itself."""
-    setup, wanted = single(plan.setup, batch, k), plan.wanted
-    if len(wanted) and wanted[-1] < setup.end:
-        setup = replace(setup, samples=np.append(wanted, setup.end))
+    wanted = plan.wanted
     try:
-        run = carried_out(setup)
+        layout, span = laid_out(plan, batch, k)
+        if len(wanted) and wanted[-1] < span.end:
+            span = span._replace(samples=np.append(wanted, span.end))
+        run = carried_out(layout, span)
     except DalembertError as error:
         part.status[k], part.messages[k] = Status.NOT_BEGUN, str(error)
         return

@@ -11,12 +11,13 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.ensembles.lanes import Batch
-from dalembert.ensembles.parts import COUNTS, EVIDENCE, Part, Plan, carried_out, single
+from dalembert.ensembles.parts import COUNTS, EVIDENCE, Part, Plan, laid_out
 from dalembert.ensembles.variation import Variation
 from dalembert.errors import ArgumentError, extra
 from dalembert.rank import rank_policy
 from dalembert.simulation.doubts import OPEN, energy_limit
 from dalembert.simulation.run import Run, columns
+from dalembert.simulation.simulate import carried_out
 from dalembert.simulation.status import Status
 from dalembert.system.state import State
 from dalembert.system.system import System
@@ -83,7 +84,8 @@ class Ensemble:
         k = checks.whole(k, "k", least=-len(self), most=len(self) - 1)
         if self.status[k] == Status.NOT_BEGUN:
             raise ArgumentError(f"run {k} did not begin: {self.messages[k % len(self)]}")
-        return carried_out(single(self._plan.setup, self._batch, k))
+        layout, span = laid_out(self._plan, self._batch, k)
+        return carried_out(layout, span._replace(samples=None))
 
     def quantiles(self, name: str, levels: Any = (0.05, 0.5, 0.95)) -> np.ndarray:
         """(len(levels), T), or (len(levels),) without t_eval: quantiles of an output or a coordinate over the runs.

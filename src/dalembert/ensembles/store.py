@@ -22,6 +22,7 @@ from dalembert.ensembles.lanes import Batch
 from dalembert.ensembles.parts import COUNTS, EVIDENCE, Part, Plan
 from dalembert.errors import FileError, extra
 from dalembert.simulation.files.atomic import replacing
+from dalembert.simulation.setup import Span
 from dalembert.simulation.status import Status
 
 FORMAT, VERSION = "dalembert ensemble", 1
@@ -138,7 +139,7 @@ def _digest(plan: Plan, batch: Batch) -> str:
     found = hashlib.sha256(setup.system.function("ode").serialize().encode())
     for x in (batch.q, batch.v, batch.t, batch.p, batch.u, plan.wanted):
         found.update(np.ascontiguousarray(x).tobytes())
-    options = {k: v for k, v in setup.described().items() if k not in ("state", "t", "t_eval", "u")}
+    options = setup.described(Span(setup.system.state(), 0.0, None, np.zeros(0)))
     found.update(repr([sorted(options.items()), list(plan.outputs), plan.keep_states, plan.lanes]).encode())
     return found.hexdigest()
 

@@ -12,8 +12,9 @@ import numpy as np
 
 from dalembert.compiler.build import Progress
 from dalembert.ensembles.lanes import Batch, Lanes
-from dalembert.ensembles.parts import Part, Plan, make_part, single
+from dalembert.ensembles.parts import Part, Plan, laid_out, make_part
 from dalembert.errors import DalembertError
+from dalembert.simulation.layout import Layout
 
 PARTS = 6  # for each worker: the last one does not keep the others waiting
 LARGEST = 4096  # runs in a part: bounds its memory
@@ -49,7 +50,9 @@ def _lanes(plan: Plan, batch: Batch, rows: np.ndarray) -> Lanes | None:
     """Lanes laid out for the first of these runs that can be laid out."""
     for k in rows:
         try:
-            return Lanes(single(plan.setup, batch, int(k)), plan.lanes)
+            layout, span = laid_out(plan, batch, int(k))
+            own = Layout(layout.setup) if layout is plan.layout else layout
+            return Lanes(own, span, plan.lanes)
         except DalembertError:  # of this run's start or parameters, which the run itself tells of
             continue
     return None

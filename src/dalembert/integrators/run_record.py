@@ -64,6 +64,9 @@ class RunRecord(Struct):
     # --- constraints
     length = Float()  # of the mechanism
     tolerance = Float()  # residual below which one more Newton step reaches rounding
+    closed_to = Float()  # residual of a start that is on the manifold
+    closed = Int()  # whether the start is
+    independent = Int()  # whether its rows are far from dependent
     project_every = Int()  # positions are corrected after every k-th step; 0: never
     max_corrections = Int()
     frozen = Int()  # correct along the directions at the start of the step

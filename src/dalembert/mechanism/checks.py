@@ -77,10 +77,8 @@ def check_masses(layout: Layout, defaults: Defaults) -> None:
     numeric = _numeric(tree, defaults)
     if solid(layout, defaults, numeric):
         return
-    rng = np.random.default_rng(20040601)
-    q = np.concatenate([np.zeros(0)] + [_random_position(link.joint, rng) for link in numeric.links])
     still: list[str] = []
-    at = numeric.at(q)
+    at = _somewhere(numeric)
     for i, (D, scale) in enumerate(zip(joint_inertias(at), _locked_scales(at))):
         value, vector = _least_relative(np.array(D, dtype=float), scale)
         if value <= 1e-12:
@@ -94,9 +92,30 @@ def check_masses(layout: Layout, defaults: Defaults) -> None:
 
 
 def solid(layout: Layout, defaults: Defaults, numeric: Tree | None = None) -> bool:
-    """Whether every link has mass and a positive definite inertia, so that no motion anywhere moves no mass."""
+    """Whether no motion anywhere moves no mass, because each link by itself resists its joint.
+
+    Of the joints that move, the first from the ground moves its link as if it were alone. Links with mass and a
+    positive definite inertia resist any joint; a rod without inertia about its own axis, say, resists an axis across
+    it. How much they do, of what the joint carries, bounds the least eigenvalue of M: its product counts.
+    """
     numeric = _numeric(layout.tree, defaults) if numeric is None else numeric
-    return all(_solid(link.inertia) for link in numeric.links)
+    weak = [i for i, link in enumerate(numeric.links) if not _solid(link.inertia)]
+    if not weak:
+        return True
+    one_way = all(numeric.links[i].joint.nv == 1 for i in weak)  # other screws turn with their joint
+    if not one_way or not all(_has_numbers(layout.tree.links[i].inertia) for i in weak):
+        return False
+    at, share = _somewhere(numeric), 1.0
+    scales = _locked_scales(at)
+    for i in weak:
+        S = at.S(i).astype(float)[:, 0]
+        own = float(S @ numeric.links[i].inertia.matrix().astype(float) @ S)
+        share *= own / max(float(scales[i][0]), 1e-300)
+    return share > 1e-9
+
+
+def _has_numbers(inertia: RigidInertia) -> bool:
+    return all_numbers(array([inertia.m, *inertia.h, *inertia.J.ravel()]))
 
 
 def check_laws(layout: Layout, mechanism: Mechanism) -> None:
@@ -200,5 +219,11 @@ def _with_numbers(joint: Any, number: Any) -> Any:
     return joint if pitch is None else type(joint)(joint.axis, pitch=float(number([pitch])[0]))
 
 
-def _random_position(joint: Any, rng: np.random.Generator) -> np.ndarray:
-    return np.array(joint.plus(array(joint.neutral()), array(rng.uniform(-1, 1, joint.nv))), dtype=float)
+def _somewhere(tree: Tree) -> Placed:
+    """A tree at a seeded random configuration."""
+    rng = np.random.default_rng(20040601)
+
+    def position(joint: Any) -> np.ndarray:
+        return np.array(joint.plus(array(joint.neutral()), array(rng.uniform(-1, 1, joint.nv))), dtype=float)
+
+    return tree.at(np.concatenate([np.zeros(0), *(position(link.joint) for link in tree.links)]))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.native.library import SIGNATURE
-from dalembert.native.struct import Doubles, Float, Int, Opaque, Struct, address
+from dalembert.native.struct import Doubles, Float, Int, Opaque, Struct
 
 if TYPE_CHECKING:
     from dalembert.compiler import Kernel
@@ -24,8 +24,6 @@ class Bound(Struct):
     `b["u"]` is the view of an input by name. The limits are of the elimination inside the function: squared sine
     between constraint rows (min_angle) and squared length of a row (min_length) below which it is not trusted.
     """
-
-    __slots__ = ("owner", "slices")
 
     address = Int()
     nx = Int()
@@ -47,14 +45,11 @@ class Bound(Struct):
         """A kernel with memory of its own and some inputs given by name; `rows` residuals are among its outputs."""
         nx, ny = max(1, kernel.x_size), max(1, kernel.y_size)
         block = np.zeros(nx + ny + max(1, kernel.work_size))
-        x, y, w, start = block[:nx], block[nx : nx + ny], block[nx + ny :], address(block)
+        x, y, w = block[:nx], block[nx : nx + ny], block[nx + ny :]
         place = kernel.slices.get("t")
-        b = object.__new__(Bound)
-        b.owner, b.slices, b._held = kernel, kernel.slices, {"x": x, "y": y, "w": w}
-        b._memory = Bound.layout(
-            kernel.address, nx, ny, start, start + 8 * nx, start + 8 * (nx + ny), -1 if place is None else place.start,
-            rows, 0.0, 0.0, 1.0,
-        )  # fmt: skip
+        b = Bound(address=kernel.address, nx=nx, ny=ny, rows=rows, row_scale=1.0)
+        b.time_index = -1 if place is None else place.start
+        b.owner, b.slices, b.x, b.y, b.w = kernel, kernel.slices, x, y, w
         for name, value in values.items():
             if name in kernel.slices:
                 x[kernel.slices[name]] = value
@@ -82,8 +77,7 @@ class Bound(Struct):
         self.x[: len(x)] = x
         if self.time_index >= 0:
             self.x[self.time_index] = t
-        memory = self._memory
-        SIGNATURE(memory.address)(memory.x, memory.y, memory.w)
+        SIGNATURE(self.address)(self.at_x, self.at_y, self.at_w)
         return self.y
 
     def copy(self, memo: dict[int, Any] | None = None) -> Bound:

@@ -22,6 +22,7 @@ from dalembert.sources import digest_of
 
 #: name: module and function; the function takes (x, y, struct) or (struct)
 ENTRIES = {
+    "begin": ("dalembert.integrators.begin", "begin"),
     "advance": ("dalembert.integrators.loop", "advance"),
     "fill": ("dalembert.integrators.loop", "fill"),
     "run_lanes": ("dalembert.integrators.lanes", "run_lanes"),
@@ -63,7 +64,7 @@ def call(name: str, struct: Struct) -> None:
     function = _functions.get(name)
     if function is None:
         function = _functions[name] = SIGNATURE(address(name))
-    function(None, None, struct.pointer)
+    function(0, 0, struct.pointer)
 
 
 def _load(name: str) -> Any:

@@ -12,7 +12,7 @@ from numba.core.imputils import lower_getattr_generic, lower_setattr_generic
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.extending import intrinsic
 
-from dalembert.native.struct import Doubles, Field, Float, Ints, Opaque, Part, Struct
+from dalembert.native.struct import Doubles, Field, Float, Held, Ints, Opaque, Part, Struct
 
 BYTES = ir.IntType(8).as_pointer()
 WORD, DOUBLE = ir.IntType(64), ir.DoubleType()
@@ -55,7 +55,8 @@ class _Attributes(AttributeTemplate):
 
 def _place(builder: Any, kind: Any, pointer: Any, name: str, item: Any) -> Any:
     """Pointer to a field."""
-    offset = getattr(kind.kind.layout, name).offset
+    field = kind.kind.fields[name]
+    offset = getattr(kind.kind, field.place if isinstance(field, Held) else name).offset
     return builder.bitcast(builder.gep(pointer, [WORD(offset)]), item.as_pointer())
 
 

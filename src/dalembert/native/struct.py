@@ -15,12 +15,18 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import cached_property
 from math import prod
-from typing import Any, ClassVar, TypeVar
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from _ctypes import _PyCStructType as Structures
+else:
+    Structures = type(ctypes.Structure)
 S = TypeVar("S", bound="Struct")
 
 
@@ -30,18 +36,15 @@ class Field:
     name: str
     ctype: Any = ctypes.c_int64
 
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
+    if TYPE_CHECKING:  # numbers are members of the ctypes structure, the others properties
+
+        def __get__(self, struct: Any, owner: Any = None) -> Any: ...
+
+        def __set__(self, struct: Any, value: Any) -> None: ...
 
 
 class Int(Field):
     """A whole number."""
-
-    def __get__(self, struct: Any, owner: Any = None) -> int:
-        return getattr(struct._memory, self.name)
-
-    def __set__(self, struct: Any, value: int) -> None:
-        setattr(struct._memory, self.name, value)
 
 
 class Float(Field):
@@ -49,30 +52,43 @@ class Float(Field):
 
     ctype = ctypes.c_double
 
-    def __get__(self, struct: Any, owner: Any = None) -> float:
-        return getattr(struct._memory, self.name)
 
-    def __set__(self, struct: Any, value: float) -> None:
-        setattr(struct._memory, self.name, value)
+class Held(Field):
+    """Something that the struct has by its address, and that it keeps alive."""
+
+    @cached_property
+    def own(self) -> str:
+        """Name of the attribute that is the thing."""
+        return f"_{self.name}"
+
+    @cached_property
+    def place(self) -> str:
+        """Name of the member that is its address."""
+        return f"at_{self.name}"
+
+    def seen(self) -> Any:
+        """What Python reads and sets."""
+        return property(attrgetter(self.own), self.put)
+
+    def put(self, struct: Any, value: Any) -> None:
+        """Have the struct hold a value."""
+        setattr(struct, self.own, value)
+        setattr(struct, self.place, address(value) if isinstance(value, np.ndarray) else value.pointer)
 
 
-class Doubles(Field):
+class Doubles(Held):
     """An array of doubles, whose shape is given by expressions in the struct's whole numbers."""
 
     dtype: Any = np.float64
 
     def __init__(self, *shape: str) -> None:
         self.shape = shape
-        self.sides: Callable[[Any], tuple[int, ...]]  # of a struct's memory
+        self.sides: Callable[[Any], tuple[int, ...]]  # of a struct
 
-    def __get__(self, struct: Any, owner: Any = None) -> np.ndarray:
-        return struct._held[self.name]
-
-    def __set__(self, struct: Any, value: np.ndarray) -> None:
+    def put(self, struct: Any, value: np.ndarray) -> None:
         if value.dtype != self.dtype or not value.flags.c_contiguous:
             raise TypeError(f"{type(struct).__name__}.{self.name} needs a dense {np.dtype(self.dtype)} array")
-        struct._held[self.name] = value
-        setattr(struct._memory, self.name, address(value))
+        super().put(struct, value)
 
 
 class Ints(Doubles):
@@ -81,18 +97,11 @@ class Ints(Doubles):
     dtype = np.int64
 
 
-class Part(Field):
+class Part(Held):
     """Another struct, by its address. `kind` returns the class, so that a struct may name one declared later."""
 
     def __init__(self, kind: Callable[[], type[Struct]]) -> None:
         self.kind = kind
-
-    def __get__(self, struct: Any, owner: Any = None) -> Any:
-        return struct._held[self.name]
-
-    def __set__(self, struct: Any, value: Struct) -> None:
-        struct._held[self.name] = value
-        setattr(struct._memory, self.name, ctypes.addressof(value._memory))
 
 
 class Opaque(Part):
@@ -101,30 +110,35 @@ class Opaque(Part):
     def __init__(self) -> None:
         super().__init__(lambda: Struct)
 
-    def __set__(self, struct: Any, value: Any) -> None:
-        struct._held[self.name] = value
-        setattr(struct._memory, self.name, address(value) if isinstance(value, np.ndarray) else value.pointer)
+
+class _Declared(Structures):
+    """Makes a ctypes structure of the fields in a class's body."""
+
+    def __new__(meta, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> Any:
+        fields = {k: f for k, f in body.items() if isinstance(f, Field)}
+        for k, f in fields.items():
+            f.name = k
+            if isinstance(f, Held):
+                body[k] = f.seen()
+            else:
+                del body[k]
+        body["_fields_"] = [(f.place if isinstance(f, Held) else k, f.ctype) for k, f in fields.items()]
+        cls: Any = super().__new__(meta, name, bases, body)
+        cls.fields = fields
+        cls.arrays = tuple(f for f in fields.values() if isinstance(f, Doubles))
+        for array in cls.arrays:
+            array.sides = _shape_function(array.shape, fields)
+        return cls
 
 
-class Struct:
+class Struct(ctypes.Structure, metaclass=_Declared):
     """A record in memory that Python and native code share; see the head of this file."""
 
-    __slots__ = ("__weakref__", "_held", "_memory")
-    fields: ClassVar[dict[str, Field]] = {}
-    layout: ClassVar[Any] = None  # the ctypes structure
-    arrays: ClassVar[tuple[Doubles, ...]] = ()
-
-    def __init_subclass__(cls) -> None:
-        cls.fields = {**cls.fields, **{k: f for k, f in vars(cls).items() if isinstance(f, Field)}}
-        members = [(name, field.ctype) for name, field in cls.fields.items()]
-        cls.layout = type(cls.__name__, (ctypes.Structure,), {"_fields_": members})
-        cls.arrays = tuple(f for f in cls.fields.values() if isinstance(f, Doubles))
-        for field in cls.arrays:
-            field.sides = _shape_function(field.shape, members)
+    fields: ClassVar[dict[str, Field]]
+    arrays: ClassVar[tuple[Doubles, ...]]
 
     def __init__(self, **values: Any) -> None:
-        self._memory: Any = self.layout()
-        self._held: dict[str, Any] = {}
+        super().__init__()
         for name, value in values.items():
             if name not in self.fields:
                 raise TypeError(f"{type(self).__name__} has no field '{name}'")
@@ -134,54 +148,40 @@ class Struct:
     def sized(cls: type[S], **values: Any) -> S:
         """A struct with all its arrays, zeroed and in one block of memory, for the sizes given by name."""
         struct = cls(**values)
-        memory, held = struct._memory, struct._held
-        shapes = [(f, f.sides(memory)) for f in cls.arrays if f.name not in held]
+        shapes = [(f, f.sides(struct)) for f in cls.arrays if f.own not in vars(struct)]
         counts = [prod(shape) for _, shape in shapes]
         block, at = np.zeros(sum(counts)), 0
         start = address(block)
         for (field, shape), count in zip(shapes, counts):
-            part = block[at : at + count]
-            held[field.name] = (part if field.dtype is np.float64 else part.view(field.dtype)).reshape(shape)
-            setattr(memory, field.name, start + 8 * at)
+            part = block[at : at + count] if field.dtype is np.float64 else block[at : at + count].view(field.dtype)
+            setattr(struct, field.own, part if len(shape) == 1 else part.reshape(shape))
+            setattr(struct, field.place, start + 8 * at)
             at += count
         return struct
 
-    def numbers(self, *names: str) -> list[Any]:
-        """Several numbers by name: cheaper than one by one."""
-        memory = self._memory
-        return [getattr(memory, name) for name in names]
-
     def set(self, **numbers: float) -> None:
         """Set several numbers by name."""
-        memory = self._memory
         for name, value in numbers.items():
-            setattr(memory, name, value)
+            setattr(self, name, value)
 
-    @property
-    def pointer(self) -> int:
-        """Address of the record, for native code."""
-        return ctypes.addressof(self._memory)
+    #: address of the record, for native code
+    pointer = property(ctypes.addressof)
 
     def copy(self: S, memo: dict[int, Any] | None = None) -> S:
         """The same numbers in memory of their own, arrays and parts included; arrays that share memory still do."""
         memo = {} if memo is None else memo
         if id(self) in memo:
             return memo[id(self)]
-        other = object.__new__(type(self))
-        memo[id(self)] = other
-        other._memory, other._held = self.layout.from_buffer_copy(self._memory), {}
-        for name, held in self._held.items():
-            if isinstance(held, Struct):
-                setattr(other, name, held.copy(memo))
-            else:
-                other._held[name], moved = _copied(held, getattr(self._memory, name), memo)
-                setattr(other._memory, name, moved)
+        other = memo[id(self)] = type(self).from_buffer_copy(self)
+        for name, field in self.fields.items():
+            held = getattr(self, field.own, None) if isinstance(field, Held) else None
+            if held is not None:
+                setattr(other, name, held.copy(memo) if isinstance(held, Struct) else _copied(held, memo))
         return other
 
 
-def _shape_function(sides: tuple[str, ...], members: list[tuple[str, Any]]) -> Callable[[Any], tuple[int, ...]]:
-    """The shape of an array as a function of its struct's memory."""
-    names = {name for name, _ in members}
+def _shape_function(sides: tuple[str, ...], names: Collection[str]) -> Callable[[Any], tuple[int, ...]]:
+    """The shape of an array as a function of its struct."""
     text = ", ".join(re.sub(r"[A-Za-z_]\w*", lambda w: f"s.{w[0]}" if w[0] in names else w[0], side) for side in sides)
     return eval(f"lambda s: ({text},)")
 
@@ -191,13 +191,11 @@ def address(x: np.ndarray) -> int:
     return x.__array_interface__["data"][0]
 
 
-def _copied(x: np.ndarray, place: int, memo: dict[int, Any]) -> tuple[np.ndarray, int]:
-    """A copy of x, which is at this address, and the copy's address; views of one array become views of one copy."""
+def _copied(x: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
+    """A copy of x; views of one array become views of one copy."""
     root = x
     while isinstance(root.base, np.ndarray):
         root = root.base
     if id(root) not in memo:
-        copy = root.copy()
-        memo[id(root)] = copy, address(root), address(copy)
-    copy, before, after = memo[id(root)]
-    return np.ndarray(x.shape, x.dtype, copy, place - before), after + place - before
+        memo[id(root)] = root.copy()
+    return np.ndarray(x.shape, x.dtype, memo[id(root)], address(x) - address(root))

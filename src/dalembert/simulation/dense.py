@@ -14,9 +14,9 @@ import numpy as np
 
 from dalembert.integrators.run_record import FillRecord, RunRecord
 from dalembert.native import library
-from dalembert.native.bound import SIGNATURE
 from dalembert.simulation.careful import careful
 from dalembert.simulation.layout import Layout
+from dalembert.system.state import State
 
 
 def fill(run: RunRecord, times: np.ndarray, states: np.ndarray, wanted: np.ndarray) -> np.ndarray:
@@ -26,7 +26,7 @@ def fill(run: RunRecord, times: np.ndarray, states: np.ndarray, wanted: np.ndarr
         run=run, count=len(times), width=states.shape[1], asked=len(wanted),
         times=times, states=states, wanted=wanted, out=out,
     )  # fmt: skip
-    SIGNATURE(library.address("fill"))(0, 0, wish.pointer)
+    library.call("fill", wish)
     return out
 
 
@@ -85,19 +85,21 @@ class Dense:
 
 @dataclass(frozen=True, eq=False)
 class Continuation:
-    """How a finished run answers between its records: its layout, and the constraint rows in use at its end."""
+    """How a finished run answers between its records: its layout, the constraint rows in use at its end, its start."""
 
     layout: Layout
     rows: tuple[int, ...] | None
+    start: State
 
     def dense(self, times: np.ndarray, columns: np.ndarray) -> Dense:
         """States between records of q, v, works, inputs and margin, in all coordinates."""
-        n = columns.shape[1] - len(self.layout.setup.u) - 1
+        n = columns.shape[1] - self.layout.setup.nu - 1
 
         def make() -> RunRecord:
             run = self.layout.record()
-            run.control = self.layout.control.copy()
+            run.control = run.control.copy()
             self.layout.place(run, self.rows, None, np.zeros(n), 1)
+            self.layout.begin(run, self.start, self.start.t, np.zeros(run.nu))
             return run
 
         return Dense(self.layout, make, times, columns)

@@ -14,44 +14,34 @@ from dalembert.charts import LocalChart
 from dalembert.errors import CompileError
 from dalembert.integrators.run_record import FRESH
 from dalembert.native import library
-from dalembert.native.bound import NOTHING, SIGNATURE
 from dalembert.outcome import Outcome
-from dalembert.simulation.callbacks import Callback, controller
 from dalembert.simulation.dense import Continuation, Dense
 from dalembert.simulation.detours import Detours
-from dalembert.simulation.events import locate, watcher
+from dalembert.simulation.events import locate
 from dalembert.simulation.history import History
 from dalembert.simulation.interrupt import Interrupt
-from dalembert.simulation.layout import CHART, CHUNK, Layout, Stepper, gap_unit
+from dalembert.simulation.layout import CHART, CHUNK, Layout, Spare, Stepper
 from dalembert.simulation.passages import Met
 from dalembert.simulation.pool import lease
-from dalembert.simulation.setup import CLOSED, Setup, on_manifold
+from dalembert.simulation.setup import Span, on_manifold
 from dalembert.simulation.status import FAILURES, Status
 from dalembert.system.state import State
 
 RECORDED = 500  # records in a batch of a run that is recorded: what a crash can cost
 LOOK = 0.1  # s between looks at the keyboard and the clock
-CLEARLY = 1e4  # of the margin that is not trusted: rows that are this far from dependent need no closer look
 
 
 class Driver(Detours):
     """A simulation under way: the record of the native loop, its history, and where it stands."""
 
-    def __init__(self, setup: Setup, recorder: Any = None) -> None:
-        self.setup, self.system = setup, setup.system
-        self.controller: Callback | None = None
-        self.watcher: Callback | None = None
-        if setup.controller is not None:
-            self.controller = controller(self.system, setup.controller, setup.p)
-        if setup.events:
-            self.watcher = watcher(self.system, setup.events, setup.p)
-        callbacks = [c for c in (self.controller, self.watcher) if c is not None]
-        self.layout = Layout(setup, *(NOTHING if c is None else c.bound for c in (self.controller, self.watcher)))
-        self.history = History(self.layout, setup.samples, recorder)
-        self.interrupt = Interrupt(callbacks)
+    def __init__(self, layout: Layout, span: Span, recorder: Any = None) -> None:
+        self.layout, self.setup, self.system, self.span = layout, layout.setup, layout.system, span
+        self.controller, self.watcher = layout.controller, layout.watcher
+        self.history = History(layout, span.samples, recorder)
+        self.interrupt = Interrupt(layout.callbacks)
         self.met: list[Met] = []
         self.charts: list[tuple[float, LocalChart | None]] = []  # None: all coordinates again
-        self.found: dict[str, list[tuple[float, np.ndarray]]] = {name: [] for name in setup.events}
+        self.found: dict[str, list[tuple[float, np.ndarray]]] = {name: [] for name in self.setup.events}
         self.trouble: Exception | None = None  # that ended the run, besides those of callbacks
         self.returning: LocalChart | None = None  # whose kind is taken again after singular steps
         self.chart: LocalChart | None = None
@@ -61,22 +51,25 @@ class Driver(Detours):
         self.started, self.shown = time.perf_counter(), False
         self._dense: Dense | None = None
         self.rows: tuple[int, ...] | None = None
-        self._lay_out(setup.start)
+        self._lay_out(span.start)
 
     def _lay_out(self, start: State) -> None:
         """The record of the run at its start: one of an earlier run like it, or a new one."""
-        found = lease(self.layout) if self.history.recorder is None else None
-        if found is None:
-            self.record = self.layout.record()
+        spare = lease(self.layout) if self.history.recorder is None else None
+        if spare is None:
+            run = self.record = self.layout.record()
             self.place(start, None, None, np.zeros(self.layout.works))
-            self.fresh = bytes(self.record._memory)
+            spare = Spare(run, bytes(run), run.x, run.ode)
         else:
-            self.record, self.fresh = found
+            self.record = spare.record
             self._put(start)
+        self.spare, run = spare, self.record
+        self.layout.begin(run, start, self.span.end, self.span.u)
+        library.call("begin", run)
         on = start
         if self.system.rows.of:
-            on = start if self._closed() else on_manifold(self.system, start, self.setup.p)
-            if not (self.setup.formulation == "auto" and self._independent()):
+            on = start if run.closed else on_manifold(self.system, start, self.setup.p)
+            if not (run.independent and self.setup.formulation == "auto"):
                 self.rows = independent_rows(self.system, on, self.setup.p)
         if self.setup.coordinates is not None:
             chart = charts.choose(self.system, on, self.setup.p, self.setup.coordinates)
@@ -88,24 +81,10 @@ class Driver(Detours):
 
     def _put(self, state: State) -> None:
         """Put a state into the record, no work done yet."""
-        x, nq, n = self.record.x, self.system.nq, self.system.nq + self.system.nv
+        run, nq, n = self.record, self.system.nq, self.system.nq + self.system.nv
+        x = run.x
         x[:nq], x[nq:n], x[n:] = state.q, self.layout.integrated(state), 0.0
-
-    def _closed(self) -> bool:
-        """Whether the start is on the manifold to rounding."""
-        run, nq, nv = self.record, self.system.nq, self.system.nv
-        if not run.filter.address:
-            return False
-        small = CLOSED * gap_unit(self.system)
-        gaps = run.correct.at(run.t, run.x[:nq])[nq : nq + run.correct.rows].tolist()
-        speeds = run.filter.at(run.t, run.x[: nq + nv])[nv : nv + run.filter.rows].tolist()
-        return all(abs(gap) <= small for gap in gaps) and all(abs(speed) <= small for speed in speeds)
-
-    def _independent(self) -> bool:
-        """Whether no row is short, or nearly dependent on others, at the start: without a decomposition."""
-        run, ode = self.record, self.record.ode
-        angle, length = ode.at(run.t, run.x[: run.nq + run.nv])[run.n : run.n + 2].tolist()
-        return angle > CLEARLY * ode.min_angle and length > ode.min_length
+        run.records = 0
 
     # --- the whole ----------------------------------------------------------------------------------------------
 
@@ -115,37 +94,37 @@ class Driver(Detours):
         if self.controller is not None and run.hold == 0.0:
             u = run.control.at(run.t, run.x[:n])[: run.nu]
             if np.isfinite(u).all():
-                self.inputs[:] = u
+                self.inputs[:], run.records = u, 0
         if self.watcher is not None:
             run.event_values[:] = run.watch.at(run.t, run.x[:n])[: run.events]
-        first, n = run.states[0], run.n
-        first[:n], first[n:-1], first[-1] = run.x, self.inputs, 1.0
-        run.times[0], run.records = run.t, 1
+        if not run.records:
+            library.call("begin", run)
 
     def go(self) -> Status:
         """To the end, or as far as it goes."""
-        status, run, advance = Status.DONE, self.record, SIGNATURE(library.address("advance"))
-        if any(self.setup.events[name].terminal and hits for name, hits in self.found.items()):
+        status, run, setup, interrupt = Status.DONE, self.record, self.setup, self.interrupt
+        if self.found and any(setup.events[name].terminal and hits for name, hits in self.found.items()):
             status = Status.EVENT
-        with self.interrupt:
+        with interrupt:
             while run.t < run.end and status == Status.DONE:
-                run.room = min(len(run.times), self.setup.max_steps - run.steps + run.records)
+                run.room = min(len(run.times), setup.max_steps - run.steps + run.records)
                 clock = time.perf_counter()
-                advance(0, 0, run.pointer)
-                self._look(time.perf_counter() - clock)
+                library.call("advance", run)
+                self._look(clock)
                 if run.t < run.end:
-                    self.interrupt.watch()
-                if run.outcome == Outcome.PAUSED and run.records < run.room and not self.interrupt.asked:
+                    interrupt.watch()
+                if run.outcome == Outcome.PAUSED and run.records < run.room and not interrupt.asked:
                     continue
                 try:
                     status = self._respond(run.outcome)
                 except CompileError as error:  # of code needed on the way, as at a singular position
                     status, self.trouble = Status.NOT_COMPILED, error
                 self.history.flush(self)
-                if self.interrupt.asked and run.t < run.end:
-                    status = Status.INTERRUPTED
-                elif status == Status.DONE and run.steps >= self.setup.max_steps and run.t < run.end:
-                    status = Status.STEPS
+                if run.t < run.end:
+                    if interrupt.asked:
+                        status = Status.INTERRUPTED
+                    elif status == Status.DONE and run.steps >= setup.max_steps:
+                        status = Status.STEPS
         self.take_records()
         if self.shown:
             sys.stderr.write("\r" + " " * 60 + "\r")
@@ -154,11 +133,10 @@ class Driver(Detours):
     def take_records(self) -> None:
         """Move the records of the native loop to the history."""
         run = self.record
-        times, records = run.times[: run.records], run.states[: run.records]
-        run.records = 0
-        if len(times):
-            self.halvings = 0
-            self.history.add(times, records, self.between)
+        count = run.records
+        if count:
+            run.records = self.halvings = 0
+            self.history.add(run.times[:count], run.states[:count], self.between)
 
     def _respond(self, outcome: int) -> Status:
         """What an outcome of the native loop asks for."""
@@ -180,15 +158,16 @@ class Driver(Detours):
             self.leave()
         return FAILURES.get(outcome, Status.DONE) if outcome else Status.DONE
 
-    def _look(self, seconds: float) -> None:
+    def _look(self, clock: float) -> None:
         """Adapt the number of attempts between looks; a line on a terminal for runs of more than two seconds."""
-        run = self.record
+        run, now = self.record, time.perf_counter()
+        seconds = now - clock
         if seconds > 2 * LOOK:
             run.budget = max(1, int(run.budget * LOOK / seconds))
         elif seconds < 0.2 * LOOK and run.outcome == Outcome.PAUSED:
             run.budget *= 2
-        if time.perf_counter() - self.started > 2.0 and sys.stderr.isatty():
-            start = self.setup.start.t
+        if now - self.started > 2.0 and sys.stderr.isatty():
+            start = self.span.start.t
             done = (run.t - start) / max(run.end - start, 1e-300)
             sys.stderr.write(f"\rsimulating '{self.system.name}': t = {run.t:.4g} s, {100 * done:.0f} %")
             self.shown = True
@@ -242,7 +221,7 @@ class Driver(Detours):
     @property
     def continuation(self) -> Continuation:
         """How states between records are found once the run is over."""
-        return Continuation(self.layout, self.rows)
+        return Continuation(self.layout, self.rows, self.span.start)
 
     # --- events -------------------------------------------------------------------------------------------------
 

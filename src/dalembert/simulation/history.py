@@ -31,12 +31,11 @@ class History:
 
     def add(self, times: np.ndarray, records: np.ndarray, between: Between) -> None:
         """Add records, or the samples among them; `between` gives the states between records."""
-        if not len(times):
-            return
-        before, self.last = self.last, (float(times[-1]), records[-1].copy())
-        self.previous = (float(times[-2]), records[-2].copy()) if len(times) > 1 else before
+        times, records, before = times.copy(), records.copy(), self.last
+        self.last = float(times[-1]), records[-1]
+        self.previous = (float(times[-2]), records[-2]) if len(times) > 1 else before
         if self.samples is None:
-            self._keep(times.copy(), self._columns(records))
+            self._keep(times, self._columns(records))
         else:
             wanted = self.samples[(self.samples > self.taken) & (self.samples <= times[-1])]
             if len(wanted):
@@ -77,8 +76,8 @@ class History:
     def _columns(self, records: np.ndarray) -> np.ndarray:
         """q, v, works, inputs and margin of records, without the coordinates of a chart."""
         layout, system = self.layout, self.layout.system
-        nq, n, tail = system.nq, system.nq + system.nv, layout.works + len(layout.setup.u) + 1
+        nq, n, tail = system.nq, system.nq + system.nv, layout.works + layout.setup.nu + 1
         if records.shape[1] == n + tail and layout.setup.formulation not in TOTAL_RATES:
-            return records.copy()
+            return records
         v = layout.velocities(records[:, :nq], records[:, nq:n])
         return np.hstack([records[:, :nq], v, records[:, records.shape[1] - tail :]])

@@ -22,7 +22,7 @@ class Interrupt:
     @property
     def asked(self) -> bool:
         """Whether the run is to end: by a signal, or by a callback that raised KeyboardInterrupt."""
-        return self._signalled or any(c.interrupted for c in self._callbacks)
+        return self._signalled or (bool(self._callbacks) and any(c.interrupted for c in self._callbacks))
 
     def watch(self) -> None:
         """Take over Ctrl-C, in the main thread, unless somebody else has."""

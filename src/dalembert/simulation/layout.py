@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,10 +21,15 @@ from dalembert.mechanism.joints import Joint
 from dalembert.native import library
 from dalembert.native.bound import NOTHING, Bound
 from dalembert.rank import ACCURACY, RankPolicy, rank_policy
-from dalembert.simulation.setup import TOTAL_RATES, Setup
+from dalembert.simulation.callbacks import Callback, controller
+from dalembert.simulation.events import watcher
+from dalembert.simulation.setup import CLOSED, TOTAL_RATES, Setup
 from dalembert.system.formulation_options import formulation_options
 from dalembert.system.state import State
 from dalembert.system.system import System
+
+if TYPE_CHECKING:
+    from dalembert.compiler import Kernel
 
 CHART = 1e-2  # squared sine between the rows of a chart below which another one is taken
 STAGES = 15  # rows of stages that careful steps need
@@ -64,13 +69,28 @@ class Stepper(NamedTuple):
         return Stepper(run.ode, method, run.method, {name: getattr(run, name) for name in self.fields})
 
 
-class Layout:
-    """The functions of a run, for the rows and the chart last asked for."""
+class Spare(NamedTuple):
+    """A record that is laid out for all constraint rows and no chart, and what tells whether it still is."""
 
-    def __init__(self, setup: Setup, control: Bound = NOTHING, watch: Bound = NOTHING) -> None:
-        self.setup, self.control, self.watch = setup, control, watch
-        self.system = setup.system
+    record: RunRecord
+    fresh: bytes  # of the record
+    x: np.ndarray
+    ode: Bound
+
+
+class Layout:
+    """The functions of a run, for the rows and the chart last asked for. Threads may share one without callbacks."""
+
+    def __init__(self, setup: Setup) -> None:
+        self.setup, self.system = setup, setup.system
         self.works = len(self.system.work_names)
+        self.controller = self.watcher = None
+        if setup.controller is not None:
+            self.controller = controller(self.system, setup.controller, setup.p)
+        if setup.events:
+            self.watcher = watcher(self.system, setup.events, setup.p)
+        self.callbacks: list[Callback] = [c for c in (self.controller, self.watcher) if c is not None]
+        self.spare: list[Spare] = []  # records of earlier runs
 
     def __reduce__(self) -> tuple[Any, ...]:
         """By description; what a finished run needs no more, and may not pickle, stays behind."""
@@ -81,7 +101,7 @@ class Layout:
         """Limits of rank at the parameters, and for the accuracy, of the run."""
         return rank_policy(self.system, self.setup.p, min(10.0 * self.setup.rtol, ACCURACY))
 
-    @property
+    @cached_property
     def hit(self) -> float:
         """σ of a singular position that is met: one that is nearer is not told from it."""
         asked = self.setup.options.get("tolerance", 0.0) if self.setup.formulation == "auto" else 0.0
@@ -90,34 +110,30 @@ class Layout:
     # --- the record ---------------------------------------------------------------------------------------------
 
     def record(self) -> RunRecord:
-        """A record with everything that stays as it is for the whole run."""
+        """A record with everything that stays as it is for runs of this layout."""
         s, system, project = self.setup, self.system, self.setup.projection
         run = RunRecord(
             nq=system.nq,
             nv=system.nv,
             works=self.works,
-            nu=len(s.u),
+            nu=s.nu,
             events=max(1, len(s.events)),
-            t=s.start.t,
-            end=s.end,
             h=s.step,
             max_h=s.max_step,
             budget=CHUNK,
             rtol=s.rtol,
             atol=s.atol,
             last_error=1e-4,
-            inertia=self._inertia(),
             hold=s.hold,
-            hold_start=s.start.t,
-            sampled_until=s.start.t,
             length=system.layout.length,
             tolerance=1e-9 * gap_unit(system),
+            closed_to=CLOSED * gap_unit(system),
             margin=1.0,
             worst_margin=1.0,
             landed=1,
             event_values=np.zeros((2, max(1, len(s.events)))),
-            control=self.control,
-            watch=self.watch,
+            control=NOTHING if self.controller is None else self.controller.bound,
+            watch=NOTHING if self.watcher is None else self.watcher.bound,
             gauge=NOTHING,
             near=self.policy.near,
             hit=self.hit,
@@ -127,14 +143,21 @@ class Layout:
             plain=self.plain(),
             low=np.zeros(system.nq),
             low_before=np.zeros(system.nq),
-            ode=Bound.around(0, s.u.copy(), np.zeros(1), np.zeros(1)),  # until `place`: holds the inputs
+            ode=Bound.around(0, np.zeros(s.nu), np.zeros(1), np.zeros(1)),  # until `place`: holds the inputs
         )
         if project is not None:
             run.max_corrections, run.frozen = project.corrections, int(project.directions == "frozen")
             run.filter_velocities, run.restore_energy = int(project.velocities), int(project.energy)
-            if project.energy:
-                run.energy = system.energy(s.start, p=s.p)
         return run
+
+    def begin(self, run: RunRecord, start: State, end: float, u: np.ndarray) -> None:
+        """Put into a record what differs from run to run, besides its state."""
+        run.t = run.hold_start = run.sampled_until = start.t
+        run.end, run.inertia = end, self._inertia(start) if self.works else 1.0
+        if run.nu:
+            run.ode.x[run.u_index : run.u_index + run.nu] = u
+        if run.restore_energy:
+            run.energy = self.system.energy(start, p=self.setup.p)
 
     def units(self, n: int, length: float) -> np.ndarray:
         """(n,) units of the numbers in x: the mechanism's length for slides, 1 for angles, quaternions and the rest."""
@@ -146,13 +169,18 @@ class Layout:
             out[: system.nq][layout.q_slice(name)] = np.concatenate([np.ones(width), unit])
         return out
 
-    def _inertia(self) -> float:
-        """The largest inertia against a velocity of unit size, kg m²; 1 where no work is kept."""
-        if not self.works:
-            return 1.0
-        s, nq = self.setup, self.system.nq
-        units = self.units(nq + self.system.nv, self.policy.length)[nq:]
-        return float((np.diag(self.system.mass_matrix(s.start, p=s.p)) * units**2).max(initial=0.0)) or 1.0
+    def _inertia(self, start: State) -> float:
+        """The largest inertia against a velocity of unit size, kg m²."""
+        mass, units = self._mass
+        known = {"q": start.q, "p": self.setup.p}
+        M = mass(*[known[name] for name in mass.names_in])
+        return max((M.diagonal() * units).tolist(), default=0.0) or 1.0
+
+    @cached_property
+    def _mass(self) -> tuple[Kernel, np.ndarray]:
+        """The function that gives M, and (nv,) the squares of the units of velocities."""
+        system = self.system
+        return system.kernel("mass_matrix"), self.units(system.nq + system.nv, self.policy.length)[system.nq :] ** 2
 
     def plain(self) -> np.ndarray:
         """(nq,) the velocity that is the rate of a coordinate, or −1."""
@@ -169,7 +197,7 @@ class Layout:
         """Put functions and memory for these rows and this chart into the record; x is the state to go on from."""
         s, system, method = self.setup, self.system, self.setup.method
         dof = 0 if chart is None else chart.dof
-        run.n, run.dof, run.width = len(x), dof, len(x) + len(s.u) + 1
+        run.n, run.dof, run.width = len(x), dof, len(x) + s.nu + 1
         run.rows, run.room, run.records = max(method.stages, STAGES), room, 0
         run.x, run.unit, run.stages = x, self.units(len(x), self.policy.length), np.zeros((run.rows, run.n))
         run.times, run.states = np.empty(room), np.empty((room, run.width))
@@ -291,7 +319,7 @@ class Layout:
     def values(self, chart: LocalChart | None) -> dict[str, Any]:
         """Inputs of the functions that do not change during the run."""
         s = self.setup
-        out: dict[str, Any] = {"p": s.p, "u": s.u}
+        out: dict[str, Any] = {"p": s.p}
         if s.projection is not None and not isinstance(s.projection.metric, str):
             out["weights"] = s.projection.weights(self.system.nv)
         elif s.projection is not None and s.projection.metric == "euclidean":

@@ -1,64 +1,46 @@
-"""Records of finished runs, kept for the next run like them: laying one out costs more than a short run.
+"""Layouts of plain runs, kept with their system, and their records: making them costs more than a short run.
 
-A record in the pool is laid out for all constraint rows and no chart. A run takes it out, so no two runs share one, and
-puts it back if it still is laid out so. What differs from run to run is written anew by `lease`.
+A run takes a record out, so no two runs share one, and puts it back if it is laid out as at its start.
 """
 
 from __future__ import annotations
 
 import ctypes
 from typing import Any
-from weakref import WeakKeyDictionary
 
-from dalembert.integrators.run_record import RunRecord
-from dalembert.simulation.layout import Layout
-from dalembert.simulation.setup import Setup
+from dalembert.protocols import Parameters
+from dalembert.simulation.layout import Layout, Spare
+from dalembert.simulation.setup import Choices, Span, make_setup
+from dalembert.system.system import System
 
-MOST = 4  # records kept of a kind
-KINDS = 16  # kinds kept of a system
-
-Kept = tuple[RunRecord, bytes]  # a record, and its bytes when it was laid out
-_kept: WeakKeyDictionary[Any, dict[Any, list[Kept]]] = WeakKeyDictionary()
+LAYOUTS = 16  # kept of a system
+RECORDS = 4  # kept of a layout
 
 
-def kind_of(setup: Setup) -> Any:
-    """Equal for setups whose records are laid out alike; None for runs with functions of their own."""
-    plain = setup.controller is None and not setup.events and setup.coordinates is None and not setup.named
-    projection, method = setup.projection, setup.method
-    by_name = projection is None or isinstance(projection.metric, str)
-    if not (plain and by_name) or method.implicit or method.kernel:
-        return None
-    stops = setup.on_singularity == "stop"
-    return setup.method_name, setup.stabilization, setup.formulation, setup.rtol, stops, setup.p.tobytes()
+def plain_layout(system: System, choices: Choices, span: Span, p: Parameters) -> Layout:
+    """The layout of runs without functions of their own."""
+    key: Any = choices, None if p is None else system.parameter_vector(p).tobytes()
+    found = system.kept.get(key)
+    if found is None:
+        while len(system.kept) >= LAYOUTS:
+            system.kept.pop(next(iter(system.kept)), None)
+        found = system.kept[key] = Layout(make_setup(system, choices, span, p))
+    return found
 
 
-def lease(layout: Layout) -> Kept | None:
-    """A record of an earlier run, ready for this one; None where there is none."""
-    setup = layout.setup
+def lease(layout: Layout) -> Spare | None:
+    """A record of an earlier run, as it was at first; None where there is none."""
     try:
-        run, fresh = _kept[setup.system][kind_of(setup)].pop()
-    except (KeyError, IndexError):
+        spare = layout.spare.pop()
+    except IndexError:
         return None
-    memory = run._memory
-    ctypes.memmove(run.pointer, fresh, len(fresh))
-    memory.t = memory.hold_start = memory.sampled_until = setup.start.t
-    memory.end, memory.h, memory.max_h = setup.end, setup.step, setup.max_step
-    memory.atol = setup.atol
-    if memory.nu:
-        run.ode.x[memory.u_index : memory.u_index + memory.nu] = setup.u
-    if memory.restore_energy:
-        run.energy = layout.system.energy(setup.start, p=setup.p)
-    return run, fresh
+    ctypes.memmove(spare.record.pointer, spare.fresh, len(spare.fresh))
+    return spare
 
 
-def give_back(layout: Layout, run: RunRecord, fresh: bytes) -> None:
-    """Keep the record of a run for the next one, if it is laid out as at its start."""
-    kind, start = kind_of(layout.setup), RunRecord.layout.from_buffer_copy(fresh)
-    memory = run._memory
-    if kind is None or memory.ode != start.ode or memory.x != start.x or memory.method != start.method:
-        return
-    kinds = _kept.setdefault(layout.system, {})
-    if kind in kinds or len(kinds) < KINDS:
-        records = kinds.setdefault(kind, [])
-        if len(records) < MOST:
-            records.append((run, fresh))
+def give_back(layout: Layout, spare: Spare) -> None:
+    """Keep the record of a run for the next one."""
+    setup, run = layout.setup, spare.record
+    stateless = not (setup.named or setup.method.implicit or setup.method.kernel)
+    if stateless and run.x is spare.x and run.ode is spare.ode and len(layout.spare) < RECORDS:
+        layout.spare.append(spare)

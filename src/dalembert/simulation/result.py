@@ -27,7 +27,7 @@ def result(driver: Driver, status: Status) -> Run:
     if setup.hold > 0.0 and len(X) > 1:  # the first sample was taken after the first record
         X[0, inputs] = X[1, inputs]
     between = None
-    if setup.samples is None and len(T) > 1 and setup.formulation not in TOTAL_RATES:
+    if driver.span.samples is None and len(T) > 1 and setup.formulation not in TOTAL_RATES:
         between = driver.continuation
     return Run(
         system=system,

@@ -109,12 +109,12 @@ def _check(driver: Driver, kept: dict[str, np.ndarray], story: Story, times: np.
     _demand(bool(np.isfinite(kept["last"][: run.nq + run.nv]).all()), "last")
     t, number = float(kept["t"][0]), dict(zip(NUMBERS, kept["numbers"].tolist()))
     count = dict(zip(COUNTS, kept["counts"].tolist()))
-    _demand(t >= setup.start.t and (not len(times) or t >= times[-1]), "t")
+    _demand(t >= driver.span.start.t and (not len(times) or t >= times[-1]), "t")
     _demand(all(number[name] >= 0.0 for name in NOT_NEGATIVE), "numbers")
     _demand(abs(number["carry"]) <= ROUNDING * (abs(t) + number["h"]), "carry")
     _demand(all(0 <= k <= MOST for k in count.values()) and max(count["fresh"], count["landed"]) <= 1, "counts")
     if setup.hold > 0.0:
-        due = setup.start.t + count["samples"] * setup.hold
+        due = driver.span.start.t + count["samples"] * setup.hold
         near = 1e-6 * setup.hold
         _demand(abs(number["sampled_until"] - due) <= near and due >= t - near, "sampled_until")
     if count["steps"] > setup.max_steps:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,6 @@ import numpy as np
 from dalembert import checks
 from dalembert.charts import LocalChart
 from dalembert.errors import ArgumentError, unknown
-from dalembert.native.bound import NOTHING
 from dalembert.rank import rank_policy
 from dalembert.simulation.along import chart_coordinates, indicator, whitened
 from dalembert.simulation.dense import Continuation, Dense
@@ -102,6 +101,10 @@ class Run(Histories):
 
         It is a step of the method itself from the record before: of its order, and on the manifold.
         """
+        nq, n = self.system.nq, self.system.nq + self.system.nv
+        if t.__class__ is float and self._dense is not None and self.t[0] <= t <= self.t[-1]:
+            (row,) = self._dense.rows(np.array([t]))
+            return self._state(row[:nq], row[nq:n], t)
         times = np.atleast_1d(checks.array(t, None, "t"))
         if self._dense is None:
             raise ArgumentError(
@@ -113,7 +116,7 @@ class Run(Histories):
         order = np.argsort(times, kind="stable")
         rows = np.empty((len(times), self._dense.states.shape[1]))
         rows[order] = self._dense.rows(times[order])
-        q, v = rows[:, : self.system.nq], rows[:, self.system.nq : self.system.nq + self.system.nv]
+        q, v = rows[:, :nq], rows[:, nq:n]
         return (q, v) if np.ndim(t) else self._state(q[0], v[0], times[0])
 
     @cached_property
@@ -128,7 +131,7 @@ class Run(Histories):
     def __getstate__(self) -> dict[str, Any]:
         """Without what was computed on demand; dense output stays where no controller is needed for it."""
         known = {f.name: getattr(self, f.name) for f in fields(self)}
-        if self._between is not None and self._between.layout.control is not NOTHING:
+        if self._between is not None and self._between.layout.controller is not None:
             known["_between"] = None
         return known
 
@@ -256,7 +259,8 @@ class Run(Histories):
         return self._batch("constraints")
 
     def _state(self, q: np.ndarray, v: np.ndarray, t: Any) -> State:
-        return replace(self.system.state(q, v, float(t)), p=self.p)
+        x = self.system.state(q, v, float(t))
+        return State(x.q, x.v, x.t, x.layout, p=self.p)
 
     def _largest(self, rows: np.ndarray) -> np.ndarray:
         return np.abs(rows).max(axis=1, initial=0.0)

@@ -16,11 +16,12 @@ from dalembert.errors import ArgumentError, FileError
 from dalembert.simulation.driver import Driver
 from dalembert.simulation.files import Recorder, Recording, check_system, header_of_run, read, write
 from dalembert.simulation.files.format import is_number, senseless
+from dalembert.simulation.layout import Layout
 from dalembert.simulation.notes import Grown, Story, grown, of_end, of_run
 from dalembert.simulation.result import result
 from dalembert.simulation.resuming import restored_charts, resumable, take_up, to_resume
 from dalembert.simulation.run import Run
-from dalembert.simulation.setup import Setup
+from dalembert.simulation.setup import Setup, Span
 from dalembert.simulation.status import Status
 from dalembert.system.system import System
 
@@ -122,11 +123,11 @@ def _check(file: Recording, system: System, path: Any) -> None:
         raise senseless(path, "state", "it is not finite")
 
 
-def recorded(setup: Setup, path: Any, resume: bool) -> Run:
+def recorded(layout: Layout, span: Span, path: Any, resume: bool) -> Run:
     """Simulate into a file; `resume` takes up an older one."""
-    record = Record(checks.path(path, "record"), setup, resume)
+    record = Record(checks.path(path, "record"), layout.setup, span, resume)
     try:
-        driver = Driver(setup, record)
+        driver = Driver(layout, span, record)
         if not record.take_up(driver):
             driver.begin()
         return record.end(driver, result(driver, driver.go()))
@@ -141,12 +142,12 @@ class Record:
     Where the disk takes no more, a warning says so and the run goes on without its file.
     """
 
-    def __init__(self, path: Any, setup: Setup, resume: bool):
+    def __init__(self, path: Any, setup: Setup, span: Span, resume: bool):
         self.system, self.path = setup.system, path
         self.found: tuple[Recording, Story] | None = None
         self.written = Grown()
         self.trouble = ""  # why nothing is written any more
-        options = {name: repr(resumable(value)) for name, value in setup.described().items()}
+        options = {name: repr(resumable(value)) for name, value in setup.described(span).items()}
         if resume and Path(path).exists():
             self.recorder, file = Recorder.resumed(path)
             try:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,62 +31,69 @@ OPTIONS = {"auto": ("tolerance", "floor", "safety", "damping"), **dict.fromkeys(
 
 
 @dataclass(frozen=True, eq=False)
-class Setup:
-    """A simulation as asked for."""
+class Choices:
+    """Options of a simulation that are checked without its system."""
 
-    system: System
-    start: State  # at the first time
-    end: float
-    samples: np.ndarray | None  # (N,) times at which states are wanted; None: every step
-    p: np.ndarray  # (np,)
-    u: np.ndarray  # (nu,) constant inputs; zero where a controller gives them
-    controller: Any  # u(t, state) of any kind, or None
-    hold: float  # its sampling period, s; 0: asked at every stage
-    events: Mapping[str, Event]
     method_name: str
     rtol: float
     atol: float
     step: float  # s; 0: chosen by the method
     max_step: float  # s
     stabilization: Projection | Baumgarte | None
-    coordinates: Any
     formulation: str
-    options: Mapping[str, Any]  # of the formulation
     on_singularity: str
     max_steps: int
 
-    @property
+    @cached_property
     def method(self) -> Method:
         """The method of integration."""
         return METHODS[self.method_name]
 
-    @property
+    @cached_property
     def projection(self) -> Projection | None:
         """How states are brought back to the manifold, if they are."""
         return self.stabilization if isinstance(self.stabilization, Projection) else None
 
-    @property
+    @cached_property
     def baumgarte(self) -> Baumgarte | None:
         """The feedback of constraint errors, if there is one."""
         return self.stabilization if isinstance(self.stabilization, Baumgarte) else None
 
-    @property
-    def metric(self) -> Any:
-        """Of the formulation, else of the projection, else of the mass."""
-        return self.options.get("metric", "mass" if self.projection is None else self.projection.metric)
-
-    @property
+    @cached_property
     def named(self) -> bool:
         """Whether the right-hand side is one of the formulations by name."""
         return self.formulation in FORMULATIONS
 
-    def described(self) -> dict[str, Any]:
+
+@dataclass(frozen=True, eq=False)
+class Setup(Choices):
+    """A simulation as asked for, wherever it starts."""
+
+    system: System
+    p: np.ndarray  # (np,)
+    controller: Any  # u(t, state) of any kind, or None
+    hold: float  # its sampling period, s; 0: asked at every stage
+    events: Mapping[str, Event]
+    coordinates: Any
+    options: Mapping[str, Any]  # of the formulation
+
+    @cached_property
+    def metric(self) -> Any:
+        """Of the formulation, else of the projection, else of the mass."""
+        return self.options.get("metric", "mass" if self.projection is None else self.projection.metric)
+
+    @cached_property
+    def nu(self) -> int:
+        """Number of inputs."""
+        return len(self.system.u_names)
+
+    def described(self, span: Span) -> dict[str, Any]:
         """What must be equal for a recorded run to go on with this setup, by argument."""
         return {
-            "state": (self.start.q.tolist(), self.start.v.tolist()),
-            "t": self.start.t,
-            "t_eval": None if self.samples is None else self.samples.tolist(),
-            "u": self.u.tolist() if self.controller is None else "controller",
+            "state": (span.start.q.tolist(), span.start.v.tolist()),
+            "t": span.start.t,
+            "t_eval": None if span.samples is None else span.samples.tolist(),
+            "u": span.u.tolist() if self.controller is None else "controller",
             "hold": self.hold,
             "method": self.method_name,
             "rtol": self.rtol,
@@ -100,71 +108,87 @@ class Setup:
         }
 
 
-def make_setup(
-    system: System, state: StateGiven, t: Any, *, u: Any, p: Parameters, hold: Any, events: Any, method: Any, rtol: Any,
-    atol: Any, step: Any, max_step: Any, t_eval: Any, stabilization: Any, coordinates: Any, formulation: Any,
-    options: Any, on_singularity: Any, max_steps: Any,
-) -> Setup:  # fmt: skip
-    """Check the arguments of `simulate`; everything is looked at before anything is computed."""
-    if not hasattr(system, "constraint_matrix"):
-        kind = type(system).__name__
-        hint = " Compile it first: system = mechanism.compile()." if hasattr(system, "compile") else ""
-        raise ArgumentError(f"system is a {kind}; needed: a compiled System.{hint}")
+class Span(NamedTuple):
+    """Where a simulation starts, how far it goes, and what is wanted of it."""
+
+    start: State  # at the first time
+    end: float
+    samples: np.ndarray | None  # (N,) times at which states are wanted; None: every step
+    u: np.ndarray  # (nu,) constant inputs; zero where a controller gives them
+
+
+@lru_cache(256, typed=True)
+def make_choices(
+    method: Any, rtol: Any, atol: Any, step: Any, max_step: Any, stabilization: Any, formulation: Any,
+    on_singularity: Any, max_steps: Any,
+) -> Choices:  # fmt: skip
+    """Check options of `simulate`; the same ones are checked once."""
     if METHODS[checks.choice(method, METHODS, "method")].fixed and step is None:
         raise ArgumentError(f"method '{method}' has a fixed step; give it as step=0.001 (s).")
     step = 0.0 if step is None else checks.number(step, "step", above=0.0)
     rtol, atol = checks.number(rtol, "rtol", least=0.0), checks.number(atol, "atol", least=0.0)
     if max(rtol, atol) < 1e-16:
         raise ArgumentError(f"rtol is {rtol:g} and atol {atol:g}; needed: one of them at least 1e-16.")
-    max_step = checks.number(max_step, "max_step", above=0.0, finite=False)
-    max_steps = checks.whole(max_steps, "max_steps", least=1, most=2**62)
-    on_singularity = checks.choice(on_singularity, SINGULARITY, "on_singularity")
-    given = system.as_state(state)
-    start, end = _span(t, given.t)
-    samples = None if t_eval is None else _samples(t_eval, start, end)
-    steers = callable(u) or isinstance(u, expression) or is_numba(u)
-    if hold is not None:
-        if not steers:
-            raise ArgumentError(f"hold is {hold!r}; it is the sampling period (s) of a controller u(t, state).")
-        hold = checks.number(hold, "hold", above=0.0)
-        if hold < 1e-12 * max(abs(start), abs(end)):
-            raise ArgumentError(
-                f"hold is {hold:g} s; needed: a period that the clock resolves, above 1e-12 of the time."
-            )
-    kept = as_stabilization(stabilization)
-    formulation = checks.choice(formulation, ["auto", *FORMULATIONS, *TOTAL_RATES], "formulation")
-    options = _options(system, formulation, options)
-    _check_together(system, method, formulation, coordinates, kept, steers, events)
-    vector = system.parameter_vector(p)
-    return Setup(
-        system=system,
-        start=given if given.t == start else given.replace(t=start),
-        end=end,
-        samples=samples,
-        p=vector,
-        u=system.input_vector(None if steers else u),
-        controller=u if steers else None,
-        hold=hold or 0.0,
-        events=named_events(events),
+    return Choices(
         method_name=method,
         rtol=rtol,
         atol=atol,
         step=step,
-        max_step=max_step,
-        stabilization=None if isinstance(kept, Baumgarte) and not system.rows.of else kept,
-        coordinates=coordinates,
-        formulation=formulation,
-        options=options,
-        on_singularity=on_singularity,
-        max_steps=max_steps,
+        max_step=checks.number(max_step, "max_step", above=0.0, finite=False),
+        stabilization=as_stabilization(stabilization),
+        formulation=checks.choice(formulation, ["auto", *FORMULATIONS, *TOTAL_RATES], "formulation"),
+        on_singularity=checks.choice(on_singularity, SINGULARITY, "on_singularity"),
+        max_steps=checks.whole(max_steps, "max_steps", least=1, most=2**62),
     )
 
 
-def _check_together(
-    system: System, method: str, formulation: str, coordinates: Any, stabilization: Any, steers: bool, events: Any
-) -> None:
+def make_span(system: System, state: StateGiven, t: Any, t_eval: Any, u: Any) -> Span:
+    """Check where a simulation starts and ends; u: constant inputs."""
+    given = system.as_state(state)
+    start, end = _span(t, given.t)
+    samples = None if t_eval is None else _samples(t_eval, start, end)
+    return Span(given if given.t == start else given.replace(t=start), end, samples, system.input_vector(u))
+
+
+def make_setup(
+    system: System, choices: Choices, span: Span, p: Parameters, controller: Any = None, hold: Any = None,
+    events: Any = None, coordinates: Any = None, options: Any = None,
+) -> Setup:  # fmt: skip
+    """Check what is asked of a system; everything is looked at before anything is computed."""
+    if hold is not None:
+        if controller is None:
+            raise ArgumentError(f"hold is {hold!r}; it is the sampling period (s) of a controller u(t, state).")
+        hold = checks.number(hold, "hold", above=0.0)
+        if hold < 1e-12 * max(abs(span.start.t), abs(span.end)):
+            raise ArgumentError(
+                f"hold is {hold:g} s; needed: a period that the clock resolves, above 1e-12 of the time."
+            )
+    options = _options(system, choices.formulation, options)
+    _check_together(system, choices, coordinates, controller is not None, events)
+    values = {f.name: getattr(choices, f.name) for f in fields(choices)}
+    if choices.baumgarte is not None and not system.rows.of:
+        values["stabilization"] = None
+    return Setup(
+        **values,
+        system=system,
+        p=system.parameter_vector(p),
+        controller=controller,
+        hold=hold or 0.0,
+        events=named_events(events),
+        coordinates=coordinates,
+        options=options,
+    )
+
+
+def steers(u: Any) -> bool:
+    """Whether u is a controller, not constant inputs."""
+    return u is not None and (callable(u) or isinstance(u, expression) or is_numba(u))
+
+
+def _check_together(system: System, choices: Choices, coordinates: Any, steered: bool, events: Any) -> None:
     """Refuse choices that exclude each other."""
-    if method == "variational":
+    formulation = choices.formulation
+    if choices.method_name == "variational":
         if not system.rows.holonomic.all():
             names = dict.fromkeys(c for c, h in zip(system.rows.of, system.rows.holonomic) if not h)
             raise ArgumentError(
@@ -177,12 +201,12 @@ def _check_together(
             )
     if formulation in TOTAL_RATES:
         system.diagonal.check()
-        if steers or events is not None:
+        if steered or events is not None:
             raise ArgumentError(
                 f"formulation '{formulation}' integrates total rates; controllers, events and recordings see "
                 "velocities. Give constant inputs, or take formulation='auto'."
             )
-    if coordinates is not None and (stabilization != Projection() or formulation != "auto"):
+    if coordinates is not None and (choices.stabilization != Projection() or formulation != "auto"):
         raise ArgumentError(
             "coordinates= keeps to the manifold by itself and eliminates natively: leave stabilization and formulation "
             "as they are."
@@ -204,7 +228,7 @@ def _options(system: System, formulation: str, options: Any) -> dict[str, Any]:
 
 def _span(t: Any, start: float) -> tuple[float, float]:
     """First and last time from a duration, or from (start, end)."""
-    if np.ndim(t) == 0 or isinstance(t, (str, dict)):
+    if t.__class__ is float or np.ndim(t) == 0 or isinstance(t, (str, dict)):
         return start, start + checks.number(t, "t", least=0.0)
     x = checks.vector(t, None, "t")
     if len(x) != 2:

@@ -11,10 +11,11 @@ from dalembert import checks
 from dalembert.errors import ArgumentError
 from dalembert.protocols import Parameters, StateGiven
 from dalembert.simulation.driver import Driver
-from dalembert.simulation.pool import give_back
+from dalembert.simulation.layout import Layout
+from dalembert.simulation.pool import give_back, plain_layout
 from dalembert.simulation.result import result
 from dalembert.simulation.run import Run
-from dalembert.simulation.setup import TOTAL_RATES, make_setup
+from dalembert.simulation.setup import TOTAL_RATES, Span, make_choices, make_setup, make_span, steers
 from dalembert.system.system import System
 
 
@@ -82,17 +83,32 @@ def simulate(
             f"formulation '{formulation}' integrates total rates, which a recording does not hold. Take "
             "formulation='auto', or save the run when it is done."
         )
-    setup = make_setup(
-        system, state, t, u=u, p=p, hold=hold, events=events, method=method, rtol=rtol, atol=atol, step=step,
-        max_step=max_step, t_eval=t_eval, stabilization=stabilization, coordinates=coordinates,
-        formulation=formulation, options=options, on_singularity=on_singularity, max_steps=max_steps,
-    )  # fmt: skip
-    if record is None:
-        driver = Driver(setup)
-        driver.begin()
-        run = result(driver, driver.go())
-        give_back(driver.layout, driver.record, driver.fresh)
-        return run
-    from dalembert.simulation.saving import recorded
+    if not hasattr(system, "constraint_matrix"):
+        kind = type(system).__name__
+        hint = " Compile it first: system = mechanism.compile()." if hasattr(system, "compile") else ""
+        raise ArgumentError(f"system is a {kind}; needed: a compiled System.{hint}")
+    asked = method, rtol, atol, step, max_step, stabilization, formulation, on_singularity, max_steps
+    try:
+        choices, hashable = make_choices(*asked), True
+    except TypeError:  # arrays
+        choices, hashable = make_choices.__wrapped__(*asked), False
+    controller, u = (u, None) if steers(u) else (None, u)
+    span, plain = make_span(system, state, t, t_eval, u), controller is None and hold is None and events is None
+    if hashable and plain and coordinates is None and options is None:
+        layout = plain_layout(system, choices, span, p)
+    else:
+        layout = Layout(make_setup(system, choices, span, p, controller, hold, events, coordinates, options))
+    if record is not None:
+        from dalembert.simulation.saving import recorded
 
-    return recorded(setup, record, resume)
+        return recorded(layout, span, record, resume)
+    return carried_out(layout, span)
+
+
+def carried_out(layout: Layout, span: Span) -> Run:
+    """The run of a layout from a state."""
+    driver = Driver(layout, span)
+    driver.begin()
+    run = result(driver, driver.go())
+    give_back(layout, driver.spare)
+    return run

@@ -162,8 +162,9 @@ def solved(
         problem, on = _some_rows(system, x, tau, u, p, metric, active)
         kind, problem.weight[:] = metric_factor(metric, system.nv)
         sizes = sizes[on] * _units(problem, kind)
-    problem.A /= sizes[:, None]
-    problem.gamma /= sizes
+    A, gamma = problem.A, problem.gamma
+    A /= sizes[:, None]
+    gamma /= sizes
     problem.set(
         metric=kind,
         variant=variant,
@@ -249,7 +250,7 @@ def _answer(
     softened: bool,
 ) -> Acceleration:
     """The result of a problem whose rows were divided by `sizes`; no numbers where it was not solved."""
-    code, rank, largest, smallest = problem.numbers("status", "rank", "largest", "smallest")
+    code, rank, largest, smallest = problem.status, problem.rank, problem.largest, problem.smallest
     if code != 0:
         vdot, force, multipliers = (np.full_like(y, nan) for y in (problem.vdot, problem.force, problem.multipliers))
         return Acceleration(vdot, multipliers, force, rank, inf, nan, Outcome(code))

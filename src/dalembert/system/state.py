@@ -61,11 +61,9 @@ class State(FramesOfState):
 
 def make_state(layout: Layout, q: Any, v: Any, t: float, base: State | None = None, evidence: Any = None) -> State:
     """A state from arrays or mappings by name; the rest is as in `base`, or neutral and at rest."""
-    q0 = neutral(layout) if base is None else base.q
-    v0 = np.zeros(layout.tree.nv) if base is None else base.v
-    qs = _filled(layout, q0, q, "q")
-    vs = _filled(layout, v0, v, "v")
-    for name, a in layout.joints.items():
+    qs = _filled(layout, None if base is None else base.q, q, "q")
+    vs = _filled(layout, None if base is None else base.v, v, "v")
+    for name, a in layout.joints.items() if layout.tree.nq != layout.tree.nv else ():
         where = layout.q_slice(name)
         try:
             qs[where] = a.joint.normalized(qs[where])
@@ -80,16 +78,18 @@ def neutral(layout: Layout) -> np.ndarray:
     return np.concatenate([np.zeros(0), *(a.joint.neutral() for a in layout.joints.values())])
 
 
-def _filled(layout: Layout, start: np.ndarray, given: Any, which: str) -> np.ndarray:
+def _filled(layout: Layout, start: np.ndarray | None, given: Any, which: str) -> np.ndarray:
     names = layout.q_names if which == "q" else layout.v_names
     kind = "coordinate" if which == "q" else "velocity"
+    if given is not None and not isinstance(given, Mapping):
+        x = checks.reals(given, which)
+        if x.shape != (len(names),):
+            raise ArgumentError(f"{which} has shape {x.shape}; needed: ({len(names)},), that is {_list(names)}.")
+        return _finite(x.copy(), names)
+    if start is None:
+        start = neutral(layout) if which == "q" else np.zeros(len(names))
     if given is None:
         return start.copy()
-    if not isinstance(given, Mapping):
-        x = checks.reals(given, which)
-        if x.shape != start.shape:
-            raise ArgumentError(f"{which} has shape {x.shape}; needed: ({len(start)},), that is {_list(names)}.")
-        return _finite(x.copy(), names)
     x = start.copy()
     for name, value in given.items():
         if isinstance(name, str) and name in names:
@@ -123,8 +123,8 @@ def _of_joint(joint: Any, value: Any, which: str, what: str) -> np.ndarray:
 
 
 def _finite(x: np.ndarray, names: list[str]) -> np.ndarray:
-    bad = [name for name, value in zip(names, x) if not np.isfinite(value)]
-    if bad:
+    if not np.isfinite(x).all():
+        bad = [name for name, value in zip(names, x) if not np.isfinite(value)]
         raise ArgumentError(f"the value of {', '.join(bad)} is not finite; every number of a state must be.")
     return x
 

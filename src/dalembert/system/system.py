@@ -99,6 +99,7 @@ class System(TreeQuestions, ConstraintQuestions):
             dict(mechanism.inputs),
             dict(mechanism.parameters.symbols),
         )
+        self.kept: dict[Any, Any] = {}  # by other packages, for as long as the system lives
         self._functions: dict[Any, tuple[ca.Function, tuple[tuple[int, ...], ...]]] = {}
         self._kernels: dict[Any, Kernel] = {}
 
@@ -156,7 +157,7 @@ class System(TreeQuestions, ConstraintQuestions):
 
     def _twin(self) -> System:
         other = object.__new__(type(self))
-        vars(other).update(vars(self))
+        vars(other).update(vars(self), kept={})
         return other
 
     def _removed(self) -> list[str]:

@@ -29,7 +29,6 @@ from dalembert.formulations.common import factor_in_metric, particular, times
 from dalembert.linalg import (
     cholesky,
     dot,
-    rank_factor,
     solve,
     solve_transposed,
     solve_upper,
@@ -103,16 +102,17 @@ def length(A):
 
 
 @native
-def shortest(f, A, tolerance, whole, right, out, null):
-    """out ← A⁺ right, with the factorization in f; singular values up to tolerance × whole are zero. Returns the rank.
+def shortest(problem, m, n, tolerance, whole, right, out, null):
+    """out ← A⁺ right, A (m, n) that of the problem; singular values up to tolerance × whole are zero. Returns the rank.
 
     whole: the length of A, or that of the map A is what is left of, if that is longer.
     """
-    f.m, f.n = A.shape[0], A.shape[1]
-    relative = tolerance * max(1.0, min(whole / (length(A) + 1e-300), 1e16))
-    _, rank = rank_factor(f, A, relative, 100.0, null)
-    solve(f, right, out)
-    return rank
+    factor = problem.factor
+    problem.m, problem.n, factor.m, factor.n = m, n, m, n
+    problem.tolerance = tolerance * max(1.0, min(whole / (length(problem.A) + 1e-300), 1e16))
+    factor_in_metric(problem, null)
+    solve(factor, right, out)
+    return problem.rank
 
 
 @native
@@ -177,11 +177,11 @@ def follow_task(a):
         for j in range(nt):
             right[i] += gains[i, j] * (reference[j] - theta[j])
             right[i] += gains[nt + i, j] * (reference[nt + j] - rate[j])
-    T, factor = cut(a.task_map, 0, (nt, p)), a.task_factor
+    T, factor = cut(a.task.A, 0, (nt, p)), a.task.factor
     by_rows(J, K, T)
     white = cut(a.white_task, 0, (nt, a.n))
     whiten_rows(J, a.problem.upper, white)
-    a.task_rank = shortest(factor, T, a.problem.tolerance, length(white), right, y, False)
+    a.task_rank = shortest(a.task, nt, p, a.problem.tolerance, length(white), right, y, False)
     if a.free_damping > 0.0:
         vector, basis = a.problem.n1, factor.basis
         times(a.problem.M, a.v, vector)
@@ -212,7 +212,7 @@ def effort_cost(a):
 @native
 def unconstrained_drive(a):
     """‖R⁻ᵀ B U⁻¹‖, G = UᵀU the cost: KᵀB in the metric of forces, if there were no constraints."""
-    B, R, X = a.B, a.problem.upper, cut(a.white_actuation, 0, a.B.shape)
+    B, R, X = a.B, a.problem.upper, cut(a.drives.A, 0, a.B.shape)
     for i in range(a.n):
         for k in range(a.na):
             X[i, k] = B[i, k]
@@ -230,7 +230,7 @@ def unconstrained_drive(a):
 def shortest_forces(a):
     """u of least cost with Kᵀ B u = Kᵀ required_force, or nearest to it. Returns the rank of KᵀB."""
     K, B, u, na, p = a.K, a.B, a.u, a.na, a.mobility
-    N, white = cut(a.actuation, 0, (p, na)), cut(a.white_actuation, 0, (p, na))
+    N, white = cut(a.actuation, 0, (p, na)), cut(a.drives.A, 0, (p, na))
     right = cut(a.right, a.n + a.na + a.nt + a.ns, (p,))
     times(K, a.required_force, right)
     for i in range(p):
@@ -241,7 +241,7 @@ def shortest_forces(a):
             N[i, k] = s
     a.drive = unconstrained_drive(a)
     whiten_rows(N, a.cost, white)
-    rank = shortest(a.actuation_factor, white, a.problem.tolerance, a.drive, right, u, True)
+    rank = shortest(a.drives, p, na, a.problem.tolerance, a.drive, right, u, True)
     solve_upper(a.cost, u)
     return rank
 
@@ -254,8 +254,8 @@ def task_first(a):
     """
     nt, na, n, p, wide = a.nt, a.na, a.n, a.mobility, a.n + a.na + a.nt + a.ns
     K, u, motion = a.K, a.u, a.motion
-    T, N, white = cut(a.task_map, 0, (nt, p)), cut(a.actuation, 0, (p, na)), cut(a.white_actuation, 0, (p, na))
-    D = cut(a.force_map, 0, (nt, na))
+    T, N, white = cut(a.task.A, 0, (nt, p)), cut(a.actuation, 0, (p, na)), cut(a.drives.A, 0, (p, na))
+    D = cut(a.shaping.A, 0, (nt, na))
     along, right, free = cut(a.right, 0, (p,)), cut(a.right, wide, (nt,)), cut(a.right, 2 * wide, (p,))
     times(K, a.problem.f, free)
     for i in range(nt):
@@ -267,7 +267,7 @@ def task_first(a):
             for j in range(p):
                 D[i, k] += T[i, j] * white[j, k]
     whole = a.drive * length(cut(a.white_task, 0, (nt, n)))
-    rank = shortest(a.force_factor, D, a.problem.tolerance, whole, right, u, False)
+    rank = shortest(a.shaping, nt, na, a.problem.tolerance, whole, right, u, False)
     solve_upper(a.cost, u)
     for j in range(p):
         more = free[j] - along[j] + dot(N, j, u, 0, 0, na)
@@ -302,9 +302,9 @@ def shape_forces(a):
     """Add Z w, N Z = 0, to u so that the selected multipliers come nearest to what is wanted; the shortest such w."""
     problem, u, na, ns, reach = a.problem, a.u, a.na, a.ns, a.reach
     nz, wide = na - reach, a.n + a.na + a.nt + a.ns
-    Z, L = cut(a.null_forces, 0, (nz, na)), cut(a.force_map, 0, (ns, nz))
+    Z, L = cut(a.null_forces, 0, (nz, na)), cut(a.shaping.A, 0, (ns, nz))
     right, w = cut(a.right, 0, (ns,)), cut(a.right, wide, (nz,))
-    basis, selected, wanted = a.actuation_factor.basis, a.selected, a.wanted
+    basis, selected, wanted = a.drives.factor.basis, a.selected, a.wanted
     carried, one = problem.multipliers, problem.m1
     for k in range(nz):
         for i in range(na):
@@ -318,7 +318,7 @@ def shape_forces(a):
         for i in range(ns):
             L[i, k] = -one[selected[i]]
     whole = a.drive / max(problem.largest, 1e-300)  # of λ, where the constraints carry forces best
-    a.force_rank = shortest(a.force_factor, L, problem.tolerance, whole, right, w, False)
+    a.force_rank = shortest(a.shaping, ns, nz, problem.tolerance, whole, right, w, False)
     for k in range(nz):
         for i in range(na):
             u[i] += w[k] * Z[k, i]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dalembert.control.native.allocation import allocate
 from dalembert.control.native.workspace import Controller
-from dalembert.native.calls import invoke
+from dalembert.native.calls import invoke, jump
 from dalembert.native.jit import entry
 from dalembert.native.memory import doubles
 from dalembert.outcome import OK
@@ -23,8 +22,8 @@ def follow(x, y, controller):
         given[plant.time_index] = state[n]
     clock[0] = state[n]
     invoke(trajectory)
-    outcome = allocate(a)
+    jump(controller.allocate, 0, 0, a)
     for i in range(controller.nu):
         out[i] = 0.0
     for k in range(controller.na):
-        out[inputs[k]] = u[k] if outcome == OK else float("nan")
+        out[inputs[k]] = u[k] if a.status == OK else float("nan")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.formulations.problem import Factor, Problem, make_problem
+from dalembert.formulations.problem import EUCLIDEAN, Problem, make_problem
 from dalembert.native.bound import Bound
 from dalembert.native.struct import Doubles, Float, Int, Ints, Part, Struct
 
@@ -65,15 +65,12 @@ class Allocation(Struct):
     status = Int()  # an `Outcome`
     # work
     right = Doubles("3", "n + na + nt + ns")  # right sides and solutions
-    task_map = Doubles("nt * n")  # J K
+    task = Part(lambda: Problem)  # its A: J K
     white_task = Doubles("nt * n")  # J R⁻¹
-    task_factor = Part(lambda: Factor)
     actuation = Doubles("n * na")  # KᵀB
-    white_actuation = Doubles("n * na")  # in the metric of forces
-    actuation_factor = Part(lambda: Factor)
+    drives = Part(lambda: Problem)  # its A: KᵀB in the metric of forces
     null_forces = Doubles("na * na")  # forces that move nothing
-    force_map = Doubles("max(ns, nt) * na")
-    force_factor = Part(lambda: Factor)
+    shaping = Part(lambda: Problem)  # its A: what forces that move nothing do to λ, or forces to the task
 
 
 class Controller(Struct):
@@ -82,6 +79,7 @@ class Controller(Struct):
     nq = Int()
     nu = Int()
     na = Int()
+    allocate = Int()  # address of `allocation.allocate`
     allocation = Part(lambda: Allocation)
     trajectory = Part(lambda: Bound)  # of t; its outputs are the allocation's reference
     inputs = Ints("na")  # which inputs the actuators are
@@ -108,9 +106,9 @@ def make_allocation(plant: Plant, selected: Sequence[int], **values: Any) -> All
         plant=called,
         problem=make_problem(n, m, **equations, **options),
         v=called.x[plant.system.nq : plant.system.nq + n],
-        task_factor=Factor.sized(m=nt, n=n),
-        actuation_factor=Factor.sized(m=n, n=na),
-        force_factor=Factor.sized(m=max(ns, nt), n=na),
+        task=make_problem(n, nt, metric=EUCLIDEAN),
+        drives=make_problem(na, n, metric=EUCLIDEAN),
+        shaping=make_problem(na, max(ns, nt), metric=EUCLIDEAN),
         **views,
         **values,
     )
