@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from dalembert.formats.model.reader import read_model as read_model
     from dalembert.formats.sdf import read_sdf as read_sdf
     from dalembert.formats.urdf import read_urdf as read_urdf
+    from dalembert.kinematics.workspace import Workspace as Workspace
+    from dalembert.kinematics.workspace import workspace as workspace
     from dalembert.linearization.equilibrium import Equilibrium as Equilibrium
     from dalembert.linearization.equilibrium import equilibrium as equilibrium
     from dalembert.linearization.full import FullLinearization as FullLinearization
@@ -113,6 +115,7 @@ _HOMES = {
     "formats.mjcf.reader": "read_mjcf",
     "formats.sdf": "read_sdf",
     "formats.urdf": "read_urdf",
+    "kinematics.workspace": "Workspace workspace",
     "linearization.equilibrium": "Equilibrium equilibrium",
     "linearization.full": "FullLinearization linearize_full parameter_slopes second_derivatives",
     "linearization.linearize": "linearize",
