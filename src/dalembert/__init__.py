@@ -90,6 +90,10 @@ if TYPE_CHECKING:
     from dalembert.simulation.stabilized import linearize_stabilized as linearize_stabilized
     from dalembert.simulation.status import Status as Status
     from dalembert.spatial import rotation as rotation
+    from dalembert.statics.static_forces import StaticForces as StaticForces
+    from dalembert.statics.static_forces import static_forces as static_forces
+    from dalembert.statics.stiffness import Stiffness as Stiffness
+    from dalembert.statics.stiffness import stiffness as stiffness
     from dalembert.system.constraints import Acceleration as Acceleration
     from dalembert.system.diagonal import Diagonal as Diagonal
     from dalembert.system.reactions import Reactions as Reactions
@@ -142,6 +146,8 @@ _HOMES = {
     "simulation.status": "Status",
     "simulation.stabilization": "Baumgarte Projection",
     "spatial": "rotation",
+    "statics.static_forces": "StaticForces static_forces",
+    "statics.stiffness": "Stiffness stiffness",
     "system.constraints": "Acceleration",
     "system.diagonal": "Diagonal",
     "system.reactions": "Reactions",

@@ -37,10 +37,12 @@ def test_a_2r_arm_reaches_a_ring_with_the_elbow_on_either_side(scale):
     here = found.reachable
     B = np.arccos(((r**2 - 1.36) / 1.2)[here])
     up, down = (wrapped(found.on(k)["B"][here]) for k in (0, 1))
-    assert np.abs(up - B).max() < 1e-8 and np.abs(down + B).max() < 1e-8
+    assert np.abs(up - B).max() < 1e-8
+    assert np.abs(down + B).max() < 1e-8
     assert np.array_equal(found.count, 2 * here)
     assert np.abs(found.manipulability[here] / scale**2 - 0.6 * np.sin(B)).max() < 1e-8
-    assert not np.isfinite(found.manipulability[~here]).any() and (found.branch[~here] == -1).all()
+    assert not np.isfinite(found.manipulability[~here]).any()
+    assert (found.branch[~here] == -1).all()
     x, (i, j) = found.state(*np.argwhere(here)[7]), np.argwhere(here)[7]
     assert np.abs(system.pose(x, "tool")[:2, 3] - [g[i], g[j]]).max() < 1e-11 * scale
 
@@ -172,7 +174,8 @@ def test_a_five_bar_has_parallel_singularities_where_its_distal_links_are_in_lin
     assert np.array_equal(found.serial[found.reachable], found.parallel[found.reachable])
     sine = np.abs(np.sin(2 * np.arcsin(np.clip(d / 3.0, 0, 1))))[found.reachable]  # of the angle between the couplers
     ratio = found.parallel[found.reachable] / sine
-    assert 0.03 < ratio.min() and ratio.max() < 1.0
+    assert ratio.min() > 0.03
+    assert ratio.max() < 1.0
 
 
 def test_manipulability_in_the_mass_metric_is_that_of_the_operational_inertia():
@@ -195,4 +198,5 @@ def test_regions_that_are_not_connected_are_found():
     assert np.array_equal(front.reachable, (x >= 0.6) & (x <= 1.4))
     both = da.workspace(system, {"guide": x}, start, branches=4)
     assert np.array_equal(both.reachable, (np.abs(x) >= 0.6) & (np.abs(x) <= 1.4))
-    assert both.branches == 4 and (both.count[both.reachable] == 2).all()  # the crank above and below, on both sides
+    assert both.branches == 4
+    assert (both.count[both.reachable] == 2).all()

@@ -89,7 +89,7 @@ class Measuring:
             M = rows._call(system.kernel("mass_matrix"), q).reshape(len(q), nv, nv)
             weight = np.swapaxes(np.linalg.cholesky(M), 1, 2)
         back = np.linalg.inv(weight)
-        _, sigma, Vt = np.linalg.svd(A / rows.reach @ back, full_matrices=True)
+        _, _sigma, Vt = np.linalg.svd(A / rows.reach @ back, full_matrices=True)
         rank = int(_counted(rows, np.linalg.svd(A, compute_uv=False)).max(initial=0)) if m else 0
         return G @ back @ np.swapaxes(Vt[:, rank:], 1, 2)
 

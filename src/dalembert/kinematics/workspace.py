@@ -146,11 +146,11 @@ def workspace(
     {frame: goal} as in `assemble`, for orientations that stay.
 
     of: the frame whose manipulability is wanted, default that of the grid. metric: what a unit motion is, "actuated"
-    (Σ of the squared actuated velocities is 1), "mass" (v · M v is 1) or "coordinates" (Σ of all squared velocities is 1,
-    in rad/s and lengths of the mechanism).
-    actuated: joints or velocities, default those with motors, else coordinates of the grid. limits: take only what is
-    within the limits of the joints, and do not pass through the rest. branches: how many to look for, first where the
-    map begins, then at points that none reaches. p: parameters. progress: called with the part that is done.
+    (the squares of the actuated velocities add up to 1), "mass" (v · M v = 1) or "coordinates" (those of all do, in
+    rad/s and lengths of the mechanism). actuated: joints or velocities, default those with motors, else coordinates of
+    the grid. limits: take only what is within the limits of the joints, and do not pass through the rest. branches: how
+    many to look for, first where the map begins, then at points that none reaches. p: parameters. progress: called with
+    the part that is done.
 
     Neighbours start from each other's positions and do not pass singular ones, so a branch is a region without
     singularities of the inverse kinematics. `reachable` tells what the branches reach that were looked for.
