@@ -130,7 +130,7 @@ class ForcesAlong:
         if min(self._inputs, default=-1) < 0:
             ideal = self.names[self._inputs.index(-1)]
             raise ArgumentError(f"'{ideal}' is no input of '{self.system.name}'; add it with mechanism.add_motor.")
-        start, end = float(self.t[0]), float(self.t[-1])
+        start, end, t = float(self.t[0]), float(self.t[-1]), checks.number(t, "t")
         t = start + (t - start) % (end - start) if self.cyclic and end > start else min(max(t, start), end)
         out = np.zeros(len(self.system.u_names))
         out[list(self._inputs)] = self._spline(t)
@@ -269,7 +269,7 @@ def _table(given: Any, times: Any, cyclic: bool) -> tuple[list[str], np.ndarray,
 
 
 def _turning(t: np.ndarray, X: np.ndarray) -> list[np.ndarray]:
-    """The same where values grow from cycle to cycle, as the angle of a crank does: a steady part and a periodic one."""
+    """The same where values grow from cycle to cycle, as the angle of a crank: a steady part and a periodic one."""
     from scipy.interpolate import make_interp_spline
 
     rate = (X[-1] - X[0]) / (t[-1] - t[0])

@@ -59,7 +59,7 @@ class StaticForces:
     def multiplier(self, row: str) -> np.ndarray:
         """(L,) multiplier of a row of the constraints ("C.x"), N or N m."""
         names = list(self.system.rows.names)
-        if row not in names:
+        if not isinstance(row, str) or row not in names:
             raise unknown("row", row, names)
         return self.multipliers[:, names.index(row)]
 
