@@ -49,6 +49,7 @@ class Continuation:
         self.policy = rank_policy(system, course.parameters_at(float(course.wanted[0])))
         self.R, self.Rinv = np.diag(1 / course.reach), np.diag(course.reach)
         self.scale = course.units
+        self.weights = course.reach / course.units[:, None]
         self.rank, self.step = 0, np.inf
         self.nodes: list[Node] = []
         self.first_nodes: list[Node] = []
@@ -72,6 +73,17 @@ class Continuation:
         """The shortest δ that brings J δ nearest to `right`."""
         return self.Rinv @ f.solve(right / self.scale)
 
+    def _step(self, white: np.ndarray, away: np.ndarray) -> np.ndarray:
+        """The shortest δ that J takes nearest to `away`."""
+        if white.shape[0] == white.shape[1]:
+            try:
+                delta = np.linalg.solve(white, away / self.scale)
+            except np.linalg.LinAlgError:
+                delta = np.full(len(white), np.inf)
+            if np.abs(delta).max(initial=0.0) < FAR:  # far from singular, or nearly there
+                return delta * self.course.reach
+        return self.solve(self.policy.reveal(white, 1.0), away)
+
     def closed(self, x: float, q: np.ndarray, far: float = 2 * FAR) -> Node | None:
         """The position at a place near a guess q, by Newton's method; None where none is within `far`."""
         last = np.inf
@@ -80,11 +92,11 @@ class Continuation:
             gap = float(np.abs(away / self.course.units).max(initial=0.0))
             if not np.isfinite(gap) or not np.isfinite(J).all():
                 return None
-            white = (J @ self.Rinv) / self.scale[:, None]
-            f = self.policy.reveal(white, 1.0)
+            white = J * self.weights
             if gap <= CLOSED or (gap <= NEARLY and gap >= 0.5 * last):
+                f = self.policy.reveal(white, 1.0)
                 return Node(x, q, self.solve(f, g), white, f)
-            delta = -self.solve(f, away)
+            delta = -self._step(white, away)
             if gap > 10 * last or self.size(delta) > far:
                 return None
             q, last = self.plus(q, delta), gap

@@ -21,6 +21,7 @@ from dalembert.protocols import StateLike
 STEPS = 80  # along the arc in search of a dead point
 NEAR = 1e-4  # singular values below count as those of a crossing
 ROUNDS = 60  # of a search between two nodes
+STEEPER = 2.0  # times as fast as between them may a singular value fall
 ZERO = 3e-5  # of singular values: rows are dependent in a position that was found to 1e-9
 
 
@@ -178,7 +179,10 @@ def nearest_place(way: Continuation, a: Node, middle: Node, b: Node) -> float | 
 
     x1, x2 = low + ratio * (high - low), high - ratio * (high - low)
     f1, f2 = least(x1), least(x2)
+    steepest = max(abs(a.least(r) - f1), abs(f1 - f2), abs(b.least(r) - f2)) / (ratio**2 * abs(high - low))
     for _ in range(ROUNDS):
+        if min(f1, f2) > STEEPER * steepest * abs(high - low):  # it cannot fall to zero in between
+            return None
         if f1 < f2:
             high, x2, f2 = x2, x1, f1
             x1 = low + ratio * (high - low)
