@@ -427,3 +427,26 @@ def test_the_edge_of_the_workspace_is_a_dead_point_of_a_point_that_is_led():
     assert len(out) == 2
     assert out.points[0].kind == "dead point"
     assert out.points[0].state.position("tool")[0] == pytest.approx(2.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("gap", [1e-5, 1e-6, 1e-8, 1e-10])
+def test_branches_that_nearly_meet_are_told_apart_by_their_loops(gap):
+    """As above with gaps of bars far below 1e-4: between the branches loops are open by about the gap."""
+    bars = {"ground": 1.0, "crank": 0.4, "coupler": 0.8, "rocker": 0.6 + gap}
+    system = zoo.four_bar(**bars).compile()
+    out = system.sweep({"A": [2.0, 2.7, 3.6, 4.3]}, system.state(*zoo.four_bar_start(2.0, **bars)))
+    assert out.complete
+    assert not out.points
+    same_angle(out["D"], [four_bar_motion(a, 0.0, 1, **bars)[0][1] for a in out["A"]], atol=1e-9)
+
+
+@pytest.mark.parametrize("gap", [1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8])
+def test_a_parallelogram_with_a_coupler_too_long_turns_back_before_it_is_flat(gap):
+    """Stretched where cos A = (0.16 + 1 − (0.6 + gap)²)/0.8: no sweep passes the stretch that does not close."""
+    system = zoo.four_bar(ground=1.0, crank=0.4, coupler=1.0 + gap, rocker=0.4).compile()
+    start = system.assemble({"A": 0.5}, guess={"B": -0.5, "D": 0.5})
+    out = system.sweep({"A": np.linspace(0.5, -0.5, 11)}, start)
+    dead = np.arccos((1.16 - (0.6 + gap) ** 2) / 0.8)
+    assert [p.kind for p in out.points] == ["dead point"]
+    assert out.points[0].at["A"] == pytest.approx(dead, abs=1e-9)
+    assert (out["A"] > dead).all()

@@ -43,8 +43,11 @@ class SpecialPoint:
 # --- dead points ----------------------------------------------------------------------------------------------------
 
 
-def dead_point(way: Continuation, end: float) -> tuple[float, np.ndarray] | None:
-    """Place and position where what is led turns back beyond the last node and before `end`; None if it does not."""
+def dead_point(way: Continuation, end: float, barred: bool = False) -> tuple[float, np.ndarray] | None:
+    """Place and position where what is led turns back beyond the last node and before `end`; None if it does not.
+
+    barred: loops do not close at `end`, so a step that leads past it has changed the branch and is made shorter.
+    """
     node = way.nodes[-1]
     unit = max(abs(end - node.x), 1e-12)
     forward = np.sign(end - node.x)
@@ -55,8 +58,9 @@ def dead_point(way: Continuation, end: float) -> tuple[float, np.ndarray] | None
         stride = FAR / max(way.size(way.Rinv @ z[:-1]), abs(z[-1]), 1e-300)
         while True:
             new = _along(way, q, x, z, stride, unit)
-            if new is not None:
-                break
+            if new is not None and not (barred and (new[1] - end) * forward >= 0):
+                if (new[1] - x) * forward >= 0 or new[2][-1] * forward <= 0:  # not around a sharp turn
+                    break
             stride *= 0.5
             if stride < 1e-6:
                 return None
