@@ -334,7 +334,7 @@ ASKING: dict[str, dict[str, Any]] = {
     },
     "sweep": {
         "path": {"rest": [0.1, 0.2]}, **STATE, "frames": {"tip": [(0.8, 0.0, 0.0)] * 2}, "held": {},
-        "speed": {"rest": 1.0}, "acceleration": {"rest": [1.0, 2.0]}, **U, **P,
+        "speed": {"rest": 1.0}, "acceleration": {"rest": [1.0, 2.0]}, "limits": "mark", "through": False, **U, **P,
     },
     "walk": {**STATE, "to": {"rest": 0.3}, "frames": {"tip": (0.8, 0.0, 0.0)}, "held": {}, **P},
     "project": {**STATE, **P, "active": {"loop": True}, "tolerance": 1e-11},

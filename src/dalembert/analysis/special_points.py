@@ -29,7 +29,7 @@ ZERO = 3e-5  # of singular values: rows are dependent in a position that was fou
 class SpecialPoint:
     """A position on a sweep that is not like the others."""
 
-    kind: str  # "dead point", or of branch points: "crossing", "cone", "touch", "isolated" or "several"
+    kind: str  # "dead point", "limit" of a joint, or of branch points: "crossing", "cone", "touch", "isolated" or "several"
     at: dict[str, float]  # what is led, by name
     state: StateLike
     index: float  # place among the values of the sweep: 2.5 is half-way between values 2 and 3
@@ -58,9 +58,9 @@ def dead_point(way: Continuation, end: float, barred: bool = False) -> tuple[flo
         stride = FAR / max(way.size(way.Rinv @ z[:-1]), abs(z[-1]), 1e-300)
         while True:
             new = _along(way, q, x, z, stride, unit)
-            if new is not None and not (barred and (new[1] - end) * forward >= 0):
-                if (new[1] - x) * forward >= 0 or new[2][-1] * forward <= 0:  # not around a sharp turn
-                    break
+            passed = new is not None and barred and (new[1] - end) * forward >= 0
+            if new is not None and not passed and ((new[1] - x) * forward >= 0 or new[2][-1] * forward <= 0):
+                break  # neither past the end nor around a sharp turn
             stride *= 0.5
             if stride < 1e-6:
                 return None
