@@ -501,7 +501,7 @@ def test_limits_on_the_way_are_marked_or_end_the_sweep():
 
     system = limited_slider_crank()
     slide = lambda a: 0.2 * np.cos(a) + np.sqrt(0.36 - 0.04 * np.sin(a) ** 2)  # noqa: E731
-    upper, lower = (brentq(lambda a: slide(a) - bound, 0, np.pi) for bound in (0.75, 0.5))
+    upper, lower = (brentq(lambda a, bound=bound: slide(a) - bound, 0, np.pi) for bound in (0.75, 0.5))
     start = system.assemble({"A": 1.2}, guess={"B": -1.5, "x": 0.6})
     values = np.linspace(1.2, 1.2 + 2 * np.pi, 40)
     marked = system.sweep({"A": values}, start)

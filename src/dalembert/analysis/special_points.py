@@ -29,7 +29,7 @@ ZERO = 3e-5  # of singular values: rows are dependent in a position that was fou
 class SpecialPoint:
     """A position on a sweep that is not like the others."""
 
-    kind: str  # "dead point", "limit" of a joint, or of branch points: "crossing", "cone", "touch", "isolated" or "several"
+    kind: str  # "dead point", "limit", or of branch points: "crossing", "cone", "touch", "isolated" or "several"
     at: dict[str, float]  # what is led, by name
     state: StateLike
     index: float  # place among the values of the sweep: 2.5 is half-way between values 2 and 3

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from dalembert.analysis.continuation import FAR, Continuation
@@ -18,7 +20,7 @@ TURNS = 16  # dead points that a sweep passes at most
 STRIDES = 200  # steps along the arc behind a dead point
 
 
-# --- limits -----------------------------------------------------------------------------------------------------------
+# --- limits ---------------------------------------------------------------------------------------------------------
 
 
 def note_limits(trail: Trail, course: Course, state: StateLike, stop: bool) -> None:
@@ -84,7 +86,7 @@ def _passing(way: Continuation, trail: Trail, j: int, i: int, bound: float) -> t
     return x, q
 
 
-# --- through dead points ------------------------------------------------------------------------------------------------
+# --- through dead points --------------------------------------------------------------------------------------------
 
 
 def go_through(course: Course, trail: Trail, state: StateLike) -> tuple[Course, Trail, np.ndarray]:
@@ -101,16 +103,18 @@ def go_through(course: Course, trail: Trail, state: StateLike) -> tuple[Course, 
         if not (trail.why.startswith("dead point") and len(trail.x)):
             break
         turned = trail.points[-1]
-        back = _values_back(values, trail.x)
+        back = values[: len(trail.x)][::-1].copy()  # from the last that was reached
         begin = _behind(course, trail, turned, float(back[0]))
         if begin is None:
             break
         again = _course(course, back, state)
         trail, ways, values = follow(again, again.state(begin, float(back[0]))), -ways, back
-        for p in trail.points:
-            object.__setattr__(p, "index", p.index + len(whole.x))
+        trail.points = [replace(p, index=p.index + len(whole.x)) for p in trail.points]
         whole = Trail(
-            *(np.concatenate([getattr(t, part) for t in (whole, trail)]) for part in ("x", "q", "slopes", "bends")),
+            np.concatenate([whole.x, trail.x]),
+            np.concatenate([whole.q, trail.q]),
+            np.concatenate([whole.slopes, trail.slopes]),
+            np.concatenate([whole.bends, trail.bends]),
             [*whole.points, *trail.points],
             trail.why,
             trail.interrupted,
@@ -121,18 +125,13 @@ def go_through(course: Course, trail: Trail, state: StateLike) -> tuple[Course, 
     return _course(course, np.concatenate([whole.x, missed]), state), whole, signs
 
 
-def _values_back(values: np.ndarray, reached: np.ndarray) -> np.ndarray:
-    """The values of a leg in the other direction, from the last that was reached."""
-    return values[: len(reached)][::-1].copy()
-
-
 def _course(course: Course, values: np.ndarray, state: StateLike) -> Course:
     p = course.p if len(course.p) else None
     return Course(course.system, {str(course.single): values}, {}, course.fixed, state, p)
 
 
 def _behind(course: Course, trail: Trail, turned: SpecialPoint, value: float) -> np.ndarray | None:
-    """The position at a value on the other side of a dead point: along the arc until what is led has come back to it."""
+    """The position at a value behind a dead point: along the arc until what is led has come back to it."""
     way = Continuation(course, turned.state)
     x, q = float(turned.at[str(course.single)]), turned.state.q
     forward, unit = np.sign(x - float(trail.x[-1])) or 1.0, max(abs(x - float(trail.x[-1])), 1e-9)

@@ -204,9 +204,9 @@ def inverse_dynamics_along(
         power[k] = u[k] * (work.B.T @ v[k])
         K = work.K[: work.mobility]
         short, needed = K @ (work.B @ u[k] - work.required_force), K @ work.required_force
-        terms = np.linalg.norm(needed) + np.linalg.norm(np.abs(K @ work.B) @ np.abs(u[k]))
-        terms += np.linalg.norm(K @ (work.problem.M @ a[k]))
-        missing[k] = float(np.linalg.norm(short)) / max(terms, 1e-300) if np.any(short) else 0.0
+        parts = (needed, np.abs(K @ work.B) @ np.abs(u[k]), K @ (work.problem.M @ a[k]))
+        terms = sum(float(np.linalg.norm(part)) for part in parts)
+        missing[k] = float(np.linalg.norm(short)) / terms if terms else 0.0
     allocator.give(work)
     given = np.array(system.parameter_vector(p), dtype=float)
     names, places = plant.actuators.names, plant.actuators.inputs
@@ -232,7 +232,7 @@ def _motion(
         t = _rising(np.linspace(*_span(motion), SAMPLES) if times is None else times)
         if not motion.names:
             raise ArgumentError("the trajectory has no names; needed: those of the coordinates that it leads.")
-        names, values = motion.names, motion.sampled(t)
+        names, values = list(motion.names), list(motion.sampled(t))
     else:
         names, t, values = _table(motion, times, cyclic)
     lead = [{n: x[:, k] for k, n in enumerate(names)} for x in values]
