@@ -71,8 +71,8 @@ class StaticForces:
             raise unknown("joint or loop", joint, [*tree, *loops])
         lam = np.pad(self.multipliers, ((0, 0), (0, len(system.rows.left_out))))
         still = np.zeros(system.nv)
-        out = np.empty((len(self), 6))
-        for k in range(len(self)):
+        out = np.full((len(self), 6), np.nan)
+        for k in np.flatnonzero(self.held):
             if joint in loops:
                 out[k] = system.evaluate("loop_wrench", self.state, frame=joint, lam=lam[k], p=self._p)
             else:
