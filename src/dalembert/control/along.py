@@ -123,7 +123,7 @@ class ForcesAlong:
         return make_interp_spline(self.t, self.u, k=degree - (degree % 2 == 0 and degree > 0))
 
     def __call__(self, t: float, state: Any = None) -> np.ndarray:
-        """(inputs of the system,) the forces at a time, between the times by a spline; state: not used.
+        """(inputs of the system,) the forces at a time t (s), by a spline between the times; state: not used.
 
         Before the first and after the last time those there; of a cycle its repetition.
         """

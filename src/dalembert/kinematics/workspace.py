@@ -87,7 +87,7 @@ class Workspace:
         return self.q[..., names.index(name)]
 
     def state(self, *index: int) -> State:
-        """The state at a point, by its place along each axis, from 0."""
+        """The state at a point; index: its place along each axis, from 0."""
         if len(index) != len(self.shape):
             raise ArgumentError(f"index has {len(index)} numbers; needed: {len(self.shape)}, one for each axis.")
         place = tuple(checks.whole(k, "index", least=-n, most=n - 1) for k, n in zip(index, self.shape))
@@ -140,10 +140,10 @@ def workspace(
 ) -> Workspace:
     """What a mechanism reaches over a grid of coordinates or of places of a frame, and how far it is from singular.
 
-    grid: {name: values} along each axis, rising or falling; a name is a coordinate of the tree, or "frame.x",
-    "frame.y", "frame.z" of a frame or body in the ground (m). state: where to begin, on the branch that is meant;
-    default searched from random positions (seed). held: names like those of the grid, each with one value. frames:
-    {frame: goal} as in `assemble`, for orientations that stay.
+    system: a compiled `System`. grid: {name: values} along each axis, rising or falling; a name is a coordinate of the
+    tree, or "frame.x", "frame.y", "frame.z" of a frame or body in the ground (m). state: where to begin, on the branch
+    that is meant; default searched from random positions (seed). held: names like those of the grid, each with one
+    value. frames: {frame: goal} as in `assemble`, for orientations that stay.
 
     of: the frame whose manipulability is wanted, default that of the grid. metric: what a unit motion is, "actuated"
     (the squares of the actuated velocities add up to 1), "mass" (v · M v = 1) or "coordinates" (those of all do, in

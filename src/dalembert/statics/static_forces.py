@@ -111,11 +111,11 @@ def static_forces(
 ) -> StaticForces:
     """The smallest inputs that hold a mechanism in a position under loads, and the forces in its joints.
 
-    state: a position; it is at rest. loads: one load case, or a list of them; each {frame: force (3 numbers, N) or
-    wrench (moment; force) (6 numbers)} at the frame's origin, in the ground's axes ("world") or the frame's own
-    (axes="body"). None: the weight alone. bounds: {input: bound or (lower, upper)}, None for no bound on a side, such
-    as (0, None) for a tendon that only pulls; one number bounds all. u: what inputs are near, default zero. p:
-    parameters.
+    system: a compiled `System`. state: a position; it is at rest. loads: one load case, or a list of them; each {frame:
+    force (3 numbers, N) or wrench (moment; force) (6 numbers)} at the frame's origin, in the ground's axes ("world") or
+    the frame's own (axes="body"). None: the weight alone. bounds: {input: bound or (lower, upper)}, None for no bound
+    on a side, such as (0, None) for a tendon that only pulls; one number bounds all. u: what inputs are near, default
+    zero. p: parameters.
 
     >>> import dalembert as da
     >>> loader = da.zoo.loader().compile()

@@ -64,10 +64,10 @@ def stiffness(
 ) -> Stiffness:
     """Cartesian stiffness and compliance of a frame of a mechanism at rest, loops, loads and preloads included.
 
-    state: where it rests, held by what is sprung and locked. frame: a frame (`body.at(...)`), a body, or the name of
-    either. springs: stiffness (N m/rad or N/m) of coordinates by name, as that of a servo, beside the springs of the
-    model; they hold what they must in this position. locked: coordinates that do not move, by name. axes: the ground's
-    ("world") or the frame's own ("body"). u: inputs, p: parameters.
+    system: a compiled `System`. state: where it rests, held by what is sprung and locked. frame: a frame
+    (`body.at(...)`), a body, or the name of either. springs: stiffness (N m/rad or N/m) of coordinates by name, as that
+    of a servo, beside the springs of the model; they hold what they must in this position. locked: coordinates that do
+    not move, by name. axes: the ground's ("world") or the frame's own ("body"). u: inputs, p: parameters.
 
     Raises ArgumentError where the state is not at rest, and where a motion is held by nothing.
 
