@@ -29,7 +29,7 @@ def wrapped(x):
 def test_a_2r_arm_reaches_a_ring_with_the_elbow_on_either_side(scale):
     """|L1 − L2| ≤ r ≤ L1 + L2, cos B = (r² − L1² − L2²) / 2 L1 L2, manipulability L1 L2 |sin B|, at any size."""
     system = planar_arm(scale=scale)
-    g = np.linspace(-1.77, 1.83, 25) * scale
+    g = np.linspace(-1.77, 1.83, 17) * scale
     found = da.workspace(system, {"tool.x": g, "tool.y": g}, system.state({"B": 1.0}), branches=2)
     r = np.hypot(*np.meshgrid(g, g, indexing="ij")) / scale
     assert np.array_equal(found.reachable, (r >= 0.4) & (r <= 1.6))
@@ -66,7 +66,7 @@ def test_singular_values_of_a_2r_arm_are_those_of_its_jacobian():
 def test_limits_of_joints_bound_the_map_and_are_told():
     """With 0.5 ≤ B ≤ 2 the tool stays in a narrower ring; `room` is the distance to the nearer limit."""
     system = planar_arm(limits=(0.5, 2.0))
-    g = np.linspace(-1.75, 1.75, 26)
+    g = np.linspace(-1.75, 1.75, 18)
     r = np.hypot(*np.meshgrid(g, g, indexing="ij"))
     B = np.arccos(np.clip((r**2 - 1.36) / 1.2, -1, 1))
     inside = (r > 0.4) & (r < 1.6) & (B >= 0.5) & (B <= 2.0)
@@ -131,7 +131,7 @@ def test_the_3rrr_robot_reaches_where_its_three_rings_overlap():
     """With the platform held at an angle each leg is a 2R arm about its support: the rings' intersection."""
     system, angle = zoo.planar_3rrr().compile(), 0.25
     start = system.state(*zoo.planar_3rrr_start(0.0, 0.0, angle))
-    g = np.linspace(-0.33, 0.31, 23)
+    g = np.linspace(-0.33, 0.31, 17)
     found = da.workspace(
         system, {"platform.x": g, "platform.y": g}, start, frames={"platform": da.rotation("z", angle)}
     )

@@ -128,6 +128,8 @@ def crossed(way: Continuation, a: Node, b: Node) -> bool:
     r = way.rank
     if a.revealed.rank < r or not r:
         return False
+    if a.white.shape == (r, r):
+        return a.orientation * b.orientation < 0
     square = a.revealed.U[:, :r].T @ b.white @ a.revealed.V[:, :r]
     return bool(np.linalg.det(square) < 0)
 

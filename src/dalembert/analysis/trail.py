@@ -244,7 +244,7 @@ def _polished(way: Continuation, x: np.ndarray, q: np.ndarray) -> tuple[np.ndarr
         last, gap = gap, np.abs(away / course.units).max(axis=1, initial=0.0)
         if ((gap <= CLOSED) | ((gap <= NEARLY) & (gap >= 0.5 * last))).all():
             break
-        white = (J @ way.Rinv) / way.scale[:, None]
+        white = J * way.weights
         delta = None
         if square:
             try:
@@ -253,15 +253,20 @@ def _polished(way: Continuation, x: np.ndarray, q: np.ndarray) -> tuple[np.ndarr
                 delta = None
         if delta is None:
             delta = _shortest(way, white, -(away / way.scale))[0]
-        delta = delta @ way.Rinv.T
+        delta = delta * course.reach
         far = np.abs(delta / course.reach).max(axis=1, initial=0.0) > FAR
         delta[far] = 0.0
         q = q + delta
-    white = (J @ way.Rinv) / way.scale[:, None]
+    white = J * way.weights
     g = np.zeros(len(course.units))
     g[course.constraints] = 1.0
-    slopes, least = _shortest(way, white, np.broadcast_to(g / way.scale, away.shape))
-    return q, slopes @ way.Rinv.T, least, gap <= NEARLY
+    g = np.broadcast_to(g / way.scale, away.shape)
+    if square and way.rank == len(course.units):
+        least = np.linalg.svd(white, compute_uv=False)[:, -1]
+        if least.min(initial=1.0) > CLOSE:
+            return q, np.linalg.solve(white, g[..., None])[..., 0] * course.reach, least, gap <= NEARLY
+    slopes, least = _shortest(way, white, g)
+    return q, slopes * course.reach, least, gap <= NEARLY
 
 
 def _shortest(way: Continuation, white: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
