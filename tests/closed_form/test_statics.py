@@ -73,6 +73,13 @@ def test_a_pendulum_leans_on_its_stop_or_hangs(low, rests, force):
     assert rest.stops == ({} if force is None else {"A": pytest.approx(force)})
 
 
+def test_a_stop_that_would_have_to_pull_is_let_go():
+    """Set down beyond its upper stop, a pendulum is put on the stop and then falls from it."""
+    rest = da.equilibrium(pendulum().compile(), {"A": 1.0}, bounds={"A": (-3.0, 0.2)})
+    assert rest.state["A"] == pytest.approx(-np.pi / 2, abs=1e-9)
+    assert not rest.stops
+
+
 def test_the_force_of_a_stop_is_the_slope_of_the_potential_along_it():
     """A four-bar sinks until its rocker leans on a stop: f = dV/dD along the branch, by virtual work."""
     system = zoo.four_bar().compile()

@@ -200,3 +200,14 @@ def test_regions_that_are_not_connected_are_found():
     assert np.array_equal(both.reachable, (np.abs(x) >= 0.6) & (np.abs(x) <= 1.4))
     assert both.branches == 4
     assert (both.count[both.reachable] == 2).all()
+
+
+def test_a_branch_ends_where_branches_cross():
+    """A parallelogram over the angle of its crank: flat at 0 and π, where two branches cross and none is passed."""
+    system = zoo.four_bar(ground=1.0, crank=0.4, coupler=1.0, rocker=0.4).compile()
+    angles = np.linspace(-0.9, 0.95, 20)
+    start = system.state({"A": 0.5, "B": -0.5, "D": 0.5})
+    found = da.workspace(system, {"A": angles}, start)
+    assert np.array_equal(found.reachable, angles > 0)
+    assert np.abs(found["D"] - angles)[found.reachable].max() < 1e-9
+    assert found.margin[found.reachable].argmin() == 0  # next to the flat position
