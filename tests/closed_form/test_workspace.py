@@ -211,3 +211,29 @@ def test_a_branch_ends_where_branches_cross():
     assert np.array_equal(found.reachable, angles > 0)
     assert np.abs(found["D"] - angles)[found.reachable].max() < 1e-9
     assert found.margin[found.reachable].argmin() == 0  # next to the flat position
+
+
+def test_a_redundant_arm_reaches_its_disc_and_a_driven_mechanism_keeps_its_time():
+    m = da.Mechanism("3R")
+    at = m.ground.at()
+    for k in range(3):
+        link = m.add_body(f"link {k}", mass=1.0, com=(0.25, 0, 0), inertia=da.rod(1.0, 0.5))
+        m.add_joint(f"J{k}", da.Revolute("z"), at, link)
+        at = link.at(0.5)
+    m.add_frame("tool", at)
+    g = np.linspace(-1.65, 1.65, 12)
+    arm = m.compile()
+    found = da.workspace(arm, {"tool.x": g, "tool.y": g}, {"J1": 0.7, "J2": 0.7})
+    assert np.array_equal(found.reachable, np.hypot(*np.meshgrid(g, g, indexing="ij")) <= 1.5)
+    i, j = np.argwhere(found.reachable)[11]
+    J = arm.jacobian(found.state(i, j), "tool", axes="world")[3:5]
+    assert found.manipulability[i, j] == pytest.approx(np.sqrt(np.linalg.det(J @ J.T)), rel=1e-9)
+    m.add_driver("clock", "J0", lambda t: 0.3 * t)
+    driven = m.compile()
+    later = da.workspace(
+        driven, {"J1": [0.1, 0.2], "J2": [0.4]}, driven.state({"J0": 0.6, "J1": 0.1, "J2": 0.4}, t=2.0)
+    )
+    assert later["J0"] == pytest.approx(0.6, abs=1e-12)
+    assert later.state(1, 0).t == 2.0
+    with pytest.raises(da.ArgumentError, match="cannot move along"):
+        da.workspace(arm, {"tool.z": [0.0, 0.1]})

@@ -37,9 +37,9 @@ class Point:
 class HeldRows:
     """The rows of (1): constraints first, then what the axes lead, then what is held."""
 
-    def __init__(self, system: System, axes: Mapping[Any, Any], held: Any, frames: Any, p: Parameters):
+    def __init__(self, system: System, axes: Mapping[Any, Any], held: Any, frames: Any, p: Parameters, t: float):
         _positions_only(system)
-        self.system = system
+        self.system, self.t = system, t
         self.p = np.array(system.parameter_vector(p), dtype=float)
         self.policy = rank_policy(system, self.p if len(self.p) else None)
         self.angular, self.length = angular_velocities(system), self.policy.length
@@ -66,7 +66,7 @@ class HeldRows:
     # --- the rows -----------------------------------------------------------------------------------------------
 
     def _call(self, kernel: Any, q: np.ndarray, **more: Any) -> Any:
-        given = {"q": q, "p": self.p, "t": 0.0, **more}
+        given = {"q": q, "p": self.p, "t": self.t, **more}
         if "q" not in kernel.names_in:  # constant: the same in all positions
             one = kernel(*(given[n] for n in kernel.names_in))
             many = [np.broadcast_to(x, (len(q), *np.shape(x))) for x in (one if isinstance(one, tuple) else (one,))]

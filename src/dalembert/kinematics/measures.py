@@ -62,7 +62,7 @@ class Measuring:
         if self.frame is None:
             return Measures(loops, serial, parallel, None, None)
         G = self._motions(q)
-        maps = self._maps(q, A, J, G)
+        maps = self._maps(q, A, J, G) if G.shape[1] else None
         if maps is None:
             return Measures(loops, serial, parallel, None, None)
         sigma = np.linalg.svd(maps, compute_uv=False)
@@ -130,11 +130,12 @@ def _least(rows: HeldRows, white: np.ndarray) -> np.ndarray:
 
 
 def _actuated(system: System, rows: HeldRows, given: Any) -> list[int]:
-    """Places in v of what is actuated: named, else joints with motors, else coordinates that the map leads."""
+    """Places in v of what is actuated: named, else with motors, else led by the map, else all of an open chain."""
     if given is None:
         motors = [f.joint for f in system.layout.mechanism.forces.values() if f.kind == "motor"]
         found = [k for joint in motors for k in range(system.nv)[system.layout.v_slice(joint.name)]]
-        return found or [k for k in rows.led if isinstance(k, int)]
+        found = found or [k for k in rows.led if isinstance(k, int)]
+        return found or ([] if system.rows.of else list(range(system.nv)))
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise ArgumentError(f"actuated is {checks.shown(given)}; needed: a list of joints or velocities.")
     found = []

@@ -55,6 +55,7 @@ class Workspace:
     dexterity: np.ndarray | None  # smallest over largest of these: 1 where all directions are alike
     cost: np.ndarray  # int: evaluations of the constraints that each point took
     branches: int  # how many were found
+    t: float  # s: the time of drivers, that of the given state
     interrupted: bool  # whether it was ended from outside (Ctrl-C)
     _parts: tuple[Workspace, ...] = field(repr=False, default=())
 
@@ -94,7 +95,7 @@ class Workspace:
         if not self.reachable[place]:
             at = ", ".join(f"{n} = {x[k]:.6g}" for (n, x), k in zip(self.axes.items(), place))
             raise ArgumentError(f"'{self.system.name}' does not reach {at}; see `reachable` for points that it does.")
-        return self.system.state(self.q[place])
+        return self.system.state(self.q[place], t=self.t)
 
     def on(self, k: int) -> Workspace:
         """The map of the k-th branch alone, k from 0."""
@@ -148,9 +149,9 @@ def workspace(
     of: the frame whose manipulability is wanted, default that of the grid. metric: what a unit motion is, "actuated"
     (the squares of the actuated velocities add up to 1), "mass" (v · M v = 1) or "coordinates" (those of all do, in
     rad/s and lengths of the mechanism). actuated: joints or velocities, default those with motors, else coordinates of
-    the grid. limits: take only what is within the limits of the joints, and do not pass through the rest. branches: how
-    many to look for, first where the map begins, then at points that none reaches. p: parameters. progress: called with
-    the part that is done.
+    the grid, else all of an open chain. limits: take only what is within the limits of the joints, and do not pass
+    through the rest. branches: how many to look for, first where the map begins, then at points that none reaches. p:
+    parameters. progress: called with the part that is done.
 
     Neighbours start from each other's positions and do not pass singular ones, so a branch is a region without
     singularities of the inverse kinematics. `reachable` tells what the branches reach that were looked for.
@@ -168,7 +169,8 @@ def workspace(
         raise ArgumentError(
             "the grid has no axes; give coordinates or frames with values, {'tool.x': xs, 'tool.y': ys}."
         )
-    rows = HeldRows(system, values, held, frames, p)
+    start = system.as_state({} if state is None else state)
+    rows = HeldRows(system, values, held, frames, p, start.t)
     points = Grid(list(rows.values.values()))
     if points.size > LARGEST:
         raise ArgumentError(f"the grid has {points.size} points; needed: at most {LARGEST}.")
@@ -400,5 +402,6 @@ class _Mapping:
             spread(measured.dexterity),
             self.cost.reshape(shape),
             1,
+            self.rows.t,
             self.interrupted,
         )
