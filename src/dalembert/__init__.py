@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from dalembert.formats.model.reader import read_model as read_model
     from dalembert.formats.sdf import read_sdf as read_sdf
     from dalembert.formats.urdf import read_urdf as read_urdf
+    from dalembert.kinematics.workspace import Workspace as Workspace
+    from dalembert.kinematics.workspace import workspace as workspace
     from dalembert.linearization.equilibrium import Equilibrium as Equilibrium
     from dalembert.linearization.equilibrium import equilibrium as equilibrium
     from dalembert.linearization.full import FullLinearization as FullLinearization
@@ -90,6 +92,10 @@ if TYPE_CHECKING:
     from dalembert.simulation.stabilized import linearize_stabilized as linearize_stabilized
     from dalembert.simulation.status import Status as Status
     from dalembert.spatial import rotation as rotation
+    from dalembert.statics.static_forces import StaticForces as StaticForces
+    from dalembert.statics.static_forces import static_forces as static_forces
+    from dalembert.statics.stiffness import Stiffness as Stiffness
+    from dalembert.statics.stiffness import stiffness as stiffness
     from dalembert.system.constraints import Acceleration as Acceleration
     from dalembert.system.diagonal import Diagonal as Diagonal
     from dalembert.system.reactions import Reactions as Reactions
@@ -117,6 +123,7 @@ _HOMES = {
     "formats.mjcf.reader": "read_mjcf",
     "formats.sdf": "read_sdf",
     "formats.urdf": "read_urdf",
+    "kinematics.workspace": "Workspace workspace",
     "linearization.equilibrium": "Equilibrium equilibrium",
     "linearization.full": "FullLinearization linearize_full parameter_slopes second_derivatives",
     "linearization.linearize": "linearize",
@@ -143,6 +150,8 @@ _HOMES = {
     "simulation.status": "Status",
     "simulation.stabilization": "Baumgarte Projection",
     "spatial": "rotation",
+    "statics.static_forces": "StaticForces static_forces",
+    "statics.stiffness": "Stiffness stiffness",
     "system.constraints": "Acceleration",
     "system.diagonal": "Diagonal",
     "system.reactions": "Reactions",

@@ -10,8 +10,8 @@ from scipy.optimize import linprog
 
 from dalembert import control, zoo
 from dalembert.analysis.subspaces import characteristic_length
-from dalembert.control.limits import least_change
 from dalembert.errors import ArgumentError, UnknownName
+from dalembert.statics.limits import least_change
 from random_loops import random_closed
 
 SEEDS = range(5)

@@ -133,6 +133,21 @@ def chart() -> charts.LocalChart:
     return charts.named(*four_bar(), ["A"])
 
 
+@cache
+def held() -> da.StaticForces:
+    return da.static_forces(*four_bar(), {"coupler": (0.0, -5.0, 0.0)})
+
+
+@cache
+def mapped() -> da.Workspace:
+    return da.workspace(four_bar()[0], {"A": [0.5, 0.6, 0.7]}, four_bar()[1])
+
+
+@cache
+def forced() -> control.ForcesAlong:
+    return control.inverse_dynamics_along(four_bar()[0], run())
+
+
 def on_model(method: str) -> Callable[..., Any]:
     return lambda **arguments: getattr(model(), method)(**arguments)
 
@@ -319,7 +334,7 @@ ASKING: dict[str, dict[str, Any]] = {
     },
     "sweep": {
         "path": {"rest": [0.1, 0.2]}, **STATE, "frames": {"tip": [(0.8, 0.0, 0.0)] * 2}, "held": {},
-        "speed": {"rest": 1.0}, "acceleration": {"rest": [1.0, 2.0]}, **U, **P,
+        "speed": {"rest": 1.0}, "acceleration": {"rest": [1.0, 2.0]}, "limits": "mark", "through": False, **U, **P,
     },
     "walk": {**STATE, "to": {"rest": 0.3}, "frames": {"tip": (0.8, 0.0, 0.0)}, "held": {}, **P},
     "project": {**STATE, **P, "active": {"loop": True}, "tolerance": 1e-11},
@@ -457,9 +472,40 @@ LINEARIZING = {
         da.equilibrium,
         {
             "system": lambda: four_bar()[0], "guess": lambda: four_bar()[1], "solve_for": "u", "holding": {"A": 0.6},
-            "speeds": {"A": 0.0}, "u": [0.0], "tolerance": 1e-9,
+            "speeds": {"A": 0.0}, "u": [0.0], "tolerance": 1e-9, "bounds": {"torque": (-100.0, None)}, "steady": ["A"],
         },
     ),
+    "dalembert.equilibrium (stops)": Target(
+        da.equilibrium,
+        {
+            "system": lambda: four_bar()[0], "guess": lambda: four_bar()[1], "bounds": {"D": (1.2, None)},
+            "holding": {}, "u": [0.0], "p": {},
+        },
+    ),
+    "dalembert.stiffness": Target(
+        da.stiffness,
+        {**FOUR_BAR, "frame": "coupler", "springs": {"A": 100.0}, "locked": [], "axes": "world", "u": [0.0], "p": {}},
+    ),
+    "dalembert.static_forces": Target(
+        da.static_forces,
+        {
+            **FOUR_BAR, "loads": [{"coupler": (0.0, -5.0, 0.0)}], "bounds": {"torque": 100.0}, "u": [0.0],
+            "axes": "world", "p": {},
+        },
+    ),
+    "dalembert.StaticForces.wrench": Target(lambda **a: held().wrench(**a), {"joint": "B"}),
+    "dalembert.StaticForces.multiplier": Target(lambda **a: held().multiplier(**a), {"row": "C.x"}),
+    "dalembert.workspace": Target(
+        da.workspace,
+        {
+            "system": lambda: four_bar()[0], "grid": {"A": [0.5, 0.6, 0.7]}, "state": lambda: four_bar()[1], "held": {},
+            "frames": {}, "of": "coupler", "actuated": ["A"], "metric": "mass", "limits": True, "branches": 1,
+            "seed": 0, "p": {},
+        },
+    ),
+    "dalembert.Workspace.state": Target(lambda i: mapped().state(i), {"i": 1}),
+    "dalembert.Workspace.on": Target(lambda **a: mapped().on(**a), {"k": 0}),
+    "dalembert.Workspace.plot": Target(lambda **a: mapped().plot(**a).clear(), {"what": "serial", "path": None}),
     "dalembert.second_derivatives": Target(da.second_derivatives, {**FOUR_BAR, "u": [0.0]}),
     "dalembert.parameter_slopes": Target(da.parameter_slopes, {"model": model}),
     "dalembert.lqr": Target(
@@ -688,6 +734,19 @@ CONTROLLING = {
             "limits": 50.0, **COMMON,
         },
     ),
+    "dalembert.control.inverse_dynamics_along": Target(
+        control.inverse_dynamics_along,
+        {
+            "system": lambda: four_bar()[0], "motion": {"A": np.linspace(0.6, 0.9, 8)}, "times": np.linspace(0, 1, 8),
+            "state": lambda: four_bar()[1], "actuated": ["torque"], "metric": "euclidean", "limits": 500.0,
+            "cyclic": False, "p": {}, "tolerance": 1e-9,
+        },
+    ),
+    "dalembert.control.inverse_dynamics_along (run)": Target(
+        control.inverse_dynamics_along, {"system": lambda: four_bar()[0], "motion": run}
+    ),
+    "dalembert.control.ForcesAlong.state": Target(lambda **a: forced().state(**a), {"k": 0}),
+    "dalembert.control.ForcesAlong.__call__": Target(lambda **a: forced()(**a), {"t": 0.05, "state": None}),
     "dalembert.control.inverse_dynamics (array)": Target(
         control.inverse_dynamics, {**FOUR_BAR, "acceleration": np.ones(3), "metric": np.ones(3)}
     ),

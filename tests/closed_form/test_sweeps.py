@@ -427,3 +427,93 @@ def test_the_edge_of_the_workspace_is_a_dead_point_of_a_point_that_is_led():
     assert len(out) == 2
     assert out.points[0].kind == "dead point"
     assert out.points[0].state.position("tool")[0] == pytest.approx(2.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("gap", [1e-5, 1e-6, 1e-8, 1e-10])
+def test_branches_that_nearly_meet_are_told_apart_by_their_loops(gap):
+    """As above with gaps of bars far below 1e-4: between the branches loops are open by about the gap."""
+    bars = {"ground": 1.0, "crank": 0.4, "coupler": 0.8, "rocker": 0.6 + gap}
+    system = zoo.four_bar(**bars).compile()
+    out = system.sweep({"A": [2.0, 2.7, 3.6, 4.3]}, system.state(*zoo.four_bar_start(2.0, **bars)))
+    assert out.complete
+    assert not out.points
+    same_angle(out["D"], [four_bar_motion(a, 0.0, 1, **bars)[0][1] for a in out["A"]], atol=1e-9)
+
+
+@pytest.mark.parametrize("gap", [1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8])
+def test_a_parallelogram_with_a_coupler_too_long_turns_back_before_it_is_flat(gap):
+    """Stretched where cos A = (0.16 + 1 − (0.6 + gap)²)/0.8: no sweep passes the stretch that does not close."""
+    system = zoo.four_bar(ground=1.0, crank=0.4, coupler=1.0 + gap, rocker=0.4).compile()
+    start = system.assemble({"A": 0.5}, guess={"B": -0.5, "D": 0.5})
+    out = system.sweep({"A": np.linspace(0.5, -0.5, 11)}, start)
+    dead = np.arccos((1.16 - (0.6 + gap) ** 2) / 0.8)
+    assert [p.kind for p in out.points] == ["dead point"]
+    assert out.points[0].at["A"] == pytest.approx(dead, abs=1e-9)
+    assert (out["A"] > dead).all()
+
+
+# --- behind dead points, and limits -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", [1, -1])
+def test_a_rocking_crank_goes_on_behind_its_dead_point_on_the_other_branch(way):
+    """To 2.52 rad on one branch of the closed form, and back through the same values on the other."""
+    bars = {"ground": 0.55, "crank": 0.5, "coupler": 0.6, "rocker": 0.4}
+    system = zoo.four_bar(**bars).compile()
+    values = way * np.linspace(1.0, 3.0, 21)
+    out = system.sweep({"A": values}, system.state(*zoo.four_bar_start(way, **bars)), speed=way * 2.0, through=True)
+    reached = values[np.abs(values) < 2.5211]
+    assert out.complete
+    np.testing.assert_allclose(out["A"], np.concatenate([reached, reached[::-1]]))
+    there, back = out["D"][: len(reached)], out["D"][len(reached) :][::-1]
+    same_angle(there, [four_bar_motion(a, 0, 1, **bars)[0][1] for a in reached], atol=1e-9)
+    same_angle(back, [four_bar_motion(a, 0, -1, **bars)[0][1] for a in reached], atol=1e-9)
+    assert np.abs(np.diff(out["D"])).max() < 0.6  # no jump
+    np.testing.assert_allclose(out.rate("A"), way * 2.0 * np.repeat([1, -1], len(reached)))
+    truth = [four_bar_motion(a, -way * 2.0, -1, **bars)[1][1] for a in reached]
+    np.testing.assert_allclose(out.rate("D")[len(reached) :][::-1], truth, rtol=1e-8)
+    assert [p.kind for p in out.points] == ["dead point"]
+
+
+def test_through_a_dead_point_needs_one_coordinate_and_one_speed():
+    system = zoo.four_bar(crank=0.5).compile()
+    start = system.state(*zoo.four_bar_start(1.0, crank=0.5))
+    with pytest.raises(da.ArgumentError, match="one coordinate"):
+        system.sweep({"A": [1.0, 2.0, 1.5]}, start, through=True)
+    with pytest.raises(da.ArgumentError, match="one speed"):
+        system.sweep({"A": [1.0, 3.0]}, start, through=True, speed=[1.0, 2.0])
+
+
+def limited_slider_crank():
+    m = da.Mechanism("limited")
+    crank = m.add_body("crank", mass=1.0, com=(0.1, 0, 0), inertia=da.rod(1.0, 0.2))
+    rod = m.add_body("rod", mass=1.0, com=(0.3, 0, 0), inertia=da.rod(1.0, 0.6))
+    m.add_joint("A", da.Revolute("z"), m.ground, crank)
+    m.add_joint("B", da.Revolute("z"), crank.at(0.2), rod)
+    m.add_joint("x", da.Prismatic("x"), m.ground, m.add_body("slider", mass=1.0), limits=(0.5, 0.75))
+    m.close_loop("C", da.Revolute("z"), rod.at(0.6), "slider")
+    return m.compile()
+
+
+def test_limits_on_the_way_are_marked_or_end_the_sweep():
+    """x = 0.2 cos A + √(0.36 − 0.04 sin² A) is within 0.5 … 0.75 m between two angles in each half turn."""
+    from scipy.optimize import brentq
+
+    system = limited_slider_crank()
+    slide = lambda a: 0.2 * np.cos(a) + np.sqrt(0.36 - 0.04 * np.sin(a) ** 2)  # noqa: E731
+    upper, lower = (brentq(lambda a, bound=bound: slide(a) - bound, 0, np.pi) for bound in (0.75, 0.5))
+    start = system.assemble({"A": 1.2}, guess={"B": -1.5, "x": 0.6})
+    values = np.linspace(1.2, 1.2 + 2 * np.pi, 40)
+    marked = system.sweep({"A": values}, start)
+    assert marked.complete
+    places = [p.at["A"] for p in marked.points if p.kind == "limit"]
+    truth = [lower, 2 * np.pi - lower, 2 * np.pi - upper, 2 * np.pi + upper]
+    np.testing.assert_allclose(places, truth, atol=1e-9)
+    assert "'x' passes its limit 0.5 at A" in marked.points[0].message
+    assert marked.points[0].state["x"] == pytest.approx(0.5, abs=1e-11)
+    ended = system.sweep({"A": values}, start, limits="stop")
+    assert len(ended) == int((values < lower).sum())
+    assert "passes its limit 0.5" in ended.message
+    assert not system.sweep({"A": values}, start, limits="ignore").points
+    outside = system.assemble({"A": 0.2}, guess={"B": -0.3, "x": 0.8})
+    assert len(system.sweep({"A": [0.2, 1.2]}, outside, limits="stop")) == 0

@@ -9,6 +9,8 @@ that are not led stay where the constraints let them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from math import isfinite
 
 import numpy as np
 
@@ -35,6 +37,11 @@ class Node:
     white: np.ndarray  # (rows, nv) J scaled, in the metric
     revealed: Revealed
 
+    @cached_property
+    def orientation(self) -> float:
+        """The sign of the determinant of J, where it is square."""
+        return float(np.linalg.slogdet(self.white)[0])
+
     def least(self, rank: int) -> float:
         """The smallest of `rank` singular values: 0 in a singular position, about 1 far from it."""
         return float(self.revealed.sigma[rank - 1]) if rank else 1.0
@@ -49,6 +56,7 @@ class Continuation:
         self.policy = rank_policy(system, course.parameters_at(float(course.wanted[0])))
         self.R, self.Rinv = np.diag(1 / course.reach), np.diag(course.reach)
         self.scale = course.units
+        self.weights = course.reach / course.units[:, None]
         self.rank, self.step = 0, np.inf
         self.nodes: list[Node] = []
         self.first_nodes: list[Node] = []
@@ -72,22 +80,35 @@ class Continuation:
         """The shortest δ that brings J δ nearest to `right`."""
         return self.Rinv @ f.solve(right / self.scale)
 
+    def _step(self, white: np.ndarray, away: np.ndarray) -> np.ndarray | None:
+        """The shortest δ that J takes nearest to `away`, all scaled; None where J is not finite."""
+        if white.shape[0] == white.shape[1]:
+            try:
+                delta = np.linalg.solve(white, away)
+            except np.linalg.LinAlgError:
+                delta = np.full(len(white), np.inf)
+            if np.abs(delta).max(initial=0.0) < FAR:  # far from singular, or nearly there
+                return delta
+        return self.policy.reveal(white, 1.0).solve(away) if np.isfinite(white).all() else None
+
     def closed(self, x: float, q: np.ndarray, far: float = 2 * FAR) -> Node | None:
         """The position at a place near a guess q, by Newton's method; None where none is within `far`."""
         last = np.inf
         for _ in range(ITERATIONS):
             away, J, g = self.course.equations(q, x)
-            gap = float(np.abs(away / self.course.units).max(initial=0.0))
-            if not np.isfinite(gap) or not np.isfinite(J).all():
-                return None
-            white = (J @ self.Rinv) / self.scale[:, None]
-            f = self.policy.reveal(white, 1.0)
+            away, white = away / self.scale, J * self.weights
+            gap = float(np.abs(away).max(initial=0.0))
             if gap <= CLOSED or (gap <= NEARLY and gap >= 0.5 * last):
+                if not np.isfinite(white).all():
+                    return None
+                f = self.policy.reveal(white, 1.0)
                 return Node(x, q, self.solve(f, g), white, f)
-            delta = -self.solve(f, away)
-            if gap > 10 * last or self.size(delta) > far:
+            if not gap <= 10 * last or not isfinite(gap):
                 return None
-            q, last = self.plus(q, delta), gap
+            delta = self._step(white, away)
+            if delta is None or not np.abs(delta).max(initial=0.0) <= far:
+                return None
+            q, last = self.plus(q, -self.course.reach * delta), gap
         return None
 
     # --- along the course ---------------------------------------------------------------------------------------

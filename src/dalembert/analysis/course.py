@@ -82,6 +82,9 @@ class Course:
         self.constraints, self.length = int(self.rows.sum()), policy.length
         self.kernel = system.kernel("constraints")
         self.slopes = _parameter_slopes(system) if self.parameters else None
+        self._all_rows = bool(self.rows.all())
+        self._template = np.vstack([np.zeros((self.constraints, system.nv)), self.N])
+        self._ahead = np.concatenate([np.zeros(self.constraints), [1.0], np.zeros(len(self.fixed))])
 
     @property
     def led(self) -> int:
@@ -110,6 +113,8 @@ class Course:
 
     def equations(self, q: np.ndarray, x: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Residuals of (1), and J and g of (2), at a position q and a place x."""
+        if self.single in self.coordinates and not self.tracks and self._all_rows:
+            return self._one_coordinate(q, x)
         h, p, t = self.at(x)
         given = {"q": q, "p": p, "t": t}
         phi, A, b = self.kernel(*(given[n] for n in self.kernel.names_in))
@@ -127,6 +132,17 @@ class Course:
             rows.append(motion)
             rate.append(goal.rate_rows(V))
         return np.concatenate(away), np.vstack(rows), np.concatenate(rate)
+
+    def _one_coordinate(self, q: np.ndarray, x: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The same where one coordinate is led and nothing else changes."""
+        given, m = {"q": q, "p": self.p, "t": self.t}, self.constraints
+        phi, A, _ = self.kernel(*[given[n] for n in self.kernel.names_in])
+        J, away = self._template.copy(), np.empty(len(self._ahead))
+        J[:m], away[:m], away[m:] = A, phi, q[self.q_index]
+        away[m] -= x
+        if self.fixed:
+            away[m + 1 :] -= list(self.fixed.values())
+        return away, J, self._ahead
 
     def goals(self, x: float) -> list[tuple[FrameGoal, np.ndarray]]:
         """The goals of the frames at a place, and their twists per unit of x."""

@@ -21,6 +21,7 @@ from dalembert.protocols import StateLike
 STEPS = 80  # along the arc in search of a dead point
 NEAR = 1e-4  # singular values below count as those of a crossing
 ROUNDS = 60  # of a search between two nodes
+STEEPER = 2.0  # times as fast as between them may a singular value fall
 ZERO = 3e-5  # of singular values: rows are dependent in a position that was found to 1e-9
 
 
@@ -28,7 +29,7 @@ ZERO = 3e-5  # of singular values: rows are dependent in a position that was fou
 class SpecialPoint:
     """A position on a sweep that is not like the others."""
 
-    kind: str  # "dead point", or of branch points: "crossing", "cone", "touch", "isolated" or "several"
+    kind: str  # "dead point", "limit", or of branch points: "crossing", "cone", "touch", "isolated" or "several"
     at: dict[str, float]  # what is led, by name
     state: StateLike
     index: float  # place among the values of the sweep: 2.5 is half-way between values 2 and 3
@@ -42,8 +43,11 @@ class SpecialPoint:
 # --- dead points ----------------------------------------------------------------------------------------------------
 
 
-def dead_point(way: Continuation, end: float) -> tuple[float, np.ndarray] | None:
-    """Place and position where what is led turns back beyond the last node and before `end`; None if it does not."""
+def dead_point(way: Continuation, end: float, barred: bool = False) -> tuple[float, np.ndarray] | None:
+    """Place and position where what is led turns back beyond the last node and before `end`; None if it does not.
+
+    barred: loops do not close at `end`, so a step that leads past it has changed the branch and is made shorter.
+    """
     node = way.nodes[-1]
     unit = max(abs(end - node.x), 1e-12)
     forward = np.sign(end - node.x)
@@ -54,8 +58,9 @@ def dead_point(way: Continuation, end: float) -> tuple[float, np.ndarray] | None
         stride = FAR / max(way.size(way.Rinv @ z[:-1]), abs(z[-1]), 1e-300)
         while True:
             new = _along(way, q, x, z, stride, unit)
-            if new is not None:
-                break
+            passed = new is not None and barred and (new[1] - end) * forward >= 0
+            if new is not None and not passed and ((new[1] - x) * forward >= 0 or new[2][-1] * forward <= 0):
+                break  # neither past the end nor around a sharp turn
             stride *= 0.5
             if stride < 1e-6:
                 return None
@@ -123,6 +128,8 @@ def crossed(way: Continuation, a: Node, b: Node) -> bool:
     r = way.rank
     if a.revealed.rank < r or not r:
         return False
+    if a.white.shape == (r, r):
+        return a.orientation * b.orientation < 0
     square = a.revealed.U[:, :r].T @ b.white @ a.revealed.V[:, :r]
     return bool(np.linalg.det(square) < 0)
 
@@ -178,7 +185,10 @@ def nearest_place(way: Continuation, a: Node, middle: Node, b: Node) -> float | 
 
     x1, x2 = low + ratio * (high - low), high - ratio * (high - low)
     f1, f2 = least(x1), least(x2)
+    steepest = max(abs(a.least(r) - f1), abs(f1 - f2), abs(b.least(r) - f2)) / (ratio**2 * abs(high - low))
     for _ in range(ROUNDS):
+        if min(f1, f2) > STEEPER * steepest * abs(high - low):  # it cannot fall to zero in between
+            return None
         if f1 < f2:
             high, x2, f2 = x2, x1, f1
             x1 = low + ratio * (high - low)

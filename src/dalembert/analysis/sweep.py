@@ -40,7 +40,7 @@ class Sweep:
     v: np.ndarray  # (K, nv)
     vdot: np.ndarray  # (K, nv)
     t: np.ndarray  # (K,) s: when a value is passed at a constant speed; that of the first state where there is none
-    points: tuple[SpecialPoint, ...]  # dead points and branch points in the order they were met
+    points: tuple[SpecialPoint, ...]  # dead points, branch points and limits in the order they were met
     complete: bool  # whether every value was reached
     interrupted: bool  # whether it was ended from outside (Ctrl-C)
     message: str  # why not, and how far; "" where complete

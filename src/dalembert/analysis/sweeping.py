@@ -10,6 +10,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.analysis.course import Course
 from dalembert.analysis.sweep import Sweep, led_rates, with_motion
+from dalembert.analysis.sweep_ends import go_through, note_limits
 from dalembert.analysis.trail import Trail, follow
 from dalembert.errors import ArgumentError, AssemblyError
 from dalembert.protocols import Inputs, Parameters, StateLike
@@ -29,12 +30,16 @@ def sweep(
     u: Inputs,
     p: Parameters,
     progress: Callable[[float], Any] | None,
+    limits: str,
+    through: bool,
 ) -> Sweep:
     """See `System.sweep`."""
     path, frames = ({} if x is None else checks.mapping(x, n) for x, n in ((path, "path"), (frames, "frames")))
     held = {} if held is None else checks.mapping(held, "held")
     u = None if u is None else system.input_vector(u)
     rest = system.state() if state is None or isinstance(state, Mapping) else system.as_state(state)
+    checks.choice(limits, ("mark", "stop", "ignore"), "limits")
+    through = checks.flag(through, "through")
     course = Course(system, path, frames, held, rest, p)
     rates, bends = led_rates(course, speed, "speed"), led_rates(course, acceleration, "acceleration")
     try:
@@ -43,7 +48,21 @@ def sweep(
         trail = Trail(*_nothing(system), why=str(error).rstrip("."))
     else:
         trail = follow(course, begin, progress)
+        if through:
+            course, trail, signs = go_through(course, trail, begin)
+            rates, bends = _along_legs(course, rates, signs), _along_legs(course, bends, signs)
+        if limits != "ignore":
+            note_limits(trail, course, begin, limits == "stop")
     return with_motion(trail, course, rates, bends, u)
+
+
+def _along_legs(course: Course, given: np.ndarray, signs: np.ndarray) -> np.ndarray:
+    """The one speed (or acceleration) of a sweep through dead points, backward where it goes back."""
+    if len(given) and (given != given[0]).any():
+        raise ArgumentError("a sweep through dead points has one speed and one acceleration; give numbers, not lists.")
+    out = np.tile(given[:1], (course.count, 1))
+    out[: len(signs)] *= signs[:, None]
+    return out
 
 
 def walk(system: Any, state: Any, to: Any, *, frames: Any, held: Any, p: Parameters) -> StateLike:

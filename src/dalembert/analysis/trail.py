@@ -31,6 +31,7 @@ from dalembert.protocols import StateLike
 CLOSE = 1e-4  # singular values below: positions come from both sides
 ASIDE = 0.02  # rad, lengths of the mechanism, or part of the course: how far from it
 LEAST = 1e-6  # of a leg: steps that are not made shorter where branches come near each other
+MEETS = 1e-11  # rad, or lengths of the mechanism: by how much loops may be open where branches meet
 SAME = 1e-9  # of the course: a value that counts as that of a dead point
 
 
@@ -124,7 +125,31 @@ def _leg(
     except KeyboardInterrupt:
         trail.interrupted, trail.why = True, "it was interrupted"
         count = int(((part - way.nodes[-1].x) * forward <= 0).sum())
-    return _filled(trail, way, part[:count], base, forward, turned)
+    found = _filled(trail, way, part[:count], base, forward, turned)
+    if len(found[0]) < count and turned is None and not trail.interrupted:
+        return _turned_between(trail, way, part[:count], base, forward, (values, offset), found)
+    return found
+
+
+def _turned_between(
+    trail: Trail,
+    way: Continuation,
+    part: np.ndarray,
+    base: int,
+    forward: float,
+    places: tuple[np.ndarray, int],
+    found: tuple[np.ndarray, ...],
+) -> tuple[np.ndarray, ...]:
+    """What is found of a leg where a step has passed over a stretch that does not close: up to the dead point there."""
+    failed, nodes = float(part[len(found[0])]), way.nodes
+    way.nodes = [n for k, n in enumerate(nodes) if k <= base or (n.x - failed) * forward < 0]
+    turned = dead_point(way, failed, barred=True)
+    if turned is None:
+        way.nodes = nodes
+        return found
+    trail.points = [p for p in trail.points if p.index <= places[1] + 1 + len(found[0])]
+    _note_dead(trail, way, turned, *places)
+    return _filled(trail, way, part, base, forward, turned)
 
 
 def _restart(trail: Trail, way: Continuation, state: StateLike, end: float) -> None:
@@ -182,7 +207,7 @@ def _filled(
     bends = np.full(slopes.shape, np.nan)
     for k in np.flatnonzero(~ok | (least < CLOSE)):
         two = _two_sided(way, nodes, float(x[k]))
-        if two is not None:
+        if two is not None and _closes(way, two[0], float(x[k])):
             q[k], slopes[k], bends[k] = two
         elif not ok[k]:
             trail.why = trail.why or f"the loops do not close at {way.course.told(float(x[k]))}"
@@ -219,7 +244,7 @@ def _polished(way: Continuation, x: np.ndarray, q: np.ndarray) -> tuple[np.ndarr
         last, gap = gap, np.abs(away / course.units).max(axis=1, initial=0.0)
         if ((gap <= CLOSED) | ((gap <= NEARLY) & (gap >= 0.5 * last))).all():
             break
-        white = (J @ way.Rinv) / way.scale[:, None]
+        white = J * way.weights
         delta = None
         if square:
             try:
@@ -228,15 +253,20 @@ def _polished(way: Continuation, x: np.ndarray, q: np.ndarray) -> tuple[np.ndarr
                 delta = None
         if delta is None:
             delta = _shortest(way, white, -(away / way.scale))[0]
-        delta = delta @ way.Rinv.T
+        delta = delta * course.reach
         far = np.abs(delta / course.reach).max(axis=1, initial=0.0) > FAR
         delta[far] = 0.0
         q = q + delta
-    white = (J @ way.Rinv) / way.scale[:, None]
+    white = J * way.weights
     g = np.zeros(len(course.units))
     g[course.constraints] = 1.0
-    slopes, least = _shortest(way, white, np.broadcast_to(g / way.scale, away.shape))
-    return q, slopes @ way.Rinv.T, least, gap <= NEARLY
+    g = np.broadcast_to(g / way.scale, away.shape)
+    if square and way.rank == len(course.units):
+        least = np.linalg.svd(white, compute_uv=False)[:, -1]
+        if least.min(initial=1.0) > CLOSE:
+            return q, np.linalg.solve(white, g[..., None])[..., 0] * course.reach, least, gap <= NEARLY
+    slopes, least = _shortest(way, white, g)
+    return q, slopes * course.reach, least, gap <= NEARLY
 
 
 def _shortest(way: Continuation, white: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -277,6 +307,17 @@ def _two_sided(way: Continuation, nodes: list[Node], x: float) -> tuple[np.ndarr
     slope = (15 * rise - 7 * (s0 + s1) - c0 + c1) / 16
     bend = (3 * (s1 - s0) - (c0 + c1)) / 4
     return way.plus(a.q, middle), slope / aside, bend / aside**2
+
+
+def _closes(way: Continuation, q: np.ndarray, x: float) -> bool:
+    """Whether the loops close in a position that was found between two others.
+
+    Where branches meet it is on them. Where they only come near, by ε, it lies between them, and loops are open by
+    about ε² there: so nearer branches are told apart than positions are known close to singular ones.
+    """
+    away = way.course.equations(q, x)[0]
+    exact = way.course.single in way.course.coordinates  # the polynomial has bends, and six times as many digits
+    return bool(np.abs(away / way.course.units).max(initial=0.0) <= (MEETS if exact else 1e3 * MEETS))
 
 
 def _slides(way: Continuation) -> bool:
@@ -362,6 +403,8 @@ def _note_branches(trail: Trail, way: Continuation, values: np.ndarray, offset: 
         return True
     course = way.course
     q, slope, _ = two
+    if not _closes(way, q, x):  # two branches that do not meet: the nodes are on both
+        return not crossed(way, nodes[-2], nodes[-1])
     state, p = course.state(q, x, slope), course.parameters_at(x)
     usual = tangent(course.system, course.state(nodes[-2].q, nodes[-2].x), p).rank
     cone = cone_at(course.system, state, p, usual)

@@ -1,5 +1,6 @@
 """Control of constrained mechanisms: inverse dynamics, motion and force control, trajectories, planning."""
 
+from dalembert.control.along import ForcesAlong, inverse_dynamics_along
 from dalembert.control.controllers import (
     computed_torque,
     force_control,
@@ -20,6 +21,7 @@ from dalembert.control.wrappers import Delayed, Noisy, Sampled, Saturated
 
 __all__ = [
     "Delayed",
+    "ForcesAlong",
     "InverseDynamics",
     "MotionPlan",
     "Noisy",
@@ -39,6 +41,7 @@ __all__ = [
     "force_sensor",
     "hybrid_control",
     "inverse_dynamics",
+    "inverse_dynamics_along",
     "motion_control",
     "orientation",
     "piecewise",

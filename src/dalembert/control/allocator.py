@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from dalembert.checks import choice, number, shown
-from dalembert.control.limits import Bounds, least_change, nearest_in_bounds
 from dalembert.control.native.workspace import (
     CONSTANT,
     FORCES,
@@ -27,6 +26,7 @@ from dalembert.control.plant import Plant
 from dalembert.control.references import LimitsGiven, MetricGiven
 from dalembert.errors import ArgumentError, unknown
 from dalembert.native.library import call
+from dalembert.statics.limits import Bounds, least_change, nearest_in_bounds
 from dalembert.system.acceleration import limits as rank_limits
 from dalembert.system.formulation_options import metric_factor
 from dalembert.system.state import State

@@ -11,7 +11,6 @@ import numpy as np
 from dalembert.checks import array, choice, flag, function, keywords, mapping, number, shown, whole
 from dalembert.control.allocator import Allocator
 from dalembert.control.collocation import Bounded, Problem, stage, transcribe
-from dalembert.control.limits import Bounds
 from dalembert.control.native.workspace import GIVEN
 from dalembert.control.plan import MotionPlan
 from dalembert.control.plant import Plant
@@ -19,6 +18,7 @@ from dalembert.control.references import LimitsGiven
 from dalembert.errors import ArgumentError, AssemblyError, unknown
 from dalembert.mechanism.constraints.expression import Expression
 from dalembert.protocols import Parameters, StateGiven, check_system
+from dalembert.statics.limits import Bounds
 from dalembert.system.state import State
 from dalembert.system.system import System
 

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.checks import array, function, name, number, reals, shown, vector, whole
-from dalembert.control.limits import Bounds
 from dalembert.control.references import LimitsGiven
 from dalembert.errors import ArgumentError
 from dalembert.protocols import check_system
+from dalembert.statics.limits import Bounds
 from dalembert.system.state import State
 from dalembert.system.system import System
 

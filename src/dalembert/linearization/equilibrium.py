@@ -1,9 +1,16 @@
-"""Equilibria and steady motions of constrained mechanisms."""
+"""Equilibria and steady motions of constrained mechanisms.
+
+A motion is steady if the velocities named in `steady` stay constant: all of them by default. Their accelerations are
+what Newton's method brings to zero, with the exact linear model in these coordinates:
+
+    v̇ + A_q δ + A_v δv = 0,   δ along positions that are not held, δv along speeds that are to be found           (1)
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -11,8 +18,10 @@ from dalembert import checks
 from dalembert.errors import ArgumentError, AssemblyError, unknown
 from dalembert.linearization.linearize import linearize
 from dalembert.linearization.model import LinearModel
+from dalembert.linearization.stops import rest_on_stops
 from dalembert.protocols import Inputs, Parameters, StateGiven, check_system
 from dalembert.rank import rank_policy
+from dalembert.statics.limits import Bounds, least_change
 from dalembert.system.state import State
 from dalembert.system.system import System
 
@@ -29,7 +38,8 @@ class Equilibrium:
     residual: float  # largest |v̇| that is left, rad/s² or m/s²
     iterations: int  # of Newton's method
     multipliers: np.ndarray  # (rows used,)
-    model: LinearModel  # the linear model there
+    model: LinearModel  # the linear model there, of the mechanism without its stops
+    stops: dict[str, float] = field(default_factory=dict)  # N or N m on coordinates that lean on a bound, by name
 
     def __repr__(self) -> str:
         return f"<equilibrium of '{self.model.operating.system.name}': |v̇| ≤ {self.residual:.1e}, {self.state!r}>"
@@ -41,20 +51,30 @@ def equilibrium(
     *,
     solve_for: str = "q",
     holding: Mapping[str, float] | None = None,
-    speeds: Mapping[str, float] | None = None,
+    speeds: Mapping[str, float | None] | None = None,
+    steady: Iterable[str] | None = None,
+    bounds: Mapping[str, Any] | None = None,
     u: Inputs = None,
     p: Parameters = None,
     tolerance: float = 1e-9,
 ) -> Equilibrium:
-    """A configuration in which a mechanism rests or moves with constant speeds, and the inputs that keep it there.
+    """A configuration in which a mechanism rests or moves steadily, and the inputs that keep it there.
 
     guess: positions to start from, by name, as an array or a state. holding: coordinates with given values. p:
     parameters, by name or as an array. tolerance: largest acceleration that counts as rest, in rad/s² or m/s² and
     relative to the entries of the linear model where these are larger.
     solve_for="q": a configuration that rests under the inputs u, from the guess by Newton's method with the exact
     linear model; coordinates in `holding` stay. solve_for="u": the inputs of least size that hold the configuration of
-    the guess (with `holding` in it), from u if they enter nonlinearly. speeds: named velocities of a steady motion; the
-    others come out as small as the constraints allow.
+    the guess (with `holding` in it), from u if they enter nonlinearly.
+
+    bounds: {name: bound or (lower, upper)}, None for no bound on a side; (0, None) for tendons, which only pull. With
+    solve_for="u" names are inputs. With "q" they are coordinates at rest: those that reach a bound lean on it as on a
+    stop, `stops` has the forces, and the way to the equilibrium leads downhill.
+
+    speeds: velocities of a steady motion by name; None for one that is constant and to be found. The others come out as
+    small as the constraints allow. steady: names of the velocities that stay constant, as many as the mechanism has
+    freedoms; default all velocities, which a turn has in body axes but not in those of the ground. What is not steady
+    follows.
 
     >>> import dalembert as da
     >>> from dalembert import zoo
@@ -66,13 +86,38 @@ def equilibrium(
     check_system(system)
     checks.choice(solve_for, ("q", "u"), "solve_for")
     tolerance = checks.number(tolerance, "tolerance", above=0.0)
-    held, moving = (_by_name(system, x, what) for x, what in ((holding, "holding"), (speeds, "speeds")))
+    held = _by_name(system, holding, "holding")
+    asked = {} if speeds is None else checks.mapping(speeds, "speeds")
+    unknown_speeds = [n for n, value in asked.items() if value is None]
+    moving = _by_name(system, {n: 0.0 if value is None else value for n, value in asked.items()}, "speeds")
+    constant = None if steady is None else _names(system, steady)
+    if unknown_speeds and constant is None:
+        raise ArgumentError(f"the speed of '{unknown_speeds[0]}' is to be found; name what is constant in steady=[].")
+    names = system.u_names if solve_for == "u" else system.v_names
+    limits = Bounds.of(names, bounds, "input" if solve_for == "u" else "coordinate")
     start = system.as_state({} if guess is None else guess)
-    x = system.assemble(held or None, moving or None, guess=start.q, p=p, t=start.t)
+    if unknown_speeds:
+        moving |= {n: float(start.v[system.v_names.index(n)]) for n in unknown_speeds}
+    if constant is not None:
+        moving = {**dict.fromkeys(constant, 0.0), **moving}
     given = system.input_vector(u)
+    if bounds is not None and solve_for == "q":
+        if moving:
+            raise ArgumentError("bounds of coordinates are for rest; leave out speeds= and steady=, or bounds=.")
+        return _on_stops(system, start, given, p, held, limits, tolerance)
+    x = system.assemble(held or None, moving or None, guess=start.q, p=p, t=start.t)
     if solve_for == "u":
-        return _inputs(system, x, given, p, tolerance)
-    return _configuration(system, x, given, p, held, moving, tolerance)
+        return _inputs(system, x, given, p, tolerance, limits, constant)
+    return _configuration(system, x, given, p, held, moving, tolerance, unknown_speeds, constant)
+
+
+def _names(system: System, given: Any) -> list[str]:
+    if isinstance(given, str) or not isinstance(given, (list, tuple, set, frozenset, Mapping)):
+        raise ArgumentError(f"steady is {checks.shown(given)}; needed: a list of velocities.")
+    for name in given:
+        if not isinstance(name, str) or name not in system.v_names:
+            raise unknown("velocity", name, system.v_names, "steady")
+    return list(given)
 
 
 def _by_name(system: System, given: Mapping[str, float] | None, what: str) -> dict[str, float]:
@@ -85,16 +130,55 @@ def _by_name(system: System, given: Mapping[str, float] | None, what: str) -> di
     return out
 
 
-def _inputs(system: System, x: State, u: np.ndarray, p: Parameters, tolerance: float) -> Equilibrium:
+def _inputs(
+    system: System,
+    x: State,
+    u: np.ndarray,
+    p: Parameters,
+    tolerance: float,
+    limits: Bounds,
+    steady: list[str] | None,
+) -> Equilibrium:
     if not len(u):
         raise ArgumentError(f"'{system.name}' has no inputs to solve for; add motors, or take solve_for='q'.")
-    model, rounds, step = linearize(system, x, u=u, p=p), 0, np.full(len(u), np.inf)
+    model, rounds, step = linearize(system, x, u=u, p=p, independent=steady), 0, np.full(len(u), np.inf)
     while rounds < ROUNDS and not np.abs(step).max() <= 1e-10 * max(1.0, np.abs(u).max()):
         n = len(model.positions)
-        step = _least(model.B[n:], -model.rate[n:])
-        u = u + step
-        model, rounds = linearize(system, x, u=u, p=p), rounds + 1
-    return _checked(model, u, rounds, tolerance, "the inputs cannot hold it there: what is left pulls along")
+        B = rank_policy(accuracy=SHARP).reveal(model.B[n:])
+        new = u + B.solve(-model.rate[n:])
+        if not limits.hold(new):
+            G, h, names = limits.rows(new, B.null)
+            w, weights = least_change(G, h)
+            if w is None:
+                acting = [name for name, z in zip(names, weights) if z > 1e-9 * max(weights.max(), 1e-300)]
+                raise AssemblyError(
+                    f"'{system.name}' does not rest: the inputs cannot hold it within their bounds; "
+                    f"{', '.join(acting)} contradict it."
+                )
+            new = new + B.null @ w
+        new = np.clip(new, limits.lower, limits.upper)  # they hold but for rounding
+        step, u = new - u, new
+        model, rounds = linearize(system, x, u=u, p=p, independent=steady), rounds + 1
+    return _checked(model, u, rounds, tolerance, "the inputs cannot hold it there: what is left pulls along", steady)
+
+
+def _on_stops(
+    system: System,
+    start: State,
+    u: np.ndarray,
+    p: Parameters,
+    held: Mapping[str, float],
+    limits: Bounds,
+    tolerance: float,
+) -> Equilibrium:
+    x = system.assemble(held or None, guess=start.q, p=p, t=start.t)
+    x, stops, rounds = rest_on_stops(system, x, u, p, held, limits)
+    a = system.acceleration(x, dict(stops), u=u, p=p)
+    left = float(np.abs(a.vdot).max(initial=0.0))
+    model = linearize(system, x, u=u, p=p)
+    if not left <= tolerance * max(1.0, np.abs(model.A).max(initial=0.0)):
+        raise AssemblyError(f"'{system.name}' does not rest within its bounds: {left:.3g} rad/s² or m/s² are left.")
+    return Equilibrium(x, u, left, rounds, a.multipliers, model, stops)
 
 
 def _configuration(
@@ -105,19 +189,26 @@ def _configuration(
     held: Mapping[str, float],
     speeds: Mapping[str, float],
     tolerance: float,
+    wanted: list[str],
+    steady: list[str] | None,
 ) -> Equilibrium:
-    model, rounds, moved = linearize(system, x, u=u, p=p), 0, np.inf
-    while rounds < ROUNDS and moved > 1e-14 and np.abs(model.operating.vdot).max(initial=0.0) > 1e-3 * tolerance:
+    model, rounds, moved = linearize(system, x, u=u, p=p, independent=steady), 0, np.inf
+    while rounds < ROUNDS and moved > 1e-14 and _left(model, steady).max(initial=0.0) > 1e-3 * tolerance:
         n = len(model.positions)
-        rate, slope, move = model.rate[n:], model.A[n:, :n], model.operating.Kq
+        rate, move = model.rate[n:], model.operating.Kq
         # small motions that leave what is held: a basis of y with C_held Kq y = 0
         rows = move[[system.v_names.index(name) for name in held]] if held else np.zeros((0, n))
         free = rank_policy().reveal(rows).null if held else np.eye(n)
-        y = free @ _least(slope @ free, -rate)
-        model = _improved(system, model, x, u, p, move @ y, held, speeds)
-        moved = float(np.abs(model.operating.state.q - x.q).max(initial=0.0))
+        faster = [n + [c.name for c in model.operating.speeds].index(name) for name in wanted]
+        y = _least(np.hstack([model.A[n:, :n] @ free, model.A[n:, faster]]), -rate)
+        change = dict(zip(wanted, y[free.shape[1] :].tolist()))
+        model, speeds = _improved(
+            system, model, x, u, p, move @ free @ y[: free.shape[1]], held, speeds, change, steady
+        )
+        moved = float(np.abs(model.operating.state.q - x.q).max(initial=0.0)) + sum(map(abs, change.values()))
         x, rounds = model.operating.state, rounds + 1
-    return _checked(model, u, rounds, tolerance, "no equilibrium was found near the guess: what is left accelerates")
+    why = "no equilibrium was found near the guess: what is left accelerates"
+    return _checked(model, u, rounds, tolerance, why, steady)
 
 
 def _improved(
@@ -129,16 +220,19 @@ def _improved(
     step: np.ndarray,
     held: Mapping[str, float],
     speeds: Mapping[str, float],
-) -> LinearModel:
-    """The model after a step, shortened until the accelerations fall (or hardly any of it is left)."""
+    change: Mapping[str, float],
+    steady: list[str] | None,
+) -> tuple[LinearModel, Mapping[str, float]]:
+    """The model and speeds after a step, shortened until the accelerations fall (or hardly any of it is left)."""
     before = np.linalg.norm(old.rate[len(old.positions) :])
     size = min(1.0, 0.5 / max(float(np.abs(step).max(initial=0.0)), 1e-300))
     while True:
         try:
-            y = system.assemble(held or None, speeds or None, guess=system.plus(x, size * step), p=p, t=x.t)
-            new = linearize(system, y, u=u, p=p)
+            faster = {**speeds, **{name: speeds[name] + size * value for name, value in change.items()}}
+            y = system.assemble(held or None, faster or None, guess=system.plus(x, size * step), p=p, t=x.t)
+            new = linearize(system, y, u=u, p=p, independent=steady)
             if np.linalg.norm(new.rate[len(new.positions) :]) < before or size < 1e-4:
-                return new
+                return new, faster
         except (AssemblyError, ArgumentError):
             if size < 1e-4:
                 raise
@@ -150,10 +244,18 @@ def _least(X: np.ndarray, right: np.ndarray) -> np.ndarray:
     return rank_policy(accuracy=SHARP).reveal(X).solve(right)
 
 
-def _checked(model: LinearModel, u: np.ndarray, iterations: int, tolerance: float, why: str) -> Equilibrium:
-    op = model.operating
-    left = float(np.abs(op.vdot).max(initial=0.0))
+def _left(model: LinearModel, steady: list[str] | None) -> np.ndarray:
+    """|v̇| of what is to be steady."""
+    vdot, names = model.operating.vdot, model.operating.system.v_names
+    return np.abs(vdot if steady is None else vdot[[names.index(name) for name in steady]])
+
+
+def _checked(
+    model: LinearModel, u: np.ndarray, iterations: int, tolerance: float, why: str, steady: list[str] | None = None
+) -> Equilibrium:
+    op, vdot = model.operating, _left(model, steady)
+    left = float(vdot.max(initial=0.0))
     if not left <= tolerance * max(1.0, np.abs(model.A).max(initial=0.0)):
-        worst = op.system.v_names[int(np.argmax(np.abs(op.vdot)))]
+        worst = (steady or op.system.v_names)[int(np.argmax(vdot))]
         raise AssemblyError(f"'{op.system.name}' does not rest: {why} '{worst}', by {left:.3g} rad/s² or m/s².")
     return Equilibrium(op.state, u, left, iterations, op.multipliers, model)

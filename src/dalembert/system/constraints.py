@@ -284,6 +284,8 @@ class ConstraintQuestions:
         u: Inputs = None,
         p: Parameters = None,
         progress: Callable[[float], Any] | None = None,
+        limits: str = "mark",
+        through: bool = False,
     ) -> Sweep:
         """Positions, velocities, accelerations and forces as coordinates, frames or parameters go through values.
 
@@ -298,6 +300,10 @@ class ConstraintQuestions:
         for all values: a number or (K,), for frames a velocity (3,) or a twist (6,) in the ground's axes, or K of them;
         default at rest. u: inputs that act besides what leads. progress: called with the part that is done.
 
+        limits: where a joint passes a limit, "mark" it in `points`, "stop" there, or "ignore" it. through: go on behind
+        dead points of the one coordinate that is led, which then goes back through its values, until it comes to the
+        first or the last of them.
+
         >>> import numpy as np
         >>> from dalembert import zoo
         >>> system = zoo.slider_crank().compile()
@@ -309,7 +315,7 @@ class ConstraintQuestions:
 
         return sweep(
             _whole(self), path, state, frames=frames, held=held, speed=speed, acceleration=acceleration, u=u, p=p,
-            progress=progress,
+            progress=progress, limits=limits, through=through,
         )  # fmt: skip
 
     def walk(

@@ -13,6 +13,7 @@ from dalembert.zoo.cart_pole import cart_pole, cart_pole_start
 from dalembert.zoo.catalog import CATALOG, Entry
 from dalembert.zoo.chain import chain, chain_start
 from dalembert.zoo.chaplygin_sleigh import chaplygin_sleigh, chaplygin_sleigh_start
+from dalembert.zoo.delta import delta, delta_start
 from dalembert.zoo.double_pendulum import constrained_double_pendulum, constrained_double_pendulum_start
 from dalembert.zoo.five_bar import PEER_SPAN, five_bar, five_bar_start
 from dalembert.zoo.four_bar import (
@@ -62,6 +63,8 @@ __all__ = [
     "chaplygin_sleigh_start",
     "constrained_double_pendulum",
     "constrained_double_pendulum_start",
+    "delta",
+    "delta_start",
     "equal_slider_crank",
     "equal_slider_crank_start",
     "exact",

@@ -10,6 +10,7 @@ from dalembert.zoo.car import car, car_start
 from dalembert.zoo.cart_pole import cart_pole, cart_pole_start
 from dalembert.zoo.chain import chain, chain_start
 from dalembert.zoo.chaplygin_sleigh import chaplygin_sleigh, chaplygin_sleigh_start
+from dalembert.zoo.delta import delta, delta_start
 from dalembert.zoo.double_pendulum import constrained_double_pendulum, constrained_double_pendulum_start
 from dalembert.zoo.five_bar import five_bar, five_bar_start
 from dalembert.zoo.four_bar import four_bar, four_bar_start, parallel_four_bar, parallel_four_bar_start
@@ -55,6 +56,7 @@ CATALOG = {
         Entry(chain, chain_start, 7),
         Entry(chaplygin_sleigh, chaplygin_sleigh_start, 2),
         Entry(constrained_double_pendulum, constrained_double_pendulum_start, 1),
+        Entry(delta, delta_start, 3),
         Entry(equal_slider_crank, equal_slider_crank_start, 1),
         Entry(five_bar, five_bar_start, 2),
         Entry(four_bar, four_bar_start, 1),

@@ -32,7 +32,7 @@ class Bounds:
 
     @staticmethod
     def of(names: Sequence[str], limits: Mapping[str, Any] | float | None, kind: str) -> Bounds:
-        """Bounds from one number for all (±), or by name a number (±) or a pair (lower, upper)."""
+        """Bounds from one number for all (±), or by name a number (±) or a pair (lower, upper), None for no bound."""
         lower, upper = np.full(len(names), -np.inf), np.full(len(names), np.inf)
         if limits is None:
             return Bounds(tuple(names), lower, upper)
@@ -41,6 +41,8 @@ class Bounds:
             if not isinstance(name, str) or name not in names:
                 raise unknown(kind, name, names, "limits")
             what = f"the limits of {kind} '{name}'"
+            if isinstance(value, (tuple, list)) and len(value) == 2:
+                value = [open_ if end is None else end for end, open_ in zip(value, (-np.inf, np.inf))]
             pair = array(value, None, what, finite=False)
             if pair.shape not in ((), (2,)):
                 raise ArgumentError(f"{what} have shape {pair.shape}; needed: a number, or lower and upper.")

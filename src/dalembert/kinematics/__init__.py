@@ -1,0 +1,1 @@
+"""Maps of what a mechanism reaches."""

@@ -1,0 +1,1 @@
+"""Forces at rest: load cases, stiffness, bounds."""

@@ -1,0 +1,225 @@
+"""Static forces: what inputs hold loads at a position, and what the joints carry, for many load cases at once.
+
+With K the motions the constraints allow and B u what the inputs exert, at rest
+
+    Kᵀ B u = Kᵀ (g − Σ Jᵀ W),   Aᵀ λ = g − B u − Σ Jᵀ W                                                        (1)
+
+g being weight and springs, W the loads. u is the smallest that (1) and its bounds allow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dalembert import checks
+from dalembert.errors import ArgumentError, extra, unknown
+from dalembert.mechanism.constraints import Loop
+from dalembert.protocols import Inputs, Parameters, StateGiven, check_system
+from dalembert.statics.balance import Balance
+from dalembert.statics.limits import Bounds, least_change
+from dalembert.system.state import State
+from dalembert.system.system import System
+
+MISSED = 1e-8  # of the forces at work: what may be missing of a load
+
+
+@dataclass(frozen=True, eq=False)
+class StaticForces:
+    """Inputs and joint forces for L load cases at a position at rest.
+
+    `forces["lift"]` are the L values of an input, `wrench("C")` what a joint carries. Where the inputs cannot hold a
+    case, `held` is False and its rows are NaN; `messages` say why.
+    """
+
+    system: System
+    state: State
+    u: np.ndarray  # (L, inputs) N or N m
+    multipliers: np.ndarray  # (L, rows) the shortest where constraints are redundant
+    held: np.ndarray  # (L,) bool
+    messages: tuple[str, ...]  # (L,) "" where it is held
+    _loads: tuple[tuple[tuple[Any, np.ndarray], ...], ...] = field(repr=False)  # per case: frame, wrench in the ground
+    _p: Any = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.u)
+
+    def __repr__(self) -> str:
+        return f"<static forces of '{self.system.name}': {int(self.held.sum())} of {len(self)} load cases held>"
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """(L,) values of an input, by its name."""
+        if not isinstance(name, str) or name not in self.system.u_names:
+            raise unknown("input", name, self.system.u_names)
+        return self.u[:, self.system.u_names.index(name)]
+
+    def multiplier(self, row: str) -> np.ndarray:
+        """(L,) multiplier of a row of the constraints ("C.x"), N or N m."""
+        names = list(self.system.rows.names)
+        if not isinstance(row, str) or row not in names:
+            raise unknown("row", row, names)
+        return self.multipliers[:, names.index(row)]
+
+    def wrench(self, joint: str) -> np.ndarray:
+        """(L, 6) moment and force that a joint of the tree or of a loop passes on, by its name, as in `Reactions`."""
+        system, tree = self.system, list(self.system.description.whole.joints)
+        loops = [c.name for c in system.description.constraints if isinstance(c, Loop)]
+        if not isinstance(joint, str) or joint not in (*tree, *loops):
+            raise unknown("joint or loop", joint, [*tree, *loops])
+        lam = np.pad(self.multipliers, ((0, 0), (0, len(system.rows.left_out))))
+        still = np.zeros(system.nv)
+        out = np.full((len(self), 6), np.nan)
+        for k in np.flatnonzero(self.held):
+            if joint in loops:
+                out[k] = system.evaluate("loop_wrench", self.state, frame=joint, lam=lam[k], p=self._p)
+            else:
+                own = system.evaluate("reactions", self.state, a=still, lam=lam[k], u=self.u[k], p=self._p)
+                out[k] = own[tree.index(joint)] - self._carried(joint, self._loads[k])
+        return out
+
+    def _carried(self, joint: str, loads: Sequence[tuple[Any, np.ndarray]]) -> np.ndarray:
+        """(6,) the loads beyond a joint of the tree, at its child frame and in its axes."""
+        whole, total = self.system.description.whole, np.zeros(6)
+        at = whole.joints[joint].child
+        T = self.system.pose(self.state, at, p=self._p)
+        for frame, W in loads:
+            if joint in _carriers(whole, frame.body.name):
+                arm = self.system.pose(self.state, frame, p=self._p)[:3, 3] - T[:3, 3]
+                moment, force = W[:3] + np.cross(arm, W[3:]), W[3:]
+                total += np.concatenate([T[:3, :3].T @ moment, T[:3, :3].T @ force])
+        return total
+
+    def to_pandas(self) -> Any:
+        """A `pandas.DataFrame` (extra `pandas`), one row a load case: inputs "u.lift", multipliers "lambda.C.x"."""
+        pandas = extra("pandas", "pandas", "a table of load cases")
+        names = [*(f"u.{n}" for n in self.system.u_names), *(f"lambda.{n}" for n in self.system.row_names)]
+        return pandas.DataFrame(np.hstack([self.u, self.multipliers]), columns=names)
+
+
+def static_forces(
+    system: System,
+    state: StateGiven,
+    loads: Sequence[Mapping[Any, Any]] | Mapping[Any, Any] | None = None,
+    *,
+    bounds: Mapping[str, Any] | float | None = None,
+    u: Inputs = None,
+    axes: str = "world",
+    p: Parameters = None,
+) -> StaticForces:
+    """The smallest inputs that hold a mechanism in a position under loads, and the forces in its joints.
+
+    system: a compiled `System`. state: a position; it is at rest. loads: one load case, or a list of them; each {frame:
+    force (3 numbers, N) or wrench (moment; force) (6 numbers)} at the frame's origin, in the ground's axes ("world") or
+    the frame's own (axes="body"). None: the weight alone. bounds: {input: bound or (lower, upper)}, None for no bound
+    on a side, such as (0, None) for a tendon that only pulls; one number bounds all. u: what inputs are near, default
+    zero. p: parameters.
+
+    >>> import dalembert as da
+    >>> loader = da.zoo.loader().compile()
+    >>> x = loader.state(*da.zoo.loader_start())
+    >>> down = [{"bucket": (0, 0, -F)} for F in (0.0, 1e4)]
+    >>> forces = da.static_forces(loader, x, down)
+    >>> forces["lift"].round(-2)                                                       # N, in the lift cylinder
+    array([102200., 154100.])
+    """
+    check_system(system)
+    x = system.as_state(state)
+    x = x.replace(v=np.zeros(system.nv))
+    if not system.u_names:
+        raise ArgumentError(f"'{system.name}' has no inputs to hold it; add motors (mechanism.add_motor).")
+    start = system.input_vector(u)
+    limits = Bounds.of(system.u_names, bounds, "input")
+    checks.choice(axes, ("world", "body"), "axes")
+    cases = [_case(system, x, one, axes, p) for one in _listed(loads)]
+    at = Balance(system, x, start, p)
+    B = system.evaluate("input_matrix", x, p=p).reshape(system.nv, -1)
+    N = (at.free.T @ B) if at.free.shape[1] else np.zeros((0, B.shape[1]))
+    f = at.policy.reveal(N)
+    Z = f.null
+    values, rows = np.full((len(cases), B.shape[1]), np.nan), np.full((len(cases), len(at.A)), np.nan)
+    messages = []
+    for k, loads_k in enumerate(cases):
+        load = at.load - sum(
+            (system.jacobian(x, fr, axes="world", p=p).T @ W for fr, W in loads_k), np.zeros(system.nv)
+        )
+        why, more = _allocated(system, at, load, N, f, Z, limits, start)
+        messages.append(why)
+        if not why:
+            values[k] = start + more
+            rest = Balance.__new__(Balance)
+            vars(rest).update(vars(at))
+            vars(rest).pop("forces", None)
+            rest.load = load - B @ more
+            rows[k] = rest.forces
+    held = np.array([not why for why in messages], dtype=bool)
+    return StaticForces(system, x, values, rows, held, tuple(messages), tuple(cases), p)
+
+
+def _allocated(
+    system: System,
+    at: Balance,
+    load: np.ndarray,
+    N: np.ndarray,
+    f: Any,
+    Z: np.ndarray,
+    limits: Bounds,
+    start: np.ndarray,
+) -> tuple[str, np.ndarray]:
+    """What is wrong, or the change of the inputs from `start` that balances a load within the limits."""
+    wanted = at.free.T @ load
+    more = f.solve(wanted)
+    left = wanted - N @ more
+    if np.abs(left).max(initial=0.0) > MISSED * np.abs(load * at.reach).max(initial=0.0):
+        motion = at.free @ left
+        name = system.v_names[int(np.argmax(np.abs(motion / at.reach)))]
+        return (
+            f"the inputs cannot hold it: {np.abs(left).max():.3g} N m (or N times its length) pull along '{name}'",
+            more,
+        )
+    if limits.hold(start + more):
+        return "", np.clip(start + more, limits.lower, limits.upper) - start
+    G, h, names = limits.rows(start + more, Z)
+    w, weights = least_change(G, h)
+    if w is None:
+        acting = [n for n, z in zip(names, weights) if z > 1e-9 * max(weights.max(), 1e-300)]
+        return f"the inputs cannot hold it within their bounds: {', '.join(acting)} contradict it", more
+    return "", np.clip(start + more + Z @ w, limits.lower, limits.upper) - start
+
+
+def _listed(loads: Any) -> list[Any]:
+    if loads is None:
+        return [{}]
+    if isinstance(loads, Mapping):
+        return [loads]
+    if not isinstance(loads, (list, tuple)) or not loads:
+        raise ArgumentError(f"loads is {checks.shown(loads)}; needed: a load case {{frame: force}}, or a list of them.")
+    return list(loads)
+
+
+def _case(system: System, x: State, given: Any, axes: str, p: Parameters) -> tuple[tuple[Any, np.ndarray], ...]:
+    """Frames and wrenches in the ground's axes, (6,)."""
+    out = []
+    for name, value in checks.mapping(given, "a load case").items():
+        frame = system.layout.frame(name)
+        W = checks.array(value, None, f"the load on '{name}'")
+        if W.shape not in ((3,), (6,)):
+            raise ArgumentError(f"the load on '{name}' has shape {W.shape}; needed: a force (3,) or a wrench (6,).")
+        W = np.concatenate([np.zeros(3), W]) if W.shape == (3,) else W
+        if axes == "body":
+            R = system.pose(x, frame, p=p)[:3, :3]
+            W = np.concatenate([R @ W[:3], R @ W[3:]])
+        out.append((frame, W))
+    return tuple(out)
+
+
+def _carriers(whole: Any, body: str) -> list[str]:
+    """Joints of the tree between a body and the ground."""
+    of = {a.child.body.name: (name, a.parent.body.name) for name, a in whole.joints.items()}
+    found = []
+    while body in of:
+        joint, body = of[body]
+        found.append(joint)
+    return found
