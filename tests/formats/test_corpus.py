@@ -93,3 +93,15 @@ def test_another_format_keeps_the_mass_matrix(name, suffix, tmp_path):
             y[two.layout.q_slice(joint)] = x.q[one.layout.q_slice(joint)]
         M, N = one.mass_matrix(x), two.mass_matrix(two.state(y))[np.ix_(at, at)]
         np.testing.assert_allclose(N, M, rtol=0, atol=1e-12 * np.abs(M).max())
+
+
+OPEN = [n for n in corpus_files(".urdf") if n.startswith("gepetto_parallel") and "kangaroo" not in n]
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_robots_that_are_open_as_drawn_assemble_without_a_guess(name):
+    """Gepetto's, up to 3 rad from closed; the rank is what Pinocchio has in its closed position."""
+    system = da.read(corpus(name)).compile("casadi")
+    found = system.assemble()
+    assert np.abs(system.residuals(found)).max() < 1e-9
+    assert found.evidence.rank == expected("pinocchio")[name]["closed"]["rank"]
