@@ -10,6 +10,7 @@ import string
 from functools import cache
 from typing import Any
 from xml.etree import ElementTree
+from xml.sax.saxutils import escape
 
 import forged_runs
 from dalembert.formats import yaml
@@ -21,6 +22,8 @@ WORDS = [
     "9" * 400,
 ]  # fmt: skip
 VALUES = [x for x in WORDS if x.isprintable() and "<" not in x] + ["0.1 0 0 1", "1 0 0", "0 0 0", "mesh.stl", "model"]
+
+QUOTE = {'"': "&quot;"}
 
 
 def bytes_changed(data: bytes, r: random.Random) -> bytes:
@@ -114,7 +117,18 @@ def _elements_changed(data: bytes, r: random.Random) -> bytes:
             a.append(copy.deepcopy(b))
         else:
             a.tag = b.tag
-    return re.sub(rb"(</?|\s)drake\.(?=\w)", rb"\1drake:", ElementTree.tostring(root, "utf-8"))
+    parts: list[str] = []
+    _write(root, parts)
+    return "".join(parts).replace("<drake.", "<drake:").replace("</drake.", "</drake:").encode(errors="replace")
+
+
+def _write(e: Any, parts: list[str]) -> None:
+    """XML without indentation; faster than the library's."""
+    head = "".join([f' {name}="{escape(value, QUOTE)}"' for name, value in e.attrib.items()])
+    parts.append(f"<{e.tag}{head}>{escape(e.text or '')}")
+    for child in e:
+        _write(child, parts)
+    parts.append(f"</{e.tag}>\n")
 
 
 def _value_changed(a: Any, every: list[Any], r: random.Random) -> None:
