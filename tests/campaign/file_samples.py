@@ -13,8 +13,8 @@ MASS = '<inertial><mass value="1"/><inertia ixx="0.1" iyy="0.2" izz="0.25" ixy="
 URDF = {
     "loops": f"""<robot name="r"><link name="a">{MASS}</link><link name="b">{MASS}</link>
 <joint name="A" type="floating"><parent link="world"/><child link="a"/></joint><link name="world"/>
-<joint name="B" type="revolute"><parent link="a"/><child link="b"/><origin xyz="1 0 0" rpy="0 0.1 0"/><axis xyz="0 0 1"/>
-<limit lower="-1" upper="1" effort="5" velocity="2"/><dynamics damping="0.1" friction="0.2"/></joint>
+<joint name="B" type="revolute"><parent link="a"/><child link="b"/><origin xyz="1 0 0" rpy="0 0.1 0"/>
+<axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="5" velocity="2"/><dynamics damping="0.1" friction="0.2"/></joint>
 <loop name="C" type="continuous"><predecessor link="a"><origin xyz="0 1 0"/></predecessor>
 <successor link="b"><origin xyz="-1 1 0"/></successor><axis xyz="0 0 1"/></loop></robot>""",
     "ties": f"""<robot name="r"><link name="g"/><link name="a">{MASS}</link><link name="b">{MASS}
@@ -52,13 +52,14 @@ SDF = {
 <joint name="A" type="continuous"><parent>world</parent><child>a</child><axis><xyz>0 0 1</xyz></axis></joint>
 <joint name="B" type="prismatic"><parent>world</parent><child>b</child><axis><xyz>0 0 1</xyz><mimic joint="A">
 <multiplier>2</multiplier><offset>0</offset><reference>0</reference></mimic></axis></joint></model></sdf>""",
-    "include": '<sdf version="1.7"><model name="m"><include><uri>part.sdf</uri><pose>0 0 1 0 0 0</pose></include></model></sdf>',
+    "include": """<sdf version="1.7"><model name="m"><include><uri>part.sdf</uri><pose>0 0 1 0 0 0</pose></include>
+</model></sdf>""",
 }
 GEOM = '<geom type="sphere" size="0.1"/>'
 MJCF = {
     "loop": f"""<mujoco><compiler angle="radian"/><default><joint damping="0.1"/><default class="c"><geom density="10"/>
-</default></default><worldbody><body name="a"><joint name="A" axis="0 1 0" range="-1 1"/>{GEOM}<body name="b" pos="1 0 0"
-childclass="c"><joint name="B" axis="0 1 0" stiffness="1"/>{GEOM}<site name="s"/></body></body></worldbody>
+</default></default><worldbody><body name="a"><joint name="A" axis="0 1 0" range="-1 1"/>{GEOM}<body name="b"
+pos="1 0 0" childclass="c"><joint name="B" axis="0 1 0" stiffness="1"/>{GEOM}<site name="s"/></body></body></worldbody>
 <equality><connect body1="b" anchor="0 0 0"/><joint joint1="A" joint2="B" polycoef="0 1 0 0 0"/></equality>
 <actuator><position joint="A" kp="2"/></actuator><keyframe><key qpos="0 0"/></keyframe></mujoco>""",
     "tendon": f"""<mujoco><worldbody><site name="t"/><replicate count="2" offset="1 0 0"><body pos="0 0 1"><freejoint/>
@@ -69,6 +70,7 @@ coef="2"/></fixed></tendon><actuator><motor tendon="T" gear="2"/></actuator></mu
 <inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/></body></frame><body name="b"><freejoint/>{GEOM}</body></worldbody>
 <equality><weld body1="a" body2="b"/></equality></mujoco>""",
 }
+SUFFIXES = {"urdf": ".urdf", "sdf": ".sdf", "mjcf": ".xml", "yaml": ".yaml", "json": ".json"}
 ZOO = ("heavy_top", "cart_pole", "slider_crank", "rolling_disc")
 
 
@@ -84,7 +86,7 @@ def families(folder: Path) -> dict[str, list[dict[str, bytes]]]:
     out["sdf"][-1]["part.sdf"] = b'<sdf version="1.7"><model name="p"><link name="a"/></model></sdf>'
     out["mjcf"].append({"model.xml": b'<mujoco><include file="part.xml"/></mujoco>', "part.xml": MJCF["loop"].encode()})
     for name in (*ZOO, "four_bar"):
-        for suffix, format in ((".urdf", "urdf"), (".sdf", "sdf"), (".xml", "mjcf"), (".yaml", "yaml"), (".json", "json")):
+        for format, suffix in SUFFIXES.items():
             if name == "four_bar" and suffix not in (".urdf", ".json"):
                 continue
             place = folder / f"{name}{suffix}"

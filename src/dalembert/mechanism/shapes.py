@@ -87,9 +87,12 @@ class Shape:
 
 
 def _numbers(value: Any, n: int | None, what: str) -> tuple[Any, ...]:
-    if value.__class__ is tuple and (n is None or len(value) == n) and all(e.__class__ is float for e in value):
-        if all(map(isfinite, value)):
-            return value
+    if (
+        value.__class__ is tuple
+        and n in (None, len(value))
+        and all(e.__class__ is float and isfinite(e) for e in value)
+    ):
+        return value
     given = [value] if checks.is_real(value) else value
     return tuple(checks.vector(given, n, what, error=DescriptionError).tolist())
 

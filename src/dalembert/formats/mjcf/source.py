@@ -204,9 +204,7 @@ def check_size(root: Element, attached: Mapping[str, Size]) -> Size:
     size = _expanded(root, attached)
     for found, most, what in zip(size, (MAX_ELEMENTS, MAX_BODIES, MAX_DEPTH), ("elements", "bodies", "levels")):
         if found > most:
-            raise root.error(
-                f"describes {found} {what}, replicas and attached models counted; needed: at most {most}."
-            )
+            raise root.error(f"describes {found} {what}, replicas and attached models counted; needed: at most {most}.")
     return size
 
 
