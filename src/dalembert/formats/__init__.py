@@ -83,9 +83,11 @@ def _first_element(path: Path) -> str:
     """The tag of the first element of an XML file, '' where there is none."""
     try:
         with open(path, "rb") as file:
-            head = file.read(65536).decode("utf-8", "replace")
+            data = file.read(65536)
     except OSError as error:
         raise ModelFileError(f"could not be read: {error.strerror}.", str(path)) from None
+    wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    head = data.decode("utf-16" if wide else "utf-8", "replace")
     found = re.search(r"<([A-Za-z_][\w.:-]{0,60})", re.sub(r"<!--.*?(-->|\Z)", "", head, flags=re.DOTALL))
     return found[1] if found else ""
 

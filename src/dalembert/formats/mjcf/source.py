@@ -79,6 +79,7 @@ class Source:
             root = parse(self.folder.contents(path, asked), file=self.folder.shown(path))
             if root.tag != "mujoco":
                 raise root.error("is not the root of an MJCF file; needed: <mujoco>.")
+            root.attrib = {k: v for k, v in root.attrib.items() if not k.startswith("xmlns")}
             self._expand(root, path.parent)
             check_size(root, {})  # of this file alone, before anything is done with it
             self._clean(root, None)
