@@ -23,9 +23,10 @@ class Unfolding:
     def __init__(self, system: SystemLike, p: Parameters):
         self.system, self.p = system, p
         rows: dict[str, dict[str, int]] = {name: {} for name in system.rows.branch_of}
-        for k, (name, row) in enumerate(zip(system.rows.of, system.rows.rows)):
-            if name in rows and row.name in ENTRIES:
-                rows[name][row.name] = k
+        for k, (name, whole) in enumerate(zip(system.rows.of, system.row_names)):
+            row = whole.rpartition(".")[2]
+            if name in rows and row in ENTRIES:
+                rows[name][row] = k
         self.loops = []
         joints = {c.name: c.joint.closure for c in system.description.constraints if c.kind == "loop"}
         for name, own in rows.items():

@@ -75,7 +75,8 @@ def rotation(q: Any) -> np.ndarray:
     """The rotation matrix of a quaternion (w, x, y, z); of none where its length is 0, as MuJoCo takes it."""
     w, x, y, z = (float(e) for e in q)
     length = hypot(w, x, y, z)
-    return quaternion_matrix([e / length for e in (w, x, y, z)]) if length > 0.0 else np.eye(3)
+    unit: Any = [e / length for e in (w, x, y, z)] if length > 0.0 else (1.0, 0.0, 0.0, 0.0)
+    return quaternion_matrix(unit)
 
 
 def _drives(model: Any, target: int, on_tendon: bool) -> list[int]:
