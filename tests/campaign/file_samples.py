@@ -70,6 +70,17 @@ coef="2"/></fixed></tendon><actuator><motor tendon="T" gear="2"/></actuator></mu
 <inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/></body></frame><body name="b"><freejoint/>{GEOM}</body></worldbody>
 <equality><weld body1="a" body2="b"/></equality></mujoco>""",
 }
+LUA = """l = 0.5
+rod = { mass = 1, com = {l/2, 0, 0}, inertia = {{0, 0, 0}, {0, l^2/12, 0}, {0, 0, l^2/12}} }
+return { gravity = {0, 0, -9.81}, frames = {
+{ name = "a", parent = "ROOT", joint = {{0, 1, 0, 0, 0, 0}}, body = rod },
+{ name = "b", parent = "a", joint_frame = { r = {l, 0, 0} }, joint = {{0, 0, 0, 1, 0, 0}, {0, 1, 0, 0, 0, 0}},
+body = rod } },
+local_frames = { { name = "tip", body = "b", r = {l, 0, 0}, E = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}} } },
+constraint_sets = { s = { { constraint_type = "loop", name = "k", predecessor_body = "ROOT",
+predecessor_transform = { r = {2 * l, 0, 0} }, successor_local_frame = "tip",
+axis_sets = {{0, 0, 0, 1, 0, 0}, {0, 0, 0, 0, 0, 1}} },
+{ constraint_type = "contact", body = "a", point = {0, 0, 0}, normal = {0, 0, 1} } } } }"""
 SUFFIXES = {"urdf": ".urdf", "sdf": ".sdf", "mjcf": ".xml", "yaml": ".yaml", "json": ".json"}
 ZOO = ("heavy_top", "cart_pole", "slider_crank", "rolling_disc")
 
@@ -80,6 +91,7 @@ def families(folder: Path) -> dict[str, list[dict[str, bytes]]]:
         "urdf": [{"model.urdf": text.encode()} for text in URDF.values()],
         "sdf": [{"model.sdf": text.encode()} for text in SDF.values()],
         "mjcf": [{"model.xml": text.encode()} for text in MJCF.values()],
+        "lua": [{"model.lua": LUA.encode()}],
         "yaml": [],
         "json": [],
     }
