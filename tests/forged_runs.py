@@ -6,6 +6,7 @@ it; the number of the case is in FOLDER/case.
 """
 
 import contextlib
+import copy
 import json
 import random
 import signal
@@ -135,7 +136,7 @@ def _change(x, r):
     elif kind == 1:
         x.insert(key, x[key])
     else:
-        x[key] = r.choice(VALUES)
+        x[key] = copy.deepcopy(r.choice(VALUES))  # it may be changed in turn
 
 
 def vectors_changed(good, path, r):

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from dalembert.formats import read as read
     from dalembert.formats.mjcf.reader import read_mjcf as read_mjcf
     from dalembert.formats.model.reader import read_model as read_model
+    from dalembert.formats.rbdl import read_rbdl as read_rbdl
     from dalembert.formats.sdf import read_sdf as read_sdf
     from dalembert.formats.urdf import read_urdf as read_urdf
     from dalembert.kinematics.workspace import Workspace as Workspace
@@ -121,6 +122,7 @@ _HOMES = {
     "formats": "read",
     "formats.model.reader": "read_model",
     "formats.mjcf.reader": "read_mjcf",
+    "formats.rbdl": "read_rbdl",
     "formats.sdf": "read_sdf",
     "formats.urdf": "read_urdf",
     "kinematics.workspace": "Workspace workspace",

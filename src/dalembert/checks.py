@@ -142,7 +142,7 @@ def reals(x: Any, what: str, needed: str = "numbers", *, error: Error = Argument
     """
     if x.__class__ is np.ndarray and x.dtype is _DOUBLE:
         return x
-    if x.__class__ is list and all(e.__class__ is float for e in x):
+    if x.__class__ in (list, tuple) and set(map(type, x)) == {float}:
         return np.array(x, dtype=float)
     if hasattr(x, "full") and _is_casadi(x):  # casadi.DM: a column is a vector
         x = x.full()[:, 0] if x.shape[1] == 1 else x.full()

@@ -17,6 +17,8 @@ from dalembert import checks
 from dalembert.errors import DescriptionError
 from dalembert.symbols import Scalar, all_numbers, atan2, cos, element, eye, sin, snap, sqrt, where_less, zeros
 
+_EPS = float(np.finfo(float).eps)
+
 
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """a × b of 3-vectors, or of a and every column of b."""
@@ -216,10 +218,10 @@ def _angle(angle: Any) -> Any:
 def axis_vector(axis: Any, what: str) -> np.ndarray:
     """The unit vector of "x", "-y", … or of three numbers."""
     if isinstance(axis, str):
-        letter = axis.removeprefix("-")
+        letter, length = axis.removeprefix("-"), -1.0 if axis.startswith("-") else 1.0
         if letter not in ("x", "y", "z"):
             raise DescriptionError(f"{what} is '{axis}'; needed: 'x', 'y', 'z', '-x', '-y', '-z' or three numbers.")
-        return np.eye(3)["xyz".index(letter)] * (-1.0 if axis.startswith("-") else 1.0)
+        return np.array([length if k == letter else 0.0 for k in "xyz"])
     if _holds_symbols(axis):
         raise DescriptionError(f"{what} holds a CasADi expression; an axis cannot depend on parameters: give numbers.")
     n = checks.vector(axis, 3, what, error=DescriptionError)
@@ -234,7 +236,7 @@ def axis_vector(axis: Any, what: str) -> np.ndarray:
 def unit(x: np.ndarray) -> np.ndarray:
     """x / ‖x‖; what has unit length within rounding stays as it is, so that doing it twice changes nothing."""
     length = float(np.linalg.norm(x))
-    return x if abs(length - 1.0) <= 4 * np.finfo(float).eps else x / length
+    return x if abs(length - 1.0) <= 4 * _EPS else x / length
 
 
 def _holds_symbols(x: Any) -> bool:

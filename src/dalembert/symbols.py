@@ -17,6 +17,7 @@ import casadi as ca
 import numpy as np
 
 _binary, _unary = ca.SX.binary, ca.SX.unary
+_EPS = float(np.finfo(float).eps)
 _constants: dict[float, ca.SX] = {}
 
 
@@ -159,7 +160,7 @@ def is_number(x: Any) -> bool:
 
 def all_numbers(x: np.ndarray) -> bool:
     """Whether no element of the array is symbolic."""
-    return all(is_number(e) for e in x.ravel())
+    return Scalar not in set(map(type, x.ravel().tolist()))
 
 
 def _function(op: int, numeric: Callable[[float], float]) -> Callable[[Any], Any]:
@@ -211,14 +212,15 @@ def snap(x: np.ndarray, scale: float | None = None) -> np.ndarray:
 
     cos(π/2) is 6e-17 in floating point; left alone, it would keep a whole column of a rotation alive in the code.
     """
-    numbers = [abs(e) for e in x.ravel() if is_number(e)]
-    size = scale if scale is not None else max(numbers, default=0.0)
-    tiny = 4 * np.finfo(float).eps * size
-    out = x.copy()
-    for k, e in np.ndenumerate(x):
+    flat = x.ravel().tolist()
+    size = scale if scale is not None else max((abs(e) for e in flat if is_number(e)), default=0.0)
+    tiny = 4 * _EPS * size
+    for k, e in enumerate(flat):
         if is_number(e):
             if abs(e) <= tiny:
-                out[k] = 0.0
+                flat[k] = 0.0
             elif scale is not None and abs(abs(e) - scale) <= tiny:
-                out[k] = float(np.copysign(scale, e))
-    return out
+                flat[k] = scale if e > 0 else -scale
+    out = np.empty(len(flat), dtype=x.dtype)
+    out[:] = flat
+    return out.reshape(x.shape)

@@ -260,6 +260,14 @@ def at_home() -> da.System:
 
 
 @cache
+def tables() -> Path:
+    """A file of RBDL's tables."""
+    path = folder() / "model.lua"
+    path.write_text('return { frames = { { name = "a" } }, constraint_sets = { s = {} } }')
+    return path
+
+
+@cache
 def written() -> Path:
     """A model file."""
     path = folder() / "kept.yaml"
@@ -611,6 +619,7 @@ SIMULATING = {
         {"path": '<robot name="r"><link name="a"/></robot>', "strict": False, "base": "free", "merge_fixed": True,
          "loops": None, "xacro": False},
     ),
+    "dalembert.read_rbdl": Target(da.read_rbdl, {"path": tables, "strict": False, "constraints": "s"}),
 }  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """The table of the collection in docs/formats/index.md, which `python tests/formats/corpus_table.py` writes.
 
 Reading and counting are checked by test_corpus.py. Whether a model closes is found here by assembling it, which takes
-minutes for some; `--keep` takes these words from the table that is there.
+seconds for some; `--keep` takes these words from the table that is there.
 """
 
 import contextlib
@@ -14,13 +14,12 @@ from pathlib import Path
 import numpy as np
 
 import dalembert as da
-from corpus import expected, folder
+from corpus import folder
 from dalembert.mechanism.constraints import Loop
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "formats" / "index.md"
 SUFFIXES = (".urdf", ".xacro", ".sdf", ".world", ".xml", ".lua", ".mo", ".adm", ".smurf")
 HEAD = "| file | velocities | joints | loops | other constraints | notes | closes |\n|---|---|---|---|---|---|---|\n"
-MOST, TRACED = 60, 100  # velocities; to assemble or to trace more takes minutes
 BEGIN, END = "<!-- the collection: begin -->\n", "<!-- the collection: end -->\n"
 
 
@@ -52,28 +51,17 @@ def cells(found: da.Mechanism | str) -> list[str]:
     return [str(n) for n in (nv, len(found.joints), len(loops), others, len(found.notes))]
 
 
-def closes(m: da.Mechanism, name: str) -> str:
-    """Whether the constraints hold as drawn, in a position that assembly finds, or in one that Pinocchio found."""
-    nv = sum(a.joint.nv for a in m.joints.values())
+def closes(m: da.Mechanism) -> str:
+    """Whether the constraints hold as drawn, or in a position that assembly finds."""
     if not m.constraints:
         return ""
-    if nv > TRACED:
-        return "not tried"
     system = m.compile("casadi")
     if np.abs(system.residuals(system.state())).max() < 1e-9:
         return "as drawn"
-    if nv <= MOST:
-        with contextlib.suppress(da.AssemblyError):
-            system.assemble()
-            return "assembled"
-    peer = expected("pinocchio").get(name, {})
-    if peer.get("closed"):
-        from test_urdf import peer_position
-
-        x = system.state(peer_position(system, peer["joints"], peer["closed"]["q"]))
-        closed = np.abs(system.residuals(x)).max() < 1e-9 and peer["closed"]["residual"] < 1e-9
-        return "with a guess" if closed else "no"
-    return "no" if nv <= MOST else "not tried"
+    with contextlib.suppress(da.AssemblyError):
+        system.assemble()
+        return "assembled"
+    return "no"
 
 
 def rows(page: str) -> dict[str, list[str]]:
@@ -90,7 +78,7 @@ def main(keep: bool) -> None:
     for name in files():
         found = read(name)
         known = isinstance(found, str) or (keep and name in old)
-        last = (old[name][-1] if name in old and not isinstance(found, str) else "") if known else closes(found, name)
+        last = (old[name][-1] if name in old and not isinstance(found, str) else "") if known else closes(found)
         lines.append("| " + " | ".join([f"`{name}`", *cells(found), last]) + " |")
         print(lines[-1], flush=True)
     before, _, rest = page.partition(BEGIN)

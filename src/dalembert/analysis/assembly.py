@@ -78,10 +78,11 @@ def assemble(
         attempt += 1
         at = start if attempt == 1 else _scattered(system, start, p, held, rng, attempt)
         closing = close(system, at, held, p, on, tolerance)
-        if not (closing.small or found):
-            near = nearest(system, closing, held, p, on)
-            closing = close(system, near.state, held, p, on, tolerance) if near.gap < CLOSABLE else near
-            gaps.append(closing.gap)
+        if not (closing.closed or found):
+            near = nearest(system, closing, held, p, on, at)
+            near = close(system, near.state, held, p, on, tolerance) if near.gap < CLOSABLE else near
+            closing = closing if closing.small and not near.closed else near
+            gaps += [closing.gap] if not closing.small else []
         if closing.closed and limits:
             closing, past = inside_limits(system, closing, held, p, on, tolerance)
             outside = outside or past

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from dalembert.analysis.closing import Closing, Held, residual
-from dalembert.protocols import Parameters, SystemLike
+from dalembert.analysis.unfolding import Unfolding
+from dalembert.protocols import Parameters, StateLike, SystemLike
 from dalembert.rank import angular_velocities, rank_policy
 
 ROUNDS, FALL = 60, 1e-7  # of a search, which ends when the residual falls no more than by this part
@@ -22,28 +23,35 @@ NAMED = 4  # constraints a message names
 JOINTS = ("loop", "rod")  # constraints that are open where they do not hold
 
 
-def nearest(system: SystemLike, closing: Closing, held: Held, p: Parameters, on: np.ndarray) -> Closing:
+def nearest(
+    system: SystemLike, closing: Closing, held: Held, p: Parameters, on: np.ndarray, start: StateLike | None = None
+) -> Closing:
     """The configuration where a mechanism that does not close comes nearest to it, from where a search gave up.
 
-    Levenberg and Marquardt's method on the group, q ⊕ δ, with the held coordinates where they are held.
+    Levenberg and Marquardt's method on the group, q ⊕ δ, with the held coordinates where they are held. From a given
+    `start`, flipped loops are led to the branch that is meant (`unfolding`).
     """
-    rows, state = on & system.rows.holonomic, held.set_in(closing.state)
+    rows, state = on & system.rows.holonomic, held.set_in(closing.state if start is None else start)
+    unfolding = None if start is None else Unfolding(system, p)
     units = closing.units[: len(closing.residuals)]
     reach = np.where(angular_velocities(system), 1.0, rank_policy(system, p).length)
     free = rank_policy().reveal(held.rows(state)[0] * reach).null if len(held.q_index) else np.eye(system.nv)
     phi, missing, A, _ = residual(system, state, held, p, rows)
+    away, change = (phi, -phi) if unfolding is None else unfolding(state, rows)
     damping = 1e-3
     for _ in range(ROUNDS if len(units) and free.shape[1] else 0):
-        r, J = phi / units, (A * reach / units[:, None]) @ free
+        J = (A * reach / units[:, None]) @ free
         if not np.isfinite(J).all():
             break
         lifted = np.vstack([J, damping * max(float(np.linalg.norm(J, 2)), 1e-300) * np.eye(J.shape[1])])
-        step = np.linalg.lstsq(lifted, np.concatenate([-r, np.zeros(J.shape[1])]), rcond=None)[0]
+        step = np.linalg.lstsq(lifted, np.concatenate([change / units, np.zeros(J.shape[1])]), rcond=None)[0]
         trial = held.set_in(state.replace(q=system.plus(state, reach * (free @ step))))
         after = residual(system, trial, held, p, rows)
-        fall = 1.0 - float(np.linalg.norm(after[0] / units) / max(float(np.linalg.norm(r)), 1e-300))
+        there = (after[0], -after[0]) if unfolding is None else unfolding(trial, rows)
+        fall = 1.0 - float(np.linalg.norm(there[0] / units) / max(float(np.linalg.norm(away / units)), 1e-300))
         if fall > 0.0:
             state, (phi, missing, A, _), damping = trial, after, max(damping / 5, 1e-8)
+            away, change = there
         else:
             damping *= 10
         if damping > 1e4 or 0.0 < fall < FALL or not np.abs(phi).max() > 0.0:

@@ -21,6 +21,7 @@ FORMATS = {
     "urdf": ("urdf:read_urdf", "urdf.writer:write"),
     "sdf": ("sdf:read_sdf", "sdf.writer:write"),
     "mjcf": ("mjcf:read_mjcf", "mjcf.writer:write"),
+    "rbdl": ("rbdl:read_rbdl", ""),
 }
 #: suffix: format; .xml is told by its first element
 SUFFIXES = {
@@ -32,6 +33,7 @@ SUFFIXES = {
     ".sdf": "sdf",
     ".world": "sdf",
     ".mjcf": "mjcf",
+    ".lua": "rbdl",
 }
 ROOTS = {"mujoco": "mjcf", "robot": "urdf", "sdf": "sdf", "gazebo": "sdf"}
 
@@ -40,9 +42,9 @@ def read(path: str | os.PathLike[str], *, strict: bool = False, **options: Any) 
     """The mechanism of a model file.
 
     The suffix says the format: .yaml, .yml and .json (`read_model`), .urdf and .xacro (`read_urdf`), .sdf and .world
-    (`read_sdf`); an .xml file is told by its first element (mujoco, robot, sdf). strict=True refuses a file with
-    anything that has no meaning here, which is otherwise listed in `notes` of the mechanism. options: those of the
-    reader.
+    (`read_sdf`), .lua (`read_rbdl`); an .xml file is told by its first element (mujoco, robot, sdf). strict=True
+    refuses a file with anything that has no meaning here, which is otherwise listed in `notes` of the mechanism.
+    options: those of the reader.
 
     >>> import dalembert as da, tempfile, pathlib
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -62,9 +64,9 @@ def write(mechanism: Mechanism, path: str | os.PathLike[str]) -> list[Note]:
 
 
 def format_of(path: Path, *, reading: bool) -> str:
-    """The format of a file: "model", "urdf", "sdf" or "mjcf"."""
+    """The format of a file: "model", "urdf", "sdf", "mjcf" or "rbdl", which is read only."""
     suffix = path.suffix.lower()
-    if suffix in SUFFIXES:
+    if suffix in SUFFIXES and (reading or FORMATS[SUFFIXES[suffix]][1]):
         return SUFFIXES[suffix]
     if suffix == ".xml" and not reading:
         return "mjcf"
@@ -73,8 +75,10 @@ def format_of(path: Path, *, reading: bool) -> str:
         if tag in ROOTS:
             return ROOTS[tag]
         raise ModelFileError(f"begins with the element <{tag}>; needed: <mujoco>, <robot> (URDF) or <sdf>.", str(path))
+    known = [s for s, name in SUFFIXES.items() if reading or FORMATS[name][1]]
     raise ModelFileError(
-        f"has the suffix '{suffix}', which belongs to no format that is known; needed: {', '.join(SUFFIXES)} or .xml.",
+        f"has the suffix '{suffix}', which belongs to no format that is {'known' if reading else 'written'}; needed: "
+        f"{', '.join(known)} or .xml.",
         str(path),
     )
 
@@ -83,9 +87,11 @@ def _first_element(path: Path) -> str:
     """The tag of the first element of an XML file, '' where there is none."""
     try:
         with open(path, "rb") as file:
-            head = file.read(65536).decode("utf-8", "replace")
+            data = file.read(65536)
     except OSError as error:
         raise ModelFileError(f"could not be read: {error.strerror}.", str(path)) from None
+    wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    head = data.decode("utf-16" if wide else "utf-8", "replace")
     found = re.search(r"<([A-Za-z_][\w.:-]{0,60})", re.sub(r"<!--.*?(-->|\Z)", "", head, flags=re.DOTALL))
     return found[1] if found else ""
 

@@ -21,11 +21,13 @@ import numpy as np
 from dalembert.formats.links import IDENTITY, WORLD, Coupling, Edge, Graph, Link, Names, NoteTaker, pose
 from dalembert.formats.plan import Plan, turned
 from dalembert.mechanism.body import Body, Frame
+from dalembert.mechanism.inertia import is_unphysical, principal_moments
 from dalembert.mechanism.joints import Joint, Universal
 from dalembert.mechanism.joints.joint import AxisJoint
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.spatial import Transform
 
+Ends = tuple[Body, Transform, Body, Transform]  # the bodies that a joint connects, outward, and its place in each
 __all__ = ["IDENTITY", "WORLD", "Coupling", "Edge", "Graph", "Link", "build", "pose"]
 
 
@@ -59,11 +61,12 @@ class _Builder:
                 self._place_name(plan.links[node - 1]), mass, com.tolist(), inertia, physical=physical
             )
             self.carrier[c] = body, IDENTITY
-        for k, c in plan.tree:
-            parent, here, body, there = self._ends(k, c)
-            self.neutral[body.name] = self.neutral[parent.name] @ here @ there.inverse()
+        ends = {k: self._ends(k, c) for k, c in plan.tree}
+        for parent, here, body, there in ends.values():
+            back = there if there is IDENTITY else there.inverse()
+            self.neutral[body.name] = self.neutral[parent.name] @ here @ back
         for k, c in sorted(plan.tree, key=lambda kc: (kc[0] < len(plan.graph.edges), kc[0])):
-            self._hang(k, c)
+            self._hang(k, c, ends[k])
         for c, k in plan.dropped.items():
             inner, at_inner, outer, at_outer = plan.across(k, c)
             body, T = self._at(inner)
@@ -77,15 +80,14 @@ class _Builder:
 
     # --- bodies and joints --------------------------------------------------------------------------------------
 
-    def _ends(self, k: int, c: int) -> tuple[Body, Transform, Body, Transform]:
-        """The bodies that edge k connects, outward, and the joint's place in each."""
+    def _ends(self, k: int, c: int) -> Ends:
         inner, at_inner, outer, at_outer = self.plan.across(k, c)
         (parent, T), (body, S) = self._at(inner), self._at(outer)
-        return parent, T @ at_inner, body, S @ at_outer
+        return parent, _product(T, at_inner), body, _product(S, at_outer)
 
-    def _hang(self, k: int, c: int) -> None:
+    def _hang(self, k: int, c: int, ends: Ends) -> None:
         e = self.plan.edges[k]
-        parent, here, body, there = self._ends(k, c)
+        parent, here, body, there = ends
         if self.plan.is_turned(k, c):
             self.turned.add(e.name)
             e = turned(e, self.notes)
@@ -118,15 +120,13 @@ class _Builder:
         return mass, com, (J + J.T) / 2, physical
 
     def _is_solid(self, link: Link) -> bool:
-        J = link.inertia
-        size = float(np.abs(J).max())
-        if np.abs(J - J.T).max() > 1e-9 * size:
-            raise link.origin.error(f"has an inertia that is not symmetric: {J.tolist()}.")
-        low, middle, high = (float(x) for x in np.linalg.eigvalsh(J))
+        size, off, (low, middle, high) = principal_moments(link.inertia)
+        if off > 1e-9 * size:
+            raise link.origin.error(f"has an inertia that is not symmetric: {link.inertia.tolist()}.")
         if link.mass < 0.0 or low < -1e-9 * size:
             what = f"the mass {link.mass:g} kg" if link.mass < 0.0 else f"a principal moment of {low:g} kg m²"
             raise link.origin.error(f"has {what}; needed: neither a negative mass nor a negative moment.")
-        if high > (low + middle) * (1 + 1e-9) + 1e-12 * size:
+        if is_unphysical(low, middle, high):
             self.notes.add(
                 link.origin,
                 f"no solid has this inertia: its largest principal moment ({high:.6g} kg m²) exceeds the sum of the "
@@ -195,7 +195,7 @@ class _Builder:
             if node not in bodies:
                 self.m.add_frame(self._place_name(link), _frame(body, T))
             if link.shapes:
-                body.shapes.extend(shape.moved(T) for shape in link.shapes)
+                body.shapes.extend(link.shapes if T is IDENTITY else [shape.moved(T) for shape in link.shapes])
             if link.weightless and link.mass and body is not self.m.ground:
                 self.m.add_wrench(f"{link.name} weightless", _frame(body, T).at(link.com), force=-link.mass * g)
         for name, place in plan.graph.frames.items():
@@ -208,7 +208,8 @@ class _Builder:
     def _at(self, node: int) -> tuple[Body, Transform]:
         """The body that carries a link, and the link's place in it."""
         body, T = self.carrier[self.plan.cluster[node]]
-        return body, T @ self.plan.in_head(node)
+        inside = self.plan.in_head(node)
+        return body, _product(T, inside)
 
     # --- names --------------------------------------------------------------------------------------------------
 
@@ -227,7 +228,12 @@ class _Builder:
 
 
 def _frame(body: Body, T: Transform) -> Frame:
-    return body.at(T.p, rotation=T.R)
+    return body.frame if T is IDENTITY else body.at(T.p, rotation=T.R)
+
+
+def _product(S: Transform, T: Transform) -> Transform:
+    """S @ T; most places are the identity."""
+    return T if S is IDENTITY else S if T is IDENTITY else S @ T
 
 
 def gap(joint: Joint, T: Transform) -> tuple[float, float]:

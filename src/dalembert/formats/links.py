@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import cos, sin
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,7 +12,8 @@ from dalembert.mechanism.joints import Joint
 from dalembert.spatial import Transform
 
 WORLD = "world"
-IDENTITY = Transform(np.eye(3), np.zeros(3))
+IDENTITY = Transform(np.eye(3), np.zeros(3))  # shared, so nobody may write to it
+IDENTITY.R.flags.writeable = IDENTITY.p.flags.writeable = False
 
 
 class NoteTaker(Protocol):
@@ -98,7 +100,11 @@ def pose(xyz: Any = (0.0, 0.0, 0.0), rpy: Any = (0.0, 0.0, 0.0)) -> Transform:
            [ 1.,  0.,  0.],
            [ 0.,  0.,  1.]])
     """
-    (cr, cp, cy), (sr, sp, sy) = np.cos(rpy), np.sin(rpy)
+    x, y, z = (float(e) for e in xyz)
+    r, p, w = (float(e) for e in rpy)
+    if r == p == w == 0.0:
+        return IDENTITY if x == y == z == 0.0 else Transform(IDENTITY.R, np.array([x, y, z]))
+    cr, cp, cy, sr, sp, sy = cos(r), cos(p), cos(w), sin(r), sin(p), sin(w)
     R = np.array(
         [
             [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
@@ -106,7 +112,7 @@ def pose(xyz: Any = (0.0, 0.0, 0.0), rpy: Any = (0.0, 0.0, 0.0)) -> Transform:
             [-sp, cp * sr, cp * cr],
         ]
     )
-    return Transform(R, np.array(xyz, dtype=float))
+    return Transform(R, np.array([x, y, z]))
 
 
 class Names:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from math import inf
 from pathlib import Path
 from typing import Any
 from xml.parsers import expat
@@ -26,6 +27,7 @@ MAX_NUMBER = 1e100  # squares and cubes of it are numbers too
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INFINITE = re.compile(r"[+-]?inf(inity)?", re.ASCII | re.IGNORECASE)
+_PLAIN = frozenset("0123456789+-.eE \t\r\n")  # of these, float() takes what _NUMBER does
 _MISSING: Any = object()
 
 
@@ -92,8 +94,10 @@ class Element:
 
         finite=False takes infinities too, never NaN.
         """
-        x = self.numbers(name, 1, _MISSING if default is _MISSING else None, finite=finite)
-        return default if x is None else float(x[0])
+        if default is not _MISSING and (name not in self.attrib if name is not None else not self.text):
+            return default
+        text, what = (self.required(name), f"attribute '{name}'") if name is not None else (self.text, "text")
+        return self._floats(text, 1, what, finite)[0]
 
     def numbers(
         self, name: str | None, count: int | None = None, default: Any = _MISSING, *, finite: bool = True
@@ -101,13 +105,22 @@ class Element:
         """(count,) numbers of an attribute (name None: of the text); the default where it is absent."""
         if default is not _MISSING and (name not in self.attrib if name is not None else not self.text):
             return default if default is None else np.array(default, dtype=float)
-        text = self.required(name) if name is not None else self.text
-        what = f"attribute '{name}'" if name is not None else "text"
-        return self.parsed(text, count, what, finite=finite)
+        text, what = (self.required(name), f"attribute '{name}'") if name is not None else (self.text, "text")
+        return np.array(self._floats(text, count, what, finite))
 
     def parsed(self, text: str, count: int | None, what: str, *, finite: bool = True) -> np.ndarray:
         """(count,) numbers of a text that stands in this element; count None takes any number of them."""
+        return np.array(self._floats(text, count, what, finite))
+
+    def _floats(self, text: str, count: int | None, what: str, finite: bool) -> list[float]:
         words = text.split()
+        if len(text) < 400 and _PLAIN.issuperset(text) and (count is None or len(words) == count):
+            try:
+                values = [float(w) for w in words]
+            except ValueError:
+                values = [inf]
+            if all(-MAX_NUMBER <= x <= MAX_NUMBER for x in values):
+                return values
         needed = _counted(count) + (" (or inf)" if not finite else "")
         for word in words:
             if len(word) > 400 or not (_NUMBER.fullmatch(word) or (not finite and _INFINITE.fullmatch(word))):
@@ -120,7 +133,7 @@ class Element:
         values = [float(w) for w in words]
         if finite and max(map(abs, values), default=0.0) > MAX_NUMBER:
             raise self.error(f"has a number beyond {MAX_NUMBER:g} in its {what}, {shown(text)}; needed: {needed}.")
-        return np.array(values)
+        return values
 
     def choice(self, name: str, options: Sequence[str], default: str | None = None) -> str:
         """An attribute that is one of the options."""
@@ -235,6 +248,14 @@ class _Builder:
     def start(self, tag: str, attrib: dict[str, str]) -> None:
         self.elements += 1
         self.attributes += len(attrib)
+        if len(self.open) > MAX_DEPTH or self.elements > MAX_ELEMENTS or self.attributes > MAX_ATTRIBUTES:
+            self.too_many()
+        element = Element(tag, attrib, self.file, self.parser.CurrentLineNumber)
+        self.open[-1].children.append(element)
+        self.open.append(element)
+        self.texts.append([])
+
+    def too_many(self) -> None:
         for found, most, of in (
             (len(self.open), MAX_DEPTH, "levels of elements"),
             (self.elements, MAX_ELEMENTS, "elements"),
@@ -244,10 +265,6 @@ class _Builder:
                 raise ModelFileError(
                     f"has more than {most} {of}, the most that is read.", self.file, self.parser.CurrentLineNumber
                 )
-        element = Element(tag, attrib, self.file, self.parser.CurrentLineNumber)
-        self.open[-1].children.append(element)
-        self.open.append(element)
-        self.texts.append([])
 
     def end(self, tag: str) -> None:
         self.open.pop().text = "".join(self.texts.pop()).strip()

@@ -15,6 +15,9 @@ from dalembert.mechanism.values import Defaults
 from dalembert.spatial import RigidInertia, Transform, congruence
 from dalembert.symbols import array, snap, zeros
 
+_IDENTITY = Transform.identity()  # shared by frames, so nobody may write to it
+_IDENTITY.R.flags.writeable = _IDENTITY.p.flags.writeable = False
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Body:
@@ -40,7 +43,7 @@ class Body:
         what = f"the position of a frame on body '{self.name}'"
         p = self.defaults.checked(_position(x, y, z, what), (3,), what)
         if rotation is None:
-            return Frame(self, Transform(Transform.identity().R, p))
+            return Frame(self, Transform(_IDENTITY.R, p))
         return Frame(
             self,
             Transform(self.defaults.rotation(rotation, f"the rotation of a frame on body '{self.name}'"), p),
@@ -76,7 +79,7 @@ class Body:
     @property
     def frame(self) -> Frame:
         """The body's own frame."""
-        return Frame(self, Transform.identity())
+        return Frame(self, _IDENTITY)
 
     def spatial_inertia(self) -> RigidInertia:
         """Inertia about the body frame's origin."""
@@ -95,7 +98,8 @@ class Frame:
 
     def at(self, x: Any = 0.0, y: Any = 0.0, z: Any = 0.0, *, rotation: Any = None) -> Frame:
         """The frame at (x, y, z) of this one (m; also one list of three), turned by `rotation`."""
-        return Frame(self.body, self.T @ self.body.at(x, y, z, rotation=rotation).T)
+        inside = self.body.at(x, y, z, rotation=rotation)
+        return inside if self.T is _IDENTITY else Frame(self.body, self.T @ inside.T)
 
     def __repr__(self) -> str:
         p = ", ".join(f"{x:g}" if isinstance(x, float) else str(x.sx) for x in self.T.p)

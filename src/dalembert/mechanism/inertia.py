@@ -16,7 +16,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.errors import DescriptionError
 from dalembert.mechanism.values import Defaults, described, plain, shaped
-from dalembert.symbols import all_numbers, is_number, zeros
+from dalembert.symbols import is_number, zeros
 
 
 def _size(value: Any, what: str) -> Any:
@@ -103,20 +103,34 @@ def inertia_matrix(value: Any, what: str, defaults: Defaults, physical: bool = T
 
 def check_inertia(J: np.ndarray, what: str, physical: bool) -> None:
     """Refuse what no mass distribution has: asymmetry, negative moments, a moment above the sum of the others."""
-    size = float(np.abs(J).max())
-    if np.abs(J - J.T).max() > 1e-9 * size:
+    size, off, (a, b, c) = principal_moments(J)
+    if off > 1e-9 * size:
         raise DescriptionError(f"{what} is not symmetric: {J.tolist()}; needed: J = Jᵀ.")
-    a, b, c = np.linalg.eigvalsh((J + J.T) / 2)
-    shown = f"diag({', '.join(f'{x:g}' for x in np.diag(J))})" if all_numbers(J) and _diagonal(J) else str(J.tolist())
     if a < -1e-9 * size:
-        raise DescriptionError(f"{what} is {shown}: a principal moment is negative ({a:g}).")
-    if physical and c > (a + b) * (1 + 1e-9) + 1e-12 * size:
+        raise DescriptionError(f"{what} is {_shown(J)}: a principal moment is negative ({a:g}).")
+    if physical and is_unphysical(a, b, c):
         raise DescriptionError(
-            f"{what} is {shown}: the largest principal moment ({c:g}) exceeds the sum of the others ({a + b:g}), "
+            f"{what} is {_shown(J)}: the largest principal moment ({c:g}) exceeds the sum of the others ({a + b:g}), "
             "so no mass distribution has it. Check the axes and that it is taken at the centre of mass; published data "
             "that are so can be used as they are with physical=False."
         )
 
 
-def _diagonal(J: np.ndarray) -> bool:
-    return not np.any(J - np.diag(np.diag(J)))
+def principal_moments(J: np.ndarray) -> tuple[float, float, list[float]]:
+    """The largest element of a (3, 3) matrix of floats, its largest asymmetry, and its principal moments, ascending."""
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = rows = J.tolist()
+    size = max(abs(x) for row in rows for x in row)
+    off = max(abs(xy - yx), abs(xz - zx), abs(yz - zy))
+    if xy == xz == yz == 0.0:
+        return size, off, sorted((xx, yy, zz))
+    return size, off, np.linalg.eigvalsh((J + J.T) / 2).tolist()
+
+
+def is_unphysical(a: float, b: float, c: float) -> bool:
+    """Whether no mass distribution has these moments, ascending: the largest exceeds the sum of the others."""
+    return c > (a + b) * (1 + 1e-9) + 1e-12 * c
+
+
+def _shown(J: np.ndarray) -> str:
+    diagonal = not np.any(J - np.diag(np.diag(J)))
+    return f"diag({', '.join(f'{x:g}' for x in np.diag(J))})" if diagonal else str(J.tolist())

@@ -328,10 +328,9 @@ class Mechanism(Constrainable):
 
         >>> import dalembert as da, tempfile, pathlib
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = pathlib.Path(folder) / "four_bar.json"
-        ...     _ = da.zoo.four_bar().save(path)
-        ...     da.read(path)
-        <mechanism 'four-bar': 3 bodies, 3 joints>
+        ...     said = da.zoo.rolling_disc().save(pathlib.Path(folder) / "disc.urdf")
+        >>> len(said) > 0                                          # URDF has no rolling contact
+        True
         """
         from dalembert.formats import write
 
@@ -362,6 +361,8 @@ class Mechanism(Constrainable):
     # --- helpers ------------------------------------------------------------------------------------------------
 
     def _new(self, name: str, taken: dict[str, Any], kind: str) -> None:
+        if name.__class__ is str and name and name not in taken:
+            return
         article = "an" if kind[0] in "aeiou" else "a"
         checks.name(name, f"the name of {article} {kind}", error=DescriptionError)
         if name in taken:
@@ -430,13 +431,13 @@ class Mechanism(Constrainable):
 def _limits(joint: Joint, limits: Any, what: str) -> np.ndarray:
     """(nv, 2), infinite where none are given."""
     if limits is None:
-        return np.tile([-np.inf, np.inf], (joint.nv, 1))
+        return np.array([(-np.inf, np.inf)] * joint.nv).reshape(-1, 2)
     x = checks.array(limits, None, f"the limits of {what}", finite=False, error=DescriptionError)
-    x = np.tile(x, (joint.nv, 1)) if x.shape == (2,) else x
+    x = np.array([x.tolist()] * joint.nv).reshape(-1, 2) if x.shape == (2,) else x
     if x.shape != (joint.nv, 2):
         raise DescriptionError(
             f"the limits of {what} have shape {x.shape}; needed: (lower, upper), or {joint.nv} such pairs."
         )
-    if np.any(x[:, 0] > x[:, 1]):
+    if any(low > high for low, high in x.tolist()):
         raise DescriptionError(f"the limits of {what} are {x.tolist()}; each lower one must not exceed its upper one.")
     return x

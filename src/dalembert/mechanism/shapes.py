@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -75,7 +77,9 @@ class Shape:
 
     def moved(self, T: Transform) -> Shape:
         """The same shape, where its body's frame is at T of another frame, seen from that one."""
-        return replace(self, pose=T @ self.pose)
+        other = copy(self)  # checked already
+        object.__setattr__(other, "pose", T @ self.pose)
+        return other
 
     def __repr__(self) -> str:
         size = f" ({', '.join(f'{x:g}' for x in self.size)})" if self.size else ""
@@ -83,6 +87,12 @@ class Shape:
 
 
 def _numbers(value: Any, n: int | None, what: str) -> tuple[Any, ...]:
+    if (
+        value.__class__ is tuple
+        and n in (None, len(value))
+        and all(e.__class__ is float and isfinite(e) for e in value)
+    ):
+        return value
     given = [value] if checks.is_real(value) else value
     return tuple(checks.vector(given, n, what, error=DescriptionError).tolist())
 

@@ -13,6 +13,8 @@ from dalembert import checks
 from dalembert.errors import DalembertError, DescriptionError
 from dalembert.symbols import Scalar, all_numbers, array, snap, to_sx
 
+_DOUBLE = np.dtype(float)
+
 
 class Defaults:
     """The declared parameters and their default values; turns symbolic values into the numbers they have by default."""
@@ -38,6 +40,8 @@ class Defaults:
     def checked(self, value: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
         """`value` as an object array of the shape, finite at the default parameters."""
         x = shaped(value, shape, what)
+        if all(e.__class__ is float and isfinite(e) for e in x.ravel().tolist()):
+            return x
         numbers = self.number(x, what)
         if not np.all(np.isfinite(numbers)):
             raise DescriptionError(f"{what} is {numbers.tolist()}; every number must be finite.")
@@ -45,8 +49,8 @@ class Defaults:
 
     def scalar(self, value: Any, what: str, *, least: float | None = None) -> Any:
         """One float or Scalar, finite, and not below `least` at the default parameters."""
-        x = self.checked(value, (), what)[()]
-        number = float(self.number(array([x]), what)[0])
+        x = value if value.__class__ is float and isfinite(value) else self.checked(value, (), what)[()]
+        number = x if x.__class__ is float else float(self.number(array([x]), what)[0])
         if least is not None and number < least:
             raise DescriptionError(f"{what} is {number:g}; it must be at least {least:g}.")
         return x
@@ -60,19 +64,28 @@ class Defaults:
 
 def check_rotation(R: np.ndarray, what: str, error: type[DalembertError] = DescriptionError) -> None:
     """Refuse a (3, 3) matrix that is no rotation."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        off = float(np.abs(R @ R.T - np.eye(3)).max())
-    if not off <= 1e-9:
+    a, b, c = R.tolist()
+    products = (_dot(a, a) - 1, _dot(b, b) - 1, _dot(c, c) - 1, _dot(a, b), _dot(b, c), _dot(c, a))
+    if not all(abs(x) <= 1e-9 for x in products):
+        off = float(np.abs(products).max())
         raise error(
             f"{what} is not a rotation: R Rᵀ differs from the identity by {off:.2g}. "
             "Build one with da.rotation('z', angle) or SciPy's Rotation."
         )
-    if np.linalg.det(R) < 0:
+    if _dot(c, [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]) < 0:
         raise error(f"{what} is a reflection (determinant −1), not a rotation; swap the sign of one column.")
+
+
+def _dot(a: list[float], b: list[float]) -> float:
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 def shaped(value: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
     """`value` as an object array of the shape; a single element may stand for a scalar or a vector of one."""
+    if value.__class__ is np.ndarray and value.dtype is _DOUBLE and value.shape == shape:
+        return value.astype(object)
+    if value.__class__ in (list, tuple) and shape == (len(value),) and set(map(type, value)) == {float}:
+        return np.array(value, dtype=object)
     x = described(value, what, checks.words(shape))
     if x.size == 1 and shape in ((), (1,)):
         return x.reshape(shape)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import hypot
 from typing import Any
 
 import numpy as np
@@ -72,18 +73,18 @@ def unused(name: str, *taken: Any) -> str:
 
 def rotation(q: Any) -> np.ndarray:
     """The rotation matrix of a quaternion (w, x, y, z); of none where its length is 0, as MuJoCo takes it."""
-    x = np.array(q, dtype=float)
-    length = float(np.linalg.norm(x))
-    return np.array(quaternion_matrix(x / length), dtype=float) if length > 0.0 else np.eye(3)
+    w, x, y, z = (float(e) for e in q)
+    length = hypot(w, x, y, z)
+    unit: Any = [e / length for e in (w, x, y, z)] if length > 0.0 else (1.0, 0.0, 0.0, 0.0)
+    return quaternion_matrix(unit)
 
 
 def _drives(model: Any, target: int, on_tendon: bool) -> list[int]:
     """The actuators of a joint or tendon that can have rotors and dampers of their own."""
-    if not hasattr(model, "actuator_armature"):
+    if not model.nu or not hasattr(model, "actuator_armature"):
         return []
-    kinds = (3,) if on_tendon else (0, 1)
-    n = len(model.actuator_trntype)
-    return [a for a in range(n) if model.actuator_trntype[a] in kinds and model.actuator_trnid[a, 0] == target]
+    kind = model.actuator_trntype
+    return np.flatnonzero((model.actuator_trnid[:, 0] == target) & (kind == 3 if on_tendon else kind < 2)).tolist()
 
 
 def rotors(model: Any, target: int, *, on_tendon: bool = False) -> float:

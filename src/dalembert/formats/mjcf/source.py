@@ -8,6 +8,7 @@ and an element has its file and line.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from math import inf, isnan, nan, prod
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
@@ -18,6 +19,8 @@ from dalembert.formats.xml import Element, parse, shown
 
 MAX_BODIES = 2000  # MuJoCo's compiler takes a time that grows with the square of it
 MAX_ELEMENTS = 10_000
+MAX_DEPTH = 300  # of elements in each other, which MuJoCo's compiler follows by recursion
+Size = tuple[int, int, int]  # elements, bodies, levels
 LARGEST = 1e30
 #: attributes that MuJoCo takes as sizes of memory, and the most of them
 COUNTS = {"params": 100, "nsample": 1000, "actdim": 1000, "maxhullvert": 10_000, "octree_maxdepth": 10}
@@ -64,6 +67,7 @@ class Source:
         self.sizes_change = False  # whether something with coordinates or controls was left out
         self.attached: list[Element] = []  # roots of the models that <asset><model> names
         self.lines: list[Element] = []  # the element on each line of the texts
+        self.sizes: dict[int, Size] = {}  # of each document, by the identity of its root
         self.root = self._document(path, None)
         self.main, self.include = self._texts()
 
@@ -75,30 +79,36 @@ class Source:
             root = parse(self.folder.contents(path, asked), file=self.folder.shown(path))
             if root.tag != "mujoco":
                 raise root.error("is not the root of an MJCF file; needed: <mujoco>.")
+            root.attrib = {k: v for k, v in root.attrib.items() if not k.startswith("xmlns")}
             self._expand(root, path.parent)
-            check_size(root)
+            check_size(root, {})  # of this file alone, before anything is done with it
             self._clean(root, None)
             _place_files(root)
+            sizes: dict[str, Size] = {}
             for model in [m for asset in root.findall("asset") for m in asset.findall("model")]:
                 file = self.folder.resolve(model.required("file"), model, path.parent)
                 child = self._document(file, model)
                 model.attrib.setdefault("name", child.attrib.get("model", ""))
                 model.attrib["file"] = f"attached{len(self.attached)}.xml"
                 self.attached.append(child)
+                sizes[model.attrib["name"]] = self.sizes[id(child)]
+            self.sizes[id(root)] = check_size(root, sizes)
         return root
 
-    def _expand(self, element: Element, near: Path) -> None:
+    def _expand(self, element: Element, near: Path, depth: int = 0) -> None:
         """Put the contents of included files in the places of <include>; their paths are relative to the main file."""
+        if depth > MAX_DEPTH:
+            raise element.error(f"is inside of more than {MAX_DEPTH} elements and includes, the most that is read.")
         children: list[Element] = []
         for child in element.children:
             if child.tag != "include":
-                self._expand(child, near)
+                self._expand(child, near, depth + 1)
                 children.append(child)
                 continue
             file = self.folder.resolve(child.required("file"), child, near)
             with self.folder.inside(file, child):
                 root = parse(self.folder.contents(file, child), file=self.folder.shown(file))
-                self._expand(root, near)
+                self._expand(root, near, depth + 1)
                 children.extend(root.children)
         element.children = children
 
@@ -190,20 +200,24 @@ def check_numbers(element: Element) -> None:
                 )
 
 
-def check_size(root: Element) -> None:
-    """Refuse a file that asks for more bodies than MuJoCo compiles in seconds, <replicate> and <composite> counted."""
-    elements, bodies = _expanded(root)
-    for found, most, what in ((elements, MAX_ELEMENTS, "elements"), (bodies, MAX_BODIES, "bodies")):
+def check_size(root: Element, attached: Mapping[str, Size]) -> Size:
+    """Refuse a file that asks for more than MuJoCo compiles in seconds: replicas and attached models are counted."""
+    size = _expanded(root, attached)
+    for found, most, what in zip(size, (MAX_ELEMENTS, MAX_BODIES, MAX_DEPTH), ("elements", "bodies", "levels")):
         if found > most:
-            raise root.error(f"describes {found} {what}, replicas counted; needed: at most {most}.")
+            raise root.error(f"describes {found} {what}, replicas and attached models counted; needed: at most {most}.")
+    return size
 
 
-def _expanded(root: Element) -> tuple[int, int]:
-    """Numbers of elements and bodies once every replica is made: from the leaves inward."""
-    totals: dict[int, tuple[int, int]] = {}
+def _expanded(root: Element, attached: Mapping[str, Size]) -> Size:
+    """Numbers of elements, bodies and levels once every replica is made: from the leaves inward."""
+    totals: dict[int, Size] = {}
     for e in reversed(list(root.iter())):
-        elements = 1 + sum(totals[id(c)][0] for c in e.children)
-        bodies = (e.tag == "body") + sum(totals[id(c)][1] for c in e.children)
+        parts = [totals[id(c)] for c in e.children]
+        if e.tag == "attach" and (e.get("model") or "") in attached:
+            parts.append(attached[e.get("model") or ""])
+        elements, bodies, depth = 1 + sum(x[0] for x in parts), (e.tag == "body") + sum(x[1] for x in parts), 1
+        depth += max((x[2] for x in parts), default=0)
         count = 1
         if e.tag in ("replicate", "composite") and "count" in e.attrib:
             values = e.numbers("count")
@@ -211,5 +225,5 @@ def _expanded(root: Element) -> tuple[int, int]:
                 raise e.error(f"has the count {shown(e.attrib['count'])}; needed: numbers from 0 to {MAX_BODIES}.")
             count = int(prod(max(x, 1.0) for x in values))
             bodies = max(bodies, 1) if e.tag == "composite" else bodies
-        totals[id(e)] = elements * count, bodies * count
+        totals[id(e)] = elements * count, bodies * count, depth
     return totals[id(root)]

@@ -11,12 +11,18 @@ from dalembert.formats.mjcf.bodies import BALL, FREE
 from dalembert.formats.mjcf.reading import Reading, rotation, unused
 
 START = "start"
+MAX_NUMBERS = 100_000  # of all keyframes
 
 
 def read_states(r: Reading, keyframe: Any) -> None:
     """Add each keyframe, and the state "start": MuJoCo's reference position, or the keyframe that was asked for."""
     model = r.model
     names: list[str] = []
+    if model.nkey * (model.nq + model.nv) > MAX_NUMBERS:
+        each = model.nq + model.nv
+        raise r.of.root.error(
+            f"has {model.nkey} keyframes of {each} numbers each; needed: at most {MAX_NUMBERS} numbers in all."
+        )
     for k in range(model.nkey):
         q, v = positions(r, model.key_qpos[k]), velocities(r, model.key_qpos[k], model.key_qvel[k])
         names.append(r.label("key", k, r.m.states, names))

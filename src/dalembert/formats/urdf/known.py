@@ -160,9 +160,9 @@ def survey(root: Element, notes: Notes) -> None:
         if spec is None:
             notes.add(element, REASONS.get(element.tag, "is not an element that is read here; it is left out"))
             continue
-        known, children = spec[0].split(), spec[1]
+        known, children = spec
         for name in element.attrib:
-            if name not in known and not name.startswith("xml"):
+            if name not in known.split() and not name.startswith("xml"):
                 notes.add(element, f"attribute '{name[:60]}' is not read")
         for child in reversed(element.children):
             settings = child.tag == "gazebo" and child.find("joint") is None

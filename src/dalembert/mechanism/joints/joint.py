@@ -114,12 +114,15 @@ def axis_text(n: np.ndarray) -> str:
     return "(" + ", ".join(f"{x:g}" for x in n) + ")"
 
 
+_PERMUTATIONS = [np.roll(np.eye(3), k + 1, axis=0).astype(object) for k in range(3)]
+
+
 def orient_z(axis: Any, what: str) -> np.ndarray:
     """A rotation whose third column is the axis: a cyclic permutation for x, y, z, else the shortest turn from z."""
     n = axis_vector(axis, what)
-    for k in range(3):
-        if np.array_equal(n, np.eye(3)[k]):
-            return np.roll(np.eye(3), k + 1, axis=0).astype(object)
+    x, y, z = n.tolist()
+    if x + y + z == 1.0 and 1.0 in (x, y, z):
+        return _PERMUTATIONS[(x, y, z).index(1.0)].copy()
     u = np.array([-n[1], n[0], 0.0])  # z × n
     if u @ u == 0.0:  # z or −z, to rounding
         return np.diag([1.0, n[2], n[2]]).astype(object)
@@ -134,7 +137,7 @@ class AxisJoint(Joint):
 
     def __init__(self, axis: Any = "z"):
         self.axis = axis_vector(axis, f"the axis of a {self.kind} joint")
-        self.orientation = orient_z(axis, f"the axis of a {self.kind} joint")
+        self.orientation = orient_z(self.axis, "the axis")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({axis_text(self.axis)})"
