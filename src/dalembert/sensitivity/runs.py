@@ -114,28 +114,23 @@ class Motion:
         for k in range(0, N, size):
             here = slice(s * k, s * min(k + size, N))
             known = self._known(q[here], v[here], times[here])
-            J, h = self._jacobian(known).reshape(-1, s, n, n), np.diff(t)[k : k + size]
+            h = np.diff(t)[k : k + size]
             inner = values(self.eq, self.sums, known) if self.sums else None
-            rows = np.zeros((len(h), s, 0, n)) if inner is None else inner.x.reshape(len(h), s, -1, n)
-            yield k, known, h, *gauss.transfer(J, h, rows), inner
+            rows = np.zeros((len(h) * s, 0, n)) if inner is None else inner.x
+            yield k, known, h, *gauss.transfer(*self._jacobian(known), h, rows), inner
 
-    def _jacobian(self, known: dict[str, Any]) -> np.ndarray:
-        """(N, n, n) of the variational equations."""
-        system, nv = self.system, self.system.nv
+    def _jacobian(self, known: dict[str, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """J_q, J_v and B at states; raises where constraints become dependent."""
+        system = self.system
         by_q, by_v, margin = self.eq.jacobian(known)
         policy = rank_policy(system, self.run.p)
-        if self.eq.m:
-            lost = [k for k, x in enumerate(margin) if not policy.separates(x)]
-            if lost:
-                x = system.state(known["q"][lost[0]], known["v"][lost[0]], float(known["t"][lost[0], 0]))
-                raise singular(system, x, self.run.p)
-        J = np.zeros((len(by_q), 2 * nv, 2 * nv))
-        J[:, :nv, nv:] = np.eye(nv)
-        J[:, nv:, :nv], J[:, nv:, nv:] = by_q, by_v
-        if system.nq != system.nv:
-            kernel = system.custom_kernel(("transport",), ("q", "v"), _turn, None, ("B",), self.eq.lanes)
-            J[:, :nv, :nv] = -self.eq.at(kernel, known)
-        return J
+        if self.eq.m and not policy.separates(margin.min(axis=0)):
+            k = int(np.argmin(margin.min(axis=1)))
+            raise singular(system, system.state(known["q"][k], known["v"][k], float(known["t"][k, 0])), self.run.p)
+        if system.nq == system.nv:
+            return by_q, by_v, None
+        kernel = system.custom_kernel(("transport",), ("q", "v"), _turn, None, ("B",), self.eq.lanes)
+        return by_q, by_v, self.eq.at(kernel, known)
 
     # --- ends ---------------------------------------------------------------------------------------------------
 
@@ -199,7 +194,7 @@ class Motion:
         wanted = set() if at is None else set(np.searchsorted(t, at).tolist())
         for first, known, h, T, X, inner in self._steps(t):
             F = self.eq.targets.spread(self.eq.driven(known).reshape(len(h), gauss.STAGES * nv, -1))
-            forced = X[..., nv:].reshape(len(h), n + k, -1) @ F
+            forced = X @ F
             for i in range(len(h)):
                 moved = T[i] @ S + forced[i]
                 S = moved[:n]
@@ -235,7 +230,7 @@ class Motion:
             for i in reversed(range(len(h))):
                 ends[i, :, :n] = mu
                 mu = ends[i] @ T[i]
-            w = (ends @ X[..., nv:].reshape(len(h), n + k, -1)).reshape(len(h), -1, s, nv)
+            w = (ends @ X).reshape(len(h), -1, s, nv)
             for j in range(len(self.asked)):
                 along = self.eq.gradient(known, np.ascontiguousarray(w[:, j]).reshape(-1, nv))
                 gradient[j] += self.eq.targets.spread(along.sum(axis=0))

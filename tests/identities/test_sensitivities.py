@@ -1,0 +1,120 @@
+"""Derivatives with respect to parameters: against differences, and forward against adjoint."""
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from parameterized import FOUR_BAR, differences, four_bar, random_parameterized, started
+
+OF = ["A", "B", "rate:D", "acceleration:B", "position:point@x", "velocity:point@y", "multiplier:C.x", "reaction:B@fy",
+      "energy"]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def bars():
+    return four_bar()
+
+
+def at(system, of, p, **state):
+    return da.sensitivities(system, system.assemble({"A": 0.9}, {"A": 2.0}, p=p), of=of, wrt=["l1"], held=["A"], p=p,
+                            **state).value  # fmt: skip
+
+
+def test_assembled_states_forces_and_outputs(bars):
+    x = bars.assemble({"A": 0.9}, {"A": 2.0})
+    s = da.sensitivities(bars, x, of=OF, wrt=[*FOUR_BAR, "input:torque", "held:A", "held:rate:A"], held=["A"],
+                         u={"torque": 1.5})  # fmt: skip
+    for k, name in enumerate(FOUR_BAR):
+        value = FOUR_BAR[name]
+        d = differences(lambda h, name=name, value=value: at(bars, OF, {name: value + h}, u={"torque": 1.5}), 1e-2)
+        np.testing.assert_allclose(s.jacobian[:, k], d, rtol=1e-8, atol=1e-8 * np.abs(d).max(), err_msg=name)
+
+    def moved(dq, dv, du):
+        y = bars.assemble({"A": 0.9 + dq}, {"A": 2.0 + dv})
+        return da.sensitivities(bars, y, of=OF, wrt=["l1"], held=["A"], u={"torque": 1.5 + du}).value
+
+    for name, e in (("input:torque", (0, 0, 1)), ("held:A", (1, 0, 0)), ("held:rate:A", (0, 1, 0))):
+        d = differences(lambda h, e=e: moved(*(h * np.array(e))), 1e-2)
+        found = s.jacobian[:, s.wrt.index(name)]
+        np.testing.assert_allclose(found, d, rtol=1e-8, atol=1e-8 * np.abs(d).max(), err_msg=name)
+    assert s.d("rate:D", "l3") == s.gradient("rate:D")[s.wrt.index("l3")]
+    assert s["A"] == pytest.approx(0.9)
+
+
+def test_several_states_at_once(bars):
+    angles = [0.3, 0.9, 1.4]
+    states = [bars.assemble({"A": a}) for a in angles]
+    s = da.sensitivities(bars, states, of=["position:point"], wrt=["l1", "span"], held=["A"])
+    assert s.jacobian.shape == (3, 3, 2)
+    one = da.sensitivities(bars, states[1], of=["position:point"], wrt=["l1", "span"], held=["A"])
+    np.testing.assert_allclose(s.jacobian[1], one.jacobian, rtol=1e-13)
+    assert "the last of 3" in str(s)
+
+
+def test_an_equilibrium_follows_its_parameters(bars):
+    def rest(p):
+        e = da.equilibrium(bars, {"A": -1.0}, p=p)
+        return e, np.array([e.state["A"], e.state["B"], *(e.state.position("point") if False else [e.state["D"]])])
+
+    e, _ = rest({})
+    of = ["A", "B", "D"]
+    s = da.sensitivities(bars, e.state, of=of, wrt=list(FOUR_BAR), held="equilibrium")
+    for k, (name, value) in enumerate(FOUR_BAR.items()):
+        d = differences(lambda h, name=name, value=value: rest({name: value + h})[1], 2e-2)
+        np.testing.assert_allclose(s.jacobian[:, k], d, atol=2e-9, err_msg=name)
+
+
+def test_eigenvalues_and_modes(bars):
+    names = ["l1", "l2", "m2", "d", "g"]
+    of = ["eigenvalue:0", "frequency:0", "damping:0", "mode:0"]
+
+    def model(p):
+        return da.linearize(bars, da.equilibrium(bars, {"A": -1.0}, p=p).state, p=p, independent=["A"])
+
+    def numbers(p):
+        mode = model(p).modes[0]
+        return np.array([mode.eigenvalue, mode.frequency, mode.damping, *mode.shape.values()])
+
+    s = da.sensitivities(model({}), of=of, wrt=names, held="equilibrium")
+    assert s.of == ("eigenvalue:0", "frequency:0", "damping:0", "mode:0@A", "mode:0@A rate")
+    np.testing.assert_allclose(s.value, numbers({}), rtol=1e-10)
+    for k, name in enumerate(names):
+        d = differences(lambda h, name=name: numbers({name: FOUR_BAR[name] + h}), 2e-2)
+        np.testing.assert_allclose(s.jacobian[:, k], d, atol=2e-8, err_msg=name)
+    held = da.sensitivities(model({}), of=["eigenvalue:0"], wrt=["l1"])  # by default the model's own coordinates stay
+    assert abs(held.d("eigenvalue:0", "l1") - s.d("eigenvalue:0", "l1")) > 1e-3
+
+
+@pytest.mark.parametrize(("seed", "driven"), [(0, False), (3, True), (5, False), (8, True)])
+def test_forward_is_adjoint_on_random_closed_mechanisms(seed, driven):
+    """With quaternions, redundant rows and drivers; and both are what differences of runs say."""
+    system, x = random_parameterized(seed, driven=driven)
+    wrt = [n for n in system.p_names if n in ("reach", "k", "c", "m", "w")]
+    assert system.nq > system.nv
+    held = _independent(system, x)
+    of = {"energy": "energy", "work": da.Integral("kinetic_energy"), "v": f"rate:{system.v_names[0]}",
+          "a": f"acceleration:{system.v_names[0]}", "z": "position:probe@z"}  # fmt: skip
+    run = da.simulate(system, x, 0.4, rtol=1e-12, atol=1e-13)
+    forward, adjoint = (da.sensitivities(run, of=of, wrt=wrt, held=held, method=way) for way in ("forward", "adjoint"))
+    size = np.abs(forward.jacobian).max(axis=1, keepdims=True)
+    np.testing.assert_allclose(adjoint.jacobian / size, forward.jacobian / size, atol=1e-10)
+    np.testing.assert_allclose(adjoint.value, forward.value, rtol=1e-12)
+    assert forward.closure < 1e-9
+    for name in ("reach", "k"):
+        value = system.parameters[name][0]
+
+        def ended(h, name=name, value=value):
+            p = {name: value * (1 + h)}
+            y = started(system, x, held, p, {})
+            again = da.simulate(system, y, 0.4, rtol=1e-12, atol=1e-13, p=p)
+            return da.sensitivities(again, of=of, wrt=["k"], held=held).value
+
+        d = differences(ended, 2e-2) / value
+        found = forward.jacobian[:, forward.wrt.index(name)]
+        np.testing.assert_allclose(found / size[:, 0], d / size[:, 0], atol=1e-8, err_msg=name)
+
+
+def _independent(system, x):
+    from dalembert.sensitivity.following import _independent
+
+    return [system.v_names[k] for k in _independent(system, x, None)]
