@@ -35,7 +35,7 @@ def four_bar(backend: str = "native", **more: object) -> da.System:
     return m.compile(backend=backend)
 
 
-def random_parameterized(seed: int, bodies: int = 4, driven: bool = False) -> tuple[da.System, da.State]:
+def random_parameterized(seed: int, bodies: int = 3, driven: bool = False) -> tuple[da.System, da.State]:
     """A random closed mechanism, one loop said twice, and a state on it.
 
     Parameters: "reach" moves the point that closes the loop, "k" and "c" are of a spring, "m" is a mass at a point; of

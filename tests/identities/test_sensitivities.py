@@ -15,28 +15,24 @@ def bars():
     return four_bar()
 
 
-def at(system, of, p, **state):
-    return da.sensitivities(system, system.assemble({"A": 0.9}, {"A": 2.0}, p=p), of=of, wrt=["l1"], held=["A"], p=p,
-                            **state).value  # fmt: skip
+WRT = [*FOUR_BAR, "input:torque", "held:A", "held:rate:A"]
 
 
 def test_assembled_states_forces_and_outputs(bars):
     x = bars.assemble({"A": 0.9}, {"A": 2.0})
-    s = da.sensitivities(bars, x, of=OF, wrt=[*FOUR_BAR, "input:torque", "held:A", "held:rate:A"], held=["A"],
-                         u={"torque": 1.5})  # fmt: skip
-    for k, name in enumerate(FOUR_BAR):
-        value = FOUR_BAR[name]
-        d = differences(lambda h, name=name, value=value: at(bars, OF, {name: value + h}, u={"torque": 1.5}), 1e-2)
+    s = da.sensitivities(bars, x, of=OF, wrt=WRT, held=["A"], u={"torque": 1.5})
+
+    def moved(h, name):
+        given = {"held:A": 0.9, "held:rate:A": 2.0, "input:torque": 1.5} | FOUR_BAR
+        given[name] += h
+        p = {n: given[n] for n in FOUR_BAR}
+        y = bars.assemble({"A": given["held:A"]}, {"A": given["held:rate:A"]}, p=p)
+        u = {"torque": given["input:torque"]}
+        return da.sensitivities(bars, y, of=OF, wrt=WRT, held=["A"], u=u, p=p).value
+
+    for k, name in enumerate(WRT):
+        d = differences(lambda h, name=name: moved(h, name), 1e-2)
         np.testing.assert_allclose(s.jacobian[:, k], d, rtol=1e-8, atol=1e-8 * np.abs(d).max(), err_msg=name)
-
-    def moved(dq, dv, du):
-        y = bars.assemble({"A": 0.9 + dq}, {"A": 2.0 + dv})
-        return da.sensitivities(bars, y, of=OF, wrt=["l1"], held=["A"], u={"torque": 1.5 + du}).value
-
-    for name, e in (("input:torque", (0, 0, 1)), ("held:A", (1, 0, 0)), ("held:rate:A", (0, 1, 0))):
-        d = differences(lambda h, e=e: moved(*(h * np.array(e))), 1e-2)
-        found = s.jacobian[:, s.wrt.index(name)]
-        np.testing.assert_allclose(found, d, rtol=1e-8, atol=1e-8 * np.abs(d).max(), err_msg=name)
     assert s.d("rate:D", "l3") == s.gradient("rate:D")[s.wrt.index("l3")]
     assert s["A"] == pytest.approx(0.9)
 
@@ -54,7 +50,7 @@ def test_several_states_at_once(bars):
 def test_an_equilibrium_follows_its_parameters(bars):
     def rest(p):
         e = da.equilibrium(bars, {"A": -1.0}, p=p)
-        return e, np.array([e.state["A"], e.state["B"], *(e.state.position("point") if False else [e.state["D"]])])
+        return e, np.array([e.state["A"], e.state["B"], e.state["D"]])
 
     e, _ = rest({})
     of = ["A", "B", "D"]
@@ -85,7 +81,7 @@ def test_eigenvalues_and_modes(bars):
     assert abs(held.d("eigenvalue:0", "l1") - s.d("eigenvalue:0", "l1")) > 1e-3
 
 
-@pytest.mark.parametrize(("seed", "driven"), [(0, False), (3, True), (5, False), (8, True)])
+@pytest.mark.parametrize(("seed", "driven"), [(0, False), (8, True)])
 def test_forward_is_adjoint_on_random_closed_mechanisms(seed, driven):
     """With quaternions, redundant rows and drivers; and both are what differences of runs say."""
     system, x = random_parameterized(seed, driven=driven)
@@ -107,7 +103,7 @@ def test_forward_is_adjoint_on_random_closed_mechanisms(seed, driven):
             p = {name: value * (1 + h)}
             y = started(system, x, held, p, {})
             again = da.simulate(system, y, 0.4, rtol=1e-12, atol=1e-13, p=p)
-            return da.sensitivities(again, of=of, wrt=["k"], held=held).value
+            return da.sensitivities(again, of=of, wrt=wrt, held=held, method="forward").value
 
         d = differences(ended, 2e-2) / value
         found = forward.jacobian[:, forward.wrt.index(name)]

@@ -89,18 +89,23 @@ class Equations:
         return self.at(self.system.kernel("ode_jacobian", rows=self.rows, lanes=self.lanes), known)
 
     def by_targets(self, known: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        """∂/∂θ of v̇, λ, Φ and A v + b, and A; N first, the columns those of `Targets.traced`."""
-        names, n, k = ("vdot", "multipliers", "phi", "speed", "A"), len(known["q"]), len(self.targets.traced)
+        """∂/∂θ of v̇ and λ; N first, the columns those of `Targets.traced`."""
+        names, n, k = ("vdot", "multipliers"), len(known["q"]), len(self.targets.traced)
         kernel = self._kernel("by_targets", ("q", "v", "u", "p", "t"), self._columns, names)
-        out = dict(zip(names, self.at(kernel, known)))
-        sizes = (self.system.nv, self.m, self.m, self.m)
-        out |= {x: out[x].reshape(n, size, k) for x, size in zip(names, sizes)}
-        out["A"] = out["A"].reshape(n, self.m, self.system.nv)
+        found = self.at(kernel, known)
+        out = {x: y.reshape(n, size, k) for x, y, size in zip(names, found, (self.system.nv, self.m))}
         if self.control is not None:
             d = self.slopes(known)
-            for x in names[:2]:
+            for x in names:
                 out[x] = out[x] + d[f"{x}_u"] @ known["control"]["theta"]
         return out
+
+    def closure(self, known: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """∂/∂θ of Φ and of A v + b, ∂(A v + b)/∂q, and A; N first."""
+        names, n, k, nv = ("phi", "speed", "speed_q", "A"), len(known["q"]), len(self.targets.traced), self.system.nv
+        kernel = self._kernel("closure_slopes", ("q", "v", "u", "p", "t"), self._closed, names)
+        found = self.at(kernel, known)
+        return {x: y.reshape(n, self.m, size) for x, y, size in zip(names, found, (k, k, nv, nv))}
 
     def driven(self, known: Mapping[str, Any]) -> np.ndarray:
         """∂v̇/∂θ alone, (N, nv, traced)."""
@@ -140,7 +145,7 @@ class Equations:
         return a_sx, lam_sx, to_sx(e1), to_sx(e2)
 
     def _columns(self, s: Trace) -> tuple[Any, ...]:
-        """(1), and the derivatives of Φ and e₃."""
+        """(1)."""
         factor = Elimination(TreeFactor(composite_body(s.at)), s.rows.A)
         vdot, lam = factor.solve(forces(s), s.rows.gamma)
         a_sx, lam_sx, e1, e2 = self._held(s)
@@ -149,10 +154,14 @@ class Equations:
         by = [ca.substitute([ca.jacobian(e, theta)], [a_sx, lam_sx], [to_sx(vdot), to_sx(lam)])[0] for e in (e1, e2)]
         checked(self.system, by)
         right = [_matrix(x, n) for x in by]
-        by_vdot, by_lam = factor.columns(-right[0], right[1])
-        speed = (s.rows.A @ s.v if self.m else zeros(0)) + s.rows.b
-        rest = [_matrix(ca.jacobian(to_sx(x), theta), n) for x in (s.rows.phi, speed)]
-        return by_vdot, by_lam, *rest, s.rows.A
+        return factor.columns(-right[0], right[1])
+
+    def _closed(self, s: Trace) -> tuple[Any, ...]:
+        """Derivatives of Φ and of e₃."""
+        theta = self.targets.symbols(s)
+        speed = to_sx((s.rows.A @ s.v if self.m else zeros(0)) + s.rows.b)
+        by = [_matrix(ca.jacobian(x, theta), theta.numel()) for x in (to_sx(s.rows.phi), speed)]
+        return *by, _matrix(tangent_jacobian(s, speed), s.tree.nv), s.rows.A
 
     def _reverse(self, s: Trace) -> np.ndarray:
         """(2)."""

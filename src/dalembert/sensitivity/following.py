@@ -38,14 +38,12 @@ def held_names(system: System, held: Any) -> list[int] | str | None:
 def following(eq: Equations, states: Sequence[State], known: dict[str, Any], held: Any) -> tuple[np.ndarray, np.ndarray]:
     """∂q (as δ) and ∂v, (N, nv, m) each, of states with known u, p, …; held: as `held_names` gives it."""
     system, nv = eq.system, eq.system.nv
-    by = eq.by_targets(known)
+    by = eq.closure(known)
     phi, speed = (eq.targets.spread(by[x]) for x in ("phi", "speed"))
-    rest = isinstance(held, str)
-    d = eq.slopes(known)
-    if not rest and held is None:
+    if isinstance(held, str):
+        return _at_rest(eq, states, known, by["A"], phi)
+    if held is None:
         held = _by_default(eq, states[0], known["p"], bool(phi.any() or speed.any()))
-    if rest:
-        return _at_rest(eq, states, known, d, by, phi)
     dq, dv = np.zeros((2, len(states), nv, len(eq.targets.names)))
     if held:
         one = np.eye(nv)[held]
@@ -53,7 +51,7 @@ def following(eq: Equations, states: Sequence[State], known: dict[str, Any], hel
         for k, x in enumerate(states):
             A, h = by["A"][k], eq.holonomic
             dq[k] = _solved(system, x, one, A[h], wanted[0], -phi[k][h], held)
-            missing = -(speed[k] + d["speed_q"][k].reshape(eq.m, nv) @ dq[k])
+            missing = -(speed[k] + by["speed_q"][k] @ dq[k])
             kept = earliest_independent(np.vstack([A / _length(A), one]), nv, INDEPENDENT)
             own = [i - eq.m for i in kept if i >= eq.m]
             dv[k] = _solved(system, x, one[own], A, wanted[1][own], missing, [held[i] for i in own])
@@ -110,7 +108,7 @@ def _length(A: np.ndarray) -> np.ndarray:
 
 
 def _at_rest(
-    eq: Equations, states: Sequence[State], known: dict[str, Any], d: Any, by: Any, phi: np.ndarray
+    eq: Equations, states: Sequence[State], known: dict[str, Any], rows: np.ndarray, phi: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """(2)."""
     system, nv = eq.system, eq.system.nv
@@ -118,7 +116,7 @@ def _at_rest(
         raise ArgumentError("at an equilibrium nothing is held; leave out 'held:…' in wrt.")
     if not eq.holonomic.all():
         raise ArgumentError("held='equilibrium' needs holonomic constraints.")
-    direct = eq.targets.spread(by["vdot"])
+    d, direct = eq.slopes(known), eq.targets.spread(eq.by_targets(known)["vdot"])
     dq = np.zeros((len(states), nv, len(eq.targets.names)))
     for k, x in enumerate(states):
         stiff = d["vdot_q"][k]
@@ -129,7 +127,7 @@ def _at_rest(
                 f"{np.abs(d['vdot'][k]).max(initial=0.0):.2g}. Find one with da.equilibrium(...)."
             )
         chosen = _independent(system, x, known["p"]) if eq.m else list(range(nv))
-        one, A = np.eye(nv)[chosen], by["A"][k]
+        one, A = np.eye(nv)[chosen], rows[k]
         none = np.zeros((len(chosen), phi.shape[2]))
         K = _solved(system, x, one, A, np.eye(len(chosen)), np.zeros((eq.m, len(chosen))), chosen)
         first = _solved(system, x, one, A, none, -phi[k], chosen)

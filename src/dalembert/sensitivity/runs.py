@@ -136,9 +136,7 @@ class Motion:
 
     def _at(self, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> Values:
         """The quantities that are no integrals, at states."""
-        plain = Equations(self.system, self.eq.rows, self.eq.targets, control=self.eq.control)
-        eq = plain if len(q) == 1 else self.eq
-        return values(eq, self.end, self._known(q, v, t))
+        return values(self.eq, self.end, self._known(q, v, t))
 
     def _last(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Values (k,), slopes by the last state (k, n) and direct ones (k, m) of all quantities, in their order.
@@ -149,19 +147,19 @@ class Motion:
         value, by_x, direct = np.zeros(k), np.zeros((k, self.n)), np.zeros((k, self.m))
         q, v, t = run.q[-1:], run.v[-1:], run.t[-1:]
         ends = [i for i, y in enumerate(self.asked) if not y.integral]
-        rate = np.zeros(k)
-        known = self._known(q, v, t)
-        single = Equations(self.system, self.eq.rows, self.eq.targets, control=self.eq.control)
-        moving = np.concatenate([v[0], single.slopes(known)["vdot"][0]])
         if self.end:
             y = self._at(q, v, t)
             value[ends], by_x[ends], direct[ends] = y.value[0], y.x[0], y.theta[0]
-            rate[ends] = y.x[0] @ moving + y.t[0]
         if run.status is Status.EVENT:
+            known = self._known(q, v, t)
+            moving = np.concatenate([v[0], self.eq.slopes(known)["vdot"][0]])
+            rate = np.zeros(k)
+            if self.end:
+                rate[ends] = y.x[0] @ moving + y.t[0]
             if self.sums:
                 inside = [i for i, y in enumerate(self.asked) if y.integral]
-                rate[inside] = values(single, self.sums, known).value[0]
-            g = values(single, [self._event()], known)
+                rate[inside] = values(self.eq, self.sums, known).value[0]
+            g = values(self.eq, [self._event()], known)
             speed = float(g.x[0, 0] @ moving + g.t[0, 0])
             if speed == 0.0:
                 raise ArgumentError("the event that ended the run is touched, not crossed: its time has no derivative.")
@@ -245,9 +243,7 @@ class Motion:
         if not self.eq.m:
             return 0.0
         run, nv, h = self.run, self.system.nv, self.eq.holonomic
-        by = Equations(self.system, self.eq.rows, self.eq.targets, control=self.eq.control).by_targets(
-            self._known(run.q[-1:], run.v[-1:], run.t[-1:])
-        )
+        by = self.eq.closure(self._known(run.q[-1:], run.v[-1:], run.t[-1:]))
         A, phi = by["A"][0][h], self.eq.targets.spread(by["phi"])[0][h]
         terms = np.abs(A) @ np.abs(S[:nv]) + np.abs(phi)
         return float(np.abs(A @ S[:nv] + phi).max(initial=0.0) / max(terms.max(initial=0.0), 1e-300))
