@@ -77,6 +77,10 @@ if TYPE_CHECKING:
     from dalembert.mechanism.traced import UserState as UserState
     from dalembert.outcome import Outcome as Outcome
     from dalembert.sensitivity.quantities import Integral as Integral
+    from dalembert.sensitivity.regressor import BaseParameters as BaseParameters
+    from dalembert.sensitivity.regressor import Regression as Regression
+    from dalembert.sensitivity.regressor import regressor as regressor
+    from dalembert.sensitivity.residuals import Residuals as Residuals
     from dalembert.sensitivity.result import Sensitivities as Sensitivities
     from dalembert.sensitivity.sensitivities import sensitivities as sensitivities
     from dalembert.simulation.callbacks import expression as expression
@@ -133,6 +137,8 @@ _HOMES = {
     "mechanism.traced": "UserState",
     "outcome": "Outcome",
     "sensitivity.quantities": "Integral",
+    "sensitivity.regressor": "BaseParameters Regression regressor",
+    "sensitivity.residuals": "Residuals",
     "sensitivity.result": "Sensitivities",
     "sensitivity.sensitivities": "sensitivities",
     "simulation.callbacks": "expression",

@@ -45,7 +45,7 @@ def following(eq: Equations, states: Sequence[State], known: dict[str, Any], hel
     if held is None:
         held = _by_default(eq, states[0], known["p"], bool(phi.any() or speed.any()))
     dq, dv = np.zeros((2, len(states), nv, len(eq.targets.names)))
-    if held:
+    if held is not None:
         one = np.eye(nv)[held]
         wanted = _wanted(eq, held)
         for k, x in enumerate(states):
@@ -58,18 +58,23 @@ def following(eq: Equations, states: Sequence[State], known: dict[str, Any], hel
     return dq, dv
 
 
-def _by_default(eq: Equations, x: State, p: np.ndarray, needed: bool) -> list[int]:
-    """What is held where the user does not say: everything of a tree; nothing has to be where loops do not change."""
+def _by_default(eq: Equations, x: State, p: np.ndarray, needed: bool) -> list[int] | None:
+    """What is held where the user does not say: all of a tree, nothing of a mechanism that is driven altogether.
+
+    None where the loops do not change: the state stays.
+    """
     system = eq.system
     if not eq.m:
         return list(range(system.nv))
+    if eq.holonomic.sum() == system.nv:
+        return []
     if needed or eq.targets.held:
         names = [system.v_names[k] for k in _independent(system, x, p)]
         raise ArgumentError(
             f"the loops of '{system.name}' change with {', '.join(eq.targets.names[:4])}, so some coordinates must "
             f"follow; say which ones keep their values: held={names!r}, for example."
         )
-    return []
+    return None
 
 
 def _independent(system: System, x: State, p: Any) -> list[int]:
