@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import casadi as ca
 import numpy as np
@@ -15,7 +16,7 @@ from random_mechanisms import random_state, random_tree
 FOUR_BAR = {"l1": 0.5, "l2": 1.5, "l3": 1.2, "span": 1.5, "m2": 3.0, "d": 0.2, "g": 9.81}
 
 
-def four_bar(backend: str = "native", **more: object) -> da.System:
+def four_bar() -> da.System:
     """A planar four-bar whose lengths, a mass, a damping and gravity are parameters; the first bar has a motor."""
     m = da.Mechanism("four-bar", gravity=(0, 0, 0))
     p = {name: m.add_parameter(name, value) for name, value in FOUR_BAR.items()}
@@ -32,7 +33,7 @@ def four_bar(backend: str = "native", **more: object) -> da.System:
     m.close_loop("C", da.Revolute("z"), bars["b"].at(p["l2"], 0, 0), bars["c"].at(p["l3"], 0, 0))
     m.add_frame("point", bars["b"].at(0.6, 0.4, 0))
     m.add_motor("torque", "A")
-    return m.compile(backend=backend)
+    return m.compile()
 
 
 def random_parameterized(seed: int, bodies: int = 3, driven: bool = False) -> tuple[da.System, da.State]:
@@ -59,7 +60,9 @@ def random_parameterized(seed: int, bodies: int = 3, driven: bool = False) -> tu
     m.add_joint("ball", da.Spherical(), m.bodies["body0"].at(0, 0.1, 0), load, damping=0.05)
     if driven:
         w = m.add_parameter("w", 1.3)
-        m.add_joint("turn", da.Revolute("z"), m.ground, m.add_body("disc", mass=1.0, com=(0.1, 0, 0), inertia=(1, 1, 1)))
+        m.add_joint(
+            "turn", da.Revolute("z"), m.ground, m.add_body("disc", mass=1.0, com=(0.1, 0, 0), inertia=(1, 1, 1))
+        )
         m.add_driver("drive", "turn", lambda t: 0.3 * ca.sin(w * t))
         m.add_spring("pull", "disc", m.bodies["body0"], stiffness=k)
     system = m.compile()
@@ -92,5 +95,5 @@ def differences(f: Callable[[float], np.ndarray], step: float, rounds: int = 3) 
     """f′(0) by central differences of steps h, h/2, h/4, … and Richardson's extrapolation."""
     table = [(f(h) - f(-h)) / (2 * h) for h in step / 2.0 ** np.arange(rounds)]
     for order in range(1, rounds):
-        table = [(4**order * fine - coarse) / (4**order - 1) for coarse, fine in zip(table, table[1:])]
+        table = [(4**order * fine - coarse) / (4**order - 1) for coarse, fine in pairwise(table)]
     return table[0]

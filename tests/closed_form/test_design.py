@@ -39,15 +39,15 @@ def test_a_path_gives_back_the_dimensions_that_made_it():
     system, wrt = coupler_mechanism(), list(TRUE)
 
     def path(p):
-        return da.sensitivities(system, turned(system, p), of=["position:P@x", "position:P@y"], wrt=wrt, held=["A"], p=p)
+        return da.sensitivities(
+            system, turned(system, p), of=["position:P@x", "position:P@y"], wrt=wrt, held=["A"], p=p
+        )
 
     r = da.Residuals(path, wrt, path(TRUE).value)
     fit = least_squares(r, [0.44, 1.18, 0.97, 0.55, 0.45], jac=r.jacobian, xtol=1e-14, ftol=1e-14, gtol=1e-14)
     np.testing.assert_allclose(fit.x, list(TRUE.values()), atol=1e-9)
     J = r.jacobian(fit.x)
-    by_differences = np.column_stack(
-        [(r(fit.x + 1e-6 * e) - r(fit.x - 1e-6 * e)) / 2e-6 for e in np.eye(len(wrt))]
-    )
+    by_differences = np.column_stack([(r(fit.x + 1e-6 * e) - r(fit.x - 1e-6 * e)) / 2e-6 for e in np.eye(len(wrt))])
     np.testing.assert_allclose(J, by_differences, atol=1e-8)
 
 
@@ -55,7 +55,9 @@ def test_lengths_that_do_not_assemble_are_infinitely_bad():
     system, wrt = coupler_mechanism(), list(TRUE)
 
     def path(p):
-        return da.sensitivities(system, turned(system, p), of=["position:P@x", "position:P@y"], wrt=wrt, held=["A"], p=p)
+        return da.sensitivities(
+            system, turned(system, p), of=["position:P@x", "position:P@y"], wrt=wrt, held=["A"], p=p
+        )
 
     r = da.Residuals(path, wrt, path(TRUE).value)
     with pytest.raises(da.ArgumentError, match="cannot be assembled at the first"):
@@ -84,7 +86,7 @@ def test_a_function_with_a_bound_on_the_transmission_angle():
     def best(limit):
         return minimize(
             lambda x: (0.5 * (f(x) ** 2).sum(), f.jacobian(x).T @ f(x)), [0.35, 1.1, 1.0], jac=True, method="SLSQP",
-            bounds=assembles, constraints=NonlinearConstraint(g, limit, np.inf, jac=g.jacobian), options={"ftol": 1e-12},
+            constraints=NonlinearConstraint(g, limit, np.inf, jac=g.jacobian), bounds=assembles, options={"ftol": 1e-12}
         ).x  # fmt: skip
 
     np.testing.assert_allclose(best(0.0), list(wanted.values()), atol=1e-6)
@@ -153,7 +155,7 @@ def test_base_parameters_of_a_planar_arm():
 
 
 def test_a_closed_mechanism_is_identified_from_its_motor():
-    """The equations of a driven four-bar, without its loop forces, give the base parameters, and these another motion."""
+    """The equations of a driven four-bar, free of loop forces, give the base parameters, and these another motion."""
     system = four_bar()
     x = system.assemble({"A": 0.9}, {"A": 2.0}, guess={"B": -0.3, "D": 1.5})
     law = da.expression(lambda t, s: {"torque": 25.0 + 12.0 * ca.sin(5.0 * t) + 5 * ca.cos(11.0 * t)})

@@ -61,7 +61,8 @@ def test_a_four_bar_against_complex_steps():
         f = four_bar_rates(p)
         start = np.concatenate([four_bar_start(p, 0.9, 2.0), [0.0]])
         y = solve_ivp(
-            lambda t, y, f=f: np.concatenate([f(t, y[:6]), y[3:4] ** 2]), (0, T), start, "DOP853", rtol=1e-12, atol=1e-13
+            lambda t, y, f=f: np.concatenate([f(t, y[:6]), y[3:4] ** 2]), (0, T), start, "DOP853",
+            rtol=1e-12, atol=1e-13,
         ).y[:, -1]  # fmt: skip
         np.testing.assert_allclose(s.value, y[[0, 3, 6]].real, rtol=1e-9, err_msg=name)
         expected = y[[0, 3, 6]].imag / STEP
@@ -90,8 +91,10 @@ def slider_crank_of_idas():
 
 @pytest.mark.parametrize("method", ["forward", "adjoint"])
 def test_the_slider_crank_of_sundials(method):
-    """examples/idas/serial/idasSlCrank_FSA_dns.out prints G = 3.33661580 (its tolerance is 1e-6) and dG/dp = 3.3346e-01,
-    −3.6375e-01; its central differences give 3.3345e-01, −3.6375e-01."""
+    """Its output, examples/idas/serial/idasSlCrank_FSA_dns.out, at a tolerance of 1e-6.
+
+    It prints G = 3.33661580, dG/dp = 3.3346e-01, −3.6375e-01, and by central differences 3.3345e-01, −3.6375e-01.
+    """
     system = slider_crank_of_idas()
     run = da.simulate(system, system.assemble({"q": np.pi / 2}, guess={"x": 0.8, "p": -0.5}), 10.0)
     s = da.sensitivities(run, of={"G": da.Integral("kinetic_energy")}, wrt=["k", "c"], method=method)
@@ -193,8 +196,8 @@ def test_trouble_is_told():
     assert np.isfinite(da.sensitivities(run, of=["A"], wrt=["g", "d"]).jacobian).all()  # loops stay: nothing to hold
     with pytest.raises(da.ArgumentError, match="t_eval"):
         da.sensitivities(da.simulate(system, x, 0.1, t_eval=[0.0, 0.1]), of=["A"], wrt=["g"])
+    steered = da.simulate(system, x, 0.1, u=lambda t, s: [0.0])
     with pytest.raises(da.ArgumentError, match=r"no da\.expression"):
-        steered = da.simulate(system, x, 0.1, u=lambda t, s: [0.0])
         da.sensitivities(steered, of=["A"], wrt=["g"])
     with pytest.raises(da.ArgumentError, match="its last time is fixed"):
         da.sensitivities(run, of=["time"], wrt=["g"])

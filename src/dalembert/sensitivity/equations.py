@@ -178,7 +178,6 @@ class Equations:
         checked(self.system, [slope])
         return array(ca.densify(slope)).reshape(-1)
 
-
     def _controlled(self, s: Trace) -> tuple[Any, ...]:
         """Inputs of the controller and their slopes."""
         assert self.control is not None

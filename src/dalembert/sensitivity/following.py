@@ -1,7 +1,7 @@
 """How a state follows parameters: coordinates are held and the loops stay closed, or the mechanism stays at rest.
 
-    [C; A_h] ∂q = [1 or 0; −∂Φ],   [C_v; A] ∂v = [1 or 0; −(∂e₃ + e₃_q ∂q)]         C: the rows of what is held      (1)
-    0 = C (v̇_q ∂q + ∂v̇),   ∂q = ∂q_held + K ∂y,   [C; A_h] K = [1; 0]                at rest                         (2)
+[C; A_h] ∂q = [1 or 0; −∂Φ],   [C_v; A] ∂v = [1 or 0; −(∂e₃ + e₃_q ∂q)]         C: the rows of what is held      (1)
+0 = C (v̇_q ∂q + ∂v̇),   ∂q = ∂q_held + K ∂y,   [C; A_h] K = [1; 0]                at rest                         (2)
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ def held_names(system: System, held: Any) -> list[int] | str | None:
     return [system.v_names.index(name) for name in held]
 
 
-def following(eq: Equations, states: Sequence[State], known: dict[str, Any], held: Any) -> tuple[np.ndarray, np.ndarray]:
+def following(
+    eq: Equations, states: Sequence[State], known: dict[str, Any], held: Any
+) -> tuple[np.ndarray, np.ndarray]:
     """∂q (as δ) and ∂v, (N, nv, m) each, of states with known u, p, …; held: as `held_names` gives it."""
     system, nv = eq.system, eq.system.nv
     by = eq.closure(known)

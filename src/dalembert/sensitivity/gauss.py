@@ -4,11 +4,12 @@
 
 At the nodes i of a step of length h, with the method's a and b,
 
-    D_i = δ + h Σ a_ij δ̇_j,   V_i = δv + h Σ a_ij δv̇_j,   δ̇_i = V_i − B_i D_i,   δv̇_i = J_q D_i + J_v V_i + F_i          (1)
+    D_i = δ + h Σ a_ij δ̇_j,   V_i = δv + h Σ a_ij δv̇_j                                                              (1)
+    δ̇_i = V_i − B_i D_i,   δv̇_i = J_q D_i + J_v V_i + F_i
 
 The δ̇_i are eliminated, then the δv̇_i. What is left of a step is two matrices:
 
-    [δ₊; δv₊; ∫] = T [δ; δv] + X F                                                                                 (2)
+    [δ₊; δv₊; ∫] = T [δ; δv] + X F                                                                                   (2)
 
 T and X are found for all steps at once; one step after another there are only products. Forward (T, X) and backward
 (Tᵀ, Xᵀ) are transposes of each other, so both give the same derivatives to rounding. Stiff equations do no harm.

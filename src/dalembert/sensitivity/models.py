@@ -1,6 +1,6 @@
 """Derivatives of eigenvalues and modes of a linear model.
 
-    ∂λ = w ∂A x / (w x),   ∂x = Σ_j (w_j ∂A x) / ((λ − λ_j) (w_j x_j)) x_j + c x       w: left, x: right eigenvectors   (1)
+    ∂λ = w ∂A x / (w x),   ∂x = Σ_j (w_j ∂A x) / ((λ − λ_j) (w_j x_j)) x_j + c x         w: left, x: right eigenvectors
 
 A changes with the parameters themselves and with the state that follows them. Its traced formulas are differentiated
 in one direction for each parameter, (∂q, ∂v, ∂θ) together.
@@ -60,7 +60,10 @@ def of_model(model: LinearModel, of: Any, wrt: Any, held: Any) -> Sensitivities:
         numbers = {
             "eigenvalue": (z if np.iscomplexobj(values) else float(z.real), by),
             "frequency": (size / (2 * np.pi), along / (2 * np.pi)),
-            "damping": (-z.real / max(size, 1e-300), (-by.real + z.real / max(size, 1e-300) * along) / max(size, 1e-300)),
+            "damping": (
+                -z.real / max(size, 1e-300),
+                (-by.real + z.real / max(size, 1e-300) * along) / max(size, 1e-300),
+            ),
         }
         y, dy = numbers[kind]
         names.append(name)
@@ -134,7 +137,7 @@ def _slopes(model: LinearModel, eq: Equations, known: Any, dq: np.ndarray, dv: n
 def _shape(
     model: LinearModel, values: np.ndarray, X: np.ndarray, W: np.ndarray, k: int, dA: list[np.ndarray]
 ) -> list[tuple[str, complex, np.ndarray]]:
-    """The components of a mode's shape and their derivatives (1); the largest position stays 1."""
+    """The components of a mode's shape and their derivatives; the largest position stays 1."""
     n = len([name for name in model.state_names if name in model.positions])
     x = X[:, k]
     lead = int(np.argmax(np.abs(x[:n]))) if n and np.abs(x[:n]).max() > 0 else int(np.argmax(np.abs(x)))

@@ -22,8 +22,8 @@ from dalembert.mechanism.values import described
 from dalembert.recursions.momentum import kinetic_energy
 from dalembert.sensitivity.equations import Equations, tangent_jacobian
 from dalembert.symbols import array, to_sx
-from dalembert.system.functions import LOOP_FUNCTIONS, Trace, potential
 from dalembert.system.functions import FUNCTIONS as SYSTEM_FUNCTIONS
+from dalembert.system.functions import LOOP_FUNCTIONS, Trace, potential
 from dalembert.system.state import State
 from dalembert.system.system import System, frame_key
 
@@ -195,9 +195,7 @@ def _traced(s: Trace, eq: Equations, asked: list[Quantity]) -> tuple[Any, ...]:
     for i, y in enumerate(asked):
         if y.kind == "coordinate":  # a tangent coordinate, which need not be an entry of q
             by_q[i] = np.eye(nv)[y.what]
-    rest = [
-        _matrix(ca.jacobian(f, x), k, x.numel()) for x in (s.sx["v"], s.sx["a"], s.sx["lam"], theta, s.sx["t"])
-    ]
+    rest = [_matrix(ca.jacobian(f, x), k, x.numel()) for x in (s.sx["v"], s.sx["a"], s.sx["lam"], theta, s.sx["t"])]
     return array(f).reshape(-1), by_q, *rest
 
 
@@ -221,7 +219,7 @@ def _value(s: Trace, y: Quantity) -> ca.SX:
         tree = list(s.d.whole.joints)
         if joint in tree:
             return to_sx([SYSTEM_FUNCTIONS["reactions"][1](s)[tree.index(joint)][part]])
-        loop = next(c for c in s.d.constraints if c.name == joint)
+        loop = next(c for c in s.d.constraints if isinstance(c, Loop) and c.name == joint)
         return to_sx([LOOP_FUNCTIONS["loop_wrench"][1](s, loop)[part]])
     if kind == "function":
         x = described(on_expressions(what, s.state, f"'{y.name}' in of"), f"'{y.name}' in of")

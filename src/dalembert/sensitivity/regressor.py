@@ -10,7 +10,7 @@ a motion, have a rank, and a QR factorization with pivoting finds as many combin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -115,8 +115,8 @@ def regressor(
     all that move; the others' are known. wrt: declared parameters in which the forces are affine, by name: dampings,
     stiffnesses.
 
-    `regression.base` has the combinations that the motion tells apart, and what it says they are. Known forces must act,
-    inputs or weight on a known body: of a motion under weight alone all masses could be twice as large.
+    `regression.base` has the combinations that the motion tells apart, and what it says they are. Known forces must
+    act, such as inputs: of a motion under weight alone all masses could be twice as large.
 
     >>> import dalembert as da
     >>> m = da.Mechanism("cart")
@@ -132,7 +132,11 @@ def regressor(
     check_system(system)
     q, v, a, u, t, p = _motion(system, motion, u, p)
     chosen = _bodies(system, bodies)
-    targets = Targets.of(system, list(wrt)) if len(wrt) else None
+    if isinstance(wrt, str) or not isinstance(wrt, Sequence):
+        raise ArgumentError(f"wrt is {checks.shown(wrt)}; needed: a list of names of parameters.")
+    targets = Targets.of(system, wrt) if wrt else None
+    if not chosen and targets is None:
+        raise ArgumentError("bodies and wrt name nothing; needed: a body or a parameter.")
     if targets is not None and (targets.u or targets.held):
         raise ArgumentError("wrt of a regressor names declared parameters only.")
     first = system.state(q[0], v[0], float(t[0]))
@@ -148,7 +152,7 @@ def regressor(
     N, nv = len(q), system.nv
     own = () if targets is None else targets.names
     names = (*(f"{body}: {kind}" for body in chosen for kind in KINDS), *own)
-    Y, A = Y.reshape(N, nv, len(names)), A.reshape(N, -1, nv)
+    Y, A = Y.reshape(N, nv, len(names)), A.reshape(N, A.shape[1], nv)
     K = np.linalg.svd(A)[2][:, A.shape[1] :] if A.shape[1] else np.broadcast_to(np.eye(nv), (N, nv, nv))
     values = np.concatenate([_values(system, chosen, p), p[[i for _, i in targets.p]] if targets else np.zeros(0)])
     matrix, right = (K @ Y).reshape(-1, len(names)), -(K @ rest[..., None]).ravel()
@@ -169,8 +173,11 @@ def _motion(system: System, motion: Any, u: Any, p: Parameters) -> tuple[np.ndar
     v, a = (checks.array(x, (len(q), system.nv), f"{n} of the motion") for x, n in zip(motion[1:], "va"))
     if not len(q):
         raise ArgumentError("the motion has no states.")
-    several = u is not None and np.ndim(u) == 2
-    inputs = checks.array(u, (len(q), len(system.u_names)), "u") if several else np.tile(system.input_vector(u), (len(q), 1))
+    given = u if u is None or isinstance(u, Mapping) else checks.array(u, None, "u")
+    if isinstance(given, np.ndarray) and given.ndim == 2:
+        inputs = checks.array(given, (len(q), len(system.u_names)), "u")
+    else:
+        inputs = np.tile(system.input_vector(given), (len(q), 1))
     return q, v, a, inputs, np.zeros(len(q)), system.parameter_vector(p)
 
 

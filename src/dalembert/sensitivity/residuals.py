@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert import checks
-from dalembert.errors import ArgumentError, AssemblyError
+from dalembert.errors import ArgumentError, AssemblyError, DalembertError
 from dalembert.sensitivity.result import Sensitivities
 
 
@@ -83,6 +82,10 @@ class Residuals:
             except AssemblyError:
                 self._last = key, None
                 return None
+            except DalembertError:
+                raise
+            except Exception as error:
+                raise ArgumentError(f"model raised {type(error).__name__}: {error}") from error
             if not isinstance(found, Sensitivities) or found.wrt != self.wrt:
                 raise ArgumentError(f"model returned {checks.shown(found)}; needed: sensitivities wrt {self.wrt}.")
             self._size, self._last = found.value.size, (key, found)

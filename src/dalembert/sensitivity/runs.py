@@ -1,6 +1,6 @@
 """Derivatives of a whole run: the variational equations of its motion, forward, or their transpose, backward.
 
-    δ̇ = δv − B(v) δ,   δv̇ = v̇_q δ + v̇_v δv + v̇_θ                                 along the motion, in tangent coordinates
+    δ̇ = δv − B(v) δ,   δv̇ = v̇_q δ + v̇_v δv + v̇_θ                     along the motion, in tangent coordinates
 
 Both use the same steps, those the run accepted, with coefficients from its dense output. Where an event ended the run,
 its time moves too: δT = −(g_x δx + g_θ) / ġ.
@@ -29,12 +29,11 @@ from dalembert.simulation.status import Status
 from dalembert.system.state import State
 
 MOST = 4_000_000  # doubles of one stack of matrices
-BACKWARD = ("auto", "forward", "adjoint")
+METHODS = ("auto", "forward", "adjoint")
 
 
 def of_run(run: Run, of: Any, wrt: Any, held: Any, at: Any, method: str) -> Sensitivities:
     """See `sensitivities`."""
-    checks.choice(method, BACKWARD, "method")
     _check(run)
     targets, asked = Targets.of(run.system, wrt), quantities(run.system, of)
     times = None if at is None else checks.vector(at, None, "at")
@@ -59,8 +58,8 @@ def _check(run: Run) -> None:
         )
     if run._met:
         raise ArgumentError(
-            f"at t = {run._met[0].t:g} s the run passes a singular position, where a motion need not depend smoothly on "
-            "parameters. Differentiate runs that keep away from it."
+            f"at t = {run._met[0].t:g} s the run passes a singular position, where a motion need not depend "
+            "smoothly on parameters. Differentiate runs that keep away from it."
         )
     setup = run._between.layout.setup
     if setup.controller is not None and (setup.hold or not isinstance(setup.controller, expression)):
@@ -268,8 +267,8 @@ class _OfState:
             raise
         except Exception as error:
             raise ArgumentError(
-                f"the event that ended the run cannot be differentiated: {type(error).__name__}: {error}. Write it as a "
-                "da.expression, with CasADi's functions."
+                f"the event that ended the run cannot be differentiated: {type(error).__name__}: {error}. Write it as "
+                "a da.expression, with CasADi's functions."
             ) from error
 
     def __eq__(self, other: object) -> bool:

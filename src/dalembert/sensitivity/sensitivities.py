@@ -19,7 +19,7 @@ from dalembert.sensitivity.following import following, held_names
 from dalembert.sensitivity.models import of_model
 from dalembert.sensitivity.quantities import check_determinate, quantities, values
 from dalembert.sensitivity.result import Sensitivities
-from dalembert.sensitivity.runs import of_run, states_known
+from dalembert.sensitivity.runs import METHODS, of_run, states_known
 from dalembert.sensitivity.targets import Targets
 from dalembert.simulation.run import Run
 from dalembert.system.system import System
@@ -67,6 +67,7 @@ def sensitivities(
     >>> s["acceleration:A"], s.d("acceleration:A", "L")
     (-5.0, 2.5)
     """
+    checks.choice(method, METHODS, "method")
     if isinstance(subject, Run):
         _without("a run", state=state, u=u, p=p)
         return of_run(subject, of, wrt, held, at, method)

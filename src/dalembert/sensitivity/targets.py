@@ -31,17 +31,19 @@ class Targets:
             raise ArgumentError(f"wrt is {checks.shown(wrt)}; needed: a list of names of parameters.")
         names: list[str] = []
         for name in wrt:
+            if not isinstance(name, str):
+                raise unknown("parameter", name, system.p_names, "wrt")
             parts = [n for n in system.p_names if n.startswith(f"{name}[")]
             names += parts if name in system.parameters and parts else [name]
         p, u, held = [], [], []
         for k, name in enumerate(names):
-            if isinstance(name, str) and name in system.p_names:
+            if name in system.p_names:
                 p.append((k, system.p_names.index(name)))
-            elif isinstance(name, str) and name.startswith("input:"):
+            elif name.startswith("input:"):
                 if name[6:] not in system.u_names:
                     raise unknown("input", name[6:], system.u_names, "wrt")
                 u.append((k, system.u_names.index(name[6:])))
-            elif isinstance(name, str) and name.startswith("held:"):
+            elif name.startswith("held:"):
                 rate = name.startswith("held:rate:")
                 held.append((k, name[10 if rate else 5 :], rate))
             else:
