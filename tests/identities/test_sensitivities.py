@@ -49,7 +49,7 @@ def test_several_states_at_once(bars):
 
 def test_an_equilibrium_follows_its_parameters(bars):
     def rest(p):
-        e = da.equilibrium(bars, {"A": -1.0}, p=p)
+        e = da.equilibrium(bars, {"A": -1.4, "D": -1.6}, p=p)
         return e, np.array([e.state["A"], e.state["B"], e.state["D"]])
 
     e, _ = rest({})
@@ -65,7 +65,7 @@ def test_eigenvalues_and_modes(bars):
     of = ["eigenvalue:0", "frequency:0", "damping:0", "mode:0"]
 
     def model(p):
-        return da.linearize(bars, da.equilibrium(bars, {"A": -1.0}, p=p).state, p=p, independent=["A"])
+        return da.linearize(bars, da.equilibrium(bars, {"A": -1.4, "D": -1.6}, p=p).state, p=p, independent=["A"])
 
     def numbers(p):
         mode = model(p).modes[0]
@@ -77,6 +77,7 @@ def test_eigenvalues_and_modes(bars):
     for k, name in enumerate(names):
         d = differences(lambda h, name=name: numbers({name: FOUR_BAR[name] + h}), 2e-2)
         np.testing.assert_allclose(s.jacobian[:, k], d, atol=2e-8, err_msg=name)
+    assert abs(s["eigenvalue:0"].imag) > 1.0
     held = da.sensitivities(model({}), of=["eigenvalue:0"], wrt=["l1"])  # by default the model's own coordinates stay
     assert abs(held.d("eigenvalue:0", "l1") - s.d("eigenvalue:0", "l1")) > 1e-3
 
