@@ -48,30 +48,44 @@ def transfer(
     integrands (ℓ_q, ℓ_v), (4N, k, 2n).
     """
     N, n, s, k = len(h), by_q.shape[1], STAGES, rows.shape[1]
-    one, h3 = np.eye(n), h[:, None, None]
-    all_ = np.kron(np.ones((s, 1)), one)
-    # maps of [δ; δv; the δv̇_i] to the V_i, the δ̇_i and the D_i
-    V = np.zeros((N, s * n, 2 * n + s * n))
-    V[:, :, n : 2 * n], V[:, :, 2 * n :] = all_, h3 * np.kron(A, one)
-    rate = V
-    if turn is not None:
+    # V_i and D_i as maps of [δ; δv; the δv̇_j]: numbers times the identity where B = 0
+    V, D = np.zeros((2, N, s, 2 + s))
+    V[:, :, 1], V[:, :, 2:] = 1.0, h[:, None, None] * A
+    D[:, :, 0], D[:, :, 1:] = 1.0, h[:, None, None] * (A @ V[:, :, 1:])
+    ends = np.zeros((N, 2, 2 + s))
+    ends[:, 0, 1:], ends[:, 1, 2:] = h[:, None] * (B @ V[:, :, 1:]), h[:, None] * B
+    ends[:, [0, 1], [0, 1]] += [1.0, 1.0]
+    if turn is None:
+        E = _spread(by_q, D) + _spread(by_v, V)
+        out = _spread(np.broadcast_to(np.eye(n), (N, 1, n, n)), ends)
+        inner = _spread(rows[:, :, :n], D) + _spread(rows[:, :, n:], V) if k else None
+    else:
+        wide, one = (N, s, n, (2 + s) * n), np.broadcast_to(np.eye(n), (N, s, n, n))
+        V = _spread(one, V)
+        rate = V.copy()
         turned = turn.reshape(N, s, n, n)
-        right = V.copy()
-        right[:, :, :n] = -turned.reshape(N, s * n, n)
-        coupled = (h3[..., None, None] * A[:, None, :, None] * turned[:, :, :, None, :]).reshape(N, s * n, s * n)
-        rate = np.linalg.solve(coupled + np.eye(s * n), right)
-    by_stage = (h3 * rate).reshape(N, s, -1)
-    D = (A @ by_stage).reshape(N, s * n, -1)
-    D[:, :, :n] += all_
-    stacked = (N * s, n, (2 + s) * n)
-    E = (by_q @ D.reshape(stacked) + by_v @ V.reshape(stacked)).reshape(N, s * n, -1)
-    out = np.zeros((N, 2 * n + k, (2 + s) * n))
-    out[:, :n] = (B @ by_stage).reshape(N, n, -1)
-    out[:, n : 2 * n, 2 * n :] = h3 * np.kron(B, one)
-    out[:, : 2 * n, : 2 * n] += np.eye(2 * n)
-    if k:
-        inner = rows[:, :, :n] @ D.reshape(stacked) + rows[:, :, n:] @ V.reshape(stacked)
-        out[:, 2 * n :] = h3 * np.einsum("i,Nikc->Nkc", B, inner.reshape(N, s, k, -1))
+        rate[:, :, :n] -= turned.reshape(N, s * n, n)
+        coupled = (h[:, None, None, None, None] * A[:, None, :, None] * turned[:, :, :, None, :]).reshape(N, s * n, -1)
+        rate = (h[:, None, None] * np.linalg.solve(coupled + np.eye(s * n), rate)).reshape(N, s, -1)
+        D = (A @ rate).reshape(wide)
+        D[..., :n] += np.eye(n)
+        V = V.reshape(wide)
+        E = (by_q.reshape(one.shape) @ D + by_v.reshape(one.shape) @ V).reshape(N, s * n, -1)
+        out = _spread(one[:, :1], ends)
+        out[:, :n] = (B @ rate).reshape(N, n, -1)
+        out[:, :n, :n] += np.eye(n)
+        lists = rows.reshape(N, s, k, 2 * n)
+        inner = (lists[..., :n] @ D + lists[..., n:] @ V).reshape(N, s * k, -1) if k else None
+    if inner is not None:
+        sums = np.einsum("N,i,Nikc->Nkc", h, B, inner.reshape(N, s, k, -1))
+        out = np.concatenate([out, sums], axis=1)
     M = np.eye(s * n) - E[:, :, 2 * n :]
     X = np.linalg.solve(M.transpose(0, 2, 1), out[:, :, 2 * n :].transpose(0, 2, 1)).transpose(0, 2, 1)
     return out[:, :, : 2 * n] + X @ E[:, :, : 2 * n], X
+
+
+def _spread(J: np.ndarray, factors: np.ndarray) -> np.ndarray:
+    """Matrices J_i, (N s, m, n), times the numbers f_ij, (N, s, c), side by side: (N, s m, c n)."""
+    N, s, c = factors.shape
+    m, n = J.shape[-2:]
+    return (J.reshape(N, -1, m, 1, n) * factors[:, :, None, :, None]).reshape(N, s * m, c * n)

@@ -15,6 +15,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.analysis.mobility import independent_rows
 from dalembert.errors import ArgumentError, DalembertError
+from dalembert.integrators.tableaus import TABLEAUS
 from dalembert.linearization.linearize import singular
 from dalembert.rank import rank_policy
 from dalembert.sensitivity import gauss
@@ -108,7 +109,7 @@ class Motion:
         """(first step, node arguments, T, X, integrands or None) of stacks of steps."""
         N, s, n = len(t) - 1, gauss.STAGES, self.n
         times = gauss.nodes(t)
-        q, v = self.run(times) if N else (self.run.q[:0], self.run.v[:0])
+        q, v = self._nodes(t, times) if N else (self.run.q[:0], self.run.v[:0])
         size = max(1, MOST // (s * n) ** 2)
         for k in range(0, N, size):
             here = slice(s * k, s * min(k + size, N))
@@ -117,6 +118,30 @@ class Motion:
             inner = values(self.eq, self.sums, known) if self.sums else None
             rows = np.zeros((len(h) * s, 0, n)) if inner is None else inner.x
             yield k, known, h, *gauss.transfer(*self._jacobian(known), h, rows), inner
+
+    def _nodes(self, t: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """q and v at the nodes: by steps from the nearer record, all at once; of other runs by their dense output."""
+        setup, system = self.setup, self.system
+        if setup.method.implicit or setup.method.kernel or setup.controller is not None:
+            return self.run(times)
+        q, v = (self.run.q, self.run.v) if len(t) == len(self.run.t) else self.run(t)
+        k = np.repeat(np.arange(len(t) - 1), gauss.STAGES)
+        k += times - t[k] > t[k + 1] - times
+        kernel, table = system.kernel("ode", rows=self.eq.rows, lanes=self.eq.lanes), TABLEAUS["dop853"]
+        start, h = np.hstack([q[k], v[k]]), (times - t[k])[:, None]
+        slopes = np.zeros((table.size, start.size))
+        known = self._known(q[k], v[k], times)
+        for i in range(table.size):
+            x = start + h * (table.A[i, :i] @ slopes[:i]).reshape(start.shape)
+            known |= {"q": x[:, : system.nq], "v": x[:, system.nq :], "t": t[k, None] + table.c[i] * h}
+            rates, vdot, *_ = self.eq.at(kernel, known)
+            slopes[i] = np.hstack([rates, vdot]).ravel()
+        x = start + h * (table.b @ slopes).reshape(start.shape)
+        q, v = x[:, : system.nq], np.ascontiguousarray(x[:, system.nq :])
+        if system.nq == system.nv:
+            return np.ascontiguousarray(q), v
+        unit = system.custom_kernel(("unit",), ("q",), _unit, None, ("unit",), self.eq.lanes)
+        return unit.batch(q), v
 
     def _jacobian(self, known: dict[str, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """J_q, J_v and B at states; raises where constraints become dependent."""
@@ -276,6 +301,11 @@ class _OfState:
 
     def __hash__(self) -> int:
         return hash(self.g)
+
+
+def _unit(s: Any) -> np.ndarray:
+    """q with unit quaternions."""
+    return s.per_joint(lambda j, q, v: j.unit(s.q[q]))
 
 
 def _turn(s: Any) -> np.ndarray:
