@@ -36,14 +36,14 @@ def four_bar() -> da.System:
     return m.compile()
 
 
-def random_parameterized(seed: int, bodies: int = 3, driven: bool = False) -> tuple[da.System, da.State]:
+def random_parameterized(seed: int, bodies: int = 2, driven: bool = False) -> tuple[da.System, da.State]:
     """A random closed mechanism, one loop said twice, and a state on it.
 
     Parameters: "reach" moves the point that closes the loop, "k" and "c" are of a spring, "m" is a mass at a point; of
     a driven one "w", a frequency.
     """
     rng = np.random.default_rng([seed, 23])
-    m = random_tree(seed, bodies, TREE_JOINTS, floating=seed % 3 == 0, rotors=False)
+    m = random_tree(seed, bodies, TREE_JOINTS, floating=seed % 3 == 0, serial=1.0, rotors=False)
     probe = m.compile(backend="casadi")
     x = random_state(probe, seed)
     reach, k, c, mass = (m.add_parameter(n, v) for n, v in (("reach", 0.1), ("k", 30.0), ("c", 0.7), ("m", 0.4)))
@@ -71,23 +71,21 @@ def random_parameterized(seed: int, bodies: int = 3, driven: bool = False) -> tu
     return system, system.project(start.replace(v=v))
 
 
-def started(system: da.System, x: da.State, held: list[str], p: dict[str, float], moved: dict[str, float]) -> da.State:
-    """The state beside x, for other parameters, with held coordinates and rates where they are (or moved by some)."""
+def started(system: da.System, x: da.State, held: list[str], p: dict[str, float]) -> da.State:
+    """The state beside x, for other parameters, with held coordinates and rates where they are."""
     index = [system.v_names.index(n) for n in held]
     one = np.eye(system.nv)[index]
     h, y = system.rows.holonomic, x
-    aim = np.array([moved.get(f"held:{n}", 0.0) for n in held])
     for _ in range(20):
         A = system.constraint_matrix(y, p=p)[h]
-        gap = np.concatenate([system.minus(y, x)[index] - aim, system.residuals(y, p=p)[h]])
+        gap = np.concatenate([system.minus(y, x)[index], system.residuals(y, p=p)[h]])
         step = np.linalg.lstsq(np.vstack([one, A]), -gap, rcond=1e-11)[0]
         y = y.replace(q=system.plus(y, step))
         if np.abs(step).max() < 1e-15:
             break
     A = system.constraint_matrix(y, p=p)
     still = system.speed_residuals(y.replace(v=np.zeros(system.nv)), p=p)
-    rates = x.v[index] + np.array([moved.get(f"held:rate:{n}", 0.0) for n in held])
-    v = np.linalg.lstsq(np.vstack([one, A]), np.concatenate([rates, -still]), rcond=1e-11)[0]
+    v = np.linalg.lstsq(np.vstack([one, A]), np.concatenate([x.v[index], -still]), rcond=1e-11)[0]
     return y.replace(v=v)
 
 

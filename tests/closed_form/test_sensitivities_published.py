@@ -239,3 +239,23 @@ def test_a_driven_mechanism_with_a_closed_form():
         [-32 * sin, -0.6 * (8 * sin + 16 * 0.7 * cos), -0.3 * 16 * sin],
     ]
     np.testing.assert_allclose(s.jacobian, expected, atol=1e-9)
+
+
+def test_a_ball_that_rolls():
+    """Down a slope a ball accelerates by g sin α / (1 + J/(m r²)); its radius also lifts its centre."""
+    m = da.Mechanism("ball", gravity=(3.0, 0, -9.0))
+    r, J, mass = (m.add_parameter(n, v) for n, v in (("r", 0.2), ("J", 0.05), ("mass", 2.0)))
+    ball = m.add_body("ball", mass=mass, inertia=(J, J, J))
+    m.add_joint("free", da.Free(), m.ground, ball)
+    m.add_rolling("rolling", ball, radius=r)
+    system, T = m.compile(), 1.5
+    run = da.simulate(system, system.assemble({"free.x": 0.0, "free.y": 0.0}), T, rtol=1e-12, atol=1e-13)
+    held = ["free.vx", "free.vy", "free.wx", "free.wy", "free.wz"]
+    of = ["position:ball@x", "position:ball@z", "velocity:ball@x"]
+    for method in ("forward", "adjoint"):
+        s = da.sensitivities(run, of=of, wrt=["r", "J", "mass"], held=held, method=method)
+        ratio = 0.05 / (2.0 * 0.04)
+        by_ratio = -3.0 / (1 + ratio) ** 2
+        slopes = by_ratio * np.array([-2 * ratio / 0.2, ratio / 0.05, -ratio / 2.0])
+        np.testing.assert_allclose(s.value, [1.5 * T**2 / (1 + ratio), 0.2, 3 * T / (1 + ratio)], rtol=1e-9)
+        np.testing.assert_allclose(s.jacobian, [slopes * T**2 / 2, [1, 0, 0], slopes * T], atol=1e-8)

@@ -82,7 +82,7 @@ def test_eigenvalues_and_modes(bars):
     assert abs(held.d("eigenvalue:0", "l1") - s.d("eigenvalue:0", "l1")) > 1e-3
 
 
-@pytest.mark.parametrize(("seed", "driven"), [(0, False), (8, True)])
+@pytest.mark.parametrize(("seed", "driven"), [(0, False), (4, False), (5, True)])
 def test_forward_is_adjoint_on_random_closed_mechanisms(seed, driven):
     """With quaternions, redundant rows and drivers; and both are what differences of runs say."""
     system, x = random_parameterized(seed, driven=driven)
@@ -97,18 +97,15 @@ def test_forward_is_adjoint_on_random_closed_mechanisms(seed, driven):
     np.testing.assert_allclose(adjoint.jacobian / size, forward.jacobian / size, atol=1e-10)
     np.testing.assert_allclose(adjoint.value, forward.value, rtol=1e-12)
     assert forward.closure < 1e-9
-    for name in ("reach", "k"):
-        value = system.parameters[name][0]
 
-        def ended(h, name=name, value=value):
-            p = {name: value * (1 + h)}
-            y = started(system, x, held, p, {})
-            again = da.simulate(system, y, 0.4, rtol=1e-12, atol=1e-13, p=p)
-            return da.sensitivities(again, of=of, wrt=wrt, held=held, method="forward").value
+    def ended(h):
+        p = {"reach": 0.1 + h, "k": 30.0 + 50.0 * h}
+        again = da.simulate(system, started(system, x, held, p), 0.4, rtol=1e-12, atol=1e-13, p=p)
+        return da.sensitivities(again, of=of, wrt=wrt, held=held, method="forward").value
 
-        d = differences(ended, 2e-2) / value
-        found = forward.jacobian[:, forward.wrt.index(name)]
-        np.testing.assert_allclose(found / size[:, 0], d / size[:, 0], atol=1e-8, err_msg=name)
+    along = forward.jacobian @ np.array([{"reach": 1.0, "k": 50.0}.get(n, 0.0) for n in wrt])
+    d = differences(ended, 4e-3)
+    np.testing.assert_allclose(along / np.abs(d), d / np.abs(d), atol=1e-8)
 
 
 def _independent(system, x):

@@ -33,8 +33,8 @@ class Targets:
         for name in wrt:
             if not isinstance(name, str):
                 raise unknown("parameter", name, system.p_names, "wrt")
-            parts = [n for n in system.p_names if n.startswith(f"{name}[")]
-            names += parts if name in system.parameters and parts else [name]
+            count = len(system.parameters.get(name, ()))
+            names += [f"{name}[{k}]" for k in range(count)] if count > 1 else [name]
         p, u, held = [], [], []
         for k, name in enumerate(names):
             if name in system.p_names:
