@@ -65,7 +65,7 @@ def random_parameterized(seed: int, bodies: int = 2, driven: bool = False) -> tu
         )
         m.add_driver("drive", "turn", lambda t: 0.3 * ca.sin(w * t))
         m.add_spring("pull", "disc", m.bodies["body0"], stiffness=k)
-    system = m.compile()
+    system = m.compile(backend="casadi")
     start = system.state({name: x[name] for name in probe.layout.joints})
     v = np.random.default_rng(seed).normal(size=system.nv) * 0.5
     return system, system.project(start.replace(v=v))

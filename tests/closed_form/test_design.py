@@ -10,7 +10,7 @@ from parameterized import FOUR_BAR, four_bar
 from random_mechanisms import random_state, random_tree
 
 TRUE = {"l1": 0.40, "l2": 1.10, "l3": 0.90, "px": 0.65, "py": 0.35}
-ANGLES = np.linspace(0.2, 2 * np.pi, 12, endpoint=False)
+ANGLES = np.linspace(0.2, 2 * np.pi, 7, endpoint=False)
 
 
 def coupler_mechanism():
@@ -69,7 +69,7 @@ def test_lengths_that_do_not_assemble_are_infinitely_bad():
 
 
 def test_a_function_with_a_bound_on_the_transmission_angle():
-    """The rocker shall follow a given function of the crank; then also keep 50° away from a dead point."""
+    """The rocker shall follow a given function of the crank, and keep 50° away from a dead point."""
     system, wrt = coupler_mechanism(), ["l1", "l2", "l3"]
 
     def rocker(p):
@@ -83,15 +83,12 @@ def test_a_function_with_a_bound_on_the_transmission_angle():
     f, g = da.Residuals(rocker, wrt, rocker(wanted).value), da.Residuals(transmission, wrt)
     assembles = [(0.2, 0.5), (0.9, 1.4), (0.8, 1.2)]  # all lengths in these bounds do
 
-    def best(limit):
-        return minimize(
-            lambda x: (0.5 * (f(x) ** 2).sum(), f.jacobian(x).T @ f(x)), [0.35, 1.1, 1.0], jac=True, method="SLSQP",
-            constraints=NonlinearConstraint(g, limit, np.inf, jac=g.jacobian), bounds=assembles, options={"ftol": 1e-12}
-        ).x  # fmt: skip
-
-    np.testing.assert_allclose(best(0.0), list(wanted.values()), atol=1e-6)
     limit = np.sin(np.radians(50))
-    x = best(limit)
+    x = minimize(
+        lambda x: (0.5 * (f(x) ** 2).sum(), f.jacobian(x).T @ f(x)), [0.35, 1.1, 1.0], jac=True, method="SLSQP",
+        constraints=NonlinearConstraint(g, limit, np.inf, jac=g.jacobian), bounds=assembles, options={"ftol": 1e-12},
+    ).x  # fmt: skip
+    assert g(list(wanted.values())).min() < limit - 0.01  # the lengths that would fit best come too near
     assert g(x).min() == pytest.approx(limit, abs=1e-8)  # the bound is reached, and costs little
     assert 1e-4 < (f(x) ** 2).sum() < 5e-3
 

@@ -82,7 +82,7 @@ def test_eigenvalues_and_modes(bars):
     assert abs(held.d("eigenvalue:0", "l1") - s.d("eigenvalue:0", "l1")) > 1e-3
 
 
-@pytest.mark.parametrize(("seed", "driven"), [(0, False), (4, False), (5, True)])
+@pytest.mark.parametrize(("seed", "driven"), [(0, False), (5, True)])
 def test_forward_is_adjoint_on_random_closed_mechanisms(seed, driven):
     """With quaternions, redundant rows and drivers; and both are what differences of runs say."""
     system, x = random_parameterized(seed, driven=driven)
