@@ -39,7 +39,7 @@ def four_bar() -> da.System:
 def random_parameterized(seed: int, bodies: int = 2, driven: bool = False) -> tuple[da.System, da.State]:
     """A random closed mechanism, one loop said twice, and a state on it.
 
-    Parameters: "reach" moves the point that closes the loop, "k" and "c" are of a spring, "m" is a mass at a point; of
+    Parameters: "reach" and "place" move the two points that close the loop, "k" and "c" are of a spring, "m" is a mass at a point; of
     a driven one "w", a frequency.
     """
     rng = np.random.default_rng([seed, 23])
@@ -52,7 +52,9 @@ def random_parameterized(seed: int, bodies: int = 2, driven: bool = False) -> tu
     T_a = probe.pose(x, a.at(*(where + 0.1 * way)))
     T_b = probe.pose(x, b)
     pose = Transform(T_b[:3, :3], T_b[:3, 3]).inverse() @ Transform(T_a[:3, :3], T_a[:3, 3])
-    in_a, in_b = a.at(*(float(w) + reach * float(d) for w, d in zip(where, way))), b.at(*pose.p, rotation=pose.R)
+    place = m.add_parameter("place", 0.0)
+    in_a = a.at(*(float(w) + reach * float(d) for w, d in zip(where, way)))
+    in_b = b.at(*(float(w) + place * float(d) for w, d in zip(pose.p, way)), rotation=pose.R)
     m.close_loop("loop", da.Spherical(), in_a, in_b)
     m.close_loop("twice", da.Spherical(), in_a, in_b)
     m.add_spring("spring", m.bodies["body0"].at(0.1, 0, 0), m.ground.at(0, 0, 1), stiffness=k, damping=c)

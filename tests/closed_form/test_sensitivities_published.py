@@ -107,6 +107,7 @@ def test_the_slider_crank_of_sundials(method):
 def oscillator():
     m = da.Mechanism("oscillator")
     k, d, mass = (m.add_parameter(n, v) for n, v in (("k", 30.0), ("d", 0.8), ("mass", 2.0)))
+    m.add_parameter("level", 0.0)
     m.add_joint("x", da.Prismatic("x"), m.ground, m.add_body("cart", mass=mass), stiffness=k, damping=d)
     m.add_motor("push", "x")
     return m.compile()
@@ -134,14 +135,16 @@ def test_a_damped_oscillator_at_several_times():
 def test_the_time_of_an_event_moves():
     """A quarter swing without damping takes π/2 √(m/k); speed and way at that time have their derivatives too."""
     system = oscillator().with_parameters(d=0.0)
-    down = da.Event(da.expression(lambda t, s: s["x"]), terminal=True)
+    level = system.description.parameters["level"]
+    down = da.Event(da.expression(lambda t, s: s["x"] - level), terminal=True)
     run = da.simulate(system, {"x": 0.4}, 3.0, rtol=1e-12, atol=1e-13, events={"down": down})
     of = {"T": "time", "x": "x", "v": "rate:x", "way": da.Integral("rate:x")}
     for method in ("forward", "adjoint"):
-        s = da.sensitivities(run, of=of, wrt=["k", "mass", "held:x"], method=method)
+        s = da.sensitivities(run, of=of, wrt=["k", "mass", "held:x", "level"], method=method)
         T, w = np.pi / 2 * np.sqrt(2.0 / 30.0), np.sqrt(15.0)
         np.testing.assert_allclose(s.value, [T, 0.0, -0.4 * w, -0.4], atol=1e-9)
-        expected = [[-T / 60, T / 4, 0], [0, 0, 0], [-0.4 * w / 60, 0.4 * w / 4, -w], [0, 0, -1]]
+        speed = 0.4 * w
+        expected = [[-T / 60, T / 4, 0, -1 / speed], [0, 0, 0, 1], [-speed / 60, speed / 4, -w, 0], [0, 0, -1, 1]]
         np.testing.assert_allclose(s.jacobian, expected, atol=1e-9)
 
 

@@ -86,7 +86,7 @@ def test_eigenvalues_and_modes(bars):
 def test_forward_is_adjoint_on_random_closed_mechanisms(seed, driven):
     """With quaternions, redundant rows and drivers; and both are what differences of runs say."""
     system, x = random_parameterized(seed, driven=driven)
-    wrt = [n for n in system.p_names if n in ("reach", "k", "c", "m", "w")]
+    wrt = [n for n in system.p_names if n in ("reach", "place", "k", "c", "m", "w")]
     assert system.nq > system.nv
     held = _independent(system, x)
     of = {"energy": "energy", "work": da.Integral("kinetic_energy"), "v": f"rate:{system.v_names[0]}",
@@ -99,11 +99,11 @@ def test_forward_is_adjoint_on_random_closed_mechanisms(seed, driven):
     assert forward.closure < 1e-9
 
     def ended(h):
-        p = {"reach": 0.1 + h, "k": 30.0 + 50.0 * h}
+        p = {"reach": 0.1 + h, "place": -h, "k": 30.0 + 50.0 * h}
         again = da.simulate(system, started(system, x, held, p), 0.4, rtol=1e-12, atol=1e-13, p=p)
         return da.sensitivities(again, of=of, wrt=wrt, held=held, method="forward").value
 
-    along = forward.jacobian @ np.array([{"reach": 1.0, "k": 50.0}.get(n, 0.0) for n in wrt])
+    along = forward.jacobian @ np.array([{"reach": 1.0, "place": -1.0, "k": 50.0}.get(n, 0.0) for n in wrt])
     d = differences(ended, 4e-3)
     np.testing.assert_allclose(along / np.abs(d), d / np.abs(d), atol=1e-8)
 
