@@ -2,7 +2,7 @@
 
 python -m benchmarks [part ...] [--json PATH] [--quick]
 
-Parts: calls, tree, constrained, linearization, diagonal, simulation, control, compile, linalg, reading, peer.
+Parts: calls, tree, constrained, linearization, sensitivities, diagonal, simulation, control, compile, linalg, reading, peer.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ PARTS = {
     "tree": "benchmarks.tree",
     "constrained": "benchmarks.constrained",
     "linearization": "benchmarks.linearization",
+    "sensitivities": "benchmarks.sensitivities",
     "diagonal": "benchmarks.diagonal",
     "simulation": "benchmarks.simulation",
     "control": "benchmarks.control",
