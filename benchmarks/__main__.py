@@ -2,7 +2,8 @@
 
 python -m benchmarks [part ...] [--json PATH] [--quick]
 
-Parts: calls, tree, constrained, linearization, sensitivities, diagonal, simulation, control, compile, linalg, reading, peer.
+Parts: calls, tree, constrained, linearization, sensitivities, diagonal, simulation, control, compile, linalg, reading,
+peer.
 """
 
 from __future__ import annotations

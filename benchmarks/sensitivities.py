@@ -1,6 +1,6 @@
 """The gradient of a run: an integral over 10 s of a five-bar with twenty parameters, against the run itself.
 
-Processor time counts: a gradient is longer than a time slice, so that on a loaded machine its clock time is the others'.
+Processor time counts: a gradient is longer than a time slice, so that its clock time is that of others, too.
 """
 
 from __future__ import annotations

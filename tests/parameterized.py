@@ -39,8 +39,8 @@ def four_bar() -> da.System:
 def random_parameterized(seed: int, bodies: int = 2, driven: bool = False) -> tuple[da.System, da.State]:
     """A random closed mechanism, one loop said twice, and a state on it.
 
-    Parameters: "reach" and "place" move the two points that close the loop, "k" and "c" are of a spring, "m" is a mass at a point; of
-    a driven one "w", a frequency.
+    Parameters: "reach" and "place" move the two points that close the loop, "k" and "c" are of a spring, "m" is
+    a mass at a point; of a driven one "w", a frequency.
     """
     rng = np.random.default_rng([seed, 23])
     m = random_tree(seed, bodies, TREE_JOINTS, floating=seed % 3 == 0, serial=1.0, rotors=False)
