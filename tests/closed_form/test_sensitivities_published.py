@@ -123,11 +123,15 @@ def oscillation(t, k, d, mass, x0):
 def test_a_damped_oscillator_at_several_times():
     system, times = oscillator(), np.linspace(0.0, 3.0, 7)
     run = da.simulate(system, {"x": 0.4}, 3.0, rtol=1e-12, atol=1e-13)
-    s = da.sensitivities(run, of=["x"], wrt=["k", "d", "mass", "held:x"], at=times)
+    s = da.sensitivities(run, of=["x"], wrt=["k", "d", "mass", "held:x", "input:push"], at=times)
     given = {"k": 30.0, "d": 0.8, "mass": 2.0, "x0": 0.4}
     for name, symbol in (("k", "k"), ("d", "d"), ("mass", "mass"), ("held:x", "x0")):
         moved = {**given, symbol: given[symbol] + STEP * 1j}
         np.testing.assert_allclose(s.d("x", name), oscillation(times, **moved).imag / STEP, atol=1e-10)
+    pushed = (1 - oscillation(times, 30.0, 0.8, 2.0, 1.0)) / 30.0  # a unit step of the force
+    np.testing.assert_allclose(s.d("x", "input:push"), pushed, atol=1e-10)
+    adjoint = da.sensitivities(run, of=["x"], wrt=s.wrt, method="adjoint")
+    np.testing.assert_allclose(adjoint.jacobian, s.jacobian[-1], atol=1e-12)
     assert s.t is not None
     np.testing.assert_array_equal(s.t, times)
 

@@ -112,3 +112,21 @@ def _independent(system, x):
     from dalembert.sensitivity.following import _independent
 
     return [system.v_names[k] for k in _independent(system, x, None)]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"method": "dopri5", "rtol": 1e-10}, {"method": "rk4", "step": 2e-3}, {"method": "sdirk4", "rtol": 1e-10},
+        {"method": "variational", "step": 1e-3}, {"coordinates": ["A"]}, {"formulation": "nullspace"},
+        {"stabilization": "baumgarte"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_any_way_to_simulate_has_the_derivatives_of_the_motion(bars, options):
+    x = bars.assemble({"A": 0.9}, {"A": 2.0}, guess={"B": -0.3, "D": 1.5})
+    of, wrt = ["A", "rate:A"], ["l1", "m2", "d"]
+    best = da.sensitivities(da.simulate(bars, x, 0.5, rtol=1e-12), of=of, wrt=wrt, held=["A"])
+    found = da.sensitivities(da.simulate(bars, x, 0.5, **options), of=of, wrt=wrt, held=["A"])
+    accuracy = 1e-4 if options.get("method") == "variational" else 1e-6  # that of the run
+    np.testing.assert_allclose(found.jacobian, best.jacobian, atol=accuracy * np.abs(best.jacobian).max())
