@@ -54,14 +54,15 @@ def test_an_equilibrium_follows_its_parameters(bars):
 
     e, _ = rest({})
     of = ["A", "B", "D"]
-    s = da.sensitivities(bars, e.state, of=of, wrt=list(FOUR_BAR), held="equilibrium")
-    for k, (name, value) in enumerate(FOUR_BAR.items()):
-        d = differences(lambda h, name=name, value=value: rest({name: value + h})[1], 2e-2)
+    names = ["l2", "span", "m2", "d"]
+    s = da.sensitivities(bars, e.state, of=of, wrt=names, held="equilibrium")
+    for k, name in enumerate(names):
+        d = differences(lambda h, name=name: rest({name: FOUR_BAR[name] + h})[1], 2e-2)
         np.testing.assert_allclose(s.jacobian[:, k], d, atol=2e-9, err_msg=name)
 
 
 def test_eigenvalues_and_modes(bars):
-    names = ["l1", "l2", "m2", "d", "g"]
+    names = ["l1", "m2", "d"]
     of = ["eigenvalue:0", "frequency:0", "damping:0", "mode:0"]
 
     def model(p):
