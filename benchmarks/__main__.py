@@ -2,8 +2,8 @@
 
 python -m benchmarks [part ...] [--json PATH] [--quick]
 
-Parts: calls, tree, constrained, linearization, diagonal, simulation, control, compile, linalg, ensembles, reading,
-peer.
+Parts: calls, tree, constrained, linearization, sensitivities, diagonal, simulation, control, compile, linalg,
+ensembles, reading, peer.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ PARTS = {
     "tree": "benchmarks.tree",
     "constrained": "benchmarks.constrained",
     "linearization": "benchmarks.linearization",
+    "sensitivities": "benchmarks.sensitivities",
     "diagonal": "benchmarks.diagonal",
     "simulation": "benchmarks.simulation",
     "control": "benchmarks.control",

@@ -81,6 +81,13 @@ if TYPE_CHECKING:
     from dalembert.mechanism.states import NamedState as NamedState
     from dalembert.mechanism.traced import UserState as UserState
     from dalembert.outcome import Outcome as Outcome
+    from dalembert.sensitivity.quantities import Integral as Integral
+    from dalembert.sensitivity.regressor import BaseParameters as BaseParameters
+    from dalembert.sensitivity.regressor import Regression as Regression
+    from dalembert.sensitivity.regressor import regressor as regressor
+    from dalembert.sensitivity.residuals import Residuals as Residuals
+    from dalembert.sensitivity.result import Sensitivities as Sensitivities
+    from dalembert.sensitivity.sensitivities import sensitivities as sensitivities
     from dalembert.simulation.callbacks import expression as expression
     from dalembert.simulation.events import Event as Event
     from dalembert.simulation.passages import Passage as Passage
@@ -142,6 +149,11 @@ _HOMES = {
     "mechanism.states": "NamedState",
     "mechanism.traced": "UserState",
     "outcome": "Outcome",
+    "sensitivity.quantities": "Integral",
+    "sensitivity.regressor": "BaseParameters Regression regressor",
+    "sensitivity.residuals": "Residuals",
+    "sensitivity.result": "Sensitivities",
+    "sensitivity.sensitivities": "sensitivities",
     "simulation.callbacks": "expression",
     "simulation.events": "Event",
     "simulation.passages": "Passage",

@@ -462,6 +462,60 @@ CHARTING = {
     ),
 }  # fmt: skip
 
+
+@cache
+def pendulum() -> tuple[da.System, da.Run]:
+    """With a parameter, and a run of it."""
+    m = da.Mechanism("pendulum", gravity=(0, -9.81, 0))
+    L = m.add_parameter("L", 1.0)
+    m.add_joint("A", da.Revolute("z"), m.ground, m.add_body("bob", mass=1.0, com=(0, -L, 0)))
+    m.add_motor("torque", "A")
+    system = m.compile()
+    return system, da.simulate(system, {"A": 1.0}, 0.1, u={"torque": 1.0})
+
+
+def swing(p: Any) -> da.Sensitivities:
+    return da.sensitivities(da.simulate(pendulum()[0], {"A": 1.0}, 0.1, p=p), of=["A"], wrt=["L"])
+
+
+SENSITIVITIES = {
+    "dalembert.sensitivities": Target(
+        da.sensitivities,
+        {
+            "subject": lambda: pendulum()[1], "of": ["A", "position:bob@x"], "wrt": ["L", "held:A"], "held": ["A"],
+            "at": [0.0, 0.05], "method": "forward",
+        },
+    ),
+    "dalembert.sensitivities of a state": Target(
+        da.sensitivities,
+        {
+            "subject": lambda: pendulum()[0], "state": {"A": 1.0}, "of": {"a": "acceleration:A"}, "wrt": ["L"],
+            "held": ["A"], "u": [1.0], "p": {"L": 2.0},
+        },
+    ),
+    "dalembert.sensitivities of a model": Target(
+        da.sensitivities,
+        {"subject": lambda: da.linearize(pendulum()[0], {"A": 0.1}), "of": ["frequency:0", "mode:0"], "wrt": ["L"]},
+    ),
+    "dalembert.Sensitivities.d": Target(lambda **a: swing({"L": 1.0}).d(**a), {"of": "A", "wrt": "L"}),
+    "dalembert.Sensitivities.gradient": Target(lambda **a: swing({"L": 1.0}).gradient(**a), {"of": "A"}),
+    "dalembert.Integral": Target(
+        lambda **a: da.sensitivities(pendulum()[1], of={"x": da.Integral(**a)}, wrt=["L"]), {"what": "energy"}
+    ),
+    "dalembert.Residuals": Target(
+        lambda **a: da.Residuals(**a)([1.1]), {"model": lambda: swing, "wrt": ["L"], "target": [0.9], "scale": 0.1}
+    ),
+    "dalembert.Residuals.jacobian": Target(lambda **a: da.Residuals(swing, ["L"]).jacobian(**a), {"x": [1.1]}),
+    "dalembert.Residuals.at": Target(lambda **a: da.Residuals(swing, ["L"]).at(**a), {"x": [1.1]}),
+    "dalembert.regressor": Target(
+        da.regressor,
+        {
+            "system": lambda: pendulum()[0], "motion": ([[0.1], [0.2]], [[1.0], [2.0]], [[0.0], [1.0]]), "u": [1.0],
+            "p": {"L": 1.0}, "bodies": ["bob"], "wrt": [],
+        },
+    ),
+}  # fmt: skip
+
 LINEARIZING = {
     "dalembert.linearize": Target(
         da.linearize,
@@ -850,5 +904,5 @@ CONTROLLING = {
 
 TARGETS: dict[str, Target] = {
     **JOINTS, **SOLIDS, **DESCRIBING, **EVALUATING, **_zoo(), **VIEWING, **ANALYSIS, **CHARTING, **LINEARIZING,
-    **SIMULATING, **CONTROLLING,
+    **SENSITIVITIES, **SIMULATING, **CONTROLLING,
 }  # fmt: skip

@@ -1,0 +1,320 @@
+"""Derivatives of a whole run: the variational equations of its motion, forward, or their transpose, backward.
+
+    δ̇ = δv − B(v) δ,   δv̇ = v̇_q δ + v̇_v δv + v̇_θ                     along the motion, in tangent coordinates
+
+Both use the same steps, those the run accepted, with coefficients from its dense output. Where an event ended the run,
+its time moves too: δT = −(g_x δx + g_θ) / ġ.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dalembert import checks
+from dalembert.analysis.mobility import independent_rows
+from dalembert.errors import ArgumentError, DalembertError
+from dalembert.integrators.tableaus import TABLEAUS
+from dalembert.linearization.linearize import singular
+from dalembert.rank import rank_policy
+from dalembert.sensitivity import gauss
+from dalembert.sensitivity.equations import Control, Equations
+from dalembert.sensitivity.following import following, held_names
+from dalembert.sensitivity.quantities import Quantity, Values, check_determinate, quantities, values
+from dalembert.sensitivity.result import Sensitivities
+from dalembert.sensitivity.targets import Targets
+from dalembert.simulation.callbacks import _inputs, expression, is_numba
+from dalembert.simulation.run import Run
+from dalembert.simulation.status import Status
+from dalembert.system.state import State
+
+MOST = 4_000_000  # doubles of one stack of matrices
+METHODS = ("auto", "forward", "adjoint")
+
+
+def of_run(run: Run, of: Any, wrt: Any, held: Any, at: Any, method: str) -> Sensitivities:
+    """See `sensitivities`."""
+    _check(run)
+    targets, asked = Targets.of(run.system, wrt), quantities(run.system, of)
+    times = None if at is None else checks.vector(at, None, "at")
+    if times is not None:
+        if not len(times) or times.min() < run.t[0] or times.max() > run.t[-1] or (np.diff(times) <= 0).any():
+            raise ArgumentError(f"at needs increasing times from {run.t[0]:g} to {run.t[-1]:g} s.")
+        if method == "adjoint" or any(y.integral for y in asked):
+            raise ArgumentError("at several times derivatives are taken forward, and of no integrals; leave out at=.")
+    motion = Motion(run, targets, asked, held)
+    backward = method == "adjoint" or (method == "auto" and len(asked) < len(targets.names) and times is None)
+    return motion.adjoint() if backward else motion.forward(times)
+
+
+def _check(run: Run) -> None:
+    """Refuse runs that have no derivative, or not enough of a record for one."""
+    if run.status not in (Status.DONE, Status.EVENT):
+        raise ArgumentError(f"the run did not reach its end: {run.message}.")
+    if run._dense is None or run._between is None:
+        raise ArgumentError(
+            "only recorded times of this run are known: it was made with t_eval, comes from a file or from another "
+            "process. Simulate without t_eval, and give the times to sensitivities(..., at=times)."
+        )
+    if run._met:
+        raise ArgumentError(
+            f"at t = {run._met[0].t:g} s the run passes a singular position, where a motion need not depend "
+            "smoothly on parameters. Differentiate runs that keep away from it."
+        )
+    setup = run._between.layout.setup
+    if setup.controller is not None and (setup.hold or not isinstance(setup.controller, expression)):
+        raise ArgumentError(
+            "the inputs of this run come from a sampled controller, or from one that is no da.expression; its "
+            "derivatives are not known. Wrap it in da.expression and leave out hold."
+        )
+
+
+class Motion:
+    """The variational equations along a run."""
+
+    def __init__(self, run: Run, targets: Targets, asked: list[Quantity], held: Any):
+        assert run._between is not None
+        system, setup = run.system, run._between.layout.setup
+        self.run, self.system, self.setup = run, system, setup
+        self.end = [y for y in asked if not y.integral]
+        self.sums = [y for y in asked if y.integral]
+        self.asked = asked
+        control = None
+        if setup.controller is not None:
+            if targets.u:
+                raise ArgumentError("the inputs of this run come from its controller; wrt can name no input.")
+            f = setup.controller.f
+            control = Control(f, lambda s: _inputs(system, s, f))
+        first = run.state(0)
+        rows = independent_rows(system, first, run.p) if system.rows.of else None
+        self.eq = Equations(system, rows, targets, many=len(run.t) > 8, control=control)
+        self.names, self.m, self.n = targets.names, len(targets.names), 2 * system.nv
+        last = run.state(-1)
+        check_determinate(system, last, self._inputs(-1), run.p, self.end)
+        start = self._known(run.q[:1], run.v[:1], run.t[:1])
+        dq, dv = following(self.eq, [first], start, held_names(system, held))
+        self.start = np.concatenate([dq[0], dv[0]])
+
+    def _inputs(self, k: int) -> Any:
+        return self.run.u[k] if self.run.u.shape[1] else None
+
+    def _known(self, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> dict[str, Any]:
+        u = np.broadcast_to(self.setup.u, (len(q), len(self.setup.u)))
+        return self.eq.known(q, v, t, np.ascontiguousarray(u), self.run.p)
+
+    # --- steps --------------------------------------------------------------------------------------------------
+
+    def _steps(self, t: np.ndarray) -> Any:
+        """(first step, node arguments, T, X, integrands or None) of stacks of steps."""
+        N, s, n = len(t) - 1, gauss.STAGES, self.n
+        times = gauss.nodes(t)
+        q, v = self._nodes(t, times) if N else (self.run.q[:0], self.run.v[:0])
+        size = max(1, MOST // (s * n) ** 2)
+        for k in range(0, N, size):
+            here = slice(s * k, s * min(k + size, N))
+            known = self._known(q[here], v[here], times[here])
+            h = np.diff(t)[k : k + size]
+            inner = values(self.eq, self.sums, known) if self.sums else None
+            rows = np.zeros((len(h) * s, 0, n)) if inner is None else inner.x
+            yield k, known, h, *gauss.transfer(*self._jacobian(known), h, rows), inner
+
+    def _nodes(self, t: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """q and v at the nodes: by steps from the nearer record, all at once; of other runs by their dense output."""
+        setup, system = self.setup, self.system
+        if setup.method.implicit or setup.method.kernel or setup.controller is not None:
+            return self.run(times)
+        q, v = (self.run.q, self.run.v) if len(t) == len(self.run.t) else self.run(t)
+        k = np.repeat(np.arange(len(t) - 1), gauss.STAGES)
+        k += times - t[k] > t[k + 1] - times
+        kernel, table = system.kernel("ode", rows=self.eq.rows, lanes=self.eq.lanes), TABLEAUS["dop853"]
+        start, h = np.hstack([q[k], v[k]]), (times - t[k])[:, None]
+        slopes = np.zeros((table.size, start.size))
+        known = self._known(q[k], v[k], times)
+        for i in range(table.size):
+            x = start + h * (table.A[i, :i] @ slopes[:i]).reshape(start.shape)
+            known |= {"q": x[:, : system.nq], "v": x[:, system.nq :], "t": t[k, None] + table.c[i] * h}
+            rates, vdot, *_ = self.eq.at(kernel, known)
+            slopes[i] = np.hstack([rates, vdot]).ravel()
+        x = start + h * (table.b @ slopes).reshape(start.shape)
+        q, v = x[:, : system.nq], np.ascontiguousarray(x[:, system.nq :])
+        if system.nq == system.nv:
+            return np.ascontiguousarray(q), v
+        unit = system.custom_kernel(("unit",), ("q",), _unit, None, ("unit",), self.eq.lanes)
+        return unit.batch(q), v
+
+    def _jacobian(self, known: dict[str, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """J_q, J_v and B at states; raises where constraints become dependent."""
+        system = self.system
+        by_q, by_v, margin = self.eq.jacobian(known)
+        policy = rank_policy(system, self.run.p)
+        if self.eq.m and not policy.separates(margin.min(axis=0)):
+            k = int(np.argmin(margin.min(axis=1)))
+            raise singular(system, system.state(known["q"][k], known["v"][k], float(known["t"][k, 0])), self.run.p)
+        if system.nq == system.nv:
+            return by_q, by_v, None
+        kernel = system.custom_kernel(("transport",), ("q", "v"), _turn, None, ("B",), self.eq.lanes)
+        return by_q, by_v, self.eq.at(kernel, known)
+
+    # --- ends ---------------------------------------------------------------------------------------------------
+
+    def _at(self, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> Values:
+        """The quantities that are no integrals, at states."""
+        return values(self.eq, self.end, self._known(q, v, t))
+
+    def _last(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Values (k,), slopes by the last state (k, n) and direct ones (k, m) of all quantities, in their order.
+
+        Of integrals there is only what the end of the run does to them.
+        """
+        run, k = self.run, len(self.asked)
+        value, by_x, direct = np.zeros(k), np.zeros((k, self.n)), np.zeros((k, self.m))
+        q, v, t = run.q[-1:], run.v[-1:], run.t[-1:]
+        ends = [i for i, y in enumerate(self.asked) if not y.integral]
+        if self.end:
+            y = self._at(q, v, t)
+            value[ends], by_x[ends], direct[ends] = y.value[0], y.x[0], y.theta[0]
+        if run.status is Status.EVENT:
+            known = self._known(q, v, t)
+            moving = np.concatenate([v[0], self.eq.slopes(known)["vdot"][0]])
+            rate = np.zeros(k)
+            if self.end:
+                rate[ends] = y.x[0] @ moving + y.t[0]
+            if self.sums:
+                inside = [i for i, y in enumerate(self.asked) if y.integral]
+                rate[inside] = values(self.eq, self.sums, known).value[0]
+            g = values(self.eq, [self._event()], known)
+            speed = float(g.x[0, 0] @ moving + g.t[0, 0])
+            if speed == 0.0:
+                raise ArgumentError("the event that ended the run is touched, not crossed: its time has no derivative.")
+            by_x -= np.outer(rate, g.x[0, 0] / speed)
+            direct -= np.outer(rate, g.theta[0, 0] / speed)
+        elif any(y.kind == "time" for y in self.end):
+            raise ArgumentError("the run was not ended by an event: its last time is fixed.")
+        return value, by_x, direct
+
+    def _event(self) -> Quantity:
+        """The event that ended the run, as a quantity."""
+        end = self.run.t[-1]
+        for name, event in self.setup.events.items():
+            hits = self.run.t_events[name]
+            if event.terminal and len(hits) and hits[-1] == end:
+                g = event.g.f if isinstance(event.g, expression) else event.g
+                if is_numba(g):
+                    raise ArgumentError(f"event '{name}' is a Numba function; needed: a da.expression.")
+                return Quantity(f"event '{name}'", "function", _OfState(g))
+        raise ArgumentError("the event that ended the run is not known.")
+
+    # --- the two ways -------------------------------------------------------------------------------------------
+
+    def forward(self, at: np.ndarray | None) -> Sensitivities:
+        """One column for each parameter, from the start to the end."""
+        run, nv, n, k = self.run, self.system.nv, self.n, len(self.sums)
+        t = run.t if at is None else np.union1d(run.t, at)
+        S, total, sums = self.start, np.zeros((k, self.m)), np.zeros(k)
+        kept = {0: S}
+        wanted = set() if at is None else set(np.searchsorted(t, at).tolist())
+        for first, known, h, T, X, inner in self._steps(t):
+            F = self.eq.targets.spread(self.eq.driven(known).reshape(len(h), gauss.STAGES * nv, -1))
+            forced = X @ F
+            for i in range(len(h)):
+                moved = T[i] @ S + forced[i]
+                S = moved[:n]
+                total += moved[n:]
+                if first + i + 1 in wanted:
+                    kept[first + i + 1] = S
+            if inner is not None:
+                weights = (h[:, None] * gauss.B).ravel()
+                sums += weights @ inner.value
+                total += np.einsum("w,wkm->km", weights, inner.theta)
+        if at is not None:
+            q, v = run(at)
+            y = self._at(q, v, at)
+            slopes = np.array([kept[i] for i in np.searchsorted(t, at)])
+            return self._result(y.value, y.x @ slopes + y.theta, "forward", at, self._closure(S))
+        value, by_x, direct = self._last()
+        inside = [i for i, y in enumerate(self.asked) if y.integral]
+        jacobian = by_x @ S + direct
+        jacobian[inside] += total
+        value[inside] = sums
+        return self._result(value, jacobian, "forward", None, self._closure(S))
+
+    def adjoint(self) -> Sensitivities:
+        """One row for each quantity, from the end to the start."""
+        run, nv, n, s = self.run, self.system.nv, self.n, gauss.STAGES
+        k, inside = len(self.sums), [i for i, y in enumerate(self.asked) if y.integral]
+        value, mu, gradient = self._last()
+        chosen = np.zeros((len(self.asked), k))
+        chosen[inside] = np.eye(k)
+        for _, known, h, T, X, inner in reversed(list(self._steps(run.t))):
+            ends = np.empty((len(h), len(self.asked), n + k))
+            ends[..., n:] = chosen
+            for i in reversed(range(len(h))):
+                ends[i, :, :n] = mu
+                mu = ends[i] @ T[i]
+            w = (ends @ X).reshape(len(h), -1, s, nv)
+            for j in range(len(self.asked)):
+                along = self.eq.gradient(known, np.ascontiguousarray(w[:, j]).reshape(-1, nv))
+                gradient[j] += self.eq.targets.spread(along.sum(axis=0))
+            if inner is not None:
+                weights = (h[:, None] * gauss.B).ravel()
+                value[inside] += weights @ inner.value
+                gradient[inside] += np.einsum("w,wkm->km", weights, inner.theta)
+        return self._result(value, gradient + mu @ self.start, "adjoint", None, None)
+
+    def _closure(self, S: np.ndarray) -> float:
+        """By how much the last column of δ misses A δ + ∂Φ = 0, over its terms."""
+        if not self.eq.m:
+            return 0.0
+        run, nv, h = self.run, self.system.nv, self.eq.holonomic
+        by = self.eq.closure(self._known(run.q[-1:], run.v[-1:], run.t[-1:]))
+        A, phi = by["A"][0][h], self.eq.targets.spread(by["phi"])[0][h]
+        terms = np.abs(A) @ np.abs(S[:nv]) + np.abs(phi)
+        return float(np.abs(A @ S[:nv] + phi).max(initial=0.0) / max(terms.max(initial=0.0), 1e-300))
+
+    def _result(
+        self, value: np.ndarray, jacobian: np.ndarray, method: str, t: np.ndarray | None, closure: float | None
+    ) -> Sensitivities:
+        names = tuple(y.name for y in self.asked)
+        return Sensitivities(names, self.names, value, jacobian, t, method, closure)
+
+
+class _OfState:
+    """g(t, state) as a function of the state; equal for equal g."""
+
+    def __init__(self, g: Any):
+        self.g = g
+
+    def __call__(self, s: Any) -> Any:
+        try:
+            return self.g(s.t, s)
+        except DalembertError:
+            raise
+        except Exception as error:
+            raise ArgumentError(
+                f"the event that ended the run cannot be differentiated: {type(error).__name__}: {error}. Write it as "
+                "a da.expression, with CasADi's functions."
+            ) from error
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _OfState) and other.g is self.g
+
+    def __hash__(self) -> int:
+        return hash(self.g)
+
+
+def _unit(s: Any) -> np.ndarray:
+    """q with unit quaternions."""
+    return s.per_joint(lambda j, q, v: j.unit(s.q[q]))
+
+
+def _turn(s: Any) -> np.ndarray:
+    """B of δ̇ = δv − B δ."""
+    from dalembert.system.derivatives import EquationDerivatives
+
+    return EquationDerivatives(s, held=s.v).turn
+
+
+def states_known(states: list[State]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """q, v and t of states, one under another."""
+    return np.array([x.q for x in states]), np.array([x.v for x in states]), np.array([x.t for x in states])
