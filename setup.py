@@ -17,9 +17,11 @@ class BuildWithBitcode(build_py):
 
     def run(self):
         super().run()
-        root = Path("src" if self.editable_mode else self.build_lib).resolve()
+        root, shipped = Path("src" if self.editable_mode else self.build_lib).resolve(), "dalembert/native/shipped"
         if not self.editable_mode:
-            shutil.rmtree(root / "dalembert/native/shipped", ignore_errors=True)
+            shutil.rmtree(root / shipped, ignore_errors=True)
+            if Path("src", shipped).exists():  # bitcode of an editable install; what is stale is made anew
+                shutil.copytree(Path("src", shipped), root / shipped)
         path = os.pathsep.join([str(root), *filter(None, sys.path)])  # with the build requirements
         subprocess.run(
             [sys.executable, "-m", "dalembert.native.build"], env={**os.environ, "PYTHONPATH": path}, check=True
