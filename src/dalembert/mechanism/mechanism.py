@@ -16,7 +16,7 @@ from dalembert.mechanism.body import Body, Frame, ground_body, turned_inertia
 from dalembert.mechanism.checks import check_armature, check_joint, no_joint
 from dalembert.mechanism.constraining import Constrainable
 from dalembert.mechanism.constraints import Constraint, Loop
-from dalembert.mechanism.forces import Cable, CutJointSpring, Force, JointForce, Spring, Wrench
+from dalembert.mechanism.forces import Actuator, Cable, CutJointSpring, Force, JointForce, Potential, Spring, Wrench
 from dalembert.mechanism.inertia import inertia_matrix
 from dalembert.mechanism.joints import Joint
 from dalembert.mechanism.joints.attachment import Attachment
@@ -139,19 +139,21 @@ class Mechanism(Constrainable):
         friction: Any = 0.0,
         armature: Any = 0.0,
         limits: Any = None,
-    ) -> None:
+    ) -> Attachment:
         """Hang `child` on `parent`, each a body, a frame (`body.at(...)`) or a name, by a `joint` (da.Revolute("z")).
 
         Per joint, one number or one for each degree of freedom: a spring (stiffness, N m/rad or N/m) with rest position
         `rest` (default: the neutral one), damping and viscous friction (N m s/rad or N s/m; they add up), armature
         (rotor inertia, kg m² or kg), limits (lower, upper), which are kept as data.
+
+        Returns the joint, which motors, joint forces, drivers and couplings take in place of its name.
         """
         what = f"joint '{name}'"
         self._new(name, self.joints, "joint")
         self._new(name, self.constraints, "constraint")
         if "." in name:
             raise DescriptionError(f"{what} has a dot in its name, which sets off its coordinates; use '_'.")
-        check_joint(joint, what)
+        check_joint(joint, what, self.parameters)
         a, b = self._frame(parent, what), self._frame(child, what)
         if b.body is self.ground:
             raise DescriptionError(
@@ -167,7 +169,7 @@ class Mechanism(Constrainable):
         nv, given = joint.nv, self.parameters
         J = per_dof(armature, nv, given, f"the armature of {what}", least=0.0)
         check_armature(joint, J, f"the armature of {what}")
-        self.joints[name] = self.carriers[b.body.name] = Attachment(
+        added = self.joints[name] = self.carriers[b.body.name] = Attachment(
             name,
             joint,
             a,
@@ -179,20 +181,74 @@ class Mechanism(Constrainable):
             armature=J,
             limits=_limits(joint, limits, what),
         )
+        return added
 
     # --- forces -------------------------------------------------------------------------------------------------
 
-    def add_motor(self, name: str, joint: str) -> ca.SX:
-        """An input of this name (one per degree of freedom) that drives a joint: N m or N. Returns its symbol."""
-        nv = self._joint(joint, f"motor '{name}'").joint.nv
-        if nv == 0:
-            raise DescriptionError(f"motor '{name}' is on joint '{joint}', which is fixed; nothing can be driven.")
-        u = self.add_input(name, nv)
-        self._add_force(JointForce(name, self.joints[joint], u, kind="motor"))
+    def add_motor(self, name: str, joint: Any) -> ca.SX:
+        """An input of this name (one per degree of freedom) that drives a joint: N m or N. Returns its symbol.
+
+        joint: what `add_joint` returned, or its name.
+        """
+        at = self._joint(joint, f"motor '{name}'")
+        if at.joint.nv == 0:
+            raise DescriptionError(f"motor '{name}' is on joint '{at.name}', which is fixed; nothing can be driven.")
+        u = self.add_input(name, at.joint.nv)
+        self._add_force(JointForce(name, at, u, kind="motor"))
         return u
 
-    def add_joint_force(self, name: str, joint: str, value: Any) -> None:
+    def add_actuator(self, name: str, a: Any, b: Any, *, limits: Any = None) -> ca.SX:
+        """An input of this name (N) that drives two points apart, along the line between them: a cylinder, a jack.
+
+        a and b are bodies, frames or names; a negative force draws them together. limits: (lower, upper) in N, 0
+        between them; beyond, the force stays at the limit. `state.length(name)` and `state.length_rate(name)` are the
+        distance of the points and its rate. Returns the input's symbol.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism("hoist", gravity=(0, -9.81, 0))
+        >>> boom = m.add_body("boom", mass=20.0, com=(1.0, 0, 0), inertia=da.rod(20.0, 2.0))
+        >>> m.add_joint("pivot", da.Revolute("z"), m.ground, boom)
+        >>> push = m.add_actuator("cylinder", m.ground.at(0.5, -0.8), boom.at(1.2), limits=(-500, 2000))
+        >>> system = m.compile()
+        >>> x = system.state({"pivot": 0.3})
+        >>> round(float(x.length("cylinder")), 4)
+        1.3233
+        >>> system.forward_dynamics(x, u={"cylinder": 300.0}).round(3)
+        array([2.276])
+        """
+        what = f"actuator '{name}'"
+        at = [self._frame(p, what) for p in (a, b)]
+        bounds = _force_limits(limits, what)
+        self._new(name, self.forces, "force")
+        u = self.add_input(name)
+        self._add_force(Actuator(name, at, u, bounds))
+        return u
+
+    def add_potential(self, name: str, energy: Any) -> None:
+        """A potential energy V (J) and the forces −∂V/∂q that come of it; it counts in `potential_energy`.
+
+        energy: a function of the state that returns one CasADi expression of coordinates, positions and rotations of
+        frames, and parameters; neither of velocities, nor of time, nor of inputs.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism("well", gravity=(0, 0, 0))
+        >>> m.add_joint("x", da.Prismatic("x"), m.ground, m.add_body("bead", mass=2.0))
+        >>> m.add_potential("double well", lambda s: (s["x"] ** 2 - 1) ** 2)
+        >>> system = m.compile()
+        >>> system.forward_dynamics({"x": 0.5}), float(system.potential_energy({"x": 0.5}))
+        (array([0.75]), 0.5625)
+        """
+        what = f"the energy of potential '{name}'"
+        self._add_force(
+            Potential(
+                name, checks.function(energy, f"{what}, such as lambda s: 5 * s['A'] ** 2,", error=DescriptionError)
+            )
+        )
+
+    def add_joint_force(self, name: str, joint: Any, value: Any) -> None:
         """A force along a joint's velocities: value, (nv,), is numbers, an expression of inputs and parameters or f(s).
+
+        joint: what `add_joint` returned, or its name.
 
         >>> import dalembert as da
         >>> m = da.Mechanism()
@@ -385,7 +441,11 @@ class Mechanism(Constrainable):
             raise DescriptionError(f"{where} asks for {frame}, which belongs to another mechanism.")
         return frame
 
-    def _joint(self, name: str, where: str) -> Attachment:
+    def _joint(self, name: Any, where: str) -> Attachment:
+        if isinstance(name, Attachment):
+            if self.joints.get(name.name) is not name:
+                raise DescriptionError(f"{where} asks for {name}, which belongs to another mechanism.")
+            return name
         checks.name(name, f"the joint of {where}", error=DescriptionError)
         if name not in self.joints:
             raise no_joint("joint", name, self.joints, self.constraints.values(), where)
@@ -425,6 +485,16 @@ class Mechanism(Constrainable):
             return joint.normalized(checks.vector(joint.position_from(rest), joint.nq, what)).astype(object)
         except ArgumentError as error:
             raise DescriptionError(f"{what}: {error}") from error
+
+
+def _force_limits(limits: Any, what: str) -> np.ndarray:
+    """(lower, upper) of a force, infinite where none are given."""
+    if limits is None:
+        return np.array([-np.inf, np.inf])
+    x = checks.array(limits, (2,), f"the limits of {what}", finite=False, error=DescriptionError)
+    if not x[0] <= 0.0 <= x[1]:
+        raise DescriptionError(f"the limits of {what} are {x.tolist()}; needed: (lower, upper) with 0 between them.")
+    return x.copy()
 
 
 def _limits(joint: Joint, limits: Any, what: str) -> np.ndarray:

@@ -36,6 +36,10 @@ class Force(ABC):
     def act(self, s: TracedState, load: Load) -> None:
         """Add what this force exerts in the state s to the load."""
 
+    def act_within(self, s: TracedState, load: Load) -> None:
+        """The same where no limit of the force is reached."""
+        self.act(s, load)
+
     def energy(self, s: TracedState) -> Any:
         """Its potential energy in the state s; 0.0 for a force that has none."""
         return 0.0
