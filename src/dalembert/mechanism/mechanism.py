@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -56,6 +56,7 @@ class Mechanism(Constrainable):
         self.constraints: dict[str, Constraint] = {}
         self.inputs: dict[str, ca.SX] = {}
         self.states: dict[str, NamedState] = {}
+        self.borrowed: tuple[ca.SX, ...] = ()  # symbols of merged mechanisms, for which functions of these were written
         self.notes: list[Note] = []  # what the reader of a model file left out or repaired
         self.gravity = gravity
 
@@ -355,6 +356,44 @@ class Mechanism(Constrainable):
         """
         self._new(name, self.states, "state")
         self.states[name] = named_state(self, name, q, v, u, t)
+
+    # --- parts --------------------------------------------------------------------------------------------------
+
+    def merge(
+        self, other: Mechanism, prefix: str = "", *, at: Any = None, parameters: Mapping[str, Any] | None = None
+    ) -> dict[str, Body]:
+        """Add a copy of another mechanism, its ground mounted on the frame `at`; returns its bodies by their old names.
+
+        other: the mechanism, which stays as it is; it can be merged several times. prefix: what every name of its
+        elements, inputs and parameters begins with here, such as "left_". at: a body, a frame or a name, default the
+        ground. parameters: what parameters of the other mechanism are here, numbers or expressions of parameters of
+        this one, which so become common; the others are declared here, under the prefix. Gravity is that of this
+        mechanism. What the other one says in the axes of its ground (wrenches, drivers of points, functions of the
+        state) is in those of this ground.
+
+        >>> import dalembert as da
+        >>> leg = da.Mechanism("leg")
+        >>> L = leg.add_parameter("L", 0.4)
+        >>> thigh = leg.add_body("thigh", mass=2.0, com=(0, 0, -L / 2), inertia=da.rod(2.0, L, axis="z"))
+        >>> leg.add_joint("hip", da.Revolute("y"), leg.ground, thigh)
+        >>> drive = leg.add_motor("hip drive", "hip")
+        >>> m = da.Mechanism("walker")
+        >>> trunk = m.add_body("trunk", mass=10.0, inertia=(1, 1, 1))
+        >>> m.add_joint("float", da.Planar("y"), m.ground, trunk)
+        >>> L = m.add_parameter("L", 0.4)
+        >>> left = m.merge(leg, "left_", at=trunk.at(0, 0.1, 0), parameters={"L": L})
+        >>> right = m.merge(leg, "right_", at=trunk.at(0, -0.1, 0), parameters={"L": L})
+        >>> m.compile().u_names, right["thigh"]
+        (['left_hip drive', 'right_hip drive'], <body 'right_thigh'>)
+        """
+        from dalembert.mechanism.merging import Merging
+
+        if not isinstance(other, Mechanism):
+            raise DescriptionError(f"what is merged is {checks.shown(other)}; needed: a Mechanism.")
+        if not isinstance(prefix, str) or "." in prefix:
+            raise DescriptionError(f"the prefix is {checks.shown(prefix)}; needed: a string without dots, as 'left_'.")
+        mount = self._frame(self.ground if at is None else at, f"merging '{other.name}'")
+        return Merging(self, other.snapshot(), prefix, mount, {} if parameters is None else parameters).merge()
 
     # --- what comes of it ---------------------------------------------------------------------------------------
 
