@@ -130,6 +130,8 @@ def everything() -> da.Mechanism:
     m.add_input("last")
     m.add_actuator("jack", m.ground.at(0, 0, -1), arm.at(L, 0, 0), limits=(-10, 20))
     m.add_actuator("ram", plate, "tip")
+    m.add_servo("steer", "P.angle", stiffness=k, damping=0.1 * L, limits=(-3, np.inf))
+    m.add_servo("turn", "A", stiffness=2.0, rate=True)
     m.add_potential(
         "well", lambda s: k * (1 - ca.cos(s["A"])) + ca.sumsqr(s.position("tip") - s.position(elsewhere)) * L
     )

@@ -14,7 +14,7 @@ from dalembert.formats.model.scope import CONFIGURATION, FORCE, Scope
 from dalembert.mechanism.mechanism import Mechanism
 
 Types = dict[str, dict[str, str]]
-MAKE_INPUTS = ("motor", "actuator")  # types of forces that come with an input of their name
+MAKE_INPUTS = ("motor", "actuator", "servo")  # types of forces that come with an input of their name
 
 
 def kind_of(node: Node, kinds: Types, noun: str) -> str:
@@ -83,6 +83,18 @@ def _actuator(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     m.add_actuator(name, *places(node.child("between"), scope, 2), limits=None if given is None else limits(given))
 
 
+def _servo(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+    given, rate = node.get("limits"), node.get("rate")
+    gains = {key: scope.value(value) for key in ("stiffness", "damping") if (value := node.get(key)) is not None}
+    m.add_servo(
+        name,
+        node.child("coordinate").text(),
+        **gains,
+        rate=False if rate is None else rate.flag(),
+        limits=None if given is None else limits(given),
+    )
+
+
 def _potential(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     m.add_potential(name, scope.law([node.child("energy")], CONFIGURATION))
 
@@ -133,6 +145,7 @@ def _cut_joint_spring(m: Mechanism, name: str, node: Node, scope: Scope) -> None
 _ADD = {
     "motor": _motor,
     "actuator": _actuator,
+    "servo": _servo,
     "potential": _potential,
     "joint force": _joint_force,
     "wrench": _wrench,

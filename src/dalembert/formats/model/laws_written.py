@@ -23,7 +23,17 @@ from dalembert.mechanism.constraints import (
     skate,
 )
 from dalembert.mechanism.constraints.driver import components
-from dalembert.mechanism.forces import Actuator, Cable, CutJointSpring, Force, JointForce, Potential, Spring, Wrench
+from dalembert.mechanism.forces import (
+    Actuator,
+    Cable,
+    CutJointSpring,
+    Force,
+    JointForce,
+    Potential,
+    Servo,
+    Spring,
+    Wrench,
+)
 from dalembert.mechanism.forces.force import evaluate
 from dalembert.mechanism.motions import Table
 from dalembert.mechanism.traced import on_expressions
@@ -61,8 +71,13 @@ def force_data(w: Writing, force: Force) -> Data:
                     data[key] = x
         elif type(force) is Actuator:
             data = {"type": "actuator", "between": [w.place(p) for p in force.points]}
-            if np.isfinite(force.limits).any():
-                data["limits"] = [float(x) if np.isfinite(x) else None for x in force.limits]
+            data |= _limits(force.limits)
+        elif type(force) is Servo:
+            data = {"type": "servo", "coordinate": force.joint.coordinates[force.index], "stiffness": force.stiffness}
+            if not is_zero(force.damping):
+                data["damping"] = force.damping
+            data |= {"rate": True} if array(force.value).size > 1 else {}
+            data |= _limits(force.limits)
         elif type(force) is Potential:
             data = {"type": "potential", "energy": _evaluated(force.value, s, (), what)}
         elif type(force) is CutJointSpring:
@@ -98,6 +113,10 @@ def constraint_data(w: Writing, c: Constraint) -> Data:
         else:
             raise _unknown(what, c)
     return w.finished(data, what, s)
+
+
+def _limits(limits: np.ndarray) -> Data:
+    return {"limits": [float(x) if np.isfinite(x) else None for x in limits]} if np.isfinite(limits).any() else {}
 
 
 def _coupling(w: Writing, s: Recorder, name: str, coefficients: Any, offset: Any, angular: bool) -> Data:

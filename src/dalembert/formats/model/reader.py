@@ -62,10 +62,10 @@ class _Reader:
     def __init__(self, node: Node, m: Mechanism):
         self.node, self.m = node, m
         self.scope = Scope(m)
-        self.motors: dict[str, Any] = {}  # forces that make inputs, with the joint of each; an actuator has none
+        self.motors: dict[str, Any] = {}  # forces that make inputs
         for name, force in self.each("forces"):
             if isinstance(force.value, dict) and force.value.get("type") in MAKE_INPUTS:
-                self.motors[name] = force.value.get("joint")
+                self.motors[name] = force.value
         self.scope.inputs |= {*self.motors, *(name for name, _ in self.each("inputs"))}
 
     def read(self) -> Mechanism:
@@ -124,11 +124,16 @@ class _Reader:
             if name not in self.motors:
                 with size.here():
                     self.m.add_input(name, n)
-            elif self.motors[name] is None and n != 1:
-                raise size.error(f"is {n}; needed: 1, the force of actuator '{name}'.")
-            elif (joint := self.m.joints.get(str(self.motors[name]))) is not None and joint.joint.nv != n:
-                raise size.error(f"is {n}; needed: {joint.joint.nv}, as many as joint '{joint.name}' of its motor has.")
+            elif (needed := self.input_size(self.motors[name])) not in (n, None):
+                raise size.error(f"is {n}; needed: {needed}, as many as the {self.motors[name]['type']} '{name}' has.")
         return names
+
+    def input_size(self, force: Any) -> int | None:
+        """How many numbers the input of a motor, actuator or servo has; None: an error that comes later."""
+        if force["type"] != "motor":
+            return 2 if force.get("rate") is True else 1
+        joint = self.m.joints.get(str(force.get("joint")))
+        return None if joint is None else joint.joint.nv
 
     # --- bodies -------------------------------------------------------------------------------------------------
 

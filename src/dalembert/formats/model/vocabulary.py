@@ -96,6 +96,7 @@ FORCES: dict[str, Keys] = {
         "rest_length": "value",
     },
     "actuator": {"between!": "places", "limits": "limits"},
+    "servo": {"coordinate!": "text", "stiffness!": "value", "damping": "value", "rate": "flag", "limits": "limits"},
     "potential": {"energy!": "value"},
     "cut joint spring": {"loop!": "text", "stiffness": "values", "rest": "values", "damping": "values"},
 }

@@ -9,8 +9,9 @@ import numpy as np
 
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.forces.cable import Line
+from dalembert.mechanism.forces.limited import limited
 from dalembert.mechanism.traced import Load, TracedState
-from dalembert.symbols import Scalar, array, element_sx, minimum
+from dalembert.symbols import array
 
 
 class Actuator(Line):
@@ -25,13 +26,10 @@ class Actuator(Line):
         self.name, self.points, self.value, self.limits = name, points, value, limits
 
     def act(self, s: TracedState, load: Load) -> None:
-        u = array(self.value).ravel()[0]
-        lower, upper = self.limits
-        if np.isfinite(upper):
-            u = minimum(u, float(upper))
-        if np.isfinite(lower):
-            u = -minimum(-u, -float(lower))
-        self.pull(s, load, -u)
+        self.pull(s, load, -limited(self._force(), self.limits))
 
     def act_within(self, s: TracedState, load: Load) -> None:
-        self.pull(s, load, -Scalar(element_sx(array(self.value).ravel()[0])))
+        self.pull(s, load, -self._force())
+
+    def _force(self) -> Any:
+        return array(self.value).ravel()[0]
