@@ -43,7 +43,8 @@ def test_numbers_and_expressions_agree(question):
     m.add_cable("rope", [m.ground.at(0, 0, 3), arm, "tip"], stiffness=1.0)
     system, f = m.compile("casadi"), QUESTIONS[question]
     x = random_state(system, 3).replace(t=0.8)
-    kernel = system.custom_kernel(("question", question), ("q", "v", "p", "t"), lambda s: array(ca.SX(f(s.state.user()))))
+    asked = "question", question
+    kernel = system.custom_kernel(asked, ("q", "v", "p", "t"), lambda s: array(ca.SX(f(s.state.user()))))
     traced = system.evaluate_kernel(kernel, x, None, None, {})
     seen = []
 

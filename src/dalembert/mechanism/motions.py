@@ -82,7 +82,7 @@ class Table:
         return polynomials(t - turns * period, begins, c) + turns * ca.SX(advance)
 
     def at(self, t: float) -> np.ndarray:
-        """(n,) values at a time (s)."""
+        """(n,) values at the time t (s)."""
         return np.array(ca.evalf(self(ca.SX(checks.number(t, "t"))))).ravel()
 
     def __repr__(self) -> str:

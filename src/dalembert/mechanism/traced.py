@@ -112,12 +112,12 @@ class UserState:
         return ca.vertcat(R @ V[:3], R @ V[3:])
 
     def length(self, name: str) -> ca.SX:
-        """Length of a spring, cable or actuator, m."""
+        """Length of the spring, cable or actuator of this name, m."""
         points = [self.position(f) for f in line_points(self._forces, name)]
         return sum((ca.norm_2(b - a) for a, b in pairwise(points)), ca.SX(0))
 
     def length_rate(self, name: str) -> ca.SX:
-        """Rate of the length of a spring, cable or actuator, m/s; not where two of its points coincide."""
+        """Rate of the length of the spring, cable or actuator of this name, m/s; not where two points coincide."""
         points = [(self.position(f), self.velocity(f)) for f in line_points(self._forces, name)]
         return sum((ca.dot(w - v, b - a) / ca.norm_2(b - a) for (a, v), (b, w) in pairwise(points)), ca.SX(0))
 

@@ -54,12 +54,12 @@ class FramesOfState:
         return in_world_axes(self.rotation(frame), V)
 
     def length(self, name: str) -> float:
-        """Length of a spring, cable or actuator, m."""
+        """Length of the spring, cable or actuator of this name, m."""
         points = [self.position(f) for f in line_points(self.layout.mechanism.forces, name)]
         return float(sum(np.linalg.norm(b - a) for a, b in pairwise(points)))
 
     def length_rate(self, name: str) -> float:
-        """Rate of the length of a spring, cable or actuator, m/s; NaN where two of its points coincide."""
+        """Rate of the length of the spring, cable or actuator of this name, m/s; NaN where two points coincide."""
         points = [(self.position(f), self.velocity(f)) for f in line_points(self.layout.mechanism.forces, name)]
         with np.errstate(invalid="ignore"):
             rates = [(w - v) @ (b - a) / np.linalg.norm(b - a) for (a, v), (b, w) in pairwise(points)]
