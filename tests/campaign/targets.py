@@ -102,6 +102,18 @@ def folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="dalembert-campaign-"))
 
 
+@cache
+def sprung_run() -> Any:
+    m = zoo.four_bar()
+    m.add_spring("line", "ground", "coupler", stiffness=1.0)
+    s = m.compile()
+    return da.simulate(s, s.state(*zoo.four_bar_start(0.6, speed=2.0)), 0.05)
+
+
+def on_sprung_run(method: str) -> Callable[..., Any]:
+    return lambda **arguments: getattr(sprung_run(), method)(**arguments)
+
+
 def on_system(method: str) -> Callable[..., Any]:
     return lambda **arguments: getattr(system(), method)(**arguments)
 
@@ -535,6 +547,8 @@ SIMULATING = {
     "dalembert.Run.rate": Target(on_run("rate"), {"name": "A"}),
     "dalembert.Run.chart": Target(on_run("chart"), {"k": 1}),
     "dalembert.Run.reactions": Target(on_run("reactions"), {"joint": "A"}),
+    "dalembert.Run.length": Target(on_sprung_run("length"), {"name": "line"}),
+    "dalembert.Run.length_rate": Target(on_sprung_run("length_rate"), {"name": "line"}),
     "dalembert.Run.position": Target(on_run("position"), {"frame": "coupler"}),
     "dalembert.Run.rotation": Target(on_run("rotation"), {"frame": "coupler"}),
     "dalembert.Run.pose": Target(on_run("pose"), {"frame": "coupler"}),

@@ -266,6 +266,11 @@ def test_the_length_of_a_line_is_known_to_expressions_and_callbacks_alike():
     assert (x.length("ram"), x.length_rate("ram")) == pytest.approx((0.5, 1.6))
     assert system.forward_dynamics(x, u=[2.5]) == pytest.approx([-2 * 0.5 - 3 * 1.6 + 2.5 * 0.8])
 
+    run = da.simulate(system, x, 0.3, u=[2.0])
+    for k in (0, -1):
+        assert run.length("ram")[k] == pytest.approx(run.state(k).length("ram"), rel=1e-12)
+        assert run.length_rate("ram")[k] == pytest.approx(run.state(k).length_rate("ram"), rel=1e-12)
+
     def grown(t, s):
         return s.length("ram") - 0.75
 
