@@ -25,6 +25,10 @@ class Actuator(Line):
     def __init__(self, name: str, points: Sequence[Frame], value: Any, limits: np.ndarray):
         self.name, self.points, self.value, self.limits = name, points, value, limits
 
+    @property
+    def input_units(self) -> list[str]:
+        return ["N"]
+
     def act(self, s: TracedState, load: Load) -> None:
         self.pull(s, load, -limited(self._force(), self.limits))
 

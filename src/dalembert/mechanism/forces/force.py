@@ -28,6 +28,11 @@ class Force(ABC):
         """Whether all it does is to take from its potential energy and give it back."""
         return False
 
+    @property
+    def input_units(self) -> list[str]:
+        """Units of the input that came with it under its name, one for each number; none where none came."""
+        return []
+
     def given(self) -> list[tuple[str, Value, tuple[int, ...]]]:
         """(what it is, value, shape) of each value that may be an expression or a function of the state."""
         return []

@@ -24,6 +24,11 @@ class Servo(Force):
         self.name, self.joint, self.index, self.value = name, joint, index, value
         self.stiffness, self.damping, self.limits = stiffness, damping, limits
 
+    @property
+    def input_units(self) -> list[str]:
+        unit = "rad" if self.joint.joint.angular[self.index] else "m"
+        return [unit, f"{unit}/s"][: array(self.value).size]
+
     def act(self, s: TracedState, load: Load) -> None:
         self._put(load, limited(self._force(s), self.limits))
 
