@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from dalembert.mechanism.inertia import box as box
     from dalembert.mechanism.inertia import cylinder as cylinder
     from dalembert.mechanism.inertia import disc as disc
+    from dalembert.mechanism.inertia import planar as planar
     from dalembert.mechanism.inertia import point as point
     from dalembert.mechanism.inertia import rod as rod
     from dalembert.mechanism.inertia import sphere as sphere
@@ -75,7 +76,9 @@ if TYPE_CHECKING:
     from dalembert.mechanism.joints import Screw as Screw
     from dalembert.mechanism.joints import Spherical as Spherical
     from dalembert.mechanism.joints import Universal as Universal
+    from dalembert.mechanism.joints.attachment import Attachment as Attachment
     from dalembert.mechanism.mechanism import Mechanism as Mechanism
+    from dalembert.mechanism.motions import Table as Table
     from dalembert.mechanism.notes import Note as Note
     from dalembert.mechanism.shapes import Shape as Shape
     from dalembert.mechanism.states import NamedState as NamedState
@@ -141,9 +144,11 @@ _HOMES = {
     "linearization.structure": "Hidden Mode",
     "linearization.trajectory": "LinearTrajectory linearize_along step_map",
     "mechanism.body": "Body Frame",
-    "mechanism.inertia": "box cylinder disc point rod sphere",
+    "mechanism.inertia": "box cylinder disc planar point rod sphere",
     "mechanism.joints": "Cylindrical Fixed Free Joint Planar Prismatic Revolute Screw Spherical Universal",
+    "mechanism.joints.attachment": "Attachment",
     "mechanism.mechanism": "Mechanism",
+    "mechanism.motions": "Table",
     "mechanism.notes": "Note",
     "mechanism.shapes": "Shape",
     "mechanism.states": "NamedState",

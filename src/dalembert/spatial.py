@@ -16,6 +16,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.errors import DescriptionError
 from dalembert.symbols import Scalar, all_numbers, atan2, cos, element, eye, sin, snap, sqrt, where_less, zeros
+from dalembert.symbols import array as traced
 
 _EPS = float(np.finfo(float).eps)
 
@@ -190,14 +191,14 @@ def axis_rotation(axis: int, angle: Any) -> np.ndarray:
 def rotation(axis: Any, angle: Any) -> Any:
     """The rotation matrix about an axis ("x", "y", "z", "-x", … or three numbers) by an angle in radians.
 
-    The angle may be a parameter.
+    The angle and the numbers of the axis may be parameters.
 
     >>> np.round(rotation("x", np.pi / 2) @ [0, 1, 0], 12)
     array([0., 0., 1.])
     """
     n, a = axis_vector(axis, "the axis of a rotation"), _angle(angle)
     for k in range(3):
-        if abs(n[k]) == 1.0:
+        if not isinstance(n[k], Scalar) and abs(n[k]) == 1.0:
             R = axis_rotation(k, n[k] * a)
             break
     else:
@@ -216,14 +217,14 @@ def _angle(angle: Any) -> Any:
 
 
 def axis_vector(axis: Any, what: str) -> np.ndarray:
-    """The unit vector of "x", "-y", … or of three numbers."""
+    """The unit vector of "x", "-y", …, of three numbers, or of three expressions of parameters (then traced)."""
     if isinstance(axis, str):
         letter, length = axis.removeprefix("-"), -1.0 if axis.startswith("-") else 1.0
         if letter not in ("x", "y", "z"):
             raise DescriptionError(f"{what} is '{axis}'; needed: 'x', 'y', 'z', '-x', '-y', '-z' or three numbers.")
         return np.array([length if k == letter else 0.0 for k in "xyz"])
     if _holds_symbols(axis):
-        raise DescriptionError(f"{what} holds a CasADi expression; an axis cannot depend on parameters: give numbers.")
+        return _traced_axis(axis, what)
     n = checks.vector(axis, 3, what, error=DescriptionError)
     size = float(np.abs(n).max())
     if size == 0.0:
@@ -231,6 +232,13 @@ def axis_vector(axis: Any, what: str) -> np.ndarray:
     if not 1e-150 < size < 1e150:  # a square would overflow or vanish
         n = n / size
     return unit(n)
+
+
+def _traced_axis(axis: Any, what: str) -> np.ndarray:
+    n = traced(axis)
+    if n.shape != (3,):
+        raise DescriptionError(f"{what} has shape {n.shape}; needed: three numbers or expressions.")
+    return n / sqrt(n @ n)
 
 
 def unit(x: np.ndarray) -> np.ndarray:

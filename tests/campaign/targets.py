@@ -71,6 +71,7 @@ def system() -> da.System:
     m.add_joint("rest", da.Prismatic("x"), m.ground, "loose")
     m.close_loop("loop", da.Revolute("z"), "tip", m.ground.at(0.8, 0, 0))
     m.add_motor("motor", "A")
+    m.add_spring("line", "ground", "tip", stiffness=1.0)
     return m.compile("casadi")
 
 
@@ -99,6 +100,18 @@ def chain() -> da.System:
 @cache
 def folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="dalembert-campaign-"))
+
+
+@cache
+def sprung_run() -> Any:
+    m = zoo.four_bar()
+    m.add_spring("line", "ground", "coupler", stiffness=1.0)
+    s = m.compile()
+    return da.simulate(s, s.state(*zoo.four_bar_start(0.6, speed=2.0)), 0.05)
+
+
+def on_sprung_run(method: str) -> Callable[..., Any]:
+    return lambda **arguments: getattr(sprung_run(), method)(**arguments)
 
 
 def on_system(method: str) -> Callable[..., Any]:
@@ -180,6 +193,10 @@ def motion(t: Any) -> Any:
     return 0.1 * ca.sin(t)
 
 
+def energy(s: Any) -> Any:
+    return s["A"] ** 2
+
+
 def motion3(t: Any) -> Any:
     return [ca.cos(t), ca.sin(t), 0.0]
 
@@ -199,6 +216,9 @@ SOLIDS = {
     "dalembert.cylinder": Target(da.cylinder, {"mass": 1.0, "radius": 0.1, "length": 1.0, "axis": "z"}),
     "dalembert.disc": Target(da.disc, {"mass": 1.0, "radius": 0.1, "axis": "z"}),
     "dalembert.sphere": Target(da.sphere, {"mass": 1.0, "radius": 0.1}),
+    "dalembert.planar": Target(da.planar, {"moment": 0.1, "axis": "z"}),
+    "dalembert.Table": Target(da.Table, {"times": [0.0, 1.0, 2.0], "values": [0.0, 0.5, 0.0], "ends": "cyclic"}),
+    "dalembert.Table.at": Target(lambda **a: da.Table([0, 1], [1, 2]).at(**a), {"t": 0.5}),
     "dalembert.rotation": Target(da.rotation, {"axis": "z", "angle": 0.3}),
 }
 
@@ -230,6 +250,12 @@ ADDING: dict[str, dict[str, Any]] = {
     "add_joint_force": {"name": "new", "joint": "A", "value": law},
     "add_wrench": {"name": "new", "frame": "tip", "force": (1.0, 0, 0), "moment": (0, 0, 1.0), "axes": "world"},
     "add_spring": {"name": "new", "a": "a", "b": "b", "stiffness": 10.0, "damping": 0.1, "rest_length": 0.1},
+    "add_actuator": {"name": "new", "a": "a", "b": "tip", "limits": (-1.0, 2.0)},
+    "add_servo": {
+        "name": "new", "coordinate": "A", "stiffness": 1.0, "damping": 0.1, "rate": True, "limits": (-1.0, 2.0),
+    },
+    "add_potential": {"name": "new", "energy": energy},
+    "merge": {"other": zoo.chain(2), "prefix": "part ", "at": "tip", "parameters": {}},
     "add_cable": {"name": "new", "points": ["a", "b", "c"], "tension": 1.0},
     "close_loop": {"name": "new", "joint": da.Revolute("z"), "a": "tip", "b": "ground"},
     "add_rod": {"name": "new", "a": "a", "b": "c", "length": 1.0},
@@ -354,6 +380,8 @@ EVALUATING = {
     "dalembert.State.replace": Target(on_state("replace"), {"q": {"A": 0.9}, "v": fresh_v, "t": 1.0}),
     "dalembert.State.rate": Target(on_state("rate"), {"name": "A"}),
     "dalembert.State.__getitem__": Target(on_state("__getitem__"), {"name": "A"}),
+    "dalembert.State.length": Target(on_state("length"), {"name": "line"}),
+    "dalembert.State.length_rate": Target(on_state("length_rate"), {"name": "line"}),
     "dalembert.State.position": Target(on_state("position"), {"frame": "tip"}),
     "dalembert.State.rotation": Target(on_state("rotation"), {"frame": "tip"}),
     "dalembert.State.pose": Target(on_state("pose"), {"frame": "tip"}),
@@ -658,6 +686,8 @@ SIMULATING = {
     "dalembert.Run.rate": Target(on_run("rate"), {"name": "A"}),
     "dalembert.Run.chart": Target(on_run("chart"), {"k": 1}),
     "dalembert.Run.reactions": Target(on_run("reactions"), {"joint": "A"}),
+    "dalembert.Run.length": Target(on_sprung_run("length"), {"name": "line"}),
+    "dalembert.Run.length_rate": Target(on_sprung_run("length_rate"), {"name": "line"}),
     "dalembert.Run.position": Target(on_run("position"), {"frame": "coupler"}),
     "dalembert.Run.rotation": Target(on_run("rotation"), {"frame": "coupler"}),
     "dalembert.Run.pose": Target(on_run("pose"), {"frame": "coupler"}),

@@ -156,3 +156,137 @@ def test_springs_of_cut_joints_push_down_the_gradient_of_their_energy_where_the_
     speed = system.cut_joint(x, loop)[1]
     np.testing.assert_allclose(system.applied_forces(x) @ x.v, -2.0 * speed @ speed, rtol=1e-9)
     assert abs(speed[0]) > 0.1
+
+
+def potentials() -> da.Mechanism:
+    """Energies of a planar, a quaternion and a screw joint, of places and of directions, with a parameter."""
+    m = crane()
+    k = m.add_parameter("k", 3.0)
+    tip = m.add_frame("tip", m.bodies["c"].at(0.1, 0.2, 0.3 * k, rotation=da.rotation("x", 0.4)))
+    m.add_potential("joints", lambda s: k * ca.cos(s["A.x"]) * s["C"] ** 2 + ca.sumsqr(s["B"][1:]) * s["A"][2])
+    m.add_potential("place", lambda s: ca.log(2 + ca.sumsqr(s.position(tip) - s.position("a"))) * k)
+    m.add_potential("direction", lambda s: ca.dot(s.rotation("b")[:, 0], s.rotation("tip")[:, 1]) + s.position("b")[2])
+    m.add_potential("constant", lambda s: ca.SX(2.0))
+    return m
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_potential_pushes_down_its_gradient_and_its_derivatives_are_those_of_its_formula(seed):
+    m = potentials()
+    system = m.compile(backend="casadi")
+    x = random_state(system, seed)
+    Q = system.applied_forces(x, p={"k": 2.0}) - system.gravity_vector(x)
+    np.testing.assert_allclose(Q, -gradient(system, x.q, ([2.0],)), atol=1e-11 * np.abs(Q).max())
+    tau_q = system.inverse_dynamics_derivatives(x, np.zeros(system.nv))[0]
+    d = ca.SX.sym("d", system.nv)
+    f = system.function("inverse_dynamics")
+    moved = f(system.function("plus")(x.q, d), x.v, np.zeros(system.nv), [3.0])
+    slope = np.array(ca.Function("s", [d], [ca.jacobian(moved, d)])(np.zeros(system.nv)))
+    np.testing.assert_allclose(tau_q, slope, atol=1e-9 * np.abs(slope).max())
+
+
+def test_a_spring_is_the_potential_of_its_stretch_and_both_keep_the_energy():
+    def pendulum(springy):
+        m = da.Mechanism(gravity=(0, -9.81, 0))
+        rod = m.add_body("rod", mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0))
+        m.add_joint("A", da.Revolute("z"), m.ground, rod)
+        far = m.ground.at(0.3, 2.0, 0.0)
+        if springy:
+            m.add_spring("k", far, rod.at(1, 0, 0), stiffness=40.0, rest_length=0.5)
+        else:
+            m.add_potential("k", lambda s: 20.0 * (ca.norm_2(s.position(rod.at(1, 0, 0)) - s.position(far)) - 0.5) ** 2)
+        return m.compile()
+
+    one, two = pendulum(True), pendulum(False)
+    runs = [da.simulate(s, s.state({"A": 0.4}), 2.0) for s in (one, two)]
+    assert runs[1]["A"][-1] == pytest.approx(runs[0]["A"][-1], abs=1e-7)
+    assert np.ptp(runs[1]["A"]) > 0.5
+    assert np.abs(runs[1].energy - runs[1].energy[0]).max() < 1e-6
+    assert np.abs(runs[1].energy_error).max() < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("energy", "message"),
+    [
+        (lambda s: s.rate("x") ** 2, "depends on velocities"),
+        (lambda s: s["x"] * s.t, "depends on time"),
+        (lambda s: s["x"] * s.u, "could not be evaluated"),
+        (lambda s: ca.vertcat(s["x"], 1), "has shape"),
+    ],
+)
+def test_an_energy_that_is_not_one_of_the_position_alone_is_refused(energy, message):
+    m = da.Mechanism()
+    m.add_joint("x", da.Prismatic("x"), m.ground, m.add_body("b", mass=1.0))
+    m.add_potential("V", energy)
+    with pytest.raises(da.DescriptionError, match=message):
+        m.compile()
+    with pytest.raises(da.DescriptionError, match="needed: a function"):
+        m.add_potential("W", 3.0)
+
+
+def test_an_energy_of_an_input_is_refused():
+    m = da.Mechanism()
+    m.add_joint("x", da.Prismatic("x"), m.ground, m.add_body("b", mass=1.0))
+    u = m.add_input("u")
+    m.add_potential("V", lambda s: s["x"] * u)
+    with pytest.raises(da.DescriptionError, match="depends on input 'u'"):
+        m.compile()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_actuator_brings_the_power_of_its_force_and_its_stroke(seed):
+    """Q · v = u L̇, with L̇ by differences; beyond its limits the force is the limit; B is of a force inside them."""
+    m = crane()
+    a, b = m.bodies["a"].at(0.1, 0.2, 0.3), m.bodies["c"].at(0, -0.4, 0.1)
+    m.add_actuator("ram", a, b, limits=(-2.0, 5.0))
+    m.add_actuator("free", m.ground.at(3, 0, 0), "b")
+    system = m.compile(backend="casadi")
+    x = random_state(system, seed)
+    h = 1e-6
+    steps = [x.replace(q=system.plus(x, s * h * x.v)) for s in (1, -1)]
+    rates = {n: (steps[0].length(n) - steps[1].length(n)) / (2 * h) for n in ("ram", "free")}
+    gap = system.pose(x, b)[:3, 3] - system.pose(x, a)[:3, 3]
+    assert x.length("ram") == pytest.approx(np.linalg.norm(gap), rel=1e-14)
+    for name, rate in rates.items():
+        assert x.length_rate(name) == pytest.approx(rate, rel=1e-8)
+    for u, used in (((3.0, 0.0), (3.0, 0.0)), ((9.0, -40.0), (5.0, -40.0)), ((-9.0, 7.0), (-2.0, 7.0))):
+        power = used[0] * rates["ram"] + used[1] * rates["free"]
+        assert system.applied_forces(x, u=u) @ x.v == pytest.approx(power, rel=1e-7)
+    Q = [system.applied_forces(x, u=u) for u in ((1.0, 0.0), (0.0, 1.0), (0.0, 0.0))]
+    np.testing.assert_allclose(system.input_matrix(x).T, [Q[0] - Q[2], Q[1] - Q[2]], atol=1e-12)
+
+
+def test_the_length_of_a_line_is_known_to_expressions_and_callbacks_alike():
+    m = da.Mechanism(gravity=(0, 0, 0))
+    m.add_joint("x", da.Prismatic("x"), m.ground, m.add_body("b", mass=1.0))
+    m.add_actuator("ram", m.ground.at(0, 0.3, 0), "b")
+    m.add_joint_force("soft stop", "x", lambda s: -2.0 * s.length("ram") - 3.0 * s.length_rate("ram"))
+    system = m.compile()
+    x = system.state({"x": 0.4}, {"x": 2.0})
+    assert (x.length("ram"), x.length_rate("ram")) == pytest.approx((0.5, 1.6))
+    assert system.forward_dynamics(x, u=[2.5]) == pytest.approx([-2 * 0.5 - 3 * 1.6 + 2.5 * 0.8])
+
+    run = da.simulate(system, x, 0.3, u=[2.0])
+    for k in (0, -1):
+        assert run.length("ram")[k] == pytest.approx(run.state(k).length("ram"), rel=1e-12)
+        assert run.length_rate("ram")[k] == pytest.approx(run.state(k).length_rate("ram"), rel=1e-12)
+
+    def grown(t, s):
+        return s.length("ram") - 0.75
+
+    ends = [
+        da.simulate(system, x, 1.0, u=[12.0], events={"grown": e}).t_events["grown"]
+        for e in (da.Event(grown, terminal=True), da.Event(da.expression(grown), terminal=True))
+    ]
+    assert ends[0] == pytest.approx(ends[1], rel=1e-6)
+    with pytest.raises(da.UnknownName, match="spring, cable or actuator 'rum'"):
+        x.length("rum")
+
+
+@pytest.mark.parametrize("limits", [(1.0, 2.0), (2.0, 1.0), (1, 2, 3), (np.nan, 1), "both"])
+def test_limits_of_an_actuator_have_zero_between_them(limits):
+    m = da.Mechanism()
+    m.add_joint("x", da.Prismatic("x"), m.ground, m.add_body("b", mass=1.0))
+    with pytest.raises(da.DescriptionError, match="the limits of actuator 'ram'"):
+        m.add_actuator("ram", m.ground.at(0, 1, 0), "b", limits=limits)
+    assert not m.inputs

@@ -108,7 +108,8 @@ def test_outputs_agree_with_differences_on_the_manifold():
     assert model.output[list(model.output_names).index("energy")] == pytest.approx(system.energy(x))
 
 
-def test_dense_algebra_for_large_trees_is_the_same_model():
+def test_dense_algebra_for_large_trees_is_the_same_model(monkeypatch):
+    from dalembert.linearization import long_chains
     from dalembert.linearization.long_chains import tree_model
     from dalembert.linearization.traced import NAMES
     from random_mechanisms import random_state, random_tree
@@ -124,6 +125,14 @@ def test_dense_algebra_for_large_trees_is_the_same_model():
     dense = dict(zip(NAMES, tree_model(system, given)))
     for name in ("A", "B", "time", "rate"):
         agree(dense[name], getattr(model, name), 1e-11)
+    full, states = da.linearize_full(system, x, u=u), [x, x.replace(v=0.5 * x.v, t=0.4)]
+    line = da.linearize_along(system, states, u=u)
+    monkeypatch.setattr(long_chains, "LONG", 5)
+    other, route = da.linearize_full(system, x, u=u), da.linearize_along(m.compile(backend="casadi"), states, u=u)
+    for name in ("vdot", "vdot_q", "vdot_v", "vdot_u", "vdot_t", "Df"):
+        agree(getattr(other, name), getattr(full, name), 1e-11)
+    for name in ("A", "B", "rate"):
+        agree(getattr(route, name), getattr(line, name), 1e-11)
 
 
 def test_sampled_models_keep_the_drift_of_a_state_that_is_no_equilibrium():

@@ -53,8 +53,8 @@ def test_operators_are_what_the_recursions_apply(case):
     d, tau = system.diagonal, np.arange(1.0, 1.0 + system.nv)
     close(o.m.T @ x.v, d.total_rates(x))
     close(o.l @ tau, d.working_forces(x, tau))
-    V = system.layout.tree.moving(x.q, x.v)
-    twists = np.concatenate([V.V(i).astype(float) for i in range(len(system.layout.tree))])
+    joints = [system.layout.joints[link.name] for link in system.layout.tree.links]
+    twists = np.concatenate([system.twist(x, a.child.body.at(*a.child.T.p)) for a in joints])
     close((o.phi.T @ o.H.T) @ x.v, twists)  # (4.4)
 
 
@@ -67,11 +67,13 @@ def test_sensitivities_are_those_of_ad(case):
     P, D = f(moved, zero)[3], f(moved, zero)[4]
     m = ca.horzcat(*(system.function("joint_forces")(moved, ca.DM(e)) for e in np.eye(system.nv)))
     found = o.along(x.v)
+    R = ca.DM(o._turned())
+    P = R @ P @ R.T
     for value, ours in ((mass(moved), found.mass_matrix), (m, found.m), (P, found.P), (D, found.D)):
         rate = ca.Function("rate", [s], [ca.jacobian(ca.vec(value), s)])(0)
         close(ours, np.array(rate).reshape(value.shape, order="F"))
     # λ̇ is the rate of P seen from the parent: d/dt (Xᵀ P X) = Xᵀ λ̇ X
-    X = f(moved, zero)[1]
+    X = R @ f(moved, zero)[1] @ R.T
     seen = ca.Function("seen", [s], [ca.jacobian(ca.vec(X @ P @ X.T), s)])(0)
     close(o.E_phi @ found.lam @ o.E_phi.T, np.array(seen).reshape(X.shape, order="F"))
 
@@ -152,3 +154,21 @@ def test_closed_forms_of_the_paper_hold_for_chains_of_revolute_joints():
         close(H @ phi @ (Hi @ phi @ M + M @ phi.T @ Hi.T) @ phi.T @ H.T, M_i)  # (A.13), −ℍ of twists being ℍᵀ
         own = np.asarray(o.along(S).lam)
         close(own - E_psi @ own @ E_psi.T, Hi @ P + P @ Hi.T)  # (A.17)
+
+
+def test_operators_are_in_the_axes_of_the_bodies():
+    """The mass of a link is the body's inertia as it was given, whatever the joint's axis; H* is the twist it makes."""
+    m = da.Mechanism()
+    n = m.add_parameter("n", (1.0, 2.0, 2.0))
+    a, b = (m.add_body(name, mass=2.0, inertia=(1, 2, 2.5)) for name in "ab")
+    m.add_joint("A", da.Revolute("x"), m.ground, a)
+    m.add_joint("B", da.Revolute(n), a.at(0.5, 0, 0), b.at(0, 0, 0, rotation=da.rotation("y", 0.3)))
+    system = m.compile(backend="casadi")
+    o = operators(system, {"A": 0.3, "B": 0.4}, p={"n": (0.0, 3.0, 4.0)})
+    for name in "AB":
+        np.testing.assert_allclose(o.M.block(name, name), np.diag([1, 2, 2.5, 2, 2, 2]), atol=1e-14)
+    np.testing.assert_allclose(o.H.block("A", "A"), [[1, 0, 0, 0, 0, 0]], atol=1e-14)
+    axis = da.rotation("y", 0.3) @ [0, 0.6, 0.8]
+    np.testing.assert_allclose(o.H.block("B", "B"), [[*axis, 0, 0, 0]], atol=1e-14)
+    M = system.mass_matrix({"A": 0.3, "B": 0.4}, p={"n": (0.0, 3.0, 4.0)})
+    np.testing.assert_allclose(np.array(o.mass_matrix), M, atol=1e-13)

@@ -237,3 +237,20 @@ def test_a_missing_library_names_its_extra(four_bar, library, monkeypatch):
     monkeypatch.setitem(sys.modules, library, None)
     with pytest.raises(da.MissingExtra, match=rf'pip install "dalembert\[{library}\]"'):
         getattr(four_bar, f"to_{library}")()
+
+
+def test_inputs_of_drives_have_units_and_their_names_mean_their_forces():
+    m = da.Mechanism("hoist", gravity=(0, -9.81, 0))
+    boom = m.add_body("boom", mass=2.0, com=(1.0, 0, 0), inertia=da.rod(2.0, 2.0))
+    pivot = m.add_joint("pivot", da.Revolute("z"), m.ground, boom)
+    m.add_actuator("ram", m.ground.at(0.5, -0.8), boom.at(1.2))
+    m.add_servo("servo", pivot, stiffness=10.0, damping=1.0, rate=True)
+    m.add_motor("motor", pivot)
+    m.add_input("free")
+    system = m.compile()
+    run = da.simulate(system, {"pivot": 0.3}, 0.2, u={"ram": 5.0, "servo": [0.4, 0.1]})
+    units = run.to_pandas().attrs["units"]
+    assert [units[f"u.{name}"] for name in system.u_names] == ["N", "rad", "rad/s", "N m", ""]
+    np.testing.assert_allclose(run.power("ram"), 5.0 * run.length_rate("ram"), atol=1e-12)
+    v = run.rate("pivot")
+    np.testing.assert_allclose(run.power("servo"), v * (10 * (0.4 - run["pivot"]) + 0.1 - v), atol=1e-12)

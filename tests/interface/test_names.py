@@ -82,3 +82,14 @@ def test_traced_functions_are_casadi_functions_with_named_arguments(system):
     f = system.function("forward_dynamics")
     assert f.name_in() == ["q", "v", "tau", "u", "p"]
     assert system.function("mass_matrix").name_in() == ["q", "p"]
+
+
+def test_a_state_prints_its_units():
+    m = da.Mechanism()
+    m.add_joint("A", da.Revolute("z"), m.ground, m.add_body("a", mass=1.0, com=(1, 0, 0)))
+    m.add_joint("B", da.Prismatic("x"), "a", m.add_body("b", mass=1.0))
+    m.add_joint("C", da.Free(), m.ground, m.add_body("c", mass=1.0, inertia=(1, 1, 1)))
+    lines = repr(m.compile("casadi").state({"A": 0.5}, {"B": 2.0}, 0.25)).splitlines()
+    assert lines[0] == "State(t = 0.25 s"
+    assert [line.strip() for line in lines[1:3]] == ["A: q = [0.5] rad, v = [0.] rad/s", "B: q = [0.] m, v = [2.] m/s"]
+    assert lines[3].strip().startswith("C: q = [1. 0. 0. 0. 0. 0. 0.], v = ")

@@ -210,3 +210,18 @@ def test_runs_in_threads_are_the_runs_one_after_another():
     for one, other in zip(alone, together):
         np.testing.assert_array_equal(one.q, other.q)
         assert one.passages == other.passages
+
+
+def test_a_run_says_which_coordinates_went_beyond_their_limits():
+    m = da.Mechanism("pendulum", gravity=(0, -9.81, 0))
+    rod = m.add_body("rod", mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0))
+    m.add_joint("A", da.Revolute("z"), m.ground, rod, limits=(-0.5, 2.0))
+    m.add_joint("B", da.Prismatic("x"), rod, m.add_body("bead", mass=0.1), limits=(-9.0, 9.0), stiffness=100.0)
+    system = m.compile()
+    assert da.simulate(system, {"A": 0.1}, 0.05).warnings == ()
+    run = da.simulate(system, {"A": 0.1}, 0.5)
+    (sentence,) = run.warnings
+    first = run.t[run["A"] < -0.5][0]
+    assert f"at t = {first:.6g} s 'A' is at" in sentence
+    assert "beyond its limit of -0.5: limits" in sentence
+    assert run.success

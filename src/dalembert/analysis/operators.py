@@ -4,7 +4,8 @@
     φ = (1 − E_φ)⁻¹,  ψ = (1 − E_ψ)⁻¹,  E_ψ = E_φ τ̄,  τ̄ = 1 − G H,  G = P H* D⁻¹,  K = E_φ G      (4.10)
     M = P − E_ψ P E_φ*                                                                           (4.9)
 
-and their derivatives along a velocity, with Ω̃ = diag ad(H* v) and everything in the axes of its own link:
+and their derivatives along a velocity, with Ω̃ = diag ad(H* v) and everything at the joint of its own link, in the axes
+of the body there:
 
     Ė_φ = −E_φ Ω̃*,  φ̇ = φ Ė_φ φ                                                                 (A.8), (A.9)
     λ̇ = Ṗ − Ω̃* P − P Ω̃,  ⟨M⟩˙ = A + A*,  A = (Ḣφ + Hφ̇) M φ* H*                                   (6.4), (6.12)
@@ -22,11 +23,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.errors import ArgumentError, unknown
 from dalembert.protocols import Parameters, StateGiven, SystemLike, check_system
+from dalembert.symbols import to_sx
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,9 +142,23 @@ class Operators:
         f = system.function("spatial_operators")
         given = {"q": x.q, "v": x.v, "p": system.parameter_vector(p)}
         H, E, M, P, D, dH, Omega, dP = (np.array(y) for y in f(*(given[name] for name in f.name_in())))
+        R = self._turned()
+        H, dH = H @ R.T, dH @ R.T
+        E, M, P, Omega, dP = (R @ X @ R.T for X in (E, M, P, Omega, dP))
         self.H, self._dH = (Operator(y, joints, bodies) for y in (H, dH))
         self.E_phi, self.M, self.P, self._Omega, self._dP = (Operator(y, bodies, bodies) for y in (E, M, P, Omega, dP))
         self.D = Operator(D, joints, joints)
+
+    def _turned(self) -> np.ndarray:
+        """Rotations from the joints' own axes, in which the recursions are written, to those of the bodies."""
+        layout = self.system.layout
+        turns = []
+        for link in layout.tree.links:
+            a = layout.joints[link.name]
+            turns += [to_sx(a.child.T.R @ a.joint.orientation)] * 2
+        symbols = ca.vertcat(*layout.mechanism.parameters.symbols.values())
+        R = ca.substitute(ca.diagcat(*turns), symbols, ca.SX(self.system.parameter_vector(self.p)))
+        return np.array(ca.evalf(R))
 
     @cached_property
     def phi(self) -> Operator:

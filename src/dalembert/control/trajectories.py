@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from dalembert import checks
 from dalembert.checks import array, function, number, shown, vector, whole
 from dalembert.errors import ArgumentError, DalembertError, unknown
+from dalembert.mechanism.motions import polynomials
 
 if TYPE_CHECKING:
     from dalembert.compiler import Kernel
@@ -200,18 +201,7 @@ def piecewise(breaks: ArrayLike, coefficients: ArrayLike, names: Sequence[str] =
     first[0, 0] = c[0, 0]
     pieces, begins = np.concatenate([first, c, last]), np.append(b[0], b)
 
-    def motion(t: ca.SX) -> ca.SX:
-        chosen, begin = ca.SX(pieces[0]), ca.SX(begins[0])
-        for k in range(1, len(pieces)):
-            later = t >= begins[k]
-            chosen = ca.if_else(later, pieces[k], chosen)
-            begin = ca.if_else(later, begins[k], begin)
-        x = chosen[-1, :]
-        for k in range(chosen.shape[0] - 2, -1, -1):
-            x = x * (t - begin) + chosen[k, :]
-        return x.T
-
-    return Trajectory(motion, names, (float(b[0]), float(b[-1])))
+    return Trajectory(lambda t: polynomials(t, begins, pieces), names, (float(b[0]), float(b[-1])))
 
 
 def _column(motion: Callable[[ca.SX], Any], t: ca.SX) -> ca.SX:

@@ -60,7 +60,10 @@ def read(path: str | os.PathLike[str], *, strict: bool = False, **options: Any) 
 def write(mechanism: Mechanism, path: str | os.PathLike[str]) -> list[Note]:
     """Write a mechanism to a file, in the format of its suffix; gives what that format cannot say."""
     where = checks.path(path, "path", error=ModelFileError)
-    return _find(format_of(where, reading=False), 1, where)(mechanism, where)
+    from dalembert.mechanism.joints.numeric import axes_at_defaults
+
+    kind = format_of(where, reading=False)
+    return _find(kind, 1, where)(mechanism if kind == "model" else axes_at_defaults(mechanism), where)
 
 
 def format_of(path: Path, *, reading: bool) -> str:

@@ -11,6 +11,7 @@ from dalembert.analysis.mobility import independent_rows
 from dalembert.charts.leaders import Coordinate, Given, coordinate, named_list
 from dalembert.errors import ArgumentError
 from dalembert.linearization.coordinates import best_choice, refusal
+from dalembert.linearization.long_chains import is_long, tree_slopes
 from dalembert.linearization.model import LinearModel
 from dalembert.linearization.operating import Operating
 from dalembert.linearization.outputs import Given as GivenOutput
@@ -222,6 +223,8 @@ def _outputs(
 
 def slopes(system: System, x: State, u: Inputs, p: Parameters, rows: RowChoice) -> dict[str, np.ndarray]:
     """v̇ and λ by elimination on some rows with their derivatives, by the names `ACCELERATION_DERIVATIVES`."""
+    if is_long(system):
+        return tree_slopes(system, x, u, p)
     return dict(zip(ACCELERATION_DERIVATIVES, system.evaluate("acceleration_derivatives", x, rows=rows, u=u, p=p)))
 
 

@@ -11,12 +11,11 @@ import numpy as np
 
 from dalembert.charts.leaders import Coordinate
 from dalembert.compiler import Kernel
-from dalembert.linearization.long_chains import tree_model
+from dalembert.linearization.long_chains import is_long, tree_model
 from dalembert.linearization.traced import NAMES, closure, linear
 from dalembert.rank import RankPolicy
 from dalembert.system.functions import Trace
 from dalembert.system.system import RowChoice, System
-from dalembert.system.tree import LONG
 
 T = TypeVar("T")
 
@@ -65,7 +64,7 @@ class Plan:
         self.velocities, self.more, self.rows, self.count = v, tuple(more), rows, len(used.of)
         self.complete = len(v) + self.count == system.nv == len(q) + holonomic  # as many coordinates as motions
         everything = [c.index for c in v] == list(range(system.nv))
-        self.dense = not system.rows.of and system.nv > LONG and everything
+        self.dense = is_long(system) and everything
         self.kernel = None if self.dense or not self.complete else linear_kernel(system, v, more, rows)
         self.shape_of_B = n, inputs
         #: fields of `Operating` and of `LinearModel` that no state changes

@@ -13,6 +13,7 @@ from dalembert.charts.leaders import Given
 from dalembert.errors import ArgumentError, DalembertError
 from dalembert.integrators.tableaus import TABLEAUS
 from dalembert.linearization.linearize import linearize, slopes
+from dalembert.linearization.long_chains import is_long, tree_model
 from dalembert.linearization.model import LinearModel
 from dalembert.linearization.operating import Operating
 from dalembert.linearization.plan import linear_kernel
@@ -105,11 +106,16 @@ def linearize_along(
     inputs = _inputs(system, states, u)
     first = linearize(system, states[0], u=inputs[0], p=p, independent=independent, positions=positions)
     op = first.operating
-    kernel = linear_kernel(system, op.speeds, op.coordinates[len(op.speeds) :], op.rows)
     t = np.array([x.t for x in states])
     q, v = np.array([x.q for x in states]), np.array([x.v for x in states])
     known = {"q": q, "v": v, "u": inputs, "p": system.parameter_vector(p), "t": t}
-    r = dict(zip(NAMES, kernel.batch(*(known[name] for name in kernel.names_in))))
+    if is_long(system) and [c.name for c in op.speeds] == system.v_names:
+        at = ({**known, **{k: known[k][i] for k in "qvut"}} for i in range(len(t)))
+        found = [np.stack(x) for x in zip(*(tree_model(system, given) for given in at))]
+    else:
+        kernel = linear_kernel(system, op.speeds, op.coordinates[len(op.speeds) :], op.rows)
+        found = kernel.batch(*(known[name] for name in kernel.names_in))
+    r = dict(zip(NAMES, found))
     policy = rank_policy(system, p)
     good = [policy.separates(m) and policy.determines(min(m[2], m[3])) for m in r["margin"]]
     bad = ~(np.isfinite(r["A"]).all(axis=(1, 2)) & (np.array(good) if system.rows.of else True))

@@ -12,8 +12,9 @@ from dalembert import checks
 from dalembert.errors import DescriptionError, UnknownName, unknown
 from dalembert.mechanism.constraints import Constraint, Loop
 from dalembert.mechanism.constraints.expression import Expressions
+from dalembert.mechanism.forces import Potential
 from dalembert.mechanism.forces.force import evaluate
-from dalembert.mechanism.joints import Joint
+from dalembert.mechanism.joints import Joint, Universal
 from dalembert.mechanism.layout import Layout
 from dalembert.mechanism.local import LocalState
 from dalembert.mechanism.values import Defaults, is_exact_zero
@@ -26,12 +27,29 @@ if TYPE_CHECKING:
     from dalembert.mechanism.mechanism import Mechanism
 
 
-def check_joint(joint: Any, what: str) -> None:
-    """Refuse what is no joint."""
+def check_joint(joint: Any, what: str, defaults: Defaults) -> None:
+    """Refuse what is no joint, and axes of parameters that are none at the default values."""
     if not isinstance(joint, Joint):
         hint = f" Write da.{joint.__name__}()." if isinstance(joint, type) and issubclass(joint, Joint) else ""
         raise DescriptionError(
             f"{what} has the type {checks.shown(joint)}; needed: a joint such as da.Revolute('z').{hint}"
+        )
+    if all_numbers(joint.orientation):
+        return
+    axes = joint.given if isinstance(joint, Universal) else (joint.given,)  # type: ignore[attr-defined]
+    units = []
+    for axis in axes:
+        n = defaults.number(axis, f"the axis of {what}")
+        if not np.all(np.isfinite(n)) or not np.any(n):
+            raise DescriptionError(
+                f"the axis of {what} is {n.tolist()} at the default parameters; needed: three finite numbers, "
+                "not all 0."
+            )
+        units.append(n / np.linalg.norm(n))
+    if len(units) == 2 and abs(units[0] @ units[1]) > 1e-9:
+        angle = np.degrees(np.arccos(np.clip(units[0] @ units[1], -1, 1)))
+        raise DescriptionError(
+            f"the axes of {what} meet at {angle:.6g}° at the default parameters; they must be perpendicular."
         )
 
 
@@ -45,13 +63,6 @@ def no_joint(kind: str, name: str, known: Iterable[str], constraints: Iterable[C
             "and close the loop at another one."
         )
     return unknown(kind, name, known, where)
-
-
-def check_motion(motion: Any, what: str) -> None:
-    """Refuse a motion that is no function of time."""
-    checks.function(
-        motion, f"the motion of {what}, a function of time such as lambda t: 0.5 * t,", error=DescriptionError
-    )
 
 
 def check_armature(joint: Joint, armature: np.ndarray, what: str) -> None:
@@ -131,11 +142,25 @@ def check_laws(layout: Layout, mechanism: Mechanism) -> None:
         for what, value, shape in force.given():
             if callable(value) or not all_numbers(array(value)):
                 x = evaluate(value, s, shape, what)
-                check_expression(to_sx([x] if shape == () else x), what, [*state, *inputs.values()], {})
+                x = to_sx([x] if shape == () else x)
+                if isinstance(force, Potential):
+                    check_potential(x, what, s, t, inputs)
+                check_expression(x, what, [*state, *inputs.values()], {})
     for constraint in mechanism.constraints.values():
         if isinstance(constraint, Expressions):
             for what, row in constraint.given(s):
                 check_expression(row, what, state, inputs)
+
+
+def check_potential(V: ca.SX, what: str, s: LocalState, t: ca.SX, inputs: Mapping[str, ca.SX]) -> None:
+    """Refuse an energy that is not one of the position alone."""
+    used = {"velocities": s.w, "time": t, **{f"input '{name}'": u for name, u in inputs.items()}}
+    for name, symbols in used.items():
+        if ca.depends_on(V, symbols):
+            raise DescriptionError(
+                f"{what} depends on {name}; needed: an expression of positions and parameters. Write such a force with "
+                "add_joint_force or add_wrench."
+            )
 
 
 def check_expression(x: ca.SX, what: str, symbols: list[ca.SX], forbidden: Mapping[str, ca.SX]) -> None:
@@ -143,7 +168,10 @@ def check_expression(x: ca.SX, what: str, symbols: list[ca.SX], forbidden: Mappi
     f = ca.Function("law", symbols, [x], {"allow_free": True})
     if f.has_free():
         free = ", ".join(sorted(f.get_free()))
-        why = "is an input; a constraint depends on the state, on time and on parameters"
+        why = (
+            "is an input; a constraint depends on the state, on time and on parameters. To let an input move a "
+            "coordinate, use add_servo"
+        )
         if ca.Function("law", [*symbols, *forbidden.values()], [x], {"allow_free": True}).has_free():
             why = "is neither an input nor a parameter of this mechanism; declare it with add_input or add_parameter"
         raise DescriptionError(f"{what} uses {free}, which {why}.")
@@ -214,9 +242,9 @@ def _numeric(tree: Tree, defaults: Defaults) -> Tree:
 
 
 def _with_numbers(joint: Any, number: Any) -> Any:
-    """A screw's pitch may be a parameter; nothing else in a joint may."""
+    """A screw's pitch may be a parameter; axes are in the placements."""
     pitch = getattr(joint, "pitch", None)
-    return joint if pitch is None else type(joint)(joint.axis, pitch=float(number([pitch])[0]))
+    return joint if pitch is None else type(joint)("z", pitch=float(number([pitch])[0]))
 
 
 def _somewhere(tree: Tree) -> Placed:

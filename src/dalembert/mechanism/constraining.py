@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import casadi as ca
+import numpy as np
 
 from dalembert import checks
 from dalembert.errors import DescriptionError
 from dalembert.mechanism.body import Frame
-from dalembert.mechanism.checks import check_joint, check_motion, no_joint
+from dalembert.mechanism.checks import check_joint, no_joint
 from dalembert.mechanism.constraints import (
     Constraint,
     Expressions,
@@ -26,8 +26,10 @@ from dalembert.mechanism.constraints import (
 )
 from dalembert.mechanism.joints import Joint
 from dalembert.mechanism.joints.attachment import Attachment
+from dalembert.mechanism.motions import motion_of
 from dalembert.mechanism.values import Defaults, is_exact_zero
 from dalembert.spatial import axis_vector
+from dalembert.symbols import all_numbers
 
 
 class Constrainable:
@@ -55,7 +57,7 @@ class Constrainable:
         >>> m.close_loop("C", da.Revolute("z"), a.at(1, 0, 0), b.at(1, 0, 0))
         """
         what = f"loop '{name}'"
-        check_joint(joint, what)
+        check_joint(joint, what, self.parameters)
         if not joint.closure:
             raise DescriptionError(f"{what} is closed by a {joint.kind} joint, which forbids no motion; leave it out.")
         one, other = self._two(a, b, what)
@@ -73,16 +75,16 @@ class Constrainable:
     def add_point_on_line(self, name: str, point: Any, line: Any, axis: Any = "x") -> None:
         """Keep a point on the line through the origin of frame `line` along `axis` of that frame."""
         b, a = self._two(point, line, f"constraint '{name}'")
-        n = axis_vector(axis, f"the axis of constraint '{name}'")
+        n = self._axis(axis, f"the axis of constraint '{name}'")
         self._constrain(PointOn(name, "point on line", a, b, n, {"across 1": "x", "across 2": "y"}))
 
     def add_point_in_plane(self, name: str, point: Any, plane: Any, normal: Any = "z") -> None:
         """Keep a point in the plane through the origin of frame `plane` with that normal."""
         b, a = self._two(point, plane, f"constraint '{name}'")
-        n = axis_vector(normal, f"the normal of constraint '{name}'")
+        n = self._axis(normal, f"the normal of constraint '{name}'")
         self._constrain(PointOn(name, "point in plane", a, b, n, {"normal": "z"}))
 
-    def add_coupling(self, name: str, coefficients: Mapping[str, Any], offset: Any = 0.0) -> None:
+    def add_coupling(self, name: str, coefficients: Mapping[Any, Any], offset: Any = 0.0) -> None:
         """Tie coordinates by Σ cᵢ qᵢ = offset, coefficients naming each qᵢ with its cᵢ.
 
         A gear is {"out": 1, "in": -3}, a rack {"rack": 1, "pinion": -radius}.
@@ -91,6 +93,7 @@ class Constrainable:
             raise DescriptionError(
                 f"coupling '{name}' names no coordinate; give at least one, such as {{'A': 1, 'B': -2}}."
             )
+        coefficients = {q.name if isinstance(q, Attachment) else q: c for q, c in coefficients.items()}
         angular = all(self._coordinate(q, f"coupling '{name}'") for q in coefficients)
         number = self.parameters.scalar
         values = {q: number(c, f"the coefficient of {q} in coupling '{name}'") for q, c in coefficients.items()}
@@ -98,19 +101,36 @@ class Constrainable:
         rest = number(offset, f"the offset of coupling '{name}'")
         self._constrain(coupling(name, plain, getattr(rest, "sx", rest), angular))
 
-    def add_driver(self, name: str, coordinate: str, motion: Callable[[ca.SX], Any]) -> None:
-        """Make a coordinate follow a function of time.
+    def add_driver(self, name: str, coordinate: Any, motion: Any) -> None:
+        """Make a coordinate follow a motion.
 
-        motion is written with CasADi: `lambda t: 0.3 * casadi.sin(2 * t)`, and may use parameters.
+        coordinate: its name, or a joint that has one. motion (rad or m): a function of time written with CasADi, such
+        as `lambda t: 0.3 * casadi.sin(2 * t)`, which may use parameters; a table, `(times, values)` or `da.Table`; a
+        trajectory of `da.control`; or a number, at which the coordinate is held.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism("cam")
+        >>> m.add_joint("lift", da.Prismatic("z"), m.ground, m.add_body("valve", mass=0.1))
+        >>> m.add_driver("cam", "lift", da.Table([0, 0.01, 0.02, 0.03], [0, 0.008, 0, 0], ends="cyclic"))
+        >>> round(m.compile().assemble(t=0.04)["lift"], 9)
+        0.008
         """
-        check_motion(motion, f"driver '{name}'")
-        angular = self._coordinate(coordinate, f"driver '{name}'")
-        self._constrain(coordinate_driver(name, coordinate, motion, angular))
+        what = f"driver '{name}'"
+        q = coordinate.name if isinstance(coordinate, Attachment) else coordinate
+        angular = self._coordinate(q, what)
+        self._constrain(coordinate_driver(name, q, self._motion(motion, 1, what), angular))
 
-    def add_point_driver(self, name: str, frame: Any, motion: Callable[[ca.SX], Any]) -> None:
-        """Make the origin of a frame follow a motion: a function of time that returns x, y, z in the ground's axes."""
-        check_motion(motion, f"driver '{name}'")
-        self._constrain(point_driver(name, self._frame(frame, f"driver '{name}'"), motion))
+    def add_point_driver(self, name: str, frame: Any, motion: Any) -> None:
+        """Make the origin of a frame follow a motion: x, y, z in the ground's axes, m.
+
+        motion: as in `add_driver`, with three values: a function of time that returns three, a table whose values are
+        of shape (N, 3), a trajectory of three values, or a point.
+        """
+        what = f"driver '{name}'"
+        self._constrain(point_driver(name, self._frame(frame, what), self._motion(motion, 3, what)))
+
+    def _motion(self, given: Any, n: int, what: str) -> Any:
+        return motion_of(given, n, what, self.parameters.checked)
 
     def add_rolling(self, name: str, wheel: Any, *, radius: Any, on: Any = None, axis: str | None = None) -> None:
         """Let a sphere (axis None) or a thin disc about `axis` of its frame roll, without slip, on a plane.
@@ -171,6 +191,16 @@ class Constrainable:
         if one.body is other.body:
             raise DescriptionError(f"{what} connects body '{one.body.name}' with itself; its two sides must differ.")
         return one, other
+
+    def _axis(self, axis: Any, what: str) -> np.ndarray:
+        """A unit vector of numbers; where parameters are in it, the vector as it was given."""
+        n = axis_vector(axis, what)
+        if all_numbers(n):
+            return n
+        given = self.parameters.checked(axis, (3,), what)
+        if not np.any(self.parameters.number(given, what)):
+            raise DescriptionError(f"{what} is (0, 0, 0) at the default parameters, which has no direction.")
+        return given
 
     def _length(self, value: Any, what: str) -> Any:
         x = self.parameters.scalar(value, what, least=0.0)

@@ -88,6 +88,20 @@ def sphere(mass: Any, radius: Any) -> Any:
     return _axial(J, J, "z")
 
 
+def planar(moment: Any, axis: str = "z") -> Any:
+    """The inertia of a body that turns about one axis only: `moment` about it, half of it about the others.
+
+    moment in kg m²; axis is "x", "y" or "z", the normal of the plane of motion. It is that of a lamina in the plane.
+
+    >>> planar(0.2)
+    array([[0.1, 0. , 0. ],
+           [0. , 0.1, 0. ],
+           [0. , 0. , 0.2]])
+    """
+    J = _size(moment, "the moment of a planar body")
+    return _axial(J, J / 2, axis)
+
+
 def inertia_matrix(value: Any, what: str, defaults: Defaults, physical: bool = True) -> np.ndarray:
     """A checked symmetric (3, 3) inertia from a matrix or three principal moments."""
     x = described(value, what, "three principal moments or a 3×3 matrix")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -16,7 +16,18 @@ from dalembert.mechanism.body import Body, Frame, ground_body, turned_inertia
 from dalembert.mechanism.checks import check_armature, check_joint, no_joint
 from dalembert.mechanism.constraining import Constrainable
 from dalembert.mechanism.constraints import Constraint, Loop
-from dalembert.mechanism.forces import Cable, CutJointSpring, Force, JointForce, Spring, Wrench
+from dalembert.mechanism.forces import (
+    Actuator,
+    Cable,
+    CutJointSpring,
+    Force,
+    JointForce,
+    Potential,
+    Servo,
+    Spring,
+    Wrench,
+)
+from dalembert.mechanism.forces.limited import force_limits
 from dalembert.mechanism.inertia import inertia_matrix
 from dalembert.mechanism.joints import Joint
 from dalembert.mechanism.joints.attachment import Attachment
@@ -56,6 +67,7 @@ class Mechanism(Constrainable):
         self.constraints: dict[str, Constraint] = {}
         self.inputs: dict[str, ca.SX] = {}
         self.states: dict[str, NamedState] = {}
+        self.borrowed: tuple[ca.SX, ...] = ()  # symbols of merged mechanisms, for which functions of these were written
         self.notes: list[Note] = []  # what the reader of a model file left out or repaired
         self.gravity = gravity
 
@@ -139,19 +151,21 @@ class Mechanism(Constrainable):
         friction: Any = 0.0,
         armature: Any = 0.0,
         limits: Any = None,
-    ) -> None:
+    ) -> Attachment:
         """Hang `child` on `parent`, each a body, a frame (`body.at(...)`) or a name, by a `joint` (da.Revolute("z")).
 
         Per joint, one number or one for each degree of freedom: a spring (stiffness, N m/rad or N/m) with rest position
         `rest` (default: the neutral one), damping and viscous friction (N m s/rad or N s/m; they add up), armature
         (rotor inertia, kg m² or kg), limits (lower, upper), which are kept as data.
+
+        Returns the joint, which motors, joint forces, drivers and couplings take in place of its name.
         """
         what = f"joint '{name}'"
         self._new(name, self.joints, "joint")
         self._new(name, self.constraints, "constraint")
         if "." in name:
             raise DescriptionError(f"{what} has a dot in its name, which sets off its coordinates; use '_'.")
-        check_joint(joint, what)
+        check_joint(joint, what, self.parameters)
         a, b = self._frame(parent, what), self._frame(child, what)
         if b.body is self.ground:
             raise DescriptionError(
@@ -167,7 +181,7 @@ class Mechanism(Constrainable):
         nv, given = joint.nv, self.parameters
         J = per_dof(armature, nv, given, f"the armature of {what}", least=0.0)
         check_armature(joint, J, f"the armature of {what}")
-        self.joints[name] = self.carriers[b.body.name] = Attachment(
+        added = self.joints[name] = self.carriers[b.body.name] = Attachment(
             name,
             joint,
             a,
@@ -179,20 +193,107 @@ class Mechanism(Constrainable):
             armature=J,
             limits=_limits(joint, limits, what),
         )
+        return added
 
     # --- forces -------------------------------------------------------------------------------------------------
 
-    def add_motor(self, name: str, joint: str) -> ca.SX:
-        """An input of this name (one per degree of freedom) that drives a joint: N m or N. Returns its symbol."""
-        nv = self._joint(joint, f"motor '{name}'").joint.nv
-        if nv == 0:
-            raise DescriptionError(f"motor '{name}' is on joint '{joint}', which is fixed; nothing can be driven.")
-        u = self.add_input(name, nv)
-        self._add_force(JointForce(name, self.joints[joint], u, kind="motor"))
+    def add_motor(self, name: str, joint: Any) -> ca.SX:
+        """An input of this name (one per degree of freedom) that drives a joint: N m or N. Returns its symbol.
+
+        joint: what `add_joint` returned, or its name.
+        """
+        at = self._joint(joint, f"motor '{name}'")
+        if at.joint.nv == 0:
+            raise DescriptionError(f"motor '{name}' is on joint '{at.name}', which is fixed; nothing can be driven.")
+        u = self.add_input(name, at.joint.nv)
+        self._add_force(JointForce(name, at, u, kind="motor"))
         return u
 
-    def add_joint_force(self, name: str, joint: str, value: Any) -> None:
+    def add_actuator(self, name: str, a: Any, b: Any, *, limits: Any = None) -> ca.SX:
+        """An input of this name (N) that drives two points apart, along the line between them: a cylinder, a jack.
+
+        a and b are bodies, frames or names; a negative force draws them together. limits: (lower, upper) in N, 0
+        between them; beyond, the force stays at the limit. `state.length(name)` and `state.length_rate(name)` are the
+        distance of the points and its rate. Returns the input's symbol.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism("hoist", gravity=(0, -9.81, 0))
+        >>> boom = m.add_body("boom", mass=20.0, com=(1.0, 0, 0), inertia=da.rod(20.0, 2.0))
+        >>> m.add_joint("pivot", da.Revolute("z"), m.ground, boom)
+        >>> push = m.add_actuator("cylinder", m.ground.at(0.5, -0.8), boom.at(1.2), limits=(-500, 2000))
+        >>> system = m.compile()
+        >>> x = system.state({"pivot": 0.3})
+        >>> round(float(x.length("cylinder")), 4)
+        1.3233
+        >>> system.forward_dynamics(x, u={"cylinder": 300.0}).round(3)
+        array([2.276])
+        """
+        what = f"actuator '{name}'"
+        at = [self._frame(p, what) for p in (a, b)]
+        bounds = force_limits(limits, what)
+        self._new(name, self.forces, "force")
+        u = self.add_input(name)
+        self._add_force(Actuator(name, at, u, bounds))
+        return u
+
+    def add_servo(
+        self, name: str, coordinate: Any, *, stiffness: Any, damping: Any = 0.0, rate: bool = False, limits: Any = None
+    ) -> ca.SX:
+        """A drive that brings a coordinate to where an input of this name wants it; returns the input's symbol.
+
+        coordinate: its name, or a joint that has one. The force is stiffness (N m/rad or N/m) times the distance to the
+        wanted position (rad or m), less damping (N m s/rad or N s/m) times the velocity. rate=True: the input has a
+        second number, the wanted velocity, and the damping acts on the difference to it. limits: (lower, upper) of the
+        force, 0 between them. A driver, which follows a motion exactly, takes no input: a wanted position that jumps
+        would ask for infinite forces.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism("door", gravity=(0, 0, 0))
+        >>> leaf = m.add_body("leaf", mass=20.0, com=(0.4, 0, 0), inertia=da.box(20.0, (0.8, 0.04, 2.0)))
+        >>> m.add_joint("hinge", da.Revolute("z"), m.ground, leaf)
+        >>> wanted = m.add_servo("opener", "hinge", stiffness=60.0, damping=30.0)
+        >>> run = da.simulate(m.compile(), {}, 8.0, u={"opener": 1.2})
+        >>> round(float(run["hinge"][-1]), 3)
+        1.2
+        """
+        what = f"servo '{name}'"
+        q = coordinate.name if isinstance(coordinate, Attachment) else coordinate
+        self._coordinate(q, what)
+        at = self.joints.get(q) or self.joints[q.rpartition(".")[0]]
+        number = self.parameters.scalar
+        k, d = number(stiffness, f"the stiffness of {what}"), number(damping, f"the damping of {what}")
+        checks.flag(rate, f"rate of {what}", error=DescriptionError)
+        bounds = force_limits(limits, what)
+        self._new(name, self.forces, "force")
+        u = self.add_input(name, 2 if rate else 1)
+        self._add_force(Servo(name, at, at.coordinates.index(q), u, k, d, bounds))
+        return u
+
+    def add_potential(self, name: str, energy: Any) -> None:
+        """A potential energy V (J) and the forces −∂V/∂q that come of it; it counts in `potential_energy`.
+
+        energy: a function of the state that returns one CasADi expression of coordinates, positions and rotations of
+        frames, and parameters; neither of velocities, nor of time, nor of inputs.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism("well", gravity=(0, 0, 0))
+        >>> m.add_joint("x", da.Prismatic("x"), m.ground, m.add_body("bead", mass=2.0))
+        >>> m.add_potential("double well", lambda s: (s["x"] ** 2 - 1) ** 2)
+        >>> system = m.compile()
+        >>> system.forward_dynamics({"x": 0.5}), float(system.potential_energy({"x": 0.5}))
+        (array([0.75]), 0.5625)
+        """
+        what = f"the energy of potential '{name}'"
+        self._add_force(
+            Potential(
+                name, checks.function(energy, f"{what}, such as lambda s: 5 * s['A'] ** 2,", error=DescriptionError)
+            )
+        )
+
+    def add_joint_force(self, name: str, joint: Any, value: Any) -> None:
         """A force along a joint's velocities: value, (nv,), is numbers, an expression of inputs and parameters or f(s).
+
+        joint: what `add_joint` returned, or its name.
 
         >>> import dalembert as da
         >>> m = da.Mechanism()
@@ -300,6 +401,44 @@ class Mechanism(Constrainable):
         self._new(name, self.states, "state")
         self.states[name] = named_state(self, name, q, v, u, t)
 
+    # --- parts --------------------------------------------------------------------------------------------------
+
+    def merge(
+        self, other: Mechanism, prefix: str = "", *, at: Any = None, parameters: Mapping[str, Any] | None = None
+    ) -> dict[str, Body]:
+        """Add a copy of another mechanism, its ground mounted on the frame `at`; returns its bodies by their old names.
+
+        other: the mechanism, which stays as it is; it can be merged several times. prefix: what every name of its
+        elements, inputs and parameters begins with here, such as "left_". at: a body, a frame or a name, default the
+        ground. parameters: what parameters of the other mechanism are here, numbers or expressions of parameters of
+        this one, which so become common; the others are declared here, under the prefix. Gravity is that of this
+        mechanism. What the other one says in the axes of its ground (wrenches, drivers of points, functions of the
+        state) is in those of this ground.
+
+        >>> import dalembert as da
+        >>> leg = da.Mechanism("leg")
+        >>> L = leg.add_parameter("L", 0.4)
+        >>> thigh = leg.add_body("thigh", mass=2.0, com=(0, 0, -L / 2), inertia=da.rod(2.0, L, axis="z"))
+        >>> leg.add_joint("hip", da.Revolute("y"), leg.ground, thigh)
+        >>> drive = leg.add_motor("hip drive", "hip")
+        >>> m = da.Mechanism("walker")
+        >>> trunk = m.add_body("trunk", mass=10.0, inertia=(1, 1, 1))
+        >>> m.add_joint("float", da.Planar("y"), m.ground, trunk)
+        >>> L = m.add_parameter("L", 0.4)
+        >>> left = m.merge(leg, "left_", at=trunk.at(0, 0.1, 0), parameters={"L": L})
+        >>> right = m.merge(leg, "right_", at=trunk.at(0, -0.1, 0), parameters={"L": L})
+        >>> m.compile().u_names, right["thigh"]
+        (['left_hip drive', 'right_hip drive'], <body 'right_thigh'>)
+        """
+        from dalembert.mechanism.merging import Merging
+
+        if not isinstance(other, Mechanism):
+            raise DescriptionError(f"what is merged is {checks.shown(other)}; needed: a Mechanism.")
+        if not isinstance(prefix, str) or "." in prefix:
+            raise DescriptionError(f"the prefix is {checks.shown(prefix)}; needed: a string without dots, as 'left_'.")
+        mount = self._frame(self.ground if at is None else at, f"merging '{other.name}'")
+        return Merging(self, other.snapshot(), prefix, mount, {} if parameters is None else parameters).merge()
+
     # --- what comes of it ---------------------------------------------------------------------------------------
 
     @property
@@ -386,7 +525,11 @@ class Mechanism(Constrainable):
             raise DescriptionError(f"{where} asks for {frame}, which belongs to another mechanism.")
         return frame
 
-    def _joint(self, name: str, where: str) -> Attachment:
+    def _joint(self, name: Any, where: str) -> Attachment:
+        if isinstance(name, Attachment):
+            if self.joints.get(name.name) is not name:
+                raise DescriptionError(f"{where} asks for {name}, which belongs to another mechanism.")
+            return name
         checks.name(name, f"the joint of {where}", error=DescriptionError)
         if name not in self.joints:
             raise no_joint("joint", name, self.joints, self.constraints.values(), where)

@@ -81,23 +81,27 @@ def reduced(m: Mechanism) -> tuple[Any, ...]:
     """The description from which `restored` makes the mechanism."""
     data, expressions = _written(m)
     symbols = {**m.parameters.symbols, **m.inputs}
-    f = ca.Function("description", list(symbols.values()), expressions, {"allow_free": True})
+    f = ca.Function("description", [*symbols.values(), *m.borrowed], expressions, {"allow_free": True})
     if f.has_free():
         raise DescriptionError(
             f"mechanism '{m.name}' uses {', '.join(sorted(f.get_free()))}, which is neither an input nor a parameter "
             "of it, and cannot be pickled. Declare it with add_input or add_parameter."
         )
     inputs = {name: u.numel() for name, u in m.inputs.items()}
-    return type(m), data, f.serialize(), dict(m.parameters.values), inputs
+    borrowed = [(x[0].name(), x.numel()) for x in m.borrowed]
+    return type(m), data, f.serialize(), dict(m.parameters.values), inputs, borrowed
 
 
-def restored(kind: type[Mechanism], data: bytes, serialized: str, values: dict[str, Any], inputs: Any) -> Mechanism:
+def restored(
+    kind: type[Mechanism], data: bytes, serialized: str, values: dict[str, Any], inputs: Any, borrowed: Any = ()
+) -> Mechanism:
     """A mechanism from its parts, with symbols of its own."""
     symbols = {name: ca.SX.sym(name, len(x)) for name, x in values.items()}
     given = {name: ca.SX.sym(name, n) for name, n in inputs.items()}
-    expressions = ca.Function.deserialize(serialized).call([*symbols.values(), *given.values()])
+    lent = tuple(ca.SX.sym(name, n) for name, n in borrowed)
+    expressions = ca.Function.deserialize(serialized).call([*symbols.values(), *given.values(), *lent])
     m = kind.__new__(kind)
-    m.parameters, m.inputs = Defaults(symbols, dict(values)), given
+    m.parameters, m.inputs, m.borrowed = Defaults(symbols, dict(values)), given, lent
     vars(m).update(_Reader(io.BytesIO(data), expressions, m.parameters).load())
     return m
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from dalembert import checks
-from dalembert.errors import DalembertError, DescriptionError
+from dalembert.errors import DalembertError, DescriptionError, unknown
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.layout import Layout
 from dalembert.recursions import kinematics
@@ -60,7 +61,8 @@ class UserState:
 
     `s["A"]` coordinates and `s.rate("A")` velocities of a joint (a scalar for one, else a column), `s.t` time in s;
     of frames (or their names) `s.position` and `s.velocity` (3, ground axes), `s.rotation` (3, 3), `s.pose` (4, 4),
-    `s.twist` (6, own axes, or the ground's with axes="world"). A `State` answers the same with numbers.
+    `s.twist` (6, own axes, or the ground's with axes="world");
+    of springs, cables and actuators `s.length` and `s.length_rate`. A `State` answers the same with numbers.
     """
 
     def __init__(self, traced: TracedState):
@@ -109,8 +111,30 @@ class UserState:
         R = self.rotation(frame)
         return ca.vertcat(R @ V[:3], R @ V[3:])
 
+    def length(self, name: str) -> ca.SX:
+        """Length of the spring, cable or actuator of this name, m."""
+        points = [self.position(f) for f in line_points(self._forces, name)]
+        return sum((ca.norm_2(b - a) for a, b in pairwise(points)), ca.SX(0))
+
+    def length_rate(self, name: str) -> ca.SX:
+        """Rate of the length of the spring, cable or actuator of this name, m/s; not where two points coincide."""
+        points = [(self.position(f), self.velocity(f)) for f in line_points(self._forces, name)]
+        return sum((ca.dot(w - v, b - a) / ca.norm_2(b - a) for (a, v), (b, w) in pairwise(points)), ca.SX(0))
+
+    @property
+    def _forces(self) -> Mapping[str, Any]:
+        return self._s.layout.mechanism.forces
+
     def _own_twist(self, frame: Any) -> ca.SX:
         return to_sx(self._s.twist(self._frame(frame)))
+
+
+def line_points(forces: Mapping[str, Any], name: str) -> Sequence[Frame]:
+    """The points of a spring, cable or actuator by name."""
+    lines = {n: f.points for n, f in forces.items() if hasattr(f, "points")}
+    if not isinstance(name, str) or name not in lines:
+        raise unknown("spring, cable or actuator", name, lines)
+    return lines[name]
 
 
 def on_expressions(f: Any, s: TracedState, what: str) -> Any:
@@ -146,8 +170,11 @@ class Load:
         """Add (moment; force) at the frame's origin in the frame's axes."""
         link, offset = self._s.layout.locate(frame)
         if link != ROOT:
-            carried = AdInverse(offset).T @ array(W)
-            self.wrenches[link] = self.wrenches[link] + carried if link in self.wrenches else carried
+            self.on_link(link, AdInverse(offset).T @ array(W))
+
+    def on_link(self, link: int, W: np.ndarray) -> None:
+        """Add (moment; force) at a link's origin in its axes."""
+        self.wrenches[link] = self.wrenches[link] + W if link in self.wrenches else W
 
     def force(self, frame: Frame, f: np.ndarray) -> None:
         """Add a force at the frame's origin in the ground's axes."""

@@ -160,7 +160,7 @@ def _inputs(system: System, s: Trace, f: Callable[[Any, Any], Any]) -> np.ndarra
         for name, x in value.items():
             if name not in parts:
                 raise unknown("input", name, parts, "the controller")
-            parts[name] = ca.SX(ca.vertcat(x))
+            parts[name] = ca.SX(ca.vertcat(*x) if isinstance(x, (list, tuple)) else x)
         value = ca.vertcat(*parts.values())
     x = array(ca.SX(ca.vertcat(*value) if isinstance(value, (list, tuple)) else value)).ravel()
     if len(x) != len(system.u_names):

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from dalembert.errors import unknown
 from dalembert.mechanism.constraints import Loop
+from dalembert.mechanism.traced import line_points
 from dalembert.simulation.powers import constraint_power, force_power, kind_of, of_force
 from dalembert.system.acceleration import limits
 
@@ -67,6 +69,20 @@ class Histories:
     def velocity(self, frame: Any) -> np.ndarray:
         """(N, 3) velocity of a frame's origin in the ground's axes, m/s."""
         return self.twist(frame, axes="world")[:, 3:]
+
+    def length(self, name: str) -> np.ndarray:
+        """(N,) length of the spring, cable or actuator of this name, m."""
+        points = [self.position(f) for f in line_points(self.system.layout.mechanism.forces, name)]
+        return sum((np.linalg.norm(b - a, axis=1) for a, b in pairwise(points)), np.zeros(len(self.t)))
+
+    def length_rate(self, name: str) -> np.ndarray:
+        """(N,) rate of the length of the spring, cable or actuator of this name, m/s; NaN where two points coincide."""
+        frames = line_points(self.system.layout.mechanism.forces, name)
+        rate = np.zeros(len(self.t))
+        for (a, v), (b, w) in pairwise((self.position(f), self.velocity(f)) for f in frames):
+            with np.errstate(invalid="ignore"):
+                rate += ((w - v) * (b - a)).sum(axis=1) / np.linalg.norm(b - a, axis=1)
+        return rate
 
     def twist(self, frame: Any, axes: str = "body") -> np.ndarray:
         """(N, 6) (ω; v) of a frame's origin, rad/s and m/s, in the axes of the frame ("body") or ground ("world")."""

@@ -40,8 +40,8 @@ def kind_of(system: System, name: Any, kind: str | None) -> str:
         raise unknown(named, name, dict.fromkeys(n for k in wanted for n in known[k]))
     if "joint" in of and len(of) > 1 and not of_force(system, name, "joint"):
         of.remove("joint")  # it has neither spring nor damper
-    if of[:2] == ["input", "force"] and mechanism.forces[name].kind == "motor":
-        of.remove("input")  # the force is the input
+    if of[:2] == ["input", "force"] and mechanism.forces[name].input_units:
+        of.remove("input")  # the force is that of the input
     if len(of) > 1:
         choices = " or ".join(f'kind="{k}"' for k in of)
         raise ArgumentError(f"'{name}' names {' and '.join(f'{_article(k)} {k}' for k in of)}; say {choices}.")

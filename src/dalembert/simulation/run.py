@@ -19,6 +19,7 @@ from dalembert.simulation.doubts import Doubts
 from dalembert.simulation.histories import Histories
 from dalembert.simulation.passages import Met, Passage, describe
 from dalembert.simulation.status import Status
+from dalembert.simulation.stops import beyond_limits
 from dalembert.system.state import State
 from dalembert.system.system import System
 
@@ -75,8 +76,12 @@ class Run(Histories):
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
-        """Sentences, with times, about what is not to be trusted: open loops, lost energy, passages left to chance."""
-        return (*self._doubts.sentences, *(str(p) for p in self.passages if not p.determined))
+        """Sentences, with times, about what is not to be trusted: open loops, lost energy, passages left to chance.
+
+        Also which coordinates went beyond the limits of their joints, which nothing enforces.
+        """
+        undetermined = (str(p) for p in self.passages if not p.determined)
+        return (*self._doubts.sentences, *undetermined, *beyond_limits(self))
 
     @cached_property
     def _doubts(self) -> Doubts:

@@ -80,13 +80,9 @@ def _speeds(system: System) -> list[str]:
 
 
 def _inputs(system: System) -> list[str]:
-    """N m or N of motors; nothing is known of other inputs."""
-    motors = {f.name: f for f in system.layout.mechanism.forces.values() if f.kind == "motor"}
-    units = []
-    for name, n in system.input_sizes.items():
-        motor = motors.get(name)
-        units += [_force(turns) for turns in motor.joint.joint.angular] if motor else [""] * n
-    return units
+    """Those of motors, actuators and servos; nothing is known of other inputs."""
+    known = {f.name: f.input_units for f in system.layout.mechanism.forces.values()}
+    return [unit for name, n in system.input_sizes.items() for unit in known.get(name) or [""] * n]
 
 
 def _multipliers(system: System) -> list[str]:

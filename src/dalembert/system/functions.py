@@ -188,15 +188,22 @@ def _cut_joint(s: Trace, loop: Loop) -> tuple[Any, ...]:
     return q, array([(S[:, k] @ r.V) / (S[:, k] @ S[:, k]) for k in range(loop.joint.nv)])
 
 
-def _applied(s: Trace) -> Any:
+def _applied(s: Trace, load: Load | None = None) -> Any:
     """Q = τ_forces + Σ Jᵀ W: a Newton-Euler recursion at rest, without weight, carries the wrenches inward."""
+    load = s.load if load is None else load
     still = s.tree.moving(s.q, zeros(s.tree.nv))
-    return s.load.tau - newton_euler(still, zeros(s.tree.nv), zeros(3), s.load.wrenches)
+    return load.tau - newton_euler(still, zeros(s.tree.nv), zeros(3), load.wrenches)
 
 
 def input_matrix(s: Trace) -> Any:
-    """B = ∂Q/∂u, (nv, nu): what a unit of each input adds to the applied forces, which must be affine in them."""
-    B = ca.densify(ca.jacobian(to_sx(_applied(s)), s.sx["u"]))
+    """B = ∂Q/∂u, (nv, nu): what a unit of each input adds to the applied forces, which must be affine in them.
+
+    Actuators are taken inside their limits.
+    """
+    load = Load(s.state)
+    for force in s.d.forces:
+        force.act_within(s.state, load)
+    B = ca.densify(ca.jacobian(to_sx(_applied(s, load)), s.sx["u"]))
     for name, u in s.d.inputs.items():
         if ca.depends_on(B, u):
             raise DescriptionError(
@@ -250,7 +257,7 @@ FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace], Any]]] = {
         lambda s: newton_euler(s.tree.moving(s.q, _still(s)), _still(s), s.d.gravity, {}),
     ),
     "coriolis_vector": (("q", "v", "p"), lambda s: newton_euler(s.at, _still(s), zeros(3), {})),
-    "applied_forces": ((*MOTION, *DRIVE), _applied),
+    "applied_forces": ((*MOTION, *DRIVE), lambda s: _applied(s)),
     "input_matrix": ((*MOTION, "p", "t"), input_matrix),
     "inverse_dynamics": (
         (*MOTION, "a", *DRIVE),

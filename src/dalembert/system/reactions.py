@@ -54,6 +54,7 @@ class Reactions:
     determinate: dict[str, np.ndarray]  # per joint and loop, (6,) bool
     determinate_rows: dict[str, bool]  # whether the multiplier of each row is determinate
     power: dict[str, float]  # per constraint: W brought in; zero but for driven ones
+    units: dict[str, str]  # of each multiplier: "N" or "N m"
 
     def __str__(self) -> str:
         """A table of the wrenches; components that rigid bodies do not determine have a question mark."""
@@ -70,7 +71,8 @@ class Reactions:
         if not all(k.all() for k in self.determinate.values()):
             lines.append("? not determinate: depends on more than rigid bodies")
         if self.multipliers:
-            lines.append("multipliers: " + ", ".join(f"{name} {x:.5g}" for name, x in self.multipliers.items()))
+            shown = [f"{name} {x:.5g} {self.units[name]}" for name, x in self.multipliers.items()]
+            lines.append("multipliers: " + ", ".join(shown))
         powers = [f"{name} {x:.5g}" for name, x in self.power.items() if abs(x) > least]
         if powers:
             lines.append("power (W): " + ", ".join(powers))
@@ -116,6 +118,7 @@ def reactions(system: System, x: State, a: Acceleration, u: Inputs, p: Parameter
         Named("joint or loop", known),
         Named("row", dict(zip(rows.names, determinate_rows.tolist())) | dict.fromkeys(rows.trivial, False)),
         Named("constraint", power),
+        Named("row", {name: "N m" if turns else "N" for name, turns in zip(rows.names, rows.angular)}),
     )
 
 

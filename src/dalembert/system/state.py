@@ -51,11 +51,13 @@ class State(FramesOfState):
         )
 
     def __repr__(self) -> str:
-        rows = [f"t = {self.t:g}"]
-        for name in self.layout.joints:
-            q, v = np.atleast_1d(self[name]), np.atleast_1d(self.rate(name))
-            if len(q):
-                rows.append(f"{name}: q = {np.array2string(q, precision=6)}, v = {np.array2string(v, precision=6)}")
+        rows = [f"t = {self.t:g} s"]
+        for name, a in self.layout.joints.items():
+            q, v = (np.array2string(np.atleast_1d(x), precision=6) for x in (self[name], self.rate(name)))
+            turning = set(a.joint.angular) if a.joint.nq == a.joint.nv else set()
+            unit = ("rad" if turning.pop() else "m") if len(turning) == 1 else ""
+            if a.joint.nq:
+                rows.append(f"{name}: q = {q} {unit}, v = {v} {unit}/s" if unit else f"{name}: q = {q}, v = {v}")
         return "State(" + "\n      ".join(rows) + ")"
 
 

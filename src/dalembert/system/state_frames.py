@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import casadi as ca
@@ -10,7 +11,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.errors import ArgumentError
 from dalembert.mechanism.layout import Layout
-from dalembert.mechanism.traced import TracedState
+from dalembert.mechanism.traced import TracedState, line_points
 from dalembert.recursions.kinematics import in_world_axes
 from dalembert.symbols import all_numbers, to_sx
 
@@ -51,6 +52,18 @@ class FramesOfState:
         if checks.choice(axes, ("body", "world"), "axes") == "body":
             return V
         return in_world_axes(self.rotation(frame), V)
+
+    def length(self, name: str) -> float:
+        """Length of the spring, cable or actuator of this name, m."""
+        points = [self.position(f) for f in line_points(self.layout.mechanism.forces, name)]
+        return float(sum(np.linalg.norm(b - a) for a, b in pairwise(points)))
+
+    def length_rate(self, name: str) -> float:
+        """Rate of the length of the spring, cable or actuator of this name, m/s; NaN where two points coincide."""
+        points = [(self.position(f), self.velocity(f)) for f in line_points(self.layout.mechanism.forces, name)]
+        with np.errstate(invalid="ignore"):
+            rates = [(w - v) @ (b - a) / np.linalg.norm(b - a) for (a, v), (b, w) in pairwise(points)]
+        return float(sum(rates))
 
     def _traced(self) -> TracedState:
         return TracedState(self.layout, self.layout.tree.moving(self.q, self.v), self.t)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.mechanism.body import Frame
+from dalembert.spatial import Transform
 from dalembert.symbols import is_number
 from dalembert.system.system import System
 
@@ -33,8 +34,8 @@ def sight(
     turning, sliding = [], []
     up = _up(system)
     for a in system.layout.joints.values():
-        R = poses[a.child.body.name][0, :3, :3] @ placed(a.child)[0]
-        axis = R @ np.array(a.joint.orientation, dtype=float)[:, 2]
+        own = Frame(a.child.body, a.child.T @ Transform(a.joint.orientation, np.zeros(3)))
+        axis = poses[a.child.body.name][0, :3, :3] @ placed(own)[0][:, 2]
         if a.joint.kind in ("revolute", "planar"):
             turning.append(axis)
         elif a.joint.kind == "prismatic":

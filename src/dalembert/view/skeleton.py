@@ -15,9 +15,10 @@ import numpy as np
 
 from dalembert.mechanism.body import Body, Frame
 from dalembert.mechanism.constraints import Expressions, Loop, PointOn, Rod
-from dalembert.mechanism.forces import Cable, Spring
+from dalembert.mechanism.forces.cable import Line as Taut
 from dalembert.mechanism.joints.joint import Joint
 from dalembert.protocols import Parameters
+from dalembert.spatial import Transform
 from dalembert.symbols import all_numbers
 from dalembert.system.system import System
 from dalembert.view.poses import place_on_body
@@ -29,7 +30,7 @@ ROUND = 32  # points of a circle
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line through points. kind: "body", "solid", "rod", "spring", "cable", "guide", "gap" (of a cut joint)."""
+    """A line through points. kind: "body", "solid", "rod", "spring", "cable", "actuator", "guide", "gap" (a cut)."""
 
     kind: str
     points: tuple[int, ...]
@@ -131,7 +132,7 @@ def skeleton(
                 attach(frame)
                 round_bodies.add(frame.body.name)
     for force in system.description.forces:
-        if isinstance(force, (Spring, Cable)):
+        if isinstance(force, Taut):
             s.lines.append(Line(force.kind, tuple(attach(f) for f in force.points)))
     for name, frame in system.layout.frames.items():
         s.marks.append(Mark("frame", attach(frame), name))
@@ -144,8 +145,8 @@ def skeleton(
 
 def _guide(s: Skeleton, frame: Frame, joint: Joint | PointOn, reach: np.ndarray) -> None:
     """The line along which something slides."""
-    R, x = place_on_body(s.system, frame, s.p)
-    axis = R @ np.array(joint.orientation, dtype=float)[:, 2]
+    R, x = place_on_body(s.system, Frame(frame.body, frame.T @ Transform(joint.orientation, np.zeros(3))), s.p)
+    axis = R[:, 2]
     more = 2 * SOLID * s.size
     low, high = min(0.0, reach.min()) - more, max(0.0, reach.max()) + more
     s.lines.append(Line("guide", (s.point(frame.body, x + low * axis), s.point(frame.body, x + high * axis))))

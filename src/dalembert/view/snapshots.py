@@ -21,6 +21,7 @@ STYLE: dict[str, dict[str, Any]] = {
     "rod": {"color": "0.25", "lw": 2.0, "zorder": 2},
     "spring": {"color": "0.4", "lw": 1.2, "ls": (0, (2, 1)), "zorder": 2},
     "cable": {"color": "0.4", "lw": 1.0, "zorder": 2},
+    "actuator": {"color": "#b06000", "lw": 3.0, "zorder": 2},
 }
 MARKS: dict[str, dict[str, Any]] = {
     "pin": {"marker": "o", "ms": 6, "mfc": "white", "mec": "0.15", "zorder": 5},

@@ -10,6 +10,7 @@ from dalembert.formats.model.forces import kind_of, local, places
 from dalembert.formats.model.places import axis, joint_of, place
 from dalembert.formats.model.scope import MOTION, NUMBERS, POSITION, STATE, Scope
 from dalembert.mechanism.mechanism import Mechanism
+from dalembert.mechanism.motions import ENDS, Table
 
 
 def add_constraint(m: Mechanism, name: str, node: Node, outer: Scope) -> None:
@@ -37,13 +38,13 @@ def _rod(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
 def _point_on_line(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     along = node.get("axis")
     point, line = (place(node.child(key), scope) for key in ("point", "line"))
-    m.add_point_on_line(name, point, line, "x" if along is None else axis(along))
+    m.add_point_on_line(name, point, line, "x" if along is None else axis(along, scope))
 
 
 def _point_in_plane(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     normal = node.get("normal")
     point, plane = (place(node.child(key), scope) for key in ("point", "plane"))
-    m.add_point_in_plane(name, point, plane, "z" if normal is None else axis(normal))
+    m.add_point_in_plane(name, point, plane, "z" if normal is None else axis(normal, scope))
 
 
 def _coupling(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
@@ -53,11 +54,24 @@ def _coupling(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
 
 
 def _driver(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
-    m.add_driver(name, node.child("coordinate").text(), scope.law([node.child("motion")], MOTION))
+    motion = node.child("motion")
+    given = _table(motion) if isinstance(motion.value, dict) else scope.law([motion], MOTION)
+    m.add_driver(name, node.child("coordinate").text(), given)
 
 
 def _point_driver(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
-    m.add_point_driver(name, place(node.child("frame"), scope), scope.law(node.child("motion").items(3), MOTION))
+    motion = node.child("motion")
+    given = _table(motion) if isinstance(motion.value, dict) else scope.law(motion.items(3), MOTION)
+    m.add_point_driver(name, place(node.child("frame"), scope), given)
+
+
+def _table(node: Node) -> Table:
+    """A motion through points."""
+    node.keys(words.TABLE, "the table of a motion")
+    rows, ends = node.child("values").items(), node.get("ends")
+    values = [row.numbers() if isinstance(row.value, list) else row.number() for row in rows]
+    with node.here():
+        return Table(node.child("times").numbers(), values, "natural" if ends is None else ends.choice(ENDS))
 
 
 def _rolling(m: Mechanism, name: str, node: Node, scope: Scope) -> None:

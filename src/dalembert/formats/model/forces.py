@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from dalembert.formats.model import vocabulary as words
 from dalembert.formats.model.cursor import Node
 from dalembert.formats.model.places import place
-from dalembert.formats.model.scope import FORCE, Scope
+from dalembert.formats.model.scope import CONFIGURATION, FORCE, Scope
 from dalembert.mechanism.mechanism import Mechanism
 
 Types = dict[str, dict[str, str]]
+MAKE_INPUTS = ("motor", "actuator", "servo")  # types of forces that come with an input of their name
 
 
 def kind_of(node: Node, kinds: Types, noun: str) -> str:
@@ -49,6 +52,19 @@ def per_dof(node: Node, scope: Scope, keys: Iterable[str]) -> dict[str, Any]:
     }
 
 
+def limits(node: Node) -> np.ndarray:
+    """(lower, upper) or a list of such pairs; null: none."""
+
+    def pair(nodes: list[Node]) -> list[float]:
+        low, high = (n.value if n.value is None else n.number() for n in nodes)
+        return [-np.inf if low is None else low, np.inf if high is None else high]
+
+    items = node.items()
+    if items and all(isinstance(n.value, list) for n in items):
+        return np.array([pair(n.items(2)) for n in items])
+    return np.array(pair(node.items(2)))
+
+
 def add_force(m: Mechanism, name: str, node: Node, outer: Scope) -> None:
     """Add the force that a node describes."""
     kind = kind_of(node, words.FORCES, "force")
@@ -60,6 +76,27 @@ def add_force(m: Mechanism, name: str, node: Node, outer: Scope) -> None:
 
 def _motor(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     m.add_motor(name, node.child("joint").text())
+
+
+def _actuator(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+    given = node.get("limits")
+    m.add_actuator(name, *places(node.child("between"), scope, 2), limits=None if given is None else limits(given))
+
+
+def _servo(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+    given, rate = node.get("limits"), node.get("rate")
+    gains = {key: scope.value(value) for key in ("stiffness", "damping") if (value := node.get(key)) is not None}
+    m.add_servo(
+        name,
+        node.child("coordinate").text(),
+        **gains,
+        rate=False if rate is None else rate.flag(),
+        limits=None if given is None else limits(given),
+    )
+
+
+def _potential(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+    m.add_potential(name, scope.law([node.child("energy")], CONFIGURATION))
 
 
 def _joint_force(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
@@ -107,6 +144,9 @@ def _cut_joint_spring(m: Mechanism, name: str, node: Node, scope: Scope) -> None
 
 _ADD = {
     "motor": _motor,
+    "actuator": _actuator,
+    "servo": _servo,
+    "potential": _potential,
     "joint force": _joint_force,
     "wrench": _wrench,
     "spring": _spring,

@@ -23,8 +23,19 @@ from dalembert.mechanism.constraints import (
     skate,
 )
 from dalembert.mechanism.constraints.driver import components
-from dalembert.mechanism.forces import Cable, CutJointSpring, Force, JointForce, Spring, Wrench
+from dalembert.mechanism.forces import (
+    Actuator,
+    Cable,
+    CutJointSpring,
+    Force,
+    JointForce,
+    Potential,
+    Servo,
+    Spring,
+    Wrench,
+)
 from dalembert.mechanism.forces.force import evaluate
+from dalembert.mechanism.motions import Table
 from dalembert.mechanism.traced import on_expressions
 from dalembert.mechanism.values import described
 from dalembert.symbols import array
@@ -58,6 +69,17 @@ def force_data(w: Writing, force: Force) -> Data:
             for key, x in (("damping", force.damping), ("rest_length", force.rest_length)):
                 if not is_zero(x):
                     data[key] = x
+        elif type(force) is Actuator:
+            data = {"type": "actuator", "between": [w.place(p) for p in force.points]}
+            data |= _limits(force.limits)
+        elif type(force) is Servo:
+            data = {"type": "servo", "coordinate": force.joint.coordinates[force.index], "stiffness": force.stiffness}
+            if not is_zero(force.damping):
+                data["damping"] = force.damping
+            data |= {"rate": True} if array(force.value).size > 1 else {}
+            data |= _limits(force.limits)
+        elif type(force) is Potential:
+            data = {"type": "potential", "energy": _evaluated(force.value, s, (), what)}
         elif type(force) is CutJointSpring:
             data = {"type": "cut joint spring", "loop": force.loop.name}
             for key, x in (("stiffness", force.stiffness), ("rest", force.rest), ("damping", force.damping)):
@@ -93,18 +115,28 @@ def constraint_data(w: Writing, c: Constraint) -> Data:
     return w.finished(data, what, s)
 
 
+def _limits(limits: np.ndarray) -> Data:
+    return {"limits": [float(x) if np.isfinite(x) else None for x in limits]} if np.isfinite(limits).any() else {}
+
+
 def _coupling(w: Writing, s: Recorder, name: str, coefficients: Any, offset: Any, angular: bool) -> Data:
     data: Data = {"type": "coupling", "coefficients": dict(coefficients)}
     return data if is_zero(array(offset)) else {**data, "offset": offset}
 
 
 def _driver(w: Writing, s: Recorder, name: str, coordinate: str, motion: Any, angular: bool) -> Data:
-    return {"type": "driver", "coordinate": coordinate, "motion": _one(components(motion, s.t, 1, name))}
+    written = _table(motion) if isinstance(motion, Table) else _one(components(motion, s.t, 1, name))
+    return {"type": "driver", "coordinate": coordinate, "motion": written}
 
 
 def _point_driver(w: Writing, s: Recorder, name: str, frame: Any, motion: Any) -> Data:
-    x = array(components(motion, s.t, 3, name))
-    return {"type": "point driver", "frame": w.place(frame), "motion": vector(x)}
+    written = _table(motion) if isinstance(motion, Table) else vector(array(components(motion, s.t, 3, name)))
+    return {"type": "point driver", "frame": w.place(frame), "motion": written}
+
+
+def _table(table: Table) -> Data:
+    data: Data = {"times": table.times.tolist(), "values": table.values.tolist()}
+    return data if table.ends == "natural" else {**data, "ends": table.ends}
 
 
 def _rolling(w: Writing, s: Recorder, name: str, wheel: Any, radius: Any, plane: Any, about: int | None) -> Data:

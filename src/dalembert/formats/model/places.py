@@ -68,12 +68,14 @@ def rotation(node: Node, scope: Scope) -> np.ndarray:
 def _turn(node: Node, scope: Scope) -> np.ndarray:
     node.keys(words.TURN, "a rotation")
     with node.here():
-        return array(turned(axis(node.child("axis")), scope.value(node.child("angle"))))
+        return array(turned(axis(node.child("axis"), scope), scope.value(node.child("angle"))))
 
 
-def axis(node: Node) -> Any:
-    """A letter, or three numbers."""
-    return node.choice(["x", "y", "z", "-x", "-y", "-z"]) if isinstance(node.value, str) else node.numbers(3)
+def axis(node: Node, scope: Scope) -> Any:
+    """A letter, or three numbers or expressions of parameters."""
+    if isinstance(node.value, str):
+        return node.choice(["x", "y", "z", "-x", "-y", "-z"])
+    return node.numbers(3) if not any(isinstance(n.value, str) for n in node.items(3)) else scope.vector(node)
 
 
 def joint_of(kind: str, node: Node, scope: Scope) -> Joint:
@@ -81,6 +83,6 @@ def joint_of(kind: str, node: Node, scope: Scope) -> Joint:
     given: dict[str, Any] = {}
     for key in words.names(words.JOINTS[kind]):
         if (value := node.get(key)) is not None:
-            given[key] = scope.value(value) if key == "pitch" else axis(value)
+            given[key] = scope.value(value) if key == "pitch" else axis(value, scope)
     with node.here():
         return TYPES[kind](**given)

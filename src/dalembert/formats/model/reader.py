@@ -14,7 +14,7 @@ from dalembert.formats.data import kind
 from dalembert.formats.model import vocabulary as words
 from dalembert.formats.model.constraints import add_constraint
 from dalembert.formats.model.cursor import Node
-from dalembert.formats.model.forces import add_force, per_dof
+from dalembert.formats.model.forces import MAKE_INPUTS, add_force, limits, per_dof
 from dalembert.formats.model.places import joint_of, place, rotation
 from dalembert.formats.model.scope import NUMBERS, Scope
 from dalembert.mechanism import inertia
@@ -62,10 +62,10 @@ class _Reader:
     def __init__(self, node: Node, m: Mechanism):
         self.node, self.m = node, m
         self.scope = Scope(m)
-        self.motors: dict[str, Any] = {}  # the joint of each
+        self.motors: dict[str, Any] = {}  # forces that make inputs
         for name, force in self.each("forces"):
-            if isinstance(force.value, dict) and force.value.get("type") == "motor":
-                self.motors[name] = force.value.get("joint")
+            if isinstance(force.value, dict) and force.value.get("type") in MAKE_INPUTS:
+                self.motors[name] = force.value
         self.scope.inputs |= {*self.motors, *(name for name, _ in self.each("inputs"))}
 
     def read(self) -> Mechanism:
@@ -124,9 +124,16 @@ class _Reader:
             if name not in self.motors:
                 with size.here():
                     self.m.add_input(name, n)
-            elif (joint := self.m.joints.get(str(self.motors[name]))) is not None and joint.joint.nv != n:
-                raise size.error(f"is {n}; needed: {joint.joint.nv}, as many as joint '{joint.name}' of its motor has.")
+            elif (needed := self.input_size(self.motors[name])) not in (n, None):
+                raise size.error(f"is {n}; needed: {needed}, as many as the {self.motors[name]['type']} '{name}' has.")
         return names
+
+    def input_size(self, force: Any) -> int | None:
+        """How many numbers the input of a motor, actuator or servo has; None: an error that comes later."""
+        if force["type"] != "motor":
+            return 2 if force.get("rate") is True else 1
+        joint = self.m.joints.get(str(force.get("joint")))
+        return None if joint is None else joint.joint.nv
 
     # --- bodies -------------------------------------------------------------------------------------------------
 
@@ -178,8 +185,8 @@ class _Reader:
         node.keys({"type!": "", **words.JOINTS[kind_], **words.ATTACHMENT}, f"a {kind_} joint")
         scope = self.inner(node)
         options = per_dof(node, scope, ("stiffness", "rest", "damping", "friction", "armature"))
-        if (limits := node.get("limits")) is not None:
-            options["limits"] = _limits(limits)
+        if (given := node.get("limits")) is not None:
+            options["limits"] = limits(given)
         with node.here():
             self.m.add_joint(
                 name,
@@ -226,7 +233,7 @@ def _inertia(node: Node, mass: Any, scope: Scope) -> Any:
     sizes.keys(words.SOLIDS[solid], f"a {solid}")
     if solid == "point":
         return inertia.point()
-    given: dict[str, Any] = {}
+    given: dict[str, Any] = {} if solid == "planar" else {"mass": mass}
     for key in sizes.table():
         value = sizes.child(key)
         if key == "axis":
@@ -234,17 +241,4 @@ def _inertia(node: Node, mass: Any, scope: Scope) -> Any:
         else:
             given[key] = scope.vector(value) if key == "sides" else scope.value(value)
     with sizes.here():
-        return getattr(inertia, solid)(mass, **given)
-
-
-def _limits(node: Node) -> np.ndarray:
-    """(lower, upper) or a list of such pairs; null: none."""
-
-    def pair(nodes: list[Node]) -> list[float]:
-        low, high = (n.value if n.value is None else n.number() for n in nodes)
-        return [-np.inf if low is None else low, np.inf if high is None else high]
-
-    items = node.items()
-    if items and all(isinstance(n.value, list) for n in items):
-        return np.array([pair(n.items(2)) for n in items])
-    return np.array(pair(node.items(2)))
+        return getattr(inertia, solid)(**given)

@@ -8,6 +8,7 @@ from typing import Any
 
 from dalembert.formats.model import vocabulary as words
 from dalembert.formats.model.vocabulary import Keys
+from dalembert.mechanism.motions import ENDS
 from dalembert.mechanism.shapes import SIZES
 
 Schema = dict[str, Any]
@@ -64,7 +65,7 @@ def _definitions() -> Schema:
         },
         "letter": {"enum": ["x", "y", "z"]},
         "axes": {"enum": ["world", "body"]},
-        "axis": {"anyOf": [{"enum": ["x", "y", "z", "-x", "-y", "-z"]}, {**numbers, **three}]},
+        "axis": {"anyOf": [{"enum": ["x", "y", "z", "-x", "-y", "-z"]}, _ref("vector")]},
         "inertia": {
             "anyOf": [
                 _ref("vector"),
@@ -94,6 +95,10 @@ def _definitions() -> Schema:
                 ]
             },
         },
+        "motion": {"anyOf": [value, _table(words.TABLE)]},
+        "motion of a point": {"anyOf": [_ref("vector"), _table(words.TABLE)]},
+        "table": {"type": "array", "items": {"anyOf": [number, numbers]}, "minItems": 2},
+        "ends": {"enum": list(ENDS)},
         "shape kind": {"enum": list(SIZES)},
         "size": {"anyOf": [number, numbers]},
         "shapes": {"type": "array", "items": _table(words.SHAPE)},

@@ -29,6 +29,7 @@ NUMBERS: Collection[str] = ()
 FRAMES = ("position", "velocity", "rotation", "twist")
 MOTION = ("t",)
 POSITION = ("t", "q", "position", "rotation")
+CONFIGURATION = ("q", "position", "rotation")
 STATE = ("t", *REFERENCES)
 FORCE = ("inputs", *STATE)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import casadi as ca
@@ -54,6 +55,10 @@ class Recorder(UserState):
     def user(self) -> Recorder:
         """Itself: it stands for a `TracedState` too, of which functions see no more."""
         return self
+
+    @property
+    def _forces(self) -> Mapping[str, Any]:
+        return self._m.forces
 
     def __getitem__(self, name: str) -> ca.SX:
         return self._joint("q", name)

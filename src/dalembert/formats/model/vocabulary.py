@@ -44,6 +44,7 @@ SOLIDS: dict[str, Keys] = {
     "cylinder": {"radius!": "value", "length!": "value", "axis": "letter"},
     "disc": {"radius!": "value", "axis": "letter"},
     "sphere": {"radius!": "value"},
+    "planar": {"moment!": "value", "axis": "letter"},
 }
 PLACE: Keys = {"body!": "text", "at": "vector", "rotation": "rotation"}
 FRAME: Keys = {**PLACE, "let": "let"}
@@ -94,6 +95,9 @@ FORCES: dict[str, Keys] = {
         "damping": "value",
         "rest_length": "value",
     },
+    "actuator": {"between!": "places", "limits": "limits"},
+    "servo": {"coordinate!": "text", "stiffness!": "value", "damping": "value", "rate": "flag", "limits": "limits"},
+    "potential": {"energy!": "value"},
     "cut joint spring": {"loop!": "text", "stiffness": "values", "rest": "values", "damping": "values"},
 }
 CONSTRAINTS: dict[str, Keys] = {
@@ -102,8 +106,8 @@ CONSTRAINTS: dict[str, Keys] = {
     "point on line": {"point!": "place", "line!": "place", "axis": "axis"},
     "point in plane": {"point!": "place", "plane!": "place", "normal": "axis"},
     "coupling": {"coefficients!": "values by name", "offset": "value"},
-    "driver": {"coordinate!": "text", "motion!": "value"},
-    "point driver": {"frame!": "place", "motion!": "vector"},
+    "driver": {"coordinate!": "text", "motion!": "motion"},
+    "point driver": {"frame!": "place", "motion!": "motion of a point"},
     "rolling": {"wheel!": "place", "radius!": "value", "plane": "place", "axis": "letter"},
     "rolling discs": {
         "a!": "place",
@@ -116,6 +120,8 @@ CONSTRAINTS: dict[str, Keys] = {
     "skate": {"frame!": "place", "sideways": "letter"},
     "expression": {"holonomic": "values by name", "pfaffian": "values by name"},
 }
+#: a motion through points of time
+TABLE: Keys = {"times!": "numbers", "values!": "table", "ends": "ends"}
 #: keys that every force and constraint may have besides its type
 LOCAL: Keys = {"let": "let", "frames": "local frames"}
 STATE: Keys = {"q": "numbers by name", "v": "numbers by name", "u": "numbers by name", "t": "number"}

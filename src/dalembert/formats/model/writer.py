@@ -13,6 +13,7 @@ from dalembert.errors import DescriptionError, ModelFileError
 from dalembert.formats.model import vocabulary as words
 from dalembert.formats.model.comments import kept
 from dalembert.formats.model.emit import yaml_text
+from dalembert.formats.model.forces import MAKE_INPUTS
 from dalembert.formats.model.laws_written import constraint_data, force_data
 from dalembert.formats.model.writing import Data, Writing, checked_name, each_or_one, is_zero, vector
 from dalembert.formats.saving import save
@@ -87,8 +88,8 @@ def _one_or_all(x: np.ndarray) -> Any:
 
 
 def _inputs(m: Mechanism) -> Data:
-    """The inputs with their sizes; none where the motors, in their order, make them all."""
-    motors = [name for name, f in m.forces.items() if f.kind == "motor"]
+    """The inputs with their sizes; none where motors and actuators, in their order, make them all."""
+    motors = [name for name, f in m.forces.items() if f.kind in MAKE_INPUTS]
     return {} if list(m.inputs) == motors else {name: u.numel() for name, u in m.inputs.items()}
 
 

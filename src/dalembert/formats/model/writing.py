@@ -20,7 +20,7 @@ from dalembert.mechanism.body import Frame
 from dalembert.mechanism.joints import Joint
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.spatial import Transform
-from dalembert.symbols import Scalar, is_number
+from dalembert.symbols import Scalar, all_numbers, is_number
 
 Data = dict[str, Any]
 _FRAME = re.compile(r"((?:position|velocity|rotation|twist)\()(frame_\d+)(?=\))")
@@ -92,9 +92,9 @@ class Writing:
                 f"{', '.join(words.JOINTS)}."
             )
         if joint.kind == "universal":
-            first, second = joint.axes  # type: ignore[attr-defined]
+            first, second = joint.given  # type: ignore[attr-defined]
             return joint.kind, {"first": axis(first), "second": axis(second)}
-        data: Data = {"axis": axis(joint.axis)} if "axis" in words.JOINTS[joint.kind] else {}  # type: ignore[attr-defined]
+        data: Data = {"axis": axis(joint.given)} if "axis" in words.JOINTS[joint.kind] else {}  # type: ignore[attr-defined]
         if joint.kind == "screw":
             data["pitch"] = joint.pitch  # type: ignore[attr-defined]
         return joint.kind, data
@@ -116,12 +116,12 @@ def vector(x: Any) -> list[Any]:
 
 
 def axis(n: np.ndarray) -> Any:
-    """A letter where it is one, else three numbers."""
+    """A letter where it is one, else three numbers or expressions."""
     for sign, mark in ((1.0, ""), (-1.0, "-")):
         for k, letter in enumerate("xyz"):
-            if np.array_equal(n, sign * np.eye(3)[k]):
+            if all_numbers(n) and np.array_equal(n, sign * np.eye(3)[k]):
                 return mark + letter
-    return [float(x) for x in n]
+    return vector(n)
 
 
 def each_or_one(x: Any) -> Any:

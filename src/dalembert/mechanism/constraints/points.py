@@ -17,7 +17,7 @@ class PointOn(RelativeConstraint):
     """The origin of frame b has no component along some directions of frame a: {row name: own axis}."""
 
     def __init__(self, name: str, kind: str, a: Frame, b: Frame, axis: np.ndarray, directions: dict[str, str]):
-        """`axis` of a, a unit vector, is the z of the own axes."""
+        """`axis` of a, a unit vector or an expression of one of any length, is the z of the own axes."""
         self.name, self.kind, self.a, self.b, self.axis = name, kind, a, b, axis
         self.orientation, self.directions = orient_z(axis, f"the axis of constraint '{name}'"), directions
 

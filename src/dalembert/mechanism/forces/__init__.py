@@ -1,9 +1,23 @@
 """Forces: one file a kind, all answering the questions of `force.Force`."""
 
+from dalembert.mechanism.forces.actuator import Actuator
 from dalembert.mechanism.forces.cable import Cable, Spring
 from dalembert.mechanism.forces.cut_joint import CutJointSpring
 from dalembert.mechanism.forces.force import Force
 from dalembert.mechanism.forces.joint import JointForce, JointSpringDamper
+from dalembert.mechanism.forces.potential import Potential
+from dalembert.mechanism.forces.servo import Servo
 from dalembert.mechanism.forces.wrench import Wrench
 
-__all__ = ["Cable", "CutJointSpring", "Force", "JointForce", "JointSpringDamper", "Spring", "Wrench"]
+__all__ = [
+    "Actuator",
+    "Cable",
+    "CutJointSpring",
+    "Force",
+    "JointForce",
+    "JointSpringDamper",
+    "Potential",
+    "Servo",
+    "Spring",
+    "Wrench",
+]

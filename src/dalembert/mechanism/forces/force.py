@@ -28,6 +28,11 @@ class Force(ABC):
         """Whether all it does is to take from its potential energy and give it back."""
         return False
 
+    @property
+    def input_units(self) -> list[str]:
+        """Units of the input that came with it under its name, one for each number; none where none came."""
+        return []
+
     def given(self) -> list[tuple[str, Value, tuple[int, ...]]]:
         """(what it is, value, shape) of each value that may be an expression or a function of the state."""
         return []
@@ -35,6 +40,10 @@ class Force(ABC):
     @abstractmethod
     def act(self, s: TracedState, load: Load) -> None:
         """Add what this force exerts in the state s to the load."""
+
+    def act_within(self, s: TracedState, load: Load) -> None:
+        """The same where no limit of the force is reached."""
+        self.act(s, load)
 
     def energy(self, s: TracedState) -> Any:
         """Its potential energy in the state s; 0.0 for a force that has none."""

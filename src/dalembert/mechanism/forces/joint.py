@@ -20,6 +20,10 @@ class JointForce(Force):
     def __init__(self, name: str, joint: Attachment, value: Value, kind: str = "joint force"):
         self.name, self.joint, self.value, self.kind = name, joint, value, kind
 
+    @property
+    def input_units(self) -> list[str]:
+        return ["N m" if turns else "N" for turns in self.joint.joint.angular] if self.kind == "motor" else []
+
     def given(self) -> list[tuple[str, Value, tuple[int, ...]]]:
         return [(f"the value of joint force '{self.name}'", self.value, (self.joint.joint.nv,))]
 

@@ -27,6 +27,9 @@ class Attachment:
     armature: np.ndarray  # (nv,) kg m² or kg
     limits: np.ndarray  # (nv, 2) lower and upper; kept as data
 
+    def __repr__(self) -> str:
+        return f"<joint '{self.name}': {self.joint!r}, {self.parent.body.name} → {self.child.body.name}>"
+
     @property
     def coordinates(self) -> list[str]:
         """Names of its coordinates."""

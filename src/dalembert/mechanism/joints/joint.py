@@ -21,7 +21,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.spatial import Transform, axis_vector
-from dalembert.symbols import eye, snap, zeros
+from dalembert.symbols import all_numbers, array, element_sx, eye, snap, where_less, zeros
 
 
 class Joint(ABC):
@@ -107,6 +107,8 @@ class Joint(ABC):
 
 def axis_text(n: np.ndarray) -> str:
     """'z' for a coordinate axis, else its numbers."""
+    if not all_numbers(n):
+        return "(" + ", ".join(str(element_sx(x)) for x in n) + ")"
     for sign in (1.0, -1.0):
         for k, letter in enumerate("xyz"):
             if np.array_equal(n, sign * np.eye(3)[k]):
@@ -118,8 +120,14 @@ _PERMUTATIONS = [np.roll(np.eye(3), k + 1, axis=0).astype(object) for k in range
 
 
 def orient_z(axis: Any, what: str) -> np.ndarray:
-    """A rotation whose third column is the axis: a cyclic permutation for x, y, z, else the shortest turn from z."""
+    """A rotation whose third column is the axis: a cyclic permutation for x, y, z, else the shortest turn from z.
+
+    For an axis of parameters it is the shortest turn from z or, below the x-y plane, that from −z after half a turn
+    about x.
+    """
     n = axis_vector(axis, what)
+    if not all_numbers(n):
+        return _traced_orientation(n)
     x, y, z = n.tolist()
     if x + y + z == 1.0 and 1.0 in (x, y, z):
         return _PERMUTATIONS[(x, y, z).index(1.0)].copy()
@@ -132,12 +140,25 @@ def orient_z(axis: Any, what: str) -> np.ndarray:
     return snap((np.eye(3) + K + K @ K * factor).astype(object), scale=1.0)
 
 
+def _traced_orientation(n: np.ndarray) -> np.ndarray:
+    """I + [u] + [u]²/(1 + s n_z) with u = s z × n, s the sign of n_z; s = −1 after half a turn about x."""
+    s = where_less(n[2], 0.0, lambda: -1.0, lambda: 1.0)
+    x, y, factor = n[0], n[1], 1.0 / (1.0 + s * n[2])
+    R = eye(3)
+    R[0] = [1.0 - x * x * factor, -x * y * factor * s, x]
+    R[1] = [-x * y * factor, s - s * y * y * factor, y]
+    R[2] = [-s * x, -y, n[2]]
+    return R
+
+
 class AxisJoint(Joint):
-    """A joint with one axis, its own z: "x", "-y", … or three numbers."""
+    """A joint with one axis, its own z: "x", "-y", …, three numbers, or three expressions of parameters."""
 
     def __init__(self, axis: Any = "z"):
-        self.axis = axis_vector(axis, f"the axis of a {self.kind} joint")
-        self.orientation = orient_z(self.axis, "the axis")
+        what = f"the axis of a {self.kind} joint"
+        self.axis = axis_vector(axis, what)
+        self.orientation = orient_z(axis, what)
+        self.given = self.axis if all_numbers(self.axis) else array(axis)  # of any length, as model files keep it
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({axis_text(self.axis)})"

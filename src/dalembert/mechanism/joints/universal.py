@@ -6,14 +6,15 @@ import numpy as np
 
 from dalembert.errors import DescriptionError
 from dalembert.mechanism.joints.joint import Joint, axis_text
-from dalembert.spatial import Transform, axis_rotation, axis_vector, unit
-from dalembert.symbols import array, atan2, cos, sin, snap, zeros
+from dalembert.spatial import Transform, axis_rotation, axis_vector, cross, unit
+from dalembert.symbols import all_numbers, array, atan2, cos, sin, snap, sqrt, zeros
 
 
 class Universal(Joint):
     """Turns by q₁ about `first` (fixed in the parent), then by q₂ about `second` (fixed in the child).
 
-    The axes cross at right angles. Written for first = x, second = y: T = Rx(q₁) Ry(q₂).
+    The axes cross at right angles; they may have parameters in them. Written for first = x, second = y:
+    T = Rx(q₁) Ry(q₂).
     """
 
     kind = "universal"
@@ -25,6 +26,12 @@ class Universal(Joint):
     def __init__(self, first: Any = "x", second: Any = "y"):
         a = axis_vector(first, "the first axis of a universal joint")
         b = axis_vector(second, "the second axis of a universal joint")
+        if not all_numbers(np.concatenate([a, b])):  # perpendicular at the default parameters, or `check_joint` objects
+            self.given = tuple(n if all_numbers(n) else array(x) for n, x in ((a, first), (b, second)))
+            c = b - (a @ b) * a
+            self.axes = (a, c / sqrt(c @ c))
+            self.orientation = np.column_stack([*self.axes, cross(*self.axes)])
+            return
         if abs(a @ b) > 1e-9:
             raise DescriptionError(
                 f"the axes of a universal joint meet at {np.degrees(np.arccos(np.clip(a @ b, -1, 1))):.6g}°; they must "
@@ -32,7 +39,7 @@ class Universal(Joint):
             )
         if abs(a @ b) > 4 * np.finfo(float).eps:
             b = unit(b - (a @ b) * a)
-        self.axes = (a, b)
+        self.axes = self.given = (a, b)
         self.orientation = snap(np.column_stack([*self.axes, np.cross(*self.axes)]).astype(object), scale=1.0)
 
     def transform(self, q: np.ndarray) -> Transform:
