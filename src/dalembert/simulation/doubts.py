@@ -63,7 +63,7 @@ class Doubts:
             np.array([float(run.system.evaluate(name, x, p=run.p)) for x in states])
             for name in ("kinetic_energy", "potential_energy")
         )
-        work = [w[looked_at] for w in run.work.values()]
+        work = [w[looked_at] - w[looked_at[0]] for w in run.work.values()]
         error = kinetic + potential - kinetic[0] - potential[0] - sum(work, np.zeros(len(states)))
         moved = kinetic.max() + np.ptp(potential) + sum(np.abs(w).max() for w in work)
         limit = LOST if run.rtol is None else min(LOST, max(PER_TOLERANCE * run.rtol, 1e-6))

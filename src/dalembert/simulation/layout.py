@@ -122,7 +122,7 @@ class Layout:
             near=self.policy.near,
             hit=self.hit,
             stop=int(s.on_singularity == "stop"),
-            blind=int(s.named or self._unequal()),
+            blind=int(bool(system.rows.of) and (s.named or self._unequal())),
             passage=np.zeros(system.nq + system.nv),
             plain=self.plain(),
             low=np.zeros(system.nq),
