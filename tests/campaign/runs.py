@@ -4,9 +4,9 @@ A run is asked for its states at Gauss's nodes c_i of a time D. With v̇_i and q
 
     v(c_i D) = v(0) + D Σ_j a_ij v̇_j,   q(c_i D) = q(0) + D Σ_j a_ij q̇_j,   a_ij = ∫₀^c_i ℓ_j                       (1)
 
-hold for the true motion up to what the last Legendre coefficients of v̇ and q̇ tell, and D is made so short that this is
-below the tolerance. States that satisfy (1) are the motion, up to a factor that a short D keeps near one: nothing of the
-library's integrators, formulations or projections is needed to say so.
+hold for the true motion up to what the last Legendre coefficients of v̇ and q̇ tell, and D is made so short that this
+is below the tolerance. States that satisfy (1) are the motion, up to a factor that a short D keeps near one: nothing
+of the library's integrators, formulations or projections is needed to say so.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ DRIFTING = ("none", "baumgarte")
 
 
 def _gauss() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Nodes in (0, 1); integrals to each node and to 1, (n + 1, n); values at nodes to Legendre coefficients, (n, n)."""
+    """Nodes in (0, 1); integrals to each and to 1, (n + 1, n); Legendre coefficients of values there, (n, n)."""
     x, _ = np.polynomial.legendre.leggauss(NODES)
     to_coefficients = np.linalg.inv(np.polynomial.legendre.legvander(x, NODES - 1))
     ends = np.append(x, 1.0)
