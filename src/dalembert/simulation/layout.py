@@ -147,8 +147,8 @@ class Layout:
         return out
 
     def _inertia(self) -> float:
-        """The largest inertia against a velocity of unit size, kg m²; 1 where no work is kept."""
-        if not self.works:
+        """The largest inertia against a velocity of unit size, kg m²; 1 where no energy is measured."""
+        if not self.works and not (self.setup.projection is not None and self.setup.projection.energy):
             return 1.0
         s, nq = self.setup, self.system.nq
         units = self._units(nq + self.system.nv)[nq:]

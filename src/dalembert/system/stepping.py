@@ -202,12 +202,13 @@ def restore(s: Trace) -> tuple[Any, ...]:
 
     and α times the gradient of the energy, projected on what (1) leaves free, α from the energy that is missing. ω is
     the `rate` of the motion, 1/s, which makes positions and velocities comparable. c is the `coupling`: 1, or 0 for
-    the steps of `correct` and `filter`, each by itself. The margin is that of A; rows of (1) come to depend on each
-    other like its square.
+    the steps of `correct` and `filter`, which leave the energy as it is: to restore it without B does not converge
+    next to singular positions. Residuals are of lengths and angles, with ω and the `unit` of energy. The margin is that
+    of A; rows of (1) come to depend on each other like its square.
     """
     n, A, holonomic = s.tree.nv, s.rows.A, s.rows.only_holonomic()
     M, positions, m = composite_body(s.at), len(holonomic.of), len(s.rows.of)
-    (rate,), (coupling,) = given(s, "rate", 1), given(s, "coupling", 1)
+    rate, unit, coupling = (given(s, name, 1)[0] for name in ("rate", "unit", "coupling"))
     velocity_error = (A @ s.v if m else zeros(0)) + s.rows.b
     M2, rows = zeros(2 * n, 2 * n), zeros(positions + m, 2 * n)  # of (ω δq, δv)
     M2[:n, :n] = M2[n:, n:] = M
@@ -221,8 +222,9 @@ def restore(s: Trace) -> tuple[Any, ...]:
     along, _ = factor.solve(gradient, zeros(positions + m))
     gap = energy - given(s, "energy", 1)[0]
     steepness, missing = gradient @ along, gap + gradient @ step
-    delta = step + where_less(steepness, 1e-300, lambda: 0.0, lambda: -(missing / steepness)) * along
-    residuals = np.concatenate([holonomic.phi, velocity_error, array([gap])])
+    alpha = where_less(steepness, 1e-300, lambda: 0.0, lambda: -(coupling * missing / steepness))
+    delta = step + alpha * along
+    residuals = np.concatenate([holonomic.phi, velocity_error / rate, array([coupling * gap / unit])])
     margin = Elimination(TreeFactor(M), A).margin
     return at_unit(s, moved(s, delta[:n] / rate), s.v + delta[n:], residuals, margin)
 
@@ -251,6 +253,6 @@ STEPPING: dict[str, tuple[tuple[str, ...], Callable[[Trace], Any]]] = {
     "filter": (("q", "v", "p", "t"), filter_),
     "filter_weighted": (("q", "v", "weights", "p", "t"), lambda s: filter_(s, True)),
     "gauge": (("q", "sizes", "p", "t"), gauge),
-    "restore": (("q", "v", "energy", "rate", "coupling", "p", "t"), restore),
+    "restore": (("q", "v", "energy", "rate", "unit", "coupling", "p", "t"), restore),
     "variational": (("q", "v", "delta", "step", *DRIVE), variational),
 }
