@@ -141,8 +141,8 @@ def test_the_motion_is_the_true_one_or_not_determined(case):
 )
 def test_so_it_is_with_every_formulation(name, rtol):
     chosen = [*CASES[:48:7], *(c for c in CASES[48:] if c["x"] in (0.0, -1e-9))]
-    if name == "energy":  # steps of the energy end where others begin to be careful
-        chosen += [c for c in CASES if c["x"] == -1e-7]
+    if (name, rtol) == ("energy", 1e-9):  # restored up to where careful steps begin
+        chosen = [c for c in CASES[48:] if c["x"] in (0.0, -1e-7, -1e-9)]
     for case in chosen:
         if not (name == "tangent" and case["mechanism"] == "sarrus"):
             check(case, rtol, **OPTIONS[name])

@@ -13,7 +13,7 @@ from dalembert.analysis.mobility import independent_rows
 sys.path.append(str(Path(__file__).parents[1] / "campaign"))
 from plans import build, random_plan  # noqa: E402
 
-RATE = 3.0  # 1/s, ω: what makes positions and velocities comparable
+RATE = 3.0  # 1/s, of steps: what makes positions and velocities comparable
 OFF = 1e-3
 
 
@@ -38,7 +38,7 @@ def restored(system, x, rows, energy):
     """The state to which the kernel's steps lead."""
     kernel, q, v = system.kernel("restore", rows=rows), x.q, x.v
     for _ in range(12):
-        known = {"q": q, "v": v, "energy": [energy], "rate": [RATE], "unit": [1.0], "coupling": [1.0]}
+        known = {"q": q, "v": v, "energy": [energy], "step": [1 / RATE], "rate": [1.0], "unit": [1.0]}
         q, v = kernel(*(np.asarray(known.get(name, 0.0), dtype=float) for name in kernel.names_in))[:2]
     return system.state(q, v, x.t)
 
@@ -47,7 +47,7 @@ def restored(system, x, rows, energy):
     ("make", "seed"), [(four_bar, 0), (four_bar, 3), (disc, 0), *((random, k) for k in (13, 16, 50, 71))]
 )
 def test_positions_velocities_and_energy_are_restored_at_the_nearest_state(make, seed):
-    """In the metric ω² δqᵀ M δq + δvᵀ M δv; the way that forgets how A v changes with q is longer by 1e-4 and more."""
+    """In the metric δqᵀ M δq / h² + δvᵀ M δv; the way that forgets how A v changes with q is longer by 1e-4 and more."""
     system, x = make(seed)
     rows = independent_rows(system, x, None) or tuple(range(len(system.rows.of)))
     closed = [k for k in rows if system.rows.holonomic[k]]

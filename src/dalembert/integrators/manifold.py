@@ -10,7 +10,6 @@ from __future__ import annotations
 from dalembert.native.calls import call
 from dalembert.native.jit import inline, native
 
-COUPLED = 1e-7  # margin of A above which its square is more than rounding
 RUNAWAY = 0.1  # rad, or of a length of the mechanism: a residual that no correction of a step can have left
 
 
@@ -90,21 +89,16 @@ def _filter(run, t, x):
 
 @native
 def _restore(run, t, x):
-    """Positions, velocities and energy; the energy due is the first one plus the work done since.
-
-    Energy waits where the rows that bind positions to velocities, whose squared sines fall like σ⁴, are unsound.
-    """
+    """Positions, velocities and energy; the energy due is the first one plus the work done since."""
     f, n = run.restore, run.nq + run.nv
     due, m, residual, out, given = run.energy, f.rows, 0.0, f.y, f.x
     for i in range(run.n - run.works, run.n):
         due += x[i]
     rate = run.rate if run.rate > 0.0 else 1.0
-    given[n], given[n + 1], given[n + 2], given[n + 3] = due, rate, max(run.inertia * rate**2, 1e-300), 1.0
+    given[n], given[n + 1] = due, run.attempt_h if run.attempt_h > 0.0 else 1.0 / rate
+    given[n + 2], given[n + 3] = rate, max(run.inertia * rate**2, 1e-300)
     for k in range(run.max_corrections + 4):
         call(f, t, x, n)
-        if given[n + 3] == 1.0 and min(out[n + m], out[n + m + 1] / max(f.row_scale, 1e-300)) < COUPLED:
-            given[n + 3] = 0.0
-            call(f, t, x, n)
         residual = 0.0
         for i in range(m):
             residual = max(residual, abs(out[n + i]))

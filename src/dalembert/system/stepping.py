@@ -196,37 +196,37 @@ def gauge(s: Trace) -> Any:
 
 
 def restore(s: Trace) -> tuple[Any, ...]:
-    """One Newton step to Φ = 0, A v + b = 0 and E(q, v) = E*, the shortest in ω² δqᵀ M δq + δvᵀ M δv.
+    """One Newton step to Φ = 0, A v + b = 0 and E(q, v) = E*, the shortest in δqᵀ M δq / h² + δvᵀ M δv.
 
-        A δq = −Φ,   c B δq + A δv = −(A v + b),   B = ∂(A v + b)/∂q                                           (1)
+        A δq = −Φ,   B δq + A δv = −(A v + b),   B = ∂(A v + b)/∂q                                             (1)
 
-    and α times the gradient of the energy, projected on what (1) leaves free, α from the energy that is missing. ω is
-    the `rate` of the motion, 1/s, which makes positions and velocities comparable. c is the `coupling`: 1, or 0 for
-    the steps of `correct` and `filter`, which leave the energy as it is: to restore it without B does not converge
-    next to singular positions. Residuals are of lengths and angles, with ω and the `unit` of energy. The margin is that
-    of A; rows of (1) come to depend on each other like its square.
+    and α times the gradient of the energy, projected on what (1) leaves free, α from the energy that is missing; no α
+    above a tenth, which is at rest. h, `step`, is that of the integration, s: in it an error of v becomes one of q that
+    is h times as large. It also keeps the rows of (1) as independent as those of A, whose margin is given, where steps
+    become as short as a singular position is near. Residuals are lengths and angles, by the `rate` of the motion, 1/s,
+    and the `unit` of energy.
     """
     n, A, holonomic = s.tree.nv, s.rows.A, s.rows.only_holonomic()
     M, positions, m = composite_body(s.at), len(holonomic.of), len(s.rows.of)
-    rate, unit, coupling = (given(s, name, 1)[0] for name in ("rate", "unit", "coupling"))
+    h, rate, unit = (given(s, name, 1)[0] for name in ("step", "rate", "unit"))
     velocity_error = (A @ s.v if m else zeros(0)) + s.rows.b
-    M2, rows = zeros(2 * n, 2 * n), zeros(positions + m, 2 * n)  # of (ω δq, δv)
+    M2, rows = zeros(2 * n, 2 * n), zeros(positions + m, 2 * n)  # of (δq / h, δv)
     M2[:n, :n] = M2[n:, n:] = M
     if m:
         rows[:positions, :n], rows[positions:, n:] = holonomic.A, A
-        rows[positions:, :n] = _slope(s, velocity_error) * (coupling / rate)
+        rows[positions:, :n] = _slope(s, velocity_error) * h
     factor = Elimination(TreeFactor(M2), rows)
     energy = kinetic_energy(s.at) + potential(s)
-    gradient = np.concatenate([_slope(s, array([energy]))[0] / rate, M @ s.v])
-    step, _ = factor.solve(zeros(2 * n), np.concatenate([holonomic.phi * rate, velocity_error]))
+    gradient = np.concatenate([_slope(s, array([energy]))[0] * h, M @ s.v])
+    step, _ = factor.solve(zeros(2 * n), np.concatenate([holonomic.phi / h, velocity_error]))
     along, _ = factor.solve(gradient, zeros(positions + m))
     gap = energy - given(s, "energy", 1)[0]
     steepness, missing = gradient @ along, gap + gradient @ step
-    alpha = where_less(steepness, 1e-300, lambda: 0.0, lambda: -(coupling * missing / steepness))
-    delta = step + alpha * along
-    residuals = np.concatenate([holonomic.phi, velocity_error / rate, array([coupling * gap / unit])])
+    small = steepness * steepness - 100.0 * missing * missing
+    delta = step + where_less(small, 1e-300, lambda: 0.0, lambda: -(missing / steepness)) * along
+    residuals = np.concatenate([holonomic.phi, velocity_error / rate, array([gap / unit])])
     margin = Elimination(TreeFactor(M), A).margin
-    return at_unit(s, moved(s, delta[:n] / rate), s.v + delta[n:], residuals, margin)
+    return at_unit(s, moved(s, delta[:n] * h), s.v + delta[n:], residuals, margin)
 
 
 def _slope(s: Trace, values: np.ndarray) -> np.ndarray:
@@ -253,6 +253,6 @@ STEPPING: dict[str, tuple[tuple[str, ...], Callable[[Trace], Any]]] = {
     "filter": (("q", "v", "p", "t"), filter_),
     "filter_weighted": (("q", "v", "weights", "p", "t"), lambda s: filter_(s, True)),
     "gauge": (("q", "sizes", "p", "t"), gauge),
-    "restore": (("q", "v", "energy", "rate", "unit", "coupling", "p", "t"), restore),
+    "restore": (("q", "v", "energy", "step", "rate", "unit", "p", "t"), restore),
     "variational": (("q", "v", "delta", "step", *DRIVE), variational),
 }
