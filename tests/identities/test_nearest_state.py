@@ -11,7 +11,7 @@ from dalembert import zoo
 from dalembert.analysis.mobility import independent_rows
 
 sys.path.append(str(Path(__file__).parents[1] / "campaign"))
-from plans import build, random_plan  # noqa: E402
+from plans import build, random_plan
 
 RATE = 3.0  # 1/s, of steps: what makes positions and velocities comparable
 OFF = 1e-3
@@ -47,7 +47,7 @@ def restored(system, x, rows, energy):
     ("make", "seed"), [(four_bar, 0), (four_bar, 3), (disc, 0), *((random, k) for k in (13, 16, 50, 71))]
 )
 def test_positions_velocities_and_energy_are_restored_at_the_nearest_state(make, seed):
-    """In the metric δqᵀ M δq / h² + δvᵀ M δv; the way that forgets how A v changes with q is longer by 1e-4 and more."""
+    """In the metric δqᵀ M δq / h² + δvᵀ M δv; without ∂(A v)/∂q the way is longer by 1e-4 and more."""
     system, x = make(seed)
     rows = independent_rows(system, x, None) or tuple(range(len(system.rows.of)))
     closed = [k for k in rows if system.rows.holonomic[k]]
