@@ -42,7 +42,58 @@ def ran(case, rtol, **options):
 
 
 def check(case, rtol, **options):
+    """Near the truth, or not determined by the start; and positions as near as 1e-6 are found, once each."""
     run, error = ran(case, rtol, **options)
+    times = [p.nearest for p in run.passages]
+    for t, least in case["passages"]:
+        if least < 1e-6:
+            assert sum(abs(t - found) < 1e-6 + 0.05 * least**0.5 for found in times) == 1, (t, times)
     if all(p.determined for p in run.passages):
         assert error <= TIMES * rtol
+    else:
+        assert any(p.met and not p.determined for p in run.passages)
+        assert case["miss"] < 2e-6
     return run, error
+
+
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+def test_the_motion_is_the_true_one_or_not_determined(case):
+    check(case, 1e-9)
+
+
+OPTIONS = {
+    "nullspace": {"formulation": "nullspace"},
+    "lagrange": {"formulation": "lagrange"},
+    "tangent": {"coordinates": "tangent"},
+    "energy": {"stabilization": "energy"},
+    "Euclidean": {"stabilization": da.Projection(metric="euclidean")},
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_so_it_is_with_other_formulations_and_stabilizations(name):
+    for case in CASES:
+        check(case, 1e-8, **OPTIONS[name])
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c["miss"] >= 1e-5], ids=lambda c: f"{c['miss']:.0e}")
+def test_a_smaller_tolerance_makes_a_smaller_error(case):
+    (_, first), (_, last) = ran(case, 1e-7), ran(case, 1e-10)
+    assert last < max(1e-2 * first, 1e-9)
+
+
+def test_what_is_not_determined_is_not():
+    """Starts 1e-7 apart end more than 1e5 times as far from each other."""
+    (case,) = [c for c in CASES if "neighbour" in c]
+    apart = np.abs(np.array(case["neighbour"]) - case["end_R"]).max()
+    assert apart > 1e5 * truth.NEIGHBOUR
+    run, _ = ran(case, 1e-9)
+    assert not all(p.determined for p in run.passages)
+
+
+def test_the_truth_keeps_its_energy_and_knows_the_flat_position():
+    model = truth.Platform()
+    x, v = model.on_manifold(*truth.natural(CASES[0]["q"], CASES[0]["v"]))
+    end_x, end_v, _ = model.integrate(x, v, 0.02)
+    assert abs(model.energy(end_x, end_v) - model.energy(x, v)) < 1e-20
+    assert model.nearness(truth.exact(truth.FLAT)) == 0

@@ -163,6 +163,12 @@ class Layout:
                 out[layout.q_slice(name)] = np.arange(self.system.nv)[layout.v_slice(name)]
         return out
 
+    def quaternions(self) -> np.ndarray:
+        """Where in q quaternions begin: with the first number of a joint that has one."""
+        layout = self.system.layout
+        turning = (name for name, a in layout.joints.items() if type(a.joint).unit is not Joint.unit)
+        return np.array([layout.q_slice(name).start for name in turning], dtype=np.int64)
+
     def place(
         self, run: RunRecord, rows: tuple[int, ...] | None, chart: LocalChart | None, x: np.ndarray, room: int
     ) -> None:
