@@ -3,8 +3,8 @@
 A rigid body is a point p and three vectors r_i fixed to it, x = (p, r_1, r_2, r_3). Its mass matrix is constant and all
 constraints are of second degree in x, so that the Taylor series of a motion follows order by order from one matrix:
 
-    M ẍ = g + Jᵀλ,   Φ_k = ½ xᵀ Q_k x + c_k · x + d_k = 0,   J_k = (Q_k x + c_k)ᵀ                                    (1)
-    r_i · r_j = δ_ij,   ½ |p + Σ s_i r_i − b|² = ½ L²                                                                 (2)
+    M ẍ = g + Jᵀλ,   Φ_k = ½ xᵀ Q_k x + c_k · x + d_k = 0,   J_k = (Q_k x + c_k)ᵀ                                   (1)
+    r_i · r_j = δ_ij,   ½ |p + Σ s_i r_i − b|² = ½ L²                                                                (2)
 
 It is a Stewart platform of which two legs are slack. In the flat position all legs lie in one plane and their rows have
 rank 3: the motions that are left, two otherwise, form a cone there. Lengths are exact in binary numbers.
