@@ -151,12 +151,14 @@ def finished(miss, q, v, duration):
     }  # fmt: skip
 
 
-def neighbour(case):
-    """R where a start beside that of a case leads to, NEIGHBOUR away along the manifold."""
+def neighbour(case, sides=(1, -1)):
+    """R where a start NEIGHBOUR beside that of a case leads to, on one side of it or the other, whichever is farther."""
     model, aside = Platform(), np.random.default_rng(7).standard_normal(12)
-    x, v = natural(case["q"], case["v"])
-    x, v = model.on_manifold(x + exact(NEIGHBOUR * aside / np.linalg.norm(aside)), v)
-    return as_doubles(*model.integrate(x, v, case["duration"])[:2])[0]
+    (x, v), ends = natural(case["q"], case["v"]), []
+    for side in sides:
+        moved = model.on_manifold(x + exact(side * NEIGHBOUR * aside / np.linalg.norm(aside)), v)
+        ends.append(as_doubles(*model.integrate(*moved, case["duration"])[:2])[0])
+    return max(ends, key=lambda R: np.abs(np.array(R) - case["end_R"]).max())
 
 
 NEIGHBOUR = 1e-7
