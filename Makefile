@@ -17,9 +17,10 @@ gallery: $(VENV)/.view native
 test: $(VENV)/.test lint native
 	$(BIN)/python -m pytest
 
-# COUNT random mechanisms from seed SEED on, against oracles that share no code
+# COUNT random mechanisms from seed SEED on, and runs of RUNS small ones, against oracles that share no code
 campaign: $(VENV)/.test native
 	$(BIN)/python -m tests.campaign $(or $(COUNT),1000) --seed $(or $(SEED),0)
+	$(BIN)/python -m tests.campaign $(or $(RUNS),100) --seed $(or $(SEED),0) --small --runs
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

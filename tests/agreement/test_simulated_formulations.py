@@ -175,3 +175,26 @@ def test_baumgarte_holds_a_drift_that_no_stabilization_lets_grow():
     assert held[1000:].max() < 2 * held[:1000].max()
     named = da.simulate(system, x, 2.0, stabilization="baumgarte", formulation="lagrange", **options).residuals
     np.testing.assert_allclose(named, held[:201], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", FORMULATIONS)
+def test_a_tree_has_no_singular_positions_in_any_formulation(name):
+    system = zoo.chain(2).compile()
+    x = system.state({"J1": 0.3}, v={"J2": 1.0})
+    run, plain = (da.simulate(system, x, 0.5, formulation=formulation) for formulation in (name, "auto"))
+    assert run.success
+    np.testing.assert_allclose(run.q[-1], plain.q[-1], atol=1e-9)
+
+
+def test_a_tangent_chart_without_any_motion():
+    """A skate across the one way that positions have left: one coordinate, no velocity."""
+    m = da.Mechanism("stuck")
+    sledge = m.add_body("sledge", mass=1.0)
+    m.add_joint("slide", da.Prismatic("x"), m.ground, sledge)
+    m.add_skate("blade", sledge.at(), sideways="x")
+    system = m.compile()
+    run = da.simulate(system, {"slide": 0.5}, 0.1, coordinates="tangent")
+    assert run.success
+    assert run.y.shape[1] == 1
+    assert run.y_rate.shape[1] == 0
+    assert run["slide"][-1] == 0.5

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from plans import Plan, build, random_plan
 from rigid import Rigid
+from runs import compare_runs
 from statics import determinate
 
 import dalembert as da
@@ -44,10 +45,10 @@ class Outcome:
 class Truth:
     """The equations of a plan at a state, dimensionless: rows in sizes and radians, velocities by their reach."""
 
-    def __init__(self, plan: Plan, q: np.ndarray, v: np.ndarray):
+    def __init__(self, plan: Plan, q: np.ndarray, v: np.ndarray, t: float = 0.0):
         self.rigid = Rigid(plan)
         self.M, self.h = self.rigid.dynamics(q, v)
-        self.phi, self.A, self.b, self.gamma = self.rigid.constraints(q, v)
+        self.phi, self.A, self.b, self.gamma = self.rigid.constraints(q, v, t)
         self.reach = self.rigid.reach
         self.speed = float(np.abs(v / self.reach).max(initial=0.0))
         self.U, self.sigma, self.Vt = np.linalg.svd(self.A * self.reach)
@@ -75,8 +76,11 @@ class Truth:
         return c, left / max(terms, 1e-300)
 
 
-def compare(seed: int, small: bool = False) -> Outcome:
-    """All comparisons of one seed; of small mechanisms, linear models and control only for every tenth."""
+def compare(seed: int, small: bool = False, runs: bool = False) -> Outcome:
+    """All comparisons of one seed; of small mechanisms, linear models and control only for every tenth.
+
+    With `runs`: those of runs alone.
+    """
     plan, out = random_plan(seed, small), Outcome()
     system = build(plan)
     rigid = Rigid(plan)
@@ -88,6 +92,12 @@ def compare(seed: int, small: bool = False) -> Outcome:
         _refused(out, plan, start, str(error))
         return out
     truth = Truth(plan, x.q, x.v)
+    if runs:
+        if not truth.sure or truth.condition > 1e4 or truth.acceleration(np.zeros(system.nv))[1] > 1e-10:
+            out.skipped.append("no run: rounding decides, or no motion leads on")
+        else:
+            compare_runs(out, plan, system, x, lambda q, v, t: Truth(plan, q, v, t))
+        return out
     pace = 1.0 / plan.pace
     out.check(np.abs(truth.phi).max(initial=0.0) < 1e-9, f"projected state misses Φ by {np.abs(truth.phi).max():.1e}")
     speed = max(float(np.abs(x.v / truth.reach).max(initial=0.0)), pace)

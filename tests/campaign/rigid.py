@@ -169,6 +169,27 @@ class Rigid:
                 k += 1
         return M.astype(float), h.astype(float)
 
+    def rates(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """q̇: quaternions turn by ½ q ω with ω in the body's axes, free bodies move in them too."""
+        out, i, k = [], 0, 0
+        for j in self.plan.joints:
+            n = SIZES[j.kind]
+            if j.kind in ("spherical", "free"):
+                w, x, y, z = q[i : i + 4]
+                turn = 0.5 * np.array([[-x, -y, -z], [w, -z, y], [z, w, -x], [-y, x, w]]) @ v[k : k + 3]
+                move = np.asarray(quaternion_matrix(q[i : i + 4]), dtype=float) @ v[k + 3 : k + n] if n == 6 else []
+                out += [*turn, *move]
+                i += 1
+            else:
+                out += list(v[k : k + n])
+            i, k = i + n, k + n
+        return np.array(out)
+
+    def potential(self, q: np.ndarray) -> float:
+        """−Σ m g · c of all bodies."""
+        places = zip(self.plan.bodies, self.poses(q))
+        return float(-sum(b.mass * (self.plan.gravity @ (T.p + T.R @ b.com)) for b, T in places))
+
     # --- constraints ----------------------------------------------------------------------------------------------
 
     def residuals(self, q: np.ndarray, poses: list[Pose], delta: np.ndarray, t: Any) -> np.ndarray:
@@ -216,14 +237,14 @@ class Rigid:
                 out += [a.R[:, 0] @ slip / self.plan.size, a.R[:, 1] @ slip / self.plan.size]
         return np.array(out, dtype=LONG)
 
-    def constraints(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, ...]:
+    def constraints(self, q: np.ndarray, v: np.ndarray, t: float = 0.0) -> tuple[np.ndarray, ...]:
         """Φ, A, b and γ of all rows, in sizes and radians; Pfaffian rows come last."""
-        zero = np.zeros(self.nv, dtype=LONG)
+        zero, now = np.zeros(self.nv, dtype=LONG), LONG(t)
         here = self.poses(q)
-        phi = self.residuals(q, here, zero, LONG(0))
+        phi = self.residuals(q, here, zero, now)
 
         def both(direction: np.ndarray, step: Any, clock: float) -> tuple[np.ndarray, np.ndarray]:
-            one, two = self.along(q, direction, step, lambda P, delta, s: self.residuals(q, P, delta, clock * s))
+            one, two = self.along(q, direction, step, lambda P, delta, s: self.residuals(q, P, delta, now + clock * s))
             first, second = self.along(
                 q, direction, step, lambda P, delta, s: np.array([np.column_stack([T.R, T.p]) for T in P])
             )

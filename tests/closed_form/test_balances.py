@@ -248,3 +248,14 @@ def test_work_is_error_controlled_where_the_motion_alone_would_allow_any_step():
     run = da.simulate(system, system.assemble({}, v={}), 10.0)
     assert run.work["drivers"][-1] == pytest.approx(100 * (5 - np.sin(600) / 120), rel=1e-6)
     assert run.work["forces"][-1] == pytest.approx(-run.work["drivers"][-1], rel=1e-9)
+
+
+def test_the_balance_counts_from_the_first_state_that_is_wanted():
+    """A slider that is driven by x = t² has done work before that."""
+    m = da.Mechanism("driven", gravity=(0, 0, 0))
+    m.add_joint("x", da.Prismatic("x"), m.ground, m.add_body("b", mass=2.0))
+    m.add_driver("d", "x", lambda t: t**2)
+    run = da.simulate(m.compile(), {"x": 0.0}, 1.0, t_eval=[0.5, 1.0])
+    assert run.success
+    np.testing.assert_allclose(run.work["drivers"], [1.0, 4.0], rtol=1e-8)
+    np.testing.assert_allclose(run.energy_error, 0.0, atol=1e-7)

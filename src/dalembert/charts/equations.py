@@ -30,7 +30,7 @@ class Equations:
 
     def __init__(self, s: Trace, chart: LocalChart):
         self.s, self.n, self.nv = s, chart.dof, s.tree.nv
-        self.q, self.y, self.w = s.sx["q"], s.sx["y"], s.sx["ydot"][: chart.speeds]
+        self.q, self.y, self.w = s.sx["q"], s.sx["y"], s.sx["ydot"][: chart.speeds, :]
         directions = ca.reshape(s.sx["directions"], self.nv, self.n).T
         R = ca.SX(ca.vertcat(*[chart.R(s, self.y, directions, s.sx["reference"])]))
         D1, D2 = self._by_delta(R), ca.jacobian(R, self.y)
@@ -39,7 +39,7 @@ class Equations:
         self.late = self._of(late, self.n)
         if chart.velocities is None:
             led = list(chart.selected)
-            S1, S2, S0 = D1[led, :], D2[led, led], late[led]
+            S1, S2, S0 = D1[led, :], D2[led, led], late[led, :]
         else:
             C = to_sx(chart.velocities(s.sx["q"]).reshape(-1))
             S1, S2, S0 = ca.reshape(C, self.nv, chart.speeds).T, -ca.SX.eye(chart.speeds), ca.SX.zeros(chart.speeds)

@@ -16,6 +16,7 @@ from dalembert.native.memory import cut
 from dalembert.outcome import DEPENDENT, MASS_SINGULAR, OK
 
 RESOLVED = 1e-14  # squared sine between rows that rounding leaves of A M⁻¹ Aᵀ, for each row
+ROUNDING = 2e-15  # of a squared length in A M⁻¹ Aᵀ, before elimination magnifies it
 
 
 @entry(Problem)
@@ -41,7 +42,8 @@ def solve(problem):
         lengths[i] = S[i, i]
     status, rank, hint = cholesky(S, S)
     problem.smallest = hint**0.5  # 1 and this have the ratio that Cholesky tells
-    problem.rank = independent(S, lengths, rank, max(RESOLVED * m, problem.tolerance**2), problem.floor**2)
+    angle = max(RESOLVED * m, problem.tolerance**2)
+    problem.rank = independent(S, lengths, problem.nm, rank, angle, problem.floor**2)
     if problem.rank < m:
         return finish(problem, DEPENDENT)
     solve_cholesky(S, multipliers)
@@ -58,9 +60,16 @@ def solve(problem):
 
 
 @native
-def independent(R, lengths, rank, angle, length):
-    """Number of rows before the first that depends on those above it: its squared sine to them is R_kk² / length²."""
+def independent(R, lengths, lost, rank, angle, length):
+    """Number of rows before the first that depends on those above it: its squared sine to them is R_kk² / length².
+
+    Where rows above are nearly dependent their pivots are known to few digits, and so is what they leave of a row along
+    the directions that they alone give: lost_k = ε length_k² + Σ_j R_jk² lost_j / R_jj².
+    """
     for k in range(rank):
-        if not (R[k, k] ** 2 > angle * lengths[k] and lengths[k] > length):
+        lost[k] = ROUNDING * lengths[k]
+        for j in range(k):
+            lost[k] += R[j, k] ** 2 * lost[j] / R[j, j] ** 2
+        if not (R[k, k] ** 2 > max(angle * lengths[k], lost[k]) and lengths[k] > length):
             return k
     return rank

@@ -7,8 +7,9 @@ those of the kernels "correct" and "filter":
     position   q ⊕ δ with A δ = −Φ and δ the shortest, Φ, margin (2)
     velocity   v + δ with A δ = −(A v + b) and δ the shortest, A v + b, margin (2)
 
-Rounding of Φ still moves q by 1/σ, which turns the admissible velocities by 1/σ again. Where the coordinates are plain
-numbers, positions have a `low` part of their own and Φ is computed of both (`precise`); then nothing is squared.
+Rounding of Φ still moves q by 1/σ, which turns the admissible velocities by 1/σ again. So positions have a `low` part
+of their own and Φ is computed of both (`precise`), where its operations are known; then nothing is squared. They move
+by q̇ = N(q) δ, of which Newton's next step corrects what is of second order; quaternions are first made unit.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from dalembert.formulations.problem import Problem, make_problem
 from dalembert.formulations.right_hand_side import views
 from dalembert.native.bound import Bound
 from dalembert.native.library import address
-from dalembert.native.struct import Doubles, Float, Int, Part, Struct
+from dalembert.native.struct import Doubles, Float, Int, Ints, Part, Struct
 
 if TYPE_CHECKING:
     from dalembert.compiler import Kernel
@@ -33,13 +34,15 @@ class Landing(Struct):
     """What both work with; A, M and γ of the problem are outputs of the equations."""
 
     equations = Part(lambda: Bound)
-    plus = Part(lambda: Bound)  # (q, δ) → q ⊕ δ
+    plus = Part(lambda: Bound)  # (q, δ) → q ⊕ δ, or N(q) δ where positions have a low part
     problem = Part(lambda: Problem)
     nq = Int()
     first = Int()  # of Φ among the outputs of the equations
     rounding = Float()  # ‖Φ‖∞ that is nothing but rounding: q is left alone
     exact = Int()  # whether positions have a low part
     low = Doubles("nq")
+    turning = Int()
+    turns = Ints("turning")  # where quaternions begin that have a low part
     program = Part(lambda: Precise)  # of Φ
 
 
@@ -57,23 +60,27 @@ def make_landing(
     rounding: float,
     program: Callable[[Mapping[str, slice]], Precise | None] | None = None,
     low: np.ndarray | None = None,
+    rates: Kernel | None = None,
+    turns: np.ndarray | None = None,
 ) -> Bound:
     """The function `name`, "position" or "velocity", over the kernels "equations" and "plus".
 
     options: fields of `Problem` by name. program: of Φ, from the places of the inputs; low: (nq,) where the low parts
-    of positions are.
+    of positions are; rates: the kernel N(q) v; turns: where quaternions begin.
     """
     called = Bound.of(equations, values)
     precise = None if program is None else program(called.slices)
     landing = Landing(
         equations=called,
-        plus=Bound.of(plus, {}),
+        plus=Bound.of(plus if precise is None or rates is None else rates, {}),
         problem=make_problem(nv, rows, **views(called, nq + powers, nv, rows), **options),
         nq=nq,
         first=called.ny - 3 * rows,
         rounding=rounding if precise is None else 0.0,
         exact=int(precise is not None),
         low=np.zeros(nq) if low is None else low,
+        turning=0 if precise is None or turns is None else len(turns),
+        turns=np.zeros(0, dtype=np.int64) if precise is None or turns is None else turns,
         program=Precise() if precise is None else precise,
     )
     y = np.zeros((nq if name == "position" else nv) + rows + 2)

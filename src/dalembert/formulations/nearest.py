@@ -5,7 +5,7 @@ from __future__ import annotations
 from dalembert.formulations.common import factor_in_metric, particular, scale_rows
 from dalembert.formulations.evaluation import evaluate_precisely
 from dalembert.formulations.landing import Landing
-from dalembert.linalg.double_double import add
+from dalembert.linalg.double_double import add, divide, multiply, root
 from dalembert.native.calls import data, invoke, jump
 from dalembert.native.jit import entry, native
 from dalembert.native.memory import doubles
@@ -16,11 +16,11 @@ from dalembert.outcome import OK
 def position(x, y, landing):
     """y ← the nearest q, one Newton step; Φ; margin."""
     equations, problem, plus, nq = landing.equations, landing.problem, landing.plus, landing.nq
-    m, n = problem.m, problem.n
+    m, n, worst = problem.m, problem.n, 0.0
+    out, given, answer, q = equations.y, plus.x, doubles(y, nq + m + 2), doubles(x, equations.nx)
+    for k in range(landing.turning):
+        make_unit(q, landing.low, landing.turns[k])
     jump(equations.address, x, data(equations.y), equations.w)
-    out, given, answer = equations.y, plus.x, doubles(y, nq + m + 2)
-    worst = 0.0
-    q = doubles(x, equations.nx)
     if landing.exact != 0:
         evaluate_precisely(landing.program, q, landing.low, nq, out, landing.first)
     for i in range(m):
@@ -29,15 +29,27 @@ def position(x, y, landing):
     solve_shortest(problem, answer, nq + m)
     for i in range(nq):
         given[i] = answer[i] = q[i]
-    if landing.exact != 0:
-        for i in range(nq):
-            answer[i], landing.low[i] = add(q[i], landing.low[i], problem.vdot[i], 0.0)
-    elif worst > landing.rounding:
+    if landing.exact != 0 or worst > landing.rounding:
         for i in range(n):
             given[nq + i] = problem.vdot[i]
         invoke(plus)
         for i in range(nq):
-            answer[i] = plus.y[i]
+            if landing.exact != 0:
+                answer[i], landing.low[i] = add(q[i], landing.low[i], plus.y[i], 0.0)
+            else:
+                answer[i] = plus.y[i]
+
+
+@native
+def make_unit(q, low, at):
+    """The quaternion whose first number is number `at` of (q, low) ← itself over its length."""
+    s, t = 0.0, 0.0
+    for i in range(at, at + 4):
+        p, e = multiply(q[i], low[i], q[i], low[i])
+        s, t = add(s, t, p, e)
+    s, t = root(s, t)
+    for i in range(at, at + 4):
+        q[i], low[i] = divide(q[i], low[i], s, t)
 
 
 @entry(Landing)

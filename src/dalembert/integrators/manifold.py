@@ -94,7 +94,9 @@ def _restore(run, t, x):
     due, m, residual, out, given = run.energy, f.rows, 0.0, f.y, f.x
     for i in range(run.n - run.works, run.n):
         due += x[i]
-    given[n] = due
+    rate = run.rate if run.rate > 0.0 else 1.0
+    given[n], given[n + 1] = due, run.attempt_h if run.attempt_h > 0.0 else 1.0 / rate
+    given[n + 2], given[n + 3] = rate, max(run.inertia * rate**2, 1e-300)
     for k in range(run.max_corrections + 4):
         call(f, t, x, n)
         residual = 0.0

@@ -54,7 +54,6 @@ def _nearest(layout: Layout, name: str, options: Mapping[str, Any], usual: int, 
         system, "nullspace", s.p, metric="mass" if metric is None else metric, rows=rows,
         tolerance=options["tolerance"], floor=options["floor"],
     )  # fmt: skip
-    plain = name == "position" and bool((layout.plain() >= 0).all())
     return make_landing(
         name,
         system.kernel("equations", rows=rows),
@@ -66,6 +65,8 @@ def _nearest(layout: Layout, name: str, options: Mapping[str, Any], usual: int, 
         powers=layout.plain_powers,
         options={**chosen, "usual_rank": usual if rows is None else 0},
         rounding=4e-16 * max(1.0, system.layout.length),
-        program=(lambda places: make_precise(system, rows, places)) if plain else None,
+        program=(lambda places: make_precise(system, rows, places)) if name == "position" else None,
         low=low,
+        rates=system.kernel("rates"),
+        turns=layout.quaternions(),
     )

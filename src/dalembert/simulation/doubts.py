@@ -65,7 +65,7 @@ class Doubts:
     def _energy(self, looked_at: np.ndarray) -> None:
         run = self.run
         kinetic, potential = (self._at(looked_at, name) for name in ("kinetic_energy", "potential_energy"))
-        work = [w[looked_at] for w in run.work.values()]
+        work = [w[looked_at] - w[looked_at[0]] for w in run.work.values()]
         error = kinetic + potential - kinetic[0] - potential[0] - sum(work, np.zeros(len(looked_at)))
         moved = kinetic.max() + np.ptp(potential) + sum(np.abs(w).max() for w in work)
         limit = energy_limit(run.rtol, any(met.sigma <= met.hit for met in run._met))

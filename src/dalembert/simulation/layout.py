@@ -138,7 +138,7 @@ class Layout:
             near=self.policy.near,
             hit=self.hit,
             stop=int(s.on_singularity == "stop"),
-            blind=int(s.named or self._unequal()),
+            blind=int(bool(system.rows.of) and (s.named or self._unequal())),
             passage=np.zeros(system.nq + system.nv),
             plain=self.plain(),
             low=np.zeros(system.nq),
@@ -153,7 +153,7 @@ class Layout:
     def begin(self, run: RunRecord, start: State, end: float, u: np.ndarray) -> None:
         """Put into a record what differs from run to run, besides its state."""
         run.t = run.hold_start = run.sampled_until = start.t
-        run.end, run.inertia = end, self._inertia(start) if self.works else 1.0
+        run.end, run.inertia = end, self._inertia(start) if self.works or run.restore_energy else 1.0
         if run.nu:
             run.ode.x[run.u_index : run.u_index + run.nu] = u
         if run.restore_energy:
@@ -190,6 +190,12 @@ class Layout:
             if type(a.joint).rates is Joint.rates:
                 out[layout.q_slice(name)] = np.arange(self.system.nv)[layout.v_slice(name)]
         return out
+
+    def quaternions(self) -> np.ndarray:
+        """Where in q quaternions begin: with the first number of a joint that has one."""
+        layout = self.system.layout
+        turning = (name for name, a in layout.joints.items() if type(a.joint).unit is not Joint.unit)
+        return np.array([layout.q_slice(name).start for name in turning], dtype=np.int64)
 
     def place(
         self, run: RunRecord, rows: tuple[int, ...] | None, chart: LocalChart | None, x: np.ndarray, room: int

@@ -186,8 +186,9 @@ class Run(Histories):
 
     @property
     def energy_error(self) -> np.ndarray:
-        """(N,) energy, less that of the start and the work done since, J: what the integration made up."""
-        return self.energy - self.energy[:1] - sum(self.work.values(), np.zeros(len(self.t)))
+        """(N,) energy, less that of the first state and the work done since, J: what the integration made up."""
+        work = sum(self.work.values(), np.zeros(len(self.t)))
+        return self.energy - self.energy[:1] - (work - work[:1])
 
     # --- charts -------------------------------------------------------------------------------------------------
 

@@ -196,36 +196,46 @@ def gauge(s: Trace) -> Any:
 
 
 def restore(s: Trace) -> tuple[Any, ...]:
-    """One Newton step of least length in (q, v), in the mass metric, to Φ = 0, A v + b = 0 and E(q, v) = E*.
+    """One Newton step to Φ = 0, A v + b = 0 and E(q, v) = E*, the shortest in δqᵀ M δq / h² + δvᵀ M δv.
 
-    δq = δΦ + α P M⁻¹ ∂E/∂q and δv = δf + α P v, with δΦ and δf the steps of `correct` and `filter`, P the projector on
-    admissible motion, and α from the energy that is missing. A second of time weighs q against v, as in the paper.
+        A δq = −Φ,   B δq + A δv = −(A v + b),   B = ∂(A v + b)/∂q                                             (1)
+
+    and α times the gradient of the energy, projected on what (1) leaves free, α from the energy that is missing; no α
+    above a tenth, which is at rest. h, `step`, is that of the integration, s: in it an error of v becomes one of q that
+    is h times as large. It also keeps the rows of (1) as independent as those of A, whose margin is given, where steps
+    become as short as a singular position is near. Residuals are lengths and angles, by the `rate` of the motion, 1/s,
+    and the `unit` of energy.
     """
-    n = s.tree.nv
-    M, A, holonomic = composite_body(s.at), s.rows.A, s.rows.only_holonomic()
-    tree = TreeFactor(M)
-    velocity_error = (A @ s.v if len(s.rows.of) else zeros(0)) + s.rows.b
-    dq, _, _ = eliminate(tree, zeros(n), holonomic.A, holonomic.phi)
-    dv, _, margin = eliminate(tree, zeros(n), A, velocity_error)
+    n, A, holonomic = s.tree.nv, s.rows.A, s.rows.only_holonomic()
+    M, positions, m = composite_body(s.at), len(holonomic.of), len(s.rows.of)
+    h, rate, unit = (given(s, name, 1)[0] for name in ("step", "rate", "unit"))
+    velocity_error = (A @ s.v if m else zeros(0)) + s.rows.b
+    M2, rows = zeros(2 * n, 2 * n), zeros(positions + m, 2 * n)  # of (δq / h, δv)
+    M2[:n, :n] = M2[n:, n:] = M
+    if m:
+        rows[:positions, :n], rows[positions:, n:] = holonomic.A, A
+        rows[positions:, :n] = _slope(s, velocity_error) * h
+    factor = Elimination(TreeFactor(M2), rows)
     energy = kinetic_energy(s.at) + potential(s)
-    E_q = _gradient(s, energy)
-    E_v = M @ s.v
-    along_q, _, _ = eliminate(tree, E_q, holonomic.A, zeros(len(holonomic.of)))  # P M⁻¹ ∂E/∂q
-    along_v, _, _ = eliminate(tree, E_v, A, zeros(len(s.rows.of)))  # P v
+    gradient = np.concatenate([_slope(s, array([energy]))[0] * h, M @ s.v])
+    step, _ = factor.solve(zeros(2 * n), np.concatenate([holonomic.phi / h, velocity_error]))
+    along, _ = factor.solve(gradient, zeros(positions + m))
     gap = energy - given(s, "energy", 1)[0]
-    steepness = E_q @ along_q + E_v @ along_v
-    missing = gap + E_q @ dq + E_v @ dv
-    alpha = where_less(steepness, 1e-300, lambda: 0.0, lambda: -(missing / steepness))
-    residuals = np.concatenate([holonomic.phi, velocity_error, array([gap])])
-    return at_unit(s, moved(s, dq + alpha * along_q), s.v + dv + alpha * along_v, residuals, margin)
+    steepness, missing = gradient @ along, gap + gradient @ step
+    small = steepness * steepness - 100.0 * missing * missing
+    delta = step + where_less(small, 1e-300, lambda: 0.0, lambda: -(missing / steepness)) * along
+    residuals = np.concatenate([holonomic.phi, velocity_error / rate, array([gap / unit])])
+    margin = Elimination(TreeFactor(M), A).margin
+    return at_unit(s, moved(s, delta[:n] * h), s.v + delta[n:], residuals, margin)
 
 
-def _gradient(s: Trace, energy: Any) -> np.ndarray:
-    """∂E(q ⊕ δ, v)/∂δ at δ = 0."""
+def _slope(s: Trace, values: np.ndarray) -> np.ndarray:
+    """∂values(q ⊕ δ, v)/∂δ at δ = 0, (k, nv)."""
     sx, delta = symbols("delta", s.tree.nv)
     shifted = to_sx(s.per_joint(lambda j, q, v: j.plus(s.q[q], delta[v])))
-    at = ca.substitute(to_sx([energy]), s.sx["q"], shifted)
-    return array(ca.densify(ca.substitute(ca.gradient(at, sx), sx, ca.SX.zeros(s.tree.nv))))
+    at = ca.substitute(to_sx(values), s.sx["q"], shifted)
+    slope = ca.substitute(ca.jacobian(at, sx), sx, ca.SX.zeros(s.tree.nv))
+    return array(ca.densify(slope)).reshape(len(values), s.tree.nv)
 
 
 #: name: (arguments, value of a trace)
@@ -243,6 +253,6 @@ STEPPING: dict[str, tuple[tuple[str, ...], Callable[[Trace], Any]]] = {
     "filter": (("q", "v", "p", "t"), filter_),
     "filter_weighted": (("q", "v", "weights", "p", "t"), lambda s: filter_(s, True)),
     "gauge": (("q", "sizes", "p", "t"), gauge),
-    "restore": (("q", "v", "energy", "p", "t"), restore),
+    "restore": (("q", "v", "energy", "step", "rate", "unit", "p", "t"), restore),
     "variational": (("q", "v", "delta", "step", *DRIVE), variational),
 }
