@@ -1,4 +1,4 @@
-"""A run as one HTML file with its own player: no network, no library, opened by any browser."""
+"""A run as one HTML file with its own player, for any browser, without network or library; or as a GIF."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.mechanism.body import Body, Frame
 from dalembert.protocols import RunLike
+from dalembert.view import moving_picture
 from dalembert.view.door import names, system_of, writing
 from dalembert.view.poses import positions_at
 from dalembert.view.scene import Scene, scene
@@ -32,7 +33,9 @@ def animate(
     traces: Iterable[str | Body | Frame] = (),
     speed: float | None = None,
 ) -> Path:
-    """Write an animation of a run to an HTML file, and return its path.
+    """Write an animation of a run to an HTML file, or to a GIF if the path ends so, and return its path.
+
+    The HTML file needs no other file and no network. A GIF has fewer pictures and no time bar; it needs Matplotlib.
 
     traces: frames (or names of frames or bodies) whose paths are drawn. speed: seconds of the run for one of
     watching; by default 1, or what shows a run shorter than 1 s or longer than two minutes in good time. The player
@@ -52,9 +55,14 @@ def animate(
         speed = checks.number(speed, "speed", least=1e-12, most=1e12)
     span = float(run.t[-1] - run.t[0])
     pace = speed or _good_speed(span)
-    count = 1 + min(MOST, max(1, int(np.ceil(RATE * span / pace)))) if span > 0 else 1
+    gif = os.fspath(path).lower().endswith(".gif")
+    rate, most = (moving_picture.RATE, moving_picture.MOST) if gif else (RATE, MOST)
+    count = 1 + min(most, max(1, int(np.ceil(rate * span / pace)))) if span > 0 else 1
     times = np.linspace(run.t[0], run.t[-1], count)
     s = scene(system, positions_at(run, times), _frames(traces), run.p)
+    if gif:
+        moving_picture.write_gif(s, path, span / pace)
+        return Path(path)
     page = files("dalembert.view").joinpath("player.html").read_text(encoding="utf-8")
     facts = described(s, times, run, pace)
     text = json.dumps(facts, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
@@ -89,6 +97,7 @@ def described(s: Scene, times: np.ndarray, run: RunLike, speed: float) -> dict[s
         "points": base64.b64encode(points.tobytes()).decode(),
         "size": s.points.shape[1],
         "ground": s.sight.R.tolist(),
+        "floor": [np.round([a, b], 6).tolist() for a, b in s.floor],
         "bodies": bodies,
         "colors": list(s.colors.values()),
         "lines": [
