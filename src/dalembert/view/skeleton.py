@@ -97,6 +97,7 @@ def skeleton(
     ends: dict[str, list[int]] = {name: [] for name in system.layout.bodies}  # points where something is attached
 
     round_bodies: set[str] = set()
+    sliding = {a.child.body.name for a in system.layout.joints.values() if a.joint.kind == "prismatic"}
 
     def attach(frame: Frame) -> int:
         k = s.at(frame)
@@ -147,7 +148,7 @@ def skeleton(
                 attach(frame)
     for body in system.layout.bodies.values():
         if body.name != "ground" and (body.name not in round_bodies or len(ends[body.name]) > 1):
-            _draw_body(s, body, ends[body.name])
+            _draw_body(s, body, ends[body.name], body.name in sliding)
     s.traces = [s.at(system.layout.frame(f)) for f in traces]
     return s
 
@@ -161,14 +162,16 @@ def _guide(s: Skeleton, frame: Frame, joint: Joint | PointOn, reach: np.ndarray)
     s.lines.append(Line("guide", (s.point(frame.body, x + low * axis), s.point(frame.body, x + high * axis))))
 
 
-def _draw_body(s: Skeleton, body: Body, ends: Sequence[int]) -> None:
+def _draw_body(s: Skeleton, body: Body, ends: Sequence[int], slides: bool) -> None:
+    """slides: the rod of a cylinder, say, which needs no mark at its centre of mass."""
     com = body.com.astype(float) if all_numbers(body.com) else None
     if not ends:
         ends = [s.point(body, np.zeros(3))]
     if len(ends) == 1 and com is not None:
         mass = s.point(body, com)
         if mass != ends[0]:
-            s.marks.append(Mark("mass", mass, body.name))
+            if not slides:
+                s.marks.append(Mark("mass", mass, body.name))
             ends = [ends[0], mass]
     if len(ends) == 1:
         _draw_solid(s, body, s.places[ends[0]])
