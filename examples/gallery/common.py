@@ -12,6 +12,7 @@ import matplotlib
 import numpy as np
 
 from dalembert.view import animate
+from dalembert.view.plane import turned
 from dalembert.view.plots import positive, shade
 from dalembert.view.scene import scene
 from dalembert.view.snapshots import draw
@@ -86,7 +87,9 @@ def _draw_picture(axes: Any, picture: Picture) -> None:
     for k in range(len(picture.states)):
         draw(axes, s, k, alpha=1.0 if k == len(picture.states) - 1 else 0.25)
     for path in picture.paths:
-        axes.plot(*(path @ s.sight.R)[:, :2].T, color="#7a3e9d", lw=1.4, zorder=4)
+        seen = path @ s.sight.R if s.sight.planar else turned(path @ s.sight.R)
+        axes.plot(*seen[:, :2].T, color="#7a3e9d", lw=1.4, zorder=4)
+    axes.set_aspect("equal", adjustable="box")
     axes.set_title(picture.title or picture.system.name)
 
 

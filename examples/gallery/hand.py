@@ -21,7 +21,7 @@ def main(out, span: float = 1.0) -> dict[str, object]:
     hold = control.inverse_dynamics(system, x, limits=pull)
     model = da.linearize(system, x, u=np.maximum(hold.u, 0.0))
     home = x.position("object")
-    path = control.quintic(home, home + (0.0, 0.0, LIFT), 0.8)
+    path = control.quintic(home, home + np.array([0.0, 0.0, LIFT]), 0.8)
     law = control.motion_control(system, control.position("object"), path, rate=15.0, limits=pull, free_damping=15.0)
     run = da.simulate(system, x, span, u=law, hold=TICK, t_eval=np.linspace(0, span, 101))
     up = 1e3 * (run.position("object")[:, 2] - home[2])

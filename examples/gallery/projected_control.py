@@ -16,7 +16,7 @@ from dalembert import control, zoo
 RATE, WANTED = 6.0, -15.0  # 1/s; N on the guide
 
 
-def main(out) -> dict[str, object]:
+def main(out, span: float = 3.0) -> dict[str, object]:
     m = zoo.equal_slider_crank()
     for k in (1, 2):
         if f"tau{k}" not in m.inputs:
@@ -32,10 +32,10 @@ def main(out) -> dict[str, object]:
         "hybrid": control.hybrid_control(system, task, swing, {row: WANTED}, rate=RATE),
     }
     runs = {
-        name: da.simulate(system, x, 3.0, u=law, hold=0.001, t_eval=np.linspace(0, 3, 151))
+        name: da.simulate(system, x, span, u=law, hold=0.001, t_eval=np.linspace(0, span, 151))
         for name, law in laws.items()
     }
-    t = np.linspace(0, 3, 151)
+    t = np.linspace(0, span, 151)
     e0, de0 = (float(z[0]) for z in laws["both motors"].error(0.0, x))
     exact = np.exp(-RATE * t) * (e0 + (de0 + RATE * e0) * t)
     errors = {n: np.array([laws[n].error(r.t[k], r.state(k))[0][0] for k in range(151)]) for n, r in runs.items()}

@@ -38,7 +38,7 @@ def main(out, span: float = 6.0) -> dict[str, object]:
     panels = [
         Panel("total rates ν (√J)", {f"ν{k + 1}": nu[:, k] for k in range(7)}),
         Panel("Lyapunov function (J)", {"": falls}, log=True),
-        Panel("position of the hand (m)", {c: x for c, x in zip("xyz", run.position(tip).T)}),
+        Panel("position of the hand (m)", dict(zip("xyz", run.position(tip).T))),
     ]
     picture = Picture(system, [states[0], states[30], states[-1]], [run.position(tip)])
     return publish(out, "total_rates", rows, [picture], panels, run=run, animated=run, traces=[tip])
