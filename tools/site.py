@@ -72,7 +72,7 @@ def _page(case: str) -> str:
     title, text = _described(case)
     parts = [f"# {title}", text]
     if (BUILT / f"{case}.html").exists():
-        parts.append(f'<iframe class="player" src="../files/{case}.html" title="{title}" loading="lazy"></iframe>')
+        parts.append(f'<iframe class="player" src="files/{case}.html" title="{title}" loading="lazy"></iframe>')
     if (BUILT / f"{case}.json").exists():
         rows = json.loads((BUILT / f"{case}.json").read_text(encoding="utf-8"))
         parts.append("\n".join(["| | |", "|---|---|", *(f"| {_cell(k)} | {_cell(v)} |" for k, v in rows.items())]))
@@ -85,7 +85,7 @@ def _page(case: str) -> str:
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|").strip()
+    return text.replace("|", "\\|").replace("[", "&#91;").replace("]", "&#93;").strip()
 
 
 def _overview() -> str:
@@ -97,7 +97,7 @@ def _overview() -> str:
             picture = f"![{title}](gallery/files/{case}.png)\n\n    " if (BUILT / f"{case}.png").exists() else ""
             first = text.replace("\n", " ").split(". ")[0].rstrip(".")
             cards.append(f"-   {picture}**[{title}](gallery/{case}.md)**\n\n    {first}.")
-        parts.append(f"\n\n## {group}\n\n<div class=\"grid cards\" markdown>\n\n" + "\n\n".join(cards) + "\n\n</div>")
+        parts.append(f'\n\n## {group}\n\n<div class="grid cards" markdown>\n\n' + "\n\n".join(cards) + "\n\n</div>")
     return "".join(parts) + "\n"
 
 

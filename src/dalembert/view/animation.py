@@ -38,7 +38,8 @@ def animate(
 
     The HTML file needs no other file and no network. A GIF has fewer pictures and no time bar; it needs Matplotlib.
 
-    run: what da.simulate or da.load returns, or a sweep of kinematics; without times it is shown at 25 positions a second. traces: frames (or names of frames or bodies) whose paths are drawn. speed: seconds of the run for one of
+    run: what da.simulate or da.load returns, or a sweep of kinematics; a sweep without times is shown at 25 positions a
+    second. traces: frames (or names of frames or bodies) whose paths are drawn. speed: seconds of the run for one of
     watching; by default 1, or what shows a run shorter than 1 s or longer than two minutes in good time. The player
     has a time bar with singular passages marked on it; dragging turns a spatial mechanism and moves a planar one.
 

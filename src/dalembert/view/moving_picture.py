@@ -47,7 +47,9 @@ def write_gif(s: Scene, path: str | os.PathLike[str], seconds: float) -> None:
 
 def _save(frames: Sequence[Any], path: str | os.PathLike[str], seconds: float) -> None:
     """One palette for all pictures, so that parts that rest cost nothing."""
-    palette = frames[0].quantize(COLORS)
+    both = frames[0].copy()
+    both.paste(frames[-1].crop((both.width // 2, 0, *both.size)), (both.width // 2, 0))  # the path is whole in the last
+    palette = both.quantize(COLORS)
     pictures = [frame.quantize(palette=palette, dither=0) for frame in frames]
     with writing(path):
         pictures[0].save(

@@ -52,7 +52,10 @@ def clock(run: RunLike | Sweep) -> np.ndarray:
 
 
 def positions_at(run: RunLike | Sweep, times: np.ndarray) -> np.ndarray:
-    """(M, nq) positions at other times than the run's: cubic between its states, by q and q̇ = N(q) v (a sweep without times: by q)."""
+    """(M, nq) positions at other times than the run's: cubic between its states, by q and q̇ = N(q) v.
+
+    For a sweep without times a spline through q.
+    """
     system = system_of(run, sweeps=True)
     t, first = np.unique(clock(run), return_index=True)
     q, v = run.q[first], run.v[first]

@@ -1,8 +1,8 @@
 """The drawing of a mechanism: points fixed to bodies, lines through them, and marks on them.
 
 A body is a line between the two points where something is attached to it, a polygon through three or more in a plane,
-the edges of their convex hull if they are in no plane, a stick to its centre of mass if there is one point only, a small
-solid if that is the same point. Points of cables count for bodies with fewer than two others.
+the edges of their convex hull if they are in no plane, a stick to its centre of mass if there is one point only, a
+small solid if that is the same point. Points of cables count for bodies with fewer than two others.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ ROUND = 32  # points of a circle
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line through points. kind: "body", "solid", "rod", "spring", "cable", "guide", "blade", "gap" (of a cut joint)."""
+    """A line through points.
+
+    kind: "body", "solid", "rod", "spring", "cable", "guide", "blade" (of a skate), "gap" (of a cut joint).
+    """
 
     kind: str
     points: tuple[int, ...]
