@@ -37,7 +37,7 @@ bench: $(VENV)/.bench native
 
 # the site, with the pictures of the gallery; npm brings KaTeX for the formulas, which stay as they are written without it
 docs: $(VENV)/.docs build/gallery/.done
-	@test -d build/node_modules/katex || npm install --silent --no-save --prefix build katex@0.16 || echo "no KaTeX"
+	@test -d build/node_modules/katex || npm install --silent --no-save --prefix build katex iframe-worker || echo "no KaTeX"
 	$(BIN)/mkdocs build --strict
 
 build/gallery/.done:

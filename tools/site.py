@@ -1,7 +1,8 @@
 """Hooks of the site: pages of the gallery from its scripts and what they wrote, and KaTeX for the formulas.
 
-`make gallery` writes figures, animations and numbers to build/gallery; `npm install --prefix build katex` brings KaTeX.
-The site is built without either, too: pages then have no pictures, formulas appear as they are written.
+`make gallery` writes figures, animations and numbers to build/gallery; `npm install --prefix build katex iframe-worker` brings KaTeX and what
+search needs where no server is.
+The site is built without them, too: pages then have no pictures, formulas appear as they are written.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[1]
 GALLERY, BUILT = ROOT / "examples" / "gallery", ROOT / "build" / "gallery"
-KATEX = ROOT / "build" / "node_modules" / "katex" / "dist"
+MODULES = ROOT / "build" / "node_modules"
+KATEX, WORKER = MODULES / "katex" / "dist", MODULES / "iframe-worker" / "shim" / "index.js"
 SCRIPTS = ("katex.min.js", "contrib/auto-render.min.js")
 log = logging.getLogger("mkdocs.hooks.site")
 
@@ -40,6 +42,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         for ending in ("png", "html"):
             if (BUILT / f"{case}.{ending}").exists():
                 files.append(_copied(config, f"gallery/files/{case}.{ending}", BUILT / f"{case}.{ending}"))
+    if WORKER.exists():
+        files.append(_copied(config, "assets/iframe-worker/shim.js", WORKER))
     if KATEX.is_dir():
         for path in [KATEX / "katex.min.css", *(KATEX / s for s in SCRIPTS), *(KATEX / "fonts").glob("*.woff2")]:
             files.append(_copied(config, f"assets/katex/{path.relative_to(KATEX).as_posix()}", path))
