@@ -70,7 +70,7 @@ def sheet(pictures: Sequence[Picture], panels: Sequence[Panel], run: Any, column
     from matplotlib import pyplot
 
     lines = -(-len(panels) // columns)
-    height = max(2.3 * lines, 4.2 * len(pictures) if pictures else 0.0, 4.0)
+    height = max(2.3 * lines, 2.6 * len(pictures), 4.0)
     figure = pyplot.figure(figsize=((5.2 if pictures else 0) + (width if panels else 0), height), layout="constrained")
     parts = figure.subfigures(1, 2, width_ratios=[5.2, width]) if pictures and panels else [figure, figure]
     if pictures:
@@ -89,6 +89,9 @@ def _draw_picture(axes: Any, picture: Picture) -> None:
     for path in picture.paths:
         seen = path @ s.sight.R if s.sight.planar else turned(path @ s.sight.R)
         axes.plot(*seen[:, :2].T, color="#7a3e9d", lw=1.4, zorder=4)
+    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+    short = max(0.0, 0.25 * (right - left) - (high - low)) / 2  # a flat mechanism has room above and below
+    axes.set_ylim(low - short, high + short)
     axes.set_aspect("equal", adjustable="box")
     axes.set_title(picture.title or picture.system.name)
 
