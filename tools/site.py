@@ -1,8 +1,8 @@
 """Hooks of the site: pages of the gallery from its scripts and what they wrote, and KaTeX for the formulas.
 
-`make gallery` writes figures, animations and numbers to build/gallery; `npm install --prefix build katex iframe-worker` brings KaTeX and what
-search needs where no server is.
-The site is built without them, too: pages then have no pictures, formulas appear as they are written.
+`make gallery` writes figures, animations and numbers to build/gallery. `npm install --prefix build katex iframe-worker`
+brings KaTeX, and what search needs where there is no server. The site is built without them, too: pages then have no
+pictures, and formulas appear as they are written.
 """
 
 from __future__ import annotations
