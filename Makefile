@@ -6,13 +6,18 @@ PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 # pip compiles no Python files: Python does it for those that it imports, a tenth of them
 export PIP_COMPILE ?= 0
 
-.PHONY: demo gallery test campaign lint bench docs wheel native clean
+.PHONY: demo gallery pictures test minimum campaign lint bench docs wheel release native clean
 
 demo: $(VENV)/.view native
 	$(BIN)/python examples/demo.py
 
 gallery: $(VENV)/.view native
-	$(BIN)/python examples/gallery build/gallery
+	$(BIN)/python examples/gallery --out build/gallery
+	@touch build/gallery/.done
+
+# docs/pictures, which are kept with the source
+pictures: $(VENV)/.view native
+	$(BIN)/python tools/pictures.py
 
 test: $(VENV)/.test lint native
 	$(BIN)/python -m pytest
@@ -31,8 +36,23 @@ lint: $(VENV)/.test
 bench: $(VENV)/.bench native
 	$(BIN)/python -m benchmarks
 
-docs: $(VENV)/.docs
+# the site, with the pictures of the gallery; npm brings KaTeX for the formulas, which stay as they are written without it
+docs: $(VENV)/.docs build/gallery/.done
+	@test -d build/node_modules/katex || npm install --silent --no-save --prefix build katex iframe-worker || echo "no KaTeX"
 	$(BIN)/mkdocs build --strict
+
+build/gallery/.done:
+	$(MAKE) gallery
+
+# the lowest versions of pyproject.toml, in an environment of their own, and a part of the tests
+minimum: native
+	$(PYTHON) tools/minimum.py build/minimum
+
+# checks that the version has notes and a tag can be made; builds the wheel and the source archive
+release: test docs
+	$(BIN)/python tools/release.py
+	$(PIP) install build
+	$(BIN)/python -m build --outdir dist .
 
 wheel: $(VENV)/bin/python
 	$(PIP) wheel --no-deps --wheel-dir dist .

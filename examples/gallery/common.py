@@ -1,35 +1,109 @@
-"""What the gallery's scripts share: where figures go, and tables."""
+"""Shared by the gallery's scripts: figures of pictures and panels, tables, animations."""
 
 from __future__ import annotations
 
-import sys
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import matplotlib
+import numpy as np
+
+from dalembert.view import animate
+from dalembert.view.plane import turned
+from dalembert.view.plots import positive, shade
+from dalembert.view.scene import scene
+from dalembert.view.snapshots import draw
 
 matplotlib.use("Agg")
 
 
-def folder() -> Path:
-    """Where figures go: the first argument, else build/gallery."""
-    path = Path(sys.argv[1] if len(sys.argv) > 1 else "build/gallery")
-    path.mkdir(parents=True, exist_ok=True)
-    return path
+@dataclass
+class Panel:
+    """Curves {label: (x, y)} or {label: y over the run's times}; a label that begins with "." is drawn as dots."""
+
+    title: str
+    curves: Mapping[str, Any]
+    log: bool = False
+    xlabel: str = "t (s)"
 
 
-def table(title: str, rows: dict[str, Any]) -> dict[str, Any]:
-    """Print name and value of each row, and return them."""
-    print(f"\n{title}\n{'─' * len(title)}")
-    for name, value in rows.items():
-        print(f"  {name:58s} {value:.6g}" if isinstance(value, float) else f"  {name:58s} {value}")
+@dataclass
+class Picture:
+    """A mechanism in some states, the last in full colour, with the paths (N, 3) of points."""
+
+    system: Any
+    states: Sequence[Any]
+    paths: Sequence[np.ndarray] = ()
+    title: str = ""
+
+
+def publish(
+    out: Path | None, name: str, rows: dict[str, Any], pictures: Sequence[Picture] = (), panels: Sequence[Panel] = (),
+    *, run: Any = None, animated: Any = None, columns: int = 1, width: float = 6.0, **how: Any,
+) -> dict[str, Any]:  # fmt: skip
+    """Print the rows and write name.json, name.png and, if a run is `animated`, name.html; without a folder none.
+
+    run: whose times the panels have and whose singular passages are shaded. columns: of panels. how: for `animate`.
+    """
+    print(f"\n{name}\n{'─' * len(name)}")
+    for key, value in rows.items():
+        print(f"  {key:58s} {shown(value)}")
+    if out is not None:
+        (out / f"{name}.json").write_text(json.dumps({k: shown(v) for k, v in rows.items()}, ensure_ascii=False))
+        sheet(pictures, panels, run, columns, width).savefig(out / f"{name}.png", dpi=110)
+        matplotlib.pyplot.close("all")
+        if animated is not None:
+            animate(animated, out / f"{name}.html", **how)
+        print(f"  written: {', '.join(p.name for p in sorted(out.glob(f'{name}.*')))}")
     return rows
 
 
-def save(figure: Any, path: Path) -> None:
-    """Write a figure, close it, say where it is."""
+def shown(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def sheet(pictures: Sequence[Picture], panels: Sequence[Panel], run: Any, columns: int, width: float) -> Any:
+    """The figure: pictures in a column on the left, panels in columns on the right."""
     from matplotlib import pyplot
 
-    figure.savefig(path, dpi=130)
-    pyplot.close(figure)
-    print(f"  figure: {path}")
+    lines = -(-len(panels) // columns)
+    height = max(2.3 * lines, 2.6 * len(pictures), 4.0)
+    figure = pyplot.figure(figsize=((5.2 if pictures else 0) + (width if panels else 0), height), layout="constrained")
+    parts = figure.subfigures(1, 2, width_ratios=[5.2, width]) if pictures and panels else [figure, figure]
+    if pictures:
+        for picture, axes in zip(pictures, np.atleast_1d(parts[0].subplots(len(pictures), 1))):
+            _draw_picture(axes, picture)
+    if panels:
+        for panel, axes in zip(panels, parts[1].subplots(lines, columns, squeeze=False).T.ravel()):
+            _draw_panel(axes, panel, run)
+    return figure
+
+
+def _draw_picture(axes: Any, picture: Picture) -> None:
+    s = scene(picture.system, np.array([x.q for x in picture.states]))
+    for k in range(len(picture.states)):
+        draw(axes, s, k, alpha=1.0 if k == len(picture.states) - 1 else 0.25)
+    for path in picture.paths:
+        seen = path @ s.sight.R if s.sight.planar else turned(path @ s.sight.R)
+        axes.plot(*seen[:, :2].T, color="#7a3e9d", lw=1.4, zorder=4)
+    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+    short = max(0.0, 0.25 * (right - left) - (high - low)) / 2  # a flat mechanism has room above and below
+    axes.set_ylim(low - short, high + short)
+    axes.set_aspect("equal", adjustable="box")
+    axes.set_title(picture.title or picture.system.name)
+
+
+def _draw_panel(axes: Any, panel: Panel, run: Any) -> None:
+    for label, curve in panel.curves.items():
+        x, y = curve if isinstance(curve, tuple) else (run.t, curve)
+        style = {"ls": "none", "marker": "o", "ms": 4} if label.startswith(".") else {"lw": 1.3}
+        axes.plot(x, positive(np.asarray(y)) if panel.log else y, label=label.lstrip("."), **style)
+    axes.set(title=panel.title, xlabel=panel.xlabel, yscale="log" if panel.log else "linear")
+    axes.grid(alpha=0.3)
+    if run is not None and panel.xlabel == "t (s)":
+        shade(axes, run)
+    if 0 < sum(label.strip(". ") != "" for label in panel.curves) <= 8:
+        axes.legend(fontsize="small")

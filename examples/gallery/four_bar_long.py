@@ -1,61 +1,48 @@
-"""A four-bar for a million steps: the loop stays closed, and the energy stays."""
+"""Four-bar, a million steps.
 
-from pathlib import Path
+RK4 with steps of 1 ms for 1000 s. Corrected, the loop stays closed, in the second half as in the first; left alone it
+opens by a millimetre. The energy changes by the truncation error of RK4. The variational method of order 2 moves the
+energy to and fro, and does not let it drift.
+"""
+
 from time import perf_counter
 
 import numpy as np
-from common import folder, save, table
-from matplotlib import pyplot
+from common import Panel, publish
 
 import dalembert as da
 from dalembert import zoo
-from dalembert.view.plots import positive
 
 
-def main(out: Path, span: float = 1000.0) -> dict[str, object]:
+def main(out, span: float = 1000.0) -> dict[str, object]:
     system = zoo.four_bar().compile()
     start = system.state(*zoo.four_bar_start(0.6, speed=2.0))
     times = np.linspace(0, span, 2001)
-    da.simulate(system, start, times[:3][[0, -1]], t_eval=times[:3], method="rk4", step=1e-3)  # compiles
+    fixed = {"t_eval": times, "step": 1e-3}
+    da.simulate(system, start, 0.01, method="rk4", step=1e-3)  # compiles
     began = perf_counter()
-    run = da.simulate(system, start, times[[0, -1]], t_eval=times, method="rk4", step=1e-3)
+    run = da.simulate(system, start, times[[0, -1]], method="rk4", **fixed)
     seconds = perf_counter() - began
-    free = da.simulate(system, start, times[[0, -1]], t_eval=times, method="rk4", step=1e-3, stabilization="none")
-    steady = da.simulate(system, start, times[[0, -1]], t_eval=times, method="variational", step=1e-3)
-
-    figure, axes = pyplot.subplots(3, 1, figsize=(8, 8), sharex=True, layout="constrained")
-    for a, name in ((free, "RK4, left alone"), (run, "RK4, corrected"), (steady, "variational")):
-        axes[0].semilogy(times, positive(a.residuals), label=name, lw=0.8)
-        axes[1].semilogy(times, positive(a.speed_residuals), lw=0.8)
-        axes[2].semilogy(times, positive(a.energy - a.energy[0]), lw=0.8)
-    for axis, what in zip(axes, ("|Φ| (m)", "|A v| (m/s)", "|E − E₀| (J)")):
-        axis.set_ylabel(what)
-        axis.grid(alpha=0.3)
-    axes[0].set_title("four-bar, steps of 1 ms")
-    axes[0].legend()
-    axes[2].set_xlabel("t (s)")
-    half = len(times) // 2
+    free = da.simulate(system, start, times[[0, -1]], method="rk4", stabilization="none", **fixed)
+    early = times[: len(times) // 10 + 1]
+    steady = da.simulate(system, start, early[[0, -1]], t_eval=early, method="variational", step=1e-3)
+    half, phi, tenth = len(times) // 2, run.residuals, len(early) // 2
     change, wobble = (np.abs(a.energy - a.energy[0]) for a in (run, steady))
-    phi = run.residuals
-    rows = table(
-        "Four-bar, a long run",
-        {
-            "steps": run.steps,
-            "steps a second": float(run.steps / seconds),
-            "largest violation, left alone (m)": float(free.residuals.max()),
-            "largest violation, corrected (m)": float(phi.max()),
-            "  in the first and in the second half": f"{phi[:half].max():.1e}, {phi[half:].max():.1e}",
-            "largest violation of the velocities, corrected (m/s)": float(run.speed_residuals.max()),
-            "energy, and its change, corrected (J)": f"{run.energy[0]:.4f}, {change.max():.1e}",
-            "  at the end of the first and of the second half (J)": f"{change[half]:.1e}, {change[-1]:.1e}",
-            "its change, variational, in the first half and the second (J)": (
-                f"{wobble[:half].max():.1e}, {wobble[half:].max():.1e}"
-            ),
-        },
-    )
-    save(figure, out / "four_bar_long.png")
-    return rows
-
-
-if __name__ == "__main__":
-    main(folder())
+    rows = {
+        "steps": run.steps,
+        "steps a second": float(run.steps / seconds),
+        "largest violation, left alone (m)": float(free.residuals.max()),
+        "largest violation, corrected (m)": float(phi.max()),
+        "  in the first and in the second half": f"{phi[:half].max():.1e}, {phi[half:].max():.1e}",
+        "largest violation of the velocities, corrected (m/s)": float(run.speed_residuals.max()),
+        "energy, and its change, corrected (J)": f"{run.energy[0]:.4f}, {change.max():.1e}",
+        "  at the end of the first and of the second half (J)": f"{change[half]:.1e}, {change[-1]:.1e}",
+        "variational, a tenth of the time, in each half (J)": f"{wobble[:tenth].max():.1e}, {wobble[tenth:].max():.1e}",
+    }
+    named = {"RK4, left alone": free, "RK4, corrected": run, "variational": steady}
+    panels = [
+        Panel("loop open by (m)", {name: (a.t, a.residuals) for name, a in named.items()}, log=True),
+        Panel("|A v| (m/s)", {name: (a.t, a.speed_residuals) for name, a in named.items()}, log=True),
+        Panel("|E − E₀| (J)", {name: (a.t, a.energy - a.energy[0]) for name, a in named.items()}, log=True),
+    ]
+    return publish(out, "four_bar_long", rows, [], panels, width=9.0)

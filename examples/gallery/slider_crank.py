@@ -1,70 +1,48 @@
-"""Paper 2, section 8: a slider-crank with equal links, which is singular whenever the crank is upright.
+"""A slider-crank with equal links.
 
-The tip may slide on, or stay at the origin while the links turn together: both satisfy the constraint there. Started on
-the branch that slides (q₂ = −2 q₁) with enough speed to turn over, it passes the singularity twice each turn.
+Section 8 of Aghili's paper. The mechanism is singular whenever the crank is upright: the tip may slide on, or stay at
+the origin while the links turn together. Both satisfy the constraint there. Started on the branch that slides (q₂ =
+−2 q₁) with enough speed to turn over, it passes the singularity twice each turn and stays on its branch. The singular
+value follows the paper's √5 l |cos q₁|.
 """
 
-from pathlib import Path
-
 import numpy as np
-from common import folder, save, table
-from matplotlib import pyplot
+from common import Panel, Picture, publish
 
 import dalembert as da
 from dalembert import zoo
-from dalembert.view.plots import positive, shade
 
 
-def main(out: Path) -> dict[str, object]:
+def main(out) -> dict[str, object]:
     system = zoo.equal_slider_crank().compile()
-    run = da.simulate(system, system.state(*zoo.equal_slider_crank_start(0.5, 5.0)), 5.0)
-    smallest = row_length(run)  # one row: its length is its singular value, √5 l |cos q₁|
+    start = system.state(*zoo.equal_slider_crank_start(0.5, 5.0))
+    run = da.simulate(system, start, 5.0)
+    fine = da.simulate(system, start, (0, 5), t_eval=np.linspace(0, 5, 20001))
+    smallest, along = row_length(run), row_length(fine)  # one row: its length is its singular value
     off = np.abs(run["q2"] + 2 * run["q1"])
-    fine = da.simulate(
-        system, system.state(*zoo.equal_slider_crank_start(0.5, 5.0)), (0, 5), t_eval=np.linspace(0, 5, 20001)
-    )
-
-    figure, axes = pyplot.subplots(4, 1, figsize=(8, 10), sharex=True, layout="constrained")
-    axes[0].plot(run.t, run["q1"] / np.pi, label="q₁/π")
-    axes[0].plot(run.t, run["q2"] / np.pi, label="q₂/π")
-    axes[0].set(title="joint angles")
-    axes[0].legend()
-    axes[1].plot(fine.t, row_length(fine), label="along the motion")
-    axes[1].plot(fine.t, np.sqrt(5) * np.abs(np.cos(fine["q1"])), "--", label="√5 l |cos q₁|")
-    axes[1].plot(run.t, smallest, "k.", ms=4, label="steps of the run")
-    axes[1].set(ylabel="m", title="singular value of A")
-    axes[1].legend()
-    axes[2].semilogy(run.t, positive(run.residuals), label="|Φ| (m)")
-    axes[2].semilogy(run.t, positive(off), label="|q₂ + 2 q₁| (rad)")
-    axes[2].set(title="constraint, and distance from the branch that slides")
-    axes[2].legend()
-    axes[3].semilogy(run.t, positive(run.energy - run.energy[0]))
-    axes[3].set(ylabel="J", xlabel="t (s)", title="|change of the energy|")
-    for a in axes:
-        shade(a, run)
-        a.grid(alpha=0.3)
-    crossed = int(np.abs(np.diff(np.floor(run["q1"] / np.pi - 0.5))).sum())
-    rows = table(
-        "Slider-crank with equal links, through its singularities",
-        {
-            "reached the end": run.success,
-            "steps": run.steps,
-            "singular positions crossed": crossed,
-            "singular passages reported": len(run.passages),
-            "smallest singular value met by a step (m)": float(smallest.min()),
-            "largest violation (m)": float(run.residuals.max()),
-            "distance from the branch q₂ = −2 q₁ (rad)": float(off.max()),
-            "energy, and its change (J)": f"{run.energy[0]:.4f}, {np.abs(run.energy - run.energy[0]).max():.1e}",
-        },
-    )
-    save(figure, out / "slider_crank.png")
-    return rows
+    rows = {
+        "reached the end": run.success,
+        "steps": run.steps,
+        "singular positions crossed": int(np.abs(np.diff(np.floor(run["q1"] / np.pi - 0.5))).sum()),
+        "singular passages reported": len(run.passages),
+        "smallest singular value met by a step (m)": float(smallest.min()),
+        "singular value against √5 l |cos q₁| (m)": float(
+            np.abs(along - np.sqrt(5) * np.abs(np.cos(fine["q1"]))).max()
+        ),
+        "largest violation (m)": float(run.residuals.max()),
+        "distance from the branch q₂ = −2 q₁ (rad)": float(off.max()),
+        "energy, and its change (J)": f"{run.energy[0]:.4f}, {np.abs(run.energy - run.energy[0]).max():.1e}",
+    }
+    panels = [
+        Panel("joint angles / π", {"q₁": run["q1"] / np.pi, "q₂": run["q2"] / np.pi}),
+        Panel("singular value of A (m)", {"√5 l |cos q₁|": (fine.t, along), ".steps of the run": smallest}),
+        Panel("evidence", {"|Φ| (m)": run.residuals, "|q₂ + 2 q₁| (rad)": off}, log=True),
+        Panel("|change of the energy| (J)", {"": run.energy - run.energy[0]}, log=True),
+    ]
+    picture = Picture(system, [run.state(k) for k in (12, 24, 0)])
+    return publish(out, "slider_crank", rows, [picture], panels, run=run, animated=run)
 
 
 def row_length(run):
-    """Of A along a run."""
+    """Length of the one row of A along a run, (N,)."""
     return np.linalg.norm(run.system.kernel("constraints").batch(run.q)[1], axis=(1, 2))
-
-
-if __name__ == "__main__":
-    main(folder())

@@ -14,9 +14,11 @@ import pytest
 import dalembert as da
 from dalembert import view, zoo
 from dalembert.errors import ArgumentError, MissingExtra, UnknownName
+from dalembert.view import moving_picture, poses
 from dalembert.view.animation import _good_speed
 from dalembert.view.poses import body_poses, positions_at
 from dalembert.view.scene import scene
+from dalembert.view.skeleton import _hull_edges
 from random_loops import random_closed
 
 matplotlib.use("Agg")
@@ -297,3 +299,53 @@ def test_a_snapshot_draws_into_a_file_or_given_axes(tmp_path):
     assert sorted(labels) == ["coupler", "crank", "rocker"]
     _, axes = pyplot.subplots()
     assert view.snapshot(system, {"A": 0.6, "B": 0.1, "D": 1.0}, axes=axes) is axes.figure
+
+
+def test_an_animation_can_be_a_gif_or_show_a_sweep(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    system = zoo.four_bar().compile()
+    start = system.state(*zoo.four_bar_start())
+    turn = system.sweep({"A": np.linspace(0.6, 1.6, 11)}, start, speed=2.0)
+    path = view.animate(turn, tmp_path / "turn.gif", traces=["coupler point"], speed=1.0)
+    with image.open(path) as moving:
+        assert moving.n_frames == 1 + int(np.ceil(moving_picture.RATE * 0.5))
+    still = system.sweep({"A": [0.6, 1.6]}, start)  # at rest: no times
+    np.testing.assert_allclose(positions_at(still, poses.clock(still)), still.q, atol=1e-12)
+    page = view.animate(still, tmp_path / "still.html").read_text(encoding="utf-8")
+    assert '"end":1.0' in page
+    nowhere = system.sweep({"D": [0.0]}, start)
+    with pytest.raises(ArgumentError, match="no positions to show"):
+        view.animate(nowhere, tmp_path / "no.html")
+
+
+def test_a_spatial_mechanism_stands_on_a_floor_and_a_planar_one_does_not():
+    for name, floor in (("bricard", True), ("four_bar", False)):
+        system = zoo.CATALOG[name].build().compile()
+        s = scene(system, system.state(*zoo.CATALOG[name].start()).q)
+        assert bool(s.floor) is floor
+        assert all(a[1] == b[1] == s.box[0][1] for a, b in s.floor)  # below everything
+
+
+def test_a_body_with_points_in_space_is_the_edges_of_their_hull():
+    """A cube's eight corners and its centre: twelve edges, no diagonal, nothing at the centre."""
+    cube = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)] + [[0.5, 0.5, 0.5]], dtype=float)
+    edges = _hull_edges(cube)
+    assert len(edges) == 12
+    assert all(np.linalg.norm(cube[a] - cube[b]) == 1 for a, b in edges)
+    assert _hull_edges(cube[:4]) == []  # in a plane
+
+
+def test_tendons_do_not_shape_the_bodies_they_run_along():
+    system = zoo.hand().compile(backend="casadi")
+    s = scene(system, system.state(*zoo.hand_start()).q)
+    segment = [line for line in s.skeleton.lines if line.body == "index middle"]
+    assert [len(line.points) for line in segment] == [2]
+
+
+def test_a_skate_is_drawn_as_a_blade():
+    system = zoo.car().compile(backend="casadi")
+    s = scene(system, system.state(*zoo.car_start()).q)
+    blades = [line for line in s.skeleton.lines if line.kind == "blade"]
+    front = np.diff(s.points[0][list(blades[1].points)], axis=0)[0]
+    assert len(blades) == 2
+    assert np.arctan2(front[1], front[0]) == pytest.approx(0.1)

@@ -60,6 +60,11 @@ class Sweep:
         led = ", ".join(self._course.columns) or "frames"
         return f"<sweep of '{self.system.name}' along {led}: {len(self)} of {self._course.count} positions>"
 
+    @property
+    def p(self) -> np.ndarray:
+        """(np,) parameters; those that are led have the values they were given before."""
+        return self._course.p
+
     # --- by name ------------------------------------------------------------------------------------------------
 
     def __getitem__(self, name: str) -> np.ndarray:

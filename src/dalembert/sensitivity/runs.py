@@ -100,7 +100,7 @@ class Motion:
         return self.run.u[k] if self.run.u.shape[1] else None
 
     def _known(self, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> dict[str, Any]:
-        u = np.broadcast_to(self.setup.u, (len(q), len(self.setup.u)))
+        u = np.broadcast_to(self.run.u[-1], (len(q), self.run.u.shape[1]))
         return self.eq.known(q, v, t, np.ascontiguousarray(u), self.run.p)
 
     # --- steps --------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""A run as one HTML file with its own player: no network, no library, opened by any browser."""
+"""A run as one HTML file with its own player, for any browser, without network or library; or as a GIF."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from dalembert import checks
+from dalembert.analysis.sweep import Sweep
 from dalembert.mechanism.body import Body, Frame
 from dalembert.protocols import RunLike
+from dalembert.view import moving_picture
 from dalembert.view.door import names, system_of, writing
-from dalembert.view.poses import positions_at
+from dalembert.view.poses import clock, positions_at
 from dalembert.view.scene import Scene, scene
 
 RATE = 50  # pictures for each second of watching
@@ -26,15 +28,18 @@ LEVELS = 65535  # steps of a coordinate over the scene's size
 
 
 def animate(
-    run: RunLike,
+    run: RunLike | Sweep,
     path: str | os.PathLike[str],
     *,
     traces: Iterable[str | Body | Frame] = (),
     speed: float | None = None,
 ) -> Path:
-    """Write an animation of a run to an HTML file, and return its path.
+    """Write an animation of a run to an HTML file, or to a GIF if the path ends so, and return its path.
 
-    traces: frames (or names of frames or bodies) whose paths are drawn. speed: seconds of the run for one of
+    The HTML file needs no other file and no network. A GIF has fewer pictures and no time bar; it needs Matplotlib.
+
+    run: what da.simulate or da.load returns, or a sweep of kinematics; a sweep without times is shown at 25 positions a
+    second. traces: frames (or names of frames or bodies) whose paths are drawn. speed: seconds of the run for one of
     watching; by default 1, or what shows a run shorter than 1 s or longer than two minutes in good time. The player
     has a time bar with singular passages marked on it; dragging turns a spatial mechanism and moves a planar one.
 
@@ -46,15 +51,21 @@ def animate(
     >>> path.stat().st_size < 100_000
     True
     """
-    system = system_of(run)
+    system = system_of(run, sweeps=True)
     checks.path(path, "path")
     if speed is not None:
         speed = checks.number(speed, "speed", least=1e-12, most=1e12)
-    span = float(run.t[-1] - run.t[0])
+    t = clock(run)
+    span = float(t[-1] - t[0])
     pace = speed or _good_speed(span)
-    count = 1 + min(MOST, max(1, int(np.ceil(RATE * span / pace)))) if span > 0 else 1
-    times = np.linspace(run.t[0], run.t[-1], count)
+    gif = os.fspath(path).lower().endswith(".gif")
+    rate, most = (moving_picture.RATE, moving_picture.MOST) if gif else (RATE, MOST)
+    count = 1 + min(most, max(1, int(np.ceil(rate * span / pace)))) if span > 0 else 1
+    times = np.linspace(t[0], t[-1], count)
     s = scene(system, positions_at(run, times), _frames(traces), run.p)
+    if gif:
+        moving_picture.write_gif(s, path, span / pace)
+        return Path(path)
     page = files("dalembert.view").joinpath("player.html").read_text(encoding="utf-8")
     facts = described(s, times, run, pace)
     text = json.dumps(facts, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
@@ -69,7 +80,7 @@ def _frames(traces: Any) -> list[Any]:
     return [traces] if isinstance(traces, (Body, Frame)) else names(traces, "traces")
 
 
-def described(s: Scene, times: np.ndarray, run: RunLike, speed: float) -> dict[str, Any]:
+def described(s: Scene, times: np.ndarray, run: RunLike | Sweep, speed: float) -> dict[str, Any]:
     """The data of the player: points as 16-bit numbers, lines and marks by the index of their points."""
     low, high = s.box
     step = float((high - low).max() or 1.0) / LEVELS
@@ -89,6 +100,7 @@ def described(s: Scene, times: np.ndarray, run: RunLike, speed: float) -> dict[s
         "points": base64.b64encode(points.tobytes()).decode(),
         "size": s.points.shape[1],
         "ground": s.sight.R.tolist(),
+        "floor": [np.round([a, b], 6).tolist() for a, b in s.floor],
         "bodies": bodies,
         "colors": list(s.colors.values()),
         "lines": [
@@ -110,7 +122,7 @@ def described(s: Scene, times: np.ndarray, run: RunLike, speed: float) -> dict[s
             for m in s.skeleton.marks
         ],
         "traces": s.skeleton.traces,
-        "passages": [[p.start, p.end, p.rank] for p in run.passages],
+        "passages": [[p.start, p.end, p.rank] for p in getattr(run, "passages", ())],
         "message": run.message,
     }
 

@@ -5,20 +5,24 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 from dalembert import checks
+from dalembert.analysis.sweep import Sweep
 from dalembert.errors import ArgumentError, DalembertError, FileError
 from dalembert.protocols import RunLike
 from dalembert.system.system import System
 
 
-def system_of(run: RunLike) -> System:
-    """The system of a run; refuses an argument `run` that is none."""
+def system_of(run: RunLike | Sweep, *, sweeps: bool = False) -> System:
+    """The system of a run, or of a sweep where sweeps are taken; refuses an argument `run` that is neither."""
     system = getattr(run, "system", None)
-    if not isinstance(system, System) or not hasattr(run, "passages"):
+    if sweeps and isinstance(run, Sweep):
+        if not len(run):
+            raise ArgumentError(f"the sweep has no positions to show: {run.message}")
+    elif not isinstance(system, System) or not hasattr(run, "passages"):
         raise ArgumentError(f"run is {checks.shown(run)}; needed: what da.simulate or da.load returns.")
-    return system
+    return cast(System, system)
 
 
 def names(given: Any, what: str) -> list[Any]:

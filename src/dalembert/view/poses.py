@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import casadi as ca
 import numpy as np
-from scipy.interpolate import CubicHermiteSpline
+from scipy.interpolate import CubicHermiteSpline, CubicSpline
 
+from dalembert.analysis.sweep import Sweep
 from dalembert.compiler import Kernel
 from dalembert.mechanism.body import Body, Frame
 from dalembert.protocols import Parameters, RunLike
@@ -43,16 +44,28 @@ def place_on_body(system: System, frame: Frame, p: Parameters = None) -> tuple[n
     return T[:3, :3], T[:3, 3]
 
 
-def positions_at(run: RunLike, times: np.ndarray) -> np.ndarray:
-    """(M, nq) positions at other times than the run's: cubic between its states, by q and q̇ = N(q) v."""
-    system = system_of(run)
-    t, first = np.unique(run.t, return_index=True)
+def clock(run: RunLike | Sweep) -> np.ndarray:
+    """Times of the records; those of a sweep that has none are 0.04 s apart, or as much as makes two seconds."""
+    if not isinstance(run, Sweep) or (np.diff(run.t) > 0).all():
+        return run.t
+    return np.arange(len(run)) * max(0.04, 2.0 / len(run))
+
+
+def positions_at(run: RunLike | Sweep, times: np.ndarray) -> np.ndarray:
+    """(M, nq) positions at other times than the run's: cubic between its states, by q and q̇ = N(q) v.
+
+    For a sweep without times a spline through q.
+    """
+    system = system_of(run, sweeps=True)
+    t, first = np.unique(clock(run), return_index=True)
     q, v = run.q[first], run.v[first]
     if len(t) < 2:
         return np.repeat(q, len(times), axis=0)
-    rates = system.kernel("rates")
-    qdot = rates.batch(*({"q": q, "v": v}[name] for name in rates.names_in))
-    out = CubicHermiteSpline(t, q, qdot)(times)
+    if clock(run) is run.t:
+        rates = system.kernel("rates")
+        out = CubicHermiteSpline(t, q, rates.batch(*({"q": q, "v": v}[name] for name in rates.names_in)))(times)
+    else:
+        out = CubicSpline(t, q)(times)
     for name, a in system.layout.joints.items():
         if a.joint.nq != a.joint.nv:  # a unit quaternion comes first
             four = slice(system.layout.q_slice(name).start, system.layout.q_slice(name).start + 4)

@@ -34,6 +34,23 @@ class Scene:
         return flat.min(axis=0), flat.max(axis=0)
 
     @cached_property
+    def floor(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Lines of a square grid below a spatial mechanism, pairs of points; none for a planar one."""
+        if self.sight.planar:
+            return []
+        low, high = self.box
+        span = float((high - low).max())
+        if span <= 0:
+            return []
+        low, high = np.minimum(low, (low + high - 0.6 * span) / 2), np.maximum(high, (low + high + 0.6 * span) / 2)
+        step = next(s for s in np.outer(10.0 ** np.arange(-12, 13), (1, 2, 5)).ravel() if span / s <= 10)
+        first, last = np.floor(low / step) * step, np.ceil(high / step) * step
+        y, (x0, z0), (x1, z1) = self.box[0][1], first[[0, 2]], last[[0, 2]]
+        along = [((x, y, z0), (x, y, z1)) for x in np.arange(x0, x1 + step / 2, step)]
+        across = [((x0, y, z), (x1, y, z)) for z in np.arange(z0, z1 + step / 2, step)]
+        return [(np.array(a), np.array(b)) for a, b in along + across]
+
+    @cached_property
     def colors(self) -> dict[str, str]:
         """Colour of each body, {name: "#rrggbb"}."""
         bodies = [name for name in self.skeleton.system.layout.bodies if name != "ground"]

@@ -1,7 +1,8 @@
 """The drawing of a mechanism: points fixed to bodies, lines through them, and marks on them.
 
-A body is a line between the two points where something is attached to it, a polygon through three or more, a stick to
-its centre of mass if there is one point only, a small solid if that is the same point.
+A body is a line between the two points where something is attached to it, a polygon through three or more in a plane,
+the edges of their convex hull if they are in no plane, a stick to its centre of mass if there is one point only, a
+small solid if that is the same point. Points of cables count for bodies with fewer than two others.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+from scipy.spatial import ConvexHull
 
 from dalembert.mechanism.body import Body, Frame
 from dalembert.mechanism.constraints import Expressions, Loop, PointOn, Rod
@@ -30,7 +32,10 @@ ROUND = 32  # points of a circle
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line through points. kind: "body", "solid", "rod", "spring", "cable", "actuator", "guide", "gap" (a cut)."""
+    """A line through points.
+
+    kind: "body", "solid", "rod", "spring", "cable", "actuator", "guide", "blade" (of a skate), "gap" (of a cut joint).
+    """
 
     kind: str
     points: tuple[int, ...]
@@ -96,6 +101,7 @@ def skeleton(
     ends: dict[str, list[int]] = {name: [] for name in system.layout.bodies}  # points where something is attached
 
     round_bodies: set[str] = set()
+    sliding = {a.child.body.name for a in system.layout.joints.values() if a.joint.kind == "prismatic"}
 
     def attach(frame: Frame) -> int:
         k = s.at(frame)
@@ -128,17 +134,25 @@ def skeleton(
                     s.marks.append(Mark("support", k))
         elif isinstance(c, Expressions):
             for frame, radius, axis in c.wheels:
-                _draw_wheel(s, frame, radius, axis)
                 attach(frame)
-                round_bodies.add(frame.body.name)
+                if isinstance(radius, float) and radius == 0.0:
+                    _draw_blade(s, frame, axis)
+                else:
+                    _draw_wheel(s, frame, radius, axis)
+                    round_bodies.add(frame.body.name)
     for force in system.description.forces:
         if isinstance(force, Taut):
-            s.lines.append(Line(force.kind, tuple(attach(f) for f in force.points)))
+            place = s.at if force.kind == "cable" else attach
+            s.lines.append(Line(force.kind, tuple(place(f) for f in force.points)))
     for name, frame in system.layout.frames.items():
         s.marks.append(Mark("frame", attach(frame), name))
+    for force in system.description.forces:
+        for frame in force.points if isinstance(force, Taut) and force.kind == "cable" else ():
+            if len(ends[frame.body.name]) < 2:
+                attach(frame)
     for body in system.layout.bodies.values():
         if body.name != "ground" and (body.name not in round_bodies or len(ends[body.name]) > 1):
-            _draw_body(s, body, ends[body.name])
+            _draw_body(s, body, ends[body.name], body.name in sliding)
     s.traces = [s.at(system.layout.frame(f)) for f in traces]
     return s
 
@@ -152,19 +166,26 @@ def _guide(s: Skeleton, frame: Frame, joint: Joint | PointOn, reach: np.ndarray)
     s.lines.append(Line("guide", (s.point(frame.body, x + low * axis), s.point(frame.body, x + high * axis))))
 
 
-def _draw_body(s: Skeleton, body: Body, ends: Sequence[int]) -> None:
+def _draw_body(s: Skeleton, body: Body, ends: Sequence[int], slides: bool) -> None:
+    """slides: the rod of a cylinder, say, which needs no mark at its centre of mass."""
     com = body.com.astype(float) if all_numbers(body.com) else None
     if not ends:
         ends = [s.point(body, np.zeros(3))]
     if len(ends) == 1 and com is not None:
         mass = s.point(body, com)
         if mass != ends[0]:
-            s.marks.append(Mark("mass", mass, body.name))
+            if not slides:
+                s.marks.append(Mark("mass", mass, body.name))
             ends = [ends[0], mass]
     if len(ends) == 1:
         _draw_solid(s, body, s.places[ends[0]])
         return
-    order, closed = _around([s.places[k] for k in ends])
+    places = np.array([s.places[k] for k in ends])
+    edges = _hull_edges(places)
+    if edges:
+        s.lines.extend(Line("body", (ends[a], ends[b]), False, body.name) for a, b in edges)
+        return
+    order, closed = _around(places)
     s.lines.append(Line("body", tuple(ends[k] for k in order), closed, body.name))
 
 
@@ -191,7 +212,28 @@ def _draw_wheel(s: Skeleton, frame: Frame, radius: Any, axis: int | None) -> Non
             s.lines.append(Line("body", (s.point(frame.body, x), rim[0]), False, frame.body.name))
 
 
-def _around(places: Sequence[np.ndarray]) -> tuple[list[int], bool]:
+def _draw_blade(s: Skeleton, frame: Frame, sideways: int | None) -> None:
+    """A short line along the first axis of the frame that is not sideways."""
+    R, x = place_on_body(s.system, frame, s.p)
+    forward = 2 * SOLID * s.size * R[:, 0 if sideways else 1]
+    s.lines.append(Line("blade", (s.point(frame.body, x - forward), s.point(frame.body, x + forward))))
+
+
+def _hull_edges(places: np.ndarray) -> list[tuple[int, int]]:
+    """Edges of the convex hull of points (n, 3), as pairs of their indices; none if a plane holds them."""
+    size = np.linalg.svd(places - places.mean(axis=0), compute_uv=False)
+    if len(places) < 4 or size[2] < 1e-6 * size[0]:
+        return []
+    hull = ConvexHull(places)
+    sides: dict[tuple[int, int], list[np.ndarray]] = {}
+    for corners, equation in zip(hull.simplices, hull.equations):
+        for a, b in ((0, 1), (1, 2), (0, 2)):
+            i, j = sorted((int(corners[a]), int(corners[b])))
+            sides.setdefault((i, j), []).append(equation[:3])
+    return [edge for edge, (n, m) in sides.items() if n @ m < 1 - 1e-9]  # not a diagonal of a flat face
+
+
+def _around(places: Sequence[np.ndarray] | np.ndarray) -> tuple[list[int], bool]:
     """The order in which a line through points does not cross itself, and whether it closes."""
     x = np.array(places) - np.mean(places, axis=0)
     _, size, Vt = np.linalg.svd(x)

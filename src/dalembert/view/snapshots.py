@@ -17,12 +17,14 @@ from dalembert.view.scene import Scene, scene
 
 STYLE: dict[str, dict[str, Any]] = {
     "guide": {"color": "0.75", "lw": 1.2, "ls": (0, (5, 3)), "zorder": 1},
+    "blade": {"color": "0.15", "lw": 5.0, "solid_capstyle": "butt", "zorder": 4},
     "gap": {"color": "#c00000", "lw": 1.0, "zorder": 6},
     "rod": {"color": "0.25", "lw": 2.0, "zorder": 2},
     "spring": {"color": "0.4", "lw": 1.2, "ls": (0, (2, 1)), "zorder": 2},
     "cable": {"color": "0.4", "lw": 1.0, "zorder": 2},
     "actuator": {"color": "#b06000", "lw": 3.0, "zorder": 2},
 }
+TRACES = ("#7a3e9d", "#1b7837", "#b2182b", "#2166ac")  # colours of paths
 MARKS: dict[str, dict[str, Any]] = {
     "pin": {"marker": "o", "ms": 6, "mfc": "white", "mec": "0.15", "zorder": 5},
     "cut": {"marker": "o", "ms": 8, "mfc": "white", "mec": "#c00000", "mew": 1.6, "zorder": 5},
@@ -82,6 +84,8 @@ def draw(axes: Any, s: Scene, k: int = 0, *, names: bool = False, alpha: float =
     seen = s.points[k] if s.sight.planar else turned(s.points[k])
     x, depth = seen[:, :2], seen[:, 2]
     labelled: set[str] = set()
+    for a, b in s.floor:
+        axes.plot(*turned(np.array([a, b]))[:, :2].T, color="0.88", lw=0.8, zorder=0)
     for line in sorted(s.skeleton.lines, key=lambda line: float(np.mean(depth[list(line.points)]))):
         at = x[[*line.points, line.points[0]] if line.closed else list(line.points)]
         if line.kind in STYLE:

@@ -45,7 +45,7 @@ class Expressions(Constraint):
     ):
         """`forces` says where the rows' forces act; without it they act inside the joints.
 
-        `wheels` are (frame, radius, axis) of what rolls, for pictures; a sphere has no axis.
+        `wheels` are (frame, radius, axis) of what rolls, for pictures; a sphere has no axis, a blade no radius.
         """
         self.name, self.kind, self.text, self.angular, self.forces = name, kind, text, angular, forces
         self.holonomic, self.pfaffian, self.positive = tuple(holonomic), tuple(pfaffian), tuple(positive)

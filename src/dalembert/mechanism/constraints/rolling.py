@@ -122,4 +122,5 @@ def skate(name: str, frame: Frame, sideways: int) -> Expressions:
         pfaffian=[("sideways", lambda s: s.twist(frame)[3 + sideways])],
         forces=lambda s, lam: [(frame, s.rotation(frame)[:, sideways] * lam["sideways"], s.position(frame))],
         text=f"skate on {frame.body.name}",
+        wheels=[(frame, 0.0, sideways)],
     )

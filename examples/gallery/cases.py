@@ -1,0 +1,12 @@
+"""The cases of the gallery in the order in which they are shown, by what they show."""
+
+GROUPS = {
+    "Runs of the papers": (
+        "five_bar_1", "five_bar_2", "five_bar_study", "slider_crank", "projected_control", "loader",
+        "constrained_pendulum", "total_rates", "hand", "ssrms",
+    ),
+    "Kinematics and statics": ("jansen", "peaucellier", "scissor_lift", "excavator", "wishbone", "engine"),
+    "Motion": ("four_bar_long", "ladder", "bricard", "governor", "bicycle", "car"),
+    "Control": ("delta", "stewart", "two_arms", "governor_lqr", "swing_up", "parking"),
+}  # fmt: skip
+CASES = [case for cases in GROUPS.values() for case in cases]

@@ -1,0 +1,76 @@
+"""What stands beside the code: versions, lower bounds, pictures, pages, release notes."""
+
+import doctest
+import re
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LARGEST = 300_000  # bytes of a picture that is kept with the source
+
+
+@pytest.fixture
+def tool(monkeypatch):
+    """A module of tools/ by name."""
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    found = []
+
+    def load(name):
+        found.append(name)
+        return import_module(name)
+
+    yield load
+    for name in found:
+        sys.modules.pop(name, None)
+
+
+def test_every_dependency_has_a_lower_bound(tool):
+    pins = tool("minimum").pins()
+    assert {"numpy==1.26", "scipy==1.11.1"} <= set(pins)
+    assert all(re.fullmatch(r"[\w.\-]+==[\w.]+", pin) for pin in pins)
+    assert all((ROOT / test).exists() for test in tool("minimum").TESTS)
+
+
+def test_the_version_has_notes_and_a_citation(tool):
+    assert tool("release").problems() == []
+
+
+@pytest.mark.parametrize("name", ["minimum", "release"])
+def test_examples_of_the_tools(tool, name):
+    result = doctest.testmod(tool(name))
+    assert result.attempted
+    assert not result.failed
+
+
+def test_pictures_kept_with_the_source_are_small():
+    pictures = list((ROOT / "docs" / "pictures").iterdir())
+    assert {"five-bar.gif", "jansen.gif", "press.png", "zoo.png"} <= {p.name for p in pictures}
+    assert all(p.stat().st_size < LARGEST for p in pictures)
+
+
+def test_the_page_of_the_zoo_lists_all_of_it():
+    from dalembert import zoo
+
+    listed = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs" / "zoo.md").read_text(encoding="utf-8"), re.M)
+    assert sorted(listed) == sorted(zoo.CATALOG)
+
+
+def test_files_that_the_table_of_papers_names_exist():
+    text = (ROOT / "docs" / "theory" / "papers.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([a-z_]+(?:/[a-z_0-9]+)*(?:\.py|/))`", text))
+    assert len(named) > 30
+    assert not [n for n in named if not (ROOT / "src/dalembert" / n).exists() and not (ROOT / "tests" / n).exists()]
+
+
+def test_links_between_pages_lead_somewhere():
+    """Relative links of README, CONTRIBUTING and docs; anchors are checked when the site is built."""
+    broken = []
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
+        text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.S)
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
+            if "://" not in target and not (page.parent / target).exists():
+                broken.append(f"{page.relative_to(ROOT)}: {target}")
+    assert broken == []

@@ -1,0 +1,113 @@
+"""Hooks of the site: pages of the gallery from its scripts and what they wrote, and KaTeX for the formulas.
+
+`make gallery` writes figures, animations and numbers to build/gallery. `npm install --prefix build katex iframe-worker`
+brings KaTeX, and what search needs where there is no server. The site is built without them, too: pages then have no
+pictures, and formulas appear as they are written.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import logging
+import sys
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).parents[1]
+GALLERY, BUILT = ROOT / "examples" / "gallery", ROOT / "build" / "gallery"
+MODULES = ROOT / "build" / "node_modules"
+KATEX, WORKER = MODULES / "katex" / "dist", MODULES / "iframe-worker" / "shim" / "index.js"
+SCRIPTS = ("katex.min.js", "contrib/auto-render.min.js")
+log = logging.getLogger("mkdocs.hooks.site")
+
+
+def on_config(config: MkDocsConfig) -> None:
+    """Ask for KaTeX's style and scripts if they are there."""
+    if KATEX.is_dir():
+        config.extra_css = ["assets/katex/katex.min.css", *config.extra_css]
+        config.extra_javascript = [*(f"assets/katex/{s}" for s in SCRIPTS), *config.extra_javascript]
+    else:
+        log.info("no KaTeX in build/node_modules: formulas appear as they are written")
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add a page for each case of the gallery, what the cases wrote, and KaTeX."""
+    for case in _cases():
+        files.append(File.generated(config, f"gallery/{case}.md", content=_page(case)))
+        for ending in ("png", "html"):
+            if (BUILT / f"{case}.{ending}").exists():
+                files.append(_copied(config, f"gallery/files/{case}.{ending}", BUILT / f"{case}.{ending}"))
+    if WORKER.exists():
+        files.append(_copied(config, "assets/iframe-worker/shim.js", WORKER))
+    if KATEX.is_dir():
+        for path in [KATEX / "katex.min.css", *(KATEX / s for s in SCRIPTS), *(KATEX / "fonts").glob("*.woff2")]:
+            files.append(_copied(config, f"assets/katex/{path.relative_to(KATEX).as_posix()}", path))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Append the pictures of all cases to the gallery's page."""
+    return markdown + _overview() if page.file.src_uri == "gallery.md" else markdown
+
+
+def _cases() -> list[str]:
+    return [case for cases in _groups().values() for case in cases]
+
+
+def _groups() -> dict[str, tuple[str, ...]]:
+    """GROUPS of cases.py, read and not imported."""
+    tree = ast.parse((GALLERY / "cases.py").read_text(encoding="utf-8"))
+    return next(ast.literal_eval(node.value) for node in tree.body if isinstance(node, ast.Assign))
+
+
+def _described(case: str) -> tuple[str, str]:
+    """Title and text of a case, from its docstring."""
+    text = ast.get_docstring(ast.parse((GALLERY / f"{case}.py").read_text(encoding="utf-8"))) or case
+    title, _, rest = text.partition("\n\n")
+    return title.rstrip("."), rest
+
+
+def _page(case: str) -> str:
+    title, text = _described(case)
+    parts = [f"# {title}", text]
+    if (BUILT / f"{case}.html").exists():
+        parts.append(f'<iframe class="player" src="files/{case}.html" title="{title}" loading="lazy"></iframe>')
+    if (BUILT / f"{case}.json").exists():
+        rows = json.loads((BUILT / f"{case}.json").read_text(encoding="utf-8"))
+        parts.append("\n".join(["| | |", "|---|---|", *(f"| {_cell(k)} | {_cell(v)} |" for k, v in rows.items())]))
+    if (BUILT / f"{case}.png").exists():
+        parts.append(f"![figures of {case}](files/{case}.png)")
+    source = (GALLERY / f"{case}.py").read_text(encoding="utf-8")
+    parts.append(f"## `{case}.py`\n\n```python\n{source}```\n")
+    parts.append(f"Run it with `python examples/gallery {case}`.")
+    return "\n\n".join(parts)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("[", "&#91;").replace("]", "&#93;").strip()
+
+
+def _overview() -> str:
+    parts = []
+    for group, cases in _groups().items():
+        cards = []
+        for case in cases:
+            title, text = _described(case)
+            picture = f"![{title}](gallery/files/{case}.png)\n\n    " if (BUILT / f"{case}.png").exists() else ""
+            first = text.replace("\n", " ").split(". ")[0].rstrip(".")
+            cards.append(f"-   {picture}**[{title}](gallery/{case}.md)**\n\n    {first}.")
+        parts.append(f'\n\n## {group}\n\n<div class="grid cards" markdown>\n\n' + "\n\n".join(cards) + "\n\n</div>")
+    return "".join(parts) + "\n"
+
+
+def _copied(config: MkDocsConfig, uri: str, path: Path) -> Any:
+    return File.generated(config, uri, abs_src_path=str(path))
+
+
+if __name__ == "__main__":
+    sys.stdout.write("\n".join(_cases()) + "\n")
