@@ -152,7 +152,7 @@ def finished(miss, q, v, duration):
 
 
 def neighbour(case, sides=(1, -1)):
-    """R where a start NEIGHBOUR beside that of a case leads to, on the side that leads farther."""
+    """R where a start NEIGHBOUR beside that of a case leads to, on the side of it that leads farther."""
     model, aside = Platform(), np.random.default_rng(7).standard_normal(12)
     (x, v), ends = natural(case["q"], case["v"]), []
     for side in sides:
