@@ -215,6 +215,14 @@ def test_a_spherical_pendulum_yields_by_its_length_over_its_weight():
         da.stiffness(system, {"ball": da.rotation("x", 0.7)}, bob, springs={"ball.wz": 5.0})
 
 
+def test_statics_need_closed_loops():
+    system = zoo.four_bar().compile()
+    with pytest.raises(da.ArgumentError, match="does not close the loops"):
+        da.static_forces(system, {"A": 0.6})
+    with pytest.raises(da.ArgumentError, match="does not close the loops"):
+        da.stiffness(system, {"A": 0.6}, "coupler", springs={"A": 1.0})
+
+
 # --- steady motions -------------------------------------------------------------------------------------------------
 
 

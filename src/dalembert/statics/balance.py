@@ -24,6 +24,8 @@ from dalembert.rank import Revealed, angular_velocities, rank_policy
 from dalembert.system.state import State
 from dalembert.system.system import System
 
+OPEN = 1e-6  # rad, or lengths of the mechanism: loops that are more open are not closed
+
 
 class Balance:
     """The balance (1) of a mechanism at rest in a state, with some coordinates held (places in v)."""
@@ -34,6 +36,8 @@ class Balance:
             raise ArgumentError(f"'{name}' binds velocities; statics need constraints that bind positions.")
         self.system, self.x, self.u, self.p, self.held = system, x, u, p, list(held)
         self.policy = rank_policy(system, p)
+        if np.abs(system.residuals(x, p=p) / self.policy.units).max(initial=0.0) > OPEN:
+            raise ArgumentError(f"the state does not close the loops of '{system.name}'; assemble or project it first.")
         self.reach = np.where(angular_velocities(system), 1.0, self.policy.length)
         self.load = system.evaluate("inverse_dynamics", x, a=np.zeros(system.nv), u=u, p=p)
         self.A = system.constraint_matrix(x, p=p)
@@ -53,9 +57,12 @@ class Balance:
     @cached_property
     def forces(self) -> np.ndarray:
         """(rows + held,) the shortest μ that comes nearest to (1)."""
-        r = self.revealed.rank
-        f = self.revealed
-        return (f.U[:, :r] @ ((f.V[:, :r].T @ (self.load * self.reach)) / f.sigma[:r])) / self.units
+        return self.carrying(self.load)
+
+    def carrying(self, load: np.ndarray) -> np.ndarray:
+        """(rows + held,) the same for another load, (nv,)."""
+        f, r = self.revealed, self.revealed.rank
+        return (f.U[:, :r] @ ((f.V[:, :r].T @ (load * self.reach)) / f.sigma[:r])) / self.units
 
     @property
     def left(self) -> np.ndarray:

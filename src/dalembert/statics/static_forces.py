@@ -149,11 +149,7 @@ def static_forces(
         messages.append(why)
         if not why:
             values[k] = start + more
-            rest = Balance.__new__(Balance)
-            vars(rest).update(vars(at))
-            vars(rest).pop("forces", None)
-            rest.load = load - B @ more
-            rows[k] = rest.forces
+            rows[k] = at.carrying(load - B @ more)
     held = np.array([not why for why in messages], dtype=bool)
     return StaticForces(system, x, values, rows, held, tuple(messages), tuple(cases), p)
 
