@@ -22,8 +22,9 @@ def plain_layout(system: System, choices: Choices, span: Span, p: Parameters) ->
     key: Any = choices, None if p is None else system.parameter_vector(p).tobytes()
     found = system.kept.get(key)
     if found is None:
-        while len(system.kept) >= LAYOUTS:
-            system.kept.pop(next(iter(system.kept)), None)
+        oldest, *others = (*system.kept, None)  # a copy: other threads may add to it
+        if len(others) >= LAYOUTS:
+            system.kept.pop(oldest, None)
         found = system.kept[key] = Layout(make_setup(system, choices, span, p))
     return found
 
