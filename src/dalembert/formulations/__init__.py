@@ -2,7 +2,7 @@
 
 from dalembert.formulations.landing import make_landing
 from dalembert.formulations.precise import make_precise
-from dalembert.formulations.problem import EUCLIDEAN, MASS, WEIGHT, Problem, make_problem
+from dalembert.formulations.problem import EUCLIDEAN, MASS, WEIGHT, Problem, by_envelope, make_problem
 from dalembert.formulations.right_hand_side import make_field
 
 #: name: number of variants
@@ -14,6 +14,7 @@ __all__ = [
     "MASS",
     "WEIGHT",
     "Problem",
+    "by_envelope",
     "make_field",
     "make_landing",
     "make_precise",

@@ -7,15 +7,17 @@ import warnings
 import numpy as np
 
 from dalembert import charts
+from dalembert.analysis.manifold import tangent
 from dalembert.analysis.mobility import independent_rows
 from dalembert.charts import LocalChart
 from dalembert.integrators.run_record import FRESH, RunRecord
 from dalembert.simulation.callbacks import Callback
-from dalembert.simulation.careful import careful
+from dalembert.simulation.careful import Careful, careful
 from dalembert.simulation.crossing import CLOSEST, Crosser
 from dalembert.simulation.dense import Dense
 from dalembert.simulation.layout import Layout, Stepper
-from dalembert.simulation.passages import Met, describe
+from dalembert.simulation.history import History
+from dalembert.simulation.passages import Met, describe, least
 from dalembert.simulation.setup import Setup
 from dalembert.simulation.status import Status
 from dalembert.system.state import State
@@ -38,10 +40,12 @@ class Detours:
     returning: LocalChart | None  # whose kind is taken again
     usual: Stepper | None  # to be taken again after careful steps
     met: list[Met]
+    history: History
     why: str  # no motion leads on
     halvings: int
     watcher: Callback | None
     _dense: Dense | None
+    _steps: Careful | None = None  # those of the last singular position
 
     def state(self) -> State:
         """The state now."""
@@ -59,6 +63,10 @@ class Detours:
 
     def place(self, state: State, rows: tuple[int, ...] | None, chart: LocalChart | None, work: np.ndarray) -> None:
         """Lay everything out anew."""
+        raise NotImplementedError
+
+    def between(self, times: np.ndarray, records: np.ndarray) -> Dense:
+        """States between records of the present layout."""
         raise NotImplementedError
 
     def take_records(self) -> None:
@@ -89,9 +97,13 @@ class Detours:
 
     def _careful(self) -> None:
         """Careful steps from now on."""
-        run, stepper = self.record, careful(self.layout, self.rows)
+        run = self.record
+        if self._steps is None or self._steps.rows != self.rows:
+            self._steps = careful(self.layout, self.rows)
+        stepper = self._steps.stepper
         self.usual, self._dense = stepper.now(run, self.setup.method), None
         stepper.enter(run)
+        run.low[:] = run.low_before[:] = 0.0
 
     def go_on_carefully(self, singular: bool, low: np.ndarray) -> None:
         """Be where a recording ends: in all coordinates until a chart is possible, in careful steps or not."""
@@ -134,9 +146,10 @@ class Detours:
         def slope(x: State) -> np.ndarray:
             return run.ode.at(x.t, np.concatenate([x.q, x.v]))[: run.n].copy()
 
+        assert self._steps is not None
         crosser = Crosser(
             self.system, self.setup.p, self.inputs.copy(),
-            lambda x: slope(x)[nq:n], lambda x: float(slope(x)[n:].sum()),
+            lambda x: slope(x)[nq:n], lambda x: float(slope(x)[n:].sum()), self._steps.land,
             self.layout.usual_rank(self.rows), run.hit, run.end - run.t,
         )  # fmt: skip
         found = crosser.cross(start)
@@ -149,6 +162,7 @@ class Detours:
         position, after = found.position, found.after
         time = after.t - start.t
         run.x[:nq], run.x[nq:n] = after.q, after.v
+        run.low_before[:] = run.low
         run.x[n:] += 0.5 * time * (slope(start) + slope(after))[n:]
         run.h, run.t, run.fresh, run.project_first = 0.5 * time, after.t, 0, 0
         run.steps, run.singular_steps, run.records = run.steps + 1, run.singular_steps + 1, 1
@@ -195,11 +209,43 @@ class Detours:
         make = charts.named if chart.kind == "named" else charts.tangent
         return make(self.system, state, p=self.setup.p)
 
+    def _nearest(
+        self, t: float, sigma: float, x: np.ndarray, span: tuple[float, float]
+    ) -> tuple[float, float, np.ndarray]:
+        """Time, σ and state where σ of all rows is least, next to where the loop saw its own measure of it least."""
+        run, system, usual = self.record, self.system, self.layout.usual_rank(self.rows)
+        ends = self.history.previous[1], self.history.last[1]
+        nq, n = system.nq, system.nq + system.nv
+        dense = self.between(np.array(span), np.stack(ends))
+
+        def state(t: float) -> np.ndarray:
+            if span[0] <= t <= span[1]:
+                return dense.rows(np.array([t]))[0][:n]
+            end, at = (0, span[0]) if t < span[0] else (1, span[1])  # beyond the step, straight on
+            start, e = ends[end][:n], t - at
+            rates = run.ode.at(at, start)[:n].copy()
+            return np.concatenate([system.plus(start[:nq], e * start[nq:] + 0.5 * e**2 * rates[nq:]), start[nq:] + e * rates[nq:]])
+
+        def square(t: float) -> float:
+            found = state(t)
+            if not np.isfinite(found).all():
+                return np.nan
+            return float(tangent(system, system.state(found[:nq], found[nq:], t), self.setup.p).sigma[usual - 1]) ** 2
+
+        both = square(span[0]) ** 0.5 + square(span[1]) ** 0.5
+        here = square(t) ** 0.5
+        at = least(square, t, here * (span[1] - span[0]) / both)
+        if not abs(at - t) <= span[1] - span[0]:
+            return t, sigma, x
+        return at, square(at) ** 0.5, state(at)
+
     def note(
         self, t: float, sigma: float, x: np.ndarray, span: tuple[float, float], determined: bool | None = None
     ) -> None:
         """One more passage; a warning where that is asked for."""
         run, nq, setup = self.record, self.system.nq, self.setup
+        if determined is None and sigma > run.hit:
+            t, sigma, x = self._nearest(t, sigma, x, span)
         q, v = tuple(x[:nq].tolist()), tuple(x[nq : nq + self.system.nv].tolist())
         steps = run.singular_steps - sum(m.steps for m in self.met)
         usual = self.layout.usual_rank(self.rows)

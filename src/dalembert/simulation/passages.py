@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from math import isfinite
 
 import numpy as np
 
@@ -11,6 +13,9 @@ from dalembert.rank import reach
 from dalembert.system.system import System
 
 TOGETHER = 10.0  # times the smallest singular value: others up to this vanish in the same position
+SPREAD = 0.1  # of the time that a passage takes: between values of σ² of which the least is found
+SETTLED = 1e-6  # of that time: a change that is the last one
+ROUNDS = 12
 WEAK = 0.03  # singular values of scaled rows above this are no part of it
 
 BRANCHES = {
@@ -73,6 +78,25 @@ class Passage:
             f"at t = {self.nearest:.8g} s the constraints {', '.join(self.rows)} {where}: rank {self.rank}, "
             f"{BRANCHES[self.branches]}, {self.taken}{doubt}"
         )
+
+
+def least(square: Callable[[float], float], t: float, width: float) -> float:
+    """When σ² is least, near the time t, by parabolas through three values; width: about how long the passage takes.
+
+    Next to its least value σ² is c² (t − t*)² + σ*² but for terms that fall with the distance of the three.
+    """
+    d, middle = SPREAD * width, square(t)
+    for _ in range(ROUNDS):
+        left, right = square(t - d), square(t + d)
+        bend = left - 2.0 * middle + right
+        way = d * max(-3.0, min(3.0, 0.5 * (left - right) / bend)) if bend > 0.0 else 2.0 * d * (1 if right < left else -1)
+        if not isfinite(way):
+            break
+        t, last = t + way, abs(way) <= SETTLED * width
+        if last:
+            break
+        d, middle = max(min(d, 0.5 * abs(way)), 0.1 * SPREAD * width), square(t)
+    return t
 
 
 def describe(system: System, p: np.ndarray, met: Met) -> Passage:
