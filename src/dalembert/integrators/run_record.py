@@ -6,6 +6,10 @@ a chart, and the work done since the start. Python and native code read the same
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from dalembert.native.bound import Bound
 from dalembert.native.struct import Doubles, Float, Int, Ints, Opaque, Part, Struct
 
@@ -135,6 +139,18 @@ class RunRecord(Struct):
     step_kernel = Part(_function)  # of methods that have one
     slope = Part(_function)  # ∂ẋ/∂x of what is integrated; without it, differences
     gauge = Part(_function)  # the margin of the constraint rows
+
+
+    @contextmanager
+    def as_it_was(self) -> Iterator[None]:
+        """After the block, which may step with this record but not lay it out, all is as before."""
+        memory, held = bytes(self._memory), [(x, x.copy()) for x in (self.x, self.stages, self.low, self.ode.x)]
+        try:
+            yield
+        finally:
+            ctypes.memmove(self.pointer, memory, len(memory))
+            for x, before in held:
+                x[:] = before
 
 
 class FillRecord(Struct):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from dalembert.formulations import MASS, Problem, by_envelope, make_landing, mak
 from dalembert.integrators.methods import METHODS
 from dalembert.native.bound import Bound
 from dalembert.simulation.layout import Layout, Stepper
+from dalembert.simulation.pool import kind_of
 from dalembert.system.formulation_options import formulation_options
 from dalembert.system.state import State
 from dalembert.system.system import System
@@ -115,3 +117,34 @@ def _by_envelope(problem: Problem, system: System, usual: int) -> None:
     """The faster way to factor rows where none depends on others for good."""
     if usual == len(system.rows.of) and problem.metric == MASS and problem.damp == 0.0:
         by_envelope(problem)
+
+
+# --- kept for the next singular position ------------------------------------------------------------------------------
+
+MOST = 4  # of a kind
+KINDS = 16  # of a system
+_kept: WeakKeyDictionary[System, dict[Any, list[Careful]]] = WeakKeyDictionary()
+
+
+def _kind(layout: Layout, rows: tuple[int, ...] | None) -> Any:
+    """Equal for runs and rows whose careful steps are alike; None for runs with functions of their own."""
+    s, kind = layout.setup, kind_of(layout.setup)
+    return None if kind is None else (kind, s.atol, layout.hit, repr(sorted(s.options.items())), rows)
+
+
+def lease(layout: Layout, rows: tuple[int, ...] | None) -> Careful:
+    """Careful steps for a run that uses these rows: those of an earlier singular position, or new ones."""
+    try:
+        return _kept[layout.system][_kind(layout, rows)].pop()
+    except (KeyError, IndexError):
+        return careful(layout, rows)
+
+
+def give_back(layout: Layout, steps: Careful) -> None:
+    """Keep careful steps that are no longer taken."""
+    kind = _kind(layout, steps.rows)
+    kinds = _kept.setdefault(layout.system, {})
+    if kind is not None and (kind in kinds or len(kinds) < KINDS):
+        alike = kinds.setdefault(kind, [])
+        if len(alike) < MOST:
+            alike.append(steps)

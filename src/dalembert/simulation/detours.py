@@ -7,14 +7,14 @@ import warnings
 import numpy as np
 
 from dalembert import charts
-from dalembert.analysis.manifold import tangent
+from dalembert.analysis.manifold import least_sigmas
 from dalembert.analysis.mobility import independent_rows
 from dalembert.charts import LocalChart
 from dalembert.integrators.run_record import FRESH, RunRecord
 from dalembert.simulation.callbacks import Callback
-from dalembert.simulation.careful import Careful, careful
+from dalembert.simulation.careful import Careful, give_back, lease
 from dalembert.simulation.crossing import CLOSEST, Crosser
-from dalembert.simulation.dense import Dense
+from dalembert.simulation.dense import Dense, fill
 from dalembert.simulation.layout import Layout, Stepper
 from dalembert.simulation.history import History
 from dalembert.simulation.passages import Met, describe, least
@@ -45,7 +45,7 @@ class Detours:
     halvings: int
     watcher: Callback | None
     _dense: Dense | None
-    _steps: Careful | None = None  # those of the last singular position
+    _steps: Careful | None = None  # careful ones, while they are taken
 
     def state(self) -> State:
         """The state now."""
@@ -98,8 +98,7 @@ class Detours:
     def _careful(self) -> None:
         """Careful steps from now on."""
         run = self.record
-        if self._steps is None or self._steps.rows != self.rows:
-            self._steps = careful(self.layout, self.rows)
+        self._steps = lease(self.layout, self.rows)
         stepper = self._steps.stepper
         self.usual, self._dense = stepper.now(run, self.setup.method), None
         stepper.enter(run)
@@ -127,8 +126,10 @@ class Detours:
         run = self.record
         run.project_first, self._dense = 1, None
         if run.singular:
-            assert self.usual is not None
+            assert self.usual is not None and self._steps is not None
             self.usual.enter(run)
+            give_back(self.layout, self._steps)
+            self._steps = None
             if self.setup.method.fixed:
                 run.h = self.setup.step
             return
@@ -209,35 +210,34 @@ class Detours:
         make = charts.named if chart.kind == "named" else charts.tangent
         return make(self.system, state, p=self.setup.p)
 
-    def _nearest(
-        self, t: float, sigma: float, x: np.ndarray, span: tuple[float, float]
-    ) -> tuple[float, float, np.ndarray]:
-        """Time, σ and state where σ of all rows is least, next to where the loop saw its own measure of it least."""
-        run, system, usual = self.record, self.system, self.layout.usual_rank(self.rows)
+    def _nearest(self, t: float, x: np.ndarray, span: tuple[float, float]) -> tuple[float, np.ndarray]:
+        """Time and state where σ of all rows is least, next to where the loop saw its own measure of it least."""
+        run, system, setup, usual = self.record, self.system, self.setup, self.layout.usual_rank(self.rows)
         ends = self.history.previous[1], self.history.last[1]
         nq, n = system.nq, system.nq + system.nv
-        dense = self.between(np.array(span), np.stack(ends))
+        times_known, records = np.array(span), np.stack(ends)
 
-        def state(t: float) -> np.ndarray:
-            if span[0] <= t <= span[1]:
-                return dense.rows(np.array([t]))[0][:n]
-            end, at = (0, span[0]) if t < span[0] else (1, span[1])  # beyond the step, straight on
-            start, e = ends[end][:n], t - at
-            rates = run.ode.at(at, start)[:n].copy()
-            return np.concatenate([system.plus(start[:nq], e * start[nq:] + 0.5 * e**2 * rates[nq:]), start[nq:] + e * rates[nq:]])
+        def states(times: np.ndarray) -> np.ndarray:
+            inside = np.clip(times, *span)
+            with run.as_it_was():
+                out = fill(run, times_known, records, inside)[:, :n]
+            if not np.isfinite(out).all():
+                out = self.between(times_known, records).rows(inside)[:, :n]
+            for k in np.flatnonzero((times < span[0]) | (times > span[1])):  # beyond the step: straight on
+                end, e = out[k].copy(), times[k] - np.clip(times[k], *span)
+                rates = run.ode.at(float(times[k] - e), end)[nq:n].copy()
+                out[k, :nq] = system.plus(end[:nq], e * end[nq:] + 0.5 * e**2 * rates)
+                out[k, nq:] += e * rates
+            return out
 
-        def square(t: float) -> float:
-            found = state(t)
-            if not np.isfinite(found).all():
-                return np.nan
-            return float(tangent(system, system.state(found[:nq], found[nq:], t), self.setup.p).sigma[usual - 1]) ** 2
+        def squares(times: np.ndarray) -> np.ndarray:
+            return least_sigmas(system, states(times)[:, :nq], times, setup.p, usual) ** 2
 
-        both = square(span[0]) ** 0.5 + square(span[1]) ** 0.5
-        here = square(t) ** 0.5
-        at = least(square, t, here * (span[1] - span[0]) / both)
+        both, here = least_sigmas(system, records[:, :nq], times_known, setup.p, usual).sum(), run.passage_sigma
+        at = least(squares, t, (span[1] - span[0]) * min(0.5, here / both))
         if not abs(at - t) <= span[1] - span[0]:
-            return t, sigma, x
-        return at, square(at) ** 0.5, state(at)
+            return t, x
+        return at, states(np.array([at]))[0]
 
     def note(
         self, t: float, sigma: float, x: np.ndarray, span: tuple[float, float], determined: bool | None = None
@@ -245,7 +245,7 @@ class Detours:
         """One more passage; a warning where that is asked for."""
         run, nq, setup = self.record, self.system.nq, self.setup
         if determined is None and sigma > run.hit:
-            t, sigma, x = self._nearest(t, sigma, x, span)
+            t, x = self._nearest(t, x, span)
         q, v = tuple(x[:nq].tolist()), tuple(x[nq : nq + self.system.nv].tolist())
         steps = run.singular_steps - sum(m.steps for m in self.met)
         usual = self.layout.usual_rank(self.rows)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import isfinite
 
 import numpy as np
 
@@ -13,9 +12,9 @@ from dalembert.rank import reach
 from dalembert.system.system import System
 
 TOGETHER = 10.0  # times the smallest singular value: others up to this vanish in the same position
-SPREAD = 0.1  # of the time that a passage takes: between values of σ² of which the least is found
-SETTLED = 1e-6  # of that time: a change that is the last one
-ROUNDS = 12
+POINTS = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
+SPREADS = (0.4, 0.04)  # of the time that a passage takes: by how much times differ at which its place is looked for
+ROUNDS = 6
 WEAK = 0.03  # singular values of scaled rows above this are no part of it
 
 BRANCHES = {
@@ -80,22 +79,26 @@ class Passage:
         )
 
 
-def least(square: Callable[[float], float], t: float, width: float) -> float:
-    """When σ² is least, near the time t, by parabolas through three values; width: about how long the passage takes.
+def least(squares: Callable[[np.ndarray], np.ndarray], t: float, width: float) -> float:
+    """When σ² is least, near the time t: by polynomials through values at five times, then at five closer together.
 
-    Next to its least value σ² is c² (t − t*)² + σ*² but for terms that fall with the distance of the three.
+    width: about how long the passage takes; σ² is c² (t − t*)² + σ*² but for terms that fall with the distance of the
+    times from each other.
     """
-    d, middle = SPREAD * width, square(t)
-    for _ in range(ROUNDS):
-        left, right = square(t - d), square(t + d)
-        bend = left - 2.0 * middle + right
-        way = d * max(-3.0, min(3.0, 0.5 * (left - right) / bend)) if bend > 0.0 else 2.0 * d * (1 if right < left else -1)
-        if not isfinite(way):
-            break
-        t, last = t + way, abs(way) <= SETTLED * width
-        if last:
-            break
-        d, middle = max(min(d, 0.5 * abs(way)), 0.1 * SPREAD * width), square(t)
+    for spread in SPREADS:
+        for _ in range(ROUNDS):
+            d = spread * width
+            values = squares(t + d * POINTS)
+            if not np.isfinite(values).all():
+                return t
+            slope = np.polyder(np.polyfit(POINTS, values / values.max(), 4))
+            roots = np.roots(slope)
+            real = roots.real[(np.abs(roots.imag) < 1e-6) & (np.polyval(np.polyder(slope), roots.real) > 0.0)]
+            inside = real[np.abs(real) <= 1.5]
+            if len(inside):
+                t += d * float(inside[np.argmin(np.abs(inside))])
+                break
+            t += d * float(POINTS[np.argmin(values)])
     return t
 
 
