@@ -2,7 +2,7 @@
 
 python -m benchmarks [part ...] [--json PATH] [--quick]
 
-Parts: calls, tree, constrained, linearization, diagonal, simulation, control, compile, linalg, reading, peer.
+Parts: calls, tree, constrained, linearization, diagonal, simulation, watching, control, compile, linalg, reading, peer.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ PARTS = {
     "linearization": "benchmarks.linearization",
     "diagonal": "benchmarks.diagonal",
     "simulation": "benchmarks.simulation",
+    "watching": "benchmarks.watching",
     "control": "benchmarks.control",
     "compile": "benchmarks.compiling",
     "linalg": "benchmarks.linalg",

@@ -64,7 +64,9 @@ def test_rows_are_solved_as_by_a_dense_decomposition(m, n, width, weak):
         np.testing.assert_allclose(T @ found, y, rtol=0, atol=1e-12 * np.abs(found).max())
     sigma = np.linalg.svd(A, compute_uv=False)[-1]
     assert envelope.least_singular_value(e, 400, 1e-14) == pytest.approx(sigma, rel=1e-9)
-    assert envelope.least_singular_value(e, 1, 1.0) == pytest.approx(sigma, rel=1e-9)  # from the vector of the last time
+    assert envelope.least_singular_value(e, 1, 1.0) == pytest.approx(
+        sigma, rel=1e-9
+    )  # from the vector of the last time
     np.testing.assert_allclose(np.linalg.norm(e.weak @ L), sigma, rtol=1e-9)
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -84,28 +82,3 @@ def tangent(system: SystemLike, state: StateLike, p: Parameters, on: np.ndarray 
     """The tangent of the active rows, `on` (m,) bool (default: all), at a state."""
     A, M, policy = system.constraint_matrix(state, p=p), system.mass_matrix(state, p=p), rank_policy(system, p)
     return Tangent.of(A, M, policy) if on is None else Tangent.of(A[on], M, policy, policy.sizes[on])
-
-
-def least_sigmas(system: SystemLike, q: np.ndarray, t: np.ndarray, p: Parameters, rank: int) -> np.ndarray:
-    """(N,) singular value number `rank` of the scaled rows at N positions q (N, nq) and times t (N,); NaN for none."""
-    if not np.isfinite(q).all():
-        return np.full(len(q), np.nan)
-    given = {"q": q, "t": t, "p": system.parameter_vector(p)}
-    A, M = (_each(system.kernel(name), given) for name in ("constraints", "mass_matrix"))
-    try:
-        white = np.linalg.solve(np.linalg.cholesky(M), np.swapaxes(A, 1, 2))
-    except np.linalg.LinAlgError:
-        return np.full(len(q), np.nan)
-    white = white / rank_policy(system, p).sizes
-    return np.linalg.svd(white, compute_uv=False)[:, rank - 1]
-
-
-def _each(kernel: Any, given: Mapping[str, np.ndarray]) -> np.ndarray:
-    """The matrix that a kernel has among its outputs, for each of N positions."""
-    values = [given[name] for name in kernel.names_in]
-    if not {"q", "t"} & set(kernel.names_in):
-        out = kernel(*values)
-        out = out[1] if isinstance(out, tuple) else out
-        return np.broadcast_to(out, (len(given["q"]), *out.shape))
-    out = kernel.batch(*values)
-    return out[1] if isinstance(out, tuple) else out

@@ -39,7 +39,7 @@ class TangentCone:
     def of(
         system: SystemLike, state: StateLike, p: Parameters, rank: int, usual: int, t: Tangent | None = None
     ) -> TangentCone:
-        """The cone where the rank of A is `rank` in place of the `usual` one; t: the tangent there, where it is known."""
+        """The cone where the rank of A is `rank` in place of the `usual` one; t: the tangent there, if known."""
         t = tangent(system, state, p) if t is None else t
         K = np.linalg.solve(t.R, t.V[:, rank:])
         W = t.U[:, rank:usual].T / t.scale

@@ -1,5 +1,6 @@
 """Formulations of constrained dynamics: one problem, one file each, named as people call them."""
 
+from dalembert.formulations.gauge import make_gauge
 from dalembert.formulations.landing import make_landing
 from dalembert.formulations.precise import make_precise
 from dalembert.formulations.problem import EUCLIDEAN, MASS, WEIGHT, Problem, by_envelope, make_problem
@@ -16,6 +17,7 @@ __all__ = [
     "Problem",
     "by_envelope",
     "make_field",
+    "make_gauge",
     "make_landing",
     "make_precise",
     "make_problem",

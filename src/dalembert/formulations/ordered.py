@@ -32,7 +32,7 @@ STEPS, ENOUGH = 3, 0.1  # inverse iterations that tell a solution from none
 
 @native
 def factor_rows(problem):
-    """Factor the rows of the problem, of unit usual lengths; rank, largest and smallest are set. Returns the outcome."""
+    """Factor the rows, of unit usual lengths; rank, largest and smallest are set. Returns the outcome."""
     A, e = problem.A, problem.envelope
     rows, m, n = e.rows, problem.m, problem.n
     problem.rank, problem.largest, problem.smallest = 0, 1.0, 0.0
@@ -48,6 +48,8 @@ def factor_rows(problem):
         e.begin[i] = whiten_by_tree(e.lower, e.first, rows, i, end)
     problem.rank = envelope_qr(e)
     if problem.rank == m:
+        for i in range(m):  # whatever came before, the same answer
+            e.weak[i] = 0.0
         problem.smallest = least_singular_value(e, STEPS, ENOUGH)
         if problem.smallest <= max(problem.tolerance, problem.floor):
             problem.rank = m - 1

@@ -6,14 +6,11 @@ a chart, and the work done since the start. Python and native code read the same
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from dalembert.native.bound import Bound
 from dalembert.native.struct import Doubles, Float, Int, Ints, Opaque, Part, Struct
 
 FRESH = 0.05  # σ of the constraints below which no chart is used
+FORGET, SKIPPED = -1.0, -2.0  # for σ² among the outputs of `gauge`, before a call: begin anew, or leave it out
 
 
 def _function() -> type[Bound]:
@@ -138,19 +135,7 @@ class RunRecord(Struct):
     watch = Part(_function)  # events
     step_kernel = Part(_function)  # of methods that have one
     slope = Part(_function)  # ∂ẋ/∂x of what is integrated; without it, differences
-    gauge = Part(_function)  # the margin of the constraint rows
-
-
-    @contextmanager
-    def as_it_was(self) -> Iterator[None]:
-        """After the block, which may step with this record but not lay it out, all is as before."""
-        memory, held = bytes(self._memory), [(x, x.copy()) for x in (self.x, self.stages, self.low, self.ode.x)]
-        try:
-            yield
-        finally:
-            ctypes.memmove(self.pointer, memory, len(memory))
-            for x, before in held:
-                x[:] = before
+    gauge = Part(_function)  # the margin of the constraint rows, and σ²
 
 
 class FillRecord(Struct):

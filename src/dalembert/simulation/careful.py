@@ -83,9 +83,7 @@ def _landings(
     return position, velocity
 
 
-def _nearest(
-    layout: Layout, name: str, options: Mapping[str, Any], usual: int, low: np.ndarray, metric: Any
-) -> Bound:
+def _nearest(layout: Layout, name: str, options: Mapping[str, Any], usual: int, low: np.ndarray, metric: Any) -> Bound:
     s, system = layout.setup, layout.system
     rows = None
     if name == "position" and not system.rows.holonomic.all():

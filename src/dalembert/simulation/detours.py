@@ -7,17 +7,15 @@ import warnings
 import numpy as np
 
 from dalembert import charts
-from dalembert.analysis.manifold import least_sigmas
 from dalembert.analysis.mobility import independent_rows
 from dalembert.charts import LocalChart
 from dalembert.integrators.run_record import FRESH, RunRecord
 from dalembert.simulation.callbacks import Callback
 from dalembert.simulation.careful import Careful, give_back, lease
 from dalembert.simulation.crossing import CLOSEST, Crosser
-from dalembert.simulation.dense import Dense, fill
+from dalembert.simulation.dense import Dense
 from dalembert.simulation.layout import Layout, Stepper
-from dalembert.simulation.history import History
-from dalembert.simulation.passages import Met, describe, least
+from dalembert.simulation.passages import Met, describe
 from dalembert.simulation.setup import Setup
 from dalembert.simulation.status import Status
 from dalembert.system.state import State
@@ -40,7 +38,6 @@ class Detours:
     returning: LocalChart | None  # whose kind is taken again
     usual: Stepper | None  # to be taken again after careful steps
     met: list[Met]
-    history: History
     why: str  # no motion leads on
     halvings: int
     watcher: Callback | None
@@ -63,10 +60,6 @@ class Detours:
 
     def place(self, state: State, rows: tuple[int, ...] | None, chart: LocalChart | None, work: np.ndarray) -> None:
         """Lay everything out anew."""
-        raise NotImplementedError
-
-    def between(self, times: np.ndarray, records: np.ndarray) -> Dense:
-        """States between records of the present layout."""
         raise NotImplementedError
 
     def take_records(self) -> None:
@@ -126,7 +119,8 @@ class Detours:
         run = self.record
         run.project_first, self._dense = 1, None
         if run.singular:
-            assert self.usual is not None and self._steps is not None
+            assert self.usual is not None
+            assert self._steps is not None
             self.usual.enter(run)
             give_back(self.layout, self._steps)
             self._steps = None
@@ -210,42 +204,11 @@ class Detours:
         make = charts.named if chart.kind == "named" else charts.tangent
         return make(self.system, state, p=self.setup.p)
 
-    def _nearest(self, t: float, x: np.ndarray, span: tuple[float, float]) -> tuple[float, np.ndarray]:
-        """Time and state where σ of all rows is least, next to where the loop saw its own measure of it least."""
-        run, system, setup, usual = self.record, self.system, self.setup, self.layout.usual_rank(self.rows)
-        ends = self.history.previous[1], self.history.last[1]
-        nq, n = system.nq, system.nq + system.nv
-        times_known, records = np.array(span), np.stack(ends)
-
-        def states(times: np.ndarray) -> np.ndarray:
-            inside = np.clip(times, *span)
-            with run.as_it_was():
-                out = fill(run, times_known, records, inside)[:, :n]
-            if not np.isfinite(out).all():
-                out = self.between(times_known, records).rows(inside)[:, :n]
-            for k in np.flatnonzero((times < span[0]) | (times > span[1])):  # beyond the step: straight on
-                end, e = out[k].copy(), times[k] - np.clip(times[k], *span)
-                rates = run.ode.at(float(times[k] - e), end)[nq:n].copy()
-                out[k, :nq] = system.plus(end[:nq], e * end[nq:] + 0.5 * e**2 * rates)
-                out[k, nq:] += e * rates
-            return out
-
-        def squares(times: np.ndarray) -> np.ndarray:
-            return least_sigmas(system, states(times)[:, :nq], times, setup.p, usual) ** 2
-
-        both, here = least_sigmas(system, records[:, :nq], times_known, setup.p, usual).sum(), run.passage_sigma
-        at = least(squares, t, (span[1] - span[0]) * min(0.5, here / both))
-        if not abs(at - t) <= span[1] - span[0]:
-            return t, x
-        return at, states(np.array([at]))[0]
-
     def note(
         self, t: float, sigma: float, x: np.ndarray, span: tuple[float, float], determined: bool | None = None
     ) -> None:
         """One more passage; a warning where that is asked for."""
         run, nq, setup = self.record, self.system.nq, self.setup
-        if determined is None and sigma > run.hit:
-            t, x = self._nearest(t, x, span)
         q, v = tuple(x[:nq].tolist()), tuple(x[nq : nq + self.system.nv].tolist())
         steps = run.singular_steps - sum(m.steps for m in self.met)
         usual = self.layout.usual_rank(self.rows)

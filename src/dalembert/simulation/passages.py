@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,9 +11,6 @@ from dalembert.rank import reach
 from dalembert.system.system import System
 
 TOGETHER = 10.0  # times the smallest singular value: others up to this vanish in the same position
-POINTS = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
-SPREADS = (0.4, 0.04)  # of the time that a passage takes: by how much times differ at which its place is looked for
-ROUNDS = 6
 WEAK = 0.03  # singular values of scaled rows above this are no part of it
 
 BRANCHES = {
@@ -77,29 +73,6 @@ class Passage:
             f"at t = {self.nearest:.8g} s the constraints {', '.join(self.rows)} {where}: rank {self.rank}, "
             f"{BRANCHES[self.branches]}, {self.taken}{doubt}"
         )
-
-
-def least(squares: Callable[[np.ndarray], np.ndarray], t: float, width: float) -> float:
-    """When σ² is least, near the time t: by polynomials through values at five times, then at five closer together.
-
-    width: about how long the passage takes; σ² is c² (t − t*)² + σ*² but for terms that fall with the distance of the
-    times from each other.
-    """
-    for spread in SPREADS:
-        for _ in range(ROUNDS):
-            d = spread * width
-            values = squares(t + d * POINTS)
-            if not np.isfinite(values).all():
-                return t
-            slope = np.polyder(np.polyfit(POINTS, values / values.max(), 4))
-            roots = np.roots(slope)
-            real = roots.real[(np.abs(roots.imag) < 1e-6) & (np.polyval(np.polyder(slope), roots.real) > 0.0)]
-            inside = real[np.abs(real) <= 1.5]
-            if len(inside):
-                t += d * float(inside[np.argmin(np.abs(inside))])
-                break
-            t += d * float(POINTS[np.argmin(values)])
-    return t
 
 
 def describe(system: System, p: np.ndarray, met: Met) -> Passage:
