@@ -59,6 +59,8 @@ def watch(run, h, trial):
         if sigma > run.risen:
             run.risen = 0.0
         return OK
+    if run.singular == 0 and _far(run, h, trial):
+        return OK
     run.gauge.y[1] = FORGET  # the same answers for the same step, whatever came before
     first, last, e = distance(run, run.t, run.x), distance(run, run.t + h, trial), APART * h
     sigma = max(run.gauge.y[0], 0.0) ** 0.5
@@ -91,6 +93,29 @@ def watch(run, h, trial):
     else:
         run.passed, run.risen = 0, risen
     return outcome
+
+
+@native
+def _far(run, h, trial):
+    """Whether rows are so far from dependent in the whole step that nothing in it is to be reported.
+
+    Between two places the margin's root falls by no more than it changes between any two that are side by side.
+    """
+    before = nearness(run, run.t, run.x) ** 0.5
+    least, change, first = before, 0.0, before
+    for k in range(1, PARTS + 1):
+        if k < PARTS:
+            curve(run, h, trial, h * k / PARTS)
+            here = nearness(run, run.t + h * k / PARTS, run.stages[1]) ** 0.5
+        else:
+            here = nearness(run, run.t + h, trial) ** 0.5
+        least, change, before = min(least, here), max(change, abs(here - before)), here
+    if least <= CLOSE + change:
+        return False
+    run.sigma_rate, run.sigma = (before - first) / h, before
+    if before > run.risen:
+        run.risen = 0.0
+    return True
 
 
 @native
@@ -180,9 +205,16 @@ def _least(run, h, trial, a, b, fall, rise, both, found):
 
 @native
 def between(run, h, trial, s):
+    """σ² a time s into the step; the state there is in stages[1] then."""
+    curve(run, h, trial, s)
+    return distance(run, run.t + s, run.stages[1])
+
+
+@native
+def curve(run, h, trial, s):
     """stages[1] ← the state a time s into the step, on a curve with the values, rates and curvatures of both ends.
 
-    Returns σ² there. q̈ is known where q̇ = v; other coordinates have values and rates only.
+    q̈ is known where q̇ = v; other coordinates have values and rates only.
     """
     x, rates, there, out, nq, nv = run.x, run.stages[0], run.stages[run.rows - 1], run.stages[1], run.nq, run.nv
     z = s / h
@@ -196,4 +228,3 @@ def between(run, h, trial, s):
             e1 = h * h * there[k] + 6.0 * (p1 - p0) - 2.0 * d0 - 4.0 * d1
             value += 0.5 * z * z * w * w * (w * e0 + z * e1)
         out[j] = value
-    return distance(run, run.t + s, out)

@@ -9,7 +9,7 @@ import numpy as np
 from dalembert import charts
 from dalembert.analysis.mobility import independent_rows
 from dalembert.charts import LocalChart
-from dalembert.integrators.run_record import FRESH, RunRecord
+from dalembert.integrators.run_record import FRESH, SKIPPED, RunRecord
 from dalembert.simulation.callbacks import Callback
 from dalembert.simulation.careful import Careful, give_back, lease
 from dalembert.simulation.crossing import CLOSEST, Crosser
@@ -192,12 +192,13 @@ class Detours:
         self.place(state, rows, self._renewed(chart, state), self.work.copy())
         return Status.DONE
 
-    def margin(self) -> float:
-        """Margin of the constraint rows now."""
+    def margin(self, t: float | None = None, x: np.ndarray | None = None) -> float:
+        """Margin of the constraint rows now, or at a time and state."""
         run, gauge = self.record, self.record.gauge
         if not gauge.address:
             return 1.0
-        return float(gauge.at(run.t, run.x[: run.nq])[0])
+        gauge.y[1] = SKIPPED
+        return float(gauge.at(run.t if t is None else t, (run.x if x is None else x)[: run.nq])[0])
 
     def _renewed(self, chart: LocalChart, state: State) -> LocalChart:
         """A chart around a state: by the coordinates that are best there, or by the tangent space."""
@@ -212,7 +213,8 @@ class Detours:
         q, v = tuple(x[:nq].tolist()), tuple(x[nq : nq + self.system.nv].tolist())
         steps = run.singular_steps - sum(m.steps for m in self.met)
         usual = self.layout.usual_rank(self.rows)
-        error = ROUNDING / max(sigma, ROUNDING) ** (1 if run.precise else 2)
+        weakness = sigma if run.precise else self.margin(t, x)  # elimination squares the angle between rows
+        error = ROUNDING / max(weakness, ROUNDING)
         met = Met(t, sigma, q, v, *span, run.hit, error, setup.rtol, usual, steps, bool(run.resolved), determined)
         run.passed = 0
         self.met.append(met)
