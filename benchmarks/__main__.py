@@ -2,8 +2,8 @@
 
 python -m benchmarks [part ...] [--json PATH] [--quick]
 
-Parts: calls, tree, constrained, linearization, sensitivities, diagonal, simulation, control, compile, linalg,
-ensembles, reading, peer.
+Parts: calls, tree, constrained, linearization, sensitivities, diagonal, simulation, watching, control, compile,
+linalg, ensembles, reading, peer.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ PARTS = {
     "sensitivities": "benchmarks.sensitivities",
     "diagonal": "benchmarks.diagonal",
     "simulation": "benchmarks.simulation",
+    "watching": "benchmarks.watching",
     "control": "benchmarks.control",
     "compile": "benchmarks.compiling",
     "linalg": "benchmarks.linalg",

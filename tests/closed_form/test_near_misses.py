@@ -11,6 +11,7 @@ from test_singular_passages import flat_times
 
 import dalembert as da
 from dalembert import zoo
+from dalembert.rank import rank_policy
 
 CASES = json.loads(Path(__file__).with_name("near_misses.json").read_text())
 
@@ -173,6 +174,42 @@ def test_times_of_passages(case):
             (found,) = [p for p in run.passages if abs(p.nearest - t) < 2e-3 * case["duration"]]
             if found.determined:
                 assert abs(found.nearest - t) < 1e-8 + 0.05 * sigma2**0.5
+
+
+def least_sigma(run, t):
+    """The least singular value of the scaled rows in the mass metric, by NumPy."""
+    system, x = run.system, run(t)
+    rows = np.linalg.solve(np.linalg.cholesky(system.mass_matrix(x)), system.constraint_matrix(x).T)
+    return np.linalg.svd(rows / rank_policy(system).sizes, compute_uv=False)[-1]
+
+
+MISSED = [
+    next(k for k, c in enumerate(CASES) if c["mechanism"] == name and abs(c["miss"]) == miss)
+    for name, miss in [
+        ("five-bar", 1e-2),
+        ("five-bar", 1e-4),
+        ("3-RRR", 1e-3),
+        ("3-RRR", 1e-5),
+        ("driven five-bar", 1e-4),
+        ("four-bar", 1e-5),
+        ("ladder 2", 1e-5),
+    ]
+]
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-9])
+@pytest.mark.parametrize("k", MISSED, ids=lambda k: NAMES[k])
+def test_a_missed_position_is_nearest_where_the_least_singular_value_is_least(k, rtol):
+    run, _ = ran(CASES[k], rtol)
+    missed = [p for p in run.passages if not p.met]
+    assert missed or abs(CASES[k]["miss"]) < 100 * rtol
+    for p in missed:
+        a, b = max(p.nearest - 0.3 * (p.end - p.start), run.t[0]), min(p.nearest + 0.3 * (p.end - p.start), run.t[-1])
+        for _ in range(60):
+            one, two = a + 0.382 * (b - a), a + 0.618 * (b - a)
+            a, b = (a, two) if least_sigma(run, one) < least_sigma(run, two) else (one, b)
+        assert p.nearest == pytest.approx(0.5 * (a + b), rel=1e-6)
+        assert p.distance == pytest.approx(least_sigma(run, 0.5 * (a + b)), rel=1e-5)
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if "neighbour" in c], ids=lambda c: c["mechanism"])

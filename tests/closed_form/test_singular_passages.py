@@ -169,7 +169,7 @@ def test_a_run_that_cannot_compile_what_a_singular_position_needs_returns_what_i
     def broken(layout, rows):
         raise CompileError("no room for code")
 
-    monkeypatch.setattr(detours, "careful", broken)
+    monkeypatch.setattr(detours, "lease", broken)
     run = da.simulate(system, x, 1.0)
     assert not run.success
     assert (

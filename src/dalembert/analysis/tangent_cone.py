@@ -36,9 +36,11 @@ class TangentCone:
     forms: np.ndarray  # (k, n, n) symmetric
 
     @staticmethod
-    def of(system: SystemLike, state: StateLike, p: Parameters, rank: int, usual: int) -> TangentCone:
-        """The cone where the rank of A is `rank` in place of the `usual` one."""
-        t = tangent(system, state, p)
+    def of(
+        system: SystemLike, state: StateLike, p: Parameters, rank: int, usual: int, t: Tangent | None = None
+    ) -> TangentCone:
+        """The cone where the rank of A is `rank` in place of the `usual` one; t: the tangent there, if known."""
+        t = tangent(system, state, p) if t is None else t
         K = np.linalg.solve(t.R, t.V[:, rank:])
         W = t.U[:, rank:usual].T / t.scale
         _, _, b = system.evaluate("constraints", state, p=p)
@@ -170,15 +172,20 @@ def exists(system: SystemLike, state: StateLike, p: Parameters, rank: int, usual
     zero, and on the manifold if its value is zero there.
     """
     for _ in range(3):
-        cone, phi = TangentCone.of(system, state, p, rank, usual), system.evaluate("constraints", state, p=p)[0]
-        t = cone.tangent
-        back = t.V[:, :rank] @ ((t.U[:, :rank].T @ (-phi / t.scale)) / t.sigma[:rank])
+        t, phi = tangent(system, state, p), system.evaluate("constraints", state, p=p)[0]
+        strong = t.U[:, :rank].T @ (-phi / t.scale)
+        rounding = ROUNDING * max(1.0, system.layout.length) / t.scale.min(initial=np.inf)
+        if np.abs(strong).max(initial=0.0) <= rounding:
+            break
+        back = t.V[:, :rank] @ (strong / t.sigma[:rank])
         state = state.replace(q=system.plus(state, np.linalg.solve(t.R, back)))
-    cone, (phi, A, _) = TangentCone.of(system, state, p, rank, usual), system.evaluate("constraints", state, p=p)
+    else:
+        t = tangent(system, state, p)
+    cone, (phi, A, _) = TangentCone.of(system, state, p, rank, usual, t), system.evaluate("constraints", state, p=p)
     r, n = cone.W @ A @ cone.K, cone.K.shape[1]
     y = np.linalg.lstsq(cone.forms.reshape(-1, n), -r.ravel(), rcond=SMALL)[0]
     gap = cone.W @ phi + r @ y + 0.5 * np.einsum("kij,i,j->k", cone.forms, y, y)
-    rounding = ROUNDING * max(1.0, system.layout.length) / cone.tangent.scale.min(initial=np.inf)
+    rounding = ROUNDING * max(1.0, system.layout.length) / t.scale.min(initial=np.inf)
     return bool(np.abs(gap).max(initial=0.0) <= rounding)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dalembert.formulations.common import factor_in_metric, particular, scale_rows
 from dalembert.formulations.evaluation import evaluate_precisely
 from dalembert.formulations.landing import Landing
+from dalembert.formulations.ordered import shortest
 from dalembert.linalg.double_double import add, divide, multiply, root
 from dalembert.native.calls import data, invoke, jump
 from dalembert.native.jit import entry, native
@@ -78,4 +79,7 @@ def solve_shortest(problem, answer, at):
         return
     if problem.largest > 0.0:
         answer[at] = (problem.smallest / problem.largest) ** 2
-    particular(problem, problem.vdot)
+    if problem.ordered != 0:
+        shortest(problem, problem.vdot)
+    else:
+        particular(problem, problem.vdot)

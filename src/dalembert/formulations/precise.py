@@ -7,7 +7,8 @@ known well enough there, and Φ is all that has to be computed of them so exactl
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -20,6 +21,11 @@ OPERATIONS = (
     "input", "const", "neg", "add", "sub", "mul", "div", "sin", "cos", "sqrt", "fma", "fms", "fnma", "fabs",
 )  # fmt: skip
 (INPUT, CONST, NEG, ADD, SUB, MUL, DIV, SIN, COS, SQRT, FMA, FMS, FNMA, FABS) = range(len(OPERATIONS))
+
+
+_Traced = tuple[tuple[str, ...], np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+#: of each system, by rows: names of inputs, operations, numbers of what they take, constants, numbers of the outputs
+_programs: WeakKeyDictionary[Any, dict[tuple[int, ...] | None, _Traced | None]] = WeakKeyDictionary()
 
 
 class Precise(Struct):
@@ -38,35 +44,47 @@ class Precise(Struct):
 
 def make_precise(system: SystemLike, rows: tuple[int, ...] | None, places: Mapping[str, slice]) -> Precise | None:
     """The program of Φ of some rows, whose inputs are at `places`; None where it has an operation that is not known."""
+    found = _programs.setdefault(system, {})
+    if rows not in found:
+        found[rows] = _traced(system, rows)
+    traced = found[rows]
+    if traced is None:
+        return None
+    names, operation, numbers, high, result = traced
+    place = np.concatenate([np.zeros(0, dtype=np.int64), *(np.r_[places[name]] for name in names)])
+    given = operation == INPUT
+    a = numbers[0].copy()
+    a[given] = place[a[given]]
+    return Precise(
+        size=len(high),
+        outputs=len(result),
+        operation=operation,
+        a=a,
+        b=numbers[1],
+        c=numbers[2],
+        high=high.copy(),
+        low=np.zeros(len(high)),
+        result=result,
+    )
+
+
+def _traced(system: SystemLike, rows: tuple[int, ...] | None) -> _Traced | None:
+    """The program of Φ; tracing takes longer than a short run, so it is kept as long as the system lives."""
     import casadi as ca  # not where bitcode is built, which needs the structure alone
 
     from dalembert.compiler.program import program_from_casadi
 
     function = system.function("constraints", rows=rows)
-    names = function.name_in()
     given = [function.sx_in(i) for i in range(function.n_in())]
     program = program_from_casadi(ca.Function("phi", given, [ca.densify(function.call(given)[0])]))
     if not set(program.op) <= set(OPERATIONS):
         return None
-    where = [np.arange(10**6)[places[name]] for name in names]
-    place = np.concatenate([np.zeros(0, dtype=int), *where])
     numbers = np.zeros((3, len(program.op)), dtype=np.int64)
     high = np.zeros(len(program.op))
     for k, (op, args) in enumerate(zip(program.op, program.args)):
         if op == "const":
             high[k] = args[0]
-        elif op == "input":
-            numbers[0, k] = place[args[0]]
         else:
             numbers[: len(args), k] = args
-    return Precise(
-        size=len(high),
-        outputs=len(program.outputs),
-        operation=np.array([OPERATIONS.index(op) for op in program.op], dtype=np.int64),
-        a=numbers[0],
-        b=numbers[1],
-        c=numbers[2],
-        high=high,
-        low=np.zeros(len(high)),
-        result=np.array(program.outputs, dtype=np.int64),
-    )
+    operation = np.array([OPERATIONS.index(op) for op in program.op], dtype=np.int64)
+    return tuple(function.name_in()), operation, numbers, high, np.array(program.outputs, dtype=np.int64)

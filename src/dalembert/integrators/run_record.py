@@ -10,6 +10,7 @@ from dalembert.native.bound import Bound
 from dalembert.native.struct import Doubles, Float, Int, Ints, Opaque, Part, Struct
 
 FRESH = 0.05  # σ of the constraints below which no chart is used
+FORGET, SKIPPED = -1.0, -2.0  # for σ² among the outputs of `gauge`, before a call: begin anew, or leave it out
 
 
 def _function() -> type[Bound]:
@@ -137,7 +138,7 @@ class RunRecord(Struct):
     watch = Part(_function)  # events
     step_kernel = Part(_function)  # of methods that have one
     slope = Part(_function)  # ∂ẋ/∂x of what is integrated; without it, differences
-    gauge = Part(_function)  # the margin of the constraint rows
+    gauge = Part(_function)  # the margin of the constraint rows, and σ²
 
 
 class FillRecord(Struct):

@@ -32,6 +32,7 @@ ENTRIES = {
     "tree_pairs": ("dalembert.recursions.tree_pairs", "tree_pairs"),
     "factorize": ("dalembert.formulations.common", "factorize"),
     "field": ("dalembert.formulations.field", "field"),
+    "gauge": ("dalembert.formulations.nearness", "gauge"),
     "position": ("dalembert.formulations.nearest", "position"),
     "velocity": ("dalembert.formulations.nearest", "velocity"),
     "nullspace": ("dalembert.formulations.nullspace", "solve"),

@@ -3,28 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.formulations import make_landing, make_precise
+from dalembert.formulations import MASS, Problem, by_envelope, make_landing, make_precise
 from dalembert.integrators.methods import METHODS
 from dalembert.native.bound import Bound
 from dalembert.simulation.layout import Layout, Stepper
 from dalembert.system.formulation_options import formulation_options
+from dalembert.system.state import State
+from dalembert.system.system import System
 
 ACROSS = 1e-4  # σ from which a position that is met is crossed in one step
+LANDINGS = 4  # Newton steps from where a motion is carried to
 FINEST = 1e-11  # tolerance of these steps: rounding of constraint forces is not resolved
 
 
-def careful(layout: Layout, rows: tuple[int, ...] | None) -> Stepper:
-    """The stepper of a run that uses these rows; it uses all of them."""
+class Careful(NamedTuple):
+    """Careful steps of a run, and what lands them."""
+
+    rows: tuple[int, ...] | None  # of the usual steps
+    stepper: Stepper
+    position: Bound
+    velocity: Bound
+    low: np.ndarray  # (nq,) low part of the last position that was landed
+
+    def land(self, x: State, least: float) -> State | None:
+        """The nearest state on the manifold; None where σ is less than `least` on the way."""
+        nq, nv, f, g = len(x.q), len(x.v), self.position, self.velocity
+        q = x.q
+        self.low[:] = 0.0
+        for _ in range(LANDINGS):
+            out = f.at(x.t, q)
+            if not out[nq + f.rows] >= least**2:
+                return None
+            q = out[:nq].copy()
+        out = g.at(x.t, np.concatenate([q, x.v]))
+        return x.replace(q=q, v=out[:nv]) if out[nv + g.rows] >= least**2 else None
+
+
+def careful(layout: Layout, rows: tuple[int, ...] | None) -> Careful:
+    """The careful steps of a run that uses these rows; they use all of them."""
     s, system, dop853 = layout.setup, layout.system, METHODS["dop853"]
-    options: dict[str, Any] = {"tolerance": 0.5 * layout.hit, "floor": 0.5 * layout.hit}
+    options: dict[str, Any] = {"tolerance": 0.5 * layout.hit, "floor": 0.5 * layout.hit, "safety": 1.0}
     if s.formulation == "auto":
         options = {**s.options, **options}
     usual = layout.usual_rank(rows)
     ode = layout.formulation("nullspace", options, None, usual).trust(0.0, 0.0)
+    _by_envelope(ode.w.problem, system, usual)
     fields: dict[str, Any] = {
         "singular": 1,
         "across": ACROSS,
@@ -32,29 +59,38 @@ def careful(layout: Layout, rows: tuple[int, ...] | None) -> Stepper:
         "rtol": max(FINEST, s.rtol),
         "atol": max(FINEST, s.atol),
     }
+    low = np.zeros(system.nq)
+    position, velocity = correct, filter_ = _landings(layout, options, usual, low, "mass")
     if s.projection is not None and system.rows.of:
-        low = np.zeros(system.nq)
-        correct = _nearest(layout, "position", options, usual, low)
-        fields |= {"correct": correct, "filter": _nearest(layout, "velocity", options, usual, low)}
+        weights = s.projection.weights(system.nv)
+        if weights is not None:
+            correct, filter_ = _landings(layout, options, usual, low, weights)
+        fields |= {"correct": correct, "filter": filter_}
         fields |= {"frozen": 0, "restore_energy": 0, "filter_velocities": 1, "project_every": 1}
         fields |= {"low": low, "low_before": np.zeros(system.nq), "precise": correct.owner.exact}
         if correct.owner.exact:
             fields |= {"max_corrections": 4, "tolerance": 1e-22 * min(1.0, system.layout.length)}
-    return Stepper(ode, dop853, dop853.make(0), fields)
+    return Careful(rows, Stepper(ode, dop853, dop853.make(0), fields), position, velocity, low)
 
 
-def _nearest(layout: Layout, name: str, options: Mapping[str, Any], usual: int, low: np.ndarray) -> Bound:
-    """The nearest position or velocity on the manifold; low: (nq,) where low parts of positions are."""
+def _landings(
+    layout: Layout, options: Mapping[str, Any], usual: int, low: np.ndarray, metric: Any
+) -> tuple[Bound, Bound]:
+    """The nearest position and velocity on the manifold; low: (nq,) where low parts of positions are."""
+    position, velocity = (_nearest(layout, name, options, usual, low, metric) for name in ("position", "velocity"))
+    return position, velocity
+
+
+def _nearest(layout: Layout, name: str, options: Mapping[str, Any], usual: int, low: np.ndarray, metric: Any) -> Bound:
     s, system = layout.setup, layout.system
     rows = None
     if name == "position" and not system.rows.holonomic.all():
         rows = tuple(np.flatnonzero(system.rows.holonomic).tolist())
-    metric = s.projection.weights(system.nv) if s.projection is not None else None
     chosen = formulation_options(
-        system, "nullspace", s.p, metric="mass" if metric is None else metric, rows=rows,
-        tolerance=options["tolerance"], floor=options["floor"],
+        system, "nullspace", s.p, metric=metric, rows=rows,
+        tolerance=options["tolerance"], floor=options["floor"], safety=options["safety"],
     )  # fmt: skip
-    return make_landing(
+    landing = make_landing(
         name,
         system.kernel("equations", rows=rows),
         system.kernel("plus"),
@@ -70,3 +106,31 @@ def _nearest(layout: Layout, name: str, options: Mapping[str, Any], usual: int, 
         rates=system.kernel("rates"),
         turns=layout.quaternions(),
     )
+    _by_envelope(landing.owner.problem, system, usual)
+    return landing
+
+
+def _by_envelope(problem: Problem, system: System, usual: int) -> None:
+    """The faster way to factor rows where none depends on others for good."""
+    if usual == len(system.rows.of) and problem.metric == MASS and problem.damp == 0.0:
+        by_envelope(problem)
+
+
+# --- kept for the next singular position ------------------------------------------------------------------------------
+
+MOST = 4  # of a layout and its rows
+
+
+def lease(layout: Layout, rows: tuple[int, ...] | None) -> Careful:
+    """Careful steps for a run that uses these rows: those of an earlier singular position, or new ones."""
+    try:
+        return layout.careful[rows].pop()
+    except (KeyError, IndexError):
+        return careful(layout, rows)
+
+
+def give_back(layout: Layout, steps: Careful) -> None:
+    """Keep careful steps that are no longer taken."""
+    alike = layout.careful.setdefault(steps.rows, [])
+    if len(alike) < MOST:
+        alike.append(steps)

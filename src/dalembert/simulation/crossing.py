@@ -45,16 +45,18 @@ class Crosser:
     u: Any
     vdot: Callable[[State], np.ndarray]  # the acceleration where σ > 4 hit
     power: Callable[[State], float]  # of inputs and forces without potential, W
+    land: Callable[[State, float], State | None]  # the nearest state on the manifold; None where σ is less than given
     usual: int  # rank of the constraints elsewhere
     hit: float  # σ of a position that is met
     left: float  # s until the end of the run
 
     def cross(self, x: State) -> Crossing | str | None:
         """From a state at, or just before, a singular position to one after it; None where it may still be missed."""
-        sigma = tangent(self.system, x, self.p).sigma[: self.usual]
+        here = tangent(self.system, x, self.p)
+        sigma = here.sigma[: self.usual]
         now = float(sigma[-1])
         rank = int((sigma > max(TOGETHER * now, 4.0 * self.hit)).sum())
-        cone = TangentCone.of(self.system, x, self.p, rank, self.usual)
+        cone = TangentCone.of(self.system, x, self.p, rank, self.usual, here)
         if drives_against(self.system, x, self.p, cone):
             return cause(self.system, x, self.p, self.usual)
         target = max(FAR, 30.0 * self.hit, now)
@@ -105,9 +107,9 @@ class Crosser:
         position = self._moved(x, until, v, vdot, vdot)
         for _ in range(12):
             time = min(time, self.left)
-            there = self._landed(self._moved(x, time, v, vdot, vdot), least)
+            there = self.land(self._moved(x, time, v, vdot, vdot), least)
             if there is not None:
-                again = self._landed(self._moved(x, time, v, vdot, self.vdot(there)), least)
+                again = self.land(self._moved(x, time, v, vdot, self.vdot(there)), least)
                 return Crossing(position, self._with_energy(x, again or there), determined)
             if time == self.left:
                 return Crossing(position, self._moved(x, time, v, vdot, vdot), determined)
@@ -138,18 +140,6 @@ class Crosser:
         M, f, _, gamma = self.system.evaluate("constrained", x, u=self.u, p=self.p)
         c = _shortest(cone.tangent, -gamma, rank)
         return c + cone.K @ (cone.K.T @ (f - M @ c))
-
-    def _landed(self, x: State, least: float) -> State | None:
-        """The nearest state on the manifold; None where σ is less than `least` on the way."""
-        for _ in range(4):
-            t = tangent(self.system, x, self.p)
-            if t.sigma[self.usual - 1] < least:
-                return None
-            phi = self.system.evaluate("constraints", x, p=self.p)[0]
-            x = x.replace(q=self.system.plus(x, _shortest(t, -phi, self.usual)))
-        t = tangent(self.system, x, self.p)
-        _, A, b = self.system.evaluate("constraints", x, p=self.p)
-        return x.replace(v=x.v + _shortest(t, -(A @ x.v + b), self.usual))
 
 
 def _shortest(t: Tangent, right: np.ndarray, rank: int) -> np.ndarray:

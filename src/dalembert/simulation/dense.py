@@ -78,7 +78,7 @@ class Dense:
             layout = self.layout
             own = layout.record()
             layout.place(own, None, None, np.zeros(run.n - 2 * run.dof), 1)
-            careful(layout, None).enter(own)
+            careful(layout, None).stepper.enter(own)
             self._own.careful = own
         return self._own.careful
 

@@ -9,9 +9,9 @@ import numpy as np
 from dalembert import charts
 from dalembert.analysis.mobility import independent_rows
 from dalembert.charts import LocalChart
-from dalembert.integrators.run_record import FRESH, RunRecord
+from dalembert.integrators.run_record import FRESH, SKIPPED, RunRecord
 from dalembert.simulation.callbacks import Callback
-from dalembert.simulation.careful import careful
+from dalembert.simulation.careful import Careful, give_back, lease
 from dalembert.simulation.crossing import CLOSEST, Crosser
 from dalembert.simulation.dense import Dense
 from dalembert.simulation.layout import Layout, Stepper
@@ -42,6 +42,7 @@ class Detours:
     halvings: int
     watcher: Callback | None
     _dense: Dense | None
+    _steps: Careful | None = None  # careful ones, while they are taken
 
     def state(self) -> State:
         """The state now."""
@@ -89,9 +90,12 @@ class Detours:
 
     def _careful(self) -> None:
         """Careful steps from now on."""
-        run, stepper = self.record, careful(self.layout, self.rows)
+        run = self.record
+        self._steps = lease(self.layout, self.rows)
+        stepper = self._steps.stepper
         self.usual, self._dense = stepper.now(run, self.setup.method), None
         stepper.enter(run)
+        run.low[:] = run.low_before[:] = 0.0
 
     def go_on_carefully(self, singular: bool, low: np.ndarray) -> None:
         """Be where a recording ends: in all coordinates until a chart is possible, in careful steps or not."""
@@ -116,7 +120,10 @@ class Detours:
         run.project_first, self._dense = 1, None
         if run.singular:
             assert self.usual is not None
+            assert self._steps is not None
             self.usual.enter(run)
+            give_back(self.layout, self._steps)
+            self._steps = None
             if self.setup.method.fixed:
                 run.h = self.setup.step
             return
@@ -134,9 +141,10 @@ class Detours:
         def slope(x: State) -> np.ndarray:
             return run.ode.at(x.t, np.concatenate([x.q, x.v]))[: run.n].copy()
 
+        assert self._steps is not None
         crosser = Crosser(
             self.system, self.setup.p, self.inputs.copy(),
-            lambda x: slope(x)[nq:n], lambda x: float(slope(x)[n:].sum()),
+            lambda x: slope(x)[nq:n], lambda x: float(slope(x)[n:].sum()), self._steps.land,
             self.layout.usual_rank(self.rows), run.hit, run.end - run.t,
         )  # fmt: skip
         found = crosser.cross(start)
@@ -149,6 +157,7 @@ class Detours:
         position, after = found.position, found.after
         time = after.t - start.t
         run.x[:nq], run.x[nq:n] = after.q, after.v
+        run.low_before[:] = run.low
         run.x[n:] += 0.5 * time * (slope(start) + slope(after))[n:]
         run.h, run.t, run.fresh, run.project_first = 0.5 * time, after.t, 0, 0
         run.steps, run.singular_steps, run.records = run.steps + 1, run.singular_steps + 1, 1
@@ -183,12 +192,13 @@ class Detours:
         self.place(state, rows, self._renewed(chart, state), self.work.copy())
         return Status.DONE
 
-    def margin(self) -> float:
-        """Margin of the constraint rows now."""
+    def margin(self, t: float | None = None, x: np.ndarray | None = None) -> float:
+        """Margin of the constraint rows now, or at a time and state."""
         run, gauge = self.record, self.record.gauge
         if not gauge.address:
             return 1.0
-        return float(gauge.at(run.t, run.x[: run.nq])[0])
+        gauge.y[1] = SKIPPED
+        return float(gauge.at(run.t if t is None else t, (run.x if x is None else x)[: run.nq])[0])
 
     def _renewed(self, chart: LocalChart, state: State) -> LocalChart:
         """A chart around a state: by the coordinates that are best there, or by the tangent space."""
@@ -203,7 +213,8 @@ class Detours:
         q, v = tuple(x[:nq].tolist()), tuple(x[nq : nq + self.system.nv].tolist())
         steps = run.singular_steps - sum(m.steps for m in self.met)
         usual = self.layout.usual_rank(self.rows)
-        error = ROUNDING / max(sigma, ROUNDING) ** (1 if run.precise else 2)
+        weakness = sigma if run.precise else self.margin(t, x)  # elimination squares the angle between rows
+        error = ROUNDING / max(weakness, ROUNDING)
         met = Met(t, sigma, q, v, *span, run.hit, error, setup.rtol, usual, steps, bool(run.resolved), determined)
         run.passed = 0
         self.met.append(met)

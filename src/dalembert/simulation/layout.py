@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dalembert.charts import LocalChart
-from dalembert.formulations import make_field
+from dalembert.formulations import make_field, make_gauge
 from dalembert.integrators.methods import Method
 from dalembert.integrators.run_record import RunRecord
 from dalembert.mechanism.joints import Joint
@@ -91,6 +91,7 @@ class Layout:
             self.watcher = watcher(self.system, setup.events, setup.p)
         self.callbacks: list[Callback] = [c for c in (self.controller, self.watcher) if c is not None]
         self.spare: list[Spare] = []  # records of earlier runs
+        self.careful: dict[Any, list[Any]] = {}  # their careful steps, by the rows of the usual ones
 
     def __reduce__(self) -> tuple[Any, ...]:
         """By description; what a finished run needs no more, and may not pickle, stays behind."""
@@ -214,7 +215,8 @@ class Layout:
             count = self._sizes(rows)[0] + system.nv
             run.step_kernel = self._bound(system.kernel(method.kernel, rows=rows), chart, count)
         if system.rows.of and s.formulation not in TOTAL_RATES:
-            run.gauge = Bound.of(system.kernel("gauge", rows=rows), {**self.values(None), "sizes": self._usual(rows)})
+            values, count = {**self.values(None), "sizes": self._usual(rows)}, self.usual_rank(rows)
+            run.gauge = make_gauge(system.kernel("whitened", rows=rows), values, nv=system.nv, rows=count)
         needed = bool(system.rows.of) or system.nq != system.nv
         by_itself = chart is not None or method.kernel is not None
         project = s.projection

@@ -48,7 +48,8 @@ class Passage:
     Of motions that meet such a position it is asked whether it is one, to rounding (else branches avoid each other),
     and whether their neighbours meet it too and go on along the same branch; of those that pass at a distance, whether
     rounding leaves them on their side of it. If not, `determined` is False: a start beside this one leads elsewhere,
-    and the run shows one of the motions that may follow.
+    and the run shows one of the motions that may follow. A distance below `resolution` is not told from zero: on a cone
+    such a miss is shown as a motion straight through the apex, though the true one turns aside.
     """
 
     start: float  # s: beginning of the step in which it lies
@@ -109,15 +110,17 @@ def describe(system: System, p: np.ndarray, met: Met) -> Passage:
         branches=cone.kind,
         met=hits,
         determined=determined,
-        taken=_taken(hits, bool(np.any(state.v)), met.resolved),
+        taken=_taken(hits, bool(np.any(state.v)), met.resolved, determined),
         steps=met.steps,
     )
 
 
-def _taken(hits: bool, moving: bool, resolved: bool) -> str:
+def _taken(hits: bool, moving: bool, resolved: bool, determined: bool) -> str:
     if not hits:
         return "passed as the regular motion it is" if resolved else "passed by steps too long to tell the side"
-    return "passed straight on, as the velocity selects" if moving else "left along the nearest acceleration"
+    if not moving:
+        return "left along the nearest acceleration"
+    return f"passed straight on, {'as the velocity selects' if determined else 'as if it were met exactly'}"
 
 
 def _gap(system: System, p: np.ndarray, cone: TangentCone, y: np.ndarray, distance: float) -> tuple[float, str]:

@@ -9,7 +9,7 @@ chart where one is used, and the work done since the start by inputs, by forces 
     equations  (q, v, …) → q̇, powers, M, f, A, γ, Φ, A v + b, b       for the formulations; see `formulations.field`
     correct    q onto Φ = 0, one Newton step of least length (Aghili 37; Kövecses & Piedboeuf 35, 36)
     filter     v onto A v + b = 0, the nearest one (Kövecses & Piedboeuf 33)
-    gauge      q, and the usual lengths of rows → the margin of the constraint rows, 1 far from singular positions
+    whitened   q, and the usual lengths of rows → A in the mass metric, its entries and their places; see `gauge`
     restore    q, v onto Φ = 0, A v + b = 0 and E = E* together (Spencer 3.1.3)
     variational   one iteration of a step of the variational midpoint rule; see `variational_step`
 """
@@ -29,7 +29,7 @@ from dalembert.recursions.diagonal import DiagonalDynamics
 from dalembert.recursions.elimination import Elimination, TreeFactor, eliminate, mass_factor
 from dalembert.recursions.innovations import Innovations
 from dalembert.recursions.momentum import kinetic_energy
-from dalembert.symbols import array, is_number, minimum, symbols, to_sx, where_less, zeros
+from dalembert.symbols import array, is_number, sqrt, symbols, to_sx, where_less, zeros
 from dalembert.system.derivatives import ode_jacobian
 from dalembert.system.diagonal_functions import rate_of
 from dalembert.system.functions import Trace, constrained, forces, potential
@@ -184,15 +184,21 @@ def filter_(s: Trace, weighted: bool = False) -> tuple[Any, ...]:
     return s.v + delta, velocity_error, margin
 
 
-def gauge(s: Trace) -> Any:
-    """The least squared sine between rows, or squared length of one over its usual one `sizes`, (m,)."""
-    margin: Any = 1.0
+def whitened(s: Trace) -> tuple[Any, Any]:
+    """The entries of A in the mass metric, each row over its usual length there, `sizes` (m,), and their places.
+
+    Zeros of the mechanism are left out; an entry of row i and column j is at i nv + j.
+    """
+    values, places = [], []
     if len(s.rows.of):
-        factor = Elimination(mass_factor(s.at), s.rows.A)
-        margin = factor.rows.margin
-        for length, size in zip(factor.lengths, given(s, "sizes", len(s.rows.of))):
-            margin = minimum(margin, length / (size * size))
-    return array([margin])
+        tree, sizes = mass_factor(s.at), given(s, "sizes", len(s.rows.of))
+        roots = [sqrt(x) for x in tree.inverse]
+        for i, row in enumerate(s.rows.A):
+            for j, x in enumerate(tree.lower_transposed(row)):
+                if not (is_number(x) and x == 0.0):
+                    values.append(x * roots[j] / sizes[i])
+                    places.append(float(i * s.tree.nv + j))
+    return array(values), array(places)
 
 
 def restore(s: Trace) -> tuple[Any, ...]:
@@ -252,7 +258,7 @@ STEPPING: dict[str, tuple[tuple[str, ...], Callable[[Trace], Any]]] = {
     "correct_frozen_weighted": (("q", "q1", "weights", "p", "t"), lambda s: correct_frozen(s, True)),
     "filter": (("q", "v", "p", "t"), filter_),
     "filter_weighted": (("q", "v", "weights", "p", "t"), lambda s: filter_(s, True)),
-    "gauge": (("q", "sizes", "p", "t"), gauge),
+    "whitened": (("q", "sizes", "p", "t"), whitened),
     "restore": (("q", "v", "energy", "step", "rate", "unit", "p", "t"), restore),
     "variational": (("q", "v", "delta", "step", *DRIVE), variational),
 }
