@@ -4,6 +4,8 @@ import os
 import signal
 import tempfile
 
+collect_ignore_glob = ["*conftest.py"]  # several of this name are no modules
+
 
 def pytest_addoption(parser):
     parser.addoption("--bad-calls", type=int, default=1000, help="calls of the campaign in tests/campaign")

@@ -71,6 +71,7 @@ def test_both_ways_of_writing_a_set_are_the_same_constraints(chosen):
     assert list(da.read(path, constraints="").constraints) == []
 
 
+@pytest.mark.parametrize("size", ["1", "1e-200"])
 @pytest.mark.parametrize(
     ("axes", "kind"),
     [
@@ -84,9 +85,9 @@ def test_both_ways_of_writing_a_set_are_the_same_constraints(chosen):
         ("T1 T3", "point in plane"),
     ],
 )
-def test_axes_of_a_loop_make_the_joint_that_forbids_them(axes, kind, lua):
+def test_axes_of_a_loop_make_the_joint_that_forbids_them(axes, kind, size, lua):
     """Rows forbid just these motions of the successor, in the axes of the predecessor's frame: by velocities."""
-    row = lambda w: ",".join("1" if w == f"{part}{k}" else "0" for part in "RT" for k in "123")  # noqa: E731
+    row = lambda w: ",".join(size if w == f"{part}{k}" else "0" for part in "RT" for k in "123")  # noqa: E731
     rows = [f"{{{row(w)}}}" for w in axes.split()]
     loop = (
         'constraint_sets = { s = { { constraint_type = "loop", name = "l", predecessor_body = "ROOT", '

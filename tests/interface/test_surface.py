@@ -153,6 +153,7 @@ OPEN = {
     "control.MotionPlan.simulate": lambda **o: da.control.straight_motion(*_four_bar(), {"A": 0.7}, 0.1, 2).simulate(
         **o
     ),
+    "ensemble": lambda **o: da.ensemble(*_four_bar(), 0.01, n=2, **o),
     "read": lambda **o: da.read("four_bar.yaml", **o),
     "Run.plot": lambda **o: da.simulate(*_four_bar(), 0.01).plot(**o),
     "Run.animate": lambda **o: da.simulate(*_four_bar(), 0.01).animate("none.html", **o),

@@ -21,6 +21,13 @@ import dalembert as da
 imported = now()
 assert importlib.util.find_spec("numba") is None
 """
+#: runs the examples of a page as the suite does
+README = """
+import doctest, runpy, sys
+runpy.run_path(sys.argv[1])
+flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+sys.exit(bool(doctest.testfile(sys.argv[2], module_relative=False, optionflags=flags).failed))
+"""
 #: what is timed: a program that ends with the first answer
 PROGRAMS = {
     "import": "",
@@ -96,7 +103,6 @@ def test_a_wheel_simulates_linearizes_and_controls_without_numba(tmp_path, capsy
     for number, (name, program) in enumerate(PROGRAMS.items()):
         end = "imported" if name == "import" else "now()"
         seconds[name] = float(run(number, "-c", f"{START}{program}\nprint({end} - start)"))
-    options = [part for flag in ("NORMALIZE_WHITESPACE", "ELLIPSIS") for part in ("-o", flag)]
-    run("readme", "-m", "doctest", *options, str(ROOT / "README.md"))
+    run("readme", "-c", README, str(ROOT / "conftest.py"), str(ROOT / "README.md"))
     with capsys.disabled():
         print("\nfirst use from a wheel, CPU s:", ", ".join(f"{name} {s:.2f}" for name, s in seconds.items()))

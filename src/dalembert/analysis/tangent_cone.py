@@ -42,11 +42,15 @@ class TangentCone:
         """The cone where the rank of A is `rank` in place of the `usual` one; t: the tangent there, if known."""
         t = tangent(system, state, p) if t is None else t
         K = np.linalg.solve(t.R, t.V[:, rank:])
-        W = t.U[:, rank:usual].T / t.scale
+        W = t.U[:, rank:].T / t.scale
         _, _, b = system.evaluate("constraints", state, p=p)
         strong = t.U[:, :rank].T @ (-b / t.scale) / np.maximum(t.sigma[:rank], 1e-300)
         c = np.linalg.solve(t.R, t.V[:, :rank] @ strong)
-        return TangentCone(t, K, c, W, *second_order_terms(system, state, p, W, c, K))
+        terms = second_order_terms(system, state, p, W, c, K)
+        if len(W) > usual - rank:  # rows that depend on others for good add equations 0 = 0, and mix with the rest
+            mixed = np.linalg.svd(np.hstack([x.reshape(len(W), -1) for x in terms]))[0][:, : usual - rank].T
+            return TangentCone(t, K, c, mixed @ W, *(np.tensordot(mixed, x, 1) for x in terms))
+        return TangentCone(t, K, c, W, *terms)
 
     def __call__(self, y: np.ndarray) -> np.ndarray:
         """g(y), (k,)."""

@@ -31,7 +31,7 @@ class Gauge(Struct):
 
 
 def make_gauge(whitened: Kernel, values: Mapping[str, Any], *, nv: int, rows: int) -> Bound:
-    """The gauge of so many rows over the kernel "whitened", some of whose inputs are given by name."""
+    """The gauge of so many rows over the kernel "whitened_rows", some of whose inputs are given by name."""
     called = Bound.of(whitened, values)
     gauge = Gauge(whitened=called, envelope=Envelope.sized(m=rows, n=nv))
     bound = Bound.around(address("gauge"), called.x, np.zeros(2), gauge, called.time_index, owner=gauge)

@@ -216,7 +216,7 @@ class Layout:
             run.step_kernel = self._bound(system.kernel(method.kernel, rows=rows), chart, count)
         if system.rows.of and s.formulation not in TOTAL_RATES:
             values, count = {**self.values(None), "sizes": self._usual(rows)}, self.usual_rank(rows)
-            run.gauge = make_gauge(system.kernel("whitened", rows=rows), values, nv=system.nv, rows=count)
+            run.gauge = make_gauge(system.kernel("whitened_rows", rows=rows), values, nv=system.nv, rows=count)
         needed = bool(system.rows.of) or system.nq != system.nv
         by_itself = chart is not None or method.kernel is not None
         project = s.projection

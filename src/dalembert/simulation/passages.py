@@ -85,8 +85,8 @@ def describe(system: System, p: np.ndarray, met: Met) -> Passage:
     weak = (sigma <= max(TOGETHER * distance, 4.0 * met.hit)) & (sigma <= WEAK * max(1.0, sigma[0]))
     rank = met.usual - max(1, int(weak.sum()))
     cone = TangentCone.of(system, state, p, rank, met.usual)
-    W = np.abs(here.U[:, rank : met.usual])
-    rows = tuple(name for name, part in zip(system.row_names, W.max(axis=1)) if part > 0.1)
+    parts = np.abs(cone.W * cone.tangent.scale).max(axis=0)
+    rows = tuple(name for name, part in zip(system.row_names, parts) if part > 0.1)
     hits = met.sigma <= met.hit
     y = cone.local(state.v)
     gap, along = _gap(system, p, cone, y, distance)

@@ -90,7 +90,7 @@ def simulate(
     asked = method, rtol, atol, step, max_step, stabilization, formulation, on_singularity, max_steps
     try:
         choices, hashable = make_choices(*asked), True
-    except TypeError:  # arrays
+    except (TypeError, NotImplementedError):  # arrays, CasADi's matrices
         choices, hashable = make_choices.__wrapped__(*asked), False
     controller, u = (u, None) if steers(u) else (None, u)
     span, plain = make_span(system, state, t, t_eval, u), controller is None and hold is None and events is None

@@ -258,7 +258,7 @@ STEPPING: dict[str, tuple[tuple[str, ...], Callable[[Trace], Any]]] = {
     "correct_frozen_weighted": (("q", "q1", "weights", "p", "t"), lambda s: correct_frozen(s, True)),
     "filter": (("q", "v", "p", "t"), filter_),
     "filter_weighted": (("q", "v", "weights", "p", "t"), lambda s: filter_(s, True)),
-    "whitened": (("q", "sizes", "p", "t"), whitened),
+    "whitened_rows": (("q", "sizes", "p", "t"), whitened),
     "restore": (("q", "v", "energy", "step", "rate", "unit", "p", "t"), restore),
     "variational": (("q", "v", "delta", "step", *DRIVE), variational),
 }

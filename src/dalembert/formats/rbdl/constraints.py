@@ -62,7 +62,7 @@ def _axes(e: Node, one: str, several: str, n: int) -> list[np.ndarray]:
     out = [e.array(x, n, f"'{several if several in e.table else one}'") for x in values]
     if not out or any(not x.any() for x in out):
         raise e.error(f"has no {one}; needed: {n} numbers that are not all 0.")
-    return out
+    return [x / np.abs(x).max() for x in out]  # directions: of huge and tiny numbers there is no norm
 
 
 def frame_of(e: Node, m: Mechanism, name: str) -> Frame:
