@@ -188,6 +188,14 @@ def test_planned_motions_arrive(case):
     assert rows["misses its place, simulated in open loop, by (m)"] < 0.1
 
 
+def test_tolerances_of_lengths_spread_as_derivatives_say(case):
+    rows = case("tolerances", drawn=True, n=200)
+    assert rows["that succeeded"] == rows["runs"] == 200
+    expected = rows["  by exact derivatives (mrad)"]
+    assert rows["deviation of the rocker at the start (mrad)"] == pytest.approx(expected, rel=0.1)
+    assert rows["width of the band after 3 s (mrad)"] > 2 * rows["width of the band at the start (mrad)"]
+
+
 def test_every_case_is_short_and_described():
     """Under 60 lines, with a title and a text for the site; and each is named in a test above."""
     sys.path.insert(0, str(GALLERY))
