@@ -31,9 +31,8 @@ def main(out, n=500) -> dict[str, object]:
     system, times = four_bar(), np.linspace(0, 3, 151)
     spread = {name: norm(length, DEVIATION * length) for name, length in LENGTHS.items()}
     rocker = {"rocker": lambda t, s: s["A"] + s["B"] + s["C"]}
-    runs = da.ensemble(
-        system, {"A": 0.5}, 3.0, v={"A": 6.0}, guess=GUESS, p=spread, n=n, sampling="latin", t_eval=times, outputs=rocker
-    )
+    drawn = {"p": spread, "n": n, "sampling": "latin"}
+    runs = da.ensemble(system, {"A": 0.5}, 3.0, v={"A": 6.0}, guess=GUESS, t_eval=times, outputs=rocker, **drawn)
     x = system.assemble({"A": 0.5}, v={"A": 6.0}, guess=GUESS)
     slopes = da.sensitivities(system, x, of=["B", "C"], wrt=list(LENGTHS), held=["A"])
     change = [slopes.d("B", name) + slopes.d("C", name) for name in LENGTHS]
