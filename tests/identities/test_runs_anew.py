@@ -81,3 +81,11 @@ def test_the_unit_of_works_is_that_of_the_start():
     used = arm()
     run(used, 0.0)
     assert bits(run(used, np.pi - 1e-3)) == bits(run(arm(), np.pi - 1e-3))
+
+
+def test_a_run_of_many_steps_comes_to_its_end():
+    """More steps than doublings of a whole number of 63 bits times the room for records."""
+    system = zoo.four_bar().compile()
+    start = system.state(*zoo.four_bar_start(0.6, speed=2.0))
+    run = da.simulate(system, start, 140.0, method="rk4", step=1e-3, t_eval=[140.0])
+    assert (run.steps, run.status) == (140_000, da.Status.DONE)

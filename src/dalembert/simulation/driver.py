@@ -164,7 +164,7 @@ class Driver(Detours):
         seconds = now - clock
         if seconds > 2 * LOOK:
             run.budget = max(1, int(run.budget * LOOK / seconds))
-        elif seconds < 0.2 * LOOK and run.outcome == Outcome.PAUSED:
+        elif seconds < 0.2 * LOOK and run.outcome == Outcome.PAUSED and run.records < run.room:
             run.budget *= 2
         if now - self.started > 2.0 and sys.stderr.isatty():
             start = self.span.start.t
