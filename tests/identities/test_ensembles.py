@@ -123,6 +123,51 @@ def test_many_assemblies_at_once_are_those_one_by_one():
         np.testing.assert_allclose(v[k], x.v, atol=1e-9)
 
 
+@pytest.mark.parametrize("length", [1e-5, 1.0, 1e6])
+def test_parameters_far_from_their_defaults_give_the_scaled_runs(length):
+    """Lengths from 1e-5 to 1e6 of those declared, gravity and inertias with them: the same angles, step for step."""
+    m = da.Mechanism("four-bar", gravity=(0, 0, 0))
+    size = m.add_parameter("size", 1.0)
+    before = m.ground.at()
+    for joint, part in zip("ABC", (1.0, 3.0, 2.5)):
+        I = 0.1 * size * size
+        link = m.add_body(f"link {joint}", mass=1.0, com=(part * size / 2, 0, 0), inertia=(I, I, I))
+        m.add_joint(joint, da.Revolute("z"), before, link)
+        before = link.at(part * size, 0, 0)
+    m.close_loop("D", da.Revolute("z"), before, m.ground.at(3.2 * size, 0, 0))
+    angle = [0.6, 0.65, 0.7]
+    given = {"v": {"A": 2.0}, "guess": GUESS, "workers": 4, **TOLERANCES}
+    usual, scaled = (da.ensemble(m.compile(), {"A": angle}, 1.0, p={"size": x}, **given) for x in (1.0, length))
+    assert usual.success.all()
+    assert scaled.success.all()
+    assert not scaled.alone.any()
+    assert scaled.steps.tolist() == usual.steps.tolist()
+    np.testing.assert_allclose(scaled.q_end, usual.q_end, atol=1e-9)
+
+
+def test_a_loop_on_a_free_body_and_starts_beside_a_singular_one():
+    m = da.Mechanism("floating", gravity=(0, -9.81, 0))
+    before = cart = m.add_body("cart", mass=2.0, inertia=(0.1, 0.1, 0.1))
+    m.add_joint("F", da.Free(), m.ground, cart)
+    for joint, length in zip("ABC", (1.0, 3.0, 2.5)):
+        link = m.add_body(f"link {joint}", mass=1.0, com=(length / 2, 0, 0), inertia=(0.01, 0.1, 0.1))
+        m.add_joint(joint, da.Revolute("z"), before, link)
+        before = link.at(length, 0, 0)
+    m.close_loop("D", da.Revolute("z"), before, cart.at(3.2, 0, 0))
+    system, rng = m.compile(), np.random.default_rng(0)
+    x = system.assemble({"A": 0.6}, guess=GUESS, v={"A": 1.0})
+    floating = [system.project(system.state(x.q, x.v + 0.1 * rng.standard_normal(system.nv))) for _ in range(5)]
+    five = zoo.five_bar().compile()
+    beside = [five.state(*zoo.five_bar_start(-np.pi / 3 + d)) for d in (1e-9, 1e-6, 1e-4, 1e-2)]
+    for compiled, starts in ((system, floating), (five, beside)):
+        runs = da.ensemble(compiled, starts, 1.0, workers=4, **TOLERANCES)
+        for k, start in enumerate(starts):
+            run = da.simulate(compiled, start, 1.0, **TOLERANCES)
+            np.testing.assert_allclose(runs.q_end[k], run.q[-1], atol=1e-9)
+            assert runs.passages[k] == len(run.passages)
+            assert runs.determined[k] == all(p.determined for p in run.passages)
+
+
 def test_swings_of_pendulums_of_random_length_are_distributed_as_theory_says():
     m = da.Mechanism("pendulum", gravity=(0, -9.81, 0))
     length = m.add_parameter("length", 1.0)

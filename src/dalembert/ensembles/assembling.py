@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.rank import rank_policy, reach
+from dalembert.rank import angular_velocities, usual_sizes
 from dalembert.system.state import State
 from dalembert.system.system import System
 
@@ -39,17 +39,17 @@ def assembled(
         return Q, V, np.zeros(n, dtype=bool)
     Q[:, fixed] = np.column_stack([np.zeros((n, 0)), *q.values()])
     speeds = np.column_stack([np.zeros((n, 0)), *v.values()])
-    length = reach(system, None)
-    units = np.where(system.rows.angular, 1.0, rank_policy(system).length)
+    length = usual_sizes(system, p)[1][:, None]
+    reach, units = (np.where(turns, 1.0, length) for turns in (angular_velocities(system), system.rows.angular))
     plus = system.kernel("plus")
     for _ in range(STEPS):
         phi, solve, independent = _equations(system, Q, p, like.t, held)
         good &= independent
         delta = solve(np.hstack([-phi, np.zeros((n, len(held)))]))
-        good &= np.isfinite(delta).all(axis=1) & (np.abs(delta / length).max(axis=1, initial=0.0) < FAR)
+        good &= np.isfinite(delta).all(axis=1) & (np.abs(delta / reach).max(axis=1, initial=0.0) < FAR)
         delta[~good] = 0.0
         Q = plus.batch(Q, delta)
-        if (np.abs(phi[good] / units).max(initial=0.0)) < 1e-8:  # the step just taken squares it
+        if (np.abs(phi / units)[good].max(initial=0.0)) < 1e-8:  # the step just taken squares it
             break
     phi, solve, independent = _equations(system, Q, p, like.t, moved)
     good &= independent & (np.abs(phi / units).max(axis=1, initial=0.0) < CLOSED * 10)

@@ -14,7 +14,7 @@ from dalembert.ensembles.lanes import Batch
 from dalembert.ensembles.parts import COUNTS, EVIDENCE, Part, Plan, laid_out
 from dalembert.ensembles.variation import Variation
 from dalembert.errors import ArgumentError, extra
-from dalembert.rank import rank_policy
+from dalembert.rank import usual_sizes
 from dalembert.simulation.doubts import OPEN, energy_limit
 from dalembert.simulation.run import Run, columns
 from dalembert.simulation.simulate import carried_out
@@ -141,7 +141,8 @@ class Ensemble:
         if not self.system.rows.of:
             return np.zeros(len(self))
         phi = self._batched("constraints", self.q_end, self.v_end)[0]
-        return np.abs(phi / rank_policy(self.system).units).max(axis=1, initial=0.0)
+        units = np.where(self.system.rows.angular, 1.0, usual_sizes(self.system, self.p)[1][:, None])
+        return np.abs(phi / units).max(axis=1, initial=0.0)
 
     def _batched(self, name: str, q: np.ndarray, v: np.ndarray) -> Any:
         kernel = self.system.kernel(name)
