@@ -99,6 +99,7 @@ def test_parameters_inputs_and_states_vary_together():
         system, {"A": angle}, 1.0, p={"l2": uniform(2.9, 0.2)}, u={"M": torque}, seed=5, guess=GUESS, **TOLERANCES
     )
     assert set(runs.varied) == {"A", "l2", "M"}
+    assert not runs.alone.any()
     for k in range(4):
         p = {"l2": runs.varied["l2"][k]}
         run = da.simulate(
@@ -159,6 +160,8 @@ def test_a_loop_on_a_free_body_and_starts_beside_a_singular_one():
     floating = [system.project(system.state(x.q, x.v + 0.1 * rng.standard_normal(system.nv))) for _ in range(5)]
     five = zoo.five_bar().compile()
     beside = [five.state(*zoo.five_bar_start(-np.pi / 3 + d)) for d in (1e-9, 1e-6, 1e-4, 1e-2)]
+    x = five.state(*zoo.five_bar_start())
+    beside += [five.project(five.plus(x, d * np.array([1.0, -1.0, 0.5, 1.0]))) for d in (2e-3, 1e-2)]  # seen by σ alone
     for compiled, starts in ((system, floating), (five, beside)):
         runs = da.ensemble(compiled, starts, 1.0, workers=4, **TOLERANCES)
         for k, start in enumerate(starts):
