@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from llvmlite import ir
+from numba import extending
 from numba.core import cgutils, types
-from numba.extending import intrinsic
 
 WIDTH = 4
+intrinsic: Any = extending.intrinsic
 
 _DOUBLE, _INT = ir.DoubleType(), ir.IntType(64)
 _VECTOR = ir.VectorType(_DOUBLE, WIDTH)
@@ -293,7 +294,8 @@ def not_finite(typing: Any, x: Any, size: Any, W: Any) -> Any:
 def margins(
     typing: Any, out: Any, first: Any, min_angle: Any, min_length: Any, row_scale: Any, least: Any, here: Any, W: Any
 ) -> Any:
-    """here (W,) ← the smaller of sine and length of the rows, out[first] and out[first + 1]; least ← its minimum so far.
+    """here (W,) ← the smaller of sine and length of the rows, out[first] and out[first + 1]; least ← the least
+    so far.
 
     Returns the lanes, as bits, whose elimination cannot be trusted.
     """
