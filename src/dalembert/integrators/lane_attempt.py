@@ -75,8 +75,9 @@ def _evaluate(g, c, stages, row):
     assign(1.0, out, 0, stages, row, 0, size)
     for l in range(W):
         angle, length = out[size + l], out[size + W + l]
-        g.end_margin[l] = min(angle, length / max(g.row_scale[l], 1e-300))
-        g.margin[l] = min(g.margin[l], g.end_margin[l])
+        relative = length / max(g.row_scale[l], 1e-300)
+        g.end_margin[l], g.spread[l] = min(angle, relative), angle * relative
+        g.margin[l], g.least_spread[l] = min(g.margin[l], g.end_margin[l]), min(g.least_spread[l], g.spread[l])
         if not (angle > f.min_angle and length > g.min_length[l]) and g.state[l] == OK:
             g.state[l] = UNSOUND
         if g.run[l] >= 0:
