@@ -102,5 +102,5 @@ def test_arrays_of_numbers_and_parameters_are_taken():
     point = np.array([0.0, -1.0, 0.0]).astype(object)
     point[1] = -m.add_parameter("length", 1.0)
     m.add_joint("A", da.Revolute("z"), m.ground, m.add_body("bob", mass=1.0, com=(point - np.zeros(3)) / 1.0))
-    a = m.compile().acceleration({"A": 0.3}, p={"length": 2.0}).v_dot
+    a = m.compile().acceleration({"A": 0.3}, p={"length": 2.0}).vdot
     np.testing.assert_allclose(a, -9.81 / 2.0 * np.sin(0.3), rtol=1e-14)
