@@ -157,7 +157,10 @@ class System(TreeQuestions, ConstraintQuestions):
         return other
 
     def keep(self, key: Any, make: Callable[[], Any]) -> Any:
-        """What other packages keep with a system, under a key: made when first asked for, the oldest of many go."""
+        """What other packages keep with a system under a key, any hashable object; the oldest of many go.
+
+        make: the function that makes it when it is first asked for.
+        """
         found = self._kept.get(key)
         if found is None:
             oldest, *others = (*self._kept, None)  # a copy: other threads may add to it
