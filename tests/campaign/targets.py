@@ -254,6 +254,7 @@ ADDING: dict[str, dict[str, Any]] = {
     "add_servo": {
         "name": "new", "coordinate": "A", "stiffness": 1.0, "damping": 0.1, "rate": True, "limits": (-1.0, 2.0),
     },
+    "add_kinematic_input": {"name": "new", "coordinate": "A"},
     "add_potential": {"name": "new", "energy": energy},
     "merge": {"other": zoo.chain(2), "prefix": "part ", "at": "tip", "parameters": {}},
     "add_cable": {"name": "new", "points": ["a", "b", "c"], "tension": 1.0},
