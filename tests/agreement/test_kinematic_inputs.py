@@ -172,6 +172,19 @@ def test_sensitivities_to_a_kinematic_input_are_those_of_differences():
         assert np.ravel(found.d("D", "input:lead"))[-1] == pytest.approx(expected, rel=1e-6), method
 
 
+def test_parameter_slopes_of_a_led_crane_are_those_of_differences():
+    """φ̈ = −(g sin φ − a cos φ) / l has slopes by l alone: the trolley's mass changes nothing."""
+    m = da.Mechanism("crane", gravity=(0, 0, -10.0))
+    l, mass = m.add_parameter("l", 2.0), m.add_parameter("mass", 7.0)
+    trolley = m.add_body("trolley", mass=mass)
+    m.add_joint("x", da.Prismatic("x"), m.ground, trolley)
+    m.add_joint("phi", da.Revolute("y"), trolley, m.add_body("hook", mass=5.0, com=(0, 0, -l)))
+    system = led(m, "x")
+    model = da.linearize(system, system.state({"phi": 0.4}), u=[3.0])
+    rate = (3.0 * np.cos(0.4) - 10.0 * np.sin(0.4)) / 2.0
+    np.testing.assert_allclose(da.parameter_slopes(model), [[0, 0], [0, 0], [0, 0], [-rate / 2.0, 0]], atol=1e-12)
+
+
 def test_a_led_slider_ends_its_run_where_the_crank_cannot_follow():
     """Past the dead point no crank angle has the slider there: the run ends with its records and a sentence."""
     system = led(zoo.slider_crank(), "guide")
