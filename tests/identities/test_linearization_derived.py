@@ -96,7 +96,8 @@ def test_second_derivatives_of_multipliers_and_by_inputs(led):
     def slopes(step, of):
         at = system.state(x.q + step[:n], x.v + step[n : 2 * n])
         kernel = system.kernel("acceleration_derivatives")
-        found = dict(zip(kernel.names_out, system.evaluate_kernel(kernel, at, u + step[2 * n :], None, {})))
+        names = system.function("acceleration_derivatives").name_out()
+        found = dict(zip(names, system.evaluate_kernel(kernel, at, u + step[2 * n :], None, {})))
         return np.hstack([found[f"{of}_{k}"].reshape(len(found[of]), -1) for k in "qvu"])
 
     for of in ("vdot", "multipliers"):

@@ -27,7 +27,7 @@ from dalembert.rank import rank_policy
 from dalembert.recursions.newton_euler import newton_euler
 from dalembert.symbols import array, symbols, to_sx, zeros
 from dalembert.system.functions import Trace
-from dalembert.system.system import RowChoice, System
+from dalembert.system.system import System
 
 LARGEST = 400_000  # operations of second derivatives: beyond, minutes to compile
 
