@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dalembert.cli.answer import Answer, grid, titled
+from dalembert.cli.answer import Answer, Columns, grid, titled
 from dalembert.cli.options import Pair, command, input_option
 from dalembert.cli.states import one_table
 from dalembert.errors import ArgumentError
@@ -50,7 +50,7 @@ def equilibrium(study: Study, inputs: Any, solve_for: str, bounds: Any, steady: 
     }
     facts = {"residual": rest.residual, "iterations": rest.iterations, "stable": rest.model.stable}
     text = titled(system.name, {**facts, "stable": "yes" if facts["stable"] else "no"}) + "\n\n" + grid(columns, 10**6)
-    tables = {"state": columns}
+    tables: dict[str, Columns] = {"state": columns}
     if rest.stops:
         tables["stops"] = {"name": list(rest.stops), "force": list(rest.stops.values())}
         text += "\n\nstops (N or N m)\n" + grid(tables["stops"], 10**6)
