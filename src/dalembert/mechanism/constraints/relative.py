@@ -6,6 +6,9 @@ T = T_0a⁻¹ T_0b = (R, p) is the pose of frame b in frame a, V = (ω; v) its b
     V̇ = V̇_b − X V̇_a + ad(V) X V_a
     Ṙ = R [ω],  ṗ = R v
 
+All of it is seen from the last link that carries both frames: what that link does enters neither T nor V nor J, so
+that the rows of a loop are the same wherever the loop is mounted, and rows that hold by themselves show it.
+
 A `Jet` is a scalar f(T) with ḟ = G V and f̈ = G V̇ + e. Sums, products and functions of jets are jets, so that every
 row of every closure is written once, as a formula, and its A = G J and γ = G V̇|_{v̇=0} + e are exact, on and off the
 manifold.
@@ -36,17 +39,16 @@ class Relative:
         """`orientation` turns both frames to the axes in which a joint is simplest."""
         self.a, self.b = _turned(a, orientation), _turned(b, orientation)
         (la, Ta), (lb, Tb) = s.layout.locate(self.a), s.layout.locate(self.b)
-        at, still = s.at, zeros(s.at.tree.nv)
-        T = (at.pose(la) @ Ta).inverse() @ (at.pose(lb) @ Tb)
+        turn, still = s.at.tree.common(la, lb), zeros(s.at.tree.nv)
+        at = s.at.seen_from(turn)
+        T = at.between(la, Ta, lb, Tb)
         self.R, self.p = T.R, T.p
         self.X = X = AdInverse(T)
         Va = X @ (AdInverse(Ta) @ at.V(la))
         self.V = AdInverse(Tb) @ at.V(lb) - Va
         rate_a, rate_b = twist_rate(at, still, la, Ta), twist_rate(at, still, lb, Tb)
         self.V_rate = rate_b - X @ rate_a + bracket(self.V, Va)  # at v̇ = 0
-        self.J = body_jacobian(at, lb, Tb) - X @ body_jacobian(at, la, Ta)
-        for k in set(at.tree.path(la)) & set(at.tree.path(lb)):  # what carries both moves neither in the other
-            self.J[:, at.tree.links[k].v] = 0.0
+        self.J = body_jacobian(at, lb, Tb, turn) - X @ body_jacobian(at, la, Ta, turn)
 
     def along(self, n: np.ndarray) -> Jet:
         """n · p: how far b's origin lies along the direction n of a."""
