@@ -25,8 +25,12 @@ def modules(
     module has the kernel itself, which calls them all.
     """
     positions: dict[int, list[int]] = {}
+    zeros: list[int] = []
     for i, k in enumerate(program.outputs):
-        positions.setdefault(k, []).append(i)
+        if program.is_zero(k):
+            zeros.append(i)
+        else:
+            positions.setdefault(k, []).append(i)
     first = module = Module()
     out, names, groups = [first], [], []
     for i, step in enumerate(plan.steps):
@@ -46,7 +50,35 @@ def modules(
         module.definitions[names[-1]] = function.chunk(step, names[-1], positions)
         if module is not first:
             first.needs[names[-1]] = f"declare void @{names[-1]}(ptr, ptr, ptr)"
-    first.definitions[symbol] = _kernel(names, layout, symbol)
+    if zeros:
+        first.definitions["clear"] = CLEAR
+    first.definitions[symbol] = _kernel(names, _runs(zeros), layout, symbol)
+    return out
+
+
+CLEAR = """define internal void @clear(ptr %y, i64 %start, i64 %stop) nounwind {
+entry:
+  br label %next
+next:
+  %i = phi i64 [ %start, %entry ], [ %after, %next ]
+  %at = getelementptr double, ptr %y, i64 %i
+  store double 0.0, ptr %at, align 8
+  %after = add i64 %i, 1
+  %more = icmp ult i64 %after, %stop
+  br i1 %more, label %next, label %done
+done:
+  ret void
+}"""
+
+
+def _runs(places: list[int]) -> list[tuple[int, int]]:
+    """(start, stop) of consecutive numbers."""
+    out: list[tuple[int, int]] = []
+    for i in places:
+        if out and out[-1][1] == i:
+            out[-1] = out[-1][0], i + 1
+        else:
+            out.append((i, i + 1))
     return out
 
 
@@ -58,9 +90,10 @@ def _define_sincos(module: Module, width: int, fused: bool) -> None:
     module.libm("cos")
 
 
-def _kernel(functions: list[str], layout: Layout, symbol: str) -> str:
-    """The kernel: all functions in order, once for every `width` lanes."""
-    lines = [f"define void @{symbol}{SIGNATURE} {{"]
+def _kernel(functions: list[str], zeros: list[tuple[int, int]], layout: Layout, symbol: str) -> str:
+    """The kernel: outputs that are always 0, then all functions in order, once for every `width` lanes."""
+    lines, n = [f"define void @{symbol}{SIGNATURE} {{"], layout.lanes
+    lines += [f"  call void @clear(ptr %y, i64 {start * n}, i64 {stop * n})" for start, stop in zeros]
     for start in range(0, layout.lanes, layout.width):
         x, y = f"%x{start}", f"%y{start}"
         lines.append(f"  {x} = getelementptr double, ptr %x, i64 {start}")

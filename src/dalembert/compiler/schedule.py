@@ -34,7 +34,7 @@ class Chunk:
 
     nodes: list[int]
     stores: dict[int, int] = field(default_factory=dict)  # value → slot, for values used by later steps
-    copies: list[int] = field(default_factory=list)  # outputs that nothing computes: inputs, constants, sines
+    copies: list[int] = field(default_factory=list)  # outputs that nothing computes: inputs, constants but 0, sines
 
 
 @dataclass(slots=True)
@@ -57,9 +57,14 @@ def schedule(program: Program, chunk: int, group: int) -> Schedule:
             steps.append(TrigGroup(some, min(group, max(2, 1 << (len(some) - 1).bit_length()))))
     if not steps or not isinstance(steps[-1], Chunk):
         steps.append(Chunk([]))
-    last = steps[-1]
-    assert isinstance(last, Chunk)
-    last.copies = sorted({k for k in program.outputs if program.op[k] in (*LEAVES, "sin", "cos")})
+    copied = {k for k in program.outputs if program.op[k] in (*LEAVES, "sin", "cos") and not program.is_zero(k)}
+    copies = sorted(copied)
+    for i in range(0, len(copies), chunk):
+        if i:
+            steps.append(Chunk([]))
+        last = steps[-1]
+        assert isinstance(last, Chunk)
+        last.copies = copies[i : i + chunk]
     return _place(program, steps)
 
 

@@ -15,6 +15,8 @@ the rows are dependent, and a formulation that reveals the rank has to decide.
 
 from __future__ import annotations
 
+import heapq
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,13 +24,9 @@ import numpy as np
 from dalembert.recursions.composite_body import composite_body
 from dalembert.recursions.innovations import Innovations
 from dalembert.recursions.tree import Placed
-from dalembert.symbols import is_number, minimum, zeros
+from dalembert.symbols import is_zero, minimum, zeros
 
 LONG = 14  # velocities between the ground and a tip; planar chains break even at 8, spatial ones at 13
-
-
-def _zero(x: Any) -> bool:
-    return is_number(x) and x == 0.0
 
 
 class TreeFactor:
@@ -41,7 +39,7 @@ class TreeFactor:
         self.L: list[list[tuple[int, Any]]] = [[] for _ in range(n)]  # row k: (i, L_ki), i < k
         for k in reversed(range(n)):  # (1)
             self.inverse[k] = 1.0 / H[k, k]
-            below = [i for i in range(k) if not _zero(H[k, i])]
+            below = [i for i in range(k) if not is_zero(H[k, i])]
             self.L[k] = [(i, H[k, i] * self.inverse[k]) for i in below]
             for i, factor in self.L[k]:
                 for j in below:
@@ -52,7 +50,7 @@ class TreeFactor:
         """L^−ᵀ x."""
         x = x.copy()
         for k in reversed(range(len(x))):
-            if not _zero(x[k]):
+            if not is_zero(x[k]):
                 for i, factor in self.L[k]:
                     x[i] = x[i] - factor * x[k]
         return x
@@ -62,7 +60,7 @@ class TreeFactor:
         x = x.copy()
         for k in range(len(x)):
             for i, factor in self.L[k]:
-                if not _zero(x[i]):
+                if not is_zero(x[i]):
                     x[k] = x[k] - factor * x[i]
         return x
 
@@ -85,15 +83,13 @@ class Elimination:
         self.tree = tree
         D = tree.inverse
         self.B = [self.tree.lower_transposed(row) for row in A]
-        self.touched = [[k for k in range(n) if not _zero(row[k])] for row in self.B]
+        self.touched = [[k for k in range(n) if not is_zero(row[k])] for row in self.B]
         self.Y = [np.array([b * d for b, d in zip(row, D)], dtype=object) for row in self.B]  # (2)
-        S = zeros(m, m)
-        for i in range(m):
-            for j in range(i, m):
-                common = [k for k in self.touched[i] if not _zero(self.B[j][k])]
-                S[i, j] = S[j, i] = sum((self.B[i][k] * self.Y[j][k] for k in common), 0.0)  # (3)
+        S: list[dict[int, Any]] = [{} for _ in range(m)]
+        for (i, j), common in _shared(self.touched).items():
+            S[i][j] = S[j][i] = sum((self.B[i][k] * self.Y[j][k] for k in common), 0.0)  # (3)
         self.rows = RowFactor(S)
-        self.lengths = [S[i, i] for i in range(m)]  # squared
+        self.lengths = [S[i].get(i, 0.0) for i in range(m)]  # squared
         shortest = self.lengths[0] if m else 1.0
         for length in self.lengths[1:]:
             shortest = minimum(shortest, length)
@@ -128,35 +124,69 @@ def eliminate(
     return *factor.solve(f, gamma), factor.margin
 
 
+def _shared(touched: list[list[int]]) -> dict[tuple[int, int], list[int]]:
+    """The velocities that two rows have in common, for every pair (i, j), i ≤ j, that has any."""
+    rows_at: dict[int, list[int]] = {}
+    for i, velocities in enumerate(touched):
+        for k in velocities:
+            rows_at.setdefault(k, []).append(i)
+    out: dict[tuple[int, int], list[int]] = {}
+    for k, rows in sorted(rows_at.items()):
+        for place, i in enumerate(rows):
+            for j in rows[place:]:
+                out.setdefault((i, j), []).append(k)
+    return out
+
+
 class RowFactor:
     """S = Λ Δ Λᵀ in an order that fills in little, and the margin (4)."""
 
-    def __init__(self, S: np.ndarray):
-        H, remaining = S.copy(), list(range(len(S)))
+    def __init__(self, S: Sequence[dict[int, Any]]):
+        """S, symmetric, by rows: {column: element}, what is zero left out."""
+        H = [{j: x for j, x in row.items() if not is_zero(x)} for row in S]
+        lengths = [row.get(k, 0.0) for k, row in enumerate(H)]
+        waiting = [(len(row) - (k in row), k) for k, row in enumerate(H)]
+        heapq.heapify(waiting)
         self.order: list[int] = []
         self.columns: dict[int, list[tuple[int, Any]]] = {}
         self.inverse: dict[int, Any] = {}
         self.margin: Any = 1.0
-        while remaining:
-            near = {k: [i for i in remaining if i != k and not _zero(H[k, i])] for k in remaining}
-            k = min(remaining, key=lambda r: (len(near[r]), r))  # minimum degree
-            remaining.remove(k)
+        while waiting:
+            degree, k = heapq.heappop(waiting)  # minimum degree
+            row = H[k]
+            if k in self.inverse or degree != len(row) - (k in row):
+                continue
             self.order.append(k)
-            if _zero(H[k, k]):  # a row of constants that depends on others: known while tracing, nothing to divide by
+            pivot = row.pop(k, 0.0)
+            if is_zero(pivot):  # a row of constants that depends on others: known while tracing, nothing to divide by
                 self.margin, self.inverse[k] = 0.0, 0.0
             else:
-                self.margin, self.inverse[k] = minimum(self.margin, H[k, k] / S[k, k]), 1.0 / H[k, k]
-            self.columns[k] = [(i, H[i, k] * self.inverse[k]) for i in near[k]]
+                self.margin, self.inverse[k] = minimum(self.margin, pivot / lengths[k]), 1.0 / pivot
+            near = sorted(row)
+            self.columns[k] = [(i, row[i] * self.inverse[k]) for i in near]
             for i, factor in self.columns[k]:
-                for j in near[k]:
+                del H[i][k]
+                for j in near:
                     if j <= i:
-                        H[i, j] = H[j, i] = H[i, j] - factor * H[j, k]
+                        x = H[i].get(j, 0.0) - factor * row[j]
+                        if not is_zero(x):
+                            H[i][j] = H[j][i] = x
+                        elif j in H[i]:
+                            del H[i][j]
+                            H[j].pop(i, None)
+            for i in near:
+                heapq.heappush(waiting, (len(H[i]) - (i in H[i]), i))
+
+    @staticmethod
+    def of(S: np.ndarray) -> RowFactor:
+        """The same of a dense matrix."""
+        return RowFactor([dict(enumerate(row)) for row in S])
 
     def solve(self, right: np.ndarray) -> np.ndarray:
         """S⁻¹ right."""
         x = right.copy()
         for k in self.order:
-            if not _zero(x[k]):
+            if not is_zero(x[k]):
                 for i, factor in self.columns[k]:
                     x[i] = x[i] - factor * x[k]
         for k in reversed(self.order):

@@ -48,7 +48,10 @@ class Relative:
         self.V = AdInverse(Tb) @ at.V(lb) - Va
         rate_a, rate_b = twist_rate(at, still, la, Ta), twist_rate(at, still, lb, Tb)
         self.V_rate = rate_b - X @ rate_a + bracket(self.V, Va)  # at v̇ = 0
-        self.J = body_jacobian(at, lb, Tb, turn) - X @ body_jacobian(at, la, Ta, turn)
+        own = [at.tree.links[k].v for i in (la, lb) for k in at.tree.path(i, turn)]
+        self.nv, self.dofs = at.tree.nv, [k for v in own for k in range(v.start, v.stop)]  # that enter
+        Ja, Jb = (body_jacobian(at, i, T, turn)[:, self.dofs] for i, T in ((la, Ta), (lb, Tb)))
+        self.J = Jb - X @ Ja  # (6, len(dofs))
 
     def along(self, n: np.ndarray) -> Jet:
         """n · p: how far b's origin lies along the direction n of a."""
@@ -124,7 +127,9 @@ class Jet:
 
     def row(self) -> tuple[Any, np.ndarray, Any]:
         """Φ, the row of A and γ."""
-        return self.f, self.G @ self.of.J, self.G @ self.of.V_rate + self.e
+        A = zeros(self.of.nv)
+        A[self.of.dofs] = self.G @ self.of.J
+        return self.f, A, self.G @ self.of.V_rate + self.e
 
 
 def _turned(frame: Frame, orientation: np.ndarray | None) -> Frame:
