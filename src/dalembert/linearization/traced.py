@@ -123,7 +123,7 @@ def closure(s: Trace) -> tuple[Any, Any]:
 def _reduced(e: EquationDerivatives, v: Frame, MK: np.ndarray, right: np.ndarray) -> np.ndarray:
     """(Kᵀ M K)⁻¹ right; the tree's own factor where every velocity is chosen."""
     if not v.rest:
-        turned, _ = e.factor.columns(v.K @ right, zeros(len(e.factor.B), right.shape[1]))
+        turned, _ = e.factor.columns(v.K @ right, zeros(e.factor.m, right.shape[1]))
         return v.K.T @ turned
     small = v.K.T @ MK
     n = len(small)
