@@ -311,6 +311,12 @@ def massless(system: SystemLike, state: Any, p: Parameters = None) -> str | None
     scaled = M / usual / usual[:, None]
     if not np.isfinite(scaled).all():
         return system.v_names[int(np.argmin(np.isfinite(scaled).all(axis=0)))]
+    try:
+        np.linalg.cholesky(scaled - 10 * MASSLESS * np.eye(len(M)))  # where it exists, no eigenvalue is that small
+    except np.linalg.LinAlgError:
+        pass
+    else:
+        return None
     values, vectors = np.linalg.eigh(scaled)
     return system.v_names[int(np.argmax(np.abs(vectors[:, 0])))] if len(M) and values[0] <= MASSLESS else None
 

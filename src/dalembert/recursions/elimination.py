@@ -33,6 +33,7 @@ from dalembert.recursions.tree import Placed
 from dalembert.symbols import is_zero, minimum, zeros
 
 LONG = 14  # velocities between the ground and a tip; planar chains break even at 8, spatial ones at 13
+CLEARLY = 0.6  # of the operations of the usual order: from where another one is taken
 
 
 class TreeFactor:
@@ -160,7 +161,7 @@ class SaddleFactor:
                     H[n + r][k] = H[k][n + r] = row[k]
         pattern = [set(row) - {i} for i, row in enumerate(H)]
         orders = [_order(pattern, n, late) for late in ((True, False) if n_rows else (True,))]
-        cheap = orders[-1] if orders[-1][0] < 0.9 * orders[0][0] else orders[0]
+        cheap = orders[-1] if orders[-1][0] < CLEARLY * orders[0][0] else orders[0]
         self.order = cheap[1]
         self.columns: list[list[tuple[int, Any]]] = [[] for _ in H]
         self.inverse: list[Any] = [0.0] * len(H)
@@ -223,7 +224,7 @@ def _order(pattern: list[set[int]], n: int, late: bool) -> tuple[int, list[int]]
             take(k)
     owns = [len(pattern[k]) if k >= n else 0 for k in range(len(pattern))]  # velocities that a row still waits for
     waiting = [
-        (len(near[k]), k < n, -k, k) for k in range(len(near)) if not (late and k < n) and not owns[k] * (not late)
+        (len(near[k]), k < n, k if k >= n else -k, k) for k in range(len(near)) if not (late and k < n) and not owns[k] * (not late)
     ]
     heapq.heapify(waiting)
     done = set(order)
@@ -238,7 +239,7 @@ def _order(pattern: list[set[int]], n: int, late: bool) -> tuple[int, list[int]]
             if k < n <= i and k in pattern[i]:
                 owns[i] -= 1
             if i < n or late or owns[i] <= 0:
-                heapq.heappush(waiting, (len(near[i]), i < n, -i, i))
+                heapq.heappush(waiting, (len(near[i]), i < n, i if i >= n else -i, i))
     return count, order
 
 
