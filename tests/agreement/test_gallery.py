@@ -196,6 +196,33 @@ def test_tolerances_of_lengths_spread_as_derivatives_say(case):
     assert rows["width of the band after 3 s (mrad)"] > 2 * rows["width of the band at the start (mrad)"]
 
 
+def test_a_regulator_holds_the_machines_whose_linear_models_say_so(case):
+    rows = case("robust_regulator", n=64)
+    assert rows["runs that succeeded"] == rows["machines"] == 64
+    assert 10 < rows["that stand after 6 s"] < 54
+    assert rows["for which both say the same"] >= 61
+
+
+def test_a_map_of_runs_has_the_symmetry_of_the_mechanism(case):
+    rows = case("passage_map", size=12)
+    assert rows["that succeeded"] == rows["runs"] == 144
+    assert rows["mirror images that agree (part)"] > 0.95
+    assert 0.1 < rows["part that points the other way after 1.5 s"] < 0.9
+    assert rows["largest error of the energy (J)"] < 1e-3
+
+
+def test_sobol_indices_of_a_suspension_are_those_of_its_derivatives(case):
+    rows = case("suspension_indices", n=256)
+    assert rows["that succeeded"] == rows["runs"]
+    for name in ("toe", "camber"):
+        exact = [float(x) for x in rows[f"{name}: by exact derivatives, point by point"].split(", ")]
+        found = [
+            float(rows[f"{name}: {point}, alone and in all"].split(", ")[1])
+            for point in ("rack", "tie", "upper ball", "lower ball", "strut top")
+        ]
+        assert found == pytest.approx(exact, abs=0.05)
+
+
 def test_every_case_is_short_and_described():
     """Under 60 lines, with a title and a text for the site; and each is named in a test above."""
     sys.path.insert(0, str(GALLERY))

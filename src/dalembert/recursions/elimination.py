@@ -94,7 +94,7 @@ def mass_factor(at: Placed) -> TreeFactor | Innovations:
     factor and three rows (spatial chains). See benchmarks/README.md for the crossover.
     """
     longest = max((sum(at.tree.links[k].joint.nv for k in at.tree.path(i)) for i in at.tree.outward()), default=0)
-    return Innovations(at) if longest > LONG else TreeFactor(composite_body(at))
+    return at.once("mass factor", lambda: Innovations(at) if longest > LONG else TreeFactor(composite_body(at)))
 
 
 class Elimination:
@@ -222,12 +222,14 @@ def _order(pattern: list[set[int]], n: int, late: bool) -> tuple[int, list[int]]
     if late:
         for k in reversed(range(n)):
             take(k)
-    owns = [len(pattern[k]) if k >= n else 0 for k in range(len(pattern))]  # velocities that a row still waits for
-    waiting = [
-        (len(near[k]), k < n, k if k >= n else -k, k) for k in range(len(near)) if not (late and k < n) and not owns[k] * (not late)
-    ]
-    heapq.heapify(waiting)
+    owns = [0 if late or k < n else len(pattern[k]) for k in range(len(pattern))]  # velocities that a row waits for
+
+    def entry(k: int) -> tuple[int, bool, int, int]:
+        return len(near[k]), k < n, k if k >= n else -k, k
+
     done = set(order)
+    waiting = [entry(k) for k in range(len(near)) if k not in done and not owns[k]]
+    heapq.heapify(waiting)
     while waiting:
         degree, _, _, k = heapq.heappop(waiting)
         if k in done or degree != len(near[k]):
@@ -236,10 +238,10 @@ def _order(pattern: list[set[int]], n: int, late: bool) -> tuple[int, list[int]]
         around = sorted(near[k])
         take(k)
         for i in around:
-            if k < n <= i and k in pattern[i]:
+            if i >= n and k in pattern[i] and not late:
                 owns[i] -= 1
-            if i < n or late or owns[i] <= 0:
-                heapq.heappush(waiting, (len(near[i]), i < n, i if i >= n else -i, i))
+            if owns[i] == 0:
+                heapq.heappush(waiting, entry(i))
     return count, order
 
 

@@ -7,7 +7,7 @@ business. Links are numbered so that parents come first; `ROOT` is the ground.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -115,6 +115,7 @@ class Placed:
         self._S: dict[int, np.ndarray] = {}
         self._poses: dict[int, Transform] = {ROOT: Transform.identity()}
         self._arms: dict[tuple[int, int], Transform] = {}
+        self._made: dict[Any, Any] = {}
 
     def _new(self, known: dict[int, Any], i: int) -> list[int]:
         """Links on the way to i that are not known yet."""
@@ -123,6 +124,12 @@ class Placed:
             out.append(i)
             i = self.tree.links[i].parent
         return out[::-1]
+
+    def once(self, key: Any, make: Callable[[], Any]) -> Any:
+        """The value of make(), evaluated once here for a key: what several functions of this configuration share."""
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
 
     def T(self, i: int) -> Transform:
         """T_Pi: link i in its parent."""
@@ -186,7 +193,7 @@ class Moving(Placed):
         """What the link `origin` carries, as it moves in it: twists and accelerations with `origin` at rest."""
         if origin not in self._seen:
             seen = self._seen[origin] = copy(self)  # transforms and screws are shared
-            seen.origin, seen._V, seen._c = origin, {origin: zeros(6)}, {}
+            seen.origin, seen._V, seen._c, seen._made = origin, {origin: zeros(6)}, {}, {}
         return self._seen[origin]
 
     def V(self, i: int) -> np.ndarray:

@@ -6,6 +6,7 @@ does not have (no inputs u, no parameters p, nothing that depends on the time t)
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
@@ -59,6 +60,8 @@ class Description:
 class Trace:
     """One tracing: fresh symbols for the arguments, and what the recursions make of them, each made when asked for."""
 
+    base: Trace | None = None  # another tracing, with the same symbols, that has made some of it already
+
     def __init__(self, description: Description, chosen: tuple[int, ...] | None = None):
         """`chosen`: the rows of the constraints to use, where not all."""
         self.d, self.chosen = description, chosen
@@ -81,26 +84,41 @@ class Trace:
     tau: np.ndarray
     t: np.ndarray
 
+    def again(self, chosen: tuple[int, ...] | None) -> Trace:
+        """A tracing with the same symbols, and more of its own, that uses what this one makes."""
+        s = object.__new__(Trace)
+        s.base, s.d, s.tree, s.chosen, s.sx = self, self.d, self.tree, chosen, dict(self.sx)
+        for name in ("q", "v", "a", "tau", "t", "dq", "q1"):
+            setattr(s, name, getattr(self, name))
+        return s
+
     @cached_property
     def at(self) -> Any:
         """The tree at (q, v)."""
-        return self.tree.moving(self.q, self.v)
+        return self.tree.moving(self.q, self.v) if self.base is None else self.base.at
 
     @cached_property
     def state(self) -> TracedState:
         """What forces see."""
-        return TracedState(self.d.layout, self.at, self.t[0])
+        return TracedState(self.d.layout, self.at, self.t[0]) if self.base is None else self.base.state
 
     @cached_property
     def load(self) -> Load:
         """What the forces of the description exert."""
-        return Load.of(self.d.forces, self.state)
+        return Load.of(self.d.forces, self.state) if self.base is None else self.base.load
 
     @cached_property
     def rows(self) -> Rows:
         """What the constraints of the description say, without the rows that say nothing."""
-        rows = Rows.traced(self.d.constraints, self.state)
+        rows = Rows.traced(self.d.constraints, self.state) if self.base is None else self.base.rows
         return rows if self.chosen is None else rows.only(self.chosen)
+
+    @cached_property
+    def force(self) -> np.ndarray:
+        """f = Q − h."""
+        if self.base is not None:
+            return self.base.force
+        return self.load.tau - newton_euler(self.at, _still(self), self.d.gravity, self.load.wrenches)
 
     @cached_property
     def lam(self) -> np.ndarray:
@@ -134,7 +152,7 @@ def constrained(s: Trace) -> tuple[Any, ...]:
 
 def forces(s: Trace) -> Any:
     """f = Q − h."""
-    return s.load.tau - newton_euler(s.at, _still(s), s.d.gravity, s.load.wrenches)
+    return s.force
 
 
 def _eliminated(s: Trace, f: Any) -> tuple[Any, ...]:
@@ -325,6 +343,23 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
 }
 
 
+KEPT, LARGE = 3, 128  # tracings that a thread keeps for the next function; velocities above which it keeps none
+_kept = threading.local()
+
+
+def recent_trace(description: Description, rows: tuple[int, ...] | None = None) -> Trace:
+    """A tracing with symbols of its own or, where a description is among the last ones, with all that was made then."""
+    bases = vars(_kept).setdefault("bases", [])
+    base = next((s for s in bases if s.d is description), None)
+    if base is None:
+        if description.layout.tree.nv > LARGE:
+            return Trace(description, rows)
+        base = Trace(description)
+        bases.insert(0, base)
+        del bases[KEPT:]
+    return base.again(rows)
+
+
 def trace(
     description: Description,
     name: str,
@@ -334,7 +369,7 @@ def trace(
     named: Sequence[str] | None = None,
 ) -> tuple[ca.Function, tuple[tuple[int, ...], ...]]:
     """The casadi.Function `name` of the arguments that matter, and the shapes of its outputs."""
-    s = Trace(description, rows)
+    s = recent_trace(description, rows)
     result = value(s)
     values = result if isinstance(result, tuple) else (result,)
     outputs = [to_sx(x) for x in values]

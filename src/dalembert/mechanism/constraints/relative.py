@@ -19,6 +19,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -38,20 +39,45 @@ class Relative:
     def __init__(self, s: TracedState, a: Frame, b: Frame, orientation: np.ndarray | None = None):
         """`orientation` turns both frames to the axes in which a joint is simplest."""
         self.a, self.b = _turned(a, orientation), _turned(b, orientation)
-        (la, Ta), (lb, Tb) = s.layout.locate(self.a), s.layout.locate(self.b)
-        turn, still = s.at.tree.common(la, lb), zeros(s.at.tree.nv)
-        at = s.at.seen_from(turn)
-        T = at.between(la, Ta, lb, Tb)
-        self.R, self.p = T.R, T.p
-        self.X = X = AdInverse(T)
-        Va = X @ (AdInverse(Ta) @ at.V(la))
-        self.V = AdInverse(Tb) @ at.V(lb) - Va
-        rate_a, rate_b = twist_rate(at, still, la, Ta), twist_rate(at, still, lb, Tb)
-        self.V_rate = rate_b - X @ rate_a + bracket(self.V, Va)  # at v̇ = 0
-        own = [at.tree.links[k].v for i in (la, lb) for k in at.tree.path(i, turn)]
-        self.nv, self.dofs = at.tree.nv, [k for v in own for k in range(v.start, v.stop)]  # that enter
-        Ja, Jb = (body_jacobian(at, i, T, turn)[:, self.dofs] for i, T in ((la, Ta), (lb, Tb)))
-        self.J = Jb - X @ Ja  # (6, len(dofs))
+        self._place_a, self._place_b = s.layout.locate(self.a), s.layout.locate(self.b)
+        self._turn = s.at.tree.common(self._place_a[0], self._place_b[0])
+        self._at = s.at.seen_from(self._turn)
+        T = s.at.between(*self._place_a, *self._place_b)
+        self.R, self.p, self.X = T.R, T.p, AdInverse(T)
+
+    @cached_property
+    def _Va(self) -> np.ndarray:
+        """X V_a."""
+        link, T = self._place_a
+        return self.X @ (AdInverse(T) @ self._at.V(link))
+
+    @cached_property
+    def V(self) -> np.ndarray:
+        """(ω; v) of b in a, in b's axes."""
+        link, T = self._place_b
+        return AdInverse(T) @ self._at.V(link) - self._Va
+
+    @cached_property
+    def V_rate(self) -> np.ndarray:
+        """V̇ at v̇ = 0."""
+        still = zeros(self._at.tree.nv)
+        rate_a, rate_b = (twist_rate(self._at, still, *place) for place in (self._place_a, self._place_b))
+        return rate_b - self.X @ rate_a + bracket(self.V, self._Va)
+
+    @cached_property
+    def dofs(self) -> list[int]:
+        """The velocities that move b in a: those between the two and the last link that carries both."""
+        tree = self._at.tree
+        own = [tree.links[k].v for link, _ in (self._place_a, self._place_b) for k in tree.path(link, self._turn)]
+        return [k for v in own for k in range(v.start, v.stop)]
+
+    @cached_property
+    def J(self) -> np.ndarray:
+        """(6, nv), V = J v."""
+        Ja, Jb = (body_jacobian(self._at, *place, self._turn) for place in (self._place_a, self._place_b))
+        J = zeros(*Jb.shape)
+        J[:, self.dofs] = Jb[:, self.dofs] - self.X @ Ja[:, self.dofs]
+        return J
 
     def along(self, n: np.ndarray) -> Jet:
         """n · p: how far b's origin lies along the direction n of a."""
@@ -127,8 +153,8 @@ class Jet:
 
     def row(self) -> tuple[Any, np.ndarray, Any]:
         """Φ, the row of A and γ."""
-        A = zeros(self.of.nv)
-        A[self.of.dofs] = self.G @ self.of.J
+        A, dofs = zeros(self.of.J.shape[1]), self.of.dofs
+        A[dofs] = self.G @ self.of.J[:, dofs]
         return self.f, A, self.G @ self.of.V_rate + self.e
 
 
