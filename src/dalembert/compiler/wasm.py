@@ -13,12 +13,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import llvmlite.binding as llvm
 
 from ..errors import CompileError
+from . import cache
 from .build import CHUNK
 from .ir import Layout
 from .llvm import modules
@@ -74,6 +75,30 @@ def wasm_module(functions: Mapping[str, ca.Function | bytes], memory: Memory, st
     functions: SX functions of dense vectors, called like a `Kernel`, and bitcode of native functions, as
     `native.library` has it. memory: its contents; addresses below `start` are kept for constants of the code.
     """
+    made = Wasm.read(_object(functions))
+    unknown = sorted(set(made.imported) - set(IMPORTS))
+    if unknown:
+        raise CompileError(
+            f"the equations call {', '.join(unknown)}, which browsers do not have. Describe the force without it."
+        )
+    return assembled(made, list(functions), memory.blocks, memory.end, STACK, start)
+
+
+def _object(functions: Mapping[str, ca.Function | bytes]) -> bytes:
+    """One object file of all functions, from the cache where it is known."""
+    texts = [given if isinstance(given, bytes) else given.serialize() for given in functions.values()]
+    key = cache.key(TRIPLE, FEATURES, ".".join(map(str, llvm.llvm_version_info)), *functions, *texts)
+    entry = cache.read(key)
+    if entry is None:
+        whole = llvm.parse_assembly(_without_calls(str(_linked(functions))), llvm.create_context())
+        whole.triple, whole.data_layout = TRIPLE, str(_machine().target_data)
+        entry = cache.Entry({}, [_machine().emit_object(whole)])
+        cache.write(key, entry.facts, entry.objects)
+    return entry.objects[0]
+
+
+def _linked(functions: Mapping[str, ca.Function | bytes]) -> Any:
+    """All functions in one LLVM module; only those with a name of their own can be called from outside."""
     context = llvm.create_context()
     whole = llvm.parse_assembly("", context)
     for name, given in functions.items():
@@ -88,15 +113,7 @@ def wasm_module(functions: Mapping[str, ca.Function | bytes], memory: Memory, st
     for function in whole.functions:
         if not function.is_declaration and function.name not in functions:
             function.linkage = "internal"
-    whole = llvm.parse_assembly(_without_calls(str(whole)), llvm.create_context())
-    whole.triple, whole.data_layout = TRIPLE, str(_machine().target_data)
-    made = Wasm.read(_machine().emit_object(whole))
-    unknown = sorted(set(made.imported) - set(IMPORTS))
-    if unknown:
-        raise CompileError(
-            f"the equations call {', '.join(unknown)}, which browsers do not have. Describe the force without it."
-        )
-    return assembled(made, list(functions), memory.blocks, memory.end, STACK, start)
+    return whole
 
 
 def kernel_ir(function: ca.Function, symbol: str) -> list[str]:
@@ -120,7 +137,7 @@ def _link(whole: Any, part: Any) -> None:
     whole.link_in(part)
 
 
-@cache
+@lru_cache
 def _machine() -> Any:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()

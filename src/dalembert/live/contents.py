@@ -111,10 +111,12 @@ def modes(system: System, state: State, p: np.ndarray, u: np.ndarray) -> dict[st
 
 def _model(system: System, state: State, p: np.ndarray, u: np.ndarray) -> tuple[LinearModel | None, str]:
     still = state.replace(v=np.zeros(system.nv))
-    try:
-        return equilibrium(system, still, p=p, u=u).model, "at the equilibrium next to the start"
-    except (DalembertError, np.linalg.LinAlgError):
-        pass
+    downhill: dict[str, Any] = {"bounds": dict.fromkeys(system.v_names[:1], (None, None))}
+    for way in (downhill, {}):
+        try:
+            return equilibrium(system, still, p=p, u=u, **way).model, "at an equilibrium near the start"
+        except (DalembertError, np.linalg.LinAlgError):
+            continue
     try:
         return linearize(system, still, p=p, u=u), "at the start, held at rest"
     except (DalembertError, np.linalg.LinAlgError) as error:

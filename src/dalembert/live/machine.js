@@ -3,6 +3,8 @@
 // Memory holds the library's own structs (native/struct.py), at the addresses that the map gives. Every function is
 // f(x, y, w) of three addresses. A `Bound` is a function with its inputs and outputs.
 
+import { cross } from "dalembert/live/crossing.js"
+
 const LN2 = 0.6931471805599453
 
 /** The C library for the module: what JavaScript has under the same names, and four functions more. */
@@ -333,7 +335,7 @@ export class Machine {
 
   /** Begin a simulation from a state: memory as it was exported, and this state. */
   begin(q = this.q, v = this.v, t = this.t) {
-    const { run, nq, nv } = this
+    const { run, nq } = this
     new Uint8Array(this.memory.buffer, this.map.image[0], this.pristine.length).set(this.pristine)
     this._give()
     const n = run.get("n")
@@ -349,6 +351,7 @@ export class Machine {
     this.exports.begin(0, 0, run.at)
     this.width = n + run.get("nu") + 1
     this.last = this.previous = this._record()
+    this.row = this.last.row
     this.passages = []
     this.ended = null
     this.careful = 0
@@ -356,7 +359,6 @@ export class Machine {
     this.v = Float64Array.from(v)
     this.energy = this.energies().reduce((a, b) => a + b)
     this.loaded = true
-    void nv
   }
 
   _record() {
@@ -401,16 +403,46 @@ export class Machine {
     return false
   }
 
-  /** Careful steps next to a singular position; where these end too, the page stops. */
+  /** Careful steps next to a singular position; where these end too, across it. */
   _singular() {
     const { run } = this
-    if (run.get("singular") || !this.map.steps.length) return this._end("singular")
+    if (run.get("singular")) return this._cross()
+    if (!this.map.steps.length) return this._end(this._sentence(this.code.SINGULAR))
     this._enter(1)
     const n = this.nq
     run.doubles("low", n).fill(0)
     run.doubles("low_before", n).fill(0)
     run.set("project_first", 1)
-    return this.margin() <= (4 * run.get("hit")) ** 2 ? this._end("singular") : true
+    return this.margin() <= (4 * run.get("hit")) ** 2 ? this._cross() : true
+  }
+
+  _cross() {
+    const why = cross(this)
+    if (why) return this._end(why)
+    const { run } = this
+    const row = new Float64Array(this.width)
+    row.set(run.doubles("x", run.get("n")))
+    row.set(this._inputs(), run.get("n"))
+    this.previous = this.last
+    this.last = { t: run.get("t"), row, across: true }
+    return true
+  }
+
+  bound(at) { return new Bound(this, at, this.map.bound_fields) }
+
+  /** σ: the least singular value of the rows of the run in the mass metric, over their usual lengths. */
+  sigma(q, t) {
+    this.gauge.y[1] = -1
+    this.gauge.x.set(q)
+    return Math.sqrt(Math.max(0, this.gauge.call({}, t)[1]))
+  }
+
+  /** ẋ of the run at a state. A view. */
+  slope(q, v, t) {
+    const ode = this.bound(this.run.get("ode"))
+    ode.x.set(q)
+    ode.x.set(v, this.nq)
+    return ode.call({}, t)
   }
 
   _leave() {
@@ -429,7 +461,7 @@ export class Machine {
 
   _inputs() {
     const { run } = this
-    const ode = new Bound(this, run.get("ode"), this.map.bound_fields)
+    const ode = this.bound(run.get("ode"))
     return new Float64Array(this.memory.buffer, ode.get("x") + 8 * run.get("u_index"), run.get("nu"))
   }
 
@@ -444,7 +476,7 @@ export class Machine {
   to(t) {
     while (this.last.t < t) if (!this.step()) break
     const { nq, nv } = this
-    const row = t >= this.last.t ? this.last.row : this._between(t)
+    const row = (this.row = t >= this.last.t ? this.last.row : this._between(t))
     this.q.set(row.subarray(0, nq))
     this.v.set(row.subarray(nq, nq + nv))
     this.t = Math.min(t, this.last.t)
@@ -452,7 +484,8 @@ export class Machine {
   }
 
   _between(t) {
-    for (const { wish, run } of [this.wishes[this.careful], this.wishes[1]]) {
+    if (this.last.across) return this._mixed(t)
+    for (const { wish, run } of [this.wishes[this.careful], ...this.wishes.slice(1)]) {
       wish.doubles("times", 2).set([this.previous.t, this.last.t])
       const states = wish.doubles("states", 2 * this.width)
       states.set(this.previous.row, 0)
@@ -462,9 +495,17 @@ export class Machine {
       this.exports.fill(0, 0, wish.at)
       const out = Float64Array.from(wish.doubles("out", this.width))
       if (Number.isFinite(out.reduce((a, b) => a + b, 0))) return out
-      if (this.wishes.length < 2) break
     }
-    return this.last.row
+    return this._mixed(t)
+  }
+
+  /** Between the records around a step that no method made. */
+  _mixed(t) {
+    const part = (t - this.previous.t) / (this.last.t - this.previous.t)
+    const row = this.previous.row.map((x, i) => x + part * (this.last.row[i] - x))
+    const q = row.slice(0, this.nq)
+    if (this.close(q)) row.set(q)
+    return row
   }
 
   /** Energy since the start that is not accounted for by work, J. */
@@ -472,8 +513,8 @@ export class Machine {
     const [T, V] = this.energies()
     let work = 0
     const n = this.nq + this.nv
-    for (let k = 0; k < this.works; k++) work += this.last.row[n + k]
-    return T + V - this.energy - (this.t === this.last.t ? work : 0)
+    for (let k = 0; k < this.works; k++) work += this.row[n + k]
+    return T + V - this.energy - work
   }
 }
 

@@ -224,10 +224,7 @@ class Page {
   /** Why a simulation ended. */
   told() {
     const { machine } = this
-    const singular = machine.ended === "singular"
-    say(singular
-      ? `At t = ${number(machine.t, "s")} the mechanism meets a singular position, where its motion branches; the page stops here. The library crosses it.`
-      : `The simulation ended at t = ${number(machine.t, "s")}: ${machine.ended}.`, true)
+    say(`The simulation ended at t = ${number(machine.t, "s")}: ${machine.ended}.`, true)
   }
 
   swing(k) {

@@ -25,6 +25,7 @@ from dalembert.native.image import Image
 from dalembert.native.struct import Float, Held, Struct
 from dalembert.outcome import Outcome
 from dalembert.simulation.careful import careful
+from dalembert.simulation.crossing import CLOSEST
 from dalembert.simulation.driver import Driver
 from dalembert.simulation.layout import Layout, Stepper
 from dalembert.simulation.setup import make_choices, make_setup, make_span
@@ -35,7 +36,7 @@ from dalembert.system.system import System
 START = 1024  # address of the image; constants of the code are below
 ROOM = 8  # records of the loop between two looks
 CALLED = ("begin", "advance", "fill", "nullspace", "factorize")  # by the page itself
-NATIVES = ("begin", "advance", "fill", "runge_kutta", "gauge", "field", "nullspace", "factorize", "position", "velocity")
+NATIVES = (*CALLED, "runge_kutta", "gauge", "field", "position", "velocity")
 _DEFAULTS = ("dop853", 1e-9, 1e-10, None, np.inf, "projection", "auto", "continue", ROOM)
 
 
@@ -151,14 +152,17 @@ class Parts:
         """Put all into the image; returns the map."""
         system, layout, run = self.system, self.layout, self.run
         wishes = [self._wish(run.copy())]
-        steps: list[dict[int, list[int]]] = []
+        steps: list[dict[str, Any]] = []
         if system.rows.of:
             beside = run.copy()
             careful(layout, self.rows).stepper.enter(beside)
             wishes.append(self._wish(beside))
             stepper = careful(layout, self.rows).stepper
+            stepper = stepper._replace(
+                fields={**stepper.fields, "across": CLOSEST}
+            )  # the page does not look for branches
             usual = stepper.now(run, layout.setup.method)
-            steps = [_words(image, run, usual), _words(image, run, stepper)]
+            steps = [_words(image, usual), _words(image, stepper)]
         map_ = {
             "run": {"at": image.struct(run), "fields": _offsets(RunRecord)},
             "fill": [{"at": image.struct(w), "run": image.struct(w.run)} for w in wishes],
@@ -169,6 +173,7 @@ class Parts:
             "problem_fields": _offsets(type(self.problems["follow"])),
             "gauge": image.struct(run.gauge) if run.gauge.address else 0,
             "steps": steps,
+            "driven": "drivers" in system.work_names,
             "sizes": {
                 "nq": system.nq, "nv": system.nv, "rows": len(system.rows.of), "rank": self.rank,
                 "placing": int(system.rows.holonomic.sum()),
@@ -208,7 +213,7 @@ def _described(image: Image, b: Bound) -> dict[str, Any]:
     return {"at": image.struct(b), "slices": {name: [s.start, s.stop] for name, s in b.slices.items()}}
 
 
-def _words(image: Image, run: RunRecord, stepper: Stepper) -> dict[str, Any]:
+def _words(image: Image, stepper: Stepper) -> dict[str, Any]:
     """What `Stepper.enter` writes into a record: numbers by field, addresses already those of the image."""
     values: dict[str, Any] = {
         **stepper.fields,
