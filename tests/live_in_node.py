@@ -1,6 +1,5 @@
 """Pages' programs without a browser: Node runs a machine's module and the script of a test."""
 
-import base64
 import json
 import shutil
 import subprocess
@@ -18,14 +17,16 @@ SOURCES = Path(dalembert.__file__).parent / "live"
 _RESOLVE = """
 export async function resolve(name, context, next) {
   const own = "dalembert/live/"
-  return name.startsWith(own) ? { url: new URL(name.slice(own.length), SOURCES).href, shortCircuit: true } : next(name, context)
+  if (!name.startsWith(own)) return next(name, context)
+  return { url: new URL(name.slice(own.length), SOURCES).href, shortCircuit: true }
 }
 """
 _SCRIPT = """
 import { readFileSync } from "node:fs"
 import { register } from "node:module"
 const SOURCES = __SOURCES__
-register("data:text/javascript," + encodeURIComponent("const SOURCES = " + JSON.stringify(SOURCES) + "\\n" + __RESOLVE__))
+const resolver = "const SOURCES = " + JSON.stringify(SOURCES) + "\\n" + __RESOLVE__
+register("data:text/javascript," + encodeURIComponent(resolver))
 const { Machine, library } = await import("dalembert/live/machine.js")
 const { data, given } = JSON.parse(readFileSync(0, "utf8"))
 const machine = data && await Machine.create(Buffer.from(data.code, "base64"), data.map)

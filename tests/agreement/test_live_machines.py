@@ -14,7 +14,7 @@ for (let k = 1; k < given.t.length; k++) {
   machine.step(given.t[k])
   rows.push(machine.last.row)
 }
-return { rows, rejected: machine.run.get("rejected"), t: machine.last.t, ended: machine.ended, residual: machine.residual() }
+return { rows, t: machine.last.t, ended: machine.ended, residual: machine.residual() }
 """
 
 

@@ -28,7 +28,7 @@ def test_a_slider_follows_the_branch(angle):
 
 def test_a_slider_stops_in_a_dead_point():
     """The rocker of a crank-rocker turns no farther than where crank and coupler are in line."""
-    system, x, data = zoo_page("four_bar")
+    system, _, data = zoo_page("four_bar")
     found = ask(data, LEAD, wanted={"D": 3.0})
     assert not found["reached"]
     assert found["residual"] < 1e-10
@@ -73,8 +73,8 @@ def test_a_body_is_pulled_where_it_can_go():
     body = [b["name"] for b in data["scene"]["bodies"]].index("coupler")
     found = ask(
         data,
-        "let q = machine.q; const gaps = []; for (let k = 0; k < 30; k++) { q = machine.pull(q, given.which, given.point, "
-        "given.target); gaps.push(machine.residual(q)) }; return { q, gaps }",
+        "let q = machine.q; const gaps = []; for (let k = 0; k < 30; k++) { q = machine.pull(q, given.which, "
+        "given.point, given.target); gaps.push(machine.residual(q)) }; return { q, gaps }",
         which=body,
         point=point.tolist(),
         target=(T[:3, :3] @ point + T[:3, 3]).tolist(),
