@@ -43,7 +43,10 @@ def coordinates(system: System, layout: Layout, state: State, p: np.ndarray) -> 
 
 
 def leaders(system: System, layout: Layout, state: State, p: np.ndarray) -> list[int]:
-    """Velocities that move independently of each other, as many as positions have freedom; earlier ones first."""
+    """Velocities that move independently of each other, as many as positions have freedom.
+
+    Those that an input drives come first, then earlier ones.
+    """
     on, policy = system.rows.holonomic, rank_policy(system, p)
     free = np.eye(system.nv)
     if on.any():
@@ -51,16 +54,29 @@ def leaders(system: System, layout: Layout, state: State, p: np.ndarray) -> list
         free = Tangent.of(A, M, policy, policy.sizes[on]).admissible
     units = layout.units(system.nq + system.nv, policy.length)[system.nq :]
     rest, out = np.linalg.qr(free)[0] / units[:, None] if free.shape[1] else free, list[int]()
-    usable = {int(v) for v in layout.plain() if v >= 0}
+    usable, driven = {int(v) for v in layout.plain() if v >= 0}, _driven(system, state, p)
     for _ in range(free.shape[1]):
         size = np.array([np.linalg.norm(row) if k in usable else 0.0 for k, row in enumerate(rest)])
         if not size.max(initial=0.0) > 1e-6:
             break
-        k = int(np.flatnonzero(size >= GOOD * size.max())[0])
+        good = np.flatnonzero(size >= GOOD * size.max())
+        k = int(next((k for k in good if driven[k]), good[0]))
         out.append(k)
         direction = rest[k] / size[k]
         rest = rest - np.outer(rest @ direction, direction)
     return out
+
+
+def _driven(system: System, state: State, p: np.ndarray) -> np.ndarray:
+    """(nv,) whether an input acts along each velocity alone, as a motor of its joint does."""
+    if not system.u_names:
+        return np.zeros(system.nv, dtype=bool)
+    try:
+        B = np.asarray(system.evaluate("input_matrix", state, p=p))
+    except DalembertError:  # forces that are not affine in the inputs
+        return np.zeros(system.nv, dtype=bool)
+    alone = (B != 0).sum(axis=0) == 1
+    return (B[:, alone] != 0).any(axis=1)
 
 
 def parameters(system: System, p: np.ndarray) -> list[dict[str, Any]]:
@@ -87,15 +103,18 @@ def weight(system: System, state: State, p: np.ndarray) -> float:
     return float(f"{found:.1g}") if found > 1e-9 else 1.0
 
 
-def modes(system: System, state: State, p: np.ndarray, u: np.ndarray) -> dict[str, Any]:
-    """Modes of the linear model at the equilibrium next to a state, or at the state itself, at rest."""
+def modes(system: System, layout: Layout, state: State, p: np.ndarray, u: np.ndarray) -> dict[str, Any]:
+    """Modes of the linear model at an equilibrium near a state, or at the state itself, at rest.
+
+    The coordinate that moves most moves by 1 rad, or by the mechanism's length.
+    """
     model, where = _model(system, state, p, u)
     if model is None:
         return {"where": where, "list": []}
-    out = []
+    out, units = [], layout.units(system.nq + system.nv, layout.policy.length)[system.nq :]
     for mode in model.modes:
         delta = np.array([mode.joints[name] for name in system.v_names])
-        size = np.abs(delta).max(initial=0.0)
+        size = np.abs(delta / units).max(initial=0.0)
         if abs(mode.eigenvalue) < SLOW or not size > 0:
             continue
         delta = delta / size
@@ -103,7 +122,7 @@ def modes(system: System, state: State, p: np.ndarray, u: np.ndarray) -> dict[st
             {
                 "real": mode.eigenvalue.real, "imag": mode.eigenvalue.imag, "frequency": mode.frequency,
                 "damping": mode.damping, "re": delta.real.tolist(), "im": delta.imag.tolist(),
-                "shape": system.v_names[int(np.argmax(np.abs(delta)))],
+                "shape": system.v_names[int(np.argmax(np.abs(delta / units)))],
             }
         )  # fmt: skip
     return {"where": where, "q": model.operating.state.q.tolist(), "list": out[:MOST]}

@@ -104,5 +104,5 @@ def page_data(system: System, start: Any, *, u: Inputs, p: Parameters, traces: A
         "coordinates": contents.coordinates(system, parts.layout, start, given),
         "parameters": contents.parameters(system, given),
         "inputs": contents.inputs(system, inputs, contents.weight(system, start, given)),
-        "modes": contents.modes(system, start, given, inputs) if modes else {"where": "", "list": []},
+        "modes": contents.modes(system, parts.layout, start, given, inputs) if modes else {"where": "", "list": []},
     }

@@ -4,8 +4,9 @@ import { Machine } from "dalembert/live/machine.js"
 import { choice, degrees, find, number, say, slider, text, themes } from "dalembert/live/controls.js"
 
 const BUSY = 14 // ms of computing in a frame, at most
+const ROOM = 1.3 // of the machine's box that is in the picture at first
 const PATH = 4000 // points of a traced path
-const AMPLITUDE = 0.25 // rad, or a quarter of the machine's length: of the coordinate that moves most in a mode
+const AMPLITUDE = 0.25 // rad, or lengths of the machine: of the coordinate that moves most in a mode
 
 export async function main(data) {
   const code = Uint8Array.from(atob(data.code), (c) => c.charCodeAt(0))
@@ -33,12 +34,25 @@ class Page {
   begin() {
     this.start()
     this.show()
-    this.stage.camera.fit()
+    this.fit()
     const tick = (now) => {
       this.frame(now)
       requestAnimationFrame(tick)
     }
     requestAnimationFrame(tick)
+  }
+
+  /** The mechanism in the picture, with room to move. */
+  fit() {
+    const { low, high } = this.stage.bounds()
+    const points = []
+    for (let k = 0; k < 8; k++) {
+      for (let i = 0; i < 3; i++) {
+        const [middle, half] = [(low[i] + high[i]) / 2, (high[i] - low[i]) / 2]
+        points.push(middle + ROOM * half * ((k >> i) & 1 ? 1 : -1))
+      }
+    }
+    this.stage.camera.fit(points)
   }
 
   // --- panel ----------------------------------------------------------------------------------------------------------
@@ -52,7 +66,7 @@ class Page {
         change: (x) => this.lead(c, x),
       }),
     )
-    if (!this.leaders.length) find("coordinates").append(hint("No coordinate moves by itself here."))
+    if (!this.leaders.length) find("coordinates").append(hint("Nothing slides here by one number: drag a body."))
     this.inputs = data.inputs.map((u, k) =>
       slider("inputs", { ...u, show: (x) => number(x), change: (x) => this.give("u", k, x) }))
     this.parameters = data.parameters.map((p, k) =>
@@ -152,10 +166,17 @@ class Page {
 
   // --- motion ---------------------------------------------------------------------------------------------------------
 
+  /** The exported state; with other parameters, the nearest one. */
   start() {
-    const { q, v, t } = this.data.map.start
-    this.machine.begin(Float64Array.from(q), Float64Array.from(v), t)
-    this.moves = this.machine.v.some((x) => x !== 0)
+    const { machine, data } = this
+    const { t } = data.map.start
+    const [q, v] = [Float64Array.from(data.map.start.q), Float64Array.from(data.map.start.v)]
+    machine.t = t
+    if (machine.p.some((x, k) => x !== data.map.p[k])) {
+      machine.close(q)
+      machine.admit(q, v)
+    }
+    machine.begin(q, v, t)
   }
 
   stop() {
@@ -272,8 +293,7 @@ class Page {
     const rate = Math.abs(m.imag) > 1e-9 * Math.abs(m.real) ? Math.abs(m.imag) : 2 * Math.PI * 0.5
     this.phase += rate * seconds
     const [c, s] = [Math.cos(this.phase), Math.sin(this.phase)]
-    const size = this.amplitude * Math.min(1, machine.map.length)
-    const delta = Float64Array.from(m.re, (re, i) => size * (re * c - m.im[i] * s))
+    const delta = Float64Array.from(m.re, (re, i) => this.amplitude * (re * c - m.im[i] * s))
     const q = machine.moved(Float64Array.from(data.modes.q), delta)
     if (q) machine.q.set(q)
   }
