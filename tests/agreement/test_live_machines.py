@@ -44,7 +44,7 @@ def test_kernels_give_the_numbers_of_the_machine_code(name):
             np.testing.assert_allclose(here[what], numbers, rtol=1e-12, atol=1e-12 * scale, err_msg=what)
 
 
-@pytest.mark.parametrize("name", ["four_bar", "rolling_disc", "slider_crank", "heavy_top"])
+@pytest.mark.parametrize("name", ["four_bar", "rolling_disc", "heavy_top"])
 def test_the_same_steps_lead_to_the_same_states(name):
     """Two seconds with the lengths of the native steps: integrator, projection and right-hand side agree to 1e-12."""
     system, x, data = zoo_page(name)
