@@ -18,6 +18,7 @@ from dalembert.system.system import System
 
 MOST = 24  # modes that are shown
 GOOD = 0.3  # of the most independent coordinate: an earlier one that is this independent leads in its place
+DRIVEN = 0.03  # and one that an input drives, if it is this independent
 SLOW = 1e-6  # 1/s: eigenvalues below this are no motion to look at
 
 
@@ -59,7 +60,7 @@ def leaders(system: System, layout: Layout, state: State, p: np.ndarray) -> list
         size = np.array([np.linalg.norm(row) if k in usable else 0.0 for k, row in enumerate(rest)])
         if not size.max(initial=0.0) > 1e-6:
             break
-        good = np.flatnonzero(size >= GOOD * size.max())
+        good = np.flatnonzero(size >= np.where(driven, DRIVEN, GOOD) * size.max())
         k = int(next((k for k in good if driven[k]), good[0]))
         out.append(k)
         direction = rest[k] / size[k]

@@ -4,7 +4,7 @@ import { Machine } from "dalembert/live/machine.js"
 import { choice, degrees, find, number, say, slider, text, themes } from "dalembert/live/controls.js"
 
 const BUSY = 14 // ms of computing in a frame, at most
-const ROOM = 1.3 // of the machine's box that is in the picture at first
+const ROOM = 1.3 // of a planar machine's box that is in the picture at first
 const PATH = 4000 // points of a traced path
 const AMPLITUDE = 0.25 // rad, or lengths of the machine: of the coordinate that moves most in a mode
 
@@ -44,6 +44,7 @@ class Page {
 
   /** The mechanism in the picture, with room to move. */
   fit() {
+    if (!this.data.scene.planar) return this.stage.camera.fit()
     const { low, high } = this.stage.bounds()
     const points = []
     for (let k = 0; k < 8; k++) {
