@@ -380,10 +380,7 @@ export class Machine {
       this.previous = this.last
       this.last = this._record()
     }
-    if (run.get("passed")) {
-      this.passages.push({ t: run.get("passage_t"), sigma: run.get("passage_sigma") })
-      run.set("passed", 0)
-    }
+    this._notePassages()
     if (outcome === code.SINGULAR) return this._singular()
     if (outcome === code.OK) {
       if (run.get("until") > 0 && run.get("t") < end) this._leave()
@@ -391,6 +388,16 @@ export class Machine {
     }
     if (outcome === code.PAUSED || outcome === code.PASSED) return true
     return this._end(this._sentence(outcome))
+  }
+
+  /** Passages by singular positions that the loop has noted: each t, σ, five numbers more, and the state. */
+  _notePassages() {
+    const { run } = this
+    const count = run.get("passed")
+    const width = this.map.passage + this.nq + this.nv
+    const found = run.doubles("passages", count * width)
+    for (let k = 0; k < count; k++) this.passages.push({ t: found[k * width], sigma: found[k * width + 1] })
+    run.set("passed", 0)
   }
 
   _sentence(outcome) {
@@ -432,7 +439,8 @@ export class Machine {
 
   /** σ: the least singular value of the rows of the run in the mass metric, over their usual lengths. */
   sigma(q, t) {
-    this.gauge.y[1] = -1
+    this.gauge.y[0] = 1e-12 // of itself that σ may still change by
+    this.gauge.y[1] = -1 // nothing is known of it
     this.gauge.x.set(q)
     return Math.sqrt(Math.max(0, this.gauge.call({}, t)[1]))
   }
@@ -467,7 +475,7 @@ export class Machine {
 
   margin() {
     if (!this.gauge) return 1
-    this.gauge.y[1] = -2
+    this.gauge.y[1] = -2 // without σ
     this.gauge.x.set(this.run.doubles("x", this.nq))
     return this.gauge.call({}, this.run.get("t"))[0]
   }

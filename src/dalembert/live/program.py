@@ -17,7 +17,7 @@ from dalembert.compiler import Kernel
 from dalembert.compiler.wasm import Memory, wasm_module
 from dalembert.errors import CompileError
 from dalembert.formulations import make_landing, make_problem
-from dalembert.integrators.run_record import FillRecord, RunRecord
+from dalembert.integrators.run_record import PASSAGE, FillRecord, RunRecord
 from dalembert.live.kernels import energies, poses, twists
 from dalembert.native import library
 from dalembert.native.bound import Bound
@@ -173,6 +173,7 @@ class Parts:
             "problem_fields": _offsets(type(self.problems["follow"])),
             "gauge": image.struct(run.gauge) if run.gauge.address else 0,
             "steps": steps,
+            "passage": PASSAGE,
             "driven": "drivers" in system.work_names,
             "sizes": {
                 "nq": system.nq, "nv": system.nv, "rows": len(system.rows.of), "rank": self.rank,
