@@ -237,6 +237,10 @@ def _ended(run, outcome):
 def crossed(run):
     """Evaluate the events into event_values[1]; whether any changed its sign, or is no number."""
     f, values, hit = run.watch, run.event_values, False
+    if run.watch_u > 0:
+        given, u = f.x, run.ode.x
+        for i in range(run.nu):
+            given[run.watch_u + i] = u[run.u_index + i]
     call(f, run.t, run.x, run.nq + run.nv)
     out = f.y
     for i in range(run.events):

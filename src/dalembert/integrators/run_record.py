@@ -32,6 +32,7 @@ class RunRecord(Struct):
     room = Int()  # for records
     width = Int()  # of a record: x, inputs, margin
     events = Int()
+    watch_u = Int()  # of the inputs in what events are given; 0: they see none
 
     # --- clock
     t = Float()

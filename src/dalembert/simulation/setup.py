@@ -180,6 +180,13 @@ def make_setup(
     )
 
 
+def is_hybrid(system: System) -> bool:
+    """Whether a mechanism has contacts, ropes, rigid stops or dry friction: its structure changes as it moves."""
+    joints = system.layout.joints.values()
+    rigid = any(a.stops is not None and a.stops.stiffness == 0.0 for a in joints)
+    return bool(system.layout.mechanism.contacts) or rigid or any(f is not None for a in joints for f in a.friction)
+
+
 def steers(u: Any) -> bool:
     """Whether u is a controller, not constant inputs."""
     return u is not None and (callable(u) or isinstance(u, expression) or is_numba(u))

@@ -41,6 +41,7 @@ from dalembert.system.derivatives import (
 )
 from dalembert.system.diagonal_functions import DIAGONAL, DIAGONAL_FRAME, DIAGONAL_OUTPUTS
 from dalembert.system.rows import Rows
+from dalembert.system.sliding import Sliding, add_sliding
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class Description:
     constraints: tuple[Constraint, ...]
     inputs: Mapping[str, ca.SX]
     parameters: Mapping[str, ca.SX]
+    sliding: tuple[Sliding, ...] = ()  # contacts, where a phase of a run has some
 
 
 class Trace:
@@ -94,7 +96,10 @@ class Trace:
     @cached_property
     def load(self) -> Load:
         """What the forces of the description exert."""
-        return Load.of(self.d.forces, self.state)
+        load = Load.of(self.d.forces, self.state)
+        if self.d.sliding:
+            add_sliding(self, self.d.sliding, load)
+        return load
 
     @cached_property
     def rows(self) -> Rows:
