@@ -161,4 +161,3 @@ def _coulomb(given: Any, what: str) -> Friction:
 
 def _part(x: Any, what: str) -> float:
     return checks.number(x, what, least=0.0, most=1.0, error=DescriptionError)
-

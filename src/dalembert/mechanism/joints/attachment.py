@@ -10,8 +10,8 @@ import numpy as np
 from dalembert.mechanism.joints.joint import Joint
 
 if TYPE_CHECKING:
-    from dalembert.mechanism.contacts import Friction, Stops
     from dalembert.mechanism.body import Frame
+    from dalembert.mechanism.contacts import Friction, Stops
 
 
 @dataclass(frozen=True, slots=True, eq=False)

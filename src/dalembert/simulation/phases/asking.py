@@ -23,8 +23,10 @@ def phased(
     if coordinates is not None:
         raise ArgumentError(f"{why} integrates all coordinates: its constraints change. Leave coordinates= out.")
     if choices.formulation in TOTAL_RATES or choices.method_name == "variational":
-        raise ArgumentError(f"{why} cannot use '{choices.formulation}' with method '{choices.method_name}': their "
-                            "equations are those of one structure. Take method='dop853' and formulation='auto'.")  # fmt: skip
+        raise ArgumentError(
+            f"{why} cannot use formulation '{choices.formulation}' with method '{choices.method_name}': their equations "
+            "are those of one structure. Take method='dop853' and formulation='auto'."
+        )
     span = make_span(system, state, t, t_eval, u)
     changeable = Changeable.of(system, as_stops(stops, "stops"))
     plain = make_setup(system, choices, span, p, controller, hold, events, None, options)

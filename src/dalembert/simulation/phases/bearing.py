@@ -13,10 +13,11 @@ import numpy as np
 
 from dalembert.simulation.phases.mode import Mode
 from dalembert.simulation.phases.moment import Held, Moment
-from dalembert.simulation.phases.pressing import Side, pressed
+from dalembert.simulation.phases.pressing import AROUND, Side, pressed
 
 LIGHT = 1e-11  # of the largest force: a contact that presses with less does not bear
 AT_REST = 1e-9  # of its terms: a speed that is none
+AROUND_IT = 1.0 / np.cos(np.pi / AROUND)  # a polygon around the circle: what sticks beyond the circle is found at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,12 +35,14 @@ def bears(
     held: Sequence[str],
     touching: Sequence[str],
     at_rest: float,
+    slow: float,
     sliding: Mapping[str, np.ndarray],
 ) -> Bearing | None:
     """Find the forces; None where none balance.
 
     held: constraints that hold. touching: contacts whose gap is closed and stays so for now. at_rest: m/s or rad/s, a
-    speed below which nothing slides. sliding: what slides whatever its speed, with its direction.
+    speed below which nothing slides; slow: the same of contacts that can slide in a plane, whose slip turns as it
+    vanishes. sliding: what slides whatever its speed, with its direction.
     """
     changeable = moment.changeable
     factor = Held.of(moment, rows := moment.of(*held))
@@ -60,12 +63,13 @@ def bears(
         slips = moment.slip_rows(name) if contact.static > 0.0 else []
         if slips:
             slip = moment.speeds[slips]
-            if name in sliding or np.linalg.norm(slip) > _limit(moment, slips, at_rest):
+            if name in sliding or np.linalg.norm(slip) > _limit(moment, slips, slow if len(slips) > 1 else at_rest):
                 d = sliding[name][: len(slips)] if name in sliding else slip / np.linalg.norm(slip)
                 aims[name] = d
                 side.drag = moment.rows[n] - contact.friction * (d @ moment.rows[slips])
             else:
-                side.tangents, side.mu = moment.rows[slips], contact.static
+                side.tangents = moment.rows[slips]
+                side.mu = contact.static * (AROUND_IT if len(slips) > 1 else 1.0)
         sides.append(side)
     step, _ = factor.step(free, -moment.gamma[rows])
     alpha = free + step

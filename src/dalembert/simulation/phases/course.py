@@ -74,6 +74,7 @@ class Course:
         self.control: Callback | None = None
         if a.controller is not None:
             self.control = bound_controller(a.changeable.base, a.controller, a.p)
+        self.told, self.compared = self.mode, 0  # the mode that the story has come to, and its length there
         self.layouts: dict[Any, PhaseLayout] = {}
         self.values: dict[tuple[str, str], Any] = {}
         self.step, self.held_until = 0.0, self.t0
@@ -90,11 +91,11 @@ class Course:
             self._first()
             while True:
                 status, cause = self._phase()
-                last = self.phases[-1]
+                last = self.phases[-1] if self.phases else None
                 if status != Status.EVENT and not (status == Status.DONE and self.state.t < a.span.end):
-                    return status, last._message
+                    return status, last._message if last is not None else ""
                 if cause is not None and cause.kind == "event" and not self._is_switch(cause.of):
-                    return status, last._message
+                    return status, last._message if last is not None else ""
                 self._between(cause)
         except Ended as end:
             return end.status, f"at t = {self.state.t:.6g} s {end.status.sentence}: {end.why}"
@@ -111,15 +112,14 @@ class Course:
         driver = PhaseDriver(layout, Span(self.state, end, samples, self.u))
         driver.prepare(self.u, self.step, (self.t0, self.held_until) if a.hold > 0.0 else None)
         driver.begin()
-        cause = driver.overdue()
-        if cause is not None and self.crowd < CROWD - 2:
-            status = Status.EVENT
-            driver.take_records()
-            driver.found[f"{cause.kind} {cause.of}"].append((driver.record.t, driver.record.x.copy()))
-        else:
-            driver.record.steps = 0
-            status, cause = driver.go(), driver.cause
+        due_at_once = driver.overdue()
+        if due_at_once is not None and self.crowd < CROWD - 2:  # not a phase at all
+            del self.switches[self.compared :]
+            give_back(layout, driver.spare)
+            return Status.EVENT, due_at_once
+        status, cause = driver.go(), driver.cause
         phase = result(driver, status)
+        self.told = self.mode
         self.phases.append(phase)
         self.moved.append(self.gained)
         self.gained = 0.0
@@ -189,6 +189,7 @@ class Course:
                 )
         due = [(n, s) for n, s in self.asked.switches.items() if s.at is not None and self.state.t in s.at]
         self._change(due, None, told=False)
+        self.told = self.mode
 
     def _between(self, cause: Cause | None) -> None:
         """From the end of a phase to the start of the next."""
@@ -203,6 +204,7 @@ class Course:
         """Switches, impacts, and the mode that follows."""
         a, before, mode = self.asked, self.state, self.mode
         energy = self._energy(before)
+        self.rested: set[str] = set()
         closing: dict[str, float] = {}
         held = list(mode.held)
         for name, s in due:
@@ -227,7 +229,7 @@ class Course:
             moment = self._moment()
         moment = self._zeno(moment, held, touching)
         self._settle(moment, held, touching, cause, told)
-        self.gained = self._energy(self.state) - energy
+        self.gained += self._energy(self.state) - energy
 
     def _shut(self, held: list[str], closing: Mapping[str, float], due: list[tuple[str, Switch]]) -> float:
         """Move the state to where the constraints that close hold; how far, m or rad."""
@@ -301,6 +303,7 @@ class Course:
         self.state = self.state.replace(v=self._pressed_on(moment, held, low, touching))
         for name in low:
             self._tell("rests", name, [name], None, "its bounces had become too low to follow")
+        self.rested = set(low)
         return self._moment()
 
     def _pressed_on(self, moment: Moment, held: list[str], low: list[str], touching: list[str]) -> np.ndarray:
@@ -310,11 +313,9 @@ class Course:
         impact = collide(moment, moment.of(*held), {moment.gap_row(n): 0.0 for n in resting}, {})
         return moment.state.v if impact is None else impact.v
 
-    def _settle(
-        self, moment: Moment, held: list[str], touching: list[str], cause: Cause | None, told: bool
-    ) -> None:
+    def _settle(self, moment: Moment, held: list[str], touching: list[str], cause: Cause | None, told: bool) -> None:
         """The mode that follows, and the numbers of its phase."""
-        a, old = self.asked, self.mode
+        a = self.asked
         still = [n for n in touching if moment.speeds[moment.gap_row(n)] <= self._still(moment, moment.gap_row(n))]
         forced: dict[str, np.ndarray] = {}
         if cause is not None and cause.kind == "slips":
@@ -332,6 +333,12 @@ class Course:
                 for place, x in zip(places, aim):
                     full[a.changeable.contacts[name].slip_names.index(place)] = x
                 self.values["aim", name] = full
+                if len(aim) > 1:
+                    slow = np.linalg.norm(moment.speeds[moment.slip_rows(name)]) < 10.0 * begins
+                    self.values["begins", name] = float(slow)
+                    self.values["offset", name] = 100.0 * begins if slow else -begins
+                    self.values["start", name] = 1e-5 * begins
+                    continue
             self.values["offset", name] = begins if name in here.new else 0.0
         flights = []
         for name in a.changeable.contacts:
@@ -346,13 +353,14 @@ class Course:
         self.step = min(0.5 * min(flights), getattr(self, "last_step", np.inf) or np.inf) if flights else 0.0
         if a.choices.method.fixed:
             self.step = 0.0
+        self.compared = len(self.switches)
         if told:
-            self._compare(old, here, touching)
+            self._compare(self.told, here, touching)
 
     def _bearing(
         self, moment: Moment, held: list[str], touching: list[str], forced: Mapping[str, np.ndarray]
     ) -> Bearing:
-        here = bears(moment, held, touching, 1e-12 * self.length, forced)
+        here = bears(moment, held, touching, 1e-12 * self.length, 4.0 * BEGINS * self._speed(moment), forced)
         if here is None:
             raise Ended(
                 Status.NO_FORCES,
@@ -440,7 +448,11 @@ class Course:
         if not names:
             return
         contact = self.asked.changeable.contacts.get(names[0])
-        word = {"hit": "taut", "left": "slack"}.get(kind, kind) if contact and contact.kind == "rope" else kind
+        word = (
+            {"hit": "taut", "rests": "stays taut", "left": "slack"}.get(kind, kind)
+            if contact and contact.kind == "rope"
+            else kind
+        )
         v = self.state.v
         self.switches.append(
             Switched(
@@ -458,8 +470,8 @@ class Course:
                 self._tell("left", name, [name])
         for name, how in after.items():
             if name not in before:
-                if how in ("sticks", "smooth") or name not in touching:
-                    self._tell("rests", name, [name])
+                if name not in self.rested:
+                    self._tell("rests" if how != "slides" else "slides", name, [name])
             elif how != before[name]:
                 self._tell(how, name, [name])
         for name in self.asked.changeable.frictions:

@@ -15,7 +15,7 @@ from dalembert.simulation.driver import Driver
 from dalembert.simulation.events import Event, as_python
 from dalembert.simulation.layout import Layout
 from dalembert.simulation.phases.mode import PhaseSystem
-from dalembert.simulation.setup import Choices, Setup, Span, on_manifold
+from dalembert.simulation.setup import Choices, Setup, on_manifold
 from dalembert.simulation.status import Status
 from dalembert.symbols import array
 from dalembert.system.state import State

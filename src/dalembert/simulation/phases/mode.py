@@ -153,7 +153,8 @@ class PhaseSystem(System):
                 continue
             watched.append(("opens", name))
             if how == "slides":
-                sizes["aim", name], sizes["offset", name] = len(contact.slip_names), 1
+                sizes["aim", name] = len(contact.slip_names)
+                sizes["offset", name] = sizes["begins", name] = sizes["start", name] = 1
                 watched.append(("stops", name))
             elif how == "sticks":
                 watched.append(("slips", name))
@@ -192,7 +193,7 @@ class PhaseSystem(System):
             if len(moving) == 1:
                 (only,) = moving
                 return {only: aim[names.index(only)]}
-            d = ca.vertcat(*slips.values()) + aim * START
+            d = ca.vertcat(*slips.values()) + aim * self.number("start", name)
             d = d / ca.norm_2(d)
             return {n: d[k] for k, n in enumerate(names)}
 
@@ -203,7 +204,7 @@ class PhaseSystem(System):
         user, d = s.state.user(), RowDerivatives(s.state)
         contacts, frictions = self.changeable.contacts, self.changeable.frictions
         rows = s.rows.names
-        lam = eliminate(mass_factor(s.at), forces(s), s.rows.A, s.rows.gamma)[1] if rows else []
+        lam: Any = eliminate(mass_factor(s.at), forces(s), s.rows.A, s.rows.gamma)[1] if rows else []
 
         def multiplier(row: str) -> ca.SX:
             return ca.SX(getattr(x := lam[rows.index(row)], "sx", x)) if row in rows else ca.SX(0)
@@ -225,13 +226,13 @@ class PhaseSystem(System):
                 out.append(f.law.breakaway - ca.fabs(multiplier(f"{f.name}.stick")))
             elif contact is not None:
                 slip, aim = ca.vertcat(*contact.slips(user).values()), self.number("aim", name)
-                out.append(ca.dot(slip, aim) - 0.5 * ca.norm_2(slip) + self.number("offset", name))
+                new, size = self.number("begins", name), ca.norm_2(slip)
+                fell = (1 - new) * (ca.dot(slip, aim) - 0.5 * size) - new * size
+                one = sum(not x.is_zero() for x in contact.slips(user).values()) < 2
+                out.append((ca.dot(slip, aim) if one else fell) + self.number("offset", name))
             else:
                 out.append(self.number("sign", name) * user.rate(name) + self.number("offset", name))
         return array(ca.vertcat(*out)).ravel() if out else np.zeros(0)
-
-
-START = 1e-12  # m/s: how far the direction in which a contact begins to slide counts
 
 
 def _again(base: System, stops: Stops | None, mode: Mode) -> PhaseSystem:

@@ -107,5 +107,3 @@ class Held:
     def part(self, x: np.ndarray) -> np.ndarray:
         """Multipliers Λ with RᵀΛ the part of −x along the rows that hold."""
         return -(self.U @ (self.V.T @ x / self.sigma)) / self.scale
-
-

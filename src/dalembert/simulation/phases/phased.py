@@ -97,7 +97,9 @@ class PhasedRun(Run):
         """(N, k) of A in the metric of the run, falling; NaN where a phase has fewer."""
         width = max((p.singular_values.shape[1] for p in self.phases if len(p.t)), default=0)
         return self._joined(
-            lambda p: np.pad(p.singular_values, ((0, 0), (0, width - p.singular_values.shape[1])), constant_values=np.nan)
+            lambda p: np.pad(
+                p.singular_values, ((0, 0), (0, width - p.singular_values.shape[1])), constant_values=np.nan
+            )
         )
 
     @cached_property
@@ -125,7 +127,10 @@ class PhasedRun(Run):
         name: of a row, a constraint or a contact of any phase; 0 where it does not hold.
         """
         rows = dict.fromkeys(
-            [*self._candidates(), *((n, of) for p in self.phases for n, of in zip(p.system.rows.names, p.system.rows.of))]
+            [
+                *self._candidates(),
+                *((n, of) for p in self.phases for n, of in zip(p.system.rows.names, p.system.rows.of)),
+            ]
         )
         found = [n for n, of in rows if name in (n, of)]
         if not isinstance(name, str) or not found:
@@ -175,8 +180,8 @@ class PhasedDoubts:
     def __init__(self, run: PhasedRun) -> None:
         self.sound, self.sentences = True, []  # type: tuple[bool, list[str]]
         phases = [p for p in run.phases if len(p.t)]
-        looked_at = np.unique(np.linspace(0, len(phases) - 1, LOOKED_AT).astype(int)) if phases else []
-        for k in looked_at:
+        looked_at = np.unique(np.linspace(0, max(len(phases) - 1, 0), LOOKED_AT).astype(int))
+        for k in looked_at[: len(phases)]:
             doubts = phases[k]._doubts
             self.sound = self.sound and doubts.sound
             self.sentences += doubts.sentences
@@ -257,7 +262,8 @@ def _events(phases: Any, names: list[str], n: int) -> tuple[dict[str, np.ndarray
     found = {name: [p for p in phases if len(p.t_events.get(name, ()))] for name in names}
     t = {name: np.concatenate([np.zeros(0), *(p.t_events[name] for p in with_it)]) for name, with_it in found.items()}
     x = {
-        name: np.concatenate([np.zeros((0, n)), *(p.x_events[name] for p in with_it)]) for name, with_it in found.items()
+        name: np.concatenate([np.zeros((0, n)), *(p.x_events[name] for p in with_it)])
+        for name, with_it in found.items()
     }
     return t, x
 
@@ -274,4 +280,3 @@ def _work(phases: Any, kept: Any, names: list[str], moved: list[float]) -> Mappi
             if name in phase.work and len(phase.work[name]):
                 total[name] += float(phase.work[name][-1])
     return {name: np.concatenate(parts) for name, parts in out.items()}
-
