@@ -144,6 +144,21 @@ class Run(Histories):
         for name, value in known.items():
             object.__setattr__(self, name, value)
 
+    def report(self) -> str:
+        """What happened, in a paragraph: how far the run came, switches, impacts, stick and slip, passages, limits.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism("ball", gravity=(0, 0, -10.0))
+        >>> m.add_joint("z", da.Prismatic("z"), m.ground, m.add_body("ball", mass=1.0))
+        >>> m.add_contact("floor", "ball", restitution=0.5)
+        >>> print(da.simulate(m.compile(), {"z": 5.0}, 1.5).report().replace(". ", ".\\n"))
+        'ball' moved from t = 0 s to 1.5 s: the end was reached.
+        floor was hit at t = 1 s, which took 37.5 J.
+        """
+        from dalembert.simulation.story import report
+
+        return report(self)
+
     def save(self, path: Any) -> None:
         """Write the run into one file (extra `files`); `da.load(path, system)` reads it. See docs/files.md."""
         from dalembert.simulation.saving import save

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dalembert import checks
 from dalembert.errors import ArgumentError
 from dalembert.mechanism.contacts.stop import as_stops
 from dalembert.simulation.phases.course import Asked, Course
@@ -24,8 +25,8 @@ def phased(
         raise ArgumentError(f"{why} integrates all coordinates: its constraints change. Leave coordinates= out.")
     if choices.formulation in TOTAL_RATES or choices.method_name == "variational":
         raise ArgumentError(
-            f"{why} cannot use formulation '{choices.formulation}' with method '{choices.method_name}': their equations "
-            "are those of one structure. Take method='dop853' and formulation='auto'."
+            f"{why} cannot use formulation '{choices.formulation}' with method '{choices.method_name}': these are for one "
+            "structure. Take method='dop853' and formulation='auto'."
         )
     span = make_span(system, state, t, t_eval, u)
     changeable = Changeable.of(system, as_stops(stops, "stops"))
@@ -35,5 +36,8 @@ def phased(
         plain.options,
     )  # fmt: skip
     course = Course(asked)
-    status, message = course.go()
-    return joined(course, status, message)
+    if record is not None:
+        from dalembert.simulation.phases.files import recorded
+
+        return recorded(course, plain, checks.path(record, "record"), resume)
+    return joined(course, *course.go())

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,15 @@ class Asked:
     options: Mapping[str, Any]
 
 
+@dataclass(frozen=True, eq=False)
+class Added:
+    """Energy besides a phase's records, J: what the change before it added, and what was done in all of it."""
+
+    gained: float
+    works: Mapping[str, float]
+    mode: Mode
+
+
 @dataclass(eq=False)
 class Ended(Exception):
     """The run cannot go on."""
@@ -62,7 +71,7 @@ class Course:
     asked: Asked
     phases: list[Run] = field(default_factory=list)
     switches: list[Switched] = field(default_factory=list)
-    moved: list[float] = field(default_factory=list)  # J that each change before a phase added to the energy
+    added: list[Added] = field(default_factory=list)  # of each phase
     done: set[str] = field(default_factory=set)  # switches that have happened
     steps: int = 0
 
@@ -78,19 +87,30 @@ class Course:
         self.layouts: dict[Any, PhaseLayout] = {}
         self.values: dict[tuple[str, str], Any] = {}
         self.step, self.held_until = 0.0, self.t0
-        self.crowd, self.crowded_at = 0, -np.inf
+        self.crowd, self.crowded_at, self.last_step = 0, -1e300, 0.0
+        self.status = Status.DONE  # of the last phase
+        self.cause: Cause | None = None
         self.gained = 0.0
         self.length = self._length()
 
     # --- the whole ----------------------------------------------------------------------------------------------
 
-    def go(self) -> tuple[Status, str]:
-        """To the end, or as far as it goes; the status and the sentence about it."""
+    def go(self, keep: Callable[[Course], None] | None = None, cause: Cause | None = None) -> tuple[Status, str]:
+        """To the end, or as far as it goes; the status and the sentence about it.
+
+        keep: called after every phase. cause: what ended the last phase of a course that is taken up again.
+        """
         a = self.asked
         try:
-            self._first()
+            if self.phases:
+                self._between(cause)
+            else:
+                self._first()
             while True:
                 status, cause = self._phase()
+                self.status, self.cause = status, cause
+                if keep is not None:
+                    keep(self)
                 last = self.phases[-1] if self.phases else None
                 if status != Status.EVENT and not (status == Status.DONE and self.state.t < a.span.end):
                     return status, last._message if last is not None else ""
@@ -119,9 +139,12 @@ class Course:
             return Status.EVENT, due_at_once
         status, cause = driver.go(), driver.cause
         phase = result(driver, status)
+        if samples is not None and driver.record.t < a.span.end:
+            phase = _before(phase, driver.record.t)
         self.told = self.mode
         self.phases.append(phase)
-        self.moved.append(self.gained)
+        works = dict(zip(layout.system.work_names, driver.work.tolist()))
+        self.added.append(Added(self.gained, works, self.mode))
         self.gained = 0.0
         self.state, self.u = driver.state(), driver.inputs.astype(float)
         self.held_until = driver.record.sampled_until
@@ -350,7 +373,7 @@ class Course:
             self.values["offset", name] = SLACK * self._unit(name) if name in touching and not leaves else 0.0
             if name in touching and leaves and fall < 0.0:
                 flights.append(-2.0 * speed / fall)
-        self.step = min(0.5 * min(flights), getattr(self, "last_step", np.inf) or np.inf) if flights else 0.0
+        self.step = min(0.5 * min(flights), self.last_step or np.inf) if flights else 0.0
         if a.choices.method.fixed:
             self.step = 0.0
         self.compared = len(self.switches)
@@ -448,11 +471,8 @@ class Course:
         if not names:
             return
         contact = self.asked.changeable.contacts.get(names[0])
-        word = (
-            {"hit": "taut", "rests": "stays taut", "left": "slack"}.get(kind, kind)
-            if contact and contact.kind == "rope"
-            else kind
-        )
+        roped = contact is not None and contact.kind == "rope"
+        word = {"hit": "taut", "rests": "stays taut", "left": "slack"}.get(kind, kind) if roped else kind
         v = self.state.v
         self.switches.append(
             Switched(
@@ -478,6 +498,14 @@ class Course:
             if (name in old.sticking) != (name in here.mode.sticking):
                 kind = "sticks" if name in here.mode.sticking else "slides"
                 self._tell(kind, name, [name])
+
+
+def _before(phase: Run, t: float) -> Run:
+    """A phase without a sample at its end, which is the first of the next one."""
+    kept = phase.t < t
+    work = {name: w[kept] for name, w in phase.work.items()}
+    rows = {name: getattr(phase, name)[kept] for name in ("t", "q", "v", "u", "margin")}
+    return replace(phase, work=work, **rows)
 
 
 def system_in(changeable: Changeable, mode: Mode) -> PhaseSystem:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,11 +12,12 @@ import numpy as np
 from dalembert import checks
 from dalembert.errors import ArgumentError, unknown
 from dalembert.simulation.doubts import Doubts
-from dalembert.simulation.phases.course import Course
+from dalembert.simulation.phases.course import Added, Course
 from dalembert.simulation.phases.switch import Switched
 from dalembert.simulation.run import Run
 from dalembert.simulation.status import Status
 from dalembert.system.state import State
+from dalembert.system.system import System
 
 LOOKED_AT = 24  # phases whose closure is looked at
 
@@ -31,6 +32,7 @@ class PhasedRun(Run):
 
     phases: tuple[Run, ...] = ()
     switches: tuple[Switched, ...] = ()
+    _added: tuple[Added, ...] = ()
 
     # --- states -------------------------------------------------------------------------------------------------
 
@@ -175,61 +177,60 @@ class PhasedRun(Run):
 
 
 class PhasedDoubts:
-    """What of a run of phases is not to be trusted: doubts about some of the phases, and the balance of the whole."""
+    """What of a run of phases is not to be trusted: the closure of some phases, and the balance of the whole."""
 
     def __init__(self, run: PhasedRun) -> None:
-        self.sound, self.sentences = True, []  # type: tuple[bool, list[str]]
         phases = [p for p in run.phases if len(p.t)]
-        looked_at = np.unique(np.linspace(0, max(len(phases) - 1, 0), LOOKED_AT).astype(int))
-        for k in looked_at[: len(phases)]:
-            doubts = phases[k]._doubts
-            self.sound = self.sound and doubts.sound
-            self.sentences += doubts.sentences
-        whole = Doubts.__new__(Doubts)
-        whole.run, whole.sound, whole.sentences = run, True, []
-        if len(run.t) and np.isfinite(run.q).all() and np.isfinite(run.v).all():
-            whole._energy(np.unique(np.linspace(0, len(run.t) - 1, 12).astype(int)))
-        self.sound = self.sound and whole.sound
-        self.sentences += [s for s in whole.sentences if s not in self.sentences]
+        some = np.unique(np.linspace(0, max(len(phases) - 1, 0), LOOKED_AT).astype(int))[: len(phases)]
+        doubts = [Doubts(run, closure=False), *(Doubts(phases[k], balance=False) for k in some)]
+        self.sound = all(d.sound for d in doubts)
+        self.sentences = list(dict.fromkeys(s for d in doubts for s in d.sentences))
 
 
 def joined(course: Course, status: Status, message: str) -> PhasedRun:
     """The run of a course."""
-    asked, phases = course.asked, tuple(course.phases)
-    kept = [_without_doubles(p, q) for p, q in zip(phases, (*phases[1:], None))]
-    names = list(dict.fromkeys([*(n for p in phases for n in p.work), "impacts"]))
-    n = asked.changeable.base.nq + asked.changeable.base.nv
-    t_events, x_events = _events(phases, list(asked.events), n)
+    a = course.asked
+    parts = course.phases, course.added, course.switches
+    return joined_phases(whole_system(a), a.p, *parts, list(a.events), status, message)
+
+
+def joined_phases(
+    system: System, p: np.ndarray, phases: Sequence[Run], added: Sequence[Added], switches: Sequence[Switched],
+    events: list[str], status: Status, message: str,
+) -> PhasedRun:  # fmt: skip
+    """Phases as one run."""
+    t_events, x_events = _events(phases, events, system.nq + system.nv)
 
     def stacked(of: Callable[[Run], np.ndarray]) -> np.ndarray:
-        return np.concatenate([of(p) for p in kept])
+        return np.concatenate([of(x) for x in phases])
 
     return PhasedRun(
-        system=whole_system(asked),
-        p=asked.p,
-        t=stacked(lambda p: p.t),
-        q=stacked(lambda p: p.q),
-        v=stacked(lambda p: p.v),
-        u=stacked(lambda p: p.u),
-        work=_work(phases, kept, names, course.moved),
-        margin=stacked(lambda p: p.margin),
+        system=system,
+        p=p,
+        t=stacked(lambda x: x.t),
+        q=stacked(lambda x: x.q),
+        v=stacked(lambda x: x.v),
+        u=stacked(lambda x: x.u),
+        work=_work(phases, added),
+        margin=stacked(lambda x: x.margin),
         status=status,
         _message=message,
         error=phases[-1].error,
-        steps=sum(p.steps for p in phases),
-        rejected=sum(p.rejected for p in phases),
-        evaluations=sum(p.evaluations for p in phases),
-        corrections=sum(p.corrections for p in phases),
-        drift=max(p.drift for p in phases),
-        speed_drift=max(p.speed_drift for p in phases),
+        steps=sum(x.steps for x in phases),
+        rejected=sum(x.rejected for x in phases),
+        evaluations=sum(x.evaluations for x in phases),
+        corrections=sum(x.corrections for x in phases),
+        drift=max(x.drift for x in phases),
+        speed_drift=max(x.speed_drift for x in phases),
         charts=(),
         t_events=t_events,
         x_events=x_events,
         rtol=phases[-1].rtol,
         metric=phases[-1].metric,
-        _met=tuple(met for p in phases for met in p._met),
-        phases=tuple(kept),
-        switches=tuple(course.switches),
+        _met=tuple(met for x in phases for met in x._met),
+        phases=tuple(phases),
+        switches=tuple(switches),
+        _added=tuple(added),
     )
 
 
@@ -239,23 +240,6 @@ def whole_system(asked: Any) -> Any:
     closed = {n for s in asked.switches.values() for n in s.close}
     held = {c.name for c in base.description.constraints}
     return base.holding(*closed - held) if closed - held else base
-
-
-def _without_doubles(phase: Run, following: Run | None) -> Run:
-    """A phase of samples without one that is the first of the next phase."""
-    from dataclasses import replace
-
-    if phase._between is not None or following is None or not len(phase.t) or not len(following.t):
-        return phase
-    if len(phase.t) < 2 and phase.steps == 0:
-        return phase
-    if phase.t[-1] != following.t[0]:
-        return phase
-    cut = slice(0, len(phase.t) - 1)
-    return replace(
-        phase, t=phase.t[cut], q=phase.q[cut], v=phase.v[cut], u=phase.u[cut], margin=phase.margin[cut],
-        work={n: w[cut] for n, w in phase.work.items()},
-    )  # fmt: skip
 
 
 def _events(phases: Any, names: list[str], n: int) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
@@ -268,15 +252,14 @@ def _events(phases: Any, names: list[str], n: int) -> tuple[dict[str, np.ndarray
     return t, x
 
 
-def _work(phases: Any, kept: Any, names: list[str], moved: list[float]) -> Mapping[str, np.ndarray]:
+def _work(phases: Any, added: Any) -> Mapping[str, np.ndarray]:
     """Works since the start: those of the phases one after another, and what changes of structure added."""
+    names = list(dict.fromkeys([*(n for p in phases for n in p.work), "impacts"]))
     out: dict[str, list[np.ndarray]] = {name: [] for name in names}
     total = dict.fromkeys(names, 0.0)
-    for phase, part, gained in zip(phases, kept, moved):
-        total["impacts"] += gained
+    for phase, more in zip(phases, added):
+        total["impacts"] += more.gained
         for name in names:
-            w = part.work.get(name)
-            out[name].append(np.full(len(part.t), total[name]) + (0.0 if w is None else w))
-            if name in phase.work and len(phase.work[name]):
-                total[name] += float(phase.work[name][-1])
+            out[name].append(total[name] + phase.work.get(name, np.zeros(len(phase.t))))
+            total[name] += more.works.get(name, 0.0)
     return {name: np.concatenate(parts) for name, parts in out.items()}
