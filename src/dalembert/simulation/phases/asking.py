@@ -25,8 +25,8 @@ def phased(
         raise ArgumentError(f"{why} integrates all coordinates: its constraints change. Leave coordinates= out.")
     if choices.formulation in TOTAL_RATES or choices.method_name == "variational":
         raise ArgumentError(
-            f"{why} cannot use formulation '{choices.formulation}' with method '{choices.method_name}': these are for one "
-            "structure. Take method='dop853' and formulation='auto'."
+            f"{why} cannot use formulation '{choices.formulation}' with method '{choices.method_name}', which are for "
+            "one structure. Take method='dop853' and formulation='auto'."
         )
     span = make_span(system, state, t, t_eval, u)
     changeable = Changeable.of(system, as_stops(stops, "stops"))
