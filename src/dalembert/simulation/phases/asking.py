@@ -30,7 +30,7 @@ def phased(
         )
     span = make_span(system, state, t, t_eval, u)
     changeable = Changeable.of(system, as_stops(stops, "stops"))
-    plain = make_setup(system, choices, span, p, controller, hold, events, None, options)
+    plain = make_setup(system, choices, span, p, controller, hold, events, None, options, phases=True)
     asked = Asked(
         changeable, choices, span, plain.p, controller, plain.hold, plain.events, named_switches(switches, system),
         plain.options,

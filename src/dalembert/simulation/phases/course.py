@@ -510,8 +510,4 @@ def _before(phase: Run, t: float) -> Run:
 
 def system_in(changeable: Changeable, mode: Mode) -> PhaseSystem:
     """The system in a mode, kept with the system it is of."""
-    kept = changeable.base.kept.setdefault("phases", {})
-    key = changeable.stops, mode
-    if key not in kept:
-        kept[key] = PhaseSystem.of(changeable, mode)
-    return kept[key]
+    return changeable.base.keep(("phase", changeable.stops, mode), lambda: PhaseSystem.of(changeable, mode))
