@@ -29,7 +29,7 @@ def by_load(mu):
     return m.compile()
 
 
-@pytest.mark.parametrize("make", [in_joint, at_contact])
+@pytest.mark.parametrize("make", [in_joint, at_contact, by_load])
 @pytest.mark.parametrize("mu", [0.3, 1.0])
 def test_a_block_on_a_slope_sticks_above_tan_and_slides_below(make, mu):
     """Pushed up it stops after v/a, a = g (sin + μ cos); then it holds, or goes down with g (sin − μ cos)."""
@@ -130,4 +130,35 @@ def test_a_ladder_of_two_contacts_slips_above_its_angle():
         turn = np.pi - angle
         run = da.simulate(system, system.state({"x": length * np.cos(angle), "turn": turn}), 0.05)
         assert (abs(run.v[-1]).max() > 1e-3) == slips
+        assert run.success
+
+
+def test_a_hinge_presses_harder_the_faster_it_turns():
+    """A bob on a hinge without weight: friction c m l ω² slows it.
+
+    The reaction has a tangential part too, m l ω̇: m l² ω̇ = −c m l √(ω⁴ + ω̇²), so ω̇ = −ω² c / √(l² − c²).
+    """
+    c, length, w0 = 0.05, 0.4, 20.0
+    m = da.Mechanism("hinge", gravity=(0, 0, 0))
+    bob = m.add_body("bob", mass=2.0, com=(length, 0, 0))
+    m.add_joint("A", da.Revolute("z"), m.ground, bob, friction=da.Friction(load=c))
+    system = m.compile()
+    run = da.simulate(system, system.state(v={"A": w0}), 2.0)
+    kappa = c / np.sqrt(length**2 - c**2)
+    assert run.rate("A")[-1] == pytest.approx(w0 / (1 + kappa * w0 * 2.0), rel=1e-9)
+    assert run.success
+
+
+def test_a_screw_jack_locks_itself_by_the_load_on_its_slide():
+    """Two slides tied by a wedge: under the load alone it moves only where it is steeper than the friction."""
+    for slope, moves in ((0.05, False), (0.6, True)):
+        m = da.Mechanism("wedge", gravity=(0, 0, -G))
+        wedge, load = m.add_body("wedge", mass=1.0), m.add_body("load", mass=50.0)
+        m.add_joint("x", da.Prismatic("x"), m.ground, wedge, friction=da.Friction(load=0.2))
+        m.add_joint("z", da.Prismatic("z"), m.ground, load)
+        face = wedge.at(rotation=da.rotation("y", np.arctan(slope)))
+        m.add_point_in_plane("face", load, face)
+        system = m.compile()
+        run = da.simulate(system, {}, 0.3)
+        assert (abs(run.v[-1]).max() > 1e-3) == moves
         assert run.success

@@ -41,7 +41,7 @@ from dalembert.system.derivatives import (
 )
 from dalembert.system.diagonal_functions import DIAGONAL, DIAGONAL_FRAME, DIAGONAL_OUTPUTS
 from dalembert.system.rows import Rows
-from dalembert.system.sliding import Sliding, add_sliding
+from dalembert.system.sliding import Loaded, Sliding, add_sliding
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,7 @@ class Description:
     inputs: Mapping[str, ca.SX]
     parameters: Mapping[str, ca.SX]
     sliding: tuple[Sliding, ...] = ()  # contacts, where a phase of a run has some
+    loaded: tuple[Loaded, ...] = ()  # joints whose friction grows with their reaction, the same
 
 
 class Trace:
@@ -97,8 +98,8 @@ class Trace:
     def load(self) -> Load:
         """What the forces of the description exert."""
         load = Load.of(self.d.forces, self.state)
-        if self.d.sliding:
-            add_sliding(self, self.d.sliding, load)
+        if self.d.sliding or self.d.loaded:
+            add_sliding(self, self.d.sliding, self.d.loaded, load)
         return load
 
     @cached_property

@@ -74,7 +74,7 @@ def write_joint(d: Document, node: Node, a: Attachment, place: Transform) -> Non
             springref=higher[2] if any(higher[0]) else rest[n] if k else None,
             damping=[damping[n], *higher[1]] if dof and (damping[n] or any(higher[1])) else None,
             armature=armature[n] if dof and armature[n] else None,
-            frictionloss=a.friction[n].coulomb if dof and a.friction[n] is not None else None,
+            frictionloss=law.coulomb if dof and (law := a.friction[n]) is not None else None,
             range=limits if np.all(np.isfinite(limits)) else None,
         )
         if np.any(np.isfinite(limits)) and not np.all(np.isfinite(limits)):

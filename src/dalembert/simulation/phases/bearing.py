@@ -45,7 +45,8 @@ def bears(
     vanishes. sliding: what slides whatever its speed, with its direction.
     """
     changeable = moment.changeable
-    factor = Held.of(moment, rows := moment.of(*held))
+    rows = moment.of(*held)
+    holding: list[str] = []  # joints whose bound is not known before their reactions: they stick, and slip at once
     free = moment.free.copy()
     aims: dict[str, np.ndarray] = {}
     sides: list[Side] = []
@@ -55,6 +56,9 @@ def bears(
         if name in sliding or abs(speed) > _limit(moment, [k], at_rest):
             aims[name] = np.atleast_1d(sliding[name]) if name in sliding else np.array([np.sign(speed)])
             free -= moment.rows[k] * (aims[name][0] * float(friction.force(speed)))
+        elif friction.law.load > 0.0:
+            holding.append(name)
+            rows.append(k)
         else:
             sides.append(Side(name, None, tangents=moment.rows[[k]], bound=friction.law.breakaway))
     for name in touching:
@@ -71,6 +75,7 @@ def bears(
                 side.tangents = moment.rows[slips]
                 side.mu = contact.static * (AROUND_IT if len(slips) > 1 else 1.0)
         sides.append(side)
+    factor = Held.of(moment, rows)
     step, _ = factor.step(free, -moment.gamma[rows])
     alpha = free + step
     for side in sides:
@@ -80,7 +85,7 @@ def bears(
         return None
     alpha = alpha + factor.cut(found.total)
     most = max(found.normal.values(), default=0.0)
-    bearing, sticking, new = [], [], set()
+    bearing, sticking, new = [], list(holding), set()
     for side in sides:
         name = side.name
         slides = side.tangents.size and found.slack[name] > AT_REST * (_size(moment, side) + found.slack[name])

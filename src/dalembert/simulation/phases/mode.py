@@ -16,9 +16,9 @@ from dalembert.mechanism.contacts.stop import Stops
 from dalembert.mechanism.touching import compliant_stops, dry_frictions, one_sided
 from dalembert.mechanism.traced import UserState
 from dalembert.recursions.elimination import eliminate, mass_factor
-from dalembert.symbols import array
+from dalembert.symbols import array, to_sx
 from dalembert.system.functions import Trace, forces
-from dalembert.system.sliding import Sliding
+from dalembert.system.sliding import Loaded, Sliding, reaction
 from dalembert.system.system import System
 
 NUMBERS = "phase numbers"  # the parameter that holds the numbers of a phase: signs, directions, offsets
@@ -126,6 +126,7 @@ class PhaseSystem(System):
             d,
             constraints=tuple(constraints),
             forces=(*d.forces, *changeable.more_forces, *(f.sliding(other.number("sign", f.velocity)) for f in moving)),
+            loaded=tuple(Loaded(f, other.number("sign", f.velocity)) for f in moving if f.law.load > 0.0),
             sliding=tuple(Sliding(changeable.contacts[name], sliding[name]) for name in touched if name in sliding),
             parameters={**d.parameters, NUMBERS: numbers} if other.size else d.parameters,
         )
@@ -204,7 +205,10 @@ class PhaseSystem(System):
         user, d = s.state.user(), RowDerivatives(s.state)
         contacts, frictions = self.changeable.contacts, self.changeable.frictions
         rows = s.rows.names
-        lam: Any = eliminate(mass_factor(s.at), forces(s), s.rows.A, s.rows.gamma)[1] if rows else []
+        vdot: Any = ()
+        lam: Any = ()
+        if rows:
+            vdot, lam, _ = eliminate(mass_factor(s.at), forces(s), s.rows.A, s.rows.gamma)
 
         def multiplier(row: str) -> ca.SX:
             return ca.SX(getattr(x := lam[rows.index(row)], "sx", x)) if row in rows else ca.SX(0)
@@ -223,7 +227,10 @@ class PhaseSystem(System):
                 out.append(contact.static * multiplier(f"{name}.gap") - ca.norm_2(across))
             elif kind == "slips":
                 f = frictions[name]
-                out.append(f.law.breakaway - ca.fabs(multiplier(f"{f.name}.stick")))
+                bound = ca.SX(f.law.breakaway)
+                if f.law.load > 0.0:
+                    bound += f.law.load * ca.norm_2(to_sx(reaction(s, f, vdot, lam)))
+                out.append(bound - ca.fabs(multiplier(f"{f.name}.stick")))
             elif contact is not None:
                 slip, aim = ca.vertcat(*contact.slips(user).values()), self.number("aim", name)
                 new, size = self.number("begins", name), ca.norm_2(slip)
