@@ -21,6 +21,7 @@ from dalembert.symbols import array
 from dalembert.system.state import State
 
 ARGUMENTS = ("q", "v", "u", "p", "t")
+SPREAD = 0.25  # of a phase's age: steps in which a force or a speed could change its sign twice are not longer
 
 
 class Cause(NamedTuple):
@@ -102,6 +103,8 @@ class PhaseDriver(Driver):
         if clock is not None:
             run.hold_start, run.sampled_until = clock
             run.samples = round((clock[1] - clock[0]) / run.hold)
+        if not self.setup.method.fixed and any(k not in ("closes", "turns") for k, _ in self.layout.phase.watched):
+            run.spread, run.begun = SPREAD, run.t
         watch = run.watch
         run.watch_u = watch.slices["u"].start if "u" in getattr(watch, "slices", {}) else 0
 
