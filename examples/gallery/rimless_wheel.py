@@ -27,7 +27,7 @@ def wheel():
     return m.compile()
 
 
-def main(out, span: float = 3.0) -> dict[str, object]:
+def main(out, span: float = 6.0) -> dict[str, object]:
     system, alpha = wheel(), np.pi / SPOKES
     start = system.state({"z": LENGTH}, v={"turn": 2.5, "x": 2.5 * LENGTH})
     run = da.simulate(system, start, span)

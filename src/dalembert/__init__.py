@@ -98,7 +98,6 @@ if TYPE_CHECKING:
     from dalembert.simulation.callbacks import expression as expression
     from dalembert.simulation.events import Event as Event
     from dalembert.simulation.passages import Passage as Passage
-    from dalembert.simulation.phases.phased import PhasedRun as PhasedRun
     from dalembert.simulation.phases.switch import Switch as Switch
     from dalembert.simulation.phases.switch import Switched as Switched
     from dalembert.simulation.run import Run as Run
@@ -171,7 +170,6 @@ _HOMES = {
     "simulation.callbacks": "expression",
     "simulation.events": "Event",
     "simulation.passages": "Passage",
-    "simulation.phases.phased": "PhasedRun",
     "simulation.phases.switch": "Switch Switched",
     "simulation.saving": "load",
     "simulation.simulate": "simulate",

@@ -86,7 +86,7 @@ def test_a_saved_run_comes_back_with_its_phases(tmp_path):
     run = da.simulate(system, {"z": 2.0}, 3.0)
     run.save(tmp_path / "run.arrow")
     again = da.load(tmp_path / "run.arrow", system)
-    assert isinstance(again, da.PhasedRun)
+    assert len(again.phases) == len(run.phases)
     assert again.message == run.message
     for name in ("t", "q", "v", "margin", "energy", "energy_error", "residuals"):
         assert np.array_equal(getattr(again, name), getattr(run, name)), name

@@ -47,7 +47,7 @@ def of_run(run: Run, of: Any, wrt: Any, held: Any, at: Any, method: str) -> Sens
 
 def _check(run: Run) -> None:
     """Refuse runs that have no derivative, or not enough of a record for one."""
-    if hasattr(run, "phases"):
+    if run.phases:
         raise ArgumentError(
             "the structure of the run changes; derivatives through switches, impacts and friction are not there. Ask "
             "for those of a phase, run.phases[k]."

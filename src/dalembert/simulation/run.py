@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from dalembert.simulation.status import Status
 from dalembert.simulation.stops import beyond_limits
 from dalembert.system.state import State
 from dalembert.system.system import System
+
+if TYPE_CHECKING:
+    from dalembert.simulation.phases.switch import Switched
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +57,8 @@ class Run(Histories):
     x_events: Mapping[str, np.ndarray]  # (hits, nq + nv)
     rtol: float | None = None  # of the steps; None where they were fixed, or this is not known
     metric: Any = "mass"  # of the formulation, or of its projection: "mass", "euclidean", or weights
+    phases: tuple[Run, ...] = ()  # runs of one structure each, where it changes
+    switches: tuple[Switched, ...] = ()  # what happened between them
     _met: tuple[Met, ...] = ()  # passages, not yet described
     _between: Continuation | None = None
 
@@ -143,6 +148,11 @@ class Run(Histories):
     def __setstate__(self, known: dict[str, Any]) -> None:
         for name, value in known.items():
             object.__setattr__(self, name, value)
+
+    def phase(self, t: float) -> Run:
+        """The phase at a time t (s), at a change the one after it; the run itself where its structure stays."""
+        checks.number(t, "t")
+        return self
 
     def report(self) -> str:
         """What happened, in a paragraph: how far the run came, switches, impacts, stick and slip, passages, limits.

@@ -34,7 +34,7 @@ def extra_names(system: System) -> tuple[str, ...]:
 def save(run: Run, path: Any) -> None:
     """Write a run into one file; an older file at the path stays whole until the new one is."""
     path = checks.path(path, "path")
-    if hasattr(run, "phases"):
+    if run.phases:
         from dalembert.simulation.phases.files import save_phases
 
         with _writing(path):

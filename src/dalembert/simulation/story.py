@@ -21,7 +21,7 @@ def report(run: Run) -> str:
         parts.append(f"'{run.system.name}' moved from t = {run.t[0]:.6g} s to {run.t[-1]:.6g} s: {run.message}.")
     else:
         parts.append(f"'{run.system.name}' did not move: {run.message}.")
-    parts += _changes(getattr(run, "switches", ()), getattr(run.system, "layout", None))
+    parts += _changes(run.switches, getattr(run.system, "layout", None))
     parts += [_sentence(str(p)) for p in run.passages[:ONE_BY_ONE]]
     if len(run.passages) > ONE_BY_ONE:
         parts.append(f"{len(run.passages) - ONE_BY_ONE} more singular positions were passed.")

@@ -30,8 +30,6 @@ class PhasedRun(Run):
     be linearized at `run.phases[k].state()`. `switches` tells what happened between them.
     """
 
-    phases: tuple[Run, ...] = ()
-    switches: tuple[Switched, ...] = ()
     _added: tuple[Added, ...] = ()
 
     # --- states -------------------------------------------------------------------------------------------------
