@@ -7,6 +7,7 @@ from typing import Any
 from dalembert import checks
 from dalembert.errors import ArgumentError
 from dalembert.mechanism.contacts.stop import as_stops
+from dalembert.mechanism.forces import KinematicInput
 from dalembert.simulation.phases.course import Asked, Course
 from dalembert.simulation.phases.mode import Changeable
 from dalembert.simulation.phases.phased import PhasedRun, joined
@@ -27,6 +28,12 @@ def phased(
         raise ArgumentError(
             f"{why} cannot use formulation '{choices.formulation}' with method '{choices.method_name}', which are for "
             "one structure. Take method='dop853' and formulation='auto'."
+        )
+    led = [f.name for f in system.description.forces if isinstance(f, KinematicInput)]
+    if led:
+        raise ArgumentError(
+            f"{why} cannot have kinematic inputs, whose accelerations are given whatever is hit; '{led[0]}' is one. "
+            "Take a motor, or a driver."
         )
     span = make_span(system, state, t, t_eval, u)
     changeable = Changeable.of(system, as_stops(stops, "stops"))
