@@ -174,13 +174,20 @@ class PhasedRun(Run):
         return PhasedDoubts(self)
 
 
+class Balance(Doubts):
+    """The balance of a run of phases, whose energies are those of its phases."""
+
+    def _at(self, looked_at: np.ndarray, name: str) -> Any:
+        return getattr(self.run, name)[looked_at]
+
+
 class PhasedDoubts:
     """What of a run of phases is not to be trusted: the closure of some phases, and the balance of the whole."""
 
     def __init__(self, run: PhasedRun) -> None:
         phases = [p for p in run.phases if len(p.t)]
         some = np.unique(np.linspace(0, max(len(phases) - 1, 0), LOOKED_AT).astype(int))[: len(phases)]
-        doubts = [Doubts(run, closure=False), *(Doubts(phases[k], balance=False) for k in some)]
+        doubts = [Balance(run, closure=False), *(Doubts(phases[k], balance=False) for k in some)]
         self.sound = all(d.sound for d in doubts)
         self.sentences = list(dict.fromkeys(s for d in doubts for s in d.sentences))
 
