@@ -44,6 +44,7 @@ def sections(m: Mechanism) -> list[tuple[str, list[str]]]:
         ("inputs", [_sized(name, u.numel()) for name, u in m.inputs.items()]),
         ("parameters", [f"{name} = {_numbers(x)}" for name, x in m.parameters.values.items()]),
         ("constraints", [f"{name} ({c.describe()})" for name, c in m.constraints.items()]),
+        *([("contacts", [f"{name} ({c.describe()})" for name, c in m.contacts.items()])] if m.contacts else []),
         ("forces", [f"{name} ({f.kind})" for name, f in m.forces.items()]),
         ("frames", [f"{name} (on {frame.body.name})" for name, frame in m.frames.items()]),
         ("gravity", [_numbers(m.gravity)]),

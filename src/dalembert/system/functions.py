@@ -42,6 +42,7 @@ from dalembert.system.derivatives import (
 from dalembert.system.diagonal_functions import DIAGONAL, DIAGONAL_FRAME, DIAGONAL_OUTPUTS
 from dalembert.system.led import Led
 from dalembert.system.rows import Rows
+from dalembert.system.sliding import Loaded, Sliding, add_sliding
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,8 @@ class Description:
     constraints: tuple[Constraint, ...]
     inputs: Mapping[str, ca.SX]
     parameters: Mapping[str, ca.SX]
+    sliding: tuple[Sliding, ...] = ()  # contacts, where a phase of a run has some
+    loaded: tuple[Loaded, ...] = ()  # joints whose friction grows with their reaction, the same
 
 
 class Trace:
@@ -105,7 +108,12 @@ class Trace:
     @cached_property
     def load(self) -> Load:
         """What the forces of the description exert."""
-        return Load.of(self.d.forces, self.state) if self.base is None else self.base.load
+        if self.base is not None:
+            return self.base.load
+        load = Load.of(self.d.forces, self.state)
+        if self.d.sliding or self.d.loaded:
+            add_sliding(self, self.d.sliding, self.d.loaded, load)
+        return load
 
     @cached_property
     def rows(self) -> Rows:

@@ -202,6 +202,8 @@ class _Writer:
                 self.note(f"input '{name}'", "cannot be said in SDF")
         for name in m.states:
             self.note(f"state '{name}'", "cannot be said in SDF")
+        for name, contact in m.contacts.items():
+            self.note(f"{contact.kind} '{name}'", "cannot be said in SDF")
         for b, body in m.bodies.items():
             if body is not m.ground and float(self.number([body.mass])[0]) == 0.0:
                 self.note(f"body '{b}'", "has no mass, which Gazebo refuses")
