@@ -11,10 +11,10 @@ from typing import Any
 import matplotlib
 import numpy as np
 
-from dalembert.view import animate
+from dalembert.view import animate, export_html
+from dalembert.view.drawn import scene
 from dalembert.view.plane import turned
 from dalembert.view.plots import positive, shade
-from dalembert.view.scene import scene
 from dalembert.view.snapshots import draw
 
 matplotlib.use("Agg")
@@ -57,6 +57,8 @@ def publish(
 ) -> dict[str, Any]:  # fmt: skip
     """Print the rows and write name.json, name.png and, if a run is `animated`, name.html; without a folder none.
 
+    name_live.html is the mechanism of that run, alive (docs/live.md).
+
     run: whose times the panels have and whose singular passages are shaded. columns: of panels. how: for `animate`.
     """
     print(f"\n{name}\n{'─' * len(name)}")
@@ -68,7 +70,10 @@ def publish(
         matplotlib.pyplot.close("all")
         if animated is not None:
             animate(animated, out / f"{name}.html", **how)
-        print(f"  written: {', '.join(p.name for p in sorted(out.glob(f'{name}.*')))}")
+            start = animated.state(0)
+            export_html(animated.system, out / f"{name}_live.html", start, p=start.p, traces=how.get("traces", ()))
+        written = sorted([*out.glob(f"{name}.*"), *out.glob(f"{name}_live.html")])
+        print(f"  written: {', '.join(p.name for p in written)}")
     return rows
 
 

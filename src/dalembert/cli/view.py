@@ -23,25 +23,28 @@ if TYPE_CHECKING:
 @click.option("--run", "run_file", type=click.Path(), help="Show this file of a run instead of simulating.")
 @click.option("--trace", "traces", multiple=True, help="A frame or body whose path is drawn. Repeatable.")
 @click.option("-o", "--output", type=NewFile(), help="The file: .html an animation; .png, .svg, .pdf a picture.")
+@click.option("--live", is_flag=True, help="A page in which the mechanism itself computes: move it, drop it.")
 @click.option("--open/--no-open", "opened", default=None, help="Open it in a browser. Default: if no file is named.")
 @debug_option
 def view(
-    inputs: Any, time: float, run_file: str | None, traces: tuple[str, ...], output: Path | None, opened: bool | None,
-    **given: Any,
+    inputs: Any, time: float, run_file: str | None, traces: tuple[str, ...], output: Path | None, live: bool,
+    opened: bool | None, **given: Any,
 ) -> int:  # fmt: skip
     """Show a model: an animation, or a picture.
 
-    An animation is one HTML file, which any browser plays; a picture shows the state.
+    An animation is one HTML file, which any browser plays; a picture shows the state. With --live the file holds the
+    mechanism itself, which its reader can move and let go.
     """
     from dalembert.cli.study import Study
 
     study = Study(**given)
     path = output or Path(tempfile.mkdtemp(prefix="dalembert-")) / f"{_filename(study.system.name)}.html"
-    answer = (
-        _picture(study, path)
-        if path.suffix.lower() not in (".html", ".htm")
-        else _animation(study, path, time, inputs, run_file, traces)
-    )
+    if live:
+        answer = _live(study, path, inputs, traces)
+    elif path.suffix.lower() not in (".html", ".htm"):
+        answer = _picture(study, path)
+    else:
+        answer = _animation(study, path, time, inputs, run_file, traces)
     click.echo(answer.text)
     if answer.complaint:
         click.echo(f"dalembert: {answer.complaint}", err=True)
@@ -55,6 +58,12 @@ def _picture(study: Study, path: Path) -> Answer:
 
     snapshot(study.system, study.x, path)
     return Answer(str(path))
+
+
+def _live(study: Study, path: Path, inputs: Any, traces: tuple[str, ...]) -> Answer:
+    from dalembert.live import export_html
+
+    return Answer(str(export_html(study.system, path, study.x, u=study.inputs(inputs), traces=traces)))
 
 
 def _animation(

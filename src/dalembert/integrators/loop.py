@@ -126,7 +126,12 @@ def _advance(run):
             return PASSED
         if run.dof > 0 and run.sigma < FRESH:
             return CHART_ENDS
-        if run.singular == 0 and min(run.sigma, run.end_sigma) < run.near and run.t < run.end:
+        if (
+            run.singular == 0
+            and run.gauge.address != 0
+            and min(run.sigma, run.end_sigma) < run.near
+            and run.t < run.end
+        ):
             return SINGULAR
         if run.until > 0.0 and run.t < run.end and run.landed != 0 and _clear(run):
             return OK

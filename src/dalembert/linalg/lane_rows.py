@@ -306,8 +306,9 @@ def lower(typing: Any, x: Any, out: Any, W: Any) -> Any:
 def margins(
     typing: Any, out: Any, first: Any, min_angle: Any, min_length: Any, row_scale: Any, least: Any, product: Any, W: Any
 ) -> Any:
-    """least (W,) ← the smaller of sine and relative length of the rows, out[first] and out[first + 1]; product, of both.
+    """least (W,) ← the smaller of sine and relative length of the rows, out[first] and out[first + 1].
 
+    product (W,) ← sine times relative length.
     Returns the lanes, as bits, whose elimination cannot be trusted.
     """
 

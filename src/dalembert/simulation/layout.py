@@ -276,6 +276,7 @@ class Layout:
             rows=self.usual_rank(rows),
             powers=self.plain_powers,
             driven="drivers" in system.work_names,
+            led=bool(system.led),
             options={**formulation_options(system, name, s.p, rows=rows, **options), "usual_rank": usual},
             baumgarte=(0.0, 0.0) if baumgarte is None else (baumgarte.alpha, baumgarte.beta),
         ).trust(limit, limit)

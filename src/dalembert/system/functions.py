@@ -27,7 +27,7 @@ from dalembert.recursions import kinematics
 from dalembert.recursions.articulated_body import articulated_body
 from dalembert.recursions.body_jacobians import body_jacobian, body_jacobian_rates, body_jacobian_slopes
 from dalembert.recursions.composite_body import composite_body
-from dalembert.recursions.elimination import Elimination, eliminate, mass_factor
+from dalembert.recursions.elimination import Elimination, mass_factor
 from dalembert.recursions.momentum import center_of_mass, gravity_energy, kinetic_energy, momentum
 from dalembert.recursions.newton_euler import link_wrenches, newton_euler
 from dalembert.spatial import Transform
@@ -41,6 +41,7 @@ from dalembert.system.derivatives import (
     ode_jacobian,
 )
 from dalembert.system.diagonal_functions import DIAGONAL, DIAGONAL_FRAME, DIAGONAL_OUTPUTS
+from dalembert.system.led import Led
 from dalembert.system.rows import Rows
 
 
@@ -114,6 +115,11 @@ class Trace:
         return rows if self.chosen is None else rows.only(self.chosen)
 
     @cached_property
+    def led(self) -> Led:
+        """The coordinates that kinematic inputs lead."""
+        return Led(self)
+
+    @cached_property
     def force(self) -> np.ndarray:
         """f = Q − h."""
         if self.base is not None:
@@ -146,7 +152,12 @@ def _kinematics(s: Trace) -> tuple[Any, ...]:
 
 
 def constrained(s: Trace) -> tuple[Any, ...]:
-    """M, f = Q − h, A and γ: all a formulation needs, from one pass over the tree."""
+    """M, f = Q − h, A and γ: all a formulation needs, from one pass over the tree; those of `led` where it leads."""
+    return s.led.equations(*unled(s))
+
+
+def unled(s: Trace) -> tuple[Any, ...]:
+    """M, f, A and γ whatever leads."""
     return composite_body(s.at), forces(s), s.rows.A, s.rows.gamma
 
 
@@ -156,7 +167,7 @@ def forces(s: Trace) -> Any:
 
 
 def _eliminated(s: Trace, f: Any) -> tuple[Any, ...]:
-    return eliminate(mass_factor(s.at), f, s.rows.A, s.rows.gamma)
+    return s.led.solve(f, s.rows.A, s.rows.gamma)
 
 
 def _accelerate(s: Trace) -> tuple[Any, ...]:
@@ -165,17 +176,35 @@ def _accelerate(s: Trace) -> tuple[Any, ...]:
 
 
 def _answer(s: Trace) -> tuple[Any, ...]:
-    """`_accelerate` with Aᵀλ, its evidence, and the inertias D of the velocities.
+    """`_accelerate` with Aᵀλ, its evidence, and the inertias D of the velocities, zeros where some are led.
 
     The evidence is the margin (2), the largest squared entry of A v̇ + γ, and the sum of v̇.
     """
     A, gamma = s.rows.A, s.rows.gamma
-    factor = Elimination(mass_factor(s.at), A)
-    (vdot, lam), margin = factor.solve(forces(s) + s.tau, gamma), factor.margin
+    if s.led:
+        inertias, (vdot, lam, margin) = _still(s), _eliminated(s, forces(s) + s.tau)
+    else:
+        factor = Elimination(mass_factor(s.at), A)
+        (vdot, lam), margin, inertias = factor.solve(forces(s) + s.tau, gamma), factor.margin, array(factor.inertias)
     rest = (A @ vdot if len(lam) else zeros(0)) + gamma
     worst = reduce(lambda x, r: -minimum(-x, -(r * r)), rest, 0.0)
     force = A.T @ lam if len(lam) else _still(s)
-    return vdot, lam, force, array([*margin, worst, sum(vdot)]), array(factor.inertias)
+    return vdot, lam, force, array([*margin, worst, sum(vdot)]), inertias
+
+
+def _forward_dynamics(s: Trace) -> Any:
+    """v̇ of the tree without its constraints."""
+    if not s.led:
+        return articulated_body(s.at, s.tau + s.load.tau, s.d.gravity, s.load.wrenches)
+    return s.led.solve(forces(s) + s.tau, zeros(0, s.tree.nv), zeros(0))[0]
+
+
+def _driving_forces(s: Trace) -> Any:
+    """(led,): the forces of kinematic inputs at accelerations a and multipliers of all rows."""
+    left = newton_euler(s.at, s.a, s.d.gravity, s.load.wrenches) - s.load.tau
+    if len(s.rows.of):
+        left = left - s.rows.A.T @ s.lam[: len(s.rows.of)]
+    return left[s.led.places]
 
 
 def _reactions(s: Trace) -> Any:
@@ -288,7 +317,7 @@ FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace], Any]]] = {
     ),
     "forward_dynamics": (
         (*MOTION, "tau", *DRIVE),
-        lambda s: articulated_body(s.at, s.tau + s.load.tau, s.d.gravity, s.load.wrenches),
+        _forward_dynamics,
     ),
     "kinetic_energy": (("q", "v", "p"), lambda s: kinetic_energy(s.at)),
     "potential_energy": (("q", "p"), potential),
@@ -305,6 +334,7 @@ FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace], Any]]] = {
     "long_chain_columns": ((*MOTION, "a", *DRIVE), long_chain_columns),
     "acceleration_derivatives": ((*MOTION, *DRIVE), acceleration_derivatives),
     "reactions": ((*MOTION, "a", "lam", *DRIVE), _reactions),
+    "driving_forces": ((*MOTION, "a", "lam", *DRIVE), _driving_forces),
     "rates": (("q", "v"), lambda s: s.per_joint(lambda j, q, v: j.rates(s.q[q], s.v[v]))),
     "plus": (("q", "dq"), lambda s: s.per_joint(lambda j, q, v: j.plus(s.q[q], s.dq[v]))),
     "minus": (("q1", "q"), lambda s: s.per_joint(lambda j, q, v: j.minus(s.q1[q], s.q[q]))),

@@ -26,6 +26,7 @@ from dalembert.system import functions
 from dalembert.system.constraints import ConstraintQuestions
 from dalembert.system.diagonal import Diagonal
 from dalembert.system.functions import FRAME_FUNCTIONS, LOOP_FUNCTIONS, Description, recent_trace, trace
+from dalembert.system.led import led_velocities
 from dalembert.system.rows import Rows
 from dalembert.system.state import State, make_state
 from dalembert.system.stepping import STEPPING, work_names
@@ -268,6 +269,11 @@ class System(TreeQuestions, ConstraintQuestions):
     def work_names(self) -> tuple[str, ...]:
         """Whose work a simulation keeps account of: "inputs", "forces" (without potential), "drivers"."""
         return work_names(recent_trace(self.description))
+
+    @cached_property
+    def led(self) -> dict[str, int]:
+        """The place in v of the coordinate that each kinematic input leads, by the input's name."""
+        return led_velocities(self.layout, self.description.forces)
 
     @cached_property
     def rows(self) -> Rows:
