@@ -218,7 +218,7 @@ def growth(sizes: tuple[int, ...]) -> Table:
     """Ladders and chains: from the description to the first derivative of the state, and each after it."""
     table = Table(
         "Size: seconds of CPU to the first right-hand side, without and with the cache, and µs for each one more",
-        ["machine", "velocities", "operations", "first, s", "traced again, s", "µs", "µs a body"],
+        ["machine", "velocities", "operations", "first, s", "traced again, s", "µs", "µs a velocity"],
     )
     for kind in ("ladder", "chain"):
         for n in sizes:

@@ -98,15 +98,18 @@ def mass_factor(at: Placed) -> TreeFactor | Innovations:
 
 
 class Elimination:
-    """M (by its factor) and A factored once, for many right-hand sides; see the head of this file."""
+    """M (by its factor) and A factored once, for many right-hand sides; see the head of this file.
+
+    `inertias`: D of M = Lᵀ D L, (n,), or zeros where the order does not bring it about.
+    """
 
     def __init__(self, tree: TreeFactor | Innovations, A: np.ndarray):
         self.tree, (self.m, n) = tree, A.shape
         if isinstance(tree, TreeFactor):
             self.whole = SaddleFactor(tree.M, A)
-            lengths, margin = self.whole.lengths, self.whole.margin
+            lengths, margin, self.inertias = self.whole.lengths, self.whole.margin, self.whole.inertias
         else:
-            D = tree.inverse
+            D, self.inertias = tree.inverse, [x for _, factors in tree.blocks for x in factors.d]
             self.B = [tree.lower_transposed(row) for row in A]
             self.touched = [[k for k in range(n) if not is_zero(row[k])] for row in self.B]
             self.Y = [np.array([b * d for b, d in zip(row, D)], dtype=object) for row in self.B]  # (2)
@@ -168,10 +171,13 @@ class SaddleFactor:
         self.lengths: list[Any] = [0.0] * n_rows  # squared, of each row before other rows take from it
         left: list[Any] = [0.0] * n_rows  # and after
         self.margin: Any = 1.0
+        self.inertias: list[Any] = [0.0] * n  # of M = Lᵀ D L, where the velocities went first; else 0
         for k in self.order:
             row = H[k]
             if k < n:
-                self.inverse[k] = 1.0 / row.pop(k)
+                pivot = row.pop(k)
+                self.inertias[k] = pivot if cheap is orders[0] else 0.0
+                self.inverse[k] = 1.0 / pivot
             elif is_zero(left[k - n]):  # a row of constants that depends on others: nothing to divide by
                 self.margin = 0.0
             else:
