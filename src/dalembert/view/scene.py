@@ -111,7 +111,7 @@ class Scene:
 
     length: a length of the mechanism's size (m). axes: directions of the picture in the ground, columns right, up and
     towards the eye; planar: all moves in the plane of the first two. gravity (m/s²). bodies: the ground is the first.
-    thickness: the radius of automatic bars (m).
+    thickness: the radius of automatic bars (m). eye: yaw and pitch (degrees) to look at a spatial mechanism from.
     """
 
     name: str
@@ -125,6 +125,7 @@ class Scene:
     links: list[Link] = field(default_factory=list)
     frames: list[Place] = field(default_factory=list)
     traces: list[Place] = field(default_factory=list)
+    eye: tuple[float, float] = (35.0, 22.0)
 
     def index(self, body: str) -> int:
         """The place of a body in `bodies`."""
@@ -140,6 +141,7 @@ class Scene:
             "length": self.length,
             "thickness": self.thickness,
             "axes": {name: _list(self.axes[:, k]) for k, name in enumerate(("right", "up", "towards"))},
+            "eye": list(self.eye),
             "gravity": _list(self.gravity),
             "bodies": [
                 {
