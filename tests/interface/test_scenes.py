@@ -7,6 +7,7 @@ import pytest
 
 import dalembert as da
 from dalembert import zoo
+from dalembert.errors import FileError
 from dalembert.spatial import Transform
 from dalembert.view.automatic import round_hull
 from dalembert.view.faces import faces, triangles
@@ -177,3 +178,56 @@ def test_given_shapes_are_used_as_they_are():
         "box", (1.0, 0.1, 0.2), "#ff8000", 0.5, "given",
     )  # fmt: skip
     np.testing.assert_array_equal(solid.T.p, Transform(np.eye(3), np.array([0.5, 0, 0])).p)
+
+
+def test_every_kind_of_shape_can_be_given():
+    m = da.Mechanism("kinds")
+    body = m.add_body("body", mass=1.0, inertia=(1, 1, 1))
+    m.add_joint("A", da.Free(), m.ground, body)
+    sizes = {
+        "rod": (0.1, 2.0),
+        "wheel": (1.0, 0.2),
+        "plate": (2.0, 1.0, 0.1, 0.2),
+        "arrow": (0.05, 1.0),
+        "box": (1, 2, 3),
+    }
+    for kind, size in sizes.items():
+        body.add_shape(kind, size)
+    solids = scene(m.compile(backend="casadi")).bodies[1].solids
+    assert [s.kind for s in solids] == list(sizes)
+    low, high = (f(triangles(faces(solids[2]))[0], axis=0) for f in (np.min, np.max))
+    np.testing.assert_allclose([low, high], [[-1, -0.5, -0.05], [1, 0.5, 0.05]], atol=1e-12)
+    rod = body.shapes[0].simpler()
+    assert (rod.kind, rod.size, rod.pose.p[2]) == ("capsule", (0.1, 2.0), 1.0)
+    assert [shape.simpler().kind for shape in body.shapes[1:]] == ["cylinder", "box", "cylinder", "box"]
+
+
+def test_meshes_are_read_below_their_folder_only(tmp_path):
+    """A tetrahedron by trimesh's own writer comes back with its volume; paths beyond the folder are not opened."""
+    trimesh = pytest.importorskip("trimesh")
+    inside = tmp_path / "robot" / "meshes"
+    inside.mkdir(parents=True)
+    tetrahedron = trimesh.Trimesh(
+        [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
+    )
+    for suffix in ("stl", "obj", "glb"):
+        tetrahedron.export(inside / f"t.{suffix}")
+        tetrahedron.export(tmp_path / f"secret.{suffix}")
+    (inside / "broken.stl").write_bytes(b"solid nothing")
+    (inside / "link.stl").symlink_to(tmp_path / "secret.stl")
+
+    def solids(file, **how):
+        m = da.Mechanism("mesh")
+        body = m.add_body("body", mass=1.0, inertia=(1, 1, 1))
+        m.add_joint("A", da.Free(), m.ground, body)
+        body.add_shape("mesh", file=file, **how)
+        return scene(m.compile(backend="casadi"), meshes=tmp_path / "robot").bodies[1].solids
+
+    for file in ("meshes/t.stl", "package://robot_description/meshes/t.obj", "file:///home/x/robot/meshes/t.glb"):
+        (solid,) = solids(file, scale=(2.0, 1.0, -1.0))
+        assert solid.kind == "mesh"
+        assert volume(faces(solid)) == pytest.approx(2 / 6, rel=1e-6)
+    for file in ("../secret.stl", str(tmp_path / "secret.stl"), "meshes/link.stl", "meshes/none.stl", "meshes/t.txt"):
+        assert [s.origin for s in solids(file)] == ["automatic"]
+    with pytest.raises(FileError, match=r"'broken\.stl' (cannot be read|holds no)"):
+        solids("meshes/broken.stl")

@@ -90,7 +90,7 @@ def test_points_follow_parameters():
     x = system.state({"swing": [0.3, 0.2], "rope": 0.1})
     for L in (2.0, 5.0):
         s = scene(system, x.q, ["hook"], {"L": L})
-        found = painting.path(motion(system, x.q, {"L": L}), s.traces[0])[0]
+        found = painting.path_of(motion(system, x.q, {"L": L}), s.traces[0])[0]
         np.testing.assert_allclose(found, system.pose(x, "hook", p={"L": L})[:3, 3], atol=1e-13)
         (boom,) = (solid for solid in s.bodies[s.index("boom")].solids if solid.kind == "capsule")
         assert boom.size[1] == pytest.approx(L, rel=1e-12)
@@ -120,7 +120,7 @@ def test_every_mechanism_is_drawn_whole_and_its_loops_closed(name):
     assert g[1] <= 0
     for j in s.joints:
         if j.closes:
-            gap = painting.path(poses, j.a) - painting.path(poses, j.b)
+            gap = painting.path_of(poses, j.a) - painting.path(poses, j.b)
             assert np.linalg.norm(gap) < 1e-8 or j.kind in ("prismatic", "cylindrical")
     if s.planar:  # what turns in the plane keeps its height
         moved = motion(system, system.plus(x.q, np.full(system.nv, 0.1)))

@@ -19,7 +19,7 @@ from dalembert.view import moving_picture, web
 from dalembert.view.arrows import joint_arrows
 from dalembert.view.door import system_of, writing
 from dalembert.view.poses import clock, positions_at
-from dalembert.view.scene import Scene, checked_traces, motion, scene
+from dalembert.view.scene import Scene, motion, scene
 
 RATE = 50  # pictures for each second of watching
 MOST = 3000  # pictures in a file
@@ -36,6 +36,7 @@ def animate(
     speed: float | None = None,
     forces: bool | Iterable[str] = False,
     follow: str | None = None,
+    meshes: str | os.PathLike[str] | None = None,
 ) -> Path:
     """Write an animation of a run to an HTML file, or to a GIF if the path ends so, and return its path.
 
@@ -46,6 +47,7 @@ def animate(
     watching; by default 1, or what shows a run shorter than 1 s or longer than two minutes in good time. forces: True,
     or names of joints, for arrows of what the joints pass on to their second body: forces (red) and moments (violet),
     each to one scale. follow: the body that the picture stays with; by default the first, if the mechanism goes far.
+    meshes: the folder of the model's mesh files, as in `scene`.
 
     The player has a time bar with singular passages and events marked on it; dragging turns a spatial mechanism and
     moves a planar one. Keys: space, arrows, F (fit), D (dark), N, M, C, A, G (names, masses, frames, forces, grid).
@@ -72,7 +74,7 @@ def animate(
     count = 1 + min(most, max(1, int(np.ceil(rate * span / pace)))) if span > 0 else 1
     times = np.linspace(t[0], t[-1], count)
     q = positions_at(run, times)
-    s = scene(system, q, checked_traces(traces), run.p)
+    s = scene(system, q, traces, run.p, meshes=meshes)
     poses = motion(system, q, run.p)
     if gif:
         moving_picture.write_gif(s, poses, path, span / pace)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -259,8 +260,8 @@ class Furniture:
             self.add(place.body, Solid("wheel", (radius, 0.16 * radius), Transform(R, place.T.p)))
 
 
-def furnish(system: System, q: np.ndarray, traces: Sequence[Frame], p: Parameters) -> Scene:
-    """The scene of a system in positions q (N, nq), with all its shapes."""
+def furnish(system: System, q: np.ndarray, traces: Sequence[Frame], p: Parameters, meshes: Any) -> Scene:
+    """The scene of a system in positions q (N, nq), with all its shapes; mesh files are read from a folder."""
     bodies = list(system.layout.bodies.values())
     found = body_poses(system, bodies, q, p)
     poses = [found[body.name] for body in bodies]
@@ -274,7 +275,7 @@ def furnish(system: System, q: np.ndarray, traces: Sequence[Frame], p: Parameter
         [s.place(f, str(getattr(f, "name", "") or f.body.name)) for f in traces],
     )  # fmt: skip
     for k, body in enumerate(bodies):
-        scene.bodies[k].solids.extend(given_solids(body))
+        scene.bodies[k].solids.extend(given_solids(body, meshes))
     scene.eye = _eye(s, scene, poses)
     f = Furniture(s, scene, poses, q)
     round_bodies = {place.body for place, radius, _ in s.wheels if radius > 0}

@@ -11,8 +11,7 @@ import numpy as np
 
 from dalembert.errors import extra
 from dalembert.view.door import writing
-from dalembert.view.painting import Painting
-from dalembert.view.painting import path as route
+from dalembert.view.painting import Painting, path_of
 from dalembert.view.scene import Scene
 
 RATE = 20  # pictures for each second of watching
@@ -31,7 +30,7 @@ def write_gif(s: Scene, poses: np.ndarray, path: str | os.PathLike[str], seconds
     plt.close(scratch)
     low, high = np.min([b[0] for b in boxes], axis=0), np.max([b[1] for b in boxes], axis=0)
     for place in s.traces:
-        seen = painting.seen(route(poses, place))[:, :2]
+        seen = painting.seen(path_of(poses, place))[:, :2]
         low, high = np.minimum(low, seen.min(axis=0)), np.maximum(high, seen.max(axis=0))
     size = np.maximum(high - low, 0.3 * (high - low).max()) * 1.1
     figure = plt.figure(figsize=INCHES * size / size.max(), dpi=DPI)

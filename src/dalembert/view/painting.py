@@ -136,7 +136,7 @@ class Painting:
         """The points (n, 3) of a cable, an open gap or a spring's coil; none for other links."""
         if link.kind in ("rod", "actuator"):
             return np.zeros((0, 3))
-        x = np.array([path(poses[None], place)[0] for place in link.points])
+        x = np.array([path_of(poses[None], place)[0] for place in link.points])
         length = float(np.linalg.norm(x[-1] - x[0]))
         if link.kind == "gap" and length < 1e-6 * self.s.length:
             return np.zeros((0, 3))
@@ -174,10 +174,10 @@ class Painting:
     def traces(self, axes: Any, poses: np.ndarray, width: float = 1.2) -> None:
         """The paths of the traced frames over poses (N, bodies, 7)."""
         for k, place in enumerate(self.s.traces):
-            axes.plot(*self.seen(path(poses, place))[:, :2].T, color=TRACES[k % len(TRACES)], lw=width, zorder=2)
+            axes.plot(*self.seen(path_of(poses, place))[:, :2].T, color=TRACES[k % len(TRACES)], lw=width, zorder=2)
 
 
-def path(poses: np.ndarray, place: Any) -> np.ndarray:
+def path_of(poses: np.ndarray, place: Any) -> np.ndarray:
     """The path (N, 3) of a place over poses (N, bodies, 7)."""
     from scipy.spatial.transform import Rotation
 

@@ -27,13 +27,14 @@ def snapshot(
     p: Parameters = None,
     axes: Any = None,
     names: bool = True,
+    meshes: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Draw a mechanism as it is in a state; returns Matplotlib's figure and writes it to `path` if there is one.
 
     state: a `State`, positions by name, or an array q. p: parameters, where they differ from the declared ones. Planar
     mechanisms are shown in their plane, with gravity downwards, others from a corner, on a floor with their shadow.
     Bodies have colours, pins are grey, those that close loops red. names=False leaves out the legend. axes:
-    Matplotlib's axes to draw into.
+    Matplotlib's axes to draw into. meshes: the folder of the model's mesh files, as in `scene`.
 
     >>> from dalembert import zoo
     >>> system = zoo.four_bar().compile()
@@ -47,7 +48,7 @@ def snapshot(
         checks.path(path, "path")
     x = system.as_state(state)
     figure, axes = _canvas(axes)
-    draw_states(axes, system, [x.q], p=p, names=names)
+    draw_states(axes, system, [x.q], p=p, names=names, meshes=meshes)
     axes.set_title(system.name)
     if path is not None:
         with writing(path):
@@ -72,13 +73,15 @@ def draw_states(
     names: bool = False,
     alphas: Sequence[float] | None = None,
     paths: Sequence[np.ndarray] = (),
+    meshes: str | os.PathLike[str] | None = None,
 ) -> Painting:
     """Draw positions q (N, nq) into Matplotlib's axes, the last in full colour; returns the painting.
 
     p: parameters. names: with a legend. alphas: opacity of each position. paths: lines (n, 3) of points in the ground.
+    meshes: the folder of mesh files.
     """
     q = np.atleast_2d(np.asarray(q, dtype=float))
-    s = scene(system, q, p=p)
+    s = scene(system, q, p=p, meshes=meshes)
     poses = motion(system, q, p)
     painting = Painting(s)
     low, high = painting.extent(poses)
@@ -123,9 +126,9 @@ def frame_picture(
 
 
 def _where(poses: np.ndarray, place: Any) -> np.ndarray:
-    from dalembert.view.painting import path
+    from dalembert.view.painting import path_of
 
-    return path(poses[None], place)[0]
+    return path_of(poses[None], place)[0]
 
 
 def _axis(n: np.ndarray) -> str:
