@@ -37,10 +37,11 @@ class Shape:
 
     kind and size (m): "box" (three full edges), "sphere" (radius), "cylinder" and "capsule" (radius, length along z, a
     capsule's without its caps), "rod" (radius, length: from the origin along z, with round ends), "wheel" (radius,
-    width along its axis z), "plate" (edges along x and y, thickness along z, radius of its corners if any), "arrow" (radius,
-    length: from the origin along z), "ellipsoid" (three half axes), "plane" (normal z; two full edges, or none:
-    endless), "mesh" (no numbers; its `file`, which is never opened here, and `scale`, three factors). pose places it in
-    the body: a `Transform`, or (rotation, position). colour is (red, green, blue, opacity) from 0 to 1, or None.
+    width along its axis z), "plate" (edges along x and y, thickness along z, radius of its corners if any),
+    "arrow" (radius, length: from the origin along z), "ellipsoid" (three half axes), "plane" (normal z; two full
+    edges, or none: endless), "mesh" (no numbers; its `file`, which is never opened here, and `scale`, three factors).
+    pose places it in the body: a `Transform`, or (rotation, position). colour is (red, green, blue, opacity)
+    from 0 to 1, or None.
 
     >>> Shape("box", (0.2, 0.1, 0.1), colour=(1, 0, 0, 1))
     <box (0.2, 0.1, 0.1)>
@@ -82,7 +83,7 @@ class Shape:
             set_(self, "colour", colour)
 
     def simpler(self) -> Shape:
-        """The same in kinds that all formats know: a rod as a capsule, wheel and arrow as cylinders, a plate as a box."""
+        """The same in kinds that all formats know: rods as capsules, wheels and arrows as cylinders, plates boxes."""
         if self.kind not in ("rod", "wheel", "plate", "arrow"):
             return self
         kind, size, ahead = {

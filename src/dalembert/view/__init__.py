@@ -3,7 +3,7 @@
 from dalembert.view.animation import animate
 from dalembert.view.gltf import export_gltf
 from dalembert.view.plots import plot
-from dalembert.view.scene import motion, scene
+from dalembert.view.scene import Scene, motion, scene
 from dalembert.view.snapshots import snapshot
 
-__all__ = ["animate", "export_gltf", "motion", "plot", "scene", "snapshot"]
+__all__ = ["Scene", "animate", "export_gltf", "motion", "plot", "scene", "snapshot"]

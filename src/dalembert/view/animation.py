@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from dalembert.view.arrows import joint_arrows
 from dalembert.view.door import system_of, writing
 from dalembert.view.poses import clock, positions_at
 from dalembert.view.scene import Scene, motion, scene
+from dalembert.view.swings import Swing, swing
 
 RATE = 50  # pictures for each second of watching
 MOST = 3000  # pictures in a file
@@ -42,12 +43,13 @@ def animate(
 
     The HTML file needs no other file and no network. A GIF has fewer pictures and no time bar; it needs Matplotlib.
 
-    run: what da.simulate or da.load returns, or a sweep of kinematics; a sweep without times is shown at 25 positions a
-    second. traces: frames (or names of frames or bodies) whose paths are drawn. speed: seconds of the run for one of
-    watching; by default 1, or what shows a run shorter than 1 s or longer than two minutes in good time. forces: True,
-    or names of joints, for arrows of what the joints pass on to their second body: forces (red) and moments (violet),
-    each to one scale. follow: the body that the picture stays with; by default the first, if the mechanism goes far.
-    meshes: the folder of the model's mesh files, as in `scene`.
+    run: what da.simulate or da.load returns, a sweep of kinematics, or a mode of a linear model (`model.modes[0]`),
+    which swings three times. A sweep without times is shown at 25 positions a second. traces: frames (or names of
+    frames or bodies) whose paths are drawn. speed: seconds of the run for one of watching; by default 1, or what shows
+    a run shorter than 1 s or longer than two minutes in good time. forces: True, or names of joints, for arrows of what
+    the joints pass on to their second body: forces (red) and moments (violet), each to one scale. follow: the body that
+    the picture stays with; by default the first, if the mechanism goes far. meshes: the folder of the model's mesh
+    files, as in `scene`.
 
     The player has a time bar with singular passages and events marked on it; dragging turns a spatial mechanism and
     moves a planar one. Keys: space, arrows, F (fit), D (dark), N, M, C, A, G (names, masses, frames, forces, grid).
@@ -60,6 +62,8 @@ def animate(
     >>> path.stat().st_size < 300_000
     True
     """
+    if hasattr(run, "eigenvalue") and hasattr(run, "states"):
+        run = cast(RunLike, swing(run))
     system = system_of(run, sweeps=True)
     checks.path(path, "path")
     if speed is not None:
@@ -123,8 +127,8 @@ def encoded(values: np.ndarray, steps: np.ndarray) -> dict[str, Any]:
 
 def _arrows(s: Scene, run: RunLike | Sweep, times: np.ndarray, forces: Any) -> dict[str, Any]:
     """Arrows of the player: where they begin, and their vectors (N, 3 a piece) as whole numbers."""
-    if isinstance(run, Sweep):
-        raise ArgumentError("forces are shown for runs of da.simulate; a sweep has none at its positions.")
+    if isinstance(run, (Sweep, Swing)):
+        raise ArgumentError("forces are shown for runs of da.simulate; sweeps and modes have none at their positions.")
     found = joint_arrows(s, run, times, None if forces is True else forces)
     scale = {kind: ARROW * s.length / top if top > 0 else 0.0 for kind, top in found.largest.items()}
     steps = np.repeat([max(found.largest[a.kind], 1e-300) / 4096 for a in found.arrows], 3)

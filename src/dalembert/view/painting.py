@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dalembert.spatial import quaternion_matrix
 from dalembert.view.attachments import turn_to
-from dalembert.view.faces import Faces, capsule, cylinder, faces
+from dalembert.view.faces import ROUND, Faces, capsule, cylinder, faces
 from dalembert.view.plane import turned
 from dalembert.view.scene import TRACES, Link, Scene
 
@@ -17,16 +18,27 @@ FINE = 0.12  # faces of spatial pictures are cut until they are shorter than thi
 LINKS = {"rod": "#5d6670", "actuator": "#b06000", "cable": "#6b7480", "spring": "#7b8794", "gap": "#c00000"}
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Shaded:
+    """Polygons (k, 2) of the picture from behind to the front, colours of faces and edges; `whole`: in space."""
+
+    polygons: list[np.ndarray]
+    colors: list[Any]
+    edges: list[Any]
+    whole: list[np.ndarray]
+
+
 class Painting:
     """A scene ready to be painted in any position; its faces are made once."""
 
-    def __init__(self, s: Scene):
+    def __init__(self, s: Scene, round_: int = ROUND):
+        """round_: sides of circles."""
         self.s, self.eye = s, (-float(np.radians(s.eye[0])), float(np.radians(s.eye[1])))
         self.parts: list[tuple[int, np.ndarray, str, float, bool]] = []  # body, polygons, colour, opacity, outlined
         for k, body in enumerate(s.bodies):
             for solid in body.solids:
                 flat = solid.kind in ("plate", "box")
-                for f in self._cut(faces(solid)):
+                for f in self._cut(faces(solid, round_)):
                     x = f @ np.asarray(solid.T.R, dtype=float).T + solid.T.p
                     self.parts.append((k, x, solid.color or body.color, solid.opacity, flat and s.planar))
 
@@ -75,16 +87,13 @@ class Painting:
             out += [(f @ turn.T + middle, color) for f in found]
         return out
 
-    def paint(self, axes: Any, poses: np.ndarray, alpha: float = 1.0, shadow: float | None = None) -> np.ndarray:
-        """Paint the scene in poses (bodies, 7) into Matplotlib's axes; returns the box painted, (2, 2).
-
-        shadow: height along up on which shadows fall, for spatial scenes.
-        """
-        from matplotlib.collections import LineCollection, PolyCollection
-        from matplotlib.colors import to_rgb
-
-        polygons, colors, edges, widths, depths = [], [], [], [], []
-        shades: list[np.ndarray] = []
+    def shaded(self, poses: np.ndarray, alpha: float = 1.0) -> Shaded:
+        """The faces that look towards the eye in poses (bodies, 7), the farthest first."""
+        polygons: list[np.ndarray] = []
+        whole: list[np.ndarray] = []
+        colors: list[Any] = []
+        edges: list[Any] = []
+        depths: list[float] = []
         for x, color, opacity, outlined in self.polygons(poses):
             p = self.seen(x)
             n = np.cross(p[:, 1] - p[:, 0], p[:, 2] - p[:, 1])
@@ -94,45 +103,49 @@ class Painting:
                 n = np.where((size < 1e-3 * size.max(initial=0.0))[:, None], m, n)
                 size = np.linalg.norm(n, axis=1)
             towards = (n[:, 2] > 1e-9 * size.max(initial=0.0)) | (opacity < 1)
-            if shadow is not None and opacity == 1.0:
-                shades += list(self._fallen(x[towards], shadow)[..., :2])
             p, n = p[towards], n[towards] / np.maximum(size[towards], 1e-300)[:, None]
-            base = np.array(to_rgb(color))
+            base = np.array([int(color[k : k + 2], 16) for k in (1, 3, 5)]) / 255
             light = (0.62 if self.s.planar else 0.58) + 0.5 * np.clip(n @ LIGHT, 0, 1)
             rgb = np.clip(base[None] * light[:, None] + 0.05 * light[:, None] ** 4, 0, 1)
             polygons += list(p[..., :2])
+            whole += list(x[towards]) if opacity == 1.0 else []
             colors += [(*c, alpha * opacity) for c in rgb]
             edges += [(*(0.5 * c if outlined else c), alpha * opacity) for c in rgb]
-            widths += [0.7] * len(p)
             depths += p[..., 2].mean(axis=1).tolist()
         order = np.argsort(depths, kind="stable")
-        if shades:
-            axes.add_collection(
-                PolyCollection(shades, facecolors="0.85", edgecolors="0.85", linewidths=0.3, zorder=0.5)
-            )
+        return Shaded([polygons[k] for k in order], [colors[k] for k in order], [edges[k] for k in order], whole)
+
+    def paint(self, axes: Any, poses: np.ndarray, alpha: float = 1.0, shadow: float | None = None) -> np.ndarray:
+        """Paint the scene in poses (bodies, 7) into Matplotlib's axes; returns the box painted, (2, 2).
+
+        shadow: height along up on which shadows fall, for spatial scenes.
+        """
+        from matplotlib.collections import LineCollection, PolyCollection
+
+        seen = self.shaded(poses, alpha)
+        if shadow is not None:
+            shades = [self.fallen(x, shadow)[:, :2] for x in seen.whole]
+            axes.add_collection(PolyCollection(shades, facecolors="0.85", edgecolors="0.85", lw=0.3, zorder=0.5))
         axes.add_collection(
-            PolyCollection(
-                [polygons[k] for k in order], facecolors=[colors[k] for k in order],
-                edgecolors=[edges[k] for k in order], linewidths=[widths[k] for k in order], zorder=3,
-            )
-        )  # fmt: skip
+            PolyCollection(seen.polygons, facecolors=seen.colors, edgecolors=seen.edges, linewidths=0.7, zorder=3)
+        )
         for link in self.s.links:
-            line = self.seen(self._line(link, poses))
+            line = self.seen(self.line(link, poses))
             if len(line):
                 width = {"cable": 0.9, "gap": 1.2}.get(link.kind, 1.3)
                 axes.add_collection(
                     LineCollection([line[:, :2]], colors=LINKS[link.kind], lw=width, alpha=alpha, zorder=3.5)
                 )
-        corners = np.concatenate(polygons or [np.zeros((1, 2))])
+        corners = np.concatenate(seen.polygons or [np.zeros((1, 2))])
         return np.array([corners.min(axis=0), corners.max(axis=0)])
 
-    def _fallen(self, x: np.ndarray, height: float) -> np.ndarray:
+    def fallen(self, x: np.ndarray, height: float) -> np.ndarray:
         """The shadow of points (…, 3) on the floor, as seen."""
         up = self.s.axes[:, 1]
         sun = self.s.axes @ np.array([-0.35, 1.0, 0.45])
         return self.seen(x - ((x @ up - height) / (sun @ up))[..., None] * sun)
 
-    def _line(self, link: Link, poses: np.ndarray) -> np.ndarray:
+    def line(self, link: Link, poses: np.ndarray) -> np.ndarray:
         """The points (n, 3) of a cable, an open gap or a spring's coil; none for other links."""
         if link.kind in ("rod", "actuator"):
             return np.zeros((0, 3))
