@@ -35,7 +35,7 @@ from dalembert.recursions.motion_derivatives import MotionDerivatives
 from dalembert.recursions.newton_euler import newton_euler
 from dalembert.recursions.newton_euler_derivatives import newton_euler_derivatives
 from dalembert.spatial import bracket_dual
-from dalembert.symbols import zeros
+from dalembert.symbols import is_zero, zeros
 from dalembert.system.local_slopes import LocalEquations, LocalSlopes, all_zero
 
 if TYPE_CHECKING:
@@ -62,14 +62,22 @@ class EquationDerivatives:
         self.rows = s.rows if held is None else s.rows.only(())
         if held is None:
             f = s.load.tau - newton_euler(s.at, zeros(self.nv), s.d.gravity, s.load.wrenches)
-            self.vdot, self.lam = self.factor.solve(f, s.rows.gamma)
+            _, f, _, gamma = s.led.equations(self.M, f, s.rows.A, s.rows.gamma)
+            self.vdot, self.lam = self.factor.solve(f, gamma)
         else:
             self.vdot, self.lam = held, zeros(0)
 
     @cached_property
     def factor(self) -> Elimination:
-        """Of M and A."""
-        return Elimination(TreeFactor(self.M), self.rows.A)
+        """Of M and A, those of `led` where it leads."""
+        led = self.s.led
+        return Elimination(TreeFactor(led.mass(self.M)), led.columns(self.rows.A))
+
+    def solved(self, d: np.ndarray, rows: np.ndarray, by: str = "") -> tuple[np.ndarray, np.ndarray]:
+        """Derivatives of v̇ and λ from those of e₁, (nv, c), and e₂, (m, c), with respect to the inputs if by is "u"."""
+        led, A = self.s.led, self.rows.A
+        given = led.by(self.s.sx["u"]) if by == "u" else zeros(len(led.places), d.shape[1])
+        return self.factor.columns(*led.right(self.M, -d, A, rows, given))
 
     @cached_property
     def M(self) -> np.ndarray:
@@ -102,7 +110,7 @@ class EquationDerivatives:
     def accelerations(self) -> Slopes:
         """Of e₂, those of the coordinates below those of the constraints; (3) for ∂/∂v of holonomic rows."""
         pfaffian = [k for k, row in enumerate(self.rows.rows) if not row.holonomic]
-        out = self._chained(self.local.accelerations, self.local.A, pfaffian)
+        out = self._chained(self.local.accelerations, self.local.A, pfaffian, self._own)
         v = 2.0 * self.speeds.q + np.concatenate([self.rows.A, self.coordinate_rows]) @ self.turn
         v[pfaffian] = out.v[pfaffian]
         return Slopes(out.q, v, out.u, out.t)
@@ -118,7 +126,7 @@ class EquationDerivatives:
     @cached_property
     def speeds(self) -> Slopes:
         """Of e₃."""
-        return self._chained(self.local.speeds, zeros(0, 0), [])
+        return self._chained(self.local.speeds, zeros(0, 0), [], self._own)
 
     @cached_property
     def coordinate_rows(self) -> np.ndarray:
@@ -134,8 +142,25 @@ class EquationDerivatives:
         """The columns of link k."""
         return L[:, self.nv + 6 * k : self.nv + 6 * (k + 1)]
 
-    def _chained(self, L: LocalSlopes, A: np.ndarray, only: list[int] | None = None) -> Slopes:
-        """(1) and (2); A: how the expressions depend on v̇ and V̇, if they do. `only`: the rows to have ∂/∂v."""
+    @cached_property
+    def _own(self) -> list[set[int] | None]:
+        """The velocities that enter each row; None where it is not known.
+
+        A holonomic row whose A is zero at a velocity does not know that coordinate: a loop does not know what carries
+        all of it, however its frames move.
+        """
+        known = [row.holonomic for row in self.rows.rows]
+        A = self.rows.A
+        own = [{k for k, x in enumerate(A[i]) if not is_zero(x)} if yes else None for i, yes in enumerate(known)]
+        return [*own, *([None] * (len(self.local.A) - len(own)))]
+
+    def _chained(
+        self, L: LocalSlopes, A: np.ndarray, only: list[int] | None = None, own: Sequence[set[int] | None] = ()
+    ) -> Slopes:
+        """(1) and (2); A: how the expressions depend on v̇ and V̇, if they do. `only`: the rows to have ∂/∂v.
+
+        own: the velocities that each expression knows.
+        """
         q, v = L.z[:, : self.nv].copy(), L.w[:, : self.nv].copy()
         for k in self.local.links(L.z, L.w, A):
             at = self.motion.columns(k)
@@ -143,12 +168,13 @@ class EquationDerivatives:
             rows = [r for r in range(len(q)) if not all(all_zero(x[r]) for x in parts)]
             by_T, by_V, by_rate = (x[rows] for x in parts)
             by_V = by_V - bracket_dual(at.V, by_rate.T).T
-            here = np.ix_(rows, at.dofs)
-            S, D, F, G = (x[:, at.dofs] for x in (at.S, at.D, at.F, at.G))
-            q[here] = q[here] + by_T @ S + by_V @ D + by_rate @ F
-            kept = [i for i, r in enumerate(rows) if only is None or r in only]
-            here = np.ix_([rows[i] for i in kept], at.dofs)
-            v[here] = v[here] + by_V[kept] @ S + by_rate[kept] @ G
+            for i, r in enumerate(rows):
+                mine = own[r] if own else None
+                dofs = at.dofs if mine is None else [k for k in at.dofs if k in mine]
+                S, D, F, G = (x[:, dofs] for x in (at.S, at.D, at.F, at.G))
+                q[r, dofs] = q[r, dofs] + by_T[i] @ S + by_V[i] @ D + by_rate[i] @ F
+                if only is None or r in only:
+                    v[r, dofs] = v[r, dofs] + by_V[i] @ S + by_rate[i] @ G
         return Slopes(q, v, L.u, L.t)
 
     def _inward(self, X: np.ndarray) -> np.ndarray:
@@ -186,9 +212,7 @@ def long_chain_columns(s: Trace) -> tuple[Any, ...]:
 def ode_jacobian(s: Trace) -> tuple[Any, ...]:
     """∂v̇/∂q and ∂v̇/∂v of the constrained acceleration, on and off the manifold, and the margin."""
     e, n = EquationDerivatives(s), s.tree.nv
-    vdot, _ = e.factor.columns(
-        -np.hstack([e.dynamics.q, e.dynamics.v]), np.hstack([e.accelerations.q, e.accelerations.v])
-    )
+    vdot, _ = e.solved(np.hstack([e.dynamics.q, e.dynamics.v]), np.hstack([e.accelerations.q, e.accelerations.v]))
     return vdot[:, :n], vdot[:, n:], e.factor.margin
 
 
@@ -207,7 +231,6 @@ ACCELERATION_DERIVATIVES = (
 def acceleration_derivatives(s: Trace) -> tuple[Any, ...]:
     """v̇ and λ, their derivatives with respect to q (as δ), v, u and t, and those of A v + b."""
     e = EquationDerivatives(s)
-    parts = [(getattr(e.dynamics, x), getattr(e.accelerations, x)) for x in _KINDS]
-    solved = [e.factor.columns(-dynamics, rows) for dynamics, rows in parts]
+    solved = [e.solved(getattr(e.dynamics, x), getattr(e.accelerations, x), x) for x in _KINDS]
     by = [x for x, _ in solved], [x for _, x in solved]
     return e.vdot, e.lam, *by[0], *by[1], e.speeds.q, e.speeds.t, e.factor.margin
