@@ -1,15 +1,17 @@
-"""Looking at mechanisms and runs: figures by Matplotlib, animations as one HTML file that needs nothing else."""
+"""Looking at mechanisms and runs: pictures by Matplotlib, animations as one HTML file that needs nothing else, glTF."""
 
 from typing import TYPE_CHECKING, Any
 
 from dalembert.view.animation import animate
+from dalembert.view.gltf import export_gltf
 from dalembert.view.plots import plot
+from dalembert.view.scene import Scene, motion, scene
 from dalembert.view.snapshots import snapshot
 
 if TYPE_CHECKING:
     from dalembert.live.export import export_html as export_html
 
-__all__ = ["animate", "export_html", "plot", "snapshot"]
+__all__ = ["Scene", "animate", "export_gltf", "export_html", "motion", "plot", "scene", "snapshot"]
 
 
 def __getattr__(name: str) -> Any:
