@@ -9,9 +9,9 @@ import matplotlib
 import numpy as np
 
 from dalembert.view import animate
+from dalembert.view.drawn import scene
 from dalembert.view.plots import positive, shade
 from dalembert.view.poses import positions_at
-from dalembert.view.scene import scene
 from dalembert.view.snapshots import draw
 
 

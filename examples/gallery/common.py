@@ -12,9 +12,9 @@ import matplotlib
 import numpy as np
 
 from dalembert.view import animate
+from dalembert.view.drawn import scene
 from dalembert.view.plane import turned
 from dalembert.view.plots import positive, shade
-from dalembert.view.scene import scene
 from dalembert.view.snapshots import draw
 
 matplotlib.use("Agg")

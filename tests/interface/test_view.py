@@ -16,8 +16,8 @@ from dalembert import view, zoo
 from dalembert.errors import ArgumentError, MissingExtra, UnknownName
 from dalembert.view import moving_picture, poses
 from dalembert.view.animation import _good_speed
+from dalembert.view.drawn import scene
 from dalembert.view.poses import body_poses, positions_at
-from dalembert.view.scene import scene
 from dalembert.view.skeleton import _hull_edges
 from random_loops import random_closed
 

@@ -19,8 +19,8 @@ from dalembert.mechanism.body import Body, Frame
 from dalembert.protocols import RunLike
 from dalembert.view import moving_picture
 from dalembert.view.door import names, system_of, writing
+from dalembert.view.drawn import Scene, scene
 from dalembert.view.poses import clock, positions_at
-from dalembert.view.scene import Scene, scene
 
 RATE = 50  # pictures for each second of watching
 MOST = 3000  # pictures in a file

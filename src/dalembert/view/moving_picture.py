@@ -11,8 +11,8 @@ import numpy as np
 
 from dalembert.errors import extra
 from dalembert.view.door import writing
+from dalembert.view.drawn import Scene
 from dalembert.view.plane import turned
-from dalembert.view.scene import Scene
 from dalembert.view.snapshots import TRACES, draw
 
 RATE = 20  # pictures for each second of watching

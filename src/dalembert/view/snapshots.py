@@ -12,8 +12,8 @@ from dalembert.errors import ArgumentError, extra
 from dalembert.protocols import Parameters, StateGiven, check_system
 from dalembert.system.system import System
 from dalembert.view.door import writing
+from dalembert.view.drawn import Scene, scene
 from dalembert.view.plane import turned
-from dalembert.view.scene import Scene, scene
 
 STYLE: dict[str, dict[str, Any]] = {
     "guide": {"color": "0.75", "lw": 1.2, "ls": (0, (5, 3)), "zorder": 1},

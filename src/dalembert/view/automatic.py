@@ -1,0 +1,289 @@
+"""Shapes that a mechanism gets where its description gives none: bars between joints, plates, pins, rails, wheels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dalembert.mechanism.body import Body, Frame
+from dalembert.protocols import Parameters
+from dalembert.spatial import Transform
+from dalembert.symbols import all_numbers, is_number
+from dalembert.system.system import System
+from dalembert.view.attachments import Attachments, attachments, turn_to
+from dalembert.view.given import given_solids
+from dalembert.view.outlines import rounded
+from dalembert.view.plane import sight
+from dalembert.view.poses import body_poses, place_on_body
+from dalembert.view.scene import COLORS, GROUND, Place, Scene, SceneBody, SceneJoint, Solid
+
+STEEL, CLOSING, RAIL = "#d9dde2", "#c0392b", "#aeb4bd"
+LAYER = 1.2  # distance of the layers of a planar mechanism, of the thickness
+
+
+class Furniture:
+    """The scene while it is made: r is the half width of bars; `height` of each body's layer, for planar ones."""
+
+    def __init__(self, s: Attachments, scene: Scene, poses: list[np.ndarray], q: np.ndarray):
+        self.s, self.scene, self.poses, self.q = s, scene, poses, q
+        self.normal = scene.axes[:, 2]
+        self.r = scene.thickness
+        self.flat = scene.planar and self._level()
+        self.layer = self._layers() if self.flat else [0] * len(poses)
+        self.given = [bool(b.solids) for b in scene.bodies]
+
+    # --- places -------------------------------------------------------------------------------------------------
+
+    def world(self, k: int, x: np.ndarray) -> np.ndarray:
+        """A point of body k in the ground, in all positions, (N, 3)."""
+        return self.poses[k][:, :3, :3] @ x + self.poses[k][:, :3, 3]
+
+    def own(self, k: int, direction: np.ndarray) -> np.ndarray:
+        """A direction of the ground in body k, in the first position."""
+        return self.poses[k][0, :3, :3].T @ direction
+
+    def lifted(self, k: int, x: np.ndarray, layer: float) -> np.ndarray:
+        """A point of body k moved along the normal to the height of a layer."""
+        height = self.world(k, x)[0] @ self.normal - self.level
+        return x + self.own(k, self.normal) * (layer * LAYER * self.r - height)
+
+    def _level(self) -> bool:
+        """Whether all ends are at one height above the plane of the picture."""
+        heights = [self.world(k, x)[0] @ self.normal for k, ends in enumerate(self.s.ends) for x in ends]
+        self.level = float(np.mean(heights)) if heights else 0.0
+        return not heights or float(np.ptp(heights)) < 1e-6 * self.scene.length
+
+    def _layers(self) -> list[int]:
+        """A layer for each body that no body joined to it has; the ground has none."""
+        near: list[set[int]] = [set() for _ in self.poses]
+        for j in self.s.joints:
+            if j.kind not in ("free", "planar"):
+                near[j.a.body].add(j.b.body)
+                near[j.b.body].add(j.a.body)
+        layers = [-1] + [0] * (len(self.poses) - 1)
+        for k in range(1, len(self.poses)):
+            taken = {layers[n] for n in near[k] if 0 < n < k}
+            layers[k] = next(i for i in range(len(self.poses)) if i not in taken)
+        return layers
+
+    def add(self, k: int, solid: Solid) -> None:
+        """Put a solid on body k."""
+        self.scene.bodies[k].solids.append(solid)
+
+    # --- bodies -------------------------------------------------------------------------------------------------
+
+    def body(self, k: int) -> None:
+        """A bar or a plate through the ends of a body."""
+        ends = list(self.s.ends[k])
+        b = self.scene.bodies[k]
+        if b.com is not None and len(ends) < 2:
+            self._lonely(k, ends, b)
+        if len(ends) > 1:
+            self.add(k, self.hull(k, np.array(ends)))
+
+    def hull(self, k: int, points: np.ndarray) -> Solid:
+        """The bar, plate or rounded solid through points (n, 3) of body k."""
+        middle = points.mean(axis=0)
+        _, size, Vt = np.linalg.svd(points - middle, full_matrices=True)
+        size = np.append(size, [0.0] * (3 - len(size)))
+        if self.flat:
+            middle = self.lifted(k, middle, self.layer[k])
+            return self.plate(points, middle, self.own(k, self.normal))
+        if size[1] < 1e-3 * size[0]:
+            along = (points - middle) @ Vt[0]
+            R = turn_to(Vt[0])
+            x, length = middle + Vt[0] * (along.min() + along.max()) / 2, float(np.ptp(along))
+            return Solid("capsule", (0.75 * self.r, length), Transform(R, x))
+        if size[2] < 1e-2 * size[0]:
+            return self.plate(points, middle, Vt[2])
+        vertices, faces = round_hull(points - middle, 0.7 * self.r)
+        return Solid("mesh", T=Transform(np.eye(3), middle), vertices=vertices, faces=faces)
+
+    def plate(self, points: np.ndarray, middle: np.ndarray, normal: np.ndarray) -> Solid:
+        """The plate with round corners through points (n, 3) near a plane."""
+        R = turn_to(normal)
+        return Solid("plate", (self.r,), Transform(R, middle), outline=rounded((points - middle) @ R[:, :2], self.r))
+
+    def _lonely(self, k: int, ends: list[np.ndarray], b: SceneBody) -> None:
+        """A body with one end or none: a bar to its centre of mass, and a solid of its inertia there."""
+        assert b.com is not None
+        at = self.lifted(k, b.com, self.layer[k]) if self.flat else b.com
+        dims, R = self._dims(k)
+        if ends:
+            arm = b.com - ends[0]
+            reach = float(np.linalg.norm(arm))
+            if reach > 1e-6 * self.scene.length:
+                slender = dims[0] > 3 * dims[1] and abs(R[:, 0] @ arm) > 0.999 * reach and dims[0] > 0.5 * reach
+                ends.append(b.com + arm / reach * dims[0] / 2 if slender else b.com)
+                if slender:
+                    return
+        low, high = 1.5 * self.r, max(1.5 * self.r, 0.3 * self.scene.length)
+        dims = np.clip(dims, low, high)
+        if dims[2] > 0.8 * dims[0]:
+            self.add(k, Solid("sphere", (float(dims.mean()) / 2 * 1.2,), Transform(np.eye(3), at)))
+        elif dims[1] > 0.8 * dims[0] and dims[2] < 0.5 * dims[0]:
+            self.add(k, Solid("cylinder", (dims[0] / 2, dims[2]), Transform(R, at)))
+        else:
+            self.add(k, Solid("box", tuple(dims.tolist()), Transform(R, at)))
+
+    def _dims(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Edges (3,) of the box of body k's inertia, the longest first, and their directions (3, 3)."""
+        body = list(self.s.system.layout.bodies.values())[k]
+        if not all_numbers(np.append(body.inertia, body.mass)) or not float(body.mass) > 0:
+            return np.zeros(3), np.eye(3)
+        J, V = np.linalg.eigh(np.asarray(body.inertia, dtype=float))
+        edges = np.sqrt(np.maximum(0.0, 6.0 * (J.sum() - 2 * J) / float(body.mass)))  # ascending J: longest first
+        if np.linalg.det(V) < 0:
+            V[:, 2] *= -1
+        return edges, V
+
+    # --- joints -------------------------------------------------------------------------------------------------
+
+    def joint(self, j: SceneJoint) -> None:
+        """The pin, ball, rail or sleeve of a joint, and its support on the ground."""
+        if self.given[j.a.body] and self.given[j.b.body]:
+            return
+        if j.glyph in ("slider", "sleeve"):
+            self._slider(j)
+        elif j.glyph == "ball":
+            self.add(j.b.body, Solid("sphere", (1.25 * self.r,), j.b.T, STEEL, joint=j.name))
+        elif j.glyph == "cross":
+            for turn in (turn_to([1, 0, 0]), turn_to([0, 1, 0])):
+                T = Transform(j.b.T.R @ turn, j.b.T.p)
+                self.add(j.b.body, Solid("cylinder", (0.5 * self.r, 3.0 * self.r), T, STEEL, joint=j.name))
+        elif j.glyph == "pin":
+            self._pin(j)
+        for own, other in ((j.a, j.b), (j.b, j.a)):
+            if own.body == 0 and j.glyph not in ("slider", "none"):
+                self._support(own, other, j.name)
+
+    def _pin(self, j: SceneJoint) -> None:
+        color = CLOSING if j.closes else STEEL
+        if self.flat:
+            low, high = sorted((self.layer[j.a.body], self.layer[j.b.body]))
+            x = self.lifted(j.b.body, j.b.T.p, (low + high) / 2)
+            length = ((high - low) * LAYER + 1.5) * self.r
+            T = Transform(turn_to(self.own(j.b.body, self.normal)), x)
+            self.add(j.b.body, Solid("cylinder", (0.5 * self.r, length), T, color, joint=j.name))
+            return
+        self.add(j.a.body, Solid("cylinder", (1.1 * self.r, 2.2 * self.r), j.a.T, joint=j.name))
+        self.add(j.b.body, Solid("cylinder", (0.6 * self.r, 3.2 * self.r), j.b.T, color, joint=j.name))
+
+    def _support(self, own: Place, other: Place, name: str) -> None:
+        if not self.flat:
+            return
+        x = self.lifted(0, own.T.p, -1.0)
+        r, R = self.r, np.column_stack([self.scene.axes[:, 0], self.scene.axes[:, 1], self.normal])
+        foot = np.array([[-1.6 * r, -3.2 * r], [1.6 * r, -3.2 * r], [0.0, 0.0]])
+        self.add(0, Solid("plate", (r,), Transform(R, x), joint=name, outline=rounded(foot, 0.8 * r)))
+
+    def _slider(self, j: SceneJoint) -> None:
+        """A rail on the parent as long as the way, a block on the child; two tubes where both ends are bodies'."""
+        axis = j.a.T.R[:, 2]
+        way = (np.linalg.inv(self.poses[j.a.body]) @ self.poses[j.b.body] @ _homogeneous(j.b.T.p))[:, :3] - j.a.T.p
+        along = way @ axis
+        low, high = float(along.min()) - 5 * self.r, float(along.max()) + 5 * self.r
+        rail, block = j.a.T.p + axis * (low + high) / 2, j.b.T.p
+        R = j.b.T.R
+        if self.flat:
+            rail, block = self.lifted(j.a.body, rail, -0.9), self.lifted(j.b.body, block, self.layer[j.b.body])
+            R = turn_to(R[:, 2], self.own(j.b.body, self.normal))
+        self.add(
+            j.a.body,
+            Solid("cylinder", (0.45 * self.r, high - low), Transform(j.a.T.R, rail), RAIL, joint=j.name),
+        )
+        self.add(j.b.body, Solid("box", (1.8 * self.r, 2.6 * self.r, 4.0 * self.r), Transform(R, block), joint=j.name))
+
+    # --- wheels -------------------------------------------------------------------------------------------------
+
+    def wheel(self, place: Place, radius: float, axis: int | None) -> None:
+        """A wheel, a ball or a skate's blade."""
+        if radius == 0.0:
+            side = place.T.R[:, 0 if axis is None else axis]
+            forward = place.T.R[:, 0 if axis else 1]
+            R = turn_to(np.cross(forward, side), forward)
+            self.add(place.body, Solid("box", (4.5 * self.r, 0.7 * self.r, 1.4 * self.r), Transform(R, place.T.p)))
+        elif axis is None:
+            self.add(place.body, Solid("sphere", (radius,), place.T))
+        else:
+            R = turn_to(place.T.R[:, axis])
+            self.add(place.body, Solid("wheel", (radius, 0.16 * radius), Transform(R, place.T.p)))
+
+
+def furnish(system: System, q: np.ndarray, traces: Sequence[Frame], p: Parameters) -> Scene:
+    """The scene of a system in positions q (N, nq), with all its shapes."""
+    bodies = list(system.layout.bodies.values())
+    found = body_poses(system, bodies, q, p)
+    poses = [found[body.name] for body in bodies]
+    look = sight(system, found, lambda frame: place_on_body(system, frame, p))
+    s = attachments(system, p)
+    length, thickness = _sizes(s, poses)
+    gravity = np.array([float(x) if is_number(x) else 0.0 for x in system.description.gravity])
+    scene = Scene(
+        system.name, look.planar, length, thickness, look.R, gravity,
+        [_scene_body(b, k) for k, b in enumerate(bodies)], s.joints, s.links, s.frames,
+        [s.place(f, str(getattr(f, "name", "") or f.body.name)) for f in traces],
+    )  # fmt: skip
+    for k, body in enumerate(bodies):
+        scene.bodies[k].solids.extend(given_solids(body))
+    f = Furniture(s, scene, poses, q)
+    round_bodies = {place.body for place, radius, _ in s.wheels if radius > 0}
+    for k in range(1, len(bodies)):
+        if not f.given[k] and (k not in round_bodies or len(s.ends[k]) > 1):
+            f.body(k)
+    for j in s.joints:
+        f.joint(j)
+    for wheel in s.wheels:
+        if not f.given[wheel[0].body]:
+            f.wheel(*wheel)
+    return scene
+
+
+def _scene_body(body: Body, k: int) -> SceneBody:
+    numbers = all_numbers(np.append(body.com, body.mass))
+    color = GROUND if k == 0 else COLORS[(k - 1) % len(COLORS)]
+    if k == 0 or not numbers:
+        return SceneBody(body.name, color)
+    return SceneBody(body.name, color, mass=float(body.mass), com=np.asarray(body.com, dtype=float))
+
+
+def _sizes(s: Attachments, poses: list[np.ndarray]) -> tuple[float, float]:
+    """The length of the mechanism in the first position, and the half width of its bars."""
+    points, spans = [], []
+    bodies = list(s.system.layout.bodies.values())
+    for k, (ends, T) in enumerate(zip(s.ends, poses)):
+        own = list(ends)
+        if k and all_numbers(bodies[k].com):
+            own.append(np.asarray(bodies[k].com, dtype=float))
+        points += [T[0, :3, :3] @ x + T[0, :3, 3] for x in own]
+        if k and len(own) > 1:
+            spans.append(float(np.ptp(np.array(own), axis=0).max()))
+    for place, radius, _ in s.wheels:
+        x = poses[place.body][0, :3, :3] @ place.T.p + poses[place.body][0, :3, 3]
+        points += [x - radius, x + radius]
+    length = float(np.ptp(np.array(points), axis=0).max()) if points else 0.0
+    length = length or s.system.layout.length
+    typical = float(np.median([x for x in spans if x > 1e-6 * length] or [length]))
+    return length, float(np.clip(0.07 * typical, 0.012 * length, 0.03 * length))
+
+
+def round_hull(points: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices (n, 3) and faces (m, 3), outwards, of the convex hull of balls about points (n, 3)."""
+    from scipy.spatial import ConvexHull
+
+    turn, rise = np.meshgrid(np.linspace(0, 2 * np.pi, 12, endpoint=False), np.linspace(-np.pi / 2, np.pi / 2, 7))
+    flat = np.cos(rise)
+    ball = np.column_stack([(flat * np.cos(turn)).ravel(), (flat * np.sin(turn)).ravel(), np.sin(rise).ravel()])
+    cloud = (points[:, None] + radius * ball[None]).reshape(-1, 3)
+    solid = ConvexHull(cloud)
+    used, faces = np.unique(solid.simplices, return_inverse=True)
+    vertices, faces = cloud[used], faces.reshape(-1, 3)
+    a, b, c = (vertices[faces[:, i]] for i in range(3))
+    inward = np.einsum("ij,ij->i", np.cross(b - a, c - a), solid.equations[:, :3]) < 0
+    faces[inward] = faces[inward][:, ::-1]
+    return vertices, faces
+
+
+def _homogeneous(x: np.ndarray) -> np.ndarray:
+    return np.append(x, 1.0)
