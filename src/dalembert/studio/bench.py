@@ -137,7 +137,7 @@ class Bench:
                     "name": name, "unit": self.unit[name], "low": d.low[v], "high": d.high[v],
                     "reach": float(d.reach[v]), "actuated": name in self.actuated, "index": i,
                 }
-                for name, (v, i) in d.places.items()
+                for name, (v, i) in self.places()
             ],
             "q_names": list(system.q_names),
             "parameters": [{"name": n, "value": x} for n, x in zip(system.p_names, system.parameter_vector(None))],
@@ -147,6 +147,10 @@ class Bench:
             "length": d.length,
             "nv": system.nv,
         }  # fmt: skip
+
+    def places(self) -> list[tuple[str, tuple[int, int]]]:
+        """(name, (place in v, place in q)) of coordinates with sliders, actuated ones first."""
+        return sorted(self.dragging.places.items(), key=lambda item: item[0] not in self.actuated)
 
     def leaders(self) -> list[str]:
         """Coordinates that determine the position here, actuated ones first."""

@@ -65,7 +65,9 @@ class Files:
         state = first_state(system)
         if job.cancelled:
             return
-        self.session.open(Bench(system, state), Script(opening(name)))
+        script = Script(f'system = da.read("{name}").compile()')
+        script.add("place", state_line(system, state))
+        self.session.open(Bench(system, state), script)
         if mechanism.notes:
             several = f"{len(mechanism.notes)} things of the file have no meaning here; see mechanism.notes"
             self.session.tell({"event": "note", "text": several})
@@ -123,11 +125,6 @@ def filename(given: Any) -> str:
     name = re.split(r"[/\\]", checks.name(given, "name of a file"))[-1]
     name = re.sub(r"[^\w.-]+", "_", name)[-100:].lstrip(".")
     return name or "model"
-
-
-def opening(name: str) -> str:
-    """The line of Python that reads a model and compiles it."""
-    return f'system = da.read("{name}").compile()\nx = system.assemble()'
 
 
 def first_state(system: System) -> State:

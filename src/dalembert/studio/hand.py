@@ -37,6 +37,7 @@ class Hand:
             "reset": ("hand", self.reset, ""),
             "branch": ("study", self.other_branch, "looking for other branches"),
             "equilibrium": ("study", self.equilibrium, "looking for an equilibrium"),
+            "hold": ("study", self.hold, "looking for inputs"),
         }
 
     def grab(self, job: Job, given: dict[str, Any]) -> None:
@@ -122,6 +123,21 @@ class Hand:
         bench.put(found.state.q)
         session.script.add("equilibrium", "x = da.equilibrium(system, x).state")
         session.show("equilibrium", note="at rest here")
+
+    def hold(self, job: Job, given: dict[str, Any]) -> None:
+        """The least inputs that keep the mechanism at rest where it is."""
+        from dalembert.linearization.equilibrium import equilibrium
+
+        session, bench = self.session, self.session.bench
+        at = bench.x.replace(v=np.zeros(bench.system.nv))
+        found = equilibrium(bench.system, at, solve_for="u", p=bench.given_p)
+        if job.cancelled:
+            return
+        bench.put(found.state.q)
+        session.script.add("hold", 'u = da.equilibrium(system, x, solve_for="u").u')
+        values = dict(zip(bench.system.u_names, np.asarray(found.u, dtype=float).ravel().tolist()))
+        session.runs.inputs(job, {"values": values})
+        session.show("hold", note="these inputs hold it here")
 
     def _moved(self, moved: Moved, source: str) -> None:
         session = self.session

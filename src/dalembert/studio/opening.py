@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from dalembert import checks
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, DalembertError
 from dalembert.protocols import StateGiven, check_system
 from dalembert.simulation.run import Run
 from dalembert.studio.bench import Bench
@@ -121,7 +121,11 @@ def studio(
     session.runs.time = seconds
     if run is not None:
         session.runs.take(run, "A")
-    made = Studio(session, Server(session, port))
+    try:
+        made = Studio(session, Server(session, port))
+    except DalembertError:
+        session.close()
+        raise
     if checks.flag(open, "open"):
         made.open()
     return made

@@ -126,7 +126,7 @@ class Runs:
         times = np.linspace(first, last, count)
         poses = bench.poses(positions_at(run, times), run.p)
         pick = np.unique(np.linspace(0, len(run.t) - 1, min(len(run.t), POINTS)).round().astype(int))
-        plain = list(bench.dragging.places.items())
+        plain = bench.places()
         channels: list[tuple[str, str, str, np.ndarray]] = []
         for name, (v, i) in plain:
             channels.append(("positions", name, bench.unit[name], run.q[:, i]))

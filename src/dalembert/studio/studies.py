@@ -163,5 +163,6 @@ class Studies:
 
 def _largest(shape: dict[str, complex]) -> list[list[Any]]:
     """Names, amplitudes and phases (degrees) of the largest parts."""
-    parts = sorted(shape.items(), key=lambda item: -abs(item[1]))[:6]
+    positions = {name: z for name, z in shape.items() if not name.endswith(" rate")} or shape
+    parts = sorted(positions.items(), key=lambda item: -abs(item[1]))[:6]
     return [[name, abs(z), float(np.degrees(np.angle(z)))] for name, z in parts if abs(z) > 1e-6]

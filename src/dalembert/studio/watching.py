@@ -16,6 +16,9 @@ from dalembert.view.poses import place_on_body
 if TYPE_CHECKING:
     from dalembert.studio.session import Session
 
+COMPONENTS = ("Mx", "My", "Mz", "Fx", "Fy", "Fz")  # of a wrench, in the axes of the joint's second frame
+ROUNDING = 1e-9  # of the largest component
+
 
 class Watching:
     """Reports of the state that is shown, the latest only."""
@@ -75,7 +78,11 @@ def report_of(bench: Bench, x: State) -> dict[str, Any]:
 
 
 def forces_of(bench: Bench, x: State) -> list[dict[str, Any]]:
-    """The force and moment in every joint: where it acts in the ground, and whether rigid bodies determine it."""
+    """The force and moment in every joint, in the ground's axes: what acts on its second body, and where.
+
+    determinate: whether rigid bodies determine all that is shown; free: components that they leave open, some of which
+    are shown as zero, as those across the plane of a planar mechanism.
+    """
     system, p = bench.system, bench.given_p
     f = system.constraint_forces(x, u=bench.inputs, p=p)
     poses = dict(zip(system.layout.bodies, bench.poses(x.q, bench.p)[0]))
@@ -89,6 +96,8 @@ def forces_of(bench: Bench, x: State) -> list[dict[str, Any]]:
         R, at = place_on_body(system, frame, p)
         T = poses[frame.body.name]
         turn = _rotation(T[3:])
+        known = np.asarray(f.determinate[name])
+        sure = np.abs(wrench[~known]).max(initial=0.0) <= ROUNDING * max(np.abs(wrench).max(), 1e-300)
         out.append(
             {
                 "name": name,
@@ -96,7 +105,8 @@ def forces_of(bench: Bench, x: State) -> list[dict[str, Any]]:
                 "at": T[:3] + turn @ at,
                 "force": turn @ R @ wrench[3:],
                 "moment": turn @ R @ wrench[:3],
-                "determinate": bool(np.all(f.determinate[name])),
+                "determinate": bool(sure),
+                "free": [c for c, k in zip(COMPONENTS, known) if not k],
                 "loop": name in f.loops,
             }
         )

@@ -121,11 +121,11 @@ export class Forces {
 
   show(list, why) {
     this.list = list;
-    this.why.textContent = why || (list.some(a => !a.determinate) ? "Amber, with a question mark: not determinate; they depend on more than rigid bodies." : list.length ? "All are determinate." : "");
+    this.why.textContent = why || (list.some(a => a.free.length) ? "Amber: not determinate; they depend on more than rigid bodies. Components after a question mark are free." : list.length ? "All are determinate." : "");
     if ($("forces").hidden) return;
     const size = v => Math.hypot(...v);
     this.table.replaceChildren(make("table", {}, make("tr", {}, ...["joint", "force, N", "moment, N m"].map(t => make("th", { textContent: t }))), ...list.map(a => {
-      const row = make("tr", { className: "pick" }, make("td", { textContent: a.name + (a.loop ? " (loop)" : "") }), ...[a.force, a.moment].map(v => make("td", { textContent: number(size(v)) + (a.determinate ? "" : " ?"), className: a.determinate ? "" : "unsure" })));
+      const row = make("tr", { className: "pick" }, make("td", { textContent: a.name + (a.loop ? " (loop)" : "") }, a.free.length ? make("small", { textContent: ` ? ${a.free.join(" ")}`, title: "not determinate" }) : null), ...[a.force, a.moment].map(v => make("td", { textContent: number(size(v)) + (a.determinate ? "" : " ?"), className: a.determinate ? "" : "unsure" })));
       row.addEventListener("pointerenter", () => this.highlight([a.name, a.body]));
       row.addEventListener("pointerleave", () => this.highlight([]));
       return row;

@@ -15,7 +15,7 @@ class Slider {
     this.ends = [make("span", { className: limits ? "limit" : "" }), make("span", { className: limits ? "limit" : "" })];
     this.element = make("div", { className: "slider" }, label, this.field, this.range, make("div", { className: "ends" }, ...this.ends));
     this.element.dataset.name = name;
-    this.limits = limits;
+    this.turns = unit === "rad" && !limits;
     this.span(low, high);
     this.set(value);
     this.range.addEventListener("input", () => this.moved(this.low + (this.high - this.low) * this.range.value / 1000));
@@ -39,15 +39,14 @@ class Slider {
 
   show(value) {
     this.value = value;
-    if (document.activeElement !== this.field) this.field.value = number(value, 5).replace("–", "");
-    else this.field.value = String(+value.toPrecision(6));
+    const digits = Math.max(0, 4 - Math.floor(Math.log10(Math.max(this.high - this.low, 1e-12))));
+    this.field.value = String(+value.toFixed(Math.min(digits, 12)));
   }
 
   /** What the mechanism says; a slider in the hand stays with the hand. */
   set(value) {
-    if (!this.limits && (value < this.low || value > this.high)) {
-      const room = 0.25 * (this.high - this.low);
-      this.span(Math.min(this.low, value - room), Math.max(this.high, value + room));
+    if (this.turns && (value < this.low || value > this.high)) {
+      this.span(Math.min(this.low, value - 1), Math.max(this.high, value + 1));
     }
     if (document.activeElement !== this.field) this.show(value);
     if (!this.held) this.range.value = Math.round(1000 * (value - this.low) / (this.high - this.low || 1));
