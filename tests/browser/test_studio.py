@@ -38,14 +38,14 @@ def until(page, expression, seconds=40.0):
 class Page:
     """A page of the studio; it notes errors and requests to elsewhere."""
 
-    def __init__(self, browser, url, size=(1366, 768)):
+    def __init__(self, browser, url, size=(1000, 620)):
         self.context = browser.new_context(viewport={"width": size[0], "height": size[1]}, reduced_motion="reduce")
         self.page, self.trouble = self.context.new_page(), []
         self.page.on("pageerror", lambda e: self.trouble.append(str(e)))
         self.page.on("console", lambda m: self.trouble.append(m.text) if m.type == "error" else None)
         own = url.split("/", 3)[2]
         self.page.on("request", lambda r: r.url.startswith(("blob:", "data:")) or own in r.url or self.trouble.append(r.url))
-        self.page.goto(url)
+        self.page.goto(f"{url}?quality=low")
         self.until("window.studio?.state.poses && !studio.state.fresh")
 
     def until(self, expression, seconds=40.0):
@@ -88,11 +88,13 @@ GAP = """() => {
 def test_a_body_is_dragged_and_the_loop_stays_closed(opened):
     """Every pose that is drawn while the coupler is dragged about closes the loop to 1e-6, and it follows the hand."""
     studio, page = opened(state=dict(zip("ABD", _start())))
-    hit = page("""() => { const r = studio.stage.canvas.getBoundingClientRect(), s = studio.stage;
-      for (let y = r.top + 60; y < r.bottom; y += 6) for (let x = r.left + 4; x < r.right; x += 6) {
-        const h = s.pick(x, y); if (h?.body === "coupler" && !h.joint) return {x, y}; } }""")
+    T = studio.system.pose(studio.state, "coupler")
+    hit = page("p => studio.stage.project(p)", (T[:3, :3] @ [0.3, 0, 0] + T[:3, 3]).tolist())
     mouse, before = page.page.mouse, np.array(page("Array.from(studio.state.q)"))
-    page("() => { window.gaps = []; window.residuals = []; const f = studio.link.on.pose; studio.link.on.pose = (h, a, r) => { f(h, a, r); gaps.push((%s)()); residuals.push(h.residual); }; }" % GAP)
+    page(
+        "() => { window.gaps = []; window.residuals = []; const f = studio.link.on.pose; studio.link.on.pose = (h, a, r) =>"
+        f" {{ f(h, a, r); gaps.push(({GAP})()); residuals.push(h.residual); }}; }}"
+    )
     mouse.move(hit["x"], hit["y"])
     mouse.down()
     for k in range(40):
@@ -204,6 +206,9 @@ def test_everything_is_reached_by_keys_and_has_a_name(opened):
     theme = page("document.documentElement.dataset.theme")
     page.page.keyboard.press("t")
     assert page("document.documentElement.dataset.theme") != theme
-    assert page("document.documentElement.scrollHeight <= innerHeight && document.documentElement.scrollWidth <= innerWidth")
+    for size in ((1366, 768), (1000, 620)):
+        page.page.set_viewport_size({"width": size[0], "height": size[1]})
+        root = "document.documentElement"
+        assert page(f"{root}.scrollHeight <= innerHeight && {root}.scrollWidth <= innerWidth")
     page.page.keyboard.press("p")
     page.page.wait_for_selector("#code[open] pre:has-text('import dalembert')")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from dalembert.simulation.run import Run
 from dalembert.simulation.setup import make_choices, make_span
 from dalembert.studio.jobs import Job
 from dalembert.studio.script import by_name, shown
+from dalembert.system.state import State
 from dalembert.view.poses import positions_at
 
 if TYPE_CHECKING:
@@ -199,17 +200,8 @@ class Runs:
             return
         run = self.kept[slot].run
         t = float(np.clip(checks.number(given.get("t"), "t"), run.t[0], run.t[-1]))
-        q = positions_at(run, np.array([t]))[0]
-        after = min(int(np.searchsorted(run.t, t)), len(run.t) - 1)
-        before = max(after - 1, 0)
-        share = 0.0 if run.t[after] == run.t[before] else (t - run.t[before]) / (run.t[after] - run.t[before])
-        v = (1 - share) * run.v[before] + share * run.v[after]
-        try:
-            x = bench.system.project(bench.system.state(q, v, t), p=run.p if len(run.p) else None)
-            q, v = x.q, x.v
-        except DalembertError:
-            pass
-        bench.put(q, v, t)
+        x = _state_at(run, t)
+        bench.put(x.q, x.v, t)
         self.shown = slot, t
         self.session.script.add("seek", f"x = run({shown(t)})")
         self.session.show("seek")
@@ -229,6 +221,20 @@ class Runs:
         for name in ("run B", "more B"):
             self.session.memory.pop(name, None)
         self.session.tell({"event": "gone", "slot": "B"})
+
+
+def _state_at(run: Run, t: float) -> State:
+    """The state of a run at a time; of one that knows its records only, the nearest on the manifold between two."""
+    try:
+        return cast(State, run(t))
+    except ArgumentError:
+        pass
+    v = np.array([np.interp(t, run.t, run.v[:, k]) for k in range(run.system.nv)])
+    x = run.system.state(positions_at(run, np.array([t]))[0], v, t)
+    try:
+        return run.system.project(x, p=run.p if len(run.p) else None) if run.system.rows.of else x
+    except DalembertError:
+        return x
 
 
 class Live:

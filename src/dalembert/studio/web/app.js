@@ -109,6 +109,7 @@ function build(again) {
   }
   stage?.dispose();
   stage = createStage($("stage"), scene, { theme: document.documentElement.dataset.theme });
+  setQuality(state.quality);
   window.studio = { stage, state, link, timeline, plots, slides };
   for (const [name, on] of Object.entries(state.show)) if (name !== "forces") stage.show({ [name]: on });
   stage.onDrag({ start: grabbed, move: dragged, end: released, hover: hovered });
@@ -119,6 +120,29 @@ function build(again) {
   else if (state.poses) stage.camera.fit();
   drawTraces();
   drawArrows();
+}
+
+// --- quality: what the graphics can do in time ------------------------------------------------------------------------
+
+const LEVELS = { high: [true, 1], middle: [false, 1], low: [false, 0.5] }, SLOW = 40;  // shadows, pixels; ms of a picture
+state.quality = new URLSearchParams(location.search).get("quality") in LEVELS ? new URLSearchParams(location.search).get("quality") : "high";
+
+function setQuality(level) {
+  const [shadows, pixels] = LEVELS[state.quality = level];
+  if (level === "high" && !state.tuned) return;
+  state.tuned = true;
+  stage.show({ shadows });
+  stage.renderer.setPixelRatio(pixels * Math.min(window.devicePixelRatio || 1, 2));
+  stage.resize();
+}
+
+/** Without shadows, then with fewer pixels, where a picture takes too long. */
+function tune() {
+  if (!stage || state.quality === "low") return;
+  const g = stage.renderer.getContext(), pixel = new Uint8Array(4);
+  const drawn = () => { const t = performance.now(); stage.render(); g.readPixels(0, 0, 1, 1, g.RGBA, g.UNSIGNED_BYTE, pixel); return performance.now() - t; };
+  drawn();
+  if (Math.min(drawn(), drawn()) > SLOW) { setQuality(state.quality === "high" ? "middle" : "low"); tune(); }
 }
 
 /** Put bodies where they are; with two runs the other one beside them. */
@@ -141,7 +165,7 @@ function posed(header, arrays) {
   if (!["seek", "live"].includes(header.source)) { timeline.pause(); if (header.source !== "open") endMode(); state.view = "bench"; }
   if (header.source === "live") state.view = "bench";
   if (!mine && !state.mode) pose(arrays.poses.data);
-  if (state.fresh) { state.fresh = false; buildSliders(); stage.camera.fit(); }
+  if (state.fresh) { state.fresh = false; buildSliders(); stage.camera.fit(); setTimeout(tune, 400); }
   for (const c of state.model.coordinates) coordinates.set(c.name, header.q[c.index]);
   coordinates.stopped(header.limits);
   report.live(header.sigma, header.residual, header.rank);
