@@ -56,6 +56,32 @@ def test_sixteen_threads_share_a_controller_and_get_the_bits_of_one(name):
         assert all(pool.map(run, range(16)))
 
 
+def numbers(found):
+    return np.hstack([np.ravel(x) for x in vars(found).values() if isinstance(x, np.ndarray)])
+
+
+def test_inverse_dynamics_keeps_no_memory_of_earlier_calls_or_of_other_threads():
+    """Calls that share a workspace: other motions, constraints switched off, another tolerance, sixteen threads."""
+    rng = np.random.default_rng(3)
+    states = [START.replace(v=rng.normal(size=SYSTEM.nv)) for _ in range(16)]
+    calls = [
+        {"acceleration": {"L1": 1.0, "L2": -2.0}},
+        {"acceleration": rng.normal(size=SYSTEM.nv), "active": {"grip": False}},
+        {"acceleration": None, "tolerance": 1e-6},
+        {"acceleration": {"L1": 0.3}, "metric": "mass"},
+        {"acceleration": rng.normal(size=SYSTEM.nv)},
+    ]
+
+    def answers(system, k):
+        return np.concatenate([numbers(control.inverse_dynamics(system, states[k], **c)) for c in calls])
+
+    alone = [answers(zoo.two_arms().compile(), k) for k in range(2)]
+    alone += [answers(SYSTEM, k) for k in range(2, 16)]
+    with ThreadPoolExecutor(16) as pool:
+        found = list(pool.map(lambda k: answers(SYSTEM, k), [*range(16)] * 3))
+    assert all(np.array_equal(x, alone[k % 16]) for k, x in enumerate(found))
+
+
 def test_native_controllers_of_one_law_have_memory_of_their_own():
     law = CONTROLLERS["plain"]()
     alone = [[law(t, x) for t, x in visits(k)] for k in range(16)]

@@ -100,12 +100,13 @@ class Allocator:
 
     def limited(self, a: Allocation) -> tuple[np.ndarray, tuple[str, ...], bool]:
         """u within the limits, the limits that matter, and whether the motion is kept."""
-        Z, N, r = self.null_forces(a)
         start = a.u.copy()
         self.carry(a)
         carried = a.problem.multipliers
         if not self.bounded or (self.bounds.hold(start) and self.reactions.hold(carried)):
             return start, (), True
+        N, r = self.driven(a)
+        Z = self.null_forces(a, N)
         null = self._multipliers(a, -a.B @ Z)
         blocks = [self.bounds.rows(start, Z), self.reactions.rows(carried, null)]
         G, h = np.vstack([b[0] for b in blocks]), np.concatenate([b[1] for b in blocks])
@@ -122,13 +123,16 @@ class Allocator:
         G, h, _ = self.reactions.rows(a.problem.multipliers - slope @ start, slope)
         return G, h
 
-    def null_forces(self, a: Allocation) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Z (na, nz), forces that move nothing, orthonormal in the cost; N = KᵀB and r = Kᵀ(M v̇ − f)."""
+    def driven(self, a: Allocation) -> tuple[np.ndarray, np.ndarray]:
+        """N = KᵀB and r = Kᵀ(M v̇ − f), where the last update was: forces u produce the motion where N u = r."""
         K = a.K[: a.mobility]
-        N, r = K @ a.B, K @ a.required_force
+        return K @ a.B, K @ a.required_force
+
+    def null_forces(self, a: Allocation, N: np.ndarray) -> np.ndarray:
+        """Z (na, nz), forces that move nothing, N Z = 0, orthonormal in the cost."""
         U = np.triu(a.cost)
         _, _, Vt = np.linalg.svd(np.linalg.solve(U.T, N.T).T)
-        return np.linalg.solve(U, Vt[a.reach :].T), N, r
+        return np.linalg.solve(U, Vt[a.reach :].T)
 
     def complete(self, a: Allocation, state: State, named: Mapping[str, Any]) -> tuple[float, bool]:
         """The smallest admissible v̇ with the named entries, into wanted_motion.

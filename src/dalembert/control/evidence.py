@@ -102,16 +102,16 @@ def explain(
     p, reach = a.mobility, a.reach
     u, acting, kept = allocator.limited(a)
     parts = _by_cause(allocator, a, state)
-    _, N, r = allocator.null_forces(a)
+    N, r = allocator.driven(a)
     short = a.K[:p].T @ (N @ u - r)  # v̇ that results, less that wanted: KᵀMK = 1
     a.u[:], a.motion[:] = u, wanted + short
     a.required_force[:] += problem.M @ short
     allocator.carry(a)
-    left = np.linalg.svd(N)[0]
-    # forces that meet K in the mass metric: of the motion, of what is required for it, and of the actuators
-    terms = np.linalg.norm(np.triu(problem.upper) @ wanted) + np.linalg.norm(r) + np.linalg.norm(np.abs(N) @ np.abs(u))
-    lost = bool(np.linalg.norm(N @ u - r) > LOST * terms)
+    left = np.linalg.svd(N)[0] if reach < p else N
     K, R, U = a.K[:p], np.triu(problem.upper), np.triu(a.cost)
+    # forces that meet K in the mass metric: of the motion, of what is required for it, and of the actuators
+    terms = np.linalg.norm(R @ wanted) + np.linalg.norm(r) + np.linalg.norm(np.abs(N) @ np.abs(u))
+    lost = bool(np.linalg.norm(N @ u - r) > LOST * terms)
     B = np.linalg.solve(U.T, a.B.T).T  # in the metric of forces
     status = Verdict.DONE
     if not kept:
@@ -134,7 +134,7 @@ def explain(
         multipliers=problem.multipliers.copy(),
         force=problem.force.copy(),
         **parts,
-        cost=float(np.linalg.norm(np.triu(a.cost) @ u)),
+        cost=float(np.linalg.norm(U @ u)),
         mobility=p,
         reach=reach,
         condition=_condition(K @ B, np.linalg.solve(R.T, B), reach),

@@ -60,14 +60,23 @@ def inverse_dynamics(
     (1, 2, 'UNREACHED')
     """
     check_system(system)
-    allocator = Allocator(Plant(system, actuated, p=p), metric, limits, reactions, tolerance)
-    x, a, off = system.as_state(state), allocator.template, None
+    plant = Plant(system, actuated, p=p)
+
+    def make() -> Allocator:
+        return Allocator(plant, metric, limits, reactions, tolerance)
+
+    plain = isinstance(metric, str) and isinstance(tolerance, float) and limits is None and reactions is None
+    key = ("forces", plant.actuators, metric, tolerance, plant.p.tobytes()) if plain else None
+    allocator = make() if key is None else system.keep(key, make)
+    x, a, off = system.as_state(state), allocator.take(), None
     allocator.switch(a, active)
     if acceleration is None or isinstance(acceleration, Mapping):
         off = allocator.complete(a, x, acceleration or {})
     else:
         a.wanted_motion[:] = vector(acceleration, system.nv, "acceleration")
-    return explain(allocator, a, x, off=off)
+    found = explain(allocator, a, x, off=off)
+    allocator.give(a)
+    return found
 
 
 __all__ = ["InverseDynamics", "inverse_dynamics"]

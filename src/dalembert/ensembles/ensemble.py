@@ -23,7 +23,7 @@ from dalembert.simulation.layout import Layout
 from dalembert.simulation.setup import make_choices, make_setup, make_span, steers
 from dalembert.system.system import System
 
-LANES = (1, 2, 4, 8, 16)
+LANES = (1, 4, 8, 16)
 #: arguments of `simulate` that all runs share, and what they are by default
 OPTIONS: dict[str, Any] = {
     "method": "dop853", "rtol": 1e-9, "atol": 1e-10, "step": None, "max_step": np.inf, "stabilization": "projection",

@@ -120,5 +120,11 @@ class LaneRecord(Struct):
     raw = Doubles("n * lanes")
     after = Doubles("n * lanes")  # the state after the step that is done, while its wanted times are computed
     slope_after = Doubles("n * lanes")
-    sums = Doubles("2", "n * lanes")
-    stages = Doubles("rows", "n * lanes")
+    unit = Doubles("n * lanes")  # of the numbers of x
+    errors = Doubles("n * lanes")  # of the step, by the two estimates
+    others = Doubles("n * lanes")
+    five = Doubles("lanes")  # sums or largest numbers of each lane
+    three = Doubles("lanes")
+    noise = Doubles("lanes")
+    chosen = Doubles("lanes")  # 1 where a lane takes part
+    stages = Doubles("rows", "(n + 2) * lanes")  # ẋ, and the two margins of its elimination

@@ -16,6 +16,7 @@ from dalembert.integrators.lane_record import LaneRecord
 from dalembert.integrators.loop import LEAST, SHIFT, SMALLEST, first_step
 from dalembert.integrators.stage import control, evaluate, motion_rate
 from dalembert.integrators.watch import LOW, watch
+from dalembert.linalg.lane_rows import peaks, take
 from dalembert.native.jit import entry, inline, native
 from dalembert.outcome import CALLBACK, OK, PAUSED, SINGULAR, STEP_TOO_SMALL, UNSOUND
 
@@ -43,12 +44,75 @@ def _run(g):
         budget -= 1
         _aim(g)
         attempt(g)
-        for l in range(g.lanes):
-            if g.run[l] >= 0:
-                if g.sampling[l] != 0:
-                    _sampled(g, l)
-                else:
-                    _judge(g, l)
+        _judge_all(g)
+        _go_on(g)
+
+
+@native
+def _judge_all(g):
+    """Which lanes have taken the step. Their states after it are put aside: wanted times inside it may come first."""
+    W, size, there = g.lanes, g.n * g.lanes, g.rows - 1
+    peaks(g.trial, g.unit, g.five, g.nq * W, (g.nq + g.nv) * W, W)
+    for l in range(W):
+        g.chosen[l] = 0.0
+        if g.run[l] >= 0 and g.sampling[l] == 0 and _judge(g, l):
+            g.chosen[l] = 1.0
+            i, speed = g.run[l], g.five[l] * g.rate[l]
+            g.evidence[i, ENERGY] = max(g.evidence[i, ENERGY], 0.5 * g.inertias[i] * speed * speed)
+    take(g.chosen, g.trial, 0, g.after, 0, size, W)
+    take(g.chosen, g.stages, there, g.slope_after, 0, size, W)
+
+
+@native
+def _go_on(g):
+    """Lanes with wanted times inside their step stay for these; the others move to its end."""
+    W, size = g.lanes, g.n * g.lanes
+    for l in range(W):
+        if g.run[l] >= 0 and g.sampling[l] != 0:
+            if g.state[l] != OK:
+                _end(g, l, SINGULAR)
+                continue
+            _keep(g, l, g.trial)
+        elif g.chosen[l] == 0.0:
+            continue
+        k, to = g.next_sample[l], _step_end(g, l)
+        g.sampling[l] = 1 if k < g.asked and g.wanted[k] < to - _near(g, l, to) else 0
+        g.chosen[l] = 1.0 - g.sampling[l]
+    take(g.chosen, g.after, 0, g.x, 0, size, W)
+    take(g.chosen, g.slope_after, 0, g.stages, 0, size, W)
+    for l in range(W):
+        if g.run[l] >= 0 and g.chosen[l] != 0.0:
+            _arrive(g, l)
+
+
+@inline
+def _step_end(g, l):
+    return g.stop[l] if g.last[l] != 0 else g.t[l] + g.step_h[l]
+
+
+@inline
+def _near(g, l, to):
+    """Wanted times this close to the end of a step are those of its end."""
+    return 1e-13 * max(abs(to), g.step_h[l])
+
+
+@native
+def _arrive(g, l):
+    """The lane is at the end of its step."""
+    to = _step_end(g, l)
+    near = _near(g, l, to)
+    if g.last[l] != 0:
+        g.t[l], g.carry[l] = g.stop[l], 0.0
+    else:
+        due = g.step_h[l] - g.carry[l]
+        g.carry[l] = (g.t[l] + due - g.t[l]) - due
+        g.t[l] += due
+    while g.next_sample[l] < g.asked and g.wanted[g.next_sample[l]] <= g.t[l] + near:
+        _keep(g, l, g.x)
+    if g.t[l] >= g.end[l]:
+        _end(g, l, OK)
+    elif g.counts[g.run[l], STEPS] >= g.max_steps:
+        _end(g, l, PAUSED)
 
 
 @native
@@ -87,6 +151,7 @@ def _begin(g, l, i):
     g.counts[i, EVALUATIONS], g.evidence[i, MARGIN] = 2, 1.0
     for j in range(g.n):
         g.x[j * W + l], g.stages[0, j * W + l] = one.x[j], one.stages[0, j]
+        g.unit[j * W + l] = one.unit[j] * (one.rate if g.nq <= j < g.nq + g.nv else 1.0)
     for j in range(g.nu):
         g.ode.x[(g.u_index + j) * W + l] = one.ode.x[one.u_index + j]
     g.held[l], g.sampled_until[l] = 1, one.t + g.hold
@@ -186,86 +251,41 @@ def _ask(g, l):
 
 
 @native
-def _sampled(g, l):
-    """The attempt led to a wanted time: keep the state, then on to the next one, or to the end of the step."""
-    if g.state[l] != OK:
-        _end(g, l, SINGULAR)
-        return
-    _keep(g, l, g.trial)
-    _samples_or_on(g, l)
-
-
-@native
-def _samples_or_on(g, l):
-    """Wanted times inside the step that is done come first; then the lane moves to its end."""
-    W, k = g.lanes, g.next_sample[l]
-    to = g.stop[l] if g.last[l] != 0 else g.t[l] + g.step_h[l]
-    near = 1e-13 * max(abs(to), g.step_h[l])
-    if k < g.asked and g.wanted[k] < to - near:
-        g.sampling[l] = 1
-        return
-    g.sampling[l] = 0
-    for j in range(g.n):
-        g.x[j * W + l], g.stages[0, j * W + l] = g.after[j * W + l], g.slope_after[j * W + l]
-    if g.last[l] != 0:
-        g.t[l], g.carry[l] = g.stop[l], 0.0
-    else:
-        due = g.step_h[l] - g.carry[l]
-        g.carry[l] = (g.t[l] + due - g.t[l]) - due
-        g.t[l] += due
-    while g.next_sample[l] < g.asked and g.wanted[g.next_sample[l]] <= g.t[l] + near:
-        _keep(g, l, g.x)
-    i = g.run[l]
-    if g.t[l] >= g.end[l]:
-        _end(g, l, OK)
-    elif g.counts[i, STEPS] >= g.max_steps:
-        _end(g, l, PAUSED)
-
-
-@native
 def _judge(g, l):
-    """Take the step, or choose a shorter one."""
-    i, h, W = g.run[l], g.dt[l], g.lanes
+    """Take the step, or choose a shorter one. Returns whether it is taken."""
+    i, h = g.run[l], g.dt[l]
     outcome = g.state[l]
     smallest = LEAST * max(1.0 / g.rate[l], abs(g.t[l]))
     if g.last[l] == 0 and h <= SMALLEST * abs(g.t[l]):
         _end(g, l, STEP_TOO_SMALL)
-        return
+        return False
     if outcome != OK and outcome != REFUSED:
         g.counts[i, REJECTED] += 1
         if outcome == UNSOUND and h <= 0.1 * g.usual_h[l]:
             _end(g, l, SINGULAR)
-            return
+            return False
         g.h[l] = SHIFT * h if outcome == UNSOUND else 0.5 * h
         if g.h[l] < smallest:
             _end(g, l, outcome)
-        return
+        return False
     if not g.error[l] < 1.0:
         g.counts[i, REJECTED] += 1
         g.h[l] = h * max(0.2, 0.9 * g.error[l] ** (-g.exponent)) if g.error[l] < 1e300 else 0.1 * h
         if g.h[l] < smallest:
             _end(g, l, STEP_TOO_SMALL)
-        return
+        return False
     if g.m > 0 and not _clear(g, l, i, h):
         _end(g, l, SINGULAR)
-        return
+        return False
     grow = 0.9 * max(g.error[l], 1e-10) ** (-0.7 * g.exponent) * g.last_error[l] ** (0.4 * g.exponent)
     if g.last[l] == 0 or grow < 1.0:
         g.h[l] = h * min(5.0, max(0.2, grow))
     if g.last[l] == 0:
         g.usual_h[l] = max(0.98 * g.usual_h[l], 0.8 * g.usual_h[l] + 0.2 * h)
-    g.last_error[l] = max(g.error[l], 1e-4)
+    g.last_error[l], g.step_h[l] = max(g.error[l], 1e-4), h
     g.counts[i, STEPS] += 1
     g.evidence[i, MARGIN] = min(g.evidence[i, MARGIN], g.margin[l])
-    speed = 0.0
-    for j in range(g.nq, g.nq + g.nv):
-        speed = max(speed, abs(g.trial[j * W + l]) / (g.lengths[i] if g.slide[j] != 0 else 1.0))
-    g.evidence[i, ENERGY] = max(g.evidence[i, ENERGY], 0.5 * g.inertias[i] * speed * speed)
-    there = g.rows - 1
-    for j in range(g.n):
-        g.after[j * W + l], g.slope_after[j * W + l] = g.trial[j * W + l], g.stages[there, j * W + l]
-    g.step_h[l] = h
-    _samples_or_on(g, l)
+    return True
 
 
 @native

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.errors import DescriptionError
 from dalembert.mechanism.body import Frame
-from dalembert.mechanism.checks import check_joint, no_joint
+from dalembert.mechanism.checks import check_joint
 from dalembert.mechanism.constraints import (
     Constraint,
     Expressions,
@@ -24,23 +24,17 @@ from dalembert.mechanism.constraints import (
     rolling_on_plane,
     skate,
 )
+from dalembert.mechanism.elements import Elements
 from dalembert.mechanism.joints import Joint
 from dalembert.mechanism.joints.attachment import Attachment
 from dalembert.mechanism.motions import motion_of
-from dalembert.mechanism.values import Defaults, is_exact_zero
+from dalembert.mechanism.values import is_exact_zero
 from dalembert.spatial import axis_vector
 from dalembert.symbols import all_numbers
 
 
-class Constrainable:
+class Constrainable(Elements):
     """The part of `Mechanism` that adds constraints."""
-
-    parameters: Defaults
-    joints: dict[str, Attachment]
-    constraints: dict[str, Constraint]
-    ground: Any
-    _frame: Callable[[Any, str], Frame]
-    _new: Callable[[str, dict[str, Any], str], None]
 
     def close_loop(self, name: str, joint: Joint, a: Any, b: Any) -> None:
         """Close a kinematic loop by a joint of any type between a and b: bodies, frames or names.
@@ -207,20 +201,6 @@ class Constrainable:
         if is_exact_zero(x):
             raise DescriptionError(f"{what} is 0; needed: a number above 0.")
         return getattr(x, "sx", x)
-
-    def _coordinate(self, name: str, where: str) -> bool:
-        """Check the name of a coordinate that may be tied; whether it is an angle."""
-        checks.name(name, f"the coordinate of {where}", error=DescriptionError)
-        joint = self.joints.get(name) or self.joints.get(name.rpartition(".")[0])
-        if joint is not None and joint.joint.nq != joint.joint.nv and name in (joint.name, *joint.coordinates):
-            raise DescriptionError(
-                f"{where} asks for coordinate '{name}' of a {joint.joint.kind} joint, a quaternion; "
-                "constrain frames instead."
-            )
-        if joint is not None and name in joint.coordinates:
-            return joint.joint.angular[joint.coordinates.index(name)]
-        known = [q for a in self.joints.values() if a.joint.nq == a.joint.nv for q in a.coordinates]
-        raise no_joint("coordinate", name, known, self.constraints.values(), where)
 
 
 def _letter(axis: str, what: str) -> int:

@@ -47,6 +47,12 @@ def invoke(f):
 
 
 @inline
+def invoke_into(f, y):
+    """Call a `Bound` function with the inputs that are in place; its outputs go to y."""
+    jump(f.address, data(f.x), data(y), f.w)
+
+
+@inline
 def call(f, t, x, n):
     """Call a `Bound` function at time t and the first n numbers of x."""
     given = f.x

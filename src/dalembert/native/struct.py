@@ -16,7 +16,7 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Callable, Collection
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import prod
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -148,16 +148,22 @@ class Struct(ctypes.Structure, metaclass=_Declared):
     def sized(cls: type[S], **values: Any) -> S:
         """A struct with all its arrays, zeroed and in one block of memory, for the sizes given by name."""
         struct = cls(**values)
-        shapes = [(f, f.sides(struct)) for f in cls.arrays if f.own not in vars(struct)]
-        counts = [prod(shape) for _, shape in shapes]
-        block, at = np.zeros(sum(counts)), 0
+        held = vars(struct)
+        count, members, views = _plan(cls, tuple(f.sides(struct) for f in cls.arrays), frozenset(held))
+        held["_block"], held["_views"] = block, _ = np.zeros(count), views
         start = address(block)
-        for (field, shape), count in zip(shapes, counts):
-            part = block[at : at + count] if field.dtype is np.float64 else block[at : at + count].view(field.dtype)
-            setattr(struct, field.own, part if len(shape) == 1 else part.reshape(shape))
-            setattr(struct, field.place, start + 8 * at)
-            at += count
+        for place, at in members:
+            setattr(struct, place, start + at)
         return struct
+
+    def __getattr__(self, name: str) -> Any:
+        """An array of the block, made when it is first read: native code needs its address only."""
+        found = vars(self).get("_views", {}).get(name)
+        if found is None:
+            raise AttributeError(f"{type(self).__name__} has no '{name}'")
+        shape, dtype, at = found
+        view = vars(self)[name] = np.ndarray(shape, dtype, vars(self)["_block"], at)
+        return view
 
     def set(self, **numbers: float) -> None:
         """Set several numbers by name."""
@@ -184,6 +190,20 @@ def _shape_function(sides: tuple[str, ...], names: Collection[str]) -> Callable[
     """The shape of an array as a function of its struct."""
     text = ", ".join(re.sub(r"[A-Za-z_]\w*", lambda w: f"s.{w[0]}" if w[0] in names else w[0], side) for side in sides)
     return eval(f"lambda s: ({text},)")
+
+
+@lru_cache(maxsize=512)
+def _plan(
+    kind: type[Struct], shapes: tuple[tuple[int, ...], ...], given: frozenset[str]
+) -> tuple[int, list[tuple[str, int]], dict[str, tuple[tuple[int, ...], Any, int]]]:
+    """Numbers in the block of a struct, where in it (bytes) each array begins by its member, and the arrays by name."""
+    at, members, views = 0, [], {}
+    for field, shape in zip(kind.arrays, shapes):
+        if field.own not in given:
+            members.append((field.place, 8 * at))
+            views[field.own] = (shape, field.dtype, 8 * at)
+            at += prod(shape)
+    return at, members, views
 
 
 def address(x: np.ndarray) -> int:

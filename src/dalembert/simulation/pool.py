@@ -13,20 +13,13 @@ from dalembert.simulation.layout import Layout, Spare
 from dalembert.simulation.setup import Choices, Span, make_setup
 from dalembert.system.system import System
 
-LAYOUTS = 16  # kept of a system
 RECORDS = 4  # kept of a layout
 
 
 def plain_layout(system: System, choices: Choices, span: Span, p: Parameters) -> Layout:
     """The layout of runs without functions of their own."""
     key: Any = choices, None if p is None else system.parameter_vector(p).tobytes()
-    found = system.kept.get(key)
-    if found is None:
-        oldest, *others = (*system.kept, None)  # a copy: other threads may add to it
-        if len(others) >= LAYOUTS:
-            system.kept.pop(oldest, None)
-        found = system.kept[key] = Layout(make_setup(system, choices, span, p))
-    return found
+    return system.keep(key, lambda: Layout(make_setup(system, choices, span, p)))
 
 
 def lease(layout: Layout) -> Spare | None:

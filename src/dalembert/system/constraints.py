@@ -136,12 +136,13 @@ class ConstraintQuestions:
         given = metric, variant, tolerance, floor, safety, independent
         if self._massless(x, p) is not None:
             return refused(_whole(self), Outcome.MASS_SINGULAR)
-        if formulation.__class__ is str and formulation == "auto" and plain and numbers and given == USUAL:
+        usual = plain and numbers and given == USUAL and formulation.__class__ is str
+        if usual and formulation == "auto":
             quick = eliminated(self, x, tau, u, p)  # type: ignore[arg-type]
             if quick is not None:
                 return quick
             formulation = "nullspace"
-        else:
+        elif not (usual and formulation in FORMULATIONS):
             checks.choice(formulation, ["auto", *FORMULATIONS], "formulation")
             formulation = "nullspace" if formulation == "auto" else formulation
             options = check_options(

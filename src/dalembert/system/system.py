@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from dalembert.compiler import Kernel
 
 FUNCTIONS = {**functions.FUNCTIONS, **STEPPING}
+KEPT = 32  # things that other packages keep with a system
 RowChoice = tuple[int, ...] | None  # indices of constraint rows; None: all
 
 
@@ -99,7 +100,7 @@ class System(TreeQuestions, ConstraintQuestions):
             dict(mechanism.inputs),
             dict(mechanism.parameters.symbols),
         )
-        self.kept: dict[Any, Any] = {}  # by other packages, for as long as the system lives
+        self._kept: dict[Any, Any] = {}
         self._functions: dict[Any, tuple[ca.Function, tuple[tuple[int, ...], ...]]] = {}
         self._kernels: dict[Any, Kernel] = {}
 
@@ -155,9 +156,19 @@ class System(TreeQuestions, ConstraintQuestions):
         other._functions, other._kernels = {}, {}
         return other
 
+    def keep(self, key: Any, make: Callable[[], Any]) -> Any:
+        """What other packages keep with a system, under a key: made when first asked for, the oldest of many go."""
+        found = self._kept.get(key)
+        if found is None:
+            oldest, *others = (*self._kept, None)  # a copy: other threads may add to it
+            if len(others) >= KEPT:
+                self._kept.pop(oldest, None)
+            found = self._kept[key] = make()
+        return found
+
     def _twin(self) -> System:
         other = object.__new__(type(self))
-        vars(other).update(vars(self), kept={})
+        vars(other).update(vars(self), _kept={})
         return other
 
     def _removed(self) -> list[str]:

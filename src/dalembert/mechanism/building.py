@@ -1,0 +1,140 @@
+"""Bodies, frames, and the joints that hang them on each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert import checks
+from dalembert.errors import ArgumentError, DescriptionError
+from dalembert.mechanism.body import Body, Frame, turned_inertia
+from dalembert.mechanism.checks import check_armature, check_joint
+from dalembert.mechanism.elements import Elements
+from dalembert.mechanism.inertia import inertia_matrix
+from dalembert.mechanism.joints import Joint
+from dalembert.mechanism.joints.attachment import Attachment
+from dalembert.mechanism.values import per_dof
+
+
+class Buildable(Elements):
+    """The part of `Mechanism` that adds bodies, frames and joints."""
+
+    def add_body(
+        self,
+        name: str,
+        mass: Any = 0.0,
+        com: Sequence[Any] = (0.0, 0.0, 0.0),
+        inertia: Any = (0.0, 0.0, 0.0),
+        *,
+        inertia_axes: Any = None,
+        physical: bool = True,
+    ) -> Body:
+        """A rigid body: mass (kg), centre of mass `com` (m, body frame), inertia about the centre of mass (kg m²).
+
+        inertia is a 3×3 matrix or three principal moments, in body axes or in `inertia_axes` (a rotation whose columns
+        are those axes). da.point, rod, box, cylinder, sphere and disc compute it. A body may be massless where
+        others give its joints inertia. physical=False accepts principal moments that break the triangle inequality.
+        """
+        self._new(name, self.bodies, "body")
+        self._new(name, self.frames, "frame")
+        what = f"body '{name}'"
+        checks.flag(physical, f"physical of {what}", error=DescriptionError)
+        m = self.parameters.scalar(mass, f"the mass of {what}", least=0.0)
+        c = self.parameters.checked(com, (3,), f"the centre of mass of {what}")
+        J = inertia_matrix(inertia, f"the inertia of {what}", self.parameters, physical)
+        if inertia_axes is not None:
+            J = turned_inertia(J, self.parameters.rotation(inertia_axes, f"the inertia axes of {what}"))
+        body = self.bodies[name] = Body(name, m, c, J, self.parameters)
+        return body
+
+    def add_frame(self, name: str, frame: Frame) -> Frame:
+        """Give a frame (`body.at(...)`) a name by which poses and Jacobians can be asked for."""
+        self._new(name, self.frames, "frame")
+        self._new(name, self.bodies, "body")
+        self.frames[name] = self._frame(frame, f"frame '{name}'")
+        return frame
+
+    def add_joint(
+        self,
+        name: str,
+        joint: Joint,
+        parent: Any,
+        child: Any,
+        *,
+        stiffness: Any = 0.0,
+        rest: Any = None,
+        damping: Any = 0.0,
+        friction: Any = 0.0,
+        armature: Any = 0.0,
+        limits: Any = None,
+    ) -> Attachment:
+        """Hang `child` on `parent`, each a body, a frame (`body.at(...)`) or a name, by a `joint` (da.Revolute("z")).
+
+        Per joint, one number or one for each degree of freedom: a spring (stiffness, N m/rad or N/m) with rest position
+        `rest` (default: the neutral one), damping and viscous friction (N m s/rad or N s/m; they add up), armature
+        (rotor inertia, kg m² or kg), limits (lower, upper), which are kept as data.
+
+        Returns the joint, which motors, joint forces, drivers and couplings take in place of its name.
+        """
+        what = f"joint '{name}'"
+        self._new(name, self.joints, "joint")
+        self._new(name, self.constraints, "constraint")
+        if "." in name:
+            raise DescriptionError(f"{what} has a dot in its name, which sets off its coordinates; use '_'.")
+        check_joint(joint, what, self.parameters)
+        a, b = self._frame(parent, what), self._frame(child, what)
+        if b.body is self.ground:
+            raise DescriptionError(
+                f"{what} has the ground as its child; swap parent and child (and the sign of its motion)."
+            )
+        if a.body is b.body:
+            raise DescriptionError(f"{what} connects body '{a.body.name}' with itself; parent and child must differ.")
+        if other := self.carriers.get(b.body.name):
+            raise DescriptionError(
+                f"{what} would give body '{b.body.name}' a second parent: it already hangs on joint '{other.name}' of "
+                f"body '{other.parent.body.name}'. Close the loop with close_loop('{name}', ...) instead."
+            )
+        nv, given = joint.nv, self.parameters
+        J = per_dof(armature, nv, given, f"the armature of {what}", least=0.0)
+        check_armature(joint, J, f"the armature of {what}")
+        added = self.joints[name] = self.carriers[b.body.name] = Attachment(
+            name,
+            joint,
+            a,
+            b,
+            stiffness=per_dof(stiffness, nv, given, f"the stiffness of {what}"),
+            damping=per_dof(damping, nv, given, f"the damping of {what}")
+            + per_dof(friction, nv, given, f"the friction of {what}", least=0.0),
+            rest=self._rest(joint, rest, what),
+            armature=J,
+            limits=_limits(joint, limits, what),
+        )
+        return added
+
+    def _rest(self, joint: Joint, rest: Any, what: str) -> np.ndarray:
+        if rest is None:
+            return joint.neutral().astype(object)
+        what = f"the rest position of {what}"
+        if joint.nq == joint.nv:
+            return self.parameters.checked(rest, (joint.nq,), what)
+        try:
+            return joint.normalized(checks.vector(joint.position_from(rest), joint.nq, what)).astype(object)
+        except ArgumentError as error:
+            raise DescriptionError(f"{what}: {error}") from error
+
+
+def _limits(joint: Joint, limits: Any, what: str) -> np.ndarray:
+    """(nv, 2), infinite where none are given."""
+    if limits is None:
+        return np.array([(-np.inf, np.inf)] * joint.nv).reshape(-1, 2)
+    x = checks.array(limits, None, f"the limits of {what}", finite=False, error=DescriptionError)
+    x = np.array([x.tolist()] * joint.nv).reshape(-1, 2) if x.shape == (2,) else x
+    if x.shape != (joint.nv, 2):
+        raise DescriptionError(
+            f"the limits of {what} have shape {x.shape}; needed: (lower, upper), or {joint.nv} such pairs."
+        )
+    if any(low > high for low, high in x.tolist()):
+        raise DescriptionError(f"the limits of {what} are {x.tolist()}; each lower one must not exceed its upper one.")
+    return x

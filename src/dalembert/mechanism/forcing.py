@@ -1,0 +1,243 @@
+"""What acts on a mechanism: motors, actuators, servos, springs, cables, wrenches, potentials."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import casadi as ca
+
+from dalembert import checks
+from dalembert.errors import DescriptionError, unknown
+from dalembert.mechanism.constraints import Loop
+from dalembert.mechanism.elements import Elements
+from dalembert.mechanism.forces import (
+    Actuator,
+    Cable,
+    CutJointSpring,
+    Force,
+    JointForce,
+    Potential,
+    Servo,
+    Spring,
+    Wrench,
+)
+from dalembert.mechanism.forces.limited import force_limits
+from dalembert.mechanism.joints.attachment import Attachment
+from dalembert.mechanism.values import per_dof, shaped
+from dalembert.symbols import all_numbers, zeros
+
+
+class Forceable(Elements):
+    """The part of `Mechanism` that adds forces."""
+
+    def add_motor(self, name: str, joint: Any) -> ca.SX:
+        """An input of this name (one per degree of freedom) that drives a joint: N m or N. Returns its symbol.
+
+        joint: what `add_joint` returned, or its name.
+        """
+        at = self._joint(joint, f"motor '{name}'")
+        if at.joint.nv == 0:
+            raise DescriptionError(f"motor '{name}' is on joint '{at.name}', which is fixed; nothing can be driven.")
+        u = self.add_input(name, at.joint.nv)
+        self._add_force(JointForce(name, at, u, kind="motor"))
+        return u
+
+    def add_actuator(self, name: str, a: Any, b: Any, *, limits: Any = None) -> ca.SX:
+        """An input of this name (N) that drives two points apart, along the line between them: a cylinder, a jack.
+
+        a and b are bodies, frames or names; a negative force draws them together. limits: (lower, upper) in N, 0
+        between them; beyond, the force stays at the limit. `state.length(name)` and `state.length_rate(name)` are the
+        distance of the points and its rate. Returns the input's symbol.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism("hoist", gravity=(0, -9.81, 0))
+        >>> boom = m.add_body("boom", mass=20.0, com=(1.0, 0, 0), inertia=da.rod(20.0, 2.0))
+        >>> m.add_joint("pivot", da.Revolute("z"), m.ground, boom)
+        >>> push = m.add_actuator("cylinder", m.ground.at(0.5, -0.8), boom.at(1.2), limits=(-500, 2000))
+        >>> system = m.compile()
+        >>> x = system.state({"pivot": 0.3})
+        >>> round(float(x.length("cylinder")), 4)
+        1.3233
+        >>> system.forward_dynamics(x, u={"cylinder": 300.0}).round(3)
+        array([2.276])
+        """
+        what = f"actuator '{name}'"
+        at = [self._frame(p, what) for p in (a, b)]
+        bounds = force_limits(limits, what)
+        self._new(name, self.forces, "force")
+        u = self.add_input(name)
+        self._add_force(Actuator(name, at, u, bounds))
+        return u
+
+    def add_servo(
+        self, name: str, coordinate: Any, *, stiffness: Any, damping: Any = 0.0, rate: bool = False, limits: Any = None
+    ) -> ca.SX:
+        """A drive that brings a coordinate to where an input of this name wants it; returns the input's symbol.
+
+        coordinate: its name, or a joint that has one. The force is stiffness (N m/rad or N/m) times the distance to the
+        wanted position (rad or m), less damping (N m s/rad or N s/m) times the velocity. rate=True: the input has a
+        second number, the wanted velocity, and the damping acts on the difference to it. limits: (lower, upper) of the
+        force, 0 between them. A driver, which follows a motion exactly, takes no input: a wanted position that jumps
+        would ask for infinite forces.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism("door", gravity=(0, 0, 0))
+        >>> leaf = m.add_body("leaf", mass=20.0, com=(0.4, 0, 0), inertia=da.box(20.0, (0.8, 0.04, 2.0)))
+        >>> m.add_joint("hinge", da.Revolute("z"), m.ground, leaf)
+        >>> wanted = m.add_servo("opener", "hinge", stiffness=60.0, damping=30.0)
+        >>> run = da.simulate(m.compile(), {}, 8.0, u={"opener": 1.2})
+        >>> round(float(run["hinge"][-1]), 3)
+        1.2
+        """
+        what = f"servo '{name}'"
+        q = coordinate.name if isinstance(coordinate, Attachment) else coordinate
+        self._coordinate(q, what)
+        at = self.joints.get(q) or self.joints[q.rpartition(".")[0]]
+        number = self.parameters.scalar
+        k, d = number(stiffness, f"the stiffness of {what}"), number(damping, f"the damping of {what}")
+        checks.flag(rate, f"rate of {what}", error=DescriptionError)
+        bounds = force_limits(limits, what)
+        self._new(name, self.forces, "force")
+        u = self.add_input(name, 2 if rate else 1)
+        self._add_force(Servo(name, at, at.coordinates.index(q), u, k, d, bounds))
+        return u
+
+    def add_potential(self, name: str, energy: Any) -> None:
+        """A potential energy V (J) and the forces −∂V/∂q that come of it; it counts in `potential_energy`.
+
+        energy: a function of the state that returns one CasADi expression of coordinates, positions and rotations of
+        frames, and parameters; neither of velocities, nor of time, nor of inputs.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism("well", gravity=(0, 0, 0))
+        >>> m.add_joint("x", da.Prismatic("x"), m.ground, m.add_body("bead", mass=2.0))
+        >>> m.add_potential("double well", lambda s: (s["x"] ** 2 - 1) ** 2)
+        >>> system = m.compile()
+        >>> system.forward_dynamics({"x": 0.5}), float(system.potential_energy({"x": 0.5}))
+        (array([0.75]), 0.5625)
+        """
+        what = f"the energy of potential '{name}'"
+        self._add_force(
+            Potential(
+                name, checks.function(energy, f"{what}, such as lambda s: 5 * s['A'] ** 2,", error=DescriptionError)
+            )
+        )
+
+    def add_joint_force(self, name: str, joint: Any, value: Any) -> None:
+        """A force along a joint's velocities: value, (nv,), is numbers, an expression of inputs and parameters or f(s).
+
+        joint: what `add_joint` returned, or its name.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism()
+        >>> bob = m.add_body("bob", mass=1.0, com=(0, 0, -1.0))
+        >>> m.add_joint("pivot", da.Revolute("y"), m.ground, bob)
+        >>> m.add_joint_force("stop", "pivot", lambda s: -5.0 * s["pivot"] ** 3)
+        """
+        what = f"joint force '{name}'"
+        at = self._joint(joint, what)
+        self._add_force(JointForce(name, at, self._value(value, (at.joint.nv,), f"the value of {what}")))
+
+    def add_cut_joint_spring(
+        self, name: str, loop: str, *, stiffness: Any = 0.0, rest: Any = 0.0, damping: Any = 0.0
+    ) -> None:
+        """A spring and damper along the joint that closes a loop: what `add_joint` takes, for a joint that is cut.
+
+        loop: the name given to `close_loop`. One number or one for each degree of freedom: stiffness (N m/rad or N/m),
+        position `rest` of zero force (rad or m, default 0), damping (N m s/rad or N s/m). Joints with quaternions have
+        none.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism("triangle", gravity=(0, -9.81, 0))
+        >>> a, b = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0)) for n in "ab")
+        >>> m.add_joint("A", da.Revolute("z"), m.ground, a)
+        >>> m.add_joint("B", da.Prismatic("x"), m.ground, b)
+        >>> m.close_loop("C", da.Revolute("z"), a.at(1, 0, 0), b)
+        >>> m.add_cut_joint_spring("bearing", "C", damping=0.1)
+        """
+        what = f"spring '{name}'"
+        checks.name(loop, f"the loop of {what}", error=DescriptionError)
+        cut = self.constraints.get(loop)
+        if not isinstance(cut, Loop):
+            raise unknown("loop", loop, [n for n, c in self.constraints.items() if isinstance(c, Loop)], what)
+        nv, given = cut.joint.nv, self.parameters
+        if cut.joint.nq != nv or not nv:
+            raise DescriptionError(
+                f"{what} is on loop '{loop}', closed by a {cut.joint.kind} joint, which has no coordinate along which "
+                "a spring could act; use add_spring between two points."
+            )
+        k, q, d = (
+            per_dof(x, nv, given, f"the {n} of {what}")
+            for n, x in (("stiffness", stiffness), ("rest position", rest), ("damping", damping))
+        )
+        self._add_force(CutJointSpring(name, cut, k, q, d))
+
+    def add_wrench(self, name: str, frame: Any, *, force: Any = None, moment: Any = None, axes: str = "world") -> None:
+        """A force (N) at a frame's origin and a moment (N m), in "world" or "body" axes; each may be f(state)."""
+        checks.choice(axes, ("world", "body"), f"axes of wrench '{name}'", error=DescriptionError)
+        at = self._frame(frame, f"wrench '{name}'")
+        f = self._value(zeros(3) if force is None else force, (3,), f"the force of wrench '{name}'")
+        m = self._value(zeros(3) if moment is None else moment, (3,), f"the moment of wrench '{name}'")
+        self._add_force(Wrench(name, at, f, m, axes))
+
+    def add_spring(
+        self, name: str, a: Any, b: Any, *, stiffness: Any, damping: Any = 0.0, rest_length: Any = 0.0
+    ) -> None:
+        """A spring and damper in line between the points a and b; it pushes when shorter than `rest_length` (m).
+
+        a and b are bodies, frames or names; stiffness in N/m, damping in N s/m.
+        """
+        self._add_force(self._spring(name, [a, b], stiffness, damping, rest_length, slack=False))
+
+    def add_cable(
+        self,
+        name: str,
+        points: Sequence[Any],
+        *,
+        tension: Any = None,
+        stiffness: Any = None,
+        damping: Any = 0.0,
+        rest_length: Any = 0.0,
+    ) -> None:
+        """A cable through points, without friction: of given tension (N; a number, an input, f(state)), or elastic.
+
+        An elastic one has stiffness (N/m), damping (N s/m) and rest_length (m), pulls and never pushes.
+        """
+        if isinstance(points, (str, bytes)) or not isinstance(points, Sequence):
+            raise DescriptionError(
+                f"the points of cable '{name}' are {checks.shown(points)}; needed: a list of frames."
+            )
+        if (tension is None) == (stiffness is None):
+            raise DescriptionError(f"cable '{name}' needs either a tension or a stiffness, not both and not neither.")
+        if len(points) < 2:
+            raise DescriptionError(f"cable '{name}' runs through {len(points)} point(s); needed: two or more.")
+        if tension is None:
+            self._add_force(self._spring(name, points, stiffness, damping, rest_length, slack=True))
+        else:
+            at = [self._frame(p, f"cable '{name}'") for p in points]
+            self._add_force(Cable(name, at, self._value(tension, (), f"the tension of cable '{name}'")))
+
+    def _add_force(self, force: Force) -> None:
+        self._new(force.name, self.forces, "force")
+        self.forces[force.name] = force
+
+    def _spring(self, name: str, points: Any, stiffness: Any, damping: Any, rest_length: Any, *, slack: bool) -> Spring:
+        kind = "cable" if slack else "spring"
+        at = [self._frame(p, f"{kind} '{name}'") for p in points]
+        number = self.parameters.scalar
+        return Spring(
+            name,
+            at,
+            number(stiffness, f"the stiffness of {kind} '{name}'"),
+            number(damping, f"the damping of {kind} '{name}'"),
+            number(rest_length, f"the rest length of {kind} '{name}'", least=0.0),
+            slack,
+        )
+
+    def _value(self, value: Any, shape: tuple[int, ...], what: str) -> Any:
+        """Shape and numbers are checked now; expressions and functions also when the mechanism is compiled."""
+        if callable(value) and not isinstance(value, ca.SX):
+            return value
+        x = shaped(value, shape, what)
+        return self.parameters.checked(x, shape, what) if all_numbers(x) else x
