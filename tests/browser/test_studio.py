@@ -1,4 +1,4 @@
-"""The studio in a real browser: open, drag, play, scrub, change a parameter, drop a file, reload, lose the connection."""
+"""The studio in a real browser: open, drag, play, scrub, parameters, files, reloads, lost connections."""
 
 import time
 
@@ -44,7 +44,9 @@ class Page:
         self.page.on("pageerror", lambda e: self.trouble.append(str(e)))
         self.page.on("console", lambda m: self.trouble.append(m.text) if m.type == "error" else None)
         own = url.split("/", 3)[2]
-        self.page.on("request", lambda r: r.url.startswith(("blob:", "data:")) or own in r.url or self.trouble.append(r.url))
+        self.page.on(
+            "request", lambda r: r.url.startswith(("blob:", "data:")) or own in r.url or self.trouble.append(r.url)
+        )
         self.page.goto(f"{url}?quality=low")
         self.until("window.studio?.state.poses && !studio.state.fresh")
 
@@ -78,7 +80,8 @@ def opened(browser):
 GAP = """() => {
   const p = studio.state.poses, turn = (i, x) => {
     const [w, a, b, c] = p.slice(i + 3, i + 7);
-    return [p[i] + x * (1 - 2 * (b * b + c * c)), p[i + 1] + x * 2 * (a * b + w * c), p[i + 2] + x * 2 * (a * c - w * b)];
+    const way = [1 - 2 * (b * b + c * c), 2 * (a * b + w * c), 2 * (a * c - w * b)];
+    return way.map((v, k) => p[i + k] + x * v);
   };
   const one = turn(14, 0.6), two = turn(21, 0.4);
   return Math.hypot(...one.map((v, k) => v - two[k])) / studio.state.model.length;
@@ -86,14 +89,14 @@ GAP = """() => {
 
 
 def test_a_body_is_dragged_and_the_loop_stays_closed(opened):
-    """Every pose that is drawn while the coupler is dragged about closes the loop to 1e-6, and it follows the hand."""
+    """Every pose that is drawn while the coupler is dragged about closes the loop to 1e-6."""
     studio, page = opened(state=dict(zip("ABD", _start())))
     T = studio.system.pose(studio.state, "coupler")
     hit = page("p => studio.stage.project(p)", (T[:3, :3] @ [0.3, 0, 0] + T[:3, 3]).tolist())
     mouse, before = page.page.mouse, np.array(page("Array.from(studio.state.q)"))
     page(
-        "() => { window.gaps = []; window.residuals = []; const f = studio.link.on.pose; studio.link.on.pose = (h, a, r) =>"
-        f" {{ f(h, a, r); gaps.push(({GAP})()); residuals.push(h.residual); }}; }}"
+        "() => { window.gaps = []; window.residuals = []; const f = studio.link.on.pose; studio.link.on.pose ="
+        f" (h, a, r) => {{ f(h, a, r); gaps.push(({GAP})()); residuals.push(h.residual); }}; }}"
     )
     mouse.move(hit["x"], hit["y"])
     mouse.down()
@@ -154,8 +157,9 @@ def test_a_parameter_is_changed_and_the_run_is_made_again(opened):
 
 
 def drop(page, name, text):
-    page("""([name, text]) => { const d = new DataTransfer(); d.items.add(new File([text], name));
-      window.dispatchEvent(new DragEvent("drop", {dataTransfer: d, bubbles: true, cancelable: true})); }""", [name, text])  # fmt: skip
+    script = """([name, text]) => { const d = new DataTransfer(); d.items.add(new File([text], name));
+      window.dispatchEvent(new DragEvent("drop", {dataTransfer: d, bubbles: true, cancelable: true})); }"""
+    page(script, [name, text])
 
 
 def test_a_file_is_dropped_and_bad_ones_are_refused(opened, tmp_path):
@@ -174,7 +178,7 @@ def test_a_file_is_dropped_and_bad_ones_are_refused(opened, tmp_path):
 
 
 def test_two_tabs_a_reload_and_a_lost_connection(opened):
-    studio, one, two = opened(pages=2)
+    _, one, two = opened(pages=2)
     one.page.locator("#coordinates .slider[data-name=A] input[type=number]").fill("0.8")
     one.page.keyboard.press("Enter")
     two.until("Math.abs(studio.state.q[0] - 0.8) < 1e-6")
@@ -189,10 +193,11 @@ def test_two_tabs_a_reload_and_a_lost_connection(opened):
 
 
 def test_everything_is_reached_by_keys_and_has_a_name(opened):
-    """Tab goes through every control in the order of the page; each has a text or a label; the theme follows its key."""
-    studio, page = opened()
-    nameless = page("""() => [...document.querySelectorAll("button, input, select, canvas[role], [role=tab]")].filter(e =>
-      !(e.getAttribute("aria-label") || e.textContent.trim() || e.labels?.length || e.title || e.hidden)).map(e => e.outerHTML)""")
+    """Tab goes through every control in the order of the page; each has a text or a label."""
+    _, page = opened()
+    nameless = page("""() => [...document.querySelectorAll("button, input, select, canvas[role], [role=tab]")]
+      .filter(e => !(e.getAttribute("aria-label") || e.textContent.trim() || e.labels?.length || e.title || e.hidden))
+      .map(e => e.outerHTML)""")
     assert nameless == []
     seen = []
     for _ in range(60):
@@ -200,7 +205,13 @@ def test_everything_is_reached_by_keys_and_has_a_name(opened):
         seen.append(page("document.activeElement.id || document.activeElement.tagName"))
     for name in ("open", "save", "python", "reset", "branch", "stage", "simulate", "live", "tab-report"):
         assert name in seen, name
-    assert seen.index("open") < seen.index("reset") < seen.index("stage") < seen.index("simulate") < seen.index("tab-report")
+    assert (
+        seen.index("open")
+        < seen.index("reset")
+        < seen.index("stage")
+        < seen.index("simulate")
+        < seen.index("tab-report")
+    )
     page.page.keyboard.press("Escape")
     page("document.activeElement.blur()")
     theme = page("document.documentElement.dataset.theme")

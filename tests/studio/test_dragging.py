@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from dalembert import zoo
+from dalembert import Mechanism, Revolute, rod, zoo
+from dalembert.errors import UnknownName
 from dalembert.studio.dragging import Dragging, Pull, Slide
 
 
@@ -55,7 +56,7 @@ def test_a_slider_stops_at_the_dead_point_and_says_so():
     """The crank of a rocking four-bar turns back where crank and coupler are in line: by the law of cosines."""
     crank, coupler, rocker, ground = 0.5, 0.6, 0.4, 0.55
     dead = np.arccos((ground**2 + crank**2 - (rocker + coupler) ** 2) / (2 * ground * crank))
-    system, x, drag = started("four_bar", crank=crank)
+    _, x, drag = started("four_bar", crank=crank)
     q = drag.begin(drag.drag(x.q, [Slide("A", 1.0)], seconds=1.0).q)
     for to in np.linspace(1.0, 3.0, 21):
         moved = drag.drag(q, [Slide("A", to)], seconds=1.0)
@@ -80,32 +81,38 @@ def test_a_parallelogram_keeps_its_branch_through_the_flat_position():
 
 
 def test_limits_stop_a_slider_and_a_pull():
-    system = zoo.CATALOG["loader"].build().compile()
-    entry = zoo.CATALOG["loader"]
-    drag = Dragging(system)
-    limited = [n for n, (v, _) in drag.places.items() if np.isfinite(drag.high[v])]
-    if not limited:
-        from dalembert import Mechanism, Revolute, rod
-
-        m = Mechanism("arm", gravity=(0, 0, -9.81))
-        body = m.add_body("arm", mass=1.0, com=(0.5, 0, 0), inertia=rod(1.0, 1.0))
-        m.add_joint("A", Revolute("y"), m.ground, body, limits=(-0.5, 0.7))
-        system, limited = m.compile(), ["A"]
-        drag, q = Dragging(system), np.zeros(1)
-    else:
-        q = drag.begin(system.state(*entry.start()).q)
-    name = limited[0]
+    m = Mechanism("arm", gravity=(0, 0, -9.81))
+    upper = m.add_body("upper", mass=1.0, com=(0.5, 0, 0), inertia=rod(1.0, 1.0))
+    lower = m.add_body("lower", mass=1.0, com=(0.5, 0, 0), inertia=rod(1.0, 1.0))
+    m.add_joint("A", Revolute("y"), m.ground, upper, limits=(-0.5, 0.7))
+    m.add_joint("B", Revolute("y"), upper.at(1, 0, 0), lower)
+    system = m.compile()
+    drag, q, name = Dragging(system), np.array([0.1, 0.3]), "A"
     v, i = drag.places[name]
     moved = drag.drag(q, [Slide(name, drag.high[v] + 0.5)], seconds=1.0)
     assert abs(moved.q[i] - drag.high[v]) < 1e-9
     assert moved.limits == (name,)
     assert "limit" in moved.note
+    pulled = drag.drag(q, [Pull("lower", (1.0, 0.0, 0.0), (0.0, 0.0, -2.0))], seconds=1.0)  # straight down: A = π/2
+    assert abs(pulled.q[0] - 0.7) < 1e-9
+    assert pulled.limits == ("A",)
+    down = np.arctan2(2.0 - np.sin(0.7), -np.cos(0.7)) - 0.7  # B turns the lower bar towards the goal
+    assert abs(pulled.q[1] - down) < 1e-2
     free = drag.drag(q, [Slide(name, drag.high[v] + 0.1)], limits=False, seconds=1.0)
     assert free.q[i] > drag.high[v] + 0.05
 
 
 def test_what_cannot_move_says_so():
-    system, x, drag = started("four_bar")
-    locked = Dragging(system.without())
-    with pytest.raises(Exception, match="no coordinate|coordinate with a slider"):
-        locked.drag(x.q, [Slide("nobody", 1.0)])
+    """Two bars on two pins that are a bar's length apart have mobility 0."""
+    m = Mechanism("triangle", gravity=(0, -9.81, 0))
+    a, b = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=rod(1.0, 1.0)) for n in "ab")
+    m.add_joint("A", Revolute("z"), m.ground, a)
+    m.add_joint("B", Revolute("z"), m.ground.at(1, 0, 0), b)
+    m.close_loop("C", Revolute("z"), a.at(1, 0, 0), b.at(1, 0, 0))
+    system = m.compile()
+    x, drag = system.assemble(guess={"A": 0.9, "B": 2.0}), Dragging(system)
+    moved = drag.drag(x.q, [Slide("A", 1.5)])
+    assert "mobility is 0" in moved.note
+    np.testing.assert_allclose(moved.q, x.q, atol=1e-12)
+    with pytest.raises(UnknownName, match="coordinate with a slider"):
+        drag.drag(x.q, [Slide("nobody", 1.0)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import casadi as ca
@@ -93,7 +94,7 @@ class Bench:
         v = np.zeros(self.system.nv) if v is None else v
         self.x = self.system.state(q, v, self.x.t if t is None else t)
 
-    def set_parameters(self, values: dict[str, Any]) -> bool:
+    def set_parameters(self, values: Mapping[str, Any]) -> bool:
         """Other parameters; loops are closed again from where they are. False where they do not close."""
         p, old = self.p.copy(), (self.p, self.dragging)
         for name, value in checks.mapping(values, "parameters").items():
@@ -111,7 +112,7 @@ class Bench:
         self.put(moving.q, moving.v)
         return True
 
-    def set_inputs(self, values: dict[str, Any]) -> None:
+    def set_inputs(self, values: Mapping[str, Any]) -> None:
         """Other constant inputs."""
         for name, value in checks.mapping(values, "inputs").items():
             if name not in self.u:
@@ -131,7 +132,7 @@ class Bench:
         return {
             "name": system.name,
             "scene": shown,
-            "bodies": [b for b in system.layout.bodies],
+            "bodies": list(system.layout.bodies),
             "coordinates": [
                 {
                     "name": name, "unit": self.unit[name], "low": d.low[v], "high": d.high[v],

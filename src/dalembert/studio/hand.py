@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert import checks
-from dalembert.errors import ArgumentError, AssemblyError
+from dalembert.errors import AssemblyError
 from dalembert.studio.dragging import Moved, Pull, Slide
 from dalembert.studio.jobs import Job
 from dalembert.studio.script import by_name, state_line
@@ -56,9 +56,8 @@ class Hand:
     def slide(self, job: Job, given: dict[str, Any]) -> None:
         """Lead a coordinate to a value; the other actuated ones stay if they can."""
         bench = self.session.bench
-        name, to = given.get("name"), checks.number(given.get("to"), "to")
-        if name not in bench.dragging.places:
-            raise ArgumentError(f"'{name}' is no coordinate with a slider.")
+        name = checks.choice(given.get("name"), tuple(bench.dragging.places), "name")
+        to = checks.number(given.get("to"), "to")
         moved = bench.dragging.drag(bench.x.q, [Slide(name, to)], hold=bench.actuated, limits=self.limits)
         while moved.more and not job.cancelled:
             again = bench.dragging.drag(moved.q, [Slide(name, to)], hold=bench.actuated, limits=self.limits)

@@ -129,11 +129,11 @@ class Runs:
         pick = np.unique(np.linspace(0, len(run.t) - 1, min(len(run.t), POINTS)).round().astype(int))
         plain = bench.places()
         channels: list[tuple[str, str, str, np.ndarray]] = []
-        for name, (v, i) in plain:
+        for name, (_, i) in plain:
             channels.append(("positions", name, bench.unit[name], run.q[:, i]))
         channels += [("velocities", name, f"{bench.unit[name]}/s", run.v[:, v]) for name, (v, _) in plain]
-        channels += [("energy", n, "J", x) for n, x in
-                     (("kinetic", run.kinetic_energy), ("potential", run.potential_energy), ("total", run.energy))]  # fmt: skip
+        energies = {"kinetic": run.kinetic_energy, "potential": run.potential_energy, "total": run.energy}
+        channels += [("energy", name, "J", x) for name, x in energies.items()]
         header = {
             "event": "run", "slot": slot, "number": kept.number, "name": kept.name, "message": run.message,
             "success": run.success, "duration": last - first, "begin": first,

@@ -132,9 +132,10 @@ class Server:
         from websockets.http11 import Response
 
         policy = (
-            f"default-src 'self'; script-src 'self' '{inline_hash()}'; img-src 'self' data: blob:; media-src blob:; style-src 'self' 'unsafe-inline'; "
-            f"connect-src 'self' ws://127.0.0.1:{self.port} ws://localhost:{self.port}; worker-src 'self' blob:; "
-            "object-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'none'"
+            f"default-src 'self'; script-src 'self' '{inline_hash()}'; img-src 'self' data: blob:; media-src blob:; "
+            "style-src 'self' 'unsafe-inline'; worker-src 'self' blob:; object-src 'none'; base-uri 'none'; "
+            f"connect-src 'self' ws://127.0.0.1:{self.port} ws://localhost:{self.port}; frame-ancestors 'none'; "
+            "form-action 'none'"
         )
         headers = Headers()
         for name, value in (

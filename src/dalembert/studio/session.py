@@ -100,10 +100,7 @@ class Session:
     def idle(self, seconds: float = 60.0) -> bool:
         """Wait until nothing is under way, but what is live."""
         names = ("hand", "run", "study", "look")
-        for _ in range(2):  # what one lane asks of another
-            if not all(self.lanes[name].idle(seconds) for name in names):
-                return False
-        return True
+        return all(self.lanes[name].idle(seconds) for name in (*names, *names))  # what one lane asks of another
 
     def close(self) -> None:
         """Stop all lanes."""
@@ -146,7 +143,9 @@ class Session:
         bench = self.bench
         return {"event": "values", "parameters": dict(zip(bench.system.p_names, bench.p)), "inputs": bench.u}
 
-    def show(self, source: str, moved: Moved | None = None, note: str = "", look: bool = True, speed: float = 0.0) -> None:
+    def show(
+        self, source: str, moved: Moved | None = None, note: str = "", look: bool = True, speed: float = 0.0
+    ) -> None:
         """Show where the mechanism is; the report follows."""
         bench = self.bench
         d = bench.dragging

@@ -129,7 +129,9 @@ class Studies:
             session.progress = lambda: part
 
         try:
-            found = workspace(bench.system, grid, bench.x, p=bench.given_p, progress=progress, limits=session.hand.limits)
+            found = workspace(
+                bench.system, grid, bench.x, p=bench.given_p, progress=progress, limits=session.hand.limits
+            )
         finally:
             session.progress = None
         if job.cancelled:

@@ -125,7 +125,8 @@ function build(again) {
 // --- quality: what the graphics can do in time ------------------------------------------------------------------------
 
 const LEVELS = { high: [true, 1], middle: [false, 1], low: [false, 0.5] }, SLOW = 40;  // shadows, pixels; ms of a picture
-state.quality = new URLSearchParams(location.search).get("quality") in LEVELS ? new URLSearchParams(location.search).get("quality") : "high";
+const asked = new URLSearchParams(location.search).get("quality");
+state.quality = asked in LEVELS ? asked : "high";
 
 function setQuality(level) {
   const [shadows, pixels] = LEVELS[state.quality = level];
@@ -138,7 +139,7 @@ function setQuality(level) {
 
 /** Without shadows, then with fewer pixels, where a picture takes too long. */
 function tune() {
-  if (!stage || state.quality === "low") return;
+  if (!stage || asked in LEVELS || state.quality === "low") return;
   const g = stage.renderer.getContext(), pixel = new Uint8Array(4);
   const drawn = () => { const t = performance.now(); stage.render(); g.readPixels(0, 0, 1, 1, g.RGBA, g.UNSIGNED_BYTE, pixel); return performance.now() - t; };
   drawn();
@@ -214,7 +215,7 @@ function grabbed(hit) {
   state.drag = null;
   state.grab = { body: hit.body, point: hit.pointInBody };
   send({ do: "grab", body: hit.body });
-  highlight([hit.body]);
+  $("hit").style.display = "none";
   return true;
 }
 
@@ -267,6 +268,7 @@ function drawTraces() {
   state.traced = out.length > 0;
 }
 
+$("stage").addEventListener("pointerleave", () => { $("hit").style.display = "none"; });
 $("stage").addEventListener("dblclick", e => {
   const hit = stage.pick(e.clientX, e.clientY);
   if (!hit || !state.model.bodies.slice(1).includes(hit.body)) return;
@@ -281,6 +283,7 @@ function drawArrows() {
   if (!stage) return;
   const on = state.show.forces && state.view !== "mode";
   stage.setArrows(on ? arrowsOf(state.arrows, forces.moments.checked) : []);
+  stage.arrows.traverse(x => { if (x.material) { x.material.depthTest = false; x.renderOrder = 6; } });  // seen through bodies
 }
 
 // --- runs -------------------------------------------------------------------------------------------------------------
@@ -306,9 +309,21 @@ function ranRun(header, arrays) {
   timeline.setRun(run);
   if (!header.success) toast(`The run: ${header.message}`, "error");
   if (again) moved(timeline.t, false);
+  fitRun(run);
   if (playing || (state.asked && !matchMedia("(prefers-reduced-motion: reduce)").matches)) timeline.play();
   state.asked = false;
   drawTraces();
+}
+
+/** Bring the whole motion into view, unless the user chose a view or it goes far away. */
+function fitRun(run) {
+  if (stage.camera.moved) return;
+  const points = [], every = Math.max(1, Math.floor(run.times.length / 60)), ends = [];
+  for (const j of state.model.scene.joints) for (const end of [j.a, j.b]) ends.push([end.body, end.position]);
+  for (let k = 0; k < run.times.length; k += every) for (const [body, position] of ends) points.push(...pointAt(run.poses, body, position, k * run.size));
+  const box = stage.bounds(), size = Math.hypot(...box.high.map((v, i) => v - box.low[i]));
+  const span = [0, 1, 2].map(i => { let low = Infinity, high = -Infinity; for (let k = i; k < points.length; k += 3) { low = Math.min(low, points[k]); high = Math.max(high, points[k]); } return high - low; });
+  if (Math.hypot(...span) < 4 * size) stage.camera.fit([...points, ...box.low, ...box.high]);
 }
 
 function moreOfRun(header, arrays) {
