@@ -159,6 +159,21 @@ def test_a_newer_simulation_cancels_the_older(desk):
     assert abs(d.last("run")[0]["duration"] - 0.2) < 1e-6
 
 
+def test_a_drag_does_not_wait_for_a_simulation(desk):
+    d = desk("five_bar")
+    d.session.do({"do": "simulate", "time": 3600.0}, 1)
+    while not d.events("status"):
+        time.sleep(0.01)
+    for k in range(5):
+        d.session.do({"do": "slide", "name": "A", "to": d.session.bench.x["A"] + 0.02}, 1)
+        assert d.session.lanes["hand"].idle(30)
+        assert len([h for h, _ in d.events("pose") if h["source"] == "slide"]) == k + 1
+    assert not d.events("run")
+    d.session.do({"do": "stop"}, 1)
+    assert d.session.lanes["run"].idle(30)
+    assert not d.events("run")
+
+
 def test_runs_are_compared(desk):
     d = desk()
     d.do("simulate", time=0.3).do("keep").do("inputs", values={"torque": 2.0})

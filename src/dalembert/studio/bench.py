@@ -7,6 +7,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from dalembert import checks
 from dalembert.compiler import Kernel
@@ -53,7 +54,7 @@ class Poses:
         out = np.empty((len(q), self.bodies, 7))
         out[..., :3] = T[..., 3]
         if len(q) == 1:
-            out[0, :, 3:] = np.array([quaternions(R[None])[0] for R in T[0, :, :, :3]])
+            out[0, :, 3:] = Rotation.from_matrix(T[0, :, :, :3]).as_quat()[:, [3, 0, 1, 2]]
         else:
             for k in range(self.bodies):
                 out[:, k, 3:] = quaternions(T[:, k, :, :3])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from dalembert.studio.session import Session
 
 COMPONENTS = ("Mx", "My", "Mz", "Fx", "Fy", "Fz")  # of a wrench, in the axes of the joint's second frame
+PAUSE = 0.1  # s between reports
 ROUNDING = 1e-9  # of the largest component
 
 
@@ -25,7 +27,7 @@ class Watching:
 
     def __init__(self, session: Session):
         self.session = session
-        self.forces = True
+        self._done, self._took = 0.0, 0.0  # when the last one was told, and how long it took, s
 
     def commands(self) -> dict[str, tuple[str, Any, str]]:
         """{command: (lane, method, label)}."""
@@ -36,11 +38,16 @@ class Watching:
         self.session.lanes["look"].submit("look", lambda job: self.look(job, {}))
 
     def look(self, job: Job, given: dict[str, Any]) -> None:
-        """Report and forces."""
+        """Report and forces, not so often that what is dragged would wait for them."""
+        time.sleep(max(0.0, self._done + max(PAUSE, 3 * self._took) - time.monotonic()))
+        began = time.monotonic()
+        self._look()
+        self._done = time.monotonic()
+        self._took = min(self._done - began, 0.5)
+
+    def _look(self) -> None:
         bench, x = self.session.bench, self.session.bench.x
         self.session.tell({"event": "report", **report_of(bench, x)}, keep="report")
-        if job.cancelled:
-            return
         try:
             arrows = forces_of(bench, x)
         except DalembertError as error:

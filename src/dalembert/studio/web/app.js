@@ -8,7 +8,7 @@ import { rangeOf, Sliders } from "./sliders.js";
 import { Linear, Map2 } from "./studies.js";
 import { posesAt, Timeline } from "./timeline.js";
 
-const LARGEST = 8 * 1024 * 1024, GHOST = 0.22;
+const LARGEST = 8 * 1024 * 1024, GHOST = 0.38;
 const state = { model: null, q: [], poses: null, runs: {}, mode: null, view: "bench", drag: null, traces: [], arrows: [], live: false, show: { forces: false }, frames: 0 };
 let stage = null;
 
@@ -32,7 +32,11 @@ tabs(document.querySelector("#right .tabs"), tab => {
 
 const link = new Link({
   model: setModel,
-  shapes: header => { state.model.scene = header.scene; build(true); },
+  shapes: header => {
+    state.model.scene = header.scene;
+    clearTimeout(state.shapesTimer);
+    state.shapesTimer = setTimeout(() => build(true), stage ? 200 : 0);  // when the slider rests
+  },
   pose: posed,
   values: header => {
     for (const [name, x] of Object.entries(header.parameters)) parameters.set(name, x);
@@ -107,7 +111,10 @@ function build(again) {
       scene.bodies.push({ ...body, name: `${body.name} of ${state.runs.B.name}`, shapes: body.name === "ground" ? [] : body.shapes.map(s => ({ ...s, color: "#8a94a0", opacity: GHOST })) });
     }
   }
-  stage?.dispose();
+  if (stage) {
+    stage.renderer.forceContextLoss();  // browsers keep a few only
+    stage.dispose();
+  }
   stage = createStage($("stage"), scene, { theme: document.documentElement.dataset.theme });
   setQuality(state.quality);
   window.studio = { stage, state, link, timeline, plots, slides };

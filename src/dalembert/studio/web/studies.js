@@ -112,8 +112,7 @@ export class Linear {
       g.textAlign = "right";
       g.strokeStyle = color("line");
       for (const v of ticks(low, high, 3)) { g.beginPath(); g.moveTo(left, Y(v)); g.lineTo(w - 8, Y(v)); g.stroke(); g.fillText(number(v, 3), left - 5, Y(v) + 3); }
-      g.textAlign = "left";
-      g.fillText(name, left + 4, top + 12);
+      g.fillText(name, w - 12, top + 12);
       g.strokeStyle = hue;
       g.lineWidth = 1.7;
       g.beginPath();
@@ -125,7 +124,7 @@ export class Linear {
     curve([...phase], half + 4, color("warn"), "phase, °");
     g.fillStyle = color("soft");
     g.textAlign = "center";
-    for (let p = Math.ceil(a); p <= b; p++) g.fillText(`1e${p}`, X(p), h - 5);
+    for (let p = Math.ceil(a); p <= b && X(p) < w - 50; p++) g.fillText(`1e${p}`, X(p), h - 5);
     g.textAlign = "right";
     g.fillText("rad/s", w - 8, h - 5);
   }
