@@ -7,14 +7,14 @@ from dalembert.view.plots import plot
 from dalembert.view.snapshots import snapshot
 
 if TYPE_CHECKING:
-    from dalembert.studio.opening import studio
+    from dalembert.studio.opening import Studio, studio
 
-__all__ = ["animate", "plot", "snapshot", "studio"]
+__all__ = ["Studio", "animate", "plot", "snapshot", "studio"]
 
 
 def __getattr__(name: str) -> Any:
-    if name != "studio":
+    if name not in ("Studio", "studio"):
         raise AttributeError(f"module 'dalembert.view' has no attribute '{name}'")
-    from dalembert.studio.opening import studio
+    from dalembert.studio import opening
 
-    return studio
+    return getattr(opening, name)
