@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 import dalembert as da
@@ -15,7 +17,15 @@ CUT_JOINTS = (da.Revolute, da.Spherical, da.Universal, da.Cylindrical, da.Planar
 def random_closed(
     seed: int, bodies: int = 7, loops: int = 2, redundant: bool = True, backend: str = "casadi"
 ) -> tuple[da.System, da.State]:
-    """A mechanism and a state on its manifold: the tree is posed at random and its loops are closed where it stands."""
+    """A mechanism and a state on its manifold: the tree is posed at random and its loops are closed where it stands.
+
+    Tests that ask for the same one share the system, which does not change: it is traced once.
+    """
+    return _random_closed(seed, bodies, loops, redundant, backend)
+
+
+@lru_cache(maxsize=48)
+def _random_closed(seed: int, bodies: int, loops: int, redundant: bool, backend: str) -> tuple[da.System, da.State]:
     rng = np.random.default_rng([seed, 17])
     m = random_tree(seed, bodies, TREE_JOINTS, floating=seed % 3 == 0, rotors=False)
     tree = m.compile(backend="casadi")

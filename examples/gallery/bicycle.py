@@ -34,18 +34,19 @@ def bicycle() -> da.Mechanism:
     return m
 
 
+def eigenvalues(system: da.System, speed: float) -> np.ndarray:
+    """Of the upright motion at a speed (m/s)."""
+    x = system.assemble({"steer": 0.0}, v={"float.vx": speed, "steer": 0.0, "float.wx": 0.0, "float.wz": 0.0})
+    model = da.linearize(system, x, independent=["float.wx", "steer", "rear"]).without()
+    return np.sort_complex(model.eigenvalues)
+
+
 def main(out, count: int = 39) -> dict[str, object]:
     system = bicycle().compile()
     speeds = np.linspace(0.5, 10.0, count)
-
-    def eigenvalues(speed):
-        x = system.assemble({"steer": 0.0}, v={"float.vx": speed, "steer": 0.0, "float.wx": 0.0, "float.wz": 0.0})
-        model = da.linearize(system, x, independent=["float.wx", "steer", "rear"]).without()
-        return np.sort_complex(model.eigenvalues)
-
-    at5 = eigenvalues(5.0)
+    at5 = eigenvalues(system, 5.0)
     near = [at5[np.argmin(np.abs(at5 - wanted))] for wanted in PRINTED]
-    found = [eigenvalues(v) for v in speeds]
+    found = [eigenvalues(system, v) for v in speeds]
     upright = [v for v, e in zip(speeds, found) if e.real.max() < 1e-6]
     x = system.assemble({"steer": 0.0}, v={"float.vx": 4.6, "float.wx": 0.5, "steer": 0.0, "float.wz": 0.0})
     run = da.simulate(system, x, 5.0)

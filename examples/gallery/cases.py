@@ -6,8 +6,8 @@ GROUPS = {
         "constrained_pendulum", "total_rates", "hand", "ssrms",
     ),
     "Kinematics and statics": ("jansen", "peaucellier", "scissor_lift", "excavator", "wishbone", "engine"),
-    "Motion": ("four_bar_long", "ladder", "bricard", "governor", "bicycle", "car"),
+    "Motion": ("four_bar_long", "ladder", "bricard", "governor", "bicycle", "car", "marionette"),
     "Control": ("delta", "stewart", "two_arms", "governor_lqr", "swing_up", "parking"),
-    "Many runs at once": ("tolerances",),
+    "Many runs at once": ("tolerances", "robust_regulator", "passage_map", "suspension_indices"),
 }  # fmt: skip
 CASES = [case for cases in GROUPS.values() for case in cases]

@@ -31,6 +31,16 @@ class Panel:
 
 
 @dataclass
+class Map:
+    """Values (len(y), len(x)) as colours over two axes, each with its label."""
+
+    title: str
+    values: np.ndarray
+    x: tuple[str, np.ndarray]
+    y: tuple[str, np.ndarray]
+
+
+@dataclass
 class Picture:
     """A mechanism in some states, the last in full colour, with the paths (N, 3) of points."""
 
@@ -41,8 +51,9 @@ class Picture:
 
 
 def publish(
-    out: Path | None, name: str, rows: dict[str, Any], pictures: Sequence[Picture] = (), panels: Sequence[Panel] = (),
-    *, run: Any = None, animated: Any = None, columns: int = 1, width: float = 6.0, **how: Any,
+    out: Path | None, name: str, rows: dict[str, Any], pictures: Sequence[Picture] = (),
+    panels: Sequence[Panel | Map] = (), *, run: Any = None, animated: Any = None, columns: int = 1,
+    width: float = 6.0, **how: Any,
 ) -> dict[str, Any]:  # fmt: skip
     """Print the rows and write name.json, name.png and, if a run is `animated`, name.html; without a folder none.
 
@@ -65,7 +76,7 @@ def shown(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def sheet(pictures: Sequence[Picture], panels: Sequence[Panel], run: Any, columns: int, width: float) -> Any:
+def sheet(pictures: Sequence[Picture], panels: Sequence[Panel | Map], run: Any, columns: int, width: float) -> Any:
     """The figure: pictures in a column on the left, panels in columns on the right."""
     from matplotlib import pyplot
 
@@ -96,7 +107,12 @@ def _draw_picture(axes: Any, picture: Picture) -> None:
     axes.set_title(picture.title or picture.system.name)
 
 
-def _draw_panel(axes: Any, panel: Panel, run: Any) -> None:
+def _draw_panel(axes: Any, panel: Panel | Map, run: Any) -> None:
+    if isinstance(panel, Map):
+        image = axes.pcolormesh(panel.x[1], panel.y[1], panel.values, cmap="viridis", shading="nearest")
+        axes.set(title=panel.title, xlabel=panel.x[0], ylabel=panel.y[0])
+        axes.figure.colorbar(image, ax=axes)
+        return
     for label, curve in panel.curves.items():
         x, y = curve if isinstance(curve, tuple) else (run.t, curve)
         style = {"ls": "none", "marker": "o", "ms": 4} if label.startswith(".") else {"lw": 1.3}

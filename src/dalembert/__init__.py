@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from dalembert.formats.urdf import read_urdf as read_urdf
     from dalembert.kinematics.workspace import Workspace as Workspace
     from dalembert.kinematics.workspace import workspace as workspace
+    from dalembert.learning.environments import environment as environment
+    from dalembert.learning.environments import environments as environments
     from dalembert.linearization.equilibrium import Equilibrium as Equilibrium
     from dalembert.linearization.equilibrium import equilibrium as equilibrium
     from dalembert.linearization.full import FullLinearization as FullLinearization
@@ -136,6 +138,7 @@ _HOMES = {
     "formats.sdf": "read_sdf",
     "formats.urdf": "read_urdf",
     "kinematics.workspace": "Workspace workspace",
+    "learning.environments": "environment environments",
     "linearization.equilibrium": "Equilibrium equilibrium",
     "linearization.full": "FullLinearization linearize_full parameter_slopes second_derivatives",
     "linearization.linearize": "linearize",

@@ -11,6 +11,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).parent
 _FROM = re.compile(r"^\s*from\s+(\.*)([\w.]*)\s+import\s+(\([^)]*\)|[^\n]*)", re.MULTILINE)
 _IMPORT = re.compile(r"^\s*import\s+([^\n]*)", re.MULTILINE)
+_TYPES = re.compile(r"^if TYPE_CHECKING:\n(?:[ \t]+[^\n]*\n|\n)+", re.MULTILINE)  # imports that are never made
 
 
 def digest(folders: Iterable[Path]) -> bytes:
@@ -67,6 +68,7 @@ def _read(name: str) -> tuple[bytes, list[str]]:
 
 def _imported(name: str, is_package: bool, text: str) -> list[str]:
     """Modules that a source text may import; names that are no modules are harmless."""
+    text = _TYPES.sub("", text)
     out = [n for line in _IMPORT.findall(text) for n in re.findall(rf"\b{PACKAGE.name}(?:\.\w+)+", line)]
     for dots, base, names in _FROM.findall(text):
         if dots:

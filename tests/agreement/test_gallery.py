@@ -5,6 +5,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 GALLERY = Path(__file__).parents[2] / "examples" / "gallery"
@@ -153,6 +154,27 @@ def test_the_bicycle_has_the_eigenvalues_of_the_benchmark(case):
     assert all(rows[f"{mode} at 5 m/s, found − printed (1/s)"] < 1e-11 for mode in ("castering", "weave", "capsize"))
 
 
+BICYCLE = {  # table 2 of the same: speed (m/s) and eigenvalues (1/s)
+    0.0: (-5.53094371765393, -3.13164324790656, 3.13164324790656, 5.53094371765393),
+    4.0: (-12.15861426576447, -1.42944427361326, 0.41325331521125 + 3.07910818603206j),
+    5.0: (-14.07838969279822, -0.77534188219585 + 4.46486771378823j, -0.32286642900409),
+    10.0: (-24.62459635017404, -3.72016840437287 + 10.90681139476287j, 0.16105338653172),
+}
+
+
+def test_the_bicycle_is_that_of_the_benchmark_at_every_speed(case, monkeypatch):
+    """Table 2, and the speeds between which it is stable: 4.29238253634111 and 6.02426201538837 m/s."""
+    bicycle = import_module("bicycle")
+    system = bicycle.bicycle().compile()
+    for speed, printed in BICYCLE.items():
+        found = bicycle.eigenvalues(system, speed)
+        assert all(np.abs(found - wanted).min() < 1e-10 for wanted in printed), speed
+    for speed, inside in ((4.29238253634111, 1.0), (6.02426201538837, -1.0)):
+        largest = [np.partition(bicycle.eigenvalues(system, speed + 1e-6 * e * inside).real, -1)[-1] for e in (-1, 1)]
+        assert largest[0] > 1e-8
+        assert largest[1] < 1e-8
+
+
 def test_the_wheel_leans_inwards_as_it_rises(case):
     rows = case("wishbone")
     assert 3.0 < rows["camber change, from full droop to full bump (degrees)"] < 10.0
@@ -166,6 +188,17 @@ def test_the_governor_finds_its_angle_and_the_regulator_its_speed(case):
     expected = rows["  expected: brake / gain below 14 (rad/s)"]
     assert rows["speed after 8 s, regulated (rad/s)"] == pytest.approx(expected, abs=2e-3)
     assert rows["speed after 8 s, left alone (rad/s)"] < 13.0
+
+
+def test_the_marionette_follows_its_strings(case):
+    """Strings and rods of one length carry the figure in parallel: it swings as a pendulum of that length."""
+    rows = case("marionette")
+    assert rows["degrees of freedom, of which led"] == "4, 3"
+    assert rows["bar and strings off their motions, at most (m)"] < 1e-7
+    assert rows["frequency of the free swing (Hz)"] == pytest.approx(np.sqrt(9.81) / (2 * np.pi), rel=1e-9)
+    assert rows["  at rest, weight of an arm / 2 (N)"] == pytest.approx(0.25 * 9.81 / 2, rel=1e-9)
+    assert rows["least tension of the hands' strings (N)"] > 0.5
+    assert rows["energy balance off by (J)"] < 1e-8
 
 
 def test_bricards_linkage_keeps_its_relation(case):
@@ -194,6 +227,33 @@ def test_tolerances_of_lengths_spread_as_derivatives_say(case):
     expected = rows["  by exact derivatives (mrad)"]
     assert rows["deviation of the rocker at the start (mrad)"] == pytest.approx(expected, rel=0.1)
     assert rows["width of the band after 3 s (mrad)"] > 2 * rows["width of the band at the start (mrad)"]
+
+
+def test_a_regulator_holds_the_machines_whose_linear_models_say_so(case):
+    rows = case("robust_regulator", n=64)
+    assert rows["runs that succeeded"] == rows["machines"] == 64
+    assert 10 < rows["that stand after 6 s"] < 54
+    assert rows["for which both say the same"] >= 61
+
+
+def test_a_map_of_runs_has_the_symmetry_of_the_mechanism(case):
+    rows = case("passage_map", size=12)
+    assert rows["that succeeded"] == rows["runs"] == 144
+    assert rows["mirror images that agree (part)"] > 0.95
+    assert 0.1 < rows["part that points the other way after 1.5 s"] < 0.9
+    assert rows["largest error of the energy (J)"] < 1e-3
+
+
+def test_sobol_indices_of_a_suspension_are_those_of_its_derivatives(case):
+    rows = case("suspension_indices", n=256)
+    assert rows["that succeeded"] == rows["runs"]
+    for name in ("toe", "camber"):
+        exact = [float(x) for x in rows[f"{name}: by exact derivatives, point by point"].split(", ")]
+        found = [
+            float(rows[f"{name}: {point}, alone and in all"].split(", ")[1])
+            for point in ("rack", "tie", "upper ball", "lower ball", "strut top")
+        ]
+        assert found == pytest.approx(exact, abs=0.05)
 
 
 def test_every_case_is_short_and_described():

@@ -127,6 +127,18 @@ def on_run(method: str) -> Callable[..., Any]:
 
 
 @cache
+def led() -> da.System:
+    m = zoo.four_bar()
+    m.add_kinematic_input("lead", "A")
+    return m.compile()
+
+
+@cache
+def led_run() -> da.Run:
+    return da.simulate(led(), led().assemble({"A": 0.6}), 0.05, u={"lead": 1.0})
+
+
+@cache
 def model() -> da.LinearModel:
     return da.linearize(*four_bar(), independent=["A"])
 
@@ -254,6 +266,7 @@ ADDING: dict[str, dict[str, Any]] = {
     "add_servo": {
         "name": "new", "coordinate": "A", "stiffness": 1.0, "damping": 0.1, "rate": True, "limits": (-1.0, 2.0),
     },
+    "add_kinematic_input": {"name": "new", "coordinate": "A"},
     "add_potential": {"name": "new", "energy": energy},
     "merge": {"other": zoo.chain(2), "prefix": "part ", "at": "tip", "parameters": {}},
     "add_cable": {"name": "new", "points": ["a", "b", "c"], "tension": 1.0},
@@ -609,7 +622,9 @@ LINEARIZING = {
     "dalembert.Workspace.state": Target(lambda i: mapped().state(i), {"i": 1}),
     "dalembert.Workspace.on": Target(lambda **a: mapped().on(**a), {"k": 0}),
     "dalembert.Workspace.plot": Target(lambda **a: mapped().plot(**a).clear(), {"what": "serial", "path": None}),
-    "dalembert.second_derivatives": Target(da.second_derivatives, {**FOUR_BAR, "u": [0.0]}),
+    "dalembert.second_derivatives": Target(
+        da.second_derivatives, {**FOUR_BAR, "u": [0.0], "of": "multipliers", "inputs": True}
+    ),
     "dalembert.parameter_slopes": Target(da.parameter_slopes, {"model": model}),
     "dalembert.lqr": Target(
         da.lqr, {"model": model, "Q": np.eye(2), "R": np.eye(1), "limits": {"torque": (-1.0, 1.0)}}
@@ -708,6 +723,7 @@ SIMULATING = {
     "dalembert.Run.twist": Target(on_run("twist"), {"frame": "coupler", "axes": "world"}),
     "dalembert.Run.acceleration": Target(on_run("acceleration"), {"frame": "coupler"}),
     "dalembert.Run.multiplier": Target(on_run("multiplier"), {"name": "C"}),
+    "dalembert.Run.driving_force": Target(lambda **a: led_run().driving_force(**a), {"name": "lead"}),
     "dalembert.Run.power": Target(on_run("power"), {"name": "torque", "kind": "input"}),
     "dalembert.Run.save": Target(on_run("save"), {"path": lambda: folder() / "run.dal"}),
     "dalembert.load": Target(da.load, {"path": saved, "system": lambda: four_bar()[0]}),
@@ -801,6 +817,12 @@ CONTROLLING = {
     "dalembert.control.quintic": Target(
         control.quintic, {"start": {"A": 0.0}, "end": {"A": 1.0}, "duration": 1.0, "at": 0.0}
     ),
+    "dalembert.control.lead": Target(
+        control.lead,
+        {"system": led, "motions": {"lead": control.constant([0.6])}, "rate": 1.0, "others": {"torque": 1.0}},
+    ),
+    "dalembert.control.Lead": Target(control.Lead, {"f": energy}),
+    "dalembert.control.Lead.at": Target(lambda **a: control.lead(led(), {"lead": 0.6}).at(**a), {"t": 0.1}),
     "dalembert.control.constant": Target(control.constant, {"value": {"A": 0.0}}),
     "dalembert.control.trapezoid": Target(
         control.trapezoid, {"start": [0.0], "end": [1.0], "speed": 1.0, "acceleration": [2.0], "at": 0.1}

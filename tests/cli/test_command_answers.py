@@ -156,6 +156,25 @@ def test_equilibrium_is_that_of_the_library(answer, dal):
     assert "has no inputs to solve for" in err
 
 
+def test_equilibria_have_bounds_stops_and_steady_turns(answer, dal, tmp_path):
+    """A cylinder that cannot pull, a pendulum on its stop, and a governor whose speed follows from its lean."""
+    assert answer("equilibrium", "loader", "--solve-for", "u", "--bound", "lift=0,inf")["state"]
+    assert dal("equilibrium", "loader", "--solve-for", "u", "--bound", "lift=-inf,0")[0] == 1
+    found = answer("equilibrium", "furuta", "--bound", "theta=-1,1", "--bound", "alpha=10deg,90deg")
+    assert found["state"]["value"][found["state"]["name"].index("alpha")] == pytest.approx(np.radians(90))
+    assert found["stops"]["name"] == ["alpha"]
+    m = da.Mechanism("governor", gravity=(0, 0, -10.0))
+    post = m.add_body("post", inertia=(1.0, 1.0, 1.0))
+    m.add_joint("turn", da.Revolute("z"), m.ground, post)
+    m.add_joint("lean", da.Revolute("y"), post, m.add_body("bob", mass=1.0, com=(0, 0, -2.0)))
+    m.add_state("start", {"lean": 0.5}, {"turn": 2.0})
+    m.save(tmp_path / "governor.json")
+    turning = ("--at", "lean=0.5", "--find-speed", "turn", "--steady", "turn", "--steady", "lean")
+    found = answer("equilibrium", tmp_path / "governor.json", *turning)["state"]
+    speeds = {n: x for kind, n, x in zip(found["kind"], found["name"], found["value"]) if kind == "velocity"}
+    assert speeds["turn"] == pytest.approx(np.sqrt(10 / (2 * np.cos(0.5))), rel=1e-9)
+
+
 def test_singular_positions_have_no_linear_model(dal):
     code, out, err = dal("linearize", "parallelogram.json")
     assert (code, out) == (3, "")

@@ -67,5 +67,5 @@ def test_servos_are_for_coordinates_and_drivers_are_not_for_inputs():
     assert not m.inputs
     u = m.add_servo("s", "P.x", stiffness=1.0)
     m.add_driver("d", "P.y", lambda t: u)
-    with pytest.raises(da.DescriptionError, match=r"s, which is an input; .* use add_servo"):
+    with pytest.raises(da.DescriptionError, match=r"s, which is an input; .* use add_kinematic_input or add_servo"):
         m.compile()

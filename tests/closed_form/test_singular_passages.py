@@ -49,6 +49,15 @@ def test_the_ladder_passes_all_its_flat_positions_on_time(loops):
     )  # still one ladder
 
 
+@pytest.mark.parametrize("rtol", [1e-4, 1e-5, 1e-6, 1e-8])
+def test_long_steps_of_a_long_ladder_pass_no_flat_position_unseen(rtol):
+    """Rows that get short hide behind the angle between others, whose sine is then the least margin of a stage."""
+    system = zoo.ladder(10).compile()
+    run = da.simulate(system, system.state(*zoo.ladder_start(10)), 10.0, rtol=rtol, atol=0.1 * rtol)
+    assert run.success
+    np.testing.assert_allclose([p.nearest for p in run.passages], flat_times(10, 10.0), rtol=0, atol=0.02)
+
+
 def test_samples_and_spans_tell_of_the_same_passages():
     system = zoo.ladder(2).compile()
     x = system.state(*zoo.ladder_start(2))

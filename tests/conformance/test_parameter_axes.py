@@ -94,3 +94,13 @@ def test_formats_and_pictures_without_parameters_take_the_default_axes(tmp_path)
         again = da.read(tmp_path / f"wing.{suffix}").compile("casadi")
         np.testing.assert_allclose(again.mass_matrix(x), truth.mass_matrix(x), atol=1e-12)
         np.testing.assert_allclose(again.bias(x), truth.bias(x), atol=1e-12)
+
+
+def test_arrays_of_numbers_and_parameters_are_taken():
+    """NumPy's arithmetic on points leaves arrays of floats and expressions."""
+    m = da.Mechanism("pendulum", gravity=(0, -9.81, 0))
+    point = np.array([0.0, -1.0, 0.0]).astype(object)
+    point[1] = -m.add_parameter("length", 1.0)
+    m.add_joint("A", da.Revolute("z"), m.ground, m.add_body("bob", mass=1.0, com=(point - np.zeros(3)) / 1.0))
+    a = m.compile().acceleration({"A": 0.3}, p={"length": 2.0}).vdot
+    np.testing.assert_allclose(a, -9.81 / 2.0 * np.sin(0.3), rtol=1e-14)

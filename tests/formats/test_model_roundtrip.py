@@ -132,6 +132,7 @@ def everything() -> da.Mechanism:
     m.add_actuator("ram", plate, "tip")
     m.add_servo("steer", "P.angle", stiffness=k, damping=0.1 * L, limits=(-3, np.inf))
     m.add_servo("turn", "A", stiffness=2.0, rate=True)
+    m.add_kinematic_input("raise", "P.y")
     m.add_potential(
         "well", lambda s: k * (1 - ca.cos(s["A"])) + ca.sumsqr(s.position("tip") - s.position(elsewhere)) * L
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import signal
 import threading
 import time
 from concurrent.futures import Executor, Future
@@ -324,6 +325,25 @@ def test_a_store_that_was_cut_off_is_made_whole(tmp_path):
     parts[0].write_bytes(b"junk")
     with pytest.raises(da.FileError, match="Delete it"):
         da.ensemble(system, {"A": angle}, 0.3, store=tmp_path / "runs", **options)
+
+
+def test_a_full_disk_is_said_and_costs_nothing_that_is_there(tmp_path):
+    """The system refuses to let a file grow; later there is room again."""
+    resource = pytest.importorskip("resource")
+    system, angle = four_bar(), np.linspace(0.5, 0.7, 200)
+    options = {"t_eval": np.linspace(0.0, 0.3, 40), "workers": 1, **TOLERANCES}
+    whole = da.ensemble(system, {"A": angle}, 0.3, **options)
+    before, old = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))
+    try:
+        with pytest.raises(da.FileError, match="cannot be written"):
+            da.ensemble(system, {"A": angle}, 0.3, store=tmp_path / "runs", **options)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, old)
+    assert not list((tmp_path / "runs").glob("part-*.arrow"))
+    runs = da.ensemble(system, {"A": angle}, 0.3, store=tmp_path / "runs", **options)
+    np.testing.assert_array_equal(runs.q, whole.q)
 
 
 def test_tables_have_one_row_a_run():

@@ -83,6 +83,30 @@ def test_second_derivatives_against_differences():
     np.testing.assert_allclose(H, H.transpose(0, 2, 1), atol=1e-9 * np.abs(H).max())
 
 
+@pytest.mark.parametrize("led", [False, True])
+def test_second_derivatives_of_multipliers_and_by_inputs(led):
+    """∂²λ and ∂²v̇ by (δ, v, u) against differences of `linearize_full`; with a kinematic input on the crank too."""
+    m = zoo.four_bar()
+    if led:
+        m.add_kinematic_input("lead", "A")
+    system = m.compile(backend="casadi")
+    x, n = system.state(*zoo.four_bar_start(0.7, speed=3.0)), system.nv
+    u = np.array([0.5, 2.0][: 1 + led])
+
+    def slopes(step, of):
+        at = system.state(x.q + step[:n], x.v + step[n : 2 * n])
+        kernel = system.kernel("acceleration_derivatives")
+        names = system.function("acceleration_derivatives").name_out()
+        found = dict(zip(names, system.evaluate_kernel(kernel, at, u + step[2 * n :], None, {})))
+        return np.hstack([found[f"{of}_{k}"].reshape(len(found[of]), -1) for k in "qvu"])
+
+    for of in ("vdot", "multipliers"):
+        H = da.second_derivatives(system, x, u=u, of=of, inputs=True)
+        for k, e in enumerate(np.eye(2 * n + len(u))):
+            close(H[:, :, k], central(lambda s, e=e, of=of: slopes(s * e, of), 1e-3), 1e-8)
+        np.testing.assert_allclose(H, H.transpose(0, 2, 1), atol=1e-9 * np.abs(H).max())
+
+
 def test_second_derivatives_where_rows_are_redundant():
     """A second loop in the place of the first changes nothing."""
     m = zoo.four_bar()

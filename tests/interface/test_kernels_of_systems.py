@@ -83,3 +83,11 @@ def test_threads_that_ask_first_get_the_same_kernel():
         first, *others = pool.map(ask, range(4))
     for kernels in others:
         assert all(one is other for one, other in zip(first, kernels))
+
+
+@pytest.mark.parametrize("make", [da.zoo.four_bar, da.zoo.rolling_disc])
+def test_the_text_of_a_function_does_not_depend_on_what_was_traced_before(make):
+    """Functions of one system share what they are made of; the cache on disk knows them by their text."""
+    names = ["reactions", "ode", "answer", "constraints", "equations", "restore", "gamma", "variational", "correct"]
+    together, apart = make().compile(), {n: make().compile().function(n).serialize() for n in names}
+    assert all(together.function(n).serialize() == apart[n] for n in reversed(names))

@@ -45,6 +45,33 @@ def test_examples_of_the_tools(tool, name):
     assert not result.failed
 
 
+def test_pages_count_the_machines_of_the_gallery_right(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "examples" / "gallery"))
+    cases = import_module("cases").CASES
+    assert {p.stem for p in (ROOT / "examples" / "gallery").glob("*.py")} >= set(cases)
+    counts = {
+        page: re.findall(r"(\d+) machines", (ROOT / page).read_text(encoding="utf-8"))
+        for page in ("README.md", "docs/index.md", "CHANGELOG.md")
+    }
+    assert all(found == [str(len(cases))] for found in counts.values()), counts
+
+
+def test_the_workflow_runs_commands_that_exist():
+    from dalembert.formats import yaml
+
+    flow = yaml.load(ROOT / ".github" / "workflows" / "tests.yml")
+    steps = [step for job in flow["jobs"].values() for step in job["steps"]]
+    assert all(set(step) <= {"uses", "with", "run", "if"} and len({"uses", "run"} & set(step)) == 1 for step in steps)
+    commands = " && ".join(step["run"] for step in steps if "run" in step)
+    assert all((ROOT / script).exists() for script in re.findall(r"python (\S+\.py)", commands))
+    targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
+    assert set(re.findall(r"make (\w+)", commands)) <= set(targets)
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert {"ruff", "mypy", "lint-imports", "pytest"} <= set(re.findall(r"[\w-]+", commands))
+    assert 'requires-python = ">=3.11"' in project
+    assert flow["jobs"]["tests"]["strategy"]["matrix"]["python"][0] == "3.11"
+
+
 def test_pictures_kept_with_the_source_are_small():
     pictures = list((ROOT / "docs" / "pictures").iterdir())
     assert {"five-bar.gif", "jansen.gif", "press.png", "zoo.png"} <= {p.name for p in pictures}

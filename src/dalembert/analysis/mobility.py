@@ -47,6 +47,7 @@ class Report:
     residual: float  # the largest, m or rad
     closed: bool  # whether it is small, as lengths of the mechanism go
     directions: dict[str, list[float]]  # velocities of each admissible motion, by name
+    led: tuple[str, ...] = ()  # velocities that kinematic inputs lead; the mobility counts them
 
     @property
     def singular(self) -> bool:
@@ -64,6 +65,8 @@ class Report:
     def lines(self) -> list[tuple[str, str]]:
         """(title, text) of every line that is printed."""
         out = [("mobility", self._mobility())]
+        if self.led:
+            out.append(("led by inputs", ", ".join(self.led)))
         out.append(("constraints", f"{self.rows} rows, rank {self.rank}"))
         if self.trivial:
             out.append(("redundant, trivial", f"{_some(self.trivial)} (hold in every position; left out)"))
@@ -124,6 +127,7 @@ def report(system: SystemLike, state: StateLike, p: Parameters, on: np.ndarray) 
         float(gaps.max(initial=0.0)),
         bool((gaps < OPEN * policy.units[on]).all()),
         {name: K[i].tolist() for i, name in enumerate(system.v_names)},
+        tuple(system.v_names[d] for d in system.led.values()),
     )
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dalembert.cli.answer import Answer, grid, titled
-from dalembert.cli.options import command, input_option
+from dalembert.cli.answer import Answer, Columns, grid, titled
+from dalembert.cli.options import Pair, command, input_option
 from dalembert.cli.states import one_table
 from dalembert.errors import ArgumentError
 
@@ -18,8 +18,17 @@ if TYPE_CHECKING:
 @command("equilibrium", state=True)
 @input_option
 @click.option("--solve-for", type=click.Choice(["q", "u"]), default="q", help="A position (q), or the inputs (u).")
-def equilibrium(study: Study, inputs: Any, solve_for: str) -> Answer:
-    """Where a model rests, or what holds it.
+@click.option(
+    "--bound",
+    "bounds",
+    multiple=True,
+    type=Pair(),
+    help="Limits of an input (with --solve-for u) or a coordinate, as pull=0,inf or lid=0,90deg. Repeatable.",
+)
+@click.option("--steady", multiple=True, help="A velocity that stays constant. Repeatable; default: all.")
+@click.option("--find-speed", "wanted", multiple=True, help="A constant velocity that is to be found. Repeatable.")
+def equilibrium(study: Study, inputs: Any, solve_for: str, bounds: Any, steady: Any, wanted: Any) -> Answer:
+    """Where a model rests or moves steadily, or what holds it.
 
     With --solve-for u the inputs that hold a position. --at holds coordinates, --speed those of a steady motion.
     """
@@ -29,7 +38,10 @@ def equilibrium(study: Study, inputs: Any, solve_for: str) -> Answer:
     if not isinstance(u, dict):
         raise ArgumentError("--input is an expression; an equilibrium needs the numbers of the inputs.")
     system = study.system
-    rest = found(system, study.guess, solve_for=solve_for, holding=study.at, speeds=study.speeds, u=u)
+    rest = found(
+        system, study.guess, solve_for=solve_for, holding=study.at, u=u,
+        speeds={**study.speeds, **dict.fromkeys(wanted)}, steady=list(steady) or None, bounds=dict(bounds) or None,
+    )  # fmt: skip
     state = one_table(system, rest.state)
     columns = {
         "kind": [*state["kind"], *["input"] * len(rest.u)],
@@ -38,4 +50,8 @@ def equilibrium(study: Study, inputs: Any, solve_for: str) -> Answer:
     }
     facts = {"residual": rest.residual, "iterations": rest.iterations, "stable": rest.model.stable}
     text = titled(system.name, {**facts, "stable": "yes" if facts["stable"] else "no"}) + "\n\n" + grid(columns, 10**6)
-    return Answer(text, {"name": system.name, **facts}, {"state": columns})
+    tables: dict[str, Columns] = {"state": columns}
+    if rest.stops:
+        tables["stops"] = {"name": list(rest.stops), "force": list(rest.stops.values())}
+        text += "\n\nstops (N or N m)\n" + grid(tables["stops"], 10**6)
+    return Answer(text, {"name": system.name, **facts}, tables)

@@ -10,6 +10,7 @@ from dalembert.control.controllers import (
 )
 from dalembert.control.evidence import InverseDynamics, Verdict
 from dalembert.control.inverse_dynamics import inverse_dynamics
+from dalembert.control.lead import Lead, lead
 from dalembert.control.pd import PDControl
 from dalembert.control.plan import MotionPlan
 from dalembert.control.planning import plan_motion, straight_motion
@@ -23,6 +24,7 @@ __all__ = [
     "Delayed",
     "ForcesAlong",
     "InverseDynamics",
+    "Lead",
     "MotionPlan",
     "Noisy",
     "PDControl",
@@ -42,6 +44,7 @@ __all__ = [
     "hybrid_control",
     "inverse_dynamics",
     "inverse_dynamics_along",
+    "lead",
     "motion_control",
     "orientation",
     "piecewise",

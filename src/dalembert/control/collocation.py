@@ -61,6 +61,7 @@ def stage(system: System, start: State, p: np.ndarray, path: Sequence[Expression
     kappa_sx, kappa = symbols("kappa", len(balls))
     tau = s.load.tau + (rows.A.T @ lam if m else zeros(s.tree.nv))
     dynamics = newton_euler(s.at, s.a, s.d.gravity, s.load.wrenches) - tau
+    dynamics[s.led.places] = s.a[s.led.places] - s.led.accelerations
     slid = s.v + (across.A.T @ nu if len(across.of) else zeros(s.tree.nv))
     rates = s.per_joint(lambda j, q, v: j.rates(s.q[q], slid[v]))
     plain = s.per_joint(lambda j, q, v: j.rates(s.q[q], s.v[v]))

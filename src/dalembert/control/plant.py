@@ -18,7 +18,7 @@ from dalembert.errors import ArgumentError, unknown
 from dalembert.native.bound import Bound
 from dalembert.protocols import Parameters, check_system
 from dalembert.symbols import array, to_sx, zeros
-from dalembert.system.functions import Trace, constrained, input_matrix
+from dalembert.system.functions import Trace, input_matrix, unled
 from dalembert.system.state import State
 from dalembert.system.system import System
 
@@ -63,6 +63,8 @@ def _find(system: System, name: str) -> list[tuple[str, int, int]]:
     layout, inputs = system.layout, system.input_sizes
     if not isinstance(name, str):
         raise ArgumentError(f"actuated holds {shown(name)}; needed: names of inputs, joints or velocities.")
+    if name in system.led:  # the force of its drive
+        return [(name, -1, system.led[name])]
     if name in system.u_names:
         return [(name, system.u_names.index(name), -1)]
     if name in inputs:
@@ -105,7 +107,7 @@ class Plant:
 
     def _value(self, s: Trace) -> tuple[Any, ...]:
         u = s.sx["u"]
-        M, f, A, gamma = constrained(s)
+        M, f, A, gamma = unled(s)
         rest = array(ca.densify(ca.substitute(to_sx(f), u, ca.SX.zeros(u.shape)))) if u.numel() else f
         rows = self.task.traced().rows(s.state)
         J = np.array([row.A for row in rows], dtype=object).reshape(len(rows), s.tree.nv)
@@ -140,6 +142,12 @@ class Plant:
 
     def check_inputs(self, what: str) -> None:
         """Refuse actuators that a simulation cannot drive."""
+        led = [name for name in self.actuators.names if name in self.system.led]
+        if led:
+            raise ArgumentError(
+                f"{what} finds forces, and '{led[0]}' is a kinematic input: an acceleration. Name the motors it may "
+                "use in actuated=[...], lead the coordinate by control.lead, or design a regulator with linearize."
+            )
         ideal = [n for n, i in zip(self.actuators.names, self.actuators.inputs) if i < 0]
         if ideal:
             raise ArgumentError(

@@ -25,7 +25,7 @@ def field(x, y, field):
 
 @native
 def stabilize(field):
-    """γ ← γ + 2α(A v + b) + β²Φ; Φ, A v + b and b are the last outputs of the equations."""
+    """γ ← γ + 2α(A v + b) + β²Φ; Φ, A v + b and the drivers' power by λ are the last outputs."""
     out, gamma, m = field.equations.y, field.problem.gamma, field.problem.m
     phi = field.equations.ny - 3 * m
     for i in range(m):
@@ -47,11 +47,16 @@ def answer(field, y):
     at += field.powers
     for i in range(m):
         multipliers[i] /= problem.sizes[i]
-    if field.driven != 0:  # λ · A v = −λ · b
-        b = field.equations.ny - m
-        y[at] = 0.0
+    if field.driven != 0:  # its parts by v̇, 1 and λ are the outputs before Φ, and the last ones
+        power, first = 0.0, field.equations.ny - m
         for i in range(m):
-            y[at] -= multipliers[i] * out[b + i]
+            power += multipliers[i] * out[first + i]
+        if field.led != 0:
+            first = field.equations.ny - 3 * m - n - 1
+            power += out[first + n]
+            for i in range(n):
+                power += vdot[i] * out[first + i]
+        y[at] = power
         at += 1
     y[at] = y[at + 1] = 1.0
     if problem.largest > 0.0:

@@ -17,7 +17,7 @@ import numpy as np
 from dalembert.formulations.problem import Envelope
 from dalembert.native.bound import Bound
 from dalembert.native.library import address
-from dalembert.native.struct import Part, Struct
+from dalembert.native.struct import Int, Ints, Part, Struct
 
 if TYPE_CHECKING:
     from dalembert.compiler import Kernel
@@ -28,12 +28,27 @@ class Gauge(Struct):
 
     whitened = Part(lambda: Bound)  # q → entries of rows in the mass metric over usual lengths, and their places
     envelope = Part(lambda: Envelope)
+    m = Int()
+    count = Int()  # of entries
+    row = Ints("count")  # their places
+    column = Ints("count")
+    begin = Ints("m")  # the first column of a row that has an entry, and the one after its last
+    end = Ints("m")
 
 
 def make_gauge(whitened: Kernel, values: Mapping[str, Any], *, nv: int, rows: int) -> Bound:
     """The gauge of so many rows over the kernel "whitened_rows", some of whose inputs are given by name."""
     called = Bound.of(whitened, values)
-    gauge = Gauge(whitened=called, envelope=Envelope.sized(m=rows, n=nv))
+    called.at(0.0, np.zeros(0))  # places are the same at any position
+    count = called.ny // 2
+    row, column = np.divmod(called.y[count:].astype(np.int64), nv)
+    begin, end = np.full(rows, nv), np.zeros(rows, dtype=np.int64)
+    np.minimum.at(begin, row, column)
+    np.maximum.at(end, row, column + 1)
+    gauge = Gauge(
+        whitened=called, envelope=Envelope.sized(m=rows, n=nv), m=rows, count=count,
+        row=row, column=column, begin=begin, end=end,
+    )  # fmt: skip
     bound = Bound.around(address("gauge"), called.x, np.zeros(2), gauge, called.time_index, owner=gauge)
     bound.slices = called.slices
     return bound

@@ -10,35 +10,31 @@ from dalembert.native.calls import data, jump
 from dalembert.native.jit import entry
 from dalembert.native.memory import doubles
 
-STEPS, EXACT = 100, 1e-12  # inverse iterations; what σ may still change by
+STEPS = 100  # inverse iterations
 
 
 @entry(Gauge)
 def gauge(x, y, gauge):
     """y ← the least squared sine or length, and σ²; see `gauge`. Both are 0 where rows depend on each other.
 
-    Where y[1] is negative, what was found the last time is forgotten; where it is SKIPPED, σ² is not found at all.
+    Before, y[0] says by how much of itself σ may still change. Where y[1] is negative, what was found the last time is
+    forgotten; where it is SKIPPED, σ² is not found at all, and nothing is forgotten.
     """
     f, e = gauge.whitened, gauge.envelope
     jump(f.address, x, data(f.y), f.w)
-    out, rows, answer, m, n = f.y, e.rows, doubles(y, 2), e.m, e.n
-    count = f.ny // 2
-    for i in range(m):
-        fill(0.0, rows, i, 0, n)
-        e.begin[i], e.end[i] = n, 0
-    for k in range(count):
-        place = int(out[count + k])
-        i = place // n
-        j = place - i * n
-        rows[i, j] = out[k]
-        e.begin[i], e.end[i] = min(e.begin[i], j), max(e.end[i], j + 1)
-    asked = answer[1] != SKIPPED
-    if answer[1] < 0.0:
+    out, rows, answer, m = f.y, e.rows, doubles(y, 2), e.m
+    for i in range(m):  # what the last factorization left
+        fill(0.0, rows, i, e.begin[i], e.end[i])
+        e.begin[i], e.end[i] = gauge.begin[i], gauge.end[i]
+    for k in range(gauge.count):
+        rows[gauge.row[k], gauge.column[k]] = out[k]
+    accuracy, asked = answer[0], answer[1] != SKIPPED
+    if asked and answer[1] < 0.0:
         for i in range(m):
             e.weak[i] = 0.0
     least = 1.0
     for i in range(m):
-        e.right[i] = dot(rows, i, rows, i, 0, n)
+        e.right[i] = dot(rows, i, rows, i, e.begin[i], e.end[i])
         least = min(least, e.right[i])
     answer[0] = answer[1] = 0.0
     if envelope_qr(e) == m:
@@ -46,4 +42,4 @@ def gauge(x, y, gauge):
             least = min(least, e.diagonal[k] ** 2 / e.right[e.order[k]])
         answer[0] = least
         if asked:
-            answer[1] = least_singular_value(e, STEPS, EXACT) ** 2
+            answer[1] = least_singular_value(e, STEPS, accuracy) ** 2

@@ -54,6 +54,7 @@ class Envelope(Struct):
     start = Ints("m")
     order = Ints("m")
     diagonal = Doubles("m")
+    inverse = Doubles("m")
     tau = Doubles("m")
     weak = Doubles("m")
     right = Doubles("m")

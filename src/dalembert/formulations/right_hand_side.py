@@ -36,6 +36,7 @@ class Field(Struct):
     nq = Int()
     powers = Int()  # number of powers among the outputs of the equations
     driven = Int()  # 1 if the drivers' power is asked for
+    led = Int()  # 1 if coordinates are led: then the equations have parts of the drivers' power by v̇ and 1 too
     alpha = Float()
     beta = Float()
 
@@ -60,6 +61,7 @@ def make_field(
     rows: int,
     powers: int,
     driven: bool,
+    led: bool = False,
     options: Mapping[str, Any],
     baumgarte: tuple[float, float] = (0.0, 0.0),
 ) -> Bound:
@@ -75,6 +77,7 @@ def make_field(
         nq=nq,
         powers=powers,
         driven=int(driven),
+        led=int(led),
         alpha=baumgarte[0],
         beta=baumgarte[1],
     )

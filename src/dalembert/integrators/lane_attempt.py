@@ -8,7 +8,17 @@ from __future__ import annotations
 from dalembert.integrators.loop import ROUNDING, SHORT
 from dalembert.integrators.manifold import RUNAWAY
 from dalembert.integrators.tableaus import Tableau
-from dalembert.linalg.lane_rows import combine, error_sums, estimate, largest, margins, moved_sums, not_finite, take
+from dalembert.linalg.lane_rows import (
+    combine,
+    error_sums,
+    estimate,
+    largest,
+    lower,
+    margins,
+    moved_sums,
+    not_finite,
+    take,
+)
 from dalembert.linalg.simd import assign
 from dalembert.native.calls import invoke, invoke_into
 from dalembert.native.jit import native
@@ -60,7 +70,9 @@ def _evaluate(g, c, row):
         for l in range(W):
             given[f.time_index * W + l] = g.t[l] + c * g.dt[l]
     invoke_into(f, out)
-    doubtful = margins(out, g.n, f.min_angle, g.min_length, g.row_scale, g.margin, g.end_margin, W)
+    doubtful = margins(out, g.n, f.min_angle, g.min_length, g.row_scale, g.end_margin, g.spread, W)
+    lower(g.end_margin, g.margin, W)
+    lower(g.spread, g.least_spread, W)
     if doubtful != 0:
         for l in range(W):
             if doubtful >> l & 1 and g.state[l] == OK:
@@ -135,7 +147,7 @@ def _correct(g, f):
                 given[f.time_index * W + l] = g.t[l] + g.dt[l]
         invoke(f)
         largest(out, g.five, nq * W, (nq + m) * W, W)
-        doubtful = margins(out, nq + m, f.min_angle, g.min_length, g.row_scale, g.noise, g.three, W)
+        doubtful = margins(out, nq + m, f.min_angle, g.min_length, g.row_scale, g.three, g.noise, W)
         busy = False
         for l in range(W):
             g.chosen[l] = 0.0
@@ -175,7 +187,7 @@ def _filter(g, f):
             f.x[f.time_index * W + l] = g.t[l] + g.dt[l]
     invoke(f)
     largest(out, g.five, nv * W, (nv + m) * W, W)
-    doubtful = margins(out, nv + m, f.min_angle, g.min_length, g.row_scale, g.noise, g.three, W)
+    doubtful = margins(out, nv + m, f.min_angle, g.min_length, g.row_scale, g.three, g.noise, W)
     for l in range(W):
         g.chosen[l] = 0.0
         if g.state[l] != OK:

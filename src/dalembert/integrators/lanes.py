@@ -15,7 +15,7 @@ from dalembert.integrators.lane_attempt import ENERGY, EVALUATIONS, IDLE, MARGIN
 from dalembert.integrators.lane_record import LaneRecord
 from dalembert.integrators.loop import LEAST, SHIFT, SMALLEST, first_step
 from dalembert.integrators.stage import control, evaluate, motion_rate
-from dalembert.integrators.watch import LOW, watch
+from dalembert.integrators.watch import may_pass, watch
 from dalembert.linalg.lane_rows import peaks, take
 from dalembert.native.jit import entry, inline, native
 from dalembert.outcome import CALLBACK, OK, PAUSED, SINGULAR, STEP_TOO_SMALL, UNSOUND
@@ -146,7 +146,7 @@ def _begin(g, l, i):
     g.run[l], g.outcomes[i] = i, PAUSED
     g.t[l], g.end[l], g.carry[l], g.h[l], g.usual_h[l] = one.t, one.end, 0.0, one.h, one.h
     g.last_error[l], g.rate[l] = 1e-4, one.rate
-    g.sigma[l], g.sigma_rate[l], g.fall[l], g.fall_t[l], g.risen[l] = 0.0, 0.0, 0.0, 0.0, 0.0
+    g.sigma[l], g.root[l], g.root_rate[l], g.fall[l], g.fall_t[l], g.risen[l] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     g.sampling[l], g.next_sample[l] = 0, 0
     g.counts[i, EVALUATIONS], g.evidence[i, MARGIN] = 2, 1.0
     for j in range(g.n):
@@ -213,7 +213,7 @@ def _aim(g):
     """How far each lane goes in this attempt."""
     for l in range(g.lanes):
         g.state[l] = OK if g.run[l] >= 0 else IDLE
-        g.margin[l], g.landing_margin[l], g.error[l] = 1.0, 1.0, 0.0
+        g.margin[l], g.landing_margin[l], g.error[l], g.least_spread[l] = 1.0, 1.0, 0.0, 1e300
         if g.run[l] < 0:
             continue
         if g.sampling[l] != 0:
@@ -292,25 +292,24 @@ def _judge(g, l):
 def _clear(g, l, i, h):
     """Whether the step keeps clear of singular positions: `watch` is asked where constraint rows come close."""
     sigma = max(g.end_margin[l], 0.0) ** 0.5
-    dips = g.margin[l] < max(LOW, 0.5 * min(sigma, g.sigma[l]) ** 2)
-    if not (dips or g.sigma[l] + g.sigma_rate[l] * h < 0.0):
-        g.sigma_rate[l] = (sigma - g.sigma[l]) / h
-        g.sigma[l] = sigma
+    root = max(g.spread[l], 0.0) ** 0.5
+    if not may_pass(g.margin[l], g.least_spread[l], sigma, g.sigma[l], root, g.root[l], g.root_rate[l] * h):
+        g.sigma[l], g.root_rate[l], g.root[l] = sigma, (root - g.root[l]) / h, root
         if sigma > g.risen[l]:
             g.risen[l] = 0.0
         return True
     one, W, there = g.one, g.lanes, g.rows - 1
     _parameters(g, i)
     one.t, one.h, one.usual_h, one.rate = g.t[l], h, g.usual_h[l], g.rate[l]
-    one.margin, one.end_margin = g.margin[l], g.end_margin[l]
-    one.sigma, one.sigma_rate, one.fall, one.fall_t = g.sigma[l], g.sigma_rate[l], g.fall[l], g.fall_t[l]
-    one.risen, one.passed = g.risen[l], 0
+    one.margin, one.end_margin, one.sigma = g.margin[l], g.end_margin[l], g.sigma[l]
+    one.least_spread, one.spread, one.root, one.root_rate = g.least_spread[l], g.spread[l], g.root[l], g.root_rate[l]
+    one.fall, one.fall_t, one.risen = g.fall[l], g.fall_t[l], g.risen[l]
     trial = one.stages[one.rows - 2]
     for j in range(g.n):
         one.x[j], one.stages[0, j] = g.x[j * W + l], g.stages[0, j * W + l]
         trial[j], one.stages[one.rows - 1, j] = g.trial[j * W + l], g.stages[there, j * W + l]
-    if watch(one, h, trial) != OK:
+    if watch(one, h, trial) != OK or min(one.sigma, one.end_sigma) < one.near:
         return False
-    g.sigma[l], g.sigma_rate[l], g.fall[l], g.fall_t[l] = one.sigma, one.sigma_rate, one.fall, one.fall_t
-    g.risen[l] = one.risen
+    g.sigma[l], g.root[l], g.root_rate[l] = one.sigma, one.root, one.root_rate
+    g.fall[l], g.fall_t[l], g.risen[l] = one.fall, one.fall_t, one.risen
     return True

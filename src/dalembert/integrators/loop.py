@@ -82,7 +82,7 @@ def _advance(run):
             h = stop - run.t
         elif h <= SMALLEST * abs(run.t):  # the clock hardly moves: the motion runs away
             return STEP_TOO_SMALL
-        run.attempt_h, run.margin = h, 1.0
+        run.attempt_h, run.margin, run.least_spread = h, 1.0, 1e300
         outcome = _attempt(run, trial)
         if outcome == CALLBACK:
             return CALLBACK
@@ -114,21 +114,38 @@ def _advance(run):
             continue
         if run.exponent > 0.0:
             _next_step(run, h, last)
-        unsound = 0
+        unsound, before = 0, run.t
         _accept(run, trial, stop, h, last)
+        if passage == PASSED:
+            noted = run.passages[run.passed]
+            noted[4], noted[5], noted[6] = float(run.singular_steps), before, run.t
+            run.passed += 1
         if run.watch.address != 0 and crossed(run):
             return EVENT
-        if passage == PASSED:
+        if run.passed == run.most:
             return PASSED
         if run.dof > 0 and run.sigma < FRESH:
             return CHART_ENDS
-        if run.blind != 0 and run.singular == 0 and run.sigma < run.near and run.t < run.end:
+        if (
+            run.singular == 0
+            and run.gauge.address != 0
+            and min(run.sigma, run.end_sigma) < run.near
+            and run.t < run.end
+        ):
             return SINGULAR
-        if run.until > 0.0 and run.t < run.end and run.landed != 0 and nearness(run, run.t, x) > run.until:
+        if run.until > 0.0 and run.t < run.end and run.landed != 0 and _clear(run):
             return OK
         if run.singular != 0 and run.t < run.end and meets(run):
             return SINGULAR
     return OK
+
+
+@inline
+def _clear(run):
+    """Whether rows are as far from dependent as ordinary steps need, and careful ones lead away from the position."""
+    if run.singular != 0:
+        return run.end_sigma**2 > run.until and run.fall > 0.0
+    return nearness(run, run.t, run.x) > run.until
 
 
 @inline

@@ -10,6 +10,7 @@ from dalembert.native.bound import Bound
 from dalembert.native.struct import Doubles, Float, Int, Ints, Opaque, Part, Struct
 
 FRESH = 0.05  # σ of the constraints below which no chart is used
+PASSAGE = 7  # numbers of a passage before its state
 FORGET, SKIPPED = -1.0, -2.0  # for σ² among the outputs of `gauge`, before a call: begin anew, or leave it out
 
 
@@ -97,14 +98,16 @@ class RunRecord(Struct):
     across = Float()  # σ from which such a position is crossed
     end_margin = Float()  # margin at the end of this attempt
     sigma = Float()  # its root, after the last step
-    sigma_rate = Float()
+    end_sigma = Float()  # the least singular value there, where the step was looked at
+    spread = Float()  # least squared sine times least squared length there: neither hides the other
+    least_spread = Float()  # the least of this attempt
+    root = Float()  # of the spread after the last step
+    root_rate = Float()
     fall = Float()  # rate of the margin after the last step that was looked at; it decides for both sides of the joint
     fall_t = Float()  # when that was
     risen = Float()  # σ above which another passage may be noted
-    passed = Int()  # whether there is a passage to be noted:
-    passage_t = Float()
-    passage_sigma = Float()
-    resolved = Int()  # whether the step was short enough for it
+    passed = Int()  # passages to be noted, in this call
+    most = Int()  # of these until the loop ends
 
     # --- counts
     steps = Int()
@@ -123,7 +126,8 @@ class RunRecord(Struct):
     times = Doubles("room")
     states = Doubles("room", "width")
     event_values = Doubles("2", "events")  # at the record before, and now
-    passage = Doubles("nq + nv")  # the state at the last passage
+    passages = Doubles("most", "nq + nv + 7")  # t, σ, margin, resolved, singular steps, its step, state
+    margins = Doubles("5")  # their roots, at places of the step that is looked at
     low = Doubles("nq")  # the low part of the position of the trial
     low_before = Doubles("nq")  # and of x
     plain = Ints("nq")  # the velocity that is the rate of a coordinate, or −1

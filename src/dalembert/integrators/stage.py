@@ -55,8 +55,9 @@ def evaluate(run, t, x, k):
     out = f.y
     for i in range(n):
         k[i] = out[i]
-    run.end_margin = min(out[n], out[n + 1] / max(f.row_scale, 1e-300))
-    run.margin = min(run.margin, run.end_margin)
+    length = out[n + 1] / max(f.row_scale, 1e-300)
+    run.end_margin, run.spread = min(out[n], length), out[n] * length
+    run.margin, run.least_spread = min(run.margin, run.end_margin), min(run.least_spread, run.spread)
     if not sound(f, n):
         return UNSOUND
     return OK if finite(out, n) else NOT_FINITE

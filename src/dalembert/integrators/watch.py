@@ -8,16 +8,21 @@ the step. Then the step
     meets the position (σ ≤ hit)                   stands: the motion goes straight through
     passes at a distance that its stages resolve   stands
     passes at a smaller one                        is made shorter, to end before the position
+
+and where σ is too small for elimination, careful steps take over.
 """
 
 from __future__ import annotations
 
-from dalembert.integrators.run_record import FORGET, SKIPPED
+from math import copysign
+
+from dalembert.integrators.run_record import FORGET, PASSAGE, SKIPPED
 from dalembert.native.calls import call
 from dalembert.native.jit import inline, native
 from dalembert.outcome import OK, PASSED, SINGULAR, UNSOUND
 
 LOW = 1e-2  # margin (squared sine) of a step below which it is looked at
+FALLEN = 0.1  # times the largest spread at its ends: that of a step that may have passed zero between two stages
 CLOSE = 1e-2  # σ of a passage that is reported
 RESOLVED = 12.0  # times the least σ: what σ may fall and rise by in a step
 PARTS = 4  # of a step that are looked at one by one
@@ -25,6 +30,8 @@ SHARE = 0.1  # of the way to the position that is left by a step made shorter
 APART = 1e-2  # of a step: between two values of σ² that tell whether it falls
 FINE = 1e-4  # of a step: the same where σ is large enough
 RISE = 1.5  # times σ of a passage: nothing less is a rise between it and another one
+ROUGH, EXACT = 1e-7, 1e-12  # of σ: how well it is known where it is compared, and where it is least
+ROUNDS = 8  # parabolas through three values of σ² on the way to its least
 
 
 @native
@@ -38,84 +45,135 @@ def nearness(run, t, x):
 
 
 @native
-def distance(run, t, x):
-    """σ², the square of the least singular value of the constraint rows."""
+def distance(run, t, x, accuracy):
+    """σ², the square of the least singular value of the constraint rows, σ to within so much of it."""
     f = run.gauge
+    f.y[0] = accuracy
     call(f, t, x, run.nq)
     square = f.y[1]
     return square if square > 0.0 else 0.0
 
 
+@inline
+def may_pass(margin, least_spread, sigma, sigma_before, root, root_before, change):
+    """Whether a step is to be looked at: rows come close to dependent in it, or may have been so between two stages.
+
+    Of its stages, the least margin and spread; at its ends, the roots of both; `change`: of the root of the spread, if
+    it went on as in the step before.
+    """
+    low = max(LOW, 0.5 * min(sigma, sigma_before) ** 2)
+    return margin < low or least_spread < FALLEN * max(root, root_before) ** 2 or root_before + change < 0.0
+
+
 @native
 def watch(run, h, trial):
-    """OK for a step that may stand, PASSED with the place of a passage, UNSOUND for one too long, SINGULAR to stop."""
+    """OK for a step that may stand, PASSED with the place of a passage, UNSOUND for one too long.
+
+    SINGULAR where the run is to stop, or to go on by careful steps.
+    """
     if run.gauge.address == 0:
         return OK
-    sigma = max(run.end_margin, 0.0) ** 0.5
-    rate = (sigma - run.sigma) / h
-    dips = run.margin < max(LOW, 0.5 * min(sigma, run.sigma) ** 2)
-    if not (dips or run.blind != 0 or run.singular != 0 or run.sigma + run.sigma_rate * h < 0.0):
-        run.sigma, run.sigma_rate = sigma, rate
-        if sigma > run.risen:
-            run.risen = 0.0
-        return OK
-    if run.singular == 0 and _far(run, h, trial):
-        return OK
+    sigma, root = max(run.end_margin, 0.0) ** 0.5, max(run.spread, 0.0) ** 0.5
+    looked_at = run.blind != 0 or run.singular != 0
+    if looked_at or may_pass(run.margin, run.least_spread, sigma, run.sigma, root, run.root, run.root_rate * h):
+        outcome = _look(run, h, trial)
+        if outcome in (OK, PASSED):
+            run.root_rate, run.root = (root - run.root) / h, root
+        return outcome
+    run.root_rate, run.root, run.sigma, run.end_sigma = (root - run.root) / h, root, sigma, 1.0
+    if sigma > run.risen:
+        run.risen = 0.0
+    return OK
+
+
+@native
+def _look(run, h, trial):
+    """The outcome of a step in which rows may come close to dependent, by the places where σ falls and rises again.
+
+    Between two places the margin's root falls by no more than it changes between any two that are side by side. So
+    parts of the step are left out in which nothing is to be reported, but for careful steps.
+    """
+    roots, change = run.margins, 0.0
+    for k in range(PARTS + 1):
+        _move(run, h, trial, k)
+        roots[k] = nearness(run, run.t + h * k / PARTS, run.stages[1]) ** 0.5
+        if k > 0:
+            change = max(change, abs(roots[k] - roots[k - 1]))
+    limit = CLOSE + change
+    outcome, found, risen, e = OK, 0, run.risen, APART * h
+    first = last = -1.0
+    here = fall = there = rise = 0.0
+    known = False
     run.gauge.y[1] = FORGET  # the same answers for the same step, whatever came before
-    first, last, e = distance(run, run.t, run.x), distance(run, run.t + h, trial), APART * h
-    sigma = max(run.gauge.y[0], 0.0) ** 0.5
-    outcome, found = OK, 0
-    at, risen = 0.0, run.risen
-    fall = run.fall * e
-    if fall == 0.0 or run.fall_t != run.t:
-        straight_on(run, run.x, run.stages[0], e)
-        fall = distance(run, run.t + e, run.stages[1]) - first
-    for k in range(1, PARTS + 1):  # where σ falls and rises again
-        to = h * k / PARTS
-        if k < PARTS:
-            here = between(run, h, trial, to)
-            if here > run.risen**2:
+    for k in range(1, PARTS + 1):
+        if min(roots[k - 1], roots[k]) > limit and run.singular == 0:
+            if roots[k] > run.risen:
                 run.risen = 0.0
-            rise = between(run, h, trial, to + e) - here
-        else:
-            straight_on(run, trial, run.stages[run.rows - 1], e)
-            rise = distance(run, run.t + h + e, run.stages[1]) - last
+            known = False
+            continue
+        at, to = h * (k - 1) / PARTS, h * k / PARTS
+        if not known:
+            here = _square(run, h, trial, k - 1)
+            first = here if k == 1 else first
+            if k == 1 and run.fall != 0.0 and run.fall_t == run.t:
+                fall = run.fall * e
+            else:
+                fall = _change(run, h, trial, k - 1, here)
+        there = _square(run, h, trial, k)
+        rise = _change(run, h, trial, k, there)
+        if here > run.risen**2:
+            run.risen = 0.0
         if fall < 0.0 < rise and outcome in (OK, PASSED):
-            seen = _least(run, h, trial, at, to, fall, rise, first**0.5 + last**0.5, found)
+            first = _square(run, h, trial, 0) if first < 0.0 else first
+            last = there if k == PARTS else _square(run, h, trial, PARTS) if last < 0.0 else last
+            s = _vertex(at, to, here, there, fall / e, rise / e)
+            seen = _least(run, h, trial, s, first**0.5 + last**0.5, found)
             if seen != OK:
                 outcome, found = seen, found + 1
-        at, fall = to, rise
+        known, here, fall = True, there, rise
     if outcome in (OK, PASSED):
-        run.sigma_rate, run.sigma = (sigma - run.sigma) / h, sigma
-        run.fall, run.fall_t = fall / e, run.t + h
-        if last > run.risen**2:
+        run.sigma, run.end_sigma = roots[PARTS], here**0.5 if known else 1.0
+        if known:
+            run.fall, run.fall_t = fall / e, run.t + h
+        if (here if known else roots[PARTS] ** 2) > run.risen**2:
             run.risen = 0.0
     else:
-        run.passed, run.risen = 0, risen
+        run.risen = risen
     return outcome
 
 
 @native
-def _far(run, h, trial):
-    """Whether rows are so far from dependent in the whole step that nothing in it is to be reported.
+def _move(run, h, trial, k):
+    """stages[1] ← the state after k parts of a step; at its ends, the position there itself."""
+    if 0 < k < PARTS:
+        curve(run, h, trial, h * k / PARTS)
+    else:
+        straight_on(run, run.x if k == 0 else trial, run.stages[0], 0.0)
 
-    Between two places the margin's root falls by no more than it changes between any two that are side by side.
-    """
-    before = nearness(run, run.t, run.x) ** 0.5
-    least, change, first = before, 0.0, before
-    for k in range(1, PARTS + 1):
-        if k < PARTS:
-            curve(run, h, trial, h * k / PARTS)
-            here = nearness(run, run.t + h * k / PARTS, run.stages[1]) ** 0.5
-        else:
-            here = nearness(run, run.t + h, trial) ** 0.5
-        least, change, before = min(least, here), max(change, abs(here - before)), here
-    if least <= CLOSE + change:
-        return False
-    run.sigma_rate, run.sigma = (before - first) / h, before
-    if before > run.risen:
-        run.risen = 0.0
-    return True
+
+@native
+def _square(run, h, trial, k):
+    """σ² after k parts of a step."""
+    _move(run, h, trial, k)
+    return distance(run, run.t + h * k / PARTS, run.stages[1], ROUGH)
+
+
+@native
+def _change(run, h, trial, k, here):
+    """What σ² changes by in the time APART h, from `here` after k parts of a step on; at its ends, straight on."""
+    e = APART * h
+    if 0 < k < PARTS:
+        return between(run, h, trial, h * k / PARTS + e, ROUGH) - here
+    straight_on(run, run.x if k == 0 else trial, run.stages[0 if k == 0 else run.rows - 1], e)
+    return distance(run, run.t + h * k / PARTS + e, run.stages[1], ROUGH) - here
+
+
+@inline
+def _vertex(a, b, f_a, f_b, slope_a, slope_b):
+    """Where the cubic through two values and slopes is least that falls at a and rises at b."""
+    bend = slope_a + slope_b - 3.0 * (f_b - f_a) / (b - a)
+    turn = (bend * bend - slope_a * slope_b) ** 0.5
+    return b - (b - a) * (slope_b + turn - bend) / (slope_b - slope_a + 2.0 * turn)
 
 
 @native
@@ -153,35 +211,25 @@ def straight_on(run, x, rates, e):
 
 
 @native
-def _least(run, h, trial, a, b, fall, rise, both, found):
-    """The least σ between the times a and b of a step, and what is to be done.
+def _least(run, h, trial, s, both, found):
+    """The least σ near the time s of a step, and what is to be done.
 
-    σ² changes by `fall` and `rise` there; σ is `both` at the ends of the step together; so many passages were
-    found before in it.
+    σ is `both` at the ends of the step together; so many passages were found before in it.
     """
-    e = APART * h
-    s, last = a + (b - a) * fall / (fall - rise), -1.0
-    for _ in range(12):  # σ² is nearly c² (s − s*)² + σ*²: its difference is linear in s
-        change = -between(run, h, trial, s)
-        change += between(run, h, trial, s + e)
-        if change < 0.0:
-            a, fall = s, change
-        else:
-            b, rise = s, change
-        new = a + (b - a) * fall / (fall - rise)
-        if not a < new < b:
-            new = 0.5 * (a + b)
-        if abs(new - last) < 1e-9 * h:
-            break
-        last, s = s, new
-    s = min(max(s + 0.5 * e, 0.0), h)
-    d = h * min(APART, max(FINE, 1e-6 / both))  # as far apart as rounding of σ² needs
-    for _ in range(2):  # the vertex of a parabola: the secants above are as far apart as APART says
-        left, here, right = between(run, h, trial, s - d), between(run, h, trial, s), between(run, h, trial, s + d)
+    d, fine = APART * h, h * min(APART, max(FINE, 1e-6 / both))  # as far apart as rounding of σ² needs
+    for _ in range(ROUNDS):  # σ² is nearly c² (s − s*)² + σ*²
+        accuracy = ROUGH if d > fine else EXACT
+        left, here = between(run, h, trial, s - d, accuracy), between(run, h, trial, s, accuracy)
+        right = between(run, h, trial, s + d, accuracy)
         bend = left - 2.0 * here + right
-        if bend > 0.0:
-            s = min(max(s + 0.5 * d * max(-1.0, min(1.0, (left - right) / bend)), 0.0), h)
-    sigma = between(run, h, trial, s) ** 0.5
+        move = 0.5 * d * (left - right) / bend if bend > 0.0 else copysign(h / PARTS, left - right)
+        new = min(max(s + max(-h / PARTS, min(h / PARTS, move)), 0.0), h)
+        move, s = abs(new - s), new
+        if move <= 2.0 * d:
+            if d <= fine:
+                break
+            d = fine
+    sigma = between(run, h, trial, s, EXACT) ** 0.5
     margin = run.gauge.y[0]
     if margin > CLOSE**2 or run.risen > 0.0:
         return OK
@@ -196,18 +244,21 @@ def _least(run, h, trial, a, b, fall, rise, both, found):
             left = max(SHARE, min(0.7, 3.0 * sigma / (0.5 * both)))
             run.h = s * (1.0 - left)
             return UNSOUND
+        if not met and run.singular == 0 and sigma < run.near:
+            return SINGULAR
     run.risen = RISE * sigma
-    run.passed, run.passage_t, run.passage_sigma, run.resolved = 1, run.t + s, sigma, 1 if met or resolved else 0
+    noted = run.passages[run.passed]
+    noted[0], noted[1], noted[2], noted[3] = run.t + s, sigma, margin, 1.0 if met or resolved else 0.0
     for j in range(run.nq + run.nv):
-        run.passage[j] = run.stages[1][j]
+        noted[PASSAGE + j] = run.stages[1][j]
     return PASSED
 
 
 @native
-def between(run, h, trial, s):
+def between(run, h, trial, s, accuracy):
     """σ² a time s into the step; the state there is in stages[1] then."""
     curve(run, h, trial, s)
-    return distance(run, run.t + s, run.stages[1])
+    return distance(run, run.t + s, run.stages[1], accuracy)
 
 
 @native

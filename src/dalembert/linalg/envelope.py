@@ -99,7 +99,7 @@ def envelope_qr(e):
         diagonal = -copysign(sqrt(square), rows[r, k])
         head = rows[r, k] - diagonal
         tau = -1.0 / (diagonal * head)
-        e.diagonal[k], e.tau[k], rows[r, k] = diagonal, tau, head
+        e.diagonal[k], e.inverse[k], e.tau[k], rows[r, k] = diagonal, 1.0 / diagonal, tau, head
         reach = max(reach, end[r])
         for i in range(k + 1, m):
             s = order[i]
@@ -137,7 +137,7 @@ def solve_rows(e, y):
     rows, order, begin = e.rows, e.order, e.begin
     for i in range(rows.shape[0]):
         r = order[i]
-        y[i] = (y[i] - dot_fresh_vector(rows, r, y, min(begin[r], i), i)) / e.diagonal[i]
+        y[i] = (y[i] - dot_fresh_vector(rows, r, y, min(begin[r], i), i)) * e.inverse[i]
 
 
 @kernel
@@ -145,7 +145,7 @@ def solve_rows_transposed(e, y):
     """y ← L⁻ᵀ y, (m,)."""
     rows, order, begin = e.rows, e.order, e.begin
     for i in range(rows.shape[0] - 1, -1, -1):
-        y[i] /= e.diagonal[i]
+        y[i] *= e.inverse[i]
         r = order[i]
         axpy(-y[i], rows, r, y, 0, min(begin[r], i), i)
 
@@ -166,14 +166,14 @@ def least_singular_value(e, steps, accuracy):
         for i in range(m):
             w[i] /= size
         solve_rows(e, w)
-        before, sigma = sigma, 1.0 / sqrt(dot(w, 0, w, 0, 0, m))
+        half = min(sigma, 1.0 / sqrt(dot(w, 0, w, 0, 0, m)))
         for i in range(m):
-            w[i] *= sigma
+            w[i] *= half
         solve_rows_transposed(e, w)
         growth = sqrt(dot(w, 0, w, 0, 0, m))
+        sigma = min(half, 1.0 / growth)
         for i in range(m):
-            w[i] /= growth
-        sigma = min(sigma, 1.0 / growth)
-        if before - sigma <= accuracy * sigma:
+            w[i] *= sigma
+        if half - sigma <= accuracy * sigma:
             break
     return sigma

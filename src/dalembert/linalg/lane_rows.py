@@ -291,30 +291,41 @@ def not_finite(typing: Any, x: Any, size: Any, W: Any) -> Any:
 
 
 @intrinsic
-def margins(
-    typing: Any, out: Any, first: Any, min_angle: Any, min_length: Any, row_scale: Any, least: Any, here: Any, W: Any
-) -> Any:
-    """here (W,) ← the smaller of sine and length of the rows, out[first] and out[first + 1]; least ← the least
-    so far.
+def lower(typing: Any, x: Any, out: Any, W: Any) -> Any:
+    """out (W,) ← min(out, x)."""
 
+    def emit(f: _Four) -> None:
+        (x, _), (out, _) = f.array(0), f.array(1)
+        with f.strips(f.number(2)) as l:
+            f.store(f.smaller(f.load(out, l), f.load(x, l)), out, l)
+
+    return _function(emit, (x, out, W))
+
+
+@intrinsic
+def margins(
+    typing: Any, out: Any, first: Any, min_angle: Any, min_length: Any, row_scale: Any, least: Any, product: Any, W: Any
+) -> Any:
+    """least (W,) ← the smaller of sine and relative length of the rows, out[first] and out[first + 1].
+
+    product (W,) ← sine times relative length.
     Returns the lanes, as bits, whose elimination cannot be trusted.
     """
 
     def emit(f: _Four) -> Any:
         b = f.builder
-        (out, _), (min_length, _), (row_scale, _), (least, _), (here, _) = (f.array(k) for k in (0, 3, 4, 5, 6))
+        (out, _), (min_length, _), (row_scale, _), (least, _), (product, _) = (f.array(k) for k in (0, 3, 4, 5, 6))
         min_angle, W = f.spread(f.number(2)), f.number(7)
         angles = b.gep(out, [b.mul(f.number(1), W)])
         lengths = b.gep(angles, [W])
         found = cgutils.alloca_once_value(b, _INT(0))
         with f.strips(W) as l:
             angle, length = f.load(angles, l), f.load(lengths, l)
-            scale = f.larger(f.constant(1e-300), f.load(row_scale, l))
-            margin = f.smaller(f.divide(length, scale), angle)
-            f.store(margin, here, l)
-            f.store(f.smaller(f.load(least, l), margin), least, l)
+            relative = f.divide(length, f.larger(f.constant(1e-300), f.load(row_scale, l)))
+            f.store(f.smaller(relative, angle), least, l)
+            f.store(f.multiply(relative, angle), product, l)
             sound = b.and_(b.fcmp_ordered(">", angle, min_angle), b.fcmp_ordered(">", length, f.load(min_length, l)))
             b.store(b.or_(b.load(found), f.bits(b.not_(sound), l)), found)
         return b.load(found)
 
-    return _function(emit, (out, first, min_angle, min_length, row_scale, least, here, W), types.int64)
+    return _function(emit, (out, first, min_angle, min_length, row_scale, least, product, W), types.int64)

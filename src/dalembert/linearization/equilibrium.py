@@ -100,6 +100,8 @@ def equilibrium(
         moving |= {n: float(start.v[system.v_names.index(n)]) for n in unknown_speeds}
     if constant is not None:
         moving = {**dict.fromkeys(constant, 0.0), **moving}
+    for d in system.led.values():
+        held.setdefault(system.v_names[d], float(start[system.v_names[d]]))
     given = system.input_vector(u)
     if bounds is not None and solve_for == "q":
         if moving:

@@ -27,7 +27,7 @@ from dalembert.rank import rank_policy
 from dalembert.recursions.newton_euler import newton_euler
 from dalembert.symbols import array, symbols, to_sx, zeros
 from dalembert.system.functions import Trace
-from dalembert.system.system import RowChoice, System
+from dalembert.system.system import System
 
 LARGEST = 400_000  # operations of second derivatives: beyond, minutes to compile
 
@@ -174,16 +174,17 @@ def parameter_slopes(model: LinearModel) -> np.ndarray:
     given = {"a": op.vdot, "lam": op.multipliers}
     e1, e2, e3, phi = (x.reshape(-1, k) for x in system.evaluate_kernel(kernel, op.state, op.u, op.p, given))
     d = slopes(system, op.state, op.u, op.p, rows)
-    M, _, A, _ = system.evaluate("constrained", op.state, rows=rows, u=op.u, p=op.p)
+    M, _, acting, _ = system.evaluate("constrained", op.state, rows=rows, u=op.u, p=op.p)
     m = len(e2)
-    A = A.reshape(m, n)
+    A = system.constraint_matrix(op.state, p=op.p)[slice(None) if rows is None else list(rows)].reshape(m, n)
+    acting, e1[list(system.led.values())] = acting.reshape(m, n), 0.0
     h = (system.rows if rows is None else system.rows.only(rows)).holonomic if m else np.zeros(0, dtype=bool)
     Cq, Cv = (np.eye(n)[index] for index in at)
     zq, zv = np.zeros((len(Cq), k)), np.zeros((len(Cv), k))
     Kp = np.linalg.solve(np.vstack([Cq, A[h]]), np.vstack([zq, -phi[h]]))
     velocity_error = d["speed_q"].reshape(m, n) @ Kp + e3
     Dp = np.linalg.solve(np.vstack([Cv, A]), np.vstack([zv, -velocity_error]))
-    KKT = np.block([[M, -A.T], [A, np.zeros((m, m))]])
+    KKT = np.block([[M, -acting.T], [acting, np.zeros((m, m))]])
     direct = np.linalg.solve(KKT, -np.vstack([e1, e2]))[:n]
     vdot = d["vdot_q"] @ Kp + d["vdot_v"] @ Dp + direct
     full = np.vstack([Cq @ Dp, Cv @ vdot])
@@ -209,13 +210,24 @@ def _by_parameters(s: Trace) -> tuple[Any, ...]:
 # --- second derivatives ---------------------------------------------------------------------------------------------
 
 
-def second_derivatives(system: System, state: StateGiven, *, u: Inputs = None, p: Parameters = None) -> np.ndarray:
+def second_derivatives(
+    system: System,
+    state: StateGiven,
+    *,
+    u: Inputs = None,
+    p: Parameters = None,
+    of: str = "vdot",
+    inputs: bool = False,
+) -> np.ndarray:
     """∂²v̇/∂x², (nv, 2 nv, 2 nv), x = (δ, v), of the constrained acceleration in all coordinates.
 
-    system, state, u, p: as in `linearize`. The traced Jacobian is differentiated once more: exact, and for
-    small systems only, such as a seven-joint arm or a dozen joints of a planar mechanism. Larger ones are refused
-    before anything is compiled. Where rows are redundant, independent ones are used. For quaternion joints it is the
-    derivative of the Jacobian as q ⊕ δ moves, which is not symmetric.
+    system, state, u, p: as in `linearize`. of: "vdot", or "multipliers" for ∂²λ/∂x², (rows, 2 nv, 2 nv), with the rows
+    that `linearize_full` names. inputs: whether the inputs belong to x = (δ, v, u).
+
+    The traced Jacobian is differentiated once more: exact, and for small systems only, such as a seven-joint arm or a
+    dozen joints of a planar mechanism. Larger ones are refused before anything is compiled. Where rows are redundant,
+    independent ones are used. For quaternion joints it is the derivative of the Jacobian as q ⊕ δ moves, which is not
+    symmetric.
 
     >>> import dalembert as da
     >>> m = da.Mechanism("pendulum", gravity=(0, -10.0, 0))
@@ -225,30 +237,37 @@ def second_derivatives(system: System, state: StateGiven, *, u: Inputs = None, p
            [0.      , 0.      ]])
     """
     check_system(system)
+    checks.choice(of, ("vdot", "multipliers"), "of")
+    checks.flag(inputs, "inputs")
     x = system.as_state(state)
     rows = independent_rows(system, x, p) if system.rows.of else None
-    n = system.nv
-    size = system.function("ode_jacobian", rows=rows).n_instructions() * 2 * n
+    plain = of == "vdot" and not inputs
+    f = system.function("ode_jacobian" if plain else "acceleration_derivatives", rows=rows)
+    n = 2 * system.nv + (len(system.u_names) if inputs else 0)
+    size = f.n_instructions() * n
     if size > LARGEST:
         raise ArgumentError(
             f"second derivatives of '{system.name}' would take about {size} operations; the limit is {LARGEST}. They "
             "are for small systems; for large ones take differences of linearize_full."
         )
-    key = ("second_derivatives", rows)
-    kernel = system.custom_kernel(key, ("q", "v", "u", "p", "t"), _second(system, rows), rows, ("second",))
+    by = ("q", "v", "u") if inputs else ("q", "v")
+    key = ("second_derivatives", rows, of, inputs)
+    value = _second(system, f, [f"{of}_{x}" for x in by])
+    kernel = system.custom_kernel(key, ("q", "v", "u", "p", "t"), value, rows, ("second",))
     flat = system.evaluate_kernel(kernel, x, u, p, {})
-    return flat.reshape(2 * n, n, 2 * n).transpose(1, 0, 2)
+    return flat.reshape(n, -1, n).transpose(1, 0, 2)
 
 
-def _second(system: System, rows: RowChoice) -> Callable[[Trace], np.ndarray]:
+def _second(system: System, f: ca.Function, slopes: list[str]) -> Callable[[Trace], np.ndarray]:
+    """The slopes of f by these names, side by side and column by column, differentiated by what they are slopes by."""
+
     def value(s: Trace) -> np.ndarray:
-        f, n = system.function("ode_jacobian", rows=rows), system.nv
-        delta = ca.SX.sym("delta", n)
+        delta = ca.SX.sym("delta", system.nv)
         known = {**s.sx, "q": system.function("plus")(s.sx["q"], delta)}
-        by_q, by_v = f.call([known[name] for name in f.name_in()], True, False)[:2]
-        J = ca.vec(ca.horzcat(by_q, by_v))  # column by column
-        H = ca.jacobian(J, ca.vertcat(delta, s.sx["v"]))
-        H = ca.densify(ca.substitute(H, delta, ca.SX.zeros(n)))
-        return array(H).reshape(2 * n * n, 2 * n)
+        found = dict(zip(f.name_out(), f.call([known[name] for name in f.name_in()], True, False)))
+        J = ca.vec(ca.horzcat(*(found[name] for name in slopes)))
+        x = ca.vertcat(delta, s.sx["v"], *([s.sx["u"]] if len(slopes) > 2 else []))
+        H = ca.densify(ca.substitute(ca.jacobian(J, x), delta, ca.SX.zeros(system.nv)))
+        return array(H).reshape(J.numel(), x.numel())
 
     return value

@@ -32,6 +32,9 @@ def tree_slopes(system: System, x: State, u: Inputs, p: Parameters) -> dict[str,
     kernel = system.custom_kernel(("drive_slopes",), ("q", "v", "u", "p", "t"), _drive, None, ("by_u", "by_t"))
     by_u, by_t = system.evaluate_kernel(kernel, x, u, p, {})
     right = np.hstack([-by_q, -by_v, -by_u.reshape(n, inputs), -by_t.reshape(n, 1)])
+    for name, d in system.led.items():
+        right[d], M[d] = 0.0, np.eye(n)[d]
+        right[d, 2 * n + system.u_names.index(name)] = 1.0
     solved = np.linalg.solve(M, right)
     by = {"q": solved[:, :n], "v": solved[:, n : 2 * n], "u": solved[:, 2 * n : -1], "t": solved[:, -1]}
     none = {name: np.zeros(0) for name in ACCELERATION_DERIVATIVES}

@@ -12,6 +12,7 @@ The derivative of the equations as a whole, [M −Aᵀ; A 0] [δv̇; δλ] = −
     Â = [[C_q (D − B K_q), C_q K_v], [∂ÿ/∂δ K_q + ∂ÿ/∂v D, ∂ÿ/∂v K_v]]                                (3)
 
 which is Spencer's Â₂₁, Â₂₂ (4.2, appendix B), with inputs, time, quaternions (B, `Joint.transport`) and Pfaffian rows.
+Where kinematic inputs lead, (2) is replaced: δv̇ by (1) of `system.led`, and δÿ is what it makes of the coordinates.
 Velocities of the tree that are coordinates themselves drop out of (1): only the dependent ones are solved for, by N,
 the other rows at the other velocities: N⁺ = w Nᵀ (N w Nᵀ)⁻¹, w the inverse inertias of M's own factor.
 """
@@ -95,15 +96,22 @@ def linear(s: Trace, positions: list[Coordinate], velocities: list[Coordinate]) 
     Kt = q.motion(-np.concatenate([of(positions, e.local.b), e.local.b[:m][holonomic]]))
     Dt = v.motion(-(all_rows(speeds.q) @ Kt + all_rows(speeds.t)))
 
-    MK = e.M @ Kv
-    Z = v.dual(MK)
-    n_q, n_v, n_u, n_t = (
-        -(Kv.T @ getattr(d, x)) + (Z.T @ all_rows(getattr(rates, x)) if len(Z) else 0.0) for x in "qvut"
-    )
-    right = np.hstack([n_q @ Kq + n_v @ Dv, n_v @ Kv, n_u, n_t + n_q @ Kt + n_v @ Dt])
-    solved = _reduced(e, v, MK, right)  # (2)
+    def along(x_q: np.ndarray, x_v: np.ndarray, x_u: np.ndarray, x_t: np.ndarray) -> np.ndarray:
+        """Derivatives by y_q, y_v, u and t side by side, from those by q, v, u and t."""
+        return np.hstack([x_q @ Kq + x_v @ Dv, x_v @ Kv, x_u, x_t + x_q @ Kt + x_v @ Dt])
+
+    if s.led:
+        by = along(*(e.solved(getattr(d, x), getattr(rates, x)[:m], x)[0] for x in "qvut"))
+        solved = _chosen(
+            velocities, by, of(velocities, C) @ by + of(velocities, along(*(getattr(rates, x) for x in "qvut")))
+        )
+    else:
+        MK = e.M @ Kv
+        Z = v.dual(MK)
+        n = [-(Kv.T @ getattr(d, x)) + (Z.T @ all_rows(getattr(rates, x)) if len(Z) else 0.0) for x in "qvut"]
+        solved = _reduced(e, v, MK, along(*n))  # (2)
     upper, upper_t = _positions(e, positions, velocities, of, (C, Kq, Kv, Dv, Kt, Dt))
-    n, u = Kq.shape[1] + Kv.shape[1], n_u.shape[1]
+    n, u = Kq.shape[1] + Kv.shape[1], d.u.shape[1]
     A = np.concatenate([upper, solved[:, :n]])  # (3)
     B = np.concatenate([zeros(len(positions), u), solved[:, n : n + u]])
     time = np.concatenate([upper_t, solved[:, n + u :]]).reshape(-1)
@@ -118,6 +126,12 @@ def closure(s: Trace) -> tuple[Any, Any]:
     """The sums of the squares of Φ and of A v + b, of all rows."""
     speed = s.rows.A @ s.v + s.rows.b
     return (s.rows.phi * s.rows.phi).sum(), (speed * speed).sum()
+
+
+def _chosen(velocities: list[Coordinate], by: np.ndarray, functions: np.ndarray) -> np.ndarray:
+    """The rows of the chosen velocities: those of the tree from δv̇, the others, one after another, as they are."""
+    others = iter(functions)
+    return np.array([next(others) if c.index is None else by[c.index] for c in velocities], dtype=object)
 
 
 def _reduced(e: EquationDerivatives, v: Frame, MK: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -170,7 +170,7 @@ def check_expression(x: ca.SX, what: str, symbols: list[ca.SX], forbidden: Mappi
         free = ", ".join(sorted(f.get_free()))
         why = (
             "is an input; a constraint depends on the state, on time and on parameters. To let an input move a "
-            "coordinate, use add_servo"
+            "coordinate, use add_kinematic_input or add_servo"
         )
         if ca.Function("law", [*symbols, *forbidden.values()], [x], {"allow_free": True}).has_free():
             why = "is neither an input nor a parameter of this mechanism; declare it with add_input or add_parameter"

@@ -17,6 +17,7 @@ from dalembert.mechanism.forces import (
     CutJointSpring,
     Force,
     JointForce,
+    KinematicInput,
     Potential,
     Servo,
     Spring,
@@ -78,8 +79,7 @@ class Forceable(Elements):
         coordinate: its name, or a joint that has one. The force is stiffness (N m/rad or N/m) times the distance to the
         wanted position (rad or m), less damping (N m s/rad or N s/m) times the velocity. rate=True: the input has a
         second number, the wanted velocity, and the damping acts on the difference to it. limits: (lower, upper) of the
-        force, 0 between them. A driver, which follows a motion exactly, takes no input: a wanted position that jumps
-        would ask for infinite forces.
+        force, 0 between them. To move a coordinate exactly as an input says, see `add_kinematic_input`.
 
         >>> import dalembert as da
         >>> m = da.Mechanism("door", gravity=(0, 0, 0))
@@ -91,16 +91,43 @@ class Forceable(Elements):
         1.2
         """
         what = f"servo '{name}'"
-        q = coordinate.name if isinstance(coordinate, Attachment) else coordinate
-        self._coordinate(q, what)
-        at = self.joints.get(q) or self.joints[q.rpartition(".")[0]]
+        at, index = self._coordinate_of(coordinate, what)
         number = self.parameters.scalar
         k, d = number(stiffness, f"the stiffness of {what}"), number(damping, f"the damping of {what}")
         checks.flag(rate, f"rate of {what}", error=DescriptionError)
         bounds = force_limits(limits, what)
         self._new(name, self.forces, "force")
         u = self.add_input(name, 2 if rate else 1)
-        self._add_force(Servo(name, at, at.coordinates.index(q), u, k, d, bounds))
+        self._add_force(Servo(name, at, index, u, k, d, bounds))
+        return u
+
+    def add_kinematic_input(self, name: str, coordinate: Any) -> ca.SX:
+        """An input of this name that is the acceleration of a coordinate, rad/s² or m/s²; returns the input's symbol.
+
+        coordinate: its name, or a joint that has one. Position and velocity of the coordinate are part of the state;
+        its drive exerts whatever force the acceleration takes (`system.driving_forces`, `run.driving_force`), and its
+        work counts with that of drivers. To follow a motion that is known as a function of time, use `add_driver`, or
+        `control.lead` with this input.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism("crane", gravity=(0, 0, -10.0))
+        >>> trolley = m.add_body("trolley", mass=50.0)
+        >>> rail = m.add_joint("rail", da.Prismatic("x"), m.ground, trolley)
+        >>> hook = m.add_joint("rope", da.Revolute("y"), trolley, m.add_body("hook", mass=100.0, com=(0, 0, -5.0)))
+        >>> a = m.add_kinematic_input("trolley", rail)
+        >>> m.compile().acceleration({}, u={"trolley": 2.0}).vdot.round(9)       # the rope is left behind: a / 5 m
+        array([2. , 0.4])
+        """
+        at, index = self._coordinate_of(coordinate, f"kinematic input '{name}'")
+        for other in self.forces.values():
+            if isinstance(other, KinematicInput) and (other.joint is at and other.index == index):
+                raise DescriptionError(
+                    f"kinematic input '{name}' leads coordinate '{at.coordinates[index]}', which '{other.name}' leads "
+                    "already; remove one of them."
+                )
+        self._new(name, self.forces, "force")
+        u = self.add_input(name)
+        self._add_force(KinematicInput(name, at, index, u))
         return u
 
     def add_potential(self, name: str, energy: Any) -> None:
@@ -217,6 +244,13 @@ class Forceable(Elements):
         else:
             at = [self._frame(p, f"cable '{name}'") for p in points]
             self._add_force(Cable(name, at, self._value(tension, (), f"the tension of cable '{name}'")))
+
+    def _coordinate_of(self, coordinate: Any, what: str) -> tuple[Attachment, int]:
+        """The joint of a coordinate, and its place there."""
+        q = coordinate.name if isinstance(coordinate, Attachment) else coordinate
+        self._coordinate(q, what)
+        at = self.joints.get(q) or self.joints[q.rpartition(".")[0]]
+        return at, at.coordinates.index(q)
 
     def _add_force(self, force: Force) -> None:
         self._new(force.name, self.forces, "force")

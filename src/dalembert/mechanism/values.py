@@ -99,7 +99,7 @@ def described(value: Any, what: str, needed: str = "numbers") -> np.ndarray:
     if not _symbolic(value):
         return checks.reals(value, what, needed, error=DescriptionError).astype(object)
     try:
-        x = array(value)
+        x = array(value.tolist() if isinstance(value, np.ndarray) else value)
     except (TypeError, ValueError, NotImplementedError, RuntimeError, OverflowError) as error:
         raise DescriptionError(f"{what} is {checks.shown(value)}; needed: {needed}.") from error
     if not all(isinstance(e, Scalar) or checks.is_real(e) for e in x.ravel()):

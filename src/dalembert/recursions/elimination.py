@@ -74,7 +74,7 @@ def mass_factor(at: Placed) -> TreeFactor | Innovations:
     factor and three rows (spatial chains). See benchmarks/README.md for the crossover.
     """
     longest = max((sum(at.tree.links[k].joint.nv for k in at.tree.path(i)) for i in at.tree.outward()), default=0)
-    return Innovations(at) if longest > LONG else TreeFactor(composite_body(at))
+    return at.once("mass factor", lambda: Innovations(at) if longest > LONG else TreeFactor(composite_body(at)))
 
 
 class Elimination:

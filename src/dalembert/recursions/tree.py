@@ -7,10 +7,10 @@ business. Links are numbered so that parents come first; `ROOT` is the ground.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -104,6 +104,13 @@ class Placed:
         self._T: dict[int, Transform] = {}
         self._S: dict[int, np.ndarray] = {}
         self._poses: dict[int, Transform] = {ROOT: Transform.identity()}
+        self._made: dict[Any, Any] = {}
+
+    def once(self, key: Any, make: Callable[[], Any]) -> Any:
+        """The value of make(), evaluated once here for a key: what several functions of this configuration share."""
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
 
     def T(self, i: int) -> Transform:
         """T_Pi: link i in its parent."""

@@ -18,13 +18,12 @@ import numpy as np
 
 from dalembert.compiler import Kernel
 from dalembert.errors import ArgumentError
-from dalembert.recursions.composite_body import composite_body
 from dalembert.recursions.elimination import Elimination, TreeFactor
 from dalembert.recursions.newton_euler import newton_euler
 from dalembert.sensitivity.targets import Targets
 from dalembert.symbols import array, symbols, to_sx, zeros
 from dalembert.system.derivatives import ACCELERATION_DERIVATIVES
-from dalembert.system.functions import Trace, forces
+from dalembert.system.functions import Trace, constrained
 from dalembert.system.system import RowChoice, System
 
 LARGEST = 400_000  # operations of a traced derivative: beyond, minutes to compile
@@ -135,8 +134,9 @@ class Equations:
     # --- traced -------------------------------------------------------------------------------------------------
 
     def _held(self, s: Trace) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
-        """v̇ and λ as symbols, and e₁ and e₂ with them."""
+        """v̇ (but for what is led) and λ as symbols, and e₁ and e₂ with them."""
         a_sx, a = symbols("held_a", s.tree.nv)
+        a[s.led.places] = s.led.accelerations
         lam_sx, lam = symbols("held_lam", self.m)
         e1 = newton_euler(s.at, a, s.d.gravity, s.load.wrenches) - s.load.tau
         e2 = zeros(0)
@@ -146,15 +146,19 @@ class Equations:
 
     def _columns(self, s: Trace) -> tuple[Any, ...]:
         """(1)."""
-        factor = Elimination(TreeFactor(composite_body(s.at)), s.rows.A)
-        vdot, lam = factor.solve(forces(s), s.rows.gamma)
+        M, f, A, gamma = constrained(s)
+        factor = Elimination(TreeFactor(M), A)
+        vdot, lam = factor.solve(f, gamma)
         a_sx, lam_sx, e1, e2 = self._held(s)
         theta = self.targets.symbols(s)
         n = theta.numel()
         by = [ca.substitute([ca.jacobian(e, theta)], [a_sx, lam_sx], [to_sx(vdot), to_sx(lam)])[0] for e in (e1, e2)]
         checked(self.system, by)
         right = [_matrix(x, n) for x in by]
-        return factor.columns(-right[0], right[1])
+        f = -s.led.still(right[0])
+        for d, by_theta in zip(s.led.places, s.led.by(theta)):
+            f[d] = M[d, d] * by_theta
+        return factor.columns(f, right[1])
 
     def _closed(self, s: Trace) -> tuple[Any, ...]:
         """Derivatives of Φ and of e₃."""
@@ -166,15 +170,20 @@ class Equations:
     def _reverse(self, s: Trace) -> np.ndarray:
         """(2)."""
         s.sx["w"], w = symbols("w", s.tree.nv)
-        factor = Elimination(TreeFactor(composite_body(s.at)), s.rows.A)
-        vdot, lam = factor.solve(forces(s), s.rows.gamma)
+        M, f, A, gamma = constrained(s)
+        factor = Elimination(TreeFactor(M), A)
+        vdot, lam = factor.solve(f, gamma)
         mu, nu = factor.solve(w, zeros(self.m))
+        led = to_sx(np.array([mu[d] * M[d, d] for d in s.led.places], dtype=object))
+        mu = s.led.still(mu)
         a_sx, lam_sx, e1, e2 = self._held(s)
-        mu_sx, nu_sx = ca.SX.sym("mu", s.tree.nv), ca.SX.sym("nu", self.m)
+        mu_sx, nu_sx, led_sx = ca.SX.sym("mu", s.tree.nv), ca.SX.sym("nu", self.m), ca.SX.sym("led", len(s.led.places))
         scalar = -ca.dot(mu_sx, e1) + (ca.dot(nu_sx, e2) if self.m else 0.0)
+        if s.led:
+            scalar += ca.dot(led_sx, to_sx(s.led.accelerations))
         slope = ca.gradient(scalar, self.targets.symbols(s))
-        actual = [to_sx(x) for x in (vdot, lam, mu, nu)]
-        slope = ca.substitute([slope], [a_sx, lam_sx, mu_sx, nu_sx], actual)[0]
+        actual = [*(to_sx(x) for x in (vdot, lam, mu, nu)), led]
+        slope = ca.substitute([slope], [a_sx, lam_sx, mu_sx, nu_sx, led_sx], actual)[0]
         checked(self.system, [slope])
         return array(ca.densify(slope)).reshape(-1)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from dalembert.analysis.tangent_cone import TangentCone
 from dalembert.errors import AssemblyError
-from dalembert.rank import reach
+from dalembert.rank import rank_policy, reach
 from dalembert.system.state import State
 from dalembert.system.system import System
 
@@ -25,7 +25,7 @@ def cause(system: System, x: State, p: np.ndarray, usual: int) -> str:
     except AssemblyError:
         return "a constraint is not defined here: a direction it needs has no length"
     if cone.tangent.sigma[usual - 1] > NEAR:
-        return _undefined(system, x, p)
+        return led_too_far(system, x, p) or _undefined(system, x, p)
     weights = np.abs(cone.W[0] * cone.tangent.scale)
     names = dict.fromkeys(of for of, w in zip(system.rows.of, weights) if w > 0.1 * weights.max())
     kinds = {c.name: c.kind for c in system.description.constraints}
@@ -34,6 +34,24 @@ def cause(system: System, x: State, p: np.ndarray, usual: int) -> str:
     if drivers and drives_against(system, x, p, cone):
         return f"{_led(system, x, drivers[0])}, as far as {_listed(others)} can follow"
     return f"this is next to a singular position, where {_listed(list(names))} depend on each other"
+
+
+def led_too_far(system: System, x: State, p: np.ndarray) -> str:
+    """The kinematic input whose coordinate moves where what is not led cannot follow; nothing, if they all can."""
+    if not system.led:
+        return ""
+    A = system.constraint_matrix(x, p=p) * reach(system, p) / rank_policy(system, p).units[:, None]
+    places = list(system.led.values())
+    follows = A.copy()
+    follows[:, places] = 0.0
+    U, sigma, _ = np.linalg.svd(follows)
+    if len(sigma) == len(U) and sigma[-1] > NEAR * sigma[0]:
+        return ""
+    missing = U[:, -1]
+    worst = int(np.argmax(np.abs(missing @ A[:, places])))
+    names = dict.fromkeys(of for of, w in zip(system.rows.of, np.abs(missing)) if w > 0.1 * np.abs(missing).max())
+    name = system.v_names[places[worst]]
+    return f"'{list(system.led)[worst]}' leads {name} to {x[name]:.6g}, as far as {_listed(list(names))} can follow"
 
 
 def _undefined(system: System, x: State, p: np.ndarray) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 
 from dalembert.analysis.manifold import Tangent, tangent
 from dalembert.analysis.tangent_cone import TangentCone, exists
-from dalembert.simulation.causes import cause, drives_against
+from dalembert.simulation.causes import NEAR, cause, drives_against, led_too_far
 from dalembert.system.state import State
 from dalembert.system.system import System
 
@@ -55,6 +55,8 @@ class Crosser:
         here = tangent(self.system, x, self.p)
         sigma = here.sigma[: self.usual]
         now = float(sigma[-1])
+        if now > NEAR and (why := led_too_far(self.system, x, self.p)):
+            return why
         rank = int((sigma > max(TOGETHER * now, 4.0 * self.hit)).sum())
         cone = TangentCone.of(self.system, x, self.p, rank, self.usual, here)
         if drives_against(self.system, x, self.p, cone):

@@ -166,7 +166,9 @@ class Detours:
         if run.risen and self.met:  # noted as one that is passed, σ has not risen since
             self.met.pop()
         run.risen = 0.0
-        self.note(position.t, 0.0, np.concatenate([position.q, position.v]), (start.t, run.t), found.determined)
+        x = np.concatenate([position.q, position.v])
+        margin = 0.0 if run.precise else self.margin(position.t, x)
+        self.note(position.t, 0.0, x, (start.t, run.t), margin, True, run.singular_steps, found.determined)
         if self.watcher is not None:
             run.event_values[1] = run.watch.at(run.t, run.x[:n])[: run.events]
             return self.event()
@@ -206,17 +208,24 @@ class Detours:
         return make(self.system, state, p=self.setup.p)
 
     def note(
-        self, t: float, sigma: float, x: np.ndarray, span: tuple[float, float], determined: bool | None = None
+        self,
+        t: float,
+        sigma: float,
+        x: np.ndarray,
+        span: tuple[float, ...],
+        margin: float,
+        resolved: bool,
+        steps: int,
+        determined: bool | None = None,
     ) -> None:
-        """One more passage; a warning where that is asked for."""
+        """One more passage, after so many singular steps of the run; a warning where that is asked for."""
         run, nq, setup = self.record, self.system.nq, self.setup
         q, v = tuple(x[:nq].tolist()), tuple(x[nq : nq + self.system.nv].tolist())
-        steps = run.singular_steps - sum(m.steps for m in self.met)
+        steps -= sum(m.steps for m in self.met)
         usual = self.layout.usual_rank(self.rows)
-        weakness = sigma if run.precise else self.margin(t, x)  # elimination squares the angle between rows
+        weakness = sigma if run.precise else margin  # elimination squares the angle between rows
         error = ROUNDING / max(weakness, ROUNDING)
-        met = Met(t, sigma, q, v, *span, run.hit, error, setup.rtol, usual, steps, bool(run.resolved), determined)
-        run.passed = 0
+        met = Met(t, sigma, q, v, span[0], span[1], run.hit, error, setup.rtol, usual, steps, resolved, determined)
         self.met.append(met)
         if setup.on_singularity == "warn":
             warnings.warn(f"'{self.system.name}': {describe(self.system, setup.p, met)}", stacklevel=6)

@@ -12,7 +12,7 @@ from dalembert import charts
 from dalembert.analysis.mobility import independent_rows
 from dalembert.charts import LocalChart
 from dalembert.errors import CompileError
-from dalembert.integrators.run_record import FRESH
+from dalembert.integrators.run_record import FRESH, PASSAGE
 from dalembert.native import library
 from dalembert.outcome import Outcome
 from dalembert.simulation.dense import Continuation, Dense
@@ -142,8 +142,10 @@ class Driver(Detours):
         """What an outcome of the native loop asks for."""
         run = self.record
         self.take_records()
-        if run.passed:
-            self.note(run.passage_t, run.passage_sigma, run.passage, (self.history.previous[0], run.t))
+        for k in range(run.passed):
+            t, sigma, margin, resolved, steps, *span = run.passages[k, :PASSAGE].tolist()
+            self.note(t, sigma, run.passages[k, PASSAGE:], (*span,), margin, bool(resolved), int(steps))
+        run.passed = 0
         if outcome == Outcome.EVENT:
             return self.event()
         if outcome == Outcome.SINGULAR:

@@ -16,7 +16,7 @@ import numpy as np
 from dalembert.charts import LocalChart
 from dalembert.formulations import make_field, make_gauge
 from dalembert.integrators.methods import Method
-from dalembert.integrators.run_record import RunRecord
+from dalembert.integrators.run_record import PASSAGE, RunRecord
 from dalembert.mechanism.joints import Joint
 from dalembert.native import library
 from dalembert.native.bound import NOTHING, Bound
@@ -35,6 +35,7 @@ CHART = 1e-2  # squared sine between the rows of a chart below which another one
 STAGES = 15  # rows of stages that careful steps need
 UNEQUAL = 10.0  # ratio of usual lengths of rows from which they are looked at one by one
 MET = 1e-7  # σ of a position that is met: next to a nearer one doubles do not tell the branches apart
+PASSAGES = 16  # noted by native code until it comes back with them
 CHUNK = 2000  # records, and at first attempts, between two looks at the clock, the keyboard and the sample times
 
 
@@ -113,6 +114,7 @@ class Layout:
     def record(self) -> RunRecord:
         """A record with everything that stays as it is for runs of this layout."""
         s, system, project = self.setup, self.system, self.setup.projection
+        most = 1 if s.on_singularity == "warn" else PASSAGES
         run = RunRecord(
             nq=system.nq,
             nv=system.nv,
@@ -140,7 +142,9 @@ class Layout:
             hit=self.hit,
             stop=int(s.on_singularity == "stop"),
             blind=int(bool(system.rows.of) and (s.named or self._unequal())),
-            passage=np.zeros(system.nq + system.nv),
+            most=most,
+            passages=np.zeros((most, system.nq + system.nv + PASSAGE)),
+            margins=np.zeros(5),
             plain=self.plain(),
             low=np.zeros(system.nq),
             low_before=np.zeros(system.nq),
@@ -272,6 +276,7 @@ class Layout:
             rows=self.usual_rank(rows),
             powers=self.plain_powers,
             driven="drivers" in system.work_names,
+            led=bool(system.led),
             options={**formulation_options(system, name, s.p, rows=rows, **options), "usual_rank": usual},
             baumgarte=(0.0, 0.0) if baumgarte is None else (baumgarte.alpha, baumgarte.beta),
         ).trust(limit, limit)

@@ -20,9 +20,9 @@ from dalembert.system.system import System
 
 NUMBERS = (
     "carry", "h", "usual_h", "last_error", "sampled_until", "energy", "chart_margin", "worst_margin", "drift",
-    "speed_drift", "rate", "sigma", "sigma_rate",
+    "speed_drift", "rate", "sigma", "root", "root_rate", "fall", "fall_t", "risen",
 )  # fmt: skip
-NOT_NEGATIVE = ("h", "usual_h", "last_error", "drift", "speed_drift", "rate", "sigma")
+NOT_NEGATIVE = ("h", "usual_h", "last_error", "drift", "speed_drift", "rate", "sigma", "root", "risen")
 COUNTS = (
     "steps", "rejected", "evaluations", "corrections", "samples", "singular_steps", "jacobians", "fresh", "landed",
 )  # fmt: skip

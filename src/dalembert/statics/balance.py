@@ -30,11 +30,15 @@ OPEN = 1e-6  # rad, or lengths of the mechanism: loops that are more open are no
 class Balance:
     """The balance (1) of a mechanism at rest in a state, with some coordinates held (places in v)."""
 
-    def __init__(self, system: System, x: State, u: np.ndarray, p: Parameters, held: Sequence[int] = ()):
+    def __init__(
+        self, system: System, x: State, u: np.ndarray, p: Parameters, held: Sequence[int] = (), led: bool = True
+    ):
+        """led: whether the drives of kinematic inputs hold their coordinates."""
         if system.rows.of and not system.rows.holonomic.all():
             name = system.rows.of[int(np.argmin(system.rows.holonomic))]
             raise ArgumentError(f"'{name}' binds velocities; statics need constraints that bind positions.")
-        self.system, self.x, self.u, self.p, self.held = system, x, u, p, list(held)
+        more = [d for d in system.led.values() if led and d not in held]
+        self.system, self.x, self.u, self.p, self.held = system, x, u, p, [*held, *more]
         self.policy = rank_policy(system, p)
         if np.abs(system.residuals(x, p=p) / self.policy.units).max(initial=0.0) > OPEN:
             raise ArgumentError(f"the state does not close the loops of '{system.name}'; assemble or project it first.")

@@ -134,8 +134,11 @@ def static_forces(
     limits = Bounds.of(system.u_names, bounds, "input")
     checks.choice(axes, ("world", "body"), "axes")
     cases = [_case(system, x, one, axes, p) for one in _listed(loads)]
-    at = Balance(system, x, start, p)
+    at = Balance(system, x, start, p, led=False)
     B = system.evaluate("input_matrix", x, p=p).reshape(system.nv, -1)
+    for name, d in system.led.items():  # the force of its drive
+        k = system.u_names.index(name)
+        B[d, k], start[k] = 1.0, 0.0
     N = (at.free.T @ B) if at.free.shape[1] else np.zeros((0, B.shape[1]))
     f = at.policy.reveal(N)
     Z = f.null

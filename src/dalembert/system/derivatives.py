@@ -62,14 +62,22 @@ class EquationDerivatives:
         self.rows = s.rows if held is None else s.rows.only(())
         if held is None:
             f = s.load.tau - newton_euler(s.at, zeros(self.nv), s.d.gravity, s.load.wrenches)
-            self.vdot, self.lam = self.factor.solve(f, s.rows.gamma)
+            _, f, _, gamma = s.led.equations(self.M, f, s.rows.A, s.rows.gamma)
+            self.vdot, self.lam = self.factor.solve(f, gamma)
         else:
             self.vdot, self.lam = held, zeros(0)
 
     @cached_property
     def factor(self) -> Elimination:
-        """Of M and A."""
-        return Elimination(TreeFactor(self.M), self.rows.A)
+        """Of M and A, those of `led` where it leads."""
+        led = self.s.led
+        return Elimination(TreeFactor(led.mass(self.M)), led.columns(self.rows.A))
+
+    def solved(self, d: np.ndarray, rows: np.ndarray, by: str = "") -> tuple[np.ndarray, np.ndarray]:
+        """Derivatives of v̇ and λ from those of e₁, (nv, c), and e₂, (m, c), with respect to the inputs if by is "u"."""
+        led, A = self.s.led, self.rows.A
+        given = led.by(self.s.sx["u"]) if by == "u" else zeros(len(led.places), d.shape[1])
+        return self.factor.columns(*led.right(self.M, -d, A, rows, given))
 
     @cached_property
     def M(self) -> np.ndarray:
@@ -186,9 +194,7 @@ def long_chain_columns(s: Trace) -> tuple[Any, ...]:
 def ode_jacobian(s: Trace) -> tuple[Any, ...]:
     """∂v̇/∂q and ∂v̇/∂v of the constrained acceleration, on and off the manifold, and the margin."""
     e, n = EquationDerivatives(s), s.tree.nv
-    vdot, _ = e.factor.columns(
-        -np.hstack([e.dynamics.q, e.dynamics.v]), np.hstack([e.accelerations.q, e.accelerations.v])
-    )
+    vdot, _ = e.solved(np.hstack([e.dynamics.q, e.dynamics.v]), np.hstack([e.accelerations.q, e.accelerations.v]))
     return vdot[:, :n], vdot[:, n:], e.factor.margin
 
 
@@ -207,7 +213,6 @@ ACCELERATION_DERIVATIVES = (
 def acceleration_derivatives(s: Trace) -> tuple[Any, ...]:
     """v̇ and λ, their derivatives with respect to q (as δ), v, u and t, and those of A v + b."""
     e = EquationDerivatives(s)
-    parts = [(getattr(e.dynamics, x), getattr(e.accelerations, x)) for x in _KINDS]
-    solved = [e.factor.columns(-dynamics, rows) for dynamics, rows in parts]
+    solved = [e.solved(getattr(e.dynamics, x), getattr(e.accelerations, x), x) for x in _KINDS]
     by = [x for x, _ in solved], [x for _, x in solved]
     return e.vdot, e.lam, *by[0], *by[1], e.speeds.q, e.speeds.t, e.factor.margin

@@ -18,6 +18,7 @@ from dalembert.symbols import zeros
 
 def _dynamics(s: Any) -> DiagonalDynamics:
     """At (q, v)."""
+    s.led.refuse("the diagonal equations of motion")
     factor = Innovations(s.at)
     return DiagonalDynamics(s.at, factor, factor.total(s.v))
 
@@ -51,6 +52,7 @@ def _delassus(s: Any) -> np.ndarray:
 
 def _constrained(s: Any) -> tuple[Any, ...]:
     """ε, Ã and γ: all a formulation needs in the coordinates ν, where the mass matrix is 1."""
+    s.led.refuse("the metric 'innovations'")
     factor = Innovations(s.at)
     f = s.tau + s.load.tau - newton_euler(s.at, zeros(s.tree.nv), s.d.gravity, s.load.wrenches)
     return factor.ell(f), _whitened(s, factor), s.rows.gamma

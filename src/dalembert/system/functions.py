@@ -6,6 +6,7 @@ does not have (no inputs u, no parameters p, nothing that depends on the time t)
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
@@ -26,7 +27,6 @@ from dalembert.recursions import kinematics
 from dalembert.recursions.articulated_body import articulated_body
 from dalembert.recursions.body_jacobians import body_jacobian, body_jacobian_rates, body_jacobian_slopes
 from dalembert.recursions.composite_body import composite_body
-from dalembert.recursions.elimination import eliminate, mass_factor
 from dalembert.recursions.momentum import center_of_mass, gravity_energy, kinetic_energy, momentum
 from dalembert.recursions.newton_euler import link_wrenches, newton_euler
 from dalembert.spatial import Transform
@@ -40,6 +40,7 @@ from dalembert.system.derivatives import (
     ode_jacobian,
 )
 from dalembert.system.diagonal_functions import DIAGONAL, DIAGONAL_FRAME, DIAGONAL_OUTPUTS
+from dalembert.system.led import Led
 from dalembert.system.rows import Rows
 
 
@@ -58,6 +59,8 @@ class Description:
 
 class Trace:
     """One tracing: fresh symbols for the arguments, and what the recursions make of them, each made when asked for."""
+
+    base: Trace | None = None  # another tracing, with the same symbols, that has made some of it already
 
     def __init__(self, description: Description, chosen: tuple[int, ...] | None = None):
         """`chosen`: the rows of the constraints to use, where not all."""
@@ -81,26 +84,46 @@ class Trace:
     tau: np.ndarray
     t: np.ndarray
 
+    def again(self, chosen: tuple[int, ...] | None) -> Trace:
+        """A tracing with the same symbols, and more of its own, that uses what this one makes."""
+        s = object.__new__(Trace)
+        s.base, s.d, s.tree, s.chosen, s.sx = self, self.d, self.tree, chosen, dict(self.sx)
+        for name in ("q", "v", "a", "tau", "t", "dq", "q1"):
+            setattr(s, name, getattr(self, name))
+        return s
+
     @cached_property
     def at(self) -> Any:
         """The tree at (q, v)."""
-        return self.tree.moving(self.q, self.v)
+        return self.tree.moving(self.q, self.v) if self.base is None else self.base.at
 
     @cached_property
     def state(self) -> TracedState:
         """What forces see."""
-        return TracedState(self.d.layout, self.at, self.t[0])
+        return TracedState(self.d.layout, self.at, self.t[0]) if self.base is None else self.base.state
 
     @cached_property
     def load(self) -> Load:
         """What the forces of the description exert."""
-        return Load.of(self.d.forces, self.state)
+        return Load.of(self.d.forces, self.state) if self.base is None else self.base.load
 
     @cached_property
     def rows(self) -> Rows:
         """What the constraints of the description say, without the rows that say nothing."""
-        rows = Rows.traced(self.d.constraints, self.state)
+        rows = Rows.traced(self.d.constraints, self.state) if self.base is None else self.base.rows
         return rows if self.chosen is None else rows.only(self.chosen)
+
+    @cached_property
+    def led(self) -> Led:
+        """The coordinates that kinematic inputs lead."""
+        return Led(self)
+
+    @cached_property
+    def force(self) -> np.ndarray:
+        """f = Q − h."""
+        if self.base is not None:
+            return self.base.force
+        return self.load.tau - newton_euler(self.at, _still(self), self.d.gravity, self.load.wrenches)
 
     @cached_property
     def lam(self) -> np.ndarray:
@@ -128,17 +151,22 @@ def _kinematics(s: Trace) -> tuple[Any, ...]:
 
 
 def constrained(s: Trace) -> tuple[Any, ...]:
-    """M, f = Q − h, A and γ: all a formulation needs, from one pass over the tree."""
+    """M, f = Q − h, A and γ: all a formulation needs, from one pass over the tree; those of `led` where it leads."""
+    return s.led.equations(*unled(s))
+
+
+def unled(s: Trace) -> tuple[Any, ...]:
+    """M, f, A and γ whatever leads."""
     return composite_body(s.at), forces(s), s.rows.A, s.rows.gamma
 
 
 def forces(s: Trace) -> Any:
     """f = Q − h."""
-    return s.load.tau - newton_euler(s.at, _still(s), s.d.gravity, s.load.wrenches)
+    return s.force
 
 
 def _eliminated(s: Trace, f: Any) -> tuple[Any, ...]:
-    return eliminate(mass_factor(s.at), f, s.rows.A, s.rows.gamma)
+    return s.led.solve(f, s.rows.A, s.rows.gamma)
 
 
 def _accelerate(s: Trace) -> tuple[Any, ...]:
@@ -153,6 +181,21 @@ def _answer(s: Trace) -> tuple[Any, ...]:
     rest = (A @ vdot if len(lam) else zeros(0)) + gamma
     worst = reduce(lambda x, r: -minimum(-x, -(r * r)), rest, 0.0)
     return vdot, lam, A.T @ lam if len(lam) else _still(s), array([*margin, worst, sum(vdot)])
+
+
+def _forward_dynamics(s: Trace) -> Any:
+    """v̇ of the tree without its constraints."""
+    if not s.led:
+        return articulated_body(s.at, s.tau + s.load.tau, s.d.gravity, s.load.wrenches)
+    return s.led.solve(forces(s) + s.tau, zeros(0, s.tree.nv), zeros(0))[0]
+
+
+def _driving_forces(s: Trace) -> Any:
+    """(led,): the forces of kinematic inputs at accelerations a and multipliers of all rows."""
+    left = newton_euler(s.at, s.a, s.d.gravity, s.load.wrenches) - s.load.tau
+    if len(s.rows.of):
+        left = left - s.rows.A.T @ s.lam[: len(s.rows.of)]
+    return left[s.led.places]
 
 
 def _reactions(s: Trace) -> Any:
@@ -265,7 +308,7 @@ FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace], Any]]] = {
     ),
     "forward_dynamics": (
         (*MOTION, "tau", *DRIVE),
-        lambda s: articulated_body(s.at, s.tau + s.load.tau, s.d.gravity, s.load.wrenches),
+        _forward_dynamics,
     ),
     "kinetic_energy": (("q", "v", "p"), lambda s: kinetic_energy(s.at)),
     "potential_energy": (("q", "p"), potential),
@@ -282,6 +325,7 @@ FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace], Any]]] = {
     "long_chain_columns": ((*MOTION, "a", *DRIVE), long_chain_columns),
     "acceleration_derivatives": ((*MOTION, *DRIVE), acceleration_derivatives),
     "reactions": ((*MOTION, "a", "lam", *DRIVE), _reactions),
+    "driving_forces": ((*MOTION, "a", "lam", *DRIVE), _driving_forces),
     "rates": (("q", "v"), lambda s: s.per_joint(lambda j, q, v: j.rates(s.q[q], s.v[v]))),
     "plus": (("q", "dq"), lambda s: s.per_joint(lambda j, q, v: j.plus(s.q[q], s.dq[v]))),
     "minus": (("q1", "q"), lambda s: s.per_joint(lambda j, q, v: j.minus(s.q1[q], s.q[q]))),
@@ -325,6 +369,23 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
 }
 
 
+KEPT, LARGE = 3, 128  # tracings that a thread keeps for the next function; velocities above which it keeps none
+_kept = threading.local()
+
+
+def recent_trace(description: Description, rows: tuple[int, ...] | None = None) -> Trace:
+    """A tracing with symbols of its own or, where a description is among the last ones, with all that was made then."""
+    bases = vars(_kept).setdefault("bases", [])
+    base = next((s for s in bases if s.d is description), None)
+    if base is None:
+        if description.layout.tree.nv > LARGE:
+            return Trace(description, rows)
+        base = Trace(description)
+        bases.insert(0, base)
+        del bases[KEPT:]
+    return base.again(rows)
+
+
 def trace(
     description: Description,
     name: str,
@@ -334,7 +395,7 @@ def trace(
     named: Sequence[str] | None = None,
 ) -> tuple[ca.Function, tuple[tuple[int, ...], ...]]:
     """The casadi.Function `name` of the arguments that matter, and the shapes of its outputs."""
-    s = Trace(description, rows)
+    s = recent_trace(description, rows)
     result = value(s)
     values = result if isinstance(result, tuple) else (result,)
     outputs = [to_sx(x) for x in values]

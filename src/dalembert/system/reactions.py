@@ -53,8 +53,9 @@ class Reactions:
     loops: dict[str, np.ndarray]  # wrench of each joint that closes a loop
     determinate: dict[str, np.ndarray]  # per joint and loop, (6,) bool
     determinate_rows: dict[str, bool]  # whether the multiplier of each row is determinate
-    power: dict[str, float]  # per constraint: W brought in; zero but for driven ones
+    power: dict[str, float]  # per constraint and kinematic input: W brought in; zero for constraints that rest
     units: dict[str, str]  # of each multiplier: "N" or "N m"
+    drives: dict[str, float]  # force of the drive of each kinematic input, N or N m
 
     def __str__(self) -> str:
         """A table of the wrenches; components that rigid bodies do not determine have a question mark."""
@@ -73,6 +74,8 @@ class Reactions:
         if self.multipliers:
             shown = [f"{name} {x:.5g} {self.units[name]}" for name, x in self.multipliers.items()]
             lines.append("multipliers: " + ", ".join(shown))
+        if self.drives:
+            lines.append("drives (N or N m): " + ", ".join(f"{name} {x:.5g}" for name, x in self.drives.items()))
         powers = [f"{name} {x:.5g}" for name, x in self.power.items() if abs(x) > least]
         if powers:
             lines.append("power (W): " + ", ".join(powers))
@@ -110,6 +113,12 @@ def reactions(system: System, x: State, a: Acceleration, u: Inputs, p: Parameter
     power = dict.fromkeys(dict.fromkeys(rows.of), 0.0)
     for k, name in enumerate(rows.of):
         power[name] += float(a.multipliers[k] * (A[k] @ x.v))
+    drives = {}
+    if system.led:
+        lam = np.concatenate([a.multipliers, np.zeros(len(rows.left_out))])
+        forces = np.atleast_1d(system.evaluate("driving_forces", x, a=a.vdot, lam=lam, u=u, p=p))
+        drives = dict(zip(system.led, forces.tolist()))
+        power |= {name: drives[name] * float(x.v[d]) for name, d in system.led.items()}
     return Reactions(
         a,
         Named("row", dict(zip(rows.names, a.multipliers.tolist()))),
@@ -117,8 +126,9 @@ def reactions(system: System, x: State, a: Acceleration, u: Inputs, p: Parameter
         Named("loop", {name: base[name] for name in loops}),
         Named("joint or loop", known),
         Named("row", dict(zip(rows.names, determinate_rows.tolist())) | dict.fromkeys(rows.trivial, False)),
-        Named("constraint", power),
+        Named("constraint or kinematic input", power),
         Named("row", {name: "N m" if turns else "N" for name, turns in zip(rows.names, rows.angular)}),
+        Named("kinematic input", drives),
     )
 
 

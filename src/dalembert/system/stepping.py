@@ -26,13 +26,13 @@ from dalembert.mechanism.traced import Load
 from dalembert.recursions.articulated_body import articulated_body
 from dalembert.recursions.composite_body import composite_body
 from dalembert.recursions.diagonal import DiagonalDynamics
-from dalembert.recursions.elimination import Elimination, TreeFactor, eliminate, mass_factor
+from dalembert.recursions.elimination import Elimination, TreeFactor, eliminate
 from dalembert.recursions.innovations import Innovations
 from dalembert.recursions.momentum import kinetic_energy
 from dalembert.symbols import array, is_number, sqrt, symbols, to_sx, where_less, zeros
 from dalembert.system.derivatives import ode_jacobian
 from dalembert.system.diagonal_functions import rate_of
-from dalembert.system.functions import Trace, constrained, forces, potential
+from dalembert.system.functions import Trace, forces, potential, unled
 from dalembert.system.variational_step import variational
 
 STATE, DRIVE = ("q", "v"), ("u", "p", "t")
@@ -67,7 +67,7 @@ def at_unit(s: Trace, *answers: np.ndarray) -> tuple[np.ndarray, ...]:
 
 def work_names(s: Trace) -> tuple[str, ...]:
     """Whose work is kept: "inputs", "forces" (those without potential: dampers, force laws), "drivers"."""
-    driven = any(not (is_number(b) and b == 0.0) for b in s.rows.b)
+    driven = s.led or any(not (is_number(b) and b == 0.0) for b in s.rows.b)
     return (*_powers(s), *(["drivers"] if driven else []))
 
 
@@ -95,20 +95,32 @@ def powers(s: Trace) -> list[Any]:
     return [array(x)[0] for x in _powers(s).values()]
 
 
+def drivers_power(s: Trace) -> tuple[np.ndarray, np.ndarray, Any]:
+    """The power of drivers, −λ · b, and kinematic inputs, μ · v_d: its parts by v̇, (nv,), and λ, (m,), and a rest."""
+    by_a, by_lam, rest = zeros(s.tree.nv), -s.rows.b, 0.0
+    if s.led:
+        M, f, A, _ = unled(s)
+        for d in s.led.places:
+            by_a, rest = by_a + M[d] * s.v[d], rest - f[d] * s.v[d]
+            by_lam = by_lam - A[:, d] * s.v[d]
+    return by_a, by_lam, rest
+
+
 # --- right-hand sides -----------------------------------------------------------------------------------------------
 
 
 def ode(s: Trace, chart: Any = None, baumgarte: bool = False) -> tuple[Any, ...]:
     """By elimination: everything an integrator asks for at a stage."""
     P = powers(s)
-    if len(s.rows.of):
+    if len(s.rows.of) or s.led:
         A, gamma = s.rows.A, s.rows.gamma
         if baumgarte:  # A v̇ + γ + 2α (A v + b) + β² Φ = 0
             alpha, beta = given(s, "baumgarte", 2)
             gamma = gamma + 2.0 * alpha * (A @ s.v + s.rows.b) + beta * beta * s.rows.phi
-        vdot, lam, margin = eliminate(mass_factor(s.at), forces(s), A, gamma)
+        vdot, lam, margin = s.led.solve(forces(s), A, gamma)
         if "drivers" in work_names(s):
-            P = [*P, -(lam @ s.rows.b)]
+            by_a, by_lam, rest = drivers_power(s)
+            P = [*P, rest + by_a @ vdot + (by_lam @ lam if len(lam) else 0.0)]
     else:
         vdot, margin = articulated_body(s.at, s.load.tau, s.d.gravity, s.load.wrenches), array([1.0, 1.0])
     moving = rates(s)
@@ -118,6 +130,7 @@ def ode(s: Trace, chart: Any = None, baumgarte: bool = False) -> tuple[Any, ...]
 
 def diagonal_ode(s: Trace, normalized: bool) -> tuple[Any, ...]:
     """The same of (q, ν), or (q, ξ): the diagonal equations of motion of a tree; the argument v holds ν or ξ."""
+    s.led.refuse("a run in total rates")
     factor = Innovations(s.tree.at(s.q))
     xi = factor.unroot_transposed(s.v) if normalized else s.v
     moving = Trace(s.d)
@@ -142,10 +155,10 @@ def ode_slope(s: Trace) -> Any:
 
 def equations(s: Trace) -> tuple[Any, ...]:
     """The same before it is solved."""
-    P = powers(s)
-    M, f, A, gamma = constrained(s)
-    velocity_error = (A @ s.v if len(s.rows.of) else zeros(0)) + s.rows.b
-    return rates(s), array(P) if P else zeros(0), M, f, A, gamma, s.rows.phi, velocity_error, s.rows.b
+    P, (by_a, by_lam, rest) = powers(s), drivers_power(s)
+    velocity_error = (s.rows.A @ s.v if len(s.rows.of) else zeros(0)) + s.rows.b
+    kept = array(P) if P else zeros(0), *s.led.equations(*unled(s)), *([by_a, array([rest])] if s.led else [])
+    return rates(s), *kept, s.rows.phi, velocity_error, by_lam
 
 
 # --- staying on the manifold ----------------------------------------------------------------------------------------
@@ -154,7 +167,7 @@ def equations(s: Trace) -> tuple[Any, ...]:
 def _metric(s: Trace, weighted: bool) -> Any:
     """A factor of the mass matrix, or of weights (nv,) given at run time."""
     if not weighted:
-        return mass_factor(s.at)
+        return s.led.factor()
     W, weights = zeros(s.tree.nv, s.tree.nv), given(s, "weights", s.tree.nv)
     for i, w in enumerate(weights):
         W[i, i] = w
@@ -164,7 +177,7 @@ def _metric(s: Trace, weighted: bool) -> Any:
 def correct(s: Trace, weighted: bool = False) -> tuple[Any, ...]:
     """q ⊕ δ with A δ = −Φ and δ the shortest: one step of (37) of Aghili, (36) of Kövecses & Piedboeuf."""
     rows = s.rows.only_holonomic()
-    delta, _, margin = eliminate(_metric(s, weighted), zeros(s.tree.nv), rows.A, rows.phi)
+    delta, _, margin = eliminate(_metric(s, weighted), zeros(s.tree.nv), s.led.columns(rows.A), rows.phi)
     return at_unit(s, moved(s, delta), rows.phi, margin)
 
 
@@ -173,14 +186,15 @@ def correct_frozen(s: Trace, weighted: bool = False) -> tuple[Any, ...]:
     before = Trace(s.d, s.chosen)
     before.sx, before.q, before.t = s.sx, s.q1, s.t  # v of its own, by which constraints differentiate
     rows = s.rows.only_holonomic()
-    delta, _, margin = eliminate(_metric(before, weighted), zeros(s.tree.nv), before.rows.only_holonomic().A, rows.phi)
+    A = s.led.columns(before.rows.only_holonomic().A)
+    delta, _, margin = eliminate(_metric(before, weighted), zeros(s.tree.nv), A, rows.phi)
     return at_unit(s, moved(s, delta), rows.phi, margin)
 
 
 def filter_(s: Trace, weighted: bool = False) -> tuple[Any, ...]:
     """v + δ with A δ = −(A v + b) and δ the shortest: the admissible velocity nearest v."""
     velocity_error = (s.rows.A @ s.v if len(s.rows.of) else zeros(0)) + s.rows.b
-    delta, _, margin = eliminate(_metric(s, weighted), zeros(s.tree.nv), s.rows.A, velocity_error)
+    delta, _, margin = eliminate(_metric(s, weighted), zeros(s.tree.nv), s.led.columns(s.rows.A), velocity_error)
     return s.v + delta, velocity_error, margin
 
 
@@ -191,9 +205,9 @@ def whitened(s: Trace) -> tuple[Any, Any]:
     """
     values, places = [], []
     if len(s.rows.of):
-        tree, sizes = mass_factor(s.at), given(s, "sizes", len(s.rows.of))
+        tree, sizes = s.led.factor(), given(s, "sizes", len(s.rows.of))
         roots = [sqrt(x) for x in tree.inverse]
-        for i, row in enumerate(s.rows.A):
+        for i, row in enumerate(s.led.columns(s.rows.A)):
             for j, x in enumerate(tree.lower_transposed(row)):
                 if not (is_number(x) and x == 0.0):
                     values.append(x * roots[j] / sizes[i])
@@ -212,18 +226,19 @@ def restore(s: Trace) -> tuple[Any, ...]:
     become as short as a singular position is near. Residuals are lengths and angles, by the `rate` of the motion, 1/s,
     and the `unit` of energy.
     """
-    n, A, holonomic = s.tree.nv, s.rows.A, s.rows.only_holonomic()
-    M, positions, m = composite_body(s.at), len(holonomic.of), len(s.rows.of)
+    n, A, holonomic = s.tree.nv, s.led.columns(s.rows.A), s.rows.only_holonomic()
+    whole, positions, m = composite_body(s.at), len(holonomic.of), len(s.rows.of)
+    M = s.led.mass(whole)
     h, rate, unit = (given(s, name, 1)[0] for name in ("step", "rate", "unit"))
-    velocity_error = (A @ s.v if m else zeros(0)) + s.rows.b
+    velocity_error = (s.rows.A @ s.v if m else zeros(0)) + s.rows.b
     M2, rows = zeros(2 * n, 2 * n), zeros(positions + m, 2 * n)  # of (δq / h, δv)
     M2[:n, :n] = M2[n:, n:] = M
     if m:
-        rows[:positions, :n], rows[positions:, n:] = holonomic.A, A
-        rows[positions:, :n] = _slope(s, velocity_error) * h
+        rows[:positions, :n], rows[positions:, n:] = s.led.columns(holonomic.A), A
+        rows[positions:, :n] = s.led.columns(_slope(s, velocity_error)) * h
     factor = Elimination(TreeFactor(M2), rows)
     energy = kinetic_energy(s.at) + potential(s)
-    gradient = np.concatenate([_slope(s, array([energy]))[0] * h, M @ s.v])
+    gradient = np.concatenate([s.led.still(x) for x in (_slope(s, array([energy]))[0] * h, whole @ s.v)])
     step, _ = factor.solve(zeros(2 * n), np.concatenate([holonomic.phi / h, velocity_error]))
     along, _ = factor.solve(gradient, zeros(positions + m))
     gap = energy - given(s, "energy", 1)[0]

@@ -25,7 +25,8 @@ from dalembert.symbols import all_numbers
 from dalembert.system import functions
 from dalembert.system.constraints import ConstraintQuestions
 from dalembert.system.diagonal import Diagonal
-from dalembert.system.functions import FRAME_FUNCTIONS, LOOP_FUNCTIONS, Description, Trace, trace
+from dalembert.system.functions import FRAME_FUNCTIONS, LOOP_FUNCTIONS, Description, recent_trace, trace
+from dalembert.system.led import led_velocities
 from dalembert.system.rows import Rows
 from dalembert.system.state import State, make_state
 from dalembert.system.stepping import STEPPING, work_names
@@ -157,7 +158,10 @@ class System(TreeQuestions, ConstraintQuestions):
         return other
 
     def keep(self, key: Any, make: Callable[[], Any]) -> Any:
-        """What other packages keep with a system, under a key: made when first asked for, the oldest of many go."""
+        """What other packages keep with a system under a key, any hashable object; the oldest of many go.
+
+        make: the function that makes it when it is first asked for.
+        """
         found = self._kept.get(key)
         if found is None:
             oldest, *others = (*self._kept, None)  # a copy: other threads may add to it
@@ -264,12 +268,17 @@ class System(TreeQuestions, ConstraintQuestions):
     @cached_property
     def work_names(self) -> tuple[str, ...]:
         """Whose work a simulation keeps account of: "inputs", "forces" (without potential), "drivers"."""
-        return work_names(Trace(self.description))
+        return work_names(recent_trace(self.description))
+
+    @cached_property
+    def led(self) -> dict[str, int]:
+        """The place in v of the coordinate that each kinematic input leads, by the input's name."""
+        return led_velocities(self.layout, self.description.forces)
 
     @cached_property
     def rows(self) -> Rows:
         """The rows of the constraints, traced: names, kinds, and which were left out."""
-        return Trace(self.description).rows
+        return recent_trace(self.description).rows
 
     @property
     def diagonal(self) -> Diagonal:

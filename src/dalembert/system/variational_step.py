@@ -6,6 +6,7 @@ With q₁ = q₀ ⊕ δ, the midpoint q̄ = q₀ ⊕ δ/2, v̄ = δ/h and the di
     p₁ = D₂(h T) + f⁺                                                                                       (2)
     v₁ = M₁⁻¹ (p₁ + A₁ᵀμ),   A₁ v₁ + b₁ = 0                                                                 (3)
 
+and δ = h v₀ + ½ h² u, v₁ = v₀ + h u of what kinematic inputs u lead (4), where (1) and (3) are those of `led`.
 D₁ and D₂ are derivatives along tangent vectors at q₀ and q₁, so that quaternion joints need nothing of their own.
 Forces, weight included, act at the midpoint; f⁻ and f⁺ are their virtual work h Q · ∂q̄ (Lagrange-d'Alembert), which
 for forces with a potential is the same as having it in the Lagrangian. (1) is solved by Newton's method with M/h and A₀
@@ -22,7 +23,7 @@ import numpy as np
 
 from dalembert.mechanism.traced import Load, TracedState
 from dalembert.recursions.composite_body import composite_body
-from dalembert.recursions.elimination import TreeFactor, eliminate, mass_factor
+from dalembert.recursions.elimination import TreeFactor, eliminate
 from dalembert.recursions.momentum import kinetic_energy
 from dalembert.recursions.newton_euler import newton_euler
 from dalembert.symbols import array, symbols, to_sx, zeros
@@ -40,9 +41,12 @@ def variational(s: Trace) -> tuple[Any, ...]:
     after.q = s.q1  # v and t stay symbols, by which constraints differentiate: no answer has v, and t₁ is put in last
     M0, rows0, rows1 = composite_body(s.at), s.rows, after.rows
     r = M0 @ s.v + d1 + f_minus
-    change, _, margin = eliminate(TreeFactor(M0), h * r, rows0.A, rows1.phi)  # (1)
+    led, a = s.led.places, s.led.accelerations
+    missing, speed = h * s.v[led] + 0.5 * h * h * a - delta[led], s.v[led] + h * a  # (4)
+    M, f, A, gap = s.led.equations(M0, h * r, rows0.A, rows1.phi, missing)
+    change, _, margin = eliminate(TreeFactor(M), f, A, gap)  # (1)
     p1 = d2 + f_plus + M0 @ change / h  # (2) at the next δ, so that what Newton's method left is not lost
-    v1, _, _ = eliminate(mass_factor(after.at), p1, rows1.A, rows1.b)  # (3)
+    v1, _, _ = after.led.solve(p1, rows1.A, rows1.b, speed)  # (3)
     better = delta + array(ends[1]).reshape(s.tree.nv, s.tree.nv) @ change
     answers = better, _moved(s, better), v1, np.concatenate([change, rows1.phi]), margin
     t1, q1 = s.sx["t"] + s.sx["step"], to_sx(_moved(s, delta))

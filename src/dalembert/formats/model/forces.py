@@ -14,7 +14,7 @@ from dalembert.formats.model.scope import CONFIGURATION, FORCE, Scope
 from dalembert.mechanism.mechanism import Mechanism
 
 Types = dict[str, dict[str, str]]
-MAKE_INPUTS = ("motor", "actuator", "servo")  # types of forces that come with an input of their name
+MAKE_INPUTS = ("motor", "actuator", "servo", "kinematic input")  # types of forces that come with an input of their name
 
 
 def kind_of(node: Node, kinds: Types, noun: str) -> str:
@@ -95,6 +95,10 @@ def _servo(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     )
 
 
+def _kinematic_input(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+    m.add_kinematic_input(name, node.child("coordinate").text())
+
+
 def _potential(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     m.add_potential(name, scope.law([node.child("energy")], CONFIGURATION))
 
@@ -146,6 +150,7 @@ _ADD = {
     "motor": _motor,
     "actuator": _actuator,
     "servo": _servo,
+    "kinematic input": _kinematic_input,
     "potential": _potential,
     "joint force": _joint_force,
     "wrench": _wrench,

@@ -29,6 +29,7 @@ from dalembert.mechanism.forces import (
     CutJointSpring,
     Force,
     JointForce,
+    KinematicInput,
     Potential,
     Servo,
     Spring,
@@ -78,6 +79,8 @@ def force_data(w: Writing, force: Force) -> Data:
                 data["damping"] = force.damping
             data |= {"rate": True} if array(force.value).size > 1 else {}
             data |= _limits(force.limits)
+        elif type(force) is KinematicInput:
+            data = {"type": "kinematic input", "coordinate": force.joint.coordinates[force.index]}
         elif type(force) is Potential:
             data = {"type": "potential", "energy": _evaluated(force.value, s, (), what)}
         elif type(force) is CutJointSpring:

@@ -97,6 +97,7 @@ FORCES: dict[str, Keys] = {
     },
     "actuator": {"between!": "places", "limits": "limits"},
     "servo": {"coordinate!": "text", "stiffness!": "value", "damping": "value", "rate": "flag", "limits": "limits"},
+    "kinematic input": {"coordinate!": "text"},
     "potential": {"energy!": "value"},
     "cut joint spring": {"loop!": "text", "stiffness": "values", "rest": "values", "damping": "values"},
 }

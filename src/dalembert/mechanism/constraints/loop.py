@@ -61,7 +61,7 @@ class Loop(RelativeConstraint):
 
     def relative(self, s: TracedState) -> Relative:
         """b in a, in the joint's own axes."""
-        return Relative(s, self.a, self.b, self.joint.orientation)
+        return s.at.once(("relative", self), lambda: Relative(s, self.a, self.b, self.joint.orientation))
 
     def describe(self) -> str:
         return f"{self.joint!r} between {self.a.body.name} and {self.b.body.name}"

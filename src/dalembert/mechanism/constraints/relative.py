@@ -16,6 +16,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -35,18 +36,38 @@ class Relative:
     def __init__(self, s: TracedState, a: Frame, b: Frame, orientation: np.ndarray | None = None):
         """`orientation` turns both frames to the axes in which a joint is simplest."""
         self.a, self.b = _turned(a, orientation), _turned(b, orientation)
-        (la, Ta), (lb, Tb) = s.layout.locate(self.a), s.layout.locate(self.b)
-        at, still = s.at, zeros(s.at.tree.nv)
-        T = (at.pose(la) @ Ta).inverse() @ (at.pose(lb) @ Tb)
-        self.R, self.p = T.R, T.p
-        self.X = X = AdInverse(T)
-        Va = X @ (AdInverse(Ta) @ at.V(la))
-        self.V = AdInverse(Tb) @ at.V(lb) - Va
-        rate_a, rate_b = twist_rate(at, still, la, Ta), twist_rate(at, still, lb, Tb)
-        self.V_rate = rate_b - X @ rate_a + bracket(self.V, Va)  # at v̇ = 0
-        self.J = body_jacobian(at, lb, Tb) - X @ body_jacobian(at, la, Ta)
-        for k in set(at.tree.path(la)) & set(at.tree.path(lb)):  # what carries both moves neither in the other
-            self.J[:, at.tree.links[k].v] = 0.0
+        self._at, self._place_a, self._place_b = s.at, s.layout.locate(self.a), s.layout.locate(self.b)
+        (la, Ta), (lb, Tb) = self._place_a, self._place_b
+        T = (s.at.pose(la) @ Ta).inverse() @ (s.at.pose(lb) @ Tb)
+        self.R, self.p, self.X = T.R, T.p, AdInverse(T)
+
+    @cached_property
+    def _Va(self) -> np.ndarray:
+        """X V_a."""
+        link, T = self._place_a
+        return self.X @ (AdInverse(T) @ self._at.V(link))
+
+    @cached_property
+    def V(self) -> np.ndarray:
+        """(ω; v) of b in a, in b's axes."""
+        link, T = self._place_b
+        return AdInverse(T) @ self._at.V(link) - self._Va
+
+    @cached_property
+    def V_rate(self) -> np.ndarray:
+        """V̇ at v̇ = 0."""
+        still = zeros(self._at.tree.nv)
+        rate_a, rate_b = (twist_rate(self._at, still, *place) for place in (self._place_a, self._place_b))
+        return rate_b - self.X @ rate_a + bracket(self.V, self._Va)
+
+    @cached_property
+    def J(self) -> np.ndarray:
+        """(6, nv), V = J v."""
+        at, tree = self._at, self._at.tree
+        J = body_jacobian(at, *self._place_b) - self.X @ body_jacobian(at, *self._place_a)
+        for k in set(tree.path(self._place_a[0])) & set(tree.path(self._place_b[0])):
+            J[:, tree.links[k].v] = 0.0  # what carries both moves neither in the other
+        return J
 
     def along(self, n: np.ndarray) -> Jet:
         """n · p: how far b's origin lies along the direction n of a."""

@@ -5,6 +5,7 @@ from dalembert.mechanism.forces.cable import Cable, Spring
 from dalembert.mechanism.forces.cut_joint import CutJointSpring
 from dalembert.mechanism.forces.force import Force
 from dalembert.mechanism.forces.joint import JointForce, JointSpringDamper
+from dalembert.mechanism.forces.kinematic_input import KinematicInput
 from dalembert.mechanism.forces.potential import Potential
 from dalembert.mechanism.forces.servo import Servo
 from dalembert.mechanism.forces.wrench import Wrench
@@ -16,6 +17,7 @@ __all__ = [
     "Force",
     "JointForce",
     "JointSpringDamper",
+    "KinematicInput",
     "Potential",
     "Servo",
     "Spring",

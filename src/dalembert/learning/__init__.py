@@ -1,0 +1,1 @@
+"""Environments for reinforcement learning: Gymnasium's interface on systems, many of them side by side in lanes."""

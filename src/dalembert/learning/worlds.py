@@ -1,0 +1,111 @@
+"""Copies of one system that go on together, step by step, with inputs held during a step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert import checks
+from dalembert.ensembles.ensemble import CHOICES, OPTIONS
+from dalembert.ensembles.lanes import Batch, Lanes
+from dalembert.ensembles.parts import Plan, make_part, usual_lanes
+from dalembert.ensembles.starts import Starts
+from dalembert.ensembles.variation import Variation
+from dalembert.errors import ArgumentError
+from dalembert.mechanism.traced import on_expressions
+from dalembert.simulation.layout import Layout
+from dalembert.simulation.setup import Span, make_choices, make_setup
+from dalembert.simulation.status import Status
+from dalembert.symbols import array
+from dalembert.system.functions import Trace
+from dalembert.system.system import System
+
+#: options of `simulate` that an environment passes on
+ALLOWED = [name for name in OPTIONS if name not in ("hold", "events", "coordinates", "options", "step")]
+
+
+class Worlds:
+    """n copies: positions q (n, nq), velocities v (n, nv), times t (n,) s, parameters p (n, np)."""
+
+    def __init__(
+        self, system: System, states: Any, n: int, dt: float, p: Mapping[str, Any], v: Any, options: Mapping[str, Any]
+    ) -> None:
+        self.system, self.n, self.dt, self.states, self.given_p = system, n, dt, states, dict(p)
+        self.given_v = {} if v is None else dict(checks.mapping(v, "v"))
+        self.q, self.v, self.t = np.zeros((n, system.nq)), np.zeros((n, system.nv)), np.zeros(n)
+        self.p = np.tile(system.parameter_vector(None), (n, 1))
+        given = {**OPTIONS, **options}
+        choices = make_choices.__wrapped__(*(given.pop(name) for name in CHOICES))
+        self.begin(np.arange(n), 0)
+        state = system.state(self.q[0], self.v[0], float(self.t[0]))
+        span = Span(state, self.t[0] + dt, None, system.input_vector(None))
+        setup = make_setup(system, choices, span, self.p[0], None, **given)
+        wide = usual_lanes(setup)
+        self.plan = Plan(setup, None, {}, False, wide)
+        self.lanes = Lanes(Layout(setup), span, wide) if wide > 1 and n > 1 else None
+
+    def begin(self, rows: np.ndarray, seed: int) -> None:
+        """Put the worlds of these rows at new starts, with new parameters, drawn by the seed."""
+        groups = {
+            "p": self.given_p, "u": {}, "v": self.given_v,
+            "states": dict(self.states) if isinstance(self.states, Mapping) else {},
+        }  # fmt: skip
+        variation = Variation(groups, len(rows), None, "random", seed)
+        p = variation.matrix("p", self.system.p_names, self.system.parameter_vector(None))
+        starts = Starts(self.system, self.states, None, variation, p)
+        if starts.refused:
+            raise ArgumentError(f"a start that was drawn is not possible: {next(iter(starts.refused.values()))}")
+        self.q[rows], self.v[rows], self.t[rows], self.p[rows] = starts.q, starts.v, starts.t, p
+
+    def advance(self, rows: np.ndarray, u: np.ndarray) -> dict[int, str]:
+        """One step of the worlds of these rows with inputs u (len(rows), nu); returns the sentences of those that fail.
+
+        A world that fails stays where it is.
+        """
+        times = self.t[rows, None] + self.dt * np.array([0.0, 1.0])
+        part = make_part(self.plan, Batch(self.q[rows], self.v[rows], times, self.p[rows], u), lanes=self.lanes)
+        good = part.status == Status.DONE
+        nq, n = self.system.nq, self.system.nq + self.system.nv
+        done = rows[good]
+        self.q[done], self.v[done], self.t[done] = part.x[good, :nq], part.x[good, nq:n], part.t[good]
+        sentence = "the step was not made: {}"
+        return {
+            int(rows[k]): sentence.format(part.messages.get(int(k), Status(part.status[k]).sentence))
+            for k in np.flatnonzero(~good)
+        }
+
+    def evaluate(self, f: Traced, u: np.ndarray | None = None) -> np.ndarray:
+        """(n, size) values of a function at the present states."""
+        kernel = f.kernel(self.system, self.plan.lanes)
+        known = {"q": self.q, "v": self.v, "p": self.p, "t": self.t[:, None], "u": u}
+        return np.asarray(kernel.batch(*(known[name] for name in kernel.names_in))).reshape(self.n, -1)
+
+
+class Traced:
+    """A function f(t, state), or f(t, state, u) with inputs by name, written in CasADi; None is that of (q, v)."""
+
+    def __init__(self, f: Callable[..., Any] | None, what: str, inputs: bool = False, size: int | None = None) -> None:
+        self.f, self.what, self.inputs, self.size = f, what, inputs, size
+        if f is not None:
+            checks.function(f, what)
+
+    def kernel(self, system: System, lanes: int) -> Any:
+        """The machine code."""
+        arguments = ("q", "v", "p", "t", "u") if self.inputs else ("q", "v", "p", "t")
+        return system.custom_kernel((self.what, self.f), arguments, lambda s: self._value(system, s), lanes=lanes)
+
+    def _value(self, system: System, s: Trace) -> np.ndarray:
+        f = self.f
+        if f is None:
+            return np.concatenate([s.q, s.v])
+        more = ({name: s.sx["u"][k] for k, name in enumerate(system.u_names)},) if self.inputs else ()
+        made = on_expressions(lambda state: f(state.t, state, *more), s.state, self.what)
+        value = made if isinstance(made, ca.SX) else ca.vertcat(*np.atleast_1d(np.asarray(made, dtype=object)).ravel())
+        if self.size is not None and value.numel() != self.size:
+            raise ArgumentError(f"{self.what} gives {value.numel()} numbers; needed: {self.size}.")
+        if not value.numel():
+            raise ArgumentError(f"{self.what} gives no number.")
+        return array(ca.SX(ca.vec(value)))

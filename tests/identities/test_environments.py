@@ -1,0 +1,143 @@
+"""Environments against `simulate`, the checker of Gymnasium, and each other."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+import pytest
+from scipy.stats import uniform
+
+import dalembert as da
+
+gymnasium = pytest.importorskip("gymnasium")
+DT = 0.05
+
+
+@pytest.fixture(scope="module")
+def crank():
+    """A four-bar with a motor and a length that is a parameter."""
+    m = da.Mechanism("four-bar", gravity=(0, -9.81, 0))
+    rocker = m.add_parameter("rocker", 0.8)
+    before = m.ground.at()
+    for joint, length in zip("ABC", (0.3, 1.0, rocker)):
+        link = m.add_body(f"link {joint}", mass=1.0, com=(length / 2, 0, 0), inertia=(0, 0.02, 0.02))
+        m.add_joint(joint, da.Revolute("z"), before, link)
+        before = link.at(length, 0, 0)
+    m.close_loop("D", da.Revolute("z"), before, m.ground.at(1.0, 0, 0))
+    m.add_motor("motor", "A")
+    return m.compile()
+
+
+def reward(t, s, u):
+    return -((s["A"] - 1.0) ** 2) - 0.1 * u["motor"] ** 2
+
+
+def observe(t, s):
+    return [ca.cos(s["A"]), s.rate("A"), s["C"], t]
+
+
+def options(**more):
+    return {
+        "dt": DT, "actions": {"motor": (-3.0, 3.0)}, "reward": reward, "observe": observe, "duration": 0.4,
+        "v": {"A": 0.0}, **more,
+    }  # fmt: skip
+
+
+def test_steps_are_those_of_simulate(crank):
+    env = da.environment(crank, {"A": 0.5}, **options())
+    env.reset(seed=3)
+    state, rng = crank.assemble({"A": 0.5}, v={"A": 0.0}), np.random.default_rng(5)
+    for _ in range(8):
+        u = rng.uniform(-4.0, 4.0)
+        held = float(np.clip(u, -3.0, 3.0))
+        seen, got, over, late, info = env.step([u])
+        state = da.simulate(crank, state, DT, u={"motor": held}).state()
+        expected = [np.cos(state["A"]), state.rate("A"), state["C"], state.t]
+        np.testing.assert_allclose(seen, expected, rtol=2e-6, atol=1e-6)  # single precision
+        np.testing.assert_allclose(got, -((state["A"] - 1.0) ** 2) - 0.1 * held**2, rtol=1e-7)
+        assert not over
+        assert not info
+    assert late
+
+
+@pytest.mark.filterwarnings("ignore:.*symmetric and normalized")  # actions are in N m; wrappers rescale them
+@pytest.mark.filterwarnings("ignore:.*Box observation space")  # angles and speeds have no limits
+@pytest.mark.filterwarnings("ignore:.*not created through")  # by gymnasium.make
+def test_gymnasium_approves(crank):
+    from gymnasium.utils.env_checker import check_env
+
+    check_env(da.environment(crank, {"A": uniform(0.4, 0.2)}, **options()), skip_render_check=True)
+
+
+def test_many_are_as_one(crank):
+    """The lanes of a vector environment against single environments from the same states."""
+    n = 13  # not a multiple of the lanes
+    many = da.environments(crank, {"A": uniform(0.0, 6.0)}, n, p={"rocker": uniform(0.75, 0.1)}, **options())
+    first, _ = many.reset(seed=11)
+    worlds, rng = many.task.worlds, np.random.default_rng(0)
+    assert np.ptp(worlds.p[:, 0]) > 0.02
+    states = [crank.state(q, v) for q, v in zip(worlds.q, worlds.v)]
+    for _ in range(3):
+        actions = rng.uniform(-3.0, 3.0, (n, 1))
+        seen, rewards, over, _late, _ = many.step(actions)
+        for k in range(n):
+            states[k] = da.simulate(crank, states[k], DT, u=actions[k], p=worlds.p[k]).state()
+            np.testing.assert_allclose(worlds.q[k], states[k].q, atol=1e-8)
+            np.testing.assert_allclose(rewards[k], reward(0, states[k], {"motor": actions[k, 0]}), rtol=1e-6)
+            np.testing.assert_allclose(seen[k, 1], states[k].rate("A"), rtol=1e-5, atol=1e-5)
+        assert not over.any()
+    again, _ = many.reset(seed=11)
+    np.testing.assert_array_equal(first, again)
+
+
+def test_episodes_begin_again(crank):
+    """A copy that is over, or cut off, starts anew with the next step and has no reward for it; the others go on."""
+    many = da.environments(crank, {"A": uniform(0.2, 1.5)}, 9, **options(ends=lambda t, s: s["A"] > 1.0, duration=0.25))
+    many.reset(seed=2)
+    worlds, was_over = many.task.worlds, np.zeros(9, dtype=bool)
+    restarts = 0
+    for _ in range(14):
+        before = worlds.t.copy()
+        _, rewards, over, late, _ = many.step(np.full((9, 1), 2.0))
+        np.testing.assert_array_equal(worlds.t[was_over], 0.0)
+        np.testing.assert_array_equal(rewards[was_over], 0.0)
+        np.testing.assert_allclose(worlds.t[~was_over], before[~was_over] + DT)
+        going = ~was_over
+        np.testing.assert_array_equal(over[going], worlds.q[going, 0] > 1.0)
+        np.testing.assert_array_equal(late[going], (worlds.t[going] > 0.24) & ~over[going])
+        was_over = over | late
+        restarts += was_over.sum()
+    assert restarts > 9
+
+
+def test_a_step_that_fails_ends_its_episode_only(crank):
+    """One copy is given velocities that no step limit can follow: it says so, the others do not notice."""
+    many = da.environments(crank, {"A": uniform(0.2, 1.0)}, 5, **options(max_steps=40))
+    many.reset(seed=4)
+    worlds = many.task.worlds
+    worlds.v[2] *= 0.0
+    worlds.v[2] = crank.assemble({"A": worlds.q[2, 0]}, v={"A": 3000.0}).v
+    q = worlds.q[2].copy()
+    seen, _, over, _, info = many.step(np.zeros((5, 1)))
+    np.testing.assert_array_equal(over, [False, False, True, False, False])
+    np.testing.assert_array_equal(worlds.q[2], q)
+    assert "not made" in info["message"][2]
+    assert np.isfinite(seen).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"actions": {"moter": (-1, 1)}}, "moter"),
+        ({"actions": {"motor": (1, -1)}}, "greater"),
+        ({"actions": {}}, "actions is empty"),
+        ({"reward": None}, "reward"),
+        ({"reward": lambda t, s, u: [1.0, s["A"]]}, "2 numbers"),
+        ({"dt": 0.0}, "dt"),
+        ({"hold": 0.1}, "hold"),
+        ({"observe": lambda t, s: s["Z"]}, "Z"),
+    ],
+)
+def test_wrong_arguments_are_named(crank, change, sentence):
+    with pytest.raises(da.DalembertError, match=sentence):
+        da.environment(crank, {"A": 0.5}, **options(**change)).step([0.0])
