@@ -12,10 +12,8 @@ import matplotlib
 import numpy as np
 
 from dalembert.view import animate
-from dalembert.view.drawn import scene
-from dalembert.view.plane import turned
 from dalembert.view.plots import positive, shade
-from dalembert.view.snapshots import draw
+from dalembert.view.snapshots import draw_states
 
 matplotlib.use("Agg")
 
@@ -94,12 +92,7 @@ def sheet(pictures: Sequence[Picture], panels: Sequence[Panel | Map], run: Any, 
 
 
 def _draw_picture(axes: Any, picture: Picture) -> None:
-    s = scene(picture.system, np.array([x.q for x in picture.states]))
-    for k in range(len(picture.states)):
-        draw(axes, s, k, alpha=1.0 if k == len(picture.states) - 1 else 0.25)
-    for path in picture.paths:
-        seen = path @ s.sight.R if s.sight.planar else turned(path @ s.sight.R)
-        axes.plot(*seen[:, :2].T, color="#7a3e9d", lw=1.4, zorder=4)
+    draw_states(axes, picture.system, np.array([x.q for x in picture.states]), paths=picture.paths)
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
     short = max(0.0, 0.25 * (right - left) - (high - low)) / 2  # a flat mechanism has room above and below
     axes.set_ylim(low - short, high + short)

@@ -32,11 +32,11 @@ def browser():
 
 @pytest.fixture
 def tab(browser):
-    """A new tab of 960 × 640 pixels; it fails the test if the page raises, logs an error or asks for the network.
+    """A new tab of 600 × 400 pixels; it fails the test if the page raises, logs an error or asks for the network.
 
     `tab.allowed` holds beginnings of addresses it may ask for beside files, data and blobs.
     """
-    context = browser.new_context(viewport={"width": 960, "height": 640})
+    context = browser.new_context(viewport={"width": 600, "height": 400})
     page = context.new_page()
     page.allowed = []
     trouble: list[str] = []

@@ -1,5 +1,6 @@
 """The stage in a real browser: bodies are where their poses say, and picking, dragging and pictures agree with them."""
 
+import base64
 import io
 
 import numpy as np
@@ -18,6 +19,13 @@ export function main({ scene, poses }) {
   stage.render();
 }
 """
+
+
+SHOT = """async () => new Promise(async done => {
+  const reader = new FileReader();
+  reader.onload = () => done(reader.result.split(",")[1]);
+  reader.readAsDataURL(await stage.screenshot());
+})"""
 
 
 @pytest.fixture
@@ -50,8 +58,8 @@ def test_bodies_are_picked_where_their_poses_say(opened, name):
     T = system.pose(x, body.name)
     centre = T[:3, :3] @ solid.T.p + T[:3, 3]
     at = tab.evaluate("p => stage.project(p)", centre.tolist())
-    assert 0 < at["x"] < 960
-    assert 0 < at["y"] < 640
+    assert 0 < at["x"] < 600
+    assert 0 < at["y"] < 400
     hit = tab.evaluate("({x, y}) => stage.pick(x, y)", at)
     assert hit["body"] == body.name
     world = T[:3, :3] @ hit["pointInBody"] + T[:3, 3]
@@ -78,7 +86,7 @@ def test_a_drag_moves_in_the_plane_of_the_mechanism(opened):
     seen = tab.evaluate("seen")
     assert [e[0] for e in seen] == ["start", "move", "move", "move", "end"]
     assert {e[1] for e in seen} == {"coupler"}
-    np.testing.assert_allclose(seen[-2][2][:2], wanted[:2], atol=2e-3)  # a pixel
+    np.testing.assert_allclose(seen[-2][2][:2], wanted[:2], atol=3e-3)  # a pixel
     assert tab.evaluate("stage.camera.get()") == before  # the picture stayed
 
 
@@ -87,8 +95,8 @@ def test_a_picture_of_the_stage_shows_the_machine(opened):
     tab, *_ = opened("stewart")
     for theme, dark in (("light", False), ("dark", True)):
         tab.evaluate("t => stage.setTheme(t)", theme)
-        raw = tab.evaluate("async () => [...new Uint8Array(await (await stage.screenshot()).arrayBuffer())]")
-        pixels = np.asarray(image.open(io.BytesIO(bytes(raw))).convert("RGB"), dtype=float)
+        raw = base64.b64decode(tab.evaluate(SHOT))
+        pixels = np.asarray(image.open(io.BytesIO(raw)).convert("RGB"), dtype=float)
         assert (pixels[2, -2].mean() < 60) == dark  # the background
         colours = np.ptp(pixels, axis=2) > 60
         assert 0.02 < colours.mean() < 0.5

@@ -271,6 +271,13 @@ class Run(Histories):
     def _largest(self, rows: np.ndarray) -> np.ndarray:
         return np.abs(rows).max(axis=1, initial=0.0)
 
+    def _repr_html_(self) -> str:
+        """A picture of some positions, the last in full colour, above a summary, for notebooks."""
+        from dalembert.view.notebook import html_of
+
+        some = np.linspace(0, len(self.t) - 1, min(4, len(self.t))).astype(int)
+        return html_of(self.system, self.q[some], repr(self), self.p)
+
     def __repr__(self) -> str:
         reached = f"to t = {self.t[-1]:g} s" if len(self.t) else "without records"
         return (

@@ -289,7 +289,10 @@ class System(TreeQuestions, ConstraintQuestions):
         return str(self._described())
 
     def _repr_html_(self) -> str:
-        return self._described()._repr_html_()
+        """A picture of the neutral position, where loops are closed there, and the description, for notebooks."""
+        from dalembert.view.notebook import picture_of_neutral
+
+        return picture_of_neutral(self) + self._described()._repr_html_()
 
     def __repr__(self) -> str:
         sizes = f"nq = {self.nq}, nv = {self.nv}, {len(self.u_names)} inputs, {len(self.p_names)} parameters"

@@ -37,6 +37,7 @@ class Attachments:
     links: list[Link] = field(default_factory=list)
     wheels: list[tuple[Place, float, int | None]] = field(default_factory=list)
     guides: list[tuple[Place, str]] = field(default_factory=list)  # lines that points stay on
+    slid: list[SceneJoint] = field(default_factory=list)  # the points that stay on them
     frames: list[Place] = field(default_factory=list)
 
     def place(self, frame: Frame, name: str = "", turn: np.ndarray | None = None) -> Place:
@@ -68,6 +69,7 @@ def attachments(system: System, p: Parameters = None) -> Attachments:
                 s.links.append(Link("rod", c.name, ends))
             elif c.kind == "point on line":
                 s.guides.append((s.place(c.a, turn=c.orientation), c.name))
+                s.slid.append(SceneJoint(c.name, c.kind, True, *ends, "none"))
             for end in ends if isinstance(c, Rod) else ends[1:]:
                 s.attach(end)
         elif isinstance(c, Expressions):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -14,11 +16,12 @@ from dalembert.system.system import System
 from dalembert.view.attachments import Attachments, attachments, turn_to
 from dalembert.view.given import given_solids
 from dalembert.view.outlines import rounded
-from dalembert.view.plane import sight
+from dalembert.view.plane import sight, turned
 from dalembert.view.poses import body_poses, place_on_body
 from dalembert.view.scene import COLORS, GROUND, Place, Scene, SceneBody, SceneJoint, Solid
 
 STEEL, CLOSING, RAIL = "#d9dde2", "#c0392b", "#aeb4bd"
+EYES = ((35.0, 22.0), (-35.0, 22.0), (60.0, 22.0), (-60.0, 22.0))  # corners to look from
 LAYER = 1.2  # distance of the layers of a planar mechanism, of the thickness
 
 
@@ -30,8 +33,11 @@ class Furniture:
         self.normal = scene.axes[:, 2]
         self.r = scene.thickness
         self.flat = scene.planar and self._level()
-        self.layer = self._layers() if self.flat else [0] * len(poses)
         self.given = [bool(b.solids) for b in scene.bodies]
+        self.tubes = {j.name: t for j in s.joints if (t := tube(s, j, poses, 3 * self.r)) is not None}
+        self.layer = self._layers() if self.flat else [0] * len(poses)
+        self.grounded = [place.T.p for j in s.joints for place in (j.a, j.b)
+                         if place.body == 0 and j.glyph not in ("slider", "none")]  # fmt: skip
 
     # --- places -------------------------------------------------------------------------------------------------
 
@@ -57,14 +63,18 @@ class Furniture:
     def _layers(self) -> list[int]:
         """A layer for each body that no body joined to it has; the ground has none."""
         near: list[set[int]] = [set() for _ in self.poses]
+        same = list(range(len(self.poses)))  # the two tubes of a cylinder are in one layer
         for j in self.s.joints:
-            if j.kind not in ("free", "planar"):
-                near[j.a.body].add(j.b.body)
-                near[j.b.body].add(j.a.body)
+            if j.name in self.tubes:
+                same[j.b.body] = same[j.a.body]
+        for j in self.s.joints:
+            if j.kind not in ("free", "planar") and same[j.a.body] != same[j.b.body]:
+                near[same[j.a.body]].add(same[j.b.body])
+                near[same[j.b.body]].add(same[j.a.body])
         layers = [-1] + [0] * (len(self.poses) - 1)
         for k in range(1, len(self.poses)):
             taken = {layers[n] for n in near[k] if 0 < n < k}
-            layers[k] = next(i for i in range(len(self.poses)) if i not in taken)
+            layers[k] = next(i for i in range(len(self.poses)) if i not in taken) if same[k] == k else layers[same[k]]
         return layers
 
     def add(self, k: int, solid: Solid) -> None:
@@ -75,9 +85,11 @@ class Furniture:
 
     def body(self, k: int) -> None:
         """A bar or a plate through the ends of a body."""
-        ends = list(self.s.ends[k])
-        b = self.scene.bodies[k]
-        if b.com is not None and len(ends) < 2:
+        b, ends = self.scene.bodies[k], list(self.s.ends[k])
+        along = [x for t in self.tubes.values() if (x := t.own(k)) is not None]
+        if along:  # what a tube shows already
+            ends = [x for x in ends if not any(np.allclose(x, y, atol=1e-9 * self.scene.length) for y in along)]
+        elif b.com is not None and len(ends) < 2:
             self._lonely(k, ends, b)
         if len(ends) > 1:
             self.add(k, self.hull(k, np.array(ends)))
@@ -118,6 +130,8 @@ class Furniture:
                 ends.append(b.com + arm / reach * dims[0] / 2 if slender else b.com)
                 if slender:
                     return
+            elif any(place.body == k for place, *_ in self.s.wheels):
+                return
         low, high = 1.5 * self.r, max(1.5 * self.r, 0.3 * self.scene.length)
         dims = np.clip(dims, low, high)
         if dims[2] > 0.8 * dims[0]:
@@ -144,19 +158,21 @@ class Furniture:
         """The pin, ball, rail or sleeve of a joint, and its support on the ground."""
         if self.given[j.a.body] and self.given[j.b.body]:
             return
-        if j.glyph in ("slider", "sleeve"):
+        if j.name in self.tubes:
+            self._tube(j, self.tubes[j.name])
+        elif j.glyph in ("slider", "sleeve"):
             self._slider(j)
         elif j.glyph == "ball":
             self.add(j.b.body, Solid("sphere", (1.25 * self.r,), j.b.T, STEEL, joint=j.name))
         elif j.glyph == "cross":
             for turn in (turn_to([1, 0, 0]), turn_to([0, 1, 0])):
                 T = Transform(j.b.T.R @ turn, j.b.T.p)
-                self.add(j.b.body, Solid("cylinder", (0.5 * self.r, 3.0 * self.r), T, STEEL, joint=j.name))
+                self.add(j.b.body, Solid("cylinder", (0.55 * self.r, 3.0 * self.r), T, STEEL, joint=j.name))
         elif j.glyph == "pin":
             self._pin(j)
-        for own, other in ((j.a, j.b), (j.b, j.a)):
+        for own in (j.a, j.b):
             if own.body == 0 and j.glyph not in ("slider", "none"):
-                self._support(own, other, j.name)
+                self.support(own.T.p, j.name)
 
     def _pin(self, j: SceneJoint) -> None:
         color = CLOSING if j.closes else STEEL
@@ -170,30 +186,61 @@ class Furniture:
         self.add(j.a.body, Solid("cylinder", (1.1 * self.r, 2.2 * self.r), j.a.T, joint=j.name))
         self.add(j.b.body, Solid("cylinder", (0.6 * self.r, 3.2 * self.r), j.b.T, color, joint=j.name))
 
-    def _support(self, own: Place, other: Place, name: str) -> None:
-        if not self.flat:
+    def support(self, x: np.ndarray, name: str = "") -> None:
+        """What holds a point of the ground: a foot behind a planar mechanism, a stand below a spatial one."""
+        r, up = self.r, self.scene.axes[:, 1]
+        if self.flat:
+            R = np.column_stack([self.scene.axes[:, 0], up, self.normal])
+            foot = np.array([[-1.6 * r, -3.2 * r], [1.6 * r, -3.2 * r], [0.0, 0.0]])
+            T = Transform(R, self.lifted(0, x, -1.0))
+            self.add(0, Solid("plate", (r,), T, joint=name, outline=rounded(foot, 0.8 * r)))
             return
-        x = self.lifted(0, own.T.p, -1.0)
-        r, R = self.r, np.column_stack([self.scene.axes[:, 0], self.scene.axes[:, 1], self.normal])
-        foot = np.array([[-1.6 * r, -3.2 * r], [1.6 * r, -3.2 * r], [0.0, 0.0]])
-        self.add(0, Solid("plate", (r,), Transform(R, x), joint=name, outline=rounded(foot, 0.8 * r)))
+        if len(self.grounded) > 2:  # they share a pane
+            return
+        self.add(0, Solid("cylinder", (1.9 * r, 0.8 * r), Transform(turn_to(up), x - 2.0 * r * up), joint=name))
+        self.add(0, Solid("cylinder", (0.9 * r, 2.0 * r), Transform(turn_to(up), x - r * up), joint=name))
+
+    def ground(self) -> None:
+        """The ground of a spatial mechanism: a bar between two joints on it, a pane through more."""
+        points = np.array(self.grounded)
+        if self.flat or len(points) < 2 or float(np.ptp(points, axis=0).max()) < 4 * self.r:
+            return
+        solid = self.hull(0, points)
+        self.add(0, replace(solid, opacity=1.0 if solid.kind == "capsule" else 0.3))
 
     def _slider(self, j: SceneJoint) -> None:
-        """A rail on the parent as long as the way, a block on the child; two tubes where both ends are bodies'."""
+        """A rail on the parent as long as the way, a block on the child; a ball for a particle."""
         axis = j.a.T.R[:, 2]
-        way = (np.linalg.inv(self.poses[j.a.body]) @ self.poses[j.b.body] @ _homogeneous(j.b.T.p))[:, :3] - j.a.T.p
-        along = way @ axis
+        along = _way(j, self.poses) @ axis
         low, high = float(along.min()) - 5 * self.r, float(along.max()) + 5 * self.r
-        rail, block = j.a.T.p + axis * (low + high) / 2, j.b.T.p
+        block = j.b.T.p
         R = j.b.T.R
         if self.flat:
-            rail, block = self.lifted(j.a.body, rail, -0.9), self.lifted(j.b.body, block, self.layer[j.b.body])
+            block = self.lifted(j.b.body, block, self.layer[j.b.body])
             R = turn_to(R[:, 2], self.own(j.b.body, self.normal))
-        self.add(
-            j.a.body,
-            Solid("cylinder", (0.45 * self.r, high - low), Transform(j.a.T.R, rail), RAIL, joint=j.name),
-        )
-        self.add(j.b.body, Solid("box", (1.8 * self.r, 2.6 * self.r, 4.0 * self.r), Transform(R, block), joint=j.name))
+        self.rail(j.a, low, high, j.name)
+        alone = sum(j.b.body in (other.a.body, other.b.body) for other in self.s.joints) == 1
+        if alone and not self._dims(j.b.body)[0].any():
+            self.add(j.b.body, Solid("sphere", (1.9 * self.r,), Transform(R, block), joint=j.name))
+            return
+        size = (1.8 * self.r, 2.6 * self.r, 4.0 * self.r) if self.flat else (2.6 * self.r, 2.6 * self.r, 4.0 * self.r)
+        self.add(j.b.body, Solid("box", size, Transform(R, block), joint=j.name))
+
+    def rail(self, place: Place, low: float, high: float, name: str) -> None:
+        """A round bar along z of a place, from low to high."""
+        x = place.T.p + place.T.R[:, 2] * (low + high) / 2
+        if self.flat:
+            x = self.lifted(place.body, x, -0.9 if place.body == 0 else self.layer[place.body])
+        self.add(place.body, Solid("cylinder", (0.45 * self.r, high - low), Transform(place.T.R, x), RAIL, joint=name))
+
+    def _tube(self, j: SceneJoint, t: Tube) -> None:
+        """A cylinder and its rod."""
+        for place, (low, high), radius in ((j.a, t.barrel, 1.0), (j.b, t.rod, 0.55)):
+            x = (t.base if place is j.a else t.tip) + place.T.R[:, 2] * (low + high) / 2
+            if self.flat:
+                x = self.lifted(place.body, x, self.layer[place.body])
+            T = Transform(place.T.R, x)
+            self.add(place.body, Solid("cylinder", (radius * self.r, high - low), T))
 
     # --- wheels -------------------------------------------------------------------------------------------------
 
@@ -203,7 +250,9 @@ class Furniture:
             side = place.T.R[:, 0 if axis is None else axis]
             forward = place.T.R[:, 0 if axis else 1]
             R = turn_to(np.cross(forward, side), forward)
-            self.add(place.body, Solid("box", (4.5 * self.r, 0.7 * self.r, 1.4 * self.r), Transform(R, place.T.p)))
+            x = self.lifted(place.body, place.T.p, self.layer[place.body] + 1) if self.flat else place.T.p
+            size = (5.0 * self.r, 1.1 * self.r, 1.4 * self.r)
+            self.add(place.body, Solid("box", size, Transform(R, x), "#30363d"))
         elif axis is None:
             self.add(place.body, Solid("sphere", (radius,), place.T))
         else:
@@ -211,8 +260,8 @@ class Furniture:
             self.add(place.body, Solid("wheel", (radius, 0.16 * radius), Transform(R, place.T.p)))
 
 
-def furnish(system: System, q: np.ndarray, traces: Sequence[Frame], p: Parameters) -> Scene:
-    """The scene of a system in positions q (N, nq), with all its shapes."""
+def furnish(system: System, q: np.ndarray, traces: Sequence[Frame], p: Parameters, meshes: Any) -> Scene:
+    """The scene of a system in positions q (N, nq), with all its shapes; mesh files are read from a folder."""
     bodies = list(system.layout.bodies.values())
     found = body_poses(system, bodies, q, p)
     poses = [found[body.name] for body in bodies]
@@ -226,7 +275,8 @@ def furnish(system: System, q: np.ndarray, traces: Sequence[Frame], p: Parameter
         [s.place(f, str(getattr(f, "name", "") or f.body.name)) for f in traces],
     )  # fmt: skip
     for k, body in enumerate(bodies):
-        scene.bodies[k].solids.extend(given_solids(body))
+        scene.bodies[k].solids.extend(given_solids(body, meshes))
+    scene.eye = _eye(s, scene, poses)
     f = Furniture(s, scene, poses, q)
     round_bodies = {place.body for place, radius, _ in s.wheels if radius > 0}
     for k in range(1, len(bodies)):
@@ -234,10 +284,35 @@ def furnish(system: System, q: np.ndarray, traces: Sequence[Frame], p: Parameter
             f.body(k)
     for j in s.joints:
         f.joint(j)
+    f.ground()
     for wheel in s.wheels:
         if not f.given[wheel[0].body]:
             f.wheel(*wheel)
+    for place, name in s.guides:
+        reach = [f.world(c.b.body, c.b.T.p) for c in s.slid if c.name == name]
+        T = np.linalg.inv(poses[place.body])
+        along = np.concatenate([(np.einsum("nij,nj->ni", T[:, :3, :3], x) + T[:, :3, 3] - place.T.p) for x in reach])
+        along = along @ place.T.R[:, 2]
+        f.rail(place, float(along.min()) - 6 * f.r, float(along.max()) + 6 * f.r, name)
+    for link in s.links:
+        for x in link.points:
+            if x.body == 0 and link.kind != "cable":
+                f.support(x.T.p, link.name)
     return scene
+
+
+def _eye(s: Attachments, scene: Scene, poses: list[np.ndarray]) -> tuple[float, float]:
+    """Yaw and pitch (degrees) of the corner from which the bodies look longest, of some."""
+    ways = []
+    for ends, T in zip(s.ends, poses):
+        if len(ends) > 1:
+            x = np.array(ends) @ T[0, :3, :3].T
+            ways += [x[k] - x[0] for k in range(1, len(x))]
+    if scene.planar or not ways:
+        return EYES[0]
+    seen = [turned(np.array(ways) @ scene.axes, -np.radians(yaw), np.radians(pitch))[:, :2] for yaw, pitch in EYES]
+    lengths = [float(np.linalg.norm(x, axis=1).sum()) * (1.05 if k == 0 else 1.0) for k, x in enumerate(seen)]
+    return EYES[int(np.argmax(lengths))]
 
 
 def _scene_body(body: Body, k: int) -> SceneBody:
@@ -285,5 +360,52 @@ def round_hull(points: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarra
     return vertices, faces
 
 
-def _homogeneous(x: np.ndarray) -> np.ndarray:
-    return np.append(x, 1.0)
+@dataclass(frozen=True, slots=True, eq=False)
+class Tube:
+    """A sliding joint between two bodies as a cylinder and its rod.
+
+    base and tip: the far ends on both bodies, (3,); barrel and rod: from where to where along the joint's axis, from
+    base and tip. ends: the places of joint, base and tip on each body, by its index.
+    """
+
+    base: np.ndarray
+    tip: np.ndarray
+    barrel: tuple[float, float]
+    rod: tuple[float, float]
+    ends: dict[int, np.ndarray]
+
+    def own(self, k: int) -> np.ndarray | None:
+        """The place of the joint on body k, if the tube is part of it."""
+        return self.ends.get(k)
+
+
+def tube(s: Attachments, j: SceneJoint, poses: list[np.ndarray], least: float) -> Tube | None:
+    """The tube of a sliding joint, if both bodies have another end on its axis and it is longer than `least`."""
+    if j.kind not in ("prismatic", "cylindrical") or 0 in (j.a.body, j.b.body):
+        return None
+    far = []
+    for place in (j.a, j.b):
+        axis = place.T.R[:, 2]
+        turning = [p.T.p for other in s.joints for p in (other.a, other.b)
+                   if p.body == place.body and other.glyph in ("pin", "ball", "cross")]  # fmt: skip
+        on = [x for x in turning if np.linalg.norm(np.cross(x - place.T.p, axis)) < least / 6]
+        if not on:
+            return None
+        far.append(max(on, key=lambda x: float(np.linalg.norm(x - place.T.p))))
+    base, tip = (float((x - place.T.p) @ place.T.R[:, 2]) for x, place in zip(far, (j.a, j.b)))
+    reach = _way(j, poses) @ j.a.T.R[:, 2] + tip - base
+    sign = 1.0 if reach.mean() > 0 else -1.0
+    shortest, longest = float((sign * reach).min()), float((sign * reach).max())
+    if shortest < least:
+        return None
+    barrel = 0.62 * shortest
+    rod = min(longest - barrel + 0.12 * shortest, 0.98 * shortest)
+    low, high = sorted((0.0, sign * barrel))
+    back, front = sorted((0.0, -sign * max(rod, longest - barrel)))
+    return Tube(far[0], far[1], (low, high), (back, front), {j.a.body: j.a.T.p, j.b.body: j.b.T.p})
+
+
+def _way(j: SceneJoint, poses: list[np.ndarray]) -> np.ndarray:
+    """The places (N, 3) of the second frame's origin, from the first's, in the first body's axes."""
+    T = np.linalg.inv(poses[j.a.body]) @ poses[j.b.body]
+    return T[:, :3, :3] @ j.b.T.p + T[:, :3, 3] - j.a.T.p

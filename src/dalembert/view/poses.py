@@ -15,6 +15,9 @@ from dalembert.protocols import Parameters, RunLike
 from dalembert.symbols import all_numbers
 from dalembert.system.system import System
 from dalembert.view.door import system_of
+from dalembert.view.swings import Swing
+
+FEW = 8  # positions that are not worth compiling for
 
 
 def body_poses(system: System, bodies: Sequence[Body], q: np.ndarray, p: Parameters = None) -> dict[str, np.ndarray]:
@@ -29,6 +32,10 @@ def body_poses(system: System, bodies: Sequence[Body], q: np.ndarray, p: Paramet
     if not bodies or not used:
         return {body.name: np.tile(np.array(ca.DM(T)), (len(q), 1, 1)) for body, T in zip(bodies, poses)}
     f = ca.Function("poses", [symbols[name] for name in used], [ca.vertcat(*poses)], used, ["poses"])
+    if len(q) <= FEW:
+        each = [[values[name] if name == "p" else values[name][k] for name in used] for k in range(len(q))]
+        found = np.array([np.array(f(*row)) for row in each])
+        return {body.name: found[:, 4 * k : 4 * k + 4] for k, body in enumerate(bodies)}
     found = Kernel(f, lanes=8 if system.backend == "native" else 1, backend=system.backend).batch(
         *map(values.get, used)
     )
@@ -58,10 +65,11 @@ def positions_at(run: RunLike | Sweep, times: np.ndarray) -> np.ndarray:
     """
     system = system_of(run, sweeps=True)
     t, first = np.unique(clock(run), return_index=True)
-    q, v = run.q[first], run.v[first]
+    q = run.q[first]
     if len(t) < 2:
         return np.repeat(q, len(times), axis=0)
-    if clock(run) is run.t:
+    if clock(run) is run.t and not isinstance(run, Swing):
+        v = run.v[first]
         rates = system.kernel("rates")
         out = CubicHermiteSpline(t, q, rates.batch(*({"q": q, "v": v}[name] for name in rates.names_in)))(times)
     else:

@@ -6,12 +6,14 @@ motion is an array (N, bodies, 7) of positions and quaternions, x, y, z, w, qx, 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from dalembert import checks
 from dalembert.mechanism.body import Body, Frame
 from dalembert.protocols import Parameters, check_system
 from dalembert.spatial import Transform, matrix_quaternion
@@ -60,7 +62,7 @@ class Solid:
         if self.outline is not None:
             out["outline"] = _list(self.outline)
         if self.vertices is not None and self.faces is not None:
-            out["vertices"], out["faces"] = _list(self.vertices), np.asarray(self.faces).ravel().tolist()
+            out["vertices"], out["faces"] = _list(self.vertices, 5), np.asarray(self.faces).ravel().tolist()
         return out
 
 
@@ -111,7 +113,7 @@ class Scene:
 
     length: a length of the mechanism's size (m). axes: directions of the picture in the ground, columns right, up and
     towards the eye; planar: all moves in the plane of the first two. gravity (m/s²). bodies: the ground is the first.
-    thickness: the radius of automatic bars (m).
+    thickness: the radius of automatic bars (m). eye: yaw and pitch (degrees) to look at a spatial mechanism from.
     """
 
     name: str
@@ -125,6 +127,7 @@ class Scene:
     links: list[Link] = field(default_factory=list)
     frames: list[Place] = field(default_factory=list)
     traces: list[Place] = field(default_factory=list)
+    eye: tuple[float, float] = (35.0, 22.0)
 
     def index(self, body: str) -> int:
         """The place of a body in `bodies`."""
@@ -140,6 +143,7 @@ class Scene:
             "length": self.length,
             "thickness": self.thickness,
             "axes": {name: _list(self.axes[:, k]) for k, name in enumerate(("right", "up", "towards"))},
+            "eye": list(self.eye),
             "gravity": _list(self.gravity),
             "bodies": [
                 {
@@ -178,11 +182,19 @@ class Scene:
         }
 
 
-def scene(system: System, q: Any = None, traces: Iterable[str | Body | Frame] = (), p: Parameters = None) -> Scene:
-    """The scene of a system.
+def scene(
+    system: System,
+    q: Any = None,
+    traces: Iterable[str | Body | Frame] = (),
+    p: Parameters = None,
+    *,
+    meshes: str | os.PathLike[str] | None = None,
+) -> Scene:
+    """The scene of a system: what every picture, page and file of it is made from.
 
     q: positions (N, nq) it will be seen in, by default the neutral ones: rails reach as far as they do. traces: frames,
     or names of frames or bodies, whose paths are drawn. p: parameters, where they differ from the declared ones.
+    meshes: the folder of the model's mesh files (STL, OBJ, PLY, OFF, GLB; extra `meshes`); none beyond it is opened.
 
     >>> from dalembert import zoo
     >>> system = zoo.four_bar().compile(backend="casadi")
@@ -194,7 +206,9 @@ def scene(system: System, q: Any = None, traces: Iterable[str | Body | Frame] = 
 
     check_system(system)
     q = np.atleast_2d(system.state().q if q is None else np.asarray(q, dtype=float))
-    return furnish(system, q, [system.layout.frame(f) for f in traces], p)
+    if meshes is not None:
+        checks.path(meshes, "meshes")
+    return furnish(system, q, [system.layout.frame(f) for f in checked_traces(traces)], p, meshes)
 
 
 def motion(system: System, q: Any, p: Parameters = None) -> np.ndarray:
@@ -234,13 +248,13 @@ def placed(system: System, body_index: dict[str, int], frame: Frame, p: Paramete
     return Place(name, body_index[frame.body.name], Transform(R, x))
 
 
-def _list(x: Any) -> list[float]:
+def _list(x: Any, places: int = 8) -> list[float]:
     """Numbers to eight digits of the largest."""
     x = np.asarray(x, dtype=float).ravel()
     top = float(np.abs(x).max(initial=0.0))
     if top == 0.0 or not np.isfinite(top):
         return [0.0] * len(x) if top == 0.0 else x.tolist()
-    digits = 8 - int(np.floor(np.log10(top)))
+    digits = places - int(np.floor(np.log10(top)))
     return [float(f"{v:.9g}") for v in (np.round(x, digits) if 0 <= digits <= 300 else x) + 0.0]
 
 

@@ -160,7 +160,7 @@ class _Writer:
 
     def _shapes(self, shapes: Iterable[Shape]) -> None:
         out, names = self.out, Names()
-        for shape in shapes:
+        for shape in (given.simpler() for given in shapes):
             out.open("visual", name=names.fresh(_clean(shape.name) or "visual"))
             out.pose(shape.pose)
             out.open("geometry")

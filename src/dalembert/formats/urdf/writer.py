@@ -133,7 +133,7 @@ class _Writer:
                 text.one("inertia", **{f"i{'xyz'[i]}{'xyz'[j]}": J[i, j] for i in range(3) for j in range(i, 3)})
                 text.close()
         for shape in body.shapes:
-            self._shape(shape, T)
+            self._shape(shape.simpler(), T)
         text.close()
 
     def _shape(self, shape: Any, T: Transform | None) -> None:

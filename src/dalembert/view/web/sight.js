@@ -3,12 +3,13 @@ import * as T from "three";
 
 const FIELD = 32 * Math.PI / 180;  // height of the perspective view, an angle
 const NAMED = {  // yaw about up and pitch, degrees, from the picture's own axes
-  front: [0, 0], back: [180, 0], left: [-90, 0], right: [90, 0], top: [0, 90], bottom: [0, -90], corner: [-35, 22],
+  front: [0, 0], back: [180, 0], left: [-90, 0], right: [90, 0], top: [0, 90], bottom: [0, -90], corner: [35, 22],
 };
 
 export class Sight {
   /** axes: right, up, towards of the scene; `changed` is called after every move. */
-  constructor(canvas, axes, planar, changed) {
+  constructor(canvas, axes, planar, eye, changed) {
+    this.eyeAngles = eye ?? NAMED.corner;
     [this.right, this.up, this.towards] = ["right", "up", "towards"].map(n => new T.Vector3(...axes[n]));
     this.changed = changed;
     this.canvas = canvas;
@@ -47,7 +48,7 @@ export class Sight {
 
   /** Look from a named side, with what was fitted last in the picture: front, back, left, right, top, bottom, corner. */
   view(name) {
-    const [yaw, pitch] = NAMED[name] ?? NAMED.corner;
+    const [yaw, pitch] = name !== "corner" && NAMED[name] || this.eyeAngles;
     this.orbit(yaw, pitch);
   }
 
@@ -115,6 +116,7 @@ export class Sight {
   shift(by) {
     this.eye.position.add(by);
     this.target.add(by);
+    this.points?.forEach(p => p.add(by));  // what is fitted goes along
   }
 
   get() {

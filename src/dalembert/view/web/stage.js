@@ -65,7 +65,7 @@ class Stage {
     this.canvas.style.cssText = "display:block;width:100%;height:100%;touch-action:none;outline:none";
     element.append(this.canvas);
     this.world = new T.Scene();
-    this.sight = new Sight(this.canvas, scene.axes, scene.planar, () => this.invalidate());
+    this.sight = new Sight(this.canvas, scene.axes, scene.planar, scene.eye, () => this.invalidate());
     if (options.controls === false) this.sight.controls.enabled = false;
     this.lights();
     this.bodies = scene.bodies.map((body, k) => this.makeBody(body, k));
@@ -107,7 +107,7 @@ class Stage {
     this.sun = new T.DirectionalLight("#ffffff", this.scene.planar ? 1.3 : 2.1);
     this.sunWay = up.clone().multiplyScalar(this.scene.planar ? 1 : 2).addScaledVector(towards, this.scene.planar ? 2 : 1.1).addScaledVector(right, -0.7).normalize();
     this.sun.castShadow = true;
-    this.sun.shadow.mapSize.set(2048, 2048);
+    this.sun.shadow.mapSize.set(1024, 1024);
     this.sun.shadow.bias = -0.0006;
     this.sun.shadow.normalBias = 0.012;
     this.lamp = new T.DirectionalLight("#ffffff", 0.7);
@@ -254,8 +254,22 @@ class Stage {
     const k = this.sight.followed;
     if (k == null || k < 0) return;
     const here = this.bodies[k].position;
-    if (this.lastFollowed) this.sight.shift(here.clone().sub(this.lastFollowed));
+    if (this.lastFollowed) {
+      const by = here.clone().sub(this.lastFollowed);
+      this.sight.shift(by);
+      this.followedWay ??= new T.Vector3();
+      this.moveFloor(this.followedWay.add(by));
+    }
     this.lastFollowed = here.clone();
+  }
+
+  /** The floor and the sun go along with what is followed, the floor by whole steps of its grid. */
+  moveFloor(way) {
+    const { right, up, towards } = this.sight, step = this.gridStep / this.unit;
+    const flat = n => Math.round(way.dot(n) / step) * step;
+    this.floor.position.set(0, 0, 0).addScaledVector(right, flat(right)).addScaledVector(this.scene.planar ? up : towards, flat(this.scene.planar ? up : towards));
+    this.sun.target.position.copy(this.sunAt).add(way);
+    this.sun.position.copy(this.sunAt).add(way).addScaledVector(this.sunWay, this.sunFar);
   }
 
   setTraces(traces) {
@@ -396,13 +410,14 @@ class Stage {
     const height = given != null && !planar ? (given - this.origin.reduce((s, x, i) => s + x * up.getComponent(i), 0)) / this.unit : low - (planar ? 0.02 : 1e-3);
     centre.addScaledVector(right, snap((a[0] + a[1]) / 2, origin.dot(right))).addScaledVector(v, snap((b[0] + b[1]) / 2, origin.dot(v))).addScaledVector(normal, height);
     const count = Math.ceil(reach * (planar ? 1.6 : 1.25) / step);
-    if (this.shown.grid) this.floor.add(grid(centre, right, v, step, count, this.theme.line, this.theme.strength));
+    if (this.shown.grid) this.floor.add(grid(centre, right, v, step, count, this.theme.line, (planar ? 0.7 : 1) * this.theme.strength));
     const plane = new T.Mesh(new T.PlaneGeometry(20 * reach, 20 * reach), new T.ShadowMaterial({ opacity: this.theme.shadow }));
     plane.quaternion.setFromUnitVectors(Z, normal);
     plane.position.copy(centre).addScaledVector(normal, -1e-3);
     plane.receiveShadow = true;
     this.floor.add(plane);
     const middle = centre.clone().addScaledVector(normal, (high - low) / 2), size = Math.max(reach, high - low);
+    [this.sunAt, this.sunFar, this.followedWay] = [middle, 4 * size, null];
     this.sun.target.position.copy(middle);
     this.sun.position.copy(middle).addScaledVector(this.sunWay, 4 * size);
     Object.assign(this.sun.shadow.camera, { left: -size, right: size, top: size, bottom: -size, near: 0.5 * size, far: 8 * size });
