@@ -221,5 +221,45 @@ def test_everything_is_reached_by_keys_and_has_a_name(opened):
         page.page.set_viewport_size({"width": size[0], "height": size[1]})
         root = "document.documentElement"
         assert page(f"{root}.scrollHeight <= innerHeight && {root}.scrollWidth <= innerWidth")
+        wide = "n => { const e = document.getElementById(n); return e.scrollWidth > e.clientWidth; }"
+        assert page(f"['left', 'centre', 'right', 'time', 'tools', 'plots'].filter({wide})") == []
     page.page.keyboard.press("p")
     page.page.wait_for_selector("#code[open] pre:has-text('import dalembert')")
+
+
+def test_modes_swing_keys_steer_and_files_are_saved(opened, tmp_path):
+    """A mode moves the bodies and leaves the state alone; a key is an input while live; files are saved."""
+    entry = zoo.CATALOG["cart_pole"]
+    system = entry.build().compile()
+    studio, page = opened(system, system.state(*entry.start()), time=0.3)
+    q = studio.state.q.copy()
+    page.page.click("#tab-linear")
+    page.page.click("#linearize")
+    page.page.wait_for_selector("#linear tr.pick")
+    page.page.click("#linear tr.pick >> nth=0")
+    page.until("studio.state.mode")
+    first = page("Array.from(studio.state.poses)")
+    page.until(f"studio.state.poses.some((x, k) => Math.abs(x - {first}[k]) > 1e-4)")
+    np.testing.assert_array_equal(studio.state.q, q)
+    page.page.click("#tab-report")
+    page.page.click("#live")
+    page.until("studio.state.live && studio.state.last.t > 0.03")
+    page("document.activeElement.blur()")
+    page.page.keyboard.down("ArrowRight")
+    end = time.monotonic() + 20
+    while not any(studio.session.bench.u.values()):
+        assert time.monotonic() < end
+        page.page.wait_for_timeout(20)
+    page.page.keyboard.up("ArrowRight")
+    page.page.click("#live")
+    page.until("!studio.state.live")
+    assert studio.state.t > 0.03
+    page.page.click("#simulate")
+    page.until("studio.state.runs.A?.more")
+    for what, start in (("picture", b"\x89PNG"), ("html", b"<!doctype html>"), ("state", b"{")):
+        with page.page.expect_download(timeout=60000) as saved:
+            page.page.click("#save")
+            page.page.click(f"[data-save={what}]")
+        path = tmp_path / saved.value.suggested_filename
+        saved.value.save_as(path)
+        assert path.read_bytes().lower().startswith(start.lower())

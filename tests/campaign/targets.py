@@ -454,8 +454,7 @@ def opened_studio(**arguments: Any) -> str:
 VIEWING = {
     "dalembert.view.studio": Target(
         opened_studio,
-        {"system": lambda: four_bar()[0], "run": None, "state": lambda: four_bar()[1], "time": 1.0, "u": None, "p": None,
-         "port": 0, "source": "system = ..."},
+        {**FOUR_BAR, "run": None, "time": 1.0, "u": None, "p": None, "port": 0, "source": "system = ..."},
     ),
     "dalembert.view.plot": Target(
         view.plot, {"run": run, "names": ["A"], "panels": ["positions"], "path": lambda: folder() / "plot.png"}

@@ -316,7 +316,7 @@ function ranRun(header, arrays) {
   timeline.setRun(run);
   if (!header.success) toast(`The run: ${header.message}`, "error");
   if (again) moved(timeline.t, false);
-  fitRun(run);
+  else fitRun(run);
   if (playing || (state.asked && !matchMedia("(prefers-reduced-motion: reduce)").matches)) timeline.play();
   state.asked = false;
   drawTraces();
