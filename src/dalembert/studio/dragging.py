@@ -36,7 +36,7 @@ GAIN = 1e-5  # of what a step promises: not worth making
 STEPS = 24  # in one call
 SECONDS = 0.008  # in one call: a frame has 16 ms
 HOLD = 1e-2  # weight of coordinates that should stay where they are
-NEAR = 0.02  # of the smallest singular value: worth saying
+NEAR, NEARER = 0.2, 1e-4  # of the usual smallest singular value, and of any: a singular position is near
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Dragging:
                        if name in system.q_names}  # fmt: skip
         self.low, self.high = joint_limits(system)
         self.limited = [(v, i) for v, i in self.places.values() if np.isfinite([self.low[v], self.high[v]]).any()]
-        self.rank = 0
+        self.rank, self.usual = 0, 0.0  # the largest rank met, and the largest of the smallest singular values
 
     # --- kernels ------------------------------------------------------------------------------------------------
 
@@ -144,7 +144,13 @@ class Dragging:
         away, white = self._rows(q, fixed)
         f = self.policy.reveal(white, 1.0)
         self.rank = f.rank if not fixed and self.rank == 0 else max(self.rank, f.rank if not fixed else 0)
+        if self.rank and not fixed:
+            self.usual = max(self.usual, float(f.sigma[self.rank - 1]))
         return _Place(q, away, white, f.U, f.sigma, f.V, f.rank if fixed else self.rank, fixed)
+
+    def near(self, sigma: np.ndarray) -> bool:
+        """Whether singular values of the rows tell of a singular position nearby."""
+        return bool(self.rank) and float(sigma[self.rank - 1]) < max(NEAR * self.usual, NEARER)
 
     def _closed(self, here: _Place, q: np.ndarray) -> tuple[np.ndarray, float] | None:
         """A position near q with closed rows, by the factors of `here`, and how far it is from q; None if it fails."""
@@ -325,9 +331,7 @@ class Dragging:
             elif len(goals) == 1 and isinstance(goals[0], Slide):
                 at = here.q[self.places[goals[0].name][1]]
                 note = f"dead point: {goals[0].name} turns back at {at:.5g}"
-            elif here.rank and sigma[here.rank - 1] < NEAR:
-                note = "near a singular position"
-        if not note and here.rank and len(sigma) >= self.rank and sigma[self.rank - 1] < NEAR:
+        if not note and self.near(sigma):
             note = "near a singular position"
         gap = float(np.abs(here.gap).max(initial=0.0))
         return Moved(here.q, gap, float(np.abs(away).max(initial=0.0)), met, more, sigma, names, note, steps)

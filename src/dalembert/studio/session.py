@@ -163,7 +163,7 @@ class Session:
         header = {
             "event": "pose", "source": source, "q": bench.x.q, "t": bench.x.t, "residual": residual, "gap": gap,
             "met": met, "note": note, "limits": limits, "sigma": sigma[: d.rank] if d.rank else [], "rank": d.rank,
-            "more": bool(moved and moved.more), "speed": speed,
+            "more": bool(moved and moved.more), "speed": speed, "near": d.near(sigma),
         }  # fmt: skip
         self.tell(header, {"poses": bench.pose()}, keep="pose")
         if source in ("open", "parameters", "load"):

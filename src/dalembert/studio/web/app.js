@@ -176,7 +176,7 @@ function posed(header, arrays) {
   if (state.fresh) { state.fresh = false; buildSliders(); stage.camera.fit(); setTimeout(tune, 400); }
   for (const c of state.model.coordinates) coordinates.set(c.name, header.q[c.index]);
   coordinates.stopped(header.limits);
-  report.live(header.sigma, header.residual, header.rank);
+  report.live(header.sigma, header.residual, header.near);
   note(header.note || (header.limits.length ? `at the limit of ${header.limits.join(", ")}` : ""));
   if (header.source === "live") $("clock").textContent = `${header.t.toFixed(2)} s · ${header.speed.toFixed(2)}×`;
   const again = header.more && (state.drag ?? state.sliding);

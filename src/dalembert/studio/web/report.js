@@ -43,18 +43,18 @@ export class Report {
   }
 
   /** Singular values with every picture: rows in radians and lengths of the mechanism. */
-  live(sigma, residual, rank) {
+  live(sigma, residual, near) {
     const top = Math.max(...sigma, 1e-300), least = sigma.length ? sigma[sigma.length - 1] : null;
     while (this.bars.children.length < sigma.length) this.bars.append(make("i"));
     while (this.bars.children.length > sigma.length) this.bars.lastChild.remove();
     sigma.forEach((s, k) => {
       const bar = this.bars.children[k];
       bar.style.height = `${100 * Math.max(0.012, s / top)}%`;
-      bar.classList.toggle("weak", s < 0.05);
+      bar.classList.toggle("weak", near && k === sigma.length - 1);
       bar.title = number(s);
     });
     this.bars.setAttribute("aria-label", `${sigma.length} singular values, the least ${number(least)}`);
-    this.least.textContent = sigma.length ? `least ${number(least, 3)}${least < 0.05 ? ": near a singular position" : ""}` : "no constraints";
+    this.least.textContent = sigma.length ? `least ${number(least, 3)}${near ? ": near a singular position" : ""}` : "no constraints";
     this.bars.hidden = !sigma.length;
     this.closure.textContent = `loops closed to ${number(Math.max(residual, 1e-16), 2)}`;
     this.closure.style.color = residual > 1e-6 ? "var(--bad)" : "";
