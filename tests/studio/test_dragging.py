@@ -116,3 +116,21 @@ def test_what_cannot_move_says_so():
     np.testing.assert_allclose(moved.q, x.q, atol=1e-12)
     with pytest.raises(UnknownName, match="coordinate with a slider"):
         drag.drag(x.q, [Slide("nobody", 1.0)])
+
+
+@pytest.mark.parametrize("rocker", [0.41, 0.4003])
+def test_long_drags_past_branches_that_nearly_meet_end_where_a_walk_does(rocker):
+    """A crank a little shorter than the rocker: near the flat position the other branch is close, and not taken."""
+    system = zoo.four_bar(ground=1.0, crank=0.4, coupler=1.0, rocker=rocker).compile()
+    drag = Dragging(system)
+    start = system.assemble({"A": 0.5}, guess={"B": -0.5, "D": 0.5})
+    for to in (-0.6, -1.5):
+        q = start.q
+        for _ in range(20):
+            moved = drag.drag(q, [Slide("A", to)], seconds=5.0)
+            q = moved.q
+            if moved.met:
+                break
+        assert moved.met
+        truth = system.walk(start, to={"A": to})
+        np.testing.assert_allclose(q, truth.q, atol=1e-6)
