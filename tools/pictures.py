@@ -119,9 +119,8 @@ def zoo_in_a_browser(seconds: float = 1.5, tile: tuple[int, int] = (360, 300)) -
     sheet = Image.new("RGB", (tile[0] * COLUMNS, tile[1] * lines), "#f6f8fa")
     for k, picture in enumerate(tiles):
         sheet.paste(picture, (tile[0] * (k % COLUMNS), tile[1] * (k // COLUMNS)))
-    sheet.resize((sheet.width * 3 // 4, sheet.height * 3 // 4), Image.LANCZOS).quantize(96).save(
-        OUT / "zoo-3d.png", optimize=True
-    )
+    small = sheet.resize((sheet.width * 2 // 3, sheet.height * 2 // 3), Image.LANCZOS)
+    small.quantize(128, method=2).save(OUT / "zoo-3d.png", optimize=True)
 
 
 if __name__ == "__main__":

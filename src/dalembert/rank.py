@@ -306,9 +306,15 @@ def massless(system: SystemLike, state: Any, p: Parameters = None) -> str | None
         diagonals = np.array([np.diag(system.mass_matrix(system.state(q), p=p)) for q in places])
         while len(known) >= REMEMBERED:
             known.pop(next(iter(known)), None)
-        known[key] = _median(diagonals)
-    usual = np.sqrt(np.maximum(known[key], 1e-300))
-    scaled = M / usual / usual[:, None]
+        roots = np.sqrt(np.maximum(_median(diagonals), 1e-300))
+        known[key] = 1.0 / roots / roots[:, None]
+    scaled = M * known[key]
+    try:  # where this factor exists, no eigenvalue is near the limit
+        sure = bool(np.isfinite(np.linalg.cholesky(scaled - 10 * MASSLESS * np.eye(len(M)))[-1:, -1:]).all())
+    except np.linalg.LinAlgError:
+        sure = False
+    if sure:
+        return None
     if not np.isfinite(scaled).all():
         return system.v_names[int(np.argmin(np.isfinite(scaled).all(axis=0)))]
     values, vectors = np.linalg.eigh(scaled)

@@ -45,7 +45,7 @@ def joint_arrows(s: Scene, run: Any, times: np.ndarray, joints: Iterable[str] | 
             raise unknown("joint or loop", name, known)
     loops = {c.name: c for c in system.description.constraints if c.kind == "loop"}
     q = positions_at(run, times)
-    poses = body_poses(system, list(system.layout.bodies.values()), q, run.p)
+    poses = body_poses(system, q, run.p)
     found: list[tuple[Arrow, np.ndarray]] = []
     for name in wanted:
         frame = loops[name].b if name in loops else system.layout.joints[name].child

@@ -18,7 +18,7 @@ from dalembert.view.given import given_solids
 from dalembert.view.outlines import rounded
 from dalembert.view.plane import sight, turned
 from dalembert.view.poses import body_poses, place_on_body
-from dalembert.view.scene import COLORS, GROUND, Place, Scene, SceneBody, SceneJoint, Solid
+from dalembert.view.scene import COLORS, GROUND, Link, Place, Scene, SceneBody, SceneJoint, Solid
 
 STEEL, CLOSING, RAIL = "#d9dde2", "#c0392b", "#aeb4bd"
 EYES = ((35.0, 22.0), (-35.0, 22.0), (60.0, 22.0), (-60.0, 22.0))  # corners to look from
@@ -234,7 +234,10 @@ class Furniture:
         self.add(place.body, Solid("cylinder", (0.45 * self.r, high - low), Transform(place.T.R, x), RAIL, joint=name))
 
     def _tube(self, j: SceneJoint, t: Tube) -> None:
-        """A cylinder and its rod."""
+        """A cylinder and its rod; where that is too short, a bar that stretches goes along."""
+        if t.short:
+            ends = [Place("", place.body, Transform(place.T.R, x)) for place, x in ((j.a, t.base), (j.b, t.tip))]
+            self.scene.links.append(Link("rod", j.name, tuple(ends)))
         for place, (low, high), radius in ((j.a, t.barrel, 1.0), (j.b, t.rod, 0.55)):
             x = (t.base if place is j.a else t.tip) + place.T.R[:, 2] * (low + high) / 2
             if self.flat:
@@ -263,7 +266,7 @@ class Furniture:
 def furnish(system: System, q: np.ndarray, traces: Sequence[Frame], p: Parameters, meshes: Any) -> Scene:
     """The scene of a system in positions q (N, nq), with all its shapes; mesh files are read from a folder."""
     bodies = list(system.layout.bodies.values())
-    found = body_poses(system, bodies, q, p)
+    found = body_poses(system, q, p)
     poses = [found[body.name] for body in bodies]
     look = sight(system, found, lambda frame: place_on_body(system, frame, p))
     s = attachments(system, p)
@@ -365,7 +368,7 @@ class Tube:
     """A sliding joint between two bodies as a cylinder and its rod.
 
     base and tip: the far ends on both bodies, (3,); barrel and rod: from where to where along the joint's axis, from
-    base and tip. ends: the places of joint, base and tip on each body, by its index.
+    base and tip. ends: the places of the joint on each body, by its index.
     """
 
     base: np.ndarray
@@ -373,6 +376,7 @@ class Tube:
     barrel: tuple[float, float]
     rod: tuple[float, float]
     ends: dict[int, np.ndarray]
+    short: bool  # the rod is too short for the longest positions
 
     def own(self, k: int) -> np.ndarray | None:
         """The place of the joint on body k, if the tube is part of it."""
@@ -399,10 +403,12 @@ def tube(s: Attachments, j: SceneJoint, poses: list[np.ndarray], least: float) -
     if shortest < least:
         return None
     barrel = 0.62 * shortest
-    rod = min(longest - barrel + 0.12 * shortest, 0.98 * shortest)
+    wanted = longest - barrel + 0.12 * shortest
+    rod = min(wanted, 0.98 * shortest)  # it does not come out behind the barrel
     low, high = sorted((0.0, sign * barrel))
-    back, front = sorted((0.0, -sign * max(rod, longest - barrel)))
-    return Tube(far[0], far[1], (low, high), (back, front), {j.a.body: j.a.T.p, j.b.body: j.b.T.p})
+    back, front = sorted((0.0, -sign * rod))
+    places = {j.a.body: j.a.T.p, j.b.body: j.b.T.p}
+    return Tube(far[0], far[1], (low, high), (back, front), places, wanted > rod)
 
 
 def _way(j: SceneJoint, poses: list[np.ndarray]) -> np.ndarray:

@@ -17,7 +17,7 @@ from dalembert.view.scene import Scene
 RATE = 20  # pictures for each second of watching
 MOST = 160  # pictures in a file
 INCHES, DPI = 4.4, 100  # the longer side
-COLORS = 48
+COLORS = 64
 
 
 def write_gif(s: Scene, poses: np.ndarray, path: str | os.PathLike[str], seconds: float) -> None:
@@ -55,7 +55,7 @@ def _save(frames: Sequence[Any], path: str | os.PathLike[str], seconds: float) -
     """One palette for all pictures, so that parts that rest cost nothing."""
     both = frames[0].copy()
     both.paste(frames[-1].crop((both.width // 2, 0, *both.size)), (both.width // 2, 0))  # the path is whole in the last
-    palette = both.quantize(COLORS)
+    palette = both.quantize(COLORS, method=2)  # by octree, which keeps small areas of a colour
     pictures = [frame.quantize(palette=palette, dither=0) for frame in frames]
     with writing(path):
         pictures[0].save(

@@ -223,7 +223,7 @@ def motion(system: System, q: Any, p: Parameters = None) -> np.ndarray:
     """
     check_system(system)
     q = np.atleast_2d(np.asarray(q, dtype=float))
-    T = body_poses(system, list(system.layout.bodies.values()), q, p)
+    T = body_poses(system, q, p)
     out = np.empty((len(q), len(T), 7))
     for k, name in enumerate(system.layout.bodies):
         out[:, k, :3] = T[name][:, :3, 3]

@@ -52,7 +52,7 @@ const Z = new T.Vector3(0, 0, 1);
 class Stage {
   constructor(element, scene, options) {
     Object.assign(this, { element, scene, options, unit: scene.length || 1, dirty: false, callbacks: {}, drag: null });
-    this.shown = { ...SHOWN };
+    this.shown = { ...SHOWN, shadows: scene.bodies.length <= 60 };
     this.origin = [0, 0, 0];
     this.poses = new Float64Array(7 * scene.bodies.length);
     for (let k = 0; k < scene.bodies.length; k++) this.poses[7 * k + 3] = 1;
@@ -106,7 +106,7 @@ class Stage {
     this.sky.position.copy(up);
     this.sun = new T.DirectionalLight("#ffffff", this.scene.planar ? 1.3 : 2.1);
     this.sunWay = up.clone().multiplyScalar(this.scene.planar ? 1 : 2).addScaledVector(towards, this.scene.planar ? 2 : 1.1).addScaledVector(right, -0.7).normalize();
-    this.sun.castShadow = true;
+    this.sun.castShadow = this.shown.shadows;
     this.sun.shadow.mapSize.set(1024, 1024);
     this.sun.shadow.bias = -0.0006;
     this.sun.shadow.normalBias = 0.012;
