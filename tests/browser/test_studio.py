@@ -26,7 +26,7 @@ def parametric():
     return m.compile()
 
 
-def until(page, expression, seconds=40.0):
+def until(page, expression, seconds=120.0):
     """Wait for an expression; the page's policy forbids what Playwright's own waiting does."""
     end = time.monotonic() + seconds
     while not (found := page.evaluate(expression)):
@@ -50,7 +50,7 @@ class Page:
         self.page.goto(f"{url}?quality=low")
         self.until("window.studio?.state.poses && !studio.state.fresh")
 
-    def until(self, expression, seconds=40.0):
+    def until(self, expression, seconds=120.0):
         return until(self.page, expression, seconds)
 
     def __call__(self, expression, argument=None):
