@@ -449,7 +449,19 @@ def _zoo() -> dict[str, Target]:
 SYSTEM = {"system": system, "state": state}
 FOUR_BAR = {"system": lambda: four_bar()[0], "state": lambda: four_bar()[1]}
 CHARTED = {"state": lambda: four_bar()[1]}
+
+
+def opened_studio(**arguments: Any) -> str:
+    """A studio, closed again."""
+    with view.studio(**arguments, open=False) as studio:
+        return repr(studio)
+
+
 VIEWING = {
+    "dalembert.view.studio": Target(
+        opened_studio,
+        {**FOUR_BAR, "run": None, "time": 1.0, "u": None, "p": None, "port": 0, "source": "system = ..."},
+    ),
     "dalembert.view.plot": Target(
         view.plot, {"run": run, "names": ["A"], "panels": ["positions"], "path": lambda: folder() / "plot.png"}
     ),

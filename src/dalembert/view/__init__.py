@@ -1,5 +1,6 @@
-"""Looking at mechanisms and runs: pictures by Matplotlib, animations as one HTML file that needs nothing else, glTF."""
+"""Looking at mechanisms and runs: pictures, animations as one HTML file, glTF, the studio in the browser."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from dalembert.view.animation import animate
@@ -9,14 +10,16 @@ from dalembert.view.scene import Scene, motion, scene
 from dalembert.view.snapshots import snapshot
 
 if TYPE_CHECKING:
-    from dalembert.live.export import export_html as export_html
+    from dalembert.live.export import export_html
+    from dalembert.studio.opening import Studio, studio
 
-__all__ = ["Scene", "animate", "export_gltf", "export_html", "motion", "plot", "scene", "snapshot"]
+__all__ = ["Scene", "Studio", "animate", "export_gltf", "export_html", "motion", "plot", "scene", "snapshot", "studio"]
+
+#: names of packages that stand above the pictures, imported when they are first used
+_ABOVE = {"export_html": "live.export", "Studio": "studio.opening", "studio": "studio.opening"}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "export_html":  # it simulates and linearizes, which stand above the pictures
-        from dalembert.live.export import export_html
-
-        return export_html
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _ABOVE:
+        raise AttributeError(f"module 'dalembert.view' has no attribute '{name}'")
+    return getattr(import_module(f"dalembert.{_ABOVE[name]}"), name)
