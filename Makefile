@@ -25,7 +25,7 @@ test: $(VENV)/.test lint native browser
 # tests of pages need a Chromium; where there is none and it cannot be installed they are skipped
 browser:
 	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || test -n "$$CHROMIUM" || test "$$(id -u)" != 0 || \
-	  apt-get install -qq -y chromium >/dev/null 2>&1 || echo "no Chromium: tests in a browser are skipped"
+	  { apt-get update -qq && apt-get install -qq -y chromium; } >/dev/null 2>&1 || echo "no Chromium: tests in a browser are skipped"
 
 # COUNT random mechanisms from seed SEED on, and runs of RUNS small ones, against oracles that share no code
 campaign: $(VENV)/.test native
