@@ -96,6 +96,8 @@ def test_a_saved_run_comes_back_with_its_phases(tmp_path):
     ]
     assert [p.system.mode for p in again.phases] == [p.system.mode for p in run.phases]
     assert again.report() == run.report()
+    assert repr(again) == repr(run)
+    assert len(repr(run)) < 200
     assert again.success
 
 

@@ -22,7 +22,7 @@ from dalembert.system.system import System
 LOOKED_AT = 24  # phases whose closure is looked at
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PhasedRun(Run):
     """A run whose structure changes: at a change its histories have two rows, the state before and that after it.
 

@@ -83,6 +83,9 @@ class Switched:
         lost = f", {self.lost:.4g} J lost" if self.lost else ""
         return f"at t = {self.t:.6g} s {self.what}{lost}{'; ' + self.note if self.note else ''}"
 
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
 
 def named_switches(switches: Any, system: System) -> dict[str, Switch]:
     """Switches by name from a mapping, a list, or one of them, checked against the mechanism."""
