@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from dalembert.kinematics.workspace import workspace as workspace
     from dalembert.learning.environments import environment as environment
     from dalembert.learning.environments import environments as environments
+    from dalembert.linearization.discrete import DiscreteStep as DiscreteStep
+    from dalembert.linearization.discrete import discrete_step as discrete_step
     from dalembert.linearization.equilibrium import Equilibrium as Equilibrium
     from dalembert.linearization.equilibrium import equilibrium as equilibrium
     from dalembert.linearization.full import FullLinearization as FullLinearization
@@ -139,6 +141,7 @@ _HOMES = {
     "formats.urdf": "read_urdf",
     "kinematics.workspace": "Workspace workspace",
     "learning.environments": "environment environments",
+    "linearization.discrete": "DiscreteStep discrete_step",
     "linearization.equilibrium": "Equilibrium equilibrium",
     "linearization.full": "FullLinearization linearize_full parameter_slopes second_derivatives",
     "linearization.linearize": "linearize",
