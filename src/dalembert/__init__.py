@@ -56,11 +56,11 @@ if TYPE_CHECKING:
     from dalembert.linearization.lqr import lqr as lqr
     from dalembert.linearization.lqr import lqr_along as lqr_along
     from dalembert.linearization.model import LinearModel as LinearModel
+    from dalembert.linearization.steps import step_map as step_map
     from dalembert.linearization.structure import Hidden as Hidden
     from dalembert.linearization.structure import Mode as Mode
     from dalembert.linearization.trajectory import LinearTrajectory as LinearTrajectory
     from dalembert.linearization.trajectory import linearize_along as linearize_along
-    from dalembert.linearization.trajectory import step_map as step_map
     from dalembert.mechanism.body import Body as Body
     from dalembert.mechanism.body import Frame as Frame
     from dalembert.mechanism.inertia import box as box
@@ -147,8 +147,9 @@ _HOMES = {
     "linearization.linearize": "linearize",
     "linearization.lqr": "Regulator Tracker lqr lqr_along",
     "linearization.model": "LinearModel",
+    "linearization.steps": "step_map",
     "linearization.structure": "Hidden Mode",
-    "linearization.trajectory": "LinearTrajectory linearize_along step_map",
+    "linearization.trajectory": "LinearTrajectory linearize_along",
     "mechanism.body": "Body Frame",
     "mechanism.inertia": "box cylinder disc planar point rod sphere",
     "mechanism.joints": "Cylindrical Fixed Free Joint Planar Prismatic Revolute Screw Spherical Universal",

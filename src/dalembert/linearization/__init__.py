@@ -6,8 +6,9 @@ from dalembert.linearization.full import FullLinearization, linearize_full, para
 from dalembert.linearization.linearize import linearize
 from dalembert.linearization.lqr import Regulator, Tracker, lqr, lqr_along
 from dalembert.linearization.model import LinearModel
+from dalembert.linearization.steps import step_map
 from dalembert.linearization.structure import Hidden, Mode
-from dalembert.linearization.trajectory import LinearTrajectory, linearize_along, step_map
+from dalembert.linearization.trajectory import LinearTrajectory, linearize_along
 
 __all__ = [
     "DiscreteStep",

@@ -101,7 +101,8 @@ class DiscreteStep:
     def canonical(self) -> np.ndarray:
         """(2 nv, 2 nv) the derivative of (q, momentum) after the step by (q, momentum) before.
 
-        Symplectic where the forces have a potential; with quaternions in the form of the turning axes, δq · δp′ − δq′ · δp + p · [δq, δq′].
+        Symplectic where the forces have a potential. With quaternions the form is that of the turning axes,
+        δq · δp′ − δq′ · δp + p · [δq, δq′].
         """
         n = self.system.nv
         start, end = (np.vstack([x, self.derivative(p)[:, : 2 * n]]) for x, p in self._canonical_parts)

@@ -1,7 +1,7 @@
 """First and second derivatives of the equations of the variational midpoint rule; numbers as in `variational_step`.
 
-A step is z = (δ, λ, v₁, μ) with R(x, z) = 0, R being (1), (3) and, for what is led, (4); x = (ε, v₀, u, p), where q₀ ⊕ ε
-stands for q₀. Of the results
+A step is z = (δ, λ, v₁, μ) with R(x, z) = 0, R being (1), (3) and, for what is led, (4); x = (ε, v₀, u, p), q₀ ⊕ ε
+standing for q₀. Of the results
 
     Y = (ε₁, M₀ v₀, M₁ v₁),   q₁ ⊕ ε₁ = (q₀ ⊕ ε) ⊕ δ                                                        (5)
 
