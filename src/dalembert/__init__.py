@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from dalembert.kinematics.workspace import workspace as workspace
     from dalembert.learning.environments import environment as environment
     from dalembert.learning.environments import environments as environments
+    from dalembert.linearization.discrete import DiscreteStep as DiscreteStep
+    from dalembert.linearization.discrete import discrete_step as discrete_step
     from dalembert.linearization.equilibrium import Equilibrium as Equilibrium
     from dalembert.linearization.equilibrium import equilibrium as equilibrium
     from dalembert.linearization.full import FullLinearization as FullLinearization
@@ -54,11 +56,11 @@ if TYPE_CHECKING:
     from dalembert.linearization.lqr import lqr as lqr
     from dalembert.linearization.lqr import lqr_along as lqr_along
     from dalembert.linearization.model import LinearModel as LinearModel
+    from dalembert.linearization.steps import step_map as step_map
     from dalembert.linearization.structure import Hidden as Hidden
     from dalembert.linearization.structure import Mode as Mode
     from dalembert.linearization.trajectory import LinearTrajectory as LinearTrajectory
     from dalembert.linearization.trajectory import linearize_along as linearize_along
-    from dalembert.linearization.trajectory import step_map as step_map
     from dalembert.mechanism.body import Body as Body
     from dalembert.mechanism.body import Frame as Frame
     from dalembert.mechanism.contacts import Friction as Friction
@@ -143,13 +145,15 @@ _HOMES = {
     "formats.urdf": "read_urdf",
     "kinematics.workspace": "Workspace workspace",
     "learning.environments": "environment environments",
+    "linearization.discrete": "DiscreteStep discrete_step",
     "linearization.equilibrium": "Equilibrium equilibrium",
     "linearization.full": "FullLinearization linearize_full parameter_slopes second_derivatives",
     "linearization.linearize": "linearize",
     "linearization.lqr": "Regulator Tracker lqr lqr_along",
     "linearization.model": "LinearModel",
+    "linearization.steps": "step_map",
     "linearization.structure": "Hidden Mode",
-    "linearization.trajectory": "LinearTrajectory linearize_along step_map",
+    "linearization.trajectory": "LinearTrajectory linearize_along",
     "mechanism.body": "Body Frame",
     "mechanism.contacts": "Friction Stops",
     "mechanism.inertia": "box cylinder disc planar point rod sphere",

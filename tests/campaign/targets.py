@@ -589,6 +589,7 @@ LINEARIZING = {
         da.linearize_along, {"system": lambda: four_bar()[0], "run": run, "u": [0.0], "independent": ["A"]}
     ),
     "dalembert.step_map": Target(da.step_map, {**FOUR_BAR, "step": 1e-3, "method": "rk4", "u": [0.0]}),
+    "dalembert.discrete_step": Target(da.discrete_step, {**FOUR_BAR, "step": 1e-3, "u": [0.0]}),
     "dalembert.equilibrium": Target(
         da.equilibrium,
         {

@@ -67,6 +67,61 @@ def test_the_step_of_an_integrator(method):
     assert np.abs(model.A - exact.A).max() > 1e3 * np.abs(model.A - A).max()  # the step is its own
 
 
+@pytest.mark.parametrize("method", ["rk4", "sdirk4", "variational"])
+def test_steps_with_quaternions_and_kinematic_inputs(method):
+    """A ball joint on a led trolley, a rod to the ground; small rotations are those at the step's two ends."""
+    m = da.Mechanism("crane", gravity=(0, 0, -9.81))
+    trolley = m.add_body("trolley", mass=2.0)
+    load = m.add_body("load", mass=1.0, com=(0.1, 0, -0.8), inertia=(0.1, 0.2, 0.1))
+    m.add_joint("x", da.Prismatic("x"), m.ground, trolley)
+    m.add_joint("ball", da.Spherical(), trolley, load)
+    m.add_rod("rod", load.at(0.2, 0.1, -1.0), m.ground.at(1, 1, -1), length=1.2)
+    m.add_kinematic_input("lead", "x")
+    system = m.compile()
+    x = system.project(system.state({"ball": da.rotation("y", 0.2)}, {"x": 0.3, "ball.wz": 2.0, "ball.wx": 1.0}))
+    h, drift = 0.004, [0.0]
+    free = ["x", "ball.wx", "ball.wz"]
+    model = da.step_map(system, x, h, method=method, u=[1.5], independent=free)
+    options = {"method": method, "step": h} | ({"rtol": 1e-7, "atol": 1e-7} if method == "sdirk4" else {})
+    index = [system.v_names.index(name) for name in free]
+
+    def step(y, u):
+        run = da.simulate(system, displaced(model, y, 0.0), h, u=[u], **options)
+        assert run.steps == 1
+        drift[0] = max(drift[0], run.drift, run.speed_drift)
+        return run.state()
+
+    after = step(np.zeros(6), 1.5)
+
+    def moved(y, u):
+        end = step(y, u)
+        return np.concatenate([system.minus(end, after)[index], end.v[index]])
+
+    A = np.column_stack([central(lambda s, e=e: moved(s * e, 1.5), 1e-3) for e in np.eye(6)])
+    B = central(lambda s: moved(np.zeros(6), 1.5 + s), 1e-2)
+    assert drift[0] < 1e-5
+    near = 1e-8 + (20 * drift[0] if method != "variational" else 0.0)
+    close(model.A, A, near)
+    close(model.B[:, 0], B, near)
+    assert np.abs(model.A - np.eye(6)).max() > 1e2 * near
+
+
+def test_steps_in_coordinates_that_are_functions():
+    """The angle of the cut joint of a four-bar, by the model in the angle of its crank."""
+    system = zoo.four_bar().compile(backend="casadi")
+    x = system.state(*zoo.four_bar_start(0.7, speed=6.0))
+    crank, cut = (da.step_map(system, x, 0.005, method="variational", u=[0.4], independent=[i]) for i in ("A", "C"))
+    end = da.discrete_step(system, x, 0.005, u=[0.4]).after
+
+    def crank_by_cut(y):
+        op = da.linearize(system, y, u=[0.4], independent=["C"]).operating
+        return np.array([[op.Kq[0, 0], 0.0], [op.Dv[0, 0], op.Kv[0, 0]]])
+
+    close(cut.A, np.linalg.solve(crank_by_cut(end), crank.A @ crank_by_cut(x)), 1e-10)
+    close(cut.B, np.linalg.solve(crank_by_cut(end), crank.B), 1e-10)
+    assert np.abs(cut.A - crank.A).max() > 1e-2
+
+
 def test_second_derivatives_against_differences():
     system = zoo.four_bar().compile(backend="casadi")
     x = system.state(*zoo.four_bar_start(0.7, speed=3.0))

@@ -1,14 +1,17 @@
 """Linear models of constrained mechanisms: exact, in the coordinates the user chooses."""
 
+from dalembert.linearization.discrete import DiscreteStep, discrete_step
 from dalembert.linearization.equilibrium import Equilibrium, equilibrium
 from dalembert.linearization.full import FullLinearization, linearize_full, parameter_slopes, second_derivatives
 from dalembert.linearization.linearize import linearize
 from dalembert.linearization.lqr import Regulator, Tracker, lqr, lqr_along
 from dalembert.linearization.model import LinearModel
+from dalembert.linearization.steps import step_map
 from dalembert.linearization.structure import Hidden, Mode
-from dalembert.linearization.trajectory import LinearTrajectory, linearize_along, step_map
+from dalembert.linearization.trajectory import LinearTrajectory, linearize_along
 
 __all__ = [
+    "DiscreteStep",
     "Equilibrium",
     "FullLinearization",
     "Hidden",
@@ -17,6 +20,7 @@ __all__ = [
     "Mode",
     "Regulator",
     "Tracker",
+    "discrete_step",
     "equilibrium",
     "linearize",
     "linearize_along",

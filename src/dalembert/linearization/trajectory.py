@@ -1,4 +1,4 @@
-"""Linear models along a motion, and of an integrator's own step."""
+"""Linear models along a motion."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ import numpy as np
 from dalembert import checks
 from dalembert.charts.leaders import Given
 from dalembert.errors import ArgumentError, DalembertError
-from dalembert.integrators.tableaus import TABLEAUS
-from dalembert.linearization.linearize import linearize, slopes
+from dalembert.linearization.linearize import linearize
 from dalembert.linearization.long_chains import is_long, tree_model
-from dalembert.linearization.model import LinearModel
 from dalembert.linearization.operating import Operating
 from dalembert.linearization.plan import linear_kernel
 from dalembert.linearization.traced import NAMES
@@ -158,61 +156,3 @@ def _called(u: Callable[[float, State], Any], x: State) -> Any:
         raise
     except Exception as error:
         raise ArgumentError(f"u(t, state) raised {type(error).__name__} at t = {x.t:g} s: {error}") from error
-
-
-def step_map(
-    system: System,
-    state: StateGiven,
-    step: float,
-    *,
-    method: str = "rk4",
-    u: Inputs = None,
-    p: Parameters = None,
-    independent: Sequence[Given] | None = None,
-) -> LinearModel:
-    """The linear model of one step of an integrator of `simulate`, its return to the manifold included.
-
-    step: its length, s. method: an explicit one of `simulate`. system, state, u, p, independent: as in `linearize`.
-
-    Every stage is differentiated with the exact Jacobian: the result is the derivative of the step that is taken, not
-    of the motion it approximates (up to the drift of one step, which is corrected). Coordinates of tree joints without
-    quaternions. x₊ and x are deviations from the states at the step's two ends.
-    """
-    step = checks.number(step, "step", above=0.0)
-    table = TABLEAUS[checks.choice(method, TABLEAUS, "method")]
-    model = linearize(system, state, u=u, p=p, independent=independent)
-    op = model.operating
-    if system.nq != system.nv or any(c.index is None for c in op.coordinates):
-        raise ArgumentError("step_map needs joints without quaternions and coordinates of tree joints.")
-    if not system.rows.holonomic.all():
-        raise ArgumentError("step_map needs holonomic constraints; discretize() knows others.")
-    x, n, rows, inputs = op.state, system.nv, op.rows, len(system.u_names)
-    a, b, c = table.A, table.b, table.c
-    X = np.concatenate([x.q, x.v])
-    columns = np.block([[op.Kq, np.zeros_like(op.Kv)], [op.Dv, op.Kv]])
-    dX = np.hstack([columns, np.zeros((2 * n, inputs))])
-    K: list[np.ndarray] = []
-    dK: list[np.ndarray] = []
-    for i in range(len(b)):
-        Xi = X + step * sum((a[i, j] * K[j] for j in range(i)), np.zeros(2 * n))
-        dXi = dX + step * sum((a[i, j] * dK[j] for j in range(i)), np.zeros_like(dX))
-        d = slopes(system, system.state(Xi[:n], Xi[n:], x.t + c[i] * step), u, p, rows)
-        K.append(np.concatenate([Xi[n:], d["vdot"]]))
-        slope = d["vdot_q"] @ dXi[:n] + d["vdot_v"] @ dXi[n:]
-        slope[:, columns.shape[1] :] += d["vdot_u"].reshape(n, inputs)
-        dK.append(np.vstack([dXi[n:], slope]))
-    X = X + step * sum((w * k for w, k in zip(b, K)), np.zeros(2 * n))
-    dX = dX + step * sum((w * k for w, k in zip(b, dK)), np.zeros_like(dX))
-    end = system.state(X[:n], X[n:], x.t + step)
-    if system.rows.of:
-        end = system.project(end, p=p)
-        M, _, A, _ = system.evaluate("constrained", end, rows=rows, u=u, p=p)
-        back = np.linalg.solve(M, A.T) @ np.linalg.inv(A @ np.linalg.solve(M, A.T))
-        speed_q = slopes(system, end, u, p, rows)["speed_q"]
-        dX[:n] -= back @ (A @ dX[:n])
-        dX[n:] -= back @ (A @ dX[n:] + speed_q @ dX[:n])
-    index = [c.index for c in op.coordinates if c.index is not None]
-    D = dX[[*index, *(n + k for k in index)]]
-    moved = op.deviation(end)
-    m = columns.shape[1]
-    return replace(model, A=D[:, :m], B=D[:, m:], rate=moved, time=np.zeros(m), step=float(step))

@@ -32,26 +32,40 @@ from dalembert.system.functions import Trace
 
 def variational(s: Trace) -> tuple[Any, ...]:
     """(q₀, v₀, δ, h) → δ of the next iteration, q₁, v₁ of (3), the change of q₁ and Φ(q₁), margin."""
-    s.sx["step"], (h,) = symbols("step", 1)
-    s.sx["delta"], delta = symbols("delta", s.tree.nv)
-    ends = _ends(s)
-    f_minus, f_plus = _forces(s, h, delta, ends)
-    d1, d2 = _along(s, _discrete_kinetic(s, h, delta), ends)
-    after = Trace(s.d, s.chosen)
-    after.q = s.q1  # v and t stay symbols, by which constraints differentiate: no answer has v, and t₁ is put in last
-    M0, rows0, rows1 = composite_body(s.at), s.rows, after.rows
-    r = M0 @ s.v + d1 + f_minus
-    led, a = s.led.places, s.led.accelerations
-    missing, speed = h * s.v[led] + 0.5 * h * h * a - delta[led], s.v[led] + h * a  # (4)
-    M, f, A, gap = s.led.equations(M0, h * r, rows0.A, rows1.phi, missing)
+    d = Discrete(s)
+    h, delta, M0 = d.h, d.delta, d.M0
+    M, f, A, gap = s.led.equations(M0, h * d.start, s.rows.A, d.after.rows.phi, d.led_moves - delta[s.led.places])
     change, _, margin = eliminate(TreeFactor(M), f, A, gap)  # (1)
-    p1 = d2 + f_plus + M0 @ change / h  # (2) at the next δ, so that what Newton's method left is not lost
-    v1, _, _ = after.led.solve(p1, rows1.A, rows1.b, speed)  # (3)
-    better = delta + array(ends[1]).reshape(s.tree.nv, s.tree.nv) @ change
-    answers = better, _moved(s, better), v1, np.concatenate([change, rows1.phi]), margin
-    t1, q1 = s.sx["t"] + s.sx["step"], to_sx(_moved(s, delta))
-    found = (ca.substitute(to_sx(x), after.sx["t"], t1) for x in answers)
-    return tuple(array(ca.substitute(x, s.sx["q1"], q1)).reshape(-1) for x in found)
+    p1 = d.end + M0 @ change / h  # (2) at the next δ, so that what Newton's method left is not lost
+    v1, _, _ = d.after.led.solve(p1, d.after.rows.A, d.after.rows.b, d.led_speeds)  # (3)
+    better = delta + array(d.ends[1]).reshape(s.tree.nv, s.tree.nv) @ change
+    answers = better, _moved(s, better), v1, np.concatenate([change, d.after.rows.phi]), margin
+    return tuple(array(d.placed(to_sx(x))).reshape(-1) for x in answers)
+
+
+class Discrete:
+    """The terms of (1) to (4), traced, and the mechanism at q₁ and t₁, symbols of their own until `placed`."""
+
+    def __init__(self, s: Trace):
+        self.s = s
+        s.sx["step"], (h,) = symbols("step", 1)
+        s.sx["delta"], delta = symbols("delta", s.tree.nv)
+        self.h, self.delta, self.ends = h, delta, _ends(s)
+        f_minus, f_plus = _forces(s, h, delta, self.ends)
+        d1, d2 = _along(s, _discrete_kinetic(s, h, delta), self.ends)
+        self.after = Trace(s.d, s.chosen)
+        self.after.q = s.q1  # v and t stay symbols, by which constraints differentiate: no answer has v
+        self.M0 = composite_body(s.at)
+        self.start = self.M0 @ s.v + d1 + f_minus  # (1) without A₀ᵀλ
+        self.end = d2 + f_plus  # p₁ of (2)
+        v, a = s.v[s.led.places], s.led.accelerations
+        self.led_moves, self.led_speeds = h * v + 0.5 * h * h * a, v + h * a  # (4)
+
+    def placed(self, x: ca.SX) -> ca.SX:
+        """An expression with q₁ = q₀ ⊕ δ and t₁ = t₀ + h put in."""
+        s = self.s
+        x = ca.substitute(x, self.after.sx["t"], s.sx["t"] + s.sx["step"])
+        return ca.substitute(x, s.sx["q1"], to_sx(_moved(s, self.delta)))
 
 
 def _moved(s: Trace, delta: np.ndarray) -> np.ndarray:
