@@ -41,14 +41,18 @@ class InverseDynamics:
     names: tuple[str, ...]  # of the actuators
     vdot: np.ndarray  # (nv,) the acceleration that results
     multipliers: np.ndarray  # (m,) the shortest λ
+    rows: tuple[str, ...]  # their names
     force: np.ndarray  # (nv,) Aᵀλ
     inertia: np.ndarray  # (na,) the part of u that accelerates, before limits
     coriolis: np.ndarray  # (na,) that answers Coriolis and centrifugal terms
     gravity: np.ndarray  # (na,) that holds the weight
     passive: np.ndarray  # (na,) that works against springs, dampers and other described forces
+    internal: np.ndarray  # (na,) that moves nothing and brings constraint forces to what is wanted, before limits
+    limited: np.ndarray  # (na,) the change that limits make: u is the sum of these six
     cost: float  # √(uᵀG u)
     mobility: int  # nv − rank A
     reach: int  # rank of KᵀB: freedoms the actuators can drive
+    task_rank: int  # rank of J K: rows of the task that can be followed independently; 0 without a task
     condition: float  # σ_max(R⁻ᵀB) / σ_min(KᵀB), M = RᵀR: what forces would drive without constraints, and drive here
     task_condition: float  # σ_max(J R⁻¹) / σ_min(J K), the same of the task; 1 without a task
     undriven: tuple[dict[str, float], ...]  # motions that no actuator drives, by velocity, largest entry 1
@@ -60,7 +64,7 @@ class InverseDynamics:
 
     @property
     def success(self) -> bool:
-        """Whether the motion that was asked for is produced."""
+        """Whether the motion and the constraint forces that were asked for are produced."""
         return self.status == Verdict.DONE
 
     @property
@@ -76,9 +80,16 @@ class InverseDynamics:
             text += ": none of them drives " + "; nor ".join(_motion(z) for z in self.undriven)
         if self.status == Verdict.LIMITED:
             text += f": {', '.join(self.active)} contradict it"
-        if self.status == Verdict.FORCES_MISSED:
-            text += ": " + ", ".join(f"{row} lacks {x:.3g}" for row, x in self.missing_forces.items())
+        if self.missing_forces:
+            why = f"{', '.join(self.active)} hold it there" if self.active else "no forces to spare change it"
+            text += ": " if self.status == Verdict.FORCES_MISSED else "; "
+            text += ", ".join(self._forces_in_words()) + f" ({why})"
         return text
+
+    def _forces_in_words(self) -> list[str]:
+        """Each constraint force that is missed: what was asked, and what is given."""
+        given = dict(zip(self.rows, self.multipliers))
+        return [f"{row} is {given[row]:.4g}, asked {given[row] + x:.4g}" for row, x in self.missing_forces.items()]
 
     def __getitem__(self, name: str) -> float:
         if name not in self.names:
@@ -100,8 +111,11 @@ def explain(
     wanted = a.motion.copy()
     missed, inadmissible = _inadmissible(allocator, a) if off is None else off
     p, reach = a.mobility, a.reach
+    before = a.u.copy()
     u, acting, kept = allocator.limited(a)
     parts = _by_cause(allocator, a, state)
+    parts["internal"] = before - sum(parts.values())
+    parts["limited"] = u - before
     N, r = allocator.driven(a)
     short = a.K[:p].T @ (N @ u - r)  # v̇ that results, less that wanted: KᵀMK = 1
     a.u[:], a.motion[:] = u, wanted + short
@@ -132,11 +146,13 @@ def explain(
         names=allocator.plant.actuators.names,
         vdot=a.motion.copy(),
         multipliers=problem.multipliers.copy(),
+        rows=tuple(allocator.system.row_names),
         force=problem.force.copy(),
         **parts,
         cost=float(np.linalg.norm(U @ u)),
         mobility=p,
         reach=reach,
+        task_rank=a.task_rank if mode == TASK else 0,
         condition=_condition(K @ B, np.linalg.solve(R.T, B), reach),
         task_condition=_condition(a.J @ K.T, np.linalg.solve(R.T, a.J.T), a.task_rank) if mode == TASK else 1.0,
         undriven=tuple(_named(names, a.K[:p].T @ left[:, k]) for k in range(reach, p)),
@@ -216,17 +232,19 @@ def _nothing(allocator: Allocator) -> InverseDynamics:
     """The evidence where there are no forces."""
     plant = allocator.plant
     nan, n, m = np.full(plant.na, np.nan), np.full(plant.n, np.nan), np.full(plant.m, np.nan)
-    parts = dict.fromkeys(("inertia", "coriolis", "gravity", "passive"), nan)
+    parts = dict.fromkeys(("inertia", "coriolis", "gravity", "passive", "internal", "limited"), nan)
     return InverseDynamics(
         u=nan,
         names=plant.actuators.names,
         vdot=n,
         multipliers=m,
+        rows=tuple(allocator.system.row_names),
         force=n,
         **parts,
         cost=np.nan,
         mobility=0,
         reach=0,
+        task_rank=0,
         condition=np.inf,
         task_condition=np.inf,
         undriven=(),
