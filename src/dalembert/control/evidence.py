@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.control.allocator import INADMISSIBLE, Allocator
+from dalembert.control.bounds import BROKEN
 from dalembert.control.native.workspace import GIVEN, TASK, Allocation
 from dalembert.control.reachability import within_reach
 from dalembert.errors import unknown
@@ -28,6 +29,7 @@ class Verdict(Spoken):
     UNSOLVED = 4, "the mass matrix is not positive definite, the cost of forces not definite, or a number not finite"
     FORCES_MISSED = 5, "the motion is produced, but not the constraint forces asked for"
     OUT_OF_REACH = 6, "the task is not reached: no position of the mechanism was found where it takes its reference"
+    CONTRADICTED = 7, "no actuator forces keep all bounds; the constraint forces come as near to theirs as they can"
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +60,7 @@ class InverseDynamics:
     undriven: tuple[dict[str, float], ...]  # motions that no actuator drives, by velocity, largest entry 1
     missing: dict[str, float]  # the part of the acceleration that does not come about
     missing_forces: dict[str, float]  # multipliers asked for less those that result, by row, where they differ
+    broken: dict[str, float]  # bounds and cones of multipliers that are not kept, and by how much
     inadmissible: float  # what was asked misses the constraints by this: ‖A v̇ + γ‖∞, or in the entries named
     active: tuple[str, ...]  # limits that hold u where it is, or that contradict each other
     status: Verdict
@@ -80,6 +83,8 @@ class InverseDynamics:
             text += ": none of them drives " + "; nor ".join(_motion(z) for z in self.undriven)
         if self.status == Verdict.LIMITED:
             text += f": {', '.join(self.active)} contradict it"
+        if self.status == Verdict.CONTRADICTED:
+            text += ": " + ", ".join(f"{name} is missed by {x:.3g}" for name, x in self.broken.items())
         if self.missing_forces:
             why = f"{', '.join(self.active)} hold it there" if self.active else "no forces to spare change it"
             text += ": " if self.status == Verdict.FORCES_MISSED else "; "
@@ -113,6 +118,7 @@ def explain(
     p, reach = a.mobility, a.reach
     before = a.u.copy()
     u, acting, kept = allocator.limited(a)
+    usual = np.abs(problem.multipliers).max(initial=0.0)  # before limits
     parts = _by_cause(allocator, a, state)
     parts["internal"] = before - sum(parts.values())
     parts["limited"] = u - before
@@ -128,7 +134,10 @@ def explain(
     lost = bool(np.linalg.norm(N @ u - r) > LOST * terms)
     B = np.linalg.solve(U.T, a.B.T).T  # in the metric of forces
     status = Verdict.DONE
-    if not kept:
+    broken = allocator.reactions.on(a.active).missed(problem.multipliers, BROKEN, usual)
+    if broken:
+        status = Verdict.CONTRADICTED
+    elif not kept:
         status = Verdict.LIMITED
     elif lost or (mode == TASK and _task_missed(a)):
         status = Verdict.UNREACHED
@@ -158,6 +167,7 @@ def explain(
         undriven=tuple(_named(names, a.K[:p].T @ left[:, k]) for k in range(reach, p)),
         missing=_named(names, -short, relative=False) if lost else {},
         missing_forces=unset,
+        broken=broken,
         inadmissible=missed,
         active=acting,
         status=status,
@@ -250,6 +260,7 @@ def _nothing(allocator: Allocator) -> InverseDynamics:
         undriven=(),
         missing={},
         missing_forces={},
+        broken={},
         inadmissible=np.nan,
         active=(),
         status=Verdict.UNSOLVED,

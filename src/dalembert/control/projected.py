@@ -22,6 +22,7 @@ import numpy as np
 
 from dalembert.checks import function, keywords, mapping, number, vector
 from dalembert.control.allocator import Allocator
+from dalembert.control.bounds import Cone
 from dalembert.control.evidence import InverseDynamics, Verdict, explain
 from dalembert.control.native.workspace import FREE, TASK, Allocation, Controller
 from dalembert.control.plant import Plant
@@ -64,8 +65,8 @@ class ProjectedControl:
     the same with all evidence, `error(t, state)` the error of the task and its rate; neither changes the controller.
     Runs and threads may share one: each has memory of its own.
 
-    system, task, reference, rate, gains, actuated, metric, limits, active, free_damping, p, tolerance: as in
-    `motion_control`. forces, force_gains, sensor: as in `force_control`.
+    system, task, reference, rate, gains, actuated, metric, limits, reactions, cones, active, free_damping, p,
+    tolerance: as in `motion_control`. forces, force_gains, sensor: as in `force_control`.
     """
 
     def __init__(
@@ -82,6 +83,8 @@ class ProjectedControl:
         actuated: Iterable[str] | None = None,
         metric: MetricGiven = "euclidean",
         limits: LimitsGiven = None,
+        reactions: Mapping[str, Any] | None = None,
+        cones: Iterable[Cone] | None = None,
         active: ActiveGiven = None,
         free_damping: float = 0.0,
         p: Parameters = None,
@@ -106,7 +109,9 @@ class ProjectedControl:
         self.task, self.mode = self.plant.task, FREE if task is None else TASK
         self._rows = [system.row_names.index(name) for name in self.force_names]
         damping = number(free_damping, "free_damping", least=0.0)
-        self.allocator = Allocator(self.plant, metric, limits, None, tolerance, self._rows, free_damping=damping)
+        self.allocator = Allocator(
+            self.plant, metric, limits, reactions, cones, tolerance, self._rows, free_damping=damping
+        )
         self.reference = None if reference is None else as_reference(reference, self.task.names)
         self.gains = gain_matrices(rate, gains, self.plant.nt)  # (2, nt, nt): G_P, G_D
         self.allocator.template.gains[:] = self.gains.reshape(2 * self.plant.nt, self.plant.nt)
