@@ -216,7 +216,7 @@ def test_mistakes_in_cones_are_named():
         Cone("grip.x", [], 0.3)
     with pytest.raises(ArgumentError, match="the friction of a cone"):
         Cone("grip.x", ["grip.y"], -0.3)
-    with pytest.raises(UnknownName, match="row 'grip.z'"):
+    with pytest.raises(UnknownName, match=r"row 'grip\.z'"):
         control.inverse_dynamics(system, x, cones=[Cone("grip.z", ["grip.y"], 0.3)])
     with pytest.raises(ArgumentError, match=r"needed: a list of control\.Cone"):
         control.inverse_dynamics(system, x, cones={"grip.x": 0.3})

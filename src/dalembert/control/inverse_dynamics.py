@@ -46,8 +46,9 @@ def inverse_dynamics(
     a characteristic length). "mass": τᵀM⁻¹τ of τ = B u. Weights W, (nv,) or (nv, nv), of velocities: τᵀW⁻¹τ (47),
     such as `analysis.subspaces.characteristic_length` makes them. limits: {actuator: bound or (lower, upper)}, or one
     bound for all. reactions: the same for multipliers by row ("loop.row"), say (0, inf) for a contact that can only
-    push. cones: friction cones of multipliers, a list of `Cone`. p: parameters. active: {constraint: False} switches constraints off. tolerance: singular values
-    of A count as zero up to this part of the largest, those of KᵀB up to this part of the largest of R⁻ᵀB, M = RᵀR.
+    push. cones: friction cones of multipliers, a list of `Cone`. p: parameters. active: {constraint: False} switches
+    constraints off. tolerance: singular values of A count as zero up to this part of the largest, those of KᵀB up to
+    this part of the largest of R⁻ᵀB, M = RᵀR.
 
     Trouble is in the result's status and message, with names.
 
