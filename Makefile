@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 # pip compiles no Python files: Python does it for those that it imports, a tenth of them
 export PIP_COMPILE ?= 0
 
-.PHONY: demo gallery pictures test minimum campaign lint bench docs wheel release native clean
+.PHONY: demo gallery pictures test browser minimum campaign lint bench docs wheel release native clean
 
 demo: $(VENV)/.view native
 	$(BIN)/python examples/demo.py
@@ -16,11 +16,16 @@ gallery: $(VENV)/.view native
 	@touch build/gallery/.done
 
 # docs/pictures, which are kept with the source
-pictures: $(VENV)/.view native
+pictures: $(VENV)/.view $(VENV)/.test native
 	$(BIN)/python tools/pictures.py
 
-test: $(VENV)/.test lint native
+test: $(VENV)/.test lint native browser
 	$(BIN)/python -m pytest
+
+# tests of pages need a Chromium; where there is none and it cannot be installed they are skipped
+browser:
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || test -n "$$CHROMIUM" || test "$$(id -u)" != 0 || \
+	  { apt-get update -qq && apt-get install -qq -y chromium; } >/dev/null 2>&1 || echo "no Chromium: tests in a browser are skipped"
 
 # COUNT random mechanisms from seed SEED on, and runs of RUNS small ones, against oracles that share no code
 campaign: $(VENV)/.test native

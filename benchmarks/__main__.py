@@ -2,7 +2,7 @@
 
 python -m benchmarks [part ...] [--json PATH] [--quick]
 
-Parts: calls, tree, constrained, linearization, sensitivities, diagonal, simulation, watching, control, compile,
+Parts: calls, tree, constrained, robots, linearization, sensitivities, diagonal, simulation, watching, control, compile,
 linalg, ensembles, reading, peer.
 """
 
@@ -21,6 +21,7 @@ PARTS = {
     "calls": "benchmarks.calls",
     "tree": "benchmarks.tree",
     "constrained": "benchmarks.constrained",
+    "robots": "benchmarks.robots",
     "linearization": "benchmarks.linearization",
     "sensitivities": "benchmarks.sensitivities",
     "diagonal": "benchmarks.diagonal",

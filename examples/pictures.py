@@ -11,8 +11,7 @@ import numpy as np
 from dalembert.view import animate
 from dalembert.view.plots import positive, shade
 from dalembert.view.poses import positions_at
-from dalembert.view.scene import scene
-from dalembert.view.snapshots import draw
+from dalembert.view.snapshots import draw_states
 
 
 def pictures(run: Any, folder: Path) -> tuple[Path, Path]:
@@ -31,10 +30,9 @@ def figure(run: Any, path: Path) -> Path:
     left, right = sheet.subfigures(1, 2, width_ratios=[1, 1.4])
     crossing = run.passages[0].start if run.passages else run.t[-1] / 2
     times = np.array([run.t[0], 0.6 * crossing, crossing, 1.4 * crossing, 1.8 * crossing])
-    s = scene(run.system, positions_at(run, times), p=run.p)
     axes = left.subplots()
-    for k, t in enumerate(times):
-        draw(axes, s, k, alpha=1.0 if t == crossing else 0.3)
+    alphas = [1.0 if t == crossing else 0.3 for t in times]
+    draw_states(axes, run.system, positions_at(run, times), p=run.p, alphas=alphas)
     axes.set_title(f"at {', '.join(f'{t:.2f}' for t in times)} s; singular at {crossing:.3f} s")
     panels = right.subplots(3, 1, sharex=True)
     for name in run.system.q_names:

@@ -1,4 +1,7 @@
-"""The pictures kept in docs/pictures: five-bar.gif, jansen.gif, press.png and zoo.png (`make pictures`)."""
+"""The pictures kept in docs/pictures (`make pictures`): five-bar.gif, jansen.gif, press.png, zoo.png and zoo-3d.png.
+
+Animations of the whole zoo are left in build/zoo; zoo-3d.png shows them as a browser does, if there is a Chromium.
+"""
 
 from __future__ import annotations
 
@@ -83,9 +86,47 @@ def all_of_the_zoo() -> None:
     figure.savefig(OUT / "zoo.png", dpi=70)
 
 
+def zoo_in_a_browser(seconds: float = 1.5, tile: tuple[int, int] = (360, 300)) -> None:
+    """An animation of every mechanism of the zoo, and a picture of each as the browser shows it."""
+    sys.path.insert(0, str(ROOT / "tests" / "browser"))
+    from PIL import Image, ImageDraw
+    from playwright.sync_api import sync_playwright
+
+    from conftest import ARGUMENTS, chromium
+
+    folder = ROOT / "build" / "zoo"
+    folder.mkdir(parents=True, exist_ok=True)
+    tiles = []
+    with sync_playwright() as p:
+        browser = p.chromium.launch(executable_path=chromium(), args=ARGUMENTS)
+        tab = browser.new_page(viewport={"width": tile[0], "height": tile[1] + 160})
+        for name, entry in zoo.CATALOG.items():
+            system = entry.build().compile()
+            run = da.simulate(system, system.state(*entry.start()), seconds)
+            tab.goto(animate(run, folder / f"{name}.html").as_uri() + "#t=0.2&light")
+            tab.wait_for_function("window.player && player.stage")
+            tab.evaluate("document.querySelectorAll('header, footer').forEach(x => { x.style.display = 'none'; })")
+            tab.wait_for_timeout(300)
+            tab.set_viewport_size({"width": tile[0], "height": tile[1]})
+            tab.wait_for_timeout(300)
+            tab.evaluate("player.stage.camera.fit()")
+            tab.screenshot(path=folder / f"{name}.png")
+            picture = Image.open(folder / f"{name}.png").convert("RGB")
+            ImageDraw.Draw(picture).text((8, 6), name, fill=(60, 70, 80), font_size=15)
+            tiles.append(picture)
+        browser.close()
+    lines = -(-len(tiles) // COLUMNS)
+    sheet = Image.new("RGB", (tile[0] * COLUMNS, tile[1] * lines), "#f6f8fa")
+    for k, picture in enumerate(tiles):
+        sheet.paste(picture, (tile[0] * (k % COLUMNS), tile[1] * (k // COLUMNS)))
+    small = sheet.resize((sheet.width * 2 // 3, sheet.height * 2 // 3), Image.LANCZOS)
+    small.quantize(128, method=2).save(OUT / "zoo-3d.png", optimize=True)
+
+
 if __name__ == "__main__":
     OUT.mkdir(parents=True, exist_ok=True)
     five_bar()
     jansen()
     press()
     all_of_the_zoo()
+    zoo_in_a_browser()

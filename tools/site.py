@@ -39,9 +39,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add a page for each case of the gallery, what the cases wrote, and KaTeX."""
     for case in _cases():
         files.append(File.generated(config, f"gallery/{case}.md", content=_page(case)))
-        for ending in ("png", "html"):
-            if (BUILT / f"{case}.{ending}").exists():
-                files.append(_copied(config, f"gallery/files/{case}.{ending}", BUILT / f"{case}.{ending}"))
+        for ending in (".png", ".html", "_live.html"):
+            if (BUILT / f"{case}{ending}").exists():
+                files.append(_copied(config, f"gallery/files/{case}{ending}", BUILT / f"{case}{ending}"))
     if WORKER.exists():
         files.append(_copied(config, "assets/iframe-worker/shim.js", WORKER))
     if KATEX.is_dir():
@@ -77,6 +77,10 @@ def _page(case: str) -> str:
     parts = [f"# {title}", text]
     if (BUILT / f"{case}.html").exists():
         parts.append(f'<iframe class="player" src="files/{case}.html" title="{title}" loading="lazy"></iframe>')
+    if (BUILT / f"{case}_live.html").exists():
+        parts.append(
+            f"[Move it, drop it, see its modes](files/{case}_live.html): the mechanism itself, in your browser."
+        )
     if (BUILT / f"{case}.json").exists():
         rows = json.loads((BUILT / f"{case}.json").read_text(encoding="utf-8"))
         parts.append("\n".join(["| | |", "|---|---|", *(f"| {_cell(k)} | {_cell(v)} |" for k, v in rows.items())]))

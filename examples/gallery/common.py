@@ -11,11 +11,9 @@ from typing import Any
 import matplotlib
 import numpy as np
 
-from dalembert.view import animate
-from dalembert.view.plane import turned
+from dalembert.view import animate, export_html
 from dalembert.view.plots import positive, shade
-from dalembert.view.scene import scene
-from dalembert.view.snapshots import draw
+from dalembert.view.snapshots import draw_states
 
 matplotlib.use("Agg")
 
@@ -57,6 +55,8 @@ def publish(
 ) -> dict[str, Any]:  # fmt: skip
     """Print the rows and write name.json, name.png and, if a run is `animated`, name.html; without a folder none.
 
+    name_live.html is the mechanism of that run, alive (docs/live.md).
+
     run: whose times the panels have and whose singular passages are shaded. columns: of panels. how: for `animate`.
     """
     print(f"\n{name}\n{'─' * len(name)}")
@@ -68,7 +68,10 @@ def publish(
         matplotlib.pyplot.close("all")
         if animated is not None:
             animate(animated, out / f"{name}.html", **how)
-        print(f"  written: {', '.join(p.name for p in sorted(out.glob(f'{name}.*')))}")
+            start = animated.state(0)
+            export_html(animated.system, out / f"{name}_live.html", start, p=start.p, traces=how.get("traces", ()))
+        written = sorted([*out.glob(f"{name}.*"), *out.glob(f"{name}_live.html")])
+        print(f"  written: {', '.join(p.name for p in written)}")
     return rows
 
 
@@ -94,12 +97,7 @@ def sheet(pictures: Sequence[Picture], panels: Sequence[Panel | Map], run: Any, 
 
 
 def _draw_picture(axes: Any, picture: Picture) -> None:
-    s = scene(picture.system, np.array([x.q for x in picture.states]))
-    for k in range(len(picture.states)):
-        draw(axes, s, k, alpha=1.0 if k == len(picture.states) - 1 else 0.25)
-    for path in picture.paths:
-        seen = path @ s.sight.R if s.sight.planar else turned(path @ s.sight.R)
-        axes.plot(*seen[:, :2].T, color="#7a3e9d", lw=1.4, zorder=4)
+    draw_states(axes, picture.system, np.array([x.q for x in picture.states]), paths=picture.paths)
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
     short = max(0.0, 0.25 * (right - left) - (high - low)) / 2  # a flat mechanism has room above and below
     axes.set_ylim(low - short, high + short)

@@ -61,6 +61,8 @@ if TYPE_CHECKING:
     from dalembert.linearization.trajectory import step_map as step_map
     from dalembert.mechanism.body import Body as Body
     from dalembert.mechanism.body import Frame as Frame
+    from dalembert.mechanism.contacts import Friction as Friction
+    from dalembert.mechanism.contacts import Stops as Stops
     from dalembert.mechanism.inertia import box as box
     from dalembert.mechanism.inertia import cylinder as cylinder
     from dalembert.mechanism.inertia import disc as disc
@@ -96,6 +98,8 @@ if TYPE_CHECKING:
     from dalembert.simulation.callbacks import expression as expression
     from dalembert.simulation.events import Event as Event
     from dalembert.simulation.passages import Passage as Passage
+    from dalembert.simulation.phases.switch import Switch as Switch
+    from dalembert.simulation.phases.switch import Switched as Switched
     from dalembert.simulation.run import Run as Run
     from dalembert.simulation.saving import load as load
     from dalembert.simulation.simulate import simulate as simulate
@@ -147,6 +151,7 @@ _HOMES = {
     "linearization.structure": "Hidden Mode",
     "linearization.trajectory": "LinearTrajectory linearize_along step_map",
     "mechanism.body": "Body Frame",
+    "mechanism.contacts": "Friction Stops",
     "mechanism.inertia": "box cylinder disc planar point rod sphere",
     "mechanism.joints": "Cylindrical Fixed Free Joint Planar Prismatic Revolute Screw Spherical Universal",
     "mechanism.joints.attachment": "Attachment",
@@ -165,6 +170,7 @@ _HOMES = {
     "simulation.callbacks": "expression",
     "simulation.events": "Event",
     "simulation.passages": "Passage",
+    "simulation.phases.switch": "Switch Switched",
     "simulation.saving": "load",
     "simulation.simulate": "simulate",
     "simulation.run": "Run",

@@ -291,13 +291,13 @@ def _median(values: np.ndarray) -> np.ndarray:
 _inertias: WeakKeyDictionary[SystemLike, dict[Any, np.ndarray]] = WeakKeyDictionary()
 
 
-def massless(system: SystemLike, state: Any, p: Parameters = None) -> str | None:
-    """The velocity, by name, that moves no mass at a state but for rounding; None where all do.
+def usual_inertias(system: SystemLike) -> np.ndarray:
+    """(nv,) the usual diagonal of M with the default parameters, at random configurations."""
+    return np.asarray(1.0 / np.diag(_inertia_weights(system, None)[0]))
 
-    M is measured by its usual diagonal, at random configurations: a motion whose inertia falls below MASSLESS of that
-    is lost in rounding. Systems whose links all have mass and inertia need not be asked.
-    """
-    M = system.mass_matrix(state, p=p)
+
+def _inertia_weights(system: SystemLike, p: Parameters) -> np.ndarray:
+    """(2, nv, nv): what gives M a usual diagonal of 1, element by element, and the limit of its eigenvalues times 1."""
     key = None if p is None else np.asarray(system.parameter_vector(p), dtype=float).tobytes()
     known = _inertias.setdefault(system, {})
     if key not in known:
@@ -306,13 +306,29 @@ def massless(system: SystemLike, state: Any, p: Parameters = None) -> str | None
         diagonals = np.array([np.diag(system.mass_matrix(system.state(q), p=p)) for q in places])
         while len(known) >= REMEMBERED:
             known.pop(next(iter(known)), None)
-        known[key] = _median(diagonals)
-    usual = np.sqrt(np.maximum(known[key], 1e-300))
-    scaled = M / usual / usual[:, None]
+        roots = np.sqrt(np.maximum(_median(diagonals), 1e-300))
+        known[key] = np.array([1.0 / roots / roots[:, None], 10 * MASSLESS * np.eye(len(roots))])
+    return known[key]
+
+
+def massless(system: SystemLike, state: Any, p: Parameters = None) -> str | None:
+    """The velocity, by name, that moves no mass at a state but for rounding; None where all do.
+
+    M is measured by its usual diagonal, at random configurations: a motion whose inertia falls below MASSLESS of that
+    is lost in rounding. Systems whose links all have mass and inertia need not be asked.
+    """
+    M = system.mass_matrix(state, p=p)
+    weights, limit = _inertia_weights(system, p)
+    scaled = M * weights
+    try:  # where this factor exists and is a number, no eigenvalue is near the limit
+        if not len(M) or np.linalg.cholesky(scaled - limit)[-1, -1] > 0.0:
+            return None
+    except np.linalg.LinAlgError:
+        pass
     if not np.isfinite(scaled).all():
         return system.v_names[int(np.argmin(np.isfinite(scaled).all(axis=0)))]
     values, vectors = np.linalg.eigh(scaled)
-    return system.v_names[int(np.argmax(np.abs(vectors[:, 0])))] if len(M) and values[0] <= MASSLESS else None
+    return system.v_names[int(np.argmax(np.abs(vectors[:, 0])))] if values[0] <= MASSLESS else None
 
 
 def angular_velocities(system: SystemLike) -> np.ndarray:

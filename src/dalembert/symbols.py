@@ -158,6 +158,11 @@ def is_number(x: Any) -> bool:
     return x.__class__ is not Scalar
 
 
+def is_zero(x: Any) -> bool:
+    """Whether x, an element of a traced array, is exactly zero whatever the state."""
+    return x.__class__ is not Scalar and x == 0.0
+
+
 def all_numbers(x: np.ndarray) -> bool:
     """Whether no element of the array is symbolic."""
     return Scalar not in set(map(type, x.ravel().tolist()))
@@ -207,14 +212,15 @@ def where_less(x: Any, bound: float, then: Callable[[], Any], otherwise: Callabl
     return Scalar(ca.if_else(x.sx < bound, element_sx(then()), element_sx(otherwise())))
 
 
-def snap(x: np.ndarray, scale: float | None = None) -> np.ndarray:
+def snap(x: np.ndarray, scale: float | None = None, *, rounding: float = 4.0, least: float = 0.0) -> np.ndarray:
     """Numbers within rounding of zero made exactly zero, those within rounding of ±scale made ±scale.
 
     cos(π/2) is 6e-17 in floating point; left alone, it would keep a whole column of a rotation alive in the code.
+    `rounding`: units in the last place of `scale`, or of the largest number, at least of `least`.
     """
     flat = x.ravel().tolist()
     size = scale if scale is not None else max((abs(e) for e in flat if is_number(e)), default=0.0)
-    tiny = 4 * _EPS * size
+    tiny = rounding * _EPS * max(size, least)
     for k, e in enumerate(flat):
         if is_number(e):
             if abs(e) <= tiny:

@@ -273,3 +273,26 @@ def test_every_case_is_short_and_described():
         assert len(title) < 110, name
         assert len(body) > 100, name
         assert f'"{name}"' in tests, name
+
+
+def test_arms_are_latched_by_the_projection_of_their_velocity(case):
+    rows = case("five_bar_latch", drawn=True)
+    assert rows["reached the end"]
+    assert rows["lost in the latch (J)"] == pytest.approx(rows["the same from the velocities (J)"], rel=1e-9)
+    assert rows["the tips were apart by (m)"] > 0.05
+    assert rows["energy error (J)"] < 1e-7
+
+
+def test_a_wheel_without_a_rim_walks_at_the_speed_of_its_formula(case):
+    rows = case("rimless_wheel")
+    assert rows["steps"] >= 8
+    assert rows["part of the speed kept, at last"] == pytest.approx(rows["the same by the formula"], rel=1e-9)
+    speed, exact = (rows[f"{name} (rad/s)"] for name in ("speed before a step, at last", "the same by the formula"))
+    assert speed == pytest.approx(exact, rel=1e-5)
+
+
+def test_a_clutch_grips_and_slips_when_its_formulas_say(case):
+    rows = case("clutch")
+    for what in ("grips", "slips"):
+        found, exact = map(float, rows[f"{what} at, and by the formula (s)"].split(","))
+        assert found == pytest.approx(exact, abs=1e-8)

@@ -272,6 +272,11 @@ ADDING: dict[str, dict[str, Any]] = {
     "add_cable": {"name": "new", "points": ["a", "b", "c"], "tension": 1.0},
     "close_loop": {"name": "new", "joint": da.Revolute("z"), "a": "tip", "b": "ground"},
     "add_rod": {"name": "new", "a": "a", "b": "c", "length": 1.0},
+    "add_contact": {
+        "name": "new", "frame": "a", "on": "c", "radius": 0.1, "restitution": 0.5, "friction": 0.2,
+        "static_friction": 0.3,
+    },
+    "add_rope": {"name": "new", "points": ["a", "c"], "length": 1.0, "restitution": 0.5},
     "add_point_on_line": {"name": "new", "point": "tip", "line": "ground", "axis": "x"},
     "add_point_in_plane": {"name": "new", "point": "tip", "plane": "ground", "normal": "y"},
     "add_coupling": {"name": "new", "coefficients": {"A": 1.0, "B": -2.0}, "offset": 0.1},
@@ -389,6 +394,7 @@ ASKING: dict[str, dict[str, Any]] = {
 
 EVALUATING = {
     **{f"dalembert.System.{name}": Target(on_system(name), good) for name, good in ASKING.items()},
+    "dalembert.System.holding": Target(lambda name: system().without("loop").holding(name), {"name": "loop"}),
     "dalembert.System.without": Target(lambda name: system().without(name), {"name": "loop"}),
     "dalembert.State.replace": Target(on_state("replace"), {"q": {"A": 0.9}, "v": fresh_v, "t": 1.0}),
     "dalembert.State.rate": Target(on_state("rate"), {"name": "A"}),
@@ -443,7 +449,19 @@ def _zoo() -> dict[str, Target]:
 SYSTEM = {"system": system, "state": state}
 FOUR_BAR = {"system": lambda: four_bar()[0], "state": lambda: four_bar()[1]}
 CHARTED = {"state": lambda: four_bar()[1]}
+
+
+def opened_studio(**arguments: Any) -> str:
+    """A studio, closed again."""
+    with view.studio(**arguments, open=False) as studio:
+        return repr(studio)
+
+
 VIEWING = {
+    "dalembert.view.studio": Target(
+        opened_studio,
+        {**FOUR_BAR, "run": None, "time": 1.0, "u": None, "p": None, "port": 0, "source": "system = ..."},
+    ),
     "dalembert.view.plot": Target(
         view.plot, {"run": run, "names": ["A"], "panels": ["positions"], "path": lambda: folder() / "plot.png"}
     ),
@@ -695,9 +713,16 @@ SIMULATING = {
         {"corrections": 2, "directions": "updated", "every": 1, "velocities": True, "metric": "mass", "energy": False},
     ),
     "dalembert.Baumgarte": Target(da.Baumgarte, {"alpha": 5.0, "beta": 5.0}),
+    "dalembert.Switch": Target(
+        da.Switch,
+        {"open": "C", "close": ["D"], "at": 1.0, "restitution": 0.5, "reach": 0.1, "once": True},
+    ),
+    "dalembert.Stops": Target(da.Stops, {"restitution": 0.0, "stiffness": 10.0, "damping": 1.0}),
+    "dalembert.Friction": Target(da.Friction, {"coulomb": 1.0, "static": 2.0, "stribeck": 0.1, "load": 0.0}),
     "dalembert.Event": Target(da.Event, {"g": lambda: (lambda t, s: 1.0), "direction": 0, "terminal": False}),
     "dalembert.Run.state": Target(on_run("state"), {"k": 1}),
     "dalembert.Run.__call__": Target(on_run("__call__"), {"t": 0.05}),
+    "dalembert.Run.phase": Target(on_run("phase"), {"t": 0.05}),
     "dalembert.Run.rate": Target(on_run("rate"), {"name": "A"}),
     "dalembert.Run.chart": Target(on_run("chart"), {"k": 1}),
     "dalembert.Run.reactions": Target(on_run("reactions"), {"joint": "A"}),

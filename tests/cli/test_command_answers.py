@@ -209,6 +209,8 @@ def test_view_writes_animations_and_pictures(dal, tmp_path):
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     dal("simulate", "four_bar", 0.5, "-o", tmp_path / "run.arrow")
     assert dal("view", "four_bar", "--run", tmp_path / "run.arrow", "-o", tmp_path / "b.html")[0] == 0
+    assert dal("view", "cart_pole", "--live", "-o", tmp_path / "c.html")[0] == 0
+    assert "dalembert/live/page.js" in (tmp_path / "c.html").read_text(encoding="utf-8")
     assert (tmp_path / "b.html").exists()
 
 

@@ -105,7 +105,7 @@ def test_cart_and_pole_match_the_published_linear_model():
     m = da.Mechanism("cart-pole", gravity=(0, 0, -9.8))
     cart = m.add_body("cart", mass=0.5)
     pole = m.add_body("pole", mass=0.2, com=(0, 0, 0.3), inertia=(0.006, 0.006, 0.006))
-    m.add_joint("x", da.Prismatic("x"), m.ground, cart, friction=0.1)
+    m.add_joint("x", da.Prismatic("x"), m.ground, cart, damping=0.1)
     m.add_joint("phi", da.Revolute("y"), cart, pole)
     m.add_motor("push", "x")
     system = m.compile(backend="casadi")

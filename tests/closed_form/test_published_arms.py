@@ -88,7 +88,7 @@ def puma560() -> da.System:
         joint_in_body = Transform(R, np.array([a[k], 0, d[k]])).inverse()
         rotor = motor[k] + (0.35 if k == 0 else 0.0)
         child = body.at(*joint_in_body.p, rotation=joint_in_body.R)
-        m.add_joint(f"q{k + 1}", da.Revolute("z"), parent, child, armature=rotor, friction=friction[k])
+        m.add_joint(f"q{k + 1}", da.Revolute("z"), parent, child, armature=rotor, damping=friction[k])
         up, down = abs(gear[k]) * coulomb[k]
         name = f"q{k + 1}"
         m.add_joint_force(

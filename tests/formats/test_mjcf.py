@@ -148,7 +148,6 @@ def test_what_has_no_meaning_here_is_noted_by_file_and_line(tmp_path):
         "noted.xml:4: <visual>: settings of pictures have no meaning here",
         "noted.xml:5: <texture> 't': textures are not kept",
         "noted.xml:9: <light>: lights are not kept",
-        "noted.xml:10: <joint> 'j': dry friction (frictionloss 1) is not modelled",
         "noted.xml:10: <joint> 'j': its limits are kept as data and do not stop the motion",
         "noted.xml:11: <camera> 'eye': cameras are not kept",
         "noted.xml:11: <geom> 'g': contact is not modelled; 1 geoms could touch in MuJoCo",

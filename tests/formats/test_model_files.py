@@ -93,7 +93,7 @@ def test_saving_never_trusts_what_was_there(tmp_path):
     m = da.read(path)
     other = da.Mechanism("m", gravity=m.gravity)
     other.add_body("rod", mass=3.0, com=(1, 0, 0), inertia=np.diag(np.diag(m.bodies["rod"].inertia).astype(float)))
-    other.add_joint("A", da.Revolute("z"), other.ground, "rod", damping=4.0)
+    other.add_joint("A", da.Revolute("z"), other.ground, "rod", damping=4.0, friction=2.0)
     other.save(path)
     assert "# the rod" in path.read_text()
     assert_same(other, da.read(path), 1)
@@ -367,6 +367,7 @@ joints:
     p = m.parameters.number(m.frames["g"].T.p, "")
     assert np.allclose(p, [0.15, 0, 0] + R @ [0, 0, 1], atol=1e-15)
     assert np.allclose(m.frames["h"].T.R.astype(float), da.rotation("z", np.pi / 2), atol=1e-15)
-    assert m.joints["j4"].damping[0] == 1.5
+    assert m.joints["j4"].damping[0] == 0.5
+    assert m.joints["j4"].friction == (da.Friction(1.0),)
     assert m.joints["j2"].limits.tolist() == [[-1, 1], [-np.inf, 2], [-np.inf, np.inf]]
     m.compile("casadi")

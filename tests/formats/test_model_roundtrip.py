@@ -91,14 +91,34 @@ def everything() -> da.Mechanism:
     push = m.add_input("push", 2)
     arm = m.add_body("arm", mass=2.0 + L, com=(L / 2, 0, 0), inertia=da.rod(2.0, L))
     m.add_joint("A", da.Revolute("y"), m.ground, arm, damping=0.1, friction=0.2, stiffness=k, rest=0.2 * L)
+    m.add_contact("foot", arm.at(L, 0, 0), radius=0.1 * L, restitution=0.5, friction=0.3, static_friction=0.4)
+    m.add_rope("leash", ["ground", arm.at(0.1 * L, 0, 0)], length=2 * L)
     ball = m.add_body("ball", mass=1.0, com=(0, 0, -0.1), inertia=(0.1, 0.1, 0.1))
     m.add_joint("S", da.Spherical(), arm.at(L, 0, 0), ball, stiffness=2.0, rest=da.rotation((1, 2, 3), 0.3))
     nut = m.add_body("nut", mass=0.5, inertia=(0.1, 0.1, 0.3), physical=False)
-    m.add_joint("N", da.Screw((1, 2, 3), pitch=0.01 * L), arm, nut, limits=(-1, np.inf), armature=0.01)
+    m.add_joint(
+        "N",
+        da.Screw((1, 2, 3), pitch=0.01 * L),
+        arm,
+        nut,
+        limits=(-1, np.inf),
+        armature=0.01,
+        stops=da.Stops(restitution=0.5),
+        friction=da.Friction(1.0, static=2.0, stribeck=0.1),
+    )
     float_ = m.add_body("float", mass=3.0, inertia=(1, 1.1, 1.2), inertia_axes=da.rotation((1, 1, 0), 0.4))
     m.add_joint("F", da.Free(), m.ground, float_)
     plate = m.add_body("plate", mass=1.0, inertia=(1, 1, 1))
-    m.add_joint("P", da.Planar("z"), m.ground, plate, damping=[1, 2, 3], limits=[(-1, 1), (-2, 2), (-np.inf, 3)])
+    m.add_joint(
+        "P",
+        da.Planar("z"),
+        m.ground,
+        plate,
+        damping=[1, 2, 3],
+        limits=[(-1, 1), (-2, 2), (-np.inf, 3)],
+        friction=[0, 1, 2],
+        stops="rigid",
+    )
     wheel = m.add_body("wheel", mass=1.0, inertia=(1, 1, 2))
     m.add_joint("W x", da.Free(), m.ground, wheel)
     disc = m.add_body("disc", mass=1.0, inertia=(1, 1, 2))

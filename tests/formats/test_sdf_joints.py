@@ -101,7 +101,8 @@ def test_what_acts_along_axes_and_where_joints_begin(read):
     assert j.limits.tolist() == [[-1, np.inf]]
     assert [float(x[0]) for x in (j.damping, j.rest, j.stiffness)] == [0.1, 0.3, 40]
     assert m.compile("casadi").named_state("initial")["j"] == 0.5
-    assert sorted(texts(m)) == ["dry friction is not modelled", "limits of effort are not modelled"]
+    assert j.friction == (da.Friction(0.2),)
+    assert texts(m) == ["limits of effort are not modelled"]
     swapped = "<axis><xyz>0 0 1</xyz><limit><lower>1</lower><upper>-1</upper></limit></axis>"
     m = read(model(link("a") + joint("j", "revolute", "world", "a", swapped, "")))
     assert texts(m) == ["the lower limit, 1, exceeds the upper one, -1; both are left out"]

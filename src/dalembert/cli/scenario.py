@@ -82,6 +82,8 @@ class Scenario:
                 found = f"'{name}'" if isinstance(name, str) else "no single command"
                 raise self._wrong(f"has {found} in 'run'; {_known(str(name), COMMANDS)}", line)
             given = self._table({} if item[name] is None else item[name], f"'{name}'", line)
+            if name == "view" and "output" not in given:
+                raise self._wrong("'view' needs an output, a file: the studio does not end by itself.", line)
             out.append(Step(name, self._arguments(self.commands[name], given, line), line))
         return out
 

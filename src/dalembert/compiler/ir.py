@@ -47,6 +47,17 @@ def splat(value: float, width: int) -> str:
     return literal(value) if width == 1 else "<" + ", ".join([f"double {literal(value)}"] * width) + ">"
 
 
+def table(symbol: str, kind: str, rows: list[list[str]]) -> str:
+    """A constant matrix of numbers of one kind, row by row.
+
+    >>> table("t", "i32", [["1", "2"]])
+    '@t = internal constant [1 x [2 x i32]] [[2 x i32] [i32 1, i32 2]]'
+    """
+    row = f"[{len(rows[0])} x {kind}]"
+    text = ", ".join(f"{row} [{', '.join(f'{kind} {x}' for x in each)}]" for each in rows)
+    return f"@{symbol} = internal constant [{len(rows)} x {row}] [{text}]"
+
+
 @dataclass(slots=True)
 class Module:
     """Function definitions and what they need declared."""

@@ -135,6 +135,11 @@ class Kernel:
         lanes = f", {self.lanes} lanes" if self.lanes > 1 else ""
         return f"<Kernel {self.name}({inputs}) → {shapes}: {self.instructions} operations, {self.backend}{lanes}>"
 
+    @property
+    def function(self) -> ca.Function:
+        """What it was compiled from."""
+        return self._function
+
     def __reduce__(self) -> tuple:
         return _unpickle, (self._function.serialize(), self._options)
 

@@ -12,8 +12,10 @@ from __future__ import annotations
 from .ir import SIGNATURE, Layout, Module
 from .llvm_function import Function
 from .program import Program
-from .schedule import Schedule, TrigGroup
+from .schedule import Chunk, Loop, Schedule, TrigGroup
 from .simd import sincos_ir
+
+MANY = 32  # groups of sines and cosines in one function
 
 
 def modules(
@@ -21,32 +23,77 @@ def modules(
 ) -> list[Module]:
     """The kernel named `symbol`, as modules of about `per_module` operations that can be compiled apart.
 
-    Each chunk is a function `<symbol>_<i>`, which begins with the sines and cosines scheduled before it. The first
-    module has the kernel itself, which calls them all.
+    Each chunk and each loop is a function `<symbol>_<i>`. A chunk begins with the sines and cosines scheduled before
+    it. The first module has the kernel itself, which calls them all.
     """
-    positions: dict[int, list[int]] = {}
-    for i, k in enumerate(program.outputs):
-        positions.setdefault(k, []).append(i)
+    positions = program.positions
+    zeros = [i for i, k in enumerate(program.outputs) if program.is_zero(k)]
     first = module = Module()
-    out, names, groups = [first], [], []
-    for i, step in enumerate(plan.steps):
-        if isinstance(step, TrigGroup):
-            groups.append(step)
-            continue
-        if module.size and module.size + len(step.nodes) > per_module:
+    out, names, groups = [first], list[str](), list[TrigGroup]()
+
+    def begin(size: int) -> Function:
+        nonlocal module
+        if module.size and module.size + size > per_module:
             module = Module()
             out.append(module)
-        module.size += len(step.nodes)
-        names.append(f"{symbol}_{i}")
-        function = Function(program, plan, layout, module)
+        module.size += size
+        names.append(f"{symbol}_{len(names)}")
+        return Function(program, plan, layout, module)
+
+    def end(text: str) -> None:
+        module.definitions[names[-1]] = text
+        if module is not first:
+            first.needs[names[-1]] = f"declare void @{names[-1]}(ptr, ptr, ptr)"
+
+    def angles(function: Function) -> None:
         for group in groups:
             _define_sincos(module, group.width * layout.width, fused)
             function.trig(group)
-        groups = []
-        module.definitions[names[-1]] = function.chunk(step, names[-1], positions)
-        if module is not first:
-            first.needs[names[-1]] = f"declare void @{names[-1]}(ptr, ptr, ptr)"
-    first.definitions[symbol] = _kernel(names, layout, symbol)
+        groups.clear()
+
+    for step in plan.steps:
+        if isinstance(step, TrigGroup):
+            groups.append(step)
+        if len(groups) == MANY or (groups and isinstance(step, Loop)):
+            function = begin(20 * len(groups))
+            angles(function)
+            end(function.chunk(Chunk([]), names[-1], positions))
+        if isinstance(step, Chunk):
+            function = begin(len(step.nodes))
+            angles(function)
+            end(function.chunk(step, names[-1], positions))
+        elif isinstance(step, Loop):
+            function = begin(len(step.blocks[0].nodes))
+            end(function.loop(step, names[-1], positions))
+    if zeros:
+        first.definitions["clear"] = CLEAR
+    first.definitions[symbol] = _kernel(names, _runs(zeros), layout, symbol)
+    return out
+
+
+CLEAR = """define internal void @clear(ptr %y, i64 %start, i64 %stop) nounwind {
+entry:
+  br label %next
+next:
+  %i = phi i64 [ %start, %entry ], [ %after, %next ]
+  %at = getelementptr double, ptr %y, i64 %i
+  store double 0.0, ptr %at, align 8
+  %after = add i64 %i, 1
+  %more = icmp ult i64 %after, %stop
+  br i1 %more, label %next, label %done
+done:
+  ret void
+}"""
+
+
+def _runs(places: list[int]) -> list[tuple[int, int]]:
+    """(start, stop) of consecutive numbers."""
+    out: list[tuple[int, int]] = []
+    for i in places:
+        if out and out[-1][1] == i:
+            out[-1] = out[-1][0], i + 1
+        else:
+            out.append((i, i + 1))
     return out
 
 
@@ -58,9 +105,10 @@ def _define_sincos(module: Module, width: int, fused: bool) -> None:
     module.libm("cos")
 
 
-def _kernel(functions: list[str], layout: Layout, symbol: str) -> str:
-    """The kernel: all functions in order, once for every `width` lanes."""
-    lines = [f"define void @{symbol}{SIGNATURE} {{"]
+def _kernel(functions: list[str], zeros: list[tuple[int, int]], layout: Layout, symbol: str) -> str:
+    """The kernel: outputs that are always 0, then all functions in order, once for every `width` lanes."""
+    lines, n = [f"define void @{symbol}{SIGNATURE} {{"], layout.lanes
+    lines += [f"  call void @clear(ptr %y, i64 {start * n}, i64 {stop * n})" for start, stop in zeros]
     for start in range(0, layout.lanes, layout.width):
         x, y = f"%x{start}", f"%y{start}"
         lines.append(f"  {x} = getelementptr double, ptr %x, i64 {start}")

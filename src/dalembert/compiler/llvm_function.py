@@ -6,10 +6,10 @@ give the same bits, and NaN and infinities come through.
 
 from __future__ import annotations
 
-from .ir import SIGNATURE, Layout, Module, splat, vector
+from .ir import SIGNATURE, Layout, Module, literal, splat, table, vector
 from .operations import COMPARISONS, LIBM
 from .program import Program
-from .schedule import Chunk, Schedule, TrigGroup
+from .schedule import Chunk, Loop, Schedule, TrigGroup
 
 _BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _INTRINSIC = {
@@ -37,24 +37,88 @@ class Function:
 
     def chunk(self, chunk: Chunk, symbol: str, positions: dict[int, list[int]]) -> str:
         """Compute the chunk's operations; `positions[k]` are the places of value k in y."""
-        op, args, stores = self.program.op, self.program.args, chunk.stores
         for k in chunk.nodes:
-            name = op[k]
-            simple = _BINARY.get(name)
-            if simple is not None:
-                a, b = args[k]
-                value = self.op(f"{simple} {self.type} {self.get(a)}, {self.get(b)}")
-            else:
-                value = self.compute(k, name, args[k])
-            self.names[k] = value
-            if k in stores:
-                self.store("w", stores[k] * self.width, value)
+            value = self.value(k)
+            if k in chunk.stores:
+                self.store("w", chunk.stores[k] * self.width, value)
             for i in positions.get(k, ()):
                 self.store("y", i * self.layout.lanes, value)
         for k in chunk.copies:
             for i in positions[k]:
                 self.store("y", i * self.layout.lanes, self.get(k))
         return "\n".join([f"define void @{symbol}{SIGNATURE} {{\nentry:", *self.lines, "  ret void", "}"])
+
+    def loop(self, loop: Loop, symbol: str, positions: dict[int, list[int]]) -> str:
+        """Compute the blocks one after another, operands and results at places from tables, one row for a block."""
+        first, op, args = loop.blocks[0], self.program.op, self.program.args
+        numbers = [j for j, k in enumerate(loop.outside[0]) if op[k] == "const"]
+        values = [j for j, k in enumerate(loop.outside[0]) if op[k] != "const"]
+        for column, j in enumerate(numbers):
+            at = self.op(f"getelementptr double, ptr %numbers, i64 {column}")
+            self.names[loop.outside[0][j]] = self.spread(self.op(f"load double, ptr {at}, align 8"))
+        columns = 0
+
+        def place(base: str) -> str:
+            nonlocal columns
+            at = self.op(f"getelementptr i32, ptr %places, i64 {columns}")
+            columns += 1
+            offset = self.op(f"zext i32 {self.op(f'load i32, ptr {at}, align 4')} to i64")
+            return self.op(f"getelementptr double, ptr %{base}, i64 {offset}")
+
+        for j in values:
+            k = loop.outside[0][j]
+            self.names[k] = self.op(f"load {self.type}, ptr {place('x' if op[k] == 'input' else 'w')}, align 8")
+        for k in first.nodes:
+            value = self.value(k)
+            for base in ["w"] * (k in first.stores) + ["y"] * len(positions.get(k, ())):
+                self.lines.append(f"  store {self.type} {value}, ptr {place(base)}, align 8")
+
+        rows, constants = [], []
+        for block, outside in zip(loop.blocks, loop.outside):
+            row = [
+                args[k][0] * self.layout.lanes if op[k] == "input" else self.plan.slot[k] * self.width
+                for k in (outside[j] for j in values)
+            ]
+            for k in block.nodes:
+                row += [block.stores[k] * self.width] if k in block.stores else []
+                row += [i * self.layout.lanes for i in positions.get(k, ())]
+            rows.append(row)
+            constants.append([args[outside[j]][0] for j in numbers])
+        tables = [
+            table(f"{symbol}_places", "i32", [[str(i) for i in row] for row in rows]),
+            table(f"{symbol}_numbers", "double", [[literal(x) for x in row] for row in constants]),
+        ]
+        head = [
+            f"define void @{symbol}{SIGNATURE} {{\nentry:\n  br label %next\nnext:",
+            "  %i = phi i64 [ 0, %entry ], [ %after, %next ]",
+            f"  %places = getelementptr [{columns} x i32], ptr @{symbol}_places, i64 %i",
+            f"  %numbers = getelementptr [{len(numbers)} x double], ptr @{symbol}_numbers, i64 %i",
+        ]
+        tail = [
+            "  %after = add i64 %i, 1",
+            f"  %more = icmp ult i64 %after, {len(loop.blocks)}",
+            "  br i1 %more, label %next, label %done\ndone:\n  ret void\n}",
+        ]
+        return "\n".join([*tables, *head, *self.lines, *tail])
+
+    def spread(self, number: str) -> str:
+        """A double in every lane of a vector."""
+        if self.width == 1:
+            return number
+        one = self.op(f"insertelement {self.type} undef, double {number}, i64 0")
+        return self.op(f"shufflevector {self.type} {one}, {self.type} undef, <{self.width} x i32> zeroinitializer")
+
+    def value(self, k: int) -> str:
+        """Compute value k from its operands."""
+        name, args = self.program.op[k], self.program.args[k]
+        simple = _BINARY.get(name)
+        if simple is not None:
+            a, b = args
+            value = self.op(f"{simple} {self.type} {self.get(a)}, {self.get(b)}")
+        else:
+            value = self.compute(k, name, args)
+        self.names[k] = value
+        return value
 
     def trig(self, group: TrigGroup) -> None:
         """Join the arguments of the group in one long vector, padded with the last, and call `sincos`.

@@ -33,6 +33,19 @@ class Program:
     outputs: list[int]  # y[i] is the value of number outputs[i]
     x_size: int
 
+    def is_zero(self, k: int) -> bool:
+        """Whether value k is the constant 0: outputs of this value are cleared together."""
+        return self.op[k] == "const" and self.args[k][0] == 0.0
+
+    @property
+    def positions(self) -> dict[int, list[int]]:
+        """The places of each value in y; those of the constant 0 left out."""
+        out: dict[int, list[int]] = {}
+        for i, k in enumerate(self.outputs):
+            if not self.is_zero(k):
+                out.setdefault(k, []).append(i)
+        return out
+
     def __len__(self) -> int:
         """Number of operations that compute (inputs and constants apart)."""
         return sum(op not in ("input", "const") for op in self.op)

@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from .fusion import LEAVES
 from .program import Program
+from .repeats import FEWEST, canonical, stretches
 
 
 @dataclass(slots=True)
@@ -34,32 +36,44 @@ class Chunk:
 
     nodes: list[int]
     stores: dict[int, int] = field(default_factory=dict)  # value → slot, for values used by later steps
-    copies: list[int] = field(default_factory=list)  # outputs that nothing computes: inputs, constants, sines
+    copies: list[int] = field(default_factory=list)  # outputs that nothing computes: inputs, constants but 0, sines
+
+
+@dataclass(slots=True)
+class Loop:
+    """Blocks of one form, computed one after another by one function: see `repeats`."""
+
+    blocks: list[Chunk]
+    outside: list[list[int]]  # of each block: the values from outside it, in the order of the form
 
 
 @dataclass(slots=True)
 class Schedule:
     """Steps in order, the slot every shared value is read from, and the size of the workspace in slots."""
 
-    steps: list[TrigGroup | Chunk]
+    steps: list[TrigGroup | Chunk | Loop]
     slot: dict[int, int]
     size: int
 
 
 def schedule(program: Program, chunk: int, group: int) -> Schedule:
     """Stages, groups of up to `group` sines and cosines, and functions of up to `chunk` operations."""
-    steps: list[TrigGroup | Chunk] = []
+    steps: list[TrigGroup | Chunk | Loop] = []
     for nodes, angles in _stages(program):
-        for i in range(0, len(nodes), chunk):
-            steps.append(Chunk(nodes[i : i + chunk]))
+        steps += _cut(program, nodes, chunk)
         for i in range(0, len(angles), group):
             some = angles[i : i + group]
             steps.append(TrigGroup(some, min(group, max(2, 1 << (len(some) - 1).bit_length()))))
     if not steps or not isinstance(steps[-1], Chunk):
         steps.append(Chunk([]))
-    last = steps[-1]
-    assert isinstance(last, Chunk)
-    last.copies = sorted({k for k in program.outputs if program.op[k] in (*LEAVES, "sin", "cos")})
+    copied = {k for k in program.outputs if program.op[k] in (*LEAVES, "sin", "cos") and not program.is_zero(k)}
+    copies = sorted(copied)
+    for i in range(0, len(copies), chunk):
+        if i:
+            steps.append(Chunk([]))
+        last = steps[-1]
+        assert isinstance(last, Chunk)
+        last.copies = copies[i : i + chunk]
     return _place(program, steps)
 
 
@@ -95,18 +109,51 @@ def _stages(program: Program) -> list[tuple[list[int], list[int]]]:
     return [(nodes[i], sorted(angles.get(i, {}))) for i in range(last + 1)]
 
 
-def _place(program: Program, steps: list[TrigGroup | Chunk]) -> Schedule:
-    """Slots of the workspace by the liveness of values over the steps."""
+def _cut(program: Program, nodes: list[int], chunk: int) -> list[Chunk | Loop]:
+    """Functions of up to `chunk` operations, and loops where blocks of operations repeat."""
+    steps: list[Chunk | Loop] = []
+    found = stretches([program.op[k] for k in nodes])
+    if not found:
+        return [Chunk(nodes[i : i + chunk]) for i in range(0, len(nodes), chunk)]
+    positions = program.positions
+    plain: list[int] = []
+
+    def close() -> None:
+        steps.extend(Chunk(plain[i : i + chunk]) for i in range(0, len(plain), chunk))
+        plain.clear()
+
+    done = 0
+    for start, size, count in found:
+        plain += nodes[done:start]
+        done = start + size * count
+        blocks = [nodes[i : i + size] for i in range(start, done, size)]
+        forms = [canonical(program, block, positions) for block in blocks]
+        for _, run in groupby(range(count), key=lambda i: forms[i][0]):
+            same = list(run)
+            if len(same) < FEWEST:
+                plain += [k for i in same for k in blocks[i]]
+            else:
+                close()
+                steps.append(Loop([Chunk(blocks[i]) for i in same], [forms[i][1] for i in same]))
+    plain += nodes[done:]
+    close()
+    return steps
+
+
+def _place(program: Program, steps: list[TrigGroup | Chunk | Loop]) -> Schedule:
+    """Slots of the workspace by the liveness of values over the steps; the blocks of a loop keep the same values."""
     op, args = program.op, program.args
-    step_of: dict[int, int] = {}
     last_use: dict[int, int] = {}
-    for i, step in enumerate(steps):
-        if isinstance(step, TrigGroup):
-            used = set(step.args)
-        else:
-            step_of.update((k, i) for k in step.nodes)
-            used = {a for k in step.nodes for a in args[k]}
+    kept: set[int] = set()  # what a block keeps because another of its loop does
+    units = [unit for step in steps for unit in (step.blocks if isinstance(step, Loop) else [step])]
+    for i, unit in enumerate(units):
+        used = set(unit.args) if isinstance(unit, TrigGroup) else {a for k in unit.nodes for a in args[k]}
         last_use.update((a, i) for a in used)
+    step_of = {k: i for i, unit in enumerate(units) if isinstance(unit, Chunk) for k in unit.nodes}
+    for step in steps:
+        if isinstance(step, Loop):
+            places = {j for b in step.blocks for j, k in enumerate(b.nodes) if last_use.get(k, -1) > step_of[k]}
+            kept |= {b.nodes[j] for b in step.blocks for j in places}
 
     size = 0
     slot: dict[int, int] = {}
@@ -120,16 +167,17 @@ def _place(program: Program, steps: list[TrigGroup | Chunk]) -> Schedule:
 
     free: list[int] = []
     expires: dict[int, list[int]] = {}
-    for i, step in enumerate(steps):
-        if isinstance(step, Chunk):
-            for k in step.nodes:
-                if last_use.get(k, i) > i:
+    for i, unit in enumerate(units):
+        if isinstance(unit, Chunk):
+            for k in unit.nodes:
+                until = last_use.get(k, i)
+                if until > i or k in kept:
                     if free:
                         s = heapq.heappop(free)
                     else:
                         s, size = size, size + 1
-                    slot[k] = step.stores[k] = s
-                    expires.setdefault(last_use[k], []).append(s)
+                    slot[k] = unit.stores[k] = s
+                    expires.setdefault(max(until, i), []).append(s)
         for s in expires.pop(i, ()):  # after the step: its own results must not overwrite what it reads
             heapq.heappush(free, s)
     return Schedule(steps, slot, size)

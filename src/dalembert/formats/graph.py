@@ -101,6 +101,7 @@ class _Builder:
             damping=e.damping,
             armature=e.armature,
             limits=e.limits,
+            friction=e.friction,
         )
 
     def _solid(self, c: int) -> tuple[float, np.ndarray, np.ndarray, bool]:
@@ -157,8 +158,8 @@ class _Builder:
         self._load_cut(e)
 
     def _load_cut(self, e: Edge) -> None:
-        """What acts along a joint that is cut: springs and dampers, but no rotor."""
-        lost = [what for what in e.acted if what == "armature" or e.joint.nq != e.joint.nv]
+        """What acts along a joint that is cut: springs and dampers, but no rotor and no dry friction."""
+        lost = [what for what in e.acted if what in ("armature", "friction") or e.joint.nq != e.joint.nv]
         if lost:
             self.notes.add(e.origin, f"closes a loop and has no coordinate; its {' and '.join(lost)} is left out")
         if set(e.acted) - set(lost):

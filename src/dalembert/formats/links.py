@@ -59,13 +59,14 @@ class Edge:
     damping: Any = 0.0
     armature: Any = 0.0
     limits: Any = None
+    friction: Any = 0.0  # dry
     driven: bool = False  # belongs into the tree: motors, couplings or initial values need its coordinate
     cut: bool = False  # closes a loop in any case
 
     @property
     def acted(self) -> list[str]:
         """What acts along it, by name, and is lost where it is cut."""
-        values = {n: getattr(self, n) for n in ("stiffness", "damping", "armature")}
+        values = {n: getattr(self, n) for n in ("stiffness", "damping", "armature", "friction")}
         return [n for n, x in values.items() if (x != 0.0 if isinstance(x, float) else np.any(x))]
 
 

@@ -200,7 +200,7 @@ def turned(e: Edge, notes: NoteTaker) -> Edge:
         notes.add(e.origin, "hangs its parent on its child: its coordinates 'first' and 'second' are exchanged")
         swapped: dict[str, Any] = {
             name: value[::-1]
-            for name in ("stiffness", "rest", "damping", "armature", "limits")
+            for name in ("stiffness", "rest", "damping", "armature", "limits", "friction")
             if np.ndim(value := getattr(e, name)) == (2 if name == "limits" else 1)
         }
         return replace(e, joint=Universal(-j.axes[1], -j.axes[0]), **swapped)

@@ -77,6 +77,10 @@ def _advance(run):
         if run.h == 0.0:
             run.h = run.usual_h = first_step(run)
         h = min(run.h, run.max_h)
+        if run.spread > 0.0:
+            if run.least_h == 0.0:
+                run.least_h = h
+            h = min(h, max(run.least_h, run.spread * (run.t - run.begun)))
         last = stop - run.t <= h * (1.0 + 1e-9)
         if last:
             h = stop - run.t
@@ -254,6 +258,10 @@ def _ended(run, outcome):
 def crossed(run):
     """Evaluate the events into event_values[1]; whether any changed its sign, or is no number."""
     f, values, hit = run.watch, run.event_values, False
+    if run.watch_u > 0:
+        given, u = f.x, run.ode.x
+        for i in range(run.nu):
+            given[run.watch_u + i] = u[run.u_index + i]
     call(f, run.t, run.x, run.nq + run.nv)
     out = f.y
     for i in range(run.events):

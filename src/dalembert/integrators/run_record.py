@@ -33,6 +33,7 @@ class RunRecord(Struct):
     room = Int()  # for records
     width = Int()  # of a record: x, inputs, margin
     events = Int()
+    watch_u = Int()  # of the inputs in what events are given; 0: they see none
 
     # --- clock
     t = Float()
@@ -41,6 +42,9 @@ class RunRecord(Struct):
     h = Float()  # the next step; 0: to be chosen
     usual_h = Float()  # moving average of the steps taken
     max_h = Float()
+    spread = Float()  # of the time since `begun`: no step is longer, where this is above 0; events could hide in it
+    begun = Float()
+    least_h = Float()  # the first step, which may be longer than that
     budget = Int()  # attempts until the loop pauses
     fresh = Int()  # whether stages[0] is ẋ at x
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dalembert import checks
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, DalembertError
 from dalembert.rank import rank_policy
 from dalembert.system.state import State
 
@@ -57,6 +57,17 @@ class Mode:
             moved = op.system.plus(op.state, amplitude * (delta * np.exp(1j * phase)).real)
             out.append(op.system.project(op.state.replace(q=moved), p=op.p))
         return out
+
+    def _repr_html_(self) -> str:
+        """A picture of the mechanism at both ends of its swing above the numbers, for notebooks."""
+        from dalembert.view.notebook import html_of
+
+        try:
+            ends = [x.q for x in self.states(0.15, 4)]
+        except DalembertError:
+            ends = []
+        op = self.model.operating
+        return html_of(op.system, [ends[2], ends[0]] if ends else [], str(self), op.p)
 
     def __str__(self) -> str:
         z = self.eigenvalue

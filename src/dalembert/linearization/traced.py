@@ -44,7 +44,7 @@ class Frame:
         rows = np.concatenate([functions, A])
         self.N = rows[:, self.rest]
         self.weighted = self.N * np.array([weights[k] for k in self.rest], dtype=object)
-        self.small = RowFactor(self.weighted @ self.N.T if len(rows) else zeros(0, 0))
+        self.small = RowFactor.of(self.weighted @ self.N.T if len(rows) else zeros(0, 0))
         right, self.K = zeros(len(rows), len(chosen)), zeros(nv, len(chosen))
         others = [k for k, c in enumerate(chosen) if c.index is None]
         for place, k in enumerate(others):
@@ -137,11 +137,11 @@ def _chosen(velocities: list[Coordinate], by: np.ndarray, functions: np.ndarray)
 def _reduced(e: EquationDerivatives, v: Frame, MK: np.ndarray, right: np.ndarray) -> np.ndarray:
     """(Kᵀ M K)⁻¹ right; the tree's own factor where every velocity is chosen."""
     if not v.rest:
-        turned, _ = e.factor.columns(v.K @ right, zeros(len(e.factor.B), right.shape[1]))
+        turned, _ = e.factor.columns(v.K @ right, zeros(e.factor.m, right.shape[1]))
         return v.K.T @ turned
     small = v.K.T @ MK
     n = len(small)
-    factor = RowFactor(np.array([[small[min(i, j), max(i, j)] for j in range(n)] for i in range(n)], dtype=object))
+    factor = RowFactor.of(np.array([[small[min(i, j), max(i, j)] for j in range(n)] for i in range(n)], dtype=object))
     out = zeros(*right.shape)
     for k in range(right.shape[1]):
         out[:, k] = factor.solve(right[:, k])

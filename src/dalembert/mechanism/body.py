@@ -61,7 +61,7 @@ class Body:
         scale: Sequence[float] = (1.0, 1.0, 1.0),
         name: str = "",
     ) -> Shape:
-        """Let the body look like a box, sphere, cylinder, capsule, ellipsoid, plane or mesh; it weighs nothing.
+        """Let the body look like a box, sphere, cylinder, capsule, rod, wheel, plate, arrow or mesh; it weighs nothing.
 
         kind, size (m), colour, file, scale and name as in `Shape`; `at` (m) and `rotation` (a 3×3 matrix or a SciPy
         Rotation) place it in the body.

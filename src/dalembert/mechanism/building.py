@@ -15,6 +15,7 @@ from dalembert.mechanism.elements import Elements
 from dalembert.mechanism.inertia import inertia_matrix
 from dalembert.mechanism.joints import Joint
 from dalembert.mechanism.joints.attachment import Attachment
+from dalembert.mechanism.touching import friction_of, stops_of
 from dalembert.mechanism.values import per_dof
 
 
@@ -69,18 +70,21 @@ class Buildable(Elements):
         friction: Any = 0.0,
         armature: Any = 0.0,
         limits: Any = None,
+        stops: Any = None,
     ) -> Attachment:
         """Hang `child` on `parent`, each a body, a frame (`body.at(...)`) or a name, by a `joint` (da.Revolute("z")).
 
         Per joint, one number or one for each degree of freedom: a spring (stiffness, N m/rad or N/m) with rest position
-        `rest` (default: the neutral one), damping and viscous friction (N m s/rad or N s/m; they add up), armature
-        (rotor inertia, kg m² or kg), limits (lower, upper), which are kept as data.
+        `rest` (default: the neutral one), damping (viscous, N m s/rad or N s/m), dry friction (N m or N: a number, or a
+        `da.Friction`), armature (rotor inertia, kg m² or kg), limits (lower, upper). stops: what happens at the limits,
+        "rigid" or a `da.Stops`; without it they are data. Dry friction and rigid stops act in `da.simulate`.
 
         Returns the joint, which motors, joint forces, drivers and couplings take in place of its name.
         """
         what = f"joint '{name}'"
         self._new(name, self.joints, "joint")
         self._new(name, self.constraints, "constraint")
+        self._new(name, self.contacts, "contact")
         if "." in name:
             raise DescriptionError(f"{what} has a dot in its name, which sets off its coordinates; use '_'.")
         check_joint(joint, what, self.parameters)
@@ -105,11 +109,12 @@ class Buildable(Elements):
             a,
             b,
             stiffness=per_dof(stiffness, nv, given, f"the stiffness of {what}"),
-            damping=per_dof(damping, nv, given, f"the damping of {what}")
-            + per_dof(friction, nv, given, f"the friction of {what}", least=0.0),
+            damping=per_dof(damping, nv, given, f"the damping of {what}"),
             rest=self._rest(joint, rest, what),
             armature=J,
-            limits=_limits(joint, limits, what),
+            limits=(bounds := _limits(joint, limits, what)),
+            friction=friction_of(friction, joint, f"the friction of {what}"),
+            stops=stops_of(stops, joint, bounds, f"the stops of {what}"),
         )
         return added
 

@@ -107,7 +107,7 @@ def solid(layout: Layout, defaults: Defaults, numeric: Tree | None = None) -> bo
 
     Of the joints that move, the first from the ground moves its link as if it were alone. Links with mass and a
     positive definite inertia resist any joint; a rod without inertia about its own axis, say, resists an axis across
-    it. How much they do, of what the joint carries, bounds the least eigenvalue of M: its product counts.
+    it. How much they do, of what the joint carries, bounds every D_i of the articulated-body recursion from below.
     """
     numeric = _numeric(layout.tree, defaults) if numeric is None else numeric
     weak = [i for i, link in enumerate(numeric.links) if not _solid(link.inertia)]
@@ -116,13 +116,14 @@ def solid(layout: Layout, defaults: Defaults, numeric: Tree | None = None) -> bo
     one_way = all(numeric.links[i].joint.nv == 1 for i in weak)  # other screws turn with their joint
     if not one_way or not all(_has_numbers(layout.tree.links[i].inertia) for i in weak):
         return False
-    at, share = _somewhere(numeric), 1.0
+    at = _somewhere(numeric)
     scales = _locked_scales(at)
     for i in weak:
         S = at.S(i).astype(float)[:, 0]
         own = float(S @ numeric.links[i].inertia.matrix().astype(float) @ S)
-        share *= own / max(float(scales[i][0]), 1e-300)
-    return share > 1e-9
+        if not own > 1e-9 * float(scales[i][0]):
+            return False
+    return True
 
 
 def _has_numbers(inertia: RigidInertia) -> bool:

@@ -178,6 +178,7 @@ class Constrainable(Elements):
         if "." in constraint.name:
             raise DescriptionError(f"constraint '{constraint.name}' has a dot in its name; use '_'.")
         self._new(constraint.name, self.joints, "joint")
+        self._new(constraint.name, self.contacts, "contact")
         self.constraints[constraint.name] = constraint
 
     def _two(self, a: Any, b: Any, what: str) -> tuple[Frame, Frame]:

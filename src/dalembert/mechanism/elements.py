@@ -12,6 +12,7 @@ from dalembert.errors import DescriptionError, unknown
 from dalembert.mechanism.body import Body, Frame, ground_body
 from dalembert.mechanism.checks import no_joint
 from dalembert.mechanism.constraints import Constraint
+from dalembert.mechanism.contacts import OneSided
 from dalembert.mechanism.forces import Force
 from dalembert.mechanism.joints.attachment import Attachment
 from dalembert.mechanism.values import Defaults
@@ -29,6 +30,7 @@ class Elements:
         self.frames: dict[str, Frame] = {}
         self.forces: dict[str, Force] = {}
         self.constraints: dict[str, Constraint] = {}
+        self.contacts: dict[str, OneSided] = {}
         self.inputs: dict[str, ca.SX] = {}
 
     def add_parameter(self, name: str, value: Any) -> ca.SX:

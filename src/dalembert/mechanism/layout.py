@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Sequence
 from functools import cached_property
 from hashlib import sha256
@@ -149,15 +150,17 @@ def _heavier(link: Link, body: Body, T: Transform) -> Link:
 
 def _parents_first(bodies: Sequence[Body], joints: Sequence[Attachment]) -> list[Attachment]:
     """The joints as they were added, except that one waits until its parent body is placed."""
-    placed, waiting, out = {bodies[0].name}, list(joints), []
-    while waiting:
-        ready = [j for j in waiting if j.parent.body.name in placed]
-        if not ready:
-            break
-        for joint in ready[:1]:  # one at a time keeps the order of description
-            placed.add(joint.child.body.name)
-            out.append(joint)
-            waiting.remove(joint)
+    hung: dict[str, list[int]] = {}
+    for k, joint in enumerate(joints):
+        hung.setdefault(joint.parent.body.name, []).append(k)
+    placed, out = {bodies[0].name}, []
+    ready = hung.pop(bodies[0].name, [])  # a heap: the order of description is kept
+    while ready:
+        joint = joints[heapq.heappop(ready)]
+        placed.add(joint.child.body.name)
+        out.append(joint)
+        for k in hung.pop(joint.child.body.name, []):
+            heapq.heappush(ready, k)
     lost = [body.name for body in bodies if body.name not in placed]
     if lost:
         names = ", ".join(f"'{n}'" for n in lost[:8]) + (" …" if len(lost) > 8 else "")

@@ -18,13 +18,14 @@ from dalembert.mechanism.constraining import Constrainable
 from dalembert.mechanism.forcing import Forceable
 from dalembert.mechanism.notes import Note
 from dalembert.mechanism.states import NamedState, named_state
+from dalembert.mechanism.touching import Touchable
 from dalembert.mechanism.values import Defaults
 
 if TYPE_CHECKING:
     from dalembert.system.system import System
 
 
-class Mechanism(Buildable, Forceable, Constrainable):
+class Mechanism(Buildable, Forceable, Constrainable, Touchable):
     """A tree of bodies with constraints, described by name.
 
     Elements are added by methods, each under a `name` by which results give it back. gravity is the acceleration of
@@ -143,7 +144,7 @@ class Mechanism(Buildable, Forceable, Constrainable):
         other = object.__new__(type(self))
         vars(other).update(vars(self))
         other.parameters = Defaults(dict(self.parameters.symbols), dict(self.parameters.values))
-        for part in ("bodies", "joints", "carriers", "frames", "forces", "constraints", "inputs", "states"):
+        for part in ("bodies", "joints", "carriers", "frames", "forces", "constraints", "contacts", "inputs", "states"):
             setattr(other, part, dict(getattr(self, part)))
         other.notes = list(self.notes)
         return other

@@ -165,7 +165,8 @@ class Merging:
             ([b for b in other.bodies if b != "ground"], {"body": m.bodies, "frame": m.frames}),
             (other.frames, {"frame": m.frames, "body": m.bodies}),
             (other.joints, {"joint": m.joints, "constraint": m.constraints}),
-            (other.constraints, {"constraint": m.constraints, "joint": m.joints}),
+            (other.constraints, {"constraint": m.constraints, "joint": m.joints, "contact": m.contacts}),
+            (other.contacts, {"contact": m.contacts, "constraint": m.constraints, "joint": m.joints}),
             (other.forces, {"force": m.forces}),
             (other.states, {"state": m.states}),
             (other.inputs, {"input": m.inputs, "parameter": m.parameters.symbols}),
@@ -191,6 +192,8 @@ class Merging:
             self._joint(a)
         for c in other.constraints.values():
             m.constraints[part.name(c.name)] = self._constraint(c)
+        for contact in other.contacts.values():
+            m.contacts[part.name(contact.name)] = self._copied(contact)
         for f in other.forces.values():
             m.forces[part.name(f.name)] = self._copied(f)
         for s in other.states.values():

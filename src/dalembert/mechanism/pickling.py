@@ -18,6 +18,7 @@ from dalembert.mechanism.values import Defaults
 
 if TYPE_CHECKING:
     from dalembert.mechanism.constraints import Constraint
+    from dalembert.mechanism.contacts import OneSided
     from dalembert.mechanism.forces import Force
     from dalembert.mechanism.mechanism import Mechanism
 
@@ -30,6 +31,7 @@ PARTS = (
     "frames",
     "forces",
     "constraints",
+    "contacts",
     "states",
     "notes",
     "_gravity",
@@ -121,7 +123,7 @@ def _written(m: Mechanism) -> tuple[bytes, list[ca.SX]]:
 
 def _culprit(m: Mechanism) -> str:
     """The first element that does not pickle."""
-    elements: list[Force | Constraint] = [*m.forces.values(), *m.constraints.values()]
+    elements: list[Force | Constraint | OneSided] = [*m.forces.values(), *m.constraints.values(), *m.contacts.values()]
     for element in elements:
         try:
             _writer(io.BytesIO()).dump(element)

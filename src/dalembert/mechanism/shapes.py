@@ -21,6 +21,10 @@ SIZES: dict[str, tuple[int, ...]] = {
     "sphere": (1,),
     "cylinder": (2,),
     "capsule": (2,),
+    "rod": (2,),
+    "wheel": (2,),
+    "plate": (3, 4),
+    "arrow": (2,),
     "ellipsoid": (3,),
     "plane": (0, 2),
     "mesh": (0,),
@@ -32,9 +36,12 @@ class Shape:
     """A shape fixed to a body; it has no mass and touches nothing.
 
     kind and size (m): "box" (three full edges), "sphere" (radius), "cylinder" and "capsule" (radius, length along z, a
-    capsule's without its caps), "ellipsoid" (three half axes), "plane" (normal z; two full edges, or none:
-    endless), "mesh" (no numbers; its `file`, which is never opened here, and `scale`, three factors). pose places it in
-    the body: a `Transform`, or (rotation, position). colour is (red, green, blue, opacity) from 0 to 1, or None.
+    capsule's without its caps), "rod" (radius, length: from the origin along z, with round ends), "wheel" (radius,
+    width along its axis z), "plate" (edges along x and y, thickness along z, radius of its corners if any),
+    "arrow" (radius, length: from the origin along z), "ellipsoid" (three half axes), "plane" (normal z; two full
+    edges, or none: endless), "mesh" (no numbers; its `file`, which is never opened here, and `scale`, three factors).
+    pose places it in the body: a `Transform`, or (rotation, position). colour is (red, green, blue, opacity)
+    from 0 to 1, or None.
 
     >>> Shape("box", (0.2, 0.1, 0.1), colour=(1, 0, 0, 1))
     <box (0.2, 0.1, 0.1)>
@@ -74,6 +81,19 @@ class Shape:
             if not all(0.0 <= c <= 1.0 for c in colour):
                 raise DescriptionError(f"the colour of {what} is {colour}; needed: four numbers from 0 to 1.")
             set_(self, "colour", colour)
+
+    def simpler(self) -> Shape:
+        """The same in kinds that all formats know: rods as capsules, wheels and arrows as cylinders, plates boxes."""
+        if self.kind not in ("rod", "wheel", "plate", "arrow"):
+            return self
+        kind, size, ahead = {
+            "rod": ("capsule", self.size, self.size[-1] / 2),
+            "wheel": ("cylinder", self.size, 0.0),
+            "plate": ("box", self.size[:3], 0.0),
+            "arrow": ("cylinder", self.size, self.size[-1] / 2),
+        }[self.kind]
+        pose = self.pose @ Transform(np.eye(3), np.array([0.0, 0.0, ahead]))
+        return Shape(kind, size, pose, self.colour, name=self.name)
 
     def moved(self, T: Transform) -> Shape:
         """The same shape, where its body's frame is at T of another frame, seen from that one."""

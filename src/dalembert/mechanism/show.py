@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from dalembert.mechanism.mechanism import Mechanism
 
 
+DEEPEST = 120  # characters of indentation: a long chain goes straight down from there
+
+
 def text(m: Mechanism) -> str:
     """The whole description on one screen."""
     lines = [f"{m.name}", *(f"  {line}" for line in tree_lines(m)), ""]
@@ -41,6 +44,7 @@ def sections(m: Mechanism) -> list[tuple[str, list[str]]]:
         ("inputs", [_sized(name, u.numel()) for name, u in m.inputs.items()]),
         ("parameters", [f"{name} = {_numbers(x)}" for name, x in m.parameters.values.items()]),
         ("constraints", [f"{name} ({c.describe()})" for name, c in m.constraints.items()]),
+        *([("contacts", [f"{name} ({c.describe()})" for name, c in m.contacts.items()])] if m.contacts else []),
         ("forces", [f"{name} ({f.kind})" for name, f in m.forces.items()]),
         ("frames", [f"{name} (on {frame.body.name})" for name, frame in m.frames.items()]),
         ("gravity", [_numbers(m.gravity)]),
@@ -49,16 +53,15 @@ def sections(m: Mechanism) -> list[tuple[str, list[str]]]:
 
 def tree_lines(m: Mechanism) -> list[str]:
     """The bodies, each under the one that carries it."""
-    lines = ["ground"]
-
-    def hang(body: str, indent: str) -> None:
-        joints = [j for j in m.joints.values() if j.parent.body.name == body]
-        for k, joint in enumerate(joints):
-            last = k == len(joints) - 1
-            lines.append(indent + ("└─ " if last else "├─ ") + _joint_line(joint))
-            hang(joint.child.body.name, indent + ("   " if last else "│  "))
-
-    hang("ground", "")
+    lines, hung = ["ground"], dict[str, list["Attachment"]]()
+    for joint in m.joints.values():
+        hung.setdefault(joint.parent.body.name, []).append(joint)
+    waiting = [(joint, "", k == 0) for k, joint in enumerate(reversed(hung.get("ground", [])))]
+    while waiting:
+        joint, indent, last = waiting.pop()
+        lines.append(indent + ("└─ " if last else "├─ ") + _joint_line(joint))
+        inner = (indent + ("   " if last else "│  "))[:DEEPEST]
+        waiting += [(j, inner, k == 0) for k, j in enumerate(reversed(hung.get(joint.child.body.name, [])))]
     carried = {j.child.body.name for j in m.joints.values()}
     lines += [f"(not connected: {name})" for name in m.bodies if name != "ground" and name not in carried]
     return lines

@@ -23,14 +23,14 @@ from dalembert.spatial import AdInverse, Transform, bracket
 from dalembert.symbols import array, is_number, symbols, to_sx, zeros
 
 
-def body_jacobian(at: Placed, i: int, offset: Transform) -> np.ndarray:
-    """J, (6, nv), of frame `offset` of link i, in the frame's own axes.
+def body_jacobian(at: Placed, i: int, offset: Transform, start: int = ROOT) -> np.ndarray:
+    """J, (6, nv), of frame `offset` of link i, in the frame's own axes; of its motion in the link `start`.
 
     The columns are carried from the frame inward, so that each costs one transform: J[:, k] = Ad(T_kf⁻¹) S_k.
     """
     J = zeros(6, at.tree.nv)
     T = offset  # T_kf: the frame seen from link k
-    for k in reversed(at.tree.path(i)):
+    for k in reversed(at.tree.path(i, start)):
         J[:, at.tree.links[k].v] = AdInverse(T) @ at.S(k)
         T = at.T(k) @ T
     return J

@@ -11,10 +11,18 @@ Zeros of the mechanism never become instructions: the cost of a ladder of N loop
 size; with the result comes the margin of the elimination, min_k Δ_k / S_kk: the squared sine of the angle, in the mass
 metric, between a row and those before it, and min_k S_kk, the squared length of the shortest row. Where either is tiny
 the rows are dependent, and a formulation that reveals the rank has to decide.
+
+(1) to (4) are one elimination of the symmetric matrix [M Aᵀ; A 0], the velocities first. A row can go as soon as its
+own velocities are gone: a loop is then eliminated within what carries it, as a cluster of the tree (Chignoli, Adrian,
+Kim and Wensing, arXiv 2311.13732), and many loops on one body do not meet in S. The cheaper of the two orders is
+taken, by a count of operations; in the second the metric of a row is that of the mechanism with its carrier held.
 """
 
 from __future__ import annotations
 
+import heapq
+from collections.abc import Sequence
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -22,37 +30,49 @@ import numpy as np
 from dalembert.recursions.composite_body import composite_body
 from dalembert.recursions.innovations import Innovations
 from dalembert.recursions.tree import Placed
-from dalembert.symbols import is_number, minimum, zeros
+from dalembert.symbols import is_zero, minimum, zeros
 
 LONG = 14  # velocities between the ground and a tip; planar chains break even at 8, spatial ones at 13
-
-
-def _zero(x: Any) -> bool:
-    return is_number(x) and x == 0.0
+CLEARLY = 0.6  # of the operations of the usual order: from where another one is taken
 
 
 class TreeFactor:
-    """M = Lᵀ D L with unit lower triangular L, structural zeros kept."""
+    """M = Lᵀ D L with unit lower triangular L, structural zeros kept; made when it is first used."""
 
     def __init__(self, M: np.ndarray):
-        n = len(M)
-        H = M.copy()
-        self.inverse = [1.0] * n
-        self.L: list[list[tuple[int, Any]]] = [[] for _ in range(n)]  # row k: (i, L_ki), i < k
+        self.M = M
+
+    @cached_property
+    def _factors(self) -> tuple[list[Any], list[list[tuple[int, Any]]]]:
+        n = len(self.M)
+        H = self.M.copy()
+        inverse: list[Any] = [1.0] * n
+        L: list[list[tuple[int, Any]]] = [[] for _ in range(n)]  # row k: (i, L_ki), i < k
         for k in reversed(range(n)):  # (1)
-            self.inverse[k] = 1.0 / H[k, k]
-            below = [i for i in range(k) if not _zero(H[k, i])]
-            self.L[k] = [(i, H[k, i] * self.inverse[k]) for i in below]
-            for i, factor in self.L[k]:
+            inverse[k] = 1.0 / H[k, k]
+            below = [i for i in range(k) if not is_zero(H[k, i])]
+            L[k] = [(i, H[k, i] * inverse[k]) for i in below]
+            for i, factor in L[k]:
                 for j in below:
                     if j <= i:
                         H[i, j] = H[j, i] = H[i, j] - factor * H[k, j]
+        return inverse, L
+
+    @property
+    def inverse(self) -> list[Any]:
+        """1/d of every velocity."""
+        return self._factors[0]
+
+    @property
+    def L(self) -> list[list[tuple[int, Any]]]:
+        """(i, L_ki), i < k, of every row k."""
+        return self._factors[1]
 
     def lower_transposed(self, x: np.ndarray) -> np.ndarray:
         """L^−ᵀ x."""
         x = x.copy()
         for k in reversed(range(len(x))):
-            if not _zero(x[k]):
+            if not is_zero(x[k]):
                 for i, factor in self.L[k]:
                     x[i] = x[i] - factor * x[k]
         return x
@@ -62,7 +82,7 @@ class TreeFactor:
         x = x.copy()
         for k in range(len(x)):
             for i, factor in self.L[k]:
-                if not _zero(x[i]):
+                if not is_zero(x[i]):
                     x[k] = x[k] - factor * x[i]
         return x
 
@@ -78,36 +98,39 @@ def mass_factor(at: Placed) -> TreeFactor | Innovations:
 
 
 class Elimination:
-    """M (by its factor) and A factored once, for many right-hand sides; see the head of this file."""
+    """M (by its factor) and A factored once, for many right-hand sides; see the head of this file.
+
+    `inertias`: D of M = Lᵀ D L, (n,), or zeros where the order does not bring it about.
+    """
 
     def __init__(self, tree: TreeFactor | Innovations, A: np.ndarray):
-        m, n = A.shape
-        self.tree = tree
-        D = tree.inverse
-        self.B = [self.tree.lower_transposed(row) for row in A]
-        self.touched = [[k for k in range(n) if not _zero(row[k])] for row in self.B]
-        self.Y = [np.array([b * d for b, d in zip(row, D)], dtype=object) for row in self.B]  # (2)
-        S = zeros(m, m)
-        for i in range(m):
-            for j in range(i, m):
-                common = [k for k in self.touched[i] if not _zero(self.B[j][k])]
-                S[i, j] = S[j, i] = sum((self.B[i][k] * self.Y[j][k] for k in common), 0.0)  # (3)
-        self.rows = RowFactor(S)
-        self.lengths = [S[i, i] for i in range(m)]  # squared
-        shortest = self.lengths[0] if m else 1.0
-        for length in self.lengths[1:]:
-            shortest = minimum(shortest, length)
-        self.margin = np.array([self.rows.margin, shortest], dtype=object)
+        self.tree, (self.m, n) = tree, A.shape
+        if isinstance(tree, TreeFactor):
+            self.whole = SaddleFactor(tree.M, A)
+            lengths, margin, self.inertias = self.whole.lengths, self.whole.margin, self.whole.inertias
+        else:
+            D, self.inertias = tree.inverse, [x for _, factors in tree.blocks for x in factors.d]
+            self.B = [tree.lower_transposed(row) for row in A]
+            self.touched = [[k for k in range(n) if not is_zero(row[k])] for row in self.B]
+            self.Y = [np.array([b * d for b, d in zip(row, D)], dtype=object) for row in self.B]  # (2)
+            S: list[dict[int, Any]] = [{} for _ in range(self.m)]
+            for (i, j), common in _shared(self.touched).items():
+                S[i][j] = S[j][i] = sum((self.B[i][k] * self.Y[j][k] for k in common), 0.0)  # (3)
+            self.rows = RowFactor(S)
+            lengths, margin = [S[i].get(i, 0.0) for i in range(self.m)], self.rows.margin
+        shortest = reduce(minimum, lengths) if self.m else 1.0
+        self.margin = np.array([margin, shortest], dtype=object)
 
     def solve(self, f: np.ndarray, gamma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """v̇ and λ with M v̇ = f + Aᵀλ and A v̇ + γ = 0."""
-        m = len(self.B)
+        if isinstance(self.tree, TreeFactor):
+            return self.whole.solve(f, gamma)
         g = self.tree.lower_transposed(f)
-        right = zeros(m)
-        for i in range(m):
+        right = zeros(self.m)
+        for i in range(self.m):
             right[i] = -gamma[i] - sum((self.Y[i][k] * g[k] for k in self.touched[i]), 0.0)
         lam = self.rows.solve(right)
-        for i in range(m):
+        for i in range(self.m):
             for k in self.touched[i]:
                 g[k] = g[k] + self.B[i][k] * lam[i]
         return self.tree.lower(np.array([x * d for x, d in zip(g, self.tree.inverse)], dtype=object)), lam  # (5)
@@ -128,35 +151,169 @@ def eliminate(
     return *factor.solve(f, gamma), factor.margin
 
 
+class SaddleFactor:
+    """[M Aᵀ; A 0] = Λ Δ Λᵀ in the cheaper of two orders: see the head of this file. Unknowns: n velocities, m rows."""
+
+    def __init__(self, M: np.ndarray, A: np.ndarray):
+        self.m, self.n = n_rows, n = A.shape
+        H: list[dict[int, Any]] = [{j: M[i, j] for j in range(n) if not is_zero(M[i, j])} for i in range(n)]
+        H += [{} for _ in range(n_rows)]
+        for r, row in enumerate(A):
+            for k in range(n):
+                if not is_zero(row[k]):
+                    H[n + r][k] = H[k][n + r] = row[k]
+        pattern = [set(row) - {i} for i, row in enumerate(H)]
+        orders = [_order(pattern, n, late) for late in ((True, False) if n_rows else (True,))]
+        cheap = orders[-1] if orders[-1][0] < CLEARLY * orders[0][0] else orders[0]
+        self.order = cheap[1]
+        self.columns: list[list[tuple[int, Any]]] = [[] for _ in H]
+        self.inverse: list[Any] = [0.0] * len(H)
+        self.lengths: list[Any] = [0.0] * n_rows  # squared, of each row before other rows take from it
+        left: list[Any] = [0.0] * n_rows  # and after
+        self.margin: Any = 1.0
+        self.inertias: list[Any] = [0.0] * n  # of M = Lᵀ D L, where the velocities went first; else 0
+        for k in self.order:
+            row = H[k]
+            if k < n:
+                pivot = row.pop(k)
+                self.inertias[k] = pivot if cheap is orders[0] else 0.0
+                self.inverse[k] = 1.0 / pivot
+            elif is_zero(left[k - n]):  # a row of constants that depends on others: nothing to divide by
+                self.margin = 0.0
+            else:
+                self.inverse[k] = -1.0 / left[k - n]
+                self.margin = minimum(self.margin, left[k - n] / self.lengths[k - n])
+            near = sorted(row)
+            self.columns[k] = [(i, row[i] * self.inverse[k]) for i in near]
+            for i, factor in self.columns[k]:
+                del H[i][k]
+                for j in near:
+                    if j > i:
+                        continue
+                    change = factor * row[j]
+                    if i == j and i >= n:
+                        left[i - n] = left[i - n] + change
+                        if k < n:
+                            self.lengths[i - n] = self.lengths[i - n] + change
+                    else:
+                        H[i][j] = H[j][i] = H[i].get(j, 0.0) - change
+
+    def solve(self, f: np.ndarray, gamma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """v̇ and λ with M v̇ = f + Aᵀλ and A v̇ + γ = 0."""
+        x = np.concatenate([f, -gamma])
+        for k in self.order:
+            if not is_zero(x[k]):
+                for i, factor in self.columns[k]:
+                    x[i] = x[i] - factor * x[k]
+        for k in reversed(self.order):
+            x[k] = x[k] * self.inverse[k]
+            for i, factor in self.columns[k]:
+                x[k] = x[k] - factor * x[i]
+        return x[: self.n], -x[self.n :]
+
+
+def _order(pattern: list[set[int]], n: int, late: bool) -> tuple[int, list[int]]:
+    """Operations of an elimination and its order, of least degree; rows after all velocities, or after their own."""
+    near = [set(s) for s in pattern]
+    count, order = 0, list[int]()
+
+    def take(k: int) -> None:
+        nonlocal count
+        order.append(k)
+        count += len(near[k]) * (len(near[k]) + 5) // 2
+        for i in near[k]:
+            near[i] |= near[k]
+            near[i] -= {i, k}
+
+    if late:
+        for k in reversed(range(n)):
+            take(k)
+    owns = [0 if late or k < n else len(pattern[k]) for k in range(len(pattern))]  # velocities that a row waits for
+
+    def entry(k: int) -> tuple[int, bool, int, int]:
+        return len(near[k]), k < n, k if k >= n else -k, k
+
+    done = set(order)
+    waiting = [entry(k) for k in range(len(near)) if k not in done and not owns[k]]
+    heapq.heapify(waiting)
+    while waiting:
+        degree, _, _, k = heapq.heappop(waiting)
+        if k in done or degree != len(near[k]):
+            continue
+        done.add(k)
+        around = sorted(near[k])
+        take(k)
+        for i in around:
+            if i >= n and k in pattern[i] and not late:
+                owns[i] -= 1
+            if owns[i] == 0:
+                heapq.heappush(waiting, entry(i))
+    return count, order
+
+
+def _shared(touched: list[list[int]]) -> dict[tuple[int, int], list[int]]:
+    """The velocities that two rows have in common, for every pair (i, j), i ≤ j, that has any."""
+    rows_at: dict[int, list[int]] = {}
+    for i, velocities in enumerate(touched):
+        for k in velocities:
+            rows_at.setdefault(k, []).append(i)
+    out: dict[tuple[int, int], list[int]] = {}
+    for k, rows in sorted(rows_at.items()):
+        for place, i in enumerate(rows):
+            for j in rows[place:]:
+                out.setdefault((i, j), []).append(k)
+    return out
+
+
 class RowFactor:
     """S = Λ Δ Λᵀ in an order that fills in little, and the margin (4)."""
 
-    def __init__(self, S: np.ndarray):
-        H, remaining = S.copy(), list(range(len(S)))
+    def __init__(self, S: Sequence[dict[int, Any]]):
+        """S, symmetric, by rows: {column: element}, what is zero left out."""
+        H = [{j: x for j, x in row.items() if not is_zero(x)} for row in S]
+        lengths = [row.get(k, 0.0) for k, row in enumerate(H)]
+        waiting = [(len(row) - (k in row), k) for k, row in enumerate(H)]
+        heapq.heapify(waiting)
         self.order: list[int] = []
         self.columns: dict[int, list[tuple[int, Any]]] = {}
         self.inverse: dict[int, Any] = {}
         self.margin: Any = 1.0
-        while remaining:
-            near = {k: [i for i in remaining if i != k and not _zero(H[k, i])] for k in remaining}
-            k = min(remaining, key=lambda r: (len(near[r]), r))  # minimum degree
-            remaining.remove(k)
+        while waiting:
+            degree, k = heapq.heappop(waiting)  # minimum degree
+            row = H[k]
+            if k in self.inverse or degree != len(row) - (k in row):
+                continue
             self.order.append(k)
-            if _zero(H[k, k]):  # a row of constants that depends on others: known while tracing, nothing to divide by
+            pivot = row.pop(k, 0.0)
+            if is_zero(pivot):  # a row of constants that depends on others: known while tracing, nothing to divide by
                 self.margin, self.inverse[k] = 0.0, 0.0
             else:
-                self.margin, self.inverse[k] = minimum(self.margin, H[k, k] / S[k, k]), 1.0 / H[k, k]
-            self.columns[k] = [(i, H[i, k] * self.inverse[k]) for i in near[k]]
+                self.margin, self.inverse[k] = minimum(self.margin, pivot / lengths[k]), 1.0 / pivot
+            near = sorted(row)
+            self.columns[k] = [(i, row[i] * self.inverse[k]) for i in near]
             for i, factor in self.columns[k]:
-                for j in near[k]:
+                del H[i][k]
+                for j in near:
                     if j <= i:
-                        H[i, j] = H[j, i] = H[i, j] - factor * H[j, k]
+                        x = H[i].get(j, 0.0) - factor * row[j]
+                        if not is_zero(x):
+                            H[i][j] = H[j][i] = x
+                        elif j in H[i]:
+                            del H[i][j]
+                            H[j].pop(i, None)
+            for i in near:
+                heapq.heappush(waiting, (len(H[i]) - (i in H[i]), i))
+
+    @staticmethod
+    def of(S: np.ndarray) -> RowFactor:
+        """The same of a dense matrix."""
+        return RowFactor([dict(enumerate(row)) for row in S])
 
     def solve(self, right: np.ndarray) -> np.ndarray:
         """S⁻¹ right."""
         x = right.copy()
         for k in self.order:
-            if not _zero(x[k]):
+            if not is_zero(x[k]):
                 for i, factor in self.columns[k]:
                     x[i] = x[i] - factor * x[k]
         for k in reversed(self.order):

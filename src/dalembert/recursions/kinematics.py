@@ -26,7 +26,7 @@ def twist(at: Moving, i: int, offset: Transform) -> np.ndarray:
 def twist_rate(at: Moving, a: np.ndarray, i: int, offset: Transform) -> np.ndarray:
     """V̇_f, (6,): the derivative of the numbers `twist` returns, V̇_i = X_i V̇_P + S_i v̇_i + c_i."""
     dV = zeros(6)
-    for k in at.tree.path(i):
+    for k in at.tree.path(i, at.origin):
         dV = at.X(k) @ dV + at.S(k) @ a[at.tree.links[k].v] + at.c(k)
     return AdInverse(offset) @ dV
 

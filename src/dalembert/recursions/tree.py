@@ -8,6 +8,7 @@ business. Links are numbered so that parents come first; `ROOT` is the ground.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -15,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from dalembert.spatial import AdInverse, RigidInertia, Transform, bracket
-from dalembert.symbols import array, zeros
+from dalembert.symbols import array, is_number, snap, zeros
 
 ROOT = -1
 
@@ -70,13 +71,22 @@ class Tree:
         """Link numbers from the tips to the ground."""
         return reversed(self.outward())
 
-    def path(self, i: int) -> list[int]:
-        """Links from the ground to i, i included."""
+    def path(self, i: int, start: int = ROOT) -> list[int]:
+        """Links from `start`, which carries i and is left out, to i itself."""
         out = []
-        while i != ROOT:
+        while i != start:
             out.append(i)
             i = self.links[i].parent
         return out[::-1]
+
+    def common(self, i: int, j: int) -> int:
+        """The last link that carries both i and j, or is one of them; `ROOT` where only the ground does."""
+        while i != j:  # parents have lower numbers
+            if i > j:
+                i = self.links[i].parent
+            else:
+                j = self.links[j].parent
+        return i
 
     @cached_property
     def children(self) -> list[list[int]]:
@@ -104,7 +114,16 @@ class Placed:
         self._T: dict[int, Transform] = {}
         self._S: dict[int, np.ndarray] = {}
         self._poses: dict[int, Transform] = {ROOT: Transform.identity()}
+        self._arms: dict[tuple[int, int], Transform] = {}
         self._made: dict[Any, Any] = {}
+
+    def _new(self, known: dict[int, Any], i: int) -> list[int]:
+        """Links on the way to i that are not known yet."""
+        out = []
+        while i not in known:
+            out.append(i)
+            i = self.tree.links[i].parent
+        return out[::-1]
 
     def once(self, key: Any, make: Callable[[], Any]) -> Any:
         """The value of make(), evaluated once here for a key: what several functions of this configuration share."""
@@ -132,27 +151,56 @@ class Placed:
 
     def pose(self, i: int) -> Transform:
         """T_0i: link i in the ground."""
-        for k in self.tree.path(i):
-            if k not in self._poses:
-                self._poses[k] = self._poses[self.tree.links[k].parent] @ self.T(k)
+        for k in self._new(self._poses, i):
+            self._poses[k] = self._poses[self.tree.links[k].parent] @ self.T(k)
         return self._poses[i]
+
+    def between(self, i: int, Ti: Transform, j: int, Tj: Transform) -> Transform:
+        """Frame Tj of link j in frame Ti of link i, by the way between them.
+
+        The two constant places at the turn, on the last link that carries both, are joined first: however the two
+        branches are mounted there, what that cancels is exactly zero.
+        """
+        c = self.tree.common(i, j)
+        (fixed_i, arm_i), (fixed_j, arm_j) = self._arm(c, i, Ti), self._arm(c, j, Tj)
+        return arm_i.inverse() @ (joined(fixed_i, fixed_j) @ arm_j)
+
+    def _arm(self, c: int, i: int, offset: Transform) -> tuple[Transform, Transform]:
+        """A frame of link i seen from link c, which carries i: the first, constant place, and the rest of the way."""
+        if i == c:
+            return offset, Transform.identity()
+        path = self.tree.path(i, c)
+        first = self.tree.links[path[0]]
+        arm = first.joint.transform(self.q[first.q])
+        for k in path[1:]:
+            arm = self._arms[c, k] = self._arms.get((c, k)) or arm @ self.T(k)
+        return first.placement, arm @ offset
 
 
 class Moving(Placed):
     """A tree at one configuration and velocity: twists and velocity-product accelerations besides."""
+
+    origin = ROOT  # the link whose rest these are measured against
 
     def __init__(self, tree: Tree, q: np.ndarray, v: np.ndarray):
         super().__init__(tree, q)
         self.v = v
         self._V: dict[int, np.ndarray] = {ROOT: zeros(6)}
         self._c: dict[int, np.ndarray] = {}
+        self._seen: dict[int, Moving] = {ROOT: self}
+
+    def seen_from(self, origin: int) -> Moving:
+        """What the link `origin` carries, as it moves in it: twists and accelerations with `origin` at rest."""
+        if origin not in self._seen:
+            seen = self._seen[origin] = copy(self)  # transforms and screws are shared
+            seen.origin, seen._V, seen._c, seen._made = origin, {origin: zeros(6)}, {}, {}
+        return self._seen[origin]
 
     def V(self, i: int) -> np.ndarray:
         """V_i = X_i V_P + S_i v_i: twist of link i in its own frame (Spencer A.3)."""
-        for k in self.tree.path(i):
-            if k not in self._V:
-                link = self.tree.links[k]
-                self._V[k] = self.X(k) @ self._V[link.parent] + self.S(k) @ self.v[link.v]
+        for k in self._new(self._V, i):
+            link = self.tree.links[k]
+            self._V[k] = self.X(k) @ self._V[link.parent] + self.S(k) @ self.v[link.v]
         return self._V[i]
 
     def c(self, i: int) -> np.ndarray:
@@ -162,3 +210,10 @@ class Moving(Placed):
             vi = self.v[link.v]
             self._c[i] = link.joint.bias(self.q[link.q], vi) - bracket(self.S(i) @ vi, self.V(i))
         return self._c[i]
+
+
+def joined(A: Transform, B: Transform) -> Transform:
+    """A⁻¹ B of two constant places, with what is left of rounding made exact."""
+    T = A.inverse() @ B
+    size = sum(abs(x) for x in (*A.p, *B.p) if is_number(x))
+    return Transform(snap(T.R, scale=1.0, rounding=16.0), snap(T.p, least=size))

@@ -47,6 +47,11 @@ def of_run(run: Run, of: Any, wrt: Any, held: Any, at: Any, method: str) -> Sens
 
 def _check(run: Run) -> None:
     """Refuse runs that have no derivative, or not enough of a record for one."""
+    if run.phases:
+        raise ArgumentError(
+            "the structure of the run changes; derivatives through switches, impacts and friction are not there. Ask "
+            "for those of a phase, run.phases[k]."
+        )
     if run.status not in (Status.DONE, Status.EVENT):
         raise ArgumentError(f"the run did not reach its end: {run.message}.")
     if run._dense is None or run._between is None:

@@ -88,8 +88,9 @@ class Callback:
         compiled = cfunc(types.void(pointer, pointer, pointer))(wrapper)
         self._at(int(compiled.address or 0), compiled)
 
-    def python(self, f: Callable[[float, Any], np.ndarray]) -> None:
-        """A Python function of (t, state) that returns (size,) numbers."""
+    def python(self, f: Callable[[float, Any], np.ndarray], p: np.ndarray | None = None) -> None:
+        """A Python function of (t, state) that returns (size,) numbers; p: parameters of its states, where others."""
+        known = self._p if p is None else p
         nq, n, size = self.system.nq, self.system.nq + self.system.nv, self.size
 
         def wrapper(x: int, y: int, w: int) -> None:
@@ -99,7 +100,7 @@ class Callback:
                     raise KeyboardInterrupt
                 given = np.ctypeslib.as_array(ctypes.cast(x, ctypes.POINTER(ctypes.c_double)), (n + 1,))
                 t = float(given[n])
-                out[:] = f(t, passing_state(self.system, given[:nq], given[nq:n], t, self._p))
+                out[:] = f(t, passing_state(self.system, given[:nq], given[nq:n], t, known))
             except KeyboardInterrupt:
                 self.interrupted, out[:] = True, np.nan
             except BaseException as error:  # nothing may pass through native code; the run keeps it and ends

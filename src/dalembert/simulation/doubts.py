@@ -21,7 +21,8 @@ PER_TOLERANCE = 1e5  # times rtol: of the energy that moves, what error control 
 class Doubts:
     """Sentences about a run, and whether it can be called a success in spite of them."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, closure: bool = True, balance: bool = True) -> None:
+        """closure, balance: whether that of its constraints, and that of its energy, is looked at."""
         self.run, self.sound = run, True
         self.sentences: list[str] = []
         if not len(run.t) or not run.system.nq:
@@ -34,8 +35,10 @@ class Doubts:
         if not finite.all():
             self._serious(f"the state at t = {run.t[~finite][0]:.6g} s is not finite")
         looked_at = known[np.unique(np.linspace(0, len(known) - 1, SAMPLES).astype(int))]
-        self._closure(looked_at)
-        self._energy(looked_at)
+        if closure:
+            self._closure(looked_at)
+        if balance:
+            self._energy(looked_at)
 
     def _serious(self, sentence: str) -> None:
         self.sound = False

@@ -76,7 +76,7 @@ def watcher(system: System, events: Mapping[str, Event], p: np.ndarray) -> Callb
         key = ("events", *(g.f for g in functions))
         back.trace(key, lambda s: array([scalar_of(s, g.f, w) for g, w in zip(functions, what)]))
         return back
-    parts = [_as_python(system, name, g, p) for name, g in zip(events, functions)]
+    parts = [as_python(system, name, g, p) for name, g in zip(events, functions)]
     back.python(lambda t, state: np.array([part(t, state) for part in parts]))
     return back
 
@@ -108,7 +108,8 @@ def locate(
     return sorted(hits, key=lambda hit: hit[0]), failed
 
 
-def _as_python(system: System, name: str, g: Any, p: np.ndarray) -> Any:
+def as_python(system: System, name: str, g: Any, p: np.ndarray) -> Any:
+    """An event of any kind as a Python function of (t, state)."""
     if isinstance(g, expression):
         one = Callback(system, p, 1)
         one.trace(("events", g.f), lambda s: array([scalar_of(s, g.f, f"event '{name}'")]))

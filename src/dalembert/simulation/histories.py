@@ -198,7 +198,7 @@ class Histories:
     @cached_property
     def _dynamics(self) -> tuple[np.ndarray, np.ndarray]:
         """v̇ (N, nv) and λ (N, m): by elimination, and where rows may depend on each other as `System.acceleration`."""
-        vdot, multipliers, _, evidence = self._batch("answer", tau=np.zeros((len(self.t), self.system.nv)))
+        vdot, multipliers, _, evidence, _ = self._batch("answer", tau=np.zeros((len(self.t), self.system.nv)))
         least = limits(self.system, self.p)
         sure = (evidence[:, 0] > least.angle) & (evidence[:, 1] > least.length) & np.isfinite(evidence[:, 3])
         numbers = np.isfinite(self.q).all(axis=1) & np.isfinite(self.v).all(axis=1)

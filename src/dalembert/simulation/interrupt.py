@@ -24,6 +24,10 @@ class Interrupt:
         """Whether the run is to end: by a signal, or by a callback that raised KeyboardInterrupt."""
         return self._signalled or (bool(self._callbacks) and any(c.interrupted for c in self._callbacks))
 
+    def stop(self) -> None:
+        """Ask the run to end, from another thread."""
+        self._signalled = True
+
     def watch(self) -> None:
         """Take over Ctrl-C, in the main thread, unless somebody else has."""
         ours = self._old is None and threading.current_thread() is threading.main_thread()

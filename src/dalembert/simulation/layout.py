@@ -87,12 +87,20 @@ class Layout:
         self.works = len(self.system.work_names)
         self.controller = self.watcher = None
         if setup.controller is not None:
-            self.controller = controller(self.system, setup.controller, setup.p)
+            self.controller = self.steering()
         if setup.events:
-            self.watcher = watcher(self.system, setup.events, setup.p)
+            self.watcher = self.watching()
         self.callbacks: list[Callback] = [c for c in (self.controller, self.watcher) if c is not None]
         self.spare: list[Spare] = []  # records of earlier runs
         self.careful: dict[Any, list[Any]] = {}  # their careful steps, by the rows of the usual ones
+
+    def steering(self) -> Callback:
+        """The controller as a function that gives the inputs."""
+        return controller(self.system, self.setup.controller, self.setup.p)
+
+    def watching(self) -> Callback:
+        """All events as one function."""
+        return watcher(self.system, self.setup.events, self.setup.p)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """By description; what a finished run needs no more, and may not pickle, stays behind."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from dalembert.simulation.status import Status
 from dalembert.simulation.stops import beyond_limits
 from dalembert.system.state import State
 from dalembert.system.system import System
+
+if TYPE_CHECKING:
+    from dalembert.simulation.phases.switch import Switched
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +57,8 @@ class Run(Histories):
     x_events: Mapping[str, np.ndarray]  # (hits, nq + nv)
     rtol: float | None = None  # of the steps; None where they were fixed, or this is not known
     metric: Any = "mass"  # of the formulation, or of its projection: "mass", "euclidean", or weights
+    phases: tuple[Run, ...] = ()  # runs of one structure each, where it changes
+    switches: tuple[Switched, ...] = ()  # what happened between them
     _met: tuple[Met, ...] = ()  # passages, not yet described
     _between: Continuation | None = None
 
@@ -143,6 +148,26 @@ class Run(Histories):
     def __setstate__(self, known: dict[str, Any]) -> None:
         for name, value in known.items():
             object.__setattr__(self, name, value)
+
+    def phase(self, t: float) -> Run:
+        """The phase at a time t (s), at a change the one after it; the run itself where its structure stays."""
+        checks.number(t, "t")
+        return self
+
+    def report(self) -> str:
+        """What happened, in a paragraph: how far the run came, switches, impacts, stick and slip, passages, limits.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism("ball", gravity=(0, 0, -10.0))
+        >>> m.add_joint("z", da.Prismatic("z"), m.ground, m.add_body("ball", mass=1.0))
+        >>> m.add_contact("floor", "ball", restitution=0.5)
+        >>> print(da.simulate(m.compile(), {"z": 5.0}, 1.5).report().replace(". ", ".\\n"))
+        'ball' moved from t = 0 s to 1.5 s: the end was reached.
+        floor was hit at t = 1 s, which took 37.5 J.
+        """
+        from dalembert.simulation.story import report
+
+        return report(self)
 
     def save(self, path: Any) -> None:
         """Write the run into one file (extra `files`); `da.load(path, system)` reads it. See docs/files.md."""
@@ -270,6 +295,13 @@ class Run(Histories):
 
     def _largest(self, rows: np.ndarray) -> np.ndarray:
         return np.abs(rows).max(axis=1, initial=0.0)
+
+    def _repr_html_(self) -> str:
+        """A picture of some positions, the last in full colour, above a summary, for notebooks."""
+        from dalembert.view.notebook import html_of
+
+        some = np.linspace(0, len(self.t) - 1, min(4, len(self.t))).astype(int)
+        return html_of(self.system, self.q[some], repr(self), self.p)
 
     def __repr__(self) -> str:
         reached = f"to t = {self.t[-1]:g} s" if len(self.t) else "without records"

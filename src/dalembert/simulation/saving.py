@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -34,6 +34,12 @@ def extra_names(system: System) -> tuple[str, ...]:
 def save(run: Run, path: Any) -> None:
     """Write a run into one file; an older file at the path stays whole until the new one is."""
     path = checks.path(path, "path")
+    if run.phases:
+        from dalembert.simulation.phases.files import save_phases
+
+        with _writing(path):
+            save_phases(cast("Any", run), path)
+        return
     columns = [*run.work.values(), *run.u.T, run.margin]
     extra = dict(zip(extra_names(run.system), columns))
     header = header_of_run(run.system, None, tuple(extra), run.p)
@@ -69,6 +75,10 @@ def load(path: Any, system: System) -> Run:
     if not isinstance(system, System):
         raise ArgumentError(f"system is {checks.shown(system)}; needed: the System that the run was made with.")
     file = read(path)
+    if "work.impacts" in file.header.extra:
+        from dalembert.simulation.phases.files import load_phases
+
+        return load_phases(file, system, path)
     _check(file, system, path)
     if not file.batches:
         raise FileError(

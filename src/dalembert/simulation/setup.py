@@ -152,9 +152,17 @@ def make_span(system: System, state: StateGiven, t: Any, t_eval: Any, u: Any) ->
 
 def make_setup(
     system: System, choices: Choices, span: Span, p: Parameters, controller: Any = None, hold: Any = None,
-    events: Any = None, coordinates: Any = None, options: Any = None,
+    events: Any = None, coordinates: Any = None, options: Any = None, *, phases: bool = False,
 ) -> Setup:  # fmt: skip
-    """Check what is asked of a system; everything is looked at before anything is computed."""
+    """Check what is asked of a system; everything is looked at before anything is computed.
+
+    phases: whether changes of structure are followed; else a system that has them is refused.
+    """
+    if not phases and is_hybrid(system):
+        raise ArgumentError(
+            f"'{system.name}' has contacts, ropes, rigid stops or dry friction, which da.simulate alone follows. Leave "
+            "them out, or make the runs one by one."
+        )
     if hold is not None:
         if controller is None:
             raise ArgumentError(f"hold is {hold!r}; it is the sampling period (s) of a controller u(t, state).")
@@ -183,6 +191,13 @@ def make_setup(
         coordinates=coordinates,
         options=options,
     )
+
+
+def is_hybrid(system: System) -> bool:
+    """Whether a mechanism has contacts, ropes, rigid stops or dry friction: its structure changes as it moves."""
+    joints = system.layout.joints.values()
+    rigid = any(a.stops is not None and a.stops.stiffness == 0.0 for a in joints)
+    return bool(system.layout.mechanism.contacts) or rigid or any(f is not None for a in joints for f in a.friction)
 
 
 def steers(u: Any) -> bool:

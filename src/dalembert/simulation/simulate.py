@@ -15,7 +15,7 @@ from dalembert.simulation.layout import Layout
 from dalembert.simulation.pool import give_back, plain_layout
 from dalembert.simulation.result import result
 from dalembert.simulation.run import Run
-from dalembert.simulation.setup import TOTAL_RATES, Span, make_choices, make_setup, make_span, steers
+from dalembert.simulation.setup import TOTAL_RATES, Span, is_hybrid, make_choices, make_setup, make_span, steers
 from dalembert.system.system import System
 
 
@@ -28,6 +28,8 @@ def simulate(
     p: Parameters = None,
     hold: float | None = None,
     events: Any = None,
+    switches: Any = None,
+    stops: Any = None,
     method: str = "dop853",
     rtol: float = 1e-9,
     atol: float = 1e-10,
@@ -52,6 +54,9 @@ def simulate(
     a Python function. With `hold` (s) it is sampled at that period and its answer held.
     p: parameters by name, where they differ from the system's.
     events: functions g(t, state) whose zeros are located, `da.Event`s, or a mapping of names to them.
+    switches: constraints that open or close on the way: a `da.Switch`, a list of them or a mapping of names to them.
+    stops: what stops joints at their limits, "rigid" or a `da.Stops`; joints that have stops of their own keep them.
+    Contacts, ropes, stops and dry friction of the mechanism act by themselves; see docs/contacts.md.
     method: "dop853" or "dopri5" (adaptive, tolerances rtol and atol), "rk4" (fixed `step`, s), "sdirk4" (adaptive, for
     stiff motion), "variational" (fixed `step`, for long conservative runs). step is the first step of adaptive methods;
     max_step (s) bounds all. The run ends after max_steps.
@@ -93,6 +98,13 @@ def simulate(
     except (TypeError, NotImplementedError):  # arrays, CasADi's matrices
         choices, hashable = make_choices.__wrapped__(*asked), False
     controller, u = (u, None) if steers(u) else (None, u)
+    if switches is not None or stops is not None or is_hybrid(system):
+        from dalembert.simulation.phases.asking import phased
+
+        return phased(
+            system, state, t, t_eval, u, p, controller, hold, events, switches, stops, choices, coordinates, options,
+            record, resume,
+        )  # fmt: skip
     span, plain = make_span(system, state, t, t_eval, u), controller is None and hold is None and events is None
     if hashable and plain and coordinates is None and options is None:
         layout = plain_layout(system, choices, span, p)

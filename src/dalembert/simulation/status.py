@@ -21,6 +21,9 @@ class Status(Spoken):
     STEP_UNSOLVED = 11, "the equations of an implicit step could not be solved; try a smaller step"
     NOT_COMPILED = 12, "the code needed from here on could not be compiled"
     NOT_BEGUN = 13, "the start of the run was refused"
+    NOT_CLOSED = 14, "a switch could not close its constraints"
+    NO_FORCES = 15, "no forces of contacts and friction balance"
+    CHATTERING = 16, "changes of structure follow each other without end"
 
 
 #: outcomes of the native loop that end a run

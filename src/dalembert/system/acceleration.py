@@ -13,7 +13,7 @@ from dalembert.formulations import EUCLIDEAN, MASS, Problem, make_problem
 from dalembert.native.library import call
 from dalembert.outcome import Outcome
 from dalembert.protocols import Inputs, Parameters, StateLike
-from dalembert.rank import angular_velocities, rank_policy
+from dalembert.rank import angular_velocities, rank_policy, usual_inertias
 from dalembert.symbols import all_numbers
 from dalembert.system.formulation_options import metric_factor
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 OK, INCONSISTENT = Outcome.OK, Outcome.INCONSISTENT
 MISSED = 1e-8  # of the terms of a row of A v̇ + γ: by how much they may fail to cancel
 ROUNDING = 1e-13  # of the largest terms
+HEAVY = 1e-9  # of the usual inertia of a velocity
 
 
 class Acceleration(NamedTuple):
@@ -103,6 +104,8 @@ class Solver:
         self.limits = limits(system)
         self.rank, self.nv = len(system.rows.of), system.nv
         self.answer = Prepared(system.kernel("answer"))
+        #: of each velocity: above these it moves mass for sure; None where all always do
+        self.inertias = None if system._solid else HEAVY * usual_inertias(system)
         self.problems: list[Problem] = []
         self._system = system
 
@@ -118,17 +121,20 @@ def eliminated(system: System, x: StateLike, tau: Any, u: Inputs, p: Parameters)
     answer, least = solver.answer, solver.limits
     if answer.plain and tau is None and u is None and p is None:
         if answer.timed:
-            vdot, multipliers, force, evidence = answer.kernel(x.q, x.v, *answer.defaults, x.t)
+            vdot, multipliers, force, evidence, inertias = answer.kernel(x.q, x.v, *answer.defaults, x.t)
         else:
-            vdot, multipliers, force, evidence = answer.kernel(x.q, x.v, *answer.defaults)
+            vdot, multipliers, force, evidence, inertias = answer.kernel(x.q, x.v, *answer.defaults)
     else:
         given = np.zeros(system.nv) if tau is None else system.velocity_vector(tau, "tau")
-        vdot, multipliers, force, evidence = system.evaluate_kernel(answer.kernel, x, u, p, {"tau": given})
+        vdot, multipliers, force, evidence, inertias = system.evaluate_kernel(answer.kernel, x, u, p, {"tau": given})
         if p is not None:
             least = limits(system, p)
     angle, length, worst, total = evidence.tolist()
     if not (angle > least.angle and length > least.length and isfinite(total)):
         return None
+    doubtful = solver.inertias is not None and (p is not None or not (inertias > solver.inertias).all())
+    if doubtful and system._massless(x, p) is not None:
+        return refused(system, Outcome.MASS_SINGULAR)
     rank = solver.rank
     condition = max(1.0 / sqrt(angle), least.size / sqrt(length)) if rank else 1.0
     return Acceleration(vdot, multipliers, force, rank, condition, sqrt(worst), OK)

@@ -134,13 +134,13 @@ class ConstraintQuestions:
         plain = damping is scale is active is None and independent.__class__ is tuple and metric.__class__ is str
         numbers = tolerance.__class__ is floor.__class__ is safety.__class__ is float and variant.__class__ is int
         given = metric, variant, tolerance, floor, safety, independent
+        usual = plain and numbers and given == USUAL and formulation.__class__ is str
+        quick = eliminated(self, x, tau, u, p) if usual and formulation == "auto" else None  # type: ignore[arg-type]
+        if quick is not None:
+            return quick
         if self._massless(x, p) is not None:
             return refused(_whole(self), Outcome.MASS_SINGULAR)
-        usual = plain and numbers and given == USUAL and formulation.__class__ is str
         if usual and formulation == "auto":
-            quick = eliminated(self, x, tau, u, p)  # type: ignore[arg-type]
-            if quick is not None:
-                return quick
             formulation = "nullspace"
         elif not (usual and formulation in FORMULATIONS):
             checks.choice(formulation, ["auto", *FORMULATIONS], "formulation")

@@ -35,7 +35,7 @@ from dalembert.recursions.motion_derivatives import MotionDerivatives
 from dalembert.recursions.newton_euler import newton_euler
 from dalembert.recursions.newton_euler_derivatives import newton_euler_derivatives
 from dalembert.spatial import bracket_dual
-from dalembert.symbols import zeros
+from dalembert.symbols import is_zero, zeros
 from dalembert.system.local_slopes import LocalEquations, LocalSlopes, all_zero
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class EquationDerivatives:
     def accelerations(self) -> Slopes:
         """Of e₂, those of the coordinates below those of the constraints; (3) for ∂/∂v of holonomic rows."""
         pfaffian = [k for k, row in enumerate(self.rows.rows) if not row.holonomic]
-        out = self._chained(self.local.accelerations, self.local.A, pfaffian)
+        out = self._chained(self.local.accelerations, self.local.A, pfaffian, self._own)
         v = 2.0 * self.speeds.q + np.concatenate([self.rows.A, self.coordinate_rows]) @ self.turn
         v[pfaffian] = out.v[pfaffian]
         return Slopes(out.q, v, out.u, out.t)
@@ -126,7 +126,7 @@ class EquationDerivatives:
     @cached_property
     def speeds(self) -> Slopes:
         """Of e₃."""
-        return self._chained(self.local.speeds, zeros(0, 0), [])
+        return self._chained(self.local.speeds, zeros(0, 0), [], self._own)
 
     @cached_property
     def coordinate_rows(self) -> np.ndarray:
@@ -142,8 +142,25 @@ class EquationDerivatives:
         """The columns of link k."""
         return L[:, self.nv + 6 * k : self.nv + 6 * (k + 1)]
 
-    def _chained(self, L: LocalSlopes, A: np.ndarray, only: list[int] | None = None) -> Slopes:
-        """(1) and (2); A: how the expressions depend on v̇ and V̇, if they do. `only`: the rows to have ∂/∂v."""
+    @cached_property
+    def _own(self) -> list[set[int] | None]:
+        """The velocities that enter each row; None where it is not known.
+
+        A holonomic row whose A is zero at a velocity does not know that coordinate: a loop does not know what carries
+        all of it, however its frames move.
+        """
+        known = [row.holonomic for row in self.rows.rows]
+        A = self.rows.A
+        own = [{k for k, x in enumerate(A[i]) if not is_zero(x)} if yes else None for i, yes in enumerate(known)]
+        return [*own, *([None] * (len(self.local.A) - len(own)))]
+
+    def _chained(
+        self, L: LocalSlopes, A: np.ndarray, only: list[int] | None = None, own: Sequence[set[int] | None] = ()
+    ) -> Slopes:
+        """(1) and (2); A: how the expressions depend on v̇ and V̇, if they do. `only`: the rows to have ∂/∂v.
+
+        own: the velocities that each expression knows.
+        """
         q, v = L.z[:, : self.nv].copy(), L.w[:, : self.nv].copy()
         for k in self.local.links(L.z, L.w, A):
             at = self.motion.columns(k)
@@ -151,12 +168,13 @@ class EquationDerivatives:
             rows = [r for r in range(len(q)) if not all(all_zero(x[r]) for x in parts)]
             by_T, by_V, by_rate = (x[rows] for x in parts)
             by_V = by_V - bracket_dual(at.V, by_rate.T).T
-            here = np.ix_(rows, at.dofs)
-            S, D, F, G = (x[:, at.dofs] for x in (at.S, at.D, at.F, at.G))
-            q[here] = q[here] + by_T @ S + by_V @ D + by_rate @ F
-            kept = [i for i, r in enumerate(rows) if only is None or r in only]
-            here = np.ix_([rows[i] for i in kept], at.dofs)
-            v[here] = v[here] + by_V[kept] @ S + by_rate[kept] @ G
+            for i, r in enumerate(rows):
+                mine = own[r] if own else None
+                dofs = at.dofs if mine is None else [k for k in at.dofs if k in mine]
+                S, D, F, G = (x[:, dofs] for x in (at.S, at.D, at.F, at.G))
+                q[r, dofs] = q[r, dofs] + by_T[i] @ S + by_V[i] @ D + by_rate[i] @ F
+                if only is None or r in only:
+                    v[r, dofs] = v[r, dofs] + by_V[i] @ S + by_rate[i] @ G
         return Slopes(q, v, L.u, L.t)
 
     def _inward(self, X: np.ndarray) -> np.ndarray:

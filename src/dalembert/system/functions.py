@@ -27,6 +27,7 @@ from dalembert.recursions import kinematics
 from dalembert.recursions.articulated_body import articulated_body
 from dalembert.recursions.body_jacobians import body_jacobian, body_jacobian_rates, body_jacobian_slopes
 from dalembert.recursions.composite_body import composite_body
+from dalembert.recursions.elimination import Elimination, mass_factor
 from dalembert.recursions.momentum import center_of_mass, gravity_energy, kinetic_energy, momentum
 from dalembert.recursions.newton_euler import link_wrenches, newton_euler
 from dalembert.spatial import Transform
@@ -42,6 +43,7 @@ from dalembert.system.derivatives import (
 from dalembert.system.diagonal_functions import DIAGONAL, DIAGONAL_FRAME, DIAGONAL_OUTPUTS
 from dalembert.system.led import Led
 from dalembert.system.rows import Rows
+from dalembert.system.sliding import Loaded, Sliding, add_sliding
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,8 @@ class Description:
     constraints: tuple[Constraint, ...]
     inputs: Mapping[str, ca.SX]
     parameters: Mapping[str, ca.SX]
+    sliding: tuple[Sliding, ...] = ()  # contacts, where a phase of a run has some
+    loaded: tuple[Loaded, ...] = ()  # joints whose friction grows with their reaction, the same
 
 
 class Trace:
@@ -105,7 +109,12 @@ class Trace:
     @cached_property
     def load(self) -> Load:
         """What the forces of the description exert."""
-        return Load.of(self.d.forces, self.state) if self.base is None else self.base.load
+        if self.base is not None:
+            return self.base.load
+        load = Load.of(self.d.forces, self.state)
+        if self.d.sliding or self.d.loaded:
+            add_sliding(self, self.d.sliding, self.d.loaded, load)
+        return load
 
     @cached_property
     def rows(self) -> Rows:
@@ -175,12 +184,20 @@ def _accelerate(s: Trace) -> tuple[Any, ...]:
 
 
 def _answer(s: Trace) -> tuple[Any, ...]:
-    """`_accelerate` with Aᵀλ and its evidence: margin (2), the largest squared entry of A v̇ + γ, the sum of v̇."""
+    """`_accelerate` with Aᵀλ, its evidence, and the inertias D of the velocities, zeros where some are led.
+
+    The evidence is the margin (2), the largest squared entry of A v̇ + γ, and the sum of v̇.
+    """
     A, gamma = s.rows.A, s.rows.gamma
-    vdot, lam, margin = _eliminated(s, forces(s) + s.tau)
+    if s.led:
+        inertias, (vdot, lam, margin) = _still(s), _eliminated(s, forces(s) + s.tau)
+    else:
+        factor = Elimination(mass_factor(s.at), A)
+        (vdot, lam), margin, inertias = factor.solve(forces(s) + s.tau, gamma), factor.margin, array(factor.inertias)
     rest = (A @ vdot if len(lam) else zeros(0)) + gamma
     worst = reduce(lambda x, r: -minimum(-x, -(r * r)), rest, 0.0)
-    return vdot, lam, A.T @ lam if len(lam) else _still(s), array([*margin, worst, sum(vdot)])
+    force = A.T @ lam if len(lam) else _still(s)
+    return vdot, lam, force, array([*margin, worst, sum(vdot)]), inertias
 
 
 def _forward_dynamics(s: Trace) -> Any:
@@ -355,7 +372,7 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "constraints": ("phi", "A", "b"),
     "constrained": ("M", "f", "A", "gamma"),
     "accelerate": ("vdot", "multipliers", "margin"),
-    "answer": ("vdot", "multipliers", "force", "evidence"),
+    "answer": ("vdot", "multipliers", "force", "evidence", "inertias"),
     "ode": ("rates", "vdot", "local", "powers", "margin"),
     "ode_jacobian": ("vdot_q", "vdot_v", "margin"),
     "inverse_dynamics_derivatives": ("tau_q", "tau_v", "tau_a"),

@@ -50,6 +50,12 @@ class State(FramesOfState):
             evidence=evidence,
         )
 
+    def _repr_html_(self) -> str:
+        """A picture of the mechanism in this state above its numbers, for notebooks."""
+        from dalembert.view.notebook import html_of
+
+        return html_of(self.layout, [self.q], repr(self), self.p)
+
     def __repr__(self) -> str:
         rows = [f"t = {self.t:g} s"]
         for name, a in self.layout.joints.items():

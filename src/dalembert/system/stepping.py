@@ -84,7 +84,8 @@ def _powers(s: Trace) -> dict[str, ca.SX]:
     if s.d.inputs:
         rest = ca.substitute(total, s.sx["u"], ca.SX.zeros(s.sx["u"].shape))
         out["inputs"] = total - rest
-    if not all(f.conservative for f in s.d.forces) and not rest.is_zero():
+    loses = bool(s.d.sliding or s.d.loaded) or not all(f.conservative for f in s.d.forces)
+    if loses and not rest.is_zero():
         stored = to_sx([sum((f.energy(s.state) for f in s.d.forces), 0.0)])
         out["forces"] = rest + ca.jtimes(stored, s.sx["q"], to_sx(rates(s)))
     return out

@@ -19,6 +19,7 @@ from dalembert.mechanism.constraints import Loop
 from dalembert.mechanism.forces import JointSpringDamper
 from dalembert.mechanism.layout import Layout
 from dalembert.mechanism.mechanism import Mechanism
+from dalembert.mechanism.touching import compliant_stops
 from dalembert.mechanism.values import is_exact_zero, vector_of
 from dalembert.protocols import Inputs, Parameters, StateGiven
 from dalembert.symbols import all_numbers
@@ -96,7 +97,7 @@ class System(TreeQuestions, ConstraintQuestions):
             self.layout,
             Layout(mechanism, lump=False),
             mechanism.gravity,
-            (*springs, *mechanism.forces.values()),
+            (*springs, *compliant_stops(self.layout.joints.values()), *mechanism.forces.values()),
             tuple(mechanism.constraints.values()),
             dict(mechanism.inputs),
             dict(mechanism.parameters.symbols),
@@ -156,6 +157,23 @@ class System(TreeQuestions, ConstraintQuestions):
         other.description = replace(self.description, constraints=rest)
         other._functions, other._kernels = {}, {}
         return other
+
+    def holding(self, *constraints: str) -> System:
+        """The same mechanism with some constraints (names) that had been taken away holding again.
+
+        >>> from dalembert import zoo
+        >>> system = zoo.four_bar().compile()
+        >>> len(system.without("C").rows.of), len(system.without("C").holding("C").rows.of) == len(system.rows.of)
+        (0, True)
+        """
+        known = self.layout.mechanism.constraints
+        for name in constraints:
+            if not isinstance(name, str) or name not in known:
+                raise unknown("constraint", name, known)
+        whole = self.without()
+        held = {*constraints, *(c.name for c in self.description.constraints)}
+        whole.description = replace(self.description, constraints=tuple(c for n, c in known.items() if n in held))
+        return whole
 
     def keep(self, key: Any, make: Callable[[], Any]) -> Any:
         """What other packages keep with a system under a key, any hashable object; the oldest of many go.
@@ -289,7 +307,10 @@ class System(TreeQuestions, ConstraintQuestions):
         return str(self._described())
 
     def _repr_html_(self) -> str:
-        return self._described()._repr_html_()
+        """A picture of the neutral position, where loops are closed there, and the description, for notebooks."""
+        from dalembert.view.notebook import picture_of_neutral
+
+        return picture_of_neutral(self) + self._described()._repr_html_()
 
     def __repr__(self) -> str:
         sizes = f"nq = {self.nq}, nv = {self.nv}, {len(self.u_names)} inputs, {len(self.p_names)} parameters"

@@ -11,30 +11,36 @@ import numpy as np
 
 from dalembert.errors import extra
 from dalembert.view.door import writing
-from dalembert.view.plane import turned
+from dalembert.view.painting import Painting, path_of
 from dalembert.view.scene import Scene
-from dalembert.view.snapshots import TRACES, draw
 
 RATE = 20  # pictures for each second of watching
 MOST = 160  # pictures in a file
 INCHES, DPI = 4.4, 100  # the longer side
-COLORS = 48
+COLORS = 64
 
 
-def write_gif(s: Scene, path: str | os.PathLike[str], seconds: float) -> None:
-    """Write the positions of a scene as an animated GIF that takes some seconds to watch, and repeats."""
+def write_gif(s: Scene, poses: np.ndarray, path: str | os.PathLike[str], seconds: float) -> None:
+    """Write poses (N, bodies, 7) of a scene as an animated GIF that takes some seconds to watch, and repeats."""
     plt, image = extra("matplotlib.pyplot", "view", "drawing"), extra("PIL.Image", "view", "animated GIFs")
-    seen = s.points if s.sight.planar else turned(s.points)
-    low, high = seen[..., :2].min(axis=(0, 1)), seen[..., :2].max(axis=(0, 1))
-    size = np.maximum(high - low, 0.3 * (high - low).max()) * 1.2
+    painting = Painting(s)
+    scratch = plt.figure()
+    low3, high3 = painting.extent(poses)
+    boxes = [painting.paint(scratch.gca(), one) for one in poses[:: max(1, len(poses) // 24)]]
+    plt.close(scratch)
+    low, high = np.min([b[0] for b in boxes], axis=0), np.max([b[1] for b in boxes], axis=0)
+    for place in s.traces:
+        seen = painting.seen(path_of(poses, place))[:, :2]
+        low, high = np.minimum(low, seen.min(axis=0)), np.maximum(high, seen.max(axis=0))
+    size = np.maximum(high - low, 0.3 * (high - low).max()) * 1.1
     figure = plt.figure(figsize=INCHES * size / size.max(), dpi=DPI)
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     frames: list[Any] = []
-    for k in range(len(s.points)):
+    for k, one in enumerate(poses):
         axes.clear()
-        for i, point in enumerate(s.skeleton.traces):
-            axes.plot(*seen[: k + 1, point, :2].T, color=TRACES[i % len(TRACES)], lw=1.0, zorder=2)
-        draw(axes, s, k)
+        painting.floor(axes, low3[1], low3, high3)
+        painting.traces(axes, poses[: k + 1], 1.0)
+        painting.paint(axes, one, shadow=None if s.planar else low3[1])
         axes.set_axis_off()
         middle = (low + high) / 2
         axes.set(xlim=middle[0] + size[0] / 2 * np.array([-1, 1]), ylim=middle[1] + size[1] / 2 * np.array([-1, 1]))
@@ -49,7 +55,7 @@ def _save(frames: Sequence[Any], path: str | os.PathLike[str], seconds: float) -
     """One palette for all pictures, so that parts that rest cost nothing."""
     both = frames[0].copy()
     both.paste(frames[-1].crop((both.width // 2, 0, *both.size)), (both.width // 2, 0))  # the path is whole in the last
-    palette = both.quantize(COLORS)
+    palette = both.quantize(COLORS, method=2)  # by octree, which keeps small areas of a colour
     pictures = [frame.quantize(palette=palette, dither=0) for frame in frames]
     with writing(path):
         pictures[0].save(

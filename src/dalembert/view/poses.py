@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
@@ -10,29 +10,43 @@ from scipy.interpolate import CubicHermiteSpline, CubicSpline
 
 from dalembert.analysis.sweep import Sweep
 from dalembert.compiler import Kernel
-from dalembert.mechanism.body import Body, Frame
+from dalembert.mechanism.body import Frame
 from dalembert.protocols import Parameters, RunLike
 from dalembert.symbols import all_numbers
 from dalembert.system.system import System
 from dalembert.view.door import system_of
+from dalembert.view.swings import Swing
+
+FEW = 8  # positions that are not worth compiling for
+_FORMULAS: WeakKeyDictionary[System, ca.Function] = WeakKeyDictionary()
 
 
-def body_poses(system: System, bodies: Sequence[Body], q: np.ndarray, p: Parameters = None) -> dict[str, np.ndarray]:
+def body_poses(system: System, q: np.ndarray, p: Parameters = None) -> dict[str, np.ndarray]:
     """{body: T_0b (N, 4, 4)} for positions q (N, nq)."""
-    symbols = {"q": ca.SX.sym("q", system.nq), "p": ca.SX.sym("p", len(system.p_names))}
+    if system not in _FORMULAS:
+        _FORMULAS[system] = _formulas(system)
+    f = _FORMULAS[system]
     values = {"q": np.asarray(q, dtype=float), "p": system.parameter_vector(p)}
+    used = [f.name_in(k) for k in range(f.n_in())]
+    every = list(system.layout.bodies)
+    if len(q) <= FEW or not used:
+        each = [[values[name] if name == "p" else values[name][k] for name in used] for k in range(len(q))]
+        found = np.array([np.array(f(*row)["poses"] if not row else f(*row)) for row in each])
+    else:
+        lanes = 8 if system.backend == "native" else 1
+        found = Kernel(f, lanes=lanes, backend=system.backend).batch(*map(values.get, used))
+    return {name: found[:, 4 * k : 4 * k + 4] for k, name in enumerate(every)}
+
+
+def _formulas(system: System) -> ca.Function:
+    """Poses of all bodies below each other, (4 bodies, 4), of q and p where there are any."""
+    symbols = {"q": ca.SX.sym("q", system.nq), "p": ca.SX.sym("p", len(system.p_names))}
     poses = []
-    for body in bodies:
+    for body in system.layout.bodies.values():
         f = system.function("pose", frame=body)
         poses.append(f.call([symbols[f.name_in(k)] for k in range(f.n_in())])[0])
     used = [name for name in symbols if symbols[name].numel()]
-    if not bodies or not used:
-        return {body.name: np.tile(np.array(ca.DM(T)), (len(q), 1, 1)) for body, T in zip(bodies, poses)}
-    f = ca.Function("poses", [symbols[name] for name in used], [ca.vertcat(*poses)], used, ["poses"])
-    found = Kernel(f, lanes=8 if system.backend == "native" else 1, backend=system.backend).batch(
-        *map(values.get, used)
-    )
-    return {body.name: found[:, 4 * k : 4 * k + 4] for k, body in enumerate(bodies)}
+    return ca.Function("poses", [symbols[name] for name in used], [ca.vertcat(*poses)], used, ["poses"])
 
 
 def place_on_body(system: System, frame: Frame, p: Parameters = None) -> tuple[np.ndarray, np.ndarray]:
@@ -58,10 +72,11 @@ def positions_at(run: RunLike | Sweep, times: np.ndarray) -> np.ndarray:
     """
     system = system_of(run, sweeps=True)
     t, first = np.unique(clock(run), return_index=True)
-    q, v = run.q[first], run.v[first]
+    q = run.q[first]
     if len(t) < 2:
         return np.repeat(q, len(times), axis=0)
-    if clock(run) is run.t:
+    if clock(run) is run.t and not isinstance(run, Swing):
+        v = run.v[first]
         rates = system.kernel("rates")
         out = CubicHermiteSpline(t, q, rates.batch(*({"q": q, "v": v}[name] for name in rates.names_in)))(times)
     else:

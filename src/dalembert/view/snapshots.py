@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,26 +13,10 @@ from dalembert.errors import ArgumentError, extra
 from dalembert.protocols import Parameters, StateGiven, check_system
 from dalembert.system.system import System
 from dalembert.view.door import writing
-from dalembert.view.plane import turned
-from dalembert.view.scene import Scene, scene
+from dalembert.view.painting import Painting
+from dalembert.view.scene import motion, scene
 
-STYLE: dict[str, dict[str, Any]] = {
-    "guide": {"color": "0.75", "lw": 1.2, "ls": (0, (5, 3)), "zorder": 1},
-    "blade": {"color": "0.15", "lw": 5.0, "solid_capstyle": "butt", "zorder": 4},
-    "gap": {"color": "#c00000", "lw": 1.0, "zorder": 6},
-    "rod": {"color": "0.25", "lw": 2.0, "zorder": 2},
-    "spring": {"color": "0.4", "lw": 1.2, "ls": (0, (2, 1)), "zorder": 2},
-    "cable": {"color": "0.4", "lw": 1.0, "zorder": 2},
-    "actuator": {"color": "#b06000", "lw": 3.0, "zorder": 2},
-}
-TRACES = ("#7a3e9d", "#1b7837", "#b2182b", "#2166ac")  # colours of paths
-MARKS: dict[str, dict[str, Any]] = {
-    "pin": {"marker": "o", "ms": 6, "mfc": "white", "mec": "0.15", "zorder": 5},
-    "cut": {"marker": "o", "ms": 8, "mfc": "white", "mec": "#c00000", "mew": 1.6, "zorder": 5},
-    "support": {"marker": "^", "ms": 13, "mfc": "0.85", "mec": "0.35", "zorder": 0.5},
-    "mass": {"marker": "o", "ms": 9, "zorder": 4},
-    "frame": {"marker": "+", "ms": 8, "mec": "0.3", "zorder": 5},
-}
+MOST_NAMES = 12  # bodies in a legend
 
 
 def snapshot(
@@ -42,13 +27,14 @@ def snapshot(
     p: Parameters = None,
     axes: Any = None,
     names: bool = True,
+    meshes: str | os.PathLike[str] | None = None,
 ) -> Any:
     """Draw a mechanism as it is in a state; returns Matplotlib's figure and writes it to `path` if there is one.
 
     state: a `State`, positions by name, or an array q. p: parameters, where they differ from the declared ones. Planar
-    mechanisms are shown in their plane, with gravity downwards, others from a corner. Bodies are coloured lines, pins
-    white circles, joints that close loops red ones. names=False leaves out the legend. axes: Matplotlib's axes to draw
-    into.
+    mechanisms are shown in their plane, with gravity downwards, others from a corner, on a floor with their shadow.
+    Bodies have colours, pins are grey, those that close loops red. names=False leaves out the legend. axes:
+    Matplotlib's axes to draw into. meshes: the folder of the model's mesh files, as in `scene`.
 
     >>> from dalembert import zoo
     >>> system = zoo.four_bar().compile()
@@ -61,9 +47,8 @@ def snapshot(
     if path is not None:
         checks.path(path, "path")
     x = system.as_state(state)
-    s = scene(system, x.q[None], p=p)
     figure, axes = _canvas(axes)
-    draw(axes, s, 0, names=names)
+    draw_states(axes, system, [x.q], p=p, names=names, meshes=meshes)
     axes.set_title(system.name)
     if path is not None:
         with writing(path):
@@ -79,39 +64,71 @@ def _canvas(axes: Any) -> tuple[Any, Any]:
     return extra("matplotlib.pyplot", "view", "drawing").subplots(figsize=(6, 5), layout="constrained")
 
 
-def draw(axes: Any, s: Scene, k: int = 0, *, names: bool = False, alpha: float = 1.0) -> None:
-    """Draw the k-th position of a scene into Matplotlib's axes."""
-    seen = s.points[k] if s.sight.planar else turned(s.points[k])
-    x, depth = seen[:, :2], seen[:, 2]
-    labelled: set[str] = set()
-    for a, b in s.floor:
-        axes.plot(*turned(np.array([a, b]))[:, :2].T, color="0.88", lw=0.8, zorder=0)
-    for line in sorted(s.skeleton.lines, key=lambda line: float(np.mean(depth[list(line.points)]))):
-        at = x[[*line.points, line.points[0]] if line.closed else list(line.points)]
-        if line.kind in STYLE:
-            axes.plot(*at.T, alpha=alpha, **STYLE[line.kind])
-            continue
-        color = s.colors[line.body]
-        label = line.body if names and line.body not in labelled else None
-        labelled.add(line.body)
-        width = 1.5 if line.kind == "solid" else 4.0
-        axes.plot(*at.T, color=color, lw=width, solid_capstyle="round", label=label, zorder=3, alpha=alpha)
-        if line.closed and line.kind == "body":
-            axes.fill(*at.T, color=color, alpha=0.15 * alpha, zorder=2.5, lw=0)
-    for mark in s.skeleton.marks:
-        style = dict(MARKS[mark.kind])
-        if mark.kind == "mass":
-            style["color"] = s.colors[s.skeleton.bodies[mark.point]]
-        axes.plot(*x[mark.point], ls="none", alpha=alpha, **style)
-    axes.set_aspect("equal", adjustable="datalim")
-    axes.margins(0.1)
-    if s.sight.planar:
-        axes.set_xlabel(_axis(s.sight.R[:, 0]))
-        axes.set_ylabel(_axis(s.sight.R[:, 1]))
+def draw_states(
+    axes: Any,
+    system: System,
+    q: Any,
+    *,
+    p: Parameters = None,
+    names: bool = False,
+    alphas: Sequence[float] | None = None,
+    paths: Sequence[np.ndarray] = (),
+    meshes: str | os.PathLike[str] | None = None,
+) -> Painting:
+    """Draw positions q (N, nq) into Matplotlib's axes, the last in full colour; returns the painting.
+
+    p: parameters. names: with a legend. alphas: opacity of each position. paths: lines (n, 3) of points in the ground.
+    meshes: the folder of mesh files.
+    """
+    q = np.atleast_2d(np.asarray(q, dtype=float))
+    s = scene(system, q, p=p, meshes=meshes)
+    poses = motion(system, q, p)
+    painting = Painting(s)
+    low, high = painting.extent(poses)
+    if not s.planar:
+        painting.floor(axes, low[1], low, high)
+    strengths = list(alphas) if alphas is not None else [0.25] * (len(q) - 1) + [1.0]
+    boxes = [painting.paint(axes, one, a, None if s.planar else low[1]) for one, a in zip(poses, strengths)]
+    for line in paths:
+        axes.plot(*painting.seen(np.asarray(line))[:, :2].T, color="#7a3e9d", lw=1.4, zorder=4)
+    frames = [f for f in s.frames if f.body]
+    for f in frames:
+        at = painting.seen(np.asarray(_where(poses[-1], f)))
+        axes.plot(*at[:2], "+", ms=7, mec="0.25", zorder=5)
+    frame_picture(axes, np.min([b[0] for b in boxes], axis=0), np.max([b[1] for b in boxes], axis=0), paths, painting)
+    if s.planar:
+        axes.set_xlabel(_axis(s.axes[:, 0]))
+        axes.set_ylabel(_axis(s.axes[:, 1]))
     else:
         axes.set_axis_off()
-    if names and 1 < len(labelled) <= 12:
-        axes.legend(fontsize="small", framealpha=0.8)
+    if names and 2 < len(s.bodies) <= MOST_NAMES + 1:
+        from matplotlib.patches import Patch
+
+        axes.legend(
+            handles=[Patch(color=b.color, label=b.name) for b in s.bodies[1:]], fontsize="small", loc="upper right"
+        )
+    return painting
+
+
+def frame_picture(
+    axes: Any, low: np.ndarray, high: np.ndarray, paths: Sequence[np.ndarray] = (), painting: Painting | None = None
+) -> None:
+    """Limits of the axes around a box, (2,) each, and paths."""
+    for line in paths if painting is not None else ():
+        seen = painting.seen(np.asarray(line))[:, :2]  # type: ignore[union-attr]
+        low, high = np.minimum(low, seen.min(axis=0)), np.maximum(high, seen.max(axis=0))
+    middle, half = (low + high) / 2, (high - low) / 2 * 1.08
+    half = np.maximum(half, 0.25 * half.max()) + 1e-300
+    axes.update_datalim([middle - half, middle + half])
+    axes.margins(0.0)
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.autoscale_view()
+
+
+def _where(poses: np.ndarray, place: Any) -> np.ndarray:
+    from dalembert.view.painting import path_of
+
+    return path_of(poses[None], place)[0]
 
 
 def _axis(n: np.ndarray) -> str:

@@ -137,6 +137,8 @@ def _joint(r: Reading, k: int, name: str, before: Frame, after: Frame) -> None:
     ref = float(model.qpos0[q])
     if stiffness:
         how |= {"stiffness": stiffness, "rest": float(model.qpos_spring[q])}
+    if model.dof_frictionloss[d] > 0.0:
+        how["friction"] = float(model.dof_frictionloss[d])
     if model.jnt_limited[k]:
         how["limits"] = tuple(model.jnt_range[k].tolist())
     joint: Joint

@@ -66,8 +66,8 @@ def _pair(model: Any, name: str, k: int) -> Pair:
 def _notes(r: Reading, k: int) -> None:
     """What a joint has that is not modelled."""
     model, d = r.model, int(r.model.jnt_dofadr[k])
-    if model.dof_frictionloss[d] > 0.0:
-        r.note("joint", k, f"dry friction (frictionloss {model.dof_frictionloss[d]:g}) is not modelled")
+    if model.dof_frictionloss[d] > 0.0 and model.jnt_type[k] <= BALL:
+        r.note("joint", k, f"dry friction (frictionloss {model.dof_frictionloss[d]:g}) of its type is not modelled")
     if model.jnt_limited[k]:
         kept = "kept as data" if model.jnt_type[k] > BALL else "left out"
         r.note("joint", k, f"its limits are {kept} and do not stop the motion")

@@ -52,6 +52,8 @@ def write(mechanism: Mechanism, path: str | os.PathLike[str]) -> list[Note]:
 def text_of(d: Document, folder: Path) -> str:
     """The MJCF text of a document's mechanism."""
     m = d.m
+    for name, contact in m.contacts.items():
+        d.note(f"{contact.kind} '{name}'", "is not written: contacts of MuJoCo are between geoms")
     d.section("compiler").attributes |= {"angle": "radian", "inertiafromgeom": "false", "autolimits": "true"}
     d.section("option").attributes["gravity"] = Node("", x=d.number(m.gravity)).attributes["x"]
     for name in m.parameters.symbols:

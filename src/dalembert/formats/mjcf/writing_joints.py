@@ -6,6 +6,7 @@ import numpy as np
 
 from dalembert.formats.mjcf.document import Document, Node
 from dalembert.formats.mjcf.laws import BallHigherOrder, HigherOrder
+from dalembert.mechanism.contacts import Friction
 from dalembert.mechanism.forces import JointForce
 from dalembert.mechanism.joints.attachment import Attachment
 from dalembert.spatial import Transform
@@ -30,6 +31,11 @@ def write_joint(d: Document, node: Node, a: Attachment, place: Transform) -> Non
         _free(d, node, a)
         return
     stiffness, damping, armature = d.number(a.stiffness), d.number(a.damping), d.number(a.armature)
+    dry = [f for f in a.friction if f is not None]
+    if any(f != Friction(f.coulomb) for f in dry) or (dry and kind == "spherical"):
+        d.note(f"joint '{a.name}'", "has dry friction that MJCF, which has Coulomb's on axes, cannot say in full")
+    if a.stops is not None:
+        d.note(f"joint '{a.name}'", "has stops; MJCF makes soft ones of its limits")
     higher = _higher(d, a)
     if kind == "spherical":
         name = d.coordinates[a.name] = d.name("joint", a.name)
@@ -68,6 +74,7 @@ def write_joint(d: Document, node: Node, a: Attachment, place: Transform) -> Non
             springref=higher[2] if any(higher[0]) else rest[n] if k else None,
             damping=[damping[n], *higher[1]] if dof and (damping[n] or any(higher[1])) else None,
             armature=armature[n] if dof and armature[n] else None,
+            frictionloss=law.coulomb if dof and (law := a.friction[n]) is not None else None,
             range=limits if np.all(np.isfinite(limits)) else None,
         )
         if np.any(np.isfinite(limits)) and not np.all(np.isfinite(limits)):

@@ -13,6 +13,7 @@ from dalembert.formats import yaml
 from dalembert.formats.data import kind
 from dalembert.formats.model import vocabulary as words
 from dalembert.formats.model.constraints import add_constraint
+from dalembert.formats.model.contacts import add_contact, friction, stops
 from dalembert.formats.model.cursor import Node
 from dalembert.formats.model.forces import MAKE_INPUTS, add_force, limits, per_dof
 from dalembert.formats.model.places import joint_of, place, rotation
@@ -101,6 +102,8 @@ class _Reader:
             if name not in m.forces:  # it acts along a loop
                 add_force(m, name, value, self.scope)
         m.forces = {name: m.forces[name] for name, _ in forces}
+        for name, value in self.each("contacts"):
+            add_contact(m, name, value, self.scope)
         for name, value in self.each("states"):
             self.state(name, value)
         return m
@@ -184,7 +187,11 @@ class _Reader:
         kind_ = self.joint_type(node)
         node.keys({"type!": "", **words.JOINTS[kind_], **words.ATTACHMENT}, f"a {kind_} joint")
         scope = self.inner(node)
-        options = per_dof(node, scope, ("stiffness", "rest", "damping", "friction", "armature"))
+        options = per_dof(node, scope, ("stiffness", "rest", "damping", "armature"))
+        if (dry := node.get("friction")) is not None:
+            options["friction"] = friction(dry)
+        if (ends := node.get("stops")) is not None:
+            options["stops"] = stops(ends)
         if (given := node.get("limits")) is not None:
             options["limits"] = limits(given)
         with node.here():

@@ -95,6 +95,8 @@ def _definitions() -> Schema:
                 ]
             },
         },
+        "frictions": {"anyOf": [law := {"anyOf": [number, _table(words.FRICTION)]}, {"type": "array", "items": law}]},
+        "stops": {"anyOf": [{"const": "rigid"}, _table(words.STOPS)]},
         "motion": {"anyOf": [value, _table(words.TABLE)]},
         "motion of a point": {"anyOf": [_ref("vector"), _table(words.TABLE)]},
         "table": {"type": "array", "items": {"anyOf": [number, numbers]}, "minItems": 2},
@@ -123,6 +125,7 @@ def _definitions() -> Schema:
                 ]
             }
         ),
+        "contacts": _named(_kinds({kind: {**own, **words.LOCAL} for kind, own in words.CONTACTS.items()})),
         "states": _named(_table(words.STATE)),
     }
 

@@ -24,6 +24,7 @@ MODEL: Keys = {
     "joints": "joints",
     "forces": "forces",
     "constraints": "constraints",
+    "contacts": "contacts",
     "states": "states",
 }
 BODY: Keys = {
@@ -78,10 +79,24 @@ ATTACHMENT: Keys = {
     "stiffness": "values",
     "rest": "values",
     "damping": "values",
-    "friction": "values",
+    "friction": "frictions",
     "armature": "values",
     "limits": "limits",
+    "stops": "stops",
     "let": "let",
+}
+FRICTION: Keys = {"coulomb": "number", "static": "number", "stribeck": "number", "load": "number"}
+STOPS: Keys = {"restitution": "number", "stiffness": "number", "damping": "number"}
+CONTACTS: dict[str, Keys] = {
+    "contact": {
+        "frame!": "place",
+        "on": "place",
+        "radius": "value",
+        "restitution": "number",
+        "friction": "number",
+        "static_friction": "number",
+    },
+    "rope": {"through!": "places", "length!": "value", "restitution": "number"},
 }
 FORCES: dict[str, Keys] = {
     "motor": {"joint!": "text"},

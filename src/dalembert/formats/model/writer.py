@@ -12,6 +12,7 @@ from dalembert import checks
 from dalembert.errors import DescriptionError, ModelFileError
 from dalembert.formats.model import vocabulary as words
 from dalembert.formats.model.comments import kept
+from dalembert.formats.model.contacts import contact_data, joint_data
 from dalembert.formats.model.emit import yaml_text
 from dalembert.formats.model.forces import MAKE_INPUTS
 from dalembert.formats.model.laws_written import constraint_data, force_data
@@ -71,6 +72,7 @@ def data_of(m: Mechanism) -> Data:
         "joints": {a.name: _joint(w, a) for a in m.joints.values()},
         "forces": {name: force_data(w, f) for name, f in m.forces.items()},
         "constraints": {name: constraint_data(w, c) for name, c in m.constraints.items()},
+        "contacts": {name: contact_data(w, c) for name, c in m.contacts.items()},
         "states": {name: _state(s) for name, s in m.states.items()},
     }
     for section, elements in sections.items():
@@ -145,6 +147,7 @@ def _joint(w: Writing, a: Attachment) -> Data:
     if np.isfinite(a.limits).any():
         pairs = [[float(x) if np.isfinite(x) else None for x in pair] for pair in a.limits]
         data["limits"] = pairs[0] if len(pairs) == 1 else pairs
+    data |= joint_data(a)
     return w.finished(data, what)
 
 

@@ -24,6 +24,7 @@ class Axis:
     damping: float = 0.0
     stiffness: float = 0.0
     rest: float = 0.0
+    friction: float = 0.0
     initial: float = 0.0
     mimic: Element | None = None
 
@@ -76,6 +77,8 @@ def _dynamics(axis: Axis, e: Element | None, notes: Notes) -> None:
         return
     axis.damping, axis.stiffness = number(e, "damping", 0.0), number(e, "spring_stiffness", 0.0)
     axis.rest = number(e, "spring_reference", 0.0)
-    if number(e, "friction", 0.0) != 0.0:
-        notes.add(e.child("friction"), "dry friction is not modelled")
+    axis.friction = number(e, "friction", 0.0)
+    if axis.friction < 0.0:
+        notes.add(e.child("friction"), "negative friction is left out")
+        axis.friction = 0.0
     note_rest(e, ("damping", "spring_stiffness", "spring_reference", "friction"), notes)

@@ -119,6 +119,7 @@ class Joints:
         rotor, ratio = number(e, "drake:rotor_inertia", 0.0), number(e, "drake:gear_ratio", 1.0)
         edge.armature = rotor * ratio**2
         edge.stiffness, edge.damping, edge.rest = axis.stiffness, axis.damping, axis.rest
+        edge.friction = axis.friction
         edge.limits = axis.limits if kind != "continuous" else None
         self._start(edge)
         self._remember(edge.name, found, {"axis": (edge.name, axis)})
@@ -144,7 +145,7 @@ class Joints:
             )
         if cosine <= 1e-9:
             edge.joint = Universal(one.direction, two.direction)
-            for what in ("stiffness", "damping", "rest", "limits"):
+            for what in ("stiffness", "damping", "rest", "limits", "friction"):
                 setattr(edge, what, [getattr(one, what), getattr(two, what)])
             self._start(edge)
             self.graph.edges.append(edge)
@@ -158,7 +159,7 @@ class Joints:
             places = ((edge.at_parent, IDENTITY), (IDENTITY, edge.at_child))
             for name, axis, (a, b), (A, B) in zip(names, (one, two), ends, places):
                 new = Edge(name, e, Revolute(axis.direction), a, b, A, B, axis.stiffness, axis.rest, axis.damping)
-                new.limits = axis.limits
+                new.limits, new.friction = axis.limits, axis.friction
                 self.graph.edges.append(new)
         self._remember(edge.name, found, {"axis": (names[0], one), "axis2": (names[1], two)})
 

@@ -11,6 +11,7 @@ from dalembert.formats.sdf.drawing import displaced
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.constraints import Loop
 from dalembert.mechanism.constraints.expression import Expressions
+from dalembert.mechanism.contacts import Friction
 from dalembert.mechanism.forces import CutJointSpring
 from dalembert.mechanism.joints import Cylindrical, Free, Joint, Planar, Prismatic, Revolute, Screw, Spherical
 from dalembert.mechanism.joints.attachment import Attachment
@@ -48,10 +49,21 @@ class WrittenJoints:
                 self._free(a)
                 continue
             given = {k: self.w.number(getattr(a, k)) for k in ("stiffness", "damping", "rest", "armature")}
+            given["friction"] = self._dry(a)
             self._any(a.name, a.joint, a.parent, a.child, given | {"limits": a.limits}, cut=False)
         for c in self.drawing.loops:
             if c.name not in self.drawing.open:
                 self._any(c.name, c.joint, c.a, c.b, self._acting(c), cut=True)
+
+    def _dry(self, a: Attachment) -> np.ndarray:
+        """Coulomb's force of each velocity, N m or N; other laws are noted."""
+        known = [f for f in a.friction if f is not None]
+        axes = isinstance(a.joint, (Revolute, Prismatic, Screw, Universal))
+        if any(f != Friction(f.coulomb) for f in known) or (known and not axes):
+            self.w.note(f"joint '{a.name}'", "has dry friction that SDF, which has Coulomb's on axes, cannot say")
+        if a.stops is not None:
+            self.w.note(f"joint '{a.name}'", "has stops, which SDF cannot say; only the limits are written")
+        return np.array([f.coulomb if f is not None and f == Friction(f.coulomb) else 0.0 for f in a.friction])
 
     def _acting(self, loop: Loop) -> dict[str, Any]:
         """What springs and dampers do along a joint that is cut, as for one of the tree."""
@@ -61,7 +73,7 @@ class WrittenJoints:
         self.said.add(found[0].name)
         n = loop.joint.nv
         given = {k: self.w.number(getattr(found[0], k)) for k in ("stiffness", "damping", "rest")}
-        return {**given, "armature": np.zeros(n), "limits": np.tile([-np.inf, np.inf], (n, 1))}
+        return {**given, "armature": np.zeros(n), "friction": np.zeros(n), "limits": np.tile([-np.inf, np.inf], (n, 1))}
 
     def _name(self, name: str, joint: Joint) -> None:
         what = f"joint '{name}'"
@@ -145,9 +157,11 @@ class WrittenJoints:
                 if np.isfinite(value):
                     out.one(bound, value)
             out.close()
-        if given and (given["stiffness"] or given["damping"]):
+        if given and (given["stiffness"] or given["damping"] or given["friction"]):
             out.open("dynamics")
             out.one("damping", given["damping"])
+            if given["friction"]:
+                out.one("friction", given["friction"])
             out.one("spring_stiffness", given["stiffness"])
             out.one("spring_reference", given["rest"] - q)
             out.close()

@@ -160,7 +160,7 @@ class _Writer:
 
     def _shapes(self, shapes: Iterable[Shape]) -> None:
         out, names = self.out, Names()
-        for shape in shapes:
+        for shape in (given.simpler() for given in shapes):
             out.open("visual", name=names.fresh(_clean(shape.name) or "visual"))
             out.pose(shape.pose)
             out.open("geometry")
@@ -202,6 +202,8 @@ class _Writer:
                 self.note(f"input '{name}'", "cannot be said in SDF")
         for name in m.states:
             self.note(f"state '{name}'", "cannot be said in SDF")
+        for name, contact in m.contacts.items():
+            self.note(f"{contact.kind} '{name}'", "cannot be said in SDF")
         for b, body in m.bodies.items():
             if body is not m.ground and float(self.number([body.mass])[0]) == 0.0:
                 self.note(f"body '{b}'", "has no mass, which Gazebo refuses")

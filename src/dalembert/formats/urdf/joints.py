@@ -134,8 +134,9 @@ def _dynamics(e: Element, edge: Edge, notes: Notes) -> None:
     if not nv:
         return
     edge.damping = float(damping[0]) if len(damping) == 1 else damping
-    if d.number("friction", 0.0):
-        notes.add(d, "Coulomb friction is not modelled")
+    edge.friction = 0.0 if isinstance(edge.joint, Free) else d.number("friction", 0.0)
+    if edge.friction < 0.0:
+        raise d.error(f"has the friction {edge.friction:g}; needed: no negative one.")
     edge.armature = d.number("armature", 0.0)
     if nv == 1:
         edge.stiffness, edge.rest = d.number("spring_stiffness", 0.0), d.number("spring_reference", None)

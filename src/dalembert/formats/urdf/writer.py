@@ -19,6 +19,7 @@ from dalembert.formats.urdf import sidecar
 from dalembert.formats.urdf.text import Text
 from dalembert.formats.urdf.ties import Ties
 from dalembert.mechanism.body import Body
+from dalembert.mechanism.contacts import Friction
 from dalembert.mechanism.joints import Cylindrical, Fixed, Free, Joint, Planar, Prismatic, Revolute, Screw, Spherical
 from dalembert.mechanism.joints.attachment import Attachment
 from dalembert.mechanism.mechanism import Mechanism
@@ -76,6 +77,8 @@ class _Writer:
             self.note("gravity", f"{self.numbers(m.gravity).tolist()} is not said; readers take (0, 0, -9.81)")
         for name in m.states:
             self.note(f"state '{name}'", "named states cannot be said")
+        for name, contact in m.contacts.items():
+            self.note(f"{contact.kind} '{name}'", "cannot be said in URDF")
         for a in m.joints.values():
             self.moved[a.child.body.name] = self._link_place(a)
         text.open("robot", name=m.name, xmlns__drake="http://drake.mit.edu")
@@ -133,7 +136,7 @@ class _Writer:
                 text.one("inertia", **{f"i{'xyz'[i]}{'xyz'[j]}": J[i, j] for i in range(3) for j in range(i, 3)})
                 text.close()
         for shape in body.shapes:
-            self._shape(shape, T)
+            self._shape(shape.simpler(), T)
         text.close()
 
     def _shape(self, shape: Any, T: Transform | None) -> None:
@@ -241,6 +244,13 @@ class _Writer:
             self.note(what, "its dampings, which differ, cannot be said")
         elif damping.any():
             given["damping"] = damping[0] if len(set(damping)) == 1 else damping
+        dry = {0.0 if f is None else f.coulomb for f in a.friction}
+        if any(f is not None and f != Friction(f.coulomb) for f in a.friction) or len(dry) > 1:
+            self.note(what, "its law of dry friction cannot be said: URDF has one number, Coulomb's")
+        elif any(dry):
+            given["friction"] = dry.pop()
+        if a.stops is not None:
+            self.note(what, "its stops cannot be said; only the limits are written")
         if armature.any() and len(set(armature)) == 1:
             given["armature"] = armature[0]
             self.note(what, "its armature is an attribute of <dynamics> that few readers know")

@@ -6,6 +6,9 @@ T = T_0a⁻¹ T_0b = (R, p) is the pose of frame b in frame a, V = (ω; v) its b
     V̇ = V̇_b − X V̇_a + ad(V) X V_a
     Ṙ = R [ω],  ṗ = R v
 
+All of it is seen from the last link that carries both frames: what that link does enters neither T nor V nor J, so
+that the rows of a loop are the same wherever the loop is mounted, and rows that hold by themselves show it.
+
 A `Jet` is a scalar f(T) with ḟ = G V and f̈ = G V̇ + e. Sums, products and functions of jets are jets, so that every
 row of every closure is written once, as a formula, and its A = G J and γ = G V̇|_{v̇=0} + e are exact, on and off the
 manifold.
@@ -36,9 +39,10 @@ class Relative:
     def __init__(self, s: TracedState, a: Frame, b: Frame, orientation: np.ndarray | None = None):
         """`orientation` turns both frames to the axes in which a joint is simplest."""
         self.a, self.b = _turned(a, orientation), _turned(b, orientation)
-        self._at, self._place_a, self._place_b = s.at, s.layout.locate(self.a), s.layout.locate(self.b)
-        (la, Ta), (lb, Tb) = self._place_a, self._place_b
-        T = (s.at.pose(la) @ Ta).inverse() @ (s.at.pose(lb) @ Tb)
+        self._place_a, self._place_b = s.layout.locate(self.a), s.layout.locate(self.b)
+        self._turn = s.at.tree.common(self._place_a[0], self._place_b[0])
+        self._at = s.at.seen_from(self._turn)
+        T = s.at.between(*self._place_a, *self._place_b)
         self.R, self.p, self.X = T.R, T.p, AdInverse(T)
 
     @cached_property
@@ -61,12 +65,18 @@ class Relative:
         return rate_b - self.X @ rate_a + bracket(self.V, self._Va)
 
     @cached_property
+    def dofs(self) -> list[int]:
+        """The velocities that move b in a: those between the two and the last link that carries both."""
+        tree = self._at.tree
+        own = [tree.links[k].v for link, _ in (self._place_a, self._place_b) for k in tree.path(link, self._turn)]
+        return [k for v in own for k in range(v.start, v.stop)]
+
+    @cached_property
     def J(self) -> np.ndarray:
         """(6, nv), V = J v."""
-        at, tree = self._at, self._at.tree
-        J = body_jacobian(at, *self._place_b) - self.X @ body_jacobian(at, *self._place_a)
-        for k in set(tree.path(self._place_a[0])) & set(tree.path(self._place_b[0])):
-            J[:, tree.links[k].v] = 0.0  # what carries both moves neither in the other
+        Ja, Jb = (body_jacobian(self._at, *place, self._turn) for place in (self._place_a, self._place_b))
+        J = zeros(*Jb.shape)
+        J[:, self.dofs] = Jb[:, self.dofs] - self.X @ Ja[:, self.dofs]
         return J
 
     def along(self, n: np.ndarray) -> Jet:
@@ -143,7 +153,9 @@ class Jet:
 
     def row(self) -> tuple[Any, np.ndarray, Any]:
         """Φ, the row of A and γ."""
-        return self.f, self.G @ self.of.J, self.G @ self.of.V_rate + self.e
+        A, dofs = zeros(self.of.J.shape[1]), self.of.dofs
+        A[dofs] = self.G @ self.of.J[:, dofs]
+        return self.f, A, self.G @ self.of.V_rate + self.e
 
 
 def _turned(frame: Frame, orientation: np.ndarray | None) -> Frame:

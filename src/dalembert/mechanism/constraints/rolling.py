@@ -21,7 +21,7 @@ def _spin(s: UserState, frame: Frame) -> ca.SX:
     return s.rotation(frame) @ s.twist(frame)[:3]
 
 
-def _material_velocity(s: UserState, frame: Frame, at: ca.SX) -> ca.SX:
+def material_velocity(s: UserState, frame: Frame, at: ca.SX) -> ca.SX:
     """Velocity of the point of the frame's body that is at `at`, in the ground's axes."""
     return s.velocity(frame) + ca.cross(_spin(s, frame), at - s.position(frame))
 
@@ -48,7 +48,7 @@ def rolling_on_plane(name: str, wheel: Frame, radius: Any, plane: Frame, axis: i
     def slip(k: int) -> Callable[[UserState], ca.SX]:
         def speed(s: UserState) -> ca.SX:
             at = s.position(wheel) + reach(s)
-            return ca.dot(s.rotation(plane)[:, k], _material_velocity(s, wheel, at) - _material_velocity(s, plane, at))
+            return ca.dot(s.rotation(plane)[:, k], material_velocity(s, wheel, at) - material_velocity(s, plane, at))
 
         return speed
 
@@ -95,7 +95,7 @@ def rolling_disc_on_disc(name: str, a: Frame, ra: Any, b: Frame, rb: Any, axis: 
 
     def slip(s: UserState) -> ca.SX:
         at, _, tangent = touch(s)
-        return ca.dot(tangent, _material_velocity(s, b, at) - _material_velocity(s, a, at))
+        return ca.dot(tangent, material_velocity(s, b, at) - material_velocity(s, a, at))
 
     def forces(s: UserState, lam: Mapping[str, ca.SX]) -> list[tuple[Frame, ca.SX, ca.SX]]:
         at, e, tangent = touch(s)

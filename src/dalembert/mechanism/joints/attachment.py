@@ -11,6 +11,7 @@ from dalembert.mechanism.joints.joint import Joint
 
 if TYPE_CHECKING:
     from dalembert.mechanism.body import Frame
+    from dalembert.mechanism.contacts import Friction, Stops
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,10 +23,12 @@ class Attachment:
     parent: Frame
     child: Frame
     stiffness: np.ndarray  # (nv,) N m/rad or N/m
-    damping: np.ndarray  # (nv,) damper and viscous friction together
+    damping: np.ndarray  # (nv,) N m s/rad or N s/m
     rest: np.ndarray  # (nq,) position of zero spring force
     armature: np.ndarray  # (nv,) kg m² or kg
-    limits: np.ndarray  # (nv, 2) lower and upper; kept as data
+    limits: np.ndarray  # (nv, 2) lower and upper
+    friction: tuple[Friction | None, ...] = ()  # (nv,) dry
+    stops: Stops | None = None  # at the limits; None: they are data
 
     def __repr__(self) -> str:
         return f"<joint '{self.name}': {self.joint!r}, {self.parent.body.name} → {self.child.body.name}>"

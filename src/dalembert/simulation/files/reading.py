@@ -34,6 +34,7 @@ class Recording:
     complete: bool  # whether the file was closed
     size: int  # bytes up to the end of the last whole batch
     damaged: int  # bytes behind it that could not be read
+    sizes: tuple[int, ...] = ()  # rows of every whole batch
 
     @property
     def batches(self) -> int:
@@ -81,6 +82,7 @@ def read(path: str | os.PathLike[str]) -> Recording:
         complete,
         good,
         len(data) - good - (len(END) if complete else 0),
+        tuple(part.shape[1] for part in parts[1:]),
     )
 
 

@@ -1,0 +1,94 @@
+"""Contacts, ropes, dry friction and stops of a model file: read and written."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from dalembert.formats.model import vocabulary as words
+from dalembert.formats.model.cursor import Node
+from dalembert.formats.model.forces import kind_of, local, places
+from dalembert.formats.model.places import place
+from dalembert.formats.model.scope import NUMBERS, Scope
+from dalembert.mechanism.contacts import Friction, OneSided, Rope, SphereOnPlane, Stops
+from dalembert.mechanism.mechanism import Mechanism
+
+if TYPE_CHECKING:
+    from dalembert.formats.model.writing import Data, Writing
+    from dalembert.mechanism.joints.attachment import Attachment
+
+
+def add_contact(m: Mechanism, name: str, node: Node, outer: Scope) -> None:
+    """Add the contact or rope that a node describes."""
+    kind = kind_of(node, words.CONTACTS, "contact")
+    node.keys({"type!": "", **words.CONTACTS[kind], **words.LOCAL}, f"a {kind}")
+    scope = local(m, node, outer, NUMBERS)
+    given: dict[str, Any] = {
+        key: node.child(key).number()
+        for key in ("restitution", "friction", "static_friction")
+        if node.get(key) is not None
+    }
+    with node.here():
+        if kind == "rope":
+            m.add_rope(name, places(node.child("through"), scope), length=scope.value(node.child("length")), **given)
+            return
+        on, radius = node.get("on"), node.get("radius")
+        m.add_contact(
+            name,
+            place(node.child("frame"), scope),
+            on=None if on is None else place(on, scope),
+            radius=0.0 if radius is None else scope.value(radius),
+            **given,
+        )
+
+
+def friction(node: Node) -> Any:
+    """The dry friction of a joint: numbers, laws, or a list of them."""
+    if isinstance(node.value, list):
+        return [friction(n) for n in node.items()]
+    if not isinstance(node.value, dict):
+        return node.number()
+    return _of(node, words.FRICTION, Friction, "a friction law")
+
+
+def stops(node: Node) -> Any:
+    """The stops of a joint: "rigid", or their numbers."""
+    return node.choice(["rigid"]) if isinstance(node.value, str) else _of(node, words.STOPS, Stops, "stops")
+
+
+def _of(node: Node, keys: words.Keys, kind: Any, what: str) -> Any:
+    node.keys(keys, what)
+    with node.here():
+        return kind(**{key: node.child(key).number() for key in node.table()})
+
+
+def contact_data(w: Writing, contact: OneSided) -> Data:
+    """A contact or rope as data."""
+    data: Data = {"type": contact.kind}
+    if isinstance(contact, Rope):
+        data |= {"through": [w.place(f) for f in contact.points], "length": contact.length}
+    elif isinstance(contact, SphereOnPlane):
+        data |= {"frame": w.place(contact.frame), "on": w.place(contact.plane)}
+        if not (isinstance(contact.radius, float) and contact.radius == 0.0):
+            data["radius"] = contact.radius
+    if contact.restitution:
+        data["restitution"] = contact.restitution
+    if contact.static:
+        data |= {"friction": contact.friction, "static_friction": contact.static}
+    return w.finished(data, f"contact '{contact.name}'")
+
+
+def joint_data(a: Attachment) -> Data:
+    """The dry friction and the stops of a joint as data."""
+    data: Data = {}
+    laws = [0.0 if f is None else f.coulomb if f == Friction(f.coulomb) else _plain(f) for f in a.friction]
+    if any(laws):
+        data["friction"] = laws[0] if all(law == laws[0] for law in laws) else laws
+    if a.stops is not None:
+        data["stops"] = "rigid" if a.stops == Stops() else _plain(a.stops)
+    return data
+
+
+def _plain(x: Any) -> Data:
+    known = {f.name: (getattr(x, f.name), f.default) for f in fields(x)}
+    return {name: value for name, (value, default) in known.items() if value != default}

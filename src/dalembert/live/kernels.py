@@ -1,0 +1,36 @@
+"""Kernels that only pages ask for: poses and twists of all bodies at once, and energies."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dalembert.compiler import Kernel
+from dalembert.recursions.momentum import kinetic_energy
+from dalembert.symbols import array
+from dalembert.system.functions import FRAME_FUNCTIONS, Trace, potential
+from dalembert.system.system import System
+
+
+def poses(system: System) -> Kernel:
+    """(q, p) → for each body its rotation, row by row, and its place: (12 bodies,)."""
+
+    def value(s: Trace) -> np.ndarray:
+        placed = [s.state.pose(body.frame) for body in system.layout.bodies.values()]
+        return np.concatenate([x for T in placed for x in (array(T.R).reshape(-1), array(T.p))])
+
+    return system.custom_kernel(("poses",), ("q", "p"), value)
+
+
+def twists(system: System) -> Kernel:
+    """(q, v, p) → for each body its twist in the axes of the ground, (ω; velocity of its origin): (6 bodies,)."""
+    twist = FRAME_FUNCTIONS["twist"][1]
+
+    def value(s: Trace) -> np.ndarray:
+        return np.concatenate([array(twist(s, body.frame, "world")) for body in system.layout.bodies.values()])
+
+    return system.custom_kernel(("twists",), ("q", "v", "p"), value)
+
+
+def energies(system: System) -> Kernel:
+    """(q, v, p) → kinetic and potential energy."""
+    return system.custom_kernel(("energies",), ("q", "v", "p"), lambda s: array([kinetic_energy(s.at), potential(s)]))

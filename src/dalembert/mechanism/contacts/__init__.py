@@ -1,0 +1,9 @@
+"""One-sided constraints and dry friction: what of a mechanism comes and goes while it moves."""
+
+from dalembert.mechanism.contacts.friction import DryFriction, Friction
+from dalembert.mechanism.contacts.one_sided import OneSided
+from dalembert.mechanism.contacts.rope import Rope
+from dalembert.mechanism.contacts.sphere import SphereOnPlane
+from dalembert.mechanism.contacts.stop import CompliantStop, JointStop, Stops
+
+__all__ = ["CompliantStop", "DryFriction", "Friction", "JointStop", "OneSided", "Rope", "SphereOnPlane", "Stops"]

@@ -1,0 +1,163 @@
+"""One-sided constraints of a mechanism: contacts and ropes; and the stops and dry friction of its joints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert import checks
+from dalembert.errors import ArgumentError, DescriptionError
+from dalembert.mechanism.contacts import CompliantStop, DryFriction, Friction, JointStop, OneSided, Rope, SphereOnPlane
+from dalembert.mechanism.contacts.stop import Stops, as_stops
+from dalembert.mechanism.elements import Elements
+from dalembert.mechanism.joints import Joint
+from dalembert.mechanism.joints.attachment import Attachment
+from dalembert.mechanism.values import is_exact_zero
+
+if TYPE_CHECKING:
+    from dalembert.mechanism.mechanism import Mechanism
+
+
+class Touchable(Elements):
+    """The part of `Mechanism` that adds one-sided constraints."""
+
+    def add_contact(
+        self,
+        name: str,
+        frame: Any,
+        *,
+        on: Any = None,
+        radius: Any = 0.0,
+        restitution: float = 0.0,
+        friction: float = 0.0,
+        static_friction: float | None = None,
+    ) -> None:
+        """Keep a sphere around the origin of `frame` above a plane: it can rest, roll, slide, bounce and leave.
+
+        frame, on: bodies, frames or names. The plane is x-y of frame `on` (default: the ground), the sphere on the side
+        of +z; radius (m): 0 for a point. restitution (0 to 1): the part of the speed with which it bounces. friction:
+        the coefficient μ of Coulomb's law, static_friction that of a contact that sticks (default: the same). It acts
+        in `da.simulate`; elsewhere the two do not touch.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism("ball", gravity=(0, 0, -10.0))
+        >>> m.add_joint("z", da.Prismatic("z"), m.ground, m.add_body("ball", mass=1.0))
+        >>> m.add_contact("floor", "ball", radius=0.1, restitution=0.5)
+        >>> run = da.simulate(m.compile(), {"z": 5.1}, 3.0)
+        >>> run.switches[0].what, round(run.switches[0].t, 9), round(run.switches[0].lost, 9)
+        ('floor hit', 1.0, 37.5)
+        """
+        what = f"contact '{name}'"
+        one, other = self._frame(frame, what), self._frame(self.ground if on is None else on, what)
+        if one.body is other.body:
+            raise DescriptionError(f"{what} connects body '{one.body.name}' with itself; its two sides must differ.")
+        r = self.parameters.scalar(radius, f"the radius of {what}", least=0.0)
+        e = _part(restitution, f"the restitution of {what}")
+        mu = checks.number(friction, f"the friction of {what}", least=0.0, error=DescriptionError)
+        stick = mu
+        if static_friction is not None:
+            stick = checks.number(static_friction, f"the static friction of {what}", least=mu, error=DescriptionError)
+        self._touch(SphereOnPlane(name, one, getattr(r, "sx", r), other, e, mu, stick))
+
+    def add_rope(self, name: str, points: Sequence[Any], *, length: Any, restitution: float = 0.0) -> None:
+        """Keep the line through some points no longer than `length` (m): a rope, which pulls when taut and goes slack.
+
+        points: two or more bodies, frames or names; it runs through those in the middle without friction.
+        restitution (0 to 1): the part of the speed with which it slackens when it becomes taut with a jerk. It acts in
+        `da.simulate`.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism("leash", gravity=(0, 0, 0))
+        >>> m.add_joint("x", da.Prismatic("x"), m.ground, m.add_body("dog", mass=1.0))
+        >>> m.add_rope("leash", ["ground", "dog"], length=2.0)
+        >>> system = m.compile()
+        >>> run = da.simulate(system, system.state({"x": 0.5}, v={"x": 1.0}), 3.0)
+        >>> run.switches[0].what, round(float(run["x"][-1]), 9)
+        ('leash taut', 2.0)
+        """
+        what = f"rope '{name}'"
+        if not isinstance(points, (list, tuple)) or len(points) < 2:
+            raise DescriptionError(f"{what} has the points {checks.shown(points)}; needed: at least two, in a list.")
+        frames = [self._frame(p, what) for p in points]
+        L = self.parameters.scalar(length, f"the length of {what}", least=0.0)
+        if is_exact_zero(L):
+            raise DescriptionError(f"the length of {what} is 0; needed: a number above 0.")
+        self._touch(Rope(name, frames, getattr(L, "sx", L), _part(restitution, f"the restitution of {what}")))
+
+    def _touch(self, contact: OneSided) -> None:
+        self._new(contact.name, self.contacts, "contact")
+        self._new(contact.name, self.constraints, "constraint")
+        self._new(contact.name, self.joints, "joint")
+        if "." in contact.name:
+            raise DescriptionError(f"{contact.kind} '{contact.name}' has a dot in its name; use '_'.")
+        self.contacts[contact.name] = contact
+
+
+def friction_of(given: Any, joint: Joint, what: str) -> tuple[Friction | None, ...]:
+    """The dry friction of each velocity of a joint: a number, a `Friction`, or one for each."""
+    if isinstance(given, (int, float, np.floating, np.integer)) and not isinstance(given, bool) and given == 0:
+        return (None,) * joint.nv
+    many = list(given) if isinstance(given, (list, tuple, np.ndarray)) and np.ndim(given) != 0 else [given] * joint.nv
+    if len(many) != joint.nv:
+        raise DescriptionError(f"{what} has {len(many)} values; needed: one, or one for each of {joint.nv} velocities.")
+    laws = [f if isinstance(f, Friction) else _coulomb(f, what) for f in many]
+    return tuple(None if f.breakaway == f.load == 0.0 else f for f in laws)
+
+
+def stops_of(given: Any, joint: Joint, limits: np.ndarray, what: str) -> Stops | None:
+    """The stops of a joint, which needs limits to stop at."""
+    try:
+        stops = as_stops(given, what)
+    except ArgumentError as error:
+        raise DescriptionError(str(error)) from error
+    if stops is None:
+        return None
+    if joint.nq != joint.nv:
+        raise DescriptionError(f"{what} are those of a {joint.kind} joint, a quaternion; it has no limits to stop at.")
+    if not np.isfinite(limits).any():
+        raise DescriptionError(f"{what} have nothing to stop at; give the joint limits=(lower, upper).")
+    return stops
+
+
+def compliant_stops(joints: Iterable[Attachment], others: Stops | None = None) -> tuple[CompliantStop, ...]:
+    """The forces of compliant stops; `others`: of joints with limits that have no stops of their own."""
+    return tuple(
+        CompliantStop(a, k, limit, upper, stops)
+        for a, stops, k, limit, upper in _limits(joints, others)
+        if stops.stiffness > 0.0
+    )
+
+
+def one_sided(m: Mechanism, joints: Iterable[Attachment], others: Stops | None = None) -> tuple[OneSided, ...]:
+    """All one-sided constraints of a mechanism: contacts, ropes, rigid stops."""
+    stops = (
+        JointStop(a.coordinates[k], limit, upper, a.joint.angular[k], stops.restitution)
+        for a, stops, k, limit, upper in _limits(joints, others)
+        if stops.stiffness == 0.0
+    )
+    return (*m.contacts.values(), *stops)
+
+
+def dry_frictions(joints: Iterable[Attachment]) -> tuple[DryFriction, ...]:
+    """The dry friction of all joints."""
+    return tuple(DryFriction(a, k, law) for a in joints for k, law in enumerate(a.friction) if law is not None)
+
+
+def _limits(joints: Iterable[Attachment], others: Stops | None) -> Any:
+    for a in joints:
+        stops = others if a.stops is None else a.stops
+        if stops is not None and a.joint.nq == a.joint.nv:
+            for k, pair in enumerate(a.limits.tolist()):
+                for upper, limit in enumerate(pair):
+                    if np.isfinite(limit):
+                        yield a, stops, k, limit, bool(upper)
+
+
+def _coulomb(given: Any, what: str) -> Friction:
+    return Friction(checks.number(given, what, least=0.0, error=DescriptionError))
+
+
+def _part(x: Any, what: str) -> float:
+    return checks.number(x, what, least=0.0, most=1.0, error=DescriptionError)

@@ -1,0 +1,212 @@
+"""One phase: the layout of its functions and events, and the driver that ends it where the structure has to change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.analysis.mobility import independent_rows
+from dalembert.native.bound import Bound
+from dalembert.simulation.callbacks import Callback, expression, scalar_of
+from dalembert.simulation.driver import Driver
+from dalembert.simulation.events import Event, as_python
+from dalembert.simulation.layout import Layout
+from dalembert.simulation.phases.mode import PhaseSystem
+from dalembert.simulation.setup import Choices, Setup, on_manifold
+from dalembert.simulation.status import Status
+from dalembert.symbols import array
+from dalembert.system.state import State
+
+ARGUMENTS = ("q", "v", "u", "p", "t")
+SPREAD = 0.25  # of a phase's age: steps in which a force or a speed could change its sign twice are not longer
+
+
+class Cause(NamedTuple):
+    """What ended a phase."""
+
+    kind: str  # of a watched event, "switch", or "event" of the user
+    of: str
+
+
+class PhaseLayout(Layout):
+    """The functions of a phase: its watcher sees what the structure depends on, then the events of the user."""
+
+    def __init__(self, setup: Setup, start: State, given: Mapping[str, Event], base_p: np.ndarray, control: Any):
+        """given: events of the user, and of switches, which see the mechanism's own parameters base_p."""
+        self.given, self.base_p = dict(given), base_p
+        self.kept_rows: tuple[int, ...] | None = None
+        system = setup.system
+        if system.rows.of:
+            self.kept_rows = independent_rows(system, on_manifold(system, start, setup.p), setup.p)
+        self.u, self.control = np.zeros(setup.nu), control
+        super().__init__(setup)
+
+    @property
+    def phase(self) -> PhaseSystem:
+        """The system of the phase."""
+        return self.system  # type: ignore[return-value]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Layout(self.setup).__reduce__()
+
+    def steering(self) -> Callback:
+        return self.control
+
+    def watching(self) -> Callback:
+        system, p = self.phase, self.setup.p
+        back = Callback(system, p, len(self.setup.events))
+        own = len(system.watched)
+        base, functions = system.changeable.base, {name: e.g for name, e in self.given.items()}
+        if all(isinstance(g, expression) for g in functions.values()):
+
+            def values(s: Any) -> Any:
+                users = [scalar_of(s, g.f, f"event '{name}'") for name, g in functions.items()]
+                return array([*system.events(s), *users])
+
+            key = ("phase_events", *(g.f for g in functions.values()))
+            kernel = system.custom_kernel(key, ARGUMENTS, values, rows=self.kept_rows)
+            back.bound = Bound.of(kernel, {"p": p})
+            return back
+        kernel = system.custom_kernel(("phase_events",), ARGUMENTS, system.events, rows=self.kept_rows)
+        inner = Bound.of(kernel, {"p": p})
+        users = [as_python(base, name, g, self.base_p) for name, g in functions.items()]
+
+        def both(t: float, state: State) -> np.ndarray:
+            if "u" in inner.slices:
+                inner["u"][:] = self.u
+            first = inner.at(t, np.concatenate([state.q, state.v]))[:own]
+            return np.concatenate([first, [g(t, state) for g in users]])
+
+        back.python(both, self.base_p)
+        return back
+
+
+class PhaseDriver(Driver):
+    """A phase under way; `cause` is what ended it."""
+
+    layout: PhaseLayout
+    cause: Cause | None = None
+
+    def prepare(self, u: np.ndarray, step: float, clock: tuple[float, float] | None) -> None:
+        """Before `begin`: the inputs that act, the first step (s; 0: chosen), and since when a controller is sampled.
+
+        clock: (first time, time up to which the last sample is held).
+        """
+        run = self.record
+        if run.nu:
+            self.inputs[:] = u
+        if step > 0.0:
+            run.h = run.usual_h = step
+        if clock is not None:
+            run.hold_start, run.sampled_until = clock
+            run.samples = round((clock[1] - clock[0]) / run.hold)
+        if not self.setup.method.fixed and any(k not in ("closes", "turns") for k, _ in self.layout.phase.watched):
+            run.spread, run.begun = SPREAD, run.t
+        watch = run.watch
+        run.watch_u = watch.slices["u"].start if "u" in getattr(watch, "slices", {}) else 0
+
+    def begin(self) -> None:
+        run, n = self.record, self.system.nq + self.system.nv
+        watcher, self.watcher = self.watcher, None
+        super().begin()
+        self.watcher = watcher
+        if watcher is not None:
+            run.event_values[:] = self._values(run.watch, run.t, run.x[:n], self.inputs)
+
+    def _values(self, watch: Bound, t: float, x: np.ndarray, u: np.ndarray) -> np.ndarray:
+        self.layout.u[:] = u
+        if "u" in watch.slices:
+            watch["u"][:] = u
+        return watch.at(t, x)[: self.record.events].copy()
+
+    def overdue(self) -> Cause | None:
+        """A change that is due at the start of the phase: forces beyond their bounds."""
+        values, scale = self.record.event_values[0], np.abs(self.record.event_values[0]).max(initial=0.0)
+        for k, (kind, name) in enumerate(self.layout.phase.watched):
+            if kind in ("opens", "slips") and values[k] < -1e-9 * scale:
+                return Cause(kind, name)
+        return None
+
+    def event(self) -> Status:
+        """Locate what happened in the last step; the first change of structure, or terminal event, ends the phase."""
+        run, n, own = self.record, self.system.nq + self.system.nv, len(self.layout.phase.watched)
+        works = slice(n + run.works, n + run.works + run.nu)
+        dense = self.between(
+            np.array([self.history.previous[0], run.t]), np.stack([self.history.previous[1], self.history.last[1]])
+        )
+        watch = dense.run.watch
+        watch.slices = run.watch.slices
+
+        def g(t: float, k: int) -> float:
+            row = dense.rows(np.array([t]))[0]
+            return float(self._values(watch, t, row[:n], row[works])[k])
+
+        found, failed = _located(list(self.setup.events.values()), run.event_values, g, dense.times, own, self.layout)
+        run.event_values[0] = run.event_values[1]
+        names = list(self.setup.events)
+        for when, k in found:
+            row = dense.rows(np.array([when]))[0]
+            self.found[names[k]].append((when, row[:n].copy()))
+            if self.setup.events[names[k]].terminal:
+                run.x[:], run.t, run.fresh = row[: run.n], when, 0
+                if run.nu:
+                    self.inputs[:] = row[works]
+                self.history.cut(when, row)
+                self.cause = Cause(*self.layout.phase.watched[k]) if k < own else Cause("event", names[k])
+                return Status.EVENT
+        return Status.CALLBACK if failed else Status.DONE
+
+
+def _located(
+    events: list[Event], values: np.ndarray, g: Any, span: np.ndarray, own: int, layout: PhaseLayout
+) -> tuple[list[tuple[float, int]], bool]:
+    """(when, number) of events in a step, in time, and whether one was not a number.
+
+    A gap that dips below zero and is open again at the end of the step is found at its turning point.
+    """
+    from scipy.optimize import brentq
+
+    t0, t1 = map(float, span)
+    hits: list[tuple[float, int]] = []
+    failed = not np.isfinite(values[1]).all()
+
+    def root(k: int, a: float, b: float) -> float:
+        if g(b, k) == 0.0:
+            return b
+        return float(brentq(g, a, b, args=(k,), xtol=1e-15 * max(1.0, abs(b)), rtol=8.9e-16))
+
+    for k, event in enumerate(events):
+        if not event.wants(values[0, k], values[1, k]):
+            continue
+        try:
+            if k < own and layout.phase.watched[k][0] == "turns":
+                lowest = root(k, t0, t1)
+                if values[0, k - 1] > 0.0 and values[1, k - 1] > 0.0 and g(lowest, k - 1) < 0.0:
+                    hits.append((root(k - 1, t0, lowest), k - 1))
+            else:
+                hits.append((root(k, t0, t1), k))
+        except ValueError:  # no number between, or no change of sign
+            failed = failed or not np.isfinite(g(t1, k))
+    return sorted(hits), failed
+
+
+def phase_setup(
+    choices: Choices, system: PhaseSystem, p: np.ndarray, controller: Any, hold: float, given: Mapping[str, Event],
+    options: Mapping[str, Any],
+) -> Setup:  # fmt: skip
+    """The setup of a phase."""
+    own = {f"{kind} {name}": Event(_nothing, -1, True) for kind, name in system.watched}
+    values = {f.name: getattr(choices, f.name) for f in fields(Choices)}
+    if choices.baumgarte is not None and not system.rows.of:
+        values["stabilization"] = None
+    return Setup(
+        **values, system=system, p=p, controller=controller, hold=hold, events={**own, **given}, coordinates=None,
+        options=options,
+    )  # fmt: skip
+
+
+def _nothing(t: float, state: Any) -> float:
+    return 0.0

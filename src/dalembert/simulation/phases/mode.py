@@ -1,0 +1,246 @@
+"""The structure of a phase, and the system that has it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.mechanism.constraints.expression import RowDerivatives
+from dalembert.mechanism.contacts import DryFriction, OneSided
+from dalembert.mechanism.contacts.stop import Stops
+from dalembert.mechanism.touching import compliant_stops, dry_frictions, one_sided
+from dalembert.mechanism.traced import UserState
+from dalembert.recursions.elimination import eliminate, mass_factor
+from dalembert.symbols import array, to_sx
+from dalembert.system.functions import Trace, forces
+from dalembert.system.sliding import Loaded, Sliding, reaction
+from dalembert.system.system import System
+
+NUMBERS = "phase numbers"  # the parameter that holds the numbers of a phase: signs, directions, offsets
+
+
+@dataclass(frozen=True)
+class Mode:
+    """Which constraints hold, which contacts touch and how, which joints stick."""
+
+    held: tuple[str, ...]  # constraints, in the order of the mechanism
+    touching: tuple[tuple[str, str], ...] = ()  # (contact, "smooth", "sticks" or "slides")
+    sticking: tuple[str, ...] = ()  # velocities whose dry friction holds them; the others slide
+
+    @property
+    def touched(self) -> dict[str, str]:
+        """How each contact that touches does."""
+        return dict(self.touching)
+
+
+@dataclass(frozen=True, eq=False)
+class Changeable:
+    """What of a system can change in a run: the system itself, its one-sided constraints, the friction of joints."""
+
+    base: System
+    contacts: Mapping[str, OneSided]
+    frictions: Mapping[str, DryFriction]  # by the name of the velocity
+    stops: Stops | None  # of joints that have none of their own
+
+    @staticmethod
+    def of(system: System, stops: Stops | None = None) -> Changeable:
+        """From a description."""
+        joints = list(system.layout.joints.values())
+        contacts = {c.name: c for c in one_sided(system.layout.mechanism, joints, stops)}
+        return Changeable(system, contacts, {f.velocity: f for f in dry_frictions(joints)}, stops)
+
+    @property
+    def anything(self) -> bool:
+        """Whether there is more than constraints."""
+        return bool(self.contacts or self.frictions)
+
+    @cached_property
+    def everything(self) -> System:
+        """The system with every row there may be, for what is decided between phases."""
+        known = self.base.layout.mechanism.constraints
+        other = bare(self.base)
+        other.description = replace(
+            other.description,
+            constraints=(
+                *known.values(),
+                *(c.closed(sticking=c.static > 0.0) for c in self.contacts.values()),
+                *(f.held() for f in self.frictions.values()),
+            ),
+            forces=(*other.description.forces, *self.more_forces),
+        )
+        return other
+
+    @cached_property
+    def more_forces(self) -> tuple[Any, ...]:
+        """Compliant stops that were asked for in the run."""
+        if self.stops is None or self.stops.stiffness == 0.0:
+            return ()
+        free = [a for a in self.base.layout.joints.values() if a.stops is None]
+        return compliant_stops(free, self.stops)
+
+
+def bare(system: System) -> System:
+    """A system with the description of another, and nothing traced yet."""
+    other = system._twin()
+    for name in [n for n in vars(other) if isinstance(getattr(type(system), n, None), cached_property)]:
+        del vars(other)[name]
+    other._functions, other._kernels = {}, {}
+    return other
+
+
+class PhaseSystem(System):
+    """A system in a mode: its constraints are those that hold, its forces have the friction of what slides.
+
+    It has one parameter more than its mechanism, `NUMBERS`: signs, directions and offsets that differ between phases.
+    """
+
+    changeable: Changeable
+    mode: Mode
+    places: dict[tuple[str, str], slice]  # of its numbers, by what they are and of what
+    watched: tuple[tuple[str, str], ...]  # (kind, element) of each event
+
+    @staticmethod
+    def of(changeable: Changeable, mode: Mode) -> PhaseSystem:
+        """The system in a mode."""
+        base = changeable.base
+        other = object.__new__(PhaseSystem)
+        vars(other).update(vars(bare(base)))
+        other.changeable, other.mode = changeable, mode
+        other._place()
+        numbers = ca.SX.sym(NUMBERS, other.size)
+        other.numbers = numbers
+        d, touched = base.description, mode.touched
+        known = base.layout.mechanism.constraints
+        sliding = {n: other._direction(n) for n, how in mode.touching if how == "slides"}
+        constraints = [known[name] for name in mode.held]
+        for name, how in mode.touching:
+            constraints.append(changeable.contacts[name].closed(how == "sticks", sliding.get(name)))
+        constraints += [changeable.frictions[name].held() for name in mode.sticking]
+        moving = [f for name, f in changeable.frictions.items() if name not in mode.sticking]
+        other.description = replace(
+            d,
+            constraints=tuple(constraints),
+            forces=(*d.forces, *changeable.more_forces, *(f.sliding(other.number("sign", f.velocity)) for f in moving)),
+            loaded=tuple(Loaded(f, other.number("sign", f.velocity)) for f in moving if f.law.load > 0.0),
+            sliding=tuple(Sliding(changeable.contacts[name], sliding[name]) for name in touched if name in sliding),
+            parameters={**d.parameters, NUMBERS: numbers} if other.size else d.parameters,
+        )
+        if other.size:
+            other.parameters = {**base.parameters, NUMBERS: np.zeros(other.size)}
+            other.p_names = [*base.p_names, *(f"{NUMBERS}[{k}]" for k in range(other.size))]
+        return other
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (self.changeable.base, self.changeable.stops, self.mode)
+
+    size: int
+    numbers: ca.SX
+
+    def _place(self) -> None:
+        """The places of numbers, and the events."""
+        c, mode, touched = self.changeable, self.mode, self.mode.touched
+        sizes: dict[tuple[str, str], int] = {}
+        watched: list[tuple[str, str]] = []
+        for name, contact in c.contacts.items():
+            how = touched.get(name)
+            if how is None:
+                sizes["offset", name] = 1
+                watched += [("closes", name), ("turns", name)]
+                continue
+            watched.append(("opens", name))
+            if how == "slides":
+                sizes["aim", name] = len(contact.slip_names)
+                sizes["offset", name] = sizes["begins", name] = sizes["start", name] = 1
+                watched.append(("stops", name))
+            elif how == "sticks":
+                watched.append(("slips", name))
+        for name in c.frictions:
+            if name in mode.sticking:
+                watched.append(("slips", name))
+            else:
+                sizes["sign", name] = sizes["offset", name] = 1
+                watched.append(("stops", name))
+        self.places, at = {}, 0
+        for key, n in sizes.items():
+            self.places[key] = slice(at, at + n)
+            at += n
+        self.size, self.watched = at, tuple(watched)
+
+    def number(self, what: str, of: str) -> ca.SX:
+        """One of the numbers of a phase, as a symbol."""
+        return self.numbers[self.places[what, of]]
+
+    def vector(self, values: Mapping[tuple[str, str], Any]) -> np.ndarray:
+        """(size,) the numbers of a phase; those that are not given are 0."""
+        out = np.zeros(self.size)
+        for key, where in self.places.items():
+            if key in values:
+                out[where] = values[key]
+        return out
+
+    def _direction(self, name: str) -> Callable[[UserState], dict[str, Any]]:
+        """The unit vector in which a contact slides: that of its slip, or at its beginning that of its aim."""
+        contact, aim = self.changeable.contacts[name], self.number("aim", name)
+
+        def direction(s: UserState) -> dict[str, Any]:
+            slips = contact.slips(s)
+            moving = {n: x for n, x in slips.items() if not x.is_zero()}
+            names = list(slips)
+            if len(moving) == 1:
+                (only,) = moving
+                return {only: aim[names.index(only)]}
+            d = ca.vertcat(*slips.values()) + aim * self.number("start", name)
+            d = d / ca.norm_2(d)
+            return {n: d[k] for k, n in enumerate(names)}
+
+        return direction
+
+    def events(self, s: Trace) -> np.ndarray:
+        """Values that fall through zero where the structure has to change, in the order of `watched`."""
+        user, d = s.state.user(), RowDerivatives(s.state)
+        contacts, frictions = self.changeable.contacts, self.changeable.frictions
+        rows = s.rows.names
+        vdot: Any = ()
+        lam: Any = ()
+        if rows:
+            vdot, lam, _ = eliminate(mass_factor(s.at), forces(s), s.rows.A, s.rows.gamma)
+
+        def multiplier(row: str) -> ca.SX:
+            return ca.SX(getattr(x := lam[rows.index(row)], "sx", x)) if row in rows else ca.SX(0)
+
+        out: list[ca.SX] = []
+        for kind, name in self.watched:
+            contact = contacts.get(name)
+            if kind == "closes" and contact is not None:
+                out.append(contact.gap(user) + self.number("offset", name))
+            elif kind == "turns" and contact is not None:
+                out.append(-d.rate(contact.gap(user)))
+            elif kind == "opens":
+                out.append(multiplier(f"{name}.gap"))
+            elif kind == "slips" and contact is not None:
+                across = ca.vertcat(*(multiplier(f"{name}.{row}") for row in contact.slip_names))
+                out.append(contact.static * multiplier(f"{name}.gap") - ca.norm_2(across))
+            elif kind == "slips":
+                f = frictions[name]
+                bound = ca.SX(f.law.breakaway)
+                if f.law.load > 0.0:
+                    bound += f.law.load * ca.norm_2(to_sx(reaction(s, f, vdot, lam)))
+                out.append(bound - ca.fabs(multiplier(f"{f.name}.stick")))
+            elif contact is not None:
+                slip, aim = ca.vertcat(*contact.slips(user).values()), self.number("aim", name)
+                new, size = self.number("begins", name), ca.norm_2(slip)
+                fell = (1 - new) * (ca.dot(slip, aim) - 0.5 * size) - new * size
+                one = sum(not x.is_zero() for x in contact.slips(user).values()) < 2
+                out.append((ca.dot(slip, aim) if one else fell) + self.number("offset", name))
+            else:
+                out.append(self.number("sign", name) * user.rate(name) + self.number("offset", name))
+        return array(ca.vertcat(*out)).ravel() if out else np.zeros(0)
+
+
+def _again(base: System, stops: Stops | None, mode: Mode) -> PhaseSystem:
+    return PhaseSystem.of(Changeable.of(base, stops), mode)

@@ -1,0 +1,270 @@
+"""A run made of phases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dalembert import checks
+from dalembert.errors import ArgumentError, unknown
+from dalembert.simulation.doubts import Doubts
+from dalembert.simulation.phases.course import Added, Course
+from dalembert.simulation.phases.switch import Switched
+from dalembert.simulation.run import Run
+from dalembert.simulation.status import Status
+from dalembert.system.state import State
+from dalembert.system.system import System
+
+LOOKED_AT = 24  # phases whose closure is looked at
+
+
+@dataclass(frozen=True, eq=False)
+class PhasedRun(Run):
+    """A run whose structure changes: at a change its histories have two rows, the state before and that after it.
+
+    `phases` are runs of their own, each of the system with the constraints that hold in it: `run.phases[k].system` can
+    be linearized at `run.phases[k].state()`. `switches` tells what happened between them.
+    """
+
+    _added: tuple[Added, ...] = ()
+
+    # --- states -------------------------------------------------------------------------------------------------
+
+    def phase(self, t: float) -> Run:
+        """The phase at a time (s); at a change, the one after it."""
+        t = checks.number(t, "t")
+        starts = [p.t[0] for p in self.phases if len(p.t)]
+        known = [p for p in self.phases if len(p.t)]
+        if not known or not known[0].t[0] <= t <= known[-1].t[-1]:
+            raise ArgumentError(f"t is {t:g}; the run goes from {self.t[0]:g} to {self.t[-1]:g} s.")
+        return known[max(int(np.searchsorted(starts, t, side="right")) - 1, 0)]
+
+    def __call__(self, t: Any) -> Any:
+        times = checks.array(t, None, "t")
+        flat = np.atleast_1d(times)
+        if flat.ndim != 1 or not len(flat) or flat.min() < self.t[0] or flat.max() > self.t[-1]:
+            raise ArgumentError(f"t is {t!r}; the run goes from {self.t[0]:g} to {self.t[-1]:g} s.")
+        found = []
+        for x in flat.tolist():
+            phase = self.phase(x)
+            at = phase.state(0) if x <= phase.t[0] else phase.state() if x >= phase.t[-1] else phase(x)
+            found.append(State(at.q, at.v, at.t, at.layout, p=self.p))
+        if times.ndim == 0:
+            return found[0]
+        return np.array([x.q for x in found]), np.array([x.v for x in found])
+
+    # --- per phase ----------------------------------------------------------------------------------------------
+
+    def _joined(self, of: Callable[[Run], np.ndarray]) -> np.ndarray:
+        """What every phase answers, one under another."""
+        parts = [of(p) for p in self.phases if len(p.t)]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    @cached_property
+    def kinetic_energy(self) -> np.ndarray:
+        return self._joined(lambda p: p.kinetic_energy)
+
+    @cached_property
+    def potential_energy(self) -> np.ndarray:
+        return self._joined(lambda p: p.potential_energy)
+
+    @cached_property
+    def residuals(self) -> np.ndarray:
+        return self._joined(lambda p: p.residuals)
+
+    @cached_property
+    def speed_residuals(self) -> np.ndarray:
+        return self._joined(lambda p: p.speed_residuals)
+
+    @cached_property
+    def rank(self) -> np.ndarray:
+        return self._joined(lambda p: p.rank)
+
+    @cached_property
+    def condition(self) -> np.ndarray:
+        return self._joined(lambda p: p.condition)
+
+    @cached_property
+    def indicator(self) -> np.ndarray:
+        return self._joined(lambda p: p.indicator)
+
+    @cached_property
+    def singular_values(self) -> np.ndarray:
+        """(N, k) of A in the metric of the run, falling; NaN where a phase has fewer."""
+        width = max((p.singular_values.shape[1] for p in self.phases if len(p.t)), default=0)
+        return self._joined(
+            lambda p: np.pad(
+                p.singular_values, ((0, 0), (0, width - p.singular_values.shape[1])), constant_values=np.nan
+            )
+        )
+
+    @cached_property
+    def passages(self) -> Any:
+        return tuple(x for p in self.phases for x in p.passages)
+
+    @cached_property
+    def _dynamics(self) -> tuple[np.ndarray, np.ndarray]:
+        names = self.system.rows.names
+        multipliers = np.stack([self._row(name) for name in names], axis=1) if names else np.zeros((len(self.t), 0))
+        return self._joined(lambda p: p._dynamics[0]), multipliers
+
+    def _row(self, name: str) -> np.ndarray:
+        """(N,) the multiplier of a row; 0 where it does not hold."""
+
+        def of(p: Run) -> np.ndarray:
+            names = p.system.rows.names
+            return p.multipliers[:, names.index(name)] if name in names else np.zeros(len(p.t))
+
+        return self._joined(of)
+
+    def multiplier(self, name: str) -> np.ndarray:
+        """History of the multiplier of a row ("C.x", "floor.gap"), (N,), or of the k rows of a constraint, (N, k).
+
+        name: of a row, a constraint or a contact of any phase; 0 where it does not hold.
+        """
+        rows = dict.fromkeys(
+            [
+                *self._candidates(),
+                *((n, of) for p in self.phases for n, of in zip(p.system.rows.names, p.system.rows.of)),
+            ]
+        )
+        found = [n for n, of in rows if name in (n, of)]
+        if not isinstance(name, str) or not found:
+            raise unknown("row or constraint", name, dict.fromkeys([x for pair in rows for x in pair]))
+        out = np.stack([self._row(n) for n in found], axis=1)
+        return out[:, 0] if out.shape[1] == 1 else out
+
+    def _candidates(self) -> list[tuple[str, str]]:
+        """(row, constraint) of the system's own rows and the gaps of its contacts."""
+        rows = self.system.rows
+        own = list(zip(rows.names, rows.of))
+        return [*own, *((f"{n}.gap", n) for n in self.contact_names)]
+
+    @property
+    def contact_names(self) -> tuple[str, ...]:
+        """Contacts, ropes and stops of the run."""
+        return tuple(self.phases[0].system.changeable.contacts) if self.phases else ()  # type: ignore[attr-defined]
+
+    def reactions(self, joint: str) -> np.ndarray:
+        def of(p: Run) -> np.ndarray:
+            cut = [c.name for c in self.system.layout.mechanism.constraints.values()]
+            held = [c.name for c in p.system.description.constraints]
+            return np.zeros((len(p.t), 6)) if joint in cut and joint not in held else p.reactions(joint)
+
+        return self._joined(of)
+
+    def power(self, name: str, kind: str | None = None) -> np.ndarray:
+        def of(p: Run) -> np.ndarray:
+            known = list(self.system.layout.mechanism.constraints)
+            held = [c.name for c in p.system.description.constraints]
+            if name in known and name not in held:
+                return np.zeros(len(p.t))
+            return p.power(name, kind)
+
+        return self._joined(of)
+
+    # --- evidence -----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _doubts(self) -> Any:
+        return PhasedDoubts(self)
+
+
+class Balance(Doubts):
+    """The balance of a run of phases, whose energies are those of its phases."""
+
+    def _at(self, looked_at: np.ndarray, name: str) -> Any:
+        return getattr(self.run, name)[looked_at]
+
+
+class PhasedDoubts:
+    """What of a run of phases is not to be trusted: the closure of some phases, and the balance of the whole."""
+
+    def __init__(self, run: PhasedRun) -> None:
+        phases = [p for p in run.phases if len(p.t)]
+        some = np.unique(np.linspace(0, max(len(phases) - 1, 0), LOOKED_AT).astype(int))[: len(phases)]
+        doubts = [Balance(run, closure=False), *(Doubts(phases[k], balance=False) for k in some)]
+        self.sound = all(d.sound for d in doubts)
+        self.sentences = list(dict.fromkeys(s for d in doubts for s in d.sentences))
+
+
+def joined(course: Course, status: Status, message: str) -> PhasedRun:
+    """The run of a course."""
+    a = course.asked
+    parts = course.phases, course.added, course.switches
+    return joined_phases(whole_system(a), a.p, *parts, list(a.events), status, message)
+
+
+def joined_phases(
+    system: System, p: np.ndarray, phases: Sequence[Run], added: Sequence[Added], switches: Sequence[Switched],
+    events: list[str], status: Status, message: str,
+) -> PhasedRun:  # fmt: skip
+    """Phases as one run."""
+    t_events, x_events = _events(phases, events, system.nq + system.nv)
+
+    def stacked(of: Callable[[Run], np.ndarray]) -> np.ndarray:
+        return np.concatenate([of(x) for x in phases])
+
+    return PhasedRun(
+        system=system,
+        p=p,
+        t=stacked(lambda x: x.t),
+        q=stacked(lambda x: x.q),
+        v=stacked(lambda x: x.v),
+        u=stacked(lambda x: x.u),
+        work=_work(phases, added),
+        margin=stacked(lambda x: x.margin),
+        status=status,
+        _message=message,
+        error=phases[-1].error,
+        steps=sum(x.steps for x in phases),
+        rejected=sum(x.rejected for x in phases),
+        evaluations=sum(x.evaluations for x in phases),
+        corrections=sum(x.corrections for x in phases),
+        drift=max(x.drift for x in phases),
+        speed_drift=max(x.speed_drift for x in phases),
+        charts=(),
+        t_events=t_events,
+        x_events=x_events,
+        rtol=phases[-1].rtol,
+        metric=phases[-1].metric,
+        _met=tuple(met for x in phases for met in x._met),
+        phases=tuple(phases),
+        switches=tuple(switches),
+        _added=tuple(added),
+    )
+
+
+def whole_system(asked: Any) -> Any:
+    """The system that was given, with the constraints that switches close."""
+    base = asked.changeable.base
+    closed = {n for s in asked.switches.values() for n in s.close}
+    held = {c.name for c in base.description.constraints}
+    return base.holding(*closed - held) if closed - held else base
+
+
+def _events(phases: Any, names: list[str], n: int) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    found = {name: [p for p in phases if len(p.t_events.get(name, ()))] for name in names}
+    t = {name: np.concatenate([np.zeros(0), *(p.t_events[name] for p in with_it)]) for name, with_it in found.items()}
+    x = {
+        name: np.concatenate([np.zeros((0, n)), *(p.x_events[name] for p in with_it)])
+        for name, with_it in found.items()
+    }
+    return t, x
+
+
+def _work(phases: Any, added: Any) -> Mapping[str, np.ndarray]:
+    """Works since the start: those of the phases one after another, and what changes of structure added."""
+    names = list(dict.fromkeys([*(n for p in phases for n in p.work), "impacts"]))
+    out: dict[str, list[np.ndarray]] = {name: [] for name in names}
+    total = dict.fromkeys(names, 0.0)
+    for phase, more in zip(phases, added):
+        total["impacts"] += more.gained
+        for name in names:
+            out[name].append(total[name] + phase.work.get(name, np.zeros(len(phase.t))))
+            total[name] += more.works.get(name, 0.0)
+    return {name: np.concatenate(parts) for name, parts in out.items()}

@@ -1,0 +1,135 @@
+"""Files: models that are dropped on the page, and what is saved from it."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert import checks, formats
+from dalembert.errors import ArgumentError, ModelFileError
+from dalembert.formats import format_of
+from dalembert.simulation.run import Run
+from dalembert.studio.bench import Bench
+from dalembert.studio.jobs import Job
+from dalembert.studio.messages import plain
+from dalembert.studio.script import Script, state_line
+from dalembert.system.state import State
+from dalembert.system.system import System
+
+if TYPE_CHECKING:
+    from dalembert.studio.session import Session
+
+LARGEST = 8 << 20  # bytes of a file
+STATE = "dalembert state"
+
+
+class Files:
+    """What comes into the session as a file, and leaves it as one."""
+
+    def __init__(self, session: Session):
+        self.session = session
+
+    def commands(self) -> dict[str, tuple[str, Any, str]]:
+        """{command: (lane, method, label)}."""
+        return {
+            "load": ("study", self.load, "reading and compiling"),
+            "save": ("study", self.save, "writing"),
+            "script": ("look", self.script, ""),
+        }
+
+    def load(self, job: Job, given: dict[str, Any]) -> None:
+        """A model file, or a state that was saved; `data` are its bytes."""
+        data = given.get("data", b"")
+        name = filename(given.get("name"))
+        if len(data) > LARGEST:
+            raise ArgumentError(f"'{name}' has {len(data)} bytes; the most that is read is {LARGEST}.")
+        if name.lower().endswith(".json") and STATE.encode() in data[:400]:
+            self._restore(data)
+            return
+        with tempfile.TemporaryDirectory(prefix="dalembert-") as folder:
+            path = Path(folder) / name
+            path.write_bytes(data)
+            try:
+                options = {"isolated": True} if format_of(path, reading=True) == "mjcf" else {}
+                mechanism = formats.read(path, **options)
+            except ModelFileError as error:
+                raise ModelFileError(str(error).replace(f"{folder}/", "")) from None
+        if job.cancelled:
+            return
+        system = mechanism.compile()
+        state = first_state(system)
+        if job.cancelled:
+            return
+        script = Script(f'system = da.read("{name}").compile()')
+        script.add("place", state_line(system, state))
+        self.session.open(Bench(system, state), script)
+        if mechanism.notes:
+            several = f"{len(mechanism.notes)} things of the file have no meaning here; see mechanism.notes"
+            self.session.tell({"event": "note", "text": several})
+
+    def _restore(self, data: bytes) -> None:
+        bench = self.session.bench
+        try:
+            found = json.loads(data)
+            q, v = (np.array(found[key], dtype=float) for key in ("q", "v"))
+            names, t, values = list(found["q_names"]), float(found["t"]), dict(found.get("parameters", {}))
+        except (ValueError, KeyError, TypeError):
+            raise ArgumentError("the file of a state is broken; needed: what 'Save state' wrote.") from None
+        if names != list(bench.system.q_names) or len(v) != bench.system.nv or not np.isfinite([*q, *v, t]).all():
+            raise ArgumentError(f"the state belongs to another mechanism than '{bench.system.name}'.")
+        if values and not bench.set_parameters(values):
+            raise ArgumentError("the loops do not close with the parameters of the state.")
+        bench.put(bench.dragging.begin(q), v, t)
+        self.session.script.add("place", state_line(bench.system, bench.x))
+        self.session.show("load")
+
+    def script(self, job: Job, given: dict[str, Any]) -> None:
+        """The Python that does what was clicked."""
+        self.session.tell({"event": "script", "text": self.session.script.text})
+
+    def save(self, job: Job, given: dict[str, Any]) -> None:
+        """A file for the page to save: the state, the model, or the run as HTML or GIF."""
+        session, bench = self.session, self.session.bench
+        what = checks.choice(given.get("what"), ("state", "model", "html", "gif"), "what")
+        name = re.sub(r"[^\w-]+", "_", bench.system.name) or "model"
+        if what == "state":
+            values = dict(zip(bench.system.p_names, bench.p.tolist()))
+            kept = {"kind": STATE, "model": bench.system.name, "q_names": list(bench.system.q_names), "q": bench.x.q,
+                    "v": bench.x.v, "t": bench.x.t, "parameters": values}  # fmt: skip
+            session.give(f"{name}.state.json", json.dumps(plain(kept), indent=1).encode(), given.get("client"))
+            return
+        with tempfile.TemporaryDirectory(prefix="dalembert-") as folder:
+            if what == "model":
+                path = Path(folder) / f"{name}.json"
+                bench.system.with_parameters(dict(zip(bench.system.p_names, bench.p)))._described().save(path)
+            else:
+                if "A" not in session.runs.kept:
+                    raise ArgumentError("there is no run to write; simulate first.")
+                run: Run = session.runs.kept["A"].run
+                path = run.animate(Path(folder) / f"{name}.{what}")
+                session.script.add(f"save {what}", f'run.animate("{path.name}")')
+            session.give(path.name, path.read_bytes(), given.get("client"))
+
+
+def filename(given: Any) -> str:
+    """A plain name of a file, without folders.
+
+    >>> filename("C:\\\\models\\\\four bar.yaml")
+    'four_bar.yaml'
+    """
+    name = re.split(r"[/\\]", checks.name(given, "name of a file"))[-1]
+    name = re.sub(r"[^\w.-]+", "_", name)[-100:].lstrip(".")
+    return name or "model"
+
+
+def first_state(system: System) -> State:
+    """The state named "start", else the first that has a name, assembled; else whatever closes."""
+    states = system.layout.mechanism.states
+    name = "start" if "start" in states else next(iter(states), None)
+    guess = system.state() if name is None else system.named_state(name)
+    return system.assemble(guess=guess, t=guess.t) if system.rows.of else guess

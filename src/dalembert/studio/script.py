@@ -1,0 +1,54 @@
+"""The Python that does what was clicked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+
+class Script:
+    """Lines of Python in the order of what was done; doing the same again replaces it where nothing came between."""
+
+    def __init__(self, opening: str):
+        self.opening = opening
+        self.lines: list[tuple[str, str]] = []  # (kind, line)
+
+    def add(self, kind: str, line: str) -> None:
+        """Add a line, in place of the last one of its kind."""
+        if self.lines and self.lines[-1][0] == kind:
+            self.lines.pop()
+        self.lines.append((kind, line))
+
+    @property
+    def text(self) -> str:
+        """The whole script."""
+        return "\n".join(["import dalembert as da", "", self.opening, *(line for _, line in self.lines), ""])
+
+
+def shown(x: float) -> str:
+    """A number with enough digits.
+
+    >>> shown(0.30000000000000004), shown(np.float64(2.0))
+    ('0.3', '2.0')
+    """
+    return repr(float(f"{x:.12g}"))
+
+
+def by_name(values: Mapping[str, float]) -> str:
+    """A mapping as Python.
+
+    >>> by_name({"A": 0.5})
+    '{"A": 0.5}'
+    """
+    return "{" + ", ".join(f'"{name}": {shown(x)}' for name, x in values.items()) + "}"
+
+
+def state_line(system: Any, x: Any) -> str:
+    """The state as Python, as an array where a joint has no plain coordinates."""
+    v = "" if not np.any(x.v) else f", v={by_name(dict(zip(system.v_names, x.v)))}"
+    t = "" if x.t == 0 else f", t={shown(x.t)}"
+    if list(system.q_names) == list(system.v_names):
+        return f"x = system.state({by_name(dict(zip(system.q_names, x.q)))}{v}{t})"
+    return f"x = system.state([{', '.join(shown(q) for q in x.q)}]{v}{t})"

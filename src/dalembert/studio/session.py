@@ -1,0 +1,172 @@
+"""The session: one mechanism, its runs and studies, and everyone who looks at it.
+
+Pages come and go; the session stays. What a page asks for is a command, worked off in a lane; what it is told is an
+event, and the last one of each kind is told again to a page that comes later.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import ArgumentError, DalembertError
+from dalembert.studio.bench import Bench
+from dalembert.studio.dragging import Moved
+from dalembert.studio.files import Files
+from dalembert.studio.hand import Hand
+from dalembert.studio.jobs import Job, Lane
+from dalembert.studio.messages import Message, packed, text
+from dalembert.studio.running import Live, Runs
+from dalembert.studio.script import Script
+from dalembert.studio.studies import Studies
+from dalembert.studio.watching import Watching
+from dalembert.view.scene import scene
+
+LANES = ("hand", "look", "run", "study", "live")
+Listener = Callable[[Message], None]
+
+
+class Session:
+    """A bench with everything that can be done at it; `listen` to its events, `do` its commands."""
+
+    def __init__(self, bench: Bench, script: Script):
+        self.bench, self.script = bench, script
+        self.memory: dict[str, Message] = {}  # by kind: for pages that come later
+        self.listeners: dict[int, Listener] = {}
+        self.progress: Callable[[], float] | None = None  # of what is simulated or mapped
+        self._lock = threading.RLock()
+        self._busy: dict[str, str] = {}
+        self.hand, self.watching, self.runs, self.live = Hand(self), Watching(self), Runs(self), Live(self)
+        self.studies, self.files = Studies(self), Files(self)
+        parts = (self.hand, self.watching, self.runs, self.live, self.studies, self.files)
+        self.commands: dict[str, tuple[str, Any, str]] = {}
+        for part in parts:
+            self.commands |= part.commands()
+        self.lanes = {name: Lane(name, self._status, self._failed) for name in LANES}
+        self.open(bench, script)
+
+    # --- pages --------------------------------------------------------------------------------------------------
+
+    def listen(self, number: int, listener: Listener) -> None:
+        """Tell a page what there is, and everything from now on."""
+        with self._lock:
+            for message in self.memory.values():
+                listener(message)
+            self.listeners[number] = listener
+
+    def leave(self, number: int) -> None:
+        """A page went away."""
+        with self._lock:
+            self.listeners.pop(number, None)
+
+    def tell(
+        self, message: Mapping[str, Any], arrays: Mapping[str, Any] | None = None, keep: str = "", to: int | None = None
+    ) -> None:
+        """Tell all pages, or one; keep: under which name the message is told again to pages that come later."""
+        out: Message = text(message) if arrays is None else packed(message, arrays)
+        with self._lock:
+            if keep:
+                self.memory[keep] = out
+            for number, listener in self.listeners.items():
+                if to is None or number == to:
+                    listener(out)
+
+    def give(self, name: str, data: bytes, to: int | None) -> None:
+        """Give a file to a page."""
+        header = text({"event": "file", "name": name}).encode()
+        with self._lock:
+            for number, listener in self.listeners.items():
+                if to is None or number == to:
+                    listener(len(header).to_bytes(4, "little") + header + data)
+
+    # --- commands -----------------------------------------------------------------------------------------------
+
+    def do(self, given: dict[str, Any], client: int | None = None) -> Job:
+        """Begin what a page asks for."""
+        name = given.get("do")
+        if not isinstance(name, str) or name not in self.commands:
+            raise ArgumentError(f"there is no command {name!r}.")
+        lane, work, label = self.commands[name]
+        if lane in ("hand", "study") and name in ("drag", "slide", "seek", "reset", "load", "go", "branch"):
+            self.lanes["live"].cancel()
+        key = f"{name} {given.get('name', '')}" if name == "slide" else name
+        return self.lanes[lane].submit(key, lambda job: work(job, {**given, "client": client}), label)
+
+    def idle(self, seconds: float = 60.0) -> bool:
+        """Wait until nothing is under way, but what is live."""
+        names = ("hand", "run", "study", "look")
+        return all(self.lanes[name].idle(seconds) for name in (*names, *names))  # what one lane asks of another
+
+    def close(self) -> None:
+        """Stop all lanes."""
+        for lane in self.lanes.values():
+            lane.close()
+
+    def _status(self, lane: str, label: str) -> None:
+        self._busy[lane] = label
+        self.tell({"event": "status", "lane": lane, "text": label})
+
+    def _failed(self, key: str, error: BaseException) -> None:
+        if isinstance(error, DalembertError):
+            told = str(error)
+        else:
+            told = f"{type(error).__name__}: {error}"
+            traceback.print_exception(error, file=sys.stderr)
+        self.tell({"event": "error", "of": key, "text": told})
+
+    # --- what is shown ------------------------------------------------------------------------------------------
+
+    def open(self, bench: Bench, script: Script) -> None:
+        """Put another mechanism on the bench."""
+        for name in ("run", "live"):
+            self.lanes[name].cancel()
+        with self._lock:
+            self.bench, self.script = bench, script
+            self.memory.clear()
+            self.runs.kept.clear()
+            self.studies.model = self.studies.map = None
+            self.hand.branches = []
+            self.tell({"event": "model", **bench.describe()}, keep="model")
+        self.show("open")
+
+    def scene(self) -> dict[str, Any]:
+        """The scene with the parameters of the bench."""
+        return scene(self.bench.system, self.bench.x.q, p=self.bench.given_p).to_dict()
+
+    def values(self) -> dict[str, Any]:
+        """Parameters and inputs as they are."""
+        bench = self.bench
+        return {"event": "values", "parameters": dict(zip(bench.system.p_names, bench.p)), "inputs": bench.u}
+
+    def show(
+        self, source: str, moved: Moved | None = None, note: str = "", look: bool = True, speed: float = 0.0
+    ) -> None:
+        """Show where the mechanism is; the report follows."""
+        bench = self.bench
+        d = bench.dragging
+        if moved is None:
+            here = d.place(bench.x.q)
+            residual, sigma = float(np.abs(here.gap).max(initial=0.0)), here.sigma
+            limits: tuple[str, ...] = tuple(
+                name for name, (v, i) in d.places.items()
+                if not d.low[v] - 1e-9 <= bench.x.q[i] <= d.high[v] + 1e-9
+            )  # fmt: skip
+            gap, met = 0.0, True
+        else:
+            residual, sigma, limits, gap, met = moved.residual, moved.sigma, moved.limits, moved.gap, moved.met
+            note = moved.note
+        header = {
+            "event": "pose", "source": source, "q": bench.x.q, "t": bench.x.t, "residual": residual, "gap": gap,
+            "met": met, "note": note, "limits": limits, "sigma": sigma[: d.rank] if d.rank else [], "rank": d.rank,
+            "more": bool(moved and moved.more), "speed": speed, "near": d.near(sigma),
+        }  # fmt: skip
+        self.tell(header, {"poses": bench.pose()}, keep="pose")
+        if source in ("open", "parameters", "load"):
+            self.tell(self.values(), keep="values")
+        if look:
+            self.watching.again()

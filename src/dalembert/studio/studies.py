@@ -1,0 +1,170 @@
+"""Studies at a state: the linear model with its modes, poles and Bode plots, and maps of the workspace."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert import checks
+from dalembert.errors import ArgumentError
+from dalembert.kinematics.workspace import Workspace, workspace
+from dalembert.linearization.linearize import linearize
+from dalembert.linearization.model import LinearModel
+from dalembert.studio.jobs import Job
+from dalembert.studio.script import shown, state_line
+
+if TYPE_CHECKING:
+    from dalembert.studio.session import Session
+
+PHASES = 48  # pictures of a mode
+FREQUENCIES = 240  # of a Bode plot
+FINEST = 81  # values along an axis of a map
+
+
+class Studies:
+    """What is studied at the state on the bench."""
+
+    def __init__(self, session: Session):
+        self.session = session
+        self.model: LinearModel | None = None
+        self.map: Workspace | None = None
+
+    def commands(self) -> dict[str, tuple[str, Any, str]]:
+        """{command: (lane, method, label)}."""
+        return {
+            "linearize": ("study", self.linearize, "linearizing"),
+            "mode": ("study", self.mode, ""),
+            "bode": ("study", self.bode, ""),
+            "map": ("study", self.chart, "mapping the workspace"),
+            "go": ("hand", self.go, ""),
+        }
+
+    # --- linear model -------------------------------------------------------------------------------------------
+
+    def linearize(self, job: Job, given: dict[str, Any]) -> None:
+        """Poles and modes at the state on the bench."""
+        session, bench = self.session, self.session.bench
+        model = self.model = linearize(bench.system, bench.x, u=bench.inputs, p=bench.given_p)
+        if job.cancelled:
+            return
+        modes = [
+            {
+                "re": m.eigenvalue.real, "im": m.eigenvalue.imag, "frequency": m.frequency, "damping": m.damping,
+                "time": m.time_constant, "shape": _largest(m.shape),
+            }
+            for m in model.modes
+        ]  # fmt: skip
+        rate = float(np.abs(model.rate).max(initial=0.0))
+        session.tell(
+            {
+                "event": "linear", "modes": modes, "stable": model.stable, "states": list(model.state_names),
+                "poles": [[z.real, z.imag] for z in model.eigenvalues], "inputs": list(model.input_names),
+                "outputs": list(model.output_names), "rate": rate, "text": model.table(),
+            },
+            keep="linear",
+        )  # fmt: skip
+        session.script.add("linearize", "model = da.linearize(system, x)\nprint(model.table())")
+
+    def mode(self, job: Job, given: dict[str, Any]) -> None:
+        """The mechanism through one swing of a mode."""
+        session, bench = self.session, self.session.bench
+        if self.model is None:
+            raise ArgumentError("there is no linear model; linearize first.")
+        number = checks.whole(given.get("number"), "number", least=0, most=len(self.model.modes) - 1)
+        amplitude = checks.number(given.get("amplitude", 0.2), "amplitude", above=0.0, most=10.0)
+        mode = self.model.modes[number]
+        scale = amplitude * max(1.0, 0.0) * self._size(mode.joints)
+        q = np.array([x.q for x in mode.states(scale, PHASES)])
+        if job.cancelled:
+            return
+        session.tell(
+            {"event": "mode", "number": number, "frequency": mode.frequency, "real": mode.eigenvalue.imag == 0},
+            {"poses": bench.poses(q, bench.p)},
+        )
+        session.script.add(f"mode {number}", f"swing = model.modes[{number}].states({shown(scale)})")
+
+    def _size(self, joints: dict[str, complex]) -> float:
+        """What makes the largest motion of a mode 1 rad, or a length of the mechanism."""
+        d = self.session.bench.dragging
+        parts = [abs(joints[name]) / reach for name, reach in zip(self.session.bench.system.v_names, d.reach)]
+        return 1.0 / max(max(parts, default=1.0), 1e-12)
+
+    def bode(self, job: Job, given: dict[str, Any]) -> None:
+        """Amplitude and phase from an input to an output."""
+        model = self.model
+        if model is None:
+            raise ArgumentError("there is no linear model; linearize first.")
+        i = checks.choice(given.get("input"), model.input_names, "input")
+        o = checks.choice(given.get("output"), model.output_names, "output")
+        sizes = np.abs(model.eigenvalues)
+        sizes = sizes[sizes > 1e-6] if (sizes > 1e-6).any() else np.array([1.0])
+        omega = np.geomspace(sizes.min() / 30, sizes.max() * 30, FREQUENCIES)
+        omega = omega * (1 + 1e-9)  # not on a pole
+        G = model.frequency_response(omega)[:, model.output_names.index(o), model.input_names.index(i)]
+        self.session.tell(
+            {"event": "bode", "input": i, "output": o},
+            {"omega": omega, "gain": np.abs(G), "phase": np.degrees(np.unwrap(np.angle(G)))},
+        )
+        self.session.script.add("bode", "G = model.frequency_response(omega)")
+
+    # --- maps ---------------------------------------------------------------------------------------------------
+
+    def chart(self, job: Job, given: dict[str, Any]) -> None:
+        """A map of the workspace over one or two axes."""
+        session, bench = self.session, self.session.bench
+        axes = given.get("axes")
+        if not isinstance(axes, list) or not 1 <= len(axes) <= 2:
+            raise ArgumentError("axes must be a list of one or two, each with a name, low, high and count.")
+        grid: dict[str, Any] = {}
+        for axis in axes:
+            a = checks.mapping(axis, "an axis")
+            low, high = checks.number(a.get("low"), "low"), checks.number(a.get("high"), "high")
+            count = checks.whole(a.get("count", 31), "count", least=2, most=FINEST)
+            grid[checks.name(a.get("name"), "name of an axis")] = np.linspace(low, high, count)
+
+        def progress(part: float) -> None:
+            if job.cancelled:
+                raise KeyboardInterrupt
+            session.progress = lambda: part
+
+        try:
+            found = workspace(
+                bench.system, grid, bench.x, p=bench.given_p, progress=progress, limits=session.hand.limits
+            )
+        finally:
+            session.progress = None
+        if job.cancelled:
+            return
+        self.map = found
+        shape = found.shape if len(grid) == 2 else (*found.shape, 1)
+        margin = np.where(found.reachable, found.margin, np.nan).reshape(shape)
+        session.tell(
+            {"event": "map", "axes": [{"name": n, "low": v[0], "high": v[-1]} for n, v in grid.items()],
+             "share": found.share, "branches": found.branches},
+            {"margin": np.nan_to_num(margin, nan=-1.0)}, keep="map",
+        )  # fmt: skip
+        text = ", ".join(f'"{n}": np.linspace({shown(v[0])}, {shown(v[-1])}, {len(v)})' for n, v in grid.items())
+        session.script.add("map", f"import numpy as np\nreach = da.workspace(system, {{{text}}}, x)")
+
+    def go(self, job: Job, given: dict[str, Any]) -> None:
+        """Take the position of a place of the map."""
+        session, bench = self.session, self.session.bench
+        if self.map is None:
+            raise ArgumentError("there is no map; make one first.")
+        place = tuple(
+            checks.whole(k, "place", least=0, most=n - 1) for k, n in zip(given.get("place", ()), self.map.shape)
+        )
+        if len(place) != len(self.map.shape) or not self.map.reachable[place]:
+            session.tell({"event": "note", "text": "this place is not reached"})
+            return
+        bench.put(bench.dragging.begin(self.map.q[place]))
+        session.script.add("place", state_line(bench.system, bench.x))
+        session.show("map")
+
+
+def _largest(shape: dict[str, complex]) -> list[list[Any]]:
+    """Names, amplitudes and phases (degrees) of the largest parts."""
+    positions = {name: z for name, z in shape.items() if not name.endswith(" rate")} or shape
+    parts = sorted(positions.items(), key=lambda item: -abs(item[1]))[:6]
+    return [[name, abs(z), float(np.degrees(np.angle(z)))] for name, z in parts if abs(z) > 1e-6]

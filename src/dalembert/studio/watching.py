@@ -1,0 +1,126 @@
+"""What the page shows beside the mechanism: its report, and the forces in its joints as arrows."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+from dalembert.mechanism.constraints import Loop
+from dalembert.studio.bench import Bench
+from dalembert.studio.jobs import Job
+from dalembert.system.state import State
+from dalembert.view.poses import place_on_body
+
+if TYPE_CHECKING:
+    from dalembert.studio.session import Session
+
+COMPONENTS = ("Mx", "My", "Mz", "Fx", "Fy", "Fz")  # of a wrench, in the axes of the joint's second frame
+PAUSE = 0.1  # s between reports
+ROUNDING = 1e-9  # of the largest component
+
+
+class Watching:
+    """Reports of the state that is shown, the latest only."""
+
+    def __init__(self, session: Session):
+        self.session = session
+        self._done, self._took = 0.0, 0.0  # when the last one was told, and how long it took, s
+
+    def commands(self) -> dict[str, tuple[str, Any, str]]:
+        """{command: (lane, method, label)}."""
+        return {"look": ("look", self.look, "")}
+
+    def again(self) -> None:
+        """Look at what is shown now, soon."""
+        self.session.lanes["look"].submit("look", lambda job: self.look(job, {}))
+
+    def look(self, job: Job, given: dict[str, Any]) -> None:
+        """Report and forces, not so often that what is dragged would wait for them."""
+        time.sleep(max(0.0, self._done + max(PAUSE, 3 * self._took) - time.monotonic()))
+        began = time.monotonic()
+        self._look()
+        self._done = time.monotonic()
+        self._took = min(self._done - began, 0.5)
+
+    def _look(self) -> None:
+        bench, x = self.session.bench, self.session.bench.x
+        self.session.tell({"event": "report", **report_of(bench, x)}, keep="report")
+        try:
+            arrows = forces_of(bench, x)
+        except DalembertError as error:
+            self.session.tell({"event": "forces", "arrows": [], "why": str(error)}, keep="forces")
+            return
+        self.session.tell({"event": "forces", "arrows": arrows, "why": ""}, keep="forces")
+
+
+def report_of(bench: Bench, x: State) -> dict[str, Any]:
+    """The report at a state as plain data."""
+    try:
+        r = bench.system.report(x, p=bench.given_p)
+    except DalembertError as error:
+        return {"failed": str(error)}
+    return {
+        "failed": "",
+        "lines": [list(line) for line in r.lines()],
+        "mobility": r.mobility,
+        "generic_mobility": r.generic_mobility,
+        "nv": r.nv,
+        "rows": r.rows,
+        "rank": r.rank,
+        "generic_rank": r.generic_rank,
+        "singular": r.singular,
+        "singular_values": r.singular_values,
+        "distance": r.distance,
+        "condition": r.condition,
+        "to_singularity": None if r.to_singularity is None else list(r.to_singularity),
+        "redundant": [{"row": name, "made_of": made} for name, made in r.redundant.items()],
+        "trivial": list(r.trivial),
+        "determinate": r.determinate,
+        "closed": r.closed,
+        "residual": r.residual,
+    }
+
+
+def forces_of(bench: Bench, x: State) -> list[dict[str, Any]]:
+    """The force and moment in every joint, in the ground's axes: what acts on its second body, and where.
+
+    determinate: whether rigid bodies determine all that is shown; free: components that they leave open, some of which
+    are shown as zero, as those across the plane of a planar mechanism.
+    """
+    system, p = bench.system, bench.given_p
+    f = system.constraint_forces(x, u=bench.inputs, p=p)
+    poses = dict(zip(system.layout.bodies, bench.poses(x.q, bench.p)[0]))
+    frames = {a.name: a.child for a in system.description.whole.joints.values()}
+    frames |= {c.name: c.b for c in system.description.constraints if isinstance(c, Loop)}
+    out = []
+    for name, wrench in {**f.joints, **f.loops}.items():
+        frame = frames.get(name)
+        if frame is None or frame.body.name not in poses:
+            continue
+        R, at = place_on_body(system, frame, p)
+        T = poses[frame.body.name]
+        turn = _rotation(T[3:])
+        known = np.asarray(f.determinate[name])
+        sure = np.abs(wrench[~known]).max(initial=0.0) <= ROUNDING * max(np.abs(wrench).max(), 1e-300)
+        out.append(
+            {
+                "name": name,
+                "body": frame.body.name,
+                "at": T[:3] + turn @ at,
+                "force": turn @ R @ wrench[3:],
+                "moment": turn @ R @ wrench[:3],
+                "determinate": bool(sure),
+                "free": [c for c, k in zip(COMPONENTS, known) if not k],
+                "loop": name in f.loops,
+            }
+        )
+    return out
+
+
+def _rotation(q: np.ndarray) -> np.ndarray:
+    from scipy.spatial.transform import Rotation
+
+    return np.asarray(Rotation.from_quat(q[[1, 2, 3, 0]]).as_matrix())

@@ -1,0 +1,531 @@
+// The studio: everything on the page, wired to the session.
+import { createStage } from "dalembert/stage.js";
+import { $, download, tabs, toast } from "./dom.js";
+import { Link, Stream } from "./link.js";
+import { Plots } from "./plots.js";
+import { arrowsOf, Forces, Report } from "./report.js";
+import { rangeOf, Sliders } from "./sliders.js";
+import { Linear, Map2 } from "./studies.js";
+import { posesAt, Timeline } from "./timeline.js";
+
+const LARGEST = 8 * 1024 * 1024, GHOST = 0.38;
+const state = { model: null, q: [], poses: null, runs: {}, mode: null, view: "bench", drag: null, traces: [], arrows: [], live: false, show: { forces: false }, frames: 0 };
+let stage = null;
+
+// --- parts ------------------------------------------------------------------------------------------------------------
+
+const highlight = names => stage?.highlight(names);
+const report = new Report($("report"), highlight);
+const forces = new Forces($("forces"), highlight, () => drawArrows());
+const send = (command, data) => link.send(command, data);
+const linear = new Linear($("linear"), command => { state.modeAsked = command.do === "mode"; send(command); });
+const map = new Map2($("map"), send);
+const coordinates = new Sliders($("coordinates")), parameters = new Sliders($("parameters")), inputs = new Sliders($("inputs"));
+const plots = new Plots((t, settled) => { if (t != null) { timeline.pause(); timeline.set(Math.min(t, timeline.begin + timeline.duration), settled); } });
+const timeline = new Timeline(moved);
+tabs(document.querySelector("#right .tabs"), tab => {
+  if (tab.id !== "tab-linear") endMode();
+  if (tab.id === "tab-forces") forces.show(state.arrows, "");
+  linear.draw();
+  map.draw();
+});
+
+const link = new Link({
+  model: setModel,
+  shapes: header => {
+    state.model.scene = header.scene;
+    clearTimeout(state.shapesTimer);
+    state.shapesTimer = setTimeout(() => build(true), stage ? 200 : 0);  // when the slider rests
+  },
+  pose: posed,
+  values: header => {
+    for (const [name, x] of Object.entries(header.parameters)) parameters.set(name, x);
+    for (const [name, x] of Object.entries(header.inputs)) {
+      const slider = inputs.all.get(name);
+      if (slider && Math.abs(x) > slider.high) slider.span(-1.5 * Math.abs(x), 1.5 * Math.abs(x));
+      inputs.set(name, x);
+    }
+  },
+  report: header => report.show(header),
+  forces: header => { state.arrows = header.arrows; forces.show(header.arrows, header.why); drawArrows(); },
+  run: ranRun,
+  more: moreOfRun,
+  gone: header => { delete state.runs[header.slot]; $("keep").setAttribute("aria-pressed", false); plots.setRun(header.slot, null); build(true); },
+  linear: header => linear.show(header),
+  mode: showMode,
+  bode: (header, arrays) => linear.showBode(header, arrays),
+  map: (header, arrays) => map.show(header, arrays),
+  live: header => { state.live = header.on; $("live").setAttribute("aria-pressed", header.on); if (header.on) { timeline.pause(); endMode(); state.view = "bench"; } },
+  note: header => toast(header.text),
+  error: header => { toast(header.text, "error"); slides.answered(); },
+  status: header => status(header.lane, header.text),
+  progress: header => { state.part = header.part; showStatus(); },
+  file: (header, arrays, rest) => download(header.name, rest),
+  script: header => { document.querySelector("#code pre").textContent = header.text; if (!$("code").open) $("code").showModal(); },
+}, open => {
+  $("lost").hidden = open;
+  if (!open) { state.busy = {}; showStatus(); }
+  slides.busy = seeks.busy = false;
+});
+const slides = new Stream(link), seeks = new Stream(link);
+
+// --- status -----------------------------------------------------------------------------------------------------------
+
+state.busy = {};
+function status(lane, text) {
+  state.busy[lane] = text;
+  if (!text) state.part = null;
+  clearTimeout(state.statusTimer);
+  if (Object.values(state.busy).some(Boolean)) state.statusTimer = setTimeout(showStatus, 120);
+  else showStatus();
+}
+
+function showStatus() {
+  const texts = Object.values(state.busy).filter(Boolean), part = state.part;
+  $("status").classList.toggle("busy", texts.length > 0);
+  $("status").textContent = texts.length ? texts.join(", ") + (part > 0.005 && part < 1 ? ` ${Math.round(100 * part)} %` : "…") : "";
+}
+
+// --- the model --------------------------------------------------------------------------------------------------------
+
+function setModel(model) {
+  state.model = model;
+  Object.assign(state, { runs: {}, mode: null, view: "bench", traces: [], arrows: [], poses: null, fresh: true });
+  document.title = `${model.name} – dalembert studio`;
+  $("title").textContent = model.name;
+  report.model = model;
+  linear.clear();
+  timeline.setRun(null);
+  for (const slot of ["A", "B"]) plots.setRun(slot, null);
+  $("keep").disabled = true;
+  $("keep").setAttribute("aria-pressed", false);
+  build(false);
+}
+
+/** The stage for the scene, with a pale second mechanism where two runs are compared. */
+function build(again) {
+  const look = again && stage?.camera.moved ? stage.camera.get() : null, scene = structuredClone(state.model.scene);
+  if (state.runs.B) {
+    const count = scene.bodies.length;
+    for (const body of scene.bodies.slice(0, count)) {
+      scene.bodies.push({ ...body, name: `${body.name} of ${state.runs.B.name}`, shapes: body.name === "ground" ? [] : body.shapes.map(s => ({ ...s, color: "#8a94a0", opacity: GHOST })) });
+    }
+  }
+  if (stage) {
+    stage.renderer.forceContextLoss();  // browsers keep a few only
+    stage.dispose();
+  }
+  stage = createStage($("stage"), scene, { theme: document.documentElement.dataset.theme });
+  setQuality(state.quality);
+  window.studio = { stage, state, link, timeline, plots, slides };
+  for (const [name, on] of Object.entries(state.show)) if (name !== "forces") stage.show({ [name]: on });
+  stage.onDrag({ start: grabbed, move: dragged, end: released, hover: hovered });
+  stage.on("frame", () => { state.frames++; });
+  state.ghosts = !!state.runs.B;
+  if (state.poses) pose(state.poses);
+  if (look) stage.camera.set(look);
+  else if (state.poses) stage.camera.fit();
+  drawTraces();
+  drawArrows();
+}
+
+// --- quality: what the graphics can do in time ------------------------------------------------------------------------
+
+const LEVELS = { high: [true, 1], middle: [false, 1], low: [false, 0.5] }, SLOW = 40;  // shadows, pixels; ms of a picture
+const asked = new URLSearchParams(location.search).get("quality");
+state.quality = asked in LEVELS ? asked : "high";
+
+function setQuality(level) {
+  const [shadows, pixels] = LEVELS[state.quality = level];
+  if (level === "high" && !state.tuned) return;
+  state.tuned = true;
+  stage.show({ shadows });
+  stage.renderer.setPixelRatio(pixels * Math.min(window.devicePixelRatio || 1, 2));
+  stage.resize();
+}
+
+/** Without shadows, then with fewer pixels, where a picture takes too long. */
+function tune() {
+  if (!stage || asked in LEVELS || state.quality === "low") return;
+  const g = stage.renderer.getContext(), pixel = new Uint8Array(4);
+  const drawn = () => { const t = performance.now(); stage.render(); g.readPixels(0, 0, 1, 1, g.RGBA, g.UNSIGNED_BYTE, pixel); return performance.now() - t; };
+  drawn();
+  if (Math.min(drawn(), drawn()) > SLOW) { setQuality(state.quality === "high" ? "middle" : "low"); tune(); }
+}
+
+/** Put bodies where they are; with two runs the other one beside them. */
+function pose(poses) {
+  state.poses = poses;
+  if (!stage) return;
+  if (!state.ghosts) return stage.setPoses(poses);
+  const both = new Float32Array(2 * poses.length);
+  both.set(poses);
+  const t = state.view === "run" ? timeline.t : timeline.begin;
+  both.set(state.runs.B ? posesAt(state.runs.B, t) : poses, poses.length);
+  stage.setPoses(both);
+}
+
+function posed(header, arrays) {
+  const mine = timeline.playing || (state.view === "run" && header.source === "seek");
+  state.q = header.q;
+  state.last = header;
+  if (header.source !== "seek" && header.source !== "live" && state.view === "run" && !timeline.playing) state.view = "bench";
+  if (!["seek", "live"].includes(header.source)) { timeline.pause(); if (header.source !== "open") endMode(); state.view = "bench"; }
+  if (header.source === "live") state.view = "bench";
+  if (!mine && !state.mode) pose(arrays.poses.data);
+  if (state.fresh) { state.fresh = false; buildSliders(); stage.camera.fit(); setTimeout(tune, 400); }
+  for (const c of state.model.coordinates) coordinates.set(c.name, header.q[c.index]);
+  coordinates.stopped(header.limits);
+  report.live(header.sigma, header.residual, header.near);
+  note(header.note || (header.limits.length ? `at the limit of ${header.limits.join(", ")}` : ""));
+  if (header.source === "live") $("clock").textContent = `${header.t.toFixed(2)} s · ${header.speed.toFixed(2)}×`;
+  const again = header.more && (state.drag ?? state.sliding);
+  if (header.source === "drag" || header.source === "slide") {
+    if (again && !slides.waiting) slides.waiting = again;
+    slides.answered();
+  }
+  if (header.source === "seek") seeks.answered();
+  if (state.drag) drawTraces();
+}
+
+function note(text) {
+  const near = state.view === "run" ? timeline.near(timeline.t).map(m => m.text) : [];
+  const all = [text, ...near].filter(Boolean);
+  $("note").hidden = !all.length;
+  if (all.length) $("note").textContent = all.join(" · ");
+}
+
+function buildSliders() {
+  const { model, q } = state;
+  coordinates.build(model.coordinates.map(c => ({ name: c.name, unit: c.unit, value: q[c.index], drive: c.actuated, ...rangeOf(c, q[c.index]) })), (name, to) => {
+    state.sliding = { do: "slide", name, to };
+    slides.send(state.sliding);
+  });
+  $("parameters-section").hidden = !model.parameters.length;
+  parameters.build(model.parameters.map(p => {
+    const size = Math.abs(p.value) || 1;
+    return { name: p.name, value: p.value, low: p.value < 0 ? -3 * size : p.value ? 0.2 * size : -size, high: p.value < 0 ? -0.2 * size : p.value ? 3 * size : size };
+  }), (name, value) => { clearTimeout(state.parameterTimer); state.parameterTimer = setTimeout(() => send({ do: "parameters", values: { [name]: value } }), 15); });
+  $("inputs-section").hidden = !model.inputs.length;
+  inputs.build(model.inputs.map(name => ({ name, value: 0, low: -10, high: 10, zero: true })), (name, value) => send({ do: "inputs", values: { [name]: value } }));
+  $("keys").textContent = model.inputs.length ? `Live: ${model.inputs.slice(0, 4).map((n, k) => `${["← →", "↓ ↑", "A D", "S W"][k]} ${n}`).join(", ")}; or a gamepad.` : "";
+  map.setModel(model, () => state.q);
+}
+
+// --- dragging ---------------------------------------------------------------------------------------------------------
+
+function grabbed(hit) {
+  if (!state.model.bodies.slice(1).includes(hit.body)) return false;
+  timeline.pause();
+  endMode();
+  state.view = "bench";
+  state.drag = null;
+  state.grab = { body: hit.body, point: hit.pointInBody };
+  send({ do: "grab", body: hit.body });
+  $("hit").style.display = "none";
+  return true;
+}
+
+function dragged({ body, pointInBody, target }) {
+  state.drag = { do: "drag", body, point: Array.from(pointInBody), to: Array.from(target) };
+  slides.send(state.drag);
+}
+
+function released() {
+  state.drag = state.grab = null;
+  state.sliding = null;
+  highlight([]);
+  drawTraces();
+}
+
+function hovered(hit, event) {
+  const box = $("hit"), name = hit && (hit.joint || hit.body);
+  box.style.display = name && hit.body !== "ground" ? "block" : "none";
+  if (!hit) return;
+  const corner = $("centre").getBoundingClientRect();
+  box.textContent = hit.joint ? `${hit.body} · joint ${hit.joint}` : hit.body;
+  box.style.left = `${event.clientX - corner.left + 14}px`;
+  box.style.top = `${event.clientY - corner.top + 10}px`;
+}
+
+/** A point of a body in the ground, from poses. */
+function pointAt(poses, index, [x, y, z], start = 0) {
+  const i = start + 7 * index, [w, a, b, c] = poses.slice(i + 3, i + 7);
+  const tx = 2 * (b * z - c * y), ty = 2 * (c * x - a * z), tz = 2 * (a * y - b * x);
+  return [poses[i] + x + w * tx + b * tz - c * ty, poses[i + 1] + y + w * ty + c * tx - a * tz, poses[i + 2] + z + w * tz + a * ty - b * tx];
+}
+
+function drawTraces() {
+  if (!stage) return;
+  const out = [];
+  for (const trace of state.traces) {
+    for (const [slot, hue] of [["B", "#8a94a0"], ["A", trace.color]]) {
+      const run = state.runs[slot];
+      if (!run) continue;
+      const points = [];
+      for (let k = 0; k < run.times.length; k++) points.push(...pointAt(run.poses, trace.index, trace.point, k * run.size));
+      out.push({ points, color: hue, name: trace.name });
+    }
+  }
+  if (state.drag && state.poses) {
+    const from = pointAt(state.poses, state.model.bodies.indexOf(state.drag.body), state.drag.point), to = state.drag.to;
+    out.push({ points: [...from, ...to], color: "#e08700", name: "pull" });
+  }
+  if (out.length || state.traced) stage.setTraces(out);
+  state.traced = out.length > 0;
+}
+
+$("stage").addEventListener("pointerleave", () => { $("hit").style.display = "none"; });
+$("stage").addEventListener("dblclick", e => {
+  const hit = stage.pick(e.clientX, e.clientY);
+  if (!hit || !state.model.bodies.slice(1).includes(hit.body)) return;
+  const same = state.traces.findIndex(t => t.name === hit.body);
+  if (same >= 0) state.traces.splice(same, 1);
+  else state.traces.push({ name: hit.body, index: state.model.bodies.indexOf(hit.body), point: hit.pointInBody, color: ["#7a3e9d", "#1b7837", "#b2182b", "#2166ac"][state.traces.length % 4] });
+  if (!state.runs.A) toast("The path of this point is drawn when there is a run.");
+  drawTraces();
+});
+
+function drawArrows() {
+  if (!stage) return;
+  const on = state.show.forces && state.view !== "mode";
+  stage.setArrows(on ? arrowsOf(state.arrows, forces.moments.checked) : []);
+  stage.arrows.traverse(x => { if (x.material) { x.material.depthTest = false; x.renderOrder = 6; } });  // seen through bodies
+}
+
+// --- runs -------------------------------------------------------------------------------------------------------------
+
+function seriesOf(header, arrays) {
+  const t = arrays.t.data, [, count] = arrays.values.shape;
+  return header.channels.map(([group, name, unit], k) => ({ group, name, unit, t, y: arrays.values.data.subarray(k * count, (k + 1) * count) }));
+}
+
+function ranRun(header, arrays) {
+  const { slot } = header, size = 7 * arrays.poses.shape[1];
+  const run = state.runs[slot] = { ...header, times: arrays.times.data, poses: arrays.poses.data, size, series: seriesOf(header, arrays), marks: [] };
+  plots.setRun(slot, run);
+  if (slot === "B") {
+    $("keep").setAttribute("aria-pressed", true);
+    build(true);
+    return;
+  }
+  $("keep").disabled = false;
+  const again = timeline.playing || state.view === "run";
+  if (!again) timeline.t = run.begin;
+  const playing = timeline.playing;
+  timeline.setRun(run);
+  if (!header.success) toast(`The run: ${header.message}`, "error");
+  if (again) moved(timeline.t, false);
+  else fitRun(run);
+  if (playing || (state.asked && !matchMedia("(prefers-reduced-motion: reduce)").matches)) timeline.play();
+  state.asked = false;
+  drawTraces();
+}
+
+/** Bring the whole motion into view, unless the user chose a view or it goes far away. */
+function fitRun(run) {
+  if (stage.camera.moved) return;
+  const points = [], every = Math.max(1, Math.floor(run.times.length / 60)), ends = [];
+  for (const j of state.model.scene.joints) for (const end of [j.a, j.b]) ends.push([end.body, end.position]);
+  for (let k = 0; k < run.times.length; k += every) for (const [body, position] of ends) points.push(...pointAt(run.poses, body, position, k * run.size));
+  const box = stage.bounds(), size = Math.hypot(...box.high.map((v, i) => v - box.low[i]));
+  const span = [0, 1, 2].map(i => { let low = Infinity, high = -Infinity; for (let k = i; k < points.length; k += 3) { low = Math.min(low, points[k]); high = Math.max(high, points[k]); } return high - low; });
+  if (Math.hypot(...span) < 4 * size) stage.camera.fit([...points, ...box.low, ...box.high]);
+}
+
+function moreOfRun(header, arrays) {
+  const run = state.runs[header.slot];
+  if (!run || run.number !== header.number) return;
+  Object.assign(run, { marks: header.marks, warnings: header.warnings, more: true });
+  run.series = [...run.series.filter(s => !["multipliers", "evidence"].includes(s.group)), ...seriesOf(header, arrays)];
+  plots.setRun(header.slot, run);
+  if (header.slot === "A") { timeline.marks(); for (const text of header.warnings.slice(0, 2)) toast(text); }
+}
+
+function moved(t, settled) {
+  const run = state.runs.A;
+  if (!run) return;
+  if (state.mode) endMode();
+  state.view = "run";
+  state.buffer = posesAt(run, t, state.buffer?.length === run.size ? state.buffer : undefined);
+  pose(state.buffer);
+  plots.t = t;
+  plots.later();
+  const now = performance.now();
+  if (settled || now - (state.sought ?? 0) > 200) { state.sought = now; seeks.send({ do: "seek", slot: "A", t }); }
+}
+
+// --- modes ------------------------------------------------------------------------------------------------------------
+
+function showMode(header, arrays) {
+  if (!state.modeAsked) return;
+  timeline.pause();
+  const [count, bodies] = arrays.poses.shape;
+  state.mode = { poses: arrays.poses.data, count, size: 7 * bodies, rate: header.real ? 0.5 : Math.min(Math.max(header.frequency, 0.3), 1.5) };
+  state.view = "mode";
+  drawArrows();
+  const began = performance.now(), mode = state.mode;
+  const run = { times: Float32Array.from({ length: count + 1 }, (_, k) => k / count), size: mode.size, poses: new Float32Array((count + 1) * mode.size) };
+  run.poses.set(mode.poses);
+  run.poses.set(mode.poses.subarray(0, mode.size), count * mode.size);
+  const tick = now => {
+    if (state.mode !== mode) return;
+    pose(posesAt(run, ((now - began) / 1000 * mode.rate) % 1));
+    requestAnimationFrame(tick);
+  };
+  requestAnimationFrame(tick);
+}
+
+function endMode() {
+  if (!state.mode) return;
+  state.mode = null;
+  state.modeAsked = false;
+  linear.chosen = -1;
+  state.view = "bench";
+  send({ do: "look" });
+}
+
+// --- buttons ----------------------------------------------------------------------------------------------------------
+
+const act = {
+  simulate: () => { endMode(); state.asked = true; state.view = state.view === "mode" ? "bench" : state.view; send({ do: "simulate", time: $("duration").valueAsNumber || 5 }); },
+  live: () => send({ do: state.live ? "pause" : "live" }),
+  reset: () => send({ do: "reset" }),
+  branch: () => send({ do: "branch" }),
+  rest: () => send({ do: "equilibrium" }),
+  hold: () => send({ do: "hold" }),
+  zero: () => send({ do: "inputs", values: Object.fromEntries(state.model.inputs.map(n => [n, 0])) }),
+  keep: () => send({ do: state.runs.B ? "forget" : "keep" }),
+  python: () => send({ do: "script" }),
+  help: () => $("keyboard").showModal(),
+  theme: () => setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"),
+  open: () => $("file").click(),
+};
+for (const [id, f] of Object.entries(act)) $(id).onclick = f;
+$("limits").onchange = () => send({ do: "limits", on: $("limits").checked });
+$("code-close").onclick = () => $("code").close();
+$("keyboard-close").onclick = () => $("keyboard").close();
+$("copy").onclick = async () => { await navigator.clipboard.writeText(document.querySelector("#code pre").textContent); toast("Copied."); };
+$("tools").addEventListener("click", e => {
+  const button = e.target.closest("button");
+  if (button?.dataset.view) { if (button.dataset.view !== "fit") stage.camera.view(button.dataset.view); stage.camera.fit(); }
+  const name = button?.dataset.show;
+  if (!name) return;
+  state.show[name] = !state.show[name];
+  button.setAttribute("aria-pressed", state.show[name]);
+  if (name === "forces") drawArrows();
+  else stage.show({ [name]: state.show[name] });
+});
+
+function setTheme(name) {
+  document.documentElement.dataset.theme = name;
+  try { localStorage.setItem("dalembert theme", name); } catch { /* no storage: the theme is for this page */ }
+  stage?.setTheme(name);
+  plots.legend();
+  plots.later();
+  linear.draw();
+  map.draw();
+  timeline.marks();
+}
+let kept = null;
+try { kept = localStorage.getItem("dalembert theme"); } catch { /* none */ }
+setTheme(kept ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
+
+// --- files ------------------------------------------------------------------------------------------------------------
+
+async function load(file) {
+  if (!file) return;
+  if (file.size > LARGEST) return toast(`'${file.name}' has ${(file.size / 1048576).toFixed(1)} MB; the most that is read is 8.`, "error");
+  send({ do: "load", name: file.name }, await file.arrayBuffer());
+}
+$("file").onchange = () => { load($("file").files[0]); $("file").value = ""; };
+let inside = 0;
+addEventListener("dragenter", e => { if (e.dataTransfer?.types.includes("Files")) { inside++; $("drop").hidden = false; } });
+addEventListener("dragleave", () => { inside = Math.max(0, inside - 1); if (!inside) $("drop").hidden = true; });
+addEventListener("dragover", e => e.preventDefault());
+addEventListener("drop", e => { e.preventDefault(); inside = 0; $("drop").hidden = true; load(e.dataTransfer.files[0]); });
+
+const menu = open => { $("saving").hidden = !open; $("save").setAttribute("aria-expanded", open); if (open) $("saving").querySelector("button").focus(); };
+$("save").onclick = () => menu($("saving").hidden);
+addEventListener("pointerdown", e => { if (!e.target.closest(".menu")) menu(false); });
+$("saving").addEventListener("keydown", e => {
+  const all = [...$("saving").querySelectorAll("button")], way = { ArrowDown: 1, ArrowUp: -1 }[e.key];
+  if (e.key === "Escape") { menu(false); $("save").focus(); e.stopPropagation(); }
+  if (!way) return;
+  e.preventDefault();
+  e.stopPropagation();
+  all[(all.indexOf(document.activeElement) + way + all.length) % all.length].focus();
+});
+$("saving").addEventListener("click", async e => {
+  const what = e.target.closest("button")?.dataset.save, name = (state.model?.name ?? "model").replace(/[^\w-]+/g, "_");
+  if (!what) return;
+  menu(false);
+  if (what === "picture") download(`${name}.png`, await stage.screenshot());
+  else if (what === "video") film(`${name}.webm`);
+  else send({ do: "save", what });
+});
+
+/** The run once through, recorded from the stage. */
+function film(name) {
+  if (!state.runs.A) return toast("There is no run to film; simulate first.", "error");
+  const type = ["video/webm;codecs=vp9", "video/webm;codecs=vp8", "video/webm"].find(t => MediaRecorder.isTypeSupported(t));
+  const recorder = new MediaRecorder(stage.canvas.captureStream(30), { mimeType: type, videoBitsPerSecond: 8e6 }), parts = [];
+  recorder.ondataavailable = e => parts.push(e.data);
+  recorder.onstop = () => { status("film", ""); download(name, new Blob(parts, { type: "video/webm" })); };
+  timeline.set(timeline.begin, false);
+  recorder.start();
+  status("film", "filming");
+  timeline.play();
+  const wait = () => timeline.playing ? setTimeout(wait, 100) : recorder.stop();
+  wait();
+}
+
+// --- keys and gamepads ------------------------------------------------------------------------------------------------
+
+const KEYS = { " ": () => timeline.toggle(), s: act.simulate, l: act.live, r: act.reset, b: act.branch, e: act.rest, k: act.keep, p: act.python, t: act.theme, f: () => stage.camera.fit(), "?": act.help, ArrowLeft: () => timeline.step(-1), ArrowRight: () => timeline.step(1), Escape: () => send({ do: "stop" }) };
+const STEER = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowUp: [1, 1], ArrowDown: [1, -1], d: [2, 1], a: [2, -1], w: [3, 1], s: [3, -1] };
+const pressed = new Map();
+
+addEventListener("keydown", e => {
+  if (e.ctrlKey || e.metaKey || e.altKey || document.querySelector("dialog[open]")) return;
+  const field = e.target.closest?.("input, select, textarea");
+  const key = e.key.length === 1 ? e.key.toLowerCase() : e.key;
+  if (field && !(field.type === "range" && [" ", "s", "l"].includes(key)) && field.type !== "checkbox") return;
+  if (state.live && key in STEER && STEER[key][0] < state.model.inputs.length) {
+    e.preventDefault();
+    if (!e.repeat) { pressed.set(key, true); steer(); }
+    return;
+  }
+  if (!(key in KEYS) || (key === " " && e.target.closest?.("button"))) return;
+  if (key === "ArrowLeft" || key === "ArrowRight") { if (e.target.closest?.('[role="tablist"]')) return; }
+  e.preventDefault();
+  KEYS[key]();
+});
+addEventListener("keyup", e => {
+  const key = e.key.length === 1 ? e.key.toLowerCase() : e.key;
+  if (pressed.delete(key)) steer();
+});
+addEventListener("blur", () => { if (pressed.size) { pressed.clear(); steer(); } });
+
+/** Inputs by keys: full to one side, to the other, or none. */
+function steer(axes = null) {
+  const values = {};
+  state.model.inputs.slice(0, 4).forEach((name, k) => {
+    const slider = inputs.all.get(name);
+    let level = 0;
+    for (const key of pressed.keys()) if (STEER[key][0] === k) level += STEER[key][1];
+    if (axes && Math.abs(axes[k] ?? 0) > 0.12) level = axes[k];
+    values[name] = level * Math.max(Math.abs(slider.low), Math.abs(slider.high));
+  });
+  send({ do: "inputs", values });
+}
+
+let resting = true;
+setInterval(() => {
+  if (!state.live || !navigator.getGamepads) return;
+  const pad = [...navigator.getGamepads()].find(Boolean);
+  if (!pad) return;
+  const axes = [pad.axes[0] ?? 0, -(pad.axes[1] ?? 0), pad.axes[2] ?? 0, -(pad.axes[3] ?? 0)], still = axes.every(x => Math.abs(x) < 0.12);
+  if (!still || !resting) steer(axes);
+  resting = still;
+}, 33);

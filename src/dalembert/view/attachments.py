@@ -1,0 +1,116 @@
+"""Where things are attached to the bodies of a system: the points that automatic shapes are drawn through."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.mechanism.body import Frame
+from dalembert.mechanism.constraints import Expressions, Loop, PointOn, Rod
+from dalembert.mechanism.forces.cable import Line as Taut
+from dalembert.mechanism.joints.joint import Joint
+from dalembert.protocols import Parameters
+from dalembert.spatial import Transform
+from dalembert.system.system import System
+from dalembert.view.poses import place_on_body
+from dalembert.view.scene import Link, Place, SceneJoint
+
+LOOSE = ("free", "planar")  # joints whose parent frame is no place of the body
+GLYPHS = {
+    "revolute": "pin", "prismatic": "slider", "cylindrical": "sleeve", "screw": "sleeve", "spherical": "ball",
+    "universal": "cross",
+}  # fmt: skip
+
+
+@dataclass(eq=False)
+class Attachments:
+    """Ends of each body (its index: places (3,), equal ones once), joints, links, wheels and blades."""
+
+    system: System
+    p: Parameters
+    index: dict[str, int]
+    ends: list[list[np.ndarray]] = field(default_factory=list)
+    joints: list[SceneJoint] = field(default_factory=list)
+    links: list[Link] = field(default_factory=list)
+    wheels: list[tuple[Place, float, int | None]] = field(default_factory=list)
+    guides: list[tuple[Place, str]] = field(default_factory=list)  # lines that points stay on
+    slid: list[SceneJoint] = field(default_factory=list)  # the points that stay on them
+    frames: list[Place] = field(default_factory=list)
+
+    def place(self, frame: Frame, name: str = "", turn: np.ndarray | None = None) -> Place:
+        """A frame in numbers, turned to the axes of a joint."""
+        if turn is not None:
+            frame = Frame(frame.body, frame.T @ Transform(turn, np.zeros(3)))
+        R, x = place_on_body(self.system, frame, self.p)
+        return Place(name, self.index[frame.body.name], Transform(R, x))
+
+    def attach(self, place: Place) -> None:
+        """Make a place one of its body's ends."""
+        near = 1e-9 * self.system.layout.length
+        if not any(np.allclose(x, place.T.p, rtol=1e-9, atol=near) for x in self.ends[place.body]):
+            self.ends[place.body].append(place.T.p)
+
+
+def attachments(system: System, p: Parameters = None) -> Attachments:
+    """All attachments of a system; points of cables count for bodies with fewer than two others."""
+    index = {name: k for k, name in enumerate(system.layout.bodies)}
+    s = Attachments(system, p, index, [[] for _ in index])
+    for a in system.layout.joints.values():
+        _join(s, a.name, a.joint, a.parent, a.child, False)
+    for c in system.description.constraints:
+        if isinstance(c, Loop):
+            _join(s, c.name, c.joint, c.a, c.b, True)
+        elif isinstance(c, (Rod, PointOn)):
+            ends = s.place(c.a), s.place(c.b)
+            if isinstance(c, Rod):
+                s.links.append(Link("rod", c.name, ends))
+            elif c.kind == "point on line":
+                s.guides.append((s.place(c.a, turn=c.orientation), c.name))
+                s.slid.append(SceneJoint(c.name, c.kind, True, *ends, "none"))
+            for end in ends if isinstance(c, Rod) else ends[1:]:
+                s.attach(end)
+        elif isinstance(c, Expressions):
+            for frame, radius, axis in c.wheels:
+                if not isinstance(radius, ca.SX) or radius.is_constant():
+                    place = s.place(frame)
+                    s.wheels.append((place, float(radius), axis))
+                    s.attach(place)
+    lines = [force for force in system.description.forces if isinstance(force, Taut)]
+    for force in lines:
+        s.links.append(Link(force.kind, force.name, tuple(s.place(f) for f in force.points)))
+        for place in s.links[-1].points if force.kind != "cable" else ():
+            s.attach(place)
+    for name, frame in system.layout.frames.items():
+        s.frames.append(s.place(frame, name))
+        if frame.body.name != "ground":
+            s.attach(s.frames[-1])
+    for link in s.links:
+        for place in link.points if link.kind == "cable" else ():
+            if len(s.ends[place.body]) < 2:
+                s.attach(place)
+    return s
+
+
+def _join(s: Attachments, name: str, joint: Joint, parent: Frame, child: Frame, closes: bool) -> None:
+    a, b = s.place(parent, turn=joint.orientation), s.place(child, turn=joint.orientation)
+    s.joints.append(SceneJoint(name, joint.kind, closes, a, b, GLYPHS.get(joint.kind, "none")))
+    if joint.kind not in LOOSE:
+        s.attach(a)
+        s.attach(b)
+
+
+def turn_to(z: Any, x: Any = None) -> np.ndarray:
+    """A rotation (3, 3) whose third column is along z, and whose first is as near to x as that allows."""
+    z = np.asarray(z, dtype=float)
+    z = z / np.linalg.norm(z)
+    tries = [x] if x is not None else []
+    for t in [*tries, np.eye(3)[int(np.argmin(np.abs(z)))]]:
+        t = np.asarray(t, dtype=float)
+        t = t - (t @ z) * z
+        if np.linalg.norm(t) > 1e-9:
+            break
+    t = t / np.linalg.norm(t)
+    return np.column_stack([t, np.cross(z, t), z])

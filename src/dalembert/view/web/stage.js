@@ -1,0 +1,595 @@
+/*
+A mechanism on the screen. No network, no global state; several stages may share a page.
+
+    import { createStage } from "dalembert/stage.js";
+    const stage = createStage(element, scene, options);
+
+Modules are found by an import map: {"imports": {"three": ".../three.js", "dalembert/": ".../"}}; pages in one file get
+theirs from `dalembert.view.web.packed`. `scene` is what Python's `Scene.to_dict()` gives. Lengths are metres, in the
+ground's axes; quaternions are w, x, y, z; x and y on the screen are clientX and clientY of events.
+
+options: {theme: "light" | "dark", shadows: true, controls: true, floor: height in metres along up, or null for none}
+
+stage.setPoses(poses)            7 numbers a body (x y z w qx qy qz), in the scene's order, the ground first; array or
+                                 typed array. Copied at once; drawn in the next animation frame.
+stage.setTraces([{points, color, done, name}])   paths: flat x y z of points; `done`: how many of them are in full colour
+stage.setDone(k)                 the same for all traces, quicker
+stage.setArrows([{from, vector, kind, color, label, scale}])   kind "force", "moment" or other; drawn `vector` × scale
+                                 metres long. Without a scale the longest of each kind is 0.3 of the machine's length.
+stage.highlight(names, color?)   bodies, joints, links or frames by name; [] ends it
+stage.pick(x, y)                 {body, joint, point, pointInBody, distance} or null; body and joint by name
+stage.onDrag({start, move, end, hover})   start(hit) is called when a body is pressed; if it returns true, the drag is the
+                                 caller's: move({body, pointInBody, target, event}) with the target in the ground, in the
+                                 plane through the pressed point (the mechanism's own plane, or facing the eye); end(...).
+                                 hover(hit or null, event) follows the pointer. onDrag(null) ends it.
+stage.camera                     fit(points?) brings the machine (or flat x y z points) into the picture; view("front" |
+                                 "back" | "left" | "right" | "top" | "bottom" | "corner"), orbit(yaw, pitch) in degrees;
+                                 mode("planar" | "orbit"); follow(body name or null); get(), set(value); moved: by the user
+stage.setTheme("light" | "dark")
+stage.show({frames, grid, mass, names, gravity, axes, joints, links, ground, shadows})   booleans; also showFrames(on),
+                                 showGrid(on), showMass(on), showNames(on), showGravity(on), showAxes(on) ...
+stage.project([x, y, z])         {x, y}: where a point of the ground is on the screen, as clientX and clientY
+stage.bounds()                   {low, high}: the box of all bodies now, metres
+stage.screenshot()               Promise of a PNG blob
+stage.render()                   draw now; stage.invalidate(): in the next frame
+stage.on(name, callback)         "frame": after each drawn frame
+stage.dispose()
+*/
+import * as T from "three";
+import { coil, geometryOf } from "dalembert/solids.js";
+import { grid, label, massSign, roundLength, triad, vectorArrow } from "dalembert/marks.js";
+import { Sight } from "dalembert/sight.js";
+
+const THEMES = {
+  light: { back: "#f6f8fa", line: "#5b6b7c", text: "#1d2733", strength: 0.55, sky: "#ffffff", earth: "#b9c0c8", shadow: 0.16 },
+  dark: { back: "#12171d", line: "#8fa3b8", text: "#e6edf3", strength: 0.42, sky: "#dfe8f2", earth: "#39424d", shadow: 0.45 },
+};
+const LINKS = { rod: "#5d6670", cable: "#6b7480", spring: "#7b8794", actuator: "#b06000", gap: "#c00000" };
+const ARROWS = { force: "#d62728", moment: "#8e44ad", velocity: "#1f77b4", input: "#e67e22" };
+const SHOWN = { frames: false, grid: true, mass: false, names: false, gravity: true, axes: true, joints: true, links: true, ground: true, shadows: true };
+const Z = new T.Vector3(0, 0, 1);
+
+class Stage {
+  constructor(element, scene, options) {
+    Object.assign(this, { element, scene, options, unit: scene.length || 1, dirty: false, callbacks: {}, drag: null });
+    this.shown = { ...SHOWN, shadows: scene.bodies.length <= 60 };
+    this.origin = [0, 0, 0];
+    this.poses = new Float64Array(7 * scene.bodies.length);
+    for (let k = 0; k < scene.bodies.length; k++) this.poses[7 * k + 3] = 1;
+    this.renderer = new T.WebGLRenderer({ antialias: true, powerPreference: "high-performance" });
+    this.renderer.setPixelRatio(Math.min(window.devicePixelRatio || 1, 2));
+    this.renderer.shadowMap.enabled = options.shadows !== false;
+    this.renderer.shadowMap.type = T.PCFShadowMap;
+    this.renderer.autoClear = false;
+    this.canvas = this.renderer.domElement;
+    this.canvas.style.cssText = "display:block;width:100%;height:100%;touch-action:none;outline:none";
+    element.append(this.canvas);
+    this.world = new T.Scene();
+    this.sight = new Sight(this.canvas, scene.axes, scene.planar, scene.eye, () => this.invalidate());
+    if (options.controls === false) this.sight.controls.enabled = false;
+    this.lights();
+    this.bodies = scene.bodies.map((body, k) => this.makeBody(body, k));
+    this.links = scene.links.map(link => this.makeLink(link));
+    this.traces = new T.Group();
+    this.arrows = new T.Group();
+    this.extras = new T.Group();  // frames, masses, names: made when first shown
+    this.halo = new T.Group();
+    this.world.add(this.traces, this.arrows, this.extras, this.halo);
+    this.makeGizmo();
+    this.camera = this.makeCamera();
+    this.watch();
+    this.setTheme(options.theme ?? "light");
+    this.place();
+    this.camera.fit();
+  }
+
+  // --- units: (metres − origin) / unit, so that any size and place is near 1 ------------------------------------------
+
+  toStage(x, y, z) {
+    const o = this.origin, u = this.unit;
+    return new T.Vector3((x - o[0]) / u, (y - o[1]) / u, (z - o[2]) / u);
+  }
+
+  toMetres(v) {
+    return [0, 1, 2].map(i => v.getComponent(i) * this.unit + this.origin[i]);
+  }
+
+  vector(list) {
+    return new T.Vector3(list[0] / this.unit, list[1] / this.unit, list[2] / this.unit);
+  }
+
+  // --- building -------------------------------------------------------------------------------------------------------
+
+  lights() {
+    const { right, up, towards } = this.sight;
+    this.sky = new T.HemisphereLight("#ffffff", "#b9c0c8", 1.5);
+    this.sky.position.copy(up);
+    this.sun = new T.DirectionalLight("#ffffff", this.scene.planar ? 1.3 : 2.1);
+    this.sunWay = up.clone().multiplyScalar(this.scene.planar ? 1 : 2).addScaledVector(towards, this.scene.planar ? 2 : 1.1).addScaledVector(right, -0.7).normalize();
+    this.sun.castShadow = this.shown.shadows;
+    this.sun.shadow.mapSize.set(1024, 1024);
+    this.sun.shadow.bias = -0.0006;
+    this.sun.shadow.normalBias = 0.012;
+    this.lamp = new T.DirectionalLight("#ffffff", 0.7);
+    this.world.add(this.sky, this.sun, this.sun.target, this.lamp, this.lamp.target);
+  }
+
+  material(color, opacity = 1) {
+    return new T.MeshStandardMaterial({ color, roughness: 0.58, metalness: 0.08, transparent: opacity < 1, opacity, side: opacity < 1 ? T.DoubleSide : T.FrontSide });
+  }
+
+  makeBody(body, index) {
+    const group = new T.Group(), materials = new Map();
+    group.userData = { body, index, materials };
+    for (const shape of body.shapes) {
+      const geometry = geometryOf(shape, this.unit);
+      if (!geometry) continue;
+      const key = `${shape.color ?? body.color} ${shape.opacity ?? 1}`;
+      if (!materials.has(key)) materials.set(key, this.material(shape.color ?? body.color, shape.opacity ?? 1));
+      const mesh = new T.Mesh(geometry, materials.get(key));
+      if (shape.kind === "mesh" || shape.kind === "plane") mesh.material.side = T.DoubleSide;
+      mesh.position.copy(this.vector(shape.position));
+      const [w, x, y, z] = shape.quaternion;
+      mesh.quaternion.set(x, y, z, w);
+      mesh.castShadow = mesh.receiveShadow = true;
+      mesh.userData = { index, joint: shape.joint ?? "", solid: true };
+      if (shape.kind === "plate" || shape.kind === "box") {
+        const edges = new T.LineSegments(new T.EdgesGeometry(geometry, 50), new T.LineBasicMaterial({ color: new T.Color(shape.color ?? body.color).multiplyScalar(0.45), transparent: true, opacity: 0.55 }));
+        mesh.add(edges);
+      }
+      group.add(mesh);
+    }
+    this.world.add(group);
+    return group;
+  }
+
+  makeLink(link) {
+    const group = new T.Group(), r = this.scene.thickness / this.unit, color = LINKS[link.kind] ?? "#5d6670";
+    const pieces = link.points.length - 1, material = this.material(color);
+    group.userData = { link, material };
+    for (let k = 0; k < pieces; k++) {
+      const piece = new T.Group();
+      const bar = (radius, from, to, m = material) => {
+        const mesh = new T.Mesh(new T.CylinderGeometry(radius, radius, 1, 20).rotateX(Math.PI / 2).translate(0, 0, 0.5), m);
+        mesh.scale.z = to - from;
+        mesh.position.z = from;
+        mesh.castShadow = true;
+        mesh.userData = { link: link.name };
+        piece.add(mesh);
+      };
+      if (link.kind === "spring") {
+        const mesh = new T.Mesh(coil(), material);
+        mesh.scale.set(0.8 * r, 0.8 * r, 1);
+        mesh.castShadow = true;
+        mesh.userData = { link: link.name };
+        piece.add(mesh);
+      } else if (link.kind === "actuator") {
+        bar(0.75 * r, 0, 0.58);
+        bar(0.4 * r, 0.5, 1, this.material("#d9dde2"));
+      } else bar({ cable: 0.16, gap: 0.2 }[link.kind] * r || 0.5 * r, 0, 1);
+      group.add(piece);
+    }
+    this.world.add(group);
+    return group;
+  }
+
+  makeGizmo() {
+    this.gizmo = new T.Scene();
+    this.gizmoEye = new T.OrthographicCamera(-1.5, 1.5, 1.5, -1.5, 0.1, 10);
+    this.gizmoAxes = triad(1, 0.045, true);
+    this.gizmo.add(this.gizmoAxes);
+    const g = new T.Vector3(...this.scene.gravity);
+    if (g.length() > 0) {
+      this.gizmoGravity = vectorArrow(0.95, 0.035, "#7f8c8d", false);
+      this.gizmoGravity.quaternion.setFromUnitVectors(Z, g.normalize());
+      const text = label("g", "#7f8c8d", 14);
+      text.position.copy(g).multiplyScalar(1.22);
+      this.gizmo.add(this.gizmoGravity, text);
+      this.gizmoGravityText = text;
+    }
+    this.gizmo.add(new T.AmbientLight("#ffffff", 2));
+  }
+
+  makeCamera() {
+    const sight = this.sight;
+    return {
+      fit: (points) => {
+        const list = points ? [] : this.corners();
+        if (points) for (let i = 0; i < points.length; i += 3) list.push(this.toStage(points[i], points[i + 1], points[i + 2]));
+        this.setGrid(list);
+        sight.fit(list);
+      },
+      view: name => sight.view(name),
+      orbit: (yaw, pitch) => sight.orbit(yaw, pitch),
+      mode: name => { sight.mode(name); if (this.options.controls === false) sight.controls.enabled = false; this.invalidate(); },
+      follow: name => {
+        sight.followed = name == null ? null : this.scene.bodies.findIndex(b => b.name === name);
+        this.lastFollowed = null;
+      },
+      get: () => ({ ...sight.get(), target: this.toMetres(sight.target), position: this.toMetres(sight.eye.position) }),
+      set: value => sight.set({ ...value, ...(value.target && { target: this.toStage(...value.target).toArray() }), ...(value.position && { position: this.toStage(...value.position).toArray() }) }),
+      get planar() { return sight.planar; },
+      get moved() { return sight.moved; },
+    };
+  }
+
+  // --- what moves -----------------------------------------------------------------------------------------------------
+
+  setPoses(poses) {
+    this.poses.set(poses.length === this.poses.length ? poses : Array.from(poses).slice(0, this.poses.length));
+    this.place();
+  }
+
+  place() {
+    const p = this.poses;
+    this.bodies.forEach((group, k) => {
+      const i = 7 * k;
+      group.position.copy(this.toStage(p[i], p[i + 1], p[i + 2]));
+      group.quaternion.set(p[i + 4], p[i + 5], p[i + 6], p[i + 3]);
+      group.updateMatrixWorld();
+    });
+    for (const group of this.links) this.placeLink(group);
+    this.followBody();
+    this.invalidate();
+  }
+
+  /** A point of a body, in stage units. */
+  at(body, position) {
+    return this.bodies[body].localToWorld(this.vector(position));
+  }
+
+  placeLink(group) {
+    const at = group.userData.link.points.map(x => this.at(x.body, x.position));
+    group.children.forEach((piece, k) => {
+      const way = at[k + 1].clone().sub(at[k]), length = way.length();
+      piece.visible = length > 1e-5;
+      piece.position.copy(at[k]);
+      if (!piece.visible) return;
+      piece.quaternion.setFromUnitVectors(Z, way.divideScalar(length));
+      piece.scale.z = length;
+    });
+  }
+
+  followBody() {
+    const k = this.sight.followed;
+    if (k == null || k < 0) return;
+    const here = this.bodies[k].position;
+    if (this.lastFollowed) {
+      const by = here.clone().sub(this.lastFollowed);
+      this.sight.shift(by);
+      this.followedWay ??= new T.Vector3();
+      this.moveFloor(this.followedWay.add(by));
+    }
+    this.lastFollowed = here.clone();
+  }
+
+  /** The floor and the sun go along with what is followed, the floor by whole steps of its grid. */
+  moveFloor(way) {
+    const { right, up, towards } = this.sight, step = this.gridStep / this.unit;
+    const flat = n => Math.round(way.dot(n) / step) * step;
+    this.floor.position.set(0, 0, 0).addScaledVector(right, flat(right)).addScaledVector(this.scene.planar ? up : towards, flat(this.scene.planar ? up : towards));
+    this.sun.target.position.copy(this.sunAt).add(way);
+    this.sun.position.copy(this.sunAt).add(way).addScaledVector(this.sunWay, this.sunFar);
+  }
+
+  setTraces(traces) {
+    this.traces.children.forEach(x => { x.geometry.dispose(); x.material.dispose(); });
+    this.traces.clear();
+    for (const trace of traces) {
+      const flat = [];
+      for (let i = 0; i < trace.points.length; i += 3) flat.push(...this.toStage(trace.points[i], trace.points[i + 1], trace.points[i + 2]).toArray());
+      if (flat.length < 6) continue;
+      for (const [opacity, whole] of [[0.25, true], [0.95, false]]) {
+        const line = new T.Line2(new T.LineGeometry().setPositions(flat), new T.LineMaterial({ color: trace.color ?? "#7a3e9d", linewidth: 2.2, transparent: true, opacity, depthWrite: false }));
+        line.userData = { whole, segments: flat.length / 3 - 1 };
+        line.frustumCulled = false;
+        line.renderOrder = 3;
+        if (!whole) line.geometry.instanceCount = Math.max(0, Math.min((trace.done ?? flat.length / 3) - 1, flat.length / 3 - 1));
+        this.traces.add(line);
+      }
+    }
+    this.invalidate();
+  }
+
+  setDone(k) {
+    for (const line of this.traces.children) {
+      if (!line.userData.whole) line.geometry.instanceCount = Math.max(0, Math.min(k - 1, line.userData.segments));
+    }
+    this.invalidate();
+  }
+
+  setArrows(arrows) {
+    this.arrows.traverse(x => { x.geometry?.dispose(); x.material?.map?.dispose(); x.material?.dispose(); });
+    this.arrows.clear();
+    const longest = {}, size = v => Math.hypot(...v);
+    for (const a of arrows) longest[a.kind] = Math.max(longest[a.kind] ?? 0, size(a.vector));
+    for (const a of arrows) {
+      const scale = a.scale ?? (0.3 * this.unit) / (longest[a.kind] || 1), length = size(a.vector) * scale / this.unit;
+      if (!(length > 1e-4)) continue;
+      const color = a.color ?? ARROWS[a.kind] ?? "#d62728";
+      const radius = Math.min(0.4 * this.scene.thickness / this.unit, 0.1 * length);
+      const drawn = vectorArrow(length, radius, color, a.kind === "moment");
+      const way = new T.Vector3(...a.vector).normalize();
+      drawn.position.copy(this.toStage(...a.from));
+      drawn.quaternion.setFromUnitVectors(Z, way);
+      this.arrows.add(drawn);
+      if (a.label) {
+        const text = label(a.label, color, 14);
+        text.position.copy(drawn.position).addScaledVector(way, length + 0.03);
+        this.arrows.add(text);
+      }
+    }
+    this.invalidate();
+  }
+
+  highlight(names, color = "#ffb300") {
+    const wanted = new Set(typeof names === "string" ? [names] : names ?? []);
+    for (const group of this.bodies) {
+      const { body, materials } = group.userData;
+      for (const m of materials.values()) this.glow(m, wanted.has(body.name), color);
+    }
+    for (const group of this.links) this.glow(group.userData.material, wanted.has(group.userData.link.name), color);
+    this.halo.children.forEach(x => x.geometry.dispose());
+    this.halo.clear();
+    const r = 2.4 * this.scene.thickness / this.unit;
+    for (const place of [...this.scene.joints.map(j => ({ name: j.name, ...j.b })), ...this.scene.frames]) {
+      if (!wanted.has(place.name)) continue;
+      const ball = new T.Mesh(new T.SphereGeometry(r, 24, 16), new T.MeshBasicMaterial({ color, transparent: true, opacity: 0.45, depthTest: false }));
+      ball.userData = place;
+      ball.renderOrder = 8;
+      this.halo.add(ball);
+    }
+    this.invalidate();
+  }
+
+  glow(material, on, color) {
+    material.emissive.set(on ? color : "#000000");
+    material.emissiveIntensity = on ? 0.75 : 1;
+  }
+
+  // --- looks ----------------------------------------------------------------------------------------------------------
+
+  setTheme(name) {
+    this.theme = THEMES[name] ?? THEMES.light;
+    this.themeName = name in THEMES ? name : "light";
+    this.world.background = new T.Color(this.theme.back);
+    this.sky.color.set(this.theme.sky);
+    this.sky.groundColor.set(this.theme.earth);
+    this.setGrid(this.gridPoints ?? []);
+    this.makeExtras();
+    this.invalidate();
+  }
+
+  show(what) {
+    Object.assign(this.shown, what);
+    this.setGrid(this.gridPoints ?? []);
+    this.makeExtras();
+    for (const group of this.links) group.visible = this.shown.links;
+    this.bodies[0].visible = this.shown.ground;
+    for (const group of this.bodies) for (const mesh of group.children) if (mesh.userData.joint) mesh.visible = this.shown.joints;
+    this.sun.castShadow = this.shown.shadows;
+    this.invalidate();
+  }
+
+  makeExtras() {
+    this.extras.clear();
+    const r = this.scene.thickness / this.unit, color = this.theme.text;
+    const put = (object, body, position, quaternion) => {
+      object.userData = { ...object.userData, body, position, quaternion };
+      this.extras.add(object);
+    };
+    if (this.shown.frames) for (const f of this.scene.frames) {
+      put(triad(0.12, 0.006), f.body, f.position, f.quaternion);
+      put(label(f.name, color), f.body, f.position);
+    }
+    if (this.shown.mass) for (const [k, b] of this.scene.bodies.entries()) if (b.com && b.mass > 0) put(massSign(), k, b.com);
+    if (this.shown.names) {
+      for (const [k, b] of this.scene.bodies.entries()) if (k) put(label(b.name, b.color), k, b.com ?? [0, 0, 0]);
+      for (const j of this.scene.joints) if (j.glyph !== "none") put(label(j.name, color, 13), j.b.body, j.b.position);
+    }
+    this.extras.children.forEach(x => { x.userData.lift = 1.5 * r; });
+  }
+
+  /** The floor below a spatial machine, or a grid behind a planar one, as far as the points reach. */
+  setGrid(points) {
+    this.gridPoints = points;
+    if (this.floor) { this.world.remove(this.floor); this.floor.traverse(x => { x.geometry?.dispose(); x.material?.dispose(); }); }
+    this.floor = new T.Group();
+    this.world.add(this.floor);
+    if (!points.length) return;
+    const planar = this.scene.planar, { right, up, towards } = this.sight;
+    const normal = planar ? towards : up, v = planar ? up : towards, centre = new T.Vector3();
+    let low = Infinity, high = -Infinity;
+    const span = n => { const d = points.map(p => p.dot(n)); return [Math.min(...d), Math.max(...d)]; };
+    [low, high] = span(normal);
+    const [a, b] = [span(right), span(v)], reach = Math.max(a[1] - a[0], b[1] - b[0], 0.2 * (high - low), 1e-6);
+    const step = roundLength(this.unit * reach / 7) / this.unit;
+    this.gridStep = step * this.unit;
+    const origin = this.toStage(0, 0, 0), snap = (x, o) => o + Math.round((x - o) / step) * step;
+    const given = this.options.floor;
+    const height = given != null && !planar ? (given - this.origin.reduce((s, x, i) => s + x * up.getComponent(i), 0)) / this.unit : low - (planar ? 0.02 : 1e-3);
+    centre.addScaledVector(right, snap((a[0] + a[1]) / 2, origin.dot(right))).addScaledVector(v, snap((b[0] + b[1]) / 2, origin.dot(v))).addScaledVector(normal, height);
+    const count = Math.ceil(reach * (planar ? 1.6 : 1.25) / step);
+    if (this.shown.grid) this.floor.add(grid(centre, right, v, step, count, this.theme.line, (planar ? 0.7 : 1) * this.theme.strength));
+    const plane = new T.Mesh(new T.PlaneGeometry(20 * reach, 20 * reach), new T.ShadowMaterial({ opacity: this.theme.shadow }));
+    plane.quaternion.setFromUnitVectors(Z, normal);
+    plane.position.copy(centre).addScaledVector(normal, -1e-3);
+    plane.receiveShadow = true;
+    this.floor.add(plane);
+    const middle = centre.clone().addScaledVector(normal, (high - low) / 2), size = Math.max(reach, high - low);
+    [this.sunAt, this.sunFar, this.followedWay] = [middle, 4 * size, null];
+    this.sun.target.position.copy(middle);
+    this.sun.position.copy(middle).addScaledVector(this.sunWay, 4 * size);
+    Object.assign(this.sun.shadow.camera, { left: -size, right: size, top: size, bottom: -size, near: 0.5 * size, far: 8 * size });
+    this.sun.shadow.camera.updateProjectionMatrix();
+    this.invalidate();
+  }
+
+  /** Corners of the boxes of all solids, in stage units. */
+  corners() {
+    const out = [], box = new T.Box3();
+    for (const group of this.bodies) {
+      for (const mesh of group.children) {
+        if (!mesh.geometry.boundingBox) mesh.geometry.computeBoundingBox();
+        box.copy(mesh.geometry.boundingBox);
+        if (!Number.isFinite(box.min.x) || box.max.distanceTo(box.min) > 30) continue;  // an endless plane
+        for (let i = 0; i < 8; i++) out.push(mesh.localToWorld(new T.Vector3(i & 1 ? box.max.x : box.min.x, i & 2 ? box.max.y : box.min.y, i & 4 ? box.max.z : box.min.z)));
+      }
+    }
+    for (const link of this.scene.links) for (const x of link.points) out.push(this.at(x.body, x.position));
+    return out;
+  }
+
+  bounds() {
+    const low = [Infinity, Infinity, Infinity], high = [-Infinity, -Infinity, -Infinity];
+    for (const c of this.corners()) this.toMetres(c).forEach((x, i) => { low[i] = Math.min(low[i], x); high[i] = Math.max(high[i], x); });
+    return { low, high };
+  }
+
+  // --- the pointer ----------------------------------------------------------------------------------------------------
+
+  ray(x, y) {
+    const box = this.canvas.getBoundingClientRect();
+    const caster = new T.Raycaster();
+    this.sight.eye.updateMatrixWorld();
+    caster.setFromCamera(new T.Vector2(2 * (x - box.left) / box.width - 1, 1 - 2 * (y - box.top) / box.height), this.sight.eye);
+    return caster;
+  }
+
+  pick(x, y) {
+    const solids = this.bodies.flatMap(g => g.children);
+    for (const [dx, dy] of [[0, 0], [6, 0], [-6, 0], [0, 6], [0, -6]]) {
+      const hit = this.ray(x + dx, y + dy).intersectObjects(solids, false)[0];
+      if (!hit) continue;
+      const { index, joint } = hit.object.userData, own = this.bodies[index].worldToLocal(hit.point.clone());
+      return { body: this.scene.bodies[index].name, joint: joint || null, point: this.toMetres(hit.point), pointInBody: own.toArray().map(v => v * this.unit), distance: hit.distance * this.unit };
+    }
+    return null;
+  }
+
+  onDrag(callbacks) {
+    this.callbacks = callbacks ?? {};
+  }
+
+  watch() {
+    const down = e => {
+      if (e.button !== 0 || !this.callbacks.start || this.drag) return;
+      const hit = this.pick(e.clientX, e.clientY);
+      if (!hit || hit.body === this.scene.bodies[0].name || !this.callbacks.start(hit, e)) return;
+      e.stopImmediatePropagation();
+      const normal = this.scene.planar ? this.sight.towards : this.sight.eye.getWorldDirection(new T.Vector3());
+      this.drag = { hit, id: e.pointerId, plane: new T.Plane().setFromNormalAndCoplanarPoint(normal, this.toStage(...hit.point)) };
+      this.canvas.setPointerCapture(e.pointerId);
+    };
+    const move = e => {
+      if (!this.drag) {
+        if (this.callbacks.hover && !e.buttons) this.callbacks.hover(this.pick(e.clientX, e.clientY), e);
+        return;
+      }
+      e.stopImmediatePropagation();
+      const target = this.ray(e.clientX, e.clientY).ray.intersectPlane(this.drag.plane, new T.Vector3());
+      if (target) this.callbacks.move?.({ ...this.drag.hit, target: this.toMetres(target), event: e });
+    };
+    const up = e => {
+      if (!this.drag) return;
+      e.stopImmediatePropagation();
+      const { hit } = this.drag;
+      this.drag = null;
+      this.callbacks.end?.({ ...hit, event: e });
+    };
+    const listen = [["pointerdown", down], ["pointermove", move], ["pointerup", up], ["pointercancel", up]];
+    for (const [name, f] of listen) this.canvas.addEventListener(name, f, { capture: true });
+    this.observer = new ResizeObserver(() => this.resize());
+    this.observer.observe(this.element);
+    this.resize();
+  }
+
+  resize() {
+    const w = this.element.clientWidth || 1, h = this.element.clientHeight || 1;
+    this.renderer.setSize(w, h, false);
+    this.sight.resize(w, h);
+    if (this.sight.points && !this.sight.moved) this.sight.fit(this.sight.points);
+    this.render();
+  }
+
+  // --- drawing --------------------------------------------------------------------------------------------------------
+
+  project(point) {
+    this.sight.eye.updateMatrixWorld();
+    const v = this.toStage(...point).project(this.sight.eye), box = this.canvas.getBoundingClientRect();
+    return { x: box.left + (v.x + 1) / 2 * box.width, y: box.top + (1 - v.y) / 2 * box.height };
+  }
+
+  invalidate() {
+    if (this.dirty || this.gone) return;
+    this.dirty = true;
+    requestAnimationFrame(() => this.dirty && this.render());
+  }
+
+  render() {
+    this.dirty = false;
+    if (this.gone) return;
+    const { eye, up } = this.sight, r = this.renderer;
+    for (const x of [...this.extras.children, ...this.halo.children]) {
+      const { body, position, quaternion, lift } = x.userData;
+      x.position.copy(this.at(body, position));
+      if (quaternion) {
+        x.quaternion.set(quaternion[1], quaternion[2], quaternion[3], quaternion[0]).premultiply(this.bodies[body].quaternion);
+      } else if (x.isSprite && x.userData.aspect !== 1) x.position.addScaledVector(up, lift ?? 0);
+    }
+    this.lamp.position.copy(eye.position);
+    this.lamp.target.position.copy(this.sight.target);
+    this.world.traverse(x => x.isSprite && this.sizeSprite(x));
+    r.setViewport(0, 0, this.sight.width, this.sight.height);
+    r.clear();
+    r.render(this.world, eye);
+    if (this.shown.axes) this.renderGizmo();
+    this.events?.frame?.forEach(f => f());
+  }
+
+  sizeSprite(sprite) {
+    const { pixels, aspect } = sprite.userData, k = pixels * 1.35 * this.sight.pixel(sprite.getWorldPosition(new T.Vector3()));
+    sprite.scale.set(k * aspect, k, 1);
+  }
+
+  renderGizmo() {
+    const r = this.renderer, size = Math.min(104, 0.3 * this.sight.height), e = this.gizmoEye;
+    const way = this.sight.eye.getWorldDirection(new T.Vector3());
+    e.up.copy(this.sight.eye.up);
+    e.position.copy(way).multiplyScalar(-5);
+    e.quaternion.copy(this.sight.eye.quaternion);
+    if (this.gizmoGravity) this.gizmoGravity.visible = this.gizmoGravityText.visible = this.shown.gravity;
+    this.gizmo.traverse(x => x.isSprite && x.scale.set(0.42 * x.userData.aspect, 0.42, 1));
+    r.clearDepth();
+    r.setViewport(6, 6, size, size);
+    r.render(this.gizmo, e);
+  }
+
+  on(name, f) {
+    this.events ??= {};
+    (this.events[name] ??= []).push(f);
+  }
+
+  screenshot() {
+    this.render();
+    return new Promise(resolve => this.canvas.toBlob(resolve, "image/png"));
+  }
+
+  dispose() {
+    this.gone = true;
+    this.observer.disconnect();
+    this.sight.controls.dispose();
+    this.world.traverse(x => { x.geometry?.dispose(); x.material?.map?.dispose(); x.material?.dispose?.(); });
+    this.renderer.dispose();
+    this.canvas.remove();
+  }
+}
+
+for (const name of Object.keys(SHOWN)) {
+  Stage.prototype[`show${name[0].toUpperCase()}${name.slice(1)}`] = function (on) { this.show({ [name]: on }); };
+}
+
+/** Show a scene in an element; see the head of this file. */
+export function createStage(element, scene, options = {}) {
+  return new Stage(element, scene, options);
+}
