@@ -83,8 +83,9 @@ def test_a_controller_gives_no_force_at_a_dead_point(seed):
         law = control.motion_control(system, control.coordinates("A"), {"A": dead + 0.1}, actuated=["gas"])
         x = system.state(*start(dead))
         assert np.abs(law(0.0, x)).max() == 0.0
-        assert law.explain(0.0, x).status == Verdict.UNREACHED
-        assert (law.reach, law.mobility) == (0, 1)
+        found = law.explain(0.0, x)
+        assert found.status == Verdict.UNREACHED
+        assert (found.reach, found.mobility) == (0, 1)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -99,8 +100,7 @@ def test_a_task_that_stands_still_at_a_dead_point_is_not_driven_there(seed):
         rest = control.inverse_dynamics(system, x, actuated=["torque"])["torque"]
         assert law(0.0, x)[0] == pytest.approx(rest, rel=1e-6)
         found = law.explain(0.0, x)
-        assert law.task_rank == 0
-        assert (found.status, found.task_condition) == (Verdict.UNREACHED, np.inf)
+        assert (found.status, found.task_rank, found.task_condition) == (Verdict.UNREACHED, 0, np.inf)
         near = law.explain(0.0, system.state(*start(dead + 1e-5)))
         assert 1e3 < near.task_condition < 1e8
 
@@ -116,12 +116,20 @@ def test_constraint_forces_that_are_missed_are_told():
     found = held.explain(0.0, x)
     assert found.status == Verdict.FORCES_MISSED
     assert found.missing_forces["grip.x"] == pytest.approx(-30.0 - found.multipliers[0])
-    assert "grip.x lacks" in found.message
+    given = found.multipliers[system.row_names.index("grip.x")]
+    assert f"grip.x is {given:.4g}, asked -30 (" in found.message
+    assert found.active
+    assert found.message.endswith(f"({', '.join(found.active)} hold it there)")
     five = zoo.five_bar().compile()
     x = five.state(*zoo.five_bar_start(0.5))
     wish = control.force_control(five, {"E.x": 500.0}).explain(0.0, x)
     assert wish.status == Verdict.FORCES_MISSED
     assert wish.missing_forces["E.x"] == pytest.approx(500.0 - wish.multipliers[five.row_names.index("E.x")])
+    assert wish.message.endswith("asked 500 (no forces to spare change it)")
+    weak = control.hybrid_control(system, task, at, {"grip.x": -30.0}, limits=4.0)
+    both = weak.explain(0.0, system.state(*zoo.two_arms_start(0.1, 0.55)))  # neither the motion nor the force
+    assert both.status == Verdict.LIMITED
+    assert "contradict it; grip.x is" in both.message
 
 
 def test_a_reference_beyond_the_workspace_is_not_called_reached():

@@ -162,6 +162,25 @@ def seen(law, system, times):
     return [law(t, system.state()) for t in times]
 
 
+@pytest.mark.parametrize("turned", [0.0, 2.0])
+def test_the_turn_of_a_planar_body_is_its_angle(turned):
+    """Against the sum of the angles of a leg: the same forces, at and away from the angle that counts as zero."""
+    system = zoo.planar_3rrr().compile()
+    x = system.state(*zoo.planar_3rrr_start(0.02, 0.03)).replace(v=np.zeros(system.nv))
+    angle = control.Task({"angle": lambda s: s["A1"] + s["B1"] + s["C1"]})
+    place, at = control.position("platform", "xy"), [0.03, 0.01]
+    now = x["A1"] + x["B1"] + x["C1"]
+    turn = control.orientation("platform", "z", about=da.rotation("z", turned))
+    assert turn.names == ("platform.rz",)
+    one = control.motion_control(system, place + angle, [*at, now + 0.1])
+    two = control.motion_control(system, place + turn, [*at, now + 0.1 - turned])
+    np.testing.assert_allclose(two(0.0, x), one(0.0, x), rtol=1e-8)
+    found = two.explain(0.0, x)
+    assert (found.task_rank, found.mobility) == (3, 3)
+    with pytest.raises(ArgumentError, match="axes are 'zz'"):
+        control.orientation("platform", "zz")
+
+
 def test_noise_is_seeded_and_of_the_size_asked():
     system = zoo.stewart(massless=True).compile()
     measured = []

@@ -6,6 +6,7 @@ from threading import Barrier
 import numpy as np
 import pytest
 
+import dalembert as da
 from dalembert import control, zoo
 from dalembert.errors import ArgumentError
 
@@ -111,6 +112,79 @@ def test_looking_at_a_controller_does_not_change_it():
         quiet(t, x)
         np.testing.assert_array_equal(watched.integral, quiet.integral)
         np.testing.assert_array_equal(watched(t, x), quiet(t, x))
+
+
+@pytest.mark.parametrize("name", ["fed back", "limited", "hybrid", "switched"])
+def test_parts_of_the_forces_add_up_and_looking_twice_sees_the_same(name):
+    """By cause, by wanted constraint forces and by limits; where a task has too few motors too."""
+    law = CONTROLLERS[name]()
+    for t, x in visits(1)[:3]:
+        found, again = law.explain(t, x), law.explain(t, x)
+        np.testing.assert_array_equal(numbers(found), numbers(again))
+        parts = found.inertia + found.coriolis + found.gravity + found.passive
+        np.testing.assert_allclose(parts + found.internal + found.limited, found.u, atol=1e-9 * np.abs(found.u).max())
+        np.testing.assert_allclose(found.u, law(t, x), atol=1e-9 * np.abs(found.u).max())
+        if law.force_names:  # forces inside move nothing
+            moved = SYSTEM.acceleration(x, u=parts + found.limited).vdot - SYSTEM.acceleration(x, u=found.u).vdot
+            assert np.abs(moved).max() < 1e-7 * np.abs(found.vdot).max()
+            assert np.abs(found.internal).max() > 1e-2 * np.abs(found.u).max()
+        if name == "limited":
+            np.testing.assert_allclose(found.internal, 0.0, atol=1e-9 * np.abs(found.u).max())
+
+
+def test_parts_add_up_where_motors_are_too_few():
+    few = control.motion_control(SYSTEM, control.coordinates("R1"), {"R1": 1.0}, actuated=["ML1", "ML2"])
+    found = few.explain(0.0, START.replace(v=np.full(SYSTEM.nv, 0.3)))
+    assert found.reach < found.mobility
+    parts = found.inertia + found.coriolis + found.gravity + found.passive
+    np.testing.assert_allclose(parts, found.u, atol=1e-9 * np.abs(found.u).max())
+    assert np.abs(found.internal).max() < 1e-9 * np.abs(found.u).max()
+
+
+HEAVY = zoo.two_arms(mass=4.0).compile()  # what the model does not know
+LAWS = {
+    "measuring": lambda: measuring(),
+    "noisy": lambda: control.Noisy(CONTROLLERS["plain"](), HEAVY, velocity=0.05, seed=4),
+    "all": lambda: control.Saturated(
+        control.Delayed(control.Sampled(control.Noisy(measuring(), HEAVY, velocity=0.01), 0.02), 0.01), 90.0, SYSTEM
+    ),
+}
+
+
+def measuring():
+    sensor = control.force_sensor(HEAVY)
+    return control.hybrid_control(SYSTEM, TASK, GOAL, FORCES, force_gains=(2.0, 9.0), sensor=sensor)
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_every_run_of_a_law_begins_with_an_empty_memory(name):
+    """One law in two runs, in threads and between calls by hand: each run is that of a new law."""
+    start, law = HEAVY.state(START.q), LAWS[name]()
+    alone = da.simulate(HEAVY, start, 0.06, u=LAWS[name](), hold=0.01)
+    law(0.0, start)
+    law(0.3, start)
+
+    def run(_):
+        return da.simulate(HEAVY, start, 0.06, u=law, hold=0.01)
+
+    with ThreadPoolExecutor(4) as pool:
+        runs = [run(0), run(1), *pool.map(run, range(4))]
+    for one in runs:
+        np.testing.assert_array_equal(one.u, alone.u)
+        np.testing.assert_array_equal(one.q, alone.q)
+    assert alone.success
+    assert np.abs(np.diff(alone.u, axis=0)).max() > 0
+
+
+@pytest.mark.parametrize("make", [LAWS["all"], LAWS["noisy"], measuring, lambda: control.Sampled(len, 0.1)])
+def test_a_law_that_remembers_is_refused_without_a_sampling_period(make):
+    with pytest.raises(ArgumentError, match=r"remembers its last call, and hold is None; needed: a sampling period"):
+        da.simulate(SYSTEM, START, 0.1, u=make())
+
+
+def test_a_law_without_memory_needs_no_sampling_period():
+    law = control.Saturated(CONTROLLERS["hybrid"](), 200.0, SYSTEM)
+    assert da.simulate(SYSTEM, START, 0.01, u=law).success
 
 
 def test_force_feedback_knows_which_constraints_are_switched_off():

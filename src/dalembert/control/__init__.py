@@ -1,6 +1,7 @@
 """Control of constrained mechanisms: inverse dynamics, motion and force control, trajectories, planning."""
 
 from dalembert.control.along import ForcesAlong, inverse_dynamics_along
+from dalembert.control.bounds import Cone
 from dalembert.control.controllers import (
     computed_torque,
     force_control,
@@ -21,6 +22,7 @@ from dalembert.control.trajectories import Trajectory, constant, piecewise, quin
 from dalembert.control.wrappers import Delayed, Noisy, Sampled, Saturated
 
 __all__ = [
+    "Cone",
     "Delayed",
     "ForcesAlong",
     "InverseDynamics",

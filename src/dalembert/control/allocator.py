@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.checks import choice, number, shown
+from dalembert.checks import choice, number
+from dalembert.control.bounds import BROKEN, Cone, Reactions
 from dalembert.control.native.workspace import (
     CONSTANT,
     FORCES,
@@ -24,13 +25,14 @@ from dalembert.control.native.workspace import (
 )
 from dalembert.control.plant import Plant
 from dalembert.control.references import LimitsGiven, MetricGiven
-from dalembert.errors import ArgumentError, unknown
+from dalembert.errors import unknown
 from dalembert.native.library import call
 from dalembert.statics.limits import Bounds, least_change, nearest_in_bounds
 from dalembert.system.acceleration import limits as rank_limits
 from dalembert.system.formulation_options import metric_factor
 from dalembert.system.state import State
 
+CUTS = 40  # tangent planes of a cone at most
 INADMISSIBLE = 1e-7  # of its terms: by how much an acceleration may miss the constraints
 
 
@@ -42,7 +44,8 @@ class Allocator:
         plant: Plant,
         metric: MetricGiven = "euclidean",
         limits: LimitsGiven = None,
-        reactions: LimitsGiven = None,
+        reactions: Mapping[str, Any] | None = None,
+        cones: Iterable[Cone] | None = None,
         tolerance: float = 1e-9,
         selected: Iterable[int] = (),
         **numbers: float,
@@ -52,11 +55,9 @@ class Allocator:
         floor = rank_limits(self.system, plant.p).floor
         self.template = make_allocation(plant, list(selected), tolerance=tolerance, floor=floor, **numbers)
         self.template.cost_kind = self._metric(metric)
-        if not (reactions is None or isinstance(reactions, Mapping)):
-            raise ArgumentError(f"reactions is {shown(reactions)}; needed: bounds by row, {{'loop.row': bound}}.")
         self.bounds = Bounds.of(plant.actuators.names, limits, "actuator")
-        self.reactions = Bounds.of(self.system.row_names, reactions, "row")
-        self.bounded = limits is not None or reactions is not None
+        self.reactions = Reactions.of(self.system.row_names, reactions, cones)
+        self.bounded = limits is not None or len(self.reactions.C) > 0
         self._free: list[Allocation] = []
         self._nq, self._n = self.system.nq, self.system.nq + self.system.nv
         self._time = self.template.plant.time_index
@@ -99,29 +100,47 @@ class Allocator:
         call("allocate", a)
 
     def limited(self, a: Allocation) -> tuple[np.ndarray, tuple[str, ...], bool]:
-        """u within the limits, the limits that matter, and whether the motion is kept."""
+        """u within the limits, the limits that matter, and whether the motion is kept.
+
+        First come the limits of actuators, then those of multipliers, the motion, the multipliers that are wanted, and
+        least cost: each is kept as far as those before it allow.
+        """
         start = a.u.copy()
         self.carry(a)
-        carried = a.problem.multipliers
-        if not self.bounded or (self.bounds.hold(start) and self.reactions.hold(carried)):
+        carried = a.problem.multipliers.copy()
+        reactions = self.reactions.on(a.active)
+        if not self.bounded or (self.bounds.hold(start) and not reactions.missed(carried)):
             return start, (), True
+        N, _ = self.driven(a)
+        slope = self._multipliers(a, a.problem.M @ a.K[: a.mobility].T @ N - a.B)  # λ = carried + slope (u − start)
+        usual, cones = np.abs(carried).max(initial=0.0), {name for name, _, _ in reactions.cones}
+        for _ in range(CUTS):
+            u, acting, kept = self._within(a, reactions, start, carried, slope)
+            found = carried + slope @ (u - start)
+            more = reactions.cut(found)
+            if more is None or reactions.missed(found, BROKEN, usual).keys() - cones:
+                break
+            reactions = more
+        return u, acting, kept
+
+    def _within(
+        self, a: Allocation, reactions: Reactions, start: np.ndarray, carried: np.ndarray, slope: np.ndarray
+    ) -> tuple[np.ndarray, tuple[str, ...], bool]:
+        """The same with planes only: u that keeps the motion at least cost, or else the bounds."""
         N, r = self.driven(a)
-        Z = self.null_forces(a, N)
-        null = self._multipliers(a, -a.B @ Z)
-        blocks = [self.bounds.rows(start, Z), self.reactions.rows(carried, null)]
+        Z, C = self.null_forces(a, N), reactions.C
+        S = slope[a.selected] @ Z
+        small = 1e-4 * max(1e-300, np.abs(S).max(initial=0.0)) if S.any() else 1.0
+        R = np.linalg.qr(np.vstack([S, small * np.eye(Z.shape[1])]))[1]  # what a change w costs: ‖R w‖
+        blocks = [self.bounds.rows(start, Z), reactions.bounds.rows(C @ carried, C @ slope @ Z)]
         G, h = np.vstack([b[0] for b in blocks]), np.concatenate([b[1] for b in blocks])
         names = [*blocks[0][2], *blocks[1][2]]
-        w, z = least_change(G, h)
-        acting = tuple(name for name, weight in zip(names, z) if weight > 1e-9 * max(z.max(), 1e-300))
+        w, z = least_change(np.linalg.solve(R.T, G.T).T, h)
+        acting = tuple(dict.fromkeys(n for n, weight in zip(names, z) if weight > 1e-9 * max(z.max(), 1e-300)))
         if w is not None:
-            return start + Z @ w, acting, True
-        return nearest_in_bounds(N, r, self.bounds, start, self._bounded_reactions(a, N, start)), acting, False
-
-    def _bounded_reactions(self, a: Allocation, N: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """G and h of G u ≥ h, the bounds of multipliers where u also changes the motion: v̇ = … + K N u."""
-        slope = self._multipliers(a, a.problem.M @ a.K[: a.mobility].T @ N - a.B)
-        G, h, _ = self.reactions.rows(a.problem.multipliers - slope @ start, slope)
-        return G, h
+            return start + Z @ np.linalg.solve(R, w), acting, True
+        G, h, _ = reactions.bounds.rows(C @ (carried - slope @ start), C @ slope)
+        return nearest_in_bounds(N, r, self.bounds, start, (G, h)), acting, False
 
     def driven(self, a: Allocation) -> tuple[np.ndarray, np.ndarray]:
         """N = KᵀB and r = Kᵀ(M v̇ − f), where the last update was: forces u produce the motion where N u = r."""

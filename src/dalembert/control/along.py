@@ -187,7 +187,7 @@ def inverse_dynamics_along(
     """
     check_system(system)
     cyclic = checks.flag(cyclic, "cyclic")
-    allocator = Allocator(Plant(system, actuated, p=p), metric, limits, None, tolerance)
+    allocator = Allocator(Plant(system, actuated, p=p), metric, limits, tolerance=tolerance)
     t, q, v, a = _motion(system, motion, times, state, cyclic, p)
     plant, work = allocator.plant, allocator.take()
     N = len(t)

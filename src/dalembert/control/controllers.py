@@ -18,7 +18,7 @@ from dalembert.protocols import Parameters, check_system
 from dalembert.system.state import State
 from dalembert.system.system import System
 
-COMMON = ("actuated", "metric", "limits", "active", "p", "tolerance")
+COMMON = ("actuated", "metric", "limits", "reactions", "cones", "active", "p", "tolerance")
 MOTION = ("rate", "gains", "free_damping", *COMMON)
 FORCES = ("force_gains", "sensor", *COMMON)
 
@@ -33,6 +33,7 @@ def motion_control(system: System, task: Task, reference: ReferenceGiven, **opti
         gains             (G_P, G_D) instead: numbers, one a row, or matrices
         actuated          inputs to use; default: all
         metric, limits    of forces, as in `inverse_dynamics`
+        reactions, cones  bounds and friction cones of multipliers, as in `inverse_dynamics`
         free_damping      of motions that the task leaves free, 1/s; default 0
         active            {constraint: bool}, or a function (t, state) → that, for constraints that come and go
         p                 parameters of the model
@@ -59,7 +60,7 @@ def force_control(system: System, forces: Mapping[str, Any], **options: Any) -> 
 
         force_gains       (G_F, G_I) of the force error and of its integral (1/s); default 0, 0
         sensor            function (t, state, u) → measured multipliers, (m,) or by row, such as `force_sensor` makes
-        actuated, metric, limits, active, p, tolerance    as in `motion_control`
+        actuated, metric, limits, reactions, cones, active, p, tolerance    as in `motion_control`
 
     Only multipliers that the mechanism determines can be set; `explain` reports those that are missed. For use with a
     sampling period.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.control.allocator import INADMISSIBLE, Allocator
+from dalembert.control.bounds import BROKEN
 from dalembert.control.native.workspace import GIVEN, TASK, Allocation
 from dalembert.control.reachability import within_reach
 from dalembert.errors import unknown
@@ -28,6 +29,7 @@ class Verdict(Spoken):
     UNSOLVED = 4, "the mass matrix is not positive definite, the cost of forces not definite, or a number not finite"
     FORCES_MISSED = 5, "the motion is produced, but not the constraint forces asked for"
     OUT_OF_REACH = 6, "the task is not reached: no position of the mechanism was found where it takes its reference"
+    CONTRADICTED = 7, "no actuator forces keep all bounds; the constraint forces come as near to theirs as they can"
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,26 +43,31 @@ class InverseDynamics:
     names: tuple[str, ...]  # of the actuators
     vdot: np.ndarray  # (nv,) the acceleration that results
     multipliers: np.ndarray  # (m,) the shortest λ
+    rows: tuple[str, ...]  # their names
     force: np.ndarray  # (nv,) Aᵀλ
     inertia: np.ndarray  # (na,) the part of u that accelerates, before limits
     coriolis: np.ndarray  # (na,) that answers Coriolis and centrifugal terms
     gravity: np.ndarray  # (na,) that holds the weight
     passive: np.ndarray  # (na,) that works against springs, dampers and other described forces
+    internal: np.ndarray  # (na,) that moves nothing and brings constraint forces to what is wanted, before limits
+    limited: np.ndarray  # (na,) the change that limits make: u is the sum of these six
     cost: float  # √(uᵀG u)
     mobility: int  # nv − rank A
     reach: int  # rank of KᵀB: freedoms the actuators can drive
+    task_rank: int  # rank of J K: rows of the task that can be followed independently; 0 without a task
     condition: float  # σ_max(R⁻ᵀB) / σ_min(KᵀB), M = RᵀR: what forces would drive without constraints, and drive here
     task_condition: float  # σ_max(J R⁻¹) / σ_min(J K), the same of the task; 1 without a task
     undriven: tuple[dict[str, float], ...]  # motions that no actuator drives, by velocity, largest entry 1
     missing: dict[str, float]  # the part of the acceleration that does not come about
     missing_forces: dict[str, float]  # multipliers asked for less those that result, by row, where they differ
+    broken: dict[str, float]  # bounds and cones of multipliers that are not kept, and by how much
     inadmissible: float  # what was asked misses the constraints by this: ‖A v̇ + γ‖∞, or in the entries named
     active: tuple[str, ...]  # limits that hold u where it is, or that contradict each other
     status: Verdict
 
     @property
     def success(self) -> bool:
-        """Whether the motion that was asked for is produced."""
+        """Whether the motion and the constraint forces that were asked for are produced."""
         return self.status == Verdict.DONE
 
     @property
@@ -76,9 +83,18 @@ class InverseDynamics:
             text += ": none of them drives " + "; nor ".join(_motion(z) for z in self.undriven)
         if self.status == Verdict.LIMITED:
             text += f": {', '.join(self.active)} contradict it"
-        if self.status == Verdict.FORCES_MISSED:
-            text += ": " + ", ".join(f"{row} lacks {x:.3g}" for row, x in self.missing_forces.items())
+        if self.status == Verdict.CONTRADICTED:
+            text += ": " + ", ".join(f"{name} is missed by {x:.3g}" for name, x in self.broken.items())
+        if self.missing_forces:
+            why = f"{', '.join(self.active)} hold it there" if self.active else "no forces to spare change it"
+            text += ": " if self.status == Verdict.FORCES_MISSED else "; "
+            text += ", ".join(self._forces_in_words()) + f" ({why})"
         return text
+
+    def _forces_in_words(self) -> list[str]:
+        """Each constraint force that is missed: what was asked, and what is given."""
+        given = dict(zip(self.rows, self.multipliers))
+        return [f"{row} is {given[row]:.4g}, asked {given[row] + x:.4g}" for row, x in self.missing_forces.items()]
 
     def __getitem__(self, name: str) -> float:
         if name not in self.names:
@@ -100,8 +116,12 @@ def explain(
     wanted = a.motion.copy()
     missed, inadmissible = _inadmissible(allocator, a) if off is None else off
     p, reach = a.mobility, a.reach
+    before = a.u.copy()
     u, acting, kept = allocator.limited(a)
+    usual = np.abs(problem.multipliers).max(initial=0.0)  # before limits
     parts = _by_cause(allocator, a, state)
+    parts["internal"] = before - sum(parts.values())
+    parts["limited"] = u - before
     N, r = allocator.driven(a)
     short = a.K[:p].T @ (N @ u - r)  # v̇ that results, less that wanted: KᵀMK = 1
     a.u[:], a.motion[:] = u, wanted + short
@@ -114,7 +134,10 @@ def explain(
     lost = bool(np.linalg.norm(N @ u - r) > LOST * terms)
     B = np.linalg.solve(U.T, a.B.T).T  # in the metric of forces
     status = Verdict.DONE
-    if not kept:
+    broken = allocator.reactions.on(a.active).missed(problem.multipliers, BROKEN, usual)
+    if broken:
+        status = Verdict.CONTRADICTED
+    elif not kept:
         status = Verdict.LIMITED
     elif lost or (mode == TASK and _task_missed(a)):
         status = Verdict.UNREACHED
@@ -132,16 +155,19 @@ def explain(
         names=allocator.plant.actuators.names,
         vdot=a.motion.copy(),
         multipliers=problem.multipliers.copy(),
+        rows=tuple(allocator.system.row_names),
         force=problem.force.copy(),
         **parts,
         cost=float(np.linalg.norm(U @ u)),
         mobility=p,
         reach=reach,
+        task_rank=a.task_rank if mode == TASK else 0,
         condition=_condition(K @ B, np.linalg.solve(R.T, B), reach),
         task_condition=_condition(a.J @ K.T, np.linalg.solve(R.T, a.J.T), a.task_rank) if mode == TASK else 1.0,
         undriven=tuple(_named(names, a.K[:p].T @ left[:, k]) for k in range(reach, p)),
         missing=_named(names, -short, relative=False) if lost else {},
         missing_forces=unset,
+        broken=broken,
         inadmissible=missed,
         active=acting,
         status=status,
@@ -216,22 +242,25 @@ def _nothing(allocator: Allocator) -> InverseDynamics:
     """The evidence where there are no forces."""
     plant = allocator.plant
     nan, n, m = np.full(plant.na, np.nan), np.full(plant.n, np.nan), np.full(plant.m, np.nan)
-    parts = dict.fromkeys(("inertia", "coriolis", "gravity", "passive"), nan)
+    parts = dict.fromkeys(("inertia", "coriolis", "gravity", "passive", "internal", "limited"), nan)
     return InverseDynamics(
         u=nan,
         names=plant.actuators.names,
         vdot=n,
         multipliers=m,
+        rows=tuple(allocator.system.row_names),
         force=n,
         **parts,
         cost=np.nan,
         mobility=0,
         reach=0,
+        task_rank=0,
         condition=np.inf,
         task_condition=np.inf,
         undriven=(),
         missing={},
         missing_forces={},
+        broken={},
         inadmissible=np.nan,
         active=(),
         status=Verdict.UNSOLVED,

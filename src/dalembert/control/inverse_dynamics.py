@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from dalembert.checks import vector
 from dalembert.control.allocator import Allocator
+from dalembert.control.bounds import Cone
 from dalembert.control.evidence import InverseDynamics, explain
 from dalembert.control.plant import Plant
 from dalembert.control.references import LimitsGiven, MetricGiven
@@ -30,6 +31,7 @@ def inverse_dynamics(
     metric: MetricGiven = "euclidean",
     limits: LimitsGiven = None,
     reactions: Mapping[str, Any] | None = None,
+    cones: Iterable[Cone] | None = None,
     p: Parameters = None,
     active: Active = None,
     tolerance: float = 1e-9,
@@ -44,8 +46,9 @@ def inverse_dynamics(
     a characteristic length). "mass": τᵀM⁻¹τ of τ = B u. Weights W, (nv,) or (nv, nv), of velocities: τᵀW⁻¹τ (47),
     such as `analysis.subspaces.characteristic_length` makes them. limits: {actuator: bound or (lower, upper)}, or one
     bound for all. reactions: the same for multipliers by row ("loop.row"), say (0, inf) for a contact that can only
-    push. p: parameters. active: {constraint: False} switches constraints off. tolerance: singular values
-    of A count as zero up to this part of the largest, those of KᵀB up to this part of the largest of R⁻ᵀB, M = RᵀR.
+    push. cones: friction cones of multipliers, a list of `Cone`. p: parameters. active: {constraint: False} switches
+    constraints off. tolerance: singular values of A count as zero up to this part of the largest, those of KᵀB up to
+    this part of the largest of R⁻ᵀB, M = RᵀR.
 
     Trouble is in the result's status and message, with names.
 
@@ -63,9 +66,10 @@ def inverse_dynamics(
     plant = Plant(system, actuated, p=p)
 
     def make() -> Allocator:
-        return Allocator(plant, metric, limits, reactions, tolerance)
+        return Allocator(plant, metric, limits, reactions, cones, tolerance)
 
-    plain = isinstance(metric, str) and isinstance(tolerance, float) and limits is None and reactions is None
+    plain = isinstance(metric, str) and isinstance(tolerance, float) and limits is None
+    plain = plain and reactions is None and cones is None
     key = ("forces", plant.actuators, metric, tolerance, plant.p.tobytes()) if plain else None
     allocator = make() if key is None else system.keep(key, make)
     x, a, off = system.as_state(state), allocator.take(), None

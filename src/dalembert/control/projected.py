@@ -15,12 +15,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from typing import Any
 
 import numpy as np
 
 from dalembert.checks import function, keywords, mapping, number, vector
 from dalembert.control.allocator import Allocator
+from dalembert.control.bounds import Cone
 from dalembert.control.evidence import InverseDynamics, Verdict, explain
 from dalembert.control.native.workspace import FREE, TASK, Allocation, Controller
 from dalembert.control.plant import Plant
@@ -61,10 +63,10 @@ class ProjectedControl:
 
     Called with time and state it returns the inputs, (nu,) in the order of `system.u_names`. `explain(t, state)` gives
     the same with all evidence, `error(t, state)` the error of the task and its rate; neither changes the controller.
-    Threads may share one: each has memory of its own.
+    Runs and threads may share one: each has memory of its own.
 
-    system, task, reference, rate, gains, actuated, metric, limits, active, free_damping, p, tolerance: as in
-    `motion_control`. forces, force_gains, sensor: as in `force_control`.
+    system, task, reference, rate, gains, actuated, metric, limits, reactions, cones, active, free_damping, p,
+    tolerance: as in `motion_control`. forces, force_gains, sensor: as in `force_control`.
     """
 
     def __init__(
@@ -81,6 +83,8 @@ class ProjectedControl:
         actuated: Iterable[str] | None = None,
         metric: MetricGiven = "euclidean",
         limits: LimitsGiven = None,
+        reactions: Mapping[str, Any] | None = None,
+        cones: Iterable[Cone] | None = None,
         active: ActiveGiven = None,
         free_damping: float = 0.0,
         p: Parameters = None,
@@ -105,18 +109,32 @@ class ProjectedControl:
         self.task, self.mode = self.plant.task, FREE if task is None else TASK
         self._rows = [system.row_names.index(name) for name in self.force_names]
         damping = number(free_damping, "free_damping", least=0.0)
-        self.allocator = Allocator(self.plant, metric, limits, None, tolerance, self._rows, free_damping=damping)
+        self.allocator = Allocator(
+            self.plant, metric, limits, reactions, cones, tolerance, self._rows, free_damping=damping
+        )
         self.reference = None if reference is None else as_reference(reference, self.task.names)
         self.gains = gain_matrices(rate, gains, self.plant.nt)  # (2, nt, nt): G_P, G_D
         self.allocator.template.gains[:] = self.gains.reshape(2 * self.plant.nt, self.plant.nt)
         if not (active is None or callable(active)):
             system.active_rows(mapping(active, "active"))  # refuses unknown names
-        self._ranks = [0, 0, 0]
         self.reset()
 
     def reset(self) -> None:
         """Forget the integral of the force error and the last inputs."""
         self._memory = _Memory(len(self.force_names))
+
+    def fresh(self) -> ProjectedControl:
+        """The same law with an empty memory of its own; `simulate` takes one for each run. Without memory, the law."""
+        if not self.force_names:
+            return self
+        other = copy(self)
+        other.reset()
+        return other
+
+    @property
+    def needs_hold(self) -> bool:
+        """Whether the law remembers its last call, so that a run has to ask it once a sampling period."""
+        return self.sensor is not None
 
     def __call__(self, t: float, state: State) -> np.ndarray:
         """The inputs, (nu,), at the time t (s) and a state."""
@@ -126,7 +144,6 @@ class ProjectedControl:
         if self.allocator.run(a, t, state, self.mode) != 0:
             raise DalembertError(f"no forces were found at t = {t:g} s: {Verdict.UNSOLVED.sentence}.")
         u = self.plant.inputs(self.allocator.limited(a)[0] if self.allocator.bounded else a.u)
-        self._ranks = [a.mobility, a.reach, a.task_rank]
         if memory is not None:
             self._memory.integral, e = memory
             self._memory.last = (t, u, e)
@@ -186,21 +203,6 @@ class ProjectedControl:
     def integral(self) -> np.ndarray:
         """∫e_λ up to the last update in this thread, one for each wanted force."""
         return self._memory.integral
-
-    @property
-    def mobility(self) -> int:
-        """Freedoms of the mechanism at the last call, with the constraints that were on."""
-        return self._ranks[0]
-
-    @property
-    def reach(self) -> int:
-        """Freedoms that the actuators drove at the last call; below the mobility, the motion is followed in part."""
-        return self._ranks[1]
-
-    @property
-    def task_rank(self) -> int:
-        """Rank of J K at the last call: as many of the task's rows can be followed independently."""
-        return self._ranks[2]
 
     def _prepare(self, a: Allocation, t: float, state: State) -> tuple[np.ndarray, np.ndarray] | None:
         """The references of motion and forces into the workspace; returns ∫e_λ and e_λ, for the memory."""

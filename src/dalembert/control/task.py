@@ -86,23 +86,33 @@ def position(frame: FrameGiven, axes: str = "xyz", *, name: str = "") -> Task:
 
     frame: a Frame, a Body or the name of one. axes: some of "x", "y", "z". name: of the rows; default: the frame's.
     """
-    if not isinstance(axes, str) or not axes or set(axes) - set("xyz") or len(set(axes)) < len(axes):
-        raise ArgumentError(f"axes are {axes!r}; needed: some of 'x', 'y', 'z'.")
     label = _label(frame, name)
-    return Task({f"{label}.{axis}": _Place(frame, "xyz".index(axis)) for axis in axes})
+    return Task({f"{label}.{axis}": _Place(frame, "xyz".index(axis)) for axis in _axes(axes)})
 
 
-def orientation(frame: FrameGiven, *, about: ArrayLike | None = None, name: str = "") -> Task:
+def orientation(frame: FrameGiven, axes: str = "xyz", *, about: ArrayLike | None = None, name: str = "") -> Task:
     """The task of turning a frame: rows `name.rx`, `ry`, `rz`, the rotation vector from `about` to the frame, rad.
 
-    frame: a Frame, a Body or the name of one. about: (3, 3) rotation that counts as zero (default: the ground's axes),
-    in whose axes the vector is written. name: of the rows; default: the frame's. Turns of less than π from there.
+    frame: a Frame, a Body or the name of one. axes: some of "x", "y", "z"; a planar mechanism turns about one, "z" for
+    instance, and that row is its angle. about: (3, 3) rotation that counts as zero (default: the ground's axes), in
+    whose axes the vector is written. name: of the rows; default: the frame's. Turns of less than π from there.
+
+    >>> from dalembert import control
+    >>> (control.position("platform", "xy") + control.orientation("platform", "z")).names
+    ('platform.x', 'platform.y', 'platform.rz')
     """
     R0 = np.eye(3) if about is None else checks.array(about, None, "about")
     if R0.shape != (3, 3) or not np.allclose(R0 @ R0.T, np.eye(3), atol=1e-8) or np.linalg.det(R0) < 0:
         raise ArgumentError(f"about has shape {R0.shape}; needed: a (3, 3) rotation matrix.")
     label = _label(frame, name)
-    return Task({f"{label}.r{axis}": _Turn(frame, tuple(R0.ravel()), k) for k, axis in enumerate("xyz")})
+    return Task({f"{label}.r{axis}": _Turn(frame, tuple(R0.ravel()), "xyz".index(axis)) for axis in _axes(axes)})
+
+
+def _axes(axes: str) -> str:
+    """Some of the three axes, or an error."""
+    if not isinstance(axes, str) or not axes or set(axes) - set("xyz") or len(set(axes)) < len(axes):
+        raise ArgumentError(f"axes are {axes!r}; needed: some of 'x', 'y', 'z'.")
+    return axes
 
 
 def pose(frame: FrameGiven, *, about: ArrayLike | None = None, name: str = "") -> Task:

@@ -1,13 +1,16 @@
 """Imperfections between a control law and a machine: sampling, saturation, noise, delay. Each wraps u(t, state).
 
-They compose: `Saturated(Delayed(Noisy(law, ...), ...), ...)`. Those with a memory expect times that do not go back, as
-a simulation with a sampling period `hold` gives them; `reset` forgets it.
+They compose: `Saturated(Delayed(Noisy(law, ...), ...), ...)`. Those with a memory expect times that do not go back:
+`simulate` asks them with a sampling period `hold` only, and takes one with an empty memory (`fresh`) for each run. By
+hand, `reset` forgets what was.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from copy import copy
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,10 +32,27 @@ class _Wrapper:
     def __init__(self, law: Law):
         self.law = function(law, "the law")
 
+    @property
+    def needs_hold(self) -> bool:
+        """Whether a run has to ask it once a sampling period, since it remembers its last call."""
+        return True
+
     def reset(self) -> None:
         """Forget the past, the law's included."""
         if hasattr(self.law, "reset"):
             self.law.reset()
+        self._forget()
+
+    def fresh(self) -> Self:
+        """The same with an empty memory of its own, around a fresh law; `simulate` takes one for each run."""
+        other = copy(self)
+        if hasattr(self.law, "fresh"):
+            other.law = self.law.fresh()
+        other._forget()
+        return other
+
+    def _forget(self) -> None:
+        """Forget the past, the law's excepted."""
 
     def _ask(self, t: float, state: State) -> np.ndarray:
         """The answer of the law, (nu,); NaN passes, a run reports it."""
@@ -59,10 +79,9 @@ class Sampled(_Wrapper):
     def __init__(self, law: Law, period: float):
         super().__init__(law)
         self.period = number(period, "the period", above=0.0)
-        self.reset()
+        self._forget()
 
-    def reset(self) -> None:
-        super().reset()
+    def _forget(self) -> None:
         self._next, self._u = -np.inf, np.zeros(0)
 
     def __call__(self, t: float, state: State) -> np.ndarray:
@@ -93,6 +112,11 @@ class Saturated(_Wrapper):
             raise ArgumentError(f"names is {shown(names)}; needed: a System, or a list of the names of its inputs.")
         self.bounds = Bounds.of([name(n, "the name of an input") for n in inputs], limits, "input")
 
+    @property
+    def needs_hold(self) -> bool:
+        """Whether the law needs it: cutting has no memory."""
+        return getattr(self.law, "needs_hold", False)
+
     def __call__(self, t: float, state: State) -> np.ndarray:
         """The inputs, (nu,), at the time t (s) and a state."""
         u, n = self._ask(number(t, "t"), state), len(self.bounds.names)
@@ -116,10 +140,9 @@ class Noisy(_Wrapper):
         self.system, self.seed = system, whole(seed, "seed", least=0)
         self.position = _deviation(position, system.nv, "position")
         self.velocity = _deviation(velocity, system.nv, "velocity")
-        self.reset()
+        self._forget()
 
-    def reset(self) -> None:
-        super().reset()
+    def _forget(self) -> None:
         self._rng = np.random.default_rng(self.seed)
 
     def __call__(self, t: float, state: State) -> np.ndarray:
@@ -157,10 +180,9 @@ class Delayed(_Wrapper):
         super().__init__(law)
         self.delay = number(delay, "the delay", least=0.0)
         self.before = None if before is None else vector(before, None, "before")
-        self.reset()
+        self._forget()
 
-    def reset(self) -> None:
-        super().reset()
+    def _forget(self) -> None:
         self._past: deque[tuple[float, np.ndarray]] = deque()
 
     def __call__(self, t: float, state: State) -> np.ndarray:

@@ -133,7 +133,8 @@ def controller(system: System, u: Any, p: np.ndarray) -> Callback:
     elif getattr(u, "is_native", False) and (u.system.nq, u.system.u_names) == (system.nq, system.u_names):
         back.bound = u.native_controller()
     else:
-        back.python(lambda t, state: _given(system, u(t, state)))
+        law = u.fresh() if hasattr(u, "fresh") else u  # what a law remembers belongs to the run
+        back.python(lambda t, state: _given(system, law(t, state)))
     return back
 
 

@@ -171,6 +171,11 @@ def make_setup(
             raise ArgumentError(
                 f"hold is {hold:g} s; needed: a period that the clock resolves, above 1e-12 of the time."
             )
+    elif getattr(controller, "needs_hold", False):
+        raise ArgumentError(
+            f"the controller ({type(controller).__name__}) remembers its last call, and hold is None; needed: a "
+            "sampling period (s), hold=0.001 for instance."
+        )
     options = _options(system, choices.formulation, options)
     _check_together(system, choices, coordinates, controller is not None, events)
     values = {f.name: getattr(choices, f.name) for f in fields(choices)}

@@ -93,11 +93,14 @@ def nearest_in_bounds(
 ) -> np.ndarray:
     """u within bounds that brings N u nearest to r, and among those one near `start`.
 
-    more: G and h of further bounds G u ≥ h, which are kept too where the first ones allow it.
+    more: G and h of further bounds G u ≥ h, which are kept too as far as the first ones allow it.
     """
-    kept = None if more is None or not len(more[1]) else _within_all(N, r, bounds, start, *more)
-    if kept is not None:
-        return kept
+    if more is not None and len(more[1]):
+        kept = _within_all(N, r, bounds, start, *more)
+        if kept is None:
+            kept = _within_all(N, r, bounds, start, more[0], _relaxed(bounds, start, *more))
+        if kept is not None:
+            return kept
     rows, right = _toward(N, r, start, 1e-7)
     fixed = bounds.lower == bounds.upper
     size = max(1e-300, np.abs(start).max(initial=0.0))
@@ -116,6 +119,22 @@ def _within_all(
     G, h = np.vstack([own, G]), np.concatenate([low, h - G @ center])
     w, _ = least_change(np.linalg.solve(R.T, G.T).T, h)
     return None if w is None else np.clip(center + np.linalg.solve(R, w), bounds.lower, bounds.upper)
+
+
+def _relaxed(bounds: Bounds, start: np.ndarray, G: np.ndarray, h: np.ndarray) -> np.ndarray:
+    """h less what has to be given up of G u ≥ h within bounds: the shortest e of G u + e ≥ h, rows of G of length 1."""
+    count, n = G.shape
+    size, center, small = np.linalg.norm(G, axis=1), np.clip(start, bounds.lower, bounds.upper), 1e-3
+    size = np.where(size > 1e-9 * size.max(initial=0.0), size, 1.0)
+    e = np.zeros(count)
+    for _ in range(4):  # from where the last one ended, since u is held back a little
+        own, low, _ = bounds.rows(center, np.eye(n) / small)  # unknowns: small × (u − center), then e
+        rows = np.block([[own, np.zeros((len(low), count))], [G / size[:, None] / small, np.eye(count)]])
+        x, _ = least_change(rows, np.concatenate([low, (h - G @ center) / size]))
+        if x is None:
+            break
+        center, e = np.clip(center + x[:n] / small, bounds.lower, bounds.upper), np.maximum(0.0, x[n:])
+    return h - size * e * (1 + 1e-6) - 1e-9 * size * e.max(initial=0.0)
 
 
 def _toward(N: np.ndarray, r: np.ndarray, start: np.ndarray, weight: float) -> tuple[np.ndarray, np.ndarray]:
