@@ -105,7 +105,7 @@ def test_a_body_is_dragged(opened):
     """The pointer takes the coupler along its path: the point that was pressed stays under it, loops closed."""
     place = "(q) => live.stage.project(live.machine._place(q, 2, [0.3, 0, 0]))"
     start = opened.evaluate(f"({place})(live.machine.q)")
-    aim = opened.evaluate(f"({place})(live.machine.bring(live.machine.q, {{ 0: [0, live.machine.q[0] + 0.3] }}).q)")
+    aim = opened.evaluate(f"({place})(live.machine.bring(live.machine.q, {{ 0: [0, live.machine.q[0] + 0.5] }}).q)")
     opened.mouse.move(start["x"], start["y"])
     opened.mouse.down()
     gaps = []

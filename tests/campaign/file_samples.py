@@ -15,7 +15,8 @@ URDF = {
 <joint name="A" type="floating"><parent link="world"/><child link="a"/></joint><link name="world"/>
 <joint name="B" type="revolute"><parent link="a"/><child link="b"/><origin xyz="1 0 0" rpy="0 0.1 0"/>
 <axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="5" velocity="2"/><dynamics damping="0.1" friction="0.2"/></joint>
-<loop name="C" type="continuous"><predecessor link="a"><origin xyz="0 1 0"/></predecessor>
+<loop name="C" type="continuous"><predecessor link="a">
+<origin xyz="0.00499583472197 1 0.0998334166468" rpy="0 0.1 0"/></predecessor>
 <successor link="b"><origin xyz="-1 1 0"/></successor><axis xyz="0 0 1"/></loop></robot>""",
     "ties": f"""<robot name="r"><link name="g"/><link name="a">{MASS}</link><link name="b">{MASS}
 <visual><geometry><box size="1 1 1"/></geometry><material name="m"><color rgba="1 0 0 1"/></material></visual></link>

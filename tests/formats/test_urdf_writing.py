@@ -112,7 +112,7 @@ def random_mechanism(rng):
         da.Revolute("x"),
     ]  # fmt: skip
     m = da.Mechanism("random")
-    bodies = [m.ground]
+    bodies, floating = [m.ground], []
     for k, j in enumerate(joints):
         parent = bodies[int(rng.integers(len(bodies)))]
         body = m.add_body(f"b{k}", mass=rng.uniform(1, 2), com=rng.normal(size=3) / 5, inertia=(0.9, 1.0, 1.1))
@@ -121,11 +121,14 @@ def random_mechanism(rng):
             more |= {"stiffness": rng.uniform(1, 2), "rest": 0.1, "armature": rng.uniform(0, 1), "limits": (-1, 2)}
         m.add_joint(f"j{k}", j, place(parent), place(body), **more)
         bodies.append(body)
+        if k == 0 or parent in floating:
+            floating.append(body)
     closing = [da.Revolute(axis), da.Spherical(), da.Fixed(), da.Universal(axis, second), da.Screw("x", pitch=0.2)]
     closing += [da.Prismatic(axis), da.Planar("y"), da.Cylindrical("z")]
-    for k, j in enumerate(closing):
-        a, b = rng.choice(len(bodies), 2, replace=False)
-        m.close_loop(f"loop{k}", j, place(bodies[a]), place(bodies[b]))
+    for k, j in enumerate(closing):  # across the free joint: at random places other loops could never close
+        a = floating[int(rng.integers(len(floating)))]
+        b = rng.choice([k for k, body in enumerate(bodies) if body not in floating])
+        m.close_loop(f"loop{k}", j, place(a), place(bodies[b]))
     m.add_rod("rod", place(bodies[2]), place(bodies[5]), length=2.0)
     m.add_spring("spring", place(bodies[3]), place(bodies[6]), stiffness=3.0, damping=0.2, rest_length=0.5)
     m.add_coupling("gear", {"j1": 1.0, "j10": -3.0}, 0.2)

@@ -15,6 +15,7 @@ class Rows(NamedTuple):
     start: np.ndarray
     order: np.ndarray
     diagonal: np.ndarray
+    inverse: np.ndarray
     tau: np.ndarray
     weak: np.ndarray
 
@@ -24,7 +25,7 @@ def made(A):
     m = len(A)
     begin = np.array([np.flatnonzero(row)[0] for row in A])
     end = np.array([np.flatnonzero(row)[-1] + 1 for row in A])
-    return Rows(A.copy(), begin, end, np.zeros(m, int), np.zeros(m, int), np.zeros(m), np.zeros(m), np.zeros(m))
+    return Rows(A.copy(), begin, end, np.zeros(m, int), np.zeros(m, int), *np.zeros((4, m)))
 
 
 def banded(rng, m, n, width):

@@ -77,10 +77,10 @@ def _advance(run):
         if run.h == 0.0:
             run.h = run.usual_h = first_step(run)
         h = min(run.h, run.max_h)
-        if run.spread > 0.0:
+        if run.pace > 0.0:
             if run.least_h == 0.0:
                 run.least_h = h
-            h = min(h, max(run.least_h, run.spread * (run.t - run.begun)))
+            h = min(h, max(run.least_h, run.pace * (run.t - run.begun)))
         last = stop - run.t <= h * (1.0 + 1e-9)
         if last:
             h = stop - run.t

@@ -42,7 +42,7 @@ class RunRecord(Struct):
     h = Float()  # the next step; 0: to be chosen
     usual_h = Float()  # moving average of the steps taken
     max_h = Float()
-    spread = Float()  # of the time since `begun`: no step is longer, where this is above 0; events could hide in it
+    pace = Float()  # of the time since `begun`: no step is longer, where this is above 0; events could hide in it
     begun = Float()
     least_h = Float()  # the first step, which may be longer than that
     budget = Int()  # attempts until the loop pauses

@@ -21,7 +21,7 @@ from dalembert.symbols import array
 from dalembert.system.state import State
 
 ARGUMENTS = ("q", "v", "u", "p", "t")
-SPREAD = 0.25  # of a phase's age: steps in which a force or a speed could change its sign twice are not longer
+PACE = 0.25  # of a phase's age: steps in which a force or a speed could change its sign twice are not longer
 
 
 class Cause(NamedTuple):
@@ -104,7 +104,7 @@ class PhaseDriver(Driver):
             run.hold_start, run.sampled_until = clock
             run.samples = round((clock[1] - clock[0]) / run.hold)
         if not self.setup.method.fixed and any(k not in ("closes", "turns") for k, _ in self.layout.phase.watched):
-            run.spread, run.begun = SPREAD, run.t
+            run.pace, run.begun = PACE, run.t
         watch = run.watch
         run.watch_u = watch.slices["u"].start if "u" in getattr(watch, "slices", {}) else 0
 
