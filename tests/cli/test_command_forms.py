@@ -141,6 +141,8 @@ def test_every_command_and_option_is_documented():
 
 def test_the_command_lines_of_the_documentation_work(dal, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("webbrowser.open", lambda url: True)
+    monkeypatch.setattr("dalembert.studio.opening.Studio.wait", lambda studio: studio.close())
     text = DOCS.read_text()
     Path("study.yaml").write_text(text.split("```yaml\n")[1].split("```")[0])
     lines = [line.removeprefix("$ dalembert ") for line in text.splitlines() if line.startswith("$ dalembert ")]

@@ -158,11 +158,14 @@ class Placed:
     def between(self, i: int, Ti: Transform, j: int, Tj: Transform) -> Transform:
         """Frame Tj of link j in frame Ti of link i, by the way between them.
 
-        The two constant places at the turn, on the last link that carries both, are joined first: however the two
-        branches are mounted there, what that cancels is exactly zero.
+        Two constant places at the turn, on the last link that carries both, are joined first where they are turned:
+        however the two branches are mounted there, what that cancels is exactly zero. Places that are not turned are left
+        as they are given, to the last bit.
         """
         c = self.tree.common(i, j)
         (fixed_i, arm_i), (fixed_j, arm_j) = self._arm(c, i, Ti), self._arm(c, j, Tj)
+        if _square(fixed_i.R) and _square(fixed_j.R):
+            return arm_i.inverse() @ (fixed_i.inverse() @ (fixed_j @ arm_j))
         return arm_i.inverse() @ (joined(fixed_i, fixed_j) @ arm_j)
 
     def _arm(self, c: int, i: int, offset: Transform) -> tuple[Transform, Transform]:
@@ -210,6 +213,11 @@ class Moving(Placed):
             vi = self.v[link.v]
             self._c[i] = link.joint.bias(self.q[link.q], vi) - bracket(self.S(i) @ vi, self.V(i))
         return self._c[i]
+
+
+def _square(R: np.ndarray) -> bool:
+    """Whether the axes of a rotation are those of its base, in some order and direction."""
+    return all(is_number(x) and x in (0.0, 1.0, -1.0) for x in R.ravel().tolist())
 
 
 def joined(A: Transform, B: Transform) -> Transform:
