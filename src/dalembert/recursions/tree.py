@@ -159,8 +159,8 @@ class Placed:
         """Frame Tj of link j in frame Ti of link i, by the way between them.
 
         Two constant places at the turn, on the last link that carries both, are joined first where they are turned:
-        however the two branches are mounted there, what that cancels is exactly zero. Places that are not turned are left
-        as they are given, to the last bit.
+        however the two branches are mounted there, what that cancels is exactly zero. Places that are not turned are
+        left as they are given, to the last bit.
         """
         c = self.tree.common(i, j)
         (fixed_i, arm_i), (fixed_j, arm_j) = self._arm(c, i, Ti), self._arm(c, j, Tj)

@@ -144,14 +144,16 @@ class EquationDerivatives:
 
     @cached_property
     def _own(self) -> list[set[int] | None]:
-        """The velocities that enter each row; None where it is not known.
+        """The velocities of the joints that enter each row; None where they are not known.
 
-        A holonomic row whose A is zero at a velocity does not know that coordinate: a loop does not know what carries
-        all of it, however its frames move.
+        A holonomic row whose A is zero at all velocities of a joint does not know that joint: a loop does not know what
+        carries all of it, however its frames move. Zero at some of them says nothing: their axes turn with the others.
         """
-        known = [row.holonomic for row in self.rows.rows]
-        A = self.rows.A
-        own = [{k for k, x in enumerate(A[i]) if not is_zero(x)} if yes else None for i, yes in enumerate(known)]
+        joints = [range(link.v.start, link.v.stop) for link in self.s.tree.links]
+        own: list[set[int] | None] = []
+        for row, A in zip(self.rows.rows, self.rows.A):
+            moved = [joint for joint in joints if not all(is_zero(A[k]) for k in joint)]
+            own.append({k for joint in moved for k in joint} if row.holonomic else None)
         return [*own, *([None] * (len(self.local.A) - len(own)))]
 
     def _chained(
