@@ -629,7 +629,11 @@ LINEARIZING = {
     "dalembert.Workspace.on": Target(lambda **a: mapped().on(**a), {"k": 0}),
     "dalembert.Workspace.plot": Target(lambda **a: mapped().plot(**a).clear(), {"what": "serial", "path": None}),
     "dalembert.second_derivatives": Target(
-        da.second_derivatives, {**FOUR_BAR, "u": [0.0], "of": "multipliers", "inputs": True}
+        da.second_derivatives,
+        {
+            **FOUR_BAR, "u": [0.0], "of": "multipliers", "inputs": True, "parameters": True, "along": np.zeros(7),
+            "weights": None,
+        },
     ),
     "dalembert.parameter_slopes": Target(da.parameter_slopes, {"model": model}),
     "dalembert.lqr": Target(

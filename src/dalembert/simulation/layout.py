@@ -23,10 +23,13 @@ from dalembert.native.bound import NOTHING, Bound
 from dalembert.rank import ACCURACY, RankPolicy, rank_policy
 from dalembert.simulation.callbacks import Callback, controller
 from dalembert.simulation.events import watcher
+from dalembert.simulation.large import make_large_slope
 from dalembert.simulation.setup import CLOSED, TOTAL_RATES, Setup
+from dalembert.system.equation_rows import is_large
 from dalembert.system.formulation_options import formulation_options
 from dalembert.system.state import State
 from dalembert.system.system import System
+from dalembert.system.tree import LONG_MASS
 
 if TYPE_CHECKING:
     from dalembert.compiler import Kernel
@@ -186,14 +189,15 @@ class Layout:
         """The largest inertia against a velocity of unit size, kg m²."""
         mass, units = self._mass
         known = {"q": start.q, "p": self.setup.p}
-        M = mass(*[known[name] for name in mass.names_in])
+        M = self.system.mass_matrix(start, p=self.setup.p) if mass is None else mass(*map(known.get, mass.names_in))
         return max((M.diagonal() * units).tolist(), default=0.0) or 1.0
 
     @cached_property
-    def _mass(self) -> tuple[Kernel, np.ndarray]:
-        """The function that gives M, and (nv,) the squares of the units of velocities."""
+    def _mass(self) -> tuple[Kernel | None, np.ndarray]:
+        """The function that gives M, if it is one, and (nv,) the squares of the units of velocities."""
         system = self.system
-        return system.kernel("mass_matrix"), self.units(system.nq + system.nv, self.policy.length)[system.nq :] ** 2
+        kernel = system.kernel("mass_matrix") if system.nv <= LONG_MASS else None
+        return kernel, self.units(system.nq + system.nv, self.policy.length)[system.nq :] ** 2
 
     def plain(self) -> np.ndarray:
         """(nq,) the velocity that is the rate of a coordinate, or −1."""
@@ -300,9 +304,12 @@ class Layout:
         steered = s.controller is not None and s.hold == 0.0
         if not s.method.implicit or steered or s.formulation != "auto" or s.baumgarte is not None:
             return NOTHING
+        large = is_large(self.system)
         if chart is None:
+            if large:
+                return make_large_slope(self.system, rows, s.p)
             return self._bound(self.system.kernel("ode_slope", rows=rows), None, 0)
-        if not chart.leaders:
+        if not chart.leaders or large:
             return NOTHING
         from dalembert.linearization.plan import linear_kernel
 

@@ -311,6 +311,7 @@ MOTION, DRIVE = ("q", "v"), ("u", "p", "t")
 #: name: (arguments, value of a trace)
 FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace], Any]]] = {
     "mass_matrix": (("q", "p"), lambda s: composite_body(s.at)),
+    "mass_times": (("q", "dq", "p"), lambda s: newton_euler(s.tree.moving(s.q, _still(s)), s.dq, zeros(3), {})),
     "bias": (("q", "v", "p"), lambda s: newton_euler(s.at, _still(s), s.d.gravity, {})),
     "gravity_vector": (
         ("q", "p"),
