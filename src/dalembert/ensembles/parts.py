@@ -65,6 +65,13 @@ class Part:
     messages: dict[int, str] = field(default_factory=dict)  # of runs that did not end well
     events: dict[str, dict[int, np.ndarray]] = field(default_factory=dict)  # times, s, of runs that had some
 
+    @property
+    def success(self) -> np.ndarray:
+        """(N,) whether a run reached its end, or a terminal event, with closed loops and a right energy balance."""
+        good = np.isin(self.status, (Status.DONE, Status.EVENT))
+        good[list(self.messages)] = False
+        return good
+
 
 def make_part(plan: Plan, batch: Batch, go_on: Callable[[], bool] = lambda: True, lanes: Lanes | None = None) -> Part:
     """Make the runs of a batch, and judge them."""

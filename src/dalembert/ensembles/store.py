@@ -4,8 +4,9 @@
     part-<run>.arrow   Arrow files (Feather), one row a run; <run> is the first of the part
 
 A part is written under another name and then renamed, so a file that is there is whole: `pyarrow.dataset`, pandas and
-others may read the folder while runs are being made. Columns: run, status, success, t, message; q.…, v.…, work.… at the end;
-steps, margin and the other evidence; output.… and states, lists over the times of t_eval; event.…, lists of times.
+others may read the folder while runs are being made. Columns: run, status, success, t, message; q.…, v.…, work.… at
+the end; steps, margin and the other evidence; output.… and states, lists over the times of t_eval; event.…, lists of
+times.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ class Store:
             **{name: part.x[:, k].copy() for k, name in enumerate(self.names)},
             **{name: part.counts[:, k].copy() for k, name in enumerate(COUNTS)},
             **{name: part.evidence[:, k].copy() for k, name in enumerate(EVIDENCE)},
-            "success": np.isin(part.status, (Status.DONE, Status.EVENT)) & ~np.isin(np.arange(len(rows)), list(part.messages)),
+            "success": part.success,
             "passages": part.passages, "determined": part.determined, "alone": part.alone,
         }  # fmt: skip
         for name, values in part.outputs.items():

@@ -54,7 +54,7 @@ def _run(g):
 
 @native
 def _judge_all(g):
-    """Which lanes have taken the step. Where times are wanted, states after it are put aside: some may lie inside it."""
+    """Which lanes have taken the step. Where times inside it may be wanted, its end is put aside."""
     W, size, there = g.lanes, g.n * g.lanes, g.rows - 1
     peaks(g.trial, g.unit, g.five, g.nq * W, (g.nq + g.nv) * W, W)
     for l in range(W):
