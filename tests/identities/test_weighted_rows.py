@@ -33,4 +33,5 @@ def test_rows_are_summed_by_their_weights_and_nothing_else_is_written(count):
         expected = weights[used] @ rows[used, :size]
         np.testing.assert_allclose(total[:size], expected, rtol=1e-14, atol=1e-14)
         np.testing.assert_allclose(out[:size], x[:size] + 0.3 * expected, rtol=1e-14, atol=1e-14)
-        assert (out[size:] == 5.0).all() and (total[size:] == 5.0).all()
+        assert (out[size:] == 5.0).all()
+        assert (total[size:] == 5.0).all()

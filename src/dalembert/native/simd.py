@@ -73,17 +73,17 @@ def _spread(builder, factor, width):
     return _pick(builder, builder.insert_element(empty, factor, ir.IntType(32)(0)), [0] * width)
 
 
-def weighted(builder, weights, count, rows, columns, size, widths, one_by_one=True):
+def weighted(builder, weights, count, rows, columns, size, widths, most=4, one_by_one=True):
     """Write loops over places 0 … size of rows (count, columns); yields place, lanes and Σ_k w_k rows[k, place:].
 
     Each of the widths takes what the wider ones before it have left; `count` is at least 1. Rows of weight zero are not
-    looked at. Sums stay in registers, several vectors at a time where a width is more than four: the additions of one
-    depend on each other. The last row is taken `one_by_one` where a traced function has just written its numbers like
-    this: a vector of them would wait until all have reached the cache.
+    looked at. Sums stay in registers, several vectors at a time where a width is more than the `most` that one holds:
+    the additions of one depend on each other. The last row is taken `one_by_one` where a traced function has just
+    written its numbers like this: a vector of them would wait until all have reached the cache.
     """
     start, last = _INT(0), builder.sub(count, _INT(1))
     for width in widths:
-        lanes, end = min(width, 4), builder.and_(size, _INT(-width))
+        lanes, end = min(width, most), builder.and_(size, _INT(-width))
         with cgutils.for_range_slice(builder, start, end, _INT(width), intp=_INT, inc=True) as (at, _):
             totals = [cgutils.alloca_once(builder, _lanes(lanes)) for _ in range(width // lanes)]
             for total in totals:
