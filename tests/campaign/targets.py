@@ -565,6 +565,7 @@ SENSITIVITIES = {
         lambda **a: da.Residuals(**a)([1.1]), {"model": lambda: swing, "wrt": ["L"], "target": [0.9], "scale": 0.1}
     ),
     "dalembert.Residuals.jacobian": Target(lambda **a: da.Residuals(swing, ["L"]).jacobian(**a), {"x": [1.1]}),
+    "dalembert.Residuals.to_casadi": Target(lambda **a: da.Residuals(swing, ["L"]).to_casadi(**a), {"x": [1.1]}),
     "dalembert.Residuals.at": Target(lambda **a: da.Residuals(swing, ["L"]).at(**a), {"x": [1.1]}),
     "dalembert.regressor": Target(
         da.regressor,

@@ -15,7 +15,7 @@ from dalembert.ensembles.result import Ensemble, collect
 from dalembert.ensembles.starts import Starts, is_sequence
 from dalembert.ensembles.store import Store
 from dalembert.ensembles.variation import SAMPLINGS, Variation
-from dalembert.ensembles.work import by_executor, cut, in_threads, shown, usual_workers
+from dalembert.ensembles.work import Queue, by_executor, in_threads, shown, usual_workers
 from dalembert.errors import ArgumentError
 from dalembert.simulation.callbacks import expression
 from dalembert.simulation.driver import Driver
@@ -23,7 +23,7 @@ from dalembert.simulation.layout import Layout
 from dalembert.simulation.setup import make_choices, make_setup, make_span, steers
 from dalembert.system.system import System
 
-LANES = (1, 4, 8, 16)
+LANES = (1, 8, 16)
 #: arguments of `simulate` that all runs share, and what they are by default
 OPTIONS: dict[str, Any] = {
     "method": "dop853", "rtol": 1e-9, "atol": 1e-10, "step": None, "max_step": np.inf, "stabilization": "projection",
@@ -141,15 +141,13 @@ def ensemble(
     threads = usual_workers() if workers is None else checks.whole(workers, "workers", least=1, most=1024)
     kept = None if store is None else Store(store, plan, batch)
     known = [] if kept is None else list(kept.done())
-    there = {int(k) for rows, _ in known for k in rows}
-    rows = np.array([k for k in range(variation.n) if k not in starts.refused and k not in there], dtype=int)
-    parts = cut(rows, threads, plan.lanes)
-    made = (
-        in_threads(plan, batch, parts, threads)
-        if executor is None
-        else by_executor(plan, batch, parts, executor, threads)
-    )
-    made = shown(made if kept is None else kept.kept(made), len(rows))
+    missing = np.ones(variation.n, dtype=bool)
+    missing[list(starts.refused)] = False
+    for there, _ in known:
+        missing[there] = False
+    queue = Queue(np.flatnonzero(missing), threads, plan.lanes)
+    made = in_threads(plan, batch, queue) if executor is None else by_executor(plan, batch, queue, executor)
+    made = shown(made if kept is None else kept.kept(made), len(queue.rows))
     return collect(plan, batch, variation, starts.refused, chain(known, made))
 
 

@@ -49,6 +49,7 @@ class Made:
     samples: np.ndarray  # (N, times, nq + nv + works)
     counts: np.ndarray  # (N, 4) steps, rejected, evaluations, corrections
     evidence: np.ndarray  # (N, 4) least margin, largest residuals before correction, largest energy of the motion
+    lengths: np.ndarray  # (N,) m: of the mechanism with each run's parameters
 
 
 def fits(setup: Setup) -> bool:
@@ -124,7 +125,9 @@ class Lanes:
             library.call("run_lanes", record)
             if record.outcome != Outcome.PAUSED or not go_on():
                 break
-        return Made(record.outcomes, record.ends, record.reached, record.samples, record.counts, record.evidence)
+        return Made(
+            record.outcomes, record.ends, record.reached, record.samples, record.counts, record.evidence, record.lengths
+        )
 
     def _scales(self, record: LaneRecord, batch: Batch) -> None:
         """Lengths, usual lengths of rows and inertias, of each run's parameters."""

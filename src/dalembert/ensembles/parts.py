@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.compiler.target import host
+from dalembert.ensembles.judging import Ends
 from dalembert.ensembles.lanes import Batch, Lanes, fits
 from dalembert.errors import DalembertError
 from dalembert.outcome import Outcome
@@ -20,7 +21,7 @@ from dalembert.simulation.simulate import carried_out
 from dalembert.simulation.status import Status
 
 COUNTS = ("steps", "rejected", "evaluations", "corrections")
-EVIDENCE = ("margin", "drift", "speed_drift", "motion_energy")
+EVIDENCE = ("margin", "drift", "speed_drift", "motion_energy", "energy_error")
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +56,7 @@ class Part:
     x: np.ndarray  # (N, nq + nv + works) at the end
     t: np.ndarray  # (N,) reached, s
     counts: np.ndarray  # (N, 4) as in COUNTS
-    evidence: np.ndarray  # (N, 4) as in EVIDENCE
+    evidence: np.ndarray  # (N, 5) as in EVIDENCE
     passages: np.ndarray  # (N,) singular positions met or passed
     determined: np.ndarray  # (N,) whether the motion through them was
     alone: np.ndarray  # (N,) whether a run was made alone
@@ -64,26 +65,45 @@ class Part:
     messages: dict[int, str] = field(default_factory=dict)  # of runs that did not end well
     events: dict[str, dict[int, np.ndarray]] = field(default_factory=dict)  # times, s, of runs that had some
 
+    @property
+    def success(self) -> np.ndarray:
+        """(N,) whether a run reached its end, or a terminal event, with closed loops and a right energy balance."""
+        good = np.isin(self.status, (Status.DONE, Status.EVENT))
+        good[list(self.messages)] = False
+        return good
+
 
 def make_part(plan: Plan, batch: Batch, go_on: Callable[[], bool] = lambda: True, lanes: Lanes | None = None) -> Part:
-    """Make the runs of a batch."""
+    """Make the runs of a batch, and judge them."""
+    part, lengths = make_runs(plan, batch, go_on, lanes)
+    ends = Ends(plan.setup, batch, part.x, part.t)
+    part.evidence[:, EVIDENCE.index("energy_error")] = ends.energy_error
+    if not part.alone.all():  # those have been judged
+        wrong = ends.judge(part.status, part.evidence[:, EVIDENCE.index("motion_energy")], lengths)
+        part.messages |= {k: text for k, text in wrong.items() if not part.alone[k]}
+    return part
+
+
+def make_runs(plan: Plan, batch: Batch, go_on: Callable[[], bool], lanes: Lanes | None) -> tuple[Part, np.ndarray]:
+    """Results of the runs of a batch, and (N,) lengths of the mechanism in m, of runs that were not made alone."""
     setup, system, count = plan.setup, plan.setup.system, len(batch)
     n, times = system.nq + system.nv + len(system.work_names), len(plan.wanted)
     part = Part(
         status=np.full(count, int(Status.INTERRUPTED)), x=np.full((count, n), np.nan), t=batch.t[:, 0].copy(),
-        counts=np.zeros((count, 4), dtype=np.int64), evidence=np.zeros((count, 4)),
+        counts=np.zeros((count, 4), dtype=np.int64), evidence=np.zeros((count, 5)),
         passages=np.zeros(count, dtype=np.int64), determined=np.ones(count, dtype=bool),
         alone=np.ones(count, dtype=bool), states=None, outputs={}, events={name: {} for name in setup.events},
     )  # fmt: skip
     samples = np.full((count, times, n), np.nan)
-    rest = np.arange(count)
+    rest, lengths = np.arange(count), np.ones(count)
     if lanes is not None:
         made = lanes.run(batch, go_on)
+        lengths = made.lengths
         good, full = made.outcomes == Outcome.OK, made.counts[:, 0] >= setup.max_steps
         done = good | full
         part.status[good], part.status[full & ~good] = Status.DONE, Status.STEPS
         part.x[done], part.t[done], samples[done] = made.x[done], made.t[done], made.samples[done]
-        part.counts[done], part.evidence[done], part.alone[done] = made.counts[done], made.evidence[done], False
+        part.counts[done], part.evidence[done, :4], part.alone[done] = made.counts[done], made.evidence[done], False
         rest = np.flatnonzero(~done & ~np.isin(made.outcomes, (-1, Outcome.PAUSED)))
     for k in rest:
         if not go_on():
@@ -92,7 +112,7 @@ def make_part(plan: Plan, batch: Batch, go_on: Callable[[], bool] = lambda: True
     if plan.keep_states:
         part.states = samples[:, :, : system.nq + system.nv].copy()
     part.outputs = {name: _evaluated(plan, name, samples, batch) for name in plan.outputs}
-    return part
+    return part, lengths
 
 
 def laid_out(plan: Plan, batch: Batch, k: int) -> tuple[Layout, Span]:
@@ -124,7 +144,7 @@ def _alone(plan: Plan, batch: Batch, k: int, part: Part, samples: np.ndarray) ->
         part.x[k], part.t[k] = rows[-1], run.t[-1]
         samples[k, : len(rows)] = rows[: len(wanted)]
     part.counts[k] = [getattr(run, name) for name in COUNTS]
-    part.evidence[k] = run.margin.min(initial=1.0), run.drift, run.speed_drift, np.nan
+    part.evidence[k, :4] = run.margin.min(initial=1.0), run.drift, run.speed_drift, np.nan
     part.passages[k], part.determined[k] = len(run.passages), all(p.determined for p in run.passages)
     for name, hits in run.t_events.items():
         if len(hits):

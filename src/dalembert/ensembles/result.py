@@ -14,8 +14,6 @@ from dalembert.ensembles.lanes import Batch
 from dalembert.ensembles.parts import COUNTS, EVIDENCE, Part, Plan, laid_out
 from dalembert.ensembles.variation import Variation
 from dalembert.errors import ArgumentError, extra
-from dalembert.rank import usual_sizes
-from dalembert.simulation.doubts import OPEN, energy_limit
 from dalembert.simulation.run import Run, columns
 from dalembert.simulation.simulate import carried_out
 from dalembert.simulation.status import Status
@@ -44,7 +42,7 @@ class Ensemble:
     v: np.ndarray | None  # (n, T, nv)
     outputs: Mapping[str, np.ndarray]  # (n, T)
     status: np.ndarray  # (n,) whole numbers: `Status(k)`
-    _messages: Mapping[int, str]  # of runs that were not made, or ended early
+    messages: Mapping[int, str]  # {run: what is wrong with it}, of those that did not succeed
     events: Mapping[str, Mapping[int, np.ndarray]]  # {event: {run: times, s}}
     passages: np.ndarray  # (n,) singular positions met or passed
     determined: np.ndarray  # (n,) whether the motion through them was determined
@@ -57,6 +55,7 @@ class Ensemble:
     drift: np.ndarray  # (n,) largest ‖Φ‖∞ of a step before it was corrected
     speed_drift: np.ndarray  # (n,)
     motion_energy: np.ndarray  # (n,) J: largest kinetic energy, about; NaN for runs made alone
+    energy_error: np.ndarray  # (n,) J: energy at the end, less that of the start and the work done since
     _plan: Plan
     _batch: Batch
 
@@ -100,54 +99,11 @@ class Ensemble:
         return np.nanquantile(values, wanted, axis=0)
 
     @cached_property
-    def energy_error(self) -> np.ndarray:
-        """(n,) J: energy at the end, less that of the start and the work done since."""
-        return self._energies[0]
-
-    @cached_property
     def success(self) -> np.ndarray:
         """(n,) whether a run reached its end, or a terminal event, with closed loops and a right energy balance."""
         good = np.isin(self.status, (Status.DONE, Status.EVENT))
         good[list(self.messages)] = False
         return good
-
-    @cached_property
-    def messages(self) -> dict[int, str]:
-        """{run: what is wrong with it}, of those that did not succeed."""
-        out = dict(self._messages)
-        error, moved, size = self._energies
-        wrong = ~(np.abs(error) <= energy_limit(self._plan.setup.rtol, False) * moved + 1e-12 * size)
-        for k in np.flatnonzero((wrong | ~(self._gaps <= OPEN)) & ~self.alone):  # others have been judged
-            what = f"the energy balance is wrong by {error[k]:.2g} J" if wrong[k] else f"open by {self._gaps[k]:.2g}"
-            out.setdefault(int(k), f"{Status(self.status[k]).sentence}, but {what}")
-        return out
-
-    @cached_property
-    def _energies(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(n,) error, energy that moved, and the size of energies."""
-        first, last = self.start, (self.q_end, self.v_end)
-        kinetic, potential = (
-            [self._batched(name, q, v) for q, v in (first, last)] for name in ("kinetic_energy", "potential_energy")
-        )
-        work = sum(self.work.values(), np.zeros(len(self)))
-        change = kinetic[1] + potential[1] - kinetic[0] - potential[0]
-        motion = np.fmax(np.maximum(*kinetic), self.motion_energy)
-        moved = motion + np.abs(potential[1] - potential[0]) + sum(map(abs, self.work.values()))
-        return change - work, moved, np.maximum.reduce([*map(abs, kinetic), *map(abs, potential)])
-
-    @cached_property
-    def _gaps(self) -> np.ndarray:
-        """(n,) largest gap of a constraint at the end, rad or lengths of the mechanism."""
-        if not self.system.rows.of:
-            return np.zeros(len(self))
-        phi = self._batched("constraints", self.q_end, self.v_end)[0]
-        units = np.where(self.system.rows.angular, 1.0, usual_sizes(self.system, self.p)[1][:, None])
-        return np.abs(phi / units).max(axis=1, initial=0.0)
-
-    def _batched(self, name: str, q: np.ndarray, v: np.ndarray) -> Any:
-        kernel = self.system.kernel(name)
-        known = {"q": q, "v": v, "p": self.p, "t": self.t_end[:, None], "u": self.u}
-        return kernel.batch(*(known[a] for a in kernel.names_in))
 
     def _kept(self, x: np.ndarray | None) -> np.ndarray:
         if x is None:
@@ -165,7 +121,7 @@ class Ensemble:
             **{f"work.{name}": x for name, x in self.work.items()},
             "status": [Status(s).name for s in self.status],
             "success": self.success,
-            **{name: getattr(self, name) for name in ("energy_error", "passages", "determined", *COUNTS, *EVIDENCE)},
+            **{name: getattr(self, name) for name in ("passages", "determined", *COUNTS, *EVIDENCE)},
         }
         table = pandas.DataFrame(columns_of, index=pandas.RangeIndex(len(self), name="run"))
         table.attrs["system"] = self.system.name
@@ -187,7 +143,7 @@ class Ensemble:
             "t_end": (run, self.t_end, {"units": "s"}),
             "status": (run, self.status),
             "success": (run, self.success),
-            **{name: (run, getattr(self, name)) for name in ("energy_error", "passages", *COUNTS, *EVIDENCE)},
+            **{name: (run, getattr(self, name)) for name in ("passages", *COUNTS, *EVIDENCE)},
         }
         if len(self.t):
             coords["t"] = ("t", self.t, {"units": "s"})
@@ -214,7 +170,7 @@ def collect(
     blank = np.full((n, nx + len(system.work_names)), np.nan)
     whole = Part(
         status=np.full(n, Status.INTERRUPTED, dtype=np.int64), x=blank, t=batch.t[:, 0].copy(),
-        counts=np.zeros((n, 4), dtype=np.int64), evidence=np.full((n, 4), np.nan), passages=np.zeros(n, dtype=np.int64),
+        counts=np.zeros((n, 4), dtype=np.int64), evidence=np.full((n, 5), np.nan), passages=np.zeros(n, dtype=np.int64),
         determined=np.ones(n, dtype=bool), alone=np.zeros(n, dtype=bool),
         states=np.full((n, times, nx), np.nan) if plan.keep_states and times else None,
         outputs={name: np.full((n, times), np.nan) for name in plan.outputs},
@@ -239,7 +195,7 @@ def collect(
         t_end=whole.t, q_end=whole.x[:, :nq], v_end=whole.x[:, nq:nx],
         work={name: whole.x[:, nx + k] for k, name in enumerate(system.work_names)},
         q=None if kept is None else kept[:, :, :nq], v=None if kept is None else kept[:, :, nq:],
-        outputs=whole.outputs, status=whole.status, _messages=whole.messages, events=whole.events,
+        outputs=whole.outputs, status=whole.status, messages=whole.messages, events=whole.events,
         passages=whole.passages, determined=whole.determined, alone=whole.alone,
         **{name: whole.counts[:, k] for k, name in enumerate(COUNTS)},
         **{name: whole.evidence[:, k] for k, name in enumerate(EVIDENCE)},

@@ -27,8 +27,11 @@ class Starts:
         if make is None:
             x = system.as_state(states)
             self.q[:], self.v[:], self.t[:] = x.q, x.v, x.t
-        elif isinstance(states, Mapping) and system.rows.of:
-            todo = self._assemble(make)
+        elif isinstance(states, Mapping):
+            todo = self._assemble(make) if system.rows.of else self._place()
+        elif is_sequence(states) and all(isinstance(x, State) and system.layout.same(x.layout) for x in states):
+            self.q[:], self.v[:], self.t[:] = [x.q for x in states], [x.v for x in states], [x.t for x in states]
+            todo[:] = False
         if make is not None:
             for k in np.flatnonzero(todo):
                 self._put(int(k), make)
@@ -52,6 +55,26 @@ class Starts:
         good &= todo
         self.q[good], self.v[good] = q[good], v[good]
         return todo & ~good
+
+    def _place(self) -> np.ndarray:
+        """Put coordinates and velocities in place, all runs at once; (n,) whether a run is still to be made."""
+        layout, groups = self.system.layout, self.varied.groups
+        x, todo = self.system.state(), np.ones(len(self.q), dtype=bool)
+        if self.system.nq != self.system.nv:  # quaternions are normalized one by one
+            return todo
+        for out, start, given, names, where in (
+            (self.q, x.q, groups["states"], layout.q_names, layout.q_slice),
+            (self.v, x.v, groups["v"], layout.v_names, layout.v_slice),
+        ):
+            out[:] = start
+            if not all(name in names or name in layout.joints for name in given):
+                return todo  # of which the first run tells
+            for name, values in given.items():
+                places = [names.index(name)] if name in names else np.arange(len(start))[where(name)]
+                if values.size != len(todo) * len(places):
+                    return todo
+                out[:, places] = values.reshape(len(todo), -1)
+        return np.asarray(~(np.isfinite(self.q).all(axis=1) & np.isfinite(self.v).all(axis=1)))
 
     def _maker(self, states: Any) -> Callable[[int], State] | None:
         """The function that makes the start of run k; None where all are the same."""

@@ -4,8 +4,9 @@
     part-<run>.arrow   Arrow files (Feather), one row a run; <run> is the first of the part
 
 A part is written under another name and then renamed, so a file that is there is whole: `pyarrow.dataset`, pandas and
-others may read the folder while runs are being made. Columns: run, status, t, message; q.…, v.…, work.… at the end;
-steps, margin and the other evidence; output.… and states, lists over the times of t_eval; event.…, lists of times.
+others may read the folder while runs are being made. Columns: run, status, success, t, message; q.…, v.…, work.… at
+the end; steps, margin and the other evidence; output.… and states, lists over the times of t_eval; event.…, lists of
+times.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from dalembert.simulation.files.atomic import replacing
 from dalembert.simulation.setup import Span
 from dalembert.simulation.status import Status
 
-FORMAT, VERSION = "dalembert ensemble", 1
+FORMAT, VERSION = "dalembert ensemble", 2
 
 
 class Store:
@@ -95,6 +96,7 @@ class Store:
             **{name: part.x[:, k].copy() for k, name in enumerate(self.names)},
             **{name: part.counts[:, k].copy() for k, name in enumerate(COUNTS)},
             **{name: part.evidence[:, k].copy() for k, name in enumerate(EVIDENCE)},
+            "success": part.success,
             "passages": part.passages, "determined": part.determined, "alone": part.alone,
         }  # fmt: skip
         for name, values in part.outputs.items():

@@ -101,7 +101,7 @@ class LaneRecord(Struct):
     step_h = Doubles("lanes")  # of the step that is done, while its wanted times are computed
     usual_h = Doubles("lanes")
     error = Doubles("lanes")
-    last_error = Doubles("lanes")
+    last_error = Doubles("lanes")  # its logarithm, at least that of 1e-4
     rate = Doubles("lanes")
     margin = Doubles("lanes")
     end_margin = Doubles("lanes")

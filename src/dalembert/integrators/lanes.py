@@ -11,6 +11,8 @@ start, alone.
 
 from __future__ import annotations
 
+from math import exp, log
+
 from dalembert.integrators.lane_attempt import ENERGY, EVALUATIONS, IDLE, MARGIN, REFUSED, REJECTED, STEPS, attempt
 from dalembert.integrators.lane_record import LaneRecord
 from dalembert.integrators.loop import LEAST, SHIFT, SMALLEST, first_step
@@ -19,6 +21,8 @@ from dalembert.integrators.watch import may_pass, watch
 from dalembert.linalg.lane_rows import peaks, take
 from dalembert.native.jit import entry, inline, native
 from dalembert.outcome import CALLBACK, OK, PAUSED, SINGULAR, STEP_TOO_SMALL, UNSOUND
+
+START = log(1e-4)  # of the error of the step before the first
 
 
 @entry(LaneRecord)
@@ -50,7 +54,7 @@ def _run(g):
 
 @native
 def _judge_all(g):
-    """Which lanes have taken the step. Their states after it are put aside: wanted times inside it may come first."""
+    """Which lanes have taken the step. Where times inside it may be wanted, its end is put aside."""
     W, size, there = g.lanes, g.n * g.lanes, g.rows - 1
     peaks(g.trial, g.unit, g.five, g.nq * W, (g.nq + g.nv) * W, W)
     for l in range(W):
@@ -59,8 +63,9 @@ def _judge_all(g):
             g.chosen[l] = 1.0
             i, speed = g.run[l], g.five[l] * g.rate[l]
             g.evidence[i, ENERGY] = max(g.evidence[i, ENERGY], 0.5 * g.inertias[i] * speed * speed)
-    take(g.chosen, g.trial, 0, g.after, 0, size, W)
-    take(g.chosen, g.stages, there, g.slope_after, 0, size, W)
+    if g.asked > 0:
+        take(g.chosen, g.trial, 0, g.after, 0, size, W)
+        take(g.chosen, g.stages, there, g.slope_after, 0, size, W)
 
 
 @native
@@ -78,8 +83,12 @@ def _go_on(g):
         k, to = g.next_sample[l], _step_end(g, l)
         g.sampling[l] = 1 if k < g.asked and g.wanted[k] < to - _near(g, l, to) else 0
         g.chosen[l] = 1.0 - g.sampling[l]
-    take(g.chosen, g.after, 0, g.x, 0, size, W)
-    take(g.chosen, g.slope_after, 0, g.stages, 0, size, W)
+    if g.asked > 0:
+        take(g.chosen, g.after, 0, g.x, 0, size, W)
+        take(g.chosen, g.slope_after, 0, g.stages, 0, size, W)
+    else:
+        take(g.chosen, g.trial, 0, g.x, 0, size, W)
+        take(g.chosen, g.stages, g.rows - 1, g.stages, 0, size, W)
     for l in range(W):
         if g.run[l] >= 0 and g.chosen[l] != 0.0:
             _arrive(g, l)
@@ -145,7 +154,7 @@ def _begin(g, l, i):
         one.h = first_step(one)
     g.run[l], g.outcomes[i] = i, PAUSED
     g.t[l], g.end[l], g.carry[l], g.h[l], g.usual_h[l] = one.t, one.end, 0.0, one.h, one.h
-    g.last_error[l], g.rate[l] = 1e-4, one.rate
+    g.last_error[l], g.rate[l] = START, one.rate
     g.sigma[l], g.root[l], g.root_rate[l], g.fall[l], g.fall_t[l], g.risen[l] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     g.sampling[l], g.next_sample[l] = 0, 0
     g.counts[i, EVALUATIONS], g.evidence[i, MARGIN] = 2, 1.0
@@ -277,12 +286,13 @@ def _judge(g, l):
     if g.m > 0 and not _clear(g, l, i, h):
         _end(g, l, SINGULAR)
         return False
-    grow = 0.9 * max(g.error[l], 1e-10) ** (-0.7 * g.exponent) * g.last_error[l] ** (0.4 * g.exponent)
+    size = log(max(g.error[l], 1e-10))
+    grow = 0.9 * exp(g.exponent * (0.4 * g.last_error[l] - 0.7 * size))
     if g.last[l] == 0 or grow < 1.0:
         g.h[l] = h * min(5.0, max(0.2, grow))
     if g.last[l] == 0:
         g.usual_h[l] = max(0.98 * g.usual_h[l], 0.8 * g.usual_h[l] + 0.2 * h)
-    g.last_error[l], g.step_h[l] = max(g.error[l], 1e-4), h
+    g.last_error[l], g.step_h[l] = max(size, START), h
     g.counts[i, STEPS] += 1
     g.evidence[i, MARGIN] = min(g.evidence[i, MARGIN], g.margin[l])
     return True

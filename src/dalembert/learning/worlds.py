@@ -11,7 +11,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.ensembles.ensemble import CHOICES, OPTIONS
 from dalembert.ensembles.lanes import Batch, Lanes
-from dalembert.ensembles.parts import Plan, make_part, usual_lanes
+from dalembert.ensembles.parts import Plan, make_runs, usual_lanes
 from dalembert.ensembles.starts import Starts
 from dalembert.ensembles.variation import Variation
 from dalembert.errors import ArgumentError
@@ -66,7 +66,8 @@ class Worlds:
         A world that fails stays where it is.
         """
         times = self.t[rows, None] + self.dt * np.array([0.0, 1.0])
-        part = make_part(self.plan, Batch(self.q[rows], self.v[rows], times, self.p[rows], u), lanes=self.lanes)
+        batch = Batch(self.q[rows], self.v[rows], times, self.p[rows], u)
+        part, _ = make_runs(self.plan, batch, lambda: True, self.lanes)
         good = part.status == Status.DONE
         nq, n = self.system.nq, self.system.nq + self.system.nv
         done = rows[good]
