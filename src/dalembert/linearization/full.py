@@ -25,7 +25,7 @@ from dalembert.protocols import Inputs, Parameters, StateGiven, check_system
 from dalembert.rank import rank_policy
 from dalembert.recursions.newton_euler import newton_euler
 from dalembert.symbols import array, symbols, to_sx, zeros
-from dalembert.system.equation_rows import EquationRows, SolvedRows
+from dalembert.system.equation_rows import EquationRows, SolvedRows, arguments
 from dalembert.system.functions import Trace
 from dalembert.system.system import System
 
@@ -244,7 +244,7 @@ def second_derivatives(
     x = system.as_state(state)
     rows = independent_rows(system, x, p) if system.rows.of else None
     equations = EquationRows(system, rows)
-    found = equations.solved(system.arguments(x, u, p))
+    found = equations.solved(arguments(system, x, u, p))
     policy = rank_policy(system, p)
     if not np.isfinite(found.Z).all() or (equations.m and not policy.separates(found.margin)):
         raise singular(system, x, p)

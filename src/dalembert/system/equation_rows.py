@@ -36,7 +36,9 @@ from dalembert.system.local_slopes import chosen_rows
 
 if TYPE_CHECKING:
     from dalembert.compiler import Kernel
+    from dalembert.protocols import Inputs, Parameters
     from dalembert.system.functions import Trace
+    from dalembert.system.state import State
     from dalembert.system.system import RowChoice, System
 
 ARGUMENTS = ("q", "v", "a", "lam", "u", "p", "t", "weights")
@@ -48,6 +50,11 @@ LARGE = 24  # velocities: with more, straight-line code of all derivatives takes
 def is_large(system: System) -> bool:
     """Whether the derivatives of a system are made of rows, not as straight-line code."""
     return system.nv > LARGE
+
+
+def arguments(system: System, x: State, u: Inputs, p: Parameters) -> dict[str, np.ndarray]:
+    """q, v, u, p and t of a state by name, as kernels take them."""
+    return {"q": x.q, "v": x.v, "u": system.input_vector(u), "p": system.parameter_vector(p), "t": np.array([x.t])}
 
 
 class EquationRows:

@@ -26,7 +26,7 @@ from dalembert.symbols import all_numbers
 from dalembert.system import functions
 from dalembert.system.constraints import ConstraintQuestions
 from dalembert.system.diagonal import Diagonal
-from dalembert.system.equation_rows import EquationRows, is_large
+from dalembert.system.equation_rows import EquationRows, arguments, is_large
 from dalembert.system.functions import FRAME_FUNCTIONS, LOOP_FUNCTIONS, OUTPUTS, Description, recent_trace, trace
 from dalembert.system.led import led_velocities
 from dalembert.system.rows import Rows
@@ -377,13 +377,9 @@ class System(TreeQuestions, ConstraintQuestions):
             known = FUNCTIONS.get(name) or FRAME_FUNCTIONS.get(name) or LOOP_FUNCTIONS.get(name) or ((),)
             checks.keywords(more, known[0], f"arguments of function '{name}'")
         if name in ("acceleration_derivatives", "ode_jacobian") and is_large(self):
-            found = EquationRows(self, rows).solved(self.arguments(self.as_state(state), u, p)).slopes
+            found = EquationRows(self, rows).solved(arguments(self, self.as_state(state), u, p)).slopes
             return tuple(found[output] for output in OUTPUTS[name])
         return self.evaluate_kernel(self.kernel(name, frame=frame, axes=axes, rows=rows), state, u, p, more)
-
-    def arguments(self, x: State, u: Inputs, p: Parameters) -> dict[str, np.ndarray]:
-        """q, v, u, p and t of a state by name, as kernels take them."""
-        return {"q": x.q, "v": x.v, "u": self.input_vector(u), "p": self.parameter_vector(p), "t": np.array([x.t])}
 
     def evaluate_kernel(
         self, kernel: Kernel, state: StateGiven, u: Inputs, p: Parameters, more: Mapping[str, Any], out: Any = None
