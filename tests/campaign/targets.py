@@ -803,6 +803,19 @@ def force_law() -> control.ProjectedControl:
     return control.force_control(arms(), {"grip.x": -30.0}, force_gains=(1.0, 2.0), sensor=control.force_sensor(arms()))
 
 
+def effort(state: Any, u: Any) -> Any:
+    return sum(x**2 for x in u.values())
+
+
+def resting(state: Any) -> Any:
+    return state.rate("A") ** 2
+
+
+@cache
+def optimal() -> control.OptimalMotion:
+    return control.optimal_motion(*four_bar(), 0.1, effort, resting, steps=3, max_iterations=2)
+
+
 @cache
 def straight() -> control.MotionPlan:
     return control.straight_motion(*four_bar(), {"A": 0.7}, 0.2, 4)
@@ -975,9 +988,24 @@ CONTROLLING = {
         {
             "system": lambda: four_bar()[0], "start": lambda: four_bar()[1], "goal": {"A": 0.7}, "duration": (0.1, 0.3),
             "minimize": "effort", "intervals": 3, "positions": {"A": (0.0, 1.0)}, "speeds": {"A": 10.0},
-            "path": [(law, -5.0, 5.0)], "stop": True, "guess": straight, "max_iterations": 5, "tolerance": 1e-6,
-            **BOUNDED,
+            "path": [(law, -5.0, 5.0)], "cost": effort, "stop": True, "guess": straight, "max_iterations": 5,
+            "tolerance": 1e-6, **BOUNDED,
         },
+    ),
+    "dalembert.control.optimal_motion": Target(
+        control.optimal_motion,
+        {
+            "system": lambda: four_bar()[0], "start": lambda: four_bar()[1], "duration": 0.1, "cost": effort,
+            "final": resting, "steps": 3, "method": "ilqr", "limits": None, "guess": None, "p": None,
+            "max_iterations": 3, "tolerance": 1e-6,
+        },
+    ),
+    "dalembert.control.OptimalMotion.state": Target(lambda k: optimal().state(k), {"k": 1}),
+    "dalembert.control.OptimalMotion.inputs": Target(lambda t: optimal().inputs(t), {"t": 0.01}),
+    "dalembert.control.OptimalMotion.feedback": Target(lambda t: optimal().feedback(t, four_bar()[1]), {"t": 0.01}),
+    "dalembert.control.OptimalMotion.simulate": Target(
+        lambda **a: optimal().simulate(**a),
+        {"feedback": True, "start": lambda: four_bar()[1], "method": "variational"},
     ),
     "dalembert.control.MotionPlan.state": Target(lambda k: straight().state(k), {"k": 1}),
     "dalembert.control.MotionPlan.__call__": Target(lambda t: straight()(t), {"t": 0.1}),

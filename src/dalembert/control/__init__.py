@@ -12,6 +12,7 @@ from dalembert.control.controllers import (
 from dalembert.control.evidence import InverseDynamics, Verdict
 from dalembert.control.inverse_dynamics import inverse_dynamics
 from dalembert.control.lead import Lead, lead
+from dalembert.control.optimal import OptimalMotion, optimal_motion
 from dalembert.control.pd import PDControl
 from dalembert.control.plan import MotionPlan
 from dalembert.control.planning import plan_motion, straight_motion
@@ -29,6 +30,7 @@ __all__ = [
     "Lead",
     "MotionPlan",
     "Noisy",
+    "OptimalMotion",
     "PDControl",
     "PoseRegulation",
     "ProjectedControl",
@@ -48,6 +50,7 @@ __all__ = [
     "inverse_dynamics_along",
     "lead",
     "motion_control",
+    "optimal_motion",
     "orientation",
     "piecewise",
     "plan_motion",
