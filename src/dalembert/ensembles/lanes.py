@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,13 +31,16 @@ class Batch:
     t: np.ndarray  # (N, 2) first and last time, s
     p: np.ndarray  # (N, np)
     u: np.ndarray  # (N, nu)
+    k: np.ndarray  # (N,) which run of the ensemble
+    values: Mapping[str, np.ndarray]  # (N,) or (N, k) that differ, by name, for the functions that ask for them
 
     def __len__(self) -> int:
         return len(self.q)
 
     def part(self, rows: Any) -> Batch:
         """Some of the runs."""
-        return Batch(self.q[rows], self.v[rows], self.t[rows], self.p[rows], self.u[rows])
+        values = {name: x[rows] for name, x in self.values.items()}
+        return Batch(self.q[rows], self.v[rows], self.t[rows], self.p[rows], self.u[rows], self.k[rows], values)
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,7 +44,7 @@ class Worlds:
         span = Span(state, self.t[0] + dt, None, system.input_vector(None))
         setup = make_setup(system, choices, span, self.p[0], None, **given)
         wide = usual_lanes(setup)
-        self.plan = Plan(setup, None, {}, False, wide)
+        self.plan = Plan(setup, None, {}, "outputs", wide)
         self.lanes = Lanes(Layout(setup), span, wide) if wide > 1 and n > 1 else None
 
     def begin(self, rows: np.ndarray, seed: int) -> None:
@@ -66,7 +66,7 @@ class Worlds:
         A world that fails stays where it is.
         """
         times = self.t[rows, None] + self.dt * np.array([0.0, 1.0])
-        batch = Batch(self.q[rows], self.v[rows], times, self.p[rows], u)
+        batch = Batch(self.q[rows], self.v[rows], times, self.p[rows], u, rows, {})
         part, _ = make_runs(self.plan, batch, lambda: True, self.lanes)
         good = part.status == Status.DONE
         nq, n = self.system.nq, self.system.nq + self.system.nv
