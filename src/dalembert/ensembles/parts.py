@@ -115,8 +115,11 @@ def make_runs(plan: Plan, batch: Batch, go_on: Callable[[], bool], lanes: Lanes 
         made = lanes.run(batch, go_on)
         lengths = made.lengths
         good, full = made.outcomes == Outcome.OK, made.counts[:, 0] >= setup.max_steps
-        done = good | full
-        part.status[good], part.status[full & ~good] = Status.DONE, Status.STEPS
+        ended = made.outcomes == Outcome.EVENT
+        done = good | full | ended
+        part.status[good], part.status[full & ~good], part.status[ended] = Status.DONE, Status.STEPS, Status.EVENT
+        for name, hits in made.events.items():
+            part.events[name] |= {k: t for k, t in hits.items() if done[k]}
         part.x[done], part.t[done], samples[done] = made.x[done], made.t[done], made.samples[done]
         part.counts[done], part.evidence[done, :4], part.alone[done] = made.counts[done], made.evidence[done], False
         rest = np.flatnonzero(~done & ~np.isin(made.outcomes, (-1, Outcome.PAUSED)))

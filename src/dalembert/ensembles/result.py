@@ -99,7 +99,9 @@ class Ensemble:
         return np.asarray(np.nanquantile(self._values(name), wanted, axis=0))
 
     def extremes(self, name: str) -> Extremes:
-        """Least and greatest values over the times of t_eval, (n,) each, of an output or a coordinate, and their times.
+        """Least and greatest values over the times of t_eval, (n,) each, and their times (s).
+
+        name: of the output, or of the coordinate.
 
         >>> import dalembert as da
         >>> m = da.Mechanism("ball", gravity=(0, 0, -10.0))
