@@ -53,9 +53,10 @@ def publish(
     panels: Sequence[Panel | Map] = (), *, run: Any = None, animated: Any = None, columns: int = 1,
     width: float = 6.0, **how: Any,
 ) -> dict[str, Any]:  # fmt: skip
-    """Print the rows and write name.json, name.png and, if a run is `animated`, name.html; without a folder none.
+    """Print the rows; with a folder write name.json, name.png and, if a run is `animated`, name.html.
 
-    name_live.html is the mechanism of that run, alive (docs/live.md).
+    name_card.png is the first picture alone, for the overview of the site; name_live.html is the mechanism of the
+    animated run as a page that simulates it (docs/live.md).
 
     run: whose times the panels have and whose singular passages are shaded. columns: of panels. how: for `animate`.
     """
@@ -65,6 +66,7 @@ def publish(
     if out is not None:
         (out / f"{name}.json").write_text(json.dumps({k: shown(v) for k, v in rows.items()}, ensure_ascii=False))
         sheet(pictures, panels, run, columns, width).savefig(out / f"{name}.png", dpi=110)
+        card(pictures, panels, run).savefig(out / f"{name}_card.png", dpi=100)
         matplotlib.pyplot.close("all")
         if animated is not None:
             animate(animated, out / f"{name}.html", **how)
@@ -73,6 +75,22 @@ def publish(
         written = sorted([*out.glob(f"{name}.*"), *out.glob(f"{name}_live.html")])
         print(f"  written: {', '.join(p.name for p in written)}")
     return rows
+
+
+def card(pictures: Sequence[Picture], panels: Sequence[Panel | Map], run: Any) -> Any:
+    """The first picture without its axes, or the first panel where there is none, 420 × 280 points."""
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(4.2, 2.8), layout="constrained")
+    if not pictures:
+        _draw_panel(axes, panels[0], run)
+        return figure
+    _draw_picture(axes, pictures[0])
+    axes.set_title("")
+    axes.set_axis_off()
+    if axes.get_legend() is not None:
+        axes.get_legend().remove()
+    return figure
 
 
 def shown(value: Any) -> str:

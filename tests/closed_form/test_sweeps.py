@@ -565,3 +565,14 @@ def test_a_path_at_constant_velocity_has_its_times():
     assert not aside.t.any()
     both = arm.sweep({"shoulder": [0.0, 0.1, 0.3], "elbow": [0.5, 0.4, 0.2]}, speed={"shoulder": 2.0, "elbow": -2.0})
     np.testing.assert_allclose(both.t, [0.0, 0.05, 0.15], atol=1e-12)
+
+
+def test_the_force_of_a_coordinate_is_found_though_an_input_has_its_name():
+    m = da.Mechanism("slide", gravity=(-9.81, 0, 0))
+    m.add_joint("x", da.Prismatic("x"), m.ground, m.add_body("block", mass=2.0))
+    m.add_motor("x", "x")
+    m.add_motor("push", "x")
+    rise = m.compile().sweep({"x": [0.0, 0.1]}, held=None)
+    np.testing.assert_allclose(rise.force("x"), 2.0 * 9.81, rtol=1e-12)
+    with pytest.raises(da.ArgumentError, match=r"'push' is an input.*inverse_dynamics_along"):
+        rise.force("push")

@@ -130,7 +130,7 @@ class Sweep:
         n = self._course.constraints
         led = [*self._course.coordinates, *self._course.fixed]
         tracks = {track[0].name: len(track[0].angular) for track in self._course.tracks}
-        if name in self.system.u_names:
+        if name in self.system.u_names and name not in led and name not in tracks:
             raise ArgumentError(
                 f"'{name}' is an input, and a sweep is led by {', '.join([*led, *tracks])}. For the inputs that "
                 "produce this motion call control.inverse_dynamics_along(system, sweep)."
