@@ -696,7 +696,7 @@ SIMULATING = {
         {
             "system": lambda: four_bar()[0], "states": lambda: four_bar()[1], "t": 0.05, "n": 2, "p": None, "u": [0.0],
             "t_eval": [0.0, 0.02], "outputs": lambda: {"angle": lambda t, s: s["A"]}, "keep": "outputs",
-            "sampling": "random", "seed": 0, "workers": 1, "lanes": 4, "executor": None, "rtol": 1e-6,
+            "sampling": "random", "seed": 0, "workers": 1, "lanes": 8, "executor": None, "rtol": 1e-6,
         },
     ),
     "dalembert.ensemble, assembled": Target(
