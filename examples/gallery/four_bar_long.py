@@ -8,7 +8,7 @@ energy to and fro, and does not let it drift.
 from time import perf_counter
 
 import numpy as np
-from common import Panel, publish
+from common import Panel, Picture, publish
 
 import dalembert as da
 from dalembert import zoo
@@ -44,4 +44,4 @@ def main(out, span: float = 1000.0) -> dict[str, object]:
         Panel("|A v| (m/s)", {name: (a.t, a.speed_residuals) for name, a in named.items()}, log=True),
         Panel("|E − E₀| (J)", {name: (a.t, a.energy - a.energy[0]) for name, a in named.items()}, log=True),
     ]
-    return publish(out, "four_bar_long", rows, [], panels, width=9.0)
+    return publish(out, "four_bar_long", rows, [], panels, width=9.0, cover=Picture(system, [start]))
