@@ -20,10 +20,10 @@ from dalembert.linalg.lane_rows import (
     not_finite,
     take,
 )
-from dalembert.linalg.simd import assign
 from dalembert.native.calls import invoke, invoke_into
 from dalembert.native.jit import inline, native
 from dalembert.native.numba_struct import struct_at
+from dalembert.native.simd import assign
 from dalembert.outcome import DRIFTED, NOT_FINITE, OK, UNSOUND
 
 WORK = 1e3  # as in `explicit`

@@ -13,6 +13,8 @@ from llvmlite import ir
 from numba import extending
 from numba.core import cgutils, types
 
+from dalembert.native.simd import weighted
+
 WIDTH = 8  # two registers of AVX2, one of AVX-512
 intrinsic: Any = extending.intrinsic
 
@@ -112,26 +114,10 @@ class _Lanes:
         return self.builder.shl(some, first)
 
     def weighted(self, weights: Any, count: Any, stages: tuple[Any, Any], size: Any) -> Any:
-        """for at, Σ_k w_k stages[k, at] of every WIDTH numbers up to size; stages of weight zero are not looked at.
-
-        Four sums at a time hide the latency of the additions, which depend on each other.
-        """
-        b, start, (data, columns) = self.builder, _INT(0), stages
-        for vectors in (4, 1):
-            step = WIDTH * vectors
-            end = b.and_(size, _INT(-step))
-            with self.each(start, end, _INT(step)) as at:
-                totals = [self.variable(0.0) for _ in range(vectors)]
-                with self.each(_INT(0), count, _INT(1)) as k:
-                    w = b.load(b.gep(weights, [k]))
-                    with b.if_then(b.fcmp_unordered("!=", w, _DOUBLE(0.0))):
-                        stage = b.gep(data, [b.add(b.mul(k, columns), at)])
-                        for i, total in enumerate(totals):
-                            product = self.multiply(self.spread(w), self.load(stage, _INT(WIDTH * i)))
-                            b.store(self.add(product, b.load(total)), total)
-                for i, total in enumerate(totals):
-                    yield b.add(at, _INT(WIDTH * i)), b.load(total)
-            start = end
+        """for at, Σ_k w_k stages[k, at] of every WIDTH numbers up to size"""
+        widths = 4 * WIDTH, WIDTH
+        for at, _, total in weighted(self.builder, weights, count, *stages, size, widths, WIDTH, one_by_one=False):
+            yield at, total
 
 
 def _function(emit: Any, arguments: Any, returns: Any = types.void) -> Any:
