@@ -24,7 +24,8 @@ from dalembert.errors import DalembertError
 from dalembert.simulation.interrupt import Interrupt
 from dalembert.simulation.layout import Layout
 
-LARGEST = 4096  # runs in a part: bounds its memory
+LARGEST = 4096  # runs in a part
+NUMBERS = 8e6  # of paths in a part: bounds its memory
 SMALLEST = 8  # times the lanes: less leaves some of them idle
 SHARE = 3  # a part is at most this part of what is left, for each worker
 SECONDS = 2.0  # of work in a part
@@ -37,8 +38,11 @@ Timed = tuple[Part, float]  # a part, and the seconds it took
 class Queue:
     """Rows of runs that are to be made, cut into parts."""
 
-    def __init__(self, rows: np.ndarray, workers: int, lanes: int) -> None:
-        self.rows, self.workers, self.least = rows, workers, SMALLEST * lanes
+    def __init__(self, rows: np.ndarray, workers: int, lanes: int, numbers: int) -> None:
+        """numbers: of the path of a run that is kept until its part is made."""
+        self.rows, self.workers = rows, workers
+        self.most = max(lanes, min(LARGEST, int(NUMBERS / max(numbers, 1))))
+        self.least = min(SMALLEST * lanes, self.most)
         self.taken, self.made, self.seconds = 0, 0, 0.0
         self.lost: list[np.ndarray] = []
 
@@ -51,7 +55,7 @@ class Queue:
             return self.lost.pop()
         fair = -(-(len(self.rows) - self.taken) // (SHARE * self.workers if self.workers > 1 else 1))
         usual = self.made * SECONDS / self.seconds if self.seconds > 0.0 else 4 * self.least
-        size = int(max(self.least, min(LARGEST, fair, usual)))
+        size = int(max(self.least, min(self.most, fair, usual)))
         rows = self.rows[self.taken : self.taken + size]
         self.taken += len(rows)
         return rows
