@@ -1,8 +1,8 @@
 """Four-bar, a million steps.
 
-RK4 with steps of 1 ms for 1000 s. With corrections the loop stays closed, in the second half as in the first; without them
-it opens by a millimetre. The energy changes by the truncation error of RK4. With the variational method of order 2 the
-energy oscillates but does not drift.
+RK4 with steps of 1 ms for 1000 s. With corrections the loop stays closed, in the second half as in the first; without
+them it opens by a millimetre. The energy changes by the truncation error of RK4. With the variational method of order
+2 the energy oscillates but does not drift.
 """
 
 from time import perf_counter
