@@ -16,7 +16,6 @@ from dalembert.live import contents
 from dalembert.live.program import Parts
 from dalembert.mechanism.body import Body, Frame
 from dalembert.protocols import Inputs, Parameters, StateGiven, check_system
-from dalembert.simulation.setup import is_hybrid
 from dalembert.system.system import System
 from dalembert.view.scene import checked_traces, scene
 from dalembert.view.web import filled, packed
@@ -79,7 +78,7 @@ def export_html(
     title = system.name if title is None else checks.name(title, "title")
     if not place.parent.is_dir():
         raise ArgumentError(f"there is no folder {place.parent} to write {place.name} into. Make it first.")
-    if is_hybrid(system):
+    if system.layout.is_hybrid:
         raise ArgumentError(
             f"'{system.name}' has contacts, ropes, rigid stops or dry friction, which a live page does not follow. "
             "Simulate it and write the run, da.simulate(...).animate(path), or show it in the studio."

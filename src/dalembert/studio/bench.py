@@ -14,7 +14,6 @@ from dalembert.compiler import Kernel
 from dalembert.errors import ArgumentError, AssemblyError, unknown
 from dalembert.rank import angular_velocities
 from dalembert.simulation.run import Run
-from dalembert.simulation.setup import is_hybrid
 from dalembert.studio.dragging import Dragging
 from dalembert.system.state import State
 from dalembert.system.system import System
@@ -178,7 +177,7 @@ class Bench:
             "trivial": list(system.rows.trivial),
             "length": d.length,
             "nv": system.nv,
-            "changing": is_hybrid(system),
+            "changing": system.layout.is_hybrid,
         }  # fmt: skip
 
     def order(self, names: Sequence[str]) -> list[tuple[str, int]]:

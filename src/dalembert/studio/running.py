@@ -17,7 +17,7 @@ from dalembert.simulation.phases.phased import PhasedRun
 from dalembert.simulation.pool import give_back, plain_layout
 from dalembert.simulation.result import result
 from dalembert.simulation.run import Run
-from dalembert.simulation.setup import Choices, is_hybrid, make_choices, make_span
+from dalembert.simulation.setup import Choices, make_choices, make_span
 from dalembert.studio.jobs import Job
 from dalembert.studio.script import by_name, shown
 from dalembert.system.state import State
@@ -99,7 +99,7 @@ class Runs:
         bench = self.session.bench
         longest = self.time / STEPS  # so that curves are smooth
         choices = make_choices("dop853", 1e-9, 1e-10, None, longest, "projection", "auto", "continue", 10_000_000)
-        if is_hybrid(bench.system):
+        if bench.system.layout.is_hybrid:
             return self._phases(job, start, choices)
         span = make_span(bench.system, start, self.time, None, bench.inputs)
         layout = plain_layout(bench.system, choices, span, bench.given_p)
