@@ -13,9 +13,10 @@ from dalembert.control.native.workspace import GIVEN, TASK, Allocation
 from dalembert.control.reachability import within_reach
 from dalembert.errors import unknown
 from dalembert.outcome import Spoken
-from dalembert.rank import rank_policy
+from dalembert.rank import reach
 from dalembert.system.state import State
 
+ROUNDING = 1e-13  # of an acceleration
 LOST = 1e-8  # of its terms: what may be missing of the motion
 
 
@@ -120,14 +121,14 @@ def explain(
     if allocator.run(a, state.t, state, mode) != 0:
         return _nothing(allocator)
     missed, inadmissible = _inadmissible(allocator, a) if off is None else off
-    p, reach, limited = a.mobility, a.reach, a.limited
+    p, driven, limited = a.mobility, a.reach, a.limited
     u = a.u.copy()
     before = a.before.copy() if allocator.bounded or a.layered else u
     acting = allocator.holding(a, state)
     K, R, U = a.K[:p], np.triu(problem.upper), np.triu(a.cost)
     N, free = K @ a.B, K @ problem.f
     given, required = free + N @ u, a.required_force.copy()
-    asked = given if mode == TASK and reach < p else a.along[:p].copy()
+    asked = given if mode == TASK and driven < p else a.along[:p].copy()
     a.required_force[:] = problem.M @ (a.c + asked @ K) - problem.f
     a.u[:], a.motion[:] = before, a.c + asked @ K
     allocator.carry(a)
@@ -143,7 +144,7 @@ def explain(
     terms = np.linalg.norm(R @ (a.c + asked @ K)) + np.linalg.norm(asked - free) + np.linalg.norm(np.abs(N) @ np.abs(u))
     behind = _task_missed(allocator, a) if mode == TASK else {}
     lost = bool(behind) if mode == TASK else bool(np.linalg.norm(given - asked) > LOST * terms)
-    left = np.linalg.svd(N)[0] if reach < p else N
+    left = np.linalg.svd(N)[0] if driven < p else N
     B = np.linalg.solve(U.T, a.B.T).T  # in the metric of forces
     status = Verdict.DONE
     broken = allocator.broken(a, state, BROKEN, usual)
@@ -175,11 +176,11 @@ def explain(
         **parts,
         cost=float(np.linalg.norm(U @ u)),
         mobility=p,
-        reach=reach,
+        reach=driven,
         task_rank=a.task_rank if mode == TASK else 0,
-        condition=_condition(K @ B, np.linalg.solve(R.T, B), reach),
+        condition=_condition(K @ B, np.linalg.solve(R.T, B), driven),
         task_condition=_condition(a.J @ K.T, np.linalg.solve(R.T, a.J.T), a.task_rank) if mode == TASK else 1.0,
-        undriven=tuple(_named(names, K.T @ left[:, k]) for k in range(reach, p)),
+        undriven=tuple(_named(names, K.T @ left[:, k]) for k in range(driven, p)),
         missing=_named(names, -short, relative=False) if lost else {},
         task_missing=behind,
         missing_forces=unset,
@@ -195,9 +196,10 @@ def _inadmissible(allocator: Allocator, a: Allocation) -> tuple[float, bool]:
     """By how much the wanted motion misses the constraints, and whether that is more than rounding."""
     A, gamma, v = a.problem.A, a.problem.gamma, a.wanted_motion
     free = np.linalg.solve(a.problem.M, a.problem.f)  # v̇ may be what is left of it
-    missed, terms = np.abs(A @ v + gamma), np.abs(A) @ (np.abs(v) + np.abs(free)) + np.abs(gamma)
-    sizes = rank_policy(allocator.system, allocator.plant.p).sizes
-    counts = missed / sizes > INADMISSIBLE * terms / sizes + 1e-13 * (terms / sizes).max(initial=0.0)
+    motion = np.abs(v) + np.abs(free)
+    missed, terms = np.abs(A @ v + gamma), np.abs(A) @ motion + np.abs(gamma)
+    far = reach(allocator.system, allocator.plant.p)  # rounding of an acceleration is that of its largest part
+    counts = missed > INADMISSIBLE * terms + ROUNDING * (np.abs(A) @ far) * (motion / far).max(initial=0.0)
     return float(missed.max(initial=0.0)), bool(counts.any())
 
 
