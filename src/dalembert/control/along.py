@@ -202,7 +202,7 @@ def inverse_dynamics_along(
         multipliers[k] = work.problem.multipliers
         power[k] = u[k] * (work.B.T @ v[k])
         K = work.K[: work.mobility]
-        needed = work.along[: work.mobility] - K @ work.problem.f
+        needed = work.along[: work.mobility] - K @ work.problem.f if work.limited else K @ work.required_force
         short = K @ work.B @ u[k] - needed
         parts = (needed, np.abs(K @ work.B) @ np.abs(u[k]), K @ (work.problem.M @ a[k]))
         terms = sum(float(np.linalg.norm(part)) for part in parts)
