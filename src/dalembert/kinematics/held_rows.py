@@ -166,7 +166,8 @@ class HeldRows:
         """(K,) bool: no constraint holds with an axis reversed."""
         if not len(self.system.rows.branch):
             return np.ones(len(q), dtype=bool)
-        return (self._call(self.system.kernel("branch"), q).reshape(len(q), -1) >= 0).all(axis=1)
+        signs = self._call(self.system.kernel("branch"), q).reshape(len(q), len(self.system.rows.branch))
+        return (signs >= 0).all(axis=1)
 
 
 def _values(name: Any, given: Any) -> np.ndarray:
