@@ -363,6 +363,7 @@ ASKING: dict[str, dict[str, Any]] = {
     "inverse_dynamics": {**STATE, "a": fresh_v, **U, **P, "wrenches": {"tip": np.zeros(6)}},
     "inverse_dynamics_derivatives": {**STATE, "a": fresh_v, **U, **P},
     "forward_dynamics": {**STATE, "tau": fresh_v, **U, **P, "wrenches": {"tip": np.zeros(6)}},
+    "check_mass": {**STATE, **P},
     "kinetic_energy": {**STATE, **P},
     "potential_energy": {**STATE, **P},
     "energy": {**STATE, **P},
