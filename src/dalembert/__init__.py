@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dalembert.compiler.kernel import Kernel as Kernel
     from dalembert.ensembles.ensemble import ensemble as ensemble
     from dalembert.ensembles.result import Ensemble as Ensemble
+    from dalembert.ensembles.summary import Extremes as Extremes
     from dalembert.errors import ArgumentError as ArgumentError
     from dalembert.errors import AssemblyError as AssemblyError
     from dalembert.errors import CompileError as CompileError
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from dalembert.formats.rbdl import read_rbdl as read_rbdl
     from dalembert.formats.sdf import read_sdf as read_sdf
     from dalembert.formats.urdf import read_urdf as read_urdf
-    from dalembert.kinematics.workspace import Workspace as Workspace
+    from dalembert.kinematics.result import Workspace as Workspace
     from dalembert.kinematics.workspace import workspace as workspace
     from dalembert.learning.environments import environment as environment
     from dalembert.learning.environments import environments as environments
@@ -135,6 +136,7 @@ _HOMES = {
     "compiler.kernel": "Kernel",
     "ensembles.ensemble": "ensemble",
     "ensembles.result": "Ensemble",
+    "ensembles.summary": "Extremes",
     "errors": "ArgumentError AssemblyError CompileError DalembertError DescriptionError FileError MissingExtra "
     "ModelFileError UnknownName",
     "formats": "read",
@@ -143,7 +145,8 @@ _HOMES = {
     "formats.rbdl": "read_rbdl",
     "formats.sdf": "read_sdf",
     "formats.urdf": "read_urdf",
-    "kinematics.workspace": "Workspace workspace",
+    "kinematics.result": "Workspace",
+    "kinematics.workspace": "workspace",
     "learning.environments": "environment environments",
     "linearization.discrete": "DiscreteStep discrete_step",
     "linearization.equilibrium": "Equilibrium equilibrium",

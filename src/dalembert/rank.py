@@ -221,16 +221,21 @@ def usual_sizes(system: SystemLike, p: np.ndarray) -> tuple[np.ndarray, np.ndarr
     m, count = len(system.rows.of), len(p)
     if not m:
         return np.zeros((count, 0)), np.full(count, system.layout.length)
+    if count > 1 and (p == p[0]).all():
+        policy = rank_policy(system, p[0])
+        return np.tile(policy.sizes, (count, 1)), np.full(count, policy.length)
     length = _lengths(system, p)
     units = np.where(system.rows.angular, 1.0, length[:, None])
     reach = np.where(angular_velocities(system), 1.0, length[:, None])
     lengths, coefficients = np.full((SAMPLES, count, m), np.nan), np.full((SAMPLES, count, m), np.nan)
     rng = np.random.default_rng(0)
     for k in range(SAMPLES):
-        A, M = _at_random(system, p, rng.uniform(-1, 1, system.nv) * reach)
-        lengths[k] = _whitened_lengths(A, M)
+        q = _moved(system, rng.uniform(-1, 1, system.nv) * reach)
+        A = _evaluated(system, "constraints", q, p)[1]
+        lengths[k] = _whitened_lengths(A, _evaluated(system, "mass_matrix", q, p))
         known = np.isfinite(lengths[k]).any(axis=1)
-        coefficients[k][known] = np.linalg.norm(A * reach[:, None, :] / units[:, :, None], axis=2)[known]
+        squares = np.einsum("kij,kij,kj->ki", A, A, reach**2)
+        coefficients[k][known] = (np.sqrt(squares) / units)[known]
     each, plain = _median(lengths), _median(coefficients)
     real = np.isfinite(each) & (plain > TRIVIAL)
     # of a row that is nothing but rounding: as if its coefficients were of the mechanism's length
@@ -242,45 +247,51 @@ def usual_sizes(system: SystemLike, p: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 def _whitened_lengths(A: np.ndarray, M: np.ndarray) -> np.ndarray:
     """(N, m) lengths of the rows of A in the mass metric; NaN where there is no mass."""
-    out = np.full(A.shape[:2], np.nan)
-    good = np.isfinite(M).all(axis=(1, 2)) & np.isfinite(A).all(axis=(1, 2))
-    try:
-        L = np.linalg.cholesky(M[good])
-    except np.linalg.LinAlgError:  # no mass there, with some of these parameters
-        if len(M) > 1:
-            return np.array([_whitened_lengths(A[k : k + 1], M[k : k + 1])[0] for k in range(len(M))])
+    known = np.isfinite(M).all(axis=(1, 2)) & np.isfinite(A).all(axis=(1, 2))
+    if not known.all():
+        out = np.full(A.shape[:2], np.nan)
+        out[known] = _whitened_lengths(A[known], M[known]) if known.any() else np.nan
         return out
-    out[good] = np.linalg.norm(np.linalg.solve(L, np.swapaxes(A[good], 1, 2)), axis=1)
-    return out
+    try:
+        L = np.linalg.cholesky(M)
+    except np.linalg.LinAlgError:  # no mass there, with some of these parameters
+        if len(M) == 1:
+            return np.full(A.shape[:2], np.nan)
+        return np.array([_whitened_lengths(A[k : k + 1], M[k : k + 1])[0] for k in range(len(M))])
+    white = np.linalg.solve(L, np.swapaxes(A, 1, 2))
+    return np.sqrt(np.einsum("kij,kij->kj", white, white))
 
 
 def _lengths(system: SystemLike, p: np.ndarray) -> np.ndarray:
     """(N,) the longest lever of a row against an angle, slides at their neutral place: lengths that know parameters."""
     turning = angular_velocities(system)
     lever, rng = np.zeros(len(p)), np.random.default_rng(1)
+    levers = np.ix_(~system.rows.angular, turning)
     for _ in range(SAMPLES):
-        A, _M = _at_random(system, p, np.tile(rng.uniform(-1, 1, system.nv) * turning, (len(p), 1)))
-        arms = np.abs(A[:, ~system.rows.angular][:, :, turning])
-        lever = np.maximum(lever, np.nan_to_num(arms, nan=0.0, posinf=np.inf).max(axis=(1, 2), initial=0.0))
+        q = _moved(system, np.tile(rng.uniform(-1, 1, system.nv) * turning, (len(p), 1)))
+        arms = np.abs(_evaluated(system, "constraints", q, p)[1][:, *levers]).reshape(len(p), -1)
+        lever = np.fmax(lever, np.fmax.reduce(arms, axis=1, initial=0.0))  # NaN does not count
     usual = system.layout.length
     return np.where(np.isfinite(lever) & (lever > RESOLVED * usual), lever, usual)
 
 
-def _at_random(system: SystemLike, p: np.ndarray, delta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A (N, m, nv) and M (N, nv, nv) where the velocities delta (N, nv) lead from the neutral position, at time 0."""
-    start = system.state()
-    q = system.kernel("plus").batch(np.tile(start.q, (len(p), 1)), delta)
-    known = {"q": q, "p": p, "t": np.full((len(p), 1), start.t)}
-    constraints, mass = (
-        kernel.batch(*(known[name] for name in kernel.names_in))
-        for kernel in (system.kernel("constraints"), system.kernel("mass_matrix"))
-    )
-    return constraints[1], mass
+def _moved(system: SystemLike, delta: np.ndarray) -> np.ndarray:
+    """(N, nq) positions where the velocities delta (N, nv) lead from the neutral one."""
+    return np.asarray(system.kernel("plus").batch(np.tile(system.state().q, (len(delta), 1)), delta))
+
+
+def _evaluated(system: SystemLike, name: str, q: np.ndarray, p: np.ndarray) -> Any:
+    """A kernel's outputs at positions q (N, nq) with parameters p (N, np), at the time of the neutral state."""
+    kernel, known = system.kernel(name), {"q": q, "p": p, "t": np.full((len(p), 1), system.state().t)}
+    return kernel.batch(*(known[argument] for argument in kernel.names_in))
 
 
 def _median(values: np.ndarray) -> np.ndarray:
     """Of the finite values along the first axis; NaN where there are none."""
     finite = np.isfinite(values)
+    if len(values) == 3 and finite.all():
+        a, b, c = values
+        return np.maximum(np.minimum(a, b), np.minimum(np.maximum(a, b), c))
     ordered, count = np.sort(np.where(finite, values, np.inf), axis=0), finite.sum(axis=0)
     middle = [np.take_along_axis(ordered, k[None], axis=0)[0] for k in (np.maximum(count - 1, 0) // 2, count // 2)]
     return np.where(count > 0, 0.5 * (middle[0] + np.where(count > 0, middle[1], 0.0)), np.nan)

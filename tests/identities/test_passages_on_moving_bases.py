@@ -77,7 +77,7 @@ def test_the_motion_and_its_passages_are_those_on_the_ground(kind, miss, rtol):
     assert near
     assert all(p.determined for p in near)
     if not all(p.determined for p in run.passages):
-        assert miss < 100 * rtol  # too coarse to tell
+        assert miss < 300 * rtol  # too coarse to tell
         return
     for expected in near:
         found = min(run.passages, key=lambda p: abs(p.nearest - expected.nearest))
