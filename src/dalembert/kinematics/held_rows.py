@@ -164,7 +164,7 @@ class HeldRows:
 
     def meant(self, q: np.ndarray) -> np.ndarray:
         """(K,) bool: no constraint holds with an axis reversed."""
-        if not len(self.system.rows.branch):
+        if not len(self.system.rows.branch_of):
             return np.ones(len(q), dtype=bool)
         return (self._call(self.system.kernel("branch"), q).reshape(len(q), -1) >= 0).all(axis=1)
 

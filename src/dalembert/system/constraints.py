@@ -25,7 +25,7 @@ from dalembert.system.state import State
 if TYPE_CHECKING:
     from dalembert.analysis.sweep import Sweep
     from dalembert.charts import LocalChart
-    from dalembert.system.rows import Rows
+    from dalembert.system.rows import RowNames
     from dalembert.system.system import System
 
 #: metric, variant, tolerance, floor, safety and independent of `acceleration` by default
@@ -49,7 +49,7 @@ class ConstraintQuestions:
     if TYPE_CHECKING:
 
         @property
-        def rows(self) -> Rows: ...
+        def rows(self) -> RowNames: ...
 
     @property
     def row_names(self) -> list[str]:
