@@ -6,6 +6,7 @@ function or a class of the user's own has none: Python keeps those by name, and 
 
 from __future__ import annotations
 
+import copyreg
 import io
 import pickle
 from hashlib import sha256
@@ -13,14 +14,17 @@ from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
+import numpy as np
 
 from dalembert.mechanism.pickling import PARTS, Numbered
+from dalembert.spatial import Transform
 
 if TYPE_CHECKING:
     from dalembert.mechanism.mechanism import Mechanism
 
 OF_MOTION = tuple(part for part in PARTS if part not in ("states", "notes"))
 KNOWN = {"dalembert", "numpy", "casadi", "builtins", "copyreg", "collections", "functools", "math", "_codecs"}
+PLAIN = {float, str, int, bool, bytes, tuple, list, dict, np.ndarray, type(None), Transform}
 BY_NAME = (type, FunctionType, BuiltinFunctionType, MethodType)
 
 
@@ -30,11 +34,23 @@ class _Foreign(Exception):
 
 class _Writer(Numbered, pickle.Pickler):
     def persistent_id(self, x: Any) -> Any:
-        if x.__class__ is float or x.__class__ is str:  # most of a description
+        if x.__class__ in PLAIN:  # most of a description
             return None
         if isinstance(x, BY_NAME) and str(x.__module__).partition(".")[0] not in KNOWN:
             raise _Foreign
         return super().persistent_id(x)
+
+    def reducer_override(self, x: Any) -> Any:
+        """Arrays of numbers as bytes, records by their fields: what is written here is never read."""
+        if x.__class__ is np.ndarray and x.dtype == object:
+            try:
+                return bytes, (repr(x.shape).encode() + x.astype(float).tobytes(),)
+            except TypeError:  # expressions in it
+                return NotImplemented
+        fields = getattr(x, "__dataclass_fields__", None)
+        if fields is None or isinstance(x, type):
+            return NotImplemented
+        return copyreg.__newobj__, (x.__class__,), tuple([getattr(x, name) for name in fields])  # type: ignore[attr-defined]
 
 
 def description_digest(m: Mechanism) -> str | None:

@@ -41,9 +41,13 @@ def kernel(digest: str | None, key: tuple[Any, ...], lanes: int, backend: str, t
     return made
 
 
-def facts(
-    digest: str | None, trace: Callable[[], tuple[RowNames, tuple[str, ...]]]
-) -> tuple[RowNames, tuple[str, ...]]:
+def known(digest: str | None) -> bool:
+    """Whether the facts of a description are on the disk: it was checked and traced before."""
+    name = _name(digest, ("facts",), 1)
+    return name is not None and cache.read(name) is not None
+
+
+def facts(digest: str | None, trace: Callable[[], Facts]) -> Facts:
     """The names of the rows of a system and of the works it does, from the disk or traced and kept."""
     name = _name(digest, ("facts",), 1)
     entry = None if name is None else cache.read(name)

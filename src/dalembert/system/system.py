@@ -17,6 +17,8 @@ from dalembert.mechanism.body import Frame
 from dalembert.mechanism.checks import check_laws, check_masses
 from dalembert.mechanism.constraints import Loop
 from dalembert.mechanism.forces import JointSpringDamper
+from dalembert.mechanism.joints import Fixed
+from dalembert.mechanism.joints.attachment import Attachment
 from dalembert.mechanism.layout import Layout
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.mechanism.touching import compliant_stops
@@ -74,9 +76,10 @@ class System(TreeQuestions, ConstraintQuestions):
         if not isinstance(mechanism, Mechanism):
             raise ArgumentError(f"mechanism is {checks.shown(mechanism)}; needed: a Mechanism.")
         layout = Layout(mechanism.snapshot())
-        check_masses(layout, mechanism.parameters)
-        check_laws(layout, mechanism)
         self._set_up(layout, backend)
+        if not kept.known(self._digest):  # else it was checked when it was traced
+            check_masses(layout, mechanism.parameters)
+            check_laws(layout, mechanism)
 
     def _set_up(self, layout: Layout, backend: str) -> None:
         self.layout, self.backend = layout, backend
@@ -95,7 +98,7 @@ class System(TreeQuestions, ConstraintQuestions):
         ]
         self.description = Description(
             self.layout,
-            Layout(mechanism, lump=False),
+            Layout(mechanism, lump=False) if any(_fixed(a) for a in layout.joints.values()) else layout,
             mechanism.gravity,
             (*springs, *compliant_stops(self.layout.joints.values()), *mechanism.forces.values()),
             tuple(mechanism.constraints.values()),
@@ -476,6 +479,10 @@ class System(TreeQuestions, ConstraintQuestions):
             else:
                 raise unknown(kind, name, start)
         return values
+
+
+def _fixed(attachment: Attachment) -> bool:
+    return isinstance(attachment.joint, Fixed)
 
 
 def _restored(layout: Layout, backend: str, parameters: Mapping[str, np.ndarray], removed: Sequence[str]) -> System:
