@@ -12,7 +12,7 @@ GRAVITY = (0.4, -0.7, -9.6)
 
 
 def random_rotation(rng: np.random.Generator) -> np.ndarray:
-    return Rotation.random(rng=rng).as_matrix()
+    return Rotation.random(None, rng).as_matrix()
 
 
 def random_inertia(rng: np.random.Generator) -> np.ndarray:

@@ -19,6 +19,8 @@ EXTRAS = ("files", "view", "yaml", "pandas")
 TESTS = (
     "tests/closed_form/test_sweeps.py",
     "tests/closed_form/test_zoo_linear.py",
+    "tests/closed_form/test_forces_along.py",
+    "tests/closed_form/test_design.py",
     "tests/interface/test_view.py",
     "README.md",
 )

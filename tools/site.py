@@ -39,7 +39,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add a page for each case of the gallery, what the cases wrote, and KaTeX."""
     for case in _cases():
         files.append(File.generated(config, f"gallery/{case}.md", content=_page(case)))
-        for ending in (".png", ".html", "_live.html"):
+        for ending in (".png", "_card.png", ".html", "_live.html"):
             if (BUILT / f"{case}{ending}").exists():
                 files.append(_copied(config, f"gallery/files/{case}{ending}", BUILT / f"{case}{ending}"))
     if WORKER.exists():
@@ -102,7 +102,8 @@ def _overview() -> str:
         cards = []
         for case in cases:
             title, text = _described(case)
-            picture = f"![{title}](gallery/files/{case}.png)\n\n    " if (BUILT / f"{case}.png").exists() else ""
+            shown = f"![{title}](gallery/files/{case}_card.png)"
+            picture = f"[{shown}](gallery/{case}.md)\n\n    " if (BUILT / f"{case}_card.png").exists() else ""
             first = text.replace("\n", " ").split(". ")[0].rstrip(".")
             cards.append(f"-   {picture}**[{title}](gallery/{case}.md)**\n\n    {first}.")
         parts.append(f'\n\n## {group}\n\n<div class="grid cards" markdown>\n\n' + "\n\n".join(cards) + "\n\n</div>")

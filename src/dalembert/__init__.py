@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dalembert.compiler.kernel import Kernel as Kernel
     from dalembert.ensembles.ensemble import ensemble as ensemble
     from dalembert.ensembles.result import Ensemble as Ensemble
+    from dalembert.ensembles.summary import Extremes as Extremes
     from dalembert.errors import ArgumentError as ArgumentError
     from dalembert.errors import AssemblyError as AssemblyError
     from dalembert.errors import CompileError as CompileError
@@ -135,6 +136,7 @@ _HOMES = {
     "compiler.kernel": "Kernel",
     "ensembles.ensemble": "ensemble",
     "ensembles.result": "Ensemble",
+    "ensembles.summary": "Extremes",
     "errors": "ArgumentError AssemblyError CompileError DalembertError DescriptionError FileError MissingExtra "
     "ModelFileError UnknownName",
     "formats": "read",

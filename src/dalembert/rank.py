@@ -221,6 +221,9 @@ def usual_sizes(system: SystemLike, p: np.ndarray) -> tuple[np.ndarray, np.ndarr
     m, count = len(system.rows.of), len(p)
     if not m:
         return np.zeros((count, 0)), np.full(count, system.layout.length)
+    if count > 1 and (p == p[0]).all():
+        policy = rank_policy(system, p[0])
+        return np.tile(policy.sizes, (count, 1)), np.full(count, policy.length)
     length = _lengths(system, p)
     units = np.where(system.rows.angular, 1.0, length[:, None])
     reach = np.where(angular_velocities(system), 1.0, length[:, None])
@@ -247,8 +250,7 @@ def _lengths(system: SystemLike, p: np.ndarray) -> np.ndarray:
     lever, rng = np.zeros(len(p)), np.random.default_rng(1)
     for _ in range(SAMPLES):
         arms = _at_random(system, p, np.tile(rng.uniform(-1, 1, system.nv) * turning, (len(p), 1)))[3]
-        arms = np.sqrt(arms[:, ~system.rows.angular])
-        lever = np.maximum(lever, np.nan_to_num(arms, nan=0.0, posinf=np.inf).max(axis=1, initial=0.0))
+        lever = np.fmax(lever, np.sqrt(np.fmax.reduce(arms[:, ~system.rows.angular], axis=1, initial=0.0)))  # no NaN
     usual = system.layout.length
     return np.where(np.isfinite(lever) & (lever > RESOLVED * usual), lever, usual)
 
@@ -266,6 +268,9 @@ def _at_random(system: SystemLike, p: np.ndarray, delta: np.ndarray) -> tuple[np
 def _median(values: np.ndarray) -> np.ndarray:
     """Of the finite values along the first axis; NaN where there are none."""
     finite = np.isfinite(values)
+    if len(values) == 3 and finite.all():
+        a, b, c = values
+        return np.maximum(np.minimum(a, b), np.minimum(np.maximum(a, b), c))
     ordered, count = np.sort(np.where(finite, values, np.inf), axis=0), finite.sum(axis=0)
     middle = [np.take_along_axis(ordered, k[None], axis=0)[0] for k in (np.maximum(count - 1, 0) // 2, count // 2)]
     return np.where(count > 0, 0.5 * (middle[0] + np.where(count > 0, middle[1], 0.0)), np.nan)

@@ -17,7 +17,7 @@ def place(m: da.Mechanism, mount: str, rng: np.random.Generator) -> da.Frame:
     """Where the loops are mounted, any way round: on the ground as it is or turned, a free body, the tip of an arm."""
     if mount == "ground":
         return m.ground.at()
-    turned = Rotation.random(rng=rng).as_matrix()
+    turned = Rotation.random(None, rng).as_matrix()
     if mount == "turned":
         return m.ground.at(*rng.normal(size=3), rotation=turned)
     base = m.add_body("base", mass=4.0, com=rng.normal(size=3) * 0.1, inertia=random_inertia(rng))

@@ -565,6 +565,7 @@ SENSITIVITIES = {
         lambda **a: da.Residuals(**a)([1.1]), {"model": lambda: swing, "wrt": ["L"], "target": [0.9], "scale": 0.1}
     ),
     "dalembert.Residuals.jacobian": Target(lambda **a: da.Residuals(swing, ["L"]).jacobian(**a), {"x": [1.1]}),
+    "dalembert.Residuals.to_casadi": Target(lambda **a: da.Residuals(swing, ["L"]).to_casadi(**a), {"x": [1.1]}),
     "dalembert.Residuals.at": Target(lambda **a: da.Residuals(swing, ["L"]).at(**a), {"x": [1.1]}),
     "dalembert.regressor": Target(
         da.regressor,
@@ -656,7 +657,7 @@ LINEARIZING = {
 def many_runs() -> da.Ensemble:
     """Two runs."""
     system, x = four_bar()
-    return da.ensemble(system, x, 0.05, n=2, workers=1)
+    return da.ensemble(system, x, 0.05, n=2, t_eval=[0.0, 0.05], workers=1)
 
 
 def on_ensemble(method: str) -> Callable[..., Any]:
@@ -695,7 +696,7 @@ SIMULATING = {
         {
             "system": lambda: four_bar()[0], "states": lambda: four_bar()[1], "t": 0.05, "n": 2, "p": None, "u": [0.0],
             "t_eval": [0.0, 0.02], "outputs": lambda: {"angle": lambda t, s: s["A"]}, "keep": "outputs",
-            "sampling": "random", "seed": 0, "workers": 1, "lanes": 4, "executor": None, "rtol": 1e-6,
+            "sampling": "random", "seed": 0, "workers": 1, "lanes": 8, "executor": None, "rtol": 1e-6,
         },
     ),
     "dalembert.ensemble, assembled": Target(
@@ -705,9 +706,17 @@ SIMULATING = {
             "guess": lambda: four_bar()[1], "u": {"torque": [0.0, 1.0]}, "method": "dopri5", "max_steps": 1000,
         },
     ),
+    "dalembert.ensemble, controlled": Target(
+        da.ensemble,
+        {
+            "system": lambda: four_bar()[0], "states": lambda: four_bar()[1], "t": 0.05, "vary": {"torque": [0.0, 1.0]},
+            "controllers": lambda: (lambda k, values: lambda t, s: [values["torque"]]), "rtol": 1e-6,
+        },
+    ),
     "dalembert.Ensemble.rate": Target(on_ensemble("rate"), {"name": "A"}),
     "dalembert.Ensemble.state": Target(on_ensemble("state"), {"k": 1}),
     "dalembert.Ensemble.run": Target(on_ensemble("run"), {"k": 1}),
+    "dalembert.Ensemble.extremes": Target(on_ensemble("extremes"), {"name": "A"}),
     "dalembert.Ensemble.quantiles": Target(on_ensemble("quantiles"), {"name": "A", "levels": [0.1, 0.9]}),
     "dalembert.Projection": Target(
         da.Projection,

@@ -9,6 +9,9 @@ FOUND = {
     2: "nothing moves and nothing accelerates: a residual of rounding is no contradiction",
     5: "inverse dynamics in a plane: rows of rounding refuse no acceleration",
     4: "a linear model's own coordinates",
+    5000166: "two contacts of one body press against each other: no joint passes that on, but for rounding",
+    5000272: "kilometres and grams in the euclidean metric: as inaccurate as its inertia is ill-conditioned, not more",
+    5000321: "an acceleration that is rounding beside others is no contradiction",
 }
 
 
@@ -20,6 +23,7 @@ FOUND_SMALL = {
 RUNS = {
     (7025, True): "no constraint rows, but a formulation by name: no position is singular",
     (4, False): "works at the first of the wanted times are not zero: the energy balance counts from there",
+    (6000053, True): "a structure: the energy of what does not move is rounding, and need not be restored",
     (7, True): "a skate that leaves a freedom of positions, but none of velocities",
 }
 

@@ -91,6 +91,15 @@ def test_a_function_with_a_bound_on_the_transmission_angle():
     assert g(list(wanted.values())).min() < limit - 0.01  # the lengths that would fit best come too near
     assert g(x).min() == pytest.approx(limit, abs=1e-8)  # the bound is reached, and costs little
     assert 1e-4 < (f(x) ** 2).sum() < 5e-3
+    F, G, y = f.to_casadi(x), g.to_casadi(x), ca.MX.sym("y", 3)  # the same by IPOPT
+    quiet = {"ipopt.print_level": 0, "ipopt.sb": "yes", "print_time": False}
+    options = {"ipopt.hessian_approximation": "limited-memory", "ipopt.tol": 1e-9, **quiet}
+    solve = ca.nlpsol("solve", "ipopt", {"x": y, "f": 0.5 * ca.sumsqr(F(y)), "g": G(y)}, options)
+    lower, upper = zip(*assembles)
+    other = solve(x0=[0.35, 1.1, 1.0], lbg=limit, lbx=lower, ubx=upper)["x"].full().ravel()
+    np.testing.assert_allclose(other, x, atol=1e-6)
+    slopes = ca.Function("slopes", [y], [ca.jacobian(F(y), y)])
+    np.testing.assert_array_equal(slopes(x).full(), f.jacobian(x))
 
 
 @pytest.mark.parametrize("noise", [0.0, 1e-4])

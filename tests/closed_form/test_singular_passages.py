@@ -68,6 +68,61 @@ def test_samples_and_spans_tell_of_the_same_passages():
         assert a.rows == b.rows
 
 
+@pytest.mark.parametrize("rtol", [1e-6, 1e-9])
+@pytest.mark.parametrize("loops", [1, 2, 5])
+def test_states_between_records_are_as_exact_in_a_flat_position_as_elsewhere(loops, rtol):
+    """There the cranks lie along the ground and turn as fast as the fall makes them."""
+    system = zoo.ladder(loops).compile()
+    x = system.state(*zoo.ladder_start(loops))
+    J, G = (loops + 1) / 3 + loops, 9.81 * ((loops + 1) / 2 + loops)
+    speed = -np.sqrt(1 + 2 * G / J)
+    run = da.simulate(system, x, 2.0, rtol=rtol, atol=0.1 * rtol)
+    late = [0.0, 1e-9, -1e-7, 1e-6, -1e-5]
+    for k, flat in enumerate(flat_times(loops, 2.0)):
+        seen = run.passages[k].nearest  # as exact as the run
+        assert seen == pytest.approx(flat, abs=200 * rtol)
+        for t in seen + np.array(late):
+            state = run(t)
+            for name in (f"A{i}" for i in range(loops + 1)):
+                assert state[name] + k * np.pi == pytest.approx(
+                    speed * (t - flat), abs=1e3 * rtol + 10 * (t - seen) ** 2
+                )
+                assert state.v[system.v_names.index(name)] == pytest.approx(speed, rel=1e3 * rtol + 10 * abs(t - seen))
+        sampled = da.simulate(system, x, 2.0, rtol=rtol, atol=0.1 * rtol, t_eval=np.sort(seen + np.array(late)))
+        np.testing.assert_allclose(sampled.q, [run(t).q for t in sampled.t], rtol=0, atol=1e3 * rtol)
+
+
+@pytest.mark.parametrize("coordinates", [None, "tangent", "partition"])
+def test_beside_a_position_that_was_met_the_next_one_is_passed_at_its_distance(coordinates):
+    """Where σ is least, straight ahead it falls no more: that is no position to be met, and none to be crossed."""
+    system, rng = zoo.five_bar().compile(), np.random.default_rng(0)
+    x = system.state(*zoo.five_bar_start())
+    for _ in range(6):
+        moved = x.replace(q=x.q + 1e-15 * rng.standard_normal(system.nq))
+        run = da.simulate(system, moved, 5.0, coordinates=coordinates)
+        assert run.success, run.message
+        assert np.abs(run.energy_error).max() < 1e-4
+        assert all(p.distance < 10 * p.resolution for p in run.passages if p.met)
+
+
+@pytest.mark.parametrize(
+    ("method", "step"), [("variational", 1e-3), ("variational", 5e-4), ("rk4", 1e-3), ("rk4", 1e-4)]
+)
+@pytest.mark.parametrize("miss", [0.0, 1e-4, 1e-3])
+def test_steps_of_a_given_length_do_not_determine_what_they_cannot_tell(method, step, miss):
+    """Without error control the side of a cone is that of the method's error, and the passage says so."""
+    system = zoo.five_bar().compile()
+    x = system.state(*zoo.five_bar_start())
+    aside = system.subspaces(x).K @ [1, 0.37]
+    x = system.project(x.replace(q=x.q + miss * aside / np.abs(aside).max()))
+    run, exact = (
+        da.simulate(system, x, 1.0, **options) for options in ({"method": method, "step": step}, {"rtol": 1e-11})
+    )
+    assert run.passages
+    determined = all(p.determined for p in run.passages)
+    assert not determined or np.abs(run.q[-1] - exact.q[-1]).max() < 1e-3
+
+
 @pytest.mark.parametrize(("length", "mass"), [(1.0, 1.0), (1e-6, 1.0), (1e3, 1.0), (1.0, 1e-9), (1.0, 1e9)])
 def test_equal_slider_crank_slides_through_its_singular_positions(length, mass):
     """q₂ = −2 q₁: ½ m l²(1 + 4 sin² q₁) q̇₁² + m g l sin q₁ is kept; singular where q₁ is an odd multiple of π/2."""

@@ -517,3 +517,62 @@ def test_limits_on_the_way_are_marked_or_end_the_sweep():
     assert not system.sweep({"A": values}, start, limits="ignore").points
     outside = system.assemble({"A": 0.2}, guess={"B": -0.3, "x": 0.8})
     assert len(system.sweep({"A": [0.2, 1.2]}, outside, limits="stop")) == 0
+
+
+# --- frames held in part ----------------------------------------------------------------------------------------------
+
+
+def two_links(upper=1.0, lower=0.6):
+    m = da.Mechanism("2R", gravity=(0, -9.81, 0))
+    a = m.add_body("upper", mass=1.0, com=(upper / 2, 0, 0), inertia=da.rod(1.0, upper))
+    b = m.add_body("lower", mass=1.0, com=(lower / 2, 0, 0), inertia=da.rod(1.0, lower))
+    m.add_joint("shoulder", da.Revolute("z"), m.ground, a)
+    m.add_joint("elbow", da.Revolute("z"), a.at(upper), b)
+    m.add_frame("tool", b.at((lower, 0.0)))
+    return m.compile()
+
+
+def test_a_height_alone_can_be_held_and_swept():
+    """y = sin s + 0.6 sin(s + e): the elbow by arcsine, its rate ẏ / (0.6 cos(s + e)), the force by virtual work."""
+    arm, s, y = two_links(), 0.3, np.linspace(0.3, 0.7, 9)
+    held = arm.assemble({"shoulder": s}, guess={"elbow": 0.2}, frames={"tool": (None, 0.5, None)})
+    assert held["elbow"] == pytest.approx(np.arcsin((0.5 - np.sin(s)) / 0.6) - s, abs=1e-11)
+    for frames in (
+        {"tool": [(None, one, None) for one in y]},
+        {"tool": {"position": [(None, one, None) for one in y]}},
+    ):
+        rise = arm.sweep(frames=frames, state=held, held={"shoulder": s}, speed={"tool": (0, 0.25, 0)})
+        angle = np.arcsin((y - np.sin(s)) / 0.6)
+        np.testing.assert_allclose(rise["elbow"], angle - s, atol=1e-11)
+        np.testing.assert_allclose(rise.rate("elbow"), 0.25 / (0.6 * np.cos(angle)), rtol=1e-10)
+        np.testing.assert_allclose(rise.t, (y - y[0]) / 0.25, atol=1e-12)
+    still = arm.sweep(frames=frames, state=held, held={"shoulder": s})
+    np.testing.assert_allclose(still.force("tool")[:, 0], 0.5 * 9.81, rtol=1e-10)  # half the weight at twice the lever
+    np.testing.assert_allclose(still.rotation("lower")[:, 1, 0], np.sin(s + still["elbow"]), atol=1e-12)
+    with pytest.raises(da.ArgumentError, match="None in x, y and z"):
+        arm.assemble(frames={"tool": (None, None, None)})
+
+
+def test_a_path_at_constant_velocity_has_its_times():
+    arm = two_links()
+    x = arm.assemble(frames={"tool": (1.2, 0.1, 0.0)}, guess={"elbow": 0.5})
+    line = [(1.2, y, 0.0) for y in (0.1, 0.2, 0.5)]
+    path = arm.sweep(frames={"tool": line}, state=x, speed={"tool": (0, 0.5, 0)})
+    np.testing.assert_allclose(path.t, [0.0, 0.2, 0.8], atol=1e-12)
+    forces = da.control.inverse_dynamics_along(arm, path)
+    np.testing.assert_allclose(forces.t, path.t)
+    aside = arm.sweep(frames={"tool": line}, state=x, speed={"tool": (0.1, 0.5, 0)})  # leads elsewhere: no times
+    assert not aside.t.any()
+    both = arm.sweep({"shoulder": [0.0, 0.1, 0.3], "elbow": [0.5, 0.4, 0.2]}, speed={"shoulder": 2.0, "elbow": -2.0})
+    np.testing.assert_allclose(both.t, [0.0, 0.05, 0.15], atol=1e-12)
+
+
+def test_the_force_of_a_coordinate_is_found_though_an_input_has_its_name():
+    m = da.Mechanism("slide", gravity=(-9.81, 0, 0))
+    m.add_joint("x", da.Prismatic("x"), m.ground, m.add_body("block", mass=2.0))
+    m.add_motor("x", "x")
+    m.add_motor("push", "x")
+    rise = m.compile().sweep({"x": [0.0, 0.1]}, held=None)
+    np.testing.assert_allclose(rise.force("x"), 2.0 * 9.81, rtol=1e-12)
+    with pytest.raises(da.ArgumentError, match=r"'push' is an input.*inverse_dynamics_along"):
+        rise.force("push")

@@ -222,3 +222,30 @@ def test_trivial_rows_are_printed_once():
     text = str(system.report(system.assemble({"A": 0.6})))
     assert text.count("C.rx") == 1
     assert "all determinate, except those of trivial rows" in text
+
+
+def test_angles_come_out_within_half_a_turn_of_the_guess():
+    """Newton's method winds up the links of a scissor lift; whole turns are taken out, except where a gear counts."""
+    m = da.Mechanism("scissors", gravity=(0, -9.81, 0))
+    below = None
+    for k in range(3):
+        a, b = (m.add_body(f"{n}{k}", mass=1.0, com=(1, 0, 0), inertia=da.rod(1.0, 2.0)) for n in "ab")
+        if below is None:
+            m.add_joint("A0", da.Revolute("z"), m.ground, a)
+            shoe = m.add_body("shoe", mass=1.0)
+            m.add_joint("slide", da.Prismatic("x"), m.ground, shoe)
+            m.add_joint("B0", da.Revolute("z"), shoe, b)
+        else:
+            m.add_joint(f"A{k}", da.Revolute("z"), below[1].at(2.0), a)
+            m.add_joint(f"B{k}", da.Revolute("z"), below[0].at(2.0), b)
+        m.close_loop(f"mid{k}", da.Revolute("z"), a.at(1.0), b.at(1.0))
+        below = a, b
+    guess = {"B0": np.pi - 0.4, "slide": 2 * np.cos(0.4)}
+    x = m.compile().assemble({"A0": 0.4}, guess=guess)
+    far = [abs(x[n] - guess.get(n, 0.0)) for n in ("B0", "A1", "B1", "A2", "B2")]
+    assert max(far) <= np.pi + 1e-9
+    gear = da.Mechanism("gear")
+    for name in ("pinion", "wheel"):
+        gear.add_joint(name, da.Revolute("z"), gear.ground, gear.add_body(name, mass=1.0, inertia=(0.1, 0.1, 0.1)))
+    gear.add_coupling("mesh", {"pinion": 1, "wheel": 3})
+    assert gear.compile().assemble({"wheel": 5.0})["pinion"] == pytest.approx(-15.0)

@@ -303,7 +303,7 @@ def test_an_interrupt_returns_what_there_is():
 
 def test_a_store_that_was_cut_off_is_made_whole(tmp_path):
     system, angle = four_bar(), np.linspace(0.5, 0.7, 200)
-    options = {"t_eval": [0.1, 0.3], "outputs": {"A": lambda t, s: s["A"]}, "workers": 1, **TOLERANCES}
+    options = {"t_eval": [0.1, 0.3], "outputs": {"A": lambda t, s: s["A"]}, "workers": 2, "lanes": 8, **TOLERANCES}
     whole = da.ensemble(system, {"A": angle}, 0.3, **options)
     first = da.ensemble(system, {"A": angle}, 0.3, store=tmp_path / "runs", **options)
     parts = sorted((tmp_path / "runs").glob("part-*.arrow"))
@@ -366,7 +366,7 @@ def test_tables_have_one_row_a_run():
         ({"n": 2, "rtoll": 1e-3}, "rtoll"),
         ({"n": 2, "outputs": {"x": lambda t, s: t}}, "give these too"),
         ({"n": 3, "p": {"l1": norm([1.0, 2.0], 1.0)}}, "distribution"),
-        ({"n": 2, "lanes": 3}, "lanes"),
+        ({"n": 2, "lanes": 4}, "lanes"),
     ],
 )
 def test_wrong_arguments_are_named(arguments, message):

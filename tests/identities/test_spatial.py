@@ -16,7 +16,7 @@ def rng(request):
 
 
 def motion(rng) -> Transform:
-    return Transform(Rotation.random(rng=rng).as_matrix(), rng.normal(size=3))
+    return Transform(Rotation.random(None, rng).as_matrix(), rng.normal(size=3))
 
 
 def hat(xi):

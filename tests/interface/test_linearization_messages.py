@@ -123,6 +123,26 @@ def test_equilibria_that_do_not_exist_are_refused():
         da.equilibrium(falling.compile(backend="casadi"))
 
 
+def test_a_search_for_rest_that_comes_to_a_singular_position_says_so():
+    """Below 14 rad/s the arms of this governor hang down on the post, where both links turn freely."""
+    m = da.Mechanism("governor")
+    post = m.add_body("post", mass=1.0, inertia=(0.01, 0.01, 0.01))
+    sleeve = m.add_body("sleeve", mass=2.0, inertia=(0.01, 0.01, 0.01))
+    m.add_joint("spin", da.Revolute("z"), m.ground, post)
+    m.add_joint("slide", da.Prismatic("z"), post.at(0, 0, -0.3), sleeve)
+    for k in range(2):
+        arm = m.add_body(f"arm {k}", mass=1.2, com=(0, 0, -0.2), inertia=(1e-4, 1e-4, 1e-4))
+        m.add_joint(f"lean {k}", da.Revolute("y"), post.at(rotation=da.rotation("z", np.pi * k)), arm)
+        m.add_rod(f"link {k}", arm.at(0, 0, -0.2), sleeve, length=0.2)
+    m.add_spring("spring", post, sleeve, stiffness=200.0, rest_length=0.45)
+    system = m.compile(backend="casadi")
+    x = system.assemble({"lean 0": -0.5, "lean 1": -0.5})
+    with pytest.raises(da.AssemblyError, match=r"no equilibrium was found near the guess.*singular"):
+        da.equilibrium(system, x, speeds={"spin": 8.0})
+    with pytest.raises(da.AssemblyError, match=r"with slide at the given value.*holding= exerts no force.*add_driver"):
+        da.equilibrium(system, x, holding={"slide": x["slide"]}, speeds={"spin": 8.0})
+
+
 def test_names_and_tables_read_well(loader, at):
     model = da.linearize(loader, at, independent=["B", "G"], outputs=["lift", "position:lip"])
     assert model.state_names == ("B", "G", "B rate", "G rate")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dalembert import checks
-from dalembert.analysis.closing import Closing, Held, close, with_held
+from dalembert.analysis.closing import Closing, Held, close, unwind, with_held
 from dalembert.analysis.failure import contradicting, explained, nearest
 from dalembert.analysis.manifold import tangent
 from dalembert.analysis.reaching import HeldFrames, inside_limits
@@ -83,6 +83,8 @@ def assemble(
             near = close(system, near.state, held, p, on, tolerance) if near.gap < CLOSABLE else near
             closing = closing if closing.small and not near.closed else near
             gaps += [closing.gap] if not closing.small else []
+        if closing.closed:
+            unwind(system, closing, held, start, p, on)
         if closing.closed and limits:
             closing, past = inside_limits(system, closing, held, p, on, tolerance)
             outside = outside or past

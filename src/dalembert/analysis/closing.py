@@ -125,6 +125,23 @@ def close(system: SystemLike, state: StateLike, held: Held, p: Parameters, on: n
     return Closing(state, phi, missing, units, count, contraction, small, flipped)
 
 
+def unwind(system: SystemLike, closing: Closing, held: Held, start: StateLike, p: Parameters, on: np.ndarray) -> None:
+    """Take whole turns out of angles of a closed position, back to within half a turn of the start."""
+    q, state = closing.state.q.copy(), closing.state
+    turning = {name for name, angle in zip(system.v_names, angular_velocities(system)) if angle}
+    for k, name in enumerate(system.q_names):
+        turns = round((q[k] - start.q[k]) / (2 * np.pi)) if name in turning and k not in held.q_index else 0
+        if not turns:
+            continue
+        moved = q.copy()
+        moved[k] -= 2 * np.pi * turns
+        trial = state.replace(q=moved)
+        after = residual(system, trial, held, p, on & system.rows.holonomic)
+        change = np.concatenate(after[:2]) - np.concatenate([closing.residuals, closing.held])
+        if np.abs(change / closing.units).max(initial=0.0) < 1e-12 * (1 + abs(turns)):  # no screw, gear or rack
+            q, closing.state, closing.residuals, closing.held = moved, trial, after[0], after[1]
+
+
 def _flipped(system: SystemLike, state: StateLike, p: Parameters, on: np.ndarray) -> list[str]:
     """Active constraints that hold with an axis reversed."""
     if not len(system.rows.branch_of):

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from math import isfinite
 
 import numpy as np
+from scipy.linalg.lapack import dgesv
 
 from dalembert.analysis.course import Course
 from dalembert.protocols import StateLike
@@ -74,22 +76,23 @@ class Continuation:
 
     def size(self, delta: np.ndarray) -> float:
         """The largest part of a motion, rad or lengths of the mechanism."""
-        return float(np.abs(delta / self.course.reach).max(initial=0.0))
+        return _largest(delta / self.course.reach)
 
     def solve(self, f: Revealed, right: np.ndarray) -> np.ndarray:
         """The shortest δ that brings J δ nearest to `right`."""
-        return self.Rinv @ f.solve(right / self.scale)
+        return self.course.reach * f.solve(right / self.scale)
 
-    def _step(self, white: np.ndarray, away: np.ndarray) -> np.ndarray | None:
-        """The shortest δ that J takes nearest to `away`, all scaled; None where J is not finite."""
+    def _step(self, white: np.ndarray, away: np.ndarray) -> tuple[np.ndarray, float] | None:
+        """The shortest δ that J takes nearest to `away`, scaled, and its largest part; None where J is not finite."""
         if white.shape[0] == white.shape[1]:
-            try:
-                delta = np.linalg.solve(white, away)
-            except np.linalg.LinAlgError:
-                delta = np.full(len(white), np.inf)
-            if np.abs(delta).max(initial=0.0) < FAR:  # far from singular, or nearly there
-                return delta
-        return self.policy.reveal(white, 1.0).solve(away) if np.isfinite(white).all() else None
+            _, _, delta, failed = dgesv(white, away)
+            size = _largest(delta)
+            if not failed and size < FAR:  # far from singular, or nearly there
+                return delta, size
+        if not np.isfinite(white).all():
+            return None
+        delta = self.policy.reveal(white, 1.0).solve(away)
+        return delta, _largest(delta)
 
     def closed(self, x: float, q: np.ndarray, far: float = 2 * FAR) -> Node | None:
         """The position at a place near a guess q, by Newton's method; None where none is within `far`."""
@@ -97,7 +100,7 @@ class Continuation:
         for _ in range(ITERATIONS):
             away, J, g = self.course.equations(q, x)
             away, white = away / self.scale, J * self.weights
-            gap = float(np.abs(away).max(initial=0.0))
+            gap = _largest(away)
             if gap <= CLOSED or (gap <= NEARLY and gap >= 0.5 * last):
                 if not np.isfinite(white).all():
                     return None
@@ -105,10 +108,10 @@ class Continuation:
                 return Node(x, q, self.solve(f, g), white, f)
             if not gap <= 10 * last or not isfinite(gap):
                 return None
-            delta = self._step(white, away)
-            if delta is None or not np.abs(delta).max(initial=0.0) <= far:
+            step = self._step(white, away)
+            if step is None or not step[1] <= far:
                 return None
-            q, last = self.plus(q, -self.course.reach * delta), gap
+            q, last = self.plus(q, -self.course.reach * step[0]), gap
         return None
 
     # --- along the course ---------------------------------------------------------------------------------------
@@ -171,9 +174,42 @@ class Continuation:
 
     def between(self, a: Node, b: Node, x: np.ndarray) -> np.ndarray:
         """(N, nq) positions at places between two nodes by Hermite's cubic: guesses."""
-        d = b.x - a.x
-        s = (np.asarray(x) - a.x) / d if d else np.zeros(len(x))
-        delta = self.minus(b.q, a.q)
-        s = s[:, None]
-        rest = s * s * (3 - 2 * s) * delta + s * (1 - s) ** 2 * d * a.slope - s * s * (1 - s) * d * b.slope
-        return a.q + rest if self.flat else np.array([self.plus(a.q, r) for r in rest]).reshape(len(s), -1)
+        return self.guesses([a, b], np.zeros(len(x), dtype=int), np.asarray(x))
+
+    def guesses(self, nodes: list[Node], which: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """(N, nq) the same for many places, x[i] between the nodes which[i] and which[i] + 1 (or at the only one)."""
+        after = np.minimum(which + 1, len(nodes) - 1)
+        at, q, slope = (
+            np.array([n.x for n in nodes]),
+            np.array([n.q for n in nodes]),
+            np.array([n.slope for n in nodes]),
+        )
+        rise = np.array([self.minus(b.q, a.q) for a, b in pairwise(nodes)] or [np.zeros(slope.shape[1])])
+        d = at[after] - at[which]
+        s = ((x - at[which]) / np.where(d, d, 1.0))[:, None]
+        ends = d[:, None] * ((1 - s) * slope[which] - s * slope[after])
+        rest = s * s * (3 - 2 * s) * rise[which] + s * (1 - s) * ends
+        if self.flat:
+            return q[which] + rest
+        return np.array([self.plus(q[k], r) for k, r in zip(which, rest)]).reshape(len(x), -1)
+
+
+def _largest(x: np.ndarray) -> float:
+    """max |x|, 0 of nothing; NaN if one is."""
+    values = x.tolist()  # for a few numbers quicker than NumPy
+    if not values:
+        return 0.0
+    size = max(map(abs, values))
+    return size if size == size and isfinite(sum(values)) else float(np.abs(x).max())
+
+
+def far_from_singular(X: np.ndarray, least: float) -> np.ndarray | None:
+    """The inverses of square matrices X, (K, n, n), if their singular values are all above `least`; else None."""
+    if X.shape[-1] != X.shape[-2] or not len(X):
+        return None
+    try:
+        inverse = np.linalg.inv(X)
+    except np.linalg.LinAlgError:
+        return None
+    # σ_min = 1 / ‖X⁻¹‖₂ ≥ 1 / ‖X⁻¹‖_F; a NaN fails the comparison
+    return inverse if bool((np.einsum("kij,kij->k", inverse, inverse) < least**-2).all()) else None

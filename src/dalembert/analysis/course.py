@@ -210,8 +210,8 @@ def _columns(system: SystemLike, path: Any, fixed: bool = False) -> tuple[dict[s
 def _track(system: SystemLike, name: Any, given: Any) -> list[FrameGoal]:
     """The goals of a frame, one after another."""
     if isinstance(given, Mapping):
-        parts = {n: checks.reals(x, f"frame '{name}': {n}") for n, x in given.items()}
-        if any(np.ndim(x) < 2 for x in parts.values()):
+        parts = {n: x if n == "position" else checks.reals(x, f"frame '{name}': {n}") for n, x in given.items()}
+        if any(np.ndim(x if n != "position" else np.asarray(x, dtype=object)) < 2 for n, x in parts.items()):
             raise ArgumentError(
                 f"frame '{name}' is given one goal; needed: a list of values for each of {list(parts)}."
             )

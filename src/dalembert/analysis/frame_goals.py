@@ -3,7 +3,7 @@
 Each wish is a few rows beside the constraints: how far the frame is from it, and the twists (ω; v) in the ground's axes
 that change this,
 
-    position    p − p*,                          rows of v
+    position    p − p*,                          rows of v; only the wanted ones of x, y and z
     rotation    −log(R* Rᵀ),                     rows of ω
     axis        −e_i · (turn from a to d),       e_i · ω for two e_i across the direction d.
 
@@ -25,8 +25,8 @@ from dalembert.spatial import quaternion_exp, quaternion_log, quaternion_matrix,
 
 PARTS = ("position", "rotation", "x", "y", "z")
 NEEDED = (
-    "a point (3 numbers), a rotation (3, 3), a pose (4, 4), or a mapping with some of 'position', 'rotation' and one "
-    "of the axes 'x', 'y', 'z' with its direction in the ground"
+    "a point (3 numbers, None for one that is free), a rotation (3, 3), a pose (4, 4), or a mapping with some of "
+    "'position', 'rotation' and one of the axes 'x', 'y', 'z' with its direction in the ground"
 )
 
 
@@ -39,7 +39,8 @@ class FrameGoal:
         self.position, self.rotation, self.axis, self.direction = _parts(given, f"frame '{self.name}'")
         self._pose = system.kernel("pose", frame=self.frame)
         self._jacobian = system.kernel("jacobian", frame=self.frame, axes="world")
-        self.angular = np.array([False] * (3 * (self.position is not None)) + [True] * self.turns)  # per row
+        self.kept = np.isfinite(np.full(3, np.nan) if self.position is None else self.position)  # of x, y, z
+        self.angular = np.array([False] * int(self.kept.sum()) + [True] * self.turns)  # per row
 
     @property
     def turns(self) -> int:
@@ -47,9 +48,9 @@ class FrameGoal:
         return 3 if self.rotation is not None else 2 if self.direction is not None else 0
 
     @property
-    def wish(self) -> tuple[bool, bool, int]:
+    def wish(self) -> tuple[tuple[bool, ...], bool, int]:
         """Which parts are wanted: equal for goals that can follow each other on a way."""
-        return self.position is not None, self.rotation is not None, -1 if self.direction is None else self.axis
+        return tuple(self.kept.tolist()), self.rotation is not None, -1 if self.direction is None else self.axis
 
     def rows(self, q: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """How far the frame is from the goal, (k,), m or rad, and the rows of its motion, (k, nv)."""
@@ -58,8 +59,8 @@ class FrameGoal:
         J = np.asarray(self._jacobian(*(given[n] for n in self._jacobian.names_in))).reshape(6, -1)
         away, rows = [np.zeros(0)], [np.zeros((0, J.shape[1]))]
         if self.position is not None:
-            away.append(T[:3, 3] - self.position)
-            rows.append(J[3:])
+            away.append((T[:3, 3] - self.position)[self.kept])
+            rows.append(J[3:][self.kept])
         if self.rotation is not None:
             away.append(-_turn(self.rotation @ T[:3, :3].T))
             rows.append(J[:3])
@@ -71,7 +72,7 @@ class FrameGoal:
 
     def rate_rows(self, V: np.ndarray) -> np.ndarray:
         """(k,) what the rows say of a twist (or its rate) V = (ω; v) in the ground's axes, (6,)."""
-        parts = [V[3:]] if self.position is not None else []
+        parts = [V[3:][self.kept]]
         if self.rotation is not None:
             parts.append(V[:3])
         elif self.direction is not None:
@@ -83,7 +84,7 @@ class FrameGoal:
         goal, V = object.__new__(FrameGoal), np.zeros(6)
         vars(goal).update(vars(self))
         if self.position is not None and other.position is not None:
-            V[3:] = other.position - self.position
+            V[3:] = np.where(self.kept, other.position - self.position, 0.0)
             goal.position = self.position + s * V[3:]
         if self.rotation is not None and other.rotation is not None:
             V[:3] = _turn(other.rotation @ self.rotation.T)
@@ -99,7 +100,7 @@ class FrameGoal:
         T = self._pose(*(given[n] for n in self._pose.names_in))
         goal = object.__new__(FrameGoal)
         vars(goal).update(vars(self))
-        goal.position = None if self.position is None else T[:3, 3].copy()
+        goal.position = None if self.position is None else np.where(self.kept, T[:3, 3], np.nan)
         goal.rotation = None if self.rotation is None else T[:3, :3].copy()
         goal.direction = None if self.direction is None else T[:3, self.axis].copy()
         return goal
@@ -114,13 +115,25 @@ def _named(frames: Any) -> Mapping[Any, Any]:
     return checks.mapping(frames, "frames")
 
 
+def _point(given: Any, what: str) -> np.ndarray:
+    """(3,) a position, NaN where it is None."""
+    kept = [x is not None for x in given] if isinstance(given, (list, tuple)) and len(given) == 3 else [True] * 3
+    if not any(kept):
+        raise ArgumentError(f"the position of {what} is None in x, y and z; give one of them, or leave it out.")
+    if not all(kept):
+        given = [0.0 if x is None else x for x in given]
+    return np.where(kept, checks.vector(given, 3, f"the position of {what}"), np.nan)
+
+
 def _parts(given: Any, what: str) -> tuple[np.ndarray | None, np.ndarray | None, int, np.ndarray | None]:
     """Position, rotation, and which axis has which direction."""
     if not isinstance(given, Mapping):
+        if isinstance(given, (list, tuple)) and None in [x if x is None else 0 for x in given]:
+            return _point(given, what), None, 0, None
         if not hasattr(given, "as_matrix"):
             given = checks.reals(given, what, NEEDED)
             if given.shape == (3,):
-                return checks.vector(given, 3, f"the position of {what}").copy(), None, 0, None
+                return _point(given, what), None, 0, None
             if given.shape == (4, 4):
                 given = {"position": given[:3, 3], "rotation": given[:3, :3]}
         if not isinstance(given, Mapping):
@@ -131,7 +144,7 @@ def _parts(given: Any, what: str) -> tuple[np.ndarray | None, np.ndarray | None,
     if len(axes) + ("rotation" in given) > 1 or not given:
         raise ArgumentError(f"{what} is given {', '.join(given) or 'nothing'}; needed: {NEEDED}.")
     if "position" in given:
-        position = checks.vector(given["position"], 3, f"the position of {what}").copy()
+        position = _point(given["position"], what)
     if "rotation" in given:
         rotation = as_matrix(given["rotation"])
         if np.shape(rotation) != (3, 3):

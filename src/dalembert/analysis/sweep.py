@@ -9,6 +9,7 @@ f the forces along what is led, λ those of the constraints; the shortest ones w
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,9 +18,10 @@ from typing import Any
 import numpy as np
 
 from dalembert import checks
+from dalembert.analysis.continuation import far_from_singular
 from dalembert.analysis.course import Course
 from dalembert.analysis.special_points import SpecialPoint
-from dalembert.analysis.trail import Trail
+from dalembert.analysis.trail import CLOSE, Trail
 from dalembert.errors import ArgumentError, unknown
 from dalembert.protocols import Inputs, SystemLike
 from dalembert.rank import rank_policy
@@ -39,7 +41,7 @@ class Sweep:
     q: np.ndarray  # (K, nq)
     v: np.ndarray  # (K, nv)
     vdot: np.ndarray  # (K, nv)
-    t: np.ndarray  # (K,) s: when a value is passed at a constant speed; that of the first state where there is none
+    t: np.ndarray  # (K,) s: when a value is passed, if the speeds are constant and lead from each value to the next
     points: tuple[SpecialPoint, ...]  # dead points, branch points and limits in the order they were met
     complete: bool  # whether every value was reached
     interrupted: bool  # whether it was ended from outside (Ctrl-C)
@@ -100,11 +102,23 @@ class Sweep:
 
     def position(self, frame: Any) -> np.ndarray:
         """(K, 3) origin of a frame (or body, or a name of either) in the ground, m."""
-        return self._frames("pose", frame, "body")[:, :3, 3]
+        return self.pose(frame)[:, :3, 3]
+
+    def rotation(self, frame: Any) -> np.ndarray:
+        """(K, 3, 3) rotations from the axes of a frame to the ground's."""
+        return self.pose(frame)[:, :3, :3]
+
+    def pose(self, frame: Any) -> np.ndarray:
+        """(K, 4, 4) rigid motions from a frame to the ground."""
+        return self._frames("pose", frame, "body")
 
     def velocity(self, frame: Any) -> np.ndarray:
         """(K, 3) velocity of the origin of a frame in the ground's axes, m/s."""
-        return self._frames("twist", frame, "world")[:, 3:]
+        return self.twist(frame, axes="world")[:, 3:]
+
+    def twist(self, frame: Any, axes: str = "body") -> np.ndarray:
+        """(K, 6) twists (ω; v) of a frame in its own axes, or in the ground's (axes="world"), rad/s and m/s."""
+        return self._frames("twist", frame, axes)
 
     # --- forces -------------------------------------------------------------------------------------------------
 
@@ -116,6 +130,11 @@ class Sweep:
         n = self._course.constraints
         led = [*self._course.coordinates, *self._course.fixed]
         tracks = {track[0].name: len(track[0].angular) for track in self._course.tracks}
+        if name in self.system.u_names and name not in led and name not in tracks:
+            raise ArgumentError(
+                f"'{name}' is an input, and a sweep is led by {', '.join([*led, *tracks])}. For the inputs that "
+                "produce this motion call control.inverse_dynamics_along(system, sweep)."
+            )
         if name not in led and name not in tracks:
             raise unknown("coordinate or frame that is led", name, [*led, *tracks])
         if name in led:
@@ -139,16 +158,14 @@ class Sweep:
 
         That of a joint that is led has the driving force in it.
         """
-        system, m = self.system, self._course.constraints
-        more = len(system.rows.trivial)
-        lam = np.hstack([self._forces[:, :m], np.zeros((len(self), more))])
+        system = self.system
         joints = list(system.description.whole.joints)
         if joint in joints:
-            return self._batch(system.kernel("reactions"), lam=lam)[:, joints.index(joint)]
+            return self._in_joints[:, joints.index(joint)]
         loops = [c.name for c in system.description.constraints if c.kind == "loop"]
         if joint not in loops:
             raise unknown("joint or loop", joint, [*joints, *loops])
-        return self._batch(system.kernel("loop_wrench", frame=joint), lam=lam).reshape(len(self), 6)
+        return self._batch(system.kernel("loop_wrench", frame=joint), lam=self._multipliers).reshape(len(self), 6)
 
     def reactions(self, k: int) -> Any:
         """Forces in every joint at the k-th value (`Reactions`), with what is led driven as it moves there."""
@@ -164,6 +181,17 @@ class Sweep:
         """Time of each state: the course's own where the constraints depend on it."""
         on_time = "t" in self._course.kernel.names_in
         return self._course.given(self._x)[1] if on_time else self.t
+
+    @cached_property
+    def _multipliers(self) -> np.ndarray:
+        """(K, rows) of all rows, trivial ones last."""
+        m, more = self._course.constraints, len(self.system.rows.trivial)
+        return np.hstack([self._forces[:, :m], np.zeros((len(self), more))])
+
+    @cached_property
+    def _in_joints(self) -> np.ndarray:
+        """(K, joints, 6) wrenches in the joints of the tree."""
+        return self._batch(self.system.kernel("reactions"), lam=self._multipliers)
 
     @cached_property
     def _p(self) -> np.ndarray:
@@ -217,20 +245,24 @@ class Stack:
         J = np.concatenate(rows, axis=1)
         policy = rank_policy(system, course.parameters_at(float(x[0])))
         white = J * course.reach / course.units[:, None]
-        self.U, self.sigma, self.Vt = np.linalg.svd(white, full_matrices=False)
-        counts = self.sigma > policy.tolerance * np.maximum(self.sigma[:, :1], 1.0)
-        self.inverse = np.where(counts, 1.0 / np.where(counts, self.sigma, 1.0), 0.0)
-        self.rank = int(counts.sum(axis=1).max(initial=0))
+        inverse = far_from_singular(white, CLOSE)
+        if inverse is None:
+            U, sigma, Vt = np.linalg.svd(white, full_matrices=False)
+            counts = sigma > policy.tolerance * np.maximum(sigma[:, :1], 1.0)
+            self.rank = int(counts.sum(axis=1).max(initial=0))
+            each = np.where(counts, 1.0 / np.where(counts, sigma, 1.0), 0.0)
+            inverse = (Vt.transpose(0, 2, 1) * each[:, None]) @ U.transpose(0, 2, 1)
+        else:
+            self.rank = system.nv
+        self.inverse = inverse  # (K, nv, rows) pseudoinverses
 
     def motions(self, right: np.ndarray) -> np.ndarray:
         """The shortest motions with J x = right, (K, nv)."""
-        y = np.einsum("kij,ki->kj", self.U, right / self.course.units) * self.inverse
-        return np.einsum("kji,kj->ki", self.Vt, y) * self.course.reach
+        return np.einsum("kij,kj->ki", self.inverse, right / self.course.units) * self.course.reach
 
     def forces(self, load: np.ndarray) -> np.ndarray:
         """The shortest μ with Jᵀ μ = load, (K, rows)."""
-        y = np.einsum("kji,ki->kj", self.Vt, load * self.course.reach) * self.inverse
-        return np.einsum("kij,kj->ki", self.U, y) / self.course.units
+        return np.einsum("kij,ki->kj", self.inverse, load * self.course.reach) / self.course.units
 
 
 def with_motion(trail: Trail, course: Course, rates: np.ndarray, bends: np.ndarray, u: Inputs) -> Sweep:
@@ -239,15 +271,10 @@ def with_motion(trail: Trail, course: Course, rates: np.ndarray, bends: np.ndarr
     rates, bends = rates[:K], bends[:K]
     stack = Stack(course, trail.q, trail.x) if K else None
     v, a, singular = _motion(trail, course, rates, bends, stack)
-    one = course.single in course.coordinates
     values, missed = ({n: x[part] for n, x in course.columns.items()} for part in (slice(0, K), slice(K, None)))
     complete = course.count == K
     message = "" if complete else _ended(trail, course, K)
-    t = np.full(K, course.t)
-    if course.single == "t":
-        t = trail.x
-    elif one and len(set(rates[:, 0])) == 1 and rates[0, 0]:
-        t = course.t + (trail.x - trail.x[0]) / rates[0, 0]
+    t = trail.x if course.single == "t" else course.t + _elapsed(course, trail.x, rates)
     return Sweep(
         system, trail.q, v, a, t, tuple(trail.points), complete, trail.interrupted, message, values, missed,
         course, trail.x, trail.slopes, singular, stack, u,
@@ -290,6 +317,25 @@ def _ended(trail: Trail, course: Course, K: int) -> str:
     reached = "ends after" if K else "cannot begin at"
     place = course.told(float(trail.x[-1] if K else course.wanted[0]))
     return f"the sweep {reached} {place}: {trail.why}. {left} of {course.count} values are not reached."
+
+
+def _elapsed(course: Course, x: np.ndarray, rates: np.ndarray) -> np.ndarray:
+    """(K,) s from the first value at constant speeds; zeros where these do not lead from each value to the next."""
+    r = rates[0] if len(rates) else np.zeros(0)
+    nothing = np.zeros(len(x))
+    if not r.any() or (rates != r).any() or course.parameters or "t" in course.columns:
+        return nothing
+    steps = np.zeros((len(x) - 1, course.led))
+    for k, name in enumerate(course.coordinates):
+        steps[:, k] = np.diff(x if name == course.single else [course._value(name, float(one))[0] for one in x])
+    for track, where in _places(course):
+        ways = [a.toward(b, 0.0)[1] for a, b in itertools.pairwise(track[: len(x)])]
+        for k, V in enumerate(ways):
+            steps[k, where] = track[k].rate_rows(V)
+    dt = steps @ r / (r @ r)
+    if (np.abs(steps - np.outer(dt, r)) > 1e-9 * np.abs(steps).max(initial=0.0)).any():
+        return nothing
+    return np.concatenate([[0.0], np.cumsum(dt)])
 
 
 def _places(course: Course) -> list[tuple[Any, slice]]:

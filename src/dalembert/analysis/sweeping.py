@@ -108,7 +108,8 @@ def _beginning(system: Any, course: Course, state: Any, p: Parameters) -> StateL
 
 
 def _wish(goal: Any) -> dict[str, Any]:
-    wish = {"position": goal.position, "rotation": goal.rotation, "xyz"[goal.axis]: goal.direction}
+    position = None if goal.position is None else [x if np.isfinite(x) else None for x in goal.position.tolist()]
+    wish = {"position": position, "rotation": goal.rotation, "xyz"[goal.axis]: goal.direction}
     return {name: value for name, value in wish.items() if value is not None}
 
 

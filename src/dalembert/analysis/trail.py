@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.continuation import CLOSED, FAR, NEARLY, SINGULAR, Continuation, Node
+from dalembert.analysis.continuation import CLOSED, FAR, NEARLY, SINGULAR, Continuation, Node, far_from_singular
 from dalembert.analysis.course import Course
 from dalembert.analysis.manifold import tangent
 from dalembert.analysis.special_points import (
@@ -199,10 +199,7 @@ def _filled(
     inside = (part - x_nodes[-1]) * forward <= 0
     x = part[inside]
     which = np.clip(np.searchsorted(x_nodes * forward, x * forward, side="left"), 1, max(len(nodes) - 1, 1)) - 1
-    guess = np.zeros((len(x), way.course.system.nq))
-    for k in np.unique(which):
-        own = which == k
-        guess[own] = way.between(nodes[k], nodes[min(k + 1, len(nodes) - 1)], x[own])
+    guess = way.guesses(nodes, which, x)
     q, slopes, least, ok = _polished(way, x, guess)
     bends = np.full(slopes.shape, np.nan)
     for k in np.flatnonzero(~ok | (least < CLOSE)):
@@ -261,10 +258,9 @@ def _polished(way: Continuation, x: np.ndarray, q: np.ndarray) -> tuple[np.ndarr
     g = np.zeros(len(course.units))
     g[course.constraints] = 1.0
     g = np.broadcast_to(g / way.scale, away.shape)
-    if square and way.rank == len(course.units):
-        least = np.linalg.svd(white, compute_uv=False)[:, -1]
-        if least.min(initial=1.0) > CLOSE:
-            return q, np.linalg.solve(white, g[..., None])[..., 0] * course.reach, least, gap <= NEARLY
+    inverse = far_from_singular(white, CLOSE) if way.rank == len(course.units) else None
+    if inverse is not None:
+        return q, (inverse @ g[0]) * course.reach, np.ones(len(x)), gap <= NEARLY
     slopes, least = _shortest(way, white, g)
     return q, slopes * course.reach, least, gap <= NEARLY
 

@@ -13,9 +13,10 @@ from dalembert.control.native.workspace import GIVEN, TASK, Allocation
 from dalembert.control.reachability import within_reach
 from dalembert.errors import unknown
 from dalembert.outcome import Spoken
-from dalembert.rank import rank_policy
+from dalembert.rank import reach
 from dalembert.system.state import State
 
+ROUNDING = 1e-13  # of an acceleration
 LOST = 1e-8  # of its terms: what may be missing of the motion
 
 
@@ -115,7 +116,7 @@ def explain(
         return _nothing(allocator)
     wanted = a.motion.copy()
     missed, inadmissible = _inadmissible(allocator, a) if off is None else off
-    p, reach = a.mobility, a.reach
+    p, driven = a.mobility, a.reach
     before = a.u.copy()
     u, acting, kept = allocator.limited(a)
     usual = np.abs(problem.multipliers).max(initial=0.0)  # before limits
@@ -127,7 +128,7 @@ def explain(
     a.u[:], a.motion[:] = u, wanted + short
     a.required_force[:] += problem.M @ short
     allocator.carry(a)
-    left = np.linalg.svd(N)[0] if reach < p else N
+    left = np.linalg.svd(N)[0] if driven < p else N
     K, R, U = a.K[:p], np.triu(problem.upper), np.triu(a.cost)
     # forces that meet K in the mass metric: of the motion, of what is required for it, and of the actuators
     terms = np.linalg.norm(R @ wanted) + np.linalg.norm(r) + np.linalg.norm(np.abs(N) @ np.abs(u))
@@ -160,11 +161,11 @@ def explain(
         **parts,
         cost=float(np.linalg.norm(U @ u)),
         mobility=p,
-        reach=reach,
+        reach=driven,
         task_rank=a.task_rank if mode == TASK else 0,
-        condition=_condition(K @ B, np.linalg.solve(R.T, B), reach),
+        condition=_condition(K @ B, np.linalg.solve(R.T, B), driven),
         task_condition=_condition(a.J @ K.T, np.linalg.solve(R.T, a.J.T), a.task_rank) if mode == TASK else 1.0,
-        undriven=tuple(_named(names, a.K[:p].T @ left[:, k]) for k in range(reach, p)),
+        undriven=tuple(_named(names, a.K[:p].T @ left[:, k]) for k in range(driven, p)),
         missing=_named(names, -short, relative=False) if lost else {},
         missing_forces=unset,
         broken=broken,
@@ -178,9 +179,10 @@ def _inadmissible(allocator: Allocator, a: Allocation) -> tuple[float, bool]:
     """By how much the wanted motion misses the constraints, and whether that is more than rounding."""
     A, gamma, v = a.problem.A, a.problem.gamma, a.wanted_motion
     free = np.linalg.solve(a.problem.M, a.problem.f)  # v̇ may be what is left of it
-    missed, terms = np.abs(A @ v + gamma), np.abs(A) @ (np.abs(v) + np.abs(free)) + np.abs(gamma)
-    sizes = rank_policy(allocator.system, allocator.plant.p).sizes
-    counts = missed / sizes > INADMISSIBLE * terms / sizes + 1e-13 * (terms / sizes).max(initial=0.0)
+    motion = np.abs(v) + np.abs(free)
+    missed, terms = np.abs(A @ v + gamma), np.abs(A) @ motion + np.abs(gamma)
+    far = reach(allocator.system, allocator.plant.p)  # rounding of an acceleration is that of its largest part
+    counts = missed > INADMISSIBLE * terms + ROUNDING * (np.abs(A) @ far) * (motion / far).max(initial=0.0)
     return float(missed.max(initial=0.0)), bool(counts.any())
 
 

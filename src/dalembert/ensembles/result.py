@@ -11,13 +11,11 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.ensembles.lanes import Batch
-from dalembert.ensembles.parts import COUNTS, EVIDENCE, Part, Plan, laid_out
+from dalembert.ensembles.parts import COUNTS, EVIDENCE, Part, Plan, run_alone
+from dalembert.ensembles.summary import Extremes, Summary, extremes
 from dalembert.ensembles.variation import Variation
 from dalembert.errors import ArgumentError, extra
-from dalembert.rank import usual_sizes
-from dalembert.simulation.doubts import OPEN, energy_limit
 from dalembert.simulation.run import Run, columns
-from dalembert.simulation.simulate import carried_out
 from dalembert.simulation.status import Status
 from dalembert.system.state import State
 from dalembert.system.system import System
@@ -44,7 +42,7 @@ class Ensemble:
     v: np.ndarray | None  # (n, T, nv)
     outputs: Mapping[str, np.ndarray]  # (n, T)
     status: np.ndarray  # (n,) whole numbers: `Status(k)`
-    _messages: Mapping[int, str]  # of runs that were not made, or ended early
+    messages: Mapping[int, str]  # {run: what is wrong with it}, of those that did not succeed
     events: Mapping[str, Mapping[int, np.ndarray]]  # {event: {run: times, s}}
     passages: np.ndarray  # (n,) singular positions met or passed
     determined: np.ndarray  # (n,) whether the motion through them was determined
@@ -57,6 +55,8 @@ class Ensemble:
     drift: np.ndarray  # (n,) largest ‖Φ‖∞ of a step before it was corrected
     speed_drift: np.ndarray  # (n,)
     motion_energy: np.ndarray  # (n,) J: largest kinetic energy, about; NaN for runs made alone
+    energy_error: np.ndarray  # (n,) J: energy at the end, less that of the start and the work done since
+    _summaries: Mapping[str, Summary]  # of outputs, where their paths are not kept
     _plan: Plan
     _batch: Batch
 
@@ -84,8 +84,7 @@ class Ensemble:
         k = checks.whole(k, "k", least=-len(self), most=len(self) - 1)
         if self.status[k] == Status.NOT_BEGUN:
             raise ArgumentError(f"run {k} did not begin: {self.messages[k % len(self)]}")
-        layout, span = laid_out(self._plan, self._batch, k)
-        return carried_out(layout, span._replace(samples=None))
+        return run_alone(self._plan, self._batch, k, None)
 
     def quantiles(self, name: str, levels: Any = (0.05, 0.5, 0.95)) -> np.ndarray:
         """(len(levels), T), or (len(levels),) without t_eval: quantiles of an output or a coordinate over the runs.
@@ -95,14 +94,32 @@ class Ensemble:
         wanted = checks.vector(levels, None, "levels")
         if not len(wanted) or wanted.min() < 0.0 or wanted.max() > 1.0:
             raise ArgumentError(f"levels is {levels!r}; needed: numbers between 0 and 1.")
-        known = isinstance(name, str) and name in self.outputs
-        values = self.outputs[name] if known else self[name]
-        return np.nanquantile(values, wanted, axis=0)
+        if isinstance(name, str) and name in self._summaries:
+            return self._summaries[name].quantiles(wanted)
+        return np.asarray(np.nanquantile(self._values(name), wanted, axis=0))
 
-    @cached_property
-    def energy_error(self) -> np.ndarray:
-        """(n,) J: energy at the end, less that of the start and the work done since."""
-        return self._energies[0]
+    def extremes(self, name: str) -> Extremes:
+        """Least and greatest values over the times of t_eval, (n,) each, and their times (s).
+
+        name: of the output, or of the coordinate.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism("ball", gravity=(0, 0, -10.0))
+        >>> m.add_joint("z", da.Prismatic("z"), m.ground, m.add_body("ball", mass=1.0))
+        >>> runs = da.ensemble(m.compile(), {"z": 0.0}, 1.0, v={"z": [2.0, 4.0]}, t_eval=[0.0, 0.2, 0.4, 1.0])
+        >>> peak = runs.extremes("z")
+        >>> peak.greatest.round(6).tolist(), peak.t_greatest.tolist()           # v²/2g at v/g
+        ([0.2, 0.8], [0.2, 0.4])
+        """
+        if isinstance(name, str) and name in self._summaries:
+            return self._summaries[name].extremes
+        if not len(self.t):
+            raise ArgumentError("extremes are those over the times of t_eval; make the ensemble with t_eval.")
+        return extremes(self.t, self._values(name))
+
+    def _values(self, name: str) -> np.ndarray:
+        """Values of an output or a coordinate."""
+        return self.outputs[name] if isinstance(name, str) and name in self.outputs else self[name]
 
     @cached_property
     def success(self) -> np.ndarray:
@@ -110,44 +127,6 @@ class Ensemble:
         good = np.isin(self.status, (Status.DONE, Status.EVENT))
         good[list(self.messages)] = False
         return good
-
-    @cached_property
-    def messages(self) -> dict[int, str]:
-        """{run: what is wrong with it}, of those that did not succeed."""
-        out = dict(self._messages)
-        error, moved, size = self._energies
-        wrong = ~(np.abs(error) <= energy_limit(self._plan.setup.rtol, False) * moved + 1e-12 * size)
-        for k in np.flatnonzero((wrong | ~(self._gaps <= OPEN)) & ~self.alone):  # others have been judged
-            what = f"the energy balance is wrong by {error[k]:.2g} J" if wrong[k] else f"open by {self._gaps[k]:.2g}"
-            out.setdefault(int(k), f"{Status(self.status[k]).sentence}, but {what}")
-        return out
-
-    @cached_property
-    def _energies(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(n,) error, energy that moved, and the size of energies."""
-        first, last = self.start, (self.q_end, self.v_end)
-        kinetic, potential = (
-            [self._batched(name, q, v) for q, v in (first, last)] for name in ("kinetic_energy", "potential_energy")
-        )
-        work = sum(self.work.values(), np.zeros(len(self)))
-        change = kinetic[1] + potential[1] - kinetic[0] - potential[0]
-        motion = np.fmax(np.maximum(*kinetic), self.motion_energy)
-        moved = motion + np.abs(potential[1] - potential[0]) + sum(map(abs, self.work.values()))
-        return change - work, moved, np.maximum.reduce([*map(abs, kinetic), *map(abs, potential)])
-
-    @cached_property
-    def _gaps(self) -> np.ndarray:
-        """(n,) largest gap of a constraint at the end, rad or lengths of the mechanism."""
-        if not self.system.rows.of:
-            return np.zeros(len(self))
-        phi = self._batched("constraints", self.q_end, self.v_end)[0]
-        units = np.where(self.system.rows.angular, 1.0, usual_sizes(self.system, self.p)[1][:, None])
-        return np.abs(phi / units).max(axis=1, initial=0.0)
-
-    def _batched(self, name: str, q: np.ndarray, v: np.ndarray) -> Any:
-        kernel = self.system.kernel(name)
-        known = {"q": q, "v": v, "p": self.p, "t": self.t_end[:, None], "u": self.u}
-        return kernel.batch(*(known[a] for a in kernel.names_in))
 
     def _kept(self, x: np.ndarray | None) -> np.ndarray:
         if x is None:
@@ -165,7 +144,7 @@ class Ensemble:
             **{f"work.{name}": x for name, x in self.work.items()},
             "status": [Status(s).name for s in self.status],
             "success": self.success,
-            **{name: getattr(self, name) for name in ("energy_error", "passages", "determined", *COUNTS, *EVIDENCE)},
+            **{name: getattr(self, name) for name in ("passages", "determined", *COUNTS, *EVIDENCE)},
         }
         table = pandas.DataFrame(columns_of, index=pandas.RangeIndex(len(self), name="run"))
         table.attrs["system"] = self.system.name
@@ -187,7 +166,7 @@ class Ensemble:
             "t_end": (run, self.t_end, {"units": "s"}),
             "status": (run, self.status),
             "success": (run, self.success),
-            **{name: (run, getattr(self, name)) for name in ("energy_error", "passages", *COUNTS, *EVIDENCE)},
+            **{name: (run, getattr(self, name)) for name in ("passages", *COUNTS, *EVIDENCE)},
         }
         if len(self.t):
             coords["t"] = ("t", self.t, {"units": "s"})
@@ -214,20 +193,24 @@ def collect(
     blank = np.full((n, nx + len(system.work_names)), np.nan)
     whole = Part(
         status=np.full(n, Status.INTERRUPTED, dtype=np.int64), x=blank, t=batch.t[:, 0].copy(),
-        counts=np.zeros((n, 4), dtype=np.int64), evidence=np.full((n, 4), np.nan), passages=np.zeros(n, dtype=np.int64),
+        counts=np.zeros((n, 4), dtype=np.int64), evidence=np.full((n, 5), np.nan), passages=np.zeros(n, dtype=np.int64),
         determined=np.ones(n, dtype=bool), alone=np.zeros(n, dtype=bool),
-        states=np.full((n, times, nx), np.nan) if plan.keep_states and times else None,
-        outputs={name: np.full((n, times), np.nan) for name in plan.outputs},
+        states=np.full((n, times, nx), np.nan) if plan.keep == "states" and times else None,
+        outputs={} if plan.keep == "summary" else {name: np.full((n, times), np.nan) for name in plan.outputs},
         messages=dict(refused), events={name: {} for name in setup.events},
     )  # fmt: skip
     whole.status[list(refused)] = Status.NOT_BEGUN
+    summaries = {name: Summary(n, plan.wanted) for name in plan.outputs if plan.keep == "summary"}
     for rows, part in made:
         for name in ("status", "x", "t", "counts", "evidence", "passages", "determined", "alone"):
             getattr(whole, name)[rows] = getattr(part, name)
         if whole.states is not None:
             whole.states[rows] = part.states
         for name, values in part.outputs.items():
-            whole.outputs[name][rows] = values
+            if name in summaries:
+                summaries[name].add(rows, values)
+            else:
+                whole.outputs[name][rows] = values
         whole.messages |= {int(rows[k]): text for k, text in part.messages.items()}
         for name, hits in part.events.items():
             whole.events[name] |= {int(rows[k]): t for k, t in hits.items()}
@@ -239,9 +222,9 @@ def collect(
         t_end=whole.t, q_end=whole.x[:, :nq], v_end=whole.x[:, nq:nx],
         work={name: whole.x[:, nx + k] for k, name in enumerate(system.work_names)},
         q=None if kept is None else kept[:, :, :nq], v=None if kept is None else kept[:, :, nq:],
-        outputs=whole.outputs, status=whole.status, _messages=whole.messages, events=whole.events,
+        outputs=whole.outputs, status=whole.status, messages=whole.messages, events=whole.events,
         passages=whole.passages, determined=whole.determined, alone=whole.alone,
         **{name: whole.counts[:, k] for k, name in enumerate(COUNTS)},
         **{name: whole.evidence[:, k] for k, name in enumerate(EVIDENCE)},
-        _plan=plan, _batch=batch,
+        _summaries=summaries, _plan=plan, _batch=batch,
     )  # fmt: skip

@@ -20,27 +20,33 @@ class Starts:
 
     def __init__(self, system: System, states: Any, guess: Any, variation: Variation, p: np.ndarray) -> None:
         n, self.system, self.p = variation.n, system, p
-        self.refused: dict[int, str] = {}
+        self.refused = dict(variation.refused)
         self.varied, self.guess = variation, guess
         self.q, self.v, self.t = np.zeros((n, system.nq)), np.zeros((n, system.nv)), np.zeros(n)
         make, todo = self._maker(states), np.ones(n, dtype=bool)
         if make is None:
             x = system.as_state(states)
             self.q[:], self.v[:], self.t[:] = x.q, x.v, x.t
-        elif isinstance(states, Mapping) and system.rows.of:
-            todo = self._assemble(make)
+        elif isinstance(states, Mapping):
+            todo = self._assemble(make) if system.rows.of else self._place()
+        elif is_sequence(states) and all(isinstance(x, State) and system.layout.same(x.layout) for x in states):
+            self.q[:], self.v[:], self.t[:] = [x.q for x in states], [x.v for x in states], [x.t for x in states]
+            todo[:] = False
         if make is not None:
             for k in np.flatnonzero(todo):
-                self._put(int(k), make)
+                if int(k) not in variation.refused:
+                    self._put(int(k), make)
         self._close()
         if len(self.refused) == n:
             raise ArgumentError(f"no run can begin; the first one: {self.refused[0]}")
+        self.q[list(self.refused)] = self.v[list(self.refused)] = np.nan
 
     def _assemble(self, make: Callable[[int], State]) -> np.ndarray:
         """Assemble all runs together, as the first is; (n,) whether a run is still to be made."""
         todo = np.ones(len(self.q), dtype=bool)
-        for k in range(len(self.q)):
-            self._put(k, make)
+        todo[list(self.refused)] = False
+        for k in np.flatnonzero(todo):
+            self._put(int(k), make)
             todo[k] = False
             if k not in self.refused:
                 break
@@ -52,6 +58,26 @@ class Starts:
         good &= todo
         self.q[good], self.v[good] = q[good], v[good]
         return todo & ~good
+
+    def _place(self) -> np.ndarray:
+        """Put coordinates and velocities in place, all runs at once; (n,) whether a run is still to be made."""
+        layout, groups = self.system.layout, self.varied.groups
+        x, todo = self.system.state(), np.ones(len(self.q), dtype=bool)
+        if self.system.nq != self.system.nv:  # quaternions are normalized one by one
+            return todo
+        for out, start, given, names, where in (
+            (self.q, x.q, groups["states"], layout.q_names, layout.q_slice),
+            (self.v, x.v, groups["v"], layout.v_names, layout.v_slice),
+        ):
+            out[:] = start
+            if not all(name in names or name in layout.joints for name in given):
+                return todo  # of which the first run tells
+            for name, values in given.items():
+                places = [names.index(name)] if name in names else np.arange(len(start))[where(name)]
+                if values.size != len(todo) * len(places):
+                    return todo
+                out[:, places] = values.reshape(len(todo), -1)
+        return np.asarray(~(np.isfinite(self.q).all(axis=1) & np.isfinite(self.v).all(axis=1)))
 
     def _maker(self, states: Any) -> Callable[[int], State] | None:
         """The function that makes the start of run k; None where all are the same."""

@@ -1,11 +1,18 @@
-"""The parts of an ensemble, made by threads of this process or by an executor: none lost, none made twice."""
+"""The parts of an ensemble, made by threads of this process or by an executor: none lost, none made twice.
+
+Parts are cut when a worker is about to need one. The first are small; what they take tells how many runs the next ones
+hold: about SECONDS of work, less towards the end, so that no worker keeps the others waiting. A run does not depend on
+its part.
+"""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -14,36 +21,133 @@ from dalembert.compiler.build import Progress
 from dalembert.ensembles.lanes import Batch, Lanes
 from dalembert.ensembles.parts import Part, Plan, laid_out, make_part
 from dalembert.errors import DalembertError
+from dalembert.simulation.interrupt import Interrupt
 from dalembert.simulation.layout import Layout
 
-PARTS = 6  # for each worker: the last one does not keep the others waiting
-LARGEST = 4096  # runs in a part: bounds its memory
+LARGEST = 4096  # runs in a part
+NUMBERS = 8e6  # of paths in a part: bounds its memory
 SMALLEST = 8  # times the lanes: less leaves some of them idle
-AHEAD = 2  # parts for each worker that wait in an executor: the rest waits here
+SHARE = 3  # a part is at most this part of what is left, for each worker
+SECONDS = 2.0  # of work in a part
+AHEAD = 2  # parts for each worker that have been handed out: the rest waits here
+
+Made = Iterator[tuple[np.ndarray, Part]]
+Timed = tuple[Part, float]  # a part, and the seconds it took
 
 
-def cut(rows: np.ndarray, workers: int, lanes: int) -> list[np.ndarray]:
-    """Rows of runs, in parts."""
-    size = max(SMALLEST * lanes, min(LARGEST, -(-len(rows) // (PARTS * workers))))
-    return [rows[k : k + size] for k in range(0, len(rows), size)]
+class Queue:
+    """Rows of runs that are to be made, cut into parts."""
+
+    def __init__(self, rows: np.ndarray, workers: int, lanes: int, numbers: int) -> None:
+        """numbers: of the path of a run that is kept until its part is made."""
+        self.rows, self.workers = rows, workers
+        self.most = max(lanes, min(LARGEST, int(NUMBERS / max(numbers, 1))))
+        self.least = min(SMALLEST * lanes, self.most)
+        self.taken, self.made, self.seconds = 0, 0, 0.0
+        self.lost: list[np.ndarray] = []
+
+    def __bool__(self) -> bool:
+        return self.taken < len(self.rows) or bool(self.lost)
+
+    def take(self) -> np.ndarray:
+        """The next part."""
+        if self.lost:
+            return self.lost.pop()
+        fair = -(-(len(self.rows) - self.taken) // (SHARE * self.workers if self.workers > 1 else 1))
+        usual = self.made * SECONDS / self.seconds if self.seconds > 0.0 else 4 * self.least
+        size = int(max(self.least, min(self.most, fair, usual)))
+        rows = self.rows[self.taken : self.taken + size]
+        self.taken += len(rows)
+        return rows
+
+    def note(self, count: int, seconds: float) -> None:
+        """What a part of so many runs took."""
+        self.made += count
+        self.seconds += seconds
 
 
-def in_threads(plan: Plan, batch: Batch, parts: list[np.ndarray], workers: int) -> Iterator[tuple[np.ndarray, Part]]:
+def in_threads(plan: Plan, batch: Batch, queue: Queue) -> Made:
     """Parts as they are ready. An interrupt ends what is under way, and what there is comes out."""
-    stop, own = threading.Event(), threading.local()
+    own = threading.local()
+    with _interrupt() as interrupt, ThreadPoolExecutor(queue.workers) as pool:
 
-    def make(rows: np.ndarray) -> Part:
-        if plan.lanes > 1 and not hasattr(own, "lanes"):
-            own.lanes = _lanes(plan, batch, rows)
-        return make_part(plan, batch.part(rows), lambda: not stop.is_set(), getattr(own, "lanes", None))
+        def make(rows: np.ndarray) -> Timed:
+            began = perf_counter()
+            if plan.lanes > 1 and not hasattr(own, "lanes"):
+                own.lanes = _lanes(plan, batch, rows)
+            part = make_part(plan, batch.part(rows), lambda: not interrupt.asked, getattr(own, "lanes", None))
+            return part, perf_counter() - began
 
-    pool = ThreadPoolExecutor(workers)
-    try:
-        futures = {pool.submit(make, rows): rows for rows in parts}
-        yield from _collected(futures, stop)
-    finally:
-        stop.set()
-        pool.shutdown(wait=True, cancel_futures=True)
+        try:
+            yield from _made(queue, lambda rows: pool.submit(make, rows), make, interrupt)
+        finally:
+            interrupt.stop()  # also where the results are no longer wanted
+
+
+def by_executor(plan: Plan, batch: Batch, queue: Queue, executor: Any) -> Made:
+    """Parts as an executor makes them. One that it loses is given to it again, and made here if it is lost again."""
+    with _interrupt() as interrupt:
+        yield from _made(
+            queue,
+            lambda rows: executor.submit(elsewhere, plan, batch.part(rows)),
+            lambda rows: elsewhere(plan, batch.part(rows)),
+            interrupt,
+        )
+
+
+def _made(
+    queue: Queue, submit: Callable[[np.ndarray], Any], here: Callable[[np.ndarray], Timed], interrupt: Interrupt
+) -> Made:
+    """Hand out parts, AHEAD of the workers, and yield them as they come."""
+    futures, lost = dict[Any, np.ndarray](), set[int]()
+    while (queue and not interrupt.asked) or futures:
+        while queue and not interrupt.asked and len(futures) < AHEAD * queue.workers:
+            rows = queue.take()
+            try:
+                futures[submit(rows)] = rows
+            except Exception:  # the executor is gone
+                yield rows, _noted(queue, here(rows))
+        done = _waited(futures, interrupt)
+        for future in done:
+            rows = futures.pop(future)
+            try:
+                part = _noted(queue, future.result())
+            except DalembertError:
+                raise
+            except Exception:  # its worker is gone
+                if int(rows[0]) not in lost:
+                    lost.add(int(rows[0]))
+                    queue.lost.append(rows)
+                    continue
+                part = _noted(queue, here(rows))
+            yield rows, part
+
+
+def _waited(futures: dict[Any, np.ndarray], interrupt: Interrupt) -> list[Any]:
+    """Futures that are ready, at least one; after an interrupt those that have not begun are forgotten."""
+    while futures:
+        done = wait(futures, timeout=0.2, return_when=FIRST_COMPLETED).done
+        if interrupt.asked:
+            for future in [f for f in futures if f not in done and f.cancel()]:
+                del futures[future]
+        if done:
+            return list(done)
+    return []
+
+
+def _noted(queue: Queue, timed: Timed) -> Part:
+    part, seconds = timed
+    queue.note(len(part.status), seconds)
+    return part
+
+
+@contextmanager
+def _interrupt() -> Iterator[Interrupt]:
+    """The first Ctrl-C ends what is under way; a second one interrupts as usual."""
+    interrupt = Interrupt([])
+    with interrupt:
+        interrupt.watch()
+        yield interrupt
 
 
 def _lanes(plan: Plan, batch: Batch, rows: np.ndarray) -> Lanes | None:
@@ -58,53 +162,11 @@ def _lanes(plan: Plan, batch: Batch, rows: np.ndarray) -> Lanes | None:
     return None
 
 
-def _collected(futures: dict[Future[Part], np.ndarray], stop: threading.Event) -> Iterator[tuple[np.ndarray, Part]]:
-    while futures:
-        try:
-            done, _ = wait(futures, timeout=0.2, return_when=FIRST_COMPLETED)
-        except KeyboardInterrupt:
-            stop.set()
-            done = {f for f in wait(futures).done if not f.cancelled()}
-        for future in done:
-            yield futures.pop(future), future.result()
-
-
-def by_executor(
-    plan: Plan, batch: Batch, parts: list[np.ndarray], executor: Any, workers: int
-) -> Iterator[tuple[np.ndarray, Part]]:
-    """Parts as an executor makes them. One that it loses is given to it again, and made here if it is lost again."""
-    waiting, futures, lost = list(reversed(parts)), dict[Any, np.ndarray](), set[int]()
-    try:
-        while waiting or futures:
-            while waiting and len(futures) < AHEAD * workers:
-                rows = waiting.pop()
-                try:
-                    futures[executor.submit(elsewhere, plan, batch.part(rows))] = rows
-                except Exception:  # it is gone
-                    yield rows, elsewhere(plan, batch.part(rows))
-            done = wait(futures, return_when=FIRST_COMPLETED).done if futures else set()
-            for future in done:
-                rows = futures.pop(future)
-                try:
-                    part = future.result()
-                except DalembertError:
-                    raise
-                except Exception:  # its worker is gone
-                    if int(rows[0]) not in lost:
-                        lost.add(int(rows[0]))
-                        waiting.append(rows)
-                        continue
-                    part = elsewhere(plan, batch.part(rows))
-                yield rows, part
-    except KeyboardInterrupt:
-        for future in futures:
-            future.cancel()
-
-
-def elsewhere(plan: Plan, batch: Batch) -> Part:
+def elsewhere(plan: Plan, batch: Batch) -> Timed:
     """Make a part in a worker of an executor."""
+    began = perf_counter()
     lanes = _lanes(plan, batch, np.arange(len(batch))) if plan.lanes > 1 else None
-    return make_part(plan, batch, lanes=lanes)
+    return make_part(plan, batch, lanes=lanes), perf_counter() - began
 
 
 def usual_workers() -> int:
@@ -112,7 +174,7 @@ def usual_workers() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def shown(made: Iterator[tuple[np.ndarray, Part]], total: int) -> Iterator[tuple[np.ndarray, Part]]:
+def shown(made: Made, total: int) -> Made:
     """The same, with a line on a terminal."""
     ready = 0
     with Progress("runs", total) as step:

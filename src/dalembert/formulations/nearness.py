@@ -5,10 +5,10 @@ from __future__ import annotations
 from dalembert.formulations.gauge import Gauge
 from dalembert.integrators.run_record import SKIPPED
 from dalembert.linalg.envelope import envelope_qr, least_singular_value
-from dalembert.linalg.simd import dot, fill
 from dalembert.native.calls import data, jump
 from dalembert.native.jit import entry
 from dalembert.native.memory import doubles
+from dalembert.native.simd import dot, fill
 
 STEPS = 100  # inverse iterations
 

@@ -10,8 +10,9 @@ from dalembert.integrators.run_record import RunRecord
 from dalembert.integrators.stage import evaluate, tolerance
 from dalembert.integrators.tableaus import Tableau
 from dalembert.linalg.double_double import add
-from dalembert.native.jit import entry, inline, native
+from dalembert.native.jit import entry, native
 from dalembert.native.numba_struct import struct_at
+from dalembert.native.simd import combine, estimate
 from dalembert.outcome import OK
 
 WORK = 1e3
@@ -27,32 +28,17 @@ def runge_kutta(x, y, run):
     s, trial = method.size, stages[run.rows - 2]
     run.outcome, run.error = OK, 0.0
     for i in range(1, s):
-        combine(trial, x, h, A[i], stages, i)
+        combine(x, h, A[i], i, stages, trial, run.n)
         run.outcome = evaluate(run, t + c[i] * h, trial, stages[i])
         if run.outcome != OK:
             return
-    combine(trial, x, h, b, stages, s)
+    combine(x, h, b, s, stages, trial, run.n)
     if run.precise != 0:
         keep_low(run, h, b, s, trial)
     if method.estimates > s:
         run.outcome = evaluate(run, t + h, trial, stages[s])
     if method.estimates > 0:
         run.error = _error(run, method, h, trial)
-
-
-@inline
-def combine(trial, x, h, weights, stages, count):
-    """trial ← x + h Σ w_k stages[k] with `count` weights; stage by stage, which runs in vectors."""
-    n = x.shape[0]
-    for j in range(n):
-        trial[j] = 0.0
-    for k in range(count):
-        w = weights[k]
-        if w != 0.0:
-            for j in range(n):
-                trial[j] += w * stages[k, j]
-    for j in range(n):
-        trial[j] = x[j] + h * trial[j]
 
 
 @native
@@ -68,22 +54,18 @@ def keep_low(run, h, b, count, trial):
 @native
 def _error(run, method, h, trial):
     """The estimated error over the tolerances, in a chart of its coordinates; works may be WORK times less exact."""
-    x, stages, e5, e3, n = run.x, run.stages, method.e5, method.e3, run.n - run.works
+    x, stages, n = run.x, run.stages, run.n - run.works
     first = run.nq + run.nv if run.dof > 0 else 0
+    e5, e3 = stages[run.rows - 1], stages[1]  # these stages are not needed any more
+    estimate(method.e5, method.estimates, stages, e5, run.n)
+    estimate(method.e3, method.estimates, stages, e3, n)
     five, three = 0.0, 0.0
     for j in range(first, n):
         scale = tolerance(run, j, max(abs(x[j]), abs(trial[j])))
-        a5, a3 = 0.0, 0.0
-        for k in range(method.estimates):
-            a5 += e5[k] * stages[k, j]
-            a3 += e3[k] * stages[k, j]
-        five += (a5 / scale) ** 2
-        three += (a3 / scale) ** 2
+        five += (e5[j] / scale) ** 2
+        three += (e3[j] / scale) ** 2
     error = h * five / ((five + 0.01 * three) * (n - first)) ** 0.5 if five > 0.0 else 0.0
     for j in range(n, run.n):
-        a5 = 0.0
-        for k in range(method.estimates):
-            a5 += e5[k] * stages[k, j]
         scale = WORK * run.rtol * (abs(trial[j]) + run.inertia * run.rate**2)
-        error = max(error, h * abs(a5) / max(scale, 1e-300))
+        error = max(error, h * abs(e5[j]) / max(scale, 1e-300))
     return error

@@ -13,16 +13,17 @@ from dalembert.linalg.lane_rows import (
     error_sums,
     estimate,
     largest,
+    least_margins,
     lower,
     margins,
     moved_sums,
     not_finite,
     take,
 )
-from dalembert.linalg.simd import assign
 from dalembert.native.calls import invoke, invoke_into
-from dalembert.native.jit import native
+from dalembert.native.jit import inline, native
 from dalembert.native.numba_struct import struct_at
+from dalembert.native.simd import assign
 from dalembert.outcome import DRIFTED, NOT_FINITE, OK, UNSOUND
 
 WORK = 1e3  # as in `explicit`
@@ -36,20 +37,29 @@ _tableau = struct_at(Tableau)
 @native
 def attempt(g):
     """One step of the method in every lane, landed on the manifold, with ẋ there."""
-    method = _tableau(g.method)
-    W, s, stages, size = g.lanes, method.size, g.stages, g.n * g.lanes
+    method, given = _tableau(g.method), g.ode.x
+    W, s, stages, size, moving = g.lanes, method.size, g.stages, g.n * g.lanes, (g.nq + g.nv) * g.lanes
     for i in range(1, s):
-        combine(g.x, g.dt, method.A[i], i, stages, g.trial, size, W)
+        combine(g.x, g.dt, method.A[i], i, stages, given, moving, W)
         _evaluate(g, method.c[i], i)
     combine(g.x, g.dt, method.b, s, stages, g.trial, size, W)
     evaluations = s
     if method.estimates > s:
+        assign(1.0, g.trial, 0, given, 0, 0, moving)
         _evaluate(g, 1.0, s)
         evaluations += 1
+    _doubt(g, least_margins(
+        stages, 1, evaluations, g.n, g.ode.min_angle, g.min_length, g.row_scale, g.margin, g.least_spread, W
+    ))  # fmt: skip
     _errors(g, method)
     if g.project != 0:
         _land(g)
+    assign(1.0, g.trial, 0, given, 0, 0, moving)
     _evaluate(g, 1.0, g.rows - 1)
+    last = stages[g.rows - 1]
+    _doubt(g, margins(last, g.n, g.ode.min_angle, g.min_length, g.row_scale, g.end_margin, g.spread, W))
+    lower(g.end_margin, g.margin, W)
+    lower(g.spread, g.least_spread, W)
     bad = not_finite(g.trial, size, W)
     for l in range(W):
         if g.run[l] >= 0:
@@ -60,30 +70,30 @@ def attempt(g):
 
 @native
 def _evaluate(g, c, row):
-    """stages[row] ← ẋ at the trial states, a part c of the attempt after their times."""
+    """stages[row] ← ẋ at the states in place in the right-hand side, a part c of the attempt after their times."""
     f, W = g.ode, g.lanes
-    given, out = f.x, g.stages[row]
     if g.control.address != 0:
         _steer(g, g.control, c)
-    assign(1.0, g.trial, 0, given, 0, 0, (g.nq + g.nv) * W)
     if f.time_index >= 0:
         for l in range(W):
-            given[f.time_index * W + l] = g.t[l] + c * g.dt[l]
-    invoke_into(f, out)
-    doubtful = margins(out, g.n, f.min_angle, g.min_length, g.row_scale, g.end_margin, g.spread, W)
-    lower(g.end_margin, g.margin, W)
-    lower(g.spread, g.least_spread, W)
-    if doubtful != 0:
-        for l in range(W):
-            if doubtful >> l & 1 and g.state[l] == OK:
+            f.x[f.time_index * W + l] = g.t[l] + c * g.dt[l]
+    invoke_into(f, g.stages[row])
+
+
+@inline
+def _doubt(g, lanes):
+    """Lanes, as bits, in which an elimination cannot be trusted."""
+    if lanes != 0:
+        for l in range(g.lanes):
+            if lanes >> l & 1 and g.state[l] == OK:
                 g.state[l] = UNSOUND
 
 
 @native
 def _steer(g, f, c):
-    """Inputs of the right-hand side from the controller, at the trial states."""
+    """Inputs of the right-hand side from the controller, at the states in place there."""
     W, out = g.lanes, f.y
-    assign(1.0, g.trial, 0, f.x, 0, 0, (g.nq + g.nv) * W)
+    assign(1.0, g.ode.x, 0, f.x, 0, 0, (g.nq + g.nv) * W)
     if f.time_index >= 0:
         for l in range(W):
             f.x[f.time_index * W + l] = g.t[l] + c * g.dt[l]

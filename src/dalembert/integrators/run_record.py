@@ -30,6 +30,7 @@ class RunRecord(Struct):
     nu = Int()
     u_index = Int()  # of the inputs in what the right-hand side is given
     rows = Int()  # of stages
+    pitch = Int()  # numbers of one of them
     room = Int()  # for records
     width = Int()  # of a record: x, inputs, margin
     events = Int()
@@ -126,7 +127,7 @@ class RunRecord(Struct):
     # --- memory
     x = Doubles("n")
     unit = Doubles("n")  # 1 rad, or the length of the mechanism
-    stages = Doubles("rows", "n")  # the last two: the trial, and the loop's own
+    stages = Doubles("rows", "pitch")  # each ẋ and its evidence; the last two: the trial, and the loop's own
     times = Doubles("room")
     states = Doubles("room", "width")
     event_values = Doubles("2", "events")  # at the record before, and now

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dalembert.integrators.manifold import recover, sound
-from dalembert.native.calls import call, finite
+from dalembert.integrators.manifold import recover
+from dalembert.native.calls import call, call_into, finite
 from dalembert.native.jit import inline, native
 from dalembert.outcome import CALLBACK, NOT_FINITE, OK, UNSOUND
 
@@ -42,22 +42,19 @@ def motion_rate(run):
     return rate if rate > 0.0 else 1.0
 
 
-@native
+@inline
 def evaluate(run, t, x, k):
-    """k ← ẋ. In a chart, q and v of x are first made those of its coordinates. Returns the outcome."""
+    """k ← ẋ and its evidence. In a chart, q and v of x are first made those of its coordinates. Returns the outcome."""
     n, f = run.n, run.ode
     run.evaluations += 1
     if run.dof > 0 and not recover(run, t, x):
         return UNSOUND
     if run.control.address != 0 and run.hold == 0.0 and not control(run, t, x):
         return CALLBACK
-    call(f, t, x, run.nq + run.nv + 2 * run.dof)
-    out = f.y
-    for i in range(n):
-        k[i] = out[i]
-    length = out[n + 1] / max(f.row_scale, 1e-300)
-    run.end_margin, run.spread = min(out[n], length), out[n] * length
+    call_into(f, t, x, run.nq + run.nv + 2 * run.dof, k)
+    length = k[n + 1] / max(f.row_scale, 1e-300)
+    run.end_margin, run.spread = min(k[n], length), k[n] * length
     run.margin, run.least_spread = min(run.margin, run.end_margin), min(run.least_spread, run.spread)
-    if not sound(f, n):
+    if not (k[n] > f.min_angle and k[n + 1] > f.min_length):
         return UNSOUND
-    return OK if finite(out, n) else NOT_FINITE
+    return OK if finite(k, n) else NOT_FINITE

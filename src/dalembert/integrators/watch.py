@@ -24,13 +24,15 @@ from dalembert.outcome import OK, PASSED, SINGULAR, UNSOUND
 LOW = 1e-2  # margin (squared sine) of a step below which it is looked at
 FALLEN = 0.1  # times the largest spread at its ends: that of a step that may have passed zero between two stages
 CLOSE = 1e-2  # σ of a passage that is reported
-RESOLVED = 12.0  # times the least σ: what σ may fall and rise by in a step
+RESOLVED = 12.0  # times the least σ: what σ may be at both ends of a step together, with error control
+GIVEN = 2.05  # the same of a step whose length is given, which no error control would shorten
 PARTS = 4  # of a step that are looked at one by one
 SHARE = 0.1  # of the way to the position that is left by a step made shorter
 APART = 1e-2  # of a step: between two values of σ² that tell whether it falls
 FINE = 1e-4  # of a step: the same where σ is large enough
 RISE = 1.5  # times σ of a passage: nothing less is a rise between it and another one
 ROUGH, EXACT = 1e-7, 1e-12  # of σ: how well it is known where it is compared, and where it is least
+SUNK = 1e-2  # of σ²: what is left of it, at most, where a position that is met is expected
 ROUNDS = 8  # parabolas through three values of σ² on the way to its least
 
 
@@ -195,6 +197,8 @@ def meets(run):
         return False
     straight_on(run, run.x, run.stages[0], s)
     first = nearness(run, run.t + s, run.stages[1])
+    if first > SUNK * here:  # beside a position that is missed σ² falls slowly, and s is far too long for a parabola
+        return False
     straight_on(run, run.x, run.stages[0], 2.0 * s)
     second = nearness(run, run.t + 2.0 * s, run.stages[1])
     bend = here - 2.0 * first + second  # of the parabola through the three
@@ -233,7 +237,7 @@ def _least(run, h, trial, s, both, found):
     margin = run.gauge.y[0]
     if margin > CLOSE**2 or run.risen > 0.0:
         return OK
-    met, resolved = sigma <= run.hit, both <= RESOLVED * sigma
+    met, resolved = sigma <= run.hit, both <= (RESOLVED if run.exponent > 0.0 else GIVEN) * sigma
     if run.stop != 0 and margin <= run.near**2:
         return SINGULAR
     if run.exponent > 0.0 and h > 1e-12 * run.usual_h:

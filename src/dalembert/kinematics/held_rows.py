@@ -112,8 +112,8 @@ class HeldRows:
         T, J = self._call(goal._pose, q), self._call(goal._jacobian, q).reshape(len(q), 6, -1)
         away, rows = [], []
         if goal.position is not None:
-            away.append(T[:, :3, 3] - goal.position)
-            rows.append(J[:, 3:])
+            away.append((T[:, :3, 3] - goal.position)[:, goal.kept])
+            rows.append(J[:, 3:][:, goal.kept])
         if goal.rotation is not None:
             away.append(0.5 * np.cross(goal.rotation.T, np.swapaxes(T[:, :3, :3], 1, 2)).sum(axis=1))
             rows.append(J[:, :3])

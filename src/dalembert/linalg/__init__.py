@@ -4,6 +4,8 @@ Importing this package imports Numba; `import dalembert` does not import this pa
 which says what is stored where; `orthogonal.rank_factor` fills it. `dense` has the same for Python callers.
 """
 
+from dalembert.native.simd import assign, axpy, dot, fill, rotate
+
 from .cholesky import (
     cholesky,
     multiply_upper,
@@ -42,7 +44,6 @@ from .lu import lu, lu_solve, solve_general
 from .metric import metric_factor, metric_null, metric_solve, whiten_rows
 from .orthogonal import SAFETY, TOLERANCE, factor_svd, rank_factor
 from .qr import apply_q, apply_q_transposed, form_q, pivoted_qr
-from .simd import assign, axpy, dot, fill, rotate
 
 __all__ = [
     "DROPPED",

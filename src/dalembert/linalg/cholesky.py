@@ -11,10 +11,11 @@ from __future__ import annotations
 
 from math import inf, sqrt
 
+from dalembert.native.simd import assign, axpy, dot
+
 from ..native.jit import kernel, small
 from ..outcome import NOT_POSITIVE, OK
 from .rows import copy, dot_fresh, dot_fresh_vector
-from .simd import assign, axpy, dot
 
 
 @kernel

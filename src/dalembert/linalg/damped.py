@@ -17,10 +17,11 @@ from __future__ import annotations
 
 from math import hypot, sqrt
 
+from dalembert.native.simd import dot
+
 from ..native.jit import kernel, small
 from .factorization import RANK, combine
 from .rows import copy, dot_fresh
-from .simd import dot
 
 
 @small

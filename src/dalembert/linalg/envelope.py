@@ -16,9 +16,10 @@ from __future__ import annotations
 
 from math import copysign, sqrt
 
+from dalembert.native.simd import axpy, dot, fill
+
 from ..native.jit import kernel
 from .rows import dot_fresh_vector
-from .simd import axpy, dot, fill
 
 _ZERO = 1.0e-290  # a squared norm that counts as zero
 

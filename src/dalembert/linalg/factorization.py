@@ -28,10 +28,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dalembert.native.simd import assign, axpy, dot, fill
+
 from ..native.jit import inline, kernel, small
 from .qr import form_q_inline
 from .rows import dot_fresh
-from .simd import assign, axpy, dot, fill
 
 RANK, ROUTE, FORMED, STATUS = 0, 1, 2, 3
 LARGEST, SMALLEST, DROPPED = 0, 1, 2

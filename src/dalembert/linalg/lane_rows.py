@@ -1,7 +1,7 @@
-"""Operations on arrays [number, lane]: row j of W lanes stands at j · W, and four neighbouring lanes are one vector.
+"""Operations on arrays [number, lane]: row j of W lanes stands at j · W, and WIDTH neighbouring lanes are one vector.
 
 Each lane has its own result, so nothing is summed across a vector and no lane reads another's numbers. W is a multiple
-of four.
+of WIDTH.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from llvmlite import ir
 from numba import extending
 from numba.core import cgutils, types
 
-WIDTH = 4
+from dalembert.native.simd import weighted
+
+WIDTH = 8  # two registers of AVX2, one of AVX-512
 intrinsic: Any = extending.intrinsic
 
 _DOUBLE, _INT = ir.DoubleType(), ir.IntType(64)
@@ -21,8 +23,8 @@ _VECTOR = ir.VectorType(_DOUBLE, WIDTH)
 _FUSE = ("contract",)
 
 
-class _Four:
-    """Writes instructions on four lanes at a time into a function."""
+class _Lanes:
+    """Writes instructions on WIDTH lanes at a time into a function."""
 
     def __init__(self, context: Any, builder: Any, signature: Any, values: Any) -> None:
         self.context, self.builder = context, builder
@@ -50,7 +52,7 @@ class _Four:
             yield index
 
     def strips(self, W: Any) -> Any:
-        """for the first of each four lanes"""
+        """for the first lane of each vector"""
         return self.each(_INT(0), W, _INT(WIDTH))
 
     def load(self, data: Any, at: Any) -> Any:
@@ -73,9 +75,13 @@ class _Four:
         return ir.Constant(_VECTOR, [number] * WIDTH)
 
     def variable(self, value: float) -> Any:
-        """Four numbers that change; each begins with the value."""
+        """Numbers that change; each begins with the value."""
+        return self.held(self.constant(value))
+
+    def held(self, values: Any) -> Any:
+        """Numbers that change, and what they begin with."""
         place = cgutils.alloca_once(self.builder, _VECTOR)
-        self.builder.store(self.constant(value), place)
+        self.builder.store(values, place)
         return place
 
     def add(self, a: Any, b: Any) -> Any:
@@ -103,38 +109,22 @@ class _Four:
         return self.builder.select(self.builder.fcmp_ordered("<", b, a), b, a)
 
     def bits(self, lanes: Any, first: Any) -> Any:
-        """Truth values of the four lanes from `first` on, as bits of an integer."""
-        four = self.builder.zext(self.builder.bitcast(lanes, ir.IntType(WIDTH)), _INT)
-        return self.builder.shl(four, first)
+        """Truth values of the lanes of a vector, from `first` on, as bits of an integer."""
+        some = self.builder.zext(self.builder.bitcast(lanes, ir.IntType(WIDTH)), _INT)
+        return self.builder.shl(some, first)
 
     def weighted(self, weights: Any, count: Any, stages: tuple[Any, Any], size: Any) -> Any:
-        """for at, Σ_k w_k stages[k, at] of every four numbers up to size; stages of weight zero are not looked at.
-
-        Four sums at a time hide the latency of the additions, which depend on each other.
-        """
-        b, start, (data, columns) = self.builder, _INT(0), stages
-        for vectors in (4, 1):
-            step = WIDTH * vectors
-            end = b.and_(size, _INT(-step))
-            with self.each(start, end, _INT(step)) as at:
-                totals = [self.variable(0.0) for _ in range(vectors)]
-                with self.each(_INT(0), count, _INT(1)) as k:
-                    w = b.load(b.gep(weights, [k]))
-                    with b.if_then(b.fcmp_unordered("!=", w, _DOUBLE(0.0))):
-                        stage = b.gep(data, [b.add(b.mul(k, columns), at)])
-                        for i, total in enumerate(totals):
-                            product = self.multiply(self.spread(w), self.load(stage, _INT(WIDTH * i)))
-                            b.store(self.add(product, b.load(total)), total)
-                for i, total in enumerate(totals):
-                    yield b.add(at, _INT(WIDTH * i)), b.load(total)
-            start = end
+        """for at, Σ_k w_k stages[k, at] of every WIDTH numbers up to size"""
+        widths = 4 * WIDTH, WIDTH
+        for at, _, total in weighted(self.builder, weights, count, *stages, size, widths, WIDTH, one_by_one=False):
+            yield at, total
 
 
 def _function(emit: Any, arguments: Any, returns: Any = types.void) -> Any:
     """The two things that an intrinsic returns."""
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        found = emit(_Four(context, builder, signature, values))
+        found = emit(_Lanes(context, builder, signature, values))
         return context.get_dummy_value() if found is None else found
 
     return returns(*arguments), generate
@@ -144,7 +134,7 @@ def _function(emit: Any, arguments: Any, returns: Any = types.void) -> Any:
 def combine(typing: Any, x: Any, dt: Any, weights: Any, count: Any, stages: Any, out: Any, size: Any, W: Any) -> Any:
     """out ← x + dt Σ_k w_k stages[k], numbers 0 … size of all lanes; dt (W,), W a power of two."""
 
-    def emit(f: _Four) -> None:
+    def emit(f: _Lanes) -> None:
         (x, _), (dt, _), (weights, _), (out, _) = (f.array(k) for k in (0, 1, 2, 5))
         last = f.builder.sub(f.number(7), _INT(1))
         for at, total in f.weighted(weights, f.number(3), f.array(4), f.number(6)):
@@ -158,7 +148,7 @@ def combine(typing: Any, x: Any, dt: Any, weights: Any, count: Any, stages: Any,
 def estimate(typing: Any, weights: Any, count: Any, stages: Any, out: Any, size: Any) -> Any:
     """out ← Σ_k w_k stages[k], numbers 0 … size of all lanes."""
 
-    def emit(f: _Four) -> None:
+    def emit(f: _Lanes) -> None:
         for at, total in f.weighted(f.array(0)[0], f.number(1), f.array(2), f.number(4)):
             f.store(total, f.array(3)[0], at)
 
@@ -172,7 +162,7 @@ def error_sums(
 ) -> Any:  # fmt: skip
     """five, three (W,) ← Σ_j (error_j / tolerance_j)² of two estimates of the error."""
 
-    def emit(f: _Four) -> None:
+    def emit(f: _Lanes) -> None:
         b = f.builder
         (x, _), (trial, _), (unit, _) = (f.array(k) for k in (0, 1, 2))
         atol, rtol = (f.spread(f.number(k)) for k in (3, 4))
@@ -182,8 +172,9 @@ def error_sums(
             with f.each(l, size, W) as at:
                 most = f.larger(f.size(f.load(x, at)), f.size(f.load(trial, at)))
                 tolerance = f.add(f.multiply(atol, f.load(unit, at)), f.multiply(rtol, most))
+                weight = f.divide(f.constant(1.0), tolerance)
                 for errors, _, total in estimates:
-                    error = f.divide(f.load(errors, at), tolerance)
+                    error = f.multiply(f.load(errors, at), weight)
                     b.store(f.add(f.multiply(error, error), b.load(total)), total)
             for _, out, total in estimates:
                 f.store(b.load(total), out, l)
@@ -197,7 +188,7 @@ def moved_sums(
 ) -> Any:
     """out (W,) ← Σ_j ((trial_j - raw_j) / tolerance_j)², with the noise (W,) of the landing in the tolerance."""
 
-    def emit(f: _Four) -> None:
+    def emit(f: _Lanes) -> None:
         b = f.builder
         (trial, _), (raw, _), (unit, _), (noise, _), (out, _) = (f.array(k) for k in (0, 1, 2, 5, 6))
         atol, rtol = (f.spread(f.number(k)) for k in (3, 4))
@@ -215,7 +206,7 @@ def moved_sums(
     return _function(emit, (trial, raw, unit, atol, rtol, noise, out, size, W))
 
 
-def _peaks(f: _Four, x: Any, unit: Any, out: Any, first: Any, end: Any, W: Any) -> None:
+def _peaks(f: _Lanes, x: Any, unit: Any, out: Any, first: Any, end: Any, W: Any) -> None:
     """out ← max |x|, or max |x| / unit."""
     b = f.builder
     with f.strips(W) as l:
@@ -230,7 +221,7 @@ def _peaks(f: _Four, x: Any, unit: Any, out: Any, first: Any, end: Any, W: Any) 
 def peaks(typing: Any, x: Any, unit: Any, out: Any, first: Any, end: Any, W: Any) -> Any:
     """out (W,) ← max_j |x_j| / unit_j over numbers first … end of all lanes."""
 
-    def emit(f: _Four) -> None:
+    def emit(f: _Lanes) -> None:
         _peaks(f, *(f.array(k)[0] for k in range(3)), *f.values[3:])
 
     return _function(emit, (x, unit, out, first, end, W))
@@ -240,7 +231,7 @@ def peaks(typing: Any, x: Any, unit: Any, out: Any, first: Any, end: Any, W: Any
 def largest(typing: Any, x: Any, out: Any, first: Any, end: Any, W: Any) -> Any:
     """out (W,) ← max_j |x_j| over numbers first … end of all lanes."""
 
-    def emit(f: _Four) -> None:
+    def emit(f: _Lanes) -> None:
         _peaks(f, f.array(0)[0], None, f.array(1)[0], *f.values[2:])
 
     return _function(emit, (x, out, first, end, W))
@@ -253,7 +244,7 @@ def take(typing: Any, which: Any, x: Any, row: Any, out: Any, to: Any, size: Any
     Numbers 0 … size of all lanes; of x from `row` on, of out from `to` on where these have one dimension.
     """
 
-    def emit(f: _Four) -> None:
+    def emit(f: _Lanes) -> None:
         b = f.builder
         which, _ = f.array(0)
         data = []
@@ -275,7 +266,7 @@ def take(typing: Any, which: Any, x: Any, row: Any, out: Any, to: Any, size: Any
 def not_finite(typing: Any, x: Any, size: Any, W: Any) -> Any:
     """Lanes, as bits, in which one of numbers 0 … size of x is not finite."""
 
-    def emit(f: _Four) -> Any:
+    def emit(f: _Lanes) -> Any:
         b, (x, _), size, W = f.builder, f.array(0), f.number(1), f.number(2)
         found = cgutils.alloca_once_value(b, _INT(0))
         with f.strips(W) as l:
@@ -294,7 +285,7 @@ def not_finite(typing: Any, x: Any, size: Any, W: Any) -> Any:
 def lower(typing: Any, x: Any, out: Any, W: Any) -> Any:
     """out (W,) ← min(out, x)."""
 
-    def emit(f: _Four) -> None:
+    def emit(f: _Lanes) -> None:
         (x, _), (out, _) = f.array(0), f.array(1)
         with f.strips(f.number(2)) as l:
             f.store(f.smaller(f.load(out, l), f.load(x, l)), out, l)
@@ -312,7 +303,7 @@ def margins(
     Returns the lanes, as bits, whose elimination cannot be trusted.
     """
 
-    def emit(f: _Four) -> Any:
+    def emit(f: _Lanes) -> Any:
         b = f.builder
         (out, _), (min_length, _), (row_scale, _), (least, _), (product, _) = (f.array(k) for k in (0, 3, 4, 5, 6))
         min_angle, W = f.spread(f.number(2)), f.number(7)
@@ -329,3 +320,42 @@ def margins(
         return b.load(found)
 
     return _function(emit, (out, first, min_angle, min_length, row_scale, least, product, W), types.int64)
+
+
+@intrinsic
+def least_margins(
+    typing: Any, stages: Any, first: Any, end: Any, column: Any, min_angle: Any, min_length: Any, row_scale: Any,
+    least: Any, product: Any, W: Any,
+) -> Any:  # fmt: skip
+    """`margins` of rows first … end of stages, numbers `column` and `column + 1` of each; least and product go down.
+
+    Returns the lanes, as bits, one of whose eliminations cannot be trusted.
+    """
+
+    def emit(f: _Lanes) -> Any:
+        b = f.builder
+        (stages, columns), (min_length, _), (row_scale, _), (least, _), (product, _) = (
+            f.array(k) for k in (0, 5, 6, 7, 8)
+        )
+        min_angle, W = f.spread(f.number(4)), f.number(9)
+        start = b.mul(f.number(3), W)
+        found = cgutils.alloca_once_value(b, _INT(0))
+        with f.strips(W) as l:
+            scale = f.larger(f.constant(1e-300), f.load(row_scale, l))
+            shortest = f.load(min_length, l)
+            lows = [(out, f.held(f.load(out, l))) for out in (least, product)]
+            with f.each(f.number(1), f.number(2), _INT(1)) as k:
+                angles = b.gep(stages, [b.add(b.add(b.mul(k, columns), start), l)])
+                angle, length = f.load(angles, _INT(0)), f.load(angles, W)
+                relative = f.divide(length, scale)
+                for (_, low), value in zip(lows, (f.smaller(relative, angle), f.multiply(relative, angle))):
+                    b.store(f.smaller(b.load(low), value), low)
+                sound = b.and_(b.fcmp_ordered(">", angle, min_angle), b.fcmp_ordered(">", length, shortest))
+                b.store(b.or_(b.load(found), f.bits(b.not_(sound), l)), found)
+            for out, low in lows:
+                f.store(b.load(low), out, l)
+        return b.load(found)
+
+    return _function(
+        emit, (stages, first, end, column, min_angle, min_length, row_scale, least, product, W), types.int64
+    )

@@ -19,10 +19,11 @@ from __future__ import annotations
 
 from math import copysign, frexp, isfinite, sqrt
 
+from dalembert.native.simd import assign, axpy, dot, fill
+
 from ..native.jit import inline, kernel
 from ..outcome import NOT_FINITE, OK
 from .rows import reflect, scale_binary, swap
-from .simd import assign, axpy, dot, fill
 
 _SMALL, _LARGE = 1.0e-60, 1.0e60  # of the squared norm: between them no scaling
 _ZERO = 1.0e-290  # a squared norm that counts as zero

@@ -11,8 +11,9 @@ from math import ldexp
 
 import numpy as np
 
+from dalembert.native.simd import assign, axpy, dot, exchange
+
 from ..native.jit import inline, kernel
-from .simd import assign, axpy, dot, exchange
 
 U = np.uint64
 

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from math import copysign, sqrt
 
+from dalembert.native.simd import assign, axpy, dot, fill, rotate
+
 from ..native.jit import inline, kernel
 from ..outcome import NOT_CONVERGED, OK
 from .rows import copy, swap
-from .simd import assign, axpy, dot, fill, rotate
 
 _EPS = 2.220446049250313e-16
 _SWEEPS = 40  # two (n = 2) to ten (n = 200) are usual

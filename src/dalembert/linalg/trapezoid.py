@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from math import copysign, sqrt
 
+from dalembert.native.simd import assign, axpy, fill
+
 from ..native.jit import inline, kernel
 from .rows import copy
-from .simd import assign, axpy, fill
 
 
 @kernel

@@ -204,12 +204,22 @@ def _configuration(
         faster = [n + [c.name for c in model.operating.speeds].index(name) for name in wanted]
         y = _least(np.hstack([model.A[n:, :n] @ free, model.A[n:, faster]]), -rate)
         change = dict(zip(wanted, y[free.shape[1] :].tolist()))
-        model, speeds = _improved(
-            system, model, x, u, p, move @ free @ y[: free.shape[1]], held, speeds, change, steady
-        )
+        step = move @ free @ y[: free.shape[1]]
+        try:
+            model, speeds = _improved(system, model, x, u, p, step, held, speeds, change, steady)
+        except (AssemblyError, ArgumentError) as error:
+            raise AssemblyError(
+                f"'{system.name}' does not rest: no equilibrium was found near the guess. The search comes to a "
+                f"position from which it cannot go on: {error} Begin at another guess."
+            ) from error
         moved = float(np.abs(model.operating.state.q - x.q).max(initial=0.0)) + sum(map(abs, change.values()))
         x, rounds = model.operating.state, rounds + 1
     why = "no equilibrium was found near the guess: what is left accelerates"
+    if held:
+        why = (
+            f"with {', '.join(held)} at the given value no equilibrium was found (holding= exerts no force; to lock a "
+            "coordinate, drive it: m.add_driver(name, coordinate, value)): what is left accelerates"
+        )
     return _checked(model, u, rounds, tolerance, why, steady)
 
 

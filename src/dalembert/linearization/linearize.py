@@ -16,9 +16,10 @@ from dalembert.linearization.model import LinearModel
 from dalembert.linearization.operating import Operating
 from dalembert.linearization.outputs import Given as GivenOutput
 from dalembert.linearization.outputs import outputs as read_outputs
-from dalembert.linearization.plan import Plan, Remembered, filled, remembered
+from dalembert.linearization.plan import Plan, Remembered, remembered
 from dalembert.protocols import Inputs, Parameters, StateGiven, check_system
 from dalembert.rank import RankPolicy, rank_policy
+from dalembert.records import filled
 from dalembert.system.derivatives import ACCELERATION_DERIVATIVES
 from dalembert.system.state import State
 from dalembert.system.system import RowChoice, System

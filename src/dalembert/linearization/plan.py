@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import Any, TypeVar
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -16,8 +16,6 @@ from dalembert.linearization.traced import NAMES, closure, linear
 from dalembert.rank import RankPolicy
 from dalembert.system.functions import Trace
 from dalembert.system.system import RowChoice, System
-
-T = TypeVar("T")
 
 
 class Remembered:
@@ -115,13 +113,6 @@ def linear_kernel(
         return linear(s, q, v)
 
     return system.custom_kernel(key, ("q", "v", "u", "p", "t"), value, rows, NAMES)
-
-
-def filled(kind: type[T], constant: Mapping[str, Any], **fields: Any) -> T:
-    """A frozen record from all of its fields: without a call for each, which would take most of the time."""
-    new = object.__new__(kind)
-    object.__setattr__(new, "__dict__", {**constant, **fields})
-    return new
 
 
 def _fixed(x: np.ndarray) -> np.ndarray:

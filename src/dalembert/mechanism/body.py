@@ -33,7 +33,7 @@ class Body:
     def at(self, x: Any = 0.0, y: Any = 0.0, z: Any = 0.0, *, rotation: Any = None) -> Frame:
         """The frame at (x, y, z) of this body (m), turned by `rotation` (a 3×3 matrix or a SciPy Rotation).
 
-        The position may also be given as one list or array of three numbers.
+        The position may also be given as one list or array, of three numbers or, with z = 0, of two.
 
         >>> import dalembert as da
         >>> m = da.Mechanism("example")
@@ -97,7 +97,7 @@ class Frame:
     T: Transform
 
     def at(self, x: Any = 0.0, y: Any = 0.0, z: Any = 0.0, *, rotation: Any = None) -> Frame:
-        """The frame at (x, y, z) of this one (m; also one list of three), turned by `rotation`."""
+        """The frame at (x, y, z) of this one (m; also one list of three or two), turned by `rotation`."""
         inside = self.body.at(x, y, z, rotation=rotation)
         return inside if self.T is _IDENTITY else Frame(self.body, self.T @ inside.T)
 
@@ -108,7 +108,7 @@ class Frame:
 
 
 def _position(x: Any, y: Any, z: Any, what: str) -> Any:
-    """Three numbers, given one by one or as one list in place of x."""
+    """Three numbers, given one by one or as one list of three or two in place of x."""
     if isinstance(x, (ca.SX, ca.DM)):
         several = x.numel() != 1
     else:
@@ -117,7 +117,9 @@ def _position(x: Any, y: Any, z: Any, what: str) -> Any:
         return [x, y, z]
     if y.__class__ is not float or z.__class__ is not float or y != 0.0 or z != 0.0:
         raise DescriptionError(f"{what} is a list and y or z besides; needed: at(x, y, z) or at((x, y, z)).")
-    return x
+    if isinstance(x, (ca.SX, ca.DM)):
+        return ca.vertcat(ca.vec(x), 0.0) if x.numel() == 2 else x
+    return [*x, 0.0] if len(x) == 2 else x
 
 
 def turned_inertia(J: np.ndarray, R: np.ndarray) -> np.ndarray:

@@ -135,6 +135,13 @@ class Layout:
         return found
 
     @cached_property
+    def is_hybrid(self) -> bool:
+        """Whether there are contacts, ropes, rigid stops or dry friction: the structure changes as it moves."""
+        joints = self.joints.values()
+        rigid = any(a.stops is not None and a.stops.stiffness == 0.0 for a in joints)
+        return bool(self.mechanism.contacts) or rigid or any(f is not None for a in joints for f in a.friction)
+
+    @cached_property
     def length(self) -> float:
         """A length of the mechanism's size: the farthest joint or centre of mass on a link; else 1 m."""
         far = [abs(x) for link in self.tree.links for x in link.placement.p if is_number(x)]

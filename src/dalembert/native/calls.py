@@ -10,6 +10,7 @@ from numba.extending import intrinsic
 
 from dalembert.native.jit import inline
 from dalembert.native.numba_struct import BYTES, StructType
+from dalembert.native.simd import assign
 
 _FUNCTION = ir.FunctionType(ir.VoidType(), [BYTES] * 3).as_pointer()
 
@@ -55,12 +56,17 @@ def invoke_into(f, y):
 @inline
 def call(f, t, x, n):
     """Call a `Bound` function at time t and the first n numbers of x."""
+    call_into(f, t, x, n, f.y)
+
+
+@inline
+def call_into(f, t, x, n, y):
+    """Call a `Bound` function at time t and the first n numbers of x; its outputs go to y."""
     given = f.x
-    for i in range(n):
-        given[i] = x[i]
+    assign(1.0, x, 0, given, 0, 0, n)  # in vectors, as the function reads it: eight bytes at a time, it would wait
     if f.time_index >= 0:
         given[f.time_index] = t
-    invoke(f)
+    invoke_into(f, y)
 
 
 @inline

@@ -6,7 +6,7 @@ compiles it each time. Here a function is translated once, an entry and all it c
 run once: twelve entries took 31 s of CPU time that way and 81 s the other.
 
 The passes know no processor but the architecture's oldest, and do not vectorize loops: what is wide is written wide
-(`linalg.simd`). Passes tuned to the host, with vectorization, gave code that was no faster (1.00 to 1.08 of the time:
+(`native.simd`). Passes tuned to the host, with vectorization, gave code that was no faster (1.00 to 1.08 of the time:
 RK4 and DOP853 of a four-bar, five formulations of a five-bar, a Stewart platform), and a third larger. Instructions are
 chosen where the code runs.
 """

@@ -6,8 +6,8 @@ chain that is one stretch a row, and the inner loops run over consecutive number
 
 from __future__ import annotations
 
-from dalembert.linalg.simd import assign, axpy, fill
 from dalembert.native.jit import entry, native
+from dalembert.native.simd import assign, axpy, fill
 from dalembert.recursions.pairs import TreePairs
 
 

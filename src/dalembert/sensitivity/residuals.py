@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -71,6 +72,35 @@ class Residuals:
         m = len(self.wrt)
         scale = np.broadcast_to(self.scale, s.value.shape)
         return (s.jacobian / scale[..., None]).reshape(-1, m)
+
+    def to_casadi(self, x: ArrayLike) -> ca.Function:
+        """The residuals as a CasADi function of a column of parameters, with their exact Jacobian, for `casadi.nlpsol`.
+
+        x: parameters at which the mechanism can be assembled, such as those to start from; they give the number of
+        residuals. There are no second derivatives: take IPOPT's `hessian_approximation="limited-memory"`. Where the
+        mechanism cannot be assembled the values are infinite, and IPOPT shortens its step. Keep the function as long as
+        a solver uses it.
+
+        >>> import casadi as ca
+        >>> import numpy as np
+        >>> import dalembert as da
+        >>> m = da.Mechanism("pendulum", gravity=(0, -9.81, 0))
+        >>> L = m.add_parameter("L", 1.0)
+        >>> m.add_joint("A", da.Revolute("z"), m.ground, m.add_body("bob", mass=1.0, com=(0, -L, 0)))
+        >>> system = m.compile()
+        >>> def model(p):
+        ...     return da.sensitivities(system, system.state({"A": 0.5}), of=["energy"], wrt=["L"], p=p)
+        >>> r = da.Residuals(model, ["L"], [-9.81])
+        >>> f, x = r.to_casadi([1.0]), ca.MX.sym("x")
+        >>> quiet = {"ipopt.print_level": 0, "ipopt.sb": "yes", "print_time": False}
+        >>> options = {"ipopt.hessian_approximation": "limited-memory", **quiet}
+        >>> solve = ca.nlpsol("solve", "ipopt", {"x": x, "f": ca.sumsqr(f(x))}, options)
+        >>> bool(abs(solve(x0=1.0)["x"] - 1 / np.cos(0.5)) < 1e-6)         # E = −m g L cos A
+        True
+        """
+        from dalembert.sensitivity.casadi_function import ResidualFunction
+
+        return ResidualFunction(self, self.jacobian, len(self.wrt), len(self(x)))
 
     def at(self, x: ArrayLike) -> Sensitivities | None:
         """What the model gives at parameters x, kept for the next call; None where it cannot be assembled."""

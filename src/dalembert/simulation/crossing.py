@@ -24,6 +24,7 @@ FAR = 1e-5  # σ behind the position where the motion is taken up again, at leas
 CLOSEST = 1e-6  # σ down to which a position that seems not to exist is approached: branches that avoid each other
 TOGETHER = 10.0  # times the smallest singular value: others up to this vanish in the same position
 REST = 1e-3  # of the speed that the acceleration gives on the way: a slower start is one from rest
+SUNK = 0.1  # of σ before a position: what is left of it there, at most
 STAY = 1e-2  # of the time that is left: a step in a position that nothing moves the mechanism out of
 BLOCKED = "no motion leads through this position with the velocity at hand"
 
@@ -65,7 +66,7 @@ class Crosser:
         if now > 4.0 * self.hit:
             opening = max(cone.opening(cone.local(x.v)), 1e-300)
             found = self._carried(x, x.v, self.vdot(x), now / opening, (target + now) / opening, 0.25 * target, None)
-            if isinstance(found, str) or exists(self.system, found.position, self.p, rank, self.usual):
+            if isinstance(found, str) or self._is_met(found.position, now, rank):
                 return found
             return None if now > CLOSEST else found._replace(determined=False)
         vdot = self._acceleration(x, cone, rank)
@@ -81,6 +82,11 @@ class Crosser:
         time = target / max(cone.opening(on), 1e-300)
         determined = cone.selects(on) and exists(self.system, x, self.p, rank, self.usual)
         return self._carried(x, cone.c + cone.K @ on, vdot, 0.0, time, 0.25 * target, determined)
+
+    def _is_met(self, position: State, before: float, rank: int) -> bool:
+        """Whether the motion leads into a position that exists: σ, `before` ahead of it, is nearly gone there."""
+        sigma = tangent(self.system, position, self.p).sigma[self.usual - 1]
+        return sigma <= SUNK * before and exists(self.system, position, self.p, rank, self.usual)
 
     def _from_rest(self, x: State, cone: TangentCone, along: np.ndarray, target: float) -> Crossing | str:
         """Out of the position, along the acceleration on the cone that is nearest to the one without weak rows."""

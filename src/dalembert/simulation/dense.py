@@ -18,6 +18,8 @@ from dalembert.simulation.careful import careful
 from dalembert.simulation.layout import Layout
 from dalembert.system.state import State
 
+BESIDE = (1e-3, 1e-2, 1e-1)  # of a step that leads over a singular position: where sound states are looked for
+
 
 def fill(run: RunRecord, times: np.ndarray, states: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """Records (N, width) at increasing times, by steps from the records before; NaN where a step is not sound."""
@@ -54,17 +56,27 @@ class Dense:
             others = np.r_[: carried - 2 * run.dof, carried : out.shape[1]]
             states = np.ascontiguousarray(self.states[:, others])
             out[np.ix_(bad, others)] = fill(self._careful(run), self.times, states, wanted[bad])
-            for k in bad[~np.isfinite(out[bad][:, others]).all(axis=1)]:  # in the step across the position
-                out[k, others] = self._across(states, float(wanted[k]))
+            for k in bad[~np.isfinite(out[bad][:, others]).all(axis=1)]:  # in the position itself
+                out[k, others] = self._across(run, states, float(wanted[k]))
         return out
 
-    def _across(self, states: np.ndarray, t: float) -> np.ndarray:
-        """The record at t in a step that no method made: a cubic between the records around it."""
+    def _across(self, run: RunRecord, states: np.ndarray, t: float) -> np.ndarray:
+        """The record at t, in a singular position: a cubic between sound states beside it, or the records around it."""
+        k = max(0, min(int(np.searchsorted(self.times, t)) - 1, len(self.times) - 2))
+        first, last = float(self.times[k]), float(self.times[k + 1])
+        for part in BESIDE:
+            ends = np.array([max(first, t - part * (last - first)), min(last, t + part * (last - first))])
+            found = fill(self._careful(run), self.times, states, ends)
+            if np.isfinite(found).all():
+                return self._cubic(t, ends, found)
+        return self._cubic(t, self.times[k : k + 2], states[k : k + 2])
+
+    def _cubic(self, t: float, ends: np.ndarray, records: np.ndarray) -> np.ndarray:
+        """The record at t on the cubic with the positions and velocities of two records, (2, width)."""
         system = self.layout.system
         nq, n = system.nq, system.nq + system.nv
-        k = max(0, min(int(np.searchsorted(self.times, t)) - 1, len(self.times) - 2))
-        h, x, y = float(self.times[k + 1] - self.times[k]), states[k], states[k + 1]
-        z = (t - float(self.times[k])) / h
+        h, (x, y) = float(ends[1] - ends[0]), records
+        z = (t - float(ends[0])) / h
         w, way = 1.0 - z, system.minus(y[:nq], x[:nq])
         v, u = h * x[nq:n], h * y[nq:n]
         out = w * x + z * y

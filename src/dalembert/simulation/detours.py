@@ -8,6 +8,7 @@ import numpy as np
 
 from dalembert import charts
 from dalembert.analysis.mobility import independent_rows
+from dalembert.analysis.tangent_cone import TangentCone
 from dalembert.charts import LocalChart
 from dalembert.integrators.run_record import FRESH, SKIPPED, RunRecord
 from dalembert.simulation.callbacks import Callback
@@ -22,6 +23,7 @@ from dalembert.system.state import State
 from dalembert.system.system import System
 
 ROUNDING = 2e-16
+GIVEN = 0.5  # times σ where it is least: what it may change by in a step whose length is given
 HALVINGS = 40  # of the step by which a fresh chart is tried before the position counts as singular
 
 
@@ -43,6 +45,7 @@ class Detours:
     watcher: Callback | None
     _dense: Dense | None
     _steps: Careful | None = None  # careful ones, while they are taken
+    _missed: float | None = None  # time at which the run was last told that a position may still be missed
 
     def state(self) -> State:
         """The state now."""
@@ -149,8 +152,9 @@ class Detours:
         )  # fmt: skip
         found = crosser.cross(start)
         if found is None:
+            stands, self._missed = self._missed == run.t, run.t
             run.across = CLOSEST
-            return Status.DONE
+            return Status.STEP_TOO_SMALL if stands else Status.DONE
         if isinstance(found, str):
             self.why = found
             return Status.BLOCKED
@@ -207,6 +211,16 @@ class Detours:
         make = charts.named if chart.kind == "named" else charts.tangent
         return make(self.system, state, p=self.setup.p)
 
+    def _resolved_by_given_steps(self, t: float, sigma: float, x: np.ndarray) -> bool:
+        """Whether steps of the given length lead to a distance σ without error control, on the right side."""
+        setup, nq = self.setup, self.system.nq
+        if sigma <= (setup.step * self.record.rate) ** setup.method.order:  # about the error of such steps
+            return False
+        usual = self.layout.usual_rank(self.rows)
+        state = self.system.state(x[:nq], x[nq : nq + self.system.nv], t)
+        cone = TangentCone.of(self.system, state, setup.p, usual - 1, usual)
+        return setup.step * cone.opening(cone.local(state.v)) <= GIVEN * sigma
+
     def note(
         self,
         t: float,
@@ -220,6 +234,8 @@ class Detours:
     ) -> None:
         """One more passage, after so many singular steps of the run; a warning where that is asked for."""
         run, nq, setup = self.record, self.system.nq, self.setup
+        if setup.method.fixed and sigma > run.hit:
+            resolved = resolved and self._resolved_by_given_steps(t, sigma, x)
         q, v = tuple(x[:nq].tolist()), tuple(x[nq : nq + self.system.nv].tolist())
         steps -= sum(m.steps for m in self.met)
         usual = self.layout.usual_rank(self.rows)

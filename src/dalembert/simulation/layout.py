@@ -15,6 +15,7 @@ import numpy as np
 
 from dalembert.charts import LocalChart
 from dalembert.formulations import make_field, make_gauge
+from dalembert.formulations.right_hand_side import EVIDENCE
 from dalembert.integrators.methods import Method
 from dalembert.integrators.run_record import PASSAGE, RunRecord
 from dalembert.mechanism.joints import Joint
@@ -58,6 +59,7 @@ class Stepper(NamedTuple):
         for name, value in self.fields.items():
             setattr(run, name, value)
         held = run.ode.x[run.u_index : run.u_index + run.nu].copy() if run.steps or run.nu else None
+        assert len(self.ode.y) <= run.pitch, "a stage holds all that the right-hand side gives"
         run.ode, run.method, run.step = self.ode, self.table, library.address(self.method.entry)
         run.exponent, run.order = self.method.exponent, self.method.order
         run.u_index = self.ode.slices["u"].start if "u" in self.ode.slices else 0
@@ -218,7 +220,9 @@ class Layout:
         dof = 0 if chart is None else chart.dof
         run.n, run.dof, run.width = len(x), dof, len(x) + s.nu + 1
         run.rows, run.room, run.records = max(method.stages, STAGES), room, 0
-        run.x, run.unit, run.stages = x, self.units(len(x), self.policy.length), np.zeros((run.rows, run.n))
+        run.x, run.unit = x, self.units(len(x), self.policy.length)
+        run.pitch = 4 * -(-(len(x) + 2 + EVIDENCE) // 4)  # of whole vectors
+        run.stages = np.zeros((run.rows, run.pitch))
         run.times, run.states = np.empty(room), np.empty((room, run.width))
         for name, function in self._manifold(rows, chart).items():
             setattr(run, name, function)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dalembert.records import filled
 from dalembert.simulation.causes import cause
 from dalembert.simulation.driver import Driver
 from dalembert.simulation.run import Run
@@ -16,6 +17,7 @@ from dalembert.sources import PACKAGE
 
 #: statuses that a singular position, or a constraint that is not defined, may explain
 EXPLAINED = (Status.STEP_TOO_SMALL, Status.NOT_FINITE, Status.DRIFTED, Status.STEP_UNSOLVED, Status.BLOCKED)
+_OF_ONE_STRUCTURE = {"phases": (), "switches": ()}
 
 
 def result(driver: Driver, status: Status) -> Run:
@@ -29,7 +31,9 @@ def result(driver: Driver, status: Status) -> Run:
     between = None
     if driver.span.samples is None and len(T) > 1 and setup.formulation not in TOTAL_RATES:
         between = driver.continuation
-    return Run(
+    return filled(
+        Run,
+        _OF_ONE_STRUCTURE,
         system=system,
         p=setup.p,
         t=T,

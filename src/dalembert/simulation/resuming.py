@@ -36,7 +36,7 @@ def to_resume(driver: Driver) -> dict[str, np.ndarray]:
     return {
         "t": np.array([driver.history.last[0]]),
         "x": run.x,
-        "slope": run.stages[0],
+        "slope": run.stages[0, : run.n],
         "last": driver.history.last[1],
         "inputs": driver.inputs.astype(float),
         "numbers": np.array([getattr(run, name) for name in NUMBERS]),
@@ -67,7 +67,7 @@ def take_up(driver: Driver, file: Recording, story: Story, columns: np.ndarray) 
     driver.charts = list(taken)
     if kept["careful"][1]:
         driver.go_on_carefully(bool(kept["careful"][0]), kept["low"])
-    run.x[:], run.stages[0], run.t = kept["x"], kept["slope"], t
+    run.x[:], run.stages[0, : run.n], run.t = kept["x"], kept["slope"], t
     for names, values in ((NUMBERS, kept["numbers"]), (COUNTS, kept["counts"])):
         for name, value in zip(names, values.tolist()):
             setattr(run, name, value)

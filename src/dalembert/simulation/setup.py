@@ -158,7 +158,7 @@ def make_setup(
 
     phases: whether changes of structure are followed; else a system that has them is refused.
     """
-    if not phases and is_hybrid(system):
+    if not phases and system.layout.is_hybrid:
         raise ArgumentError(
             f"'{system.name}' has contacts, ropes, rigid stops or dry friction, which da.simulate alone follows. Leave "
             "them out, or make the runs one by one."
@@ -191,13 +191,6 @@ def make_setup(
         coordinates=coordinates,
         options=options,
     )
-
-
-def is_hybrid(system: System) -> bool:
-    """Whether a mechanism has contacts, ropes, rigid stops or dry friction: its structure changes as it moves."""
-    joints = system.layout.joints.values()
-    rigid = any(a.stops is not None and a.stops.stiffness == 0.0 for a in joints)
-    return bool(system.layout.mechanism.contacts) or rigid or any(f is not None for a in joints for f in a.friction)
 
 
 def steers(u: Any) -> bool:

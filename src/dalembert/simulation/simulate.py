@@ -15,7 +15,7 @@ from dalembert.simulation.layout import Layout
 from dalembert.simulation.pool import give_back, plain_layout
 from dalembert.simulation.result import result
 from dalembert.simulation.run import Run
-from dalembert.simulation.setup import TOTAL_RATES, Span, is_hybrid, make_choices, make_setup, make_span, steers
+from dalembert.simulation.setup import TOTAL_RATES, Span, make_choices, make_setup, make_span, steers
 from dalembert.system.system import System
 
 
@@ -98,7 +98,7 @@ def simulate(
     except (TypeError, NotImplementedError):  # arrays, CasADi's matrices
         choices, hashable = make_choices.__wrapped__(*asked), False
     controller, u = (u, None) if steers(u) else (None, u)
-    if switches is not None or stops is not None or is_hybrid(system):
+    if switches is not None or stops is not None or system.layout.is_hybrid:
         from dalembert.simulation.phases.asking import phased
 
         return phased(

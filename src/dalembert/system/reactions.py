@@ -107,9 +107,9 @@ def reactions(system: System, x: State, a: Acceleration, u: Inputs, p: Parameter
         more = size * n
         more[: len(a.multipliers)] += a.multipliers
         change = {name: (W - base[name]) / unit for name, W in wrenches(more).items()}
-        largest = max(np.abs(W).max() for W in change.values())
+        largest = max(size, *(np.abs(W).max() for W in change.values()))  # n exerts `size`: less of it is rounding
         for name, W in change.items():
-            known[name] &= policy.absent(W / max(largest, 1e-300))
+            known[name] &= policy.absent(W / largest)
     power = dict.fromkeys(dict.fromkeys(rows.of), 0.0)
     for k, name in enumerate(rows.of):
         power[name] += float(a.multipliers[k] * (A[k] @ x.v))

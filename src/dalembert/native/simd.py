@@ -1,4 +1,4 @@
-"""Dot product, axpy, copy, fill, rotation and exchange of rows as explicit four-lane loops.
+"""Dot product, axpy, copy, fill, rotation, exchange and weighted sums of rows as explicit four-lane loops.
 
 Left to itself LLVM vectorizes such loops for long rows: four-fold unrolled, with tests for overlap, so that a row of
 four to fourteen entries, the usual one here, falls through to a scalar loop. Written out as eight, four, two and one
@@ -29,6 +29,10 @@ def _row(context, builder, kind, value, row):
 
 def _lanes(width):
     return _DOUBLE if width == 1 else ir.VectorType(_DOUBLE, width)
+
+
+def _zero(width):
+    return ir.Constant(_lanes(width), 0.0 if width == 1 else [0.0] * width)
 
 
 def _at(builder, pointer, index, width):
@@ -69,6 +73,50 @@ def _spread(builder, factor, width):
     return _pick(builder, builder.insert_element(empty, factor, ir.IntType(32)(0)), [0] * width)
 
 
+def weighted(builder, weights, count, rows, columns, size, widths, most=4, one_by_one=True):
+    """Write loops over places 0 … size of rows (count, columns); yields place, lanes and Σ_k w_k rows[k, place:].
+
+    Each of the widths takes what the wider ones before it have left; `count` is at least 1. Rows of weight zero are not
+    looked at. Sums stay in registers, several vectors at a time where a width is more than the `most` that one holds:
+    the additions of one depend on each other. The last row is taken `one_by_one` where a traced function has just
+    written its numbers like this: a vector of them would wait until all have reached the cache.
+    """
+    start, last = _INT(0), builder.sub(count, _INT(1))
+    for width in widths:
+        lanes, end = min(width, most), builder.and_(size, _INT(-width))
+        with cgutils.for_range_slice(builder, start, end, _INT(width), intp=_INT, inc=True) as (at, _):
+            totals = [cgutils.alloca_once(builder, _lanes(lanes)) for _ in range(width // lanes)]
+            for total in totals:
+                builder.store(_zero(lanes), total)
+
+            def add(k, load, at=at, lanes=lanes, totals=totals):
+                w = builder.load(builder.gep(weights, [k]))
+                with builder.if_then(builder.fcmp_unordered("!=", w, _DOUBLE(0.0))):
+                    row = builder.gep(rows, [builder.add(builder.mul(k, columns), at)])
+                    for i, total in enumerate(totals):
+                        here = load(builder, row, _INT(lanes * i), lanes)
+                        product = builder.fmul(_spread(builder, w, lanes), here, flags=_FUSE)
+                        builder.store(builder.fadd(product, builder.load(total), flags=_FUSE), total)
+
+            with cgutils.for_range_slice(builder, _INT(0), last, _INT(1), intp=_INT, inc=True) as (k, _):
+                add(k, _load)
+            add(last, _gather if one_by_one else _load)
+            for i, total in enumerate(totals):
+                yield builder.add(at, _INT(lanes * i)), lanes, builder.load(total)
+        start = end
+
+
+def _gather(builder, pointer, index, width):
+    """A vector loaded number by number; atomic, or LLVM would make one load of them."""
+    if width == 1:
+        return _load(builder, pointer, index, 1)
+    vector = ir.Constant(_lanes(width), ir.Undefined)
+    for k in range(width):
+        one = builder.load_atomic(_at(builder, pointer, builder.add(index, _INT(k)), 1), "monotonic", 8)
+        vector = builder.insert_element(vector, one, ir.IntType(32)(k))
+    return vector
+
+
 def _is_row(kind):
     return isinstance(kind, types.Array) and kind.layout == "C" and kind.dtype == types.float64
 
@@ -85,7 +133,7 @@ def _dot(typing, x, i, y, j, lo, hi):
         end = arguments[5]
         sums = [cgutils.alloca_once(builder, _lanes(4)) for _ in range(2)]
         for s in sums:
-            builder.store(ir.Constant(_lanes(4), [0.0] * 4), s)
+            builder.store(_zero(4), s)
 
         def accumulate(here, width, s):
             product = builder.fmul(_load(builder, px, here, width), _load(builder, py, here, width), flags=_FUSE)
@@ -208,9 +256,45 @@ def _assign(typing, alpha, x, i, y, j, lo, hi):
     return _update(alpha, x, y, False)
 
 
+def _sums(context, builder, kinds, arguments):
+    """The loops of `weighted` for arguments (weights, count, rows, out, size), with where `out` begins."""
+    weights, count, rows, out, size = arguments
+    array = context.make_array(kinds[2])(context, builder, rows)
+    columns = cgutils.unpack_tuple(builder, array.shape)[1]
+    pw, to = (_row(context, builder, kind, value, None) for kind, value in ((kinds[0], weights), (kinds[3], out)))
+    for at, lanes, total in weighted(builder, pw, count, array.data, columns, size, (8, 4, 2, 1)):
+        yield at, lanes, total, _at(builder, to, at, lanes)
+
+
+def _combine(typing, x, h, weights, count, rows, out, size):
+    """out[:size] = x + h Σ_k weights[k] rows[k], k < count; x, weights and out have one dimension."""
+
+    def emit(context, builder, signature, arguments):
+        px = _row(context, builder, x, arguments[0], None)
+        for at, lanes, total, place in _sums(context, builder, signature.args[2:], arguments[2:]):
+            moved = builder.fmul(_spread(builder, arguments[1], lanes), total, flags=_FUSE)
+            builder.store(builder.fadd(_load(builder, px, at, lanes), moved, flags=_FUSE), place).align = 8
+        return context.get_dummy_value()
+
+    return types.void(x, types.float64, weights, types.int64, rows, out, types.int64), emit
+
+
+def _estimate(typing, weights, count, rows, out, size):
+    """out[:size] = Σ_k weights[k] rows[k], k < count; weights and out have one dimension."""
+
+    def emit(context, builder, signature, arguments):
+        for _, _, total, place in _sums(context, builder, signature.args, arguments):
+            builder.store(total, place).align = 8
+        return context.get_dummy_value()
+
+    return types.void(weights, types.int64, rows, out, types.int64), emit
+
+
 dot: Any = intrinsic(_dot)
 axpy: Any = intrinsic(_axpy)
 assign: Any = intrinsic(_assign)
 fill: Any = intrinsic(_fill)
 rotate: Any = intrinsic(_rotate)
 exchange: Any = intrinsic(_swap)
+combine: Any = intrinsic(_combine)
+estimate: Any = intrinsic(_estimate)

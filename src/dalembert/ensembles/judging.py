@@ -1,0 +1,60 @@
+"""What the ends of runs tell: the energy balance of all, and the closure of those that no `Run` has judged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dalembert.ensembles.lanes import Batch
+from dalembert.simulation.doubts import OPEN, energy_limit
+from dalembert.simulation.setup import Setup
+from dalembert.simulation.status import Status
+from dalembert.system.system import System
+
+
+class Ends:
+    """The runs of a batch at their starts and ends: x (N, nq + nv + works) at times t (N,)."""
+
+    def __init__(self, setup: Setup, batch: Batch, x: np.ndarray, t: np.ndarray) -> None:
+        self.setup, self.batch, self.t = setup, batch, t
+        nq, n = setup.system.nq, setup.system.nq + setup.system.nv
+        self.q, self.v, self.work = x[:, :nq], x[:, nq:n], x[:, n:]
+        kinetic, potential = (self._both(name) for name in ("kinetic_energy", "potential_energy"))
+        self.kinetic = np.maximum(*kinetic)  # (N,) J, the larger one
+        self.change = np.abs(potential[1] - potential[0])  # (N,) J
+        self.size = np.maximum.reduce([*map(abs, kinetic), *map(abs, potential)])
+        #: (N,) J: energy at the end, less that of the start and the work done since
+        self.energy_error = kinetic[1] + potential[1] - kinetic[0] - potential[0] - self.work.sum(axis=1)
+
+    def _both(self, name: str) -> list[np.ndarray]:
+        """(N,) values of an energy at the starts and at the ends."""
+        system, batch = self.setup.system, self.batch
+        starts = _batched(system, name, batch.q, batch.v, batch.t[:, 0], batch)
+        return [starts, _batched(system, name, self.q, self.v, self.t, batch)]
+
+    def judge(self, status: np.ndarray, motion: np.ndarray, lengths: np.ndarray) -> dict[int, str]:
+        """{run: what is wrong}; motion: (N,) J, largest kinetic energy on the way; lengths: (N,) m of the mechanism."""
+        error = self.energy_error
+        moved = np.fmax(self.kinetic, motion) + self.change + np.abs(self.work).sum(axis=1)
+        wrong = ~(np.abs(error) <= energy_limit(self.setup.rtol, False) * moved + 1e-12 * self.size)
+        gaps = self._gaps(lengths)
+        out = {}
+        for k in np.flatnonzero(wrong | ~(gaps <= OPEN)):
+            what = f"the energy balance is wrong by {error[k]:.2g} J" if wrong[k] else f"open by {gaps[k]:.2g}"
+            out[int(k)] = f"{Status(status[k]).sentence}, but {what}"
+        return out
+
+    def _gaps(self, lengths: np.ndarray) -> np.ndarray:
+        """(N,) largest gap of a constraint at the end, rad or lengths of the mechanism."""
+        rows = self.setup.system.rows
+        if not rows.of:
+            return np.zeros(len(self.t))
+        phi = _batched(self.setup.system, "constraints", self.q, self.v, self.t, self.batch)[0]
+        return np.asarray(np.abs(phi / np.where(rows.angular, 1.0, lengths[:, None])).max(axis=1, initial=0.0))
+
+
+def _batched(system: System, name: str, q: np.ndarray, v: np.ndarray, t: np.ndarray, batch: Batch) -> Any:
+    kernel = system.kernel(name)
+    known = {"q": q, "v": v, "p": batch.p, "t": t[:, None], "u": batch.u}
+    return kernel.batch(*(known[a] for a in kernel.names_in))
