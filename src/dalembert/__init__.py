@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from dalembert.formats.rbdl import read_rbdl as read_rbdl
     from dalembert.formats.sdf import read_sdf as read_sdf
     from dalembert.formats.urdf import read_urdf as read_urdf
-    from dalembert.kinematics.workspace import Workspace as Workspace
+    from dalembert.kinematics.result import Workspace as Workspace
     from dalembert.kinematics.workspace import workspace as workspace
     from dalembert.learning.environments import environment as environment
     from dalembert.learning.environments import environments as environments
@@ -145,7 +145,8 @@ _HOMES = {
     "formats.rbdl": "read_rbdl",
     "formats.sdf": "read_sdf",
     "formats.urdf": "read_urdf",
-    "kinematics.workspace": "Workspace workspace",
+    "kinematics.result": "Workspace",
+    "kinematics.workspace": "workspace",
     "learning.environments": "environment environments",
     "linearization.discrete": "DiscreteStep discrete_step",
     "linearization.equilibrium": "Equilibrium equilibrium",

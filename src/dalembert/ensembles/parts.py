@@ -18,7 +18,7 @@ from dalembert.outcome import Outcome
 from dalembert.simulation.callbacks import ARGUMENTS, scalar_of
 from dalembert.simulation.layout import Layout
 from dalembert.simulation.run import Run
-from dalembert.simulation.setup import Setup, Span, is_hybrid, steers
+from dalembert.simulation.setup import Setup, Span, steers
 from dalembert.simulation.simulate import carried_out, simulate
 from dalembert.simulation.status import Status
 
@@ -58,7 +58,7 @@ class Plan:
     @property
     def hybrid(self) -> bool:
         """Whether the structure of the mechanism changes in its runs."""
-        return bool(self.changes) or is_hybrid(self.setup.system)
+        return bool(self.changes) or self.setup.system.layout.is_hybrid
 
 
 @dataclass(eq=False)
@@ -220,5 +220,5 @@ def _evaluated(plan: Plan, name: str, samples: np.ndarray, batch: Batch) -> np.n
 
 def usual_lanes(setup: Setup) -> int:
     """Lanes for runs like this on this processor: two vectors' worth, 8 or 16, or 1 where each run is made alone."""
-    beside = fits(setup) and setup.system.backend == "native" and not is_hybrid(setup.system)
+    beside = fits(setup) and setup.system.backend == "native" and not setup.system.layout.is_hybrid
     return max(LEAST, 2 * host().width) if beside else 1

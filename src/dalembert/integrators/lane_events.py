@@ -8,9 +8,9 @@ Softw. 28 (1997) 145-149).
 
 from __future__ import annotations
 
-from dalembert.linalg.simd import assign
 from dalembert.native.calls import call, invoke
 from dalembert.native.jit import inline, native
+from dalembert.native.simd import assign
 
 STEP, SAMPLE, LOCATE, FINISH = range(4)  # what an attempt of a lane is for; FINISH: the state at a terminal event
 CLOSE = 1e-15  # of the time, or of the step: a bracket that need not shrink

@@ -8,7 +8,8 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import ArgumentError
-from dalembert.kinematics.workspace import Workspace, workspace
+from dalembert.kinematics.result import Workspace
+from dalembert.kinematics.workspace import workspace
 from dalembert.linearization.linearize import linearize
 from dalembert.linearization.model import LinearModel
 from dalembert.studio.jobs import Job
