@@ -150,13 +150,6 @@ class Kernel:
             code = virtual_machine(function, lanes)
         self._set_up(Interface.of(function, shapes), code, lanes, backend, chunk, function)
 
-    @staticmethod
-    def kept(interface: Interface, code: MachineCode, lanes: int, function: Callable[[], ca.Function]) -> Kernel:
-        """A kernel of machine code that was compiled before; `function` makes what it was compiled from, if asked."""
-        kernel = object.__new__(Kernel)
-        kernel._set_up(interface, code, lanes, "native", CHUNK, function)
-        return kernel
-
     def _set_up(self, interface: Interface, code: Any, lanes: int, backend: str, chunk: int, function: Any) -> None:
         self.interface, self._code, self._function, self._chunk = interface, code, function, chunk
         self.name, self.lanes, self.backend = interface.name, lanes, backend
@@ -298,6 +291,13 @@ class Kernel:
                     f"{array.dtype} of shape {array.shape}; {needed}"
                 )
         return outs
+
+
+def restored(interface: Interface, code: MachineCode, lanes: int, function: Callable[[], ca.Function]) -> Kernel:
+    """A kernel of machine code that was compiled before; `function` makes what it was compiled from, if asked."""
+    kernel = object.__new__(Kernel)
+    kernel._set_up(interface, code, lanes, "native", CHUNK, function)
+    return kernel
 
 
 @cache

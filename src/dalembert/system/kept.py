@@ -15,7 +15,7 @@ import casadi as ca
 
 from dalembert.compiler import Kernel, cache
 from dalembert.compiler.build import loaded
-from dalembert.compiler.kernel import Interface
+from dalembert.compiler.kernel import Interface, restored
 from dalembert.sources import package_stamp
 from dalembert.system.rows import RowNames
 
@@ -33,7 +33,7 @@ def kernel(digest: str | None, key: tuple[Any, ...], lanes: int, backend: str, t
     if entry is not None:
         code = loaded(entry.facts["code"])
         if code is not None:
-            return Kernel.kept(Interface(**entry.facts["interface"]), code, lanes, lambda: trace()[0])
+            return restored(Interface(**entry.facts["interface"]), code, lanes, lambda: trace()[0])
     f, shapes = trace()
     made = Kernel(f, lanes=lanes, backend=backend, shapes=shapes)
     if name is not None:

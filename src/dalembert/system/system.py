@@ -287,8 +287,8 @@ class System(TreeQuestions, ConstraintQuestions):
     def _digest(self) -> str | None:
         """Digest of the equations, by which what is traced is kept on disk; None where it cannot be."""
         d, own = self.description, self.layout.mechanism.constraints
-        usual = type(self) is System and d.forces is self._forces and not (d.sliding or d.loaded)
-        if not usual or any(own.get(c.name) is not c for c in d.constraints):
+        usual = type(self) is System and self.backend == "native" and d.forces is self._forces
+        if not usual or d.sliding or d.loaded or any(own.get(c.name) is not c for c in d.constraints):
             return None
         found = self.layout.description_digest
         return None if found is None else " ".join([found, *(c.name for c in d.constraints)])
