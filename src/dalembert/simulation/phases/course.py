@@ -91,6 +91,8 @@ class Course:
         self.status = Status.DONE  # of the last phase
         self.cause: Cause | None = None
         self.gained = 0.0
+        self.driver: PhaseDriver | None = None  # of the phase under way
+        self.stopped = False
         self.length = self._length()
 
     # --- the whole ----------------------------------------------------------------------------------------------
@@ -120,6 +122,17 @@ class Course:
         except Ended as end:
             return end.status, f"at t = {self.state.t:.6g} s {end.status.sentence}: {end.why}"
 
+    def stop(self) -> None:
+        """Ask the run to end where it is, from another thread."""
+        self.stopped = True
+        if self.driver is not None:
+            self.driver.interrupt.stop()
+
+    @property
+    def t(self) -> float:
+        """How far it has come, s."""
+        return float(self.state.t if self.driver is None else self.driver.record.t)
+
     def _phase(self) -> tuple[Status, Cause | None]:
         """One phase to its end."""
         a = self.asked
@@ -129,7 +142,9 @@ class Course:
         samples = a.span.samples
         if samples is not None:
             samples = samples[(samples >= self.state.t) & (samples <= end)]
-        driver = PhaseDriver(layout, Span(self.state, end, samples, self.u))
+        driver = self.driver = PhaseDriver(layout, Span(self.state, end, samples, self.u))
+        if self.stopped:
+            driver.interrupt.stop()
         driver.prepare(self.u, self.step, (self.t0, self.held_until) if a.hold > 0.0 else None)
         driver.begin()
         due_at_once = driver.overdue()
