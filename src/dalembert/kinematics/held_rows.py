@@ -166,7 +166,7 @@ class HeldRows:
         """(K,) bool: no constraint holds with an axis reversed."""
         if not len(self.system.rows.branch_of):
             return np.ones(len(q), dtype=bool)
-        signs = self._call(self.system.kernel("branch"), q).reshape(len(q), len(self.system.rows.branch))
+        signs = self._call(self.system.kernel("branch"), q).reshape(len(q), len(self.system.rows.branch_of))
         return (signs >= 0).all(axis=1)
 
 
