@@ -200,13 +200,13 @@ def inverse_dynamics_along(
         work.wanted_motion[:] = a[k]
         if allocator.run(work, float(t[k]), system.state(q[k], v[k], float(t[k])), GIVEN) != 0:
             continue
-        u[k] = allocator.limited(work)[0]
-        work.u[:] = u[k]
+        u[k] = work.u
         allocator.carry(work)
         multipliers[k] = work.problem.multipliers
         power[k] = u[k] * (work.B.T @ v[k])
         K = work.K[: work.mobility]
-        short, needed = K @ (work.B @ u[k] - work.required_force), K @ work.required_force
+        needed = work.along[: work.mobility] - K @ work.problem.f if work.limited else K @ work.required_force
+        short = K @ work.B @ u[k] - needed
         parts = (needed, np.abs(K @ work.B) @ np.abs(u[k]), K @ (work.problem.M @ a[k]))
         terms = sum(float(np.linalg.norm(part)) for part in parts)
         missing[k] = float(np.linalg.norm(short)) / terms if terms else 0.0

@@ -110,6 +110,12 @@ def solid(layout: Layout, defaults: Defaults, numeric: Tree | None = None) -> bo
     it. How much they do, of what the joint carries, bounds every D_i of the articulated-body recursion from below.
     """
     numeric = _numeric(layout.tree, defaults) if numeric is None else numeric
+    for link in numeric.links:
+        if not np.isfinite(link.inertia.J.astype(float)).all():
+            raise DescriptionError(
+                f"what joint '{link.name}' carries has a moment of inertia beyond 1e308 kg m² about its frame: check "
+                "masses and centres of mass, in kg and m."
+            )
     weak = [i for i, link in enumerate(numeric.links) if not _solid(link.inertia)]
     if not weak:
         return True

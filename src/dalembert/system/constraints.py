@@ -189,17 +189,19 @@ class ConstraintQuestions:
         p: Parameters = None,
         active: Mapping[str, bool] | None = None,
         tolerance: float = 1e-9,
+        epsilon: float = 0.0,
     ) -> Subspaces:
         """Admissible and constrained motion at a state: projectors, bases, inertias.
 
         metric: as in `acceleration`. active: {constraint: False} switches constraints off. tolerance: singular values
-        of A up to this part of the largest count as zero.
+        of A up to this part of the largest count as zero. epsilon: those of A up to this count as zero whatever the
+        largest is, in the units of its rows (Aghili 68): next to a singular position a constraint is then ignored.
         """
         W = None
         if not of_mass(metric):
             _, factor = metric_factor(metric, self.nv)
             W = factor.T @ factor
-        return subspaces(_whole(self), self.as_state(state), p, self.active_rows(active), W, tolerance)
+        return subspaces(_whole(self), self.as_state(state), p, self.active_rows(active), W, tolerance, epsilon)
 
     def chart(self, state: StateGiven, coordinates: Any = "tangent", *, p: Parameters = None) -> LocalChart:
         """Independent coordinates around a state on the manifold, with Ψ, its inverse and its derivatives.
