@@ -144,7 +144,7 @@ def unwind(system: SystemLike, closing: Closing, held: Held, start: StateLike, p
 
 def _flipped(system: SystemLike, state: StateLike, p: Parameters, on: np.ndarray) -> list[str]:
     """Active constraints that hold with an axis reversed."""
-    if not len(system.rows.branch):
+    if not len(system.rows.branch_of):
         return []
     active = {name for name, a in zip(system.rows.of, on) if a}
     signs = system.evaluate("branch", state, p=p)
