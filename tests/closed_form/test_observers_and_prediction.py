@@ -91,7 +91,7 @@ def test_mistakes_are_named():
         da.kalman(da.linearize(system, x))
     with pytest.raises(ArgumentError, match="has no step"):
         control.PredictiveControl(da.linearize(system, x), 5)
-    with pytest.raises(ArgumentError, match="what da.kalman returns"):
+    with pytest.raises(ArgumentError, match=r"what da\.kalman returns"):
         control.Observed(da.lqr(m, 1.0, 1.0), None)
     with pytest.raises(ArgumentError, match="no output sees"):
         da.kalman(pendulum(outputs=("rate:cart",))[2])

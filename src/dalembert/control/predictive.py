@@ -1,6 +1,7 @@
 """Model predictive control on a linear model: a quadratic program over a horizon at every sample.
 
-    min Σ_k xₖᵀQ xₖ + δuₖᵀR δuₖ + x_Nᵀ S x_N + ρ Σ sₖ²    xₖ₊₁ = A xₖ + B δuₖ + rate,  u within limits,  |xₖ| within bounds + sₖ
+    min Σ xₖᵀQ xₖ + δuₖᵀR δuₖ + x_Nᵀ S x_N + ρ Σ sₖ²,   xₖ₊₁ = A xₖ + B δuₖ + rate,
+    u within limits, x within bounds widened by the slacks s
 
 with S the cost-to-go of the regulator: without bounds that matter the law is `da.lqr`. States are eliminated; DAQP
 (through CasADi) solves for inputs and slacks.
