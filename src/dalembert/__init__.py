@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from dalembert.linearization.full import linearize_full as linearize_full
     from dalembert.linearization.full import parameter_slopes as parameter_slopes
     from dalembert.linearization.full import second_derivatives as second_derivatives
+    from dalembert.linearization.kalman import Estimator as Estimator
+    from dalembert.linearization.kalman import kalman as kalman
     from dalembert.linearization.linearize import linearize as linearize
     from dalembert.linearization.lqr import Regulator as Regulator
     from dalembert.linearization.lqr import Tracker as Tracker
@@ -152,6 +154,7 @@ _HOMES = {
     "linearization.equilibrium": "Equilibrium equilibrium",
     "linearization.full": "FullLinearization linearize_full parameter_slopes second_derivatives",
     "linearization.linearize": "linearize",
+    "linearization.kalman": "Estimator kalman",
     "linearization.lqr": "Regulator Tracker lqr lqr_along",
     "linearization.model": "LinearModel",
     "linearization.steps": "step_map",

@@ -101,7 +101,10 @@ class ForcesAlong:
 
         if len(self) < 2:
             return 0.0
-        power = CubicSpline(self.t, self.power[:, k])
+        values = self.power[:, k].copy()
+        closes = self.cyclic and abs(values[-1] - values[0]) <= 1e-6 * np.abs(values).max()
+        values[-1] = values[0] if closes else values[-1]
+        power = CubicSpline(self.t, values, bc_type="periodic" if closes else "not-a-knot")
         if whole:
             return float(power.integrate(self.t[0], self.t[-1]))
         inside = [r for r in np.atleast_1d(power.roots(extrapolate=False)) if np.isfinite(r)]

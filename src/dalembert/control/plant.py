@@ -18,6 +18,7 @@ from dalembert.control.task import Task, as_task
 from dalembert.errors import ArgumentError, unknown
 from dalembert.native.bound import Bound
 from dalembert.protocols import Parameters, check_system
+from dalembert.recursions.sparse import Sparse
 from dalembert.symbols import array, to_sx, zeros
 from dalembert.system.functions import Trace, input_matrix, unled
 from dalembert.system.state import State
@@ -114,10 +115,10 @@ class Plant:
         M, f, A, gamma = unled(s)
         rest = array(ca.densify(ca.substitute(to_sx(f), u, ca.SX.zeros(u.shape)))) if u.numel() else f
         rows = self.task.traced().rows(s.state)
-        J = np.array([row.A for row in rows], dtype=object).reshape(len(rows), s.tree.nv)
+        J = Sparse([row.A for row in rows], s.tree.nv).dense()
         theta, rate, bias = zeros(len(rows)), zeros(len(rows)), zeros(len(rows))
         for k, row in enumerate(rows):
-            theta[k], rate[k], bias[k] = row.phi, J[k] @ s.v + row.b, row.gamma
+            theta[k], rate[k], bias[k] = row.phi, row.times(s.v) + row.b, row.gamma
         S = traced_measures(s, self.measures.values())
         return M, rest, A, gamma, self.actuators.matrix(s), theta, rate, J, bias, S
 

@@ -164,9 +164,9 @@ class HeldRows:
 
     def meant(self, q: np.ndarray) -> np.ndarray:
         """(K,) bool: no constraint holds with an axis reversed."""
-        if not len(self.system.rows.branch):
+        if not len(self.system.rows.branch_of):
             return np.ones(len(q), dtype=bool)
-        signs = self._call(self.system.kernel("branch"), q).reshape(len(q), len(self.system.rows.branch))
+        signs = self._call(self.system.kernel("branch"), q).reshape(len(q), len(self.system.rows.branch_of))
         return (signs >= 0).all(axis=1)
 
 

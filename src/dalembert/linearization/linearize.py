@@ -281,7 +281,10 @@ def _bad_choice(
             else:
                 row = c.row
                 kernel = system.custom_kernel(
-                    ("coordinate", c.key), ("q", "p", "t"), lambda s, row=row: row.rows(s.state)[0].A, None
+                    ("coordinate", c.key),
+                    ("q", "p", "t"),
+                    lambda s, row=row: row.rows(s.state)[0].dense(s.tree.nv),
+                    None,
                 )
                 out[k] = system.evaluate_kernel(kernel, x, None, p, {})
         return out
