@@ -9,6 +9,7 @@ collect_ignore_glob = ["*conftest.py"]  # several of this name are no modules
 
 def pytest_addoption(parser):
     parser.addoption("--bad-calls", type=int, default=1000, help="calls of the campaign in tests/campaign")
+    parser.addoption("--bad-seed", type=int, default=2004, help="of the values in these calls")
 
 
 def pytest_configure(config):

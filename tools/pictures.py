@@ -88,10 +88,11 @@ def all_of_the_zoo() -> None:
 
 def zoo_in_a_browser(seconds: float = 1.5, tile: tuple[int, int] = (360, 300)) -> None:
     """An animation of every mechanism of the zoo, and a picture of each as the browser shows it."""
-    sys.path.insert(0, str(ROOT / "tests" / "browser"))
+    sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "browser")]
     from PIL import Image, ImageDraw
     from playwright.sync_api import sync_playwright
 
+    from browser_waiting import until
     from conftest import ARGUMENTS, chromium
 
     folder = ROOT / "build" / "zoo"
@@ -104,7 +105,7 @@ def zoo_in_a_browser(seconds: float = 1.5, tile: tuple[int, int] = (360, 300)) -
             system = entry.build().compile()
             run = da.simulate(system, system.state(*entry.start()), seconds)
             tab.goto(animate(run, folder / f"{name}.html").as_uri() + "#t=0.2&light")
-            tab.wait_for_function("window.player && player.stage")
+            until(tab, "!!(window.player && player.stage)")
             tab.evaluate("document.querySelectorAll('header, footer').forEach(x => { x.style.display = 'none'; })")
             tab.wait_for_timeout(300)
             tab.set_viewport_size({"width": tile[0], "height": tile[1]})

@@ -42,5 +42,5 @@ def main(out) -> dict[str, object]:
         Panel("track of the rear axle: y (m)", tracks, xlabel="x (m)"),
         Panel("weaving: steering and heading (rad)", {"steer": weave["steer"], "heading": weave["float.angle"]}),
     ]
-    picture = Picture(weaving, [weave.state(k) for k in np.linspace(0, len(weave.t) - 1, 7).astype(int)])
+    picture = Picture(weaving, [weave(t) for t in (0.0, 1.1, 2.2, 3.3)], [weave.position("chassis")[weave.t < 3.3]])
     return publish(out, "car", rows, [picture], panels, run=weave, animated=weave, traces=["chassis"])

@@ -1,7 +1,8 @@
 """A clutch slips, grips, and slips again when the motor asks for too much.
 
-A flywheel drives a load through dry friction of 30 N m, 45 N m while it grips. It slips until both turn alike, at a
-time and with a loss that have formulas; then the two are one, until the load would need more than friction can give.
+A flywheel drives a load through dry friction of 30 N m, 45 N m while it grips. It slips until both turn at the same
+speed, at a time and with a loss known in closed form; then they turn together, until the load needs more than friction
+can give.
 """
 
 import numpy as np

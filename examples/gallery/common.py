@@ -51,14 +51,15 @@ class Picture:
 def publish(
     out: Path | None, name: str, rows: dict[str, Any], pictures: Sequence[Picture] = (),
     panels: Sequence[Panel | Map] = (), *, run: Any = None, animated: Any = None, columns: int = 1,
-    width: float = 6.0, **how: Any,
+    width: float = 6.0, cover: Picture | None = None, **how: Any,
 ) -> dict[str, Any]:  # fmt: skip
     """Print the rows; with a folder write name.json, name.png and, if a run is `animated`, name.html.
 
     name_card.png is the first picture alone, for the overview of the site; name_live.html is the mechanism of the
     animated run as a page that simulates it (docs/live.md).
 
-    run: whose times the panels have and whose singular passages are shaded. columns: of panels. how: for `animate`.
+    run: whose times the panels have and whose singular passages are shaded. columns: of panels. cover: the picture of
+    name_card.png, where the figure has none. how: for `animate`.
     """
     print(f"\n{name}\n{'─' * len(name)}")
     for key, value in rows.items():
@@ -66,7 +67,7 @@ def publish(
     if out is not None:
         (out / f"{name}.json").write_text(json.dumps({k: shown(v) for k, v in rows.items()}, ensure_ascii=False))
         sheet(pictures, panels, run, columns, width).savefig(out / f"{name}.png", dpi=110)
-        card(pictures, panels, run).savefig(out / f"{name}_card.png", dpi=100)
+        card([cover] if cover else pictures, panels, run).savefig(out / f"{name}_card.png", dpi=100)
         matplotlib.pyplot.close("all")
         if animated is not None:
             animate(animated, out / f"{name}.html", **how)
@@ -82,12 +83,12 @@ def card(pictures: Sequence[Picture], panels: Sequence[Panel | Map], run: Any) -
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(4.2, 2.8), layout="constrained")
-    if not pictures:
+    if pictures:
+        _draw_picture(axes, pictures[0])
+        axes.set_title("")
+        axes.set_axis_off()
+    else:
         _draw_panel(axes, panels[0], run)
-        return figure
-    _draw_picture(axes, pictures[0])
-    axes.set_title("")
-    axes.set_axis_off()
     if axes.get_legend() is not None:
         axes.get_legend().remove()
     return figure
@@ -137,5 +138,10 @@ def _draw_panel(axes: Any, panel: Panel | Map, run: Any) -> None:
     axes.grid(alpha=0.3)
     if run is not None and panel.xlabel == "t (s)":
         shade(axes, run)
-    if 0 < sum(label.strip(". ") != "" for label in panel.curves) <= 8:
+    if panel.xlabel == "x (m)":
+        axes.set_aspect("equal", adjustable="datalim")
+    named = sum(label.strip(". ") != "" for label in panel.curves)
+    if 4 < named <= 8 or (named and all(label.startswith(".") for label in panel.curves)):
+        axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))  # beside the curves
+    elif 0 < named <= 4:
         axes.legend(fontsize="small")

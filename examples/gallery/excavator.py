@@ -1,8 +1,8 @@
 """An excavator draws its bucket along a straight line.
 
 Boom, stick and bucket, three cylinders and the four-bar that turns the bucket: eleven bodies, four loops, three
-degrees of freedom. `system.sweep(frames=...)` leads the tip of the teeth in a straight line at a constant angle of
-the bucket: this is inverse kinematics along a path. `control.inverse_dynamics` gives the forces in the cylinders that
+degrees of freedom. `system.sweep(frames=...)` moves the tip of the teeth in a straight line at a constant angle of
+the bucket: inverse kinematics along a path. `control.inverse_dynamics` gives the forces in the cylinders that
 hold each position.
 """
 

@@ -3,7 +3,7 @@
 Example 1 of Spencer (2004), Figs 3.3-3.6: all links in line, at rest, left to itself for 5 s. As in the paper: RK4
 with steps of 1 ms, null-space formulation by SVD in the Euclidean metric, no stabilization. The mechanism falls,
 swings up, and comes back to where it started. The equations allow two falls, with the middle pin below or above; the
-paper's is below, and so is this one. Beside it stands da.simulate with its corrections.
+paper's is below, and so is this one. The table also gives da.simulate with its corrections.
 """
 
 import numpy as np

@@ -10,7 +10,7 @@ The paper blames the multipliers. But two things were changed at once: the next 
 """
 
 import numpy as np
-from common import Panel, publish
+from common import Panel, Picture, publish
 
 import dalembert as da
 from dalembert import zoo
@@ -47,4 +47,5 @@ def main(out) -> dict[str, object]:
             force if run is a else Panel("Fig. 3.9b: ‖vₘ uₘᵀ Ȧ v‖ of (3.7)", {"": (b.t, b.indicator)}),
             Panel(f"Fig. 3.10{letter}: change of the energy (J)", {"": (run.t, run.energy - run.energy[0])}),
         ]
-    return publish(out, "five_bar_2", rows, [], panels, run=b, animated=b, traces=["link 3"], columns=2, width=11.0)
+    how = {"cover": Picture(system, [b(t) for t in (0.0, 0.4, 0.6, 0.55)]), "columns": 2, "width": 11.0}
+    return publish(out, "five_bar_2", rows, [], panels, run=b, animated=b, traces=["link 3"], **how)

@@ -1,8 +1,8 @@
 """A governor by linear-quadratic regulation: the speed is held against a load.
 
 The same machine with a motor on its shaft, free to turn. In a steady turn it is linearized exactly, in three states:
-the angle of the arms, its rate, and the speed. `da.lqr` makes a regulator of the model. After one second a brake
-takes hold. Without the regulator the shaft slows down and the balls sink.
+the angle of the arms, its rate, and the speed. `da.lqr` designs a regulator for the model. After one second a brake
+is applied. Without the regulator the shaft slows down and the balls sink.
 """
 
 import casadi as ca

@@ -1,7 +1,7 @@
 """Jansen's leg: a walking linkage of eleven bars.
 
 One turn of the crank moves the foot along a closed path with a flat part, on which the machine walks. The lengths are
-those that Theo Jansen published (his "holy numbers", in cm). `system.sweep` leads the crank through a turn and gives
+those that Theo Jansen published (his "holy numbers", in cm). `system.sweep` turns the crank once and gives
 positions, velocities and the torque at a constant speed, without a simulation. The pins are drawn by intersecting
 circles, which is also the closed form that the sweep is compared with.
 """

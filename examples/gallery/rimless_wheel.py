@@ -1,7 +1,7 @@
 """A wheel without a rim walks down a slope.
 
 Six spokes, a contact at the tip of each. It tips over the spoke it stands on, the next one hits the ground without
-bouncing, the one behind leaves: which ones bear, stick and leave is found, not told. Each impact keeps the part η of
+bouncing, the one behind leaves: the run finds out which ones bear, stick and leave. Each impact keeps the part η of
 the speed, each step gains 2 m g l · 2 sin α sin γ of energy, and the two settle on a speed that has a formula.
 """
 

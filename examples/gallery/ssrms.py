@@ -8,7 +8,7 @@ does not.
 """
 
 import numpy as np
-from common import Panel, publish
+from common import Panel, Picture, publish
 
 import dalembert as da
 from dalembert import zoo
@@ -46,5 +46,5 @@ def main(out) -> dict[str, object]:
             Panel(f"Fig. {(3, 5)[k]}: violation of the positions (m)", {"": run.residuals}, log=True),
             Panel(f"Fig. {(4, 6)[k]}: violation of the velocities (m/s)", {"": run.speed_residuals}, log=True),
         ]
-    how = {"animated": kept, "traces": ["B4"], "speed": 5.0}
+    how = {"animated": kept, "traces": ["B4"], "speed": 5.0, "cover": Picture(system, [kept.state(0), kept.state()])}
     return publish(out, "ssrms", rows, [], panels, run=kept, columns=2, width=11.0, **how)

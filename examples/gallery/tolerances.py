@@ -1,8 +1,8 @@
 """Tolerances of a four-bar: where the rocker is, when every length is a little off.
 
-Five hundred linkages whose lengths are drawn from normal distributions are assembled, each in its own way, and released
-with the same speed of the crank. Bands hold nine tenths of them. At the start they are what exact derivatives with
-respect to the lengths say; later, what is a thousandth of a length apart goes its own way.
+Five hundred linkages with lengths drawn from normal distributions are assembled and released with the same crank speed.
+The bands contain nine tenths of them. At the start they agree with the exact derivatives with respect to the lengths;
+later, linkages that differ by a thousandth of a length diverge.
 """
 
 import numpy as np

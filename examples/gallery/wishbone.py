@@ -1,8 +1,8 @@
 """A double wishbone suspension with a tie rod: camber and toe over the travel of the wheel.
 
 Two arms turn about axes on the chassis, ball joints carry the upright, a tie rod steers it: one degree of freedom
-left. Spring and damper act between the lower arm and the chassis. `system.sweep` leads the wheel's centre up and down
-and gives the curves a suspension is judged by; the natural frequency comes from the exact linear model.
+left. Spring and damper act between the lower arm and the chassis. `system.sweep` moves the wheel's centre up and down
+and gives the curves by which a suspension is judged; the natural frequency comes from the exact linear model.
 """
 
 import numpy as np

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dalembert.compiler.kernel import Kernel as Kernel
     from dalembert.ensembles.ensemble import ensemble as ensemble
     from dalembert.ensembles.result import Ensemble as Ensemble
+    from dalembert.ensembles.summary import Extremes as Extremes
     from dalembert.errors import ArgumentError as ArgumentError
     from dalembert.errors import AssemblyError as AssemblyError
     from dalembert.errors import CompileError as CompileError
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from dalembert.formats.rbdl import read_rbdl as read_rbdl
     from dalembert.formats.sdf import read_sdf as read_sdf
     from dalembert.formats.urdf import read_urdf as read_urdf
-    from dalembert.kinematics.workspace import Workspace as Workspace
+    from dalembert.kinematics.result import Workspace as Workspace
     from dalembert.kinematics.workspace import workspace as workspace
     from dalembert.learning.environments import environment as environment
     from dalembert.learning.environments import environments as environments
@@ -50,11 +51,15 @@ if TYPE_CHECKING:
     from dalembert.linearization.full import linearize_full as linearize_full
     from dalembert.linearization.full import parameter_slopes as parameter_slopes
     from dalembert.linearization.full import second_derivatives as second_derivatives
+    from dalembert.linearization.kalman import Estimator as Estimator
+    from dalembert.linearization.kalman import kalman as kalman
     from dalembert.linearization.linearize import linearize as linearize
     from dalembert.linearization.lqr import Regulator as Regulator
     from dalembert.linearization.lqr import Tracker as Tracker
     from dalembert.linearization.lqr import lqr as lqr
     from dalembert.linearization.lqr import lqr_along as lqr_along
+    from dalembert.linearization.many import LinearModels as LinearModels
+    from dalembert.linearization.many import linearize_many as linearize_many
     from dalembert.linearization.model import LinearModel as LinearModel
     from dalembert.linearization.steps import step_map as step_map
     from dalembert.linearization.structure import Hidden as Hidden
@@ -135,6 +140,7 @@ _HOMES = {
     "compiler.kernel": "Kernel",
     "ensembles.ensemble": "ensemble",
     "ensembles.result": "Ensemble",
+    "ensembles.summary": "Extremes",
     "errors": "ArgumentError AssemblyError CompileError DalembertError DescriptionError FileError MissingExtra "
     "ModelFileError UnknownName",
     "formats": "read",
@@ -143,13 +149,16 @@ _HOMES = {
     "formats.rbdl": "read_rbdl",
     "formats.sdf": "read_sdf",
     "formats.urdf": "read_urdf",
-    "kinematics.workspace": "Workspace workspace",
+    "kinematics.result": "Workspace",
+    "kinematics.workspace": "workspace",
     "learning.environments": "environment environments",
     "linearization.discrete": "DiscreteStep discrete_step",
     "linearization.equilibrium": "Equilibrium equilibrium",
     "linearization.full": "FullLinearization linearize_full parameter_slopes second_derivatives",
     "linearization.linearize": "linearize",
+    "linearization.kalman": "Estimator kalman",
     "linearization.lqr": "Regulator Tracker lqr lqr_along",
+    "linearization.many": "LinearModels linearize_many",
     "linearization.model": "LinearModel",
     "linearization.steps": "step_map",
     "linearization.structure": "Hidden Mode",

@@ -113,3 +113,12 @@ def test_work_of_inputs_is_kept():
     (kinetic, potential), first, error = found
     assert abs(kinetic + potential - first) > 0.1
     assert abs(error) < 1e-7
+
+
+def test_mechanisms_whose_structure_changes_are_refused_in_a_sentence(tmp_path):
+    m = da.Mechanism("ball", gravity=(0, 0, -9.81))
+    m.add_joint("z", da.Prismatic("z"), m.ground, m.add_body("ball", mass=1.0))
+    m.add_contact("floor", "ball", radius=0.1)
+    with pytest.raises(da.DalembertError, match=r"which a live page does not follow.*animate"):
+        da.view.export_html(m.compile(), tmp_path / "ball.html", {"z": 1.0})
+    assert not list(tmp_path.iterdir())

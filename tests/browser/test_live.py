@@ -1,11 +1,10 @@
 """A page that is alive, in a real browser: opened from disk, moved, dropped, dragged, by pointer and by keyboard."""
 
-import time
-
 import numpy as np
 import pytest
 
 import dalembert as da
+from browser_waiting import until
 from dalembert import zoo
 
 
@@ -18,20 +17,12 @@ def four_bar(tmp_path_factory):
     return system, x, da.view.export_html(system, path, x, traces=["coupler"], title="<four> & bar")
 
 
-def wait(tab, condition, seconds=30.0):
-    """Until an expression is true; the page's policy forbids the strings that Playwright's own wait evaluates."""
-    end = time.monotonic() + seconds
-    while not tab.evaluate(condition):
-        assert time.monotonic() < end, condition
-        tab.wait_for_timeout(30)
-
-
 @pytest.fixture
 def opened(tab, four_bar):
     """The page in a tab without a network."""
     tab.context.set_offline(True)
     tab.goto(four_bar[2].as_uri())
-    wait(tab, "!!window.live && live.drawn > 0")
+    until(tab, "!!window.live && live.drawn > 0")
     return tab
 
 
@@ -61,7 +52,7 @@ def test_the_browser_gives_the_librarys_numbers(opened, four_bar):
 def test_drop_pause_and_reset(opened, four_bar):
     """Dropped it falls with its energy kept and its loops closed; reset brings it back to the bit."""
     opened.click("#drop")
-    wait(opened, "live.machine.t > 0.1")
+    until(opened, "live.machine.t > 0.1")
     opened.click("#play")
     t, gap, error, speed = opened.evaluate(
         "(m => [m.t, m.residual(), m.energyError(), Math.max(...m.v.map(Math.abs))])(live.machine)"

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from browser_waiting import until
 from dalembert import view, zoo
 from dalembert.view.poses import positions_at
 from dalembert.view.scene import motion
@@ -24,7 +25,7 @@ def at(tab):
 
 def opened(tab, path, hash_=""):
     tab.goto(path.as_uri() + hash_)
-    tab.wait_for_function("window.player && player.stage")
+    until(tab, "!!(window.player && player.stage)")
     return tab
 
 
@@ -45,7 +46,7 @@ def test_the_stage_shows_the_run_at_its_time(tab, five_bar):
 def test_play_scrub_and_keys(tab, five_bar):
     run, path = five_bar
     opened(tab, path)
-    tab.wait_for_function("player.t > 0.05")
+    until(tab, "player.t > 0.05")
     tab.keyboard.press("Space")
     rest = tab.evaluate("player.t")
     tab.wait_for_timeout(150)

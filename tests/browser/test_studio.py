@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from browser_waiting import until
 from dalembert import view, zoo
 
 pytest.importorskip("websockets", reason="websockets is not installed (extra `studio`)")
@@ -24,15 +25,6 @@ def parametric():
     m.close_loop("C", da.Revolute("z"), coupler.at(0.6, 0, 0), rocker.at(0.4, 0, 0))
     m.add_motor("torque", "A")
     return m.compile()
-
-
-def until(page, expression, seconds=120.0):
-    """Wait for an expression; the page's policy forbids what Playwright's own waiting does."""
-    end = time.monotonic() + seconds
-    while not (found := page.evaluate(expression)):
-        assert time.monotonic() < end, expression
-        page.wait_for_timeout(25)
-    return found
 
 
 class Page:

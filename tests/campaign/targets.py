@@ -363,6 +363,7 @@ ASKING: dict[str, dict[str, Any]] = {
     "inverse_dynamics": {**STATE, "a": fresh_v, **U, **P, "wrenches": {"tip": np.zeros(6)}},
     "inverse_dynamics_derivatives": {**STATE, "a": fresh_v, **U, **P},
     "forward_dynamics": {**STATE, "tau": fresh_v, **U, **P, "wrenches": {"tip": np.zeros(6)}},
+    "check_mass": {**STATE, **P},
     "kinetic_energy": {**STATE, **P},
     "potential_energy": {**STATE, **P},
     "energy": {**STATE, **P},
@@ -581,6 +582,13 @@ LINEARIZING = {
         da.linearize,
         {**FOUR_BAR, "u": [0.0], "p": {}, "independent": ["A"], "positions": None, "outputs": ["A", "energy"]},
     ),
+    "dalembert.linearize_many": Target(
+        da.linearize_many,
+        {
+            "system": lambda: four_bar()[0], "states": lambda: [four_bar()[1]] * 2, "u": [0.0], "p": None,
+            "independent": ["A"],
+        },
+    ),
     "dalembert.linearize_full": Target(da.linearize_full, {**FOUR_BAR, "u": [0.0]}),
     "dalembert.FullLinearization.underlying": Target(
         lambda **a: da.linearize_full(*four_bar()).underlying(**a),
@@ -661,7 +669,7 @@ LINEARIZING = {
 def many_runs() -> da.Ensemble:
     """Two runs."""
     system, x = four_bar()
-    return da.ensemble(system, x, 0.05, n=2, workers=1)
+    return da.ensemble(system, x, 0.05, n=2, t_eval=[0.0, 0.05], workers=1)
 
 
 def on_ensemble(method: str) -> Callable[..., Any]:
@@ -700,7 +708,7 @@ SIMULATING = {
         {
             "system": lambda: four_bar()[0], "states": lambda: four_bar()[1], "t": 0.05, "n": 2, "p": None, "u": [0.0],
             "t_eval": [0.0, 0.02], "outputs": lambda: {"angle": lambda t, s: s["A"]}, "keep": "outputs",
-            "sampling": "random", "seed": 0, "workers": 1, "lanes": 4, "executor": None, "rtol": 1e-6,
+            "sampling": "random", "seed": 0, "workers": 1, "lanes": 8, "executor": None, "rtol": 1e-6,
         },
     ),
     "dalembert.ensemble, assembled": Target(
@@ -710,9 +718,17 @@ SIMULATING = {
             "guess": lambda: four_bar()[1], "u": {"torque": [0.0, 1.0]}, "method": "dopri5", "max_steps": 1000,
         },
     ),
+    "dalembert.ensemble, controlled": Target(
+        da.ensemble,
+        {
+            "system": lambda: four_bar()[0], "states": lambda: four_bar()[1], "t": 0.05, "vary": {"torque": [0.0, 1.0]},
+            "controllers": lambda: (lambda k, values: lambda t, s: [values["torque"]]), "rtol": 1e-6,
+        },
+    ),
     "dalembert.Ensemble.rate": Target(on_ensemble("rate"), {"name": "A"}),
     "dalembert.Ensemble.state": Target(on_ensemble("state"), {"k": 1}),
     "dalembert.Ensemble.run": Target(on_ensemble("run"), {"k": 1}),
+    "dalembert.Ensemble.extremes": Target(on_ensemble("extremes"), {"name": "A"}),
     "dalembert.Ensemble.quantiles": Target(on_ensemble("quantiles"), {"name": "A", "levels": [0.1, 0.9]}),
     "dalembert.Projection": Target(
         da.Projection,
@@ -837,6 +853,21 @@ def told(t: float) -> Any:
     return [0.6], [0.0], [0.0]
 
 
+@cache
+def discrete() -> da.LinearModel:
+    return da.linearize(*four_bar()).discretize(0.01)
+
+
+@cache
+def regulated() -> da.Regulator:
+    return da.lqr(discrete(), 1.0, 1.0)
+
+
+@cache
+def estimated() -> da.Estimator:
+    return da.kalman(discrete(), 1.0, 1.0)
+
+
 ONE = {"law": inputs, "system": lambda: four_bar()[0]}
 AT = {"t": 0.1, "state": lambda: four_bar()[1]}
 MOVING = {"system": lambda: four_bar()[0], "task": lambda: control.coordinates("A"), "reference": path}
@@ -910,6 +941,54 @@ CONTROLLING = {
         control.inverse_dynamics, {**FOUR_BAR, "acceleration": np.ones(3), "metric": np.ones(3)}
     ),
     "dalembert.control.motion_control": Target(control.motion_control, {**MOVING, **MOTION}),
+    "dalembert.control.motion_control (options)": Target(
+        lambda **a: control.motion_control(**a)(0.0, four_bar()[1]),
+        {
+            **MOVING, "stiffness": (50.0, 5.0), "integral": 1.0, "priorities": {"A": 1}, "weights": {"A": 2.0},
+            "positions": {"A": (-9.0, 9.0)}, "speeds": {"A": 50.0}, "accelerations": 1e4, "limit_rate": 40.0,
+            "epsilon": 1e-9, "damping": 1e-3, "out_of_reach": "follow", "reactions": {"C.x": 1e4},
+            "measures": {"pull": control.combination({"C.x": 1.0})},
+        },
+    ),
+    "dalembert.control.Observed": Target(
+        lambda **a: control.Observed(**a)(0.0, four_bar()[1]),
+        {"regulator": regulated, "estimator": estimated, "sensor": None, "noise": 0.1, "seed": 1},
+    ),
+    "dalembert.control.Observed.__call__": Target(
+        lambda **a: control.Observed(regulated(), estimated())(**a), {"t": 0.1, "state": lambda: four_bar()[1]}
+    ),
+    "dalembert.control.PredictiveControl": Target(
+        lambda **a: control.PredictiveControl(**a)(0.0, four_bar()[1]),
+        {"model": discrete, "horizon": 5, "Q": 1.0, "R": 1.0, "limits": {"torque": 5.0}, "bounds": {"A": 0.5}},
+    ),
+    **{
+        f"dalembert.control.PredictiveControl.{name}": Target(
+            lambda name=name, **a: getattr(control.PredictiveControl(discrete(), 3), name)(**a), given
+        )
+        for name, given in (
+            ("__call__", {"t": 0.1, "state": lambda: four_bar()[1]}), ("plan", {"state": lambda: four_bar()[1]})
+        )
+    },
+    "dalembert.kalman": Target(da.kalman, {"model": discrete, "process": 1.0, "measurement": {"A": 1.0}}),
+    "dalembert.Estimator": Target(da.Estimator, {"L": np.eye(2), "covariance": np.eye(2), "model": discrete}),
+    "dalembert.control.combination": Target(control.combination, {"rows": {"C.x": 1.0}}),
+    "dalembert.control.force_along": Target(
+        lambda **a: control.inverse_dynamics(*four_bar(), measures={"f": control.force_along(**a)}),
+        {"loop": "C", "axis": "x", "axes": "ground", "kind": "force"},
+    ),
+    "dalembert.control.Measure": Target(
+        lambda **a: control.inverse_dynamics(*four_bar(), measures={"f": control.Measure(**a)}),
+        {"rows": (("C.x", 1.0),), "wrenches": ()},
+    ),
+    "dalembert.control.Measure.__mul__": Target(
+        lambda factor: control.combination({"C.x": 1.0}) * factor, {"factor": 2.0}
+    ),
+    "dalembert.control.Measure.__add__": Target(
+        lambda other: control.combination({"C.x": 1.0}) + other, {"other": lambda: control.combination({"C.y": 1.0})}
+    ),
+    "dalembert.control.Measure.__sub__": Target(
+        lambda other: control.combination({"C.x": 1.0}) - other, {"other": lambda: control.combination({"C.y": 1.0})}
+    ),
     "dalembert.control.motion_control (gains)": Target(
         lambda **a: control.motion_control(**a)(0.0, four_bar()[1]), {**MOVING, "gains": (100.0, [20.0])}
     ),

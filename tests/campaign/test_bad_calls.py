@@ -1,6 +1,6 @@
 """A seeded campaign of bad calls: every public function refuses what is wrong with a sentence, or gives a result.
 
-A thousand calls by default; `pytest tests/campaign --bad-calls 30000` makes more, with other values each.
+A thousand calls by default; `pytest tests/campaign --bad-calls 30000 --bad-seed 7` makes more, with other values each.
 """
 
 import copy
@@ -83,7 +83,7 @@ def bad_call(good, rng):
 def test_bad_calls_are_refused_with_a_sentence(name, request):
     total = request.config.getoption("--bad-calls")
     call, good = TARGETS[name]
-    rng = np.random.default_rng([2004, zlib.crc32(name.encode())])
+    rng = np.random.default_rng([request.config.getoption("--bad-seed"), zlib.crc32(name.encode())])
     wrong = {}
     for k in range(-(-total // len(TARGETS))):
         arguments, words = bad_call(good, rng)

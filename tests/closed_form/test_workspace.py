@@ -237,3 +237,10 @@ def test_a_redundant_arm_reaches_its_disc_and_a_driven_mechanism_keeps_its_time(
     assert later.state(1, 0).t == 2.0
     with pytest.raises(da.ArgumentError, match="cannot move along"):
         da.workspace(arm, {"tool.z": [0.0, 0.1]})
+
+
+def test_a_grid_that_is_reached_nowhere_is_refused_in_a_sentence():
+    """Rows with a branch, and no position near any place of the grid."""
+    system = zoo.four_bar().compile()
+    with pytest.raises(da.DalembertError, match="not brought to any"):
+        da.workspace(system, {"D": np.linspace(-0.5, 1.0, 5)}, system.state(*zoo.four_bar_start()))

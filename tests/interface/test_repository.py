@@ -3,6 +3,7 @@
 import doctest
 import re
 import sys
+import tomllib
 from importlib import import_module
 from pathlib import Path
 
@@ -101,3 +102,15 @@ def test_links_between_pages_lead_somewhere():
             if "://" not in target and not (page.parent / target).exists():
                 broken.append(f"{page.relative_to(ROOT)}: {target}")
     assert broken == []
+
+
+def test_the_layers_of_the_guide_are_those_of_the_contract():
+    """CONTRIBUTING draws what import-linter checks, and both know every module and folder of the package."""
+    (contract,) = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = [layer.replace("dalembert.", "") for layer in contract["layers"]]
+    picture = re.search(r"```\n(cli →.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.S)
+    assert picture is not None
+    assert [" ".join(layer.split()) for layer in picture[1].split("→")] == layers
+    package = ROOT / "src" / "dalembert"
+    there = {p.stem for p in package.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
+    assert {name for layer in layers for name in layer.split(" | ")} == there - {"__init__", "__main__"}

@@ -336,3 +336,35 @@ def test_a_skate_is_drawn_as_a_blade():
     (blade,) = (solid for solid in s.bodies[s.index("fork")].solids if solid.kind == "box")
     forward = system.pose(x, "fork")[:3, :3] @ blade.T.R[:, 0]
     assert np.arctan2(forward[1], forward[0]) == pytest.approx(0.1)
+
+
+def test_positions_between_records_keep_the_corner_of_an_impact():
+    """A ball is on its parabolas at every time, and never in the floor: each side of a hit has its own velocity."""
+    m = da.Mechanism("ball", gravity=(0, 0, -10.0))
+    m.add_joint("z", da.Prismatic("z"), m.ground, m.add_body("ball", mass=1.0))
+    m.add_contact("floor", "ball", radius=0.1, restitution=0.5)
+    run = da.simulate(m.compile(), {"z": 5.1}, 1.9)  # hits at 1 s, with 10 m/s
+    t = np.linspace(0, 1.9, 381)
+    exact = np.where(t < 1.0, 5.1 - 5 * t**2, 0.1 + 5 * (t - 1) - 5 * (t - 1) ** 2)
+    np.testing.assert_allclose(positions_at(run, t)[:, 0], exact, atol=1e-9)
+
+
+def test_contacts_have_floors_and_ropes_are_lines():
+    """A ball has its radius, its floor lies below the plane and under all positions; a rope joins its points."""
+    m = da.Mechanism("tied ball", gravity=(0, 0, -10.0))
+    m.add_joint("ball", da.Free(), m.ground, m.add_body("ball", mass=1.0, inertia=(0.1, 0.1, 0.1)))
+    m.add_contact("floor", "ball", radius=0.2)
+    m.add_rope("leash", [m.ground.at(0, 0, 1), "ball"], length=4.0)
+    system = m.compile()
+    x = system.state()
+    q = np.stack([x.q, x.q])
+    place = [k for k, n in enumerate(system.q_names) if n in ("ball.x", "ball.y", "ball.z")]
+    q[0, place], q[1, place] = (-1.0, 0.0, 0.2), (3.0, 0.5, 1.0)
+    s = scene(system, q)
+    (floor,) = [solid for solid in s.bodies[0].solids if solid.origin == "floor"]
+    low, high = (floor.T.p + sign * np.array(floor.size) / 2 for sign in (-1, 1))
+    assert abs(high[2]) < 1e-12
+    assert low[0] < -1.2
+    assert high[0] > 3.2
+    assert ("sphere", (0.2,)) in [(solid.kind, solid.size) for solid in s.bodies[1].solids]
+    assert [(link.name, len(link.points)) for link in s.links] == [("leash", 2)]

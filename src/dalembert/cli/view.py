@@ -66,6 +66,7 @@ def view(
 def _studio(study: Study, time: float, inputs: Any, run_file: str | None, port: int, opened: bool) -> int:
     from dalembert.simulation.saving import load
     from dalembert.studio import studio
+    from dalembert.studio.script import quoted
 
     u = study.inputs(inputs)
     if not isinstance(u, dict):
@@ -74,7 +75,7 @@ def _studio(study: Study, time: float, inputs: Any, run_file: str | None, port: 
     source = (
         f"system = da.zoo.{study.model}().compile()"
         if not study.is_file
-        else f'system = da.read("{study.model}").compile()'
+        else f"system = da.read({quoted(str(study.model))}).compile()"
     )
     shown = studio(
         study.system, run, state=None if run else study.x, time=time, u=u, port=port, open=opened, source=source

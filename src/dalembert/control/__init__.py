@@ -12,10 +12,13 @@ from dalembert.control.controllers import (
 from dalembert.control.evidence import InverseDynamics, Verdict
 from dalembert.control.inverse_dynamics import inverse_dynamics
 from dalembert.control.lead import Lead, lead
+from dalembert.control.measures import Measure, combination, force_along
+from dalembert.control.observed import Observed
 from dalembert.control.optimal import OptimalMotion, optimal_motion
 from dalembert.control.pd import PDControl
 from dalembert.control.plan import MotionPlan
 from dalembert.control.planning import plan_motion, straight_motion
+from dalembert.control.predictive import PredictiveControl
 from dalembert.control.projected import ProjectedControl
 from dalembert.control.task import Task, coordinates, orientation, pose, position
 from dalembert.control.total_rates import PoseRegulation, TotalRateFeedback
@@ -28,11 +31,14 @@ __all__ = [
     "ForcesAlong",
     "InverseDynamics",
     "Lead",
+    "Measure",
     "MotionPlan",
     "Noisy",
+    "Observed",
     "OptimalMotion",
     "PDControl",
     "PoseRegulation",
+    "PredictiveControl",
     "ProjectedControl",
     "Sampled",
     "Saturated",
@@ -40,9 +46,11 @@ __all__ = [
     "TotalRateFeedback",
     "Trajectory",
     "Verdict",
+    "combination",
     "computed_torque",
     "constant",
     "coordinates",
+    "force_along",
     "force_control",
     "force_sensor",
     "hybrid_control",

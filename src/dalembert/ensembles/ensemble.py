@@ -17,9 +17,11 @@ from dalembert.ensembles.store import Store
 from dalembert.ensembles.variation import SAMPLINGS, Variation
 from dalembert.ensembles.work import Queue, by_executor, in_threads, shown, usual_workers
 from dalembert.errors import ArgumentError
+from dalembert.mechanism.contacts.stop import as_stops
 from dalembert.simulation.callbacks import expression
 from dalembert.simulation.driver import Driver
 from dalembert.simulation.layout import Layout
+from dalembert.simulation.phases.switch import named_switches
 from dalembert.simulation.setup import make_choices, make_setup, make_span, steers
 from dalembert.system.system import System
 
@@ -28,7 +30,7 @@ LANES = (1, 8, 16)
 OPTIONS: dict[str, Any] = {
     "method": "dop853", "rtol": 1e-9, "atol": 1e-10, "step": None, "max_step": np.inf, "stabilization": "projection",
     "formulation": "auto", "on_singularity": "continue", "max_steps": 10_000_000, "hold": None, "events": None,
-    "coordinates": None, "options": None,
+    "coordinates": None, "options": None, "switches": None, "stops": None,
 }  # fmt: skip
 #: those that do not depend on the system
 CHOICES = ("method", "rtol", "atol", "step", "max_step", "stabilization", "formulation", "on_singularity", "max_steps")
@@ -43,6 +45,8 @@ def ensemble(
     p: Any = None,
     u: Any = None,
     v: Mapping[str, Any] | None = None,
+    vary: Any = None,
+    controllers: Callable[[int, Mapping[str, Any]], Any] | None = None,
     guess: Any = None,
     t_eval: Any = None,
     outputs: Mapping[str, Callable[[Any, Any], Any]] | None = None,
@@ -63,13 +67,17 @@ def ensemble(
     `System.assemble` has them); or a function f(k,
     values) that makes the state of run k from the values drawn for it, by name.
     p, u: parameters and constant inputs that differ, by name (a mapping or a pandas table); the others are the
-    system's. A value is a number, an array with one entry for each run, or a distribution of `scipy.stats`. u may also
-    be a controller, as in `simulate`, that all runs share.
+    system's. A value is a number, an array with one entry for each run, or a distribution of `scipy.stats`. p may be a
+    function f(k, rng) that returns the values of run k by name. u may also be a controller, as in `simulate`, that all
+    runs share; its gains differ where they are parameters of the mechanism.
+    vary: other values that differ, for the functions `states` and `controllers`. controllers: a function f(k, values)
+    that makes the controller of run k, in place of u: gains, noise with the seed k. Such runs are made alone.
     n: how many runs, where no array tells it. sampling: how distributions are drawn, "random", "latin" (hypercube) or
     "sobol"; seed: of the drawing.
     t_eval: increasing times (s) at which states are kept; without it only the last state of each run.
     outputs: {name: f(t, state)}, functions as in `da.expression`, evaluated at the times of t_eval. keep: "states" at
-    these times, or "outputs" only, where states would not fit into memory.
+    these times; "outputs" alone; or a "summary" of outputs, where their paths would not fit into memory: extremes of
+    each run, and quantiles at each time to 1/2048 of the range of the values.
     workers: threads, by default one a processor. lanes: runs that a thread makes side by side, by default two vectors
     of the processor; 1 makes each alone. executor: any `concurrent.futures` executor, or that of a Dask client, which
     makes the parts in place of threads.
@@ -77,8 +85,9 @@ def ensemble(
     the runs that are missing there and returns all of them.
     options: of `simulate`, the same for all runs: rtol, atol, method, events, stabilization, …
 
-    Runs go side by side where they are plain: an adaptive explicit method, no events and no controller. Those that
-    come to a singular position, and all others, are made alone, as `simulate` makes them. A run does not depend on its
+    Runs go side by side where they are plain: an adaptive explicit method, and a controller, if any, that is a
+    `da.expression`. Those that come to a singular position, and all others (with switches, contacts, stops or friction,
+    controllers in Python, …), are made alone, as `simulate` makes them. A run does not depend on its
     company: the same numbers come out for any number of runs and workers. A run that fails has a status and a message;
     it never ends the others. Ctrl-C returns what there is.
 
@@ -95,7 +104,7 @@ def ensemble(
     """
     checks.keywords(options, OPTIONS, "options of ensemble")
     checks.choice(sampling, SAMPLINGS, "sampling")
-    checks.choice(keep, ("states", "outputs"), "keep")
+    checks.choice(keep, ("states", "outputs", "summary"), "keep")
     seed = checks.whole(seed, "seed", least=0)
     if executor is not None:
         checks.function(getattr(executor, "submit", None), "executor.submit")
@@ -107,6 +116,7 @@ def ensemble(
     groups = {
         "p": _by_name(p, system.p_names, "p"),
         "u": {} if steered else _by_name(u, system.u_names, "u"),
+        "vary": _by_name({} if vary is None else vary, (), "vary"),
         "states": dict(states) if isinstance(states, Mapping) else {},
         "v": {} if v is None else dict(checks.mapping(v, "v")),
     }
@@ -121,7 +131,17 @@ def ensemble(
     choices = make_choices.__wrapped__(*(given.pop(name) for name in CHOICES))
     state = system.state(starts.q[first], starts.v[first], float(starts.t[first]))
     span = make_span(system, state, t, t_eval, None if steered else U[first])
-    setup = make_setup(system, choices, span, P[first], u if steered else None, **given)
+    law = u if steered else None
+    if controllers is not None:
+        checks.function(controllers, "controllers")
+        if u is not None:
+            raise ArgumentError("u and controllers are both given; needed: one of the two.")
+        law = controllers(first, {name: x[first] for name, x in variation.varied.items()})
+    changes = {name: asked for name in ("switches", "stops") if (asked := given.pop(name)) is not None}
+    setup = make_setup(system, choices, span, P[first], law, **given, phases=True)
+    if changes:
+        named_switches(changes.get("switches"), system)
+        as_stops(changes.get("stops"), "stops")
     named = {} if outputs is None else dict(checks.mapping(outputs, "outputs"))
     for name, f in named.items():
         named[name] = f.f if isinstance(f, expression) else checks.function(f, f"output '{name}'")
@@ -132,12 +152,15 @@ def ensemble(
         spans = starts.t[:, None] + (span.end - span.start.t) * np.array([0.0, 1.0])
         if t_eval is not None and np.ptp(starts.t) > 0.0:
             raise ArgumentError("the runs start at different times; t_eval needs one span (start, end) for all.")
-    batch = Batch(starts.q, starts.v, spans, P, U)
-    usual = usual_lanes(setup)
+    everything = variation.varied if controllers is not None else {}
+    batch = Batch(starts.q, starts.v, spans, P, U, np.arange(variation.n), everything)
+    usual = 1 if changes or controllers is not None else usual_lanes(setup)
     if lanes is not None and checks.whole(lanes, "lanes") not in LANES:
         raise ArgumentError(f"lanes is {lanes}; needed: one of {', '.join(map(str, LANES))}.")
-    plan = Plan(setup, span.samples, named, keep == "states", usual if lanes is None or usual == 1 else lanes)
-    Driver(Layout(setup), span)  # what is wrong with all runs is told at once
+    wide = usual if lanes is None or usual == 1 else lanes
+    plan = Plan(setup, span.samples, named, keep, wide, controllers, changes)
+    if not plan.hybrid:
+        Driver(Layout(setup), span)  # what is wrong with all runs is told at once
     threads = usual_workers() if workers is None else checks.whole(workers, "workers", least=1, most=1024)
     kept = None if store is None else Store(store, plan, batch)
     known = [] if kept is None else list(kept.done())
@@ -145,16 +168,18 @@ def ensemble(
     missing[list(starts.refused)] = False
     for there, _ in known:
         missing[there] = False
-    queue = Queue(np.flatnonzero(missing), threads, plan.lanes)
+    queue = Queue(np.flatnonzero(missing), threads, plan.lanes, len(plan.wanted) * (system.nq + system.nv))
     made = in_threads(plan, batch, queue) if executor is None else by_executor(plan, batch, queue, executor)
     made = shown(made if kept is None else kept.kept(made), len(queue.rows))
     return collect(plan, batch, variation, starts.refused, chain(known, made))
 
 
-def _by_name(given: Any, names: Sequence[str], what: str) -> dict[str, Any]:
-    """Values by name, from a mapping, a table, or an array in the order of the names."""
+def _by_name(given: Any, names: Sequence[str], what: str) -> Any:
+    """Values by name, from a mapping, a table, or an array in the order of the names; a function as it is."""
     if given is None:
         return {}
+    if callable(given):
+        return given
     if isinstance(given, Mapping) or hasattr(given, "to_numpy"):
         return {str(name): given[name] for name in given}
     x = checks.array(given, None, what)

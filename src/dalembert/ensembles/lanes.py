@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +15,14 @@ from dalembert.outcome import Outcome
 from dalembert.rank import usual_sizes
 from dalembert.simulation.callbacks import control_kernel, expression
 from dalembert.simulation.driver import Driver
+from dalembert.simulation.events import watch_kernel
 from dalembert.simulation.layout import STAGES, Layout
 from dalembert.simulation.setup import Setup, Span
 from dalembert.simulation.stabilization import Projection
 
 BUDGET = 4000  # attempts between looks at the keyboard
+EVENTS = 60  # functions that lanes watch: bits of a number
+ROOM = 256  # events of a run; one that has more is made alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,13 +34,16 @@ class Batch:
     t: np.ndarray  # (N, 2) first and last time, s
     p: np.ndarray  # (N, np)
     u: np.ndarray  # (N, nu)
+    k: np.ndarray  # (N,) which run of the ensemble
+    values: Mapping[str, np.ndarray]  # (N,) or (N, k) that differ, by name, for the functions that ask for them
 
     def __len__(self) -> int:
         return len(self.q)
 
     def part(self, rows: Any) -> Batch:
         """Some of the runs."""
-        return Batch(self.q[rows], self.v[rows], self.t[rows], self.p[rows], self.u[rows])
+        values = {name: x[rows] for name, x in self.values.items()}
+        return Batch(self.q[rows], self.v[rows], self.t[rows], self.p[rows], self.u[rows], self.k[rows], values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,12 +57,14 @@ class Made:
     counts: np.ndarray  # (N, 4) steps, rejected, evaluations, corrections
     evidence: np.ndarray  # (N, 4) least margin, largest residuals before correction, largest energy of the motion
     lengths: np.ndarray  # (N,) m: of the mechanism with each run's parameters
+    events: Mapping[str, Mapping[int, np.ndarray]]  # {event: {run: times, s}}
 
 
 def fits(setup: Setup) -> bool:
     """Whether runs like this can go side by side: explicit steps with error control, no function but an expression."""
     steered = setup.controller is None or isinstance(setup.controller, expression)
-    plain = steered and not setup.events and setup.coordinates is None and setup.formulation == "auto"
+    traced = all(isinstance(event.g, expression) for event in setup.events.values()) and len(setup.events) <= EVENTS
+    plain = steered and traced and setup.coordinates is None and setup.formulation == "auto"
     kept = setup.stabilization
     usual = kept is None or (isinstance(kept, Projection) and kept == Projection(corrections=kept.corrections))
     method = setup.method
@@ -80,6 +89,9 @@ class Lanes:
         control = NOTHING
         if setup.controller is not None and not setup.hold:
             control = Bound.of(control_kernel(system, setup.controller, lanes), {})
+        watch = NOTHING
+        if setup.events:
+            watch = Bound.of(watch_kernel(system, setup.events, lanes), {})
         n = system.nq + system.nv + self.works
         self.options: dict[str, Any] = {
             "lanes": lanes, "n": n, "nq": system.nq, "nv": system.nv, "works": self.works, "nu": setup.nu,
@@ -91,7 +103,8 @@ class Lanes:
             "u_index": _place(ode, "u"), "ode_p": _place(ode, "p"), "correct_p": _place(correct, "p"),
             "filter_p": _place(filter, "p"), "one_p": _place(one.ode, "p"), "gauge_p": _place(one.gauge, "p"),
             "gauge_sizes": _place(one.gauge, "sizes"), "control": control, "control_p": _place(control, "p"),
-            "one_control_p": _place(one.control, "p"), "hold": setup.hold,
+            "one_control_p": _place(one.control, "p"), "hold": setup.hold, "watch": watch, "events": len(setup.events),
+            "watch_p": _place(watch, "p"), "one_watch_p": _place(one.watch, "p"), "room": ROOM if setup.events else 0,
         }  # fmt: skip
         self.slide = (layout.units(n, 2.0) == 2.0).astype(np.int64)
         self.wanted = np.zeros(0) if span.samples is None else span.samples
@@ -110,6 +123,8 @@ class Lanes:
         record.first_h[:] = self.setup.step
         record.wanted[:], record.slide[:], record.run[:], record.outcomes[:] = self.wanted, self.slide, -1, -1
         record.samples[:] = np.nan
+        record.direction[:] = [event.direction for event in self.setup.events.values()]
+        record.terminal[:] = [event.terminal for event in self.setup.events.values()]
         self._scales(record, batch)
         first = record.starts[0]
         wide = (
@@ -117,6 +132,7 @@ class Lanes:
             (record.correct, system.nq),
             (record.filter, len(first)),
             (record.control, len(first)),
+            (record.watch, len(first)),
         )
         for bound, size in wide:
             if bound.address:  # lanes that are never used compute too
@@ -126,8 +142,24 @@ class Lanes:
             if record.outcome != Outcome.PAUSED or not go_on():
                 break
         return Made(
-            record.outcomes, record.ends, record.reached, record.samples, record.counts, record.evidence, record.lengths
-        )
+            record.outcomes, record.ends, record.reached, record.samples, record.counts, record.evidence,
+            record.lengths, self._events(record),
+        )  # fmt: skip
+
+    def _events(self, record: LaneRecord) -> dict[str, dict[int, np.ndarray]]:
+        """{event: {run: times, s}}, up to the first terminal one of a run."""
+        names, found = list(self.setup.events), dict[str, dict[int, np.ndarray]]()
+        terminal = np.array([event.terminal for event in self.setup.events.values()], dtype=bool)
+        for i in np.flatnonzero(record.hits_of) if names else ():
+            t, which = record.hits[i, : record.hits_of[i]].T
+            order = np.argsort(t, kind="stable")
+            t, which = t[order], which[order].astype(int)
+            last = np.flatnonzero(terminal[which])[:1]
+            if len(last):
+                t, which = t[: last[0] + 1], which[: last[0] + 1]
+            for e in np.unique(which):
+                found.setdefault(names[e], {})[int(i)] = t[which == e]
+        return found
 
     def _scales(self, record: LaneRecord, batch: Batch) -> None:
         """Lengths, usual lengths of rows and inertias, of each run's parameters."""
@@ -135,11 +167,11 @@ class Lanes:
         sizes, record.lengths[:] = usual_sizes(system, batch.p)
         if self.kept:
             record.sizes[:] = sizes[:, self.kept]
-        kernel = system.kernel("mass_matrix")
+        kernel = system.kernel("mass_diagonal")
         known = {"q": batch.q, "p": batch.p}
-        M = kernel.batch(*(known[name] for name in kernel.names_in))
+        diagonals = kernel.batch(*(known[name] for name in kernel.names_in))
         units = np.where(self.slide[nq : nq + system.nv], record.lengths[:, None], 1.0)
-        largest = (np.einsum("kii->ki", M) * units**2).max(axis=1, initial=0.0)
+        largest = (diagonals * units**2).max(axis=1, initial=0.0)
         record.inertias[:] = np.where(largest > 0.0, largest, 1.0)
 
 

@@ -11,11 +11,11 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.ensembles.lanes import Batch
-from dalembert.ensembles.parts import COUNTS, EVIDENCE, Part, Plan, laid_out
+from dalembert.ensembles.parts import COUNTS, EVIDENCE, Part, Plan, run_alone
+from dalembert.ensembles.summary import Extremes, Summary, extremes
 from dalembert.ensembles.variation import Variation
 from dalembert.errors import ArgumentError, extra
 from dalembert.simulation.run import Run, columns
-from dalembert.simulation.simulate import carried_out
 from dalembert.simulation.status import Status
 from dalembert.system.state import State
 from dalembert.system.system import System
@@ -56,6 +56,7 @@ class Ensemble:
     speed_drift: np.ndarray  # (n,)
     motion_energy: np.ndarray  # (n,) J: largest kinetic energy, about; NaN for runs made alone
     energy_error: np.ndarray  # (n,) J: energy at the end, less that of the start and the work done since
+    _summaries: Mapping[str, Summary]  # of outputs, where their paths are not kept
     _plan: Plan
     _batch: Batch
 
@@ -83,8 +84,7 @@ class Ensemble:
         k = checks.whole(k, "k", least=-len(self), most=len(self) - 1)
         if self.status[k] == Status.NOT_BEGUN:
             raise ArgumentError(f"run {k} did not begin: {self.messages[k % len(self)]}")
-        layout, span = laid_out(self._plan, self._batch, k)
-        return carried_out(layout, span._replace(samples=None))
+        return run_alone(self._plan, self._batch, k, None)
 
     def quantiles(self, name: str, levels: Any = (0.05, 0.5, 0.95)) -> np.ndarray:
         """(len(levels), T), or (len(levels),) without t_eval: quantiles of an output or a coordinate over the runs.
@@ -94,9 +94,32 @@ class Ensemble:
         wanted = checks.vector(levels, None, "levels")
         if not len(wanted) or wanted.min() < 0.0 or wanted.max() > 1.0:
             raise ArgumentError(f"levels is {levels!r}; needed: numbers between 0 and 1.")
-        known = isinstance(name, str) and name in self.outputs
-        values = self.outputs[name] if known else self[name]
-        return np.nanquantile(values, wanted, axis=0)
+        if isinstance(name, str) and name in self._summaries:
+            return self._summaries[name].quantiles(wanted)
+        return np.asarray(np.nanquantile(self._values(name), wanted, axis=0))
+
+    def extremes(self, name: str) -> Extremes:
+        """Least and greatest values over the times of t_eval, (n,) each, and their times (s).
+
+        name: of the output, or of the coordinate.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism("ball", gravity=(0, 0, -10.0))
+        >>> m.add_joint("z", da.Prismatic("z"), m.ground, m.add_body("ball", mass=1.0))
+        >>> runs = da.ensemble(m.compile(), {"z": 0.0}, 1.0, v={"z": [2.0, 4.0]}, t_eval=[0.0, 0.2, 0.4, 1.0])
+        >>> peak = runs.extremes("z")
+        >>> peak.greatest.round(6).tolist(), peak.t_greatest.tolist()           # v²/2g at v/g
+        ([0.2, 0.8], [0.2, 0.4])
+        """
+        if isinstance(name, str) and name in self._summaries:
+            return self._summaries[name].extremes
+        if not len(self.t):
+            raise ArgumentError("extremes are those over the times of t_eval; make the ensemble with t_eval.")
+        return extremes(self.t, self._values(name))
+
+    def _values(self, name: str) -> np.ndarray:
+        """Values of an output or a coordinate."""
+        return self.outputs[name] if isinstance(name, str) and name in self.outputs else self[name]
 
     @cached_property
     def success(self) -> np.ndarray:
@@ -172,18 +195,22 @@ def collect(
         status=np.full(n, Status.INTERRUPTED, dtype=np.int64), x=blank, t=batch.t[:, 0].copy(),
         counts=np.zeros((n, 4), dtype=np.int64), evidence=np.full((n, 5), np.nan), passages=np.zeros(n, dtype=np.int64),
         determined=np.ones(n, dtype=bool), alone=np.zeros(n, dtype=bool),
-        states=np.full((n, times, nx), np.nan) if plan.keep_states and times else None,
-        outputs={name: np.full((n, times), np.nan) for name in plan.outputs},
+        states=np.full((n, times, nx), np.nan) if plan.keep == "states" and times else None,
+        outputs={} if plan.keep == "summary" else {name: np.full((n, times), np.nan) for name in plan.outputs},
         messages=dict(refused), events={name: {} for name in setup.events},
     )  # fmt: skip
     whole.status[list(refused)] = Status.NOT_BEGUN
+    summaries = {name: Summary(n, plan.wanted) for name in plan.outputs if plan.keep == "summary"}
     for rows, part in made:
         for name in ("status", "x", "t", "counts", "evidence", "passages", "determined", "alone"):
             getattr(whole, name)[rows] = getattr(part, name)
         if whole.states is not None:
             whole.states[rows] = part.states
         for name, values in part.outputs.items():
-            whole.outputs[name][rows] = values
+            if name in summaries:
+                summaries[name].add(rows, values)
+            else:
+                whole.outputs[name][rows] = values
         whole.messages |= {int(rows[k]): text for k, text in part.messages.items()}
         for name, hits in part.events.items():
             whole.events[name] |= {int(rows[k]): t for k, t in hits.items()}
@@ -199,5 +226,5 @@ def collect(
         passages=whole.passages, determined=whole.determined, alone=whole.alone,
         **{name: whole.counts[:, k] for k, name in enumerate(COUNTS)},
         **{name: whole.evidence[:, k] for k, name in enumerate(EVIDENCE)},
-        _plan=plan, _batch=batch,
+        _summaries=summaries, _plan=plan, _batch=batch,
     )  # fmt: skip

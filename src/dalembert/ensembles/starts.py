@@ -20,7 +20,7 @@ class Starts:
 
     def __init__(self, system: System, states: Any, guess: Any, variation: Variation, p: np.ndarray) -> None:
         n, self.system, self.p = variation.n, system, p
-        self.refused: dict[int, str] = {}
+        self.refused = dict(variation.refused)
         self.varied, self.guess = variation, guess
         self.q, self.v, self.t = np.zeros((n, system.nq)), np.zeros((n, system.nv)), np.zeros(n)
         make, todo = self._maker(states), np.ones(n, dtype=bool)
@@ -34,16 +34,19 @@ class Starts:
             todo[:] = False
         if make is not None:
             for k in np.flatnonzero(todo):
-                self._put(int(k), make)
+                if int(k) not in variation.refused:
+                    self._put(int(k), make)
         self._close()
         if len(self.refused) == n:
             raise ArgumentError(f"no run can begin; the first one: {self.refused[0]}")
+        self.q[list(self.refused)] = self.v[list(self.refused)] = np.nan
 
     def _assemble(self, make: Callable[[int], State]) -> np.ndarray:
         """Assemble all runs together, as the first is; (n,) whether a run is still to be made."""
         todo = np.ones(len(self.q), dtype=bool)
-        for k in range(len(self.q)):
-            self._put(k, make)
+        todo[list(self.refused)] = False
+        for k in np.flatnonzero(todo):
+            self._put(int(k), make)
             todo[k] = False
             if k not in self.refused:
                 break

@@ -23,6 +23,7 @@ from dalembert.ensembles.lanes import Batch
 from dalembert.ensembles.parts import COUNTS, EVIDENCE, Part, Plan
 from dalembert.errors import FileError, extra
 from dalembert.simulation.files.atomic import replacing
+from dalembert.simulation.phases.switch import named_switches
 from dalembert.simulation.setup import Span
 from dalembert.simulation.status import Status
 
@@ -119,7 +120,7 @@ class Store:
 
         rows, nx = column("run"), system.nq + system.nv
         states = None
-        if self.plan.keep_states and times:
+        if self.plan.keep == "states" and times:
             states = _stacked(table["states"], len(rows)).reshape(len(rows), times, nx)
         texts = table["message"].to_pylist()
         events = {name: table[f"event.{name}"].to_pylist() for name in self.plan.setup.events}
@@ -142,8 +143,16 @@ def _digest(plan: Plan, batch: Batch) -> str:
     for x in (batch.q, batch.v, batch.t, batch.p, batch.u, plan.wanted):
         found.update(np.ascontiguousarray(x).tobytes())
     options = setup.described(Span(setup.system.state(), 0.0, None, np.zeros(0)))
-    found.update(repr([sorted(options.items()), list(plan.outputs), plan.keep_states, plan.lanes]).encode())
+    kept = plan.keep == "states"  # outputs are there in any case
+    found.update(repr([sorted(options.items()), list(plan.outputs), kept, plan.lanes, _changes(plan)]).encode())
     return found.hexdigest()
+
+
+def _changes(plan: Plan) -> list[Any]:
+    """What tells changes of structure apart; functions by their names."""
+    switches = named_switches(plan.changes.get("switches"), plan.setup.system)
+    told = [(name, s.open, s.close, s.at, s.restitution, s.reach, s.once) for name, s in switches.items()]
+    return [told, repr(plan.changes.get("stops")), getattr(plan.controllers, "__qualname__", None)]
 
 
 def _chosen(part: Part, which: np.ndarray) -> Part:

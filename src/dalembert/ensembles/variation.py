@@ -2,12 +2,13 @@
 
 A value is a number (the same in all runs), an array with one entry a run, or a distribution of `scipy.stats` (anything
 with a method `ppf`). Distributions are drawn together, by their quantiles at points of the unit cube: independent
-ones, a Latin hypercube, or a Sobol sequence.
+ones, a Latin hypercube, or a Sobol sequence. In place of values by name a function f(k, rng) may give those of run k;
+rng is a generator that depends on the seed and on k alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,26 +20,59 @@ MOST = 10**8  # runs
 SAMPLINGS = ("random", "latin", "sobol")
 
 Values = dict[str, np.ndarray]
+Given = Mapping[str, Any] | Callable[[int, np.random.Generator], Mapping[str, Any]]
 
 
 class Variation:
     """The values of every run, by group ("p", "u", …) and name, each of shape (n,) or (n, k)."""
 
-    def __init__(self, groups: Mapping[str, Mapping[str, Any]], n: Any, runs: int | None, sampling: str, seed: int):
+    def __init__(self, groups: Mapping[str, Given], n: Any, runs: int | None, sampling: str, seed: int) -> None:
         """n: how many runs, or None where an array tells it; runs: how many states are given, one a run, or None."""
-        given = {(group, name): value for group, values in groups.items() for name, value in values.items()}
+        self.refused: dict[int, str] = {}  # {run: why it has no values}
+        given = {(g, name): value for g, of in groups.items() if not callable(of) for name, value in of.items()}
         drawn = [key for key, value in given.items() if hasattr(value, "ppf")]
         fixed = {key: _numbers(value, *key) for key, value in given.items() if key not in drawn}
         self.n = _count(fixed, n, runs)
         points = _points(self.n, len(drawn), sampling, seed)
         values = {key: _quantiles(given[key], column, *key) for key, column in zip(drawn, points.T)}
+        varied = {key for key, value in given.items() if np.ndim(value) or key in drawn}
         for key, value in fixed.items():
             values[key] = np.broadcast_to(value, (self.n,)) if value.ndim == 0 else value
+        for group, f in groups.items():
+            if callable(f):
+                made = {(group, name): x for name, x in self._called(f, group, seed).items()}
+                values |= made
+                varied |= set(made)
         self.groups: dict[str, Values] = {
-            group: {name: values[group, name] for name in names} for group, names in groups.items()
+            group: {name: x for (of, name), x in values.items() if of == group} for group in groups
         }
-        self.varied: Values = {
-            name: values[group, name] for (group, name), v in given.items() if np.ndim(v) or (group, name) in drawn
+        self.varied: Values = {key[1]: x for key, x in values.items() if key in varied}
+        for (group, name), x in values.items():
+            for k in np.flatnonzero(~np.isfinite(x.reshape(self.n, -1)).all(axis=1)):
+                self.refused.setdefault(int(k), f"{WORDS[group]} '{name}' is {x[k]}; needed: finite numbers.")
+
+    def _called(self, f: Callable[[int, np.random.Generator], Mapping[str, Any]], group: str, seed: int) -> Values:
+        """Values that a function gives, run by run; NaN where it raises."""
+        rows: list[dict[str, np.ndarray] | None] = []
+        for k in range(self.n):
+            try:
+                made = f(k, np.random.default_rng([seed, k]))
+                rows.append({str(name): _numbers(x, group, str(name)) for name, x in made.items()})
+            except Exception as error:
+                self.refused[k] = f"{group}({k}, rng) raised {type(error).__name__}: {error}"
+                rows.append(None)
+        first = next((row for row in rows if row is not None), None)
+        if first is None:
+            raise ArgumentError(f"no run has values; the first one: {self.refused[0]}")
+        for k, row in enumerate(rows):
+            if row is not None and {name: x.shape for name, x in row.items()} != {n: x.shape for n, x in first.items()}:
+                raise ArgumentError(
+                    f"{group}({k}, rng) gives {', '.join(row) or 'nothing'}, for another run {', '.join(first)}; "
+                    "needed: the same names, with as many numbers, for every run."
+                )
+        return {
+            name: np.array([np.full(x.shape, np.nan) if r is None else r[name] for r in rows])
+            for name, x in first.items()
         }
 
     def matrix(self, group: str, names: Sequence[str], base: np.ndarray) -> np.ndarray:
@@ -58,12 +92,14 @@ class Variation:
         return out
 
 
-WORDS = {"p": "parameter", "u": "input", "states": "coordinate", "v": "velocity"}
+WORDS = {"p": "parameter", "u": "input", "states": "coordinate", "v": "velocity", "vary": "value"}
 
 
 def _numbers(value: Any, group: str, name: str) -> np.ndarray:
     what = f"{WORDS[group]} '{name}'"
-    x = checks.array(np.asarray(value) if hasattr(value, "to_numpy") else value, None, what)
+    x = checks.reals(np.asarray(value) if hasattr(value, "to_numpy") else value, what)
+    if not x.ndim:
+        checks.number(float(x), what)
     if x.ndim > 2:
         raise ArgumentError(f"{what} has shape {x.shape}; needed: one number, or one for each run.")
     return x

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -24,7 +25,8 @@ from dalembert.errors import DalembertError
 from dalembert.simulation.interrupt import Interrupt
 from dalembert.simulation.layout import Layout
 
-LARGEST = 4096  # runs in a part: bounds its memory
+LARGEST = 4096  # runs in a part
+NUMBERS = 8e6  # of paths in a part: bounds its memory
 SMALLEST = 8  # times the lanes: less leaves some of them idle
 SHARE = 3  # a part is at most this part of what is left, for each worker
 SECONDS = 2.0  # of work in a part
@@ -37,8 +39,11 @@ Timed = tuple[Part, float]  # a part, and the seconds it took
 class Queue:
     """Rows of runs that are to be made, cut into parts."""
 
-    def __init__(self, rows: np.ndarray, workers: int, lanes: int) -> None:
-        self.rows, self.workers, self.least = rows, workers, SMALLEST * lanes
+    def __init__(self, rows: np.ndarray, workers: int, lanes: int, numbers: int) -> None:
+        """numbers: of the path of a run that is kept until its part is made."""
+        self.rows, self.workers = rows, workers
+        self.most = max(lanes, min(LARGEST, int(NUMBERS / max(numbers, 1))))
+        self.least = min(SMALLEST * lanes, self.most)
         self.taken, self.made, self.seconds = 0, 0, 0.0
         self.lost: list[np.ndarray] = []
 
@@ -51,7 +56,7 @@ class Queue:
             return self.lost.pop()
         fair = -(-(len(self.rows) - self.taken) // (SHARE * self.workers if self.workers > 1 else 1))
         usual = self.made * SECONDS / self.seconds if self.seconds > 0.0 else 4 * self.least
-        size = int(max(self.least, min(LARGEST, fair, usual)))
+        size = int(max(self.least, min(self.most, fair, usual)))
         rows = self.rows[self.taken : self.taken + size]
         self.taken += len(rows)
         return rows
@@ -101,7 +106,8 @@ def _made(
             rows = queue.take()
             try:
                 futures[submit(rows)] = rows
-            except Exception:  # the executor is gone
+            except Exception as error:  # the executor is gone
+                _warn(error)
                 yield rows, _noted(queue, here(rows))
         done = _waited(futures, interrupt)
         for future in done:
@@ -110,13 +116,20 @@ def _made(
                 part = _noted(queue, future.result())
             except DalembertError:
                 raise
-            except Exception:  # its worker is gone
+            except Exception as error:  # its worker is gone
                 if int(rows[0]) not in lost:
                     lost.add(int(rows[0]))
                     queue.lost.append(rows)
                     continue
+                _warn(error)
                 part = _noted(queue, here(rows))
             yield rows, part
+
+
+def _warn(error: Exception) -> None:
+    """Tell that runs are made in this process, and why."""
+    text = f"the executor does not make a part of the ensemble ({type(error).__name__}: {error}); it is made here."
+    warnings.warn(text, stacklevel=2)
 
 
 def _waited(futures: dict[Any, np.ndarray], interrupt: Interrupt) -> list[Any]:

@@ -53,6 +53,12 @@ class LaneRecord(Struct):
     control_p = Int()
     one_control_p = Int()
     hold = Float()  # sampling period of a controller, s; 0: asked at every stage
+    watch = Part(_function)  # events of all lanes
+    watch_p = Int()
+    one_watch_p = Int()
+    events = Int()
+    direction = Ints("events")  # 1 upwards, −1 downwards, 0 either way
+    terminal = Ints("events")  # whether an event ends its run
     one = Part(lambda: RunRecord)  # of one lane: for the start of a run, and next to singular positions
     one_p = Int()
     gauge_p = Int()
@@ -82,11 +88,14 @@ class LaneRecord(Struct):
     counts = Ints("count", "4")  # steps, rejected, evaluations, corrections
     evidence = Doubles("count", "4")  # least margin, largest residuals of Φ and its rate before correction, and energy
     samples = Doubles("count", "asked", "n")
+    room = Int()  # for events of a run
+    hits = Doubles("count", "room", "2")  # time and index of each event, step by step
+    hits_of = Ints("count")  # how many there are
 
     # --- lanes
     run = Ints("lanes")  # index of the run, −1 for none
     state = Ints("lanes")  # of the attempt: an outcome, or CORRECTING, STILL
-    sampling = Ints("lanes")  # 1: the attempt leads to a wanted time inside the step that is done
+    sampling = Ints("lanes")  # what the attempt is for: a step, or a time inside the step that is done (`lane_events`)
     next_sample = Ints("lanes")
     last = Ints("lanes")  # whether this step leads to `stop`
     held = Ints("lanes")  # samples of the controller so far
@@ -117,6 +126,18 @@ class LaneRecord(Struct):
     min_length = Doubles("lanes")
     row_scale = Doubles("lanes")
 
+    # --- events of lanes, over the step that is done
+    pending = Ints("lanes")  # bits: events that are to be located
+    which = Ints("lanes")  # the one that is being located
+    finish = Doubles("lanes")  # s after the start of the step: of a terminal event; 1e300 for none
+    time_1 = Doubles("lanes")  # s after the start of the step: the bracket
+    time_2 = Doubles("lanes")
+    value_1 = Doubles("lanes")
+    value_2 = Doubles("lanes")
+    part = Doubles("lanes")  # of the bracket, where to look next
+    event_before = Doubles("max(events, 1) * lanes")
+    event_after = Doubles("max(events, 1) * lanes")
+
     # --- memory
     x = Doubles("n * lanes")
     trial = Doubles("n * lanes")
@@ -129,5 +150,6 @@ class LaneRecord(Struct):
     five = Doubles("lanes")  # sums or largest numbers of each lane
     three = Doubles("lanes")
     noise = Doubles("lanes")
+    by_landing = Doubles("lanes")  # 1 where the error is the distance of the landing
     chosen = Doubles("lanes")  # 1 where a lane takes part
     stages = Doubles("rows", "(n + 2) * lanes")  # ẋ, and the two margins of its elimination

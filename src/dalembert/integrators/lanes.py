@@ -2,7 +2,7 @@
 
 The steps are those of `loop` and `explicit`: the same stages, error estimate, landing and step control, each lane with
 its own time, step and parameters. All lanes make an attempt together. What a lane does next is its own affair: take the
-step, repeat it, compute states at wanted times inside it, or end and begin the next run of the queue. No lane reads
+step, repeat it, look for events and wanted times inside it, or end and begin the next run of the queue. No lane reads
 another's numbers, so a run does not depend on its company.
 
 A run that comes to a singular position, or into trouble, leaves: its outcome says so, and it is computed again from its
@@ -14,13 +14,25 @@ from __future__ import annotations
 from math import exp, log
 
 from dalembert.integrators.lane_attempt import ENERGY, EVALUATIONS, IDLE, MARGIN, REFUSED, REJECTED, STEPS, attempt
+from dalembert.integrators.lane_events import (
+    FINISH,
+    LOCATE,
+    SAMPLE,
+    STEP,
+    aim_event,
+    bracket,
+    changed,
+    measure,
+    narrow,
+    start_events,
+)
 from dalembert.integrators.lane_record import LaneRecord
 from dalembert.integrators.loop import LEAST, SHIFT, SMALLEST, first_step
 from dalembert.integrators.stage import control, evaluate, motion_rate
 from dalembert.integrators.watch import may_pass, watch
 from dalembert.linalg.lane_rows import peaks, take
 from dalembert.native.jit import entry, inline, native
-from dalembert.outcome import CALLBACK, OK, PAUSED, SINGULAR, STEP_TOO_SMALL, UNSOUND
+from dalembert.outcome import CALLBACK, EVENT, OK, PAUSED, SINGULAR, STEP_TOO_SMALL, UNSOUND
 
 START = log(1e-4)  # of the error of the step before the first
 
@@ -49,6 +61,8 @@ def _run(g):
         _aim(g)
         attempt(g)
         _judge_all(g)
+        if g.events > 0:
+            measure(g)
         _go_on(g)
 
 
@@ -59,31 +73,23 @@ def _judge_all(g):
     peaks(g.trial, g.unit, g.five, g.nq * W, (g.nq + g.nv) * W, W)
     for l in range(W):
         g.chosen[l] = 0.0
-        if g.run[l] >= 0 and g.sampling[l] == 0 and _judge(g, l):
+        if g.run[l] >= 0 and g.sampling[l] == STEP and _judge(g, l):
             g.chosen[l] = 1.0
             i, speed = g.run[l], g.five[l] * g.rate[l]
             g.evidence[i, ENERGY] = max(g.evidence[i, ENERGY], 0.5 * g.inertias[i] * speed * speed)
-    if g.asked > 0:
+    if g.asked + g.events > 0:
         take(g.chosen, g.trial, 0, g.after, 0, size, W)
         take(g.chosen, g.stages, there, g.slope_after, 0, size, W)
 
 
 @native
 def _go_on(g):
-    """Lanes with wanted times inside their step stay for these; the others move to its end."""
+    """Lanes with events or wanted times inside their step stay for these; the others move to its end."""
     W, size = g.lanes, g.n * g.lanes
     for l in range(W):
-        if g.run[l] >= 0 and g.sampling[l] != 0:
-            if g.state[l] != OK:
-                _end(g, l, SINGULAR)
-                continue
-            _keep(g, l, g.trial)
-        elif g.chosen[l] == 0.0:
-            continue
-        k, to = g.next_sample[l], _step_end(g, l)
-        g.sampling[l] = 1 if k < g.asked and g.wanted[k] < to - _near(g, l, to) else 0
-        g.chosen[l] = 1.0 - g.sampling[l]
-    if g.asked > 0:
+        if g.run[l] >= 0 and (g.sampling[l] != STEP or g.chosen[l] != 0.0):
+            g.chosen[l] = 1.0 if _stays_for_nothing(g, l) else 0.0
+    if g.asked + g.events > 0:
         take(g.chosen, g.after, 0, g.x, 0, size, W)
         take(g.chosen, g.slope_after, 0, g.stages, 0, size, W)
     else:
@@ -92,6 +98,37 @@ def _go_on(g):
     for l in range(W):
         if g.run[l] >= 0 and g.chosen[l] != 0.0:
             _arrive(g, l)
+
+
+@native
+def _stays_for_nothing(g, l):
+    """Use the attempt of a lane, and choose what its next one is for. Returns whether that is another step."""
+    if g.sampling[l] != STEP and g.state[l] != OK:
+        _end(g, l, SINGULAR)
+        return False
+    if g.sampling[l] == SAMPLE:
+        _keep(g, l, g.trial)
+    elif g.sampling[l] == FINISH:
+        g.t[l] += g.dt[l]
+        _leave(g, l, EVENT, g.trial)
+        return False
+    elif g.events > 0 and not (narrow(g, l) if g.sampling[l] == LOCATE else changed(g, l)):
+        _end(g, l, CALLBACK)
+        return False
+    while g.events > 0 and g.pending[l] != 0 and not (g.sampling[l] == LOCATE and g.pending[l] >> g.which[l] & 1):
+        g.sampling[l] = LOCATE
+        if not bracket(g, l):
+            _end(g, l, CALLBACK)
+            return False
+    if g.events > 0 and g.pending[l] != 0:
+        return False
+    k, to = g.next_sample[l], _step_end(g, l)
+    ends = g.events > 0 and g.finish[l] < 1e300
+    if k < g.asked and (g.wanted[k] <= g.t[l] + g.finish[l] if ends else g.wanted[k] < to - _near(g, l, to)):
+        g.sampling[l] = SAMPLE
+        return False
+    g.sampling[l] = FINISH if ends else STEP
+    return not ends
 
 
 @inline
@@ -116,6 +153,8 @@ def _arrive(g, l):
         due = g.step_h[l] - g.carry[l]
         g.carry[l] = (g.t[l] + due - g.t[l]) - due
         g.t[l] += due
+    for e in range(g.events):
+        g.event_before[e * g.lanes + l] = g.event_after[e * g.lanes + l]
     while g.next_sample[l] < g.asked and g.wanted[g.next_sample[l]] <= g.t[l] + near:
         _keep(g, l, g.x)
     if g.t[l] >= g.end[l]:
@@ -174,6 +213,8 @@ def _begin(g, l, i):
             g.filter.x[(g.filter_p + j) * W + l] = value
         if g.control_p >= 0:
             g.control.x[(g.control_p + j) * W + l] = value
+    if g.events > 0:
+        start_events(g, l, i)
     while g.next_sample[l] < g.asked and g.wanted[g.next_sample[l]] <= g.t[l]:
         _keep(g, l, g.x)
     if g.t[l] >= g.end[l]:
@@ -201,11 +242,17 @@ def _parameters(g, i):
 @native
 def _end(g, l, outcome):
     """Free the lane; the results of its run stay."""
+    _leave(g, l, outcome, g.x)
+
+
+@native
+def _leave(g, l, outcome, x):
+    """Free the lane, whose run ends in the state x."""
     i, W = g.run[l], g.lanes
     g.outcomes[i], g.reached[i] = outcome, g.t[l]
     for j in range(g.n):
-        g.ends[i, j] = g.x[j * W + l]
-    g.run[l], g.dt[l] = -1, 0.0
+        g.ends[i, j] = x[j * W + l]
+    g.run[l], g.dt[l], g.sampling[l] = -1, 0.0, STEP
 
 
 @inline
@@ -225,8 +272,10 @@ def _aim(g):
         g.margin[l], g.landing_margin[l], g.error[l], g.least_spread[l] = 1.0, 1.0, 0.0, 1e300
         if g.run[l] < 0:
             continue
-        if g.sampling[l] != 0:
-            g.dt[l] = g.wanted[g.next_sample[l]] - g.t[l]
+        if g.sampling[l] != STEP:
+            g.dt[l] = g.finish[l] if g.sampling[l] == FINISH else aim_event(g, l)
+            if g.sampling[l] == SAMPLE:
+                g.dt[l] = g.wanted[g.next_sample[l]] - g.t[l]
             continue
         if g.hold > 0.0 and g.t[l] >= g.sampled_until[l] and not _ask(g, l):
             _end(g, l, CALLBACK)
@@ -290,7 +339,7 @@ def _judge(g, l):
     grow = 0.9 * exp(g.exponent * (0.4 * g.last_error[l] - 0.7 * size))
     if g.last[l] == 0 or grow < 1.0:
         g.h[l] = h * min(5.0, max(0.2, grow))
-    if g.last[l] == 0:
+    if g.last[l] == 0 and (g.by_landing[l] == 0.0 or h > g.usual_h[l]):
         g.usual_h[l] = max(0.98 * g.usual_h[l], 0.8 * g.usual_h[l] + 0.2 * h)
     g.last_error[l], g.step_h[l] = max(size, START), h
     g.counts[i, STEPS] += 1

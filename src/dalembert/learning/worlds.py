@@ -24,7 +24,8 @@ from dalembert.system.functions import Trace
 from dalembert.system.system import System
 
 #: options of `simulate` that an environment passes on
-ALLOWED = [name for name in OPTIONS if name not in ("hold", "events", "coordinates", "options", "step")]
+REFUSED = ("hold", "events", "coordinates", "options", "step", "switches", "stops")
+ALLOWED = [name for name in OPTIONS if name not in REFUSED]
 
 
 class Worlds:
@@ -38,13 +39,13 @@ class Worlds:
         self.q, self.v, self.t = np.zeros((n, system.nq)), np.zeros((n, system.nv)), np.zeros(n)
         self.p = np.tile(system.parameter_vector(None), (n, 1))
         given = {**OPTIONS, **options}
-        choices = make_choices.__wrapped__(*(given.pop(name) for name in CHOICES))
+        choices = make_choices.__wrapped__(*(given[name] for name in CHOICES))
         self.begin(np.arange(n), 0)
         state = system.state(self.q[0], self.v[0], float(self.t[0]))
         span = Span(state, self.t[0] + dt, None, system.input_vector(None))
-        setup = make_setup(system, choices, span, self.p[0], None, **given)
+        setup = make_setup(system, choices, span, self.p[0])
         wide = usual_lanes(setup)
-        self.plan = Plan(setup, None, {}, False, wide)
+        self.plan = Plan(setup, None, {}, "outputs", wide)
         self.lanes = Lanes(Layout(setup), span, wide) if wide > 1 and n > 1 else None
 
     def begin(self, rows: np.ndarray, seed: int) -> None:
@@ -66,7 +67,7 @@ class Worlds:
         A world that fails stays where it is.
         """
         times = self.t[rows, None] + self.dt * np.array([0.0, 1.0])
-        batch = Batch(self.q[rows], self.v[rows], times, self.p[rows], u)
+        batch = Batch(self.q[rows], self.v[rows], times, self.p[rows], u, rows, {})
         part, _ = make_runs(self.plan, batch, lambda: True, self.lanes)
         good = part.status == Status.DONE
         nq, n = self.system.nq, self.system.nq + self.system.nv

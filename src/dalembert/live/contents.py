@@ -13,13 +13,25 @@ from dalembert.linearization.linearize import linearize
 from dalembert.linearization.model import LinearModel
 from dalembert.rank import rank_policy
 from dalembert.simulation.layout import Layout
+from dalembert.simulation.simulate import simulate
 from dalembert.system.state import State
 from dalembert.system.system import System
 
+SEEN = 2.0  # s of motion that rails are made long enough for
 MOST = 24  # modes that are shown
 GOOD = 0.3  # of the most independent coordinate: an earlier one that is this independent leads in its place
 DRIVEN = 0.03  # and one that an input drives, if it is this independent
 SLOW = 1e-6  # 1/s: eigenvalues below this are no motion to look at
+
+
+def reach(system: System, state: State, p: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """(N, nq) positions of the motion from a state: rails are drawn that long."""
+    with np.errstate(all="ignore"):
+        try:
+            run = simulate(system, state, SEEN, u=u, p=p)
+        except DalembertError:
+            return state.q[None]
+    return run.q if len(run.t) and np.isfinite(run.q).all() else state.q[None]
 
 
 def coordinates(system: System, layout: Layout, state: State, p: np.ndarray) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ from dalembert.mechanism.body import Body, Frame
 from dalembert.protocols import Inputs, Parameters, StateGiven, check_system
 from dalembert.system.system import System
 from dalembert.view.scene import checked_traces, scene
-from dalembert.view.web import packed
+from dalembert.view.web import filled, packed
 
 MODULES = ("machine.js", "crossing.js", "controls.js", "page.js")
 THEMES = ("auto", "light", "dark")
@@ -78,15 +78,18 @@ def export_html(
     title = system.name if title is None else checks.name(title, "title")
     if not place.parent.is_dir():
         raise ArgumentError(f"there is no folder {place.parent} to write {place.name} into. Make it first.")
+    if system.layout.is_hybrid:
+        raise ArgumentError(
+            f"'{system.name}' has contacts, ropes, rigid stops or dry friction, which a live page does not follow. "
+            "Simulate it and write the run, da.simulate(...).animate(path), or show it in the studio."
+        )
     start = system.assemble() if state is None else system.as_state(state)
     data = page_data(system, start, u=u, p=p, traces=checked_traces(traces), modes=modes)
     own = files("dalembert.live")
     modules = {f"dalembert/live/{name}": own.joinpath(name).read_text(encoding="utf-8") for name in MODULES}
     page = own.joinpath("page.html").read_text(encoding="utf-8")
     parts = {"TITLE": escape(title), "THEME": theme, "PACKED": packed(data, "dalembert/live/page.js", modules)}
-    for name, text in parts.items():
-        page = page.replace(f"__{name}__", text)
-    place.write_text(page, encoding="utf-8")
+    place.write_text(filled(page, parts), encoding="utf-8")
     return place
 
 
@@ -95,7 +98,7 @@ def page_data(system: System, start: Any, *, u: Inputs, p: Parameters, traces: A
     given, inputs = system.parameter_vector(p), system.input_vector(u)
     parts = Parts(system, start, given, inputs)
     start = parts.state
-    program, looks = parts.program(), scene(system, start.q[None], traces, p=given)
+    program, looks = parts.program(), scene(system, contents.reach(system, start, given, inputs), traces, p=given)
     return {
         "name": system.name,
         "code": base64.b64encode(program.code).decode(),

@@ -57,6 +57,8 @@ class Shape:
 
     def __post_init__(self) -> None:
         checks.choice(self.kind, list(SIZES), "the kind of a shape", error=DescriptionError)
+        if not isinstance(self.name, str):
+            raise DescriptionError(f"the name of a shape is {checks.shown(self.name)}; needed: a string.")
         what = f"{self.kind} '{self.name}'" if self.name else f"a {self.kind}"
         size = _numbers(self.size, None, f"the size of {what}")
         if len(size) not in SIZES[self.kind]:
@@ -70,8 +72,6 @@ class Shape:
             )
         if self.file is not None:
             checks.name(self.file, f"the file of {what}", error=DescriptionError)
-        if not isinstance(self.name, str):
-            raise DescriptionError(f"the name of a shape is {checks.shown(self.name)}; needed: a string.")
         set_ = object.__setattr__
         set_(self, "size", size)
         set_(self, "pose", _pose(self.pose, what))

@@ -10,7 +10,8 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import ArgumentError
-from dalembert.simulation.callbacks import Callback, NativeState, expression, is_numba, scalar_of
+from dalembert.native.bound import Bound
+from dalembert.simulation.callbacks import ARGUMENTS, Callback, NativeState, expression, is_numba, scalar_of
 from dalembert.symbols import array
 from dalembert.system.state import State
 from dalembert.system.system import System
@@ -72,13 +73,18 @@ def watcher(system: System, events: Mapping[str, Event], p: np.ndarray) -> Callb
     back = Callback(system, p, len(events))
     functions = [e.g for e in events.values()]
     if all(isinstance(g, expression) for g in functions):
-        what = [f"event '{name}'" for name in events]
-        key = ("events", *(g.f for g in functions))
-        back.trace(key, lambda s: array([scalar_of(s, g.f, w) for g, w in zip(functions, what)]))
+        back.bound = Bound.of(watch_kernel(system, events), {"p": p})
         return back
     parts = [as_python(system, name, g, p) for name, g in zip(events, functions)]
     back.python(lambda t, state: np.array([part(t, state) for part in parts]))
     return back
+
+
+def watch_kernel(system: System, events: Mapping[str, Event], lanes: int = 1) -> Any:
+    """The values of events that are all written in CasADi, as machine code for so many states at once."""
+    named = [(f"event '{name}'", e.g.f) for name, e in events.items()]
+    key = ("events", *(f for _, f in named))
+    return system.custom_kernel(key, ARGUMENTS, lambda s: array([scalar_of(s, f, w) for w, f in named]), lanes=lanes)
 
 
 def locate(

@@ -30,7 +30,6 @@ from dalembert.system.equation_rows import is_large
 from dalembert.system.formulation_options import formulation_options
 from dalembert.system.state import State
 from dalembert.system.system import System
-from dalembert.system.tree import LONG_MASS
 
 if TYPE_CHECKING:
     from dalembert.compiler import Kernel
@@ -191,15 +190,14 @@ class Layout:
         """The largest inertia against a velocity of unit size, kg m²."""
         mass, units = self._mass
         known = {"q": start.q, "p": self.setup.p}
-        M = self.system.mass_matrix(start, p=self.setup.p) if mass is None else mass(*map(known.get, mass.names_in))
-        return max((M.diagonal() * units).tolist(), default=0.0) or 1.0
+        diagonal = mass(*[known[name] for name in mass.names_in])
+        return max((diagonal * units).tolist(), default=0.0) or 1.0
 
     @cached_property
-    def _mass(self) -> tuple[Kernel | None, np.ndarray]:
-        """The function that gives M, if it is one, and (nv,) the squares of the units of velocities."""
+    def _mass(self) -> tuple[Kernel, np.ndarray]:
+        """The function that gives the diagonal of M, and (nv,) the squares of the units of velocities."""
         system = self.system
-        kernel = system.kernel("mass_matrix") if system.nv <= LONG_MASS else None
-        return kernel, self.units(system.nq + system.nv, self.policy.length)[system.nq :] ** 2
+        return system.kernel("mass_diagonal"), self.units(system.nq + system.nv, self.policy.length)[system.nq :] ** 2
 
     def plain(self) -> np.ndarray:
         """(nq,) the velocity that is the rate of a coordinate, or −1."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import casadi as ca
@@ -13,10 +13,12 @@ from dalembert import checks
 from dalembert.compiler import Kernel
 from dalembert.errors import ArgumentError, AssemblyError, unknown
 from dalembert.rank import angular_velocities
+from dalembert.simulation.run import Run
 from dalembert.studio.dragging import Dragging
 from dalembert.system.state import State
 from dalembert.system.system import System
-from dalembert.view.scene import quaternions, scene
+from dalembert.view.animation import loose
+from dalembert.view.scene import Scene, quaternions, scene
 
 
 class Poses:
@@ -61,8 +63,15 @@ class Poses:
         return out
 
 
+SEEN = 60  # positions of a drag that the rails are kept long enough for
+
+
 class Bench:
-    """A system at a state, with parameters p (array) and inputs u (by name)."""
+    """A system at a state, with parameters p (array) and inputs u (by name).
+
+    acting: the system that holds at the state shown, and its parameters. It is another one than `system` in a phase of
+    a run in which contacts, ropes, stops or friction act.
+    """
 
     def __init__(self, system: System, state: State, p: np.ndarray | None = None, u: dict[str, float] | None = None):
         self.system = system
@@ -72,9 +81,11 @@ class Bench:
         self.dragging = Dragging(system, self.given_p, state.t)
         self.x = state
         self.start = state
-        self.actuated = actuated(system)
-        angular = angular_velocities(system)
-        self.unit = {name: "rad" if angular[v] else "m" for name, (v, _) in self.dragging.places.items()}
+        self.acting: tuple[System, np.ndarray | None] = system, self.given_p
+        self.seen: dict[str, np.ndarray] = {"": np.atleast_2d(state.q)}  # positions it was in: rails reach that far
+        self.actuated, self.slides = actuated(system), slides(system)
+        self.angular = angular_velocities(system)
+        self.unit = {name: "rad" if self.angular[v] else "m" for name, (v, _) in self.dragging.places.items()}
 
     @property
     def given_p(self) -> np.ndarray | None:
@@ -90,10 +101,17 @@ class Bench:
         """(1, bodies, 7) now."""
         return self.poses(self.x.q, self.p)
 
-    def put(self, q: np.ndarray, v: np.ndarray | None = None, t: float | None = None) -> None:
-        """Take a position, at rest unless velocities are given."""
+    def put(self, q: np.ndarray, v: np.ndarray | None = None, t: float | None = None, phase: Run | None = None) -> None:
+        """Take a position, at rest unless velocities are given. phase: that of a run, if it has some."""
         v = np.zeros(self.system.nv) if v is None else v
         self.x = self.system.state(q, v, self.x.t if t is None else t)
+        self.dragging.t = self.x.t
+        self.acting = (self.system, self.given_p) if phase is None else (phase.system, phase.p)
+
+    def closed(self, q: np.ndarray, t: float) -> np.ndarray:
+        """The position nearest q whose loops are closed at time t (s), (nq,)."""
+        self.dragging.t = t
+        return self.dragging.begin(q)
 
     def set_parameters(self, values: Mapping[str, Any]) -> bool:
         """Other parameters; loops are closed again from where they are. False where they do not close."""
@@ -111,6 +129,7 @@ class Bench:
             self.p, self.dragging = old
             return False
         self.put(moving.q, moving.v)
+        self.seen = {"": np.atleast_2d(moving.q)}
         return True
 
     def set_inputs(self, values: Mapping[str, Any]) -> None:
@@ -122,17 +141,27 @@ class Bench:
 
     # --- what the page shows ------------------------------------------------------------------------------------
 
+    def scene(self) -> Scene:
+        """The scene with these parameters, for all positions that were seen."""
+        return scene(self.system, np.concatenate(list(self.seen.values())), p=self.given_p)
+
+    def see(self, who: str, q: np.ndarray) -> None:
+        """Remember positions q (N, nq); those of the hand add up, others replace what the same one saw before."""
+        if who == "hand":
+            q = np.concatenate([self.seen.get(who, q[:0]), q])[-SEEN:]
+        self.seen = {**self.seen, who: q}
+
     def describe(self) -> dict[str, Any]:
         """Everything about the model that does not change when it moves."""
-        system, d = self.system, self.dragging
-        shown = scene(system, self.x.q, p=self.given_p).to_dict()
+        system, d, drawn = self.system, self.dragging, self.scene()
         rows = [
             {"name": name, "of": of, "bodies": list(bodies_of(system, of))}
             for name, of in zip(system.rows.names, system.rows.of)
         ]
         return {
             "name": system.name,
-            "scene": shown,
+            "scene": drawn.to_dict(),
+            "loose": loose(drawn),
             "bodies": list(system.layout.bodies),
             "coordinates": [
                 {
@@ -148,7 +177,12 @@ class Bench:
             "trivial": list(system.rows.trivial),
             "length": d.length,
             "nv": system.nv,
+            "changing": system.layout.is_hybrid,
         }  # fmt: skip
+
+    def order(self, names: Sequence[str]) -> list[tuple[str, int]]:
+        """(name, place) of coordinates or velocities, actuated ones first."""
+        return sorted(((name, k) for k, name in enumerate(names)), key=lambda item: item[0] not in self.actuated)
 
     def places(self) -> list[tuple[str, tuple[int, int]]]:
         """(name, (place in v, place in q)) of coordinates with sliders, actuated ones first."""
@@ -173,6 +207,14 @@ def actuated(system: System) -> tuple[str, ...]:
     motors = [getattr(f, "joint", None) for f in system.description.forces if getattr(f, "kind", "") == "motor"]
     names = {getattr(j, "name", j) for j in motors if j is not None}
     return tuple(n for n in system.q_names if n in system.v_names and n.partition(".")[0] in names)
+
+
+def slides(system: System) -> bool:
+    """Whether what is drawn depends on how far it moves: rails, lines that points stay on, floors."""
+    joints = [a.joint.kind for a in system.description.whole.joints.values()]
+    lines = [c.kind for c in system.description.constraints]
+    moving = {"prismatic", "cylindrical", "screw", "point on line", "loop"} & {*joints, *lines}
+    return bool(moving or system.layout.mechanism.contacts)
 
 
 def bodies_of(system: System, constraint: str) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from dalembert.simulation.run import Run
 from dalembert.studio.bench import Bench
 from dalembert.studio.jobs import Job
 from dalembert.studio.messages import plain
-from dalembert.studio.script import Script, state_line
+from dalembert.studio.script import Script, quoted, state_line
 from dalembert.system.state import State
 from dalembert.system.system import System
 
@@ -44,7 +44,9 @@ class Files:
 
     def load(self, job: Job, given: dict[str, Any]) -> None:
         """A model file, or a state that was saved; `data` are its bytes."""
-        data = given.get("data", b"")
+        data = given.get("data")
+        if not isinstance(data, bytes):
+            raise ArgumentError("a file came without its bytes.")
         name = filename(given.get("name"))
         if len(data) > LARGEST:
             raise ArgumentError(f"'{name}' has {len(data)} bytes; the most that is read is {LARGEST}.")
@@ -65,7 +67,7 @@ class Files:
         state = first_state(system)
         if job.cancelled:
             return
-        script = Script(f'system = da.read("{name}").compile()')
+        script = Script(f"system = da.read({quoted(name)}).compile()")
         script.add("place", state_line(system, state))
         self.session.open(Bench(system, state), script)
         if mechanism.notes:
@@ -84,7 +86,7 @@ class Files:
             raise ArgumentError(f"the state belongs to another mechanism than '{bench.system.name}'.")
         if values and not bench.set_parameters(values):
             raise ArgumentError("the loops do not close with the parameters of the state.")
-        bench.put(bench.dragging.begin(q), v, t)
+        bench.put(bench.closed(q, t), v, t)
         self.session.script.add("place", state_line(bench.system, bench.x))
         self.session.show("load")
 
@@ -112,7 +114,7 @@ class Files:
                     raise ArgumentError("there is no run to write; simulate first.")
                 run: Run = session.runs.kept["A"].run
                 path = run.animate(Path(folder) / f"{name}.{what}")
-                session.script.add(f"save {what}", f'run.animate("{path.name}")')
+                session.script.add(f"save {what}", f"run.animate({quoted(path.name)})")
             session.give(path.name, path.read_bytes(), given.get("client"))
 
 

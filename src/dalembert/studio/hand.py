@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from dalembert.studio.session import Session
 
 BRANCHES = 12  # looked for
+PATIENCE = 0.25  # s of one slide: the page asks again where there is more way to go
 
 
 class Hand:
@@ -59,9 +62,11 @@ class Hand:
         name = checks.choice(given.get("name"), tuple(bench.dragging.places), "name")
         to = checks.number(given.get("to"), "to")
         moved = bench.dragging.drag(bench.x.q, [Slide(name, to)], hold=bench.actuated, limits=self.limits)
-        while moved.more and not job.cancelled:
+        due = time.monotonic() + PATIENCE
+        while moved.more and not job.cancelled and time.monotonic() < due:
             again = bench.dragging.drag(moved.q, [Slide(name, to)], hold=bench.actuated, limits=self.limits)
             if not again.gap < moved.gap:
+                moved = replace(moved, more=False)
                 break
             moved = again
         self._moved(moved, "slide")
@@ -75,7 +80,7 @@ class Hand:
         """Back to the state of the beginning."""
         bench = self.session.bench
         x = bench.start
-        q = bench.dragging.begin(x.q)
+        q = bench.closed(x.q, x.t)
         bench.put(q, x.v if np.array_equal(q, x.q) else None, x.t)
         self.session.script.add("place", state_line(bench.system, bench.x))
         self.session.show("reset")
@@ -99,7 +104,7 @@ class Hand:
             session.tell({"event": "note", "text": "no other branch was found with these leading coordinates"})
             return
         self.branch = (self.branch + 1) % len(self.branches)
-        bench.put(bench.dragging.begin(self.branches[self.branch]))
+        bench.put(bench.closed(self.branches[self.branch], bench.x.t))
         self.branches[self.branch] = bench.x.q
         session.script.add("branch", state_line(bench.system, bench.x))
         session.show("branch", note=f"branch {self.branch + 1} of {len(self.branches)} found")

@@ -119,8 +119,7 @@ def studio(
     inputs = dict(zip(system.u_names, system.input_vector(u).tolist()))
     script = Script(source)
     script.add("place", state_line(system, x))
-    session = Session(Bench(system, x, given_p, inputs), script)
-    session.runs.time = seconds
+    session = Session(Bench(system, x, given_p, inputs), script, seconds)
     if run is not None:
         session.runs.take(run, "A")
     try:

@@ -11,13 +11,17 @@ import numpy as np
 from dalembert import checks
 from dalembert.errors import ArgumentError, DalembertError
 from dalembert.simulation.driver import Driver
+from dalembert.simulation.phases.asking import phased
+from dalembert.simulation.phases.course import Course
+from dalembert.simulation.phases.phased import PhasedRun
 from dalembert.simulation.pool import give_back, plain_layout
 from dalembert.simulation.result import result
 from dalembert.simulation.run import Run
-from dalembert.simulation.setup import make_choices, make_span
+from dalembert.simulation.setup import Choices, make_choices, make_span
 from dalembert.studio.jobs import Job
 from dalembert.studio.script import by_name, shown
 from dalembert.system.state import State
+from dalembert.view.animation import wanderer
 from dalembert.view.poses import positions_at
 
 if TYPE_CHECKING:
@@ -28,6 +32,9 @@ MOST = 3000  # pictures of a run
 POSES = 150_000  # bodies × pictures
 POINTS = 4000  # records of a plot
 LONGEST = 3600.0  # s of a run
+SAMPLES = 120  # positions of a run that rails are made long enough for
+STEPS = 200  # of a run, at least
+CHANGES = 400  # of structure that are marked
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +97,10 @@ class Runs:
 
     def _run(self, job: Job, start: Any) -> Run:
         bench = self.session.bench
-        choices = make_choices("dop853", 1e-9, 1e-10, None, np.inf, "projection", "auto", "continue", 10_000_000)
+        longest = self.time / STEPS  # so that curves are smooth
+        choices = make_choices("dop853", 1e-9, 1e-10, None, longest, "projection", "auto", "continue", 10_000_000)
+        if bench.system.layout.is_hybrid:
+            return self._phases(job, start, choices)
         span = make_span(bench.system, start, self.time, None, bench.inputs)
         layout = plain_layout(bench.system, choices, span, bench.given_p)
         driver = Driver(layout, span)
@@ -107,6 +117,27 @@ class Runs:
         give_back(layout, driver.spare)
         return run
 
+    def _phases(self, job: Job, start: Any, choices: Choices) -> Run:
+        """A run in which contacts, ropes, stops and dry friction act."""
+        bench, begun = self.session.bench, float(start.t)
+
+        def watched(course: Course) -> None:
+            job.on_cancel = course.stop
+            if job.cancelled:
+                course.stop()
+            self.session.progress = lambda: (course.t - begun) / self.time
+
+        nothing: dict[str, Any] = dict.fromkeys(
+            ("t_eval", "controller", "hold", "events", "switches", "stops", "coordinates", "options")
+        )
+        try:
+            return phased(
+                bench.system, start, self.time, u=bench.inputs, p=bench.given_p, choices=choices, begun=watched,
+                **nothing,
+            )  # fmt: skip
+        finally:
+            self.session.progress = None
+
     def take(self, run: Run, slot: str, job: Job | None = None) -> None:
         """Show a run: its pictures first, what takes longer to compute after."""
         session = self.session
@@ -115,6 +146,9 @@ class Runs:
         self.count += 1
         kept = self.kept[slot] = Shown(self.count, run, f"run {self.count}")
         session.memory.pop(f"more {slot}", None)
+        pick = np.unique(np.linspace(0, len(run.t) - 1, SAMPLES).round().astype(int))
+        session.bench.see(f"run {slot}", run.q[pick])
+        session.redraw()
         session.tell(*self.pictures(kept, slot), keep=f"run {slot}")
         if job is None or not job.cancelled:
             session.lanes["look"].submit(f"more {slot}", lambda later: self._more(kept, slot))
@@ -127,16 +161,17 @@ class Runs:
         times = np.linspace(first, last, count)
         poses = bench.poses(positions_at(run, times), run.p)
         pick = np.unique(np.linspace(0, len(run.t) - 1, min(len(run.t), POINTS)).round().astype(int))
-        plain = bench.places()
         channels: list[tuple[str, str, str, np.ndarray]] = []
-        for name, (_, i) in plain:
-            channels.append(("positions", name, bench.unit[name], run.q[:, i]))
-        channels += [("velocities", name, f"{bench.unit[name]}/s", run.v[:, v]) for name, (v, _) in plain]
+        for name, i in bench.order(bench.system.q_names):
+            channels.append(("positions", name, bench.unit.get(name, ""), run.q[:, i]))
+        for name, v in bench.order(bench.system.v_names):
+            channels.append(("velocities", name, "rad/s" if bench.angular[v] else "m/s", run.v[:, v]))
         energies = {"kinetic": run.kinetic_energy, "potential": run.potential_energy, "total": run.energy}
         channels += [("energy", name, "J", x) for name, x in energies.items()]
         header = {
             "event": "run", "slot": slot, "number": kept.number, "name": kept.name, "message": run.message,
             "success": run.success, "duration": last - first, "begin": first,
+            "follow": wanderer(bench.scene(), poses),
             "steps": run.steps, "channels": [[g, n, u] for g, n, u, _ in channels],
         }  # fmt: skip
         values = np.array([x[pick] for *_, x in channels]).reshape(len(channels), len(pick))
@@ -151,12 +186,20 @@ class Runs:
             if run.system.rows.of:
                 lam = run.multipliers
                 channels += [("multipliers", n, "N, N m", lam[:, k]) for k, n in enumerate(run.system.row_names)]
+            for name in getattr(run, "contact_names", ()):
+                channels.append(("multipliers", name, "N, N m", run.multiplier(f"{name}.gap")))
+            if run.system.rows.of or getattr(run, "contact_names", ()):
                 channels.append(("evidence", "closure", "m, rad", run.residuals))
+            if run.system.rows.of:
                 channels.append(("evidence", "margin", "", np.sqrt(np.maximum(run.margin, 0.0))))
             channels.append(("evidence", "energy error", "J", np.abs(run.energy_error)))
         marks = [{"t": p.nearest, "end": p.end, "kind": "passage", "text": str(p)} for p in run.passages]
         for name, times in run.t_events.items():
             marks += [{"t": float(t), "end": float(t), "kind": "event", "text": name} for t in times]
+        for change in run.switches[:CHANGES]:
+            marks.append(
+                {"t": change.t, "end": change.t, "kind": "event", "text": f"{change.what} at {change.t:.4g} s"}
+            )
         header = {
             "event": "more", "slot": slot, "number": kept.number, "marks": marks, "warnings": list(run.warnings),
             "channels": [[g, n, u] for g, n, u, _ in channels],
@@ -176,7 +219,7 @@ class Runs:
             session.tell(session.values(), keep="values")
             return
         session.script.add(f"parameters {sorted(values)}", f"system = system.with_parameters({by_name(values)})")
-        session.tell({"event": "shapes", "scene": session.scene()}, keep="shapes")
+        session.redraw(always=True)
         session.show("parameters")
         self._renew()
 
@@ -201,7 +244,7 @@ class Runs:
         run = self.kept[slot].run
         t = float(np.clip(checks.number(given.get("t"), "t"), run.t[0], run.t[-1]))
         x = _state_at(run, t)
-        bench.put(x.q, x.v, t)
+        bench.put(x.q, x.v, t, run.phase(t) if isinstance(run, PhasedRun) else None)
         self.shown = slot, t
         self.session.script.add("seek", f"x = run({shown(t)})")
         self.session.show("seek")
@@ -270,7 +313,7 @@ class Live:
                     session.tell({"event": "note", "text": f"live simulation ended: {run.message}"})
                     break
                 x = run.state(-1)
-                bench.put(x.q, x.v, x.t)
+                bench.put(x.q, x.v, x.t, run.phases[-1] if isinstance(run, PhasedRun) else None)
                 now = time.perf_counter()
                 look = now - told > 0.2
                 session.show("live", look=look, speed=(x.t - t0) / max(now - began, self.STEP))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -36,13 +37,22 @@ def shown(x: float) -> str:
     return repr(float(f"{x:.12g}"))
 
 
+def quoted(text: str) -> str:
+    """A string as Python, whatever is in it: names come from files.
+
+    >>> print(quoted('a" + evil() + "'))
+    "a\\" + evil() + \\""
+    """
+    return json.dumps(text, ensure_ascii=False)
+
+
 def by_name(values: Mapping[str, float]) -> str:
     """A mapping as Python.
 
     >>> by_name({"A": 0.5})
     '{"A": 0.5}'
     """
-    return "{" + ", ".join(f'"{name}": {shown(x)}' for name, x in values.items()) + "}"
+    return "{" + ", ".join(f"{quoted(name)}: {shown(x)}" for name, x in values.items()) + "}"
 
 
 def state_line(system: Any, x: Any) -> str:

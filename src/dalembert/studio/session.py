@@ -25,7 +25,6 @@ from dalembert.studio.running import Live, Runs
 from dalembert.studio.script import Script
 from dalembert.studio.studies import Studies
 from dalembert.studio.watching import Watching
-from dalembert.view.scene import scene
 
 LANES = ("hand", "look", "run", "study", "live")
 Listener = Callable[[Message], None]
@@ -34,15 +33,18 @@ Listener = Callable[[Message], None]
 class Session:
     """A bench with everything that can be done at it; `listen` to its events, `do` its commands."""
 
-    def __init__(self, bench: Bench, script: Script):
+    def __init__(self, bench: Bench, script: Script, time: float = 5.0):
+        """time: s that are simulated."""
         self.bench, self.script = bench, script
         self.memory: dict[str, Message] = {}  # by kind: for pages that come later
         self.listeners: dict[int, Listener] = {}
         self.progress: Callable[[], float] | None = None  # of what is simulated or mapped
         self._lock = threading.RLock()
         self._busy: dict[str, str] = {}
+        self._drawn: dict[str, Any] = {}  # the scene that pages have
         self.hand, self.watching, self.runs, self.live = Hand(self), Watching(self), Runs(self), Live(self)
         self.studies, self.files = Studies(self), Files(self)
+        self.runs.time = time
         parts = (self.hand, self.watching, self.runs, self.live, self.studies, self.files)
         self.commands: dict[str, tuple[str, Any, str]] = {}
         for part in parts:
@@ -115,7 +117,7 @@ class Session:
         if isinstance(error, DalembertError):
             told = str(error)
         else:
-            told = f"{type(error).__name__}: {error}"
+            told = f"'{key}' failed unexpectedly ({type(error).__name__}: {error}); the terminal has the details"
             traceback.print_exception(error, file=sys.stderr)
         self.tell({"event": "error", "of": key, "text": told})
 
@@ -131,12 +133,19 @@ class Session:
             self.runs.kept.clear()
             self.studies.model = self.studies.map = None
             self.hand.branches = []
-            self.tell({"event": "model", **bench.describe()}, keep="model")
+            model = bench.describe()
+            self._drawn = model["scene"]
+            self.tell({"event": "model", "time": self.runs.time, **model}, keep="model")
         self.show("open")
 
-    def scene(self) -> dict[str, Any]:
-        """The scene with the parameters of the bench."""
-        return scene(self.bench.system, self.bench.x.q, p=self.bench.given_p).to_dict()
+    def redraw(self, always: bool = False) -> None:
+        """Tell the scene again where it changed: rails that became longer, other parameters."""
+        if not always and not self.bench.slides:
+            return
+        drawn = self.bench.scene().to_dict()
+        if always or drawn != self._drawn:
+            self._drawn = drawn
+            self.tell({"event": "shapes", "scene": drawn}, keep="shapes")
 
     def values(self) -> dict[str, Any]:
         """Parameters and inputs as they are."""

@@ -8,11 +8,12 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import ArgumentError
-from dalembert.kinematics.workspace import Workspace, workspace
+from dalembert.kinematics.result import Workspace
+from dalembert.kinematics.workspace import workspace
 from dalembert.linearization.linearize import linearize
 from dalembert.linearization.model import LinearModel
 from dalembert.studio.jobs import Job
-from dalembert.studio.script import shown, state_line
+from dalembert.studio.script import quoted, shown, state_line
 
 if TYPE_CHECKING:
     from dalembert.studio.session import Session
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 PHASES = 48  # pictures of a mode
 FREQUENCIES = 240  # of a Bode plot
 FINEST = 81  # values along an axis of a map
+WIDEST = 100.0  # axis of a map, rad or lengths of the mechanism
 
 
 class Studies:
@@ -74,7 +76,7 @@ class Studies:
         number = checks.whole(given.get("number"), "number", least=0, most=len(self.model.modes) - 1)
         amplitude = checks.number(given.get("amplitude", 0.2), "amplitude", above=0.0, most=10.0)
         mode = self.model.modes[number]
-        scale = amplitude * max(1.0, 0.0) * self._size(mode.joints)
+        scale = amplitude * self._size(mode.joints)
         q = np.array([x.q for x in mode.states(scale, PHASES)])
         if job.cancelled:
             return
@@ -120,6 +122,8 @@ class Studies:
         for axis in axes:
             a = checks.mapping(axis, "an axis")
             low, high = checks.number(a.get("low"), "low"), checks.number(a.get("high"), "high")
+            if not abs(high - low) <= WIDEST * max(1.0, bench.dragging.length):
+                raise ArgumentError(f"the axis goes from {low:g} to {high:g}, farther than can be mapped.")
             count = checks.whole(a.get("count", 31), "count", least=2, most=FINEST)
             grid[checks.name(a.get("name"), "name of an axis")] = np.linspace(low, high, count)
 
@@ -144,7 +148,7 @@ class Studies:
              "share": found.share, "branches": found.branches},
             {"margin": np.nan_to_num(margin, nan=-1.0)}, keep="map",
         )  # fmt: skip
-        text = ", ".join(f'"{n}": np.linspace({shown(v[0])}, {shown(v[-1])}, {len(v)})' for n, v in grid.items())
+        text = ", ".join(f"{quoted(n)}: np.linspace({shown(v[0])}, {shown(v[-1])}, {len(v)})" for n, v in grid.items())
         session.script.add("map", f"import numpy as np\nreach = da.workspace(system, {{{text}}}, x)")
 
     def go(self, job: Job, given: dict[str, Any]) -> None:
@@ -152,13 +156,14 @@ class Studies:
         session, bench = self.session, self.session.bench
         if self.map is None:
             raise ArgumentError("there is no map; make one first.")
-        place = tuple(
-            checks.whole(k, "place", least=0, most=n - 1) for k, n in zip(given.get("place", ()), self.map.shape)
-        )
-        if len(place) != len(self.map.shape) or not self.map.reachable[place]:
+        asked = given.get("place")
+        if not isinstance(asked, list) or len(asked) != len(self.map.shape):
+            raise ArgumentError(f"place must be a list of {len(self.map.shape)}: a number along each axis of the map.")
+        place = tuple(checks.whole(k, "place", least=0, most=n - 1) for k, n in zip(asked, self.map.shape))
+        if not self.map.reachable[place]:
             session.tell({"event": "note", "text": "this place is not reached"})
             return
-        bench.put(bench.dragging.begin(self.map.q[place]))
+        bench.put(bench.closed(self.map.q[place], bench.x.t))
         session.script.add("place", state_line(bench.system, bench.x))
         session.show("map")
 

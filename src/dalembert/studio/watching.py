@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.mechanism.constraints import Loop
+from dalembert.mechanism.body import Frame
+from dalembert.mechanism.constraints import Loop, Rod
+from dalembert.mechanism.contacts import Rope
+from dalembert.simulation.phases.mode import PhaseSystem
 from dalembert.studio.bench import Bench
 from dalembert.studio.jobs import Job
+from dalembert.system.reactions import Reactions
 from dalembert.system.state import State
 from dalembert.view.poses import place_on_body
 
@@ -47,6 +52,9 @@ class Watching:
 
     def _look(self) -> None:
         bench, x = self.session.bench, self.session.bench.x
+        if bench.slides:
+            bench.see("hand", np.atleast_2d(x.q))
+            self.session.redraw()
         self.session.tell({"event": "report", **report_of(bench, x)}, keep="report")
         try:
             arrows = forces_of(bench, x)
@@ -59,7 +67,8 @@ class Watching:
 def report_of(bench: Bench, x: State) -> dict[str, Any]:
     """The report at a state as plain data."""
     try:
-        r = bench.system.report(x, p=bench.given_p)
+        system, p = bench.acting
+        r = system.report(x, p=p)
     except DalembertError as error:
         return {"failed": str(error)}
     return {
@@ -90,7 +99,7 @@ def forces_of(bench: Bench, x: State) -> list[dict[str, Any]]:
     determinate: whether rigid bodies determine all that is shown; free: components that they leave open, some of which
     are shown as zero, as those across the plane of a planar mechanism.
     """
-    system, p = bench.system, bench.given_p
+    system, p = bench.acting
     f = system.constraint_forces(x, u=bench.inputs, p=p)
     poses = dict(zip(system.layout.bodies, bench.poses(x.q, bench.p)[0]))
     frames = {a.name: a.child for a in system.description.whole.joints.values()}
@@ -100,7 +109,7 @@ def forces_of(bench: Bench, x: State) -> list[dict[str, Any]]:
         frame = frames.get(name)
         if frame is None or frame.body.name not in poses:
             continue
-        R, at = place_on_body(system, frame, p)
+        R, at = place_on_body(bench.system, frame, bench.given_p)
         T = poses[frame.body.name]
         turn = _rotation(T[3:])
         known = np.asarray(f.determinate[name])
@@ -117,7 +126,60 @@ def forces_of(bench: Bench, x: State) -> list[dict[str, Any]]:
                 "loop": name in f.loops,
             }
         )
+    touched = system.mode.touched if isinstance(system, PhaseSystem) else {}
+    for contact in system.layout.mechanism.contacts.values():
+        if contact.name in touched:
+            out += contact_forces(bench, x, contact, f)
+    for c in system.description.constraints:
+        if isinstance(c, Rod):
+            row = f"{c.name}.length"
+            out += line_forces(bench, x, c.name, (c.a, c.b), -f.multipliers[row], f.determinate_rows[row])
     return out
+
+
+def contact_forces(bench: Bench, x: State, contact: Any, f: Reactions) -> list[dict[str, Any]]:
+    """What a contact that touches presses on its body with, or the pull of a taut rope on its two ends."""
+    sure = f.determinate_rows.get(f"{contact.name}.gap", True)
+    press = f.multipliers[f"{contact.name}.gap"]
+    if isinstance(contact, Rope):
+        return line_forces(bench, x, contact.name, contact.points, press, sure)
+    R, below = _placed(bench, x, contact.plane)
+    at = _placed(bench, x, contact.frame)[1]
+    at = at - R[:, 2] * (R[:, 2] @ (at - below))  # where they touch is in the plane
+    slips = [f.multipliers.get(f"{contact.name}.{name}", 0.0) for name in contact.slip_names]
+    if not any(f"{contact.name}.{name}" in f.multipliers for name in contact.slip_names):
+        slip = (_speed(bench, x, contact.frame, at) - _speed(bench, x, contact.plane, at)) @ R[:, :2]
+        slips = -contact.friction * press * slip / max(float(np.linalg.norm(slip)), 1e-12)
+    return [_pushed(contact.name, contact.frame.body.name, at, R @ [*slips, press], sure)]
+
+
+def line_forces(
+    bench: Bench, x: State, name: str, points: Sequence[Frame], tension: float, sure: bool
+) -> list[dict[str, Any]]:
+    """The pull of a rod or a rope on the bodies at its two ends; a rod may push."""
+    ends = [_placed(bench, x, point)[1] for point in points]
+    ways = ((0, ends[1] - ends[0]), (-1, ends[-2] - ends[-1]))
+    return [_pushed(name, points[k].body.name, ends[k], tension * d / np.linalg.norm(d), sure) for k, d in ways]
+
+
+def _pushed(name: str, body: str, at: np.ndarray, force: np.ndarray, sure: bool) -> dict[str, Any]:
+    """A force without a moment, as the page takes it."""
+    return {
+        "name": name, "body": body, "at": at, "force": force, "moment": np.zeros(3), "determinate": bool(sure),
+        "free": [] if sure else ["F"], "loop": False,
+    }  # fmt: skip
+
+
+def _placed(bench: Bench, x: State, frame: Frame) -> tuple[np.ndarray, np.ndarray]:
+    """(R, x) of a frame in the ground."""
+    T = np.asarray(bench.system.pose(x, frame, p=bench.given_p))
+    return T[:3, :3], T[:3, 3]
+
+
+def _speed(bench: Bench, x: State, frame: Frame, at: np.ndarray) -> np.ndarray:
+    """The velocity of a frame's body at a place of the ground, (3,), in the ground's axes."""
+    V = np.asarray(bench.system.twist(x, frame.body, p=bench.given_p, axes="world"))
+    return V[3:] + np.cross(V[:3], at - _placed(bench, x, frame.body.at())[1])
 
 
 def _rotation(q: np.ndarray) -> np.ndarray:

@@ -84,13 +84,13 @@ def animate(
         moving_picture.write_gif(s, poses, path, span / pace)
         return Path(path)
     facts = described(s, poses, times, run, pace)
-    facts["follow"] = follow or _wanderer(s, poses)
+    facts["follow"] = follow or wanderer(s, poses)
     if forces is not False:
         facts["forces"] = _arrows(s, run, times, forces)
-    page = web.source("player.html").replace("__TITLE__", escape(system.name))
     packed = web.packed(facts, "dalembert/player.js", {"dalembert/player.js": web.source("player.js")})
     with writing(path):
-        Path(path).write_text(page.replace("__PACKED__", packed), encoding="utf-8")
+        page = web.filled(web.source("player.html"), {"TITLE": escape(system.name), "PACKED": packed})
+        Path(path).write_text(page, encoding="utf-8")
     return Path(path)
 
 
@@ -107,7 +107,13 @@ def described(s: Scene, poses: np.ndarray, times: np.ndarray, run: RunLike | Swe
         "speed": speed,
         "motion": encoded(poses[:, 1:].reshape(len(times), -1), steps),
         "passages": [[p.start, p.end, p.rank] for p in getattr(run, "passages", ())],
-        "events": sorted([[name, float(t)] for name, at in met.items() for t in np.ravel(at)], key=lambda e: e[1]),
+        "events": sorted(
+            [
+                *([name, float(t)] for name, at in met.items() for t in np.ravel(at)),
+                *([x.what, float(x.t)] for x in getattr(run, "switches", ())),
+            ],
+            key=lambda e: e[1],
+        ),
         "message": run.message,
     }
 
@@ -141,12 +147,17 @@ def _arrows(s: Scene, run: RunLike | Sweep, times: np.ndarray, forces: Any) -> d
     }
 
 
-def _wanderer(s: Scene, poses: np.ndarray) -> str | None:
-    """The first body that moves, if the mechanism goes farther than three times its length."""
-    if len(s.bodies) < 2 or s.bodies[0].solids:
-        return None
+def loose(s: Scene) -> str | None:
+    """The first body that moves, if nothing but floors belongs to the ground."""
+    held = any(solid.origin != "floor" for solid in s.bodies[0].solids)
+    return None if held or len(s.bodies) < 2 else s.bodies[1].name
+
+
+def wanderer(s: Scene, poses: np.ndarray) -> str | None:
+    """The body to follow, if the mechanism goes farther than three times its length."""
+    name = loose(s)
     middle = poses[:, 1:, :3].mean(axis=1)
-    return s.bodies[1].name if float(np.ptp(middle, axis=0).max()) > 3 * s.length else None
+    return name if name and float(np.ptp(middle, axis=0).max()) > 3 * s.length else None
 
 
 def _good_speed(span: float) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.constraints import Expressions, Loop, PointOn, Rod
+from dalembert.mechanism.contacts import Rope, SphereOnPlane
 from dalembert.mechanism.forces.cable import Line as Taut
 from dalembert.mechanism.joints.joint import Joint
 from dalembert.protocols import Parameters
@@ -38,6 +39,7 @@ class Attachments:
     wheels: list[tuple[Place, float, int | None]] = field(default_factory=list)
     guides: list[tuple[Place, str]] = field(default_factory=list)  # lines that points stay on
     slid: list[SceneJoint] = field(default_factory=list)  # the points that stay on them
+    floors: list[tuple[Place, Place, float]] = field(default_factory=list)  # planes, what touches them, its radius
     frames: list[Place] = field(default_factory=list)
 
     def place(self, frame: Frame, name: str = "", turn: np.ndarray | None = None) -> Place:
@@ -78,6 +80,8 @@ def attachments(system: System, p: Parameters = None) -> Attachments:
                     place = s.place(frame)
                     s.wheels.append((place, float(radius), axis))
                     s.attach(place)
+    for touch in system.layout.mechanism.contacts.values():
+        _touch(s, touch)
     lines = [force for force in system.description.forces if isinstance(force, Taut)]
     for force in lines:
         s.links.append(Link(force.kind, force.name, tuple(s.place(f) for f in force.points)))
@@ -92,6 +96,20 @@ def attachments(system: System, p: Parameters = None) -> Attachments:
             if len(s.ends[place.body]) < 2:
                 s.attach(place)
     return s
+
+
+def _touch(s: Attachments, touch: Any) -> None:
+    """A contact: a ball of its radius, or a point of its body, above a floor. A rope: a line."""
+    if isinstance(touch, Rope):
+        s.links.append(Link("cable", touch.name, tuple(s.place(f) for f in touch.points)))
+    elif isinstance(touch, SphereOnPlane):
+        place = s.place(touch.frame, touch.name)
+        radius = ca.SX(touch.radius)
+        r = float(radius) if radius.is_constant() else 0.0
+        s.attach(place)
+        if r > 0:
+            s.wheels.append((place, r, None))
+        s.floors.append((s.place(touch.plane, touch.name), place, r))
 
 
 def _join(s: Attachments, name: str, joint: Joint, parent: Frame, child: Frame, closes: bool) -> None:

@@ -20,7 +20,7 @@ from dalembert.view.plane import sight, turned
 from dalembert.view.poses import body_poses, place_on_body
 from dalembert.view.scene import COLORS, GROUND, Link, Place, Scene, SceneBody, SceneJoint, Solid
 
-STEEL, CLOSING, RAIL = "#d9dde2", "#c0392b", "#aeb4bd"
+STEEL, CLOSING, RAIL, FLOOR = "#d9dde2", "#c0392b", "#aeb4bd", "#9aa5b1"
 EYES = ((35.0, 22.0), (-35.0, 22.0), (60.0, 22.0), (-60.0, 22.0))  # corners to look from
 LAYER = 1.2  # distance of the layers of a planar mechanism, of the thickness
 
@@ -262,6 +262,39 @@ class Furniture:
             R = turn_to(place.T.R[:, axis])
             self.add(place.body, Solid("wheel", (radius, 0.16 * radius), Transform(R, place.T.p)))
 
+    # --- floors -------------------------------------------------------------------------------------------------
+
+    def floors(self) -> None:
+        """A slab below every plane of a contact, as far as what may touch it goes."""
+        done: list[Place] = []
+        for plane, _, _ in self.s.floors:
+            if any(same_plane(plane, other) for other in done) or self.given[plane.body]:
+                continue
+            done.append(plane)
+            ends = [self._above(plane, place, r) for other, place, r in self.s.floors if same_plane(plane, other)]
+            low, high = np.concatenate(ends).min(axis=0), np.concatenate(ends).max(axis=0)
+            margin = max(0.35 * self.scene.length, 6 * self.r)
+            edges, depth = high - low + 2 * margin, 0.8 * self.r
+            if self.flat:  # seen from the side: one edge is along the picture's normal
+                edges[int(np.argmax(np.abs(self.own(plane.body, self.normal) @ plane.T.R[:, :2])))] = 6 * self.r
+            x = plane.T.p + plane.T.R @ np.append((low + high) / 2, -depth / 2)
+            size = (float(edges[0]), float(edges[1]), depth)
+            self.add(plane.body, Solid("box", size, Transform(plane.T.R, x), FLOOR, origin="floor", joint=plane.name))
+
+    def _above(self, plane: Place, place: Place, radius: float) -> np.ndarray:
+        """Where a ball is over a plane, in x and y of the plane, in all positions: the ends of its shadow, (2 N, 2)."""
+        T = np.linalg.inv(self.poses[plane.body]) @ self.poses[place.body]
+        x = (T[:, :3, :3] @ place.T.p + T[:, :3, 3] - plane.T.p) @ plane.T.R[:, :2]
+        return np.concatenate([x - radius, x + radius])
+
+
+def same_plane(one: Place, other: Place) -> bool:
+    """Whether two frames of a body have one x-y plane and the same axes in it."""
+    if one.body != other.body or not np.allclose(one.T.R, other.T.R, atol=1e-9):
+        return False
+    apart = one.T.p - other.T.p
+    return bool(abs(apart @ one.T.R[:, 2]) <= 1e-9 * max(np.abs(apart).max(), 1e-300))
+
 
 def furnish(system: System, q: np.ndarray, traces: Sequence[Frame], p: Parameters, meshes: Any) -> Scene:
     """The scene of a system in positions q (N, nq), with all its shapes; mesh files are read from a folder."""
@@ -291,6 +324,7 @@ def furnish(system: System, q: np.ndarray, traces: Sequence[Frame], p: Parameter
     for wheel in s.wheels:
         if not f.given[wheel[0].body]:
             f.wheel(*wheel)
+    f.floors()
     for place, name in s.guides:
         reach = [f.world(c.b.body, c.b.T.p) for c in s.slid if c.name == name]
         T = np.linalg.inv(poses[place.body])

@@ -11,7 +11,7 @@ from dalembert.view.scene import Solid
 
 Faces = list[np.ndarray]  # arrays (m, k, 3): m polygons of k corners, counterclockwise seen from outside
 
-ROUND, STACKS = 20, 6
+ROUND, STACKS = 32, 6
 
 
 def faces(solid: Solid, round_: int = ROUND) -> Faces:

@@ -110,7 +110,8 @@ class Painting:
             polygons += list(p[..., :2])
             whole += list(x[towards]) if opacity == 1.0 else []
             colors += [(*c, alpha * opacity) for c in rgb]
-            edges += [(*(0.5 * c if outlined else c), alpha * (opacity == 1.0)) for c in rgb]
+            drawn = opacity == 1.0 and (outlined or alpha == 1.0)  # seams of faces would show through pale bodies
+            edges += [(*(0.5 * c if outlined else c), alpha * drawn) for c in rgb]
             depths += p[..., 2].mean(axis=1).tolist()
         order = np.argsort(depths, kind="stable")
         return Shaded([polygons[k] for k in order], [colors[k] for k in order], [edges[k] for k in order], whole)

@@ -6,7 +6,7 @@ from weakref import WeakKeyDictionary
 
 import casadi as ca
 import numpy as np
-from scipy.interpolate import CubicHermiteSpline, CubicSpline
+from scipy.interpolate import CubicSpline
 
 from dalembert.analysis.sweep import Sweep
 from dalembert.compiler import Kernel
@@ -68,17 +68,16 @@ def clock(run: RunLike | Sweep) -> np.ndarray:
 def positions_at(run: RunLike | Sweep, times: np.ndarray) -> np.ndarray:
     """(M, nq) positions at other times than the run's: cubic between its states, by q and q̇ = N(q) v.
 
-    For a sweep without times a spline through q.
+    Where a run has two states at one time, an impact, each cubic uses the velocity on its own side. For a sweep without
+    times a spline through q.
     """
     system = system_of(run, sweeps=True)
-    t, first = np.unique(clock(run), return_index=True)
-    q = run.q[first]
-    if len(t) < 2:
-        return np.repeat(q, len(times), axis=0)
-    if clock(run) is run.t and not isinstance(run, Swing):
-        v = run.v[first]
+    t, q = clock(run), run.q
+    if len(t) < 2 or t[-1] == t[0]:
+        return np.repeat(q[:1], len(times), axis=0)
+    if t is run.t and not isinstance(run, Swing):
         rates = system.kernel("rates")
-        out = CubicHermiteSpline(t, q, rates.batch(*({"q": q, "v": v}[name] for name in rates.names_in)))(times)
+        out = _hermite(t, q, rates.batch(*({"q": q, "v": run.v}[name] for name in rates.names_in)), times)
     else:
         out = CubicSpline(t, q)(times)
     for name, a in system.layout.joints.items():
@@ -86,3 +85,13 @@ def positions_at(run: RunLike | Sweep, times: np.ndarray) -> np.ndarray:
             four = slice(system.layout.q_slice(name).start, system.layout.q_slice(name).start + 4)
             out[:, four] /= np.linalg.norm(out[:, four], axis=1, keepdims=True)
     return out
+
+
+def _hermite(t: np.ndarray, q: np.ndarray, rates: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """(M, nq) cubics through q (N, nq) with slopes `rates`, at `times`; t (N,) may hold a time twice."""
+    first, last = np.searchsorted(t, t[0], side="right") - 1, np.searchsorted(t, t[-1]) - 1  # cubics have a length
+    k = np.clip(np.searchsorted(t, times, side="right") - 1, first, last)
+    h = (t[k + 1] - t[k])[:, None]
+    s = np.clip((np.asarray(times) - t[k])[:, None] / h, 0.0, 1.0)
+    ends = (1 + 2 * s) * (1 - s) ** 2 * q[k] + s**2 * (3 - 2 * s) * q[k + 1]
+    return ends + h * s * (1 - s) * ((1 - s) * rates[k] - s * rates[k + 1])

@@ -35,8 +35,9 @@ class Solid:
     centred; a capsule's without caps), "rod" (radius, length: from the origin along z), "ellipsoid" (half axes),
     "wheel" (radius, width, axis z), "plate" (thickness along z; its `outline` (n, 2) in x and y, counterclockwise),
     "arrow" (radius, length: from the origin along z), "plane" (two edges, or none), "mesh" (`vertices` (n, 3),
-    `faces` (m, 3)). T places it in the body. color "" is the body's. origin: "given" by the description or "automatic".
-    joint: the joint it belongs to, if it is part of one.
+    `faces` (m, 3)). T places it in the body. color "" is the body's. origin: "given" by the description, "automatic",
+    or "floor" for the plane of a contact.
+    joint: the joint or contact it belongs to, if it is part of one.
     """
 
     kind: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from dalembert import checks
@@ -18,9 +19,10 @@ from dalembert.system.system import System
 
 def phased(
     system: System, state: Any, t: Any, t_eval: Any, u: Any, p: Any, controller: Any, hold: Any, events: Any,
-    switches: Any, stops: Any, choices: Choices, coordinates: Any, options: Any, record: Any, resume: bool,
+    switches: Any, stops: Any, choices: Choices, coordinates: Any, options: Any, record: Any = None,
+    resume: bool = False, begun: Callable[[Course], None] | None = None,
 ) -> PhasedRun:  # fmt: skip
-    """Check everything, then run; the arguments are those of `simulate`."""
+    """Check everything, then run; the arguments are those of `simulate`. begun: gets the course before it goes."""
     why = "a run with switches, contacts, stops or dry friction"
     if coordinates is not None:
         raise ArgumentError(f"{why} integrates all coordinates: its constraints change. Leave coordinates= out.")
@@ -43,6 +45,8 @@ def phased(
         plain.options,
     )  # fmt: skip
     course = Course(asked)
+    if begun is not None:
+        begun(course)
     if record is not None:
         from dalembert.simulation.phases.files import recorded
 

@@ -91,6 +91,8 @@ class Course:
         self.status = Status.DONE  # of the last phase
         self.cause: Cause | None = None
         self.gained = 0.0
+        self.driver: PhaseDriver | None = None  # of the phase under way
+        self.stopped = False
         self.length = self._length()
 
     # --- the whole ----------------------------------------------------------------------------------------------
@@ -118,7 +120,20 @@ class Course:
                     return status, last._message if last is not None else ""
                 self._between(cause)
         except Ended as end:
+            if not self.phases:
+                self._start_only(end.status)
             return end.status, f"at t = {self.state.t:.6g} s {end.status.sentence}: {end.why}"
+
+    def stop(self) -> None:
+        """Ask the run to end where it is, from another thread."""
+        self.stopped = True
+        if self.driver is not None:
+            self.driver.interrupt.stop()
+
+    @property
+    def t(self) -> float:
+        """How far it has come, s."""
+        return float(self.state.t if self.driver is None else self.driver.record.t)
 
     def _phase(self) -> tuple[Status, Cause | None]:
         """One phase to its end."""
@@ -129,7 +144,9 @@ class Course:
         samples = a.span.samples
         if samples is not None:
             samples = samples[(samples >= self.state.t) & (samples <= end)]
-        driver = PhaseDriver(layout, Span(self.state, end, samples, self.u))
+        driver = self.driver = PhaseDriver(layout, Span(self.state, end, samples, self.u))
+        if self.stopped:
+            driver.interrupt.stop()
         driver.prepare(self.u, self.step, (self.t0, self.held_until) if a.hold > 0.0 else None)
         driver.begin()
         due_at_once = driver.overdue()
@@ -154,6 +171,17 @@ class Course:
         if self.steps >= a.choices.max_steps and status in (Status.EVENT, Status.DONE) and self.state.t < a.span.end:
             status = Status.STEPS
         return status, cause
+
+    def _start_only(self, status: Status) -> None:
+        """A phase of one state, the start, of a run that cannot begin."""
+        self.values = {}
+        layout = self._layout()
+        driver = PhaseDriver(layout, Span(self.state, self.asked.span.end, None, self.u))
+        driver.prepare(self.u, 0.0, None)
+        driver.begin()
+        driver.take_records()
+        self.phases.append(result(driver, status))
+        self.added.append(Added(self.gained, {}, self.mode))
 
     def _layout(self) -> PhaseLayout:
         """The functions of the phase that begins: those of an earlier one like it, or new ones."""

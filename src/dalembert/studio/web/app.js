@@ -33,9 +33,10 @@ tabs(document.querySelector("#right .tabs"), tab => {
 const link = new Link({
   model: setModel,
   shapes: header => {
+    const plane = state.model.scene.planar;
     state.model.scene = header.scene;
-    clearTimeout(state.shapesTimer);
-    state.shapesTimer = setTimeout(() => build(true), stage ? 200 : 0);  // when the slider rests
+    if (stage && plane === header.scene.planar) stage.setScene(sceneNow());
+    else build(true);
   },
   pose: posed,
   values: header => {
@@ -50,12 +51,12 @@ const link = new Link({
   forces: header => { state.arrows = header.arrows; forces.show(header.arrows, header.why); drawArrows(); },
   run: ranRun,
   more: moreOfRun,
-  gone: header => { delete state.runs[header.slot]; $("keep").setAttribute("aria-pressed", false); plots.setRun(header.slot, null); build(true); },
+  gone: header => { delete state.runs[header.slot]; $("keep").setAttribute("aria-pressed", false); plots.setRun(header.slot, null); compare(); },
   linear: header => linear.show(header),
   mode: showMode,
   bode: (header, arrays) => linear.showBode(header, arrays),
   map: (header, arrays) => map.show(header, arrays),
-  live: header => { state.live = header.on; $("live").setAttribute("aria-pressed", header.on); if (header.on) { timeline.pause(); endMode(); state.view = "bench"; } },
+  live: header => { state.live = header.on; $("live").setAttribute("aria-pressed", header.on); if (header.on) { timeline.pause(); endMode(); state.view = "bench"; stage.camera.follow(state.model.loose); } },
   note: header => toast(header.text),
   error: header => { toast(header.text, "error"); slides.answered(); },
   status: header => status(header.lane, header.text),
@@ -92,6 +93,7 @@ function setModel(model) {
   state.model = model;
   Object.assign(state, { runs: {}, mode: null, view: "bench", traces: [], arrows: [], poses: null, fresh: true });
   document.title = `${model.name} – dalembert studio`;
+  $("duration").value = model.time;
   $("title").textContent = model.name;
   report.model = model;
   linear.clear();
@@ -102,15 +104,23 @@ function setModel(model) {
   build(false);
 }
 
-/** The stage for the scene, with a pale second mechanism where two runs are compared. */
+/** The scene, with a pale second mechanism where two runs are compared. */
+function sceneNow() {
+  const scene = structuredClone(state.model.scene);
+  state.ghosts = !!state.runs.B;
+  if (!state.ghosts) return scene;
+  const pale = scene.bodies.map((body, k) => ({ ...body, name: `${body.name} of ${state.runs.B.name}`, shapes: k ? body.shapes.map(s => ({ ...s, color: "#8a94a0", opacity: GHOST })) : [] }));
+  return { ...scene, bodies: [...scene.bodies, ...pale] };
+}
+
+function compare() {
+  stage.setScene(sceneNow());
+  if (state.poses) pose(state.poses);
+  drawTraces();
+}
+
 function build(again) {
-  const look = again && stage?.camera.moved ? stage.camera.get() : null, scene = structuredClone(state.model.scene);
-  if (state.runs.B) {
-    const count = scene.bodies.length;
-    for (const body of scene.bodies.slice(0, count)) {
-      scene.bodies.push({ ...body, name: `${body.name} of ${state.runs.B.name}`, shapes: body.name === "ground" ? [] : body.shapes.map(s => ({ ...s, color: "#8a94a0", opacity: GHOST })) });
-    }
-  }
+  const look = again && stage?.camera.moved ? stage.camera.get() : null, scene = sceneNow();
   if (stage) {
     stage.renderer.forceContextLoss();  // browsers keep a few only
     stage.dispose();
@@ -121,7 +131,6 @@ function build(again) {
   for (const [name, on] of Object.entries(state.show)) if (name !== "forces") stage.show({ [name]: on });
   stage.onDrag({ start: grabbed, move: dragged, end: released, hover: hovered });
   stage.on("frame", () => { state.frames++; });
-  state.ghosts = !!state.runs.B;
   if (state.poses) pose(state.poses);
   if (look) stage.camera.set(look);
   else if (state.poses) stage.camera.fit();
@@ -189,8 +198,8 @@ function posed(header, arrays) {
 }
 
 function note(text) {
-  const near = state.view === "run" ? timeline.near(timeline.t).map(m => m.text) : [];
-  const all = [text, ...near].filter(Boolean);
+  const near = state.view === "run" ? timeline.near(timeline.t).map(m => m.text) : [], more = near.length - 3;
+  const all = [text, ...near.slice(0, 3), more > 0 ? `and ${more} more` : ""].filter(Boolean);
   $("note").hidden = !all.length;
   if (all.length) $("note").textContent = all.join(" · ");
 }
@@ -221,6 +230,7 @@ function grabbed(hit) {
   state.view = "bench";
   state.drag = null;
   state.grab = { body: hit.body, point: hit.pointInBody };
+  stage.camera.follow(null);
   send({ do: "grab", body: hit.body });
   $("hit").style.display = "none";
   return true;
@@ -306,7 +316,7 @@ function ranRun(header, arrays) {
   plots.setRun(slot, run);
   if (slot === "B") {
     $("keep").setAttribute("aria-pressed", true);
-    build(true);
+    compare();
     return;
   }
   $("keep").disabled = false;
@@ -322,15 +332,12 @@ function ranRun(header, arrays) {
   drawTraces();
 }
 
-/** Bring the whole motion into view, unless the user chose a view or it goes far away. */
+/** Bring the whole motion into view, or follow what goes far; a view that the user chose stays. */
 function fitRun(run) {
+  stage.camera.follow(run.follow);
   if (stage.camera.moved) return;
-  const points = [], every = Math.max(1, Math.floor(run.times.length / 60)), ends = [];
-  for (const j of state.model.scene.joints) for (const end of [j.a, j.b]) ends.push([end.body, end.position]);
-  for (let k = 0; k < run.times.length; k += every) for (const [body, position] of ends) points.push(...pointAt(run.poses, body, position, k * run.size));
-  const box = stage.bounds(), size = Math.hypot(...box.high.map((v, i) => v - box.low[i]));
-  const span = [0, 1, 2].map(i => { let low = Infinity, high = -Infinity; for (let k = i; k < points.length; k += 3) { low = Math.min(low, points[k]); high = Math.max(high, points[k]); } return high - low; });
-  if (Math.hypot(...span) < 4 * size) stage.camera.fit([...points, ...box.low, ...box.high]);
+  const some = Math.min(run.times.length, 24), poses = Array.from({ length: some }, (_, k) => posesAt(run, run.begin + run.duration * k / Math.max(some - 1, 1)));
+  stage.camera.fit(run.follow ? undefined : stage.extent(poses));
 }
 
 function moreOfRun(header, arrays) {

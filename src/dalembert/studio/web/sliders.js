@@ -15,7 +15,7 @@ class Slider {
     this.ends = [make("span", { className: limits ? "limit" : "" }), make("span", { className: limits ? "limit" : "" })];
     this.element = make("div", { className: "slider" }, label, this.field, this.range, make("div", { className: "ends" }, ...this.ends));
     this.element.dataset.name = name;
-    this.turns = unit === "rad" && !limits;
+    this.grows = !!unit && !limits;  // a coordinate that may go on
     this.span(low, high);
     this.set(value);
     this.range.addEventListener("input", () => this.moved(this.low + (this.high - this.low) * this.range.value / 1000));
@@ -45,8 +45,9 @@ class Slider {
 
   /** What the mechanism says; a slider in the hand stays with the hand. */
   set(value) {
-    if (this.turns && (value < this.low || value > this.high)) {
-      this.span(Math.min(this.low, value - 1), Math.max(this.high, value + 1));
+    if (this.grows && (value < this.low || value > this.high)) {
+      const more = 0.15 * (this.high - this.low);
+      this.span(Math.min(this.low, value - more), Math.max(this.high, value + more));
     }
     if (document.activeElement !== this.field) this.show(value);
     if (!this.held) this.range.value = Math.round(1000 * (value - this.low) / (this.high - this.low || 1));

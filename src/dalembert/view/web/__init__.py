@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import re
 from collections.abc import Mapping
 from importlib.resources import files
 
@@ -49,6 +50,15 @@ def source(name: str) -> str:
     return files(__name__).joinpath(name).read_text(encoding="utf-8")
 
 
+def filled(page: str, parts: Mapping[str, str]) -> str:
+    """A page with its places "__NAME__" filled by the parts of these names.
+
+    >>> filled("<title>__TITLE__</title>__BODY__", {"TITLE": "__BODY__", "BODY": "<p>"})
+    '<title>__BODY__</title><p>'
+    """
+    return re.sub(f"__({'|'.join(parts)})__", lambda found: parts[found[1]], page)
+
+
 def packed(data: object, main: str, modules: Mapping[str, str] | None = None) -> str:
     """HTML that holds modules and data, compressed, and calls `main(data)` of the module named `main`.
 
@@ -58,4 +68,4 @@ def packed(data: object, main: str, modules: Mapping[str, str] | None = None) ->
     texts = {name: source(file) for name, file in MODULES.items()} | dict(modules or {})
     held = json.dumps({"modules": texts, "data": data}, separators=(",", ":"), ensure_ascii=False)
     text = base64.b64encode(gzip.compress(held.encode(), 9, mtime=0)).decode()
-    return _LOADER.replace("__MAIN__", main).replace("__DATA__", text)
+    return filled(_LOADER, {"MAIN": main, "DATA": text})

@@ -2,8 +2,8 @@
 import * as T from "three";
 import { arrow } from "dalembert/solids.js";
 
-/** A text that faces the eye; `pixels` is its height on the screen. */
-export function label(text, color, pixels = 15) {
+/** A text that faces the eye, with a rim of another colour if one is given; `pixels` is its height on the screen. */
+export function label(text, color, pixels = 15, rim = null) {
   const canvas = document.createElement("canvas"), g = canvas.getContext("2d"), size = 44;
   g.font = `600 ${size}px system-ui, sans-serif`;
   canvas.width = Math.ceil(g.measureText(text).width) + 16;
@@ -11,12 +11,17 @@ export function label(text, color, pixels = 15) {
   g.font = `600 ${size}px system-ui, sans-serif`;
   g.textBaseline = "middle";
   g.lineJoin = "round";
+  if (rim) {
+    g.strokeStyle = rim;
+    g.lineWidth = 14;
+    g.strokeText(text, 8, canvas.height / 2);
+  }
   g.fillStyle = color;
   g.fillText(text, 8, canvas.height / 2);
   const map = new T.CanvasTexture(canvas);
   map.colorSpace = "srgb";
   const sprite = new T.Sprite(new T.SpriteMaterial({ map, depthTest: false, transparent: true }));
-  sprite.userData = { pixels, aspect: canvas.width / canvas.height };
+  sprite.userData = { pixels, aspect: canvas.width / canvas.height, text };
   sprite.renderOrder = 10;
   return sprite;
 }

@@ -134,11 +134,8 @@ export function main(run) {
   stage.setTraces(traces);
   const fit = () => {
     if ($("follow").value) { stage.camera.fit(); return; }
-    const points = [], some = Math.min(run.count, 30);
-    for (let i = 0; i < some; i++) {
-      stage.setPoses(sample(Math.round(i * (run.count - 1) / Math.max(some - 1, 1))));
-      for (const c of stage.corners()) points.push(...stage.toMetres(c));
-    }
+    const some = Math.min(run.count, 30);
+    const points = stage.extent(Array.from({ length: some }, (_, i) => sample(Math.round(i * (run.count - 1) / Math.max(some - 1, 1)))));
     for (const trace of traces) points.push(...trace.points);
     stage.camera.fit(points);
     draw();

@@ -12,6 +12,8 @@ options: {theme: "light" | "dark", shadows: true, controls: true, floor: height 
 
 stage.setPoses(poses)            7 numbers a body (x y z w qx qy qz), in the scene's order, the ground first; array or
                                  typed array. Copied at once; drawn in the next animation frame.
+stage.setScene(scene)            another scene of the same mechanism: other shapes, more bodies; the view stays
+stage.extent(list of poses)      flat x y z of points that hold the machine in all of them, for camera.fit
 stage.setTraces([{points, color, done, name}])   paths: flat x y z of points; `done`: how many of them are in full colour
 stage.setDone(k)                 the same for all traces, quicker
 stage.setArrows([{from, vector, kind, color, label, scale}])   kind "force", "moment" or other; drawn `vector` × scale
@@ -68,8 +70,7 @@ class Stage {
     this.sight = new Sight(this.canvas, scene.axes, scene.planar, scene.eye, () => this.invalidate());
     if (options.controls === false) this.sight.controls.enabled = false;
     this.lights();
-    this.bodies = scene.bodies.map((body, k) => this.makeBody(body, k));
-    this.links = scene.links.map(link => this.makeLink(link));
+    this.populate();
     this.traces = new T.Group();
     this.arrows = new T.Group();
     this.extras = new T.Group();  // frames, masses, names: made when first shown
@@ -99,6 +100,27 @@ class Stage {
   }
 
   // --- building -------------------------------------------------------------------------------------------------------
+
+  populate() {
+    this.bodies = this.scene.bodies.map((body, k) => this.makeBody(body, k));
+    this.links = this.scene.links.map(link => this.makeLink(link));
+  }
+
+  setScene(scene) {
+    for (const group of [...this.bodies, ...this.links]) {
+      this.world.remove(group);
+      group.traverse(x => { x.geometry?.dispose(); x.material?.dispose?.(); });
+    }
+    const known = this.poses;
+    this.scene = scene;
+    this.poses = new Float64Array(7 * scene.bodies.length);
+    for (let k = 0; k < scene.bodies.length; k++) this.poses[7 * k + 3] = 1;
+    this.poses.set(known.subarray(0, Math.min(known.length, this.poses.length)));
+    this.populate();
+    this.show({});
+    this.highlight([]);
+    this.place();
+  }
 
   lights() {
     const { right, up, towards } = this.sight;
@@ -132,7 +154,7 @@ class Stage {
       const [w, x, y, z] = shape.quaternion;
       mesh.quaternion.set(x, y, z, w);
       mesh.castShadow = mesh.receiveShadow = true;
-      mesh.userData = { index, joint: shape.joint ?? "", solid: true };
+      mesh.userData = { index, joint: shape.joint ?? "", solid: true, floor: shape.origin === "floor" };
       if (shape.kind === "plate" || shape.kind === "box") {
         const edges = new T.LineSegments(new T.EdgesGeometry(geometry, 50), new T.LineBasicMaterial({ color: new T.Color(shape.color ?? body.color).multiplyScalar(0.45), transparent: true, opacity: 0.55 }));
         mesh.add(edges);
@@ -204,7 +226,7 @@ class Stage {
       mode: name => { sight.mode(name); if (this.options.controls === false) sight.controls.enabled = false; this.invalidate(); },
       follow: name => {
         sight.followed = name == null ? null : this.scene.bodies.findIndex(b => b.name === name);
-        this.lastFollowed = null;
+        this.lastFollowed = this.bodies[sight.followed]?.position.clone() ?? null;
       },
       get: () => ({ ...sight.get(), target: this.toMetres(sight.target), position: this.toMetres(sight.eye.position) }),
       set: value => sight.set({ ...value, ...(value.target && { target: this.toStage(...value.target).toArray() }), ...(value.position && { position: this.toStage(...value.position).toArray() }) }),
@@ -380,14 +402,33 @@ class Stage {
     };
     if (this.shown.frames) for (const f of this.scene.frames) {
       put(triad(0.12, 0.006), f.body, f.position, f.quaternion);
-      put(label(f.name, color), f.body, f.position);
+      put(label(f.name, color, 14, this.theme.back), f.body, f.position);
     }
     if (this.shown.mass) for (const [k, b] of this.scene.bodies.entries()) if (b.com && b.mass > 0) put(massSign(), k, b.com);
     if (this.shown.names) {
-      for (const [k, b] of this.scene.bodies.entries()) if (k) put(label(b.name, b.color), k, b.com ?? [0, 0, 0]);
-      for (const j of this.scene.joints) if (j.glyph !== "none") put(label(j.name, color, 13), j.b.body, j.b.position);
+      for (const [k, b] of this.scene.bodies.entries()) if (k) put(label(b.name, this.ink(b.color), 15, this.theme.back), k, b.com ?? [0, 0, 0]);
+      for (const j of this.scene.joints) if (j.glyph !== "none") put(label(j.name, color, 13, this.theme.back), j.b.body, j.b.position);
     }
     this.extras.children.forEach(x => { x.userData.lift = 1.5 * r; });
+  }
+
+  /** A body's colour as ink: dark on light, light on dark. */
+  ink(color) {
+    const c = new T.Color(color), hsl = c.getHSL({});
+    return `#${c.setHSL(hsl.h, hsl.s, this.themeName === "dark" ? Math.max(hsl.l, 0.68) : Math.min(hsl.l, 0.34)).getHexString()}`;
+  }
+
+  /** Hide names that would cover others: those of bodies come first. */
+  untangle() {
+    const { width, height, eye } = this.sight, taken = [], v = new T.Vector3();
+    for (const x of this.extras.children) {
+      if (!x.isSprite || !x.userData.text) continue;
+      v.copy(x.position).project(eye);
+      const h = 1.35 * x.userData.pixels, w = h * x.userData.aspect, a = (v.x + 1) / 2 * width, b = (1 - v.y) / 2 * height;
+      const free = taken.every(([c, d, u, s]) => Math.abs(a - c) > 0.46 * (w + u) || Math.abs(b - d) > 0.36 * (h + s));
+      x.visible = free && v.z < 1;
+      if (x.visible) taken.push([a, b, w, h]);
+    }
   }
 
   /** The floor below a spatial machine, or a grid behind a planar one, as far as the points reach. */
@@ -432,11 +473,21 @@ class Stage {
       for (const mesh of group.children) {
         if (!mesh.geometry.boundingBox) mesh.geometry.computeBoundingBox();
         box.copy(mesh.geometry.boundingBox);
-        if (!Number.isFinite(box.min.x) || box.max.distanceTo(box.min) > 30) continue;  // an endless plane
+        if (!Number.isFinite(box.min.x) || box.max.distanceTo(box.min) > (mesh.userData.floor ? 3 : 30)) continue;  // endless
         for (let i = 0; i < 8; i++) out.push(mesh.localToWorld(new T.Vector3(i & 1 ? box.max.x : box.min.x, i & 2 ? box.max.y : box.min.y, i & 4 ? box.max.z : box.min.z)));
       }
     }
     for (const link of this.scene.links) for (const x of link.points) out.push(this.at(x.body, x.position));
+    return out;
+  }
+
+  extent(list) {
+    const now = this.poses.slice(), out = [];
+    for (const poses of list) {
+      this.setPoses(poses);
+      for (const c of this.corners()) out.push(...this.toMetres(c));
+    }
+    this.setPoses(now);
     return out;
   }
 
@@ -537,6 +588,7 @@ class Stage {
         x.quaternion.set(quaternion[1], quaternion[2], quaternion[3], quaternion[0]).premultiply(this.bodies[body].quaternion);
       } else if (x.isSprite && x.userData.aspect !== 1) x.position.addScaledVector(up, lift ?? 0);
     }
+    if (this.shown.names || this.shown.frames) this.untangle();
     this.lamp.position.copy(eye.position);
     this.lamp.target.position.copy(this.sight.target);
     this.world.traverse(x => x.isSprite && this.sizeSprite(x));
