@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.checks import array, choice, function, number, shown, whole
+from dalembert.checks import array, choice, flag, function, number, shown, whole
 from dalembert.control import sweeps
 from dalembert.control.plan import MotionPlan
 from dalembert.control.references import LimitsGiven
@@ -61,7 +61,7 @@ class OptimalMotion:
         return self.u[self._step_at(t)]
 
     def feedback(self, t: float, state: Any) -> np.ndarray:
-        """(inputs,) with the gains, within the limits: a controller, to be sampled with hold=motion.step."""
+        """(inputs,) at a time t (s) and a state, with gains, within the limits: a controller for hold=motion.step."""
         k = self._step_at(t)
         x = np.concatenate([self.system.minus(np.asarray(state.q), self.q[k]), np.asarray(state.v) - self.v[k]])
         return np.clip(self.u[k] + self.gains[k] @ x, *self.limits)
@@ -78,7 +78,7 @@ class OptimalMotion:
         feedback: whether the gains act. start: another state to start from. method: "variational" takes the steps of
         the motion itself. options: those of `da.simulate`.
         """
-        law: Callable[..., np.ndarray] = self.feedback if feedback else self.inputs
+        law: Callable[..., np.ndarray] = self.feedback if flag(feedback, "feedback") else self.inputs
         if method == "variational":
             options["step"] = self.step
         x = self.state(0) if start is None else self.system.as_state(start)
