@@ -83,12 +83,12 @@ def card(pictures: Sequence[Picture], panels: Sequence[Panel | Map], run: Any) -
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(4.2, 2.8), layout="constrained")
-    if not pictures:
+    if pictures:
+        _draw_picture(axes, pictures[0])
+        axes.set_title("")
+        axes.set_axis_off()
+    else:
         _draw_panel(axes, panels[0], run)
-        return figure
-    _draw_picture(axes, pictures[0])
-    axes.set_title("")
-    axes.set_axis_off()
     if axes.get_legend() is not None:
         axes.get_legend().remove()
     return figure

@@ -36,12 +36,8 @@ class RowsLike(Protocol):
         """(m,) bool: the row is in radians, its multiplier a moment."""
 
     @property
-    def branch(self) -> np.ndarray:
-        """Expressions that are positive on the branches the user means."""
-
-    @property
     def branch_of(self) -> tuple[str, ...]:
-        """Name of the constraint of each of them."""
+        """Name of the constraint of each number that is positive on the branch the user means."""
 
 
 class LayoutLike(Protocol):

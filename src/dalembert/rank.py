@@ -230,12 +230,11 @@ def usual_sizes(system: SystemLike, p: np.ndarray) -> tuple[np.ndarray, np.ndarr
     lengths, coefficients = np.full((SAMPLES, count, m), np.nan), np.full((SAMPLES, count, m), np.nan)
     rng = np.random.default_rng(0)
     for k in range(SAMPLES):
-        q = _moved(system, rng.uniform(-1, 1, system.nv) * reach)
-        A = _evaluated(system, "constraints", q, p)[1]
-        lengths[k] = _whitened_lengths(A, _evaluated(system, "mass_matrix", q, p))
-        known = np.isfinite(lengths[k]).any(axis=1)
-        squares = np.einsum("kij,kij,kj->ki", A, A, reach**2)
-        coefficients[k][known] = (np.sqrt(squares) / units)[known]
+        squares, angles, slides, _, least = _at_random(system, p, rng.uniform(-1, 1, system.nv) * reach)
+        with np.errstate(all="ignore"):
+            lengths[k] = np.where((least > 0.0) & (squares >= 0.0), np.sqrt(np.abs(squares)), np.nan)  # M is positive
+            known = np.isfinite(lengths[k]).any(axis=1)
+            coefficients[k][known] = (np.sqrt(angles + slides * length[:, None] ** 2) / units)[known]
     each, plain = _median(lengths), _median(coefficients)
     real = np.isfinite(each) & (plain > TRIVIAL)
     # of a row that is nothing but rounding: as if its coefficients were of the mechanism's length
@@ -245,45 +244,25 @@ def usual_sizes(system: SystemLike, p: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return np.where(real, each, np.where(np.isfinite(typical), typical, 1.0)[:, None] * units), length
 
 
-def _whitened_lengths(A: np.ndarray, M: np.ndarray) -> np.ndarray:
-    """(N, m) lengths of the rows of A in the mass metric; NaN where there is no mass."""
-    known = np.isfinite(M).all(axis=(1, 2)) & np.isfinite(A).all(axis=(1, 2))
-    if not known.all():
-        out = np.full(A.shape[:2], np.nan)
-        out[known] = _whitened_lengths(A[known], M[known]) if known.any() else np.nan
-        return out
-    try:
-        L = np.linalg.cholesky(M)
-    except np.linalg.LinAlgError:  # no mass there, with some of these parameters
-        if len(M) == 1:
-            return np.full(A.shape[:2], np.nan)
-        return np.array([_whitened_lengths(A[k : k + 1], M[k : k + 1])[0] for k in range(len(M))])
-    white = np.linalg.solve(L, np.swapaxes(A, 1, 2))
-    return np.sqrt(np.einsum("kij,kij->kj", white, white))
-
-
 def _lengths(system: SystemLike, p: np.ndarray) -> np.ndarray:
     """(N,) the longest lever of a row against an angle, slides at their neutral place: lengths that know parameters."""
     turning = angular_velocities(system)
     lever, rng = np.zeros(len(p)), np.random.default_rng(1)
-    levers = np.ix_(~system.rows.angular, turning)
     for _ in range(SAMPLES):
-        q = _moved(system, np.tile(rng.uniform(-1, 1, system.nv) * turning, (len(p), 1)))
-        arms = np.abs(_evaluated(system, "constraints", q, p)[1][:, *levers]).reshape(len(p), -1)
-        lever = np.fmax(lever, np.fmax.reduce(arms, axis=1, initial=0.0))  # NaN does not count
+        arms = _at_random(system, p, np.tile(rng.uniform(-1, 1, system.nv) * turning, (len(p), 1)))[3]
+        lever = np.fmax(lever, np.sqrt(np.fmax.reduce(arms[:, ~system.rows.angular], axis=1, initial=0.0)))  # no NaN
     usual = system.layout.length
     return np.where(np.isfinite(lever) & (lever > RESOLVED * usual), lever, usual)
 
 
-def _moved(system: SystemLike, delta: np.ndarray) -> np.ndarray:
-    """(N, nq) positions where the velocities delta (N, nv) lead from the neutral one."""
-    return np.asarray(system.kernel("plus").batch(np.tile(system.state().q, (len(delta), 1)), delta))
-
-
-def _evaluated(system: SystemLike, name: str, q: np.ndarray, p: np.ndarray) -> Any:
-    """A kernel's outputs at positions q (N, nq) with parameters p (N, np), at the time of the neutral state."""
-    kernel, known = system.kernel(name), {"q": q, "p": p, "t": np.full((len(p), 1), system.state().t)}
-    return kernel.batch(*(known[argument] for argument in kernel.names_in))
+def _at_random(system: SystemLike, p: np.ndarray, delta: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The kernel "row_sizes", (N, m) each, where velocities delta (N, nv) lead from the neutral position, at t = 0."""
+    start = system.state()
+    q = system.kernel("plus").batch(np.tile(start.q, (len(p), 1)), delta)
+    known = {"q": q, "p": p, "t": np.full((len(p), 1), start.t)}
+    kernel = system.kernel("row_sizes")
+    *of_rows, least = kernel.batch(*(known[name] for name in kernel.names_in))
+    return *of_rows, least.reshape(-1, 1)
 
 
 def _median(values: np.ndarray) -> np.ndarray:
@@ -314,7 +293,7 @@ def _inertia_weights(system: SystemLike, p: Parameters) -> np.ndarray:
     if key not in known:
         rng, reach = np.random.default_rng(0), np.where(angular_velocities(system), 1.0, system.layout.length)
         places = [system.plus(system.state(), rng.uniform(-1, 1, system.nv) * reach) for _ in range(SAMPLES)]
-        diagonals = np.array([np.diag(system.mass_matrix(system.state(q), p=p)) for q in places])
+        diagonals = np.array([system.evaluate("mass_diagonal", system.state(q), p=p) for q in places])
         while len(known) >= REMEMBERED:
             known.pop(next(iter(known)), None)
         roots = np.sqrt(np.maximum(_median(diagonals), 1e-300))

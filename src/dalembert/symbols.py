@@ -139,8 +139,9 @@ def to_sx(x: Any) -> ca.SX:
 
 def symbols(name: str, n: int) -> tuple[ca.SX, np.ndarray]:
     """A column of n fresh symbols, as SX and as an object array."""
-    sx = ca.SX.sym(name, n)
-    return sx, _from_casadi(sx) if n else np.empty(0, dtype=object)
+    sx, out = ca.SX.sym(name, n), np.empty(n, dtype=object)
+    out[:] = [Scalar(x) for x in sx.elements()]  # type: ignore[arg-type]
+    return sx, out
 
 
 def zeros(*shape: int) -> np.ndarray:

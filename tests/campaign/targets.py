@@ -363,6 +363,7 @@ ASKING: dict[str, dict[str, Any]] = {
     "inverse_dynamics": {**STATE, "a": fresh_v, **U, **P, "wrenches": {"tip": np.zeros(6)}},
     "inverse_dynamics_derivatives": {**STATE, "a": fresh_v, **U, **P},
     "forward_dynamics": {**STATE, "tau": fresh_v, **U, **P, "wrenches": {"tip": np.zeros(6)}},
+    "check_mass": {**STATE, **P},
     "kinetic_energy": {**STATE, **P},
     "potential_energy": {**STATE, **P},
     "energy": {**STATE, **P},
@@ -901,6 +902,33 @@ CONTROLLING = {
         control.inverse_dynamics, {**FOUR_BAR, "acceleration": np.ones(3), "metric": np.ones(3)}
     ),
     "dalembert.control.motion_control": Target(control.motion_control, {**MOVING, **MOTION}),
+    "dalembert.control.motion_control (options)": Target(
+        lambda **a: control.motion_control(**a)(0.0, four_bar()[1]),
+        {
+            **MOVING, "stiffness": (50.0, 5.0), "integral": 1.0, "priorities": {"A": 1}, "weights": {"A": 2.0},
+            "positions": {"A": (-9.0, 9.0)}, "speeds": {"A": 50.0}, "accelerations": 1e4, "limit_rate": 40.0,
+            "epsilon": 1e-9, "damping": 1e-3, "out_of_reach": "follow", "reactions": {"C.x": 1e4},
+            "measures": {"pull": control.combination({"C.x": 1.0})},
+        },
+    ),
+    "dalembert.control.combination": Target(control.combination, {"rows": {"C.x": 1.0}}),
+    "dalembert.control.force_along": Target(
+        lambda **a: control.inverse_dynamics(*four_bar(), measures={"f": control.force_along(**a)}),
+        {"loop": "C", "axis": "x", "axes": "ground", "kind": "force"},
+    ),
+    "dalembert.control.Measure": Target(
+        lambda **a: control.inverse_dynamics(*four_bar(), measures={"f": control.Measure(**a)}),
+        {"rows": (("C.x", 1.0),), "wrenches": ()},
+    ),
+    "dalembert.control.Measure.__mul__": Target(
+        lambda factor: control.combination({"C.x": 1.0}) * factor, {"factor": 2.0}
+    ),
+    "dalembert.control.Measure.__add__": Target(
+        lambda other: control.combination({"C.x": 1.0}) + other, {"other": lambda: control.combination({"C.y": 1.0})}
+    ),
+    "dalembert.control.Measure.__sub__": Target(
+        lambda other: control.combination({"C.x": 1.0}) - other, {"other": lambda: control.combination({"C.y": 1.0})}
+    ),
     "dalembert.control.motion_control (gains)": Target(
         lambda **a: control.motion_control(**a)(0.0, four_bar()[1]), {**MOVING, "gains": (100.0, [20.0])}
     ),

@@ -73,9 +73,10 @@ def test_branches_that_nearly_meet_are_not_exchanged(gap):
 
 def test_positions_from_both_sides_are_those_between():
     """Hermite's polynomial, used in singular positions, in one where Newton's method tells the same."""
+    from dalembert.analysis.between_nodes import two_sided
     from dalembert.analysis.continuation import Continuation
     from dalembert.analysis.course import Course
-    from dalembert.analysis.trail import _two_sided, follow
+    from dalembert.analysis.trail import follow
 
     system = zoo.four_bar().compile()
     first = system.state(*zoo.four_bar_start(0.3))
@@ -84,7 +85,7 @@ def test_positions_from_both_sides_are_those_between():
     way.begin(0.3, first.q)
     while way.nodes[-1].x < 1.1:
         way.advance(1.1)
-    q, slope, bend = _two_sided(way, way.nodes, 0.7)
+    q, slope, bend = two_sided(way, way.nodes, 0.7)
     (_, delta), (_, rate), (_, second) = four_bar_motion(0.7, 1.0)
     assert q[2] == pytest.approx(delta, abs=1e-10)
     assert slope[2] == pytest.approx(rate, abs=1e-9)

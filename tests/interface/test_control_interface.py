@@ -273,7 +273,7 @@ def test_a_controller_answers_the_same_from_compiled_code():
     for t, qk, vk, uk in zip(times, q, v, u):
         np.testing.assert_allclose(uk, law(t, system.state(qk, vk)), rtol=1e-12)
     with pytest.raises(ArgumentError, match="call the controller from Python"):
-        control.motion_control(system, control.coordinates("A1"), [0.0], limits=1.0).native_controller()
+        control.motion_control(system, control.coordinates("A1"), [0.0], integral=1.0).native_controller()
 
 
 class Counted(ProjectedControl):
@@ -330,14 +330,18 @@ def test_a_run_that_its_controller_drives_to_infinity_ends():
     assert 0.19 < run.t[-1] < 0.2
 
 
-def test_limits_and_other_systems_go_through_python():
+def test_integral_action_and_other_systems_go_through_python():
     system = zoo.planar_3rrr().compile()
     x = system.state(*zoo.planar_3rrr_start())
     task, goal = control.coordinates("A1", "A2", "A3"), [x["A1"], x["A2"], x["A3"]]
-    bounded = Counted(system, task, control.constant(goal), limits=1e3)
-    assert not bounded.is_native
-    assert da.simulate(system, x, 0.02, u=bounded, hold=0.01).success
-    assert bounded.calls == 2
+    assert Counted(system, task, control.constant(goal), limits=1e3).is_native
+    patient = Counted(system, task, control.constant(goal), integral=1.0)
+    assert not patient.is_native
+    asked = []
+    Counted.__call__, plain = lambda self, t, x: asked.append(t) or plain(self, t, x), Counted.__call__
+    assert da.simulate(system, x, 0.02, u=patient, hold=0.01).success  # a copy of it: memory belongs to the run
+    Counted.__call__ = plain
+    assert len(asked) == 2
     slow = Counted(zoo.planar_3rrr().compile(backend="casadi"), task, control.constant(goal))
     assert not slow.is_native
     assert da.simulate(system, x, 0.02, u=slow, hold=0.01).success

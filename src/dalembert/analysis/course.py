@@ -42,7 +42,7 @@ class Course:
     ):
         self.system, self.t = system, start.t
         self.p = np.array(system.parameter_vector(p), dtype=float)
-        _positions_only(system)
+        positions_only(system)
         columns, self.names = _columns(system, path)
         tracks = {name: _track(system, name, given) for name, given in frames.items()}
         counts = {**{n: len(x) for n, x in columns.items()}, **{str(n): len(x) for n, x in tracks.items()}}
@@ -236,7 +236,7 @@ def _reversals(x: np.ndarray) -> list[int]:
     return [*ends, len(x) - 1] if len(x) > 1 else [0]
 
 
-def _positions_only(system: SystemLike) -> None:
+def positions_only(system: SystemLike) -> None:
     for name, holonomic in zip(system.rows.of, system.rows.holonomic):
         if not holonomic:
             raise ArgumentError(

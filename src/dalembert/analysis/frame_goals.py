@@ -37,8 +37,8 @@ class FrameGoal:
         self.frame = system.layout.frame(name)
         self.name = name if isinstance(name, str) else str(self.frame)
         self.position, self.rotation, self.axis, self.direction = _parts(given, f"frame '{self.name}'")
-        self._pose = system.kernel("pose", frame=self.frame)
-        self._jacobian = system.kernel("jacobian", frame=self.frame, axes="world")
+        self.pose = system.kernel("pose", frame=self.frame)
+        self.jacobian = system.kernel("jacobian", frame=self.frame, axes="world")
         self.kept = np.isfinite(np.full(3, np.nan) if self.position is None else self.position)  # of x, y, z
         self.angular = np.array([False] * int(self.kept.sum()) + [True] * self.turns)  # per row
 
@@ -55,8 +55,8 @@ class FrameGoal:
     def rows(self, q: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """How far the frame is from the goal, (k,), m or rad, and the rows of its motion, (k, nv)."""
         given = {"q": q, "p": p}
-        T = self._pose(*(given[n] for n in self._pose.names_in))
-        J = np.asarray(self._jacobian(*(given[n] for n in self._jacobian.names_in))).reshape(6, -1)
+        T = self.pose(*(given[n] for n in self.pose.names_in))
+        J = np.asarray(self.jacobian(*(given[n] for n in self.jacobian.names_in))).reshape(6, -1)
         away, rows = [np.zeros(0)], [np.zeros((0, J.shape[1]))]
         if self.position is not None:
             away.append((T[:3, 3] - self.position)[self.kept])
@@ -97,7 +97,7 @@ class FrameGoal:
     def where_it_is(self, q: np.ndarray, p: np.ndarray) -> FrameGoal:
         """The goal of the same kind that the frame has reached in a position q with parameters p."""
         given = {"q": q, "p": p}
-        T = self._pose(*(given[n] for n in self._pose.names_in))
+        T = self.pose(*(given[n] for n in self.pose.names_in))
         goal = object.__new__(FrameGoal)
         vars(goal).update(vars(self))
         goal.position = None if self.position is None else np.where(self.kept, T[:3, 3], np.nan)

@@ -134,18 +134,29 @@ class Subspaces:
 
 
 def subspaces(
-    system: SystemLike, state: StateLike, p: Parameters, on: np.ndarray, W: np.ndarray | None, tolerance: float
+    system: SystemLike,
+    state: StateLike,
+    p: Parameters,
+    on: np.ndarray,
+    W: np.ndarray | None,
+    tolerance: float,
+    epsilon: float = 0.0,
 ) -> Subspaces:
     """The subspaces of the active rows, `on` (m,) bool, at a state, in the metric W (nv, nv); None is the mass metric.
 
-    tolerance: singular values of A up to this part of the largest count as zero.
+    tolerance: singular values of A up to this part of the largest count as zero; epsilon: those of A up to this.
     """
     tolerance = checks.number(tolerance, "tolerance", above=0.0, below=1.0)
     M, _, A, gamma = system.evaluate("constrained", state, p=p)
+    A, gamma = A[on], gamma[on]
+    if checks.number(epsilon, "epsilon", least=0.0) > 0.0 and len(A):
+        U, sigma, Vt = np.linalg.svd(A, full_matrices=False)
+        kept = sigma > epsilon
+        A, gamma = (U * np.where(kept, sigma, 0.0)) @ Vt, U[:, kept] @ (U[:, kept].T @ gamma)
     policy = rank_policy(system, p, 10 * tolerance)
     # in another metric the rows have other lengths: measured by the size of that metric
     sizes = policy.sizes[on] * (1.0 if W is None else np.sqrt(np.trace(M) / np.trace(W)))
-    return Subspaces(M, A[on], gamma[on], Tangent.of(A[on], M if W is None else W, policy, sizes), W is None)
+    return Subspaces(M, A, gamma, Tangent.of(A, M if W is None else W, policy, sizes), W is None)
 
 
 def characteristic_length(system: SystemLike, length: float) -> np.ndarray:

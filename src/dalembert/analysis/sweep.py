@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 
 from dalembert import checks
+from dalembert.analysis.between_nodes import CLOSE
 from dalembert.analysis.continuation import far_from_singular
 from dalembert.analysis.course import Course
 from dalembert.analysis.special_points import SpecialPoint
-from dalembert.analysis.trail import CLOSE, Trail
+from dalembert.analysis.trail import Trail
 from dalembert.errors import ArgumentError, unknown
 from dalembert.protocols import Inputs, SystemLike
 from dalembert.rank import rank_policy

@@ -28,6 +28,7 @@ _SYMBOL = "kernel"
 class MachineCode:
     """Machine code of a function; valid while this object lives."""
 
+    name: str  # in the cache
     library: Library
     address: int
     work_size: int  # doubles
@@ -44,21 +45,29 @@ def compile_sx(function: ca.Function, lanes: int = 1, chunk: int = CHUNK) -> Mac
     machine = host()
     serialized = function.serialize()  # the same text for the same trace, in any process
     name = cache.key(serialized, str(lanes), str(chunk), machine.triple, machine.cpu, machine.features, machine.llvm)
-    known = _loaded.get(name)
+    known = loaded(name)
     if known is None:
-        entry = cache.read(name)
-        if entry is None:
-            entry = _compile(function, lanes, chunk)
-            cache.write(name, entry.facts, entry.objects)
-        known = _loaded[name] = _load(entry)
+        entry = _compile(function, lanes, chunk)
+        cache.write(name, entry.facts, entry.objects)
+        known = _loaded[name] = _load(name, entry)
     return known
 
 
-def _load(entry: cache.Entry) -> MachineCode:
+def loaded(name: str) -> MachineCode | None:
+    """Machine code by its name in the cache: from this process or from the disk; None where it is in neither."""
+    known = _loaded.get(name)
+    if known is None:
+        entry = cache.read(name)
+        if entry is not None:
+            known = _loaded[name] = _load(name, entry)
+    return known
+
+
+def _load(name: str, entry: cache.Entry) -> MachineCode:
     from .target import Library
 
-    library = Library(entry.objects, _SYMBOL)
-    return MachineCode(library, library.addresses[_SYMBOL], entry.facts["work_size"], entry.facts["instructions"])
+    library, facts = Library(entry.objects, _SYMBOL), entry.facts
+    return MachineCode(name, library, library.addresses[_SYMBOL], facts["work_size"], facts["instructions"])
 
 
 def _compile(function: ca.Function, lanes: int, chunk: int) -> cache.Entry:

@@ -25,6 +25,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from ..sources import digest
 
@@ -37,7 +38,7 @@ _SUFFIX = ".bin"
 class Entry:
     """What is kept: numbers about the code, and the object files."""
 
-    facts: dict[str, int]
+    facts: dict[str, Any]
     objects: list[bytes]
 
 
@@ -94,7 +95,7 @@ def _entry(data: bytes, name: str) -> Entry | None:
     return Entry(facts, objects)
 
 
-def write(name: str, facts: dict[str, int], objects: Sequence[bytes]) -> None:
+def write(name: str, facts: dict[str, Any], objects: Sequence[bytes]) -> None:
     """Keep an entry if possible."""
     folder = _folder()
     if folder is None:

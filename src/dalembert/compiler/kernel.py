@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,38 @@ from .python_call import config, install
 if TYPE_CHECKING:
     import casadi as ca
 
+    from .build import MachineCode
+
 BACKENDS = ("native", "casadi")
+
+
+@dataclass(frozen=True)
+class Interface:
+    """Names and lengths of a function's inputs, shapes and lengths of its outputs."""
+
+    name: str
+    names_in: tuple[str, ...]
+    n_in: tuple[int, ...]
+    shapes_out: tuple[tuple[int, ...], ...]
+    sizes_out: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        """Tuples of what a file gives as lists."""
+        for field in ("names_in", "n_in", "sizes_out"):
+            object.__setattr__(self, field, tuple(getattr(self, field)))
+        object.__setattr__(self, "shapes_out", tuple(map(tuple, self.shapes_out)))
+
+    @staticmethod
+    def of(function: ca.Function, shapes: Sequence[tuple[int, ...]] | None) -> Interface:
+        """That of a CasADi function; shapes of its outputs where CasADi's two dimensions do not tell them."""
+        inputs, outputs = range(function.n_in()), range(function.n_out())
+        return Interface(
+            function.name(),
+            tuple(function.name_in()),
+            tuple(function.numel_in(i) for i in inputs),
+            tuple(shapes or (_shape(*function.size_out(i)) for i in outputs)),
+            tuple(function.numel_out(i) for i in outputs),
+        )
 
 
 class Kernel:
@@ -73,13 +105,14 @@ class Kernel:
     __slots__ = (
         "__weakref__",
         "_call",
+        "_chunk",
         "_code",
         "_config",
         "_function",
-        "_options",
         "address",
         "backend",
         "instructions",
+        "interface",
         "lanes",
         "n_in",
         "name",
@@ -109,23 +142,24 @@ class Kernel:
                 f"kernel '{function.name()}' is asked for {lanes!r} lanes; it can have 1, 2, 4, 8 or 16"
             )
         chunk = checks.whole(chunk, "chunk", least=1, most=10**9)
-        self._function, self._options = function, {"lanes": lanes, "backend": backend, "shapes": shapes, "chunk": chunk}
-        self.name, self.lanes, self.backend = function.name(), lanes, backend
-        self.n_in = tuple(function.numel_in(i) for i in range(function.n_in()))
-        self.names_in = tuple(function.name_in())
-        ends = np.cumsum(self.n_in).tolist()
-        self.slices = {name: slice(end - n, end) for name, n, end in zip(self.names_in, self.n_in, ends)}
-        self.shapes_out = tuple(shapes or (_shape(*function.size_out(i)) for i in range(function.n_out())))
-        self.sizes_out = tuple(function.numel_out(i) for i in range(function.n_out()))
-        self.x_size, self.y_size = sum(self.n_in) * lanes, sum(self.sizes_out) * lanes
         if backend == "native":
-            self._code: Any = compile_sx(function, lanes, chunk)
+            code: Any = compile_sx(function, lanes, chunk)
         else:
             from .casadi_vm import virtual_machine
 
-            self._code = virtual_machine(function, lanes)
-        self.address, self.work_size = self._code.address, self._code.work_size
-        self.instructions = self._code.instructions
+            code = virtual_machine(function, lanes)
+        self._set_up(Interface.of(function, shapes), code, lanes, backend, chunk, function)
+
+    def _set_up(self, interface: Interface, code: Any, lanes: int, backend: str, chunk: int, function: Any) -> None:
+        self.interface, self._code, self._function, self._chunk = interface, code, function, chunk
+        self.name, self.lanes, self.backend = interface.name, lanes, backend
+        self.names_in, self.n_in = interface.names_in, interface.n_in
+        self.shapes_out, self.sizes_out = interface.shapes_out, interface.sizes_out
+        ends = np.cumsum(self.n_in).tolist()
+        self.slices = {name: slice(end - n, end) for name, n, end in zip(self.names_in, self.n_in, ends)}
+        self.x_size, self.y_size = sum(self.n_in) * lanes, sum(self.sizes_out) * lanes
+        self.address, self.work_size = code.address, code.work_size
+        self.instructions = code.instructions
         self._call = SIGNATURE(self.address)
         self._config = config(self) if backend == "native" and lanes == 1 and _compiled_call() else None
 
@@ -137,11 +171,19 @@ class Kernel:
 
     @property
     def function(self) -> ca.Function:
-        """What it was compiled from."""
+        """What it was compiled from; traced now where the machine code came from the disk."""
+        if not hasattr(self._function, "numel_in"):
+            self._function = self._function()
         return self._function
 
+    @property
+    def code_name(self) -> str:
+        """The name of its machine code in the cache."""
+        return self._code.name
+
     def __reduce__(self) -> tuple:
-        return _unpickle, (self._function.serialize(), self._options)
+        options = {"lanes": self.lanes, "backend": self.backend, "shapes": self.shapes_out, "chunk": self._chunk}
+        return _unpickle, (self.function.serialize(), options)
 
     def __call__(self, *inputs: Any, out: Any = None) -> Any:
         """Outputs for one state.
@@ -249,6 +291,13 @@ class Kernel:
                     f"{array.dtype} of shape {array.shape}; {needed}"
                 )
         return outs
+
+
+def restored(interface: Interface, code: MachineCode, lanes: int, function: Callable[[], ca.Function]) -> Kernel:
+    """A kernel of machine code that was compiled before; `function` makes what it was compiled from, if asked."""
+    kernel = object.__new__(Kernel)
+    kernel._set_up(interface, code, lanes, "native", CHUNK, function)
+    return kernel
 
 
 @cache

@@ -12,6 +12,7 @@ from dalembert.control.controllers import (
 from dalembert.control.evidence import InverseDynamics, Verdict
 from dalembert.control.inverse_dynamics import inverse_dynamics
 from dalembert.control.lead import Lead, lead
+from dalembert.control.measures import Measure, combination, force_along
 from dalembert.control.pd import PDControl
 from dalembert.control.plan import MotionPlan
 from dalembert.control.planning import plan_motion, straight_motion
@@ -27,6 +28,7 @@ __all__ = [
     "ForcesAlong",
     "InverseDynamics",
     "Lead",
+    "Measure",
     "MotionPlan",
     "Noisy",
     "PDControl",
@@ -38,9 +40,11 @@ __all__ = [
     "TotalRateFeedback",
     "Trajectory",
     "Verdict",
+    "combination",
     "computed_torque",
     "constant",
     "coordinates",
+    "force_along",
     "force_control",
     "force_sensor",
     "hybrid_control",

@@ -1,4 +1,4 @@
-"""Forces for a plant: the native update, then limits and evidence in NumPy.
+"""Forces for a plant: the native update with its bounds, and what Python asks of it.
 
 An `Allocator` never changes after it is made. Every call works in an `Allocation` of its own (`take`, `give`), so that
 threads can share a controller.
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.checks import choice, number
-from dalembert.control.bounds import BROKEN, Cone, Reactions
+from dalembert.control.bounds import Cone, MotionBounds, Reactions
 from dalembert.control.native.workspace import (
     CONSTANT,
     FORCES,
@@ -27,17 +27,16 @@ from dalembert.control.plant import Plant
 from dalembert.control.references import LimitsGiven, MetricGiven
 from dalembert.errors import unknown
 from dalembert.native.library import call
-from dalembert.statics.limits import Bounds, least_change, nearest_in_bounds
+from dalembert.statics.limits import Bounds
 from dalembert.system.acceleration import limits as rank_limits
 from dalembert.system.formulation_options import metric_factor
 from dalembert.system.state import State
 
-CUTS = 40  # tangent planes of a cone at most
 INADMISSIBLE = 1e-7  # of its terms: by how much an acceleration may miss the constraints
 
 
 class Allocator:
-    """A plant with a metric of forces and limits."""
+    """A plant with a metric of forces, bounds and wanted forces."""
 
     def __init__(
         self,
@@ -47,17 +46,27 @@ class Allocator:
         reactions: Mapping[str, Any] | None = None,
         cones: Iterable[Cone] | None = None,
         tolerance: float = 1e-9,
-        selected: Iterable[int] = (),
-        **numbers: float,
+        wanted: Iterable[str] = (),
+        motion: MotionBounds | None = None,
+        **numbers: Any,
     ):
+        """wanted: rows and measures whose values are asked for. numbers: fields of the `Allocation` by name."""
         self.plant, self.system = plant, plant.system
         tolerance = number(tolerance, "tolerance", above=0.0, below=1.0)
         floor = rank_limits(self.system, plant.p).floor
-        self.template = make_allocation(plant, list(selected), tolerance=tolerance, floor=floor, **numbers)
-        self.template.cost_kind = self._metric(metric)
         self.bounds = Bounds.of(plant.actuators.names, limits, "actuator")
-        self.reactions = Reactions.of(self.system.row_names, reactions, cones)
-        self.bounded = limits is not None or len(self.reactions.C) > 0
+        self.reactions = Reactions.of(plant.force_names, reactions, cones)
+        self.motion = MotionBounds.of(self.system, None, None, None) if motion is None else motion
+        self.bounded = any((limits is not None, len(self.reactions.C), self.reactions.cones, len(self.motion.names)))
+        pick = np.zeros((len(tuple(wanted)), len(plant.force_names)))
+        for k, name in enumerate(wanted):
+            pick[k, plant.force_names.index(name)] = 1.0
+        self.template = make_allocation(
+            plant, pick=pick, **self.reactions.arrays(), tolerance=tolerance, floor=floor, bounded=int(self.bounded),
+            freedom=self.motion.freedom, place=self.motion.place, f_bounds=self.motion.values.ravel().copy(),
+            u_lower=self.bounds.lower.copy(), u_upper=self.bounds.upper.copy(), **numbers,
+        )  # fmt: skip
+        self.template.cost_kind = self._metric(metric)
         self._free: list[Allocation] = []
         self._nq, self._n = self.system.nq, self.system.nq + self.system.nv
         self._time = self.template.plant.time_index
@@ -99,59 +108,55 @@ class Allocator:
         a.mode = REACTIONS
         call("allocate", a)
 
-    def limited(self, a: Allocation) -> tuple[np.ndarray, tuple[str, ...], bool]:
-        """u within the limits, the limits that matter, and whether the motion is kept.
+    def holding(self, a: Allocation, state: State) -> tuple[str, ...]:
+        """The bounds that hold u where it is, or that contradict what is asked, by name."""
+        if not a.limited:
+            return ()
+        s, na, nc, nk, nf = a.levels, a.na, a.nc, a.nk, a.nf
+        of, motors, out = self.reactions, self.bounds, []
+        for k in np.flatnonzero(s.pressed[: s.count]):
+            i = int(a.ids[k])
+            if i < 2 * na:
+                low = i < na
+                b, n = (motors.lower if low else motors.upper)[i % na], motors.names[i % na]
+                out.append(f"{n} {'≥' if low else '≤'} {b:g}")
+            elif (i := i - 2 * na) < 2 * nc:
+                low = i < nc
+                b, n = (of.bounds.lower if low else of.bounds.upper)[i % nc], of.bounds.names[i % nc]
+                out.append(f"{n} {'≥' if low else '≤'} {b:g}")
+            elif (i := i - 2 * nc) < nk:
+                out.append(of.cones[i][0])
+            else:
+                i -= nk
+                f = i % nf
+                at = state.q[self.motion.place[f]], state.v[self.motion.freedom[f]]
+                out.append(self.motion.allowed(f, *at, a.limit_rate)[i >= nf][1])
+        return tuple(dict.fromkeys(out))
 
-        First come the limits of actuators, then those of multipliers, the motion, the multipliers that are wanted, and
-        least cost: each is kept as far as those before it allow.
-        """
-        start = a.u.copy()
-        self.carry(a)
-        carried = a.problem.multipliers.copy()
-        reactions = self.reactions.on(a.active)
-        if not self.bounded or (self.bounds.hold(start) and not reactions.missed(carried)):
-            return start, (), True
-        N, _ = self.driven(a)
-        slope = self._multipliers(a, a.problem.M @ a.K[: a.mobility].T @ N - a.B)  # λ = carried + slope (u − start)
-        usual, cones = np.abs(carried).max(initial=0.0), {name for name, _, _ in reactions.cones}
-        for _ in range(CUTS):
-            u, acting, kept = self._within(a, reactions, start, carried, slope)
-            found = carried + slope @ (u - start)
-            more = reactions.cut(found)
-            if more is None or reactions.missed(found, BROKEN, usual).keys() - cones:
-                break
-            reactions = more
-        return u, acting, kept
+    def forces_of(self, a: Allocation) -> np.ndarray:
+        """(m + nm,) multipliers and measures."""
+        return np.concatenate([a.problem.multipliers, a.S @ a.problem.multipliers])
 
-    def _within(
-        self, a: Allocation, reactions: Reactions, start: np.ndarray, carried: np.ndarray, slope: np.ndarray
-    ) -> tuple[np.ndarray, tuple[str, ...], bool]:
-        """The same with planes only: u that keeps the motion at least cost, or else the bounds."""
-        N, r = self.driven(a)
-        Z, C = self.null_forces(a, N), reactions.C
-        S = slope[a.selected] @ Z
-        small = 1e-4 * max(1e-300, np.abs(S).max(initial=0.0)) if S.any() else 1.0
-        R = np.linalg.qr(np.vstack([S, small * np.eye(Z.shape[1])]))[1]  # what a change w costs: ‖R w‖
-        blocks = [self.bounds.rows(start, Z), reactions.bounds.rows(C @ carried, C @ slope @ Z)]
-        G, h = np.vstack([b[0] for b in blocks]), np.concatenate([b[1] for b in blocks])
-        names = [*blocks[0][2], *blocks[1][2]]
-        w, z = least_change(np.linalg.solve(R.T, G.T).T, h)
-        acting = tuple(dict.fromkeys(n for n, weight in zip(names, z) if weight > 1e-9 * max(z.max(), 1e-300)))
-        if w is not None:
-            return start + Z @ np.linalg.solve(R, w), acting, True
-        G, h, _ = reactions.bounds.rows(C @ (carried - slope @ start), C @ slope)
-        return nearest_in_bounds(N, r, self.bounds, start, (G, h)), acting, False
+    def broken(self, a: Allocation, state: State, slack: float, usual: float) -> dict[str, float]:
+        """Bounds of forces and motions that are not kept, and by how much; usual: a size of multipliers."""
+        on = np.concatenate([a.active != 0, ~((a.S != 0) & (a.active == 0)).any(axis=1)])
+        out = self.reactions.missed(self.forces_of(a), on, slack, usual)
+        for k in range(a.nf):
+            d = self.motion.freedom[k]
+            (low, below), (high, above) = self.motion.allowed(
+                k, state.q[self.motion.place[k]], state.v[d], a.limit_rate
+            )
+            x, least = a.motion[d], slack * (np.abs(a.motion).max() + np.abs(a.c).max())
+            if x < low - least:
+                out[below] = float(low - x)
+            if x > high + least:
+                out[above] = float(x - high)
+        return out
 
     def driven(self, a: Allocation) -> tuple[np.ndarray, np.ndarray]:
         """N = KᵀB and r = Kᵀ(M v̇ − f), where the last update was: forces u produce the motion where N u = r."""
         K = a.K[: a.mobility]
         return K @ a.B, K @ a.required_force
-
-    def null_forces(self, a: Allocation, N: np.ndarray) -> np.ndarray:
-        """Z (na, nz), forces that move nothing, N Z = 0, orthonormal in the cost."""
-        U = np.triu(a.cost)
-        _, _, Vt = np.linalg.svd(np.linalg.solve(U.T, N.T).T)
-        return np.linalg.solve(U, Vt[a.reach :].T)
 
     def complete(self, a: Allocation, state: State, named: Mapping[str, Any]) -> tuple[float, bool]:
         """The smallest admissible v̇ with the named entries, into wanted_motion.
@@ -168,19 +173,13 @@ class Allocator:
         a.wanted_motion[:] = 0.0
         if self.run(a, state.t, state, GIVEN) != 0:
             return 0.0, False
-        K, c = a.K[: a.mobility].T, a.motion
+        K, c = a.K[: a.mobility].T, a.c
         usual = 1.0 / np.sqrt(np.diag(a.problem.M)[chosen])  # a velocity of one joule in each: rows of one size
         y = np.linalg.lstsq(K[chosen] / usual[:, None], (values[chosen] - c[chosen]) / usual, rcond=1e-10)[0]
         a.wanted_motion[:] = c + K @ y
         off = np.abs(a.wanted_motion[chosen] - values[chosen])
         terms = np.abs(values[chosen]) + np.abs(c[chosen]) + np.abs(K[chosen]) @ np.abs(y)
         return float(off.max(initial=0.0)), bool((off > INADMISSIBLE * terms).any())
-
-    def _multipliers(self, a: Allocation, forces: np.ndarray) -> np.ndarray:
-        """The shortest λ of each column of Aᵀλ."""
-        if not self.plant.m:
-            return np.zeros((0, forces.shape[1]))
-        return np.linalg.lstsq(a.problem.A.T, forces, rcond=1e-10)[0]
 
     def _metric(self, metric: MetricGiven) -> int:
         """The kind of cost; its numbers go into the template."""

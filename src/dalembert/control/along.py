@@ -101,7 +101,10 @@ class ForcesAlong:
 
         if len(self) < 2:
             return 0.0
-        power = CubicSpline(self.t, self.power[:, k])
+        values = self.power[:, k].copy()
+        closes = self.cyclic and abs(values[-1] - values[0]) <= 1e-6 * np.abs(values).max()
+        values[-1] = values[0] if closes else values[-1]
+        power = CubicSpline(self.t, values, bc_type="periodic" if closes else "not-a-knot")
         if whole:
             return float(power.integrate(self.t[0], self.t[-1]))
         inside = [r for r in np.atleast_1d(power.roots(extrapolate=False)) if np.isfinite(r)]
@@ -197,13 +200,13 @@ def inverse_dynamics_along(
         work.wanted_motion[:] = a[k]
         if allocator.run(work, float(t[k]), system.state(q[k], v[k], float(t[k])), GIVEN) != 0:
             continue
-        u[k] = allocator.limited(work)[0]
-        work.u[:] = u[k]
+        u[k] = work.u
         allocator.carry(work)
         multipliers[k] = work.problem.multipliers
         power[k] = u[k] * (work.B.T @ v[k])
         K = work.K[: work.mobility]
-        short, needed = K @ (work.B @ u[k] - work.required_force), K @ work.required_force
+        needed = work.along[: work.mobility] - K @ work.problem.f if work.limited else K @ work.required_force
+        short = K @ work.B @ u[k] - needed
         parts = (needed, np.abs(K @ work.B) @ np.abs(u[k]), K @ (work.problem.M @ a[k]))
         terms = sum(float(np.linalg.norm(part)) for part in parts)
         missing[k] = float(np.linalg.norm(short)) / terms if terms else 0.0

@@ -1,10 +1,6 @@
-"""Bounds of multipliers: lower ≤ λ ≤ upper by row, and friction cones ‖λ_t‖ ≤ μ λ_n.
+"""Bounds that controllers keep: of multipliers and measures, friction cones ‖λ_t‖ ≤ μ λ_n, and of motions.
 
-A cone with one tangent is two half-planes. One with two tangents is the intersection of its tangent planes
-
-    μ λ_n − d·λ_t ≥ 0,  ‖d‖ = 1,
-
-of which four are there from the beginning; `Reactions.cut` adds the one that a given λ breaks most, until none does.
+`control.native.bounded` keeps them; here they are checked, named and looked at afterwards.
 """
 
 from __future__ import annotations
@@ -18,6 +14,7 @@ import numpy as np
 from dalembert.checks import mapping, number, shown
 from dalembert.errors import ArgumentError, unknown
 from dalembert.statics.limits import Bounds
+from dalembert.system.system import System
 
 #: a multiplier as users give it: the name of its row, or {row: factor} for a combination
 CombinationGiven = str | Mapping[str, float]
@@ -57,82 +54,120 @@ class Cone:
 
 @dataclass(frozen=True, eq=False)
 class Reactions:
-    """lower ≤ C λ ≤ upper: bounds of rows of λ, and planes of cones."""
+    """lower ≤ C λ⁺ ≤ upper and friction cones, λ⁺ the multipliers followed by the measures."""
 
-    C: np.ndarray  # (k, m)
-    bounds: Bounds  # (k,)
-    cones: tuple[tuple[str, float, np.ndarray], ...]  # name, μ and (1 + tangents, m): normal and tangents, of each cone
+    C: np.ndarray  # (nc, m + nm)
+    bounds: Bounds  # (nc,)
+    cones: tuple[tuple[str, float, np.ndarray], ...]  # name, μ and (1 + tangents, m + nm): normal and tangents
 
     @staticmethod
-    def of(rows: Sequence[str], reactions: Mapping[str, Any] | None, cones: Iterable[Cone] | None) -> Reactions:
-        """Bounds of rows by name, and cones."""
+    def of(names: Sequence[str], reactions: Mapping[str, Any] | None, cones: Iterable[Cone] | None) -> Reactions:
+        """Bounds of rows and measures by name, and cones."""
         if not (reactions is None or isinstance(reactions, Mapping)):
             raise ArgumentError(f"reactions is {shown(reactions)}; needed: bounds by row, {{'loop.row': bound}}.")
-        each = Bounds.of(rows, reactions, "row")
+        each = Bounds.of(names, reactions, "row")
         given = np.isfinite(each.lower) | np.isfinite(each.upper)
-        names = [name for name, k in zip(rows, given) if k]
-        out = Reactions(np.eye(len(rows))[given], Bounds(tuple(names), each.lower[given], each.upper[given]), ())
-        if cones is None:
-            return out
-        if not isinstance(cones, (list, tuple)) or not all(isinstance(c, Cone) for c in cones):
+        kept = tuple(name for name, k in zip(names, given) if k)
+        if not (cones is None or (isinstance(cones, (list, tuple)) and all(isinstance(c, Cone) for c in cones))):
             raise ArgumentError(f"cones is {shown(cones)}; needed: a list of control.Cone.")
         known = tuple(
-            (c.name, float(c.friction), np.array([combination(x, rows, c.name) for x in (c.normal, *c.tangents)]))
-            for c in cones
+            (c.name, float(c.friction), np.array([combination(x, names, c.name) for x in (c.normal, *c.tangents)]))
+            for c in cones or ()
         )
-        for name, mu, axes in known:
-            out = out._with(name, axes[:1])
-            for t in axes[1:]:
-                out = out._with(name, np.array([mu * axes[0] - t, mu * axes[0] + t]))
-        return Reactions(out.C, out.bounds, known)
+        return Reactions(np.eye(len(names))[given], Bounds(kept, each.lower[given], each.upper[given]), known)
 
-    def _with(self, name: str, planes: np.ndarray) -> Reactions:
-        """Further planes c·λ ≥ 0 of a cone."""
-        b, k = self.bounds, len(planes)
-        more = Bounds((*b.names, *[name] * k), np.append(b.lower, np.zeros(k)), np.append(b.upper, np.full(k, np.inf)))
-        return Reactions(np.vstack([self.C, planes]), more, self.cones)
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The same as arrays of an `Allocation`."""
+        axes = np.zeros((3 * len(self.cones), self.C.shape[1]))
+        for k, (_, _, given) in enumerate(self.cones):
+            axes[3 * k : 3 * k + len(given)] = given
+        return {
+            "C": np.ascontiguousarray(self.C),
+            "c_lower": self.bounds.lower.copy(),
+            "c_upper": self.bounds.upper.copy(),
+            "cones": axes,
+            "friction": np.array([mu for _, mu, _ in self.cones], dtype=float),
+            "tangents": np.array([len(axes) - 1 for _, _, axes in self.cones], dtype=np.int64),
+        }
 
-    def missed(self, multipliers: np.ndarray, slack: float = 1e-9, usual: float = 0.0) -> dict[str, float]:
-        """By how much bounds are missed, by name: of a row, or the largest of a cone's planes.
+    def missed(self, forces: np.ndarray, on: np.ndarray, slack: float, usual: float) -> dict[str, float]:
+        """By how much bounds are missed, by name.
 
-        slack: of their terms, and a hundredth of it of the largest multiplier or of a usual one: what does not count.
+        forces: λ⁺, (m + nm). on: (m + nm,) whether each is one of constraints that are on. slack: of their terms, and
+        a hundredth of it of the largest multiplier or of a usual one: what does not count.
         """
-        b, y, terms = self.bounds, self.C @ multipliers, np.abs(self.C) @ np.abs(multipliers)
-        least = 1e-2 * slack * np.abs(multipliers).max(initial=usual)
-        room = slack * terms + least
+        least = 1e-2 * slack * np.abs(forces).max(initial=usual)
         out: dict[str, float] = {}
-        for name, x, free in zip(b.names, np.maximum(b.lower - y, y - b.upper), room):
-            if x > free:
-                out[name] = max(out.get(name, 0.0), float(x))
+        b, y = self.bounds, self.C @ forces
+        off = np.maximum(b.lower - y, y - b.upper)
+        for name, row, x, terms in zip(b.names, self.C, off, np.abs(self.C) @ np.abs(forces)):
+            if on[row != 0].all() and x > slack * terms + least:
+                out[name] = float(x)
         for name, mu, axes in self.cones:
-            normal, *along = axes @ multipliers
+            normal, *along = axes @ forces
             x = float(np.linalg.norm(along) - mu * max(normal, 0.0))
-            if x > slack * np.linalg.norm(along) + least:
-                out[name] = max(out.get(name, 0.0), x)
+            x = max(x, -float(normal))
+            if on[(axes != 0).any(axis=0)].all() and x > slack * np.linalg.norm(along) + least:
+                out[name] = x
         return out
 
-    def on(self, active: np.ndarray) -> Reactions:
-        """Without the bounds and cones of rows that are switched off; active: (m,), 0 where a row is."""
-        if active.all():
-            return self
-        b, kept = self.bounds, ~(self.C[:, active == 0] != 0).any(axis=1)
-        cones = tuple(c for c in self.cones if not c[2][:, active == 0].any())
-        gone = {c[0] for c in self.cones} - {c[0] for c in cones}
-        kept &= np.array([name not in gone for name in b.names], dtype=bool)
-        names = tuple(name for name, k in zip(b.names, kept) if k)
-        return Reactions(self.C[kept], Bounds(names, b.lower[kept], b.upper[kept]), cones)
 
-    def cut(self, multipliers: np.ndarray) -> Reactions | None:
-        """With the tangent planes of cones that these multipliers break, or None where these are all there."""
-        out, size = self, np.abs(multipliers).max(initial=0.0)
-        for name, mu, axes in self.cones:
-            normal, *along = axes @ multipliers
-            length = float(np.linalg.norm(along))
-            if len(along) == 2 and normal > 0.0 and length > mu * normal + 1e-9 * (length + 1e-3 * size):
-                plane = mu * axes[0] - np.array(along) / length @ axes[1:]
-                if (np.abs(out.C - plane).max(axis=1) > 1e-7 * np.abs(plane).max()).all():
-                    out = out._with(name, plane[None])
-        return None if out is self else out
+@dataclass(frozen=True, eq=False)
+class MotionBounds:
+    """Bounds of positions, speeds and accelerations of single velocities."""
+
+    names: tuple[str, ...]  # (nf,) of velocities
+    freedom: np.ndarray  # (nf,) their numbers
+    place: np.ndarray  # (nf,) numbers of their coordinates
+    values: np.ndarray  # (nf, 6) lower and upper of position, speed, acceleration
+
+    @staticmethod
+    def of(system: System, positions: Any, speeds: Any, accelerations: Any) -> MotionBounds:
+        """positions: True for the limits of the joints, or bounds by coordinate; the others by velocity, or one."""
+        layout = system.layout
+        scalar = {
+            v: q
+            for joint, a in layout.joints.items()
+            if a.joint.nq == a.joint.nv
+            for q, v in zip(layout.q_names[layout.q_slice(joint)], layout.v_names[layout.v_slice(joint)])
+        }
+        if positions is True:
+            found = {
+                q: pair
+                for joint, a in layout.joints.items()
+                if a.joint.nq == a.joint.nv
+                for q, pair in zip(layout.q_names[layout.q_slice(joint)], a.limits)
+                if np.isfinite(pair).any()
+            }
+            if not found:
+                raise ArgumentError(
+                    f"positions is True, and no joint of '{system.name}' has limits; give them by name, "
+                    "positions={'A': (-1.0, 1.0)}."
+                )
+            positions = {q: tuple(pair) for q, pair in found.items()}
+        by_q = {q: v for v, q in scalar.items()}
+        all_v = list(layout.v_names)
+        where = Bounds.of(list(by_q), None if positions is None else mapping(positions, "positions"), "coordinate")
+        fast, hard = (Bounds.of(all_v, x, "velocity") for x in (speeds, accelerations))
+        values = np.tile([-np.inf, np.inf], (len(all_v), 3))
+        for q, low, high in zip(where.names, where.lower, where.upper):
+            values[all_v.index(by_q[q]), :2] = low, high
+        values[:, 2:4], values[:, 4:] = np.stack([fast.lower, fast.upper], 1), np.stack([hard.lower, hard.upper], 1)
+        kept = np.flatnonzero(np.isfinite(values).any(axis=1))
+        names = tuple(all_v[k] for k in kept)
+        place = np.array([list(layout.q_names).index(scalar[n]) if n in scalar else 0 for n in names], dtype=np.int64)
+        return MotionBounds(names, kept.astype(np.int64), place, np.ascontiguousarray(values[kept]))
+
+    def allowed(self, k: int, q: float, v: float, rate: float) -> list[tuple[float, str]]:
+        """v̇ of the k-th one at most and at least, by cause: (value, words) of the tightest from below and above."""
+        x = self.values[k]
+        low = [(-2 * rate * v - rate**2 * (q - x[0]), f"{self.names[k]} ≥ {x[0]:g}"),
+               (-rate * (v - x[2]), f"speed of {self.names[k]} ≥ {x[2]:g}"),
+               (x[4], f"acceleration of {self.names[k]} ≥ {x[4]:g}")]  # fmt: skip
+        high = [(-2 * rate * v - rate**2 * (q - x[1]), f"{self.names[k]} ≤ {x[1]:g}"),
+                (-rate * (v - x[3]), f"speed of {self.names[k]} ≤ {x[3]:g}"),
+                (x[5], f"acceleration of {self.names[k]} ≤ {x[5]:g}")]  # fmt: skip
+        return [max(low), min(high)]
 
 
 def combination(given: CombinationGiven, rows: Sequence[str], where: str) -> np.ndarray:

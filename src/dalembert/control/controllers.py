@@ -18,8 +18,11 @@ from dalembert.protocols import Parameters, check_system
 from dalembert.system.state import State
 from dalembert.system.system import System
 
-COMMON = ("actuated", "metric", "limits", "reactions", "cones", "active", "p", "tolerance")
-MOTION = ("rate", "gains", "free_damping", *COMMON)
+COMMON = (
+    "actuated", "metric", "limits", "reactions", "cones", "measures", "positions", "speeds", "accelerations",
+    "limit_rate", "active", "epsilon", "damping", "p", "tolerance",
+)  # fmt: skip
+MOTION = ("rate", "gains", "stiffness", "integral", "priorities", "weights", "free_damping", "out_of_reach", *COMMON)
 FORCES = ("force_gains", "sensor", *COMMON)
 
 
@@ -31,13 +34,27 @@ def motion_control(system: System, task: Task, reference: ReferenceGiven, **opti
 
         rate (1/s)        ω: errors die like (1 + ωt) exp(−ωt); default 10
         gains             (G_P, G_D) instead: numbers, one a row, or matrices
+        stiffness         (K_P, K_D) instead, N/m or N m/rad and N s/m or N m s/rad: impedance; see below
+        integral          gain of ∫e, a number, one a row, or a matrix; needs a sampling period
+        priorities        {row: 1, 2, …}: rows of level 1 come first, each level as far as those before it allow
+        weights           {row: w}: errors of rows count as Σ(w e)²; default: by the mass metric, in which units agree
         actuated          inputs to use; default: all
         metric, limits    of forces, as in `inverse_dynamics`
-        reactions, cones  bounds and friction cones of multipliers, as in `inverse_dynamics`
+        reactions, cones, measures    bounds, friction cones and combinations of multipliers, as there
+        positions         {coordinate: (lower, upper)} that the motion keeps, or True for the limits of the joints
+        speeds, accelerations    {velocity: bound or (lower, upper)}, or one bound for all
+        limit_rate        1/s: how fast bounds of positions and speeds are approached at most; default 40
         free_damping      of motions that the task leaves free, 1/s; default 0
         active            {constraint: bool}, or a function (t, state) → that, for constraints that come and go
+        epsilon           singular values of A up to it are zero (68), in the units of its rows; default 0: rounding
+        damping           where the task's or the actuators' map has shrunk to this part, its inverse is damped
+        out_of_reach      "follow" a reference beyond the workspace (default), "refuse" it with an error, or "approach"
+                          the nearest position there is
         p                 parameters of the model
         tolerance         singular values up to this part of the largest count as zero; default 1e-9
+
+    With `stiffness` an outside force F along the task meets Λ ë + K_D ė + K_P e = −F, Λ(q) = (J K KᵀJᵀ)⁻¹ the
+    mechanism's own inertia along the task: no force sensor is needed.
 
     >>> import dalembert as da
     >>> from dalembert import control, zoo
@@ -56,11 +73,13 @@ def motion_control(system: System, task: Task, reference: ReferenceGiven, **opti
 def force_control(system: System, forces: Mapping[str, Any], **options: Any) -> ProjectedControl:
     """Set multipliers, and leave the motion as it would be without inputs (Aghili 49-50).
 
-    system: the mechanism. forces: {"constraint.row": number or function of t}, N or N m. The options are
+    system: the mechanism. forces: {"constraint.row" or measure: number or function of t}, N or N m. The options are
 
         force_gains       (G_F, G_I) of the force error and of its integral (1/s); default 0, 0
         sensor            function (t, state, u) → measured multipliers, (m,) or by row, such as `force_sensor` makes
-        actuated, metric, limits, reactions, cones, active, p, tolerance    as in `motion_control`
+        measures          {name: `combination` or `force_along`}: combinations and chosen axes of constraint forces
+        actuated, metric, limits, reactions, cones, positions, speeds, accelerations, limit_rate, active, epsilon,
+        damping, p, tolerance    as in `motion_control`
 
     Only multipliers that the mechanism determines can be set; `explain` reports those that are missed. For use with a
     sampling period.

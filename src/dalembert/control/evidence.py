@@ -30,7 +30,9 @@ class Verdict(Spoken):
     UNSOLVED = 4, "the mass matrix is not positive definite, the cost of forces not definite, or a number not finite"
     FORCES_MISSED = 5, "the motion is produced, but not the constraint forces asked for"
     OUT_OF_REACH = 6, "the task is not reached: no position of the mechanism was found where it takes its reference"
-    CONTRADICTED = 7, "no actuator forces keep all bounds; the constraint forces come as near to theirs as they can"
+    CONTRADICTED = 7, "no actuator forces keep all bounds; forces and motions come as near to theirs as they can"
+    YIELDED = 8, "rows of the task yield to those of higher priority"
+    DAMPED = 9, "the motion is damped next to a singular position"
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +62,10 @@ class InverseDynamics:
     task_condition: float  # σ_max(J R⁻¹) / σ_min(J K), the same of the task; 1 without a task
     undriven: tuple[dict[str, float], ...]  # motions that no actuator drives, by velocity, largest entry 1
     missing: dict[str, float]  # the part of the acceleration that does not come about
-    missing_forces: dict[str, float]  # multipliers asked for less those that result, by row, where they differ
-    broken: dict[str, float]  # bounds and cones of multipliers that are not kept, and by how much
+    task_missing: dict[str, float]  # acceleration asked for less that which results, by row of the task
+    missing_forces: dict[str, float]  # forces asked for less those that result, by row or measure, where they differ
+    measures: dict[str, float]  # combinations of multipliers, by name
+    broken: dict[str, float]  # bounds of constraint forces and motions that are not kept, and by how much
     inadmissible: float  # what was asked misses the constraints by this: ‖A v̇ + γ‖∞, or in the entries named
     active: tuple[str, ...]  # limits that hold u where it is, or that contradict each other
     status: Verdict
@@ -84,6 +88,8 @@ class InverseDynamics:
             text += ": none of them drives " + "; nor ".join(_motion(z) for z in self.undriven)
         if self.status == Verdict.LIMITED:
             text += f": {', '.join(self.active)} contradict it"
+        if self.status in (Verdict.YIELDED, Verdict.DAMPED):
+            text += ": " + ", ".join(f"{row} misses {x:.3g}" for row, x in self.task_missing.items())
         if self.status == Verdict.CONTRADICTED:
             text += ": " + ", ".join(f"{name} is missed by {x:.3g}" for name, x in self.broken.items())
         if self.missing_forces:
@@ -94,7 +100,7 @@ class InverseDynamics:
 
     def _forces_in_words(self) -> list[str]:
         """Each constraint force that is missed: what was asked, and what is given."""
-        given = dict(zip(self.rows, self.multipliers))
+        given = {**dict(zip(self.rows, self.multipliers)), **self.measures}
         return [f"{row} is {given[row]:.4g}, asked {given[row] + x:.4g}" for row, x in self.missing_forces.items()]
 
     def __getitem__(self, name: str) -> float:
@@ -111,37 +117,46 @@ def explain(
     allocator: Allocator, a: Allocation, state: State, mode: int = GIVEN, off: tuple[float, bool] | None = None
 ) -> InverseDynamics:
     """Forces with all the evidence; off: by how much what was asked is not admissible, and whether that counts."""
-    problem, names = a.problem, allocator.system.v_names
+    problem, names, plant = a.problem, allocator.system.v_names, allocator.plant
     if allocator.run(a, state.t, state, mode) != 0:
         return _nothing(allocator)
-    wanted = a.motion.copy()
     missed, inadmissible = _inadmissible(allocator, a) if off is None else off
-    p, driven = a.mobility, a.reach
-    before = a.u.copy()
-    u, acting, kept = allocator.limited(a)
+    p, driven, limited = a.mobility, a.reach, a.limited
+    u = a.u.copy()
+    before = a.before.copy() if allocator.bounded or a.layered else u
+    acting = allocator.holding(a, state)
+    K, R, U = a.K[:p], np.triu(problem.upper), np.triu(a.cost)
+    N, free = K @ a.B, K @ problem.f
+    given, required = free + N @ u, a.required_force.copy()
+    asked = given if mode == TASK and driven < p else a.along[:p].copy()
+    a.required_force[:] = problem.M @ (a.c + asked @ K) - problem.f
+    a.u[:], a.motion[:] = before, a.c + asked @ K
+    allocator.carry(a)
     usual = np.abs(problem.multipliers).max(initial=0.0)  # before limits
     parts = _by_cause(allocator, a, state)
     parts["internal"] = before - sum(parts.values())
     parts["limited"] = u - before
-    N, r = allocator.driven(a)
-    short = a.K[:p].T @ (N @ u - r)  # v̇ that results, less that wanted: KᵀMK = 1
-    a.u[:], a.motion[:] = u, wanted + short
-    a.required_force[:] += problem.M @ short
+    a.u[:], a.motion[:], a.required_force[:] = u, a.c + given @ K, required
+    a.required_force[:] = problem.M @ a.motion - problem.f
     allocator.carry(a)
-    left = np.linalg.svd(N)[0] if driven < p else N
-    K, R, U = a.K[:p], np.triu(problem.upper), np.triu(a.cost)
+    short = (given - asked) @ K  # v̇ that results, less that asked for
     # forces that meet K in the mass metric: of the motion, of what is required for it, and of the actuators
-    terms = np.linalg.norm(R @ wanted) + np.linalg.norm(r) + np.linalg.norm(np.abs(N) @ np.abs(u))
-    lost = bool(np.linalg.norm(N @ u - r) > LOST * terms)
+    terms = np.linalg.norm(R @ (a.c + asked @ K)) + np.linalg.norm(asked - free) + np.linalg.norm(np.abs(N) @ np.abs(u))
+    behind = _task_missed(allocator, a) if mode == TASK else {}
+    lost = bool(behind) if mode == TASK else bool(np.linalg.norm(given - asked) > LOST * terms)
+    left = np.linalg.svd(N)[0] if driven < p else N
     B = np.linalg.solve(U.T, a.B.T).T  # in the metric of forces
     status = Verdict.DONE
-    broken = allocator.reactions.on(a.active).missed(problem.multipliers, BROKEN, usual)
+    broken = allocator.broken(a, state, BROKEN, usual)
+    first = {name for name, level in zip(plant.task.names, a.priority) if level == 1}
     if broken:
         status = Verdict.CONTRADICTED
-    elif not kept:
+    elif lost and limited == 2:
         status = Verdict.LIMITED
-    elif lost or (mode == TASK and _task_missed(a)):
-        status = Verdict.UNREACHED
+    elif lost and a.priorities > 1 and not first & behind.keys():
+        status = Verdict.YIELDED
+    elif lost:
+        status = Verdict.DAMPED if a.damping > 0.0 else Verdict.UNREACHED
     elif inadmissible:
         status = Verdict.INADMISSIBLE
     unset = _forces_missed(allocator, a)
@@ -149,11 +164,11 @@ def explain(
         status = Verdict.FORCES_MISSED
     if status in (Verdict.DONE, Verdict.FORCES_MISSED) and mode == TASK:
         target = a.reference[: a.nt]
-        if not within_reach(allocator.plant, state, state.t, target, a.active):
+        if not within_reach(plant, state, state.t, target, a.active):
             status = Verdict.OUT_OF_REACH
     return InverseDynamics(
-        u=u.copy(),
-        names=allocator.plant.actuators.names,
+        u=u,
+        names=plant.actuators.names,
         vdot=a.motion.copy(),
         multipliers=problem.multipliers.copy(),
         rows=tuple(allocator.system.row_names),
@@ -165,9 +180,11 @@ def explain(
         task_rank=a.task_rank if mode == TASK else 0,
         condition=_condition(K @ B, np.linalg.solve(R.T, B), driven),
         task_condition=_condition(a.J @ K.T, np.linalg.solve(R.T, a.J.T), a.task_rank) if mode == TASK else 1.0,
-        undriven=tuple(_named(names, a.K[:p].T @ left[:, k]) for k in range(driven, p)),
+        undriven=tuple(_named(names, K.T @ left[:, k]) for k in range(driven, p)),
         missing=_named(names, -short, relative=False) if lost else {},
+        task_missing=behind,
         missing_forces=unset,
+        measures=dict(zip(plant.measures, (a.S @ problem.multipliers).tolist())),
         broken=broken,
         inadmissible=missed,
         active=acting,
@@ -186,23 +203,27 @@ def _inadmissible(allocator: Allocator, a: Allocation) -> tuple[float, bool]:
     return float(missed.max(initial=0.0)), bool(counts.any())
 
 
-def _task_missed(a: Allocation) -> bool:
-    """Whether the task's acceleration is not what was asked for."""
-    P, D = np.split(a.gains, 2)
-    theta, rate, acceleration = np.split(a.reference, 3)
-    desired = acceleration + P @ (theta - a.theta) + D @ (rate - a.rate)
-    terms = np.abs(acceleration) + np.abs(P) @ (np.abs(theta) + np.abs(a.theta)) + np.abs(a.bias)
-    terms += np.abs(D) @ (np.abs(rate) + np.abs(a.rate)) + np.abs(a.J) @ np.abs(a.motion)
-    return bool((np.abs(a.J @ a.motion + a.bias - desired) > 1e-7 * terms).any())
+def _task_missed(allocator: Allocator, a: Allocation) -> dict[str, float]:
+    """The task's acceleration that was asked for less the one that results, by row, where they differ."""
+    P, D = np.split(np.abs(a.gains), 2)
+    theta, rate, acceleration = np.split(np.abs(a.reference), 3)
+    K = a.K[: a.mobility]
+    given = a.J @ (a.motion - a.c)
+    pull = P @ (theta + np.abs(a.theta)) + D @ (rate + np.abs(a.rate))
+    terms = acceleration + (np.abs(a.J @ K.T) @ np.abs(K @ a.J.T) @ pull if a.impedance else pull) + np.abs(a.bias)
+    terms += np.abs(a.J) @ (np.abs(a.motion) + np.abs(a.c))
+    names, off = allocator.plant.task.names, a.desired - given
+    return {name: float(x) for name, x, t in zip(names, off, terms) if abs(x) > 1e-7 * t}
 
 
 def _forces_missed(allocator: Allocator, a: Allocation) -> dict[str, float]:
-    """Wanted multipliers less those that result, by row, where they differ."""
-    names, found = allocator.system.row_names, a.problem.multipliers
+    """Wanted multipliers and measures less those that result, by name, where they differ."""
+    forces, names = allocator.forces_of(a), allocator.plant.force_names
+    least = 1e-12 * np.abs(forces).max(initial=0.0)
     return {
-        names[row]: float(wanted - found[row])
-        for row, wanted in zip(a.selected, a.wanted)
-        if abs(wanted - found[row]) > 1e-7 * (abs(wanted) + abs(found[row])) + 1e-12 * np.abs(found).max()
+        names[int(np.argmax(row))]: float(wanted - x)
+        for row, wanted, x in zip(a.pick, a.wanted, a.pick @ forces)
+        if abs(wanted - x) > 1e-7 * (abs(wanted) + abs(x)) + least
     }
 
 
@@ -261,7 +282,9 @@ def _nothing(allocator: Allocator) -> InverseDynamics:
         task_condition=np.inf,
         undriven=(),
         missing={},
+        task_missing={},
         missing_forces={},
+        measures=dict.fromkeys(plant.measures, np.nan),
         broken={},
         inadmissible=np.nan,
         active=(),

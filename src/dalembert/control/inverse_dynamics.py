@@ -12,10 +12,11 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from dalembert.checks import vector
+from dalembert.checks import number, vector
 from dalembert.control.allocator import Allocator
-from dalembert.control.bounds import Cone
+from dalembert.control.bounds import Cone, MotionBounds
 from dalembert.control.evidence import InverseDynamics, explain
+from dalembert.control.measures import Measure
 from dalembert.control.plant import Plant
 from dalembert.control.references import LimitsGiven, MetricGiven
 from dalembert.protocols import Active, Parameters, StateGiven, check_system
@@ -32,6 +33,9 @@ def inverse_dynamics(
     limits: LimitsGiven = None,
     reactions: Mapping[str, Any] | None = None,
     cones: Iterable[Cone] | None = None,
+    accelerations: LimitsGiven = None,
+    measures: Mapping[str, Measure] | None = None,
+    epsilon: float = 0.0,
     p: Parameters = None,
     active: Active = None,
     tolerance: float = 1e-9,
@@ -46,9 +50,12 @@ def inverse_dynamics(
     a characteristic length). "mass": τᵀM⁻¹τ of τ = B u. Weights W, (nv,) or (nv, nv), of velocities: τᵀW⁻¹τ (47),
     such as `analysis.subspaces.characteristic_length` makes them. limits: {actuator: bound or (lower, upper)}, or one
     bound for all. reactions: the same for multipliers by row ("loop.row"), say (0, inf) for a contact that can only
-    push. cones: friction cones of multipliers, a list of `Cone`. p: parameters. active: {constraint: False} switches
-    constraints off. tolerance: singular values of A count as zero up to this part of the largest, those of KᵀB up to
-    this part of the largest of R⁻ᵀB, M = RᵀR.
+    push. cones: friction cones of multipliers, a list of `Cone`. accelerations: bounds of v̇ by velocity. measures:
+    {name: `combination` or `force_along`}, to bound under their names and to read in the result.
+
+    p: parameters. active: {constraint: False} switches constraints off. epsilon: singular values of A up to it count as
+    zero (68), in the units of its rows; 0: rounding alone decides. tolerance: singular values of A count as zero up to
+    this part of the largest, those of KᵀB up to this part of the largest of R⁻ᵀB, M = RᵀR.
 
     Trouble is in the result's status and message, with names.
 
@@ -63,13 +70,16 @@ def inverse_dynamics(
     (1, 2, 'UNREACHED')
     """
     check_system(system)
-    plant = Plant(system, actuated, p=p)
+    plant = Plant(system, actuated, p=p, measures=measures)
 
     def make() -> Allocator:
-        return Allocator(plant, metric, limits, reactions, cones, tolerance)
+        motion = MotionBounds.of(system, None, None, accelerations)
+        small = number(epsilon, "epsilon", least=0.0)
+        return Allocator(plant, metric, limits, reactions, cones, tolerance, motion=motion, epsilon=small)
 
-    plain = isinstance(metric, str) and isinstance(tolerance, float) and limits is None
-    plain = plain and reactions is None and cones is None
+    plain = isinstance(metric, str) and isinstance(tolerance, float)
+    plain = plain and not any(x is not None for x in (limits, reactions, cones, accelerations, measures))
+    plain = plain and epsilon == 0.0
     key = ("forces", plant.actuators, metric, tolerance, plant.p.tobytes()) if plain else None
     allocator = make() if key is None else system.keep(key, make)
     x, a, off = system.as_state(state), allocator.take(), None

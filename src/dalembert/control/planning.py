@@ -134,7 +134,7 @@ def straight_motion(
     for k, t in enumerate(times):
         workspace.wanted_motion[:] = a[k]
         allocator.run(workspace, x.t + t, system.state(q[k], v[k], x.t + t), GIVEN)
-        u.append(allocator.plant.inputs(allocator.limited(workspace)[0]))
+        u.append(allocator.plant.inputs(workspace.u))
     effort = _effort(times, np.array(u), scale)
     return MotionPlan(
         x.t + times, np.array(q), np.array(v), a, np.array(u), effort, effort, 0.0, 0.0, 0, "Solve_Succeeded", system, p

@@ -1,4 +1,4 @@
-"""The model behind a controller: one kernel with M, f, A, γ, the actuators' B and the task's θ, θ̇, J, J̇v.
+"""The model behind a controller: one kernel with M, f, A, γ, the actuators' B, the task's θ, θ̇, J, J̇v, and measures S.
 
 All from one pass over the tree, at u = 0: f = Q(q, v, 0) − h. The equations are M v̇ = f + B u + Aᵀλ.
 """
@@ -13,10 +13,12 @@ import casadi as ca
 import numpy as np
 
 from dalembert.checks import shown
+from dalembert.control.measures import Measure, checked_measures, traced_measures
 from dalembert.control.task import Task, as_task
 from dalembert.errors import ArgumentError, unknown
 from dalembert.native.bound import Bound
 from dalembert.protocols import Parameters, check_system
+from dalembert.recursions.sparse import Sparse
 from dalembert.symbols import array, to_sx, zeros
 from dalembert.system.functions import Trace, input_matrix, unled
 from dalembert.system.state import State
@@ -86,18 +88,21 @@ class Plant:
         actuated: Iterable[str] | None = None,
         task: Task | None = None,
         p: Parameters = None,
+        measures: Mapping[str, Measure] | None = None,
     ):
         check_system(system)
+        self.measures = checked_measures(system, measures)
         self.system, self.task = system, Task({}) if task is None else as_task(task)
         self.actuators = Actuators.of(system, actuated)
         if not self.actuators.names:
             raise ArgumentError(
                 f"'{system.name}' has nothing that is actuated; name inputs or joints in actuated=[...]."
             )
-        key = ("plant", self.actuators, tuple(self.task.rows.items()))
+        key = ("plant", self.actuators, tuple(self.task.rows.items()), tuple(self.measures.values()))
         self.kernel = system.custom_kernel(key, ("q", "v", "p", "t"), self._value)
         self.nq, self.n, self.m = system.nq, system.nv, len(system.rows.of)
-        self.na, self.nt = len(self.actuators.names), len(self.task.names)
+        self.na, self.nt, self.nm = len(self.actuators.names), len(self.task.names), len(self.measures)
+        self.force_names = (*system.row_names, *self.measures)
         self.p = system.parameter_vector(p)
         self._all_inputs = self.actuators.inputs == tuple(range(len(system.u_names)))
 
@@ -110,11 +115,12 @@ class Plant:
         M, f, A, gamma = unled(s)
         rest = array(ca.densify(ca.substitute(to_sx(f), u, ca.SX.zeros(u.shape)))) if u.numel() else f
         rows = self.task.traced().rows(s.state)
-        J = np.array([row.A for row in rows], dtype=object).reshape(len(rows), s.tree.nv)
+        J = Sparse([row.A for row in rows], s.tree.nv).dense()
         theta, rate, bias = zeros(len(rows)), zeros(len(rows)), zeros(len(rows))
         for k, row in enumerate(rows):
-            theta[k], rate[k], bias[k] = row.phi, J[k] @ s.v + row.b, row.gamma
-        return M, rest, A, gamma, self.actuators.matrix(s), theta, rate, J, bias
+            theta[k], rate[k], bias[k] = row.phi, row.times(s.v) + row.b, row.gamma
+        S = traced_measures(s, self.measures.values())
+        return M, rest, A, gamma, self.actuators.matrix(s), theta, rate, J, bias, S
 
     def measured(self, state: State) -> State:
         """A state as a run gives it: of this mechanism, or of another with as many coordinates and velocities."""
@@ -128,7 +134,7 @@ class Plant:
         return values[5], values[6]
 
     def values(self, t: float, state: State) -> tuple[np.ndarray, ...]:
-        """M, f, A, γ, B, θ, θ̇, J and J̇v at a time and a state."""
+        """M, f, A, γ, B, θ, θ̇, J, J̇v and S at a time and a state."""
         given = {"q": state.q, "v": state.v, "p": self.p, "t": np.array([t], dtype=float)}
         return self.kernel(*(given[name] for name in self.kernel.names_in))
 

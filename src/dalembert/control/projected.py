@@ -19,13 +19,16 @@ from copy import copy
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from dalembert.checks import function, keywords, mapping, number, vector
+from dalembert.checks import choice, function, keywords, mapping, number, vector
 from dalembert.control.allocator import Allocator
-from dalembert.control.bounds import Cone
+from dalembert.control.bounds import Cone, MotionBounds
 from dalembert.control.evidence import InverseDynamics, Verdict, explain
+from dalembert.control.measures import Measure
 from dalembert.control.native.workspace import FREE, TASK, Allocation, Controller
 from dalembert.control.plant import Plant
+from dalembert.control.reachability import nearest
 from dalembert.control.references import (
     GainsGiven,
     LimitsGiven,
@@ -33,10 +36,12 @@ from dalembert.control.references import (
     ReferenceGiven,
     as_function,
     as_reference,
+    force_course,
     gain_matrices,
+    row_numbers,
 )
 from dalembert.control.task import Task, as_task
-from dalembert.control.trajectories import Trajectory
+from dalembert.control.trajectories import Trajectory, constant
 from dalembert.errors import ArgumentError, DalembertError, unknown
 from dalembert.native.bound import Bound
 from dalembert.native.library import address
@@ -48,14 +53,20 @@ from dalembert.system.system import System
 Sensor = Callable[[float, State, np.ndarray], Any]
 #: constraints that are on, or a function (t, state) → that
 ActiveGiven = Active | Callable[[float, State], Active]
+#: how a law remembers an update, once its inputs are known
+Remember = Callable[["_Memory", np.ndarray, Allocation], None]
+IDLE = constant(0.0)  # in the place of a trajectory that is not there
 
 
 class _Memory(threading.local):
-    """Memory of force control from one update to the next, one for each thread."""
+    """Memory of a law from one update to the next, one for each thread."""
 
-    def __init__(self, n: int):
-        self.integral = np.zeros(n)  # ∫e_λ
+    def __init__(self, forces: int, rows: int):
+        self.integral = np.zeros(forces)  # ∫e_λ
         self.last: tuple[float, np.ndarray, np.ndarray] | None = None  # t, u, e_λ of the last update
+        self.task_integral = np.zeros(rows)  # ∫e
+        self.task_last: tuple[float, np.ndarray] | None = None  # t, e of the last update; 0 where bounds held it back
+        self.nearest: np.ndarray | None = None  # q where the task came nearest to its last reference
 
 
 class ProjectedControl:
@@ -65,8 +76,9 @@ class ProjectedControl:
     the same with all evidence, `error(t, state)` the error of the task and its rate; neither changes the controller.
     Runs and threads may share one: each has memory of its own.
 
-    system, task, reference, rate, gains, actuated, metric, limits, reactions, cones, active, free_damping, p,
-    tolerance: as in `motion_control`. forces, force_gains, sensor: as in `force_control`.
+    system, task, reference, rate, gains, stiffness, integral, priorities, weights, actuated, metric, limits, reactions,
+    cones, positions, speeds, accelerations, limit_rate, active, free_damping, epsilon, damping, out_of_reach, p,
+    tolerance: as in `motion_control`. forces, measures, force_gains, sensor: as in `force_control`.
     """
 
     def __init__(
@@ -77,7 +89,12 @@ class ProjectedControl:
         *,
         rate: float = 10.0,
         gains: GainsGiven | None = None,
+        stiffness: GainsGiven | None = None,
+        integral: ArrayLike = 0.0,
+        priorities: Mapping[str, int] | None = None,
+        weights: Mapping[str, float] | None = None,
         forces: Mapping[str, Any] | None = None,
+        measures: Mapping[str, Measure] | None = None,
         force_gains: tuple[float, float] = (0.0, 0.0),
         sensor: Sensor | None = None,
         actuated: Iterable[str] | None = None,
@@ -85,8 +102,15 @@ class ProjectedControl:
         limits: LimitsGiven = None,
         reactions: Mapping[str, Any] | None = None,
         cones: Iterable[Cone] | None = None,
+        positions: Mapping[str, Any] | bool | None = None,
+        speeds: LimitsGiven = None,
+        accelerations: LimitsGiven = None,
+        limit_rate: float = 40.0,
         active: ActiveGiven = None,
         free_damping: float = 0.0,
+        epsilon: float = 0.0,
+        damping: float | None = None,
+        out_of_reach: str = "follow",
         p: Parameters = None,
         tolerance: float = 1e-9,
     ):
@@ -95,37 +119,50 @@ class ProjectedControl:
             raise ArgumentError("a task needs a reference to follow, and a reference a task; found only one of them.")
         self.system, self.p, self.active = system, p, active
         self.sensor = None if sensor is None else function(sensor, "sensor")
+        self.plant = Plant(system, actuated, None if task is None else as_task(task), p, measures)
+        self.plant.check_inputs("the controller")
+        self.task, self.mode, nt = self.plant.task, FREE if task is None else TASK, self.plant.nt
         wanted = mapping({} if forces is None else forces, "forces")
         for name in wanted:
-            if not isinstance(name, str) or name not in system.row_names:
-                raise unknown("row", name, system.row_names, "forces")
+            if not isinstance(name, str) or name not in self.plant.force_names:
+                raise unknown("row", name, self.plant.force_names, "forces")
         self.force_names = tuple(wanted)
         self._wanted = tuple(as_function(f, f"the force wanted in '{name}'") for name, f in wanted.items())
+        self._force_course = force_course(wanted)
         self.force_gains = tuple(vector(force_gains, 2, "force_gains"))
         if self.force_gains[0] <= -1.0:
             raise ArgumentError(f"force_gains[0] is {self.force_gains[0]:g}; needed: a number above −1.")
-        self.plant = Plant(system, actuated, None if task is None else as_task(task), p)
-        self.plant.check_inputs("the controller")
-        self.task, self.mode = self.plant.task, FREE if task is None else TASK
-        self._rows = [system.row_names.index(name) for name in self.force_names]
-        damping = number(free_damping, "free_damping", least=0.0)
+        if stiffness is not None and gains is not None:
+            raise ArgumentError("gains and stiffness are both given; needed: one of them.")
+        self.out_of_reach = choice(out_of_reach, ("follow", "refuse", "approach"), "out_of_reach")
+        near = (0.02 if out_of_reach == "approach" else 0.0) if damping is None else damping
+        level, weight = row_numbers(self.task.names, priorities, weights)
         self.allocator = Allocator(
-            self.plant, metric, limits, reactions, cones, tolerance, self._rows, free_damping=damping
-        )
+            self.plant, metric, limits, reactions, cones, tolerance, self.force_names,
+            MotionBounds.of(system, positions, speeds, accelerations),
+            free_damping=number(free_damping, "free_damping", least=0.0),
+            limit_rate=number(limit_rate, "limit_rate", above=0.0, most=1e9),
+            epsilon=number(epsilon, "epsilon", least=0.0),
+            damping=number(near, "damping", least=0.0, below=1.0),
+            impedance=int(stiffness is not None),
+            layered=int(priorities is not None or weights is not None),
+            priorities=int(level.max(initial=1)), priority=level, weighted=int(weights is not None), row_weight=weight,
+        )  # fmt: skip
         self.reference = None if reference is None else as_reference(reference, self.task.names)
-        self.gains = gain_matrices(rate, gains, self.plant.nt)  # (2, nt, nt): G_P, G_D
-        self.allocator.template.gains[:] = self.gains.reshape(2 * self.plant.nt, self.plant.nt)
+        self.gains = gain_matrices(rate, gains if stiffness is None else stiffness, nt)  # (2, nt, nt)
+        self.integral_gain = gain_matrices(1.0, (integral, 0.0), nt)[0]
+        self.allocator.template.gains[:] = self.gains.reshape(2 * nt, nt)
         if not (active is None or callable(active)):
             system.active_rows(mapping(active, "active"))  # refuses unknown names
         self.reset()
 
     def reset(self) -> None:
-        """Forget the integral of the force error and the last inputs."""
-        self._memory = _Memory(len(self.force_names))
+        """Forget the integrals of errors and the last inputs."""
+        self._memory = _Memory(len(self.force_names), self.plant.nt)
 
     def fresh(self) -> ProjectedControl:
         """The same law with an empty memory of its own; `simulate` takes one for each run. Without memory, the law."""
-        if not self.force_names:
+        if not (self.needs_hold or self.force_names or self.out_of_reach == "approach"):
             return self
         other = copy(self)
         other.reset()
@@ -134,48 +171,55 @@ class ProjectedControl:
     @property
     def needs_hold(self) -> bool:
         """Whether the law remembers its last call, so that a run has to ask it once a sampling period."""
-        return self.sensor is not None
+        return self.sensor is not None or bool(self.integral_gain.any())
 
     def __call__(self, t: float, state: State) -> np.ndarray:
         """The inputs, (nu,), at the time t (s) and a state."""
         t, state = number(t, "t"), self.plant.measured(state)
         a = self.allocator.take()
-        memory = self._prepare(a, t, state)
+        remember = self._prepare(a, t, state)
         if self.allocator.run(a, t, state, self.mode) != 0:
             raise DalembertError(f"no forces were found at t = {t:g} s: {Verdict.UNSOLVED.sentence}.")
-        u = self.plant.inputs(self.allocator.limited(a)[0] if self.allocator.bounded else a.u)
-        if memory is not None:
-            self._memory.integral, e = memory
-            self._memory.last = (t, u, e)
+        u = self.plant.inputs(a.u)
+        remember(self._memory, u, a)
         self.allocator.give(a)
         return u
 
     @property
     def is_native(self) -> bool:
         """Whether it runs in compiled loops, `simulate`'s among them, without Python."""
-        plain = not self.allocator.bounded and not self.force_names and not callable(self.active)
-        return plain and isinstance(self.reference, Trajectory) and self.system.backend == "native"
+        plain = not self.needs_hold and not callable(self.active) and self.out_of_reach == "follow"
+        moves = self.reference is None or isinstance(self.reference, Trajectory)
+        presses = not self.force_names or self._force_course is not None
+        return plain and moves and presses and self.system.backend == "native"
 
     def native_controller(self) -> Bound:
         """The controller as a native function with memory of its own: x is q, v and t, y the inputs.
 
-        Only of motion control that follows a `Trajectory` or a constant, without limits and switched constraints;
-        `simulate` does this by itself.
+        Of laws without memory whose references and wanted forces are trajectories or constants, bounds and priorities
+        included; `simulate` does this by itself.
         """
         reference, system = self.reference, self.system
-        if not (self.is_native and isinstance(reference, Trajectory)):
+        if not self.is_native:
             raise ArgumentError(
-                "only motion control of a Trajectory without limits, forces or switching runs in compiled loops; "
-                "call the controller from Python instead."
+                "only laws of trajectories and constants, without sensor, integral or switching, run in compiled "
+                "loops; call the controller from Python instead."
             )
-        a, trajectory = self.allocator.template.copy(), Bound.of(reference.kernel, {})
-        a.mode, a.reference = self.mode, trajectory.y
+        a, course = self.allocator.template.copy(), self._force_course
+        a.mode = self.mode
+        idle = Bound.of(IDLE.kernel, {})
+        trajectory = idle if not isinstance(reference, Trajectory) else Bound.of(reference.kernel, {})
+        forces = idle if course is None or not self.force_names else Bound.of(course.kernel, {})
+        if reference is not None:
+            a.reference = trajectory.y
+        if self.force_names:
+            a.wanted = forces.y[: len(self.force_names)]
         self.allocator.switch(a, None if callable(self.active) else self.active)
         inputs = np.array(self.plant.actuators.inputs, dtype=np.int64)
         nq, n, nu = system.nq, system.nq + system.nv, len(system.u_names)
         controller = Controller(
             nq=nq, nu=nu, na=self.plant.na, allocate=address("allocate"), allocation=a, trajectory=trajectory,
-            inputs=inputs,
+            forces=forces, moves=int(reference is not None), presses=int(bool(self.force_names)), inputs=inputs,
         )  # fmt: skip
         bound = Bound.around(address("follow"), np.zeros(n + 1), np.zeros(nu), controller, n, self)
         bound.slices = {"q": slice(nq), "v": slice(nq, n), "t": slice(n, n + 1)}
@@ -185,7 +229,7 @@ class ProjectedControl:
         """The forces at the time t (s) and a state, with their cost and the motions and forces that they miss."""
         t, state = number(t, "t"), self.plant.measured(state)
         a = self.allocator.take()
-        self._prepare(a, t, state)
+        self._prepare(a, t, state, asking=True)
         found = explain(self.allocator, a, state.replace(t=t), self.mode, off=(0.0, False))
         self.allocator.give(a)
         return found
@@ -204,15 +248,48 @@ class ProjectedControl:
         """∫e_λ up to the last update in this thread, one for each wanted force."""
         return self._memory.integral
 
-    def _prepare(self, a: Allocation, t: float, state: State) -> tuple[np.ndarray, np.ndarray] | None:
-        """The references of motion and forces into the workspace; returns ∫e_λ and e_λ, for the memory."""
+    def _prepare(self, a: Allocation, t: float, state: State, asking: bool = False) -> Remember:
+        """The references of motion and forces into the workspace; returns how the law remembers the update."""
         active = self.active(t, state) if callable(self.active) else self.active
         if active is not None:
             self.allocator.switch(a, active)
+        memory, steps = self._memory, list[Remember]()
         if self.reference is not None:
-            np.concatenate(self.reference(t), out=a.reference)
-        if not self.force_names:
-            return None
+            value, rate, acceleration = self.reference(t)
+            if self.out_of_reach != "follow" and not asking:
+                found = nearest(self.plant, state, memory.nearest, t, value, a.active)
+                if not found.reached:
+                    if self.out_of_reach == "refuse":
+                        raise DalembertError(f"at t = {t:g} s the reference is out of reach: {found.message}")
+                    value, rate, acceleration = found.inside, np.zeros(a.nt), np.zeros(a.nt)
+                steps.append(lambda m, u, a: setattr(m, "nearest", found.q))
+            np.concatenate((value, rate, acceleration), out=a.reference)
+            if self.integral_gain.any():
+                steps.append(self._integrate(a, t, state, value))
+        if self.force_names:
+            steps.append(self._press(a, t, state, active))
+
+        def remember(m: _Memory, u: np.ndarray, a: Allocation) -> None:
+            for step in steps:
+                step(m, u, a)
+
+        return remember
+
+    def _integrate(self, a: Allocation, t: float, state: State, value: np.ndarray) -> Remember:
+        """Integral action: G_I ∫e into the workspace."""
+        memory, total = self._memory, self._memory.task_integral
+        if memory.task_last is not None:
+            total = total + (t - memory.task_last[0]) * memory.task_last[1]
+        e = value - self.plant.task_values(t, state)[0]
+        a.pull[:] = self.integral_gain @ total
+
+        def remember(m: _Memory, u: np.ndarray, a: Allocation) -> None:
+            m.task_integral, m.task_last = total, (t, e if a.limited < 2 else 0.0 * e)
+
+        return remember
+
+    def _press(self, a: Allocation, t: float, state: State, active: Active) -> Remember:
+        """The wanted forces, with their feedback, into the workspace."""
         (GF, GI), memory = self.force_gains, self._memory
         integral, d = memory.integral, np.zeros(len(self.force_names))
         if memory.last is not None:
@@ -220,17 +297,23 @@ class ProjectedControl:
             integral = integral + (t - before) * e
             if self.sensor is not None:
                 here = self.system.state(state.q, state.v, t)  # the state may be another system's
-                model = self.system.acceleration(here, u=u, p=self.p, active=active).multipliers[self._rows]
-                d = _measured(self.sensor(t, state, u), self.force_names, self._rows, self.plant.m) - model
+                model = self.system.acceleration(here, u=u, p=self.p, active=active).multipliers
+                S = self.plant.values(t, here)[9]
+                sensed = self._sensed(self.sensor(t, state, u), S)
+                d = sensed - a.pick @ np.concatenate([model, S @ model])
         e = -(d + GI * integral) / (1.0 + GF)  # with the loop solved
         a.wanted[:] = np.array([f(t) for f in self._wanted]) + GF * e + GI * integral
-        return integral, e
 
+        def remember(m: _Memory, u: np.ndarray, a: Allocation) -> None:
+            m.integral, m.last = integral, (t, u, e)
 
-def _measured(given: Any, names: tuple[str, ...], rows: list[int], m: int) -> np.ndarray:
-    """The wanted multipliers among those that a sensor gives, (m,) or by row."""
-    what = "the multipliers that the sensor gives"
-    if not isinstance(given, Mapping):
-        return vector(given, m, what)[rows]
-    keywords(names, given, what)
-    return np.array([number(given[name], f"'{name}' of {what}") for name in names])
+        return remember
+
+    def _sensed(self, given: Any, S: np.ndarray) -> np.ndarray:
+        """The wanted forces among those that a sensor gives: multipliers (m,), or by row and measure."""
+        what = "the multipliers that the sensor gives"
+        if not isinstance(given, Mapping):
+            lam = vector(given, self.plant.m, what)
+            return self.allocator.template.pick @ np.concatenate([lam, S @ lam])
+        keywords(self.force_names, given, what)
+        return np.array([number(given[name], f"'{name}' of {what}") for name in self.force_names])

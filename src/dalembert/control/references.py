@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.checks import array, number, reals, shown, vector
+from dalembert.checks import array, mapping, number, reals, shown, vector, whole
 from dalembert.control.trajectories import Trajectory, steady
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, unknown
 
 #: θ_d, θ̇_d and θ̈_d at a time, (n,) each
 Triple = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -68,3 +69,30 @@ def gain_matrices(rate: float, gains: GainsGiven | None, n: int) -> np.ndarray:
         g = array(g, None, f"gains[{k}]")
         out[k] = g if g.ndim == 2 else np.diag(np.broadcast_to(g, n))
     return out
+
+
+def force_course(wanted: Mapping[str, Any]) -> Trajectory | None:
+    """Wanted forces as one trajectory, where all are numbers or trajectories of one value; else None."""
+    if not wanted or any(callable(f) and not isinstance(f, Trajectory) for f in wanted.values()):
+        return None
+    given = list(wanted.values())
+    return Trajectory(
+        lambda t: ca.vertcat(*(f.function(t)[0] if isinstance(f, Trajectory) else ca.SX(float(f)) for f in given))
+    )
+
+
+def row_numbers(
+    names: tuple[str, ...], priorities: Mapping[str, int] | None, weights: Mapping[str, float] | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """(nt,) priorities, 1 first, and (nt,) weights of the rows of a task, from what is given by row; else 1."""
+    level, weight = np.ones(len(names), dtype=np.int64), np.ones(len(names))
+    for given, what in ((priorities, "priorities"), (weights, "weights")):
+        for name, x in mapping({} if given is None else given, what).items():
+            if not isinstance(name, str) or name not in names:
+                raise unknown("row", name, names, what)
+            k = names.index(name)
+            if what == "weights":
+                weight[k] = number(x, f"the weight of '{name}'", above=0.0)
+            else:
+                level[k] = whole(x, f"the priority of '{name}'", least=1, most=len(names))
+    return level, weight

@@ -167,11 +167,11 @@ class Lanes:
         sizes, record.lengths[:] = usual_sizes(system, batch.p)
         if self.kept:
             record.sizes[:] = sizes[:, self.kept]
-        kernel = system.kernel("mass_matrix")
+        kernel = system.kernel("mass_diagonal")
         known = {"q": batch.q, "p": batch.p}
-        M = kernel.batch(*(known[name] for name in kernel.names_in))
+        diagonals = kernel.batch(*(known[name] for name in kernel.names_in))
         units = np.where(self.slide[nq : nq + system.nv], record.lengths[:, None], 1.0)
-        largest = (np.einsum("kii->ki", M) * units**2).max(axis=1, initial=0.0)
+        largest = (diagonals * units**2).max(axis=1, initial=0.0)
         record.inertias[:] = np.where(largest > 0.0, largest, 1.0)
 
 

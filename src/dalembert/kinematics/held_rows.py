@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dalembert import checks
-from dalembert.analysis.course import _positions_only
+from dalembert.analysis.course import positions_only
 from dalembert.analysis.frame_goals import FrameGoal, _across, frame_goals
 from dalembert.errors import ArgumentError, unknown
 from dalembert.protocols import Parameters
@@ -38,7 +38,7 @@ class HeldRows:
     """The rows of (1): constraints first, then what the axes lead, then what is held."""
 
     def __init__(self, system: System, axes: Mapping[Any, Any], held: Any, frames: Any, p: Parameters, t: float):
-        _positions_only(system)
+        positions_only(system)
         self.system, self.t = system, t
         self.p = np.array(system.parameter_vector(p), dtype=float)
         self.policy = rank_policy(system, self.p if len(self.p) else None)
@@ -109,7 +109,7 @@ class HeldRows:
 
     def _goal_rows(self, goal: FrameGoal, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """As `FrameGoal.rows` with sines of angles in place of angles: exact where the goal is met."""
-        T, J = self._call(goal._pose, q), self._call(goal._jacobian, q).reshape(len(q), 6, -1)
+        T, J = self._call(goal.pose, q), self._call(goal.jacobian, q).reshape(len(q), 6, -1)
         away, rows = [], []
         if goal.position is not None:
             away.append((T[:, :3, 3] - goal.position)[:, goal.kept])
@@ -164,9 +164,9 @@ class HeldRows:
 
     def meant(self, q: np.ndarray) -> np.ndarray:
         """(K,) bool: no constraint holds with an axis reversed."""
-        if not len(self.system.rows.branch):
+        if not len(self.system.rows.branch_of):
             return np.ones(len(q), dtype=bool)
-        signs = self._call(self.system.kernel("branch"), q).reshape(len(q), len(self.system.rows.branch))
+        signs = self._call(self.system.kernel("branch"), q).reshape(len(q), len(self.system.rows.branch_of))
         return (signs >= 0).all(axis=1)
 
 

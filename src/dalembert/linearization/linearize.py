@@ -66,7 +66,7 @@ def linearize(
     if system.__class__ is not System:
         check_system(system)
     x, inputs = system.as_state(state), system.input_vector(u)
-    system._check_mass(x, p)
+    system.check_mass(x, p)
     memory, policy = remembered(system), rank_policy(system, p)
     given = {"q": x.q, "v": x.v, "u": inputs, "p": system.parameter_vector(p), "t": x.t}
     check_closed(system, x, p, given, memory, policy)
@@ -281,7 +281,10 @@ def _bad_choice(
             else:
                 row = c.row
                 kernel = system.custom_kernel(
-                    ("coordinate", c.key), ("q", "p", "t"), lambda s, row=row: row.rows(s.state)[0].A, None
+                    ("coordinate", c.key),
+                    ("q", "p", "t"),
+                    lambda s, row=row: row.rows(s.state)[0].dense(s.tree.nv),
+                    None,
                 )
                 out[k] = system.evaluate_kernel(kernel, x, None, p, {})
         return out

@@ -56,7 +56,7 @@ class Operating:
             rows = [c.row.rows(s.state)[0] for c in chosen if c.row is not None]
             values, speeds = np.empty(len(rows), dtype=object), np.empty(len(rows), dtype=object)
             for k, row in enumerate(rows):
-                values[k], speeds[k] = row.phi, row.A @ s.v + row.b
+                values[k], speeds[k] = row.phi, row.times(s.v) + row.b
             return values, speeds
 
         key = ("coordinates", *(c.key for c in chosen))

@@ -58,7 +58,7 @@ def no_joint(kind: str, name: str, known: Iterable[str], constraints: Iterable[C
     cut = [c.name for c in constraints if isinstance(c, Loop)]
     if isinstance(name, str) and (name in cut or name.partition(".")[0] in cut):
         return UnknownName(
-            f"{where} asks for {kind} '{name}' of the joint that closes a loop, which is not in the tree and has no "
+            f"{where} asks for {kind} '{name}', but that joint closes a loop: it is not part of the tree and has no "
             f"coordinate of its own. Take one of the tree ({', '.join(known)}), or describe that joint by add_joint "
             "and close the loop at another one."
         )
@@ -110,6 +110,12 @@ def solid(layout: Layout, defaults: Defaults, numeric: Tree | None = None) -> bo
     it. How much they do, of what the joint carries, bounds every D_i of the articulated-body recursion from below.
     """
     numeric = _numeric(layout.tree, defaults) if numeric is None else numeric
+    for link in numeric.links:
+        if not np.isfinite(link.inertia.J.astype(float)).all():
+            raise DescriptionError(
+                f"what joint '{link.name}' carries has a moment of inertia beyond 1e308 kg m² about its frame: check "
+                "masses and centres of mass, in kg and m."
+            )
     weak = [i for i, link in enumerate(numeric.links) if not _solid(link.inertia)]
     if not weak:
         return True
@@ -135,22 +141,28 @@ def check_laws(layout: Layout, mechanism: Mechanism) -> None:
 
     Each is evaluated once, on links that stand alone, so that its formula is no longer than what was written.
     """
+    laws = [
+        (force, what, value, shape)
+        for force in mechanism.forces.values()
+        for what, value, shape in force.given()
+        if callable(value) or not all_numbers(array(value))
+    ]
+    written = [c for c in mechanism.constraints.values() if isinstance(c, Expressions)]
+    if not laws and not written:
+        return
     t = ca.SX.sym("t")
     s = LocalState(layout, Scalar(t))
     parameters, inputs = mechanism.parameters.symbols, mechanism.inputs
     state = [s.z, s.w, t, *parameters.values()]
-    for force in mechanism.forces.values():
-        for what, value, shape in force.given():
-            if callable(value) or not all_numbers(array(value)):
-                x = evaluate(value, s, shape, what)
-                x = to_sx([x] if shape == () else x)
-                if isinstance(force, Potential):
-                    check_potential(x, what, s, t, inputs)
-                check_expression(x, what, [*state, *inputs.values()], {})
-    for constraint in mechanism.constraints.values():
-        if isinstance(constraint, Expressions):
-            for what, row in constraint.given(s):
-                check_expression(row, what, state, inputs)
+    for force, what, value, shape in laws:
+        x = evaluate(value, s, shape, what)
+        x = to_sx([x] if shape == () else x)
+        if isinstance(force, Potential):
+            check_potential(x, what, s, t, inputs)
+        check_expression(x, what, [*state, *inputs.values()], {})
+    for constraint in written:
+        for what, row in constraint.given(s):
+            check_expression(row, what, state, inputs)
 
 
 def check_potential(V: ca.SX, what: str, s: LocalState, t: ca.SX, inputs: Mapping[str, ca.SX]) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.errors import ArgumentError, DescriptionError, unknown
 from dalembert.mechanism.body import Body, Frame
+from dalembert.mechanism.digest import description_digest
 from dalembert.mechanism.joints import Fixed
 from dalembert.mechanism.joints.attachment import Attachment
 from dalembert.recursions.tree import ROOT, Link, Tree
@@ -82,6 +83,11 @@ class Layout:
     def same(self, other: Layout) -> bool:
         """Whether states of the other layout are states of this one: equal descriptions of bodies and joints."""
         return self is other or self.fingerprint == other.fingerprint
+
+    @cached_property
+    def description_digest(self) -> str | None:
+        """Digest of the whole mechanism: equal where the equations are; None where functions of the user enter."""
+        return description_digest(self.mechanism)
 
     @cached_property
     def fingerprint(self) -> str:

@@ -24,7 +24,7 @@ POSE = 12  # numbers of a pose: R row by row, then p
 class Pose:
     """A joint that lets a link be anywhere: q = (R, p), v = V."""
 
-    nq, nv = POSE, 6
+    nq, nv, angular = POSE, 6, (True, True, True, False, False, False)
 
     def transform(self, q: np.ndarray) -> Transform:
         return Transform(q[:9].reshape(3, 3), q[9:])

@@ -47,7 +47,7 @@ def pickler() -> type[pickle.Pickler]:
     return Pickler
 
 
-class _Numbered:
+class Numbered:
     """The part of a pickler that puts the number of an expression in its place."""
 
     def __init__(self, file: Any):
@@ -67,7 +67,7 @@ class _Numbered:
 
 
 def _writer(file: Any) -> Any:
-    return type("Writer", (_Numbered, pickler()), {})(file)
+    return type("Writer", (Numbered, pickler()), {})(file)
 
 
 class _Reader(pickle.Unpickler):

@@ -21,15 +21,16 @@ taken, by a count of operations; in the second the metric of a row is that of th
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
 
-from dalembert.recursions.composite_body import composite_body
+from dalembert.recursions.composite_body import composite_elements
 from dalembert.recursions.innovations import Innovations
-from dalembert.recursions.tree import Placed
+from dalembert.recursions.sparse import Sparse
+from dalembert.recursions.tree import ROOT, Placed
 from dalembert.symbols import is_zero, minimum, zeros
 
 LONG = 14  # velocities between the ground and a tip; planar chains break even at 8, spatial ones at 13
@@ -39,23 +40,23 @@ CLEARLY = 0.6  # of the operations of the usual order: from where another one is
 class TreeFactor:
     """M = Lᵀ D L with unit lower triangular L, structural zeros kept; made when it is first used."""
 
-    def __init__(self, M: np.ndarray):
-        self.M = M
+    def __init__(self, M: np.ndarray | Sparse):
+        self.M = Sparse.of(M)
 
     @cached_property
     def _factors(self) -> tuple[list[Any], list[list[tuple[int, Any]]]]:
         n = len(self.M)
-        H = self.M.copy()
+        H = [{i: x for i, x in row.items() if i <= k} for k, row in enumerate(self.M.rows)]  # the lower triangle
         inverse: list[Any] = [1.0] * n
         L: list[list[tuple[int, Any]]] = [[] for _ in range(n)]  # row k: (i, L_ki), i < k
         for k in reversed(range(n)):  # (1)
-            inverse[k] = 1.0 / H[k, k]
-            below = [i for i in range(k) if not is_zero(H[k, i])]
-            L[k] = [(i, H[k, i] * inverse[k]) for i in below]
+            inverse[k] = 1.0 / H[k].pop(k, 0.0)
+            below = sorted(i for i, x in H[k].items() if not is_zero(x))
+            L[k] = [(i, H[k][i] * inverse[k]) for i in below]
             for i, factor in L[k]:
                 for j in below:
                     if j <= i:
-                        H[i, j] = H[j, i] = H[i, j] - factor * H[k, j]
+                        H[i][j] = H[i].get(j, 0.0) - factor * H[k][j]
         return inverse, L
 
     @property
@@ -77,6 +78,18 @@ class TreeFactor:
                     x[i] = x[i] - factor * x[k]
         return x
 
+    def lower_transposed_row(self, row: Mapping[int, Any]) -> dict[int, Any]:
+        """L^−ᵀ of a row of A by its elements: only what lies between them and the ground is touched."""
+        x, waiting = dict(row), [-k for k in row]
+        heapq.heapify(waiting)
+        while waiting:
+            k = -heapq.heappop(waiting)  # tips first
+            for i, factor in self.L[k]:
+                if i not in x:
+                    heapq.heappush(waiting, -i)
+                x[i] = x.get(i, 0.0) - factor * x[k]
+        return {k: x[k] for k in sorted(x) if not is_zero(x[k])}
+
     def lower(self, x: np.ndarray) -> np.ndarray:
         """L⁻¹ x."""
         x = x.copy()
@@ -93,8 +106,11 @@ def mass_factor(at: Placed) -> TreeFactor | Innovations:
     On a path of d velocities (1) takes about d³/6 operations and a row d²/2 more; innovations take about 120 d for the
     factor and three rows (spatial chains). See benchmarks/README.md for the crossover.
     """
-    longest = max((sum(at.tree.links[k].joint.nv for k in at.tree.path(i)) for i in at.tree.outward()), default=0)
-    return at.once("mass factor", lambda: Innovations(at) if longest > LONG else TreeFactor(composite_body(at)))
+    before = {ROOT: 0}  # velocities between the ground and each link
+    for i in at.tree.outward():
+        before[i] = before[at.tree.links[i].parent] + at.tree.links[i].joint.nv
+    longest = max(before.values())
+    return at.once("mass factor", lambda: Innovations(at) if longest > LONG else TreeFactor(composite_elements(at)))
 
 
 class Elimination:
@@ -103,16 +119,16 @@ class Elimination:
     `inertias`: D of M = Lᵀ D L, (n,), or zeros where the order does not bring it about.
     """
 
-    def __init__(self, tree: TreeFactor | Innovations, A: np.ndarray):
-        self.tree, (self.m, n) = tree, A.shape
+    def __init__(self, tree: TreeFactor | Innovations, A: np.ndarray | Sparse):
+        self.tree, self.m = tree, len(A)
         if isinstance(tree, TreeFactor):
             self.whole = SaddleFactor(tree.M, A)
             lengths, margin, self.inertias = self.whole.lengths, self.whole.margin, self.whole.inertias
         else:
             D, self.inertias = tree.inverse, [x for _, factors in tree.blocks for x in factors.d]
-            self.B = [tree.lower_transposed(row) for row in A]
-            self.touched = [[k for k in range(n) if not is_zero(row[k])] for row in self.B]
-            self.Y = [np.array([b * d for b, d in zip(row, D)], dtype=object) for row in self.B]  # (2)
+            self.B = [tree.lower_transposed_row(row) for row in Sparse.of(A).rows]
+            self.touched = [list(row) for row in self.B]
+            self.Y = [{k: b * D[k] for k, b in row.items()} for row in self.B]  # (2)
             S: list[dict[int, Any]] = [{} for _ in range(self.m)]
             for (i, j), common in _shared(self.touched).items():
                 S[i][j] = S[j][i] = sum((self.B[i][k] * self.Y[j][k] for k in common), 0.0)  # (3)
@@ -144,7 +160,7 @@ class Elimination:
 
 
 def eliminate(
-    tree: TreeFactor | Innovations, f: np.ndarray, A: np.ndarray, gamma: np.ndarray
+    tree: TreeFactor | Innovations, f: np.ndarray, A: np.ndarray | Sparse, gamma: np.ndarray
 ) -> tuple[np.ndarray, ...]:
     """v̇, λ and the margin of the elimination, (2,), with a factor of the mass matrix; see the head of this file."""
     factor = Elimination(tree, A)
@@ -154,14 +170,13 @@ def eliminate(
 class SaddleFactor:
     """[M Aᵀ; A 0] = Λ Δ Λᵀ in the cheaper of two orders: see the head of this file. Unknowns: n velocities, m rows."""
 
-    def __init__(self, M: np.ndarray, A: np.ndarray):
+    def __init__(self, M: np.ndarray | Sparse, A: np.ndarray | Sparse):
         self.m, self.n = n_rows, n = A.shape
-        H: list[dict[int, Any]] = [{j: M[i, j] for j in range(n) if not is_zero(M[i, j])} for i in range(n)]
+        H: list[dict[int, Any]] = [dict(row) for row in Sparse.of(M).rows]
         H += [{} for _ in range(n_rows)]
-        for r, row in enumerate(A):
-            for k in range(n):
-                if not is_zero(row[k]):
-                    H[n + r][k] = H[k][n + r] = row[k]
+        for r, row in enumerate(Sparse.of(A).rows):
+            for k, a in row.items():
+                H[n + r][k] = H[k][n + r] = a
         pattern = [set(row) - {i} for i, row in enumerate(H)]
         orders = [_order(pattern, n, late) for late in ((True, False) if n_rows else (True,))]
         cheap = orders[-1] if orders[-1][0] < CLEARLY * orders[0][0] else orders[0]
@@ -175,7 +190,7 @@ class SaddleFactor:
         for k in self.order:
             row = H[k]
             if k < n:
-                pivot = row.pop(k)
+                pivot = row.pop(k, 0.0)
                 self.inertias[k] = pivot if cheap is orders[0] else 0.0
                 self.inverse[k] = 1.0 / pivot
             elif is_zero(left[k - n]):  # a row of constants that depends on others: nothing to divide by

@@ -19,13 +19,16 @@ diagonal: *the* reverse Cholesky factor of M, unique, and analytic in q because 
 
 from __future__ import annotations
 
+import heapq
+from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from dalembert.recursions.riccati import ArticulatedInertia, Factors, less, riccati, solve, solve_R, solve_RT
 from dalembert.recursions.tree import ROOT, Placed
-from dalembert.symbols import eye, is_number, log, sqrt, zeros
+from dalembert.symbols import eye, is_number, is_zero, log, sqrt, zeros
 
 
 class Innovations:
@@ -161,6 +164,34 @@ class Innovations:
     def lower_transposed(self, x: np.ndarray) -> np.ndarray:
         """L^−ᵀ x."""
         return self._blockwise(self.working(x), solve_R)
+
+    def lower_transposed_row(self, row: Mapping[int, Any]) -> dict[int, Any]:
+        """L^−ᵀ of a row of A by its elements: `lower_transposed` over the links between them and the ground alone."""
+        links, T = self.tree.links, dict(row)
+        z: dict[int, np.ndarray] = {}
+        waiting = sorted({self._link_of[k] for k in row})  # a heap of the links to come, tips first
+        waiting = [-i for i in reversed(waiting)]
+        out: dict[int, Any] = {}
+        while waiting:
+            i = -heapq.heappop(waiting)
+            link, factors = links[i], self.riccati.D[i]
+            own = np.array([T.get(k, 0.0) for k in range(link.v.start, link.v.stop)], dtype=object)
+            pushed = z.pop(i, None)
+            kappa = own if pushed is None else own - self.at.S(i).T @ pushed
+            P = link.parent
+            if P != ROOT and not ((pushed is None or _nothing(pushed)) and _nothing(kappa)):
+                carried = self.riccati.G[i] @ kappa if pushed is None else pushed + self.riccati.G[i] @ kappa
+                if P not in z and not any(k in T for k in range(links[P].v.start, links[P].v.stop)):
+                    heapq.heappush(waiting, -P)
+                carried = self.at.X(i).T @ carried
+                z[P] = z[P] + carried if P in z else carried
+            out.update(zip(range(link.v.start, link.v.stop), solve_R(factors, kappa)))
+        return {k: out[k] for k in sorted(out) if not is_zero(out[k])}
+
+    @cached_property
+    def _link_of(self) -> list[int]:
+        """The link of each velocity."""
+        return [i for i, link in enumerate(self.tree.links) for _ in range(link.v.start, link.v.stop)]
 
     def lower(self, x: np.ndarray) -> np.ndarray:
         """L⁻¹ x."""

@@ -22,8 +22,8 @@ from dalembert.sensitivity.quantities import Quantity, Values, check_determinate
 from dalembert.sensitivity.result import Sensitivities
 from dalembert.sensitivity.targets import Targets
 from dalembert.sensitivity.variation import Variation
-from dalembert.simulation.callbacks import _inputs, expression, is_numba
-from dalembert.simulation.run import Run
+from dalembert.simulation.callbacks import expression, is_numba, traced_inputs
+from dalembert.simulation.run import Run, continuation, first_passage
 from dalembert.simulation.status import Status
 from dalembert.system.state import State
 
@@ -54,17 +54,18 @@ def _check(run: Run) -> None:
         )
     if run.status not in (Status.DONE, Status.EVENT):
         raise ArgumentError(f"the run did not reach its end: {run.message}.")
-    if run._dense is None or run._between is None:
+    between, passed = continuation(run), first_passage(run)
+    if between is None:
         raise ArgumentError(
             "only recorded times of this run are known: it was made with t_eval, comes from a file or from another "
             "process. Simulate without t_eval, and give the times to sensitivities(..., at=times)."
         )
-    if run._met:
+    if passed is not None:
         raise ArgumentError(
-            f"at t = {run._met[0].t:g} s the run passes a singular position, where a motion need not depend "
+            f"at t = {passed:g} s the run passes a singular position, where a motion need not depend "
             "smoothly on parameters. Differentiate runs that keep away from it."
         )
-    setup = run._between.layout.setup
+    setup = between.layout.setup
     if setup.controller is not None and (setup.hold or not isinstance(setup.controller, expression)):
         raise ArgumentError(
             "the inputs of this run come from a sampled controller, or from one that is no da.expression; its "
@@ -76,8 +77,9 @@ class Motion(Variation):
     """The derivatives of a run, forward and backward."""
 
     def __init__(self, run: Run, targets: Targets, asked: list[Quantity], held: Any):
-        assert run._between is not None
-        system, setup = run.system, run._between.layout.setup
+        between = continuation(run)
+        assert between is not None
+        system, setup = run.system, between.layout.setup
         self.run, self.system, self.setup = run, system, setup
         self.end = [y for y in asked if not y.integral]
         self.sums = [y for y in asked if y.integral]
@@ -87,7 +89,7 @@ class Motion(Variation):
             if targets.u:
                 raise ArgumentError("the inputs of this run come from its controller; wrt can name no input.")
             f = setup.controller.f
-            control = Control(f, lambda s: _inputs(system, s, f))
+            control = Control(f, lambda s: traced_inputs(system, s, f))
         first = run.state(0)
         rows = independent_rows(system, first, run.p) if system.rows.of else None
         self.eq = Equations(system, rows, targets, many=len(run.t) > 8, control=control)

@@ -103,7 +103,7 @@ def of_states(
     vector, inputs, policy = system.parameter_vector(p), system.input_vector(u), rank_policy(system, p)
     rows = independent_rows(system, states[0], p) if system.rows.of else None
     for x in states:
-        system._check_mass(x, p)
+        system.check_mass(x, p)
         check_closed(system, x, p, {"q": x.q, "v": x.v, "p": vector, "t": x.t}, remembered(system), policy)
         check_determinate(system, x, u, p, asked)
     eq = Equations(system, rows, targets)

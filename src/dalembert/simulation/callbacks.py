@@ -140,7 +140,7 @@ def controller(system: System, u: Any, p: np.ndarray) -> Callback:
 
 def control_kernel(system: System, u: expression, lanes: int = 1) -> Any:
     """The inputs that a controller written in CasADi gives, as machine code for so many states at once."""
-    return system.custom_kernel(("control", u.f), ARGUMENTS, lambda s: _inputs(system, s, u.f), lanes=lanes)
+    return system.custom_kernel(("control", u.f), ARGUMENTS, lambda s: traced_inputs(system, s, u.f), lanes=lanes)
 
 
 def _given(system: System, u: Any) -> np.ndarray:
@@ -155,7 +155,7 @@ def is_numba(f: Any) -> bool:
     return hasattr(f, "py_func") and hasattr(f, "signatures")
 
 
-def _inputs(system: System, s: Trace, f: Callable[[Any, Any], Any]) -> np.ndarray:
+def traced_inputs(system: System, s: Trace, f: Callable[[Any, Any], Any]) -> np.ndarray:
     value = on_expressions(lambda state: f(state.t, state), s.state, "the controller")
     if isinstance(value, Mapping):
         parts = {name: ca.SX.zeros(n) for name, n in system.input_sizes.items()}

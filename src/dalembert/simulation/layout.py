@@ -188,14 +188,14 @@ class Layout:
         """The largest inertia against a velocity of unit size, kg m²."""
         mass, units = self._mass
         known = {"q": start.q, "p": self.setup.p}
-        M = mass(*[known[name] for name in mass.names_in])
-        return max((M.diagonal() * units).tolist(), default=0.0) or 1.0
+        diagonal = mass(*[known[name] for name in mass.names_in])
+        return max((diagonal * units).tolist(), default=0.0) or 1.0
 
     @cached_property
     def _mass(self) -> tuple[Kernel, np.ndarray]:
-        """The function that gives M, and (nv,) the squares of the units of velocities."""
+        """The function that gives the diagonal of M, and (nv,) the squares of the units of velocities."""
         system = self.system
-        return system.kernel("mass_matrix"), self.units(system.nq + system.nv, self.policy.length)[system.nq :] ** 2
+        return system.kernel("mass_diagonal"), self.units(system.nq + system.nv, self.policy.length)[system.nq :] ** 2
 
     def plain(self) -> np.ndarray:
         """(nq,) the velocity that is the rate of a coordinate, or −1."""

@@ -318,3 +318,13 @@ def columns(name: Any, names: Any, where: Any, joints: Any, kind: str) -> Any:
     if not isinstance(name, str) or name not in joints:
         raise unknown(f"joint or {kind}", name, dict.fromkeys([*joints, *names]))
     return where(name)
+
+
+def continuation(run: Run) -> Continuation | None:
+    """How a run answers between its records; None where only its recorded times are known."""
+    return run._between if run._dense is not None else None
+
+
+def first_passage(run: Run) -> float | None:
+    """The time (s) of the first singular position that a run passed, or None."""
+    return run._met[0].t if run._met else None

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import lsq_linear, nnls
+from scipy.optimize import nnls
 
 from dalembert.checks import array
 from dalembert.errors import ArgumentError, unknown
@@ -86,58 +86,3 @@ def least_change(G: np.ndarray, h: np.ndarray) -> tuple[np.ndarray | None, np.nd
     if -r[-1] < 1e-10:
         return None, z / scale
     return -r[:n] / r[-1] * size, z / scale
-
-
-def nearest_in_bounds(
-    N: np.ndarray, r: np.ndarray, bounds: Bounds, start: np.ndarray, more: tuple[np.ndarray, np.ndarray] | None = None
-) -> np.ndarray:
-    """u within bounds that brings N u nearest to r, and among those one near `start`.
-
-    more: G and h of further bounds G u ≥ h, which are kept too as far as the first ones allow it.
-    """
-    if more is not None and len(more[1]):
-        kept = _within_all(N, r, bounds, start, *more)
-        if kept is None:
-            kept = _within_all(N, r, bounds, start, more[0], _relaxed(bounds, start, *more))
-        if kept is not None:
-            return kept
-    rows, right = _toward(N, r, start, 1e-7)
-    fixed = bounds.lower == bounds.upper
-    size = max(1e-300, np.abs(start).max(initial=0.0))
-    lower = np.where(fixed, bounds.lower - 1e-12 * (size + np.abs(bounds.lower)), bounds.lower)
-    return lsq_linear(rows, right, (lower, bounds.upper), method="bvls", tol=1e-14).x
-
-
-def _within_all(
-    N: np.ndarray, r: np.ndarray, bounds: Bounds, start: np.ndarray, G: np.ndarray, h: np.ndarray
-) -> np.ndarray | None:
-    """The same with all bounds, or None: with rows X = Q R it is the least change w of R u from Qᵀ right."""
-    rows, right = _toward(N, r, start, 1e-4)  # a smaller weight leaves too few digits to `least_change`
-    Q, R = np.linalg.qr(rows)
-    center = np.linalg.solve(R, Q.T @ right)
-    own, low, _ = bounds.rows(center, np.eye(len(start)))
-    G, h = np.vstack([own, G]), np.concatenate([low, h - G @ center])
-    w, _ = least_change(np.linalg.solve(R.T, G.T).T, h)
-    return None if w is None else np.clip(center + np.linalg.solve(R, w), bounds.lower, bounds.upper)
-
-
-def _relaxed(bounds: Bounds, start: np.ndarray, G: np.ndarray, h: np.ndarray) -> np.ndarray:
-    """h less what has to be given up of G u ≥ h within bounds: the shortest e of G u + e ≥ h, rows of G of length 1."""
-    count, n = G.shape
-    size, center, small = np.linalg.norm(G, axis=1), np.clip(start, bounds.lower, bounds.upper), 1e-3
-    size = np.where(size > 1e-9 * size.max(initial=0.0), size, 1.0)
-    e = np.zeros(count)
-    for _ in range(4):  # from where the last one ended, since u is held back a little
-        own, low, _ = bounds.rows(center, np.eye(n) / small)  # unknowns: small × (u − center), then e
-        rows = np.block([[own, np.zeros((len(low), count))], [G / size[:, None] / small, np.eye(count)]])
-        x, _ = least_change(rows, np.concatenate([low, (h - G @ center) / size]))
-        if x is None:
-            break
-        center, e = np.clip(center + x[:n] / small, bounds.lower, bounds.upper), np.maximum(0.0, x[n:])
-    return h - size * e * (1 + 1e-6) - 1e-9 * size * e.max(initial=0.0)
-
-
-def _toward(N: np.ndarray, r: np.ndarray, start: np.ndarray, weight: float) -> tuple[np.ndarray, np.ndarray]:
-    """N u = r, and with a small weight u = start."""
-    small = weight * max(1e-300, np.abs(N).max(initial=0.0))
-    return np.vstack([N, small * np.eye(N.shape[1])]), np.concatenate([r, small * start])

@@ -102,7 +102,7 @@ class Dragging:
         self.holonomic = np.asarray(system.rows.holonomic, dtype=bool)
         self.kernel, self.plus_kernel = system.kernel("constraints"), system.kernel("plus")
         self.flat = system.nq == system.nv and list(system.q_names) == list(system.v_names)
-        self.branch = system.kernel("branch") if len(system.rows.branch) else None
+        self.branch = system.kernel("branch") if len(system.rows.branch_of) else None
         self.places = {name: (k, system.q_names.index(name)) for k, name in enumerate(system.v_names)
                        if name in system.q_names}  # fmt: skip
         self.low, self.high = joint_limits(system)

@@ -25,7 +25,7 @@ from dalembert.system.state import State
 if TYPE_CHECKING:
     from dalembert.analysis.sweep import Sweep
     from dalembert.charts import LocalChart
-    from dalembert.system.rows import Rows
+    from dalembert.system.rows import RowNames
     from dalembert.system.system import System
 
 #: metric, variant, tolerance, floor, safety and independent of `acceleration` by default
@@ -49,7 +49,7 @@ class ConstraintQuestions:
     if TYPE_CHECKING:
 
         @property
-        def rows(self) -> Rows: ...
+        def rows(self) -> RowNames: ...
 
     @property
     def row_names(self) -> list[str]:
@@ -189,17 +189,19 @@ class ConstraintQuestions:
         p: Parameters = None,
         active: Mapping[str, bool] | None = None,
         tolerance: float = 1e-9,
+        epsilon: float = 0.0,
     ) -> Subspaces:
         """Admissible and constrained motion at a state: projectors, bases, inertias.
 
         metric: as in `acceleration`. active: {constraint: False} switches constraints off. tolerance: singular values
-        of A up to this part of the largest count as zero.
+        of A up to this part of the largest count as zero. epsilon: those of A up to this count as zero whatever the
+        largest is, in the units of its rows (Aghili 68): next to a singular position a constraint is then ignored.
         """
         W = None
         if not of_mass(metric):
             _, factor = metric_factor(metric, self.nv)
             W = factor.T @ factor
-        return subspaces(_whole(self), self.as_state(state), p, self.active_rows(active), W, tolerance)
+        return subspaces(_whole(self), self.as_state(state), p, self.active_rows(active), W, tolerance, epsilon)
 
     def chart(self, state: StateGiven, coordinates: Any = "tangent", *, p: Parameters = None) -> LocalChart:
         """Independent coordinates around a state on the manifold, with Ψ, its inverse and its derivatives.
@@ -254,8 +256,9 @@ class ConstraintQuestions:
         With branches > 1, a list of up to that many different assemblies, found from random starts with this seed.
         attempts: starts after which the search gives up, the first from the guess and the others around it; it ends
         sooner when several come to the same gap.
-        frames: {frame: where it is held}, the inverse kinematics: a point (3,), a rotation (3, 3), a pose (4, 4), or a
-        mapping such as {"position": (x, y, z), "z": direction} of position, rotation and one axis, in the ground.
+        frames: {frame: where it is held}, the inverse kinematics: a point (3,), None where it is free, a rotation
+        (3, 3), a pose (4, 4), or a mapping such as {"position": (x, y, z), "z": direction} of position, rotation and
+        one axis, in the ground.
         limits: whether coordinates must be within the limits of their joints.
         Raises AssemblyError where nothing closes, naming the constraints in conflict and their gaps where they come
         nearest. In a singular position the velocity is one that a motion has.

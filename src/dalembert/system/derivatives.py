@@ -35,7 +35,7 @@ from dalembert.recursions.motion_derivatives import MotionDerivatives
 from dalembert.recursions.newton_euler import newton_euler
 from dalembert.recursions.newton_euler_derivatives import newton_euler_derivatives
 from dalembert.spatial import bracket_dual
-from dalembert.symbols import is_zero, zeros
+from dalembert.symbols import zeros
 from dalembert.system.local_slopes import LocalEquations, LocalSlopes, all_zero
 
 if TYPE_CHECKING:
@@ -151,9 +151,9 @@ class EquationDerivatives:
         """
         joints = [range(link.v.start, link.v.stop) for link in self.s.tree.links]
         own: list[set[int] | None] = []
-        for row, A in zip(self.rows.rows, self.rows.A):
-            moved = [joint for joint in joints if not all(is_zero(A[k]) for k in joint)]
-            own.append({k for joint in moved for k in joint} if row.holonomic else None)
+        joint_of = {k: joint for joint in joints for k in joint}
+        for row in self.rows.rows:
+            own.append({k for i in row.A for k in joint_of[i]} if row.holonomic else None)
         return [*own, *([None] * (len(self.local.A) - len(own)))]
 
     def _chained(

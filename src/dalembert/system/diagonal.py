@@ -70,22 +70,22 @@ class Diagonal:
 
     def solve(self, state: StateGiven, x: Any, *, p: Parameters = None) -> np.ndarray:
         """M⁻¹ x, (nv,), without forming M."""
-        self.system._check_mass(state, p)
+        self.system.check_mass(state, p)
         return self.system.evaluate("solve_mass", state, tau=self._vector(x, "x"), p=p)
 
     def log_determinant(self, state: StateGiven, *, p: Parameters = None) -> float:
         """Log det M."""
-        self.system._check_mass(state, p)
+        self.system.check_mass(state, p)
         return float(self.system.evaluate("log_determinant", state, p=p))
 
     def whitened(self, state: StateGiven, *, p: Parameters = None) -> np.ndarray:
         """Ã = A m^−ᵀ, (m, nv): the constraints in the coordinates ν, where the mass metric is the Euclidean one."""
-        self.system._check_mass(state, p)
+        self.system.check_mass(state, p)
         return self.system.evaluate("whitened", state, p=p)
 
     def delassus(self, state: StateGiven, *, p: Parameters = None) -> np.ndarray:
         """A M⁻¹ Aᵀ = Ã Ãᵀ, (m, m), without forming M: the inverse of the operational-space inertia."""
-        self.system._check_mass(state, p)
+        self.system.check_mass(state, p)
         return self.system.evaluate("delassus", state, p=p)
 
     def mobility(self, state: StateGiven, frame: Any, *, axes: str = "body", p: Parameters = None) -> np.ndarray:
@@ -93,14 +93,14 @@ class Diagonal:
 
         In the frame's own ("body") or the ground's ("world") axes. Constraints do not count.
         """
-        self.system._check_mass(state, p)
+        self.system.check_mass(state, p)
         return self.system.evaluate("mobility", state, frame=frame, axes=axes, p=p)
 
     # --- dynamics ---------------------------------------------------------------------------------------------------
 
     def coriolis(self, state: StateGiven, *, normalized: bool = True, p: Parameters = None) -> np.ndarray:
         """C(q, ν) (or C(q, ξ)) at the state's velocity, (nv,): algorithm 7.1. It does no work: νᵀ C(q, ν) = 0."""
-        self.system._check_mass(state, p)
+        self.system.check_mass(state, p)
         return self._value("diagonal_coriolis", normalized, state, p=p)
 
     def acceleration(
@@ -117,7 +117,7 @@ class Diagonal:
         given = np.zeros(self.system.nv) if tau is None else self.system.velocity_vector(tau, "tau")
         given = given + self.system._carried(state, wrenches, p)
         self.check()
-        self.system._check_mass(state, p)
+        self.system.check_mass(state, p)
         return self._value("diagonal_dynamics", normalized, state, tau=given, u=u, p=p)
 
     # --- in time ----------------------------------------------------------------------------------------------------

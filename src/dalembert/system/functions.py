@@ -26,7 +26,7 @@ from dalembert.mechanism.traced import Load, TracedState
 from dalembert.recursions import kinematics
 from dalembert.recursions.articulated_body import articulated_body
 from dalembert.recursions.body_jacobians import body_jacobian, body_jacobian_rates, body_jacobian_slopes
-from dalembert.recursions.composite_body import composite_body
+from dalembert.recursions.composite_body import composite_body, mass_diagonal
 from dalembert.recursions.elimination import Elimination, mass_factor
 from dalembert.recursions.momentum import center_of_mass, gravity_energy, kinetic_energy, momentum
 from dalembert.recursions.newton_euler import link_wrenches, newton_euler
@@ -175,7 +175,7 @@ def forces(s: Trace) -> Any:
 
 
 def _eliminated(s: Trace, f: Any) -> tuple[Any, ...]:
-    return s.led.solve(f, s.rows.A, s.rows.gamma)
+    return s.led.solve(f, s.rows.sparse, s.rows.gamma)
 
 
 def _accelerate(s: Trace) -> tuple[Any, ...]:
@@ -188,16 +188,34 @@ def _answer(s: Trace) -> tuple[Any, ...]:
 
     The evidence is the margin (2), the largest squared entry of A v̇ + γ, and the sum of v̇.
     """
-    A, gamma = s.rows.A, s.rows.gamma
+    A, gamma = s.rows.sparse, s.rows.gamma
     if s.led:
         inertias, (vdot, lam, margin) = _still(s), _eliminated(s, forces(s) + s.tau)
     else:
         factor = Elimination(mass_factor(s.at), A)
         (vdot, lam), margin, inertias = factor.solve(forces(s) + s.tau, gamma), factor.margin, array(factor.inertias)
-    rest = (A @ vdot if len(lam) else zeros(0)) + gamma
+    rest = A @ vdot + gamma
     worst = reduce(lambda x, r: -minimum(-x, -(r * r)), rest, 0.0)
-    force = A.T @ lam if len(lam) else _still(s)
+    force = A.transposed_times(lam)
     return vdot, lam, force, array([*margin, worst, sum(vdot)]), inertias
+
+
+def _row_sizes(s: Trace) -> tuple[Any, ...]:
+    """(m,) squares of each row of A: its length in the mass metric, A over angles, over slides, its largest angle's.
+
+    And the least 1/d of M = Lᵀ D L, (1,), positive where M is. All by elements: what `rank` needs to know of a
+    mechanism costs as much as its acceleration.
+    """
+    tree, m = mass_factor(s.at), len(s.rows.of)
+    inverse = tree.inverse
+    turning = [turns for link in s.tree.links for turns in link.joint.angular]
+    lengths, angles, slides, arms = (zeros(m) for _ in range(4))
+    for i, row in enumerate(s.rows.sparse.rows):
+        lengths[i] = sum((x * x * inverse[k] for k, x in tree.lower_transposed_row(row).items()), 0.0)
+        about = [a * a for k, a in row.items() if turning[k]]
+        angles[i], slides[i] = sum(about, 0.0), sum((a * a for k, a in row.items() if not turning[k]), 0.0)
+        arms[i] = reduce(lambda x, y: -minimum(-x, -y), about, 0.0)
+    return lengths, angles, slides, arms, array([reduce(minimum, inverse, 1.0)])
 
 
 def _forward_dynamics(s: Trace) -> Any:
@@ -210,8 +228,7 @@ def _forward_dynamics(s: Trace) -> Any:
 def _driving_forces(s: Trace) -> Any:
     """(led,): the forces of kinematic inputs at accelerations a and multipliers of all rows."""
     left = newton_euler(s.at, s.a, s.d.gravity, s.load.wrenches) - s.load.tau
-    if len(s.rows.of):
-        left = left - s.rows.A.T @ s.lam[: len(s.rows.of)]
+    left = left - s.rows.sparse.transposed_times(s.lam[: len(s.rows.of)])
     return left[s.led.places]
 
 
@@ -311,6 +328,8 @@ MOTION, DRIVE = ("q", "v"), ("u", "p", "t")
 #: name: (arguments, value of a trace)
 FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace], Any]]] = {
     "mass_matrix": (("q", "p"), lambda s: composite_body(s.at)),
+    "mass_diagonal": (("q", "p"), lambda s: mass_diagonal(s.at)),
+    "row_sizes": (("q", "p", "t"), _row_sizes),
     "bias": (("q", "v", "p"), lambda s: newton_euler(s.at, _still(s), s.d.gravity, {})),
     "gravity_vector": (
         ("q", "p"),
@@ -370,6 +389,7 @@ LOOP_FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace, Loop], Any]]] 
 #: names of the outputs of functions that have several
 OUTPUTS: dict[str, tuple[str, ...]] = {
     "constraints": ("phi", "A", "b"),
+    "row_sizes": ("lengths", "angles", "slides", "arms", "least"),
     "constrained": ("M", "f", "A", "gamma"),
     "accelerate": ("vdot", "multipliers", "margin"),
     "answer": ("vdot", "multipliers", "force", "evidence", "inertias"),

@@ -23,11 +23,13 @@ from dalembert.mechanism.forces import Force, KinematicInput
 from dalembert.mechanism.layout import Layout
 from dalembert.recursions.composite_body import composite_body
 from dalembert.recursions.elimination import TreeFactor, eliminate, mass_factor
+from dalembert.recursions.sparse import Sparse, dense
 from dalembert.symbols import array, is_number, to_sx, zeros
 
 if TYPE_CHECKING:
     from dalembert.recursions.innovations import Innovations
     from dalembert.system.functions import Trace
+    from dalembert.system.rows import Rows
 
 
 def led_velocities(layout: Layout, forces: Sequence[Force]) -> dict[str, int]:
@@ -80,6 +82,10 @@ class Led:
         A[:, self.places] = 0.0
         return A
 
+    def sparse(self, rows: Rows) -> Sparse:
+        """A of some rows by its elements, with nothing in the columns of what is led."""
+        return rows.sparse.without(self.places) if self else rows.sparse
+
     def still(self, x: np.ndarray) -> np.ndarray:
         """x, (nv, …), with 0 where something is led."""
         if not self:
@@ -110,12 +116,12 @@ class Led:
         return self.mass(M), f, self.columns(A), gamma
 
     def solve(
-        self, f: np.ndarray, A: np.ndarray, gamma: np.ndarray, given: np.ndarray | None = None
+        self, f: np.ndarray, A: np.ndarray | Sparse, gamma: np.ndarray, given: np.ndarray | None = None
     ) -> tuple[np.ndarray, ...]:
         """v̇, λ and the margin of the elimination; given: as in `equations`."""
         if not self:
             return eliminate(mass_factor(self.s.at), f, A, gamma)
-        M, f, A, gamma = self.equations(composite_body(self.s.at), f, A, gamma, given)
+        M, f, A, gamma = self.equations(composite_body(self.s.at), f, dense(A), gamma, given)
         return eliminate(TreeFactor(M), f, A, gamma)
 
     def force(self, M: np.ndarray, f: np.ndarray, A: np.ndarray, vdot: np.ndarray, lam: np.ndarray) -> np.ndarray:

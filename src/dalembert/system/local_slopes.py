@@ -12,6 +12,7 @@ import numpy as np
 from dalembert.mechanism.constraints import Constraint, Row
 from dalembert.mechanism.local import LocalState
 from dalembert.mechanism.traced import Load
+from dalembert.recursions.sparse import Sparse
 from dalembert.symbols import element, is_number, symbols, to_sx, zeros
 
 if TYPE_CHECKING:
@@ -44,21 +45,21 @@ class LocalEquations:
         rows = _chosen(s.d.constraints, here, of.rows.all_named[: len(of.rows.of)])
         forced = len(rows)
         rows += [row for c in of.extra for row in c.rows(here)]
-        A = np.array([row.A for row in rows], dtype=object) if rows else zeros(0, self.size)
+        A = Sparse([row.A for row in rows], self.size)
         load = Load(here)
         for force in s.d.forces:
             force.act(here, load)
-        exerted = load.tau + (A[:forced].T @ lam if forced else 0.0)
+        exerted = load.tau + Sparse(A.rows[:forced], self.size).transposed_times(lam)
         for k, W in load.wrenches.items():
             where = here.at.tree.links[k].v
             exerted[where] = exerted[where] + W
         accelerations, speeds = zeros(len(rows)), zeros(len(rows))
         for k, row in enumerate(rows):
-            accelerations[k] = row.A @ rates + row.gamma
-            speeds[k] = row.A @ here.at.v + row.b
+            accelerations[k] = row.times(rates) + row.gamma
+            speeds[k] = row.times(here.at.v) + row.b
         self._arguments = [here.z, here.w, self.rate, self.lam, s.sx["u"], s.sx["p"], s.sx["t"]]
         self._given = self._actual(of)
-        self.A = self._put_in(ca.sparsify(to_sx(A)))
+        self.A = self._put_in(ca.sparsify(to_sx(A.dense())))
         b = zeros(len(rows))
         b[:] = [row.b for row in rows]
         self.b, self.speed, self.acceleration = (self._put_in(to_sx(x)) for x in (b, speeds, accelerations))

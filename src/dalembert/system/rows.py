@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,59 @@ import numpy as np
 from dalembert.errors import DescriptionError
 from dalembert.mechanism.constraints import Constraint, Row
 from dalembert.mechanism.traced import TracedState
+from dalembert.recursions.sparse import Sparse
 from dalembert.symbols import is_number, zeros
 
 
 @dataclass(frozen=True)
+class RowNames:
+    """The rows that constrain the motion by name and kind, and the names of those that do not."""
+
+    of: tuple[str, ...]  # constraint of each row
+    named: tuple[str, ...]  # within its constraint
+    kinds: tuple[tuple[bool, bool], ...]  # whether it is holonomic; whether its multiplier is a moment
+    left_out: tuple[tuple[str, str], ...]  # (constraint, row) that hold whatever the mechanism does
+    branch_of: tuple[str, ...]  # the constraint of each number that is positive on the branch the user means
+
+    @staticmethod
+    def restored(facts: Mapping[str, Any]) -> RowNames:
+        """From what `dataclasses.asdict` made of it, lists in place of tuples."""
+        kinds, left_out = (tuple((a, b) for a, b in facts[name]) for name in ("kinds", "left_out"))
+        return RowNames(tuple(facts["of"]), tuple(facts["named"]), kinds, left_out, tuple(facts["branch_of"]))
+
+    def only(self, chosen: Sequence[int]) -> RowNames:
+        """Some of the rows."""
+        return replace(self, **{x: tuple(getattr(self, x)[k] for k in chosen) for x in ("of", "named", "kinds")})
+
+    @property
+    def names(self) -> list[str]:
+        """constraint.row of each row."""
+        return [f"{c}.{row}" for c, row in zip(self.of, self.named)]
+
+    @property
+    def trivial(self) -> tuple[str, ...]:
+        """constraint.row of the rows left out."""
+        return tuple(f"{c}.{row}" for c, row in self.left_out)
+
+    @property
+    def all_named(self) -> list[tuple[str, str]]:
+        """(constraint, row) of the rows and of those left out: the order of multipliers in reactions."""
+        return [*zip(self.of, self.named), *self.left_out]
+
+    @property
+    def holonomic(self) -> np.ndarray:
+        """(m,) bool."""
+        return np.array([kind[0] for kind in self.kinds], dtype=bool)
+
+    @property
+    def angular(self) -> np.ndarray:
+        """(m,) bool: the multiplier is a moment."""
+        return np.array([kind[1] for kind in self.kinds], dtype=bool)
+
+
+@dataclass(frozen=True)
 class Rows:
-    """Rows that constrain the motion, and the names of those that do not."""
+    """Rows that constrain the motion, traced."""
 
     of: tuple[str, ...]  # constraint of each row
     rows: tuple[Row, ...]
@@ -24,6 +72,12 @@ class Rows:
     branch: np.ndarray  # positive on the branches the user means
     branch_of: tuple[str, ...]
     nv: int
+
+    @cached_property
+    def head(self) -> RowNames:
+        """Their names and kinds."""
+        kinds = tuple((bool(row.holonomic), bool(row.angular)) for row in self.rows)
+        return RowNames(self.of, tuple(row.name for row in self.rows), kinds, self.left_out, self.branch_of)
 
     @staticmethod
     def traced(constraints: Sequence[Constraint], s: TracedState) -> Rows:
@@ -54,17 +108,12 @@ class Rows:
     @property
     def names(self) -> list[str]:
         """constraint.row of each row."""
-        return [f"{c}.{row.name}" for c, row in zip(self.of, self.rows)]
-
-    @property
-    def trivial(self) -> tuple[str, ...]:
-        """constraint.row of the rows left out."""
-        return tuple(f"{c}.{row}" for c, row in self.left_out)
+        return self.head.names
 
     @property
     def all_named(self) -> list[tuple[str, str]]:
         """(constraint, row) of the rows and of those left out: the order of multipliers in reactions."""
-        return [*((c, row.name) for c, row in zip(self.of, self.rows)), *self.left_out]
+        return self.head.all_named
 
     @property
     def phi(self) -> np.ndarray:
@@ -73,8 +122,13 @@ class Rows:
 
     @property
     def A(self) -> np.ndarray:
-        """(m, nv)."""
-        return np.array([row.A for row in self.rows], dtype=object) if self.rows else zeros(0, self.nv)
+        """(m, nv), zeros included."""
+        return self.sparse.dense()
+
+    @property
+    def sparse(self) -> Sparse:
+        """A by its nonzero elements."""
+        return Sparse([row.A for row in self.rows], self.nv)
 
     @property
     def b(self) -> np.ndarray:
@@ -85,16 +139,6 @@ class Rows:
     def gamma(self) -> np.ndarray:
         """(m,)."""
         return _column([row.gamma for row in self.rows])
-
-    @property
-    def holonomic(self) -> np.ndarray:
-        """(m,) bool."""
-        return np.array([row.holonomic for row in self.rows], dtype=bool)
-
-    @property
-    def angular(self) -> np.ndarray:
-        """(m,) bool: the multiplier is a moment."""
-        return np.array([row.angular for row in self.rows], dtype=bool)
 
 
 def _column(values: Sequence[Any]) -> np.ndarray:

@@ -29,6 +29,7 @@ from dalembert.recursions.diagonal import DiagonalDynamics
 from dalembert.recursions.elimination import Elimination, TreeFactor, eliminate
 from dalembert.recursions.innovations import Innovations
 from dalembert.recursions.momentum import kinetic_energy
+from dalembert.recursions.sparse import Sparse
 from dalembert.symbols import array, is_number, sqrt, symbols, to_sx, where_less, zeros
 from dalembert.system.derivatives import ode_jacobian
 from dalembert.system.diagonal_functions import rate_of
@@ -114,7 +115,7 @@ def ode(s: Trace, chart: Any = None, baumgarte: bool = False) -> tuple[Any, ...]
     """By elimination: everything an integrator asks for at a stage."""
     P = powers(s)
     if len(s.rows.of) or s.led:
-        A, gamma = s.rows.A, s.rows.gamma
+        A, gamma = s.rows.sparse, s.rows.gamma
         if baumgarte:  # A v̇ + γ + 2α (A v + b) + β² Φ = 0
             alpha, beta = given(s, "baumgarte", 2)
             gamma = gamma + 2.0 * alpha * (A @ s.v + s.rows.b) + beta * beta * s.rows.phi
@@ -157,7 +158,7 @@ def ode_slope(s: Trace) -> Any:
 def equations(s: Trace) -> tuple[Any, ...]:
     """The same before it is solved."""
     P, (by_a, by_lam, rest) = powers(s), drivers_power(s)
-    velocity_error = (s.rows.A @ s.v if len(s.rows.of) else zeros(0)) + s.rows.b
+    velocity_error = s.rows.sparse @ s.v + s.rows.b
     kept = array(P) if P else zeros(0), *s.led.equations(*unled(s)), *([by_a, array([rest])] if s.led else [])
     return rates(s), *kept, s.rows.phi, velocity_error, by_lam
 
@@ -169,16 +170,14 @@ def _metric(s: Trace, weighted: bool) -> Any:
     """A factor of the mass matrix, or of weights (nv,) given at run time."""
     if not weighted:
         return s.led.factor()
-    W, weights = zeros(s.tree.nv, s.tree.nv), given(s, "weights", s.tree.nv)
-    for i, w in enumerate(weights):
-        W[i, i] = w
-    return TreeFactor(W)
+    weights = given(s, "weights", s.tree.nv)
+    return TreeFactor(Sparse([{i: w} for i, w in enumerate(weights)], s.tree.nv))
 
 
 def correct(s: Trace, weighted: bool = False) -> tuple[Any, ...]:
     """q ⊕ δ with A δ = −Φ and δ the shortest: one step of (37) of Aghili, (36) of Kövecses & Piedboeuf."""
     rows = s.rows.only_holonomic()
-    delta, _, margin = eliminate(_metric(s, weighted), zeros(s.tree.nv), s.led.columns(rows.A), rows.phi)
+    delta, _, margin = eliminate(_metric(s, weighted), zeros(s.tree.nv), s.led.sparse(rows), rows.phi)
     return at_unit(s, moved(s, delta), rows.phi, margin)
 
 
@@ -194,8 +193,8 @@ def correct_frozen(s: Trace, weighted: bool = False) -> tuple[Any, ...]:
 
 def filter_(s: Trace, weighted: bool = False) -> tuple[Any, ...]:
     """v + δ with A δ = −(A v + b) and δ the shortest: the admissible velocity nearest v."""
-    velocity_error = (s.rows.A @ s.v if len(s.rows.of) else zeros(0)) + s.rows.b
-    delta, _, margin = eliminate(_metric(s, weighted), zeros(s.tree.nv), s.led.columns(s.rows.A), velocity_error)
+    velocity_error = s.rows.sparse @ s.v + s.rows.b
+    delta, _, margin = eliminate(_metric(s, weighted), zeros(s.tree.nv), s.led.sparse(s.rows), velocity_error)
     return s.v + delta, velocity_error, margin
 
 
@@ -208,11 +207,10 @@ def whitened(s: Trace) -> tuple[Any, Any]:
     if len(s.rows.of):
         tree, sizes = s.led.factor(), given(s, "sizes", len(s.rows.of))
         roots = [sqrt(x) for x in tree.inverse]
-        for i, row in enumerate(s.led.columns(s.rows.A)):
-            for j, x in enumerate(tree.lower_transposed(row)):
-                if not (is_number(x) and x == 0.0):
-                    values.append(x * roots[j] / sizes[i])
-                    places.append(float(i * s.tree.nv + j))
+        for i, row in enumerate(s.led.sparse(s.rows).rows):
+            for j, x in tree.lower_transposed_row(row).items():
+                values.append(x * roots[j] / sizes[i])
+                places.append(float(i * s.tree.nv + j))
     return array(values), array(places)
 
 

@@ -17,18 +17,20 @@ from dalembert.mechanism.body import Frame
 from dalembert.mechanism.checks import check_laws, check_masses
 from dalembert.mechanism.constraints import Loop
 from dalembert.mechanism.forces import JointSpringDamper
+from dalembert.mechanism.joints import Fixed
+from dalembert.mechanism.joints.attachment import Attachment
 from dalembert.mechanism.layout import Layout
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.mechanism.touching import compliant_stops
 from dalembert.mechanism.values import is_exact_zero, vector_of
 from dalembert.protocols import Inputs, Parameters, StateGiven
 from dalembert.symbols import all_numbers
-from dalembert.system import functions
+from dalembert.system import functions, kept
 from dalembert.system.constraints import ConstraintQuestions
 from dalembert.system.diagonal import Diagonal
 from dalembert.system.functions import FRAME_FUNCTIONS, LOOP_FUNCTIONS, Description, recent_trace, trace
 from dalembert.system.led import led_velocities
-from dalembert.system.rows import Rows
+from dalembert.system.rows import RowNames
 from dalembert.system.state import State, make_state
 from dalembert.system.stepping import STEPPING, work_names
 from dalembert.system.tree import TreeQuestions
@@ -74,9 +76,10 @@ class System(TreeQuestions, ConstraintQuestions):
         if not isinstance(mechanism, Mechanism):
             raise ArgumentError(f"mechanism is {checks.shown(mechanism)}; needed: a Mechanism.")
         layout = Layout(mechanism.snapshot())
-        check_masses(layout, mechanism.parameters)
-        check_laws(layout, mechanism)
         self._set_up(layout, backend)
+        if not kept.known(self._digest):  # else it was checked when it was traced
+            check_masses(layout, mechanism.parameters)
+            check_laws(layout, mechanism)
 
     def _set_up(self, layout: Layout, backend: str) -> None:
         self.layout, self.backend = layout, backend
@@ -95,13 +98,14 @@ class System(TreeQuestions, ConstraintQuestions):
         ]
         self.description = Description(
             self.layout,
-            Layout(mechanism, lump=False),
+            Layout(mechanism, lump=False) if any(_fixed(a) for a in layout.joints.values()) else layout,
             mechanism.gravity,
             (*springs, *compliant_stops(self.layout.joints.values()), *mechanism.forces.values()),
             tuple(mechanism.constraints.values()),
             dict(mechanism.inputs),
             dict(mechanism.parameters.symbols),
         )
+        self._forces = self.description.forces
         self._kept: dict[Any, Any] = {}
         self._functions: dict[Any, tuple[ca.Function, tuple[tuple[int, ...], ...]]] = {}
         self._kernels: dict[Any, Kernel] = {}
@@ -248,14 +252,11 @@ class System(TreeQuestions, ConstraintQuestions):
         frame, axes: as in `function`; for "cut_joint" and "loop_wrench" frame is the name of a loop. rows: indices of
         the constraint rows to use, where not all. lanes: states computed at once, 1, 2, 4, 8 or 16.
         """
-        from dalembert.compiler import Kernel
-
         checks.whole(lanes, "lanes", least=1)
         key = (*self._key(name, frame, axes, rows), lanes)
         found = self._kernels.get(key)
         if found is None:
-            f, shapes = self._traced(name, frame, axes, rows)
-            made = Kernel(f, lanes=lanes, backend=self.backend, shapes=shapes)
+            made = kept.kernel(self._digest, key, lanes, self.backend, lambda: self._traced(name, frame, axes, rows))
             found = self._kernels.setdefault(key, made)  # the first of two threads: addresses in use stay valid
         return found
 
@@ -274,29 +275,48 @@ class System(TreeQuestions, ConstraintQuestions):
         `arguments` and `named` are the names of its inputs and outputs, `rows` the rows of the constraints it uses,
         `lanes` as in `kernel`.
         """
-        from dalembert.compiler import Kernel
-
         place = (key, rows, lanes)
         found = self._kernels.get(place)
         if found is None:
-            f, shapes = trace(self.description, key[0], arguments, value, rows, named)
-            found = self._kernels.setdefault(place, Kernel(f, lanes=lanes, backend=self.backend, shapes=shapes))
+            whole = (*place, tuple(arguments), None if named is None else tuple(named))
+            traced = lambda: trace(self.description, key[0], arguments, value, rows, named)  # noqa: E731
+            found = self._kernels.setdefault(place, kept.kernel(self._digest, whole, lanes, self.backend, traced))
         return found
 
     @cached_property
+    def _digest(self) -> str | None:
+        """Digest of the equations, by which what is traced is kept on disk; None where it cannot be."""
+        d, own = self.description, self.layout.mechanism.constraints
+        usual = type(self) is System and self.backend == "native" and d.forces is self._forces
+        if not usual or d.sliding or d.loaded or any(own.get(c.name) is not c for c in d.constraints):
+            return None
+        found = self.layout.description_digest
+        return None if found is None else " ".join([found, *(c.name for c in d.constraints)])
+
+    @property
     def work_names(self) -> tuple[str, ...]:
         """Whose work a simulation keeps account of: "inputs", "forces" (without potential), "drivers"."""
-        return work_names(recent_trace(self.description))
+        return self._facts[1]
+
+    @cached_property
+    def _facts(self) -> tuple[RowNames, tuple[str, ...]]:
+        """The names of rows and works."""
+
+        def traced() -> tuple[RowNames, tuple[str, ...]]:
+            s = recent_trace(self.description)
+            return s.rows.head, work_names(s)
+
+        return kept.facts(self._digest, traced)
 
     @cached_property
     def led(self) -> dict[str, int]:
         """The place in v of the coordinate that each kinematic input leads, by the input's name."""
         return led_velocities(self.layout, self.description.forces)
 
-    @cached_property
-    def rows(self) -> Rows:
-        """The rows of the constraints, traced: names, kinds, and which were left out."""
-        return recent_trace(self.description).rows
+    @property
+    def rows(self) -> RowNames:
+        """The rows of the constraints: names, kinds, and which were left out."""
+        return self._facts[0]
 
     @property
     def diagonal(self) -> Diagonal:
@@ -459,6 +479,10 @@ class System(TreeQuestions, ConstraintQuestions):
             else:
                 raise unknown(kind, name, start)
         return values
+
+
+def _fixed(attachment: Attachment) -> bool:
+    return isinstance(attachment.joint, Fixed)
 
 
 def _restored(layout: Layout, backend: str, parameters: Mapping[str, np.ndarray], removed: Sequence[str]) -> System:

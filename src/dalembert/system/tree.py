@@ -134,15 +134,15 @@ class TreeQuestions:
     ) -> np.ndarray:
         """v̇ = M⁻¹ (τ + Q + Σ Jᵀ W − h), (nv,), in O(N); τ defaults to zero."""
         given = np.zeros(self.nv) if tau is None else self.velocity_vector(tau, "tau")
-        self._check_mass(state, p)
+        self.check_mass(state, p)
         return self.evaluate("forward_dynamics", state, tau=given + self._carried(state, wrenches, p), u=u, p=p)
 
     def _massless(self, state: StateGiven, p: Parameters = None) -> str | None:
         """A velocity, by name, that moves no mass at a state; None where there is none."""
         return None if self._solid else massless(self, self.as_state(state), p)  # type: ignore[arg-type]
 
-    def _check_mass(self, state: StateGiven, p: Parameters = None) -> None:
-        """Refuse a state in which a motion moves no mass."""
+    def check_mass(self, state: StateGiven, p: Parameters = None) -> None:
+        """Raise `AssemblyError` for a state in which some velocity moves no mass, naming it."""
         still = self._massless(state, p)
         if still is not None:
             raise AssemblyError(

@@ -24,18 +24,12 @@ from math import isfinite
 
 import numpy as np
 
+from dalembert.control.native.bounded import within_bounds
+from dalembert.control.native.inequalities import resolve
+from dalembert.control.native.steps import by_rows, carry, length, multipliers, require, shortest
 from dalembert.control.native.workspace import CONSTANT, FORCES, GIVEN, MASS_COST, REACTIONS, TASK, Allocation
 from dalembert.formulations.common import factor_in_metric, particular, times
-from dalembert.linalg import (
-    cholesky,
-    dot,
-    solve,
-    solve_transposed,
-    solve_upper,
-    solve_upper_rows,
-    solve_upper_transposed,
-    whiten_rows,
-)
+from dalembert.linalg import cholesky, dot, factor_svd, solve_upper, solve_upper_rows, whiten_rows
 from dalembert.native.calls import invoke
 from dalembert.native.jit import entry, native
 from dalembert.native.memory import cut
@@ -63,9 +57,13 @@ def allocate(a):
     if a.mode == TASK and a.reach < a.mobility:
         a.task_rank = task_first(a)
     if a.ns > 0:
+        for i in range(a.ns):
+            resolve(a, cut(a.pick, i * (a.m + a.nm), (a.m + a.nm,)), cut(a.picked, i * a.m, (a.m,)))
         carry(a)
         shape_forces(a)
         carry(a)
+    if a.bounded != 0 or a.layered != 0:
+        within_bounds(a)
     total = 0.0
     for k in range(a.na):
         total += a.u[k]
@@ -85,37 +83,6 @@ def refuse(a, outcome):
 
 
 @native
-def by_rows(A, B, out):
-    """out ← A Bᵀ, as many rows of both as out has rows and columns."""
-    for i in range(out.shape[0]):
-        for j in range(out.shape[1]):
-            out[i, j] = dot(A, i, B, j, 0, A.shape[1])
-
-
-@native
-def length(A):
-    """The Frobenius norm."""
-    total = 0.0
-    for i in range(A.shape[0]):
-        total += dot(A, i, A, i, 0, A.shape[1])
-    return total**0.5
-
-
-@native
-def shortest(problem, m, n, tolerance, whole, right, out, null):
-    """out ← A⁺ right, A (m, n) that of the problem; singular values up to tolerance × whole are zero. Returns the rank.
-
-    whole: the length of A, or that of the map A is what is left of, if that is longer.
-    """
-    factor = problem.factor
-    problem.m, problem.n, factor.m, factor.n = m, n, m, n
-    problem.tolerance = tolerance * max(1.0, min(whole / (length(problem.A) + 1e-300), 1e16))
-    factor_in_metric(problem, null)
-    solve(factor, right, out)
-    return problem.rank
-
-
-@native
 def admissible(a):
     """K and the mobility with the rows that are active, and c, which goes to `motion`. Returns the outcome."""
     problem, active, K = a.problem, a.active, a.K
@@ -125,11 +92,15 @@ def admissible(a):
             gamma[i] = 0.0
             for j in range(n):
                 A[i, j] = 0.0
+    if a.epsilon > 0.0:
+        sieve(a)
     a.mobility = 0
     outcome = factor_in_metric(problem, True)
     if outcome != OK:
         return outcome
     particular(problem, a.motion)
+    for j in range(n):
+        a.c[j] = a.motion[j]
     basis, rank = problem.factor.basis, problem.rank
     a.mobility = n - rank
     for i in range(n - rank):
@@ -137,6 +108,26 @@ def admissible(a):
             K[i, j] = basis[rank + i, j]
     solve_upper_rows(problem.upper, K, n - rank)
     return OK
+
+
+@native
+def sieve(a):
+    """A and γ without what belongs to singular values of A up to ε (Aghili 68)."""
+    f, A, gamma, work, m, n = a.sieve, a.problem.A, a.problem.gamma, a.problem.m1, a.m, a.n
+    factor_svd(f, A, 1e-300, False)
+    left, core, basis = f.left, f.core, f.basis
+    for i in range(m):
+        work[i] = gamma[i]
+        gamma[i] = 0.0
+        for j in range(n):
+            A[i, j] = 0.0
+    for k in range(min(m, n)):
+        if core[k, k] > a.epsilon:
+            part = dot(left, k, work, 0, 0, m)
+            for i in range(m):
+                gamma[i] += part * left[k, i]
+                for j in range(n):
+                    A[i, j] += core[k, k] * left[k, i] * basis[k, j]
 
 
 @native
@@ -152,18 +143,10 @@ def desired_motion(a):
     else:
         times(K, f, y)
     for j in range(a.mobility):
+        a.along[j] = y[j]
         for i in range(a.n):
             motion[i] += y[j] * K[j, i]
     require(a)
-
-
-@native
-def require(a):
-    """required_force ← M v̇ − f."""
-    f, required = a.problem.f, a.required_force
-    times(a.problem.M, a.motion, required)
-    for i in range(a.n):
-        required[i] -= f[i]
 
 
 @native
@@ -172,16 +155,28 @@ def follow_task(a):
     J, K, gains, reference, theta, rate, bias = a.J, a.K, a.gains, a.reference, a.theta, a.rate, a.bias
     nt, p, wide = a.nt, a.mobility, a.n + a.na + a.nt + a.ns
     y, right, back = cut(a.right, 0, (p,)), cut(a.right, wide, (nt,)), cut(a.right, 2 * wide, (p,))
+    T, factor, desired = cut(a.task_rows, 0, (nt, p)), a.task.factor, a.desired
+    given = cut(a.task.A, 0, (nt, p))
+    by_rows(J, K, T)
     for i in range(nt):
-        right[i] = reference[2 * nt + i] - bias[i] - dot(J, i, a.motion, 0, 0, a.n)
+        right[i] = a.pull[i]
         for j in range(nt):
             right[i] += gains[i, j] * (reference[j] - theta[j])
             right[i] += gains[nt + i, j] * (reference[nt + j] - rate[j])
-    T, factor = cut(a.task.A, 0, (nt, p)), a.task.factor
-    by_rows(J, K, T)
+    if a.impedance != 0:  # a force along the task: J K Kᵀ Jᵀ of it, the mobility of its rows
+        for j in range(p):
+            back[j] = 0.0
+            for i in range(nt):
+                back[j] += T[i, j] * right[i]
+        times(T, back, right)
+    for i in range(nt):
+        right[i] += reference[2 * nt + i] - bias[i] - dot(J, i, a.motion, 0, 0, a.n)
+        desired[i] = right[i]
+        for j in range(p):
+            given[i, j] = T[i, j]
     white = cut(a.white_task, 0, (nt, a.n))
     whiten_rows(J, a.problem.upper, white)
-    a.task_rank = shortest(a.task, nt, p, a.problem.tolerance, length(white), right, y, False)
+    a.task_rank = shortest(a.task, nt, p, a.problem.tolerance, length(white), a.damping, right, y, False)
     if a.free_damping > 0.0:
         vector, basis = a.problem.n1, factor.basis
         times(a.problem.M, a.v, vector)
@@ -241,7 +236,7 @@ def shortest_forces(a):
             N[i, k] = s
     a.drive = unconstrained_drive(a)
     whiten_rows(N, a.cost, white)
-    rank = shortest(a.drives, p, na, a.problem.tolerance, a.drive, right, u, True)
+    rank = shortest(a.drives, p, na, a.problem.tolerance, a.drive, a.damping, right, u, True)
     solve_upper(a.cost, u)
     return rank
 
@@ -254,7 +249,7 @@ def task_first(a):
     """
     nt, na, n, p, wide = a.nt, a.na, a.n, a.mobility, a.n + a.na + a.nt + a.ns
     K, u, motion = a.K, a.u, a.motion
-    T, N, white = cut(a.task.A, 0, (nt, p)), cut(a.actuation, 0, (p, na)), cut(a.drives.A, 0, (p, na))
+    T, N, white = cut(a.task_rows, 0, (nt, p)), cut(a.actuation, 0, (p, na)), cut(a.drives.A, 0, (p, na))
     D = cut(a.shaping.A, 0, (nt, na))
     along, right, free = cut(a.right, 0, (p,)), cut(a.right, wide, (nt,)), cut(a.right, 2 * wide, (p,))
     times(K, a.problem.f, free)
@@ -267,7 +262,7 @@ def task_first(a):
             for j in range(p):
                 D[i, k] += T[i, j] * white[j, k]
     whole = a.drive * length(cut(a.white_task, 0, (nt, n)))
-    rank = shortest(a.shaping, nt, na, a.problem.tolerance, whole, right, u, False)
+    rank = shortest(a.shaping, nt, na, a.problem.tolerance, whole, a.damping, right, u, False)
     solve_upper(a.cost, u)
     for j in range(p):
         more = free[j] - along[j] + dot(N, j, u, 0, 0, na)
@@ -278,47 +273,27 @@ def task_first(a):
 
 
 @native
-def multipliers(problem, force, out):
-    """out ← the shortest λ with Aᵀλ = force."""
-    white = problem.n1
-    for i in range(problem.n):
-        white[i] = force[i]
-    solve_upper_transposed(problem.upper, white)
-    solve_transposed(problem.factor, white, out)
-
-
-@native
-def carry(a):
-    """λ and Aᵀλ = M v̇ − f − B u."""
-    force, required = a.problem.force, a.required_force
-    times(a.B, a.u, force)
-    for i in range(a.n):
-        force[i] = required[i] - force[i]
-    multipliers(a.problem, force, a.problem.multipliers)
-
-
-@native
 def shape_forces(a):
     """Add Z w, N Z = 0, to u so that the selected multipliers come nearest to what is wanted; the shortest such w."""
     problem, u, na, ns, reach = a.problem, a.u, a.na, a.ns, a.reach
     nz, wide = na - reach, a.n + a.na + a.nt + a.ns
     Z, L = cut(a.null_forces, 0, (nz, na)), cut(a.shaping.A, 0, (ns, nz))
     right, w = cut(a.right, 0, (ns,)), cut(a.right, wide, (nz,))
-    basis, selected, wanted = a.drives.factor.basis, a.selected, a.wanted
+    basis, picked, wanted = a.drives.factor.basis, a.picked, a.wanted
     carried, one = problem.multipliers, problem.m1
     for k in range(nz):
         for i in range(na):
             Z[k, i] = basis[reach + k, i]
     solve_upper_rows(a.cost, Z, nz)
     for i in range(ns):
-        right[i] = wanted[i] - carried[selected[i]]
+        right[i] = wanted[i] - dot(picked, i, carried, 0, 0, a.m)
     for k in range(nz):
         times(a.B, cut(Z, k * na, (na,)), problem.n2)
         multipliers(problem, problem.n2, one)
         for i in range(ns):
-            L[i, k] = -one[selected[i]]
-    whole = a.drive / max(problem.largest, 1e-300)  # of λ, where the constraints carry forces best
-    a.force_rank = shortest(a.shaping, ns, nz, problem.tolerance, whole, right, w, False)
+            L[i, k] = -dot(picked, i, one, 0, 0, a.m)
+    whole = length(picked) * a.drive / max(problem.largest, 1e-300)  # of λ, where the constraints carry forces best
+    a.force_rank = shortest(a.shaping, ns, nz, problem.tolerance, whole, 0.0, right, w, False)
     for k in range(nz):
         for i in range(na):
             u[i] += w[k] * Z[k, i]

@@ -12,16 +12,20 @@ from dalembert.outcome import OK
 @entry(Controller)
 def follow(x, y, controller):
     """y (nu,) ← the inputs for q, v and t in x; NaN where no forces were found, zero where nothing acts."""
-    a, trajectory, inputs = controller.allocation, controller.trajectory, controller.inputs
+    a, inputs = controller.allocation, controller.inputs
     plant, u = a.plant, a.u
     n = controller.nq + a.n
-    state, out, given, clock = doubles(x, n + 1), doubles(y, controller.nu), plant.x, trajectory.x
+    state, out, given = doubles(x, n + 1), doubles(y, controller.nu), plant.x
     for i in range(n):
         given[i] = state[i]
     if plant.time_index >= 0:
         given[plant.time_index] = state[n]
-    clock[0] = state[n]
-    invoke(trajectory)
+    if controller.moves != 0:
+        controller.trajectory.x[0] = state[n]
+        invoke(controller.trajectory)
+    if controller.presses != 0:
+        controller.forces.x[0] = state[n]
+        invoke(controller.forces)
     jump(controller.allocate, 0, 0, a)
     for i in range(controller.nu):
         out[i] = 0.0

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass, field
 from typing import Any
 
 import numpy as np
 
 from dalembert.mechanism.traced import Load, TracedState
-from dalembert.symbols import is_number
+from dalembert.recursions.sparse import Sparse, entries
+from dalembert.symbols import is_zero
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,16 +25,32 @@ class Row:
 
     name: str  # within its constraint
     phi: Any  # 0.0 for a Pfaffian row
-    A: np.ndarray  # (nv,)
+    coefficients: InitVar[np.ndarray | Mapping[int, Any]]  # A: (nv,), or {place in v: element}
     b: Any
     gamma: Any
     holonomic: bool = True
     angular: bool = False  # Φ is an angle (rad or its sine), the multiplier a moment (N m); else a length and a force
+    A: Mapping[int, Any] = field(init=False)  # {place in v: element}, without exact zeros
+
+    def __post_init__(self, coefficients: np.ndarray | Mapping[int, Any]) -> None:
+        if isinstance(coefficients, np.ndarray):
+            own = entries(coefficients)
+        else:
+            own = {k: a for k, a in sorted(coefficients.items()) if not is_zero(a)}
+        object.__setattr__(self, "A", own)
 
     @property
     def is_void(self) -> bool:
         """Whether no velocity enters, so that the row does not constrain the motion."""
-        return all(is_number(a) and a == 0.0 for a in self.A)
+        return not self.A
+
+    def dense(self, width: int) -> np.ndarray:
+        """A, (width,), zeros included."""
+        return Sparse([self.A], width).dense()[0]
+
+    def times(self, x: np.ndarray) -> Any:
+        """A x of velocities or accelerations x, (nv,)."""
+        return sum((a * x[k] for k, a in self.A.items()), 0.0)
 
 
 class Constraint(ABC):
@@ -53,7 +70,8 @@ class Constraint(ABC):
         """
         for row in self.rows(s):
             if row.name in multipliers:
-                load.tau[:] = load.tau + row.A * multipliers[row.name]
+                for k, a in row.A.items():
+                    load.tau[k] = load.tau[k] + a * multipliers[row.name]
 
     def flipped(self, s: TracedState) -> list[Any]:
         """Numbers that are positive on the branch the user means and negative on a mirror one that also has Φ = 0."""

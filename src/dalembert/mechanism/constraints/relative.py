@@ -27,7 +27,6 @@ import numpy as np
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.constraints.constraint import Constraint, Row
 from dalembert.mechanism.traced import Load, TracedState
-from dalembert.recursions.body_jacobians import body_jacobian
 from dalembert.recursions.kinematics import twist_rate
 from dalembert.spatial import AdInverse, Transform, bracket, cross
 from dalembert.symbols import cos, sin, sqrt, zeros
@@ -73,11 +72,18 @@ class Relative:
 
     @cached_property
     def J(self) -> np.ndarray:
-        """(6, nv), V = J v."""
-        Ja, Jb = (body_jacobian(self._at, *place, self._turn) for place in (self._place_a, self._place_b))
-        J = zeros(*Jb.shape)
-        J[:, self.dofs] = Jb[:, self.dofs] - self.X @ Ja[:, self.dofs]
-        return J
+        """(6, len(dofs)): V = J v[dofs]."""
+        (Ja, Jb), dofs = (self._columns(place) for place in (self._place_a, self._place_b)), self.dofs
+        return np.concatenate([-(self.X @ Ja), Jb], axis=1) if dofs else zeros(6, 0)
+
+    def _columns(self, place: tuple[int, Transform]) -> np.ndarray:
+        """The columns of one frame's body Jacobian by the velocities between it and the turn, from there on."""
+        at, (link, T) = self._at, place
+        columns = []
+        for k in reversed(at.tree.path(link, self._turn)):
+            columns.append(AdInverse(T) @ at.S(k))
+            T = at.T(k) @ T
+        return np.concatenate([zeros(6, 0), *reversed(columns)], axis=1)
 
     def along(self, n: np.ndarray) -> Jet:
         """n · p: how far b's origin lies along the direction n of a."""
@@ -151,11 +157,9 @@ class Jet:
         r = sqrt(self.f)
         return self.apply(r, 0.5 / r, -0.25 / (r * self.f))
 
-    def row(self) -> tuple[Any, np.ndarray, Any]:
-        """Φ, the row of A and γ."""
-        A, dofs = zeros(self.of.J.shape[1]), self.of.dofs
-        A[dofs] = self.G @ self.of.J[:, dofs]
-        return self.f, A, self.G @ self.of.V_rate + self.e
+    def row(self) -> tuple[Any, dict[int, Any], Any]:
+        """Φ, the row of A by its places in v, and γ."""
+        return self.f, dict(zip(self.of.dofs, self.G @ self.of.J)), self.G @ self.of.V_rate + self.e
 
 
 def _turned(frame: Frame, orientation: np.ndarray | None) -> Frame:

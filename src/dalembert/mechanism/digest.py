@@ -1,0 +1,73 @@
+"""A digest of a description: equal digests mean equal equations, in any process.
+
+It is that of the bytes which `pickling` makes of the elements and of their expressions. A description that holds a
+function or a class of the user's own has none: Python keeps those by name, and the name says nothing of what they do.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import io
+import pickle
+from hashlib import sha256
+from types import BuiltinFunctionType, FunctionType, MethodType
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.mechanism.pickling import PARTS, Numbered
+from dalembert.spatial import Transform
+
+if TYPE_CHECKING:
+    from dalembert.mechanism.mechanism import Mechanism
+
+OF_MOTION = tuple(part for part in PARTS if part not in ("states", "notes"))
+KNOWN = {"dalembert", "numpy", "casadi", "builtins", "copyreg", "collections", "functools", "math", "_codecs"}
+PLAIN = {float, str, int, bool, bytes, tuple, list, dict, np.ndarray, type(None), Transform}
+BY_NAME = (type, FunctionType, BuiltinFunctionType, MethodType)
+
+
+class _Foreign(Exception):
+    """Something whose meaning is not in its bytes."""
+
+
+class _Writer(Numbered, pickle.Pickler):
+    def persistent_id(self, x: Any) -> Any:
+        if x.__class__ in PLAIN:  # most of a description
+            return None
+        if isinstance(x, BY_NAME) and str(x.__module__).partition(".")[0] not in KNOWN:
+            raise _Foreign
+        return super().persistent_id(x)
+
+    def reducer_override(self, x: Any) -> Any:
+        """Arrays of numbers as bytes, records by their fields: what is written here is never read."""
+        if x.__class__ is np.ndarray and x.dtype == object:
+            try:
+                return bytes, (repr(x.shape).encode() + x.astype(float).tobytes(),)
+            except TypeError:  # expressions in it
+                return NotImplemented
+        fields = getattr(x, "__dataclass_fields__", None)
+        if fields is None or isinstance(x, type):
+            return NotImplemented
+        return copyreg.__newobj__, (x.__class__,), tuple([getattr(x, name) for name in fields])  # type: ignore[attr-defined]
+
+
+def description_digest(m: Mechanism) -> str | None:
+    """Hexadecimal digest of all that the equations of a mechanism depend on; None where there is none."""
+    file = io.BytesIO()
+    writer = _Writer(file)
+    symbols = {**m.parameters.symbols, **m.inputs}
+    try:
+        writer.dump({part: getattr(m, part) for part in OF_MOTION})
+        f = ca.Function("description", [*symbols.values(), *m.borrowed], writer.expressions, {"allow_free": True})
+    except (_Foreign, pickle.PicklingError, AttributeError, TypeError, RecursionError):
+        return None
+    if f.has_free():
+        return None
+    found = sha256(file.getvalue())
+    declared = [(name, x.tolist()) for name, x in m.parameters.values.items()]
+    inputs = [(name, u.numel()) for name, u in m.inputs.items()]
+    for text in (f.serialize(), repr(declared), repr(inputs), repr([x.numel() for x in m.borrowed])):
+        found.update(text.encode() + b"\0")
+    return found.hexdigest()
