@@ -204,12 +204,12 @@ def test_two_drivers_of_one_freedom_are_blamed_and_not_the_loop():
 def test_a_cut_joint_that_is_held_driven_or_motorized_is_named_as_such():
     system = four_bar()
     for kind in ("q", "v"):
-        with pytest.raises(da.UnknownName, match="'C' of the joint that closes a loop"):
+        with pytest.raises(da.UnknownName, match="'C', but that joint closes a loop"):
             system.assemble(**{kind: {"C": 0.1}})
     m = system.layout.mechanism.snapshot()
-    with pytest.raises(da.UnknownName, match="motor 'u' asks for joint 'C' of the joint that closes a loop"):
+    with pytest.raises(da.UnknownName, match="motor 'u' asks for joint 'C', but that joint closes a loop"):
         m.add_motor("u", "C")
-    with pytest.raises(da.UnknownName, match="driver 'u' asks for coordinate 'C' of the joint that closes a loop"):
+    with pytest.raises(da.UnknownName, match="driver 'u' asks for coordinate 'C', but that joint closes a loop"):
         m.add_driver("u", "C", lambda t: t)
 
 

@@ -115,7 +115,8 @@ def close(system: SystemLike, state: StateLike, held: Held, p: Parameters, on: n
         state, (phi, missing, A, N) = trial, after
         small = np.abs(np.concatenate([phi, missing]) / units).max(initial=0.0) <= tolerance
         least = ROUNDING * (1.0 + float(np.abs(state.q).max(initial=0.0)))
-        if small and (contraction / (1 - contraction) * size <= tolerance or size <= least):
+        rate = contraction if count > 1 else 0.5  # after one step nothing is known of it but that it contracts
+        if small and (rate / (1 - rate) * size <= tolerance or size <= least):
             break
         norms.append(norm)
         if stalls == STALLS or (count > PATIENCE and norm > FALL * norms[-1 - PATIENCE]):

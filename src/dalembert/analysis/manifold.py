@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -76,6 +76,21 @@ class Tangent:
     def singular_values(self) -> np.ndarray:
         """min(m, nv) singular values of A R⁻¹, falling: 1/√(effective mass) of combinations of rows in m and rad."""
         return rank_policy().reveal(self.white * self.scale[:, None]).sigma
+
+
+def tangent_of_motion(system: SystemLike, state: StateLike, p: Parameters) -> Tangent:
+    """The tangent with what kinematic inputs lead as it is: no part of admissible motions; its axes of V come last."""
+    led = list(system.led.values())
+    if not led:
+        return tangent(system, state, p)
+    n, free = system.nv, np.setdiff1d(np.arange(system.nv), led)
+    A, M, policy = system.constraint_matrix(state, p=p), system.mass_matrix(state, p=p), rank_policy(system, p)
+    t = Tangent.of(A[:, free], M[np.ix_(free, free)], policy)
+    R, V, white = np.zeros((n, n)), np.zeros((n, n)), np.zeros(A.shape)
+    R[np.ix_(free, free)], R[led, led] = t.R, np.sqrt(M[led, led])
+    V[free, : len(free)], V[led, np.arange(len(free), n)] = t.V, 1.0
+    white[:, free] = t.white
+    return Tangent(A, R, t.scale, white, replace(t.revealed, V=V))
 
 
 def tangent(system: SystemLike, state: StateLike, p: Parameters, on: np.ndarray | None = None) -> Tangent:

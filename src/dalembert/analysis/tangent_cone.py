@@ -15,11 +15,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.analysis.manifold import Tangent, tangent
-from dalembert.protocols import Parameters, StateLike, SystemLike
+from dalembert.analysis.manifold import Tangent, tangent, tangent_of_motion
+from dalembert.protocols import Inputs, Parameters, StateLike, SystemLike
 
 SMALL = 1e-3  # of the largest: eigenvalues of a form, and slopes of (1), that count as zero
 ROUNDING = 4e-15  # of the length of a mechanism: gaps of constraints that are nothing but rounding
+UNSEEN = 1e-9  # of the terms of (1): what counts as rounding
 TRIES = 12  # starts from which other solutions of (1) are looked for
 
 
@@ -37,16 +38,31 @@ class TangentCone:
 
     @staticmethod
     def of(
-        system: SystemLike, state: StateLike, p: Parameters, rank: int, usual: int, t: Tangent | None = None
+        system: SystemLike,
+        state: StateLike,
+        p: Parameters,
+        rank: int,
+        usual: int,
+        t: Tangent | None = None,
+        u: Inputs = None,
     ) -> TangentCone:
-        """The cone where the rank of A is `rank` in place of the `usual` one; t: the tangent there, if known."""
+        """The cone where the rank of A is `rank` in place of the `usual` one; t: the tangent there, if known.
+
+        u: inputs. Given with a `tangent_of_motion`, what kinematic inputs lead moves as the state and they say.
+        """
         t = tangent(system, state, p) if t is None else t
-        K = np.linalg.solve(t.R, t.V[:, rank:])
+        led = list(system.led.values()) if u is not None else []
+        K = np.linalg.solve(t.R, t.V[:, rank : system.nv - len(led)])
         W = t.U[:, rank:].T / t.scale
-        _, _, b = system.evaluate("constraints", state, p=p)
-        strong = t.U[:, :rank].T @ (-b / t.scale) / np.maximum(t.sigma[:rank], 1e-300)
-        c = np.linalg.solve(t.R, t.V[:, :rank] @ strong)
+        _, A, b = system.evaluate("constraints", state, p=p)
+        given = np.zeros(system.nv)
+        given[led] = state.v[led]
+        strong = t.U[:, :rank].T @ (-(A @ given + b) / t.scale) / np.maximum(t.sigma[:rank], 1e-300)
+        c = given + np.linalg.solve(t.R, t.V[:, :rank] @ strong)
         terms = second_order_terms(system, state, p, W, c, K)
+        if led:  # A v̇ with v̇ = u there
+            M, f, _, _ = system.evaluate("constrained", state, u=u, p=p)
+            terms = terms[0] + W @ A[:, led] @ (f[led] / M[led, led]), terms[1], terms[2]
         if len(W) > usual - rank:  # rows that depend on others for good add equations 0 = 0, and mix with the rest
             mixed = np.linalg.svd(np.hstack([x.reshape(len(W), -1) for x in terms]))[0][:, : usual - rank].T
             return TangentCone(t, K, c, mixed @ W, *(np.tensordot(mixed, x, 1) for x in terms))
@@ -86,6 +102,19 @@ class TangentCone:
             if longest <= 1e-13 * max(length, 1e-300):
                 break
         return y if np.abs(self(y)).max(initial=0.0) <= 1e-9 * size else None
+
+    def nearest_as_long(self, y0: np.ndarray) -> np.ndarray | None:
+        """The y of `nearest`, made as long as y0 on the cone, where there is one: a motion that keeps its energy."""
+        first = self.nearest(y0)
+        if first is None or not first.any():
+            return first
+        length, size = float(np.linalg.norm(y0)), self._size(y0)
+        y = first * (length / np.linalg.norm(first))
+        for _ in range(20):
+            values = np.append(self(y), 0.5 * (y @ y - length**2))
+            y = y - np.linalg.lstsq(np.vstack([self.slope(y), y]), values, rcond=1e-10)[0]
+        kept = abs(float(np.linalg.norm(y)) - length) <= 1e-9 * length
+        return y if kept and np.abs(self(y)).max(initial=0.0) <= 1e-9 * size else first
 
     def others(self, y0: np.ndarray) -> list[np.ndarray]:
         """Solutions of (1) nearest to y0 and to seeded directions of the same length, without repetitions."""
@@ -137,8 +166,10 @@ class TangentCone:
 
     @property
     def _driven(self) -> float:
-        """Length of c, by which motion goes on even where y = 0."""
-        return float(np.linalg.norm(self.tangent.R @ self.c))
+        """Length of c, by which motion goes on even where y = 0; 0 where (1) does not see it."""
+        length = float(np.linalg.norm(self.tangent.R @ self.c))
+        seen = max(np.abs(self.constant).max(initial=0.0), length * np.abs(self.linear).max(initial=0.0))
+        return length if seen > UNSEEN * length**2 * np.abs(self.forms).max(initial=0.0) else 0.0
 
     @property
     def _with_time(self) -> np.ndarray:
@@ -169,14 +200,15 @@ class TangentCone:
         return bool(found.fun < 1e-4 * np.median(values))
 
 
-def exists(system: SystemLike, state: StateLike, p: Parameters, rank: int, usual: int) -> bool:
+def exists(system: SystemLike, state: StateLike, p: Parameters, rank: int, usual: int, u: Inputs = None) -> bool:
     """Whether there is a position of this rank next to a state, to rounding; if not, branches avoid each other there.
 
     Where the strong rows hold, W Φ is nearly f + r y + ½ yᵀ forms y in q ⊕ K y. The position is where its slope is
-    zero, and on the manifold if its value is zero there.
+    zero, and on the manifold if its value is zero there. u: inputs; given, what kinematic inputs lead stays as it is.
     """
+    at = tangent if u is None else tangent_of_motion
     for _ in range(3):
-        t, phi = tangent(system, state, p), system.evaluate("constraints", state, p=p)[0]
+        t, phi = at(system, state, p), system.evaluate("constraints", state, p=p)[0]
         strong = t.U[:, :rank].T @ (-phi / t.scale)
         rounding = ROUNDING * max(1.0, system.layout.length) / t.scale.min(initial=np.inf)
         if np.abs(strong).max(initial=0.0) <= rounding:
@@ -184,8 +216,8 @@ def exists(system: SystemLike, state: StateLike, p: Parameters, rank: int, usual
         back = t.V[:, :rank] @ (strong / t.sigma[:rank])
         state = state.replace(q=system.plus(state, np.linalg.solve(t.R, back)))
     else:
-        t = tangent(system, state, p)
-    cone, (phi, A, _) = TangentCone.of(system, state, p, rank, usual, t), system.evaluate("constraints", state, p=p)
+        t = at(system, state, p)
+    cone, (phi, A, _) = TangentCone.of(system, state, p, rank, usual, t, u), system.evaluate("constraints", state, p=p)
     r, n = cone.W @ A @ cone.K, cone.K.shape[1]
     y = np.linalg.lstsq(cone.forms.reshape(-1, n), -r.ravel(), rcond=SMALL)[0]
     gap = cone.W @ phi + r @ y + 0.5 * np.einsum("kij,i,j->k", cone.forms, y, y)

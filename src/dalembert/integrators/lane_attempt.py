@@ -139,8 +139,11 @@ def _land(g):
         g.noise[l] = ROUNDING / max(g.landing_margin[l], 1e-300)
     moved_sums(g.trial, g.raw, g.unit, g.atol, g.rtol, g.noise, g.five, n * W, W)
     for l in range(W):
+        g.by_landing[l] = 0.0
         if g.run[l] >= 0 and g.state[l] == OK and g.sampling[l] == 0 and g.dt[l] > SHORT * g.usual_h[l]:
-            g.error[l] = max(g.error[l], (g.five[l] / n) ** 0.5)
+            moved = (g.five[l] / n) ** 0.5
+            if moved > g.error[l]:
+                g.error[l], g.by_landing[l] = moved, 1.0
 
 
 @native

@@ -150,5 +150,6 @@ class LaneRecord(Struct):
     five = Doubles("lanes")  # sums or largest numbers of each lane
     three = Doubles("lanes")
     noise = Doubles("lanes")
+    by_landing = Doubles("lanes")  # 1 where the error is the distance of the landing
     chosen = Doubles("lanes")  # 1 where a lane takes part
     stages = Doubles("rows", "(n + 2) * lanes")  # ẋ, and the two margins of its elimination

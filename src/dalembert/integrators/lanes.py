@@ -339,7 +339,7 @@ def _judge(g, l):
     grow = 0.9 * exp(g.exponent * (0.4 * g.last_error[l] - 0.7 * size))
     if g.last[l] == 0 or grow < 1.0:
         g.h[l] = h * min(5.0, max(0.2, grow))
-    if g.last[l] == 0:
+    if g.last[l] == 0 and (g.by_landing[l] == 0.0 or h > g.usual_h[l]):
         g.usual_h[l] = max(0.98 * g.usual_h[l], 0.8 * g.usual_h[l] + 0.2 * h)
     g.last_error[l], g.step_h[l] = max(size, START), h
     g.counts[i, STEPS] += 1

@@ -179,7 +179,7 @@ def _land(run, t, trial):
     """Bring the trial onto the manifold, in place. What moves it is error of the step. Returns the outcome."""
     if run.dof > 0:
         return OK if recover(run, t, trial) else UNSOUND
-    run.landing = 1
+    run.landing, run.by_landing = 1, 0
     if run.project_every > 0:
         raw, n, moved = run.stages[run.rows - 1], run.nq + run.nv, 0.0
         for j in range(n):
@@ -194,7 +194,9 @@ def _land(run, t, trial):
             for j in range(n):
                 scale = tolerance(run, j, abs(trial[j])) + noise * max(usual_size(run, j), abs(trial[j]))
                 moved += ((trial[j] - raw[j]) / scale) ** 2
-            run.error = max(run.error, (moved / n) ** 0.5 / run.project_every)
+            moved = (moved / n) ** 0.5 / run.project_every
+            if moved > run.error:
+                run.error, run.by_landing = moved, 1
     return OK if finite(trial, run.n) else NOT_FINITE
 
 
@@ -204,7 +206,8 @@ def _next_step(run, h, last):
     grow = 0.9 * max(run.error, 1e-10) ** (-0.7 * run.exponent) * run.last_error ** (0.4 * run.exponent)
     if not last or grow < 1.0:
         run.h = h * min(5.0, max(0.2, grow))
-    if not last and run.singular == 0:  # falls slowly: short steps next to a singular position are not usual
+    # falls slowly, and not where rounding of landings makes steps short: those next to singular positions are not usual
+    if not last and run.singular == 0 and (run.by_landing == 0 or h > run.usual_h):
         run.usual_h = max(0.98 * run.usual_h, 0.8 * run.usual_h + 0.2 * h)
     run.last_error = max(run.error, 1e-4)
 

@@ -59,6 +59,7 @@ class RunRecord(Struct):
     rate = Float()  # 1/s: of the motion at the start, the unit of velocities over that of positions; 0: not known yet
     inertia = Float()  # of the mechanism: times the rate squared, the unit of energy that works are measured by
     attempt_h = Float()
+    by_landing = Int()  # whether the error is the distance of the landing, which may be rounding
     outcome = Int()  # of the attempt, then of the call
     error = Float()  # estimated error over the tolerances
     last_error = Float()

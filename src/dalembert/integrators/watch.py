@@ -235,9 +235,12 @@ def _least(run, h, trial, s, both, found):
             d = fine
     sigma = between(run, h, trial, s, EXACT) ** 0.5
     margin = run.gauge.y[0]
-    if margin > CLOSE**2 or run.risen > 0.0:
+    if margin > CLOSE**2:
         return OK
     met, resolved = sigma <= run.hit, both <= (RESOLVED if run.exponent > 0.0 else GIVEN) * sigma
+    noted_before = run.risen > 0.0 and RISE * RISE * sigma > run.risen  # σ has not risen since, and is as small again
+    if noted_before and (met or resolved):
+        return OK
     if run.stop != 0 and margin <= run.near**2:
         return SINGULAR
     if run.exponent > 0.0 and h > 1e-12 * run.usual_h:
@@ -250,6 +253,8 @@ def _least(run, h, trial, s, both, found):
             return UNSOUND
         if not met and run.singular == 0 and sigma < run.near:
             return SINGULAR
+    if noted_before:
+        return OK
     run.risen = RISE * sigma
     noted = run.passages[run.passed]
     noted[0], noted[1], noted[2], noted[3] = run.t + s, sigma, margin, 1.0 if met or resolved else 0.0

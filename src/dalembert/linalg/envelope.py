@@ -101,6 +101,7 @@ def envelope_qr(e):
         head = rows[r, k] - diagonal
         tau = -1.0 / (diagonal * head)
         e.diagonal[k], e.inverse[k], e.tau[k], rows[r, k] = diagonal, 1.0 / diagonal, tau, head
+        begin[r] = min(begin[r], k)
         reach = max(reach, end[r])
         for i in range(k + 1, m):
             s = order[i]

@@ -58,7 +58,7 @@ def no_joint(kind: str, name: str, known: Iterable[str], constraints: Iterable[C
     cut = [c.name for c in constraints if isinstance(c, Loop)]
     if isinstance(name, str) and (name in cut or name.partition(".")[0] in cut):
         return UnknownName(
-            f"{where} asks for {kind} '{name}' of the joint that closes a loop, which is not in the tree and has no "
+            f"{where} asks for {kind} '{name}', but that joint closes a loop: it is not part of the tree and has no "
             f"coordinate of its own. Take one of the tree ({', '.join(known)}), or describe that joint by add_joint "
             "and close the loop at another one."
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dalembert.analysis.manifold import tangent_of_motion
 from dalembert.analysis.tangent_cone import TangentCone
 from dalembert.errors import AssemblyError
 from dalembert.rank import rank_policy, reach
@@ -16,12 +17,12 @@ STEEP = 1e3  # rad per rad: rows that turn so fast
 AGAINST = 1e-3  # of the drivers' speeds: a part of them that dependent rows leave no motion for
 
 
-def cause(system: System, x: State, p: np.ndarray, usual: int) -> str:
-    """What stands in the way at a state, or nothing."""
+def cause(system: System, x: State, p: np.ndarray, usual: int, u: np.ndarray) -> str:
+    """What stands in the way at a state with inputs u, or nothing."""
     if not usual or not np.isfinite(x.q).all():
         return ""
     try:
-        cone = TangentCone.of(system, x, p, usual - 1, usual)
+        cone = TangentCone.of(system, x, p, usual - 1, usual, tangent_of_motion(system, x, p), u)
     except AssemblyError:
         return "a constraint is not defined here: a direction it needs has no length"
     if cone.tangent.sigma[usual - 1] > NEAR:
@@ -31,8 +32,11 @@ def cause(system: System, x: State, p: np.ndarray, usual: int) -> str:
     kinds = {c.name: c.kind for c in system.description.constraints}
     drivers = [name for name in names if kinds[name] == "driver"]
     others = [name for name in names if name not in drivers]
-    if drivers and drives_against(system, x, p, cone):
-        return f"{_led(system, x, drivers[0])}, as far as {_listed(others)} can follow"
+    if drives_against(system, x, p, cone):
+        if drivers:
+            return f"{_led(system, x, drivers[0])}, as far as {_listed(others)} can follow"
+        if why := led_too_far(system, x, p):
+            return why
     return f"this is next to a singular position, where {_listed(list(names))} depend on each other"
 
 
@@ -70,10 +74,12 @@ def _undefined(system: System, x: State, p: np.ndarray) -> str:
 
 
 def drives_against(system: System, x: State, p: np.ndarray, cone: TangentCone) -> bool:
-    """Whether drivers ask for velocities that no motion has in a singular position: W (A c + b) ≠ 0."""
+    """Whether drivers, or kinematic inputs, ask for velocities that no motion has in a position: W (A c + b) ≠ 0."""
     _, A, b = system.evaluate("constraints", x, p=p)
+    led = list(system.led.values())
+    asked = np.abs((b + A[:, led] @ x.v[led]) / cone.tangent.scale).max(initial=0.0)
     missing = np.abs(cone.W @ (A @ cone.c + b)).max(initial=0.0)
-    return bool(missing > AGAINST * np.abs(b / cone.tangent.scale).max(initial=0.0))
+    return bool(missing > AGAINST * asked)
 
 
 def _led(system: System, x: State, driver: str) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 
 from dalembert import charts
+from dalembert.analysis.manifold import tangent_of_motion
 from dalembert.analysis.mobility import independent_rows
 from dalembert.analysis.tangent_cone import TangentCone
 from dalembert.charts import LocalChart
@@ -24,6 +26,7 @@ from dalembert.system.system import System
 
 ROUNDING = 2e-16
 GIVEN = 0.5  # times σ where it is least: what it may change by in a step whose length is given
+SHORTEST = 1e-12  # of the usual step
 HALVINGS = 40  # of the step by which a fresh chart is tried before the position counts as singular
 
 
@@ -45,7 +48,6 @@ class Detours:
     watcher: Callback | None
     _dense: Dense | None
     _steps: Careful | None = None  # careful ones, while they are taken
-    _missed: float | None = None  # time at which the run was last told that a position may still be missed
 
     def state(self) -> State:
         """The state now."""
@@ -129,6 +131,8 @@ class Detours:
             self._steps = None
             if self.setup.method.fixed:
                 run.h = self.setup.step
+            elif run.usual_h == 0.0:  # no usual step was made yet
+                run.h = 0.0
             return
         run.until = 0.0
         if self.returning is not None:
@@ -152,9 +156,8 @@ class Detours:
         )  # fmt: skip
         found = crosser.cross(start)
         if found is None:
-            stands, self._missed = self._missed == run.t, run.t
-            run.across = CLOSEST
-            return Status.STEP_TOO_SMALL if stands else Status.DONE
+            run.across, run.h = CLOSEST, 0.5 * run.h  # if a step failed
+            return Status.STEP_TOO_SMALL if 0.0 < run.h < SHORTEST * run.usual_h else Status.DONE
         if isinstance(found, str):
             self.why = found
             return Status.BLOCKED
@@ -162,7 +165,12 @@ class Detours:
         time = after.t - start.t
         run.x[:nq], run.x[nq:n] = after.q, after.v
         run.low_before[:] = run.low
-        run.x[n:] += 0.5 * time * (slope(start) + slope(after))[n:]
+        first = after if position is start else start  # forces in the position itself are not known
+        works = 0.5 * time * (slope(first) + slope(after))[n:]
+        if position is start and "drivers" in self.system.work_names:  # which turn the motion at once, as energy tells
+            change = self.system.energy(after, p=self.setup.p) - self.system.energy(start, p=self.setup.p)
+            works[self.system.work_names.index("drivers")] += change - works.sum()
+        run.x[n:] += works
         run.h, run.t, run.fresh, run.project_first = 0.5 * time, after.t, 0, 0
         run.steps, run.singular_steps, run.records = run.steps + 1, run.singular_steps + 1, 1
         run.times[0], run.states[0] = run.t, np.concatenate([run.x, self.inputs, [0.0]])
@@ -218,7 +226,8 @@ class Detours:
             return False
         usual = self.layout.usual_rank(self.rows)
         state = self.system.state(x[:nq], x[nq : nq + self.system.nv], t)
-        cone = TangentCone.of(self.system, state, setup.p, usual - 1, usual)
+        here = tangent_of_motion(self.system, state, setup.p)
+        cone = TangentCone.of(self.system, state, setup.p, usual - 1, usual, here, self.inputs)
         return setup.step * cone.opening(cone.local(state.v)) <= GIVEN * sigma
 
     def note(
@@ -242,6 +251,8 @@ class Detours:
         weakness = sigma if run.precise else margin  # elimination squares the angle between rows
         error = ROUNDING / max(weakness, ROUNDING)
         met = Met(t, sigma, q, v, span[0], span[1], run.hit, error, setup.rtol, usual, steps, resolved, determined)
+        if self.system.led and sigma <= run.hit and determined is None:  # now: the inputs are not kept with it
+            met = replace(met, determined=describe(self.system, setup.p, met, self.inputs).determined)
         self.met.append(met)
         if setup.on_singularity == "warn":
             warnings.warn(f"'{self.system.name}': {describe(self.system, setup.p, met)}", stacklevel=6)

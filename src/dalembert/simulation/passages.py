@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dalembert.analysis.manifold import tangent_of_motion
 from dalembert.analysis.tangent_cone import TangentCone, exists
+from dalembert.protocols import Inputs
 from dalembert.rank import reach
 from dalembert.system.system import System
 
@@ -76,15 +78,16 @@ class Passage:
         )
 
 
-def describe(system: System, p: np.ndarray, met: Met) -> Passage:
-    """A passage, with what the state in it tells of the constraints."""
+def describe(system: System, p: np.ndarray, met: Met, u: Inputs = None) -> Passage:
+    """A passage, with what the state in it, and inputs u (default: 0), tell of the constraints."""
+    u = system.input_vector(u)
     state = system.state(np.array(met.q), np.array(met.v), met.t)
-    here = TangentCone.of(system, state, p, met.usual, met.usual).tangent
+    here = tangent_of_motion(system, state, p)
     sigma = here.sigma[: met.usual]
     distance = float(sigma[-1])
     weak = (sigma <= max(TOGETHER * distance, 4.0 * met.hit)) & (sigma <= WEAK * max(1.0, sigma[0]))
     rank = met.usual - max(1, int(weak.sum()))
-    cone = TangentCone.of(system, state, p, rank, met.usual)
+    cone = TangentCone.of(system, state, p, rank, met.usual, here, u)
     parts = np.abs(cone.W * cone.tangent.scale).max(axis=0)
     rows = tuple(name for name, part in zip(system.row_names, parts) if part > 0.1)
     hits = met.sigma <= met.hit
@@ -94,7 +97,7 @@ def describe(system: System, p: np.ndarray, met: Met) -> Passage:
         determined = met.determined
     elif hits:
         on = cone.nearest(y)
-        determined = on is not None and cone.selects(on) and exists(system, state, p, rank, met.usual)
+        determined = on is not None and cone.selects(on) and exists(system, state, p, rank, met.usual, u)
     else:
         determined = met.resolved and met.error <= max(1e2 * met.rtol, 1e-6)
     return Passage(

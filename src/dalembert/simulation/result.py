@@ -84,7 +84,7 @@ def _sentence(driver: Driver, status: Status) -> str:
     why = driver.why if driver.trouble is None else str(driver.trouble)
     if status in EXPLAINED and not why:
         usual = driver.layout.usual_rank(driver.rows)
-        why = cause(driver.system, driver.state(), driver.setup.p, usual)
+        why = cause(driver.system, driver.state(), driver.setup.p, usual, driver.inputs)
     return f"at t = {t:.6g} s {status.sentence}{f': {why}' if why else ''}"
 
 
