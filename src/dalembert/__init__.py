@@ -58,6 +58,8 @@ if TYPE_CHECKING:
     from dalembert.linearization.lqr import Tracker as Tracker
     from dalembert.linearization.lqr import lqr as lqr
     from dalembert.linearization.lqr import lqr_along as lqr_along
+    from dalembert.linearization.many import LinearModels as LinearModels
+    from dalembert.linearization.many import linearize_many as linearize_many
     from dalembert.linearization.model import LinearModel as LinearModel
     from dalembert.linearization.steps import step_map as step_map
     from dalembert.linearization.structure import Hidden as Hidden
@@ -156,6 +158,7 @@ _HOMES = {
     "linearization.linearize": "linearize",
     "linearization.kalman": "Estimator kalman",
     "linearization.lqr": "Regulator Tracker lqr lqr_along",
+    "linearization.many": "LinearModels linearize_many",
     "linearization.model": "LinearModel",
     "linearization.steps": "step_map",
     "linearization.structure": "Hidden Mode",

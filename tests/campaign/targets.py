@@ -582,6 +582,13 @@ LINEARIZING = {
         da.linearize,
         {**FOUR_BAR, "u": [0.0], "p": {}, "independent": ["A"], "positions": None, "outputs": ["A", "energy"]},
     ),
+    "dalembert.linearize_many": Target(
+        da.linearize_many,
+        {
+            "system": lambda: four_bar()[0], "states": lambda: [four_bar()[1]] * 2, "u": [0.0], "p": None,
+            "independent": ["A"],
+        },
+    ),
     "dalembert.linearize_full": Target(da.linearize_full, {**FOUR_BAR, "u": [0.0]}),
     "dalembert.FullLinearization.underlying": Target(
         lambda **a: da.linearize_full(*four_bar()).underlying(**a),
