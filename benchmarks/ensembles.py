@@ -1,16 +1,21 @@
-"""Many runs at once: CPU time of one run out of many, alone and side by side, beside tools that make them one by one.
+"""Many runs at once: CPU time of one run out of many, alone and side by side, beside tools that make many runs.
 
 The motions are those of `simulation`, from starts that differ by a thousandth of a radian, with the fastest setting
-that reaches L2. Times are of one core; the last table has threads.
+that reaches L2. Times are CPU times of one core; the last table has threads. MuJoCo is run by `mj_step` and by its
+`rollout`, the function that it has for many runs, in one thread.
 """
 
 from __future__ import annotations
 
 import math
 import os
+from pathlib import Path
 from time import perf_counter, process_time
+from typing import Any
 
+import mujoco
 import numpy as np
+from mujoco import rollout
 
 import dalembert as da
 from benchmarks.motions import DURATION, Motion, five_bar, four_bar, ladder, two_arms
@@ -19,7 +24,9 @@ from benchmarks.timing import Table, versus
 from benchmarks.work_precision import fastest, search
 
 LEVEL = "L2"
-LANES = (4, 8, 16)
+LANES = (8, 16)
+SIZES = (1, 4, 16, 64, 256, 1024, 4096)
+PICTURE = Path(__file__).with_name("ensembles.png")
 
 
 def starts(motion: Motion, n: int) -> list[da.State]:
@@ -31,49 +38,128 @@ def starts(motion: Motion, n: int) -> list[da.State]:
 
 
 def run(quick: bool = False) -> list[Table]:
-    """The tables of this part."""
+    """The tables of this part; draws `benchmarks/ensembles.png`."""
     table = Table(
         f"One of many runs of {DURATION:g} s at {LEVEL}: CPU µs on one core",
-        ["problem", "alone", *(f"{w} lanes" for w in LANES), "alone / lanes ≥ 3", "MuJoCo", "Pinocchio + SciPy",
-         "MuJoCo / lanes ≥ 30", "Pinocchio / lanes ≥ 100"],
+        ["problem", "setting", "alone", *(f"{w} lanes" for w in LANES), "alone / lanes ≥ 3", "MuJoCo",
+         "MuJoCo rollout", "Pinocchio + SciPy", "rollout / lanes ≥ 30", "Pinocchio / lanes ≥ 100"],
     )  # fmt: skip
     for motion in (five_bar(), four_bar(), two_arms(), ladder(10, "osc")):
-        mine, mujoco, pinocchio = (
+        mine, stepped, pinocchio = (
             fastest(search(tool.families(motion), 1.0 if quick else 3.0, LEVEL), LEVEL)
             for tool in (ours, with_mujoco, with_pinocchio)
         )
         assert mine is not None
         method, tolerance = mine.setting.label.split()
         options = {"method": method, "rtol": float(tolerance), "atol": float(tolerance)}
-        many = starts(motion, 64 if quick else 256)
-        best = dict.fromkeys((1, *LANES), math.inf)
-        for _ in range(2 if quick else 6):
-            for w in best:
-                began = process_time()
-                if w == 1:
-                    for x in many:
-                        da.simulate(motion.system, x, DURATION, **options)
-                else:
-                    runs = da.ensemble(motion.system, many, DURATION, lanes=w, workers=1, **options)
-                    assert runs.success.all(), runs
-                best[w] = min(best[w], 1e6 * (process_time() - began) / len(many))
+        best = timed(motion, 256 if motion.name.startswith("P3") else 64 if quick else 1024, 2 if quick else 4, options)
         wide = min(best[w] for w in LANES)
-        peers = [None if peer is None else 1e6 * peer.seconds for peer in (mujoco, pinocchio)]
-        table.add(motion.name, *best.values(), best[1] / wide, *peers, *(p and p / wide for p in peers))
+        rolled = None if stepped is None else rolled_out(motion, float(stepped.setting.label.split()[-1]))
+        peers = [None if peer is None else 1e6 * peer.seconds for peer in (stepped, pinocchio)]
+        table.add(
+            motion.name, mine.setting.label, *best.values(), best[1] / wide, peers[0], rolled, peers[1],
+            rolled and min(rolled, peers[0] or rolled) / wide, peers[1] and peers[1] / wide,
+        )  # fmt: skip
     table.notes.append(f"- {versus(min(row[5] for row in table.rows), 3.0)}, alone over lanes")
-    return [table, threads(quick)]
+    return [table, growth(quick), overhead(quick), threads(quick)]
+
+
+def timed(motion: Motion, n: int, rounds: int, options: dict[str, Any]) -> dict[int, float]:
+    """CPU µs of a run by lanes, of n runs; 1: by `simulate`, of a quarter of them."""
+    many = starts(motion, n)
+    best = dict.fromkeys((1, *LANES), math.inf)
+    for _ in range(rounds):
+        for w in best:
+            few = many[: max(1, n // 4)] if w == 1 else many
+            began = process_time()
+            if w == 1:
+                for x in few:
+                    da.simulate(motion.system, x, DURATION, **options)
+            else:
+                runs = da.ensemble(motion.system, few, DURATION, lanes=w, workers=1, **options)
+                assert runs.success.all(), runs
+            best[w] = min(best[w], 1e6 * (process_time() - began) / len(few))
+    return best
+
+
+def rolled_out(motion: Motion, h: float, n: int = 4) -> float:
+    """CPU µs of a run by MuJoCo's `rollout` with the step h (s)."""
+    model = mujoco.MjModel.from_xml_string(motion.model.mujoco_xml(h, warm=True))
+    data, kind = mujoco.MjData(model), mujoco.mjtState.mjSTATE_FULLPHYSICS
+    states = np.empty((n, mujoco.mj_stateSize(model, kind)))
+    for state, x in zip(states, starts(motion, n)):
+        data.qpos[:], data.qvel[:] = x.q, x.v
+        mujoco.mj_getState(model, data, state, kind)
+    best = math.inf
+    for _ in range(2):
+        began = process_time()
+        rollout.rollout(model, data, states, nstep=round(DURATION / h))
+        best = min(best, 1e6 * (process_time() - began) / n)
+    return best
+
+
+def growth(quick: bool) -> Table:
+    """CPU time of a run over the number of runs; draws the picture."""
+    table = Table("Five-bar, CPU µs of a run of 10 s over the number of runs", ["made", *map(str, SIZES)])
+    motion, options = five_bar(), {"rtol": 1e-6, "atol": 1e-6}
+    many, lines = starts(motion, SIZES[-1]), {}
+    for label, w in (("alone", 1), *((f"{w} lanes", w) for w in LANES)):
+        lines[label] = []
+        for n in SIZES:
+            best = math.inf
+            for _ in range(1 if quick or n > 1000 else 3):
+                began = process_time()
+                da.ensemble(motion.system, many[:n], DURATION, lanes=w, workers=1, **options)
+                best = min(best, 1e6 * (process_time() - began) / n)
+            lines[label].append(best)
+        table.add(label, *lines[label])
+    draw(lines)
+    return table
+
+
+def overhead(quick: bool) -> Table:
+    """What a run costs beyond its integration: runs of one step, less one attempt."""
+    table = Table("CPU µs of a run of one step, of 4096", ["problem", "the same parameters", "ms of the call itself"])
+    for motion in (five_bar(), ladder(10, "osc")):
+        many = starts(motion, SIZES[-1])
+        best = dict.fromkeys((16, SIZES[-1]), math.inf)
+        for _ in range(2 if quick else 6):
+            for n in best:
+                began = process_time()
+                da.ensemble(motion.system, many[:n], 1e-9, workers=1)
+                best[n] = min(best[n], process_time() - began)
+        few, all_of_them = best.items()
+        table.add(motion.name, 1e6 * (all_of_them[1] - few[1]) / (all_of_them[0] - few[0]), 1e3 * few[1])
+    return table
 
 
 def threads(quick: bool) -> Table:
-    """Wall time over workers."""
-    table = Table("Five-bar, runs of 10 s: wall time", ["workers", "runs", "s", "runs/s"])
+    """Wall and CPU time over workers."""
+    table = Table("Five-bar, runs of 10 s", ["workers", "runs", "s", "runs/s", "CPU s"])
     motion = five_bar()
     many = starts(motion, 512 if quick else 4096)
     for workers in range(1, (os.cpu_count() or 1) + 1):
-        best = math.inf
+        best, spent = math.inf, math.inf
         for _ in range(3):
-            began = perf_counter()
+            began, used = perf_counter(), process_time()
             da.ensemble(motion.system, many, DURATION, rtol=1e-6, atol=1e-6, workers=workers)
-            best = min(best, perf_counter() - began)
-        table.add(workers, len(many), best, round(len(many) / best))
+            best, spent = min(best, perf_counter() - began), min(spent, process_time() - used)
+        table.add(workers, len(many), best, round(len(many) / best), spent)
     return table
+
+
+def draw(lines: dict[str, list[float]]) -> None:
+    """The picture beside this file."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
+    for label, values in lines.items():
+        axes.loglog(SIZES, values, marker="o", label=label)
+    axes.set(xlabel="runs in the ensemble", ylabel="CPU µs per run of 10 s, one core", title="Five-bar at L2")
+    axes.grid(True, which="both", alpha=0.3)
+    axes.legend()
+    figure.savefig(PICTURE, dpi=110)
+    plt.close(figure)

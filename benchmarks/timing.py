@@ -2,13 +2,14 @@
 
 Every route is a function of a count that does its work that many times. Routes take turns for many short rounds and the
 fastest round of each is kept: on a shared machine disturbances only ever add time, and taking turns they hit all alike.
+The time is the processor's, so that waiting for one of the cores does not count.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from time import perf_counter
+from time import process_time
 from timeit import Timer
 from typing import Any
 
@@ -54,9 +55,9 @@ def interleaved(routes: Mapping[str, Loop], rounds: int = 60, share: float = 2e-
     best = dict.fromkeys(routes, float("inf"))
     for _ in range(rounds):
         for name, loop in routes.items():
-            start = perf_counter()
+            start = process_time()
             loop(counts[name])
-            best[name] = min(best[name], (perf_counter() - start) / counts[name])
+            best[name] = min(best[name], (process_time() - start) / counts[name])
     return best
 
 
@@ -65,9 +66,9 @@ def _count(loop: Loop, share: float) -> int:
     loop(1)
     count = 1
     while True:
-        start = perf_counter()
+        start = process_time()
         loop(count)
-        spent = perf_counter() - start
+        spent = process_time() - start
         if spent > 0.2 * share or count == 10_000_000:
             return max(1, round(count * share / spent))
         count = min(4 * count, 10_000_000)

@@ -51,11 +51,15 @@ if TYPE_CHECKING:
     from dalembert.linearization.full import linearize_full as linearize_full
     from dalembert.linearization.full import parameter_slopes as parameter_slopes
     from dalembert.linearization.full import second_derivatives as second_derivatives
+    from dalembert.linearization.kalman import Estimator as Estimator
+    from dalembert.linearization.kalman import kalman as kalman
     from dalembert.linearization.linearize import linearize as linearize
     from dalembert.linearization.lqr import Regulator as Regulator
     from dalembert.linearization.lqr import Tracker as Tracker
     from dalembert.linearization.lqr import lqr as lqr
     from dalembert.linearization.lqr import lqr_along as lqr_along
+    from dalembert.linearization.many import LinearModels as LinearModels
+    from dalembert.linearization.many import linearize_many as linearize_many
     from dalembert.linearization.model import LinearModel as LinearModel
     from dalembert.linearization.steps import step_map as step_map
     from dalembert.linearization.structure import Hidden as Hidden
@@ -152,7 +156,9 @@ _HOMES = {
     "linearization.equilibrium": "Equilibrium equilibrium",
     "linearization.full": "FullLinearization linearize_full parameter_slopes second_derivatives",
     "linearization.linearize": "linearize",
+    "linearization.kalman": "Estimator kalman",
     "linearization.lqr": "Regulator Tracker lqr lqr_along",
+    "linearization.many": "LinearModels linearize_many",
     "linearization.model": "LinearModel",
     "linearization.steps": "step_map",
     "linearization.structure": "Hidden Mode",

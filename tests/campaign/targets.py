@@ -582,6 +582,13 @@ LINEARIZING = {
         da.linearize,
         {**FOUR_BAR, "u": [0.0], "p": {}, "independent": ["A"], "positions": None, "outputs": ["A", "energy"]},
     ),
+    "dalembert.linearize_many": Target(
+        da.linearize_many,
+        {
+            "system": lambda: four_bar()[0], "states": lambda: [four_bar()[1]] * 2, "u": [0.0], "p": None,
+            "independent": ["A"],
+        },
+    ),
     "dalembert.linearize_full": Target(da.linearize_full, {**FOUR_BAR, "u": [0.0]}),
     "dalembert.FullLinearization.underlying": Target(
         lambda **a: da.linearize_full(*four_bar()).underlying(**a),
@@ -829,6 +836,21 @@ def told(t: float) -> Any:
     return [0.6], [0.0], [0.0]
 
 
+@cache
+def discrete() -> da.LinearModel:
+    return da.linearize(*four_bar()).discretize(0.01)
+
+
+@cache
+def regulated() -> da.Regulator:
+    return da.lqr(discrete(), 1.0, 1.0)
+
+
+@cache
+def estimated() -> da.Estimator:
+    return da.kalman(discrete(), 1.0, 1.0)
+
+
 ONE = {"law": inputs, "system": lambda: four_bar()[0]}
 AT = {"t": 0.1, "state": lambda: four_bar()[1]}
 MOVING = {"system": lambda: four_bar()[0], "task": lambda: control.coordinates("A"), "reference": path}
@@ -911,6 +933,27 @@ CONTROLLING = {
             "measures": {"pull": control.combination({"C.x": 1.0})},
         },
     ),
+    "dalembert.control.Observed": Target(
+        lambda **a: control.Observed(**a)(0.0, four_bar()[1]),
+        {"regulator": regulated, "estimator": estimated, "sensor": None, "noise": 0.1, "seed": 1},
+    ),
+    "dalembert.control.Observed.__call__": Target(
+        lambda **a: control.Observed(regulated(), estimated())(**a), {"t": 0.1, "state": lambda: four_bar()[1]}
+    ),
+    "dalembert.control.PredictiveControl": Target(
+        lambda **a: control.PredictiveControl(**a)(0.0, four_bar()[1]),
+        {"model": discrete, "horizon": 5, "Q": 1.0, "R": 1.0, "limits": {"torque": 5.0}, "bounds": {"A": 0.5}},
+    ),
+    **{
+        f"dalembert.control.PredictiveControl.{name}": Target(
+            lambda name=name, **a: getattr(control.PredictiveControl(discrete(), 3), name)(**a), given
+        )
+        for name, given in (
+            ("__call__", {"t": 0.1, "state": lambda: four_bar()[1]}), ("plan", {"state": lambda: four_bar()[1]})
+        )
+    },
+    "dalembert.kalman": Target(da.kalman, {"model": discrete, "process": 1.0, "measurement": {"A": 1.0}}),
+    "dalembert.Estimator": Target(da.Estimator, {"L": np.eye(2), "covariance": np.eye(2), "model": discrete}),
     "dalembert.control.combination": Target(control.combination, {"rows": {"C.x": 1.0}}),
     "dalembert.control.force_along": Target(
         lambda **a: control.inverse_dynamics(*four_bar(), measures={"f": control.force_along(**a)}),

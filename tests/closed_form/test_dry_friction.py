@@ -162,3 +162,28 @@ def test_a_screw_jack_locks_itself_by_the_load_on_its_slide():
         run = da.simulate(system, {}, 0.3)
         assert (abs(run.v[-1]).max() > 1e-3) == moves
         assert run.success
+
+
+@pytest.mark.parametrize("speed", [-2.0, 2.0])
+def test_a_rod_that_can_neither_stick_nor_slide_ends_the_run_at_its_start_with_a_sentence(speed):
+    """Painlevé: a rod at angle θ that slides forward has no forces where μ > (1 + 3cos²θ)/(3 sinθ cosθ)."""
+    angle, length = 1.0, 1.0
+    critical = (1 + 3 * np.cos(angle) ** 2) / (3 * np.sin(angle) * np.cos(angle))
+    for mu, paradox in ((0.98 * critical, False), (1.02 * critical, True)):
+        m = da.Mechanism("rod", gravity=(0, 0, -G))
+        rod = m.add_body("rod", mass=1.0, com=(length / 2, 0, 0), inertia=da.rod(1.0, length))
+        slide, lift = m.add_body("slide"), m.add_body("lift")
+        m.add_joint("x", da.Prismatic("x"), m.ground, slide)
+        m.add_joint("z", da.Prismatic("z"), slide, lift)
+        m.add_joint("turn", da.Revolute((0, -1, 0)), lift, rod)
+        m.add_contact("tip", rod, friction=mu)
+        system = m.compile()
+        run = da.simulate(system, system.state({"turn": angle}, v={"x": speed}), 0.01)
+        stuck = paradox and run.status.name == "NO_FORCES"
+        assert stuck == (paradox and speed == -2.0)
+        if stuck:
+            assert "Painlevé" in run.message
+            assert not run.success
+            assert run.t.tolist() == [0.0]
+        else:
+            assert run.success

@@ -6,6 +6,7 @@ import pickle
 import signal
 import threading
 import time
+import warnings
 from concurrent.futures import Executor, Future
 from functools import cache
 
@@ -279,11 +280,37 @@ def test_an_executor_gives_the_same_bits_and_loses_no_run():
     angle = np.linspace(0.5, 0.7, 200)
     here = da.ensemble(system, {"A": angle}, 0.3, **TOLERANCES)
     executor = Failing()
-    there = da.ensemble(system, {"A": angle}, 0.3, executor=executor, workers=1, **TOLERANCES)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # of parts that are made here
+        there = da.ensemble(system, {"A": angle}, 0.3, executor=executor, workers=1, **TOLERANCES)
     assert executor.parts > 1
     np.testing.assert_array_equal(here.q_end, there.q_end)
     assert there.success.all()
     assert elsewhere.__module__ == "dalembert.ensembles.work"
+
+
+class Gone(Executor):
+    """An executor that makes nothing."""
+
+    def submit(self, f, /, *args):
+        future = Future()
+        future.set_exception(RuntimeError("no worker"))
+        return future
+
+
+def test_parts_that_an_executor_does_not_make_are_made_here_with_a_warning():
+    with pytest.warns(UserWarning, match="no worker"):
+        runs = da.ensemble(four_bar(), {"A": [0.6, 0.7]}, 0.1, executor=Gone(), workers=1, **TOLERANCES)
+    assert runs.success.all()
+
+
+def test_what_crosses_to_a_worker_holds_no_memory_of_this_process():
+    """The table of a method is made of addresses: a plan that took it along crashed its worker."""
+    runs = da.ensemble(four_bar(), {"A": [0.6, 0.7]}, 0.1, **TOLERANCES)
+    assert runs._plan.setup.method.stages > 0
+    sent = pickle.dumps(runs._plan)
+    assert b"Tableau" not in sent
+    assert pickle.loads(sent).setup.method is runs._plan.setup.method
 
 
 def test_an_interrupt_returns_what_there_is():

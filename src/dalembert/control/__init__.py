@@ -13,9 +13,11 @@ from dalembert.control.evidence import InverseDynamics, Verdict
 from dalembert.control.inverse_dynamics import inverse_dynamics
 from dalembert.control.lead import Lead, lead
 from dalembert.control.measures import Measure, combination, force_along
+from dalembert.control.observed import Observed
 from dalembert.control.pd import PDControl
 from dalembert.control.plan import MotionPlan
 from dalembert.control.planning import plan_motion, straight_motion
+from dalembert.control.predictive import PredictiveControl
 from dalembert.control.projected import ProjectedControl
 from dalembert.control.task import Task, coordinates, orientation, pose, position
 from dalembert.control.total_rates import PoseRegulation, TotalRateFeedback
@@ -31,8 +33,10 @@ __all__ = [
     "Measure",
     "MotionPlan",
     "Noisy",
+    "Observed",
     "PDControl",
     "PoseRegulation",
+    "PredictiveControl",
     "ProjectedControl",
     "Sampled",
     "Saturated",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -105,7 +106,8 @@ def _made(
             rows = queue.take()
             try:
                 futures[submit(rows)] = rows
-            except Exception:  # the executor is gone
+            except Exception as error:  # the executor is gone
+                _warn(error)
                 yield rows, _noted(queue, here(rows))
         done = _waited(futures, interrupt)
         for future in done:
@@ -114,13 +116,20 @@ def _made(
                 part = _noted(queue, future.result())
             except DalembertError:
                 raise
-            except Exception:  # its worker is gone
+            except Exception as error:  # its worker is gone
                 if int(rows[0]) not in lost:
                     lost.add(int(rows[0]))
                     queue.lost.append(rows)
                     continue
+                _warn(error)
                 part = _noted(queue, here(rows))
             yield rows, part
+
+
+def _warn(error: Exception) -> None:
+    """Tell that runs are made in this process, and why."""
+    text = f"the executor does not make a part of the ensemble ({type(error).__name__}: {error}); it is made here."
+    warnings.warn(text, stacklevel=2)
 
 
 def _waited(futures: dict[Any, np.ndarray], interrupt: Interrupt) -> list[Any]:

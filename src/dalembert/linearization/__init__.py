@@ -5,6 +5,7 @@ from dalembert.linearization.equilibrium import Equilibrium, equilibrium
 from dalembert.linearization.full import FullLinearization, linearize_full, parameter_slopes, second_derivatives
 from dalembert.linearization.linearize import linearize
 from dalembert.linearization.lqr import Regulator, Tracker, lqr, lqr_along
+from dalembert.linearization.many import LinearModels, linearize_many
 from dalembert.linearization.model import LinearModel
 from dalembert.linearization.steps import step_map
 from dalembert.linearization.structure import Hidden, Mode
@@ -16,6 +17,7 @@ __all__ = [
     "FullLinearization",
     "Hidden",
     "LinearModel",
+    "LinearModels",
     "LinearTrajectory",
     "Mode",
     "Regulator",
@@ -25,6 +27,7 @@ __all__ = [
     "linearize",
     "linearize_along",
     "linearize_full",
+    "linearize_many",
     "lqr",
     "lqr_along",
     "parameter_slopes",

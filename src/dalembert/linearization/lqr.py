@@ -80,7 +80,10 @@ def lqr(
     True
     """
     check_model(model)
-    weights = _weight(Q, model.state_names, 0.0, "Q"), _positive(_weight(R, model.input_names, 1.0, "R"))
+    weights = (
+        weight_matrix(Q, model.state_names, 0.0, "Q"),
+        positive_definite(weight_matrix(R, model.input_names, 1.0, "R")),
+    )
     if not len(model.input_names):
         raise ArgumentError(f"'{model.operating.system.name}' has no inputs; add motors to control it.")
     growing = [h for h in model.uncontrollable if _grows(h.eigenvalue, model.step)]
@@ -120,8 +123,8 @@ def lqr_along(trajectory: LinearTrajectory, Q: Weights = None, R: Weights = None
             "more times, and an input."
         )
     names = trajectory.state_names
-    W, V = _weight(Q, names, 0.0, "Q"), _positive(_weight(R, trajectory.input_names, 1.0, "R"))
-    S = W if final is None else _weight(final, names, 0.0, "final")
+    W, V = weight_matrix(Q, names, 0.0, "Q"), positive_definite(weight_matrix(R, trajectory.input_names, 1.0, "R"))
+    S = W if final is None else weight_matrix(final, names, 0.0, "final")
     gains, costs = [], [S]
     Ad, Bd, steps = trajectory.discretize()
     for A, B, h in zip(Ad[::-1], Bd[::-1], steps[::-1]):
@@ -159,14 +162,14 @@ def _grows(value: complex, step: float | None) -> bool:
     return value.real > -1e-9 if step is None else abs(value) > 1 - 1e-9
 
 
-def _positive(R: np.ndarray) -> np.ndarray:
+def positive_definite(R: np.ndarray) -> np.ndarray:
     """R, unless it is not positive definite."""
     if np.linalg.eigvalsh(R).min(initial=1.0) <= 0:
         raise ArgumentError("R is not positive definite; every input needs a positive weight.")
     return R
 
 
-def _weight(given: Weights, names: Sequence[str], rest: float, what: str) -> np.ndarray:
+def weight_matrix(given: Weights, names: Sequence[str], rest: float, what: str) -> np.ndarray:
     """(n, n) weights of n names, positive semidefinite; those that are not named weigh `rest`."""
     n = len(names)
     if given is None:

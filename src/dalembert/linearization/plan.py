@@ -103,7 +103,11 @@ RATE = NAMES.index("rate")
 
 
 def linear_kernel(
-    system: System, velocities: Sequence[Coordinate], more: Sequence[Coordinate] = (), rows: RowChoice = None
+    system: System,
+    velocities: Sequence[Coordinate],
+    more: Sequence[Coordinate] = (),
+    rows: RowChoice = None,
+    lanes: int = 1,
 ) -> Kernel:
     """The compiled linear model in these coordinates: a `Kernel` of (q, v, u, p, t) with the outputs `traced.NAMES`."""
     key = ("linear", rows, tuple(c.key for c in velocities), tuple(c.key for c in more))
@@ -112,7 +116,7 @@ def linear_kernel(
     def value(s: Trace) -> tuple[Any, ...]:
         return linear(s, q, v)
 
-    return system.custom_kernel(key, ("q", "v", "u", "p", "t"), value, rows, NAMES)
+    return system.custom_kernel(key, ("q", "v", "u", "p", "t"), value, rows, NAMES, lanes=lanes)
 
 
 def _fixed(x: np.ndarray) -> np.ndarray:

@@ -44,6 +44,10 @@ class Choices:
     on_singularity: str
     max_steps: int
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields alone: a method's table lives in the memory of its process."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
     @cached_property
     def method(self) -> Method:
         """The method of integration."""

@@ -14,8 +14,8 @@ def beyond_limits(run: Run) -> list[str]:
     """A sentence for each coordinate that leaves the limits of its joint, with the first record at which it does."""
     out = []
     for a in run.system.layout.joints.values():
-        if a.joint.nq != a.joint.nv or not np.isfinite(a.limits).any():
-            continue
+        if a.joint.nq != a.joint.nv or not np.isfinite(a.limits).any() or a.stops is not None:
+            continue  # no limits, or stops that keep them, compliant ones a little beyond
         for name, (low, high), angular in zip(a.coordinates, a.limits, a.joint.angular):
             q = run[name]
             slack = 1e-9 * np.maximum(1.0, np.abs(q))

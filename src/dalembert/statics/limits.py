@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import nnls
+import scipy  # its optimizers load when they are first used
 
 from dalembert.checks import array
 from dalembert.errors import ArgumentError, unknown
@@ -80,7 +80,7 @@ def least_change(G: np.ndarray, h: np.ndarray) -> tuple[np.ndarray | None, np.nd
     size = max(np.abs(h).max(), 1e-300)  # w in units of size
     scale = np.maximum(np.linalg.norm(np.column_stack([G, h / size]), axis=1), 1e-300)
     E = np.vstack([G.T / scale, h / size / scale])
-    z, _ = nnls(E, np.append(np.zeros(n), 1.0), maxiter=100 * (count + n))
+    z, _ = scipy.optimize.nnls(E, np.append(np.zeros(n), 1.0), maxiter=100 * (count + n))
     r = E @ z
     r[-1] -= 1.0
     if -r[-1] < 1e-10:

@@ -120,6 +120,8 @@ class Course:
                     return status, last._message if last is not None else ""
                 self._between(cause)
         except Ended as end:
+            if not self.phases:
+                self._start_only(end.status)
             return end.status, f"at t = {self.state.t:.6g} s {end.status.sentence}: {end.why}"
 
     def stop(self) -> None:
@@ -169,6 +171,17 @@ class Course:
         if self.steps >= a.choices.max_steps and status in (Status.EVENT, Status.DONE) and self.state.t < a.span.end:
             status = Status.STEPS
         return status, cause
+
+    def _start_only(self, status: Status) -> None:
+        """A phase of one state, the start, of a run that cannot begin."""
+        self.values = {}
+        layout = self._layout()
+        driver = PhaseDriver(layout, Span(self.state, self.asked.span.end, None, self.u))
+        driver.prepare(self.u, 0.0, None)
+        driver.begin()
+        driver.take_records()
+        self.phases.append(result(driver, status))
+        self.added.append(Added(self.gained, {}, self.mode))
 
     def _layout(self) -> PhaseLayout:
         """The functions of the phase that begins: those of an earlier one like it, or new ones."""

@@ -1,0 +1,144 @@
+"""Linear models at many states at once, in one set of coordinates, by the kernels' lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert import checks
+from dalembert.charts.leaders import Given
+from dalembert.compiler.target import host
+from dalembert.errors import ArgumentError, DalembertError
+from dalembert.linearization.linearize import CLOSED, linearize
+from dalembert.linearization.long_chains import is_long
+from dalembert.linearization.plan import linear_kernel
+from dalembert.linearization.traced import NAMES
+from dalembert.protocols import check_system
+from dalembert.rank import ROUNDING, rank_policy, usual_sizes
+from dalembert.system.state import State
+from dalembert.system.system import System
+
+
+@dataclass(frozen=True, eq=False)
+class LinearModels:
+    """ẋ = rate + A x + B δu at n states, one row a state; rows without a model are NaN and have a message."""
+
+    A: np.ndarray  # (n, states, states)
+    B: np.ndarray  # (n, states, inputs)
+    rate: np.ndarray  # (n, states)
+    state_names: tuple[str, ...]
+    input_names: tuple[str, ...]
+    messages: dict[int, str]  # {row: why there is no model}
+
+    def __len__(self) -> int:
+        return len(self.A)
+
+    @property
+    def eigenvalues(self) -> np.ndarray:
+        """(n, states) eigenvalues of A, complex; NaN where there is no model."""
+        known = np.isfinite(self.A).all(axis=(1, 2))
+        out = np.full(self.A.shape[:2], np.nan, dtype=complex)
+        out[known] = np.linalg.eigvals(self.A[known])
+        return out
+
+    @property
+    def stable(self) -> np.ndarray:
+        """(n,) whether all eigenvalues have negative real parts."""
+        return np.asarray((self.eigenvalues.real < 0.0).all(axis=1))
+
+
+def linearize_many(
+    system: System,
+    states: Sequence[State],
+    *,
+    u: Any = None,
+    p: Any = None,
+    independent: Sequence[Given] | None = None,
+) -> LinearModels:
+    """Linear models at many states, as `linearize` makes them one by one, in the lanes of the processor's vectors.
+
+    system: a compiled `System`. states: n of its states, on the manifold. u, p: inputs and parameters, the same for all
+    (by name or as an array), or arrays (n, inputs) and (n, parameters). independent: the coordinates of all models, by
+    name; by default those that are best at the first state.
+
+    A state without a model (off the manifold, singular, or where the coordinates do not determine the motion) has NaN,
+    and a message.
+
+    >>> import numpy as np, dalembert as da
+    >>> m = da.Mechanism("pendulum", gravity=(0, -9.81, 0))
+    >>> m.add_joint("A", da.Revolute("z"), m.ground, m.add_body("bob", mass=1.0, com=(0, -1.0, 0)))
+    >>> system = m.compile()
+    >>> models = da.linearize_many(system, [system.state({"A": a}) for a in np.linspace(0.0, np.pi, 5)])
+    >>> models.A[:, 1, 0].round(3).tolist()                              # −g cos A
+    [-9.81, -6.937, -0.0, 6.937, 9.81]
+    """
+    check_system(system)
+    known = [system.as_state(x) for x in states]
+    n = len(known)
+    if not n:
+        raise ArgumentError("states is empty; needed: one state, or more.")
+    U = _rows(u, system.input_vector, n, len(system.u_names), "u")
+    P = _rows(p, system.parameter_vector, n, len(system.p_names), "p")
+    given = {
+        "q": np.array([x.q for x in known]), "v": np.array([x.v for x in known]), "u": U, "p": P,
+        "t": np.array([[x.t] for x in known]),
+    }  # fmt: skip
+    messages: dict[int, str] = {}
+    first = None
+    for k, x in enumerate(known):
+        try:
+            first = linearize(system, x, u=U[k], p=P[k], independent=independent)
+            break
+        except DalembertError as error:
+            messages[k] = str(error)
+    if first is None:
+        raise ArgumentError(f"no state has a linear model; the first one: {messages[0]}")
+    op, size = first.operating, len(first.state_names)
+    more = op.coordinates[len(op.speeds) :]
+    names = {
+        "independent": [c.name for c in op.speeds] if independent is None else independent,
+        "positions": [c.name for c in more] or None,
+    }
+    if is_long(system):
+        A, B, rate = (np.empty((n, *np.shape(x))) for x in (first.A, first.B, first.rate))
+        bad = np.ones(n, dtype=bool)
+    else:
+        kernel = linear_kernel(system, op.speeds, more, op.rows, lanes=host().width)
+        found = dict(zip(NAMES, kernel.batch(*(given[name] for name in kernel.names_in))))
+        A, B, rate = found["A"], found["B"].reshape(n, size, len(system.u_names)), found["rate"]
+        bad = ~_sound(system, given, P, found["margin"], op.rows)
+        bad |= ~(np.isfinite(A).all(axis=(1, 2)) & np.isfinite(rate).all(axis=1))
+    for k in map(int, np.flatnonzero(bad)):
+        try:  # with other rows, or to tell what is wrong
+            one = linearize(system, known[k], u=U[k], p=P[k], **names)
+            A[k], B[k], rate[k] = one.A, one.B, one.rate
+        except DalembertError as error:
+            A[k] = B[k] = rate[k] = np.nan
+            messages[k] = str(error)
+    return LinearModels(A, B, rate, first.state_names, first.input_names, messages)
+
+
+def _rows(given: Any, vector: Any, n: int, width: int, what: str) -> np.ndarray:
+    """(n, width) from values for all states, or from rows for each."""
+    if given is not None and np.ndim(given) == 2:
+        return checks.array(given, (n, width), what)
+    return np.tile(vector(given), (n, 1))
+
+
+def _sound(system: System, given: dict[str, np.ndarray], p: np.ndarray, margin: np.ndarray, rows: Any) -> np.ndarray:
+    """(n,) whether states are on the manifold, rows independent, and the coordinates determine the motion."""
+    good = np.asarray(np.minimum(margin[:, 2], margin[:, 3]) > 1e4 * ROUNDING)
+    if not system.rows.of:
+        return good
+    sizes, length = usual_sizes(system, p)
+    used = sizes if rows is None else sizes[:, list(rows)]
+    policy = rank_policy(system)
+    good &= (margin[:, 0] > policy.least_angle) & (margin[:, 1] > (policy.tolerance * used.min(axis=1)) ** 2)
+    kernel = system.kernel("constraints", lanes=host().width)
+    phi, J, b = kernel.batch(*(given[name] for name in kernel.names_in))
+    units = CLOSED * np.where(system.rows.angular, 1.0, length[:, None])
+    speed = np.einsum("kij,kj->ki", J, given["v"]) + b
+    return np.asarray(good & ((np.abs(phi) < units) & (np.abs(speed) < units)).all(axis=1))
