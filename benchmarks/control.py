@@ -220,6 +220,70 @@ class Peer:
         return np.array(x).ravel()[n : n + na]
 
 
+class Bounded:
+    """The same law with bounds that matter: motors at 0.7 of what they would give, accelerations at 0.8."""
+
+    def __init__(self, case: Case, ours: Ours, peer: Peer):
+        free = ours.law.explain(0.0, ours.x)
+        self.limit, self.fastest = 0.7 * np.abs(free.u).max(), 0.8 * np.abs(free.vdot).max()
+        task = control.coordinates(*case.task)
+        self.law = control.motion_control(
+            ours.system, task, control.constant(ours.goal), gains=GAINS, limits=self.limit, accelerations=self.fastest,
+            weights=dict.fromkeys(task.names, 1.0),
+        )  # fmt: skip
+        self.u = self.law(0.0, ours.x)
+        self.workspace, self.peer = self.law.allocator.take(), peer
+        n, m, na = peer.n, peer.m, len(peer.driven)
+        weight = 1e4 / np.abs(free.vdot).max() ** 2 * np.abs(free.u).max() ** 2
+        self.H = np.zeros((n + na + m, n + na + m))
+        self.H[:n, :n] = weight * peer.J.T @ peer.J + 1e-6 * np.eye(n)
+        self.H[n : n + na, n : n + na], self.H[n + na :, n + na :] = np.eye(na), 1e-6 * np.eye(m)
+        self.weight, rows = weight, n + m
+        shape = {"h": ca.Sparsity.dense(*self.H.shape), "a": ca.Sparsity.dense(rows, n + na + m)}
+        self.solver = ca.conic("bounded", "proxqp", shape, {"error_on_fail": False})
+        free_lam = np.full(m, np.inf)
+        self.most = np.concatenate([np.full(n, self.fastest), np.full(na, self.limit), free_lam])
+
+    def program(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """u by ProxQP: the task in the cost, dynamics and loops as equations, bounds as they are."""
+        p = self.peer
+        M, h, A, gamma, a_task = p.terms(q, v)
+        n, m, na = p.n, p.m, len(p.driven)
+        E, r = p.E[: n + m], p.r[: n + m]
+        E[:n, :n], E[:n, n + na :], E[n : n + m, :n] = M, -A.T, A
+        r[:n], r[n : n + m] = -h, -gamma
+        g = np.concatenate([-self.weight * p.J.T @ a_task, np.zeros(na + m)])
+        x = self.solver(h=self.H, g=g, a=E, lba=r, uba=r, lbx=-self.most, ubx=self.most)["x"]
+        return np.array(x).ravel()[n : n + na]
+
+
+def bounded_table(quick: bool) -> Table:
+    """Updates with bounds of motors and accelerations that matter."""
+    table = Table(
+        "Bounded control update: µs",
+        ["case", "motors", "bounds", "native", "Python", "Pinocchio + ProxQP", "native ≥ 10", "Python", "difference"],
+    )
+    for case in cases():
+        ours = Ours(case)
+        peer = Peer(case, ours)
+        bounded = Bounded(case, ours, peer)
+        q, v = peer.q, peer.v
+        difference = np.abs(bounded.program(q, v) - bounded.u).max() / np.abs(bounded.u).max()
+        routes = {
+            "native": address_loop(address("allocate"), 0, 0, bounded.workspace.pointer),
+            "Python": python_loop("f(0.0, x)", f=bounded.law, x=ours.x),
+            "program": python_loop("f(q, v)", f=bounded.program, q=q, v=v),
+        }
+        t = interleaved(routes, 15 if quick else 60)
+        table.add(
+            case.name, len(case.joints), 2 * (len(case.joints) + ours.system.nv), 1e6 * t["native"], 1e6 * t["Python"],
+            1e6 * t["program"], t["program"] / t["native"], t["program"] / t["Python"], float(difference),
+        )  # fmt: skip
+        table.notes.append(f"- {case.name}, native: {versus(t['program'] / t['native'], 10.0)}")
+    table.notes.append("- The peer weighs the task against the forces, ours puts it first: answers differ by that.")
+    return table
+
+
 def run(quick: bool = False) -> list[Table]:
     """The tables of this part."""
     table = Table(
@@ -252,4 +316,4 @@ def run(quick: bool = False) -> list[Table]:
             f"- {name}, from Python against Pinocchio + NumPy: {versus(t['dense'] / t['Python'], 10.0)}",
             f"- {name}, the QP's answer differs by {program:.1e}",
         ]
-    return [table]
+    return [table, bounded_table(quick)]

@@ -1,9 +1,13 @@
-"""What a drag step costs: CPU time of one call, loops closed, on mechanisms up to a hundred bodies.
+"""What dragging in the studio costs: a step, the way to the page and back, and the page itself.
 
 python -m benchmarks.studio
+
+Steps and poses are CPU time of one thread. The round trip and the page are measured by the clock, so they hold for an
+idle computer only; the page is one of a Chromium that draws in software, if there is one.
 """
 
 import json
+import shutil
 import time
 
 import numpy as np
@@ -58,6 +62,52 @@ def round_trip(system, x, body: str) -> float:
     return 1e3 * float(np.median(times))
 
 
+DRAGGED = """async ([x, y]) => {
+  const { stage, link } = studio, on = link.on.pose, spent = [], wait = ms => new Promise(f => setTimeout(f, ms));
+  link.on.pose = (...given) => { const t = performance.now(); on(...given); spent.push(performance.now() - t); };
+  const how = { button: 0, buttons: 1, pointerId: 1, bubbles: true };
+  const event = (name, dx, dy) =>
+    stage.canvas.dispatchEvent(new PointerEvent(name, { clientX: x + dx, clientY: y + dy, ...how }));
+  stage.canvas.setPointerCapture = () => {};
+  event("pointerdown", 0, 0);
+  const frames = studio.state.frames, began = performance.now();
+  for (let k = 0; performance.now() - began < 4000; k++) {
+    event("pointermove", 60 * Math.sin(k / 20), 40 * (1 - Math.cos(k / 20)));
+    await wait(8);
+  }
+  const seconds = (performance.now() - began) / 1000, drawn = studio.state.frames - frames;
+  event("pointerup", 0, 0);
+  link.on.pose = on;
+  const draw = [];
+  for (let k = 0; k < 40; k++) { const t = performance.now(); stage.render(); draw.push(performance.now() - t); }
+  const median = list => list.sort((a, b) => a - b)[list.length >> 1];
+  return { poses: spent.length / seconds, frames: drawn / seconds, spent: median(spent), draw: median(draw) };
+}"""
+
+
+def in_the_page(system, x, body: str) -> dict[str, float] | None:
+    """While a body is dragged for four seconds: poses that arrive and pictures that are drawn in a second, and the
+    medians of what the page does for a pose and what it does to draw, ms. None without Chromium or Playwright."""
+    path = shutil.which("chromium") or shutil.which("google-chrome")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        return None
+    if path is None:
+        return None
+    arguments = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+    with view.studio(system, state=x, open=False) as studio, sync_playwright() as p:
+        tab = p.chromium.launch(executable_path=path, args=arguments).new_page(viewport={"width": 1366, "height": 768})
+        tab.goto(f"{studio.url}?quality=low")
+        while not tab.evaluate("!!(window.studio?.state.poses && !studio.state.fresh)"):
+            tab.wait_for_timeout(50)
+        studio.session.idle()
+        T = system.pose(studio.state, body)
+        at = T[:3, :3] @ system.layout.bodies[body].com.astype(float) + T[:3, 3]
+        hit = tab.evaluate("p => studio.stage.project(p)", at.tolist())
+        return tab.evaluate(DRAGGED, [hit["x"], hit["y"]])
+
+
 def _answers(message: str | bytes) -> bool:
     return isinstance(message, bytes) and b'"source":"drag"' in message[:60]
 
@@ -83,6 +133,12 @@ def main() -> None:
             f"{name:22s} {bodies:4d} bodies  step {median:5.2f} ms, 95 % {most:5.2f} ms  poses {poses:.2f} ms  "
             f"round trip {there:.1f} ms  gap {gap:.0e}"
         )
+        page = in_the_page(system, x, body)
+        if page is not None:
+            print(
+                f"{'':22s} in the page {page['poses']:.0f} poses and {page['frames']:.0f} pictures a second, "
+                f"{page['spent']:.2f} ms of script a pose, {page['draw']:.2f} ms to draw"
+            )
 
 
 if __name__ == "__main__":

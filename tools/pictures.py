@@ -88,7 +88,7 @@ def all_of_the_zoo() -> None:
 
 def zoo_in_a_browser(seconds: float = 1.5, tile: tuple[int, int] = (360, 300)) -> None:
     """An animation of every mechanism of the zoo, and a picture of each as the browser shows it."""
-    sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "browser")]
+    sys.path[:0] = [str(ROOT / "tests" / "browser"), str(ROOT / "tests")]
     from PIL import Image, ImageDraw
     from playwright.sync_api import sync_playwright
 

@@ -56,7 +56,7 @@ def publish(
     """Print the rows; with a folder write name.json, name.png and, if a run is `animated`, name.html.
 
     name_card.png is the first picture alone, for the overview of the site; name_live.html is the mechanism of the
-    animated run as a page that simulates it (docs/live.md).
+    animated run as a page that simulates it (docs/live.md), where its structure does not change.
 
     run: whose times the panels have and whose singular passages are shaded. columns: of panels. cover: the picture of
     name_card.png, where the figure has none. how: for `animate`.
@@ -72,7 +72,8 @@ def publish(
         if animated is not None:
             animate(animated, out / f"{name}.html", **how)
             start = animated.state(0)
-            export_html(animated.system, out / f"{name}_live.html", start, p=start.p, traces=how.get("traces", ()))
+            if not animated.system.layout.is_hybrid:  # pages compute one structure
+                export_html(animated.system, out / f"{name}_live.html", start, p=start.p, traces=how.get("traces", ()))
         written = sorted([*out.glob(f"{name}.*"), *out.glob(f"{name}_live.html")])
         print(f"  written: {', '.join(p.name for p in written)}")
     return rows

@@ -102,6 +102,26 @@ def test_a_start_beside_a_flat_position_keeps_its_energy_and_claims_no_more_than
         np.testing.assert_allclose(run.q[-1], finer.q[-1], rtol=0, atol=1e-5)
 
 
+@pytest.mark.parametrize("miss", [1e-5, 1e-3])
+def test_a_passage_in_a_phase_is_that_of_a_run_without_phases(miss):
+    """A pendulum beside the five-bar is released on the way."""
+    m = zoo.five_bar()
+    m.add_joint("P", da.Revolute("z"), m.ground.at(0, 5, 0), m.add_body("bob", mass=1.0, com=(0.5, 0, 0)))
+    m.add_driver("hand", "P", lambda t: 0.0 * t)
+    alone, system = zoo.five_bar().compile(), m.compile()
+    x = alone.state(*zoo.five_bar_start())
+    aside = alone.subspaces(x).K @ [1, 0.37]
+    x = alone.project(x.replace(q=x.q + miss * aside / np.abs(aside).max()))
+    expected = da.simulate(alone, x, 1.0)
+    start = system.state(dict(zip("ABCD", x.q)), dict(zip("ABCD", x.v)))
+    run = da.simulate(system, start, 1.0, switches=da.Switch(open="hand", at=0.3))
+    assert run.success, run.message
+    assert [p.determined for p in run.passages] == [p.determined for p in expected.passages] == [True]
+    assert run.passages[0].nearest == pytest.approx(expected.passages[0].nearest, abs=1e-8)
+    for k, name in enumerate("ABCD"):
+        assert run[name][-1] == pytest.approx(expected.q[-1, k], abs=1e-7)
+
+
 def test_velocities_that_no_motion_has_lead_nowhere():
     """In the flat position itself, to first order all right."""
     system = zoo.ladder(1).compile()

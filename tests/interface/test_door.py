@@ -28,15 +28,17 @@ def test_numbers_of_every_kind_are_taken(m, mass):
     assert m.add_body("x", mass=mass).mass == 2.0
 
 
-def test_a_frame_takes_three_numbers_or_one_list_of_them(m):
+def test_a_frame_takes_three_numbers_or_one_list_of_three_or_two(m):
     expected = m.ground.at(1, 2, 3).T.p
     for place in ((1, 2, 3), [1, 2, 3], np.array([1, 2, 3]), ca.DM([1, 2, 3])):
         assert np.array_equal(m.ground.at(place).T.p, expected)
         assert np.array_equal(m.bodies["rod"].frame.at(place).T.p, expected)
     with pytest.raises(da.DescriptionError, match="the position of a frame"):
         m.ground.at((1, 2, 3), 1.0)
-    with pytest.raises(da.DescriptionError, match="the position of a frame"):
-        m.ground.at((1, 2))
+    assert np.array_equal(m.ground.at((1, 2)).T.p, m.ground.at(1, 2, 0).T.p)
+    for wrong in ((1,), (1, 2, 3, 4)):
+        with pytest.raises(da.DescriptionError, match="the position of a frame"):
+            m.ground.at(wrong)
 
 
 LAWS = {

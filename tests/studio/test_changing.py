@@ -152,7 +152,10 @@ def test_rails_reach_as_far_as_the_hand_and_the_run_go(opened):
     assert start[0] > run["x"].min()  # it was too short
     assert low < run["x"].min()
     assert high > run["x"].max()
+    before = len(desk.events("shapes"))
     desk.do("slide", name="x", to=0.95)
+    assert len(desk.events("shapes")) == before  # not while the hand moves it
+    desk.do("release")
     assert rails(desk.last("shapes")[0]["scene"])["x"][1] > 0.95
 
 

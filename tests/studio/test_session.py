@@ -287,3 +287,44 @@ def test_the_script_does_what_was_clicked(desk):
     names = {}
     exec(d.session.script.text, names)
     np.testing.assert_allclose(names["x"].q, d.session.bench.x.q, atol=1e-7)
+
+
+def test_the_python_runs_and_does_what_was_clicked(desk):
+    """The script of some clicks, run by itself, comes to the state, the run and the linear model of the session."""
+    d = desk("four_bar")
+    d.do("slide", name="A", to=0.9).do("inputs", values={"torque": 0.4}).do("simulate", time=0.4)
+    d.do("seek", slot="A", t=0.3).do("linearize").do("bode", input="torque", output="B").do("mode", number=0)
+    d.do("map", axes=[{"name": "A", "low": 0.2, "high": 1.4, "count": 5}]).do("script")
+    assert not d.errors()
+    done = {}
+    exec(d.last("script")[0]["text"], done)
+    session = d.session
+    np.testing.assert_allclose(done["x"].q, session.bench.x.q, atol=1e-9)
+    np.testing.assert_allclose(done["run"].q[-1], session.runs.kept["A"].run.q[-1], atol=1e-7)
+    np.testing.assert_allclose(done["model"].eigenvalues, session.studies.model.eigenvalues, rtol=1e-7)
+    np.testing.assert_allclose(np.abs(done["G"]), d.last("bode")[1]["gain"], rtol=1e-5)
+    np.testing.assert_array_equal(done["reach"].reachable, session.studies.map.reachable)
+
+
+def test_the_python_of_other_parameters_has_them():
+    m = da.Mechanism("swing", gravity=(0, -9.81, 0))
+    length = m.add_parameter("length", 1.0)
+    bob = m.add_body("bob", mass=1.0, com=(0, -length, 0), inertia=(0.1, 0.1, 0.1))
+    m.add_joint("A", da.Revolute("z"), m.ground, bob)
+    system = m.compile()
+    with da.view.studio(system, state={"A": 0.3}, p={"length": 2.0}, open=False, time=0.5) as studio:
+        studio.session.do({"do": "simulate"}, 1)
+        assert studio.session.idle(60)
+        done = {"given": system}
+        exec(studio.session.script.text.replace("system = ...", "system = given  #"), done)
+        np.testing.assert_allclose(done["run"].q[-1], studio.run.q[-1], atol=1e-8)
+
+
+def test_a_model_in_which_nothing_moves_is_refused_and_the_old_one_stays(desk, tmp_path):
+    m = da.Mechanism("stone")
+    m.save(tmp_path / "stone.json")
+    d = desk("four_bar").do("load", (tmp_path / "stone.json").read_bytes(), name="stone.json")
+    assert "nothing moves" in d.errors()[-1]
+    assert d.session.bench.system.name == "four-bar"
+    with pytest.raises(ArgumentError, match="nothing moves"):
+        da.view.studio(m.compile(), open=False)

@@ -19,6 +19,7 @@ from dalembert.analysis.failure import contradicting, explained, nearest
 from dalembert.analysis.manifold import tangent
 from dalembert.analysis.reaching import HeldFrames, inside_limits
 from dalembert.analysis.second_order import SecondOrder
+from dalembert.blas import one_thread
 from dalembert.errors import AssemblyError
 from dalembert.mechanism.checks import no_joint
 from dalembert.protocols import Active, Parameters, StateGiven, StateLike, SystemLike
@@ -43,6 +44,7 @@ class Assembly:
     contraction: float  # ρ of the last steps: 0 for quadratic convergence, 0.5 at a singular configuration
 
 
+@one_thread()  # hundreds of small factorizations: threads that wait for each other take ten times as long
 def assemble(
     system: SystemLike,
     q: Mapping[str, Any] | None,

@@ -38,18 +38,21 @@ def nearest(
     free = rank_policy().reveal(held.rows(state)[0] * reach).null if len(held.q_index) else np.eye(system.nv)
     phi, missing, A, _ = residual(system, state, held, p, rows)
     away, change = (phi, -phi) if unfolding is None else unfolding(state, rows)
-    damping = 1e-3
+    damping, moved = 1e-3, True
     for _ in range(ROUNDS if len(units) and free.shape[1] else 0):
-        J = (A * reach / units[:, None]) @ free
-        if not np.isfinite(J).all():
-            break
-        lifted = np.vstack([J, damping * max(float(np.linalg.norm(J, 2)), 1e-300) * np.eye(J.shape[1])])
-        step = np.linalg.lstsq(lifted, np.concatenate([change / units, np.zeros(J.shape[1])]), rcond=None)[0]
+        if moved:
+            J = (A * reach / units[:, None]) @ free
+            if not np.isfinite(J).all():
+                break
+            U, sigma, Vt = np.linalg.svd(J, full_matrices=False)
+        limit = damping * max(float(sigma[0]), 1e-300)
+        step = Vt.T @ (sigma / (sigma**2 + limit**2) * (U.T @ (change / units)))  # (JᵀJ + limit²)⁻¹ Jᵀ change
         trial = held.set_in(state.replace(q=system.plus(state, reach * (free @ step))))
         after = residual(system, trial, held, p, rows)
         there = (after[0], -after[0]) if unfolding is None else unfolding(trial, rows)
         fall = 1.0 - float(np.linalg.norm(there[0] / units) / max(float(np.linalg.norm(away / units)), 1e-300))
-        if fall > 0.0:
+        moved = fall > 0.0
+        if moved:
             state, (phi, missing, A, _), damping = trial, after, max(damping / 5, 1e-8)
             away, change = there
         else:

@@ -74,6 +74,8 @@ class Bench:
     """
 
     def __init__(self, system: System, state: State, p: np.ndarray | None = None, u: dict[str, float] | None = None):
+        if system.nv == 0:
+            raise ArgumentError(f"'{system.name}' has no joints, so nothing moves; needed: a mechanism with a joint.")
         self.system = system
         self.p = np.array(system.parameter_vector(None) if p is None else p, dtype=float)
         self.u = dict.fromkeys(system.u_names, 0.0) | {k: float(v) for k, v in (u or {}).items()}

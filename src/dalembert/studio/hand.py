@@ -12,7 +12,7 @@ from dalembert import checks
 from dalembert.errors import AssemblyError
 from dalembert.studio.dragging import Moved, Pull, Slide
 from dalembert.studio.jobs import Job
-from dalembert.studio.script import by_name, state_line
+from dalembert.studio.script import by_name, inputs_of, state_line
 
 if TYPE_CHECKING:
     from dalembert.studio.session import Session
@@ -36,6 +36,7 @@ class Hand:
             "grab": ("hand", self.grab, ""),
             "drag": ("hand", self.drag, ""),
             "slide": ("hand", self.slide, ""),
+            "release": ("hand", self.release, ""),
             "limits": ("hand", self.respect, ""),
             "reset": ("hand", self.reset, ""),
             "branch": ("study", self.other_branch, "looking for other branches"),
@@ -71,6 +72,11 @@ class Hand:
             moved = again
         self._moved(moved, "slide")
         self.session.script.add(f"slide {name}", f"x = system.walk(x, to={by_name({name: bench.x[name]})})")
+
+    def release(self, job: Job, given: dict[str, Any]) -> None:
+        """The hand is off the mechanism: rails are drawn as far as it came."""
+        self.session.bench.see("hand", np.atleast_2d(self.session.bench.x.q))
+        self.session.redraw()
 
     def respect(self, job: Job, given: dict[str, Any]) -> None:
         """Whether limits of joints stop what is dragged."""
@@ -125,7 +131,7 @@ class Hand:
         if job.cancelled:
             return
         bench.put(found.state.q)
-        session.script.add("equilibrium", "x = da.equilibrium(system, x).state")
+        session.script.add("equilibrium", f"x = da.equilibrium(system, x{inputs_of(bench.u)}).state")
         session.show("equilibrium", note="at rest here")
 
     def hold(self, job: Job, given: dict[str, Any]) -> None:

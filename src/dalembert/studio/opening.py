@@ -7,13 +7,15 @@ import webbrowser
 from types import TracebackType
 from typing import Any
 
+import numpy as np
+
 from dalembert import checks
 from dalembert.errors import ArgumentError, DalembertError
 from dalembert.protocols import StateGiven, check_system
 from dalembert.simulation.run import Run
 from dalembert.studio.bench import Bench
 from dalembert.studio.files import first_state
-from dalembert.studio.script import Script, state_line
+from dalembert.studio.script import Script, by_name, state_line
 from dalembert.studio.server import Server
 from dalembert.studio.session import Session
 from dalembert.system.state import State
@@ -118,6 +120,9 @@ def studio(
     x = _start(system, run, state, given_p)
     inputs = dict(zip(system.u_names, system.input_vector(u).tolist()))
     script = Script(source)
+    if not np.array_equal(given_p, system.parameter_vector(None)):
+        values = dict(zip(system.p_names, given_p.tolist()))
+        script.add("parameters", f"system = system.with_parameters({by_name(values)})")
     script.add("place", state_line(system, x))
     session = Session(Bench(system, x, given_p, inputs), script, seconds)
     if run is not None:

@@ -19,7 +19,7 @@ from dalembert.simulation.result import result
 from dalembert.simulation.run import Run
 from dalembert.simulation.setup import Choices, make_choices, make_span
 from dalembert.studio.jobs import Job
-from dalembert.studio.script import by_name, shown
+from dalembert.studio.script import by_name, inputs_of, shown
 from dalembert.system.state import State
 from dalembert.view.animation import wanderer
 from dalembert.view.poses import positions_at
@@ -88,11 +88,7 @@ class Runs:
         run = self._run(job, start)
         if job.cancelled:
             return
-        inputs = f", u={by_name(bench.u)}" if any(bench.u.values()) else ""
-        named = dict(zip(bench.system.p_names, bench.p))
-        changed = np.array_equal(bench.p, bench.system.parameter_vector(None))
-        p = "" if changed else f", p={by_name(named)}"
-        session.script.add("simulate", f"run = da.simulate(system, x, {shown(self.time)}{inputs}{p})")
+        session.script.add("simulate", f"run = da.simulate(system, x, {shown(self.time)}{inputs_of(bench.u)})")
         self.take(run, "A", job)
 
     def _run(self, job: Job, start: Any) -> Run:
@@ -324,3 +320,4 @@ class Live:
             self.on = False
             session.tell({"event": "live", "on": False}, keep="live")
             session.show("live")
+            session.hand.release(job, {})

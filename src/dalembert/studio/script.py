@@ -25,7 +25,9 @@ class Script:
     @property
     def text(self) -> str:
         """The whole script."""
-        return "\n".join(["import dalembert as da", "", self.opening, *(line for _, line in self.lines), ""])
+        lines = [self.opening, *(line for _, line in self.lines)]
+        numpy = ["import numpy as np", ""] if any("np." in line for line in lines) else []
+        return "\n".join([*numpy, "import dalembert as da", "", *lines, ""])
 
 
 def shown(x: float) -> str:
@@ -53,6 +55,15 @@ def by_name(values: Mapping[str, float]) -> str:
     '{"A": 0.5}'
     """
     return "{" + ", ".join(f"{quoted(name)}: {shown(x)}" for name, x in values.items()) + "}"
+
+
+def inputs_of(u: Mapping[str, float]) -> str:
+    """Inputs as the end of a call; nothing where all are zero.
+
+    >>> inputs_of({"torque": 2.0}), inputs_of({"torque": 0.0})
+    (', u={"torque": 2.0}', '')
+    """
+    return f", u={by_name(u)}" if any(u.values()) else ""
 
 
 def state_line(system: Any, x: Any) -> str:

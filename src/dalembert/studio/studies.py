@@ -13,7 +13,7 @@ from dalembert.kinematics.workspace import workspace
 from dalembert.linearization.linearize import linearize
 from dalembert.linearization.model import LinearModel
 from dalembert.studio.jobs import Job
-from dalembert.studio.script import quoted, shown, state_line
+from dalembert.studio.script import inputs_of, quoted, shown, state_line
 
 if TYPE_CHECKING:
     from dalembert.studio.session import Session
@@ -66,7 +66,8 @@ class Studies:
             },
             keep="linear",
         )  # fmt: skip
-        session.script.add("linearize", "model = da.linearize(system, x)\nprint(model.table())")
+        line = f"model = da.linearize(system, x{inputs_of(bench.u)})\nprint(model.table())"
+        session.script.add("linearize", line)
 
     def mode(self, job: Job, given: dict[str, Any]) -> None:
         """The mechanism through one swing of a mode."""
@@ -108,7 +109,10 @@ class Studies:
             {"event": "bode", "input": i, "output": o},
             {"omega": omega, "gain": np.abs(G), "phase": np.degrees(np.unwrap(np.angle(G)))},
         )
-        self.session.script.add("bode", "G = model.frequency_response(omega)")
+        place = f"[:, {model.output_names.index(o)}, {model.input_names.index(i)}]"
+        line = f"omega = np.geomspace({shown(omega[0])}, {shown(omega[-1])}, {FREQUENCIES})\n"
+        line += f"G = model.frequency_response(omega){place}  # from {quoted(i)} to {quoted(o)}"
+        self.session.script.add("bode", line)
 
     # --- maps ---------------------------------------------------------------------------------------------------
 
@@ -149,7 +153,7 @@ class Studies:
             {"margin": np.nan_to_num(margin, nan=-1.0)}, keep="map",
         )  # fmt: skip
         text = ", ".join(f"{quoted(n)}: np.linspace({shown(v[0])}, {shown(v[-1])}, {len(v)})" for n, v in grid.items())
-        session.script.add("map", f"import numpy as np\nreach = da.workspace(system, {{{text}}}, x)")
+        session.script.add("map", f"reach = da.workspace(system, {{{text}}}, x)")
 
     def go(self, job: Job, given: dict[str, Any]) -> None:
         """Take the position of a place of the map."""

@@ -52,9 +52,6 @@ class Watching:
 
     def _look(self) -> None:
         bench, x = self.session.bench, self.session.bench.x
-        if bench.slides:
-            bench.see("hand", np.atleast_2d(x.q))
-            self.session.redraw()
         self.session.tell({"event": "report", **report_of(bench, x)}, keep="report")
         try:
             arrows = forces_of(bench, x)

@@ -135,7 +135,7 @@ def _along(s: Trace, x: Sliding) -> np.ndarray:
     user, d = s.state.user(), RowDerivatives(s.state)
     slips, direction, out = x.contact.slips(user), x.direction(user), zeros(s.tree.nv)
     for name, part in direction.items():
-        A = d.row(name, slips[name] * 0.0, slips[name], False, False).A
+        A = d.row(name, slips[name] * 0.0, slips[name], False, False).dense(s.tree.nv)
         out = out + A * array(part).ravel()[0]
     return out
 

@@ -234,10 +234,11 @@ class Furniture:
         self.add(place.body, Solid("cylinder", (0.45 * self.r, high - low), Transform(place.T.R, x), RAIL, joint=name))
 
     def _tube(self, j: SceneJoint, t: Tube) -> None:
-        """A cylinder and its rod; where that is too short, a bar that stretches goes along."""
-        if t.short:
-            ends = [Place("", place.body, Transform(place.T.R, x)) for place, x in ((j.a, t.base), (j.b, t.tip))]
-            self.scene.links.append(Link("rod", j.name, tuple(ends)))
+        """A cylinder and its rod; a bar inside them stretches, and is seen where they are too short."""
+        ends = [Place("", place.body, Transform(place.T.R, x)) for place, x in ((j.a, t.base), (j.b, t.tip))]
+        if self.flat:
+            ends = [Place("", e.body, Transform(e.T.R, self.lifted(e.body, e.T.p, self.layer[e.body]))) for e in ends]
+        self.scene.links.append(Link("rod", j.name, tuple(ends)))
         for place, (low, high), radius in ((j.a, t.barrel, 1.0), (j.b, t.rod, 0.55)):
             x = (t.base if place is j.a else t.tip) + place.T.R[:, 2] * (low + high) / 2
             if self.flat:
@@ -410,7 +411,6 @@ class Tube:
     barrel: tuple[float, float]
     rod: tuple[float, float]
     ends: dict[int, np.ndarray]
-    short: bool  # the rod is too short for the longest positions
 
     def own(self, k: int) -> np.ndarray | None:
         """The place of the joint on body k, if the tube is part of it."""
@@ -437,12 +437,11 @@ def tube(s: Attachments, j: SceneJoint, poses: list[np.ndarray], least: float) -
     if shortest < least:
         return None
     barrel = 0.62 * shortest
-    wanted = longest - barrel + 0.12 * shortest
-    rod = min(wanted, 0.98 * shortest)  # it does not come out behind the barrel
+    rod = min(longest - barrel + 0.12 * shortest, 0.98 * shortest)  # it does not come out behind the barrel
     low, high = sorted((0.0, sign * barrel))
     back, front = sorted((0.0, -sign * rod))
     places = {j.a.body: j.a.T.p, j.b.body: j.b.T.p}
-    return Tube(far[0], far[1], (low, high), (back, front), places, wanted > rod)
+    return Tube(far[0], far[1], (low, high), (back, front), places)
 
 
 def _way(j: SceneJoint, poses: list[np.ndarray]) -> np.ndarray:

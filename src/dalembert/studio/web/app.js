@@ -1,6 +1,6 @@
 // The studio: everything on the page, wired to the session.
 import { createStage } from "dalembert/stage.js";
-import { $, download, tabs, toast } from "./dom.js";
+import { $, download, rarely, tabs, toast } from "./dom.js";
 import { Link, Stream } from "./link.js";
 import { Plots } from "./plots.js";
 import { arrowsOf, Forces, Report } from "./report.js";
@@ -183,9 +183,7 @@ function posed(header, arrays) {
   if (header.source === "live") state.view = "bench";
   if (!mine && !state.mode) pose(arrays.poses.data);
   if (state.fresh) { state.fresh = false; buildSliders(); stage.camera.fit(); setTimeout(tune, 400); }
-  for (const c of state.model.coordinates) coordinates.set(c.name, header.q[c.index]);
-  coordinates.stopped(header.limits);
-  report.live(header.sigma, header.residual, header.near);
+  panels(header);
   note(header.note || (header.limits.length ? `at the limit of ${header.limits.join(", ")}` : ""));
   if (header.source === "live") $("clock").textContent = `${header.t.toFixed(2)} s · ${header.speed.toFixed(2)}×`;
   const again = header.more && (state.drag ?? state.sliding);
@@ -196,6 +194,13 @@ function posed(header, arrays) {
   if (header.source === "seek") seeks.answered();
   if (state.drag) drawTraces();
 }
+
+/** Sliders and bars beside the picture: a browser paints them slower than the picture. */
+const panels = rarely(header => {
+  for (const c of state.model.coordinates) coordinates.set(c.name, header.q[c.index]);
+  coordinates.stopped(header.limits);
+  report.live(header.sigma, header.residual, header.near);
+}, 50);
 
 function note(text) {
   const near = state.view === "run" ? timeline.near(timeline.t).map(m => m.text) : [], more = near.length - 3;
@@ -244,6 +249,7 @@ function dragged({ body, pointInBody, target }) {
 function released() {
   state.drag = state.grab = null;
   state.sliding = null;
+  send({ do: "release" });
   highlight([]);
   drawTraces();
 }
@@ -285,6 +291,7 @@ function drawTraces() {
   state.traced = out.length > 0;
 }
 
+$("coordinates").addEventListener("change", () => setTimeout(() => send({ do: "release" }), 300));  // after the last slide
 $("stage").addEventListener("pointerleave", () => { $("hit").style.display = "none"; });
 $("stage").addEventListener("dblclick", e => {
   const hit = stage.pick(e.clientX, e.clientY);
@@ -346,7 +353,11 @@ function moreOfRun(header, arrays) {
   Object.assign(run, { marks: header.marks, warnings: header.warnings, more: true });
   run.series = [...run.series.filter(s => !["multipliers", "evidence"].includes(s.group)), ...seriesOf(header, arrays)];
   plots.setRun(header.slot, run);
-  if (header.slot === "A") { timeline.marks(); for (const text of header.warnings.slice(0, 2)) toast(text); }
+  if (header.slot === "A") { timeline.marks(); warn(header.warnings); }
+}
+
+function warn(texts) {
+  if (texts.length) toast(texts.length > 1 ? `${texts[0]} (and ${texts.length - 1} more warnings)` : texts[0]);
 }
 
 function moved(t, settled) {

@@ -59,6 +59,17 @@ export function toast(text, kind = "") {
   setTimeout(() => box.remove(), kind === "error" ? 12000 : 5000);
 }
 
+/** f at most once in so many milliseconds, and in the end with what it was given last. */
+export function rarely(f, pause) {
+  let timer = 0, last = 0;
+  return (...given) => {
+    clearTimeout(timer);
+    const now = performance.now(), act = () => { last = performance.now(); f(...given); };
+    if (now - last >= pause) act();
+    else timer = setTimeout(act, pause - (now - last));
+  };
+}
+
 /** Give bytes to the user as a file. */
 export function download(name, data, type = "application/octet-stream") {
   const url = URL.createObjectURL(data instanceof Blob ? data : new Blob([data], { type }));
