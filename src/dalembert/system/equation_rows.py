@@ -29,6 +29,7 @@ from dalembert.blas import one_thread
 from dalembert.mechanism.constraints import Constraint
 from dalembert.mechanism.local import LocalState
 from dalembert.recursions.newton_euler import newton_euler
+from dalembert.recursions.sparse import Sparse
 from dalembert.recursions.tree import ROOT
 from dalembert.symbols import array, symbols, to_sx, zeros
 from dalembert.system.derivatives import ACCELERATION_DERIVATIVES
@@ -151,11 +152,11 @@ class EquationRows:
         rows = chosen_rows(s.d.constraints, here, s.rows.all_named[: self.m])
         rows += [row for c in self.extra for row in c.rows(here)]
         n, links = s.tree.nv, range(len(s.tree))
-        A = np.array([row.A for row in rows], dtype=object).reshape(len(rows), here.w.numel())
-        gamma, b = (np.array([getattr(row, x) for row in rows], dtype=object) for x in ("gamma", "b"))
         motions, rates = symbols("rate", here.w.numel())
-        e2, e3 = (A @ rates + gamma, A @ here.at.v + b) if rows else (zeros(0), zeros(0))
-        exerted = A[: self.m].T @ lam if self.m else zeros(here.w.numel())
+        e2, e3 = zeros(len(rows)), zeros(len(rows))
+        for k, row in enumerate(rows):
+            e2[k], e3[k] = row.times(rates) + row.gamma, row.times(here.at.v) + row.b
+        exerted = Sparse([row.A for row in rows[: self.m]], here.w.numel()).transposed_times(lam)
         f = ca.Function(
             "local", [here.z, here.w, motions, s.sx["lam"], s.sx["u"], s.sx["p"], s.sx["t"]],
             [to_sx(x) for x in (exerted, e2, e3)], {"allow_free": True},
