@@ -158,7 +158,7 @@ class _Motion:
 
 
 class _Problem:
-    """What is asked for, and the motion along given inputs."""
+    """The problem of `optimal_motion`, and the motion along given inputs."""
 
     def __init__(
         self,

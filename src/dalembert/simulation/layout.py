@@ -363,7 +363,7 @@ class Layout:
     # --- total rates --------------------------------------------------------------------------------------------
 
     def integrated(self, state: State) -> np.ndarray:
-        """What is integrated beside q, (nv,): v, or its total rates."""
+        """Velocities that are integrated, (nv,): v or its total rates."""
         formulation = self.setup.formulation
         if formulation not in TOTAL_RATES:
             return state.v

@@ -135,14 +135,14 @@ class System(TreeQuestions, ConstraintQuestions):
         return self.state(found.q, found.v, found.t)
 
     def with_parameters(self, values: Mapping[str, Any] | None = None, **named: Any) -> System:
-        """The same system with other default parameters, a mapping of values or named; nothing is compiled again."""
+        """A system with other default parameters, a mapping or keywords; nothing is compiled again."""
         given = {**({} if values is None else checks.mapping(values, "values")), **named}
         other = self._twin()
         other.parameters = self._filled(given, self.parameters, "parameter")
         return other
 
     def without(self, *constraints: str) -> System:
-        """The same mechanism with some constraints (names) taken away: a loop that opens, a contact that ends.
+        """A system without some constraints (names): a loop that opens, a contact that ends.
 
         States pass from one to the other. To close a loop again, `project` a state of the open one that has come near.
 
@@ -164,7 +164,7 @@ class System(TreeQuestions, ConstraintQuestions):
         return other
 
     def holding(self, *constraints: str) -> System:
-        """The same mechanism with some constraints (names) that had been taken away holding again.
+        """A system in which some constraints (names) that had been removed hold again.
 
         >>> from dalembert import zoo
         >>> system = zoo.four_bar().compile()
@@ -181,7 +181,7 @@ class System(TreeQuestions, ConstraintQuestions):
         return whole
 
     def keep(self, key: Any, make: Callable[[], Any]) -> Any:
-        """What other packages keep with a system under a key, any hashable object; the oldest of many go.
+        """A value that another package keeps with the system under a hashable key; the oldest are dropped.
 
         make: the function that makes it when it is first asked for.
         """

@@ -1,4 +1,4 @@
-"""What can be asked of a mechanism as a tree of bodies: frames, dynamics, energy, momentum."""
+"""Questions about a mechanism as a tree of bodies: frames, dynamics, energy, momentum."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ class TreeQuestions:
         return float(self.evaluate("kinetic_energy", state, p=p))
 
     def potential_energy(self, state: StateGiven, *, p: Parameters = None) -> float:
-        """Of gravity (zero at the ground's origin) and of springs, J."""
+        """Potential energy of gravity (zero at the ground's origin) and of springs, J."""
         return float(self.evaluate("potential_energy", state, p=p))
 
     def energy(self, state: StateGiven, *, p: Parameters = None) -> float:
