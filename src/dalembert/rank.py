@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.blas import one_thread
-from dalembert.protocols import Parameters, SystemLike
+from dalembert.protocols import Parameters, StateGiven, SystemLike
 
 ACCURACY = 1e-8  # relative, of an answer, where none is asked for
 ROUNDING = 1e-16  # of a product
@@ -301,7 +301,7 @@ def _inertia_weights(system: SystemLike, p: Parameters) -> np.ndarray:
     return known[key]
 
 
-def massless(system: SystemLike, state: Any, p: Parameters = None) -> str | None:
+def massless(system: SystemLike, state: StateGiven, p: Parameters = None) -> str | None:
     """The velocity, by name, that moves no mass at a state but for rounding; None where all do.
 
     M is measured by its usual diagonal, at random configurations: a motion whose inertia falls below MASSLESS of that

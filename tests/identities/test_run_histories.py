@@ -108,6 +108,8 @@ def test_histories_are_those_of_single_states(seed, redundant):
     size = max(np.abs(W).max() for r in single for W in r.joints.values())
     assert (single[0].acceleration.rank < len(system.row_names)) == redundant
     small(run.multipliers - [r.acceleration.multipliers for r in single], size, 1e-9)
+    vdot = np.array([r.acceleration.vdot for r in single])
+    small(run.vdot - vdot, vdot, 1e-9)
     for k, name in enumerate(system.row_names):
         np.testing.assert_array_equal(run.multiplier(name), run.multipliers[:, k])
     for name in [*single[0].joints, *single[0].loops]:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from dalembert.analysis.continuation import FAR, SINGULAR, Continuation, Node
 from dalembert.analysis.manifold import tangent
 from dalembert.analysis.tangent_cone import TangentCone
-from dalembert.protocols import StateLike
+from dalembert.protocols import Parameters, StateLike, SystemLike
 
 STEPS = 80  # along the arc in search of a dead point
 NEAR = 1e-4  # singular values below count as those of a crossing
@@ -212,14 +211,14 @@ def _bottom(least: Callable[[float], float], x: float, room: float) -> float:
     return x + d * float(root.real) if abs(root) < 1 else x
 
 
-def cone_at(system: Any, state: StateLike, p: Any, usual: int) -> TangentCone | None:
+def cone_at(system: SystemLike, state: StateLike, p: Parameters, usual: int) -> TangentCone | None:
     """The tangent cone of the constraints where their rank is below the usual one; None where it is not."""
     sigma = tangent(system, state, p).sigma
     rank = int((sigma[:usual] > ZERO * max(sigma.max(initial=0.0), 1.0)).sum())
     return TangentCone.of(system, state, p, rank, usual) if rank < usual else None
 
 
-def branches_of(system: Any, cone: TangentCone, direction: np.ndarray) -> tuple[dict[str, float], ...]:
+def branches_of(system: SystemLike, cone: TangentCone, direction: np.ndarray) -> tuple[dict[str, float], ...]:
     """Directions of the branches through a singular position, the one along `direction` first."""
     y0 = cone.local(direction)
     found = _lines(cone.forms[0]) if cone.kind == "crossing" and len(cone.forms[0]) == 2 else cone.others(y0)

@@ -13,15 +13,15 @@ from dalembert.analysis.sweep import Sweep, led_rates, with_motion
 from dalembert.analysis.sweep_ends import go_through, note_limits
 from dalembert.analysis.trail import Trail, follow
 from dalembert.errors import ArgumentError, AssemblyError
-from dalembert.protocols import Inputs, Parameters, StateLike
+from dalembert.protocols import Inputs, Parameters, StateGiven, StateLike, SystemLike
 
 OPEN = 1e-6  # rad, or lengths of the mechanism: states whose loops are more open are guesses
 
 
 def sweep(
-    system: Any,
+    system: SystemLike,
     path: Any,
-    state: Any,
+    state: StateGiven | None,
     *,
     frames: Any,
     held: Any,
@@ -65,7 +65,7 @@ def _along_legs(course: Course, given: np.ndarray, signs: np.ndarray) -> np.ndar
     return out
 
 
-def walk(system: Any, state: Any, to: Any, *, frames: Any, held: Any, p: Parameters) -> StateLike:
+def walk(system: SystemLike, state: StateGiven, to: Any, *, frames: Any, held: Any, p: Parameters) -> StateLike:
     """See `System.walk`."""
     x = system.as_state(state)
     to, frames = ({} if v is None else checks.mapping(v, n) for v, n in ((to, "to"), (frames, "frames")))
@@ -79,16 +79,16 @@ def walk(system: Any, state: Any, to: Any, *, frames: Any, held: Any, p: Paramet
     return goal.state(trail.q[-1], float(goal.wanted[0])).replace(v=np.zeros(system.nv))
 
 
-def _nothing(system: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _nothing(system: SystemLike) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     return np.zeros(0), np.zeros((0, system.nq)), np.zeros((0, system.nv)), np.zeros((0, system.nv))
 
 
-def _gap(system: Any, x: StateLike, p: Parameters) -> float:
+def _gap(system: SystemLike, x: StateLike, p: Parameters) -> float:
     units = np.where(system.rows.angular, 1.0, system.layout.length) if len(system.rows.of) else np.ones(0)
     return float(np.abs(system.residuals(x, p=p) / units).max(initial=0.0))
 
 
-def _beginning(system: Any, course: Course, state: Any, p: Parameters) -> StateLike:
+def _beginning(system: SystemLike, course: Course, state: StateGiven | None, p: Parameters) -> StateLike:
     """A position at the first values: reached from a closed state along its branch, or assembled."""
     start = float(course.wanted[0])
     if state is not None and not isinstance(state, Mapping) and _gap(system, system.as_state(state), p) <= OPEN:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from dalembert.cli.answer import Columns
+from dalembert.protocols import SystemLike
 
 
-def coordinates(system: Any, states: Sequence[Any]) -> dict[str, Columns]:
+def coordinates(system: SystemLike, states: Sequence[Any]) -> dict[str, Columns]:
     """Tables of positions and velocities: a column for each state."""
     one = len(states) == 1
     heads = ["value"] if one else [f"branch {k + 1}" for k in range(len(states))]
@@ -18,7 +19,7 @@ def coordinates(system: Any, states: Sequence[Any]) -> dict[str, Columns]:
     }
 
 
-def one_table(system: Any, x: Any) -> Columns:
+def one_table(system: SystemLike, x: Any) -> Columns:
     """Positions and velocities under each other: kind, name, value."""
     return {
         "kind": ["position"] * system.nq + ["velocity"] * system.nv,

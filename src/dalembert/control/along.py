@@ -224,7 +224,7 @@ def _motion(
         other = motion.system
         if list(other.q_names) != list(system.q_names) or list(other.v_names) != list(system.v_names):
             raise ArgumentError(f"the motion is of '{other.name}', whose coordinates are not those of '{system.name}'.")
-        a = motion._dynamics[0] if isinstance(motion, Run) else motion.vdot
+        a = motion.vdot
         t = motion.t if times is None else _rising(times)
         if len(t) != len(motion.q):
             raise ArgumentError(f"there are {len(t)} times for {len(motion.q)} states; needed: as many.")

@@ -14,6 +14,7 @@ from dalembert.kinematics.flood import Branch, Grid, flood
 from dalembert.kinematics.held_rows import HeldRows
 from dalembert.kinematics.measures import Measuring, usual_rank
 from dalembert.kinematics.result import Workspace
+from dalembert.protocols import StateGiven
 
 STARTS = 64  # random positions from which a first one is searched
 PLACES = 9  # points of the grid at which it is searched
@@ -42,7 +43,7 @@ class MapInTheMaking:
         self.tried = np.zeros(grid.size, dtype=int)
         self.rank, self.reached, self.interrupted = 0, 0, False
 
-    def run(self, state: Any, branches: int) -> None:
+    def run(self, state: StateGiven | None, branches: int) -> None:
         """Find the branches at the beginning, follow each over the grid, and look for what is left."""
         place, q, white = self._begin(state)
         self.rank = usual_rank(self.rows, white)
@@ -67,7 +68,7 @@ class MapInTheMaking:
     def _spread(self, place: int, q: np.ndarray, white: np.ndarray) -> None:
         self.found.append(flood(self.rows, self.grid, place, q, white, self.rank, self.cost, self.allowed, self._done))
 
-    def _begin(self, state: Any) -> tuple[int, np.ndarray, np.ndarray]:
+    def _begin(self, state: StateGiven | None) -> tuple[int, np.ndarray, np.ndarray]:
         """A point of the grid and a position there: near the given state, else wherever one is found."""
         system, rows, grid = self.rows.system, self.rows, self.grid
         guess = system.as_state({} if state is None else state).q

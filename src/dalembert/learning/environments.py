@@ -10,6 +10,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.errors import ArgumentError, extra, unknown
 from dalembert.learning.worlds import ALLOWED, Traced, Worlds
+from dalembert.protocols import Parameters
 from dalembert.system.system import System
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ class Task:
 
     def __init__(
         self, system: System, states: Any, n: int, dt: Any, actions: Any, reward: Any, observe: Any, ends: Any,
-        duration: Any, p: Any, v: Any, options: Mapping[str, Any],
+        duration: Any, p: Parameters, v: Any, options: Mapping[str, Any],
     ) -> None:  # fmt: skip
         if not hasattr(system, "constraint_matrix"):
             raise ArgumentError(f"system is {checks.shown(system)}; needed: a compiled System, from m.compile().")

@@ -13,6 +13,7 @@ import numpy as np
 
 from dalembert.errors import ArgumentError, unknown
 from dalembert.linearization.coordinates import best_choice
+from dalembert.protocols import Parameters
 from dalembert.rank import earliest_independent
 from dalembert.sensitivity.equations import Equations
 from dalembert.system.state import State
@@ -79,7 +80,7 @@ def _by_default(eq: Equations, x: State, p: np.ndarray, needed: bool) -> list[in
     return None
 
 
-def _independent(system: System, x: State, p: Any) -> list[int]:
+def _independent(system: System, x: State, p: Parameters) -> list[int]:
     h = system.rows.holonomic
     return best_choice(system, p, system.constraint_matrix(x, p=p)[h], system.mass_matrix(x, p=p), h)
 

@@ -19,6 +19,7 @@ from dalembert.errors import ArgumentError, unknown
 from dalembert.mechanism.constraints import Loop
 from dalembert.mechanism.traced import on_expressions
 from dalembert.mechanism.values import described
+from dalembert.protocols import Parameters
 from dalembert.recursions.momentum import kinetic_energy
 from dalembert.sensitivity.equations import Equations, tangent_jacobian
 from dalembert.symbols import array, to_sx
@@ -131,7 +132,7 @@ def _read(system: System, name: str, what: Any) -> list[tuple[str, str, Any]]:
     return [(label if part and name != what else f"{label}@{x}", kind, (target, parts.index(x))) for x in chosen]
 
 
-def check_determinate(system: System, x: State, u: Any, p: Any, asked: list[Quantity]) -> None:
+def check_determinate(system: System, x: State, u: Any, p: Parameters, asked: list[Quantity]) -> None:
     """Refuse forces that redundant constraints share in a way rigid bodies do not determine."""
     if not any(y.kind in ("multiplier", "reaction") for y in asked):
         return

@@ -166,7 +166,7 @@ def _motion(system: System, motion: Any, u: Any, p: Parameters) -> tuple[np.ndar
             raise ArgumentError("u and p are given, but a run has its own; leave them out.")
         if not system.layout.same(motion.system.layout):
             raise ArgumentError(f"the run is of another mechanism than '{system.name}'.")
-        return motion.q, motion.v, motion._dynamics[0], motion.u, motion.t, motion.p
+        return motion.q, motion.v, motion.vdot, motion.u, motion.t, motion.p
     if not isinstance(motion, (list, tuple)) or len(motion) != 3:
         raise ArgumentError(f"motion is {checks.shown(motion)}; needed: a Run, or (q, v, a).")
     q = checks.array(motion[0], (None, system.nq), "q of the motion")

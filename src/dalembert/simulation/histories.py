@@ -90,9 +90,14 @@ class Histories:
 
     def acceleration(self, frame: Any) -> np.ndarray:
         """(N, 3) acceleration of a frame's origin in the ground's axes, m/s²: with the inputs of the record."""
-        return self._batch("frame_acceleration", frame=frame, axes="world", a=self._dynamics[0])[:, 3:]
+        return self._batch("frame_acceleration", frame=frame, axes="world", a=self.vdot)[:, 3:]
 
     # --- forces -------------------------------------------------------------------------------------------------
+
+    @property
+    def vdot(self) -> np.ndarray:
+        """(N, nv) accelerations v̇, with the inputs of the record, rad/s² or m/s²."""
+        return self._dynamics[0]
 
     @property
     def multipliers(self) -> np.ndarray:

@@ -11,7 +11,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import ArgumentError, DalembertError
-from dalembert.protocols import StateGiven, check_system
+from dalembert.protocols import Parameters, StateGiven, check_system
 from dalembert.simulation.run import Run
 from dalembert.studio.bench import Bench
 from dalembert.studio.files import first_state
@@ -88,7 +88,7 @@ def studio(
     state: StateGiven | None = None,
     time: float = 5.0,
     u: Any = None,
-    p: Any = None,
+    p: Parameters = None,
     port: int = 0,
     open: bool = True,
     source: str = "system = ...  # the system that was given",
@@ -137,7 +137,7 @@ def studio(
     return made
 
 
-def _start(system: System, run: Run | None, state: StateGiven | None, p: Any) -> State:
+def _start(system: System, run: Run | None, state: StateGiven | None, p: np.ndarray) -> State:
     if state is not None:
         x = system.as_state(state)
         return system.project(x, p=p if len(p) else None) if system.rows.of else x

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.protocols import SystemLike
+
 
 class Script:
     """Lines of Python in the order of what was done; doing the same again replaces it where nothing came between."""
@@ -66,7 +68,7 @@ def inputs_of(u: Mapping[str, float]) -> str:
     return f", u={by_name(u)}" if any(u.values()) else ""
 
 
-def state_line(system: Any, x: Any) -> str:
+def state_line(system: SystemLike, x: Any) -> str:
     """The state as Python, as an array where a joint has no plain coordinates."""
     v = "" if not np.any(x.v) else f", v={by_name(dict(zip(system.v_names, x.v)))}"
     t = "" if x.t == 0 else f", t={shown(x.t)}"

@@ -155,12 +155,9 @@ class System(TreeQuestions, ConstraintQuestions):
         for name in constraints:
             if not isinstance(name, str) or name not in known:
                 raise unknown("constraint", name, known)
-        other = self._twin()
-        for name in [n for n in vars(other) if isinstance(getattr(type(self), n, None), cached_property)]:
-            del vars(other)[name]
+        other = self._bare()
         rest = tuple(c for name, c in known.items() if name not in constraints)
         other.description = replace(self.description, constraints=rest)
-        other._functions, other._kernels = {}, {}
         return other
 
     def holding(self, *constraints: str) -> System:
@@ -196,6 +193,14 @@ class System(TreeQuestions, ConstraintQuestions):
     def _twin(self) -> System:
         other = object.__new__(type(self))
         vars(other).update(vars(self), _kept={})
+        return other
+
+    def _bare(self) -> System:
+        """A system with the same description and nothing traced yet."""
+        other = self._twin()
+        for name in [n for n in vars(other) if isinstance(getattr(type(self), n, None), cached_property)]:
+            del vars(other)[name]
+        other._functions, other._kernels = {}, {}
         return other
 
     def _removed(self) -> list[str]:

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from dalembert.mechanism.layout import Layout
+from dalembert.protocols import Parameters
 from dalembert.system.system import System
 from dalembert.view.painting import LINKS, Painting
 from dalembert.view.scene import motion, scene
@@ -20,7 +21,7 @@ ROUND = 10  # sides of circles
 _SYSTEMS: WeakKeyDictionary[Layout, System] = WeakKeyDictionary()
 
 
-def html_of(system: System | Layout, states: Any, text: str, p: Any = None) -> str:
+def html_of(system: System | Layout, states: Any, text: str, p: Parameters = None) -> str:
     """A picture of positions, the last in full colour, above a text; the text alone where no picture can be made."""
     try:
         if isinstance(system, Layout):
@@ -45,7 +46,7 @@ def picture_of_neutral(system: System) -> str:
         return ""
 
 
-def svg(system: System, q: np.ndarray, p: Any = None) -> str:
+def svg(system: System, q: np.ndarray, p: Parameters = None) -> str:
     """Positions q (N, nq) as one SVG picture; "" for mechanisms with many bodies."""
     if len(system.layout.bodies) > MOST + 1 or not np.isfinite(q).all():
         return ""

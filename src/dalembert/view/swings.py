@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dalembert import checks
+from dalembert.protocols import Parameters
 
 FRAMES, SWINGS, LIMIT = 48, 3, 0.15
 
@@ -17,7 +18,7 @@ class Swing:
     """Some swings of a mode, as a run: positions q (N, nq) at times t (N,); velocities are not known."""
 
     system: Any
-    p: Any
+    p: Parameters
     t: np.ndarray
     q: np.ndarray
     message: str

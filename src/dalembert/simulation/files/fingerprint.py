@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import FileError
+from dalembert.protocols import Parameters, SystemLike
 from dalembert.simulation.files.format import Header
 
 AGREE = 1e-9  # relative
 
 
-def fingerprint(system: Any) -> dict[str, float]:
+def fingerprint(system: SystemLike) -> dict[str, float]:
     """{what: number}; traced and evaluated by CasADi, so nothing is compiled for it."""
     random = np.random.default_rng(2004)
     sizes = {
@@ -48,7 +49,7 @@ def fingerprint(system: Any) -> dict[str, float]:
 
 
 def header_of_run(
-    system: Any, options: Mapping[str, Any] | None = None, extra: tuple[str, ...] = (), p: Any = None
+    system: SystemLike, options: Mapping[str, Any] | None = None, extra: tuple[str, ...] = (), p: Parameters = None
 ) -> Header:
     """The header of a run of a system with parameters p."""
     return Header(
@@ -63,7 +64,7 @@ def header_of_run(
     )
 
 
-def check_system(header: Header, system: Any, path: Any) -> None:
+def check_system(header: Header, system: SystemLike, path: Any) -> None:
     """Raise unless the file is of this system."""
     for what, its, mine in (
         ("coordinates", header.q_names, system.q_names),

@@ -9,6 +9,7 @@ from dalembert import checks
 from dalembert.errors import ArgumentError
 from dalembert.mechanism.contacts.stop import as_stops
 from dalembert.mechanism.forces import KinematicInput
+from dalembert.protocols import Parameters, StateGiven
 from dalembert.simulation.phases.course import Asked, Course
 from dalembert.simulation.phases.mode import Changeable
 from dalembert.simulation.phases.phased import PhasedRun, joined
@@ -18,8 +19,8 @@ from dalembert.system.system import System
 
 
 def phased(
-    system: System, state: Any, t: Any, t_eval: Any, u: Any, p: Any, controller: Any, hold: Any, events: Any,
-    switches: Any, stops: Any, choices: Choices, coordinates: Any, options: Any, record: Any = None,
+    system: System, state: StateGiven, t: Any, t_eval: Any, u: Any, p: Parameters, controller: Any, hold: Any,
+    events: Any, switches: Any, stops: Any, choices: Choices, coordinates: Any, options: Any, record: Any = None,
     resume: bool = False, begun: Callable[[Course], None] | None = None,
 ) -> PhasedRun:  # fmt: skip
     """Check everything, then run; the arguments are those of `simulate`. begun: gets the course before it goes."""

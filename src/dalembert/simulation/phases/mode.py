@@ -63,7 +63,7 @@ class Changeable:
     def everything(self) -> System:
         """The system with every row there may be, for what is decided between phases."""
         known = self.base.layout.mechanism.constraints
-        other = bare(self.base)
+        other = self.base._bare()
         other.description = replace(
             other.description,
             constraints=(
@@ -84,15 +84,6 @@ class Changeable:
         return compliant_stops(free, self.stops)
 
 
-def bare(system: System) -> System:
-    """A system with the description of another, and nothing traced yet."""
-    other = system._twin()
-    for name in [n for n in vars(other) if isinstance(getattr(type(system), n, None), cached_property)]:
-        del vars(other)[name]
-    other._functions, other._kernels = {}, {}
-    return other
-
-
 class PhaseSystem(System):
     """A system in a mode: its constraints are those that hold, its forces have the friction of what slides.
 
@@ -109,7 +100,7 @@ class PhaseSystem(System):
         """The system in a mode."""
         base = changeable.base
         other = object.__new__(PhaseSystem)
-        vars(other).update(vars(bare(base)))
+        vars(other).update(vars(base._bare()))
         other.changeable, other.mode = changeable, mode
         other._place()
         numbers = ca.SX.sym(NUMBERS, other.size)

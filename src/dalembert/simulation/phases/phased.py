@@ -110,7 +110,7 @@ class PhasedRun(Run):
     def _dynamics(self) -> tuple[np.ndarray, np.ndarray]:
         names = self.system.rows.names
         multipliers = np.stack([self._row(name) for name in names], axis=1) if names else np.zeros((len(self.t), 0))
-        return self._joined(lambda p: p._dynamics[0]), multipliers
+        return self._joined(lambda p: p.vdot), multipliers
 
     def _row(self, name: str) -> np.ndarray:
         """(N,) the multiplier of a row; 0 where it does not hold."""
