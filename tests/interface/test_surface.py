@@ -153,6 +153,9 @@ OPEN = {
     "control.MotionPlan.simulate": lambda **o: da.control.straight_motion(*_four_bar(), {"A": 0.7}, 0.1, 2).simulate(
         **o
     ),
+    "control.OptimalMotion.simulate": lambda **o: da.control.optimal_motion(
+        *_four_bar(), 0.1, lambda s, u: u["torque"] ** 2, lambda s: s["A"] ** 2, steps=2, max_iterations=1
+    ).simulate(**o),
     "ensemble": lambda **o: da.ensemble(*_four_bar(), 0.01, n=2, **o),
     "environment": lambda **o: da.environment(*_four_bar(), dt=0.1, actions={}, reward=max, **o),
     "environments": lambda **o: da.environments(*_four_bar(), 2, dt=0.1, actions={}, reward=max, **o),

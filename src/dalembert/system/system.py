@@ -135,7 +135,7 @@ class System(TreeQuestions, ConstraintQuestions):
         return self.state(found.q, found.v, found.t)
 
     def with_parameters(self, values: Mapping[str, Any] | None = None, **named: Any) -> System:
-        """A system with other default parameters, a mapping or keywords; nothing is compiled again."""
+        """A system with other default parameters, a mapping of values or named; nothing is compiled again."""
         given = {**({} if values is None else checks.mapping(values, "values")), **named}
         other = self._twin()
         other.parameters = self._filled(given, self.parameters, "parameter")
