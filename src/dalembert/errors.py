@@ -1,4 +1,4 @@
-"""What dalembert raises. Every message says what, found, needed, where and how to repair it."""
+"""Exceptions of dalembert. Every message says what is wrong, found, needed, where, and how to repair it."""
 
 from __future__ import annotations
 

@@ -266,7 +266,7 @@ def _at_random(system: SystemLike, p: np.ndarray, delta: np.ndarray) -> tuple[np
 
 
 def _median(values: np.ndarray) -> np.ndarray:
-    """Of the finite values along the first axis; NaN where there are none."""
+    """Median of the finite values along the first axis; NaN where there are none."""
     finite = np.isfinite(values)
     if len(values) == 3 and finite.all():
         a, b, c = values

@@ -329,7 +329,7 @@ def _of_larger(a: Any, b: Any, x: Any, y: Any) -> Any:
 
 
 def matrix_quaternion(R: np.ndarray) -> np.ndarray:
-    """The same for numbers, as floats of exactly unit length."""
+    """Unit quaternion (4,) of a numeric rotation matrix (3, 3)."""
     q = rotation_quaternion(np.asarray(R, dtype=float)).astype(float)
     return q / np.linalg.norm(q)
 

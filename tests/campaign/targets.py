@@ -638,7 +638,11 @@ LINEARIZING = {
     "dalembert.Workspace.on": Target(lambda **a: mapped().on(**a), {"k": 0}),
     "dalembert.Workspace.plot": Target(lambda **a: mapped().plot(**a).clear(), {"what": "serial", "path": None}),
     "dalembert.second_derivatives": Target(
-        da.second_derivatives, {**FOUR_BAR, "u": [0.0], "of": "multipliers", "inputs": True}
+        da.second_derivatives,
+        {
+            **FOUR_BAR, "u": [0.0], "of": "multipliers", "inputs": True, "parameters": True, "along": np.zeros(7),
+            "weights": None,
+        },
     ),
     "dalembert.parameter_slopes": Target(da.parameter_slopes, {"model": model}),
     "dalembert.lqr": Target(
@@ -813,6 +817,19 @@ def motion_law() -> control.ProjectedControl:
 @cache
 def force_law() -> control.ProjectedControl:
     return control.force_control(arms(), {"grip.x": -30.0}, force_gains=(1.0, 2.0), sensor=control.force_sensor(arms()))
+
+
+def effort(state: Any, u: Any) -> Any:
+    return sum(x**2 for x in u.values())
+
+
+def resting(state: Any) -> Any:
+    return state.rate("A") ** 2
+
+
+@cache
+def optimal() -> control.OptimalMotion:
+    return control.optimal_motion(*four_bar(), 0.1, effort, resting, steps=3, max_iterations=2)
 
 
 @cache
@@ -1050,9 +1067,24 @@ CONTROLLING = {
         {
             "system": lambda: four_bar()[0], "start": lambda: four_bar()[1], "goal": {"A": 0.7}, "duration": (0.1, 0.3),
             "minimize": "effort", "intervals": 3, "positions": {"A": (0.0, 1.0)}, "speeds": {"A": 10.0},
-            "path": [(law, -5.0, 5.0)], "stop": True, "guess": straight, "max_iterations": 5, "tolerance": 1e-6,
-            **BOUNDED,
+            "path": [(law, -5.0, 5.0)], "cost": effort, "stop": True, "guess": straight, "max_iterations": 5,
+            "tolerance": 1e-6, **BOUNDED,
         },
+    ),
+    "dalembert.control.optimal_motion": Target(
+        control.optimal_motion,
+        {
+            "system": lambda: four_bar()[0], "start": lambda: four_bar()[1], "duration": 0.1, "cost": effort,
+            "final": resting, "steps": 3, "method": "ilqr", "limits": None, "guess": None, "p": None,
+            "max_iterations": 3, "tolerance": 1e-6,
+        },
+    ),
+    "dalembert.control.OptimalMotion.state": Target(lambda k: optimal().state(k), {"k": 1}),
+    "dalembert.control.OptimalMotion.inputs": Target(lambda t: optimal().inputs(t), {"t": 0.01}),
+    "dalembert.control.OptimalMotion.feedback": Target(lambda t: optimal().feedback(t, four_bar()[1]), {"t": 0.01}),
+    "dalembert.control.OptimalMotion.simulate": Target(
+        lambda **a: optimal().simulate(**a),
+        {"feedback": True, "start": lambda: four_bar()[1], "method": "variational"},
     ),
     "dalembert.control.MotionPlan.state": Target(lambda k: straight().state(k), {"k": 1}),
     "dalembert.control.MotionPlan.__call__": Target(lambda t: straight()(t), {"t": 0.1}),

@@ -175,3 +175,10 @@ def test_lanes_follow_kinematic_inputs():
         run = da.simulate(system, {"A": 0.2}, 1.5, u={"drive": a})
         np.testing.assert_allclose(runs.q_end[k], run.q[-1], atol=1e-8)
     np.testing.assert_allclose(runs["x"], 0.5 * pushes * 1.5**2, atol=1e-9)
+
+
+@pytest.mark.parametrize("make", [lambda: 0, lambda k, values: 3, lambda k, values: 1 / 0])
+def test_functions_that_make_no_controller_are_named(make):
+    system = da.zoo.four_bar().compile()
+    with pytest.raises(da.ArgumentError, match=r"controllers\(0, …\) (raised|gives)"):
+        da.ensemble(system, {"A": [0.5, 0.6]}, 0.1, controllers=make)

@@ -108,33 +108,6 @@ def test_outputs_agree_with_differences_on_the_manifold():
     assert model.output[list(model.output_names).index("energy")] == pytest.approx(system.energy(x))
 
 
-def test_dense_algebra_for_large_trees_is_the_same_model(monkeypatch):
-    from dalembert.linearization import long_chains
-    from dalembert.linearization.long_chains import tree_model
-    from dalembert.linearization.traced import NAMES
-    from random_mechanisms import random_state, random_tree
-
-    m = random_tree(4, 6, floating=True)
-    pull = m.add_input("pull", 3)
-    m.add_wrench("push", m.bodies["body5"], force=pull, axes="world")
-    m.add_wrench("swing", m.bodies["body3"], moment=lambda s: ca.vertcat(ca.sin(s.t), 0, 0), axes="body")
-    system = m.compile(backend="casadi")
-    x, u = random_state(system, 4).replace(t=0.3), np.array([1.0, -2.0, 0.5])
-    model = da.linearize(system, x, u=u)
-    given = {"q": x.q, "v": x.v, "u": u, "p": system.parameter_vector(None), "t": x.t}
-    dense = dict(zip(NAMES, tree_model(system, given)))
-    for name in ("A", "B", "time", "rate"):
-        agree(dense[name], getattr(model, name), 1e-11)
-    full, states = da.linearize_full(system, x, u=u), [x, x.replace(v=0.5 * x.v, t=0.4)]
-    line = da.linearize_along(system, states, u=u)
-    monkeypatch.setattr(long_chains, "LONG", 5)
-    other, route = da.linearize_full(system, x, u=u), da.linearize_along(m.compile(backend="casadi"), states, u=u)
-    for name in ("vdot", "vdot_q", "vdot_v", "vdot_u", "vdot_t", "Df"):
-        agree(getattr(other, name), getattr(full, name), 1e-11)
-    for name in ("A", "B", "rate"):
-        agree(getattr(route, name), getattr(line, name), 1e-11)
-
-
 def test_sampled_models_keep_the_drift_of_a_state_that_is_no_equilibrium():
     """x₊ with δu, from `rate` and (for a driven one) `time`, against integrating the affine model."""
     from scipy.integrate import solve_ivp

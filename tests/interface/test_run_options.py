@@ -225,3 +225,25 @@ def test_a_run_says_which_coordinates_went_beyond_their_limits():
     assert f"at t = {first:.6g} s 'A' is at" in sentence
     assert "beyond its limit of -0.5: limits" in sentence
     assert run.success
+
+
+@pytest.mark.parametrize("angle", [1e308, -3e12, 1.1e7])
+def test_angles_that_rounding_leaves_no_digits_of_are_refused_in_loops(four_bar, angle):
+    """One of 1e8 rad is known to 1e-8 rad: steps would shrink for ever against a loop that rounding opens."""
+    system, _ = four_bar
+    x = system.assemble({"A": angle})
+    with pytest.raises(da.ArgumentError, match=r"coordinate 'A' starts at .* Take whole turns out of angles"):
+        da.simulate(system, x, 0.1)
+    runs = da.ensemble(system, [x, system.assemble({"A": 0.6})], 0.1)
+    assert runs.success.tolist() == [False, True]
+    assert "whole turns" in runs.messages[0]
+
+
+def test_a_crank_that_has_turned_for_long_goes_on(four_bar):
+    """A million radians on, the same motion, to what rounding of the angle leaves."""
+    system, x = four_bar
+    turns = 2 * np.pi * 16_000
+    far = system.project(x.replace(q=x.q + np.array([turns, 0.0, 0.0])))
+    run, near = da.simulate(system, far, 0.2), da.simulate(system, x, 0.2)
+    assert run.success
+    np.testing.assert_allclose(run.q[-1] - [turns, 0, 0], near.q[-1], atol=1e-7)

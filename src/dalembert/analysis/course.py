@@ -29,7 +29,7 @@ from dalembert.symbols import array, to_sx
 
 
 class Course:
-    """What is led along and what stays; `wanted` are the places x of the given values, `legs` pairs of places."""
+    """The prescribed and the held quantities; `wanted` are the places x of the given values, `legs` pairs of places."""
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ class Course:
         return np.concatenate(away), np.vstack(rows), np.concatenate(rate)
 
     def _one_coordinate(self, q: np.ndarray, x: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The same where one coordinate is led and nothing else changes."""
+        """The course of one prescribed coordinate with everything else constant."""
         given, m = {"q": q, "p": self.p, "t": self.t}, self.constraints
         phi, A, _ = self.kernel(*[given[n] for n in self.kernel.names_in])
         J, away = self._template.copy(), np.empty(len(self._ahead))
@@ -161,7 +161,7 @@ class Course:
         return self.system.state(q, v, self.at(x)[2])
 
     def told(self, x: float) -> str:
-        """What is led, with its values at a place."""
+        """The prescribed quantities with their values at a place."""
         if self.single or self.columns:
             least = {n: 1e-12 * np.abs(values).max() for n, values in self.columns.items()}
             now = {n: self._value(n, x)[0] for n in self.columns}

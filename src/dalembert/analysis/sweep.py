@@ -124,7 +124,7 @@ class Sweep:
     # --- forces -------------------------------------------------------------------------------------------------
 
     def force(self, name: str) -> np.ndarray:
-        """What drives something led or held, by its name: (K,) N or N m of a coordinate.
+        """Driving force of a prescribed or held quantity, by name: (K,) N or N m of a coordinate.
 
         Of a frame: (K, k) along its rows, position first (N), then orientation (N m), in the ground's axes.
         """

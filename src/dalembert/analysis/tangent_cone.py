@@ -128,7 +128,7 @@ class TangentCone:
         return found
 
     def _size(self, y: np.ndarray) -> float:
-        """What the terms of (1) sum up to in absolute value."""
+        """Sum of the absolute values of the terms of (1)."""
         a = np.abs(y)
         terms = np.abs(self.constant) + np.abs(self.linear) @ a + np.einsum("kij,i,j->k", np.abs(self.forms), a, a)
         return float(terms.max(initial=1e-300))

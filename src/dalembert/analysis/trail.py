@@ -136,7 +136,7 @@ def _turned_between(
     places: tuple[np.ndarray, int],
     found: tuple[np.ndarray, ...],
 ) -> tuple[np.ndarray, ...]:
-    """What is found of a leg where a step has passed over a stretch that does not close: up to the dead point there."""
+    """The points of a leg up to the dead point, after a step has passed over a stretch that does not close."""
     failed, nodes = float(part[len(found[0])]), way.nodes
     way.nodes = [n for k, n in enumerate(nodes) if k <= base or (n.x - failed) * forward < 0]
     turned = dead_point(way, failed, barred=True)

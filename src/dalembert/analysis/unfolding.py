@@ -18,7 +18,7 @@ ENTRIES = {"rx": (1, 2, -1.0), "ry": (0, 2, 1.0), "rz": (1, 0, 1.0)}  # row: the
 
 
 class Unfolding:
-    """What the rows of flipped loops should change by, and how far they are from closed."""
+    """Wanted change of the rows of flipped loops, and their distance from closed."""
 
     def __init__(self, system: SystemLike, p: Parameters):
         self.system, self.p = system, p

@@ -91,7 +91,7 @@ def coordinate(system: System, given: Given, where: str = "independent") -> Coor
 
 
 def leader(system: System, given: Any) -> Coordinate:
-    """The same, for a chart: a velocity must have a coordinate of its own, as those of quaternions have not."""
+    """A coordinate for a chart: a velocity must have a coordinate of its own, which those of quaternions lack."""
     if isinstance(given, str) and given in system.v_names and given not in system.q_names:
         known = [*(n for n in system.q_names if n in system.v_names), *cut_coordinates(system)]
         raise unknown("coordinate", given, known, "coordinates")

@@ -216,7 +216,7 @@ def _selected(chart: LocalChart, x: State, count: int) -> LocalChart:
 
 
 def _instead(chart: LocalChart, x: State) -> str:
-    """What to take in place of coordinates that are not independent."""
+    """A sentence on what to use in place of coordinates that are not independent."""
     other = best(chart.system, x, chart.p)
     if set(other) == set(chart.names):
         return "coordinates of joints do not determine the motion here, a tangent chart does."

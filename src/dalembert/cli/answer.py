@@ -23,7 +23,7 @@ FORMS = {".json": "json", ".csv": "csv", ".arrow": "arrow"}
 
 @dataclass
 class Answer:
-    """What a command found."""
+    """The answer of a command."""
 
     text: str  # for people
     facts: dict[str, Any] = field(default_factory=dict)
@@ -157,7 +157,7 @@ def _listed(x: Any) -> list[Any]:
 
 
 def _plain(x: Any) -> Any:
-    """What JSON can say: NaN and infinities are null, a complex number is [real, imaginary]."""
+    """A value in JSON's types: NaN and infinities become null, a complex number [real, imaginary]."""
     if hasattr(x, "tolist"):
         x = x.tolist()
     if isinstance(x, Mapping):

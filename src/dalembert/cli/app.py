@@ -74,7 +74,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _invoked(arguments: list[str]) -> Any:
-    """What the command returns; not by `app.main`, which has its own way with closed pipes."""
+    """Exit code of the command; bypasses `app.main`, which handles closed pipes differently."""
     if "_DALEMBERT_COMPLETE" in os.environ:
         return app.main(arguments, prog_name="dalembert")
     with app.make_context("dalembert", arguments) as context:

@@ -1,4 +1,4 @@
-"""What commands share: the model and its state, the form of the answer, and the way to write a command."""
+"""Options shared by commands: the model and its state, the output format, and the command decorator."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ class Scenario:
         return [_word(value)]
 
     def _shared(self, key: str, otherwise: Any) -> Any:
-        """What the scenario says for all its steps."""
+        """Settings of the scenario that apply to all its steps."""
         tolerances = self._table(self.data.get("tolerances") or {}, "'tolerances'", self._at("tolerances"))
         for name in tolerances:
             if name not in ("rtol", "atol"):

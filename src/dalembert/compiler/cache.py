@@ -36,7 +36,7 @@ _SUFFIX = ".bin"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entry:
-    """What is kept: numbers about the code, and the object files."""
+    """Contents of an entry: numbers about the code, and the object files."""
 
     facts: dict[str, Any]
     objects: list[bytes]
@@ -70,7 +70,7 @@ def read(name: str) -> Entry | None:
 
 
 def _own_bytes(path: Path) -> bytes:
-    """What a file holds, nothing where it is not a plain file of the user's own that nobody else may write to."""
+    """Bytes of a file; None unless it is a plain file of the user that nobody else may write."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
     with os.fdopen(descriptor, "rb") as file:
         found = os.fstat(descriptor)

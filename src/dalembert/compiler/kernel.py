@@ -171,7 +171,7 @@ class Kernel:
 
     @property
     def function(self) -> ca.Function:
-        """What it was compiled from; traced now where the machine code came from the disk."""
+        """The CasADi function that it was compiled from; traced now if the machine code came from the disk."""
         if not hasattr(self._function, "numel_in"):
             self._function = self._function()
         return self._function

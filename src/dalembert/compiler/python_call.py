@@ -46,7 +46,7 @@ _kept: list[Any] = []  # what the method points to, for the life of the process
 
 
 def config(kernel: Any) -> np.ndarray:
-    """What the compiled method reads about a kernel: an array of addresses and sizes (see `python_call_ir`).
+    """Data that the compiled method reads about a kernel: an array of addresses and sizes (see `python_call_ir`).
 
     The last element keeps what the addresses point to from being freed.
     """

@@ -61,7 +61,7 @@ Form = tuple[tuple, ...]
 
 
 def canonical(program: Program, nodes: Sequence[int], positions: Mapping[int, Sequence[int]]) -> tuple[Form, list[int]]:
-    """What a block computes, whatever its operands, and the values from outside that it uses, by first use."""
+    """Shape of a block's computation, independent of its operands, and the outside values it uses, by first use."""
     op, args = program.op, program.args
     place = {k: i for i, k in enumerate(nodes)}
     outside: dict[int, int] = {}

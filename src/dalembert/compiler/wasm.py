@@ -63,7 +63,7 @@ define void @{name}(ptr %x, ptr %y, ptr %w) {{
 
 @dataclass(frozen=True)
 class Memory:
-    """What memory holds at first: bytes by address, and where they end."""
+    """Initial memory: bytes by address, and the end address."""
 
     blocks: Sequence[tuple[int, bytes]] = ()
     end: int = 0

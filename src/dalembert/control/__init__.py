@@ -14,6 +14,7 @@ from dalembert.control.inverse_dynamics import inverse_dynamics
 from dalembert.control.lead import Lead, lead
 from dalembert.control.measures import Measure, combination, force_along
 from dalembert.control.observed import Observed
+from dalembert.control.optimal import OptimalMotion, optimal_motion
 from dalembert.control.pd import PDControl
 from dalembert.control.plan import MotionPlan
 from dalembert.control.planning import plan_motion, straight_motion
@@ -34,6 +35,7 @@ __all__ = [
     "MotionPlan",
     "Noisy",
     "Observed",
+    "OptimalMotion",
     "PDControl",
     "PoseRegulation",
     "PredictiveControl",
@@ -56,6 +58,7 @@ __all__ = [
     "inverse_dynamics_along",
     "lead",
     "motion_control",
+    "optimal_motion",
     "orientation",
     "piecewise",
     "plan_motion",

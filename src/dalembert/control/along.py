@@ -272,7 +272,7 @@ def _table(given: Any, times: Any, cyclic: bool) -> tuple[list[str], np.ndarray,
 
 
 def _turning(t: np.ndarray, X: np.ndarray) -> list[np.ndarray]:
-    """The same where values grow from cycle to cycle, as the angle of a crank: a steady part and a periodic one."""
+    """Spline of values that grow from cycle to cycle, like a crank angle: a steady part plus a periodic part."""
     from scipy.interpolate import make_interp_spline
 
     rate = (X[-1] - X[0]) / (t[-1] - t[0])

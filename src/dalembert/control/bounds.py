@@ -77,7 +77,7 @@ class Reactions:
         return Reactions(np.eye(len(names))[given], Bounds(kept, each.lower[given], each.upper[given]), known)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """The same as arrays of an `Allocation`."""
+        """The bounds as arrays of an `Allocation`."""
         axes = np.zeros((3 * len(self.cones), self.C.shape[1]))
         for k, (_, _, given) in enumerate(self.cones):
             axes[3 * k : 3 * k + len(given)] = given

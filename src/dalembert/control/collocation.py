@@ -45,13 +45,14 @@ class Stage:
     middle: ca.Function  # → dynamics, q̇
     rates: ca.Function  # (q, v) → q̇
     path: ca.Function  # (q, v, u, t) → the expressions that the user limits
+    cost: ca.Function  # (q, v, u, t) → the user's cost per second
     m: int  # rows that are kept
     holonomic: int
     balls: int  # quaternions
 
 
-def stage(system: System, start: State, p: np.ndarray, path: Sequence[Expression]) -> Stage:
-    """Trace the equations of a node; `path` are functions of the state as expressions."""
+def stage(system: System, start: State, p: np.ndarray, path: Sequence[Expression], cost: Any = None) -> Stage:
+    """Trace the equations of a node; `path` are functions of the state as expressions, `cost` one of inputs too."""
     s = Trace(system.description, independent_rows(system, start, p) if system.rows.of else None)
     rows = s.rows
     m, across = len(rows.of), rows.only_holonomic()
@@ -75,6 +76,9 @@ def stage(system: System, start: State, p: np.ndarray, path: Sequence[Expression
     x = [s.sx["q"], s.sx["v"], s.sx["a"], lam_sx, nu_sx, kappa_sx, s.sx["u"], s.sx["t"]]
     limited = ca.vertcat(ca.SX(0, 1), *[_scalar(f, s, f"path[{k}]") for k, f in enumerate(path)])
 
+    inputs = dict(s.d.inputs)
+    asked = ca.SX(0) if cost is None else _scalar(lambda state: cost(state, inputs), s, "cost")
+
     def function(name: str, inputs: list[ca.SX], outputs: list[Any]) -> ca.Function:
         made = [out if isinstance(out, ca.SX) else to_sx(out) for out in outputs]
         made = [ca.substitute(out, s.sx["p"], ca.DM(p)) for out in made] if len(p) else made
@@ -85,6 +89,7 @@ def stage(system: System, start: State, p: np.ndarray, path: Sequence[Expression
         function("middle", x, [dynamics, rates]),
         function("rates", x[:2], [plain]),
         function("path", [x[0], x[1], x[6], x[7]], [limited]),
+        function("cost", [x[0], x[1], x[6], x[7]], [asked]),
         m,
         len(across.of),
         len(balls),
@@ -144,10 +149,10 @@ def transcribe(
     intervals: int,
     t0: float,
     scale: np.ndarray,
-    weights: tuple[float, float],
+    weights: tuple[float, float, float],
     bounds: Bounded,
 ) -> Problem:
-    """The program for N intervals. weights: of ∫‖u/scale‖² dt and of the duration."""
+    """The program for N intervals. weights: of ∫‖u/scale‖² dt, of the duration, and of the user's cost."""
     N, nq, nv, nu = intervals, system.nq, system.nv, len(system.u_names)
     sizes = {
         "T": (1, 1), "q": (nq, N + 1), "v": (nv, N + 1), "a": (nv, N + 1), "lam": (s.m, N + 1), "u": (nu, N + 1),
@@ -178,7 +183,10 @@ def transcribe(
     effort = ca.sum1((u / scale) ** 2)
     middle = ca.sum1((uc / scale) ** 2)
     spent = h / 6 * ca.sum2(effort[:, :-1] + 4 * middle + effort[:, 1:])
-    nlp = {"x": ca.vertcat(*[ca.vec(x) for x in X.values()]), "f": weights[0] * spent + weights[1] * T, "g": g}
+    asked, asked_c = s.cost.map(N + 1)(q, v, u, times), s.cost.map(N)(qc, vc, uc, tc)
+    wanted = h / 6 * ca.sum2(asked[:, :-1] + 4 * asked_c + asked[:, 1:])
+    f = weights[0] * spent + weights[1] * T + weights[2] * wanted
+    nlp = {"x": ca.vertcat(*[ca.vec(x) for x in X.values()]), "f": f, "g": g}
     lower = {name: np.full(shape, -np.inf) for name, shape in sizes.items()}
     upper = {name: np.full(shape, np.inf) for name, shape in sizes.items()}
     for name, (least, most) in bounds.variables.items():

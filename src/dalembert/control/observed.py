@@ -62,7 +62,7 @@ class Observed:
         self._rng = np.random.default_rng(self.seed)
 
     def fresh(self) -> Observed:
-        """The same law with a memory of its own; `simulate` takes one for each run."""
+        """A copy of the law with fresh memory; `simulate` makes one per run."""
         other = copy(self)
         other.reset()
         return other

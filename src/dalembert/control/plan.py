@@ -29,7 +29,7 @@ class MotionPlan:
     v: np.ndarray  # (N + 1, nv)
     a: np.ndarray  # (N + 1, nv) v̇
     u: np.ndarray  # (N + 1, nu)
-    cost: float  # the minimum: ∫Σ(u/scale)² dt, or the duration
+    cost: float  # the minimum: ∫Σ(u/scale)² dt and the user's cost, or the duration
     effort: float  # ∫Σ(u/scale)² dt
     residual: float  # largest violation of the collocated equations
     slip: float  # ‖ν‖∞ of the velocities Aᵀν across the manifold that the polynomials needed

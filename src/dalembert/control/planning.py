@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import casadi as ca
@@ -37,6 +37,7 @@ def plan_motion(
     positions: LimitsGiven = None,
     speeds: LimitsGiven = None,
     path: Sequence[tuple[Expression, float, float]] = (),
+    cost: Callable[[Any, Any], Any] | None = None,
     scales: Mapping[str, float] | None = None,
     stop: bool = True,
     guess: MotionPlan | None = None,
@@ -49,7 +50,9 @@ def plan_motion(
     system, start: the mechanism and the state it starts from. goal: coordinates by name at the end; the rest follows
     from the loops, and is free where they leave it free. The motion ends at rest unless stop=False. duration: s, or
     (least, most) to be chosen. intervals: of the collocation. minimize: "effort", ∫Σ(u/scale)² dt, or "time" (with a
-    trace of effort, 1e-4, against chatter). scales: {input: scale}; default 1. limits: of inputs; positions and speeds:
+    trace of effort, 1e-4, against chatter). cost: f(state, inputs), an expression per second that is added to what is
+    minimized, with inputs by name as in `optimal_motion`; with minimize="cost" it is all of it. scales:
+    {input: scale}; default 1. limits: of inputs; positions and speeds:
     of coordinates and velocities; one number, or by name a bound or (lower, upper). path: (function, lower, upper), the
     function an expression of the state as in `Task`, kept at all nodes. guess: a MotionPlan of the same mechanism to
     start from; default: `straight_motion`. p: parameters. max_iterations, tolerance: of IPOPT.
@@ -64,7 +67,11 @@ def plan_motion(
     (True, True)
     """
     check_system(system)
-    choice(minimize, ("effort", "time"), "minimize")
+    choice(minimize, ("effort", "time", "cost"), "minimize")
+    if cost is not None:
+        function(cost, "cost")
+    elif minimize == "cost":
+        raise ArgumentError('minimize="cost" needs cost=, a function of state and inputs.')
     stop = flag(stop, "stop")
     if not system.u_names:
         raise ArgumentError(
@@ -87,13 +94,14 @@ def plan_motion(
     straight = guess or straight_motion(
         system, x, goal, float(span.mean()), intervals, limits=limits, scales=scales, p=p
     )
-    s = stage(system, x, numbers, [f for f, _, _ in path])
+    s = stage(system, x, numbers, [f for f, _, _ in path], cost)
     bounds = _bounds(system, x, intervals, span, names, values, limits, positions, speeds, path, stop)
     size = max(straight.effort, 1e-12)
-    weights = (1.0 / size, 0.0) if minimize == "effort" else (1e-4 / size, 1.0 / straight.duration)
+    unit = 1.0 / straight.duration if minimize == "time" else 1.0 / size
+    weights = {"effort": (unit, 0.0, unit), "time": (1e-4 / size, unit, unit), "cost": (0.0, 0.0, unit)}[minimize]
     problem = transcribe(system, s, intervals, x.t, scale, weights, bounds)
     first = _first(problem, straight)
-    return _solve(system, problem, first, scale, minimize, x.t, p, max_iterations, tolerance)
+    return _solve(system, problem, first, scale, (minimize, unit), x.t, p, max_iterations, tolerance)
 
 
 def straight_motion(
@@ -252,7 +260,7 @@ def _solve(
     problem: Problem,
     first: dict[str, np.ndarray],
     scale: np.ndarray,
-    minimize: str,
+    minimize: tuple[str, float],
     t0: float,
     p: Parameters,
     max_iterations: int,
@@ -274,6 +282,6 @@ def _solve(
     effort = _effort(times, y["u"].T, scale)
     return MotionPlan(
         times, y["q"].T.copy(), y["v"].T.copy(), y["a"].T.copy(), y["u"].T.copy(),
-        effort if minimize == "effort" else float(times[-1] - times[0]), effort, residual,
+        float(times[-1] - times[0]) if minimize[0] == "time" else float(answer["f"]) / minimize[1], effort, residual,
         float(np.abs(y["nu"]).max(initial=0.0)), int(stats["iter_count"]), str(stats["return_status"]), system, p,
     )  # fmt: skip

@@ -161,7 +161,7 @@ class ProjectedControl:
         self._memory = _Memory(len(self.force_names), self.plant.nt)
 
     def fresh(self) -> ProjectedControl:
-        """The same law with an empty memory of its own; `simulate` takes one for each run. Without memory, the law."""
+        """A copy of the law with fresh memory, or the law itself if it has none; `simulate` makes one per run."""
         if not (self.needs_hold or self.force_names or self.out_of_reach == "approach"):
             return self
         other = copy(self)

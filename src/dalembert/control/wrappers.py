@@ -44,7 +44,7 @@ class _Wrapper:
         self._forget()
 
     def fresh(self) -> Self:
-        """The same with an empty memory of its own, around a fresh law; `simulate` takes one for each run."""
+        """A copy with fresh memory around a fresh law; `simulate` makes one per run."""
         other = copy(self)
         if hasattr(self.law, "fresh"):
             other.law = self.law.fresh()

@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.ensembles.lanes import Batch
-from dalembert.ensembles.parts import Plan, usual_lanes
+from dalembert.ensembles.parts import Plan, controller_of, usual_lanes
 from dalembert.ensembles.result import Ensemble, collect
 from dalembert.ensembles.starts import Starts, is_sequence
 from dalembert.ensembles.store import Store
@@ -136,7 +136,7 @@ def ensemble(
         checks.function(controllers, "controllers")
         if u is not None:
             raise ArgumentError("u and controllers are both given; needed: one of the two.")
-        law = controllers(first, {name: x[first] for name, x in variation.varied.items()})
+        law = controller_of(controllers, first, variation.varied, first)
     changes = {name: asked for name in ("switches", "stops") if (asked := given.pop(name)) is not None}
     setup = make_setup(system, choices, span, P[first], law, **given, phases=True)
     if changes:

@@ -1,4 +1,4 @@
-"""What the ends of runs tell: the energy balance of all, and the closure of those that no `Run` has judged."""
+"""Judge the ends of runs: the energy balance of all, and the closure of those that no `Run` has judged."""
 
 from __future__ import annotations
 

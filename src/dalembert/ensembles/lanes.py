@@ -48,7 +48,7 @@ class Batch:
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """What became of a batch: one row a run."""
+    """Outcome of a batch, one row per run."""
 
     outcomes: np.ndarray  # (N,) of the native loop
     x: np.ndarray  # (N, nq + nv + works) at the end

@@ -31,7 +31,7 @@ EVIDENCE = ("margin", "drift", "speed_drift", "motion_energy", "energy_error")
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What every run of an ensemble has in common; it crosses to other processes."""
+    """The settings that all runs of an ensemble share; picklable, so that other processes can use them."""
 
     setup: Setup  # of one run; parameters are replaced
     samples: np.ndarray | None  # (T,) times of t_eval
@@ -48,7 +48,7 @@ class Plan:
 
     @cached_property
     def layout(self) -> Layout:
-        """Of plain runs with the parameters of the setup."""
+        """The common settings of plain runs with the parameters of the setup."""
         return Layout(self.setup)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -137,7 +137,7 @@ def laid_out(plan: Plan, batch: Batch, k: int) -> tuple[Layout, Span]:
     """The layout of run k of a batch, of its own where it has functions or parameters of its own, and its span."""
     setup = plan.setup
     if plan.controllers is not None:
-        setup = replace(setup, controller=_controller(plan, batch, k))
+        setup = replace(setup, controller=controller_of(plan.controllers, int(batch.k[k]), batch.values, k))
     plain = setup.controller is None and not setup.events and setup.coordinates is None
     shared = plain and np.array_equal(batch.p[k], setup.p)
     layout = plan.layout if shared else Layout(replace(setup, p=batch.p[k]))
@@ -151,7 +151,9 @@ def run_alone(plan: Plan, batch: Batch, k: int, samples: np.ndarray | None) -> R
         layout, span = laid_out(plan, batch, k)
         return carried_out(layout, span._replace(samples=samples))
     setup = plan.setup
-    law = setup.controller if plan.controllers is None else _controller(plan, batch, k)
+    law = setup.controller
+    if plan.controllers is not None:
+        law = controller_of(plan.controllers, int(batch.k[k]), batch.values, k)
     options = {name: getattr(setup, name) for name in PASSED_ON}
     return simulate(
         setup.system, setup.system.state(batch.q[k], batch.v[k], float(batch.t[k, 0])), tuple(batch.t[k]),
@@ -160,12 +162,10 @@ def run_alone(plan: Plan, batch: Batch, k: int, samples: np.ndarray | None) -> R
     )  # fmt: skip
 
 
-def _controller(plan: Plan, batch: Batch, k: int) -> Any:
-    """The controller of run k."""
-    run, values = int(batch.k[k]), {name: x[k] if x.ndim > 1 else float(x[k]) for name, x in batch.values.items()}
-    assert plan.controllers is not None
+def controller_of(make: Callable[[int, Mapping[str, Any]], Any], run: int, varied: Mapping[str, Any], k: int) -> Any:
+    """The controller that a user's function makes for a run, from row k of what differs from run to run."""
     try:
-        made = plan.controllers(run, values)
+        made = make(run, {name: x[k] if x.ndim > 1 else float(x[k]) for name, x in varied.items()})
     except Exception as error:
         raise ArgumentError(f"controllers({run}, …) raised {type(error).__name__}: {error}") from error
     if not steers(made):

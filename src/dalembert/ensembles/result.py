@@ -1,4 +1,4 @@
-"""What an ensemble returns."""
+"""The result of an ensemble."""
 
 from __future__ import annotations
 

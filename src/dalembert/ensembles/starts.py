@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.ensembles.assembling import assembled
 from dalembert.ensembles.variation import Variation
 from dalembert.errors import ArgumentError, DalembertError
-from dalembert.simulation.setup import CLOSED, on_manifold
+from dalembert.simulation.setup import CLOSED, MANY_TURNS, check_resolution, on_manifold
 from dalembert.system.state import State
 from dalembert.system.system import System
 
@@ -120,10 +120,12 @@ class Starts:
         phi, A, b = kernel.batch(*(known[name] for name in kernel.names_in))
         units = np.where(system.rows.angular, 1.0, system.layout.length)
         gaps = np.maximum(np.abs(phi), np.abs(np.einsum("kij,kj->ki", A, self.v) + b)) / units
-        for k in np.flatnonzero(~(gaps.max(axis=1) <= CLOSED)):
+        large = np.abs(self.q).max(axis=1) > MANY_TURNS
+        for k in np.flatnonzero(~(gaps.max(axis=1) <= CLOSED) | large):
             if int(k) in self.refused:
                 continue
             try:
+                check_resolution(system, system.state(self.q[k], self.v[k], float(self.t[k])))
                 x = on_manifold(system, system.state(self.q[k], self.v[k], float(self.t[k])), self.p[k])
                 self.q[k], self.v[k] = x.q, x.v
             except DalembertError as error:

@@ -82,7 +82,7 @@ class Store:
             yield rows[new], _chosen(part, new)
 
     def kept(self, made: Iterator[tuple[np.ndarray, Part]]) -> Iterator[tuple[np.ndarray, Part]]:
-        """The same parts, each written before it goes on."""
+        """Yield the parts, each written to the store first."""
         for rows, part in made:
             whole = part.status != Status.INTERRUPTED
             if whole.any():
@@ -137,7 +137,7 @@ class Store:
 
 
 def _digest(plan: Plan, batch: Batch) -> str:
-    """Of the equations, the runs and the options."""
+    """Digest of the equations, the runs and the options."""
     setup = plan.setup
     found = hashlib.sha256(setup.system.function("ode").serialize().encode())
     for x in (batch.q, batch.v, batch.t, batch.p, batch.u, plan.wanted):
@@ -149,7 +149,7 @@ def _digest(plan: Plan, batch: Batch) -> str:
 
 
 def _changes(plan: Plan) -> list[Any]:
-    """What tells changes of structure apart; functions by their names."""
+    """Key of the changes of structure; functions by their names."""
     switches = named_switches(plan.changes.get("switches"), plan.setup.system)
     told = [(name, s.open, s.close, s.at, s.restitution, s.reach, s.once) for name, s in switches.items()]
     return [told, repr(plan.changes.get("stops")), getattr(plan.controllers, "__qualname__", None)]

@@ -1,4 +1,4 @@
-"""What is kept of outputs whose paths would not fit into memory: extremes of each run, and counts for quantiles.
+"""Summary of outputs whose paths would not fit into memory: extremes of each run, and counts for quantiles.
 
 The counts at a time are those of bins of width 2^k with edges at multiples of it; k is the least for which BINS of them
 hold all values so far. When k grows, bins are joined in pairs, so the counts depend on the values alone, not on the
@@ -24,7 +24,7 @@ class Extremes(NamedTuple):
 
 
 def extremes(t: np.ndarray, values: np.ndarray) -> Extremes:
-    """Of values (n, T) at times t (T,)."""
+    """Summary of values (n, T) at times t (T,)."""
     known = np.isfinite(values)
     some = known.any(axis=1)
     out = []

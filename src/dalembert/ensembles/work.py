@@ -62,7 +62,7 @@ class Queue:
         return rows
 
     def note(self, count: int, seconds: float) -> None:
-        """What a part of so many runs took."""
+        """Record the time that a part of so many runs took."""
         self.made += count
         self.seconds += seconds
 
@@ -184,7 +184,7 @@ def usual_workers() -> int:
 
 
 def shown(made: Made, total: int) -> Made:
-    """The same, with a line on a terminal."""
+    """Yield the parts as they finish, with a progress line on a terminal."""
     ready = 0
     with Progress("runs", total) as step:
         for rows, part in made:

@@ -100,7 +100,7 @@ def shown(text: Any) -> str:
 
 
 def kind(x: Any) -> str:
-    """What a value is, in a word, with its text where that is short."""
+    """The type of a value in one word, with its text if that is short."""
     if x is None:
         return "nothing"
     if isinstance(x, bool):

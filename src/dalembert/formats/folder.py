@@ -18,7 +18,7 @@ MAX_FILES = 1000
 
 
 class Folder:
-    """What may be read on behalf of one model file: files below `root`, a folder.
+    """The files that one model file may refer to: those below the folder `root`.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as root:

@@ -158,7 +158,7 @@ class _Builder:
         self._load_cut(e)
 
     def _load_cut(self, e: Edge) -> None:
-        """What acts along a joint that is cut: springs and dampers, but no rotor and no dry friction."""
+        """Forces along a cut joint: springs and dampers, but no armature and no dry friction."""
         lost = [what for what in e.acted if what in ("armature", "friction") or e.joint.nq != e.joint.nv]
         if lost:
             self.notes.add(e.origin, f"closes a loop and has no coordinate; its {' and '.join(lost)} is left out")

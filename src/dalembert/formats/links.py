@@ -17,7 +17,7 @@ IDENTITY.R.flags.writeable = IDENTITY.p.flags.writeable = False
 
 
 class NoteTaker(Protocol):
-    """What is needed of `formats.notes.Notes`."""
+    """The part of `formats.notes.Notes` used here."""
 
     def add(self, element: Any, text: str) -> None:
         """Say something about an element."""
@@ -65,7 +65,7 @@ class Edge:
 
     @property
     def acted(self) -> list[str]:
-        """What acts along it, by name, and is lost where it is cut."""
+        """Names of the forces along the joint, which are lost if it is cut."""
         values = {n: getattr(self, n) for n in ("stiffness", "damping", "armature", "friction")}
         return [n for n, x in values.items() if (x != 0.0 if isinstance(x, float) else np.any(x))]
 

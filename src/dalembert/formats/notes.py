@@ -1,4 +1,4 @@
-"""What a reader leaves out or repairs, said element by element."""
+"""Notes on elements that a reader left out or repaired."""
 
 from __future__ import annotations
 

@@ -181,7 +181,7 @@ class Plan:
 
 
 def cost(e: Edge, needed: bool, light: bool) -> int:
-    """What it costs to have a joint in the tree; the dearest of each loop is cut."""
+    """Cost of keeping a joint in the tree; the joint of highest cost in each loop is cut."""
     if needed or isinstance(e.joint, Fixed):
         return 0
     if light:  # cut beside a massless link, what is left of the loop would move no mass

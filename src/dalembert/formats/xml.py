@@ -274,7 +274,7 @@ class _Builder:
 
 
 def _hint(code: int, data: bytes) -> str:
-    """What may help."""
+    """A hint for the repair, or an empty string."""
     if not data.lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n\0").startswith(b"<"):
         return " The file does not begin with '<': is it XML?"
     if code == expat.errors.codes[expat.errors.XML_ERROR_UNDEFINED_ENTITY]:

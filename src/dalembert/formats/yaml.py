@@ -151,7 +151,7 @@ class _Events(Builder):
 
 
 def resolved(word: str) -> Any:
-    """What a plain word means: nothing, a truth value, a number, or a text.
+    """Value of a plain scalar: null, boolean, number or text.
 
     >>> resolved("1e-3"), resolved("no"), resolved("0x10"), resolved("~")
     (0.001, 'no', 16, None)

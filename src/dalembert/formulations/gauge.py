@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Gauge(Struct):
-    """What it works with."""
+    """Workspace of the gauge."""
 
     whitened = Part(lambda: Bound)  # q → entries of rows in the mass metric over usual lengths, and their places
     envelope = Part(lambda: Envelope)

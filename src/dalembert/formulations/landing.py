@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Landing(Struct):
-    """What both work with; A, M and γ of the problem are outputs of the equations."""
+    """Workspace of both landings; A, M and γ of the problem are outputs of the equations."""
 
     equations = Part(lambda: Bound)
     plus = Part(lambda: Bound)  # (q, δ) → q ⊕ δ, or N(q) δ where positions have a low part

@@ -28,7 +28,7 @@ EVIDENCE = 4  # numbers after the margin
 
 
 class Field(Struct):
-    """What the right-hand side works with; M, f, A and γ of the problem are outputs of the equations."""
+    """Workspace of the right-hand side; M, f, A and γ of the problem are outputs of the equations."""
 
     equations = Part(lambda: Bound)
     solve = Int()  # address of the formulation

@@ -162,7 +162,7 @@ def _square(run, h, trial, k):
 
 @native
 def _change(run, h, trial, k, here):
-    """What σ² changes by in the time APART h, from `here` after k parts of a step on; at its ends, straight on."""
+    """Change of σ² over the time APART h, from `here` after k parts of a step; extrapolated linearly at its ends."""
     e = APART * h
     if 0 < k < PARTS:
         return between(run, h, trial, h * k / PARTS + e, ROUGH) - here

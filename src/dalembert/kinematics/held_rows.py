@@ -1,4 +1,4 @@
-"""What a map leads and holds, as rows beside the constraints, for many positions at once.
+"""Rows for the coordinates and frames that a map prescribes, beside the constraints, for many positions at once.
 
     Φ(q) = 0,   q_k = x_k,   e · p_frame(q) = x_k,   frames turned as they are held,                          (1)
     J = (A; N; e · J_frame; …),   white = J · reach / units                                                    (2)

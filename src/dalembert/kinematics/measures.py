@@ -29,7 +29,7 @@ class Measures:
 
 
 class Measuring:
-    """What to measure: the actuated velocities, the frame's motions, the metric."""
+    """Definition of the measures: actuated velocities, motions of the frame, metric."""
 
     def __init__(self, rows: HeldRows, of: Any, actuated: Any, metric: str):
         system = rows.system

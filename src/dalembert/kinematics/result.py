@@ -1,4 +1,4 @@
-"""What a mechanism reaches over a grid: the result of a map."""
+"""The result of a workspace map."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dalembert.system.system import System
 
 @dataclass(frozen=True, eq=False)
 class Workspace:
-    """What a mechanism reaches over a grid; all arrays have the grid's shape, with NaN where nothing is reached.
+    """The reachable part of a grid; all arrays have the grid's shape, with NaN where a point is out of reach.
 
     `map["B"]` are the values of a coordinate over the grid, `map.state(i, j)` is the state at a point, `map.on(k)` the
     map of one branch alone, `map.plot()` a picture. Where several branches reach a point, its values are those of the
@@ -51,7 +51,7 @@ class Workspace:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the grid."""
+        """Shape of the grid."""
         return self.reachable.shape
 
     @property

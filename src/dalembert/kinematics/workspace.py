@@ -36,7 +36,7 @@ def workspace(
     p: Parameters = None,
     progress: Callable[[float], Any] | None = None,
 ) -> Workspace:
-    """What a mechanism reaches over a grid of coordinates or of places of a frame, and how far it is from singular.
+    """Map the workspace over a grid of coordinates or frame positions, with the distance to singularity.
 
     system: a compiled `System`. grid: {name: values} along each axis, rising or falling; a name is a coordinate of the
     tree, or "frame.x", "frame.y", "frame.z" of a frame or body in the ground (m). state: where to begin, on the branch

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Task:
-    """What is the same for one environment and for many: the worlds, what is seen of them, and what counts."""
+    """The part shared by one environment and many: worlds, observations, rewards."""
 
     def __init__(
         self, system: System, states: Any, n: int, dt: Any, actions: Any, reward: Any, observe: Any, ends: Any,

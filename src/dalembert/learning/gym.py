@@ -14,7 +14,7 @@ from dalembert.learning.environments import Task
 
 
 def _spaces(task: Task) -> tuple[Box, Box]:
-    """Of one observation and one action."""
+    """Spaces of one observation and one action."""
     seen = Box(-np.inf, np.inf, (task.size,), np.float32)
     return seen, Box(task.low.astype(np.float32), task.high.astype(np.float32), dtype=np.float32)
 

@@ -1,4 +1,4 @@
-"""The same algebra for Python callers: checks its arguments, allocates its results.
+"""Small dense algebra for Python callers: checks arguments and allocates results.
 
 >>> import numpy as np
 >>> A = np.array([[1.0, 0.0, 1.0], [2.0, 0.0, 2.0]])         # the second row says nothing new

@@ -215,6 +215,18 @@ def discrete_step(
     )  # fmt: skip
 
 
+def advanced(system: System, x: State, step: float, u: np.ndarray, p: np.ndarray) -> State:
+    """The state after one step, without derivatives and without checks of the state."""
+    memory = remembered(system)
+    found = _solved(system, x, step, u, p, memory.rows)
+    if found is None:
+        memory.rows = independent_rows(system, x, p)
+        found = _solved(system, x, step, u, p, memory.rows)
+    if found is None:
+        raise singular(system, x, p)
+    return State(found[1], found[2], x.t + step, system.layout)
+
+
 def _solved(
     system: System, x: State, step: float, u: np.ndarray, p: np.ndarray, rows: RowChoice
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:

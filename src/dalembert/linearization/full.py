@@ -8,7 +8,6 @@ for any projector P on the small motions the constraints allow: H P = 0, P P = P
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,10 +25,9 @@ from dalembert.protocols import Inputs, Parameters, StateGiven, check_system
 from dalembert.rank import rank_policy
 from dalembert.recursions.newton_euler import newton_euler
 from dalembert.symbols import array, symbols, to_sx, zeros
+from dalembert.system.equation_rows import EquationRows, SolvedRows, arguments
 from dalembert.system.functions import Trace
 from dalembert.system.system import System
-
-LARGEST = 400_000  # operations of second derivatives: beyond, minutes to compile
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,16 +216,20 @@ def second_derivatives(
     p: Parameters = None,
     of: str = "vdot",
     inputs: bool = False,
+    parameters: bool = False,
+    along: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
 ) -> np.ndarray:
-    """∂²v̇/∂x², (nv, 2 nv, 2 nv), x = (δ, v), of the constrained acceleration in all coordinates.
+    """∂²v̇/∂x², (nv, n, n), of the constrained acceleration in all coordinates, x = (δ, v); exact, for any mechanism.
 
-    system, state, u, p: as in `linearize`. of: "vdot", or "multipliers" for ∂²λ/∂x², (rows, 2 nv, 2 nv), with the rows
-    that `linearize_full` names. inputs: whether the inputs belong to x = (δ, v, u).
+    system, state, u, p: as in `linearize`. of: "vdot", or "multipliers" for ∂²λ/∂x², (rows, n, n), with the rows that
+    `linearize_full` names. inputs, parameters: whether inputs and declared parameters belong to x = (δ, v, u, p).
 
-    The traced Jacobian is differentiated once more: exact, and for small systems only, such as a seven-joint arm or a
-    dozen joints of a planar mechanism. Larger ones are refused before anything is compiled. Where rows are redundant,
-    independent ones are used. For quaternion joints it is the derivative of the Jacobian as q ⊕ δ moves, which is not
-    symmetric.
+    along: (n,) a direction of x: only the change of the Jacobian along it, (nv, n) or (rows, n). weights: (nv,) or
+    (rows,): only the weighted sum of the matrices, (n, n). Both cost n times less than all second derivatives.
+
+    Each coordinate is varied as if it were free. Where rows are redundant, independent ones are used. For quaternion
+    joints it is the derivative of the Jacobian as q ⊕ δ moves, the direction last, which is not symmetric.
 
     >>> import dalembert as da
     >>> m = da.Mechanism("pendulum", gravity=(0, -10.0, 0))
@@ -238,36 +240,54 @@ def second_derivatives(
     """
     check_system(system)
     checks.choice(of, ("vdot", "multipliers"), "of")
-    checks.flag(inputs, "inputs")
+    flags = {"u": checks.flag(inputs, "inputs"), "p": checks.flag(parameters, "parameters")}
     x = system.as_state(state)
     rows = independent_rows(system, x, p) if system.rows.of else None
-    plain = of == "vdot" and not inputs
-    f = system.function("ode_jacobian" if plain else "acceleration_derivatives", rows=rows)
-    n = 2 * system.nv + (len(system.u_names) if inputs else 0)
-    size = f.n_instructions() * n
-    if size > LARGEST:
-        raise ArgumentError(
-            f"second derivatives of '{system.name}' would take about {size} operations; the limit is {LARGEST}. They "
-            "are for small systems; for large ones take differences of linearize_full."
-        )
-    by = ("q", "v", "u") if inputs else ("q", "v")
-    key = ("second_derivatives", rows, of, inputs)
-    value = _second(system, f, [f"{of}_{x}" for x in by])
-    kernel = system.custom_kernel(key, ("q", "v", "u", "p", "t"), value, rows, ("second",))
-    flat = system.evaluate_kernel(kernel, x, u, p, {})
-    return flat.reshape(n, -1, n).transpose(1, 0, 2)
+    equations = EquationRows(system, rows)
+    found = equations.solved(arguments(system, x, u, p))
+    policy = rank_policy(system, p)
+    if not np.isfinite(found.Z).all() or (equations.m and not policy.separates(found.margin)):
+        raise singular(system, x, p)
+    columns = np.arange(equations.width)
+    chosen = np.concatenate([columns[equations.columns[k]] for k in ("q", "v", "u", "p") if flags.get(k, True)])
+    second = SecondOrder(found, slice(0, system.nv) if of == "vdot" else slice(system.nv, None), chosen)
+    count = system.nv if of == "vdot" else equations.m
+    if along is not None and weights is not None:
+        raise ArgumentError("along and weights are both given; needed: one of them.")
+    if along is not None:
+        return second.along(checks.array(along, (len(chosen),), "along"))
+    if weights is not None:
+        return second.weighted(checks.array(weights, (count,), "weights"))
+    return second.everything()
 
 
-def _second(system: System, f: ca.Function, slopes: list[str]) -> Callable[[Trace], np.ndarray]:
-    """The slopes of f by these names, side by side and column by column, differentiated by what they are slopes by."""
+class SecondOrder:
+    """Z′ of (4) of `system.equation_rows` for some components of z and some columns of x."""
 
-    def value(s: Trace) -> np.ndarray:
-        delta = ca.SX.sym("delta", system.nv)
-        known = {**s.sx, "q": system.function("plus")(s.sx["q"], delta)}
-        found = dict(zip(f.name_out(), f.call([known[name] for name in f.name_in()], True, False)))
-        J = ca.vec(ca.horzcat(*(found[name] for name in slopes)))
-        x = ca.vertcat(delta, s.sx["v"], *([s.sx["u"]] if len(slopes) > 2 else []))
-        H = ca.densify(ca.substitute(ca.jacobian(J, x), delta, ca.SX.zeros(system.nv)))
-        return array(H).reshape(J.numel(), x.numel())
+    def __init__(self, found: SolvedRows, components: slice, chosen: np.ndarray):
+        self.found, self.of, self.components, self.chosen = found, found.of, components, chosen
+        one = np.eye(self.of.unknowns.start)[chosen]
+        self.directions = np.hstack([one, one @ found.Z.T])  # (n, columns): (d, Z d) of the columns of x
 
-    return value
+    def along(self, direction: np.ndarray) -> np.ndarray:
+        """(components, n)."""
+        W = np.eye(self.of.implicit.stop, self.of.count)
+        C = self.of.change(self.found.known, direction @ self.directions, W)
+        return self.found.divided(-self._total(C))[self.components]
+
+    def weighted(self, weights: np.ndarray) -> np.ndarray:
+        """(n, n): one sweep for each direction, with the weights carried through e_z."""
+        size = self.of.implicit.stop
+        right = np.zeros(size)
+        right[self.components] = weights
+        W = np.zeros((len(self.chosen), self.of.count))
+        W[:, :size] = -self.found.divided_transposed(right)
+        return self._total(self.of.change(self.found.known, self.directions, W)).T
+
+    def everything(self) -> np.ndarray:
+        """(components, n, n)."""
+        return np.stack([self.along(d) for d in np.eye(len(self.chosen))], axis=-1)
+
+    def _total(self, C: np.ndarray) -> np.ndarray:
+        """e_x′ + e_z′ Z at the chosen columns."""
+        return C[:, self.chosen] + C[:, self.of.unknowns] @ self.found.Z[:, self.chosen]

@@ -11,7 +11,6 @@ from dalembert.analysis.mobility import independent_rows
 from dalembert.charts.leaders import Coordinate, Given, coordinate, named_list
 from dalembert.errors import ArgumentError
 from dalembert.linearization.coordinates import best_choice, refusal
-from dalembert.linearization.long_chains import is_long, tree_slopes
 from dalembert.linearization.model import LinearModel
 from dalembert.linearization.operating import Operating
 from dalembert.linearization.outputs import Given as GivenOutput
@@ -213,7 +212,7 @@ def _outputs(
         d = slopes(system, x, u, p, op.rows)
         P, L = out.of_vdot, out.of_multipliers
         by_q, by_v, by_u, by_t = (
-            old + P @ d[f"vdot_{k}"].reshape(len(P.T), -1) + L @ d[f"multipliers_{k}"].reshape(len(L.T), -1)
+            old + sum(S @ d[f"{z}_{k}"].reshape(S.shape[1], old.shape[1]) for z, S in (("vdot", P), ("multipliers", L)))
             for k, old in (("q", by_q), ("v", by_v), ("u", by_u), ("t", by_t[:, None]))
         )
         by_t = by_t[:, 0]
@@ -224,8 +223,6 @@ def _outputs(
 
 def slopes(system: System, x: State, u: Inputs, p: Parameters, rows: RowChoice) -> dict[str, np.ndarray]:
     """v̇ and λ by elimination on some rows with their derivatives, by the names `ACCELERATION_DERIVATIVES`."""
-    if is_long(system):
-        return tree_slopes(system, x, u, p)
     return dict(zip(ACCELERATION_DERIVATIVES, system.evaluate("acceleration_derivatives", x, rows=rows, u=u, p=p)))
 
 

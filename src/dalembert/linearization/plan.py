@@ -11,9 +11,10 @@ import numpy as np
 
 from dalembert.charts.leaders import Coordinate
 from dalembert.compiler import Kernel
-from dalembert.linearization.long_chains import is_long, tree_model
+from dalembert.linearization.large import large_model
 from dalembert.linearization.traced import NAMES, closure, linear
 from dalembert.rank import RankPolicy
+from dalembert.system.equation_rows import is_large
 from dalembert.system.functions import Trace
 from dalembert.system.system import RowChoice, System
 
@@ -61,9 +62,7 @@ class Plan:
         holonomic = int(used.holonomic.sum()) if used.of else 0
         self.velocities, self.more, self.rows, self.count = v, tuple(more), rows, len(used.of)
         self.complete = len(v) + self.count == system.nv == len(q) + holonomic  # as many coordinates as motions
-        everything = [c.index for c in v] == list(range(system.nv))
-        self.dense = is_long(system) and everything
-        self.kernel = None if self.dense or not self.complete else linear_kernel(system, v, more, rows)
+        self.kernel = None if is_large(system) or not self.complete else linear_kernel(system, v, more, rows)
         self.shape_of_B = n, inputs
         #: fields of `Operating` and of `LinearModel` that no state changes
         self.operating = {"names": names, "coordinates": q, "speeds": v, "rows": rows}
@@ -83,7 +82,7 @@ class Plan:
         if not self.complete:
             return None
         if self.kernel is None:
-            found = tree_model(system, given)
+            found = large_model(system, given, self.velocities, self.more, self.rows)
         else:
             found = self.kernel(*map(given.__getitem__, self.kernel.names_in))
         m = found[-1].tolist()

@@ -11,13 +11,14 @@ import numpy as np
 from dalembert import checks
 from dalembert.charts.leaders import Given
 from dalembert.errors import ArgumentError, DalembertError
+from dalembert.linearization.large import large_model
 from dalembert.linearization.linearize import linearize
-from dalembert.linearization.long_chains import is_long, tree_model
 from dalembert.linearization.operating import Operating
 from dalembert.linearization.plan import linear_kernel
 from dalembert.linearization.traced import NAMES
 from dalembert.protocols import Inputs, Parameters, RunLike, StateGiven, check_system
 from dalembert.rank import rank_policy
+from dalembert.system.equation_rows import is_large
 from dalembert.system.state import State
 from dalembert.system.system import System
 
@@ -107,11 +108,12 @@ def linearize_along(
     t = np.array([x.t for x in states])
     q, v = np.array([x.q for x in states]), np.array([x.v for x in states])
     known = {"q": q, "v": v, "u": inputs, "p": system.parameter_vector(p), "t": t}
-    if is_long(system) and [c.name for c in op.speeds] == system.v_names:
+    chosen = op.speeds, op.coordinates[len(op.speeds) :], op.rows
+    if is_large(system):
         at = ({**known, **{k: known[k][i] for k in "qvut"}} for i in range(len(t)))
-        found = [np.stack(x) for x in zip(*(tree_model(system, given) for given in at))]
+        found = [np.stack(x) for x in zip(*(large_model(system, given, *chosen) for given in at))]
     else:
-        kernel = linear_kernel(system, op.speeds, op.coordinates[len(op.speeds) :], op.rows)
+        kernel = linear_kernel(system, *chosen)
         found = kernel.batch(*(known[name] for name in kernel.names_in))
     r = dict(zip(NAMES, found))
     policy = rank_policy(system, p)

@@ -1,4 +1,4 @@
-"""What a page shows beside the machine: coordinates that lead, parameters, inputs, modes; plain data."""
+"""Controls of a page beside the machine: leading coordinates, parameters, inputs, modes; plain data."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def inputs(system: System, u: np.ndarray, size: float) -> list[dict[str, Any]]:
 
 
 def weight(system: System, state: State, p: np.ndarray) -> float:
-    """What an input of ordinary size is: the largest force or moment of gravity on a coordinate, else 1."""
+    """Typical size of an input: the largest force or moment of gravity on a coordinate, else 1."""
     found = np.abs(system.evaluate("gravity_vector", state, p=p)).max(initial=0.0)
     return float(f"{found:.1g}") if found > 1e-9 else 1.0
 

@@ -215,7 +215,7 @@ def _described(image: Image, b: Bound) -> dict[str, Any]:
 
 
 def _words(image: Image, stepper: Stepper) -> dict[str, Any]:
-    """What `Stepper.enter` writes into a record: numbers by field, addresses already those of the image."""
+    """Values that `Stepper.enter` writes into a record: numbers by field, addresses already those of the image."""
     values: dict[str, Any] = {
         **stepper.fields,
         "ode": stepper.ode,

@@ -1,4 +1,4 @@
-"""What a mechanism is made of, by name: tables of its elements, its parameters and inputs, and finding one of them."""
+"""Elements of a mechanism by name: tables of elements, parameters and inputs, and lookup."""
 
 from __future__ import annotations
 

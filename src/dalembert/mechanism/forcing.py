@@ -1,4 +1,4 @@
-"""What acts on a mechanism: motors, actuators, servos, springs, cables, wrenches, potentials."""
+"""Methods that add forces: motors, actuators, servos, springs, cables, wrenches, potentials."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Part:
-    """What the names, symbols and bodies of a mechanism are in the one that it became a part of."""
+    """Names, symbols and bodies of a merged mechanism, mapped to those of the mechanism it became part of."""
 
     def __init__(self, prefix: str, mount: Frame, old: list[ca.SX], new: list[ca.SX]):
         self.prefix, self.mount, self.old, self.new = prefix, mount, old, new

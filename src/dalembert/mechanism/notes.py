@@ -1,4 +1,4 @@
-"""What a reader of a model file says about an element that it left out or repaired."""
+"""A reader's note on an element of a model file that it left out or repaired."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What bodies look like: boxes, balls, cylinders and meshes, for pictures only."""
+"""Shapes of bodies for pictures: boxes, spheres, cylinders, meshes. They have no effect on the motion."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Shape:
             set_(self, "colour", colour)
 
     def simpler(self) -> Shape:
-        """The same in kinds that all formats know: rods as capsules, wheels and arrows as cylinders, plates boxes."""
+        """The shape in kinds that all formats know: rods as capsules, wheels as cylinders, plates as boxes."""
         if self.kind not in ("rod", "wheel", "plate", "arrow"):
             return self
         kind, size, ahead = {
@@ -96,7 +96,7 @@ class Shape:
         return Shape(kind, size, pose, self.colour, name=self.name)
 
     def moved(self, T: Transform) -> Shape:
-        """The same shape, where its body's frame is at T of another frame, seen from that one."""
+        """The shape in another frame, in which the body's frame is at T."""
         other = copy(self)  # checked already
         object.__setattr__(other, "pose", T @ self.pose)
         return other

@@ -28,6 +28,7 @@ ENTRIES = {
     "run_lanes": ("dalembert.integrators.lanes", "run_lanes"),
     "runge_kutta": ("dalembert.integrators.explicit", "runge_kutta"),
     "implicit_step": ("dalembert.integrators.implicit", "implicit_step"),
+    "large_jacobian": ("dalembert.integrators.large_jacobian", "large_jacobian"),
     "variational_step": ("dalembert.integrators.variational", "variational_step"),
     "tree_pairs": ("dalembert.recursions.tree_pairs", "tree_pairs"),
     "factorize": ("dalembert.formulations.common", "factorize"),

@@ -67,7 +67,7 @@ class Held(Field):
         return f"at_{self.name}"
 
     def seen(self) -> Any:
-        """What Python reads and sets."""
+        """The ctypes structure that Python reads and writes."""
         return property(attrgetter(self.own), self.put)
 
     def put(self, struct: Any, value: Any) -> None:
@@ -174,7 +174,7 @@ class Struct(ctypes.Structure, metaclass=_Declared):
     pointer = property(ctypes.addressof)
 
     def copy(self: S, memo: dict[int, Any] | None = None) -> S:
-        """The same numbers in memory of their own, arrays and parts included; arrays that share memory still do."""
+        """A deep copy with its own memory, arrays and parts included; arrays that share memory still share it."""
         memo = {} if memo is None else memo
         if id(self) in memo:
             return memo[id(self)]

@@ -321,7 +321,7 @@ class RowFactor:
 
     @staticmethod
     def of(S: np.ndarray) -> RowFactor:
-        """The same of a dense matrix."""
+        """The factor of a dense matrix S (m, m)."""
         return RowFactor([dict(enumerate(row)) for row in S])
 
     def solve(self, right: np.ndarray) -> np.ndarray:

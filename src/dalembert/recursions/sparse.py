@@ -24,7 +24,7 @@ class Sparse:
 
     @staticmethod
     def of(X: np.ndarray | Sparse) -> Sparse:
-        """The same matrix by its nonzero elements."""
+        """A matrix by its nonzero elements."""
         return X if isinstance(X, Sparse) else Sparse([entries(row) for row in X], X.shape[1])
 
     def __len__(self) -> int:

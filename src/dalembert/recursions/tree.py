@@ -195,7 +195,7 @@ class Moving(Placed):
         self._seen: dict[int, Moving] = {ROOT: self}
 
     def seen_from(self, origin: int) -> Moving:
-        """What the link `origin` carries, as it moves in it: twists and accelerations with `origin` at rest."""
+        """The subtree of the link `origin` seen from that link: twists and accelerations with `origin` at rest."""
         if origin not in self._seen:
             seen = self._seen[origin] = copy(self)  # transforms and screws are shared
             seen.origin, seen._V, seen._c, seen._made = origin, {origin: zeros(6)}, {}, {}

@@ -23,6 +23,7 @@ from dalembert.recursions.newton_euler import newton_euler
 from dalembert.sensitivity.targets import Targets
 from dalembert.symbols import array, symbols, to_sx, zeros
 from dalembert.system.derivatives import ACCELERATION_DERIVATIVES
+from dalembert.system.equation_rows import EquationRows, is_large, tangent_map
 from dalembert.system.functions import Trace, constrained
 from dalembert.system.system import RowChoice, System
 
@@ -69,9 +70,15 @@ class Equations:
 
     def slopes(self, known: Mapping[str, Any]) -> dict[str, np.ndarray]:
         """v̇ and λ with their derivatives by q, v, u and t, by the names `ACCELERATION_DERIVATIVES`; N first."""
-        kernel = self.system.kernel("acceleration_derivatives", rows=self.rows, lanes=self.lanes)
-        out = dict(zip(ACCELERATION_DERIVATIVES, self.at(kernel, known)))
         n, nv = len(known["q"]), self.system.nv
+        if is_large(self.system):
+            rows = EquationRows(self.system, self.rows)
+            states = ({x: known[x][k] if np.ndim(known[x]) > 1 else known[x] for x in "qvupt"} for k in range(n))
+            each = [rows.solved(state).slopes for state in states]
+            out = {name: np.stack([found[name] for found in each]) for name in ACCELERATION_DERIVATIVES}
+        else:
+            kernel = self.system.kernel("acceleration_derivatives", rows=self.rows, lanes=self.lanes)
+            out = dict(zip(ACCELERATION_DERIVATIVES, self.at(kernel, known)))
         for what, size in (("vdot", nv), ("multipliers", self.m)):
             for x, width in zip("qvut", (nv, nv, len(self.system.u_names), 1)):
                 out[f"{what}_{x}"] = out[f"{what}_{x}"].reshape(n, size, width)
@@ -82,7 +89,7 @@ class Equations:
 
     def jacobian(self, known: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """∂v̇/∂q, ∂v̇/∂v and the margin of the elimination."""
-        if self.control is not None:
+        if self.control is not None or is_large(self.system):
             d = self.slopes(known)
             return d["vdot_q"], d["vdot_v"], d["margin"]
         return self.at(self.system.kernel("ode_jacobian", rows=self.rows, lanes=self.lanes), known)
@@ -208,12 +215,7 @@ def checked(system: System, expressions: list[ca.SX]) -> None:
 
 def tangent_jacobian(s: Trace, f: ca.SX) -> ca.SX:
     """∂f(q ⊕ δ)/∂δ at δ = 0."""
-    N = ca.SX(s.tree.nq, s.tree.nv)
-    for link in s.tree.links:
-        one = np.eye(link.joint.nv).astype(object)
-        if link.joint.nv:
-            N[link.q, link.v] = to_sx(np.column_stack([link.joint.rates(s.q[link.q], e) for e in one]))
-    return ca.jacobian(f, s.sx["q"]) @ N
+    return ca.jacobian(f, s.sx["q"]) @ tangent_map(s)
 
 
 def _matrix(x: ca.SX, columns: int) -> np.ndarray:

@@ -61,7 +61,7 @@ def following(
 
 
 def _by_default(eq: Equations, x: State, p: np.ndarray, needed: bool) -> list[int] | None:
-    """What is held where the user does not say: all of a tree, nothing of a mechanism that is driven altogether.
+    """Coordinates held by default: all of a tree, none of a fully driven mechanism.
 
     None where the loops do not change: the state stays.
     """

@@ -103,7 +103,7 @@ class Residuals:
         return ResidualFunction(self, self.jacobian, len(self.wrt), len(self(x)))
 
     def at(self, x: ArrayLike) -> Sensitivities | None:
-        """What the model gives at parameters x, kept for the next call; None where it cannot be assembled."""
+        """The model's run at parameters x, kept for the next call; None if the mechanism cannot be assembled."""
         values = checks.vector(x, len(self.wrt), "x")
         key = values.tobytes()
         if self._last[0] != key:

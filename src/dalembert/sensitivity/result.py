@@ -1,4 +1,4 @@
-"""What `sensitivities` returns."""
+"""The result of `sensitivities`."""
 
 from __future__ import annotations
 

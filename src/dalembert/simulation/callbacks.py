@@ -46,7 +46,7 @@ class expression:
 
 
 class NativeState(NamedTuple):
-    """What a Numba function sees of a state."""
+    """The state as a Numba function sees it."""
 
     q: np.ndarray
     v: np.ndarray

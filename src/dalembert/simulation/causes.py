@@ -18,7 +18,7 @@ AGAINST = 1e-3  # of the drivers' speeds: a part of them that dependent rows lea
 
 
 def cause(system: System, x: State, p: np.ndarray, usual: int, u: np.ndarray) -> str:
-    """What stands in the way at a state with inputs u, or nothing."""
+    """A sentence on what blocks the motion at a state with inputs u, or an empty string."""
     if not usual or not np.isfinite(x.q).all():
         return ""
     try:
@@ -83,7 +83,7 @@ def drives_against(system: System, x: State, p: np.ndarray, cone: TangentCone) -
 
 
 def _led(system: System, x: State, driver: str) -> str:
-    """What a driver does here."""
+    """A sentence on the motion of a driver here."""
     described = next(c.describe() for c in system.description.constraints if c.name == driver)
     coordinate = described.removeprefix("driver of ")
     if coordinate in system.q_names:

@@ -44,7 +44,7 @@ class Crossing(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Crosser:
-    """What crosses singular positions of a run; `cross` returns a sentence where no motion leads on."""
+    """Crosses the singular positions of a run; `cross` returns a sentence where no motion continues."""
 
     system: System
     p: np.ndarray

@@ -1,4 +1,4 @@
-"""What a run does beside its usual steps: careful ones, across singular positions, into charts and out of them."""
+"""Detours from the usual steps of a run: careful steps, crossings of singular positions, changes of chart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of a run is not to be trusted: sentences with times, from its closure, its energy balance and its passages."""
+"""Warnings of a run: sentences with times, from its closure, energy balance and passages."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ class Driver(Detours):
             self.history.add(run.times[:count], run.states[:count], self.between)
 
     def _respond(self, outcome: int) -> Status:
-        """What an outcome of the native loop asks for."""
+        """Respond to an outcome of the native loop."""
         run = self.record
         self.take_records()
         for k in range(run.passed):

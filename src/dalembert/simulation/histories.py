@@ -209,11 +209,11 @@ class Histories:
         return vdot, multipliers
 
     def _batch(self, name: str, *, frame: Any = None, axes: str = "body", **more: np.ndarray) -> Any:
-        """What a function of the system gives at every record; more: its arguments that are not the run's own."""
+        """Values of a function of the system at every record; more: its further arguments."""
         return self._through(lambda lanes: self.system.kernel(name, frame=frame, axes=axes, lanes=lanes), **more)
 
     def _through(self, make: Any, **more: np.ndarray) -> Any:
-        """What a kernel, made for a number of lanes, gives at every record."""
+        """Values of a kernel, made for a number of lanes, at every record."""
         known = {"q": self.q, "v": self.v, "u": self.u, "p": self.p, "t": self.t[:, None], **more}
         if not self.system.nq:  # nothing moves, so there may be no column to go through
             kernel = make(1)

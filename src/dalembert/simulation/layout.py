@@ -24,7 +24,9 @@ from dalembert.native.bound import NOTHING, Bound
 from dalembert.rank import ACCURACY, RankPolicy, rank_policy
 from dalembert.simulation.callbacks import Callback, controller
 from dalembert.simulation.events import watcher
+from dalembert.simulation.large import make_large_slope
 from dalembert.simulation.setup import CLOSED, TOTAL_RATES, Setup
+from dalembert.system.equation_rows import is_large
 from dalembert.system.formulation_options import formulation_options
 from dalembert.system.state import State
 from dalembert.system.system import System
@@ -304,9 +306,12 @@ class Layout:
         steered = s.controller is not None and s.hold == 0.0
         if not s.method.implicit or steered or s.formulation != "auto" or s.baumgarte is not None:
             return NOTHING
+        large = is_large(self.system)
         if chart is None:
+            if large:
+                return make_large_slope(self.system, rows, s.p)
             return self._bound(self.system.kernel("ode_slope", rows=rows), None, 0)
-        if not chart.leaders:
+        if not chart.leaders or large:
             return NOTHING
         from dalembert.linearization.plan import linear_kernel
 
@@ -358,7 +363,7 @@ class Layout:
     # --- total rates --------------------------------------------------------------------------------------------
 
     def integrated(self, state: State) -> np.ndarray:
-        """What is integrated beside q, (nv,): v, or its total rates."""
+        """Velocities that are integrated, (nv,): v or its total rates."""
         formulation = self.setup.formulation
         if formulation not in TOTAL_RATES:
             return state.v

@@ -26,7 +26,7 @@ BRANCHES = {
 
 @dataclass(frozen=True, slots=True)
 class Met:
-    """What a run keeps of a passage, until it is asked for: numbers only, as a file can hold them."""
+    """Record of a passage until it is asked for: numbers only, as a file can hold them."""
 
     t: float
     sigma: float  # root of the margin

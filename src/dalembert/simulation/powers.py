@@ -23,7 +23,7 @@ KINDS = ("input", "force", "constraint", "joint")
 
 
 def kind_of(system: System, name: Any, kind: str | None) -> str:
-    """What a name names: an input, a force, a constraint or a joint; refused where it names nothing, or several."""
+    """The input, force, constraint or joint of a name; refused if there is none, or several."""
     if kind is not None:
         checks.choice(kind, KINDS, "kind")
     mechanism = system.layout.mechanism

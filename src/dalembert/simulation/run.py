@@ -1,4 +1,4 @@
-"""What a simulation returns."""
+"""The result of a simulation."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class Run(Histories):
 
     @cached_property
     def _dense(self) -> Dense | None:
-        """What answers between the records; made when it is first needed."""
+        """Dense output between the records; made when first needed."""
         if self._between is None or len(self.t) < 2:
             return None
         return self._between.dense(

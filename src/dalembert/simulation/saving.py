@@ -49,7 +49,7 @@ def save(run: Run, path: Any) -> None:
 
 @contextmanager
 def _writing(path: Any) -> Iterator[None]:
-    """What the disk refuses, as a sentence."""
+    """A sentence for an error of the disk."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What a user asks of a simulation, checked once and frozen: native code sees nothing that is not from here."""
+"""The user's request for a simulation, checked once and frozen: native code sees nothing that did not pass here."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ from dalembert.system.system import System
 #: formulations that integrate total rates in place of velocities, and the ending of their kernels' names
 TOTAL_RATES = {"total_rates": "", "total_rates_xi": "_xi"}
 CLOSED = 1e-12  # of the mechanism's length: residuals of a state that counts as on the manifold
+MANY_TURNS = 1e7  # rad: beyond it the rounding of an angle is more than an integrator's usual tolerance
+FAR_AWAY = 1e12  # lengths of the mechanism: where bodies are known to a thousandth of these
 SINGULARITY = ("continue", "warn", "stop")
 ALL_OPTIONS = ("metric", "variant", "tolerance", "floor", "safety", "damping", "independent", "scale")
 #: options of "auto" are for its singular steps
@@ -83,7 +85,7 @@ class Setup(Choices):
 
     @cached_property
     def metric(self) -> Any:
-        """Of the formulation, else of the projection, else of the mass."""
+        """Metric of the formulation, else of the projection, else the mass metric."""
         return self.options.get("metric", "mass" if self.projection is None else self.projection.metric)
 
     @cached_property
@@ -92,7 +94,7 @@ class Setup(Choices):
         return len(self.system.u_names)
 
     def described(self, span: Span) -> dict[str, Any]:
-        """What must be equal for a recorded run to go on with this setup, by argument."""
+        """Arguments that must be equal for a recorded run to be resumed with this setup, by name."""
         return {
             "state": (span.start.q.tolist(), span.start.v.tolist()),
             "t": span.start.t,
@@ -149,9 +151,28 @@ def make_choices(
 def make_span(system: System, state: StateGiven, t: Any, t_eval: Any, u: Any) -> Span:
     """Check where a simulation starts and ends; u: constant inputs."""
     given = system.as_state(state)
+    if system.rows.of:
+        check_resolution(system, given)
     start, end = _span(t, given.t)
     samples = None if t_eval is None else _samples(t_eval, start, end)
     return Span(given if given.t == start else given.replace(t=start), end, samples, system.input_vector(u))
+
+
+def check_resolution(system: System, state: State) -> None:
+    """Refuse positions so large that rounding alone opens the loops: an angle of 1e12 rad is known to 1e-4 rad."""
+    if np.abs(state.q).max(initial=0.0) < MANY_TURNS:
+        return
+    far = FAR_AWAY * max(1.0, system.layout.length)
+    for a in system.layout.joints.values():
+        if a.joint.nq != a.joint.nv:
+            continue
+        for name, x, turns in zip(a.coordinates, np.atleast_1d(state[a.name]), a.joint.angular):
+            bound = MANY_TURNS if turns else far
+            if abs(x) > bound:
+                raise ArgumentError(
+                    f"coordinate '{name}' starts at {x:.4g}, where neighbouring numbers are {np.spacing(abs(x)):.1g} "
+                    f"apart, too far to keep loops closed; needed: at most {bound:.1g}. Take whole turns out of angles."
+                )
 
 
 def make_setup(

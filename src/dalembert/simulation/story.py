@@ -1,4 +1,4 @@
-"""What happened in a run, as a paragraph."""
+"""A paragraph on the events of a run."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ def _allocated(
     limits: Bounds,
     start: np.ndarray,
 ) -> tuple[str, np.ndarray]:
-    """What is wrong, or the change of the inputs from `start` that balances a load within the limits."""
+    """The change of the inputs from `start` that balances a load within the limits, or a sentence why there is none."""
     wanted = at.free.T @ load
     more = f.solve(wanted)
     left = wanted - N @ more

@@ -29,7 +29,7 @@ STATE = "dalembert state"
 
 
 class Files:
-    """What comes into the session as a file, and leaves it as one."""
+    """Files that a session reads and writes."""
 
     def __init__(self, session: Session):
         self.session = session

@@ -22,7 +22,7 @@ PATIENCE = 0.25  # s of one slide: the page asks again where there is more way t
 
 
 class Hand:
-    """What moves the mechanism on the bench."""
+    """Moves the mechanism on the bench."""
 
     def __init__(self, session: Session):
         self.session = session

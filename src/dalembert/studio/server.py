@@ -104,7 +104,7 @@ class Server:
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """What Host may be."""
+        """Permitted values of the Host header."""
         return f"127.0.0.1:{self.port}", f"localhost:{self.port}"
 
     def _request(self, connection: Any, request: Any) -> Any:
@@ -215,7 +215,7 @@ class Outbox:
 
 @functools.cache
 def inline_hash() -> str:
-    """What lets the one script in the page itself, its import map, pass the policy."""
+    """Hash that lets the page's one inline script, its import map, pass the policy."""
     page = (HERE / "index.html").read_text(encoding="utf-8")
     found = re.search(r'<script type="importmap">(.*?)</script>', page, re.DOTALL)
     digest = hashlib.sha256((found[1] if found else "").encode()).digest()

@@ -25,7 +25,7 @@ WIDEST = 100.0  # axis of a map, rad or lengths of the mechanism
 
 
 class Studies:
-    """What is studied at the state on the bench."""
+    """Studies at the state on the bench: linear model, modes, maps."""
 
     def __init__(self, session: Session):
         self.session = session
@@ -88,7 +88,7 @@ class Studies:
         session.script.add(f"mode {number}", f"swing = model.modes[{number}].states({shown(scale)})")
 
     def _size(self, joints: dict[str, complex]) -> float:
-        """What makes the largest motion of a mode 1 rad, or a length of the mechanism."""
+        """Factor that makes the largest motion of a mode 1 rad or one length of the mechanism."""
         d = self.session.bench.dragging
         parts = [abs(joints[name]) / reach for name, reach in zip(self.session.bench.system.v_names, d.reach)]
         return 1.0 / max(max(parts, default=1.0), 1e-12)

@@ -1,4 +1,4 @@
-"""What the page shows beside the mechanism: its report, and the forces in its joints as arrows."""
+"""Panels beside the mechanism: its report, and the joint forces as arrows."""
 
 from __future__ import annotations
 

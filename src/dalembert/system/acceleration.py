@@ -97,7 +97,7 @@ class Prepared:
 
 
 class Solver:
-    """What `System.acceleration` needs at each call, prepared once; each problem is used by one call at a time."""
+    """Data of `System.acceleration`, prepared once; each problem is used by one call at a time."""
 
     def __init__(self, system: System):
         self.parameters = system.parameters  # the limits are for these
@@ -217,7 +217,7 @@ def _all_rows(system: System, solver: Solver, x: StateLike, tau: Any, u: Inputs,
 
 
 def _units(problem: Problem, kind: int) -> float:
-    """What turns lengths in the mass metric into lengths in another one: masses against weights."""
+    """Factor from lengths in the mass metric to lengths in another metric: masses against weights."""
     if kind == MASS:
         return 1.0
     W = np.eye(problem.n) if kind == EUCLIDEAN else problem.weight.T @ problem.weight

@@ -1,4 +1,4 @@
-"""What can be asked of a mechanism with constraints: residuals, accelerations, forces."""
+"""Questions about a constrained mechanism: residuals, accelerations, forces."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ class ConstraintQuestions:
 
     @property
     def solver(self) -> Solver:
-        """What `acceleration` needs at each call, for the default parameters."""
+        """The prepared data of `acceleration` for the default parameters."""
         found = self._solver
         if found.parameters is not self.parameters:
             found = self.__dict__["_solver"] = Solver(_whole(self))

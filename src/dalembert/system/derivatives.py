@@ -69,7 +69,7 @@ class EquationDerivatives:
 
     @cached_property
     def factor(self) -> Elimination:
-        """Of M and A, those of `led` where it leads."""
+        """Factorization of M and A, with kinematic inputs taken out."""
         led = self.s.led
         return Elimination(TreeFactor(led.mass(self.M)), led.columns(self.rows.A))
 
@@ -96,7 +96,7 @@ class EquationDerivatives:
 
     @cached_property
     def dynamics(self) -> Slopes:
-        """Of e₁, (nv, …)."""
+        """Derivatives of e₁, (nv, …)."""
         d = newton_euler_derivatives(self.motion, self.s.d.gravity, self.local.wrenches)
         Q = self._chained(self.local.exerted, zeros(0, 0))
         return Slopes(d.tau_q - self._inward(Q.q), d.tau_v - self._inward(Q.v), *self.drive)
@@ -108,7 +108,7 @@ class EquationDerivatives:
 
     @cached_property
     def accelerations(self) -> Slopes:
-        """Of e₂, those of the coordinates below those of the constraints; (3) for ∂/∂v of holonomic rows."""
+        """Derivatives of e₂, coordinates below constraints; (3) for ∂/∂v of holonomic rows."""
         pfaffian = [k for k, row in enumerate(self.rows.rows) if not row.holonomic]
         out = self._chained(self.local.accelerations, self.local.A, pfaffian, self._own)
         v = 2.0 * self.speeds.q + np.concatenate([self.rows.A, self.coordinate_rows]) @ self.turn
@@ -125,7 +125,7 @@ class EquationDerivatives:
 
     @cached_property
     def speeds(self) -> Slopes:
-        """Of e₃."""
+        """Derivatives of e₃."""
         return self._chained(self.local.speeds, zeros(0, 0), [], self._own)
 
     @cached_property
@@ -202,7 +202,7 @@ LONG_CHAIN_COLUMNS = (
 
 
 def long_chain_columns(s: Trace) -> tuple[Any, ...]:
-    """The same for long chains, as columns, and the slopes of the described forces (empty where there is none)."""
+    """Derivatives for long chains, as columns, and the slopes of the described forces (empty if there are none)."""
     e = EquationDerivatives(s, held=s.a)
     Q = (zeros(0, 0), zeros(0, 0))
     if s.d.forces:

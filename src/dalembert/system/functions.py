@@ -1,4 +1,4 @@
-"""What can be asked of a mechanism, each traced once as a CasADi function of (q, v, …).
+"""Functions of a mechanism, each traced once as a CasADi function of (q, v, …).
 
 Every entry of `FUNCTIONS` names its arguments and says how its value follows from the recursions. Arguments a mechanism
 does not have (no inputs u, no parameters p, nothing that depends on the time t) are left out.
@@ -48,7 +48,7 @@ from dalembert.system.sliding import Loaded, Sliding, add_sliding
 
 @dataclass(frozen=True)
 class Description:
-    """What of a mechanism the functions need, as it was when compiled."""
+    """The data of a mechanism that the functions need, as it was when compiled."""
 
     layout: Layout
     whole: Layout  # the same with a link for every body, fixed ones included
@@ -103,12 +103,12 @@ class Trace:
 
     @cached_property
     def state(self) -> TracedState:
-        """What forces see."""
+        """The state as forces see it."""
         return TracedState(self.d.layout, self.at, self.t[0]) if self.base is None else self.base.state
 
     @cached_property
     def load(self) -> Load:
-        """What the forces of the description exert."""
+        """Load of the described forces."""
         if self.base is not None:
             return self.base.load
         load = Load.of(self.d.forces, self.state)
@@ -118,7 +118,7 @@ class Trace:
 
     @cached_property
     def rows(self) -> Rows:
-        """What the constraints of the description say, without the rows that say nothing."""
+        """Rows of the described constraints, without trivial rows."""
         rows = Rows.traced(self.d.constraints, self.state) if self.base is None else self.base.rows
         return rows if self.chosen is None else rows.only(self.chosen)
 
@@ -145,7 +145,7 @@ class Trace:
         return {row: self.lam[k] for k, (of, row) in enumerate(self.rows.all_named) if of == constraint}
 
     def per_joint(self, call: Callable[[Any, slice, slice], Any]) -> np.ndarray:
-        """What each joint answers, one after another."""
+        """Concatenated values of a function of each joint."""
         return np.concatenate([zeros(0), *(call(k.joint, k.q, k.v) for k in self.tree.links)])
 
     def frame(self, frame: Frame, axes: str) -> tuple[Any, Any, Any]:
@@ -328,6 +328,7 @@ MOTION, DRIVE = ("q", "v"), ("u", "p", "t")
 #: name: (arguments, value of a trace)
 FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace], Any]]] = {
     "mass_matrix": (("q", "p"), lambda s: composite_body(s.at)),
+    "mass_times": (("q", "dq", "p"), lambda s: newton_euler(s.tree.moving(s.q, _still(s)), s.dq, zeros(3), {})),
     "mass_diagonal": (("q", "p"), lambda s: mass_diagonal(s.at)),
     "row_sizes": (("q", "p", "t"), _row_sizes),
     "bias": (("q", "v", "p"), lambda s: newton_euler(s.at, _still(s), s.d.gravity, {})),

@@ -42,7 +42,7 @@ class LocalEquations:
         self.nv, self.size = of.nv, here.w.numel()
         self.rate, rates = symbols("w_rate", self.size)
         self.lam, lam = symbols("lam", len(of.lam))
-        rows = _chosen(s.d.constraints, here, of.rows.all_named[: len(of.rows.of)])
+        rows = chosen_rows(s.d.constraints, here, of.rows.all_named[: len(of.rows.of)])
         forced = len(rows)
         rows += [row for c in of.extra for row in c.rows(here)]
         A = Sparse([row.A for row in rows], self.size)
@@ -100,7 +100,7 @@ class LocalEquations:
         return out
 
 
-def _chosen(constraints: Sequence[Constraint], s: Any, named: Sequence[tuple[str, str]]) -> list[Row]:
+def chosen_rows(constraints: Sequence[Constraint], s: Any, named: Sequence[tuple[str, str]]) -> list[Row]:
     """The rows of these names, in this order."""
     known = {(c.name, row.name): row for c in constraints for row in c.rows(s)}
     return [known[name] for name in named]

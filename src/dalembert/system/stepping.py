@@ -1,4 +1,4 @@
-"""What integrators ask of a mechanism at every stage and step, each traced to one piece of straight-line code.
+"""Functions that integrators evaluate at every stage and step, each traced to one piece of straight-line code.
 
 The state an integrator carries is x = (q, v, y, ẏ, w): coordinates and velocities, the independent coordinates of a
 chart where one is used, and the work done since the start by inputs, by forces without potential, and by drivers.
@@ -131,7 +131,7 @@ def ode(s: Trace, chart: Any = None, baumgarte: bool = False) -> tuple[Any, ...]
 
 
 def diagonal_ode(s: Trace, normalized: bool) -> tuple[Any, ...]:
-    """The same of (q, ν), or (q, ξ): the diagonal equations of motion of a tree; the argument v holds ν or ξ."""
+    """Right-hand side in (q, ν) or (q, ξ): the diagonal equations of motion of a tree; the argument v holds ν or ξ."""
     s.led.refuse("a run in total rates")
     factor = Innovations(s.tree.at(s.q))
     xi = factor.unroot_transposed(s.v) if normalized else s.v
@@ -156,7 +156,7 @@ def ode_slope(s: Trace) -> Any:
 
 
 def equations(s: Trace) -> tuple[Any, ...]:
-    """The same before it is solved."""
+    """The equations of a stage before they are solved: M, f, A, γ, powers and residuals."""
     P, (by_a, by_lam, rest) = powers(s), drivers_power(s)
     velocity_error = s.rows.sparse @ s.v + s.rows.b
     kept = array(P) if P else zeros(0), *s.led.equations(*unled(s)), *([by_a, array([rest])] if s.led else [])
@@ -182,7 +182,7 @@ def correct(s: Trace, weighted: bool = False) -> tuple[Any, ...]:
 
 
 def correct_frozen(s: Trace, weighted: bool = False) -> tuple[Any, ...]:
-    """The same along the directions of an earlier configuration q1 (Kövecses & Piedboeuf 35)."""
+    """q ⊕ δ as in `correct`, along the directions of an earlier configuration q1 (Kövecses & Piedboeuf 35)."""
     before = Trace(s.d, s.chosen)
     before.sx, before.q, before.t = s.sx, s.q1, s.t  # v of its own, by which constraints differentiate
     rows = s.rows.only_holonomic()

@@ -28,7 +28,8 @@ from dalembert.symbols import all_numbers
 from dalembert.system import functions, kept
 from dalembert.system.constraints import ConstraintQuestions
 from dalembert.system.diagonal import Diagonal
-from dalembert.system.functions import FRAME_FUNCTIONS, LOOP_FUNCTIONS, Description, recent_trace, trace
+from dalembert.system.equation_rows import EquationRows, arguments, is_large
+from dalembert.system.functions import FRAME_FUNCTIONS, LOOP_FUNCTIONS, OUTPUTS, Description, recent_trace, trace
 from dalembert.system.led import led_velocities
 from dalembert.system.rows import RowNames
 from dalembert.system.state import State, make_state
@@ -134,14 +135,14 @@ class System(TreeQuestions, ConstraintQuestions):
         return self.state(found.q, found.v, found.t)
 
     def with_parameters(self, values: Mapping[str, Any] | None = None, **named: Any) -> System:
-        """The same system with other default parameters, a mapping of values or named; nothing is compiled again."""
+        """A system with other default parameters, a mapping or keywords; nothing is compiled again."""
         given = {**({} if values is None else checks.mapping(values, "values")), **named}
         other = self._twin()
         other.parameters = self._filled(given, self.parameters, "parameter")
         return other
 
     def without(self, *constraints: str) -> System:
-        """The same mechanism with some constraints (names) taken away: a loop that opens, a contact that ends.
+        """A system without some constraints (names): a loop that opens, a contact that ends.
 
         States pass from one to the other. To close a loop again, `project` a state of the open one that has come near.
 
@@ -163,7 +164,7 @@ class System(TreeQuestions, ConstraintQuestions):
         return other
 
     def holding(self, *constraints: str) -> System:
-        """The same mechanism with some constraints (names) that had been taken away holding again.
+        """A system in which some constraints (names) that had been removed hold again.
 
         >>> from dalembert import zoo
         >>> system = zoo.four_bar().compile()
@@ -180,7 +181,7 @@ class System(TreeQuestions, ConstraintQuestions):
         return whole
 
     def keep(self, key: Any, make: Callable[[], Any]) -> Any:
-        """What other packages keep with a system under a key, any hashable object; the oldest of many go.
+        """A value that another package keeps with the system under a hashable key; the oldest are dropped.
 
         make: the function that makes it when it is first asked for.
         """
@@ -395,6 +396,9 @@ class System(TreeQuestions, ConstraintQuestions):
             checks.name(name, "the name of a function")
             known = FUNCTIONS.get(name) or FRAME_FUNCTIONS.get(name) or LOOP_FUNCTIONS.get(name) or ((),)
             checks.keywords(more, known[0], f"arguments of function '{name}'")
+        if name in ("acceleration_derivatives", "ode_jacobian") and is_large(self):
+            found = EquationRows(self, rows).solved(arguments(self, self.as_state(state), u, p)).slopes
+            return tuple(found[output] for output in OUTPUTS[name])
         return self.evaluate_kernel(self.kernel(name, frame=frame, axes=axes, rows=rows), state, u, p, more)
 
     def evaluate_kernel(

@@ -1,4 +1,4 @@
-"""What can be asked of a mechanism as a tree of bodies: frames, dynamics, energy, momentum."""
+"""Questions about a mechanism as a tree of bodies: frames, dynamics, energy, momentum."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from dalembert.protocols import Inputs, Parameters, StateGiven
 from dalembert.rank import massless
 from dalembert.recursions.pairs import Pairs
 
+LONG_MASS = 100  # velocities from where M is made of its columns: its closed form takes seconds to compile
 LONG = 40  # velocities of a chain whose derivatives are no longer one piece of straight-line code
 
 
@@ -23,7 +24,10 @@ class TreeQuestions:
 
     nv: int
     layout: Any
+    backend: str
     evaluate: Callable[..., Any]
+    kernel: Callable[..., Any]
+    parameter_vector: Callable[..., np.ndarray]
     as_state: Callable[[Any], Any]
     _frame_value: Callable[..., Any]
     velocity_vector: Callable[..., np.ndarray]
@@ -67,7 +71,11 @@ class TreeQuestions:
 
     def mass_matrix(self, state: StateGiven, *, p: Parameters = None) -> np.ndarray:
         """M(q), (nv, nv)."""
-        return self.evaluate("mass_matrix", state, p=p)
+        if self.nv <= LONG_MASS:
+            return self.evaluate("mass_matrix", state, p=p)
+        kernel = self.kernel("mass_times", lanes=4 if self.backend == "native" else 1)
+        given = {"q": self.as_state(state).q, "dq": np.eye(self.nv), "p": self.parameter_vector(p)}
+        return kernel.batch(*(given[name] for name in kernel.names_in))
 
     def bias(self, state: StateGiven, *, p: Parameters = None) -> np.ndarray:
         """h(q, v), (nv,): Coriolis, centrifugal and gravity terms."""
@@ -159,7 +167,7 @@ class TreeQuestions:
         return float(self.evaluate("kinetic_energy", state, p=p))
 
     def potential_energy(self, state: StateGiven, *, p: Parameters = None) -> float:
-        """Of gravity (zero at the ground's origin) and of springs, J."""
+        """Potential energy of gravity (zero at the ground's origin) and of springs, J."""
         return float(self.evaluate("potential_energy", state, p=p))
 
     def energy(self, state: StateGiven, *, p: Parameters = None) -> float:

@@ -36,7 +36,7 @@ class Arrows:
 
 
 def joint_arrows(s: Scene, run: Any, times: np.ndarray, joints: Iterable[str] | None = None) -> Arrows:
-    """What joints and loops (by default all) pass on to their second body at times (N,), at that body's frame."""
+    """Forces and moments of joints and loops (default: all) on their second body at times (N,), in its frame."""
     system = run.system
     known = {j.name: j for j in s.joints}
     wanted = list(known) if joints is None else names(joints, "forces")

@@ -187,7 +187,7 @@ class Furniture:
         self.add(j.b.body, Solid("cylinder", (0.6 * self.r, 3.2 * self.r), j.b.T, color, joint=j.name))
 
     def support(self, x: np.ndarray, name: str = "") -> None:
-        """What holds a point of the ground: a foot behind a planar mechanism, a stand below a spatial one."""
+        """Support of a point on the ground: a foot behind a planar mechanism, a stand below a spatial one."""
         r, up = self.r, self.scene.axes[:, 1]
         if self.flat:
             R = np.column_stack([self.scene.axes[:, 0], up, self.normal])

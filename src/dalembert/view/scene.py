@@ -110,7 +110,7 @@ class Link:
 
 @dataclass(eq=False)
 class Scene:
-    """What a mechanism looks like.
+    """The scene of a mechanism: shapes, colours and frames.
 
     length: a length of the mechanism's size (m). axes: directions of the picture in the ground, columns right, up and
     towards the eye; planar: all moves in the plane of the first two. gravity (m/s²). bodies: the ground is the first.

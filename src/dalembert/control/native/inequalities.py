@@ -39,7 +39,7 @@ def present(a, row):
 
 @native
 def respond(a):
-    """What a unit of each x does: to u, y, λ and v̇; and λ without forces."""
+    """Effect of a unit of each x on u, y, λ and v̇; and λ without forces."""
     na, n, m, p, K, B, problem = a.na, a.n, a.m, a.mobility, a.K, a.B, a.problem
     unit, drives, carries, moves, force = a.unit, a.drives_of, a.carries_of, a.moves_of, problem.n2
     for k in range(na):

@@ -93,7 +93,7 @@ def _joints(r: Reading, k: int, name: str) -> None:
 
 
 def _tendons(r: Reading, k: int, name: str, tendons: Tendons) -> None:
-    """The same of the lengths of two tendons, or of one."""
+    """l₁ − l₁⁰ = Σ aₖ (l₂ − l₂⁰)ᵏ for the lengths of two tendons, or of one."""
     model = r.model
     a = tuple(float(x) for x in model.eq_data[k, :5])
     t1, t2 = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])

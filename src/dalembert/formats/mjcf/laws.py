@@ -50,7 +50,7 @@ def from_rest(q: ca.SX, rest: tuple[float, ...]) -> ca.SX:
 
 @dataclass(frozen=True)
 class HigherOrder:
-    """What quadratic and cubic stiffness and damping of a slide or hinge add to its linear spring and damper."""
+    """Quadratic and cubic stiffness and damping of a slide or hinge, beyond its linear spring and damper."""
 
     joint: str
     rest: float
@@ -64,7 +64,7 @@ class HigherOrder:
 
 @dataclass(frozen=True)
 class BallHigherOrder:
-    """The same for a ball joint: the spring in the angle from its rest, the damper axis by axis."""
+    """Quadratic and cubic stiffness and damping of a ball joint: spring in the angle from rest, damper per axis."""
 
     joint: str
     rest: tuple[float, ...]

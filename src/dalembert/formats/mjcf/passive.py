@@ -64,7 +64,7 @@ def _pair(model: Any, name: str, k: int) -> Pair:
 
 
 def _notes(r: Reading, k: int) -> None:
-    """What a joint has that is not modelled."""
+    """Note the properties of a joint that are not modelled."""
     model, d = r.model, int(r.model.jnt_dofadr[k])
     if model.dof_frictionloss[d] > 0.0 and model.jnt_type[k] <= BALL:
         r.note("joint", k, f"dry friction (frictionloss {model.dof_frictionloss[d]:g}) of its type is not modelled")

@@ -44,7 +44,7 @@ class FramePath:
         raise NotImplementedError
 
     def shares(self, s: UserState) -> Shares:
-        """What a unit of force along the path exerts on each frame."""
+        """Force on each frame per unit of force along the path."""
         raise NotImplementedError
 
     def speed(self, s: UserState) -> ca.SX:

@@ -86,7 +86,7 @@ def read_mjcf(
 
 
 def _notes(r: Reading) -> None:
-    """What holds for the whole model."""
+    """Read the settings of the whole model."""
     model, root = r.model, r.of.root
     touching = [g for g in range(model.ngeom) if model.geom_contype[g] or model.geom_conaffinity[g]]
     if touching and not model.opt.disableflags & NO_CONTACT:

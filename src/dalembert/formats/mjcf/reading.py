@@ -1,4 +1,4 @@
-"""What the parts of the reader share: MuJoCo's model, the mechanism that grows from it, names, frames and notes."""
+"""State shared by the parts of the reader: MuJoCo's model, the mechanism being built, names, frames and notes."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _drives(model: Any, target: int, on_tendon: bool) -> list[int]:
 
 
 def rotors(model: Any, target: int, *, on_tendon: bool = False) -> float:
-    """What the rotors of actuators add to the armature of a joint or tendon."""
+    """Armature that the rotors of actuators add to a joint or tendon."""
     found = _drives(model, target, on_tendon)
     return float(sum(model.actuator_armature[a] * model.actuator_gear[a, 0] ** 2 for a in found))
 

@@ -75,7 +75,7 @@ def _along(d: Document, name: str, law: Any) -> bool:
 
 
 def _target(d: Document, path: Any, gear: float) -> dict[str, Any] | None:
-    """What an actuator drives other than a tendon, with its gear."""
+    """The target of an actuator that does not drive a tendon, with its gear."""
     if isinstance(path, JointPath) and len(path.terms) == 1 and path.terms[0][0] in d.coordinates:
         return {"joint": d.coordinates[path.terms[0][0]], "gear": path.terms[0][1] * gear}
     if isinstance(path, (BallPath, FreePath)):

@@ -65,12 +65,12 @@ class Node:
                 raise self.error(f"has no '{key}', which {of} needs. Add it.")
 
     def child(self, key: str) -> Node:
-        """What stands behind a key that is there."""
+        """Value of a key that must be present."""
         table = self.table()
         return Node(table[key], self.file, table.lines[key], f"{self.at}.{_key(key)}" if self.at else _key(key))
 
     def get(self, key: str) -> Node | None:
-        """What stands behind a key, or None where the key is absent or has nothing behind it."""
+        """Value of a key, or None if the key is absent or empty."""
         return self.child(key) if self.table().get(key) is not None else None
 
     def named(self) -> Iterator[tuple[str, Node]]:

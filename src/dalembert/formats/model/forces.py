@@ -44,7 +44,7 @@ def places(node: Node, scope: Scope, count: int | None = None) -> list[Any]:
 
 
 def per_dof(node: Node, scope: Scope, keys: Iterable[str]) -> dict[str, Any]:
-    """What stands behind those of the keys that are there: a value, or a list of them."""
+    """Values of those keys that are present: each a value or a list of values."""
     return {
         key: scope.values(value.items()) if isinstance(value.value, list) else scope.value(value)
         for key in keys

@@ -97,7 +97,7 @@ _TOKEN = re.compile(
 
 
 class GrammarError(ValueError):
-    """What is wrong with an expression; the caller knows where it stands."""
+    """An error in an expression; the caller adds its place in the file."""
 
 
 @dataclass(frozen=True, slots=True)

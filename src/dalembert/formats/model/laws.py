@@ -1,4 +1,4 @@
-"""What expressions of a model file mean: CasADi expressions of parameters, inputs, the time and the state.
+"""Expressions of a model file as CasADi expressions of parameters, inputs, time and state.
 
 `Law` is a function of the state, as `add_joint_force` and `add_constraint` take it, `Motion` a function of time for
 drivers. Both hold data only, so mechanisms with them pickle.
@@ -30,7 +30,7 @@ class Law:
 
     @property
     def needs(self) -> set[str]:
-        """What it asks for besides parameters and inputs: "t" and names of REFERENCES."""
+        """Quantities used besides parameters and inputs: "t" and names of REFERENCES."""
         return {s.do for steps in (*self.let.values(), *self.values) for s in steps if s.do in {"t", *REFERENCES}}
 
     def __call__(self, s: Any) -> ca.SX:

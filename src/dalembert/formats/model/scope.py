@@ -1,4 +1,4 @@
-"""What names mean in the expressions of one element: parameters, inputs, definitions, coordinates, frames."""
+"""Meaning of names in the expressions of one element: parameters, inputs, definitions, coordinates, frames."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class WrittenJoints:
         return np.array([f.coulomb if f is not None and f == Friction(f.coulomb) else 0.0 for f in a.friction])
 
     def _acting(self, loop: Loop) -> dict[str, Any]:
-        """What springs and dampers do along a joint that is cut, as for one of the tree."""
+        """Springs and dampers along a cut joint, written as for a tree joint."""
         found = [f for f in self.m.forces.values() if isinstance(f, CutJointSpring) and f.loop is loop]
         if len(found) != 1 or not isinstance(loop.joint, (Revolute, Prismatic, Screw, Universal)):
             return {}

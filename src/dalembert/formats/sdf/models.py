@@ -41,7 +41,7 @@ class Found:
 
 @dataclass(slots=True)
 class Contents:
-    """What models hold: links, joints and frames in the order of the file, and the roots of models."""
+    """Contents of models: links, joints and frames in file order, and the roots of models."""
 
     links: list[Found] = field(default_factory=list)
     joints: list[Found] = field(default_factory=list)

@@ -142,7 +142,7 @@ class _Writer:
         out.close()
 
     def _ground(self, title: str) -> None:
-        """What the ground looks like, as a static model."""
+        """Shapes of the ground, as a static model."""
         if self.m.ground.shapes:
             self.out.open("model", name=f"{title}_ground")
             self.out.one("static", "true")

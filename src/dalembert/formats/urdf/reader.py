@@ -222,6 +222,6 @@ def _motor(m: Mechanism, robot: Robot, motor: str, joint: str, e: Element) -> No
 
 
 def _finish(m: Mechanism, robot: Robot) -> None:
-    """What needs the mechanism: motors, rods, springs, what the ground shows."""
+    """Add the elements that need the finished mechanism: motors, rods, springs, shapes of the ground."""
     for add in robot.later:
         add(m)

@@ -1,4 +1,4 @@
-"""What a URDF says beside its tree: loops, couplings, motors; and the YAML file of loops."""
+"""Elements of a URDF beside its tree: loops, couplings, motors; and the YAML file of loops."""
 
 from __future__ import annotations
 

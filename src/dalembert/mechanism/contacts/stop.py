@@ -18,7 +18,7 @@ from dalembert.symbols import positive_part, where_less, zeros
 
 @dataclass(frozen=True)
 class Stops:
-    """What stops a joint at its limits.
+    """Stops of a joint at its limits.
 
     Rigid (the default): a joint that arrives with the speed v leaves with restitution × v; with 0 it stays there until
     something draws it away. With a stiffness (N m/rad or N/m) compliant: beyond the limit a force max(0, k δ + d δ̇)

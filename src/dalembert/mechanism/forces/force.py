@@ -42,7 +42,7 @@ class Force(ABC):
         """Add what this force exerts in the state s to the load."""
 
     def act_within(self, s: TracedState, load: Load) -> None:
-        """The same where no limit of the force is reached."""
+        """Add the force as if no limit were reached; input matrices are made of it."""
         self.act(s, load)
 
     def energy(self, s: TracedState) -> Any:

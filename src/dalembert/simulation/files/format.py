@@ -30,7 +30,7 @@ END = b"\xff\xff\xff\xff\x00\x00\x00\x00"  # Arrow's mark for the end of a strea
 
 @dataclass(frozen=True)
 class Header:
-    """What a run is of: names, parameters, options, and a fingerprint of the system."""
+    """Header of a run file: names, parameters, options, and a fingerprint of the system."""
 
     system: str
     q_names: Sequence[str]
@@ -114,7 +114,7 @@ def is_number(x: Any) -> bool:
 
 
 def parsed(text: str | bytes, path: Any, what: str) -> Any:
-    """What a JSON text says."""
+    """The object of a JSON text."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:

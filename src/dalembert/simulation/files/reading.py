@@ -22,7 +22,7 @@ from dalembert.simulation.files.messages import plain
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recording:
-    """What a file holds. t (N,), q (N, nq), v (N, nv), extra columns by name (N,)."""
+    """Contents of a file: t (N,), q (N, nq), v (N, nv), extra columns by name (N,)."""
 
     t: np.ndarray
     q: np.ndarray
@@ -48,7 +48,7 @@ class Recording:
 
 
 def read(path: str | os.PathLike[str]) -> Recording:
-    """What a file holds, up to its last whole batch."""
+    """Read a file up to its last whole batch."""
     pa, path = arrow(), checks.path(path, "path")
     data = _content(path)
     with pa.BufferReader(data) as source:

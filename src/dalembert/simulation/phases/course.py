@@ -34,7 +34,7 @@ BEGINS = 1e-9  # of the speed of the run: of what begins to slide, a backward sp
 
 @dataclass(eq=False)
 class Asked:
-    """What a run was asked for, checked."""
+    """The checked request for a run of phases."""
 
     changeable: Changeable
     choices: Choices

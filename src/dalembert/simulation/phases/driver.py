@@ -25,7 +25,7 @@ PACE = 0.25  # of a phase's age: steps in which a force or a speed could change 
 
 
 class Cause(NamedTuple):
-    """What ended a phase."""
+    """The reason why a phase ended."""
 
     kind: str  # of a watched event, "switch", or "event" of the user
     of: str

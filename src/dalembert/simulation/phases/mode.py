@@ -40,7 +40,7 @@ class Mode:
 
 @dataclass(frozen=True, eq=False)
 class Changeable:
-    """What of a system can change in a run: the system itself, its one-sided constraints, the friction of joints."""
+    """The parts of a system that can change in a run: the system itself, one-sided constraints, friction of joints."""
 
     base: System
     contacts: Mapping[str, OneSided]

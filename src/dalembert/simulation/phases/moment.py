@@ -32,7 +32,7 @@ class Moment:
         self.names = system.rows.names
 
     def at(self, state: State) -> Moment:
-        """The same with another state."""
+        """A copy with another state."""
         return Moment(self.changeable, state, self.u, self.p)
 
     def of(self, *elements: str) -> list[int]:
@@ -60,7 +60,7 @@ class Moment:
 
     @cached_property
     def sizes(self) -> np.ndarray:
-        """Of every row, the size of the terms in A v + b: what rounding of a speed is measured by."""
+        """Size of the terms in A v + b, row by row: the scale for the rounding of a speed."""
         return np.abs(self.A) @ np.abs(self.state.v) + np.abs(self.b)
 
     def velocities(self, nu: np.ndarray) -> np.ndarray:

@@ -60,7 +60,7 @@ class PhasedRun(Run):
     # --- per phase ----------------------------------------------------------------------------------------------
 
     def _joined(self, of: Callable[[Run], np.ndarray]) -> np.ndarray:
-        """What every phase answers, one under another."""
+        """Values of every phase, stacked."""
         parts = [of(p) for p in self.phases if len(p.t)]
         return np.concatenate(parts) if parts else np.zeros(0)
 
@@ -182,7 +182,7 @@ class Balance(Doubts):
 
 
 class PhasedDoubts:
-    """What of a run of phases is not to be trusted: the closure of some phases, and the balance of the whole."""
+    """Warnings of a run of phases: closure of each phase, energy balance of the whole."""
 
     def __init__(self, run: PhasedRun) -> None:
         phases = [p for p in run.phases if len(p.t)]

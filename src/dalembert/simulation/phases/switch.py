@@ -1,4 +1,4 @@
-"""What a user says about changes of structure, and what a run tells of them."""
+"""Changes of structure: `Switch`, as the user asks for them, and `Switched`, as the run reports them."""
 
 from __future__ import annotations
 

@@ -1,0 +1,261 @@
+"""Derivatives of the equations of motion of mechanisms of any size: rows of the Jacobian by reverse sweeps.
+
+    e₁ = M v̇ + h − Q − Aᵀλ,   e₂ = A v̇ + γ,   e₃ = A v + b                                                  (1)
+
+where e₁ = v̇ − u for coordinates that kinematic inputs u lead. With x = (δ, v, u, p, t), z = (v̇, λ) and any weights w,
+
+    g(w) = ∂(wᵀe)/∂(x, z)         one reverse sweep through the recursions                                   (2)
+    g′(w)                         the derivative of g along a direction of (x, z), one forward sweep more    (3)
+
+take three and six times the operations of e itself, however many derivatives there are: the code grows as N, and the
+Jacobian, whose rows are (2) for unit weights, takes time as N². Rows of A are never formed: a constraint is a formula
+of the links that it touches (`mechanism.local`), Aᵀλ a wrench on each. Derivatives by q are along tangent vectors, and
+g′ is the change of these as q ⊕ δ moves. (e₁, e₂) = 0 determines z, in which it is linear, so that
+
+    z = −e_z⁻¹ e(x, 0),   Z = −e_z⁻¹ e_x,   Z′ = −e_z⁻¹ (e_x′ + e_z′ Z)   along (d, Z d)                       (4)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import casadi as ca
+import numpy as np
+
+from dalembert.blas import one_thread
+from dalembert.mechanism.constraints import Constraint
+from dalembert.mechanism.local import LocalState
+from dalembert.recursions.newton_euler import newton_euler
+from dalembert.recursions.sparse import Sparse
+from dalembert.recursions.tree import ROOT
+from dalembert.symbols import array, symbols, to_sx, zeros
+from dalembert.system.derivatives import ACCELERATION_DERIVATIVES
+from dalembert.system.local_slopes import chosen_rows
+
+if TYPE_CHECKING:
+    from dalembert.compiler import Kernel
+    from dalembert.protocols import Inputs, Parameters
+    from dalembert.system.functions import Trace
+    from dalembert.system.state import State
+    from dalembert.system.system import RowChoice, System
+
+ARGUMENTS = ("q", "v", "a", "lam", "u", "p", "t", "weights")
+X, Z = ("q", "v", "u", "p", "t"), ("a", "lam")
+LANES = 4  # rows computed at once
+LARGE = 24  # velocities: with more, straight-line code of all derivatives takes about ten seconds to compile
+
+
+def is_large(system: System) -> bool:
+    """Whether the derivatives of a system are made of rows, not as straight-line code."""
+    return system.nv > LARGE
+
+
+def arguments(system: System, x: State, u: Inputs, p: Parameters) -> dict[str, np.ndarray]:
+    """q, v, u, p and t of a state by name, as kernels take them."""
+    return {"q": x.q, "v": x.v, "u": system.input_vector(u), "p": system.parameter_vector(p), "t": np.array([x.t])}
+
+
+class EquationRows:
+    """The equations of a system on some of its rows, and of coordinates that are functions of its state."""
+
+    def __init__(self, system: System, rows: RowChoice = None, coordinates: Sequence[tuple[Any, Constraint]] = ()):
+        """`coordinates`: a key of its own, and the row that does not act, of each function of the state."""
+        self.system, self.rows = system, rows
+        self.key, self.extra = tuple(key for key, _ in coordinates), [row for _, row in coordinates]
+        self.m = len(system.rows.of) if rows is None else len(rows)
+        self.lanes = LANES if system.backend == "native" else 1
+        n, c = system.nv, len(self.extra)
+        self.sizes = {
+            "q": n, "v": n, "u": len(system.u_names), "p": len(system.p_names), "t": 1, "a": n, "lam": self.m,
+        }  # fmt: skip
+        ends = np.cumsum(list(self.sizes.values())).tolist()
+        self.columns = {name: slice(end - k, end) for (name, k), end in zip(self.sizes.items(), ends)}
+        self.width = ends[-1]
+        ends = np.cumsum([n, self.m, c, self.m, c]).tolist()
+        names = ("forces", "rates", "coordinate_rates", "speeds", "coordinate_speeds")
+        self.places = {name: slice(a, b) for name, a, b in zip(names, [0, *ends], ends)}
+        self.count = ends[-1]
+
+    @property
+    def unknowns(self) -> slice:
+        """The columns of z."""
+        return slice(self.columns["a"].start, self.width)
+
+    @cached_property
+    def timed(self) -> bool:
+        """Whether anything in the equations depends on the time."""
+        return "t" in self.kernel.names_in
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """(q, v, a, lam, u, p, t, weights) → (2) and wᵀe."""
+        return self.system.custom_kernel(
+            ("equation_rows", *self.key), ARGUMENTS, self._gradient, self.rows, ("gradient",), self.lanes
+        )
+
+    @property
+    def implicit(self) -> slice:
+        """The rows e₁ and e₂ that determine z."""
+        return slice(0, self.places["rates"].stop)
+
+    def jacobian(self, known: Mapping[str, Any], weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """The derivatives of e by (x, z), (rows, columns), or of wᵀe for each row w of weights; and e, or wᵀe, itself.
+
+        known: q, v, u, p and t of a state by name, a and lam.
+        """
+        given = {**known, "weights": np.eye(self.count) if weights is None else weights}
+        found = self.kernel.batch(*(given[name] for name in self.kernel.names_in))
+        return found[:, :-1], found[:, -1]
+
+    def change(self, known: Mapping[str, Any], along: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+        """The change of `jacobian` along a direction of (x, z), (columns,), or one direction for each row."""
+        kernel = self.system.custom_kernel(
+            ("equation_changes", *self.key), (*ARGUMENTS, "along"), self._changed, self.rows, ("change",), self.lanes
+        )
+        W = np.eye(self.count) if weights is None else weights
+        return kernel.batch(*({**known, "weights": W, "along": along}[name] for name in kernel.names_in))
+
+    def solved(self, known: Mapping[str, Any]) -> SolvedRows:
+        """v̇ and λ at q, v, u, p and t given by name, and the Jacobian there."""
+        n = self.implicit.stop
+        J, e = self.jacobian({**known, "a": np.zeros(self.system.nv), "lam": np.zeros(self.m)}, np.eye(n, self.count))
+        e_z = J[:, self.unknowns]
+        z = _divided(e_z, -e)
+        known = {**known, "a": z[: self.system.nv], "lam": z[self.system.nv :]}
+        J, e = self.jacobian(known)
+        return SolvedRows(self, known, self._margin(e_z), J, e)
+
+    def _margin(self, e_z: np.ndarray) -> np.ndarray:
+        """(2,) as `Elimination.margin`: of rows of A in the mass metric, least squared sine and squared length."""
+        n, led = self.system.nv, list(self.system.led.values())
+        A, M = e_z[n:, :n].copy(), e_z[:n, :n].copy()
+        if not len(A):
+            return np.ones(2)
+        A[:, led], M[:, led], M[led, led] = 0.0, 0.0, 1.0
+        lengths = np.sqrt(np.einsum("ij,ji->i", A, _divided(M, A.T)))
+        try:
+            with one_thread():
+                white = np.linalg.solve(np.linalg.cholesky(M), A.T) / lengths
+                return np.array([np.abs(np.diag(np.linalg.qr(white, mode="r"))).min() ** 2, lengths.min() ** 2])
+        except np.linalg.LinAlgError:
+            return np.zeros(2)
+
+    # --- traced -------------------------------------------------------------------------------------------------
+
+    def _residuals(self, s: Trace) -> ca.SX:
+        """(1)."""
+        s.sx["lam"], lam = symbols("lam", self.m)
+        here = LocalState(s.d.layout, s.t[0])
+        rows = chosen_rows(s.d.constraints, here, s.rows.all_named[: self.m])
+        rows += [row for c in self.extra for row in c.rows(here)]
+        n, links = s.tree.nv, range(len(s.tree))
+        motions, rates = symbols("rate", here.w.numel())
+        e2, e3 = zeros(len(rows)), zeros(len(rows))
+        for k, row in enumerate(rows):
+            e2[k], e3[k] = row.times(rates) + row.gamma, row.times(here.at.v) + row.b
+        exerted = Sparse([row.A for row in rows[: self.m]], here.w.numel()).transposed_times(lam)
+        f = ca.Function(
+            "local", [here.z, here.w, motions, s.sx["lam"], s.sx["u"], s.sx["p"], s.sx["t"]],
+            [to_sx(x) for x in (exerted, e2, e3)], {"allow_free": True},
+        )  # fmt: skip
+        z, w, rate, V_rate = [s.q], [s.v], [s.a], {ROOT: zeros(6)}
+        for i in links:
+            T, link = s.at.pose(i), s.tree.links[i]
+            V_rate[i] = s.at.X(i) @ V_rate[link.parent] + s.at.S(i) @ s.a[link.v] + s.at.c(i)
+            z, w, rate = [*z, T.R.ravel(), T.p], [*w, s.at.V(i)], [*rate, V_rate[i]]
+        given = [*(to_sx(np.concatenate(x)) for x in (z, w, rate)), *(s.sx[x] for x in ("lam", "u", "p", "t"))]
+        forces, *others = f.call(given, True, False)
+        exerted = array(ca.densify(forces)).reshape(-1)
+        wrenches = {i: s.load.wrenches.get(i, 0.0) + exerted[n + 6 * i : n + 6 * (i + 1)] for i in links}
+        e1 = newton_euler(s.at, s.a, s.d.gravity, wrenches) - s.load.tau - exerted[:n]
+        e1[s.led.places] = s.a[s.led.places] - s.led.accelerations
+        return ca.vertcat(to_sx(e1), *others)
+
+    def _sloped(self, s: Trace) -> tuple[ca.SX, ca.SX, list[ca.SX], ca.SX]:
+        """(2), N of q̇ = N v, the symbols of (x, z), and wᵀe."""
+        e = self._residuals(s)
+        s.sx["weights"] = w = ca.SX.sym("weights", e.numel())
+        by = [s.sx[name] for name in (*X, *Z)]
+        weighted = ca.dot(w, e)
+        g = ca.vertsplit(ca.densify(ca.gradient(weighted, ca.vertcat(*by))), [0, s.tree.nq, *self._rest(s)])
+        N = tangent_map(s)
+        return ca.vertcat(N.T @ g[0], g[1]), N, by, weighted
+
+    def _rest(self, s: Trace) -> list[int]:
+        return [s.tree.nq + self.width - s.tree.nv]
+
+    def _gradient(self, s: Trace) -> np.ndarray:
+        g, _, _, weighted = self._sloped(s)
+        return array(ca.densify(ca.vertcat(g, weighted))).reshape(-1)
+
+    def _changed(self, s: Trace) -> np.ndarray:
+        """(3)."""
+        g, N, by, _ = self._sloped(s)
+        s.sx["along"] = d = ca.SX.sym("along", self.width)
+        n = s.tree.nv
+        slope = ca.jtimes(g, ca.vertcat(*by), ca.vertcat(N @ d[:n], d[n:]))
+        return array(ca.densify(slope)).reshape(-1)
+
+
+def tangent_map(s: Trace) -> ca.SX:
+    """N(q) of q̇ = N v, (nq, nv), sparse."""
+    N = ca.SX(s.tree.nq, s.tree.nv)
+    for link in s.tree.links:
+        one = np.eye(link.joint.nv).astype(object)
+        if link.joint.nv:
+            N[link.q, link.v] = to_sx(np.column_stack([link.joint.rates(s.q[link.q], e) for e in one]))
+    return ca.sparsify(N)
+
+
+@dataclass(frozen=True, eq=False)
+class SolvedRows:
+    """The equations at one state, solved for z = (v̇, λ), with the first derivatives of z; (4)."""
+
+    of: EquationRows
+    known: Mapping[str, Any]
+    margin: np.ndarray  # (2,) of the elimination
+    J: np.ndarray  # (rows, columns) the Jacobian of all rows
+    e: np.ndarray  # (rows,) what they are; 0 where they determine z
+
+    @cached_property
+    def Z(self) -> np.ndarray:
+        """(nv + m, x) the derivatives of v̇ and λ."""
+        J = self.J[self.of.implicit]
+        return self.divided(-J[:, : self.of.unknowns.start])
+
+    def moved_by_time(self, speeds: str) -> np.ndarray:
+        """b = e₃ − A v of the rows "speeds" or "coordinate_speeds", with zeros that are exact where no row knows t."""
+        place, J = self.of.places[speeds], self.J
+        e3, A = self.e[place], J[place, self.of.columns["v"]]
+        return e3 - A @ self.known["v"] if self.of.timed else np.zeros(len(e3))
+
+    def divided(self, right: np.ndarray) -> np.ndarray:
+        """e_z⁻¹ right; NaN where e_z is singular."""
+        return _divided(self.J[self.of.implicit, self.of.unknowns], right)
+
+    def divided_transposed(self, right: np.ndarray) -> np.ndarray:
+        """e_z⁻ᵀ right."""
+        return _divided(self.J[self.of.implicit, self.of.unknowns].T, right)
+
+    @property
+    def slopes(self) -> dict[str, np.ndarray]:
+        """v̇ and λ with their derivatives, by the names `ACCELERATION_DERIVATIVES`."""
+        of, n = self.of, self.of.system.nv
+        out = {"vdot": self.known["a"], "multipliers": self.known["lam"], "margin": self.margin}
+        for x in ("q", "v", "u", "t"):
+            out[f"vdot_{x}"], out[f"multipliers_{x}"] = np.split(self.Z[:, of.columns[x]], [n])
+        for x in ("q", "t"):
+            out[f"speed_{x}"] = self.J[of.places["speeds"], of.columns[x]]
+        return {name: out[name] for name in ACCELERATION_DERIVATIVES}
+
+
+def _divided(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """left⁻¹ right; NaN where there is none."""
+    try:
+        with one_thread():
+            return np.linalg.solve(left, right)
+    except np.linalg.LinAlgError:
+        return np.full(right.shape, np.nan)
