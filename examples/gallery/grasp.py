@@ -2,7 +2,7 @@
 
 Hybrid control leads both hands; `active` tells it when they hold the box. One of the four motors is to spare: it sets
 the force inside the box, (λ_right − λ_left)/2. The hands only push, and with friction of 0.5 they must not slip: while
-the box is set in motion upwards or lowered to a stop, that takes more than the wanted 10.5 N, and the law presses harder.
+the box is set in motion upwards or lowered to a stop, that takes more than the wanted 10.5 N: the law gives more.
 """
 
 import casadi as ca

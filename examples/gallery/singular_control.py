@@ -12,7 +12,7 @@ from common import Panel, Picture, publish
 import dalembert as da
 from dalembert import control, zoo
 
-TURN, WANTED, NOISE, CHOSEN = 2.5, -15.0, 1e-3, 0.1  # rad/s, N, rad, m
+BEGIN, TURN, WANTED, NOISE, CHOSEN = 0.2, 2.5, -15.0, 1e-3, 0.1  # rad, rad/s, N, rad, m
 
 
 def main(out, tried=(0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.15)) -> dict[str, object]:
@@ -21,8 +21,8 @@ def main(out, tried=(0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.15)) -> dict[str, ob
         if f"tau{k}" not in m.inputs:
             m.add_motor(f"tau{k}", f"q{k}")
     system = m.compile()
-    row, start = system.row_names[0], system.state(*zoo.equal_slider_crank_start(0.0, TURN))
-    even = control.Trajectory(lambda t: [TURN * t], ["q1"])
+    row, start = system.row_names[0], system.state(*zoo.equal_slider_crank_start(BEGIN, TURN))
+    even = control.Trajectory(lambda t: [BEGIN + TURN * t], ["q1"])
     t, laws, runs = np.linspace(0, 2.6, 2601), {}, {}
     for e in sorted((0.0, CHOSEN, *tried)):
         law = control.hybrid_control(system, control.coordinates("q1"), even, {row: WANTED}, rate=6.0, epsilon=e)
@@ -35,7 +35,7 @@ def main(out, tried=(0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.15)) -> dict[str, ob
     rows = {"singular positions crossed": int(np.ceil(run["q1"][-1] / np.pi - 0.5))}
     for e in (0.0, CHOSEN):
         rows |= {
-            f"crank off its motion, ε = {e:g} m (rad)": float(np.abs(runs[e]["q1"] - TURN * t).max()),
+            f"crank off its motion, ε = {e:g} m (rad)": float(np.abs(runs[e]["q1"] - BEGIN - TURN * t).max()),
             f"largest torque, ε = {e:g} m (N m)": float(np.abs(runs[e].u).max()),
             f"Aᵀλ of the guide off by, at most, ε = {e:g} m (N m)": float(off[e].max()),
         }

@@ -315,7 +315,7 @@ def test_a_chosen_epsilon_keeps_noise_out_of_the_law_at_singular_positions(case)
 
 
 def test_hands_press_a_box_as_hard_as_friction_needs(case):
-    """The least squeeze at which neither hand slips is (m |ẍ| + m (g + ÿ)/μ)/2; where it is less the wanted one acts."""
+    """The least squeeze at which neither hand slips is (m |ẍ| + m (g + ÿ)/μ)/2; below it the wanted one acts."""
     rows = case("grasp", drawn=True)
     least, largest = map(float, rows["least and largest force inside the box (N)"].split(","))
     assert least == pytest.approx(10.5, abs=0.01)
