@@ -3,7 +3,7 @@
 Motion and force control of Aghili's slider-crank: the crank turns evenly, the guide is pressed with 15 N. Where the
 crank is upright the row A of the constraint vanishes; measured with noise it points anywhere, and the law takes the
 noise for a constraint. With (68), singular values of A up to ε count as zero: the law leaves the constraint out while
-|cos q₁| < ε/√5 l. ε should be well above the noise of A, which is √3 σ l there; a large one gives up more of the force.
+|cos q₁| < ε/√5 l. ε should be well above the noise of A, which is √3 σ l there.
 """
 
 import numpy as np
