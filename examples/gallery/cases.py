@@ -7,8 +7,8 @@ GROUPS = {
     ),
     "Kinematics and statics": ("jansen", "peaucellier", "scissor_lift", "excavator", "wishbone", "engine"),
     "Motion": ("four_bar_long", "ladder", "bricard", "governor", "bicycle", "car", "marionette"),
-    "Control": ("delta", "stewart", "two_arms", "governor_lqr", "swing_up", "parking"),
-    "Changing structure": ("five_bar_latch", "rimless_wheel", "clutch"),
+    "Control": ("delta", "stewart", "two_arms", "singular_control", "governor_lqr", "swing_up", "parking"),
+    "Changing structure": ("five_bar_latch", "grasp", "rimless_wheel", "clutch"),
     "Many runs at once": ("tolerances", "robust_regulator", "passage_map", "suspension_indices"),
 }  # fmt: skip
 CASES = [case for cases in GROUPS.values() for case in cases]

@@ -54,3 +54,15 @@ class Drawing:
         self.m.add_joint(name, da.Prismatic("x"), tube.at(length), rod)
         self.m.close_loop(f"{name} eye", da.Revolute("z"), rod, self.on[b])
         self.m.add_motor(name, name)
+
+    def box(self, name: str, at: Sequence[float], sides: Sequence[float], mass: float, friction: float) -> da.Body:
+        """A box with sides (x, y, z) and its centre at (x, y), m, that stands on a table by two contacts, as drawn."""
+        x, y = at
+        made = self.m.add_body(name, mass=mass, inertia=da.box(mass, sides))
+        made.add_shape("box", sides)
+        self.m.add_joint(name, da.Planar(), self.m.ground.at(x, y), made)
+        table = self.m.ground.at(0, y - sides[1] / 2, rotation=da.rotation("x", -np.pi / 2))
+        for side, k in (("left", -0.5), ("right", 0.5)):
+            corner = made.at(k * sides[0], -sides[1] / 2)
+            self.m.add_contact(f"{side} foot", corner, on=table, friction=friction)
+        return made

@@ -296,3 +296,30 @@ def test_a_clutch_grips_and_slips_when_its_formulas_say(case):
     for what in ("grips", "slips"):
         found, exact = map(float, rows[f"{what} at, and by the formula (s)"].split(","))
         assert found == pytest.approx(exact, abs=1e-8)
+
+
+def test_a_chosen_epsilon_keeps_noise_out_of_the_law_at_singular_positions(case):
+    """Aghili (68): the constraint is left out where |cos q₁| < ε/√5 l; without ε noise is taken for a constraint."""
+    rows = case("singular_control", tried=())
+    assert rows["singular positions crossed"] == 2
+    assert rows["time without the constraint, found (s)"] == pytest.approx(rows["  by (68) (s)"], abs=4e-3)
+    off, torque = (
+        [rows[name.format(e)] for e in ("0", "0.1")]
+        for name in ("Aᵀλ of the guide off by, at most, ε = {} m (N m)", "largest torque, ε = {} m (N m)")
+    )
+    assert off[1] < 4.0 < 20.0 < off[0]
+    assert torque[1] < 60.0 < torque[0]
+    assert rows["crank off its motion, ε = 0.1 m (rad)"] < 1e-3
+    found, exact = map(float, rows["measured length of A where it is zero, rms; √3 σ l (m)"].split(","))
+    assert found == pytest.approx(exact, rel=0.03)
+
+
+def test_hands_press_a_box_as_hard_as_friction_needs(case):
+    """The least squeeze at which neither hand slips is (m |ẍ| + m (g + ÿ)/μ)/2; below it the wanted one acts."""
+    rows = case("grasp", drawn=True)
+    least, largest = map(float, rows["least and largest force inside the box (N)"].split(","))
+    assert least == pytest.approx(10.5, abs=0.01)
+    assert largest > 10.8
+    assert rows["  off its closed form from 1.2 s on, at most (N)"] < 0.02
+    assert rows["least push of a hand (N)"] > 9.5
+    assert rows["friction / push, at most"] == pytest.approx(0.5, abs=2e-3)
