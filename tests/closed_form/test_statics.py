@@ -73,6 +73,17 @@ def test_a_pendulum_leans_on_its_stop_or_hangs(low, rests, force):
     assert rest.stops == ({} if force is None else {"A": pytest.approx(force)})
 
 
+@pytest.mark.parametrize("push", [3.0, -2.0, 1e-9, 1e9])
+def test_a_cart_without_stiffness_is_pushed_to_its_stop(push):
+    """No spring, no gravity along the way: K = 0, and the stop bears the whole push."""
+    m = da.Mechanism("cart")
+    m.add_joint("x", da.Prismatic("x"), m.ground, m.add_body("cart", mass=2.0))
+    m.add_motor("push", "x")
+    found = da.equilibrium(m.compile(), {"x": 0.1}, u={"push": push}, bounds={"x": (-1.0, 0.5)})
+    assert found.state["x"] == pytest.approx(0.5 if push > 0 else -1.0, abs=1e-12)
+    assert found.stops["x"] == pytest.approx(-push)
+
+
 def test_a_stop_that_would_have_to_pull_is_let_go():
     """Set down beyond its upper stop, a pendulum is put on the stop and then falls from it."""
     rest = da.equilibrium(pendulum().compile(), {"A": 1.0}, bounds={"A": (-3.0, 0.2)})

@@ -64,9 +64,11 @@ def _downhill(at: Balance, left: np.ndarray) -> np.ndarray:
     Z = at.free
     K = Z.T @ at.tangent(at.forces[: len(at.A)]) @ Z
     values, vectors = np.linalg.eigh(0.5 * (K + K.T))
-    size = np.maximum(np.abs(values), 1e-9 * max(float(np.abs(values).max(initial=0.0)), 1e-300))
-    if (values > 1e-9 * size.max(initial=0.0)).all():
+    stiffest = float(np.abs(values).max(initial=0.0))
+    if (values > 1e-9 * stiffest).all():
         return -Z @ np.linalg.solve(K, left)
+    # where nothing is stiff the step is as long as it may be: STRIDE bounds it
+    size = np.maximum(np.abs(values), 1e-9 * max(stiffest, float(np.abs(left).max())))
     return -Z @ (vectors @ ((vectors.T @ left) / size))
 
 
