@@ -185,8 +185,8 @@ def make_setup(
     """
     if not phases and system.layout.is_hybrid:
         raise ArgumentError(
-            f"'{system.name}' has contacts, ropes, rigid stops or dry friction, which da.simulate alone follows. Leave "
-            "them out, or make the runs one by one."
+            f"'{system.name}' has contacts, ropes, rigid stops or dry friction, which only da.simulate and da.ensemble "
+            "follow. Leave them out, or use one of these."
         )
     if hold is not None:
         if controller is None:
