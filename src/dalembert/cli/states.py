@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dalembert.cli.answer import Columns
-from dalembert.protocols import SystemLike
+
+if TYPE_CHECKING:
+    from dalembert.protocols import SystemLike  # needs NumPy, which help does without
 
 
 def coordinates(system: SystemLike, states: Sequence[Any]) -> dict[str, Columns]:
