@@ -191,7 +191,7 @@ class Continuation:
         rest = s * s * (3 - 2 * s) * rise[which] + s * (1 - s) * ends
         if self.flat:
             return q[which] + rest
-        return np.array([self.plus(q[k], r) for k, r in zip(which, rest)]).reshape(len(x), -1)
+        return np.array([self.plus(q[k], r) for k, r in zip(which, rest)]).reshape(len(x), q.shape[1])
 
 
 def _largest(x: np.ndarray) -> float:

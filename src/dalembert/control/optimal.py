@@ -67,8 +67,8 @@ class OptimalMotion:
         return np.clip(self.u[k] + self.gains[k] @ x, *self.limits)
 
     def _step_at(self, t: float) -> int:
-        k = int(np.floor((number(t, "t") - self.t[0]) / self.step + 1e-6))
-        return min(max(k, 0), len(self.u) - 1)
+        after = min(max(number(t, "t") - self.t[0], 0.0), float(self.t[-1] - self.t[0]))
+        return min(int(after / self.step + 1e-6), len(self.u) - 1)
 
     def simulate(
         self, *, feedback: bool = False, start: StateGiven | None = None, method: str = "variational", **options: Any
@@ -79,7 +79,7 @@ class OptimalMotion:
         the motion itself. options: those of `da.simulate`.
         """
         law: Callable[..., np.ndarray] = self.feedback if flag(feedback, "feedback") else self.inputs
-        if method == "variational":
+        if isinstance(method, str) and method == "variational":
             options["step"] = self.step
         x = self.state(0) if start is None else self.system.as_state(start)
         return simulate(

@@ -76,6 +76,8 @@ def linearize_many(
     [-9.81, -6.937, -0.0, 6.937, 9.81]
     """
     check_system(system)
+    if not isinstance(states, (Sequence, np.ndarray)) or isinstance(states, str):
+        raise ArgumentError(f"states is {checks.shown(states)}; needed: a list of states.")
     known = [system.as_state(x) for x in states]
     n = len(known)
     if not n:
@@ -123,7 +125,9 @@ def linearize_many(
 
 def _rows(given: Any, vector: Any, n: int, width: int, what: str) -> np.ndarray:
     """(n, width) from values for all states, or from rows for each."""
-    if given is not None and np.ndim(given) == 2:
+    if isinstance(given, (list, tuple)) and any(isinstance(row, (list, tuple, np.ndarray)) for row in given):
+        return checks.array(given, (n, width), what)
+    if isinstance(given, np.ndarray) and given.ndim == 2:
         return checks.array(given, (n, width), what)
     return np.tile(vector(given), (n, 1))
 
