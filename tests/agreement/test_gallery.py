@@ -128,6 +128,8 @@ def test_tendons_pull_a_ball(case):
     assert rows["states of the linear model, controllable"] == "22, True"
     assert rows["acceleration left while it rests (rad/s², m/s²)"] < 1e-8
     assert float(rows["smallest and largest tension on the way (N)"].split(",")[0]) > -1e-9
+    assert rows["least push of a tip (N)"] > 0.1
+    assert rows["friction / push, at most"] < 0.61
 
 
 @pytest.mark.parametrize(

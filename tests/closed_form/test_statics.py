@@ -23,7 +23,7 @@ def test_tendons_of_the_hand_only_pull():
     """The shortest tensions that are not negative: N u = r, u = max(Nᵀν, 0) for some ν (Karush, Kuhn and Tucker)."""
     hand = zoo.hand().compile()
     x = hand.state(*zoo.hand_start())
-    assert (da.static_forces(hand, x).u < -1e-6).sum() == 14  # without bounds most would push
+    assert (da.static_forces(hand, x).u < -1e-6).sum() > 11  # without bounds most would push
     rest = da.static_forces(hand, x, bounds=dict.fromkeys(hand.u_names, (0, None)))
     u = rest.u[0]
     assert (u >= 0).all()

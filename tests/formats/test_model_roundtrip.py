@@ -92,6 +92,7 @@ def everything() -> da.Mechanism:
     arm = m.add_body("arm", mass=2.0 + L, com=(L / 2, 0, 0), inertia=da.rod(2.0, L))
     m.add_joint("A", da.Revolute("y"), m.ground, arm, damping=0.1, friction=0.2, stiffness=k, rest=0.2 * L)
     m.add_contact("foot", arm.at(L, 0, 0), radius=0.1 * L, restitution=0.5, friction=0.3, static_friction=0.4)
+    m.add_contact("knob", arm, on=m.ground.at(0, 0, -2.0), radius=0.1, on_radius=0.2 * L, friction=0.3)
     m.add_rope("leash", ["ground", arm.at(0.1 * L, 0, 0)], length=2 * L)
     ball = m.add_body("ball", mass=1.0, com=(0, 0, -0.1), inertia=(0.1, 0.1, 0.1))
     m.add_joint("S", da.Spherical(), arm.at(L, 0, 0), ball, stiffness=2.0, rest=da.rotation((1, 2, 3), 0.3))

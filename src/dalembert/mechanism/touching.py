@@ -9,7 +9,16 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import ArgumentError, DescriptionError
-from dalembert.mechanism.contacts import CompliantStop, DryFriction, Friction, JointStop, OneSided, Rope, SphereOnPlane
+from dalembert.mechanism.contacts import (
+    CompliantStop,
+    DryFriction,
+    Friction,
+    JointStop,
+    OneSided,
+    Rope,
+    SphereOnPlane,
+    SphereOnSphere,
+)
 from dalembert.mechanism.contacts.stop import Stops, as_stops
 from dalembert.mechanism.elements import Elements
 from dalembert.mechanism.joints import Joint
@@ -30,16 +39,18 @@ class Touchable(Elements):
         *,
         on: Any = None,
         radius: Any = 0.0,
+        on_radius: Any = None,
         restitution: float = 0.0,
         friction: float = 0.0,
         static_friction: float | None = None,
     ) -> None:
-        """Keep a sphere around the origin of `frame` above a plane: it can rest, roll, slide, bounce and leave.
+        """Keep a sphere around the origin of `frame` off a plane or sphere: it can rest, roll, slide, bounce and leave.
 
         frame, on: bodies, frames or names. The plane is x-y of frame `on` (default: the ground), the sphere on the side
-        of +z; radius (m): 0 for a point. restitution (0 to 1): the part of the speed with which it bounces. friction:
-        the coefficient μ of Coulomb's law, static_friction that of a contact that sticks (default: the same). It acts
-        in `da.simulate`; elsewhere the two do not touch.
+        of +z; radius (m): 0 for a point. With on_radius (m) `on` is a sphere around its origin instead, which is
+        touched from outside on any side but that of its −z. restitution (0 to 1): the part of the
+        speed with which it bounces. friction: the coefficient μ of Coulomb's law, static_friction that of a contact
+        that sticks (default: the same). It acts in `da.simulate`; elsewhere the two do not touch.
 
         >>> import dalembert as da
         >>> m = da.Mechanism("ball", gravity=(0, 0, -10.0))
@@ -59,7 +70,14 @@ class Touchable(Elements):
         stick = mu
         if static_friction is not None:
             stick = checks.number(static_friction, f"the static friction of {what}", least=mu, error=DescriptionError)
-        self._touch(SphereOnPlane(name, one, getattr(r, "sx", r), other, e, mu, stick))
+        r = getattr(r, "sx", r)
+        if on_radius is None:
+            self._touch(SphereOnPlane(name, one, r, other, e, mu, stick))
+            return
+        R = self.parameters.scalar(on_radius, f"on_radius of {what}", least=0.0)
+        if is_exact_zero(R) and is_exact_zero(r):
+            raise DescriptionError(f"{what} has radius 0 and on_radius 0; needed: one of them above 0.")
+        self._touch(SphereOnSphere(name, one, r, other, getattr(R, "sx", R), e, mu, stick))
 
     def add_rope(self, name: str, points: Sequence[Any], *, length: Any, restitution: float = 0.0) -> None:
         """Keep the line through some points no longer than `length` (m): a rope, which pulls when taut and goes slack.

@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.constraints import Expressions, Loop, PointOn, Rod
-from dalembert.mechanism.contacts import Rope, SphereOnPlane
+from dalembert.mechanism.contacts import Rope, SphereOnPlane, SphereOnSphere
 from dalembert.mechanism.forces.cable import Line as Taut
 from dalembert.mechanism.joints.joint import Joint
 from dalembert.protocols import Parameters
@@ -102,14 +102,25 @@ def _touch(s: Attachments, touch: Any) -> None:
     """A contact: a ball of its radius, or a point of its body, above a floor. A rope: a line."""
     if isinstance(touch, Rope):
         s.links.append(Link("cable", touch.name, tuple(s.place(f) for f in touch.points)))
+    elif isinstance(touch, SphereOnSphere):
+        for frame, size in ((touch.frame, touch.radius), (touch.other, touch.other_radius)):
+            _ball(s, s.place(frame, touch.name), size)
     elif isinstance(touch, SphereOnPlane):
         place = s.place(touch.frame, touch.name)
-        radius = ca.SX(touch.radius)
-        r = float(radius) if radius.is_constant() else 0.0
-        s.attach(place)
-        if r > 0:
-            s.wheels.append((place, r, None))
+        r = _ball(s, place, touch.radius)
         s.floors.append((s.place(touch.plane, touch.name), place, r))
+
+
+def _ball(s: Attachments, place: Place, size: Any) -> float:
+    """A ball of its radius, where that is a number above zero; returns it, else 0."""
+    radius = ca.SX(size)
+    r = float(radius) if radius.is_constant() else 0.0
+    s.attach(place)
+    if r > 0 and not any(
+        at.body == place.body and known == r and all(at.T.p == place.T.p) for at, known, _ in s.wheels
+    ):
+        s.wheels.append((place, r, None))
+    return r
 
 
 def _join(s: Attachments, name: str, joint: Joint, parent: Frame, child: Frame, closes: bool) -> None:

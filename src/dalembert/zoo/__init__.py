@@ -26,6 +26,7 @@ from dalembert.zoo.four_bar import (
 from dalembert.zoo.furuta import furuta, furuta_start
 from dalembert.zoo.hand import hand, hand_start
 from dalembert.zoo.heavy_top import heavy_top, heavy_top_start
+from dalembert.zoo.human import planar_human, planar_human_start
 from dalembert.zoo.ladder import ladder, ladder_start
 from dalembert.zoo.loader import loader, loader_start
 from dalembert.zoo.overconstrained import bennett, bennett_start, bricard, bricard_start, sarrus, sarrus_start
@@ -88,6 +89,8 @@ __all__ = [
     "particle_start",
     "planar_3rrr",
     "planar_3rrr_start",
+    "planar_human",
+    "planar_human_start",
     "rolling_disc",
     "rolling_disc_start",
     "sarrus",

@@ -17,6 +17,7 @@ from dalembert.zoo.four_bar import four_bar, four_bar_start, parallel_four_bar, 
 from dalembert.zoo.furuta import furuta, furuta_start
 from dalembert.zoo.hand import hand, hand_start
 from dalembert.zoo.heavy_top import heavy_top, heavy_top_start
+from dalembert.zoo.human import planar_human, planar_human_start
 from dalembert.zoo.ladder import ladder, ladder_start
 from dalembert.zoo.loader import loader, loader_start
 from dalembert.zoo.overconstrained import bennett, bennett_start, bricard, bricard_start, sarrus, sarrus_start
@@ -68,6 +69,7 @@ CATALOG = {
         Entry(parallel_four_bar, parallel_four_bar_start, 2),
         Entry(particle_on_circle, particle_start, 1),
         Entry(planar_3rrr, planar_3rrr_start, 3),
+        Entry(planar_human, planar_human_start, 8),
         Entry(rolling_disc, rolling_disc_start, 3),
         Entry(sarrus, sarrus_start, 1),
         Entry(slider_crank, slider_crank_start, 1),

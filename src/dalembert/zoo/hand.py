@@ -1,13 +1,15 @@
-"""A human hand: 20 degrees of freedom, 23 tendons, holding an object."""
+"""A human hand: 20 degrees of freedom, 23 tendons, holding a ball."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
+import casadi as ca
 import numpy as np
+from numpy.typing import ArrayLike
 
-from dalembert.mechanism.body import Body, Frame
+from dalembert.errors import ArgumentError
+from dalembert.mechanism.body import Frame
 from dalembert.mechanism.inertia import cylinder, sphere
 from dalembert.mechanism.joints import Free, Revolute, Spherical, Universal
 from dalembert.mechanism.mechanism import Mechanism
@@ -23,31 +25,35 @@ DIGITS: dict[str, tuple[tuple[float, float, float], tuple[float, float, float]]]
     "little": ((0.080, -0.037, 0.0), (0.036, 0.020, 0.019)),
 }
 
-#: tendon: (last segment it reaches, side it runs on: (towards the thumb, towards the back))
-FINGER_TENDONS = {"FDP": (3, (0, -1)), "FDS": (2, (0, -1)), "ED": (3, (0, 1)), "IO": (1, (1, 0))}
+#: tendon: (last segment it reaches, where it runs: (towards the thumb, towards the back), in radii of the segment)
+FINGER_TENDONS = {"FDP": (3, (0, -1)), "FDS": (2, (0, -1)), "ED": (3, (-0.5, 1)), "IO": (1, (1, -0.4))}
 THUMB_TENDONS = {
-    "FPL": (3, (0, -1)), "FPB": (2, (0.5, -1)), "OP": (1, (0, -1)), "EPL": (3, (0, 1)), "EPB": (2, (0, 1)),
+    "FPL": (3, (0, -1)), "FPB": (2, (0, -1)), "OP": (1, (0, -1)), "EPL": (3, (0, 1)), "EPB": (2, (0, 1)),
     "APL": (1, (1, 0.5)), "AP": (2, (-1, -0.5)),
 }  # fmt: skip
 
-#: (abduction, flexion), flexion, flexion in the grasp
-GRASP: dict[str, tuple[float, float, float, float]] = {
-    "thumb": (0.1, 0.2, 0.3, 0.2),
-    "index": (0.10, 0.7, 0.6, 0.4),
-    "middle": (0.02, 0.75, 0.6, 0.4),
-    "ring": (-0.05, 0.8, 0.6, 0.4),
-    "little": (-0.12, 0.9, 0.6, 0.4),
+#: range of motion: abduction, and flexion of the three joints, rad
+RANGE = {
+    "finger": ((-0.35, 0.35), (-0.3, 1.6), (0.0, 1.8), (0.0, 1.4)),
+    "thumb": ((-0.5, 0.5), (-0.3, 1.0), (0.0, 1.2), (0.0, 1.4)),
 }
 
+#: abduction in the grasp, and how flexion is shared by the joints of a digit that closes
+SPREAD = {"thumb": 0.0, "index": 0.0, "middle": 0.0, "ring": 0.0, "little": 0.05}
+CURL = {"finger": (1.0, 0.9, 0.6), "thumb": (0.8, 0.8, 0.5)}
+BALL = (0.115, 0.0, -0.055)  # centre of the ball, m
 
-def _axes(along: Sequence[float], bending: Sequence[float]) -> np.ndarray:
+
+def _axes(along: ArrayLike, bending: ArrayLike) -> np.ndarray:
     """A rotation with x along a digit and −z where it bends to."""
-    x = np.array(along) / np.linalg.norm(along)
-    z = -(np.array(bending) - np.dot(bending, x) * x)
+    x, z = np.array(along, dtype=float), -np.array(bending, dtype=float)
+    x /= np.linalg.norm(x)
+    z -= (z @ x) * x
     z /= np.linalg.norm(z)
     return np.column_stack([x, np.cross(z, x), z])
 
 
+_ALONG_X = _axes((0, 0, -1), (-1, 0, 0))  # z along a segment
 _THUMB = _axes(along=(0.45, 0.35, -0.8), bending=(0.6, -0.8, 0.0))  # out of the palm, bending across it
 
 
@@ -55,27 +61,33 @@ _THUMB = _axes(along=(0.45, 0.35, -0.8), bending=(0.6, -0.8, 0.0))  # out of the
 def hand(
     *,
     holding: bool = True,
+    friction: float | None = None,
     object_mass: float = 0.2,
     object_radius: float = 0.035,
     density: float = 1100.0,
     radius: float = 0.008,
     stiffness: float = 0.05,
-    damping: float = 0.005,
+    damping: float = 0.0005,
     gravity: float = 9.81,
 ) -> Mechanism:
     """A hand of the size of the model in Johnson and Murphey (ACC 2010), Fig. 1: 20 joint angles, 23 tendon inputs.
 
     The palm is the ground: x towards the fingers, y towards the thumb, z out of the back. Each digit has a universal
     joint ("index base": abduction, then flexion), and two hinges ("index middle", "index tip"); flexion is positive.
-    Inputs are the tensions (N) of the tendons, cables through points on the segments: for each finger FDP, FDS
-    (flexors), ED (extensor) and IO (towards the thumb), for the thumb FPL, FPB, OP, EPL, EPB, APL, AP. No tendon drives
-    one joint alone, and many oppose each other. holding=True: all five tips touch an object (free joint "object") in
-    points that may not slip, three rows each: 26 velocities, eleven degrees of freedom.
+    Inputs are the tensions (N) of the tendons, which only pull, over pulleys on the joints: for each finger FDP, FDS
+    (flexors), ED (extensor, away from the thumb) and IO (towards it), for the thumb FPL, FPB, OP, EPL, EPB, APL, AP.
+    Their lever arms, the places of `FINGER_TENDONS` and `THUMB_TENDONS` times `radius`, are the same through the range
+    of motion (the joints' limits). No tendon drives one joint alone, and many oppose each other. A finger has four
+    tendons for four joints, where five are the least that could drive it both ways everywhere: it is under-actuated, as
+    the paper says of its model.
+
+    holding=True: the tips hold a ball (free joint "object"), each a sphere of `radius` that touches it. friction None:
+    in points fixed to both, as ball joints ("index contact", the row z along the normal): 26 velocities, eleven
+    degrees of freedom. friction a number: contacts with that coefficient, which roll, slide and leave; they act
+    in `da.simulate`.
 
     The paper names 20 and 23 and shows a picture; everything else is chosen: segment lengths near an adult's, segments
-    as cylinders of `density` and `radius`, tendons that run through points at one radius from the segments' axes, weak
-    springs (N m/rad) towards the grasp and dampers in all joints, an object (a ball's inertia) whose contacts are where
-    the tips are in the grasp.
+    as cylinders of `density` and `radius`, weak springs (N m/rad) towards the grasp and dampers in all joints.
 
     object_mass in kg, object_radius and radius in m, density in kg/m³; stiffness (N m/rad) and damping (N m s/rad)
     are a joint's; gravity in m/s².
@@ -85,7 +97,7 @@ def hand(
     <system 'hand': nq = 20, nv = 20, 23 inputs, 0 parameters>
     """
     m = Mechanism("hand", gravity=(0, 0, -gravity))
-    passive = {"stiffness": stiffness, "damping": damping}
+    passive, grasp = {"stiffness": stiffness, "damping": damping}, hand_posture(object_radius, radius)
     tips: dict[str, Frame] = {}
     for digit, (origin, lengths) in DIGITS.items():
         frame = m.ground.at(*origin, rotation=_THUMB if digit == "thumb" else None)
@@ -94,49 +106,99 @@ def hand(
             mass = density * np.pi * radius**2 * length
             solid = cylinder(mass, radius, length, "x")
             segments.append(m.add_body(f"{digit} {part}", mass=mass, com=(length / 2, 0, 0), inertia=solid))
+            segments[-1].add_shape("capsule", (radius, length), at=(length / 2, 0, 0), rotation=_ALONG_X)
         a, b, c = segments
-        rest = GRASP[digit]
-        m.add_joint(f"{digit} base", Universal("z", "y"), frame, a, rest=rest[:2], **passive)
-        m.add_joint(f"{digit} middle", Revolute("y"), a.at(lengths[0]), b, rest=rest[2], **passive)
-        m.add_joint(f"{digit} tip", Revolute("y"), b.at(lengths[1]), c, rest=rest[3], **passive)
-        tips[digit] = m.add_frame(f"{digit} pad", c.at(lengths[2], 0, -radius))
-        for tendon, (reach, side) in (THUMB_TENDONS if digit == "thumb" else FINGER_TENDONS).items():
-            _tendon(m, f"{digit} {tendon}", frame, segments[:reach], lengths, np.array(side) * radius)
+        spread, *flexions = RANGE["thumb" if digit == "thumb" else "finger"]
+        joints = (("base", Universal("z", "y"), frame, a, (spread, flexions[0])),
+                  ("middle", Revolute("y"), a.at(lengths[0]), b, flexions[1]),
+                  ("tip", Revolute("y"), b.at(lengths[1]), c, flexions[2]))  # fmt: skip
+        for name, joint, parent, child, limits in joints:
+            key = f"{digit} {name}"
+            m.add_joint(key, joint, parent, child, rest=grasp[key], limits=limits, **passive)
+        tips[digit] = m.add_frame(f"{digit} pad", c.at(lengths[2]))
+        _tendons(m, digit, radius)
     if holding:
-        _grasp(m, tips, object_mass, object_radius)
+        _hold(m, tips, grasp, object_mass, object_radius, radius, friction)
     return m
 
 
-def _tendon(
-    m: Mechanism, name: str, palm: Frame, segments: Sequence[Body], lengths: Sequence[float], side: np.ndarray
+def _tendons(m: Mechanism, digit: str, radius: float) -> None:
+    """Inputs of the tendons of a digit and their forces on its joints, over pulleys of their place in radii."""
+    pulls = {}
+    for tendon, (reach, (y, z)) in (THUMB_TENDONS if digit == "thumb" else FINGER_TENDONS).items():
+        name = f"{digit} {tendon}"
+        pulls[name] = (m.add_input(name), reach, y * radius, -z * radius)
+    for k, joint in enumerate(("base", "middle", "tip")):
+        bending = sum(arm * u for u, reach, _, arm in pulls.values() if reach > k)
+        spreading = sum(arm * u for u, _, arm, _ in pulls.values())
+        m.add_joint_force(
+            f"{digit} {joint} tendons", f"{digit} {joint}", ca.vertcat(spreading, bending) if k == 0 else bending
+        )
+
+
+def _hold(
+    m: Mechanism,
+    tips: dict[str, Frame],
+    grasp: dict[str, Any],
+    mass: float,
+    size: float,
+    radius: float,
+    mu: float | None,
 ) -> None:
-    """A cable from 1 cm before the digit's first joint through two points on each of its segments."""
-    T = palm.T
-    start = np.array(T.p, dtype=float) + np.array(T.R, dtype=float) @ [-0.01, *side]
-    along = [s.at(part * length, *side) for s, length in zip(segments, lengths) for part in (0.25, 0.75)]
-    m.add_cable(name, [palm.body.at(*start), *along], tension=m.add_input(name))
-
-
-def _grasp(m: Mechanism, tips: dict[str, Frame], mass: float, radius: float) -> None:
-    """An object in the middle of the tips, touched where they are."""
-    posed = m.compile(backend="casadi")
-    where = {digit: posed.pose(hand_posture(), tip)[:3, 3] for digit, tip in tips.items()}
-    middle = np.mean(list(where.values()), axis=0)
-    thing = m.add_body("object", mass=mass, inertia=sphere(mass, radius))
-    m.add_joint("object", Free(), m.ground.at(*middle), thing)
+    """The ball, and what holds it."""
+    posed, ball = m.compile(backend="casadi"), np.array(BALL)
+    thing = m.add_body("object", mass=mass, inertia=sphere(mass, size))
+    thing.add_shape("sphere", size)
+    m.add_joint("object", Free(), m.ground.at(*BALL), thing)
     for digit, tip in tips.items():
-        m.close_loop(f"{digit} contact", Spherical(), thing.at(*(where[digit] - middle)), tip)
+        there = posed.pose(grasp, tip)
+        n = (there[:3, 3] - ball) / np.linalg.norm(there[:3, 3] - ball)
+        turned = _axes(np.cross(n, (0.3, 0.5, 0.8)), -n)  # its z towards the tip
+        if mu is None:
+            touched = np.array(tip.T.p, dtype=float) - radius * there[:3, :3].T @ n
+            pad = tip.body.at(*touched, rotation=there[:3, :3].T @ turned)
+            m.close_loop(f"{digit} contact", Spherical(), thing.at(*(size * n), rotation=turned), pad)
+        else:
+            on = thing.at(0, 0, 0, rotation=turned)
+            m.add_contact(f"{digit} contact", tip, radius=radius, on=on, on_radius=size, friction=mu)
 
 
-def hand_posture() -> dict[str, Any]:
-    """The joint angles of the grasp."""
+def _tip(digit: str, closed: float) -> np.ndarray:
+    """Centre of a digit's tip, closed so far."""
+    origin, lengths = DIGITS[digit]
+    place, bent = np.zeros(3), np.cumsum(closed * np.array(CURL["thumb" if digit == "thumb" else "finger"]))
+    for length, angle in zip(lengths, bent):
+        place += length * np.array([np.cos(angle), 0.0, -np.sin(angle)])
+    c, s = np.cos(SPREAD[digit]), np.sin(SPREAD[digit])
+    place = np.array([c * place[0] - s * place[1], s * place[0] + c * place[1], place[2]])
+    return np.array(origin) + (_THUMB @ place if digit == "thumb" else place)
+
+
+def hand_posture(object_radius: float = 0.035, radius: float = 0.008) -> dict[str, Any]:
+    """The joint angles in which every tip, a sphere of `radius`, touches a ball of `object_radius` (m)."""
     q: dict[str, Any] = {}
-    for digit, (abduction, base, middle, tip) in GRASP.items():
-        q |= {f"{digit} base": (abduction, base), f"{digit} middle": middle, f"{digit} tip": tip}
+    for digit in DIGITS:
+
+        def gap(closed: float, digit: str = digit) -> float:
+            return float(np.linalg.norm(_tip(digit, closed) - BALL)) - object_radius - radius
+
+        tries = np.linspace(0.0, 1.2, 121)
+        first = next((k for k in range(1, len(tries)) if gap(tries[k]) <= 0.0 < gap(tries[k - 1])), None)
+        if first is None:
+            raise ArgumentError(
+                f"object_radius is {object_radius:g} and radius {radius:g}: the {digit} does not close on such a ball; "
+                "needed: about 0.03 to 0.045 m with tips of 0.008 m."
+            )
+        low, high = tries[first - 1], tries[first]
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if gap(middle) > 0.0 else (low, middle)
+        base, second, third = (high * share for share in CURL["thumb" if digit == "thumb" else "finger"])
+        q |= {f"{digit} base": (SPREAD[digit], base), f"{digit} middle": second, f"{digit} tip": third}
     return q
 
 
 @checked
-def hand_start() -> Start:
-    """At rest in the grasp, the object in its place."""
-    return hand_posture(), {}
+def hand_start(object_radius: float = 0.035, radius: float = 0.008) -> Start:
+    """At rest in the grasp, the ball in its place; object_radius and radius (m) are those of `hand`."""
+    return hand_posture(object_radius, radius), {}

@@ -10,7 +10,7 @@ from dalembert.formats.model.cursor import Node
 from dalembert.formats.model.forces import kind_of, local, places
 from dalembert.formats.model.places import place
 from dalembert.formats.model.scope import NUMBERS, Scope
-from dalembert.mechanism.contacts import Friction, OneSided, Rope, SphereOnPlane, Stops
+from dalembert.mechanism.contacts import Friction, OneSided, Rope, SphereOnPlane, SphereOnSphere, Stops
 from dalembert.mechanism.mechanism import Mechanism
 
 if TYPE_CHECKING:
@@ -32,12 +32,13 @@ def add_contact(m: Mechanism, name: str, node: Node, outer: Scope) -> None:
         if kind == "rope":
             m.add_rope(name, places(node.child("through"), scope), length=scope.value(node.child("length")), **given)
             return
-        on, radius = node.get("on"), node.get("radius")
+        on, radius, other = node.get("on"), node.get("radius"), node.get("on_radius")
         m.add_contact(
             name,
             place(node.child("frame"), scope),
             on=None if on is None else place(on, scope),
             radius=0.0 if radius is None else scope.value(radius),
+            on_radius=None if other is None else scope.value(other),
             **given,
         )
 
@@ -67,8 +68,12 @@ def contact_data(w: Writing, contact: OneSided) -> Data:
     data: Data = {"type": contact.kind}
     if isinstance(contact, Rope):
         data |= {"through": [w.place(f) for f in contact.points], "length": contact.length}
-    elif isinstance(contact, SphereOnPlane):
-        data |= {"frame": w.place(contact.frame), "on": w.place(contact.plane)}
+    elif isinstance(contact, SphereOnPlane | SphereOnSphere):
+        data["frame"] = w.place(contact.frame)
+        if isinstance(contact, SphereOnSphere):
+            data |= {"on": w.place(contact.other), "on_radius": contact.other_radius}
+        else:
+            data["on"] = w.place(contact.plane)
         if not (isinstance(contact.radius, float) and contact.radius == 0.0):
             data["radius"] = contact.radius
     if contact.restitution:

@@ -92,6 +92,7 @@ CONTACTS: dict[str, Keys] = {
         "frame!": "place",
         "on": "place",
         "radius": "value",
+        "on_radius": "value",
         "restitution": "number",
         "friction": "number",
         "static_friction": "number",

@@ -3,7 +3,17 @@
 from dalembert.mechanism.contacts.friction import DryFriction, Friction
 from dalembert.mechanism.contacts.one_sided import OneSided
 from dalembert.mechanism.contacts.rope import Rope
-from dalembert.mechanism.contacts.sphere import SphereOnPlane
+from dalembert.mechanism.contacts.sphere import SphereOnPlane, SphereOnSphere
 from dalembert.mechanism.contacts.stop import CompliantStop, JointStop, Stops
 
-__all__ = ["CompliantStop", "DryFriction", "Friction", "JointStop", "OneSided", "Rope", "SphereOnPlane", "Stops"]
+__all__ = [
+    "CompliantStop",
+    "DryFriction",
+    "Friction",
+    "JointStop",
+    "OneSided",
+    "Rope",
+    "SphereOnPlane",
+    "SphereOnSphere",
+    "Stops",
+]
