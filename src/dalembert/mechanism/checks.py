@@ -96,10 +96,10 @@ def check_masses(layout: Layout, defaults: Defaults) -> None:
             still.append(layout.v_names[tree.links[i].v.start + int(np.argmax(np.abs(vector)))])
     if still:
         names = ", ".join(f"'{n}'" for n in still)
-        raise DescriptionError(
-            f"the mass matrix is singular: {names} move{'s' if len(still) == 1 else ''} no mass. Give the body it "
-            "carries mass or inertia, or the joint an armature."
+        one = (
+            "moves no mass. Give the body it carries" if len(still) == 1 else "move no mass. Give the bodies they carry"
         )
+        raise DescriptionError(f"the mass matrix is singular: {names} {one} mass or inertia, or the joint an armature.")
 
 
 def solid(layout: Layout, defaults: Defaults, numeric: Tree | None = None) -> bool:

@@ -126,7 +126,7 @@ def static_forces(
     if not system.u_names:
         raise ArgumentError(f"'{system.name}' has no inputs to hold it; add motors (mechanism.add_motor).")
     start = system.input_vector(u)
-    limits = Bounds.of(system.u_names, bounds, "input")
+    limits = Bounds.of(system.u_names, bounds, "input").within(system.layout.mechanism.forces)
     checks.choice(axes, ("world", "body"), "axes")
     cases = [_case(system, x, one, axes, p) for one in _listed(loads)]
     at = Balance(system, x, start, p, led=False)
