@@ -96,10 +96,11 @@ def check_masses(layout: Layout, defaults: Defaults) -> None:
             still.append(layout.v_names[tree.links[i].v.start + int(np.argmax(np.abs(vector)))])
     if still:
         names = ", ".join(f"'{n}'" for n in still)
-        one = (
-            "moves no mass. Give the body it carries" if len(still) == 1 else "move no mass. Give the bodies they carry"
+        move, body = ("moves", "body it carries") if len(still) == 1 else ("move", "bodies they carry")
+        raise DescriptionError(
+            f"the mass matrix is singular: {names} {move} no mass. Give the {body} mass or inertia, or the joint an "
+            "armature."
         )
-        raise DescriptionError(f"the mass matrix is singular: {names} {one} mass or inertia, or the joint an armature.")
 
 
 def solid(layout: Layout, defaults: Defaults, numeric: Tree | None = None) -> bool:
