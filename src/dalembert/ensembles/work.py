@@ -20,8 +20,10 @@ import numpy as np
 
 from dalembert.compiler.build import Progress
 from dalembert.ensembles.lanes import Batch, Lanes
-from dalembert.ensembles.parts import Part, Plan, laid_out, make_part
-from dalembert.errors import DalembertError
+from dalembert.ensembles.parts import Part, make_part
+from dalembert.ensembles.plan import Plan, laid_out
+from dalembert.errors import CompileError, DalembertError
+from dalembert.simulation.driver import Driver
 from dalembert.simulation.interrupt import Interrupt
 from dalembert.simulation.layout import Layout
 
@@ -160,14 +162,16 @@ def _interrupt() -> Iterator[Interrupt]:
 
 
 def _lanes(plan: Plan, batch: Batch, rows: np.ndarray) -> Lanes | None:
-    """Lanes laid out for the first of these runs that can be laid out."""
+    """Lanes laid out for the first of these runs that can begin; None where none can, of which each run tells."""
     for k in rows:
         try:
             layout, span = laid_out(plan, batch, int(k))
-            own = Layout(layout.setup) if layout is plan.layout else layout
-            return Lanes(own, span, plan.lanes)
-        except DalembertError:  # of this run's start or parameters, which the run itself tells of
+            driver = Driver(Layout(layout.setup) if layout is plan.layout else layout, span)
+        except CompileError:  # of all runs
+            raise
+        except DalembertError:  # of this run's start or parameters: it is made alone, and has the message
             continue
+        return Lanes(driver, plan.lanes)
     return None
 
 
