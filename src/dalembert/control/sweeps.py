@@ -50,12 +50,15 @@ def backward(
     damping: float,
     bent: np.ndarray | None = None,
 ) -> Sweep | None:
-    """(1) to (3); None where Q_uu is not positive. bounds: (N, inputs) each, of k. bent: (N, …) Σ p_i ∂²f_i of each step."""
+    """(1) to (3); None where Q_uu is not positive.
+
+    bounds: of k, (N, inputs) each. bent: (N, 2 nv + inputs, …) Σ p_i ∂²f_i; without it costs are made convex.
+    """
     N, n, nu = B.shape
-    H_all, H_end = (stages.hessian, final.hessian[0]) if bent is not None else (
-        _convex(stages.hessian), _convex(final.hessian)[0]
-    )  # fmt: skip
-    H_all = H_all if bent is None else H_all + bent
+    if bent is None:
+        H_all, H_end = _convex(stages.hessian), _convex(final.hessian)[0]
+    else:
+        H_all, H_end = stages.hessian + bent, final.hessian[0]
     step_all = np.concatenate([A, B], axis=2)
     Vx, Vxx = final.gradient[0, :n], H_end[:n, :n]
     k_all, K_all, slope, curve, steepest = np.zeros((N, nu)), np.zeros((N, nu, n)), 0.0, 0.0, 0.0

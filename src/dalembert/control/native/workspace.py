@@ -122,7 +122,6 @@ class Allocation(Struct):
     plane_of = Ints("45 * nk")
     plane_count = Int()
     levels = Part(lambda: Levels)
-    slack = Part(lambda: Levels)
 
 
 class Controller(Struct):
@@ -157,7 +156,7 @@ def make_allocation(plant: Plant, **values: Any) -> Allocation:
     options = {name: values.pop(name) for name in ("tolerance", "floor") if name in values}
     soft = 2 * nc + 45 * nk + 2 * nf
     bounded = bool(values.get("bounded") or values.get("layered"))
-    rows, wide = (2 * na + soft, max(n, nt, ns)) if bounded else (1, 1)
+    rows, wide = (2 * na + soft, max(n, nt, ns, soft)) if bounded else (1, 1)
     a = Allocation.sized(
         n=n,
         m=m,
@@ -176,7 +175,6 @@ def make_allocation(plant: Plant, **values: Any) -> Allocation:
         shaping=make_problem(na, max(ns, nt), metric=EUCLIDEAN),
         sieve=Factor.sized(m=m, n=n),
         levels=make_levels(na, rows, wide),
-        slack=make_levels(na + soft if bounded else 1, 2 * na + 2 * soft if bounded else 1, soft if bounded else 1),
         **views,
         **values,
     )
