@@ -1094,8 +1094,8 @@ CONTROLLING = {
         control.optimal_motion,
         {
             "system": lambda: four_bar()[0], "start": lambda: four_bar()[1], "duration": 0.1, "cost": effort,
-            "final": resting, "steps": 3, "method": "ilqr", "limits": None, "guess": None, "p": None,
-            "max_iterations": 3, "tolerance": 1e-6,
+            "final": resting, "steps": 3, "method": "ilqr", "limits": None, "path": [(law, -5.0, 5.0)], "guess": None,
+            "p": None, "max_iterations": 3, "tolerance": 1e-6, "allowed": 1e-6,
         },
     ),
     "dalembert.control.OptimalMotion.state": Target(lambda k: optimal().state(k), {"k": 1}),
