@@ -138,6 +138,14 @@ class Sweep(ByName):
     def _p(self) -> np.ndarray:
         return self._course.given(self._x)[0]
 
+    def _in_joints(self) -> np.ndarray:
+        return self._kept_in_joints
+
+    @cached_property
+    def _kept_in_joints(self) -> np.ndarray:
+        """(K, joints, 6): a sweep is short, so what all joints carry is kept."""
+        return super()._in_joints()
+
     def _batch(self, name: str, *, frame: Any = None, axes: str = "body", **more: Any) -> Any:
         kernel = self.system.kernel(name, frame=frame, axes=axes)
         u = self.system.input_vector(self._u)
