@@ -61,15 +61,14 @@ class Files:
                 mechanism = formats.read(path, **options)
             except ModelFileError as error:
                 raise ModelFileError(str(error).replace(f"{folder}/", "")) from None
-        if job.cancelled:
-            return
         system = mechanism.compile()
         state = first_state(system)
-        if job.cancelled:
-            return
         script = Script(f"system = da.read({quoted(name)}).compile()")
         script.add("place", state_line(system, state))
-        self.session.open(Bench(system, state), script)
+        bench = Bench(system, state)
+        if not job.take():
+            return
+        self.session.open(bench, script)
         if mechanism.notes:
             several = f"{len(mechanism.notes)} things of the file have no meaning here; see mechanism.notes"
             self.session.tell({"event": "note", "text": several})
@@ -114,8 +113,12 @@ class Files:
                     raise ArgumentError("there is no run to write; simulate first.")
                 run: Run = session.runs.kept["A"].run
                 path = run.animate(Path(folder) / f"{name}.{what}")
-                session.script.add(f"save {what}", f"run.animate({quoted(path.name)})")
-            session.give(path.name, path.read_bytes(), given.get("client"))
+            data = path.read_bytes()
+        if not job.take():
+            return
+        if what != "model":
+            session.script.add(f"save {what}", f"run.animate({quoted(path.name)})")
+        session.give(path.name, data, given.get("client"))
 
 
 def filename(given: Any) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import AssemblyError
+from dalembert.linearization.equilibrium import equilibrium
 from dalembert.studio.dragging import Moved, Pull, Slide
 from dalembert.studio.jobs import Job
 from dalembert.studio.script import by_name, inputs_of, state_line
@@ -103,9 +104,9 @@ class Hand:
                 session.tell({"event": "note", "text": str(error)})
                 return
             others = [x.q for x in found if not self._same(x.q, at)]
+            if not job.take():
+                return
             self.branches, self.branch = [at, *others], 0
-        if job.cancelled:
-            return
         if len(self.branches) == 1:
             session.tell({"event": "note", "text": "no other branch was found with these leading coordinates"})
             return
@@ -124,11 +125,9 @@ class Hand:
 
     def equilibrium(self, job: Job, given: dict[str, Any]) -> None:
         """The equilibrium that is found from here."""
-        from dalembert.linearization.equilibrium import equilibrium
-
         session, bench = self.session, self.session.bench
         found = equilibrium(bench.system, bench.x.replace(v=np.zeros(bench.system.nv)), u=bench.inputs, p=bench.given_p)
-        if job.cancelled:
+        if not job.take():
             return
         bench.put(found.state.q)
         session.script.add("equilibrium", f"x = da.equilibrium(system, x{inputs_of(bench.u)}).state")
@@ -136,12 +135,10 @@ class Hand:
 
     def hold(self, job: Job, given: dict[str, Any]) -> None:
         """The least inputs that keep the mechanism at rest where it is."""
-        from dalembert.linearization.equilibrium import equilibrium
-
         session, bench = self.session, self.session.bench
         at = bench.x.replace(v=np.zeros(bench.system.nv))
         found = equilibrium(bench.system, at, solve_for="u", p=bench.given_p)
-        if job.cancelled:
+        if not job.take():
             return
         bench.put(found.state.q)
         session.script.add("hold", 'u = da.equilibrium(system, x, solve_for="u").u')
