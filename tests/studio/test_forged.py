@@ -45,9 +45,9 @@ MECHANISMS = {
     "driven": (driven, 150),
     "quaternion": (lambda: of_the_zoo("heavy_top"), 120),
     "nonholonomic": (lambda: of_the_zoo("rolling_disc"), 120),
-    "platform": (lambda: of_the_zoo("stewart"), 40),
+    "platform": (lambda: of_the_zoo("stewart"), 16),
     "contacts": (touching, 120),
-    "hundred bodies": (lambda: of_the_zoo("ladder", loops=50), 12),
+    "hundred bodies": (lambda: of_the_zoo("ladder", loops=50), 5),
 }
 
 

@@ -270,8 +270,7 @@ class Dragging:
             right.append(HOLD * np.array([(at - here.q[i]) / self.reach[v] for v, i, at in stays]))
         rows.append(mu * np.eye(N.shape[1]))
         right.append(np.zeros(N.shape[1]))
-        X, x = np.vstack(rows), np.concatenate(right)
-        return N @ np.linalg.solve(X.T @ X, X.T @ x)
+        return np.asarray(N @ np.linalg.lstsq(np.vstack(rows), np.concatenate(right), rcond=None)[0])
 
     def _outward(self, here: _Place, delta: np.ndarray, least: np.ndarray) -> tuple[dict[int, float], float]:
         """Bounds that a step passes from where it begins, and the part of the step up to the first of the others."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert import checks
-from dalembert.errors import AssemblyError
+from dalembert.errors import ArgumentError, AssemblyError
 from dalembert.linearization.equilibrium import equilibrium
 from dalembert.studio.dragging import Moved, Pull, Slide
 from dalembert.studio.jobs import Job
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dalembert.studio.session import Session
 
 BRANCHES = 12  # looked for
+FARTHEST = 1e6  # place of a point that is dragged, lengths of the mechanism
 PATIENCE = 0.25  # s of one slide: the page asks again where there is more way to go
 
 
@@ -54,7 +55,10 @@ class Hand:
         """Draw a point of a body to a place."""
         bench = self.session.bench
         body = checks.choice(given.get("body"), tuple(bench.system.layout.bodies), "body")
-        point, to = (tuple(checks.vector(given.get(k), 3, k).tolist()) for k in ("point", "to"))
+        point, to = (checks.vector(given.get(k), 3, k) for k in ("point", "to"))
+        if max(np.abs(point).max(), np.abs(to).max()) > FARTHEST * bench.dragging.length:
+            raise ArgumentError(f"point or to is farther away than {FARTHEST:g} lengths of '{bench.system.name}'.")
+        point, to = tuple(point.tolist()), tuple(to.tolist())
         self._moved(bench.dragging.drag(bench.x.q, [Pull(body, point, to)], limits=self.limits), "drag")
         self.session.script.add("place", state_line(bench.system, bench.x))
 
