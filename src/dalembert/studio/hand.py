@@ -58,8 +58,8 @@ class Hand:
         point, to = (checks.vector(given.get(k), 3, k) for k in ("point", "to"))
         if max(np.abs(point).max(), np.abs(to).max()) > FARTHEST * bench.dragging.length:
             raise ArgumentError(f"point or to is farther away than {FARTHEST:g} lengths of '{bench.system.name}'.")
-        point, to = tuple(point.tolist()), tuple(to.tolist())
-        self._moved(bench.dragging.drag(bench.x.q, [Pull(body, point, to)], limits=self.limits), "drag")
+        pull = Pull(body, tuple(point.tolist()), tuple(to.tolist()))
+        self._moved(bench.dragging.drag(bench.x.q, [pull], limits=self.limits), "drag")
         self.session.script.add("place", state_line(bench.system, bench.x))
 
     def slide(self, job: Job, given: dict[str, Any]) -> None:
