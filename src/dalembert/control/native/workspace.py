@@ -136,6 +136,8 @@ class Controller(Struct):
     trajectory = Part(lambda: Bound)  # of t; its outputs are the allocation's reference
     presses = Int()  # 1 if constraint forces are wanted
     forces = Part(lambda: Bound)  # of t; its outputs begin with the wanted forces
+    pulls = Int()  # 1 if the generalized forces themselves are given
+    pull = Part(lambda: Bound)  # of q, v, parameters and t; its outputs are the generalized forces (n,)
     inputs = Ints("na")  # which inputs the actuators are
 
 
