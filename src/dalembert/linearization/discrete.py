@@ -16,8 +16,9 @@ from dalembert.linearization.plan import remembered
 from dalembert.protocols import Inputs, Parameters, StateGiven, check_system
 from dalembert.rank import rank_policy
 from dalembert.system.discrete_slopes import ARGUMENTS, discrete_second, discrete_slopes
+from dalembert.system.rows import RowChoice
 from dalembert.system.state import State
-from dalembert.system.system import RowChoice, System
+from dalembert.system.system import System
 
 ITERATIONS = 100
 

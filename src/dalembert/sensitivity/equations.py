@@ -25,7 +25,8 @@ from dalembert.symbols import array, symbols, to_sx, zeros
 from dalembert.system.derivatives import ACCELERATION_DERIVATIVES
 from dalembert.system.equation_rows import EquationRows, is_large, tangent_map
 from dalembert.system.functions import Trace, constrained
-from dalembert.system.system import RowChoice, System
+from dalembert.system.rows import RowChoice
+from dalembert.system.system import System
 
 LARGEST = 400_000  # operations of a traced derivative: beyond, minutes to compile
 LANES = 8  # states at once, where there are many

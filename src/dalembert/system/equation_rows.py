@@ -38,9 +38,10 @@ from dalembert.system.local_slopes import chosen_rows
 if TYPE_CHECKING:
     from dalembert.compiler import Kernel
     from dalembert.protocols import Inputs, Parameters
+    from dalembert.system.evaluating import Evaluating
     from dalembert.system.functions import Trace
+    from dalembert.system.rows import RowChoice
     from dalembert.system.state import State
-    from dalembert.system.system import RowChoice, System
 
 ARGUMENTS = ("q", "v", "a", "lam", "u", "p", "t", "weights")
 X, Z = ("q", "v", "u", "p", "t"), ("a", "lam")
@@ -48,12 +49,12 @@ LANES = 4  # rows computed at once
 LARGE = 24  # velocities: with more, straight-line code of all derivatives takes about ten seconds to compile
 
 
-def is_large(system: System) -> bool:
+def is_large(system: Evaluating) -> bool:
     """Whether the derivatives of a system are made of rows, not as straight-line code."""
     return system.nv > LARGE
 
 
-def arguments(system: System, x: State, u: Inputs, p: Parameters) -> dict[str, np.ndarray]:
+def arguments(system: Evaluating, x: State, u: Inputs, p: Parameters) -> dict[str, np.ndarray]:
     """q, v, u, p and t of a state by name, as kernels take them."""
     return {"q": x.q, "v": x.v, "u": system.input_vector(u), "p": system.parameter_vector(p), "t": np.array([x.t])}
 
@@ -61,7 +62,7 @@ def arguments(system: System, x: State, u: Inputs, p: Parameters) -> dict[str, n
 class EquationRows:
     """The equations of a system on some of its rows, and of coordinates that are functions of its state."""
 
-    def __init__(self, system: System, rows: RowChoice = None, coordinates: Sequence[tuple[Any, Constraint]] = ()):
+    def __init__(self, system: Evaluating, rows: RowChoice = None, coordinates: Sequence[tuple[Any, Constraint]] = ()):
         """`coordinates`: a key of its own, and the row that does not act, of each function of the state."""
         self.system, self.rows = system, rows
         self.key, self.extra = tuple(key for key, _ in coordinates), [row for _, row in coordinates]
