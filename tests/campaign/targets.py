@@ -154,6 +154,11 @@ def curved() -> analysis.Curvature:
 
 
 @cache
+def decoupled() -> analysis.DecouplingCoordinates:
+    return analysis.decoupling_coordinates(zoo.cart_pole().compile(backend="casadi"), {"phi1": 0.3})
+
+
+@cache
 def chart() -> charts.LocalChart:
     return charts.named(*four_bar(), ["A"])
 
@@ -480,6 +485,19 @@ ANALYSIS = {
     "dalembert.analysis.Curvature.sectional": Target(
         lambda **a: curved().sectional(**a), {"x": [1.0, 0.0, 0.0], "y": [0.0, 1.0, 0.0]}
     ),
+    "dalembert.analysis.decoupling_coordinates": Target(
+        analysis.decoupling_coordinates, {"system": lambda: decoupled().system, "state": {"phi1": 0.3}, "p": None}
+    ),
+    **{
+        f"dalembert.analysis.DecouplingCoordinates.{method}": Target(
+            lambda method=method, **a: getattr(decoupled(), method)(**a), given
+        )
+        for method, given in {
+            **{key: {"state": {"phi1": 0.5}} for key in ("value", "jacobian", "rates")},
+            "forces": {"state": {"phi1": 0.5}, "tau": [1.0, 0.0]},
+            "state": {"theta": [0.1, 0.05], "rates": [1.0, 0.0]},
+        }.items()
+    },
     "dalembert.analysis.operators": Target(analysis.operators, {"system": chain, "state": {"J1": 0.3}}),
     "dalembert.analysis.Operators.along": Target(
         lambda **a: analysis.operators(chain(), {"J1": 0.3}).along(**a), {"velocity": [1.0, 0.0, 0.5]}
