@@ -108,7 +108,7 @@ class Files:
         with tempfile.TemporaryDirectory(prefix="dalembert-") as folder:
             if what == "model":
                 path = Path(folder) / f"{name}.json"
-                bench.system.with_parameters(dict(zip(bench.system.p_names, bench.p)))._described().save(path)
+                bench.system.with_parameters(dict(zip(bench.system.p_names, bench.p))).mechanism.save(path)
             elif what == "live":
                 path = Path(folder) / f"{name}.live.html"
                 export_html(bench.system, path, bench.x, u=bench.inputs, p=bench.given_p)
