@@ -37,10 +37,11 @@ EQUAL = 1e-13  # of a velocity: a change that is rounding
 TURNING = 0.1  # of a velocity: what it may change by on the way across a position that is met
 EXACT = 1e-12  # σ of a position that a state is in: which velocities motions have is told by the cone alone
 ASIDE = 1e-3  # of a velocity: what it may differ by there from one that a motion has
-BESIDE = 1e-2  # the same of a state whose distance is not resolved, if it is to tell how the motion goes on
+BESIDE = 1e-3  # the same of a state whose distance is not resolved, if it is to tell how the motion goes on
+ROUNDED = 1e-15  # of a length: by so much those of a mechanism are rounded, which turns a motion at σ by ROUNDED / σ²
+CLAIMED = 1e-6  # of a velocity, or a hundred times the tolerance: the error of one that the start determines
 STAY = 1e-2  # of the time that is left: a step in a position that nothing moves the mechanism out of
 AROUND, BEHIND = (-0.5, 0.0, 1.0, 1.5), (0.0, 1.0, 1.5, 2.0)  # c of (1)
-BLOCKED = "no motion leads through this position with the velocity at hand"
 
 
 Course = Callable[[float], State]  # states by the time since its start, s
@@ -92,7 +93,7 @@ class Crosser:
         on = cone.nearest_as_long(y)
         aside = np.inf if on is None else float(np.linalg.norm(on - y) / np.linalg.norm(y))
         if on is None or (now <= EXACT and aside > ASIDE):
-            return BLOCKED
+            return self._blocked(cone)
         time = target / max(cone.opening(on), 1e-300)
         determined = aside < BESIDE and cone.selects(on)
         determined = determined and exists(self.system, x, self.p, rank, self.usual, self.u)
@@ -114,6 +115,8 @@ class Crosser:
             return found
         if found.error > COARSE * self.rtol and now > FAR:
             return None
+        if (ROUNDED / now**2) ** 2 > max(1e2 * self.rtol, CLAIMED):  # by how much, squared, x is off its branch
+            return found._replace(determined=False)
         if exists(self.system, found.position, self.p, rank, self.usual, self.u):
             return found
         return None if now > CLOSEST else found._replace(determined=False)
@@ -163,14 +166,21 @@ class Crosser:
             if there is not None:
                 after, course, works, error = self._refined(x, v, vdot, there, least, bool(until))
                 position = course(self._least(course, until)[0]) if until else x
-                if error > max(1e2 * self.rtol, 1e-6):
+                if error > max(1e2 * self.rtol, CLAIMED):
                     determined = False
                 return Crossing(position, self._with_energy(x, after, works), works, error, determined)
             if time == self.left:
                 after, works = self._moved(x, time, v, vdot), np.zeros(self.works)
                 return Crossing(self._moved(x, until, v, vdot) if until else x, after, works, np.inf, determined)
             time *= 1.3
-        return BLOCKED
+        return "no motion was found behind this singular position"
+
+    def _blocked(self, cone: TangentCone) -> str:
+        """A sentence on a position that no motion leads through, with the constraints that are dependent there."""
+        weights = np.abs(cone.W * cone.tangent.scale).max(axis=0)
+        names = dict.fromkeys(of for of, w in zip(self.system.rows.of, weights) if w > 0.1 * weights.max())
+        where = " and ".join(f"'{name}'" for name in names)
+        return f"no motion has the velocity at hand in this singular position of {where}"
 
     def _refined(
         self, x: State, v: np.ndarray, vdot: np.ndarray, there: State, least: float, before: bool
@@ -213,7 +223,7 @@ class Crosser:
                 break
             change, works = self._change(there, again), moved(1.0)[n:]
             there, first = again, change if k == 0 else first
-            error = max(change, first**2.5)
+            error = max(change, first**2.5, self._change(course(time), again) ** 2)  # else it is on another branch
             if change <= max(EQUAL, 1e-3 * self.rtol) or change > SETTLED:
                 break
         return there, course, works, error
