@@ -33,6 +33,7 @@ from dalembert.mechanism.inertia import cylinder
 from dalembert.native.library import address
 
 GAINS = (100.0, 20.0)
+WEIGHT = 100.0  # of the task against the forces, where it is moved least: with ten times more ProxQP fails on some
 
 
 @dataclass(frozen=True)
@@ -234,7 +235,7 @@ class Bounded:
         self.u = self.law(0.0, ours.x)
         self.workspace, self.peer = self.law.allocator.take(), peer
         n, m, na = peer.n, peer.m, len(peer.driven)
-        weight = 1e4 / np.abs(free.vdot).max() ** 2 * np.abs(free.u).max() ** 2
+        weight = WEIGHT / self.least_effect(peer) ** 2
         self.H = np.zeros((n + na + m, n + na + m))
         self.H[:n, :n] = weight * peer.J.T @ peer.J + 1e-6 * np.eye(n)
         self.H[n : n + na, n : n + na], self.H[n + na :, n + na :] = np.eye(na), 1e-6 * np.eye(m)
@@ -243,6 +244,16 @@ class Bounded:
         self.solver = ca.conic("bounded", "proxqp", shape, {"error_on_fail": False})
         free_lam = np.full(m, np.inf)
         self.most = np.concatenate([np.full(n, self.fastest), np.full(na, self.limit), free_lam])
+
+    @staticmethod
+    def least_effect(peer: Peer) -> float:
+        """The least acceleration of the task for a unit of force: what the weight of the task is measured by."""
+        M, _, A, _, _ = peer.terms(peer.q, peer.v)
+        motion = np.linalg.solve(M, np.hstack([peer.B, A.T]))
+        free, held = motion[:, : len(peer.driven)], motion[:, len(peer.driven) :]
+        effect = peer.J @ (free - held @ np.linalg.lstsq(A @ held, A @ free, rcond=None)[0])
+        sigma = np.linalg.svd(effect, compute_uv=False)
+        return float(sigma[sigma > 1e-9 * sigma[0]].min())
 
     def program(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """u by ProxQP: the task in the cost, dynamics and loops as equations, bounds as they are."""
@@ -269,6 +280,7 @@ def bounded_table(quick: bool) -> Table:
         bounded = Bounded(case, ours, peer)
         q, v = peer.q, peer.v
         difference = np.abs(bounded.program(q, v) - bounded.u).max() / np.abs(bounded.u).max()
+        assert difference < 5e-3, (case.name, difference, bounded.u)
         routes = {
             "native": address_loop(address("allocate"), 0, 0, bounded.workspace.pointer),
             "Python": python_loop("f(0.0, x)", f=bounded.law, x=ours.x),
@@ -280,7 +292,7 @@ def bounded_table(quick: bool) -> Table:
             1e6 * t["program"], t["program"] / t["native"], t["program"] / t["Python"], float(difference),
         )  # fmt: skip
         table.notes.append(f"- {case.name}, native: {versus(t['program'] / t['native'], 10.0)}")
-    table.notes.append("- The peer weighs the task against the forces, ours puts it first: answers differ by that.")
+    table.notes.append("- The peer weighs the task against the forces, ours puts it first: answers differ by 1/weight.")
     return table
 
 

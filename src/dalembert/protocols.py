@@ -6,7 +6,7 @@ order use the protocols, packages above it the classes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -210,6 +210,7 @@ class SystemLike(Protocol):
         rows: tuple[int, ...] | None = None,
         named: Any = None,
     ) -> Any: ...
+    def keep(self, key: Any, make: Callable[[], Any]) -> Any: ...
     def evaluate(
         self,
         name: str,

@@ -154,6 +154,11 @@ def curved() -> analysis.Curvature:
 
 
 @cache
+def decoupled() -> analysis.DecouplingCoordinates:
+    return analysis.decoupling_coordinates(zoo.cart_pole().compile(backend="casadi"), {"phi1": 0.3})
+
+
+@cache
 def chart() -> charts.LocalChart:
     return charts.named(*four_bar(), ["A"])
 
@@ -480,6 +485,19 @@ ANALYSIS = {
     "dalembert.analysis.Curvature.sectional": Target(
         lambda **a: curved().sectional(**a), {"x": [1.0, 0.0, 0.0], "y": [0.0, 1.0, 0.0]}
     ),
+    "dalembert.analysis.decoupling_coordinates": Target(
+        analysis.decoupling_coordinates, {"system": lambda: decoupled().system, "state": {"phi1": 0.3}, "p": None}
+    ),
+    **{
+        f"dalembert.analysis.DecouplingCoordinates.{method}": Target(
+            lambda method=method, **a: getattr(decoupled(), method)(**a), given
+        )
+        for method, given in {
+            **{key: {"state": {"phi1": 0.5}} for key in ("value", "jacobian", "rates")},
+            "forces": {"state": {"phi1": 0.5}, "tau": [1.0, 0.0]},
+            "state": {"theta": [0.1, 0.05], "rates": [1.0, 0.0]},
+        }.items()
+    },
     "dalembert.analysis.operators": Target(analysis.operators, {"system": chain, "state": {"J1": 0.3}}),
     "dalembert.analysis.Operators.along": Target(
         lambda **a: analysis.operators(chain(), {"J1": 0.3}).along(**a), {"velocity": [1.0, 0.0, 0.5]}
@@ -624,8 +642,8 @@ LINEARIZING = {
             "axes": "world", "p": {},
         },
     ),
-    "dalembert.StaticForces.wrench": Target(lambda **a: held().wrench(**a), {"joint": "B"}),
-    "dalembert.StaticForces.multiplier": Target(lambda **a: held().multiplier(**a), {"row": "C.x"}),
+    "dalembert.StaticForces.reactions": Target(lambda **a: held().reactions(**a), {"joint": "B"}),
+    "dalembert.StaticForces.multiplier": Target(lambda **a: held().multiplier(**a), {"name": "C.x"}),
     "dalembert.workspace": Target(
         da.workspace,
         {
@@ -747,6 +765,7 @@ SIMULATING = {
     "dalembert.Run.phase": Target(on_run("phase"), {"t": 0.05}),
     "dalembert.Run.rate": Target(on_run("rate"), {"name": "A"}),
     "dalembert.Run.chart": Target(on_run("chart"), {"k": 1}),
+    "dalembert.Run.joint_acceleration": Target(on_run("joint_acceleration"), {"name": "A"}),
     "dalembert.Run.reactions": Target(on_run("reactions"), {"joint": "A"}),
     "dalembert.Run.length": Target(on_sprung_run("length"), {"name": "line"}),
     "dalembert.Run.length_rate": Target(on_sprung_run("length_rate"), {"name": "line"}),
@@ -1075,8 +1094,8 @@ CONTROLLING = {
         control.optimal_motion,
         {
             "system": lambda: four_bar()[0], "start": lambda: four_bar()[1], "duration": 0.1, "cost": effort,
-            "final": resting, "steps": 3, "method": "ilqr", "limits": None, "guess": None, "p": None,
-            "max_iterations": 3, "tolerance": 1e-6,
+            "final": resting, "steps": 3, "method": "ilqr", "limits": None, "path": [(law, -5.0, 5.0)], "guess": None,
+            "p": None, "max_iterations": 3, "tolerance": 1e-6, "allowed": 1e-6,
         },
     ),
     "dalembert.control.OptimalMotion.state": Target(lambda k: optimal().state(k), {"k": 1}),

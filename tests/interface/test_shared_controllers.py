@@ -30,6 +30,7 @@ CONTROLLERS = {
     ),
     "switched": lambda: control.motion_control(SYSTEM, TASK, GOAL, active=opened),
     "proportional": lambda: control.PDControl(SYSTEM, TASK, GOAL, gains=(50.0, 5.0)),
+    "total rates": lambda: control.TotalRateFeedback(SYSTEM, damping=2.0),
 }
 
 

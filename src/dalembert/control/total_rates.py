@@ -13,6 +13,9 @@ Control 8.2, regulation of a frame's pose Y = (p, r₁, r₂, r₃), the r being
 Departures. In (8.6) the sign before the error is wrong, and its gain c₂ stands on the wrong side of the operators: only
 with k next to the error is there a Lyapunov function (the paper's c₂ does if it is a number). The moment of the three
 axes is k Σ r_i × r̂_i. Gravity and the described forces, which the paper leaves out, are compensated.
+
+Closed chains: constraint forces do no work, νᵀ Ãᵀλ = 0, so both functions fall at the same rates. Only the admissible
+part of τ = m ε counts, and the inputs are the smallest with Kᵀ B u = Kᵀ τ.
 """
 
 from __future__ import annotations
@@ -20,15 +23,33 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 
+import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.checks import array, flag, number, vector
+from dalembert.compiler import Kernel
+from dalembert.control.allocator import Allocator
+from dalembert.control.evidence import Verdict
+from dalembert.control.inverse_dynamics import inverse_dynamics
+from dalembert.control.native.workspace import FREE, Controller
+from dalembert.control.plant import Plant
+from dalembert.control.projected import IDLE
 from dalembert.control.task import FrameGiven
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, AssemblyError, DalembertError
+from dalembert.native.bound import Bound
+from dalembert.native.library import address
 from dalembert.protocols import Parameters, StateGiven, check_system
+from dalembert.recursions.body_jacobians import body_jacobian
+from dalembert.recursions.innovations import Innovations
+from dalembert.recursions.kinematics import in_world_axes
+from dalembert.recursions.newton_euler import newton_euler
+from dalembert.spatial import cross
+from dalembert.symbols import array as symbolic
+from dalembert.symbols import to_sx, zeros
+from dalembert.system.functions import Trace
 from dalembert.system.state import State
-from dalembert.system.system import System
+from dalembert.system.system import System, frame_key
 
 #: damping as users give it: a number, (nv,) numbers, or by velocity names
 DampingGiven = Mapping[str, float] | ArrayLike
@@ -37,9 +58,11 @@ DampingGiven = Mapping[str, float] | ArrayLike
 class TotalRateFeedback:
     """ε = −c ν (Control 8.1). Call it as u(t, state); `forces(state)` are the generalized forces.
 
-    system: an open chain. damping: c > 0 (1/s), a number, an array (nv,), or a mapping by velocity names (the rest 1).
-    compensate=False leaves gravity and the described forces uncompensated; then `lyapunov` need not fall. p:
-    parameters. For inputs, every velocity must have a motor.
+    system: a tree, or a closed chain whose constraints do not move with time. damping: c > 0 (1/s), a number, an array
+    (nv,), or a mapping by velocity names (the rest 1). compensate=False leaves gravity and the described forces
+    uncompensated; then `lyapunov` need not fall. p: parameters. The inputs must drive every motion of the mechanism: u
+    is B⁻¹ τ where each velocity of a tree has a motor, else the smallest forces with the power of τ in every
+    admissible motion. Runs in machine code.
 
     >>> import dalembert as da
     >>> from dalembert import zoo
@@ -55,23 +78,32 @@ class TotalRateFeedback:
 
     def __init__(self, system: System, *, damping: DampingGiven = 1.0, compensate: bool = True, p: Parameters = None):
         check_system(system)
-        system.parameter_vector(p)
-        self.system, self.compensate, self.p = system, flag(compensate, "compensate"), p
+        self.system, self.compensate, self.p = system, flag(compensate, "compensate"), system.parameter_vector(p)
         self.damping = _gains(system, damping)
-        system.diagonal.check()
+        if system.led:
+            raise ArgumentError(
+                f"'{system.name}' has kinematic inputs ({', '.join(system.led)}), which prescribe motion; total rates "
+                "are controlled by forces. Compile it without them."
+            )
 
     def forces(self, state: StateGiven) -> np.ndarray:
         """τ = m ε at a state, (nv,), with the compensation of gravity and of the described forces at u = 0."""
-        x, d = self.system.as_state(state), self.system.diagonal
-        tau = d.joint_forces(x, -self.damping * d.total_rates(x, p=self.p), p=self.p) + self._wanted(x)
-        if self.compensate:
-            tau = tau + self.system.gravity_vector(x, p=self.p) - self.system.applied_forces(x, p=self.p)
-        return tau
+        x = self.system.as_state(state)
+        self.system.check_mass(x, self.p)
+        return self.system.evaluate_kernel(self._kernel, x, None, self.p, {})
 
     def __call__(self, t: float, state: State) -> np.ndarray:
-        """The inputs, (nu,), at a state; they do not depend on the time t."""
-        number(t, "t")
-        return self._inputs @ self.forces(state)
+        """The inputs, (nu,), at a state; the time t (s) matters only to forces that know it."""
+        x = self.system.as_state(state).replace(t=number(t, "t"))
+        tau, plant = self.forces(x), self._drive
+        if isinstance(plant, np.ndarray):
+            return plant @ tau
+        a = plant.take()
+        if plant.run(a, x.t, x, FREE) != 0:
+            raise DalembertError(f"no forces were found at t = {x.t:g} s: {Verdict.UNSOLVED.sentence}.")
+        u = plant.plant.inputs(plant.forces(a, tau))
+        plant.give(a)
+        return u
 
     def lyapunov(self, state: StateGiven) -> float:
         """The Lyapunov function at a state: the kinetic energy, J."""
@@ -82,34 +114,89 @@ class TotalRateFeedback:
         nu = self.system.diagonal.total_rates(self.system.as_state(state), p=self.p)
         return float(nu @ (self.damping * nu))
 
-    def _wanted(self, x: State) -> np.ndarray | float:
+    @property
+    def is_native(self) -> bool:
+        """Whether it runs in compiled loops, `simulate`'s among them, without Python."""
+        return self.system.backend == "native"
+
+    def native_controller(self) -> Bound:
+        """The controller as a native function with memory of its own: x is q, v and t, y the inputs."""
+        drive, system = self._drive, self.system
+        if isinstance(drive, np.ndarray):
+            key = ("total_rate_inputs", *self._key(), drive.tobytes())
+            kernel = system.custom_kernel(key, ("q", "v", "p", "t"), lambda s: drive @ self._traced(s))
+            return Bound.of(kernel, {"p": self.p})
+        a, idle = drive.template.copy(), Bound.of(IDLE.kernel, {})
+        a.mode = FREE
+        nq, n, nu = system.nq, system.nq + system.nv, len(system.u_names)
+        controller = Controller(
+            nq=nq, nu=nu, na=drive.plant.na, allocate=address("allocate"), allocation=a, trajectory=idle, forces=idle,
+            pulls=1, pull=Bound.of(self._kernel, {"p": self.p}),
+            inputs=np.array(drive.plant.actuators.inputs, dtype=np.int64),
+        )  # fmt: skip
+        bound = Bound.around(address("follow"), np.zeros(n + 1), np.zeros(nu), controller, n, self)
+        bound.slices = {"q": slice(nq), "v": slice(nq, n), "t": slice(n, n + 1)}
+        return bound
+
+    @cached_property
+    def _kernel(self) -> Kernel:
+        """The compiled form of `forces`."""
+        return self.system.custom_kernel(("total_rate_forces", *self._key()), ("q", "v", "p", "t"), self._traced)
+
+    def _key(self) -> tuple[object, ...]:
+        """What tells this law from others of the same system."""
+        return self.compensate, self.damping.tobytes()
+
+    def _traced(self, s: Trace) -> np.ndarray:
+        """τ = m (−c ν), and what is compensated: g − Q at u = 0."""
+        factor = Innovations(s.at)
+        tau = factor.m(-self.damping * factor.m_transposed(s.v)) + self._wanted(s)
+        if not self.compensate:
+            return tau
+        still = s.tree.moving(s.q, zeros(s.tree.nv))
+        held = newton_euler(still, zeros(s.tree.nv), s.d.gravity, s.load.wrenches) - s.load.tau
+        u = s.sx["u"]
+        if u.numel():
+            held = symbolic(ca.densify(ca.substitute(to_sx(held), u, ca.SX.zeros(u.shape))))
+        return tau + held
+
+    def _wanted(self, s: Trace) -> np.ndarray | float:
         """Forces towards a goal."""
         return 0.0
 
     @cached_property
-    def _inputs(self) -> np.ndarray:
-        """u = B⁺ τ, with Q = Q₀ + B u: B must reach every velocity, and always in the same way."""
-        system, units = self.system, np.eye(len(self.system.u_names))
-        rng, found = np.random.default_rng(0), []
-        for _ in range(2):
-            x = system.state(system.plus(system.state(), rng.uniform(-1, 1, system.nv)))
-            zero = system.applied_forces(x, p=self.p)
-            columns = [system.applied_forces(x, u=e, p=self.p) - zero for e in units]
-            found.append(np.array(columns).reshape(len(units), system.nv).T)
-        B = found[0]
-        idle = [name for name, row in zip(system.v_names, B) if not row.any()]
-        if idle or np.linalg.matrix_rank(B) < system.nv:
-            what = f"nothing drives {', '.join(idle)}" if idle else "its inputs do not drive each velocity by itself"
+    def _drive(self) -> np.ndarray | Allocator:
+        """B⁻¹ of a tree whose inputs act the same way everywhere, so that u = B⁻¹ τ; else the allocation of forces."""
+        system = self.system
+        plant = Plant(system, system.u_names or None, p=self.p)
+        try:
+            somewhere = system.assemble({}, p=self.p) if system.rows.of else system.state()
+            self._check_reach(somewhere)
+        except AssemblyError:
+            pass  # no position is known: u is the nearest there is wherever the run goes
+        if not system.rows.of:
+            rng = np.random.default_rng(0)
+            found = [system.plus(system.state(), rng.uniform(-1, 1, system.nv)) for _ in range(2)]
+            one, two = (plant.values(0.0, system.state(q))[4] for q in found)
+            if one.shape[0] == one.shape[1] and np.abs(one - two).max(initial=0.0) <= 1e-12 * np.abs(one).max():
+                return np.linalg.inv(one)
+        return Allocator(plant)
+
+    def _check_reach(self, x: State) -> None:
+        """Refuse inputs that leave motions of the mechanism without a force."""
+        name = self.system.name
+        if not self.system.u_names:
+            idle = ", ".join(self.system.v_names)
             raise ArgumentError(
-                f"{type(self).__name__} needs a motor for every velocity of '{system.name}', but {what}; add motors "
-                "with add_motor(name, joint), or use forces(state) instead of inputs."
+                f"{type(self).__name__} needs forces for every motion of '{name}', but nothing drives {idle}; add "
+                "motors with add_motor(name, joint), or use forces(state) instead of inputs."
             )
-        if np.abs(B - found[1]).max() > 1e-12 * np.abs(B).max():
+        found = inverse_dynamics(self.system, x, actuated=self.system.u_names, p=self.p)
+        if found.reach < found.mobility:
             raise ArgumentError(
-                f"inputs of '{system.name}' act differently in different positions; {type(self).__name__} takes motors "
-                "on joints (add_motor). Use forces(state) and turn them into your inputs."
+                f"{type(self).__name__} needs forces for every motion of '{name}', but its inputs drive {found.reach} "
+                f"of {found.mobility}: {found.message} Add motors with add_motor(name, joint), or use forces(state)."
             )
-        return np.linalg.pinv(B)
 
 
 class PoseRegulation(TotalRateFeedback):
@@ -156,15 +243,20 @@ class PoseRegulation(TotalRateFeedback):
         weights = np.repeat(self.stiffness, [3, len(e) - 3])
         return float(self.system.kinetic_energy(state, p=self.p) + 0.5 * e @ (weights * e))
 
-    def _wanted(self, x: State) -> np.ndarray:
-        T = self.system.pose(x, self.frame, p=self.p)
-        W = np.zeros(6)
+    def _key(self) -> tuple[object, ...]:
+        given = self.stiffness.tobytes(), self.target.tobytes(), self.target.shape
+        return *super()._key(), frame_key(self.frame), *given
+
+    def _wanted(self, s: Trace) -> np.ndarray:
+        T, W = s.state.pose(self.frame), zeros(6)
         if self.target.shape == (3,):
-            W[3:] = self.stiffness[0] * (self.target - T[:3, 3])
+            W[3:] = self.stiffness[0] * (self.target - T.p)
         else:
-            W[:3] = self.stiffness[1] * np.cross(T[:3, :3], self.target[:3, :3], axis=0).sum(axis=1)  # Σ r × r̂
-            W[3:] = self.stiffness[0] * (self.target - T)[:3, 3]
-        return self.system.jacobian(x, self.frame, axes="world", p=self.p).T @ W
+            axes = zip(T.R.T, self.target[:3, :3].T)
+            W[:3] = self.stiffness[1] * sum((cross(r, wanted) for r, wanted in axes), zeros(3))  # Σ r × r̂
+            W[3:] = self.stiffness[0] * (self.target[:3, 3] - T.p)
+        link, offset, R = s.frame(self.frame, "world")
+        return in_world_axes(R, body_jacobian(s.at, link, offset)).T @ W
 
 
 def _gains(system: System, damping: DampingGiven) -> np.ndarray:

@@ -23,8 +23,9 @@ from dalembert.recursions.newton_euler import newton_euler
 from dalembert.sensitivity.targets import Targets
 from dalembert.symbols import array, symbols, to_sx, zeros
 from dalembert.system.derivatives import ACCELERATION_DERIVATIVES
-from dalembert.system.equation_rows import EquationRows, is_large, tangent_map
+from dalembert.system.equation_rows import EquationRows, is_large
 from dalembert.system.functions import Trace, constrained
+from dalembert.system.jacobian_rows import tangent_map
 from dalembert.system.system import RowChoice, System
 
 LARGEST = 400_000  # operations of a traced derivative: beyond, minutes to compile

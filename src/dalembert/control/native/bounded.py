@@ -20,8 +20,9 @@ that λ breaks are added until none is broken.
 
 from __future__ import annotations
 
+from dalembert.control.native.feasibility import feasible
 from dalembert.control.native.inequalities import add_bounds, any_broken, cut_cones, first_planes, respond
-from dalembert.control.native.levels import clear, feasible, improve
+from dalembert.control.native.levels import clear, improve
 from dalembert.control.native.steps import carry, length, require, shortest
 from dalembert.control.native.workspace import TASK
 from dalembert.formulations.common import times
@@ -109,7 +110,7 @@ def solve_levels(a, hard):
     """All levels with the inequalities there are; u from x."""
     s, na, u = a.levels, a.na, a.u
     s.tolerance = a.problem.tolerance
-    feasible(s, a.slack, hard)
+    feasible(s, hard)
     clear(s)
     lost = False
     if a.mode == TASK:

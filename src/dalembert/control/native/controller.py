@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dalembert.control.native.workspace import Controller
+from dalembert.control.native.workspace import FORCES, Controller
 from dalembert.native.calls import invoke, jump
 from dalembert.native.jit import entry
 from dalembert.native.memory import doubles
@@ -27,6 +27,18 @@ def follow(x, y, controller):
         controller.forces.x[0] = state[n]
         invoke(controller.forces)
     jump(controller.allocate, 0, 0, a)
+    if controller.pulls != 0 and a.status == OK:  # K of the state is known: now the forces for Kᵀ B u = Kᵀ τ
+        pull, required, mode = controller.pull, a.required_force, a.mode
+        for i in range(n):
+            pull.x[i] = state[i]
+        if pull.time_index >= 0:
+            pull.x[pull.time_index] = state[n]
+        invoke(pull)
+        for i in range(a.n):
+            required[i] = pull.y[i]
+        a.mode = FORCES
+        jump(controller.allocate, 0, 0, a)
+        a.mode = mode
     for i in range(controller.nu):
         out[i] = 0.0
     for k in range(controller.na):

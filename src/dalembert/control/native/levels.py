@@ -11,8 +11,7 @@ span the kept rows and those of active inequalities:
     x ← x + α p                                 α up to the first inequality that would break; it becomes active   (3)
     Σ μ_i G_i = Aᵀ(A x − b) along Q             after a full step; an active row with μ_i < 0 is let go            (4)
 
-Every step starts from a feasible x. `feasible` finds one: with a slack for every soft row, the same method makes the
-slacks least (the rows that cannot be kept are then lowered to what is possible).
+Every step starts from a feasible x; `feasibility` finds one.
 """
 
 from __future__ import annotations
@@ -204,7 +203,7 @@ def multipliers(s):
 @native
 def improve(s):
     """Solve the level in A and b (rows = 0: the shortest x), and keep it."""
-    n, x, step, mu, active = s.n, s.x, s.step, s.mu, s.active
+    n, x, step = s.n, s.x, s.step
     for rounds in range(ROUNDS * (s.count + n) + 1):
         descend(s)
         part, first = first_broken(s)
@@ -212,17 +211,26 @@ def improve(s):
             x[j] += part * step[j]
         if first >= 0:
             hold(s, first)
-            continue
-        least, gone = -PULL * multipliers(s), -1
-        careful = rounds > 2 * (s.count + n)  # Bland's rule ends cycles: the first row of all that pull back
-        for k in range(s.held):
-            if mu[k] < least and not (careful and gone >= 0 and active[gone] < active[k]):
-                gone = k
-                least = least if careful else mu[k]
-        if gone < 0:
+        elif not release(s, rounds > 2 * (s.count + n)):
             break
-        hold_again(s, gone)
     keep(s)
+
+
+@native
+def release(s, careful):
+    """Let go of an active row that pulls x back: that of the least μ. Returns whether there is one.
+
+    careful: by Bland's rule, which ends cycles, the first row of all that pull back.
+    """
+    mu, active = s.mu, s.active
+    least, gone = -PULL * multipliers(s), -1
+    for k in range(s.held):
+        if mu[k] < least and not (careful and gone >= 0 and active[gone] < active[k]):
+            gone = k
+            least = least if careful else mu[k]
+    if gone >= 0:
+        hold_again(s, gone)
+    return gone >= 0
 
 
 @native
@@ -249,47 +257,3 @@ def keep(s):
     s.kept += min(rank, n - s.kept)
     s.held = held
     hold_again(s, -1)
-
-
-@native
-def feasible(s, slack, hard):
-    """Move x to where the inequalities hold: those from `hard` on as far as they can, the first ones in any case.
-
-    slack: Levels of n + soft unknowns. x has to keep the hard ones. Where soft rows cannot be kept, h is lowered to
-    what is, each by as little as can be (least squares).
-    """
-    n, soft, G, h, x = s.n, s.count - hard, s.G, s.h, s.x
-    worst = 0.0
-    for i in range(hard, s.count):
-        worst = max(worst, h[i] - dot(G, i, x, 0, 0, n))
-    if worst <= 0.0:
-        return
-    slack.n, slack.count, slack.tolerance, slack.whole = n + soft, s.count + soft, s.tolerance, 0.0
-    H, k, y = cut(slack.G, 0, (s.count + soft, n + soft)), slack.h, slack.x
-    A, b = cut(slack.A, 0, (soft, n + soft)), slack.b
-    for i in range(s.count + soft):
-        for j in range(n + soft):
-            H[i, j] = 0.0
-    for i in range(hard):
-        k[i] = h[i]
-        for j in range(n):
-            H[i, j] = G[i, j]
-    for j in range(n):
-        y[j] = x[j]
-    for i in range(soft):
-        row = hard + i
-        for j in range(n + soft):
-            A[i, j] = 0.0
-        A[i, n + i], b[i] = 1.0, 0.0
-        for j in range(n):
-            H[row, j] = 0.5**0.5 * G[row, j]
-        H[row, n + i], k[row] = 0.5**0.5, 0.5**0.5 * h[row]
-        H[s.count + i, n + i], k[s.count + i] = 1.0, 0.0
-        y[n + i] = max(0.0, h[row] - dot(G, row, x, 0, 0, n))
-    slack.rows = soft
-    clear(slack)
-    improve(slack)
-    for j in range(n):
-        x[j] = y[j]
-    for i in range(hard, s.count):
-        h[i] = min(h[i], dot(G, i, x, 0, 0, n))

@@ -36,6 +36,9 @@ class Levels(Struct):
     step = Doubles("n")
     pull = Doubles("n")
     mu = Doubles("n")
+    miss = Doubles("most")  # of `feasibility`: h − G x
+    mend = Doubles("most")  # G · step
+    when = Doubles("most")  # the part of the step at which a row is met
 
 
 def make_levels(n: int, most: int, wide: int) -> Levels:

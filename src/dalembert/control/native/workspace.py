@@ -122,7 +122,6 @@ class Allocation(Struct):
     plane_of = Ints("45 * nk")
     plane_count = Int()
     levels = Part(lambda: Levels)
-    slack = Part(lambda: Levels)
 
 
 class Controller(Struct):
@@ -137,6 +136,8 @@ class Controller(Struct):
     trajectory = Part(lambda: Bound)  # of t; its outputs are the allocation's reference
     presses = Int()  # 1 if constraint forces are wanted
     forces = Part(lambda: Bound)  # of t; its outputs begin with the wanted forces
+    pulls = Int()  # 1 if the generalized forces themselves are given
+    pull = Part(lambda: Bound)  # of q, v, parameters and t; its outputs are the generalized forces (n,)
     inputs = Ints("na")  # which inputs the actuators are
 
 
@@ -157,7 +158,7 @@ def make_allocation(plant: Plant, **values: Any) -> Allocation:
     options = {name: values.pop(name) for name in ("tolerance", "floor") if name in values}
     soft = 2 * nc + 45 * nk + 2 * nf
     bounded = bool(values.get("bounded") or values.get("layered"))
-    rows, wide = (2 * na + soft, max(n, nt, ns)) if bounded else (1, 1)
+    rows, wide = (2 * na + soft, max(n, nt, ns, soft)) if bounded else (1, 1)
     a = Allocation.sized(
         n=n,
         m=m,
@@ -176,7 +177,6 @@ def make_allocation(plant: Plant, **values: Any) -> Allocation:
         shaping=make_problem(na, max(ns, nt), metric=EUCLIDEAN),
         sieve=Factor.sized(m=m, n=n),
         levels=make_levels(na, rows, wide),
-        slack=make_levels(na + soft if bounded else 1, 2 * na + 2 * soft if bounded else 1, soft if bounded else 1),
         **views,
         **values,
     )
