@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from dalembert import checks
+from dalembert.analysis.by_name import columns
 from dalembert.ensembles.lanes import Batch
 from dalembert.ensembles.parts import COUNTS, EVIDENCE, Part
 from dalembert.ensembles.plan import Plan, run_alone
 from dalembert.ensembles.summary import Extremes, Summary, extremes
 from dalembert.ensembles.variation import Variation
 from dalembert.errors import ArgumentError, extra
-from dalembert.simulation.run import Run, columns
+from dalembert.simulation.run import Run
 from dalembert.simulation.status import Status
 from dalembert.system.state import State
 from dalembert.system.system import System
