@@ -81,7 +81,7 @@ def test_sweeps_over_the_zoo(name):
     path = {c: x[c] + np.linspace(0.0, 0.06, 7) * (1 - 2 * (k % 2)) for k, c in enumerate(names)}
     speed, bend = {c: 1.0 + k for k, c in enumerate(names)}, {c: 0.5 - k for k, c in enumerate(names)}
     many = da.sweep_many(system, path, n=3, guess=x, speed=speed, acceleration=bend)
-    assert many.complete.all()
+    assert many.success.all()
     assert not many.alone.any()
     one = system.sweep(path, x, speed=speed, acceleration=bend)
     for k in range(3):
@@ -110,7 +110,7 @@ def test_whole_turns_with_lengths_of_their_own_stay_on_their_branch():
     crank = 0.3 + 0.02 * rng.standard_normal(8)
     guess = {"A": 0.0, "B": 1.0, "C": -2.0}
     turn = da.sweep_many(system, {"A": np.linspace(0.0, 2 * np.pi, 13)}, p={"crank": crank}, guess=guess, speed=3.0)
-    assert turn.complete.all()
+    assert turn.success.all()
     np.testing.assert_allclose(turn["B"][:, -1] + 2 * np.pi, turn["B"][:, 0], atol=1e-9)  # the coupler is back
     for k in range(8):
         start = system.state(turn.q[k, 0])
@@ -124,7 +124,7 @@ def test_variants_that_do_not_follow_are_told_and_cost_the_others_nothing():
     system = lengths()
     path, guess = {"A": np.linspace(0.5, 3.0, 26)}, {"A": 0.5, "B": 0.7, "C": -1.8}
     turn = da.sweep_many(system, path, p={"crank": [0.3, 0.9, 9.0, 0.31]}, guess=guess)
-    assert turn.complete.tolist() == [True, False, False, True]
+    assert turn.success.tolist() == [True, False, False, True]
     assert turn.alone.tolist() == [False, True, False, False]
     assert "turns back" in turn.messages[1] or "ends after" in turn.messages[1]
     assert "cannot be assembled" in turn.messages[2]

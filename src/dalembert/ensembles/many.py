@@ -128,7 +128,7 @@ class Sweeps:
         return self.q[:, :, self.system.q_names.index(name)]
 
     @property
-    def complete(self) -> np.ndarray:
+    def success(self) -> np.ndarray:
         """(n,) whether a variant reaches all values."""
         return np.array([k not in self.messages for k in range(len(self))])
 
@@ -157,7 +157,7 @@ def sweep_many(
     >>> from dalembert import zoo
     >>> system = zoo.four_bar().compile()
     >>> turn = da.sweep_many(system, {"A": np.linspace(0.5, 1.0, 11)}, n=3, speed=2.0)
-    >>> turn["B"].shape, bool(turn.complete.all())
+    >>> turn["B"].shape, bool(turn.success.all())
     ((3, 11), True)
     """
     check_system(system)
@@ -250,7 +250,7 @@ def _by_itself(
         return
     for x, part in zip(out, (found.q, found.v, found.vdot)):
         x[: len(part)] = part
-    if not found.complete:
+    if not found.success:
         messages[k] = found.message
 
 
