@@ -68,14 +68,17 @@ class Made:
 
 
 def fits(setup: Setup) -> bool:
-    """Whether runs like this can go side by side: explicit steps with error control, no function but an expression."""
+    """Whether runs like this can go side by side: explicit steps with error control, no function but an expression.
+
+    Forces that begin and cease to act have steps that end there, which lanes do not.
+    """
     steered = setup.controller is None or isinstance(setup.controller, expression)
     traced = all(isinstance(event.g, expression) for event in setup.events.values()) and len(setup.events) <= EVENTS
     plain = steered and traced and setup.coordinates is None and setup.formulation == "auto"
     kept = setup.stabilization
     usual = kept is None or (isinstance(kept, Projection) and kept == Projection(corrections=kept.corrections))
-    method = setup.method
-    return plain and usual and not (method.fixed or method.implicit) and setup.on_singularity == "continue"
+    method, bent = setup.method, any(f.bends for f in setup.system.description.forces)
+    return plain and usual and not bent and not (method.fixed or method.implicit) and setup.on_singularity == "continue"
 
 
 class Lanes:
