@@ -466,7 +466,8 @@ def opened_studio(**arguments: Any) -> str:
 VIEWING = {
     "dalembert.view.studio": Target(
         opened_studio,
-        {**FOUR_BAR, "run": None, "time": 1.0, "u": None, "p": None, "port": 0, "source": "system = ..."},
+        {**FOUR_BAR, "run": None, "time": 1.0, "u": None, "p": None, "outputs": [], "port": 0,
+         "source": "system = ..."},
     ),
     "dalembert.view.plot": Target(
         view.plot, {"run": run, "names": ["A"], "panels": ["positions"], "path": lambda: folder() / "plot.png"}
@@ -607,6 +608,33 @@ LINEARIZING = {
             "independent": ["A"],
         },
     ),
+    "dalembert.assemble_many": Target(
+        da.assemble_many,
+        {
+            "system": lambda: four_bar()[0], "q": {"A": [0.6, 0.7]}, "v": {"A": 1.0}, "n": 2, "p": {},
+            "guess": lambda: four_bar()[1],
+        },
+    ),
+    "dalembert.States.__getitem__": Target(
+        lambda **a: da.assemble_many(four_bar()[0], {"A": [0.6, 0.7]}).__getitem__(**a), {"k": 1}
+    ),
+    "dalembert.sweep_many": Target(
+        da.sweep_many,
+        {
+            "system": lambda: four_bar()[0], "path": {"A": [0.6, 0.7, 0.8]}, "n": 2, "p": {},
+            "guess": lambda: four_bar()[1], "speed": 1.0, "acceleration": {"A": 0.0},
+        },
+    ),
+    "dalembert.Sweeps.__getitem__": Target(
+        lambda **a: da.sweep_many(four_bar()[0], {"A": [0.6, 0.7]}, n=2).__getitem__(**a), {"name": "A"}
+    ),
+    "dalembert.inverse_dynamics_many": Target(
+        da.inverse_dynamics_many,
+        {
+            "system": lambda: four_bar()[0], "states": lambda: [four_bar()[1]] * 2, "a": lambda: np.zeros((2, 3)),
+            "u": [0.0], "p": None,
+        },
+    ),
     "dalembert.linearize_full": Target(da.linearize_full, {**FOUR_BAR, "u": [0.0]}),
     "dalembert.FullLinearization.underlying": Target(
         lambda **a: da.linearize_full(*four_bar()).underlying(**a),
@@ -642,8 +670,8 @@ LINEARIZING = {
             "axes": "world", "p": {},
         },
     ),
-    "dalembert.StaticForces.wrench": Target(lambda **a: held().wrench(**a), {"joint": "B"}),
-    "dalembert.StaticForces.multiplier": Target(lambda **a: held().multiplier(**a), {"row": "C.x"}),
+    "dalembert.StaticForces.reactions": Target(lambda **a: held().reactions(**a), {"joint": "B"}),
+    "dalembert.StaticForces.multiplier": Target(lambda **a: held().multiplier(**a), {"name": "C.x"}),
     "dalembert.workspace": Target(
         da.workspace,
         {
@@ -765,6 +793,7 @@ SIMULATING = {
     "dalembert.Run.phase": Target(on_run("phase"), {"t": 0.05}),
     "dalembert.Run.rate": Target(on_run("rate"), {"name": "A"}),
     "dalembert.Run.chart": Target(on_run("chart"), {"k": 1}),
+    "dalembert.Run.joint_acceleration": Target(on_run("joint_acceleration"), {"name": "A"}),
     "dalembert.Run.reactions": Target(on_run("reactions"), {"joint": "A"}),
     "dalembert.Run.length": Target(on_sprung_run("length"), {"name": "line"}),
     "dalembert.Run.length_rate": Target(on_sprung_run("length_rate"), {"name": "line"}),
@@ -1093,8 +1122,8 @@ CONTROLLING = {
         control.optimal_motion,
         {
             "system": lambda: four_bar()[0], "start": lambda: four_bar()[1], "duration": 0.1, "cost": effort,
-            "final": resting, "steps": 3, "method": "ilqr", "limits": None, "guess": None, "p": None,
-            "max_iterations": 3, "tolerance": 1e-6,
+            "final": resting, "steps": 3, "method": "ilqr", "limits": None, "path": [(law, -5.0, 5.0)], "guess": None,
+            "p": None, "max_iterations": 3, "tolerance": 1e-6, "allowed": 1e-6,
         },
     ),
     "dalembert.control.OptimalMotion.state": Target(lambda k: optimal().state(k), {"k": 1}),

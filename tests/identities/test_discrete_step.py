@@ -144,8 +144,41 @@ def test_against_the_discrete_equations_in_eighty_digits():
     close(step.momentum, now[14:].astype(float), 1e-13)
     for k, w in enumerate(np.eye(step.derivative("q").shape[1])):
         change = ((equations(ALONG, w) - equations(-ALONG, w)) / (2 * ALONG)).astype(float)
-        assert np.abs(change[:14]).max() < 1e-13 * np.abs(step.slopes).max()
+        assert np.abs(change[:14]).max() < 1e-13 * np.abs(step.slopes.J).max()
         close(step.derivative("momentum")[:, k], change[14:], 1e-12)
+
+
+def test_second_derivatives_against_the_discrete_equations_in_eighty_digits():
+    """Along x(s) = x + s w the equations hold to s² with z(s) = z + s Z w + s² Z′ w / 2."""
+    system, x = top()
+    h, names = 0.005, ("q", "multipliers", "v", "end_multipliers")
+    step = da.discrete_step(system, x, h, u=[3.0])
+    q0, v0, u, p, q1, lam, v1, mu = (
+        many(e) for e in (x.q, x.v, step.u, step.p, step.after.q, step.multipliers, step.after.v, step.end_multipliers)
+    )
+    for q in (q0, q1):
+        q[2:] = q[2:] / mp.sqrt(q[2:] @ q[2:])
+    given, n = many([h, x.t]), step.derivative("q").shape[1]
+    rng = np.random.default_rng(3)
+    for w in rng.normal(size=(4, n)):
+        first = [many(step.derivative(name) @ w) for name in names]
+        second = [many(step.second(name, w) @ w) for name in names]
+        last = many(step.second("momentum", w) @ w)
+        e, dv, du, dp = (many(w[step.columns[name]]) for name in "qvup")
+
+        def equations(s, first=first, second=second, e=e, dv=dv, du=du, dp=dp):
+            z = [s * a + s * s * b / 2 for a, b in zip(first, second)]
+            start, end = plus(q0, s * e), plus(q1, z[0])
+            R = residual(
+                start, v0 + s * dv, u + s * du, p + s * dp, minus(end, start), lam + z[1], v1 + z[2], mu + z[3], *given
+            )  # fmt: skip
+            return np.concatenate([R, momentum(end, v1 + z[2], p + s * dp)])
+
+        s = mp.mpf(10) ** -12  # differences inside `slope` leave forty digits
+        bend = ((equations(s) - 2 * equations(mp.mpf(0)) + equations(-s)) / (s * s)).astype(float)
+        size = np.abs(step.slopes.J).max() * max(1.0, *(float(abs(x)) for part in second for x in part))
+        assert np.abs(bend[:14]).max() < 1e-12 * size
+        close(last.astype(float), bend[14:], 1e-11)
 
 
 # --- seeded mechanisms ------------------------------------------------------------------------------------------------
@@ -247,12 +280,41 @@ def test_second_derivatives_against_differences_of_first_ones(seed):
     def first(s):
         du, dp = np.split(s * w[n:], [len(u)])
         end = da.discrete_step(system, displaced(system, x, w, s), h, u=u + du, p=p + dp)
-        assert end.chosen == step.chosen
+        assert end.rows == step.rows
         return np.concatenate([end.derivative(name) for name in of])
 
     found = np.concatenate([step.second(name, w) for name in of])
     close(found, central(first, 1e-3), 1e-7)
     close(step.hessian("v") @ w, step.second("v", w), 1e-11)
+    weights = rng.normal(size=len(step.multipliers))
+    close(step.second("multipliers", weights=weights), np.tensordot(weights, step.hessian("multipliers"), 1), 1e-11)
+
+
+def test_large_mechanisms_have_the_derivatives_of_their_steps():
+    """By rows, not by straight-line code: the Stewart platform, quaternions and 18 rows, against differences."""
+    system = zoo.stewart().compile(backend="casadi")
+    x = system.project(system.state(*zoo.stewart_start()))
+    rng, h = np.random.default_rng(4), 0.01
+    x = system.project(x.replace(v=0.5 * rng.normal(size=system.nv)))
+    u = rng.normal(size=len(system.u_names))
+    step, K = da.discrete_step(system, x, h, u=u), admissible(system, x)
+    w = K @ rng.normal(size=K.shape[1])
+    n = 2 * system.nv
+
+    def moved(s):
+        end = da.discrete_step(system, displaced(system, x, w, s), h, u=u)
+        assert end.rows == step.rows
+        return end, np.concatenate([system.minus(end.after, step.after.q), end.after.v, end.momentum])
+
+    found = np.concatenate([step.derivative(name)[:, :n] @ w for name in ("q", "v", "momentum")])
+    close(found, central(lambda s: moved(s)[1], 1e-3), 1e-8)
+    along = np.concatenate([w, np.zeros(step.derivative("q").shape[1] - n)])
+    close(step.second("v", along), central(lambda s: moved(s)[0].derivative("v"), 1e-3), 1e-7)
+    small = zoo.four_bar().compile(backend="casadi")
+    start = small.state(*zoo.four_bar_start(0.7, speed=6.0))
+    lines = da.discrete_step(small, start, h).slopes
+    rows, _ = lines.rows.jacobian({name: value[0] for name, value in lines.known.items()})
+    close(rows, lines.J[0], 1e-14)
 
 
 def test_unsolvable_steps_and_states_are_refused():
@@ -264,5 +326,7 @@ def test_unsolvable_steps_and_states_are_refused():
         da.discrete_step(system, x.replace({"A": 0.9}), 0.01)
     with pytest.raises(da.ArgumentError, match="along"):
         da.discrete_step(system, x, 0.01).second("q", [1.0])
+    with pytest.raises(da.ArgumentError, match="along or weights"):
+        da.discrete_step(system, x, 0.01).second("q")
     with pytest.raises(da.ArgumentError, match="holonomic"):
         da.discrete_step(zoo.chaplygin_sleigh().compile(backend="casadi"), {}, 0.01)

@@ -101,6 +101,33 @@ def test_the_regulator_of_the_motion_brings_a_disturbed_swing_up_back(pole):
     assert np.abs(motion.simulate().q[-1] - motion.q[-1]).max() < 1e-9
 
 
+def test_the_acrobot_swings_up_as_cheaply_as_collocation_does():
+    """Spong's acrobot in 4 s: within 1 % of collocation that starts from it, and stabilized by its own regulator."""
+    m = da.Mechanism("acrobot", gravity=(0, -9.81, 0))
+    upper = m.add_body("upper", mass=1.0, com=(0, -0.5, 0), inertia=(0.083, 0.083, 0.083))
+    lower = m.add_body("lower", mass=1.0, com=(0, -1.0, 0), inertia=(0.33, 0.33, 0.33))
+    m.add_joint("shoulder", da.Revolute("z"), m.ground, upper)
+    m.add_joint("elbow", da.Revolute("z"), upper.at(0, -1.0, 0), lower)
+    m.add_motor("torque", "elbow")
+    system = m.compile()
+    goal = {"shoulder": np.pi, "elbow": 0.0}
+
+    def upright(s):
+        off = (s["shoulder"] - np.pi) ** 2 + s["elbow"] ** 2
+        return 1e5 * off + 1e4 * (s.rate("shoulder") ** 2 + s.rate("elbow") ** 2)
+
+    options = {"steps": 100, "tolerance": 1e-6}
+    motion = control.optimal_motion(system, system.state({}), 4.0, lambda s, u: u["torque"] ** 2, upright, **options)
+    plan = control.plan_motion(system, system.state({}), goal, 4.0, intervals=50, guess=motion)
+    assert motion.success
+    assert plan.success
+    assert motion.cost == pytest.approx(plan.cost, rel=0.01)
+    disturbed = system.state({}, v={"shoulder": 0.02, "elbow": -0.02})
+    ends = [motion.simulate(feedback=f, start=disturbed).state(-1) for f in (False, True)]
+    free, kept = (abs(x["shoulder"] - np.pi) + abs(x["elbow"]) for x in ends)
+    assert kept < 0.1 < free
+
+
 def test_a_closed_chain_with_constraints_is_controlled_in_all_its_coordinates():
     """A four-bar is led to another position against its weight; loops stay closed to rounding, momenta are M v."""
     system = zoo.four_bar().compile()
@@ -146,3 +173,38 @@ def test_collocation_takes_the_same_cost(pole):
     assert kept.success
     assert kept.v[:, 0].min() > -0.25 - 1e-6 > plan.v[:, 0].min()
     assert kept.cost > plan.cost
+
+
+@pytest.mark.parametrize("method", ["newton", "ilqr"])
+def test_limits_of_the_path_are_kept_and_are_those_of_collocation(pole, method):
+    """A cart that must not go faster than 0.25 m/s: kept to 1e-6, active, and as dear as collocation finds."""
+    start, limit = pole.state({"cart": 0.3, "phi1": 0.1}), [(lambda s: s.rate("cart"), -0.25, 9.0)]
+
+    def stop(s):
+        return 1e4 * (s["cart"] ** 2 + s["phi1"] ** 2 + s.rate("cart") ** 2 + s.rate("phi1") ** 2)
+
+    free = control.optimal_motion(pole, start, 2.0, keep, stop, steps=100, method=method)
+    motion = control.optimal_motion(pole, start, 2.0, keep, stop, steps=100, method=method, path=limit)
+    assert motion.success
+    assert motion.violation <= 1e-6
+    assert free.v[:, 0].min() < -0.29
+    assert motion.v[:, 0].min() == pytest.approx(-0.25, abs=1e-5)
+    assert (motion.v[:, 0] < -0.2499).sum() > 5  # it leans on the limit
+    goal = {"cart": 0.0, "phi1": 0.0}
+    plans = [
+        control.plan_motion(pole, start, goal, 2.0, minimize="cost", cost=keep, intervals=40, path=way)
+        for way in ((), limit)
+    ]
+    assert motion.cost - free.cost == pytest.approx(plans[1].cost - plans[0].cost, rel=0.05)
+    assert motion.cost > free.cost
+
+
+def test_limits_that_no_motion_keeps_are_told(pole):
+    start = pole.state({"cart": 0.3, "phi1": 0.1})
+    motion = control.optimal_motion(
+        pole, start, 0.5, keep, end, steps=10, path=[(lambda s: s["cart"], 0.5, 1.0)], max_iterations=60
+    )
+    assert not motion.success
+    assert "limits of the path are exceeded by" in motion.message
+    with pytest.raises(da.ArgumentError, match="lower ≤ upper"):
+        control.optimal_motion(pole, start, 0.5, keep, end, path=[(lambda s: s["cart"], 1.0, 0.5)])

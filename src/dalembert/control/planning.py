@@ -12,9 +12,10 @@ from dalembert.checks import array, choice, flag, function, keywords, mapping, n
 from dalembert.control.allocator import Allocator
 from dalembert.control.collocation import Bounded, Problem, stage, transcribe
 from dalembert.control.native.workspace import GIVEN
+from dalembert.control.optimal import OptimalMotion
 from dalembert.control.plan import MotionPlan
 from dalembert.control.plant import Plant
-from dalembert.control.references import LimitsGiven
+from dalembert.control.references import LimitsGiven, checked_path
 from dalembert.errors import ArgumentError, AssemblyError, unknown
 from dalembert.mechanism.constraints.expression import Expression
 from dalembert.protocols import Parameters, StateGiven, check_system
@@ -40,7 +41,7 @@ def plan_motion(
     cost: Callable[[Any, Any], Any] | None = None,
     scales: Mapping[str, float] | None = None,
     stop: bool = True,
-    guess: MotionPlan | None = None,
+    guess: MotionPlan | OptimalMotion | None = None,
     p: Parameters = None,
     max_iterations: int = 500,
     tolerance: float = 1e-8,
@@ -54,8 +55,8 @@ def plan_motion(
     minimized, with inputs by name as in `optimal_motion`; with minimize="cost" it is all of it. scales:
     {input: scale}; default 1. limits: of inputs; positions and speeds:
     of coordinates and velocities; one number, or by name a bound or (lower, upper). path: (function, lower, upper), the
-    function an expression of the state as in `Task`, kept at all nodes. guess: a MotionPlan of the same mechanism to
-    start from; default: `straight_motion`. p: parameters. max_iterations, tolerance: of IPOPT.
+    function an expression of the state as in `Task`, kept at all nodes. guess: a MotionPlan or an OptimalMotion of
+    the same mechanism to start from; default: `straight_motion`. p: parameters. max_iterations, tolerance: of IPOPT.
 
     Trouble is in the plan's status and message. `plan.simulate()` shows what the inputs do.
 
@@ -85,12 +86,16 @@ def plan_motion(
     span = np.broadcast_to(given, (2,)) if given.shape in ((), (1,), (2,)) else np.zeros(2)
     if not 0 < span[0] <= span[1]:
         raise ArgumentError(f"the duration is {shown(duration)}; needed: seconds, or (least, most).")
-    path = _path(path)
-    if not (guess is None or (isinstance(guess, MotionPlan) and guess.system.layout.same(system.layout))):
-        raise ArgumentError(f"guess is {shown(guess)}; needed: a MotionPlan of '{system.name}'.")
+    path = checked_path(path)
+    if not (
+        guess is None or (isinstance(guess, (MotionPlan, OptimalMotion)) and guess.system.layout.same(system.layout))
+    ):
+        raise ArgumentError(f"guess is {shown(guess)}; needed: a MotionPlan or an OptimalMotion of '{system.name}'.")
     scale = _scale(system, scales)
     names, values = _coordinates(system, goal)
     numbers = system.parameter_vector(p)
+    if isinstance(guess, OptimalMotion):
+        guess = _as_plan(guess, scale, p)
     straight = guess or straight_motion(
         system, x, goal, float(span.mean()), intervals, limits=limits, scales=scales, p=p
     )
@@ -149,6 +154,15 @@ def straight_motion(
     )
 
 
+def _as_plan(motion: OptimalMotion, scale: np.ndarray, p: Parameters) -> MotionPlan:
+    """The motion with inputs at its times, where they are the means of those before and after."""
+    u = np.vstack([motion.u[:1], 0.5 * (motion.u[1:] + motion.u[:-1]), motion.u[-1:]])
+    a, effort = np.gradient(motion.v, motion.t, axis=0), _effort(motion.t, u, scale)
+    return MotionPlan(
+        motion.t, motion.q, motion.v, a, u, effort, effort, 0.0, 0.0, 0, "Solve_Succeeded", motion.system, p
+    )
+
+
 def _on_the_way(system: System, q: dict[str, Any], v: dict[str, Any], guess: State, t: float, p: Parameters) -> State:
     """The state with these coordinates and rates; where rolling or skates forbid the rates, the nearest they allow."""
     try:
@@ -171,22 +185,6 @@ def _effort(t: np.ndarray, u: np.ndarray, scale: np.ndarray) -> float:
     middle = (w[:-1] + w[1:]) / 2
     each = (w[:-1] ** 2).sum(axis=1) + 4 * (middle**2).sum(axis=1) + (w[1:] ** 2).sum(axis=1)
     return float(np.diff(t) / 6 @ each)
-
-
-def _path(path: Sequence[tuple[Expression, float, float]]) -> list[tuple[Expression, float, float]]:
-    """Limits of expressions: (function, lower, upper) each."""
-    if not isinstance(path, (list, tuple)):
-        raise ArgumentError(f"path is {shown(path)}; needed: a list of (function, lower, upper).")
-    found = []
-    for k, row in enumerate(path):
-        what = f"path[{k}]"
-        if not isinstance(row, (list, tuple)) or len(row) != 3:
-            raise ArgumentError(f"{what} is {shown(row)}; needed: (function, lower, upper).")
-        f, low, high = (function(row[0], what), *(number(x, f"a bound of {what}", finite=False) for x in row[1:]))
-        if not low <= high:
-            raise ArgumentError(f"{what} has the bounds {low:g} … {high:g}; needed: lower ≤ upper.")
-        found.append((f, low, high))
-    return found
 
 
 def _coordinates(system: System, goal: Mapping[str, Any]) -> tuple[list[str], np.ndarray]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.checks import array, mapping, number, reals, shown, vector, whole
+from dalembert.checks import array, function, mapping, number, reals, shown, vector, whole
 from dalembert.control.trajectories import Trajectory, steady
 from dalembert.errors import ArgumentError, unknown
+from dalembert.mechanism.constraints.expression import Expression
 
 #: θ_d, θ̇_d and θ̈_d at a time, (n,) each
 Triple = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -96,3 +97,19 @@ def row_numbers(
             else:
                 level[k] = whole(x, f"the priority of '{name}'", least=1, most=len(names))
     return level, weight
+
+
+def checked_path(path: Sequence[tuple[Expression, float, float]]) -> list[tuple[Expression, float, float]]:
+    """Limits of expressions: (function, lower, upper) each."""
+    if not isinstance(path, (list, tuple)):
+        raise ArgumentError(f"path is {shown(path)}; needed: a list of (function, lower, upper).")
+    found = []
+    for k, row in enumerate(path):
+        what = f"path[{k}]"
+        if not isinstance(row, (list, tuple)) or len(row) != 3:
+            raise ArgumentError(f"{what} is {shown(row)}; needed: (function, lower, upper).")
+        f, low, high = (function(row[0], what), *(number(x, f"a bound of {what}", finite=False) for x in row[1:]))
+        if not low <= high:
+            raise ArgumentError(f"{what} has the bounds {low:g} … {high:g}; needed: lower ≤ upper.")
+        found.append((f, low, high))
+    return found

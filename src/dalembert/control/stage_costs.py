@@ -31,6 +31,18 @@ class Expansions:
     gradient: np.ndarray  # (N, 2 nv + inputs)
     hessian: np.ndarray  # (N, 2 nv + inputs, 2 nv + inputs)
 
+    def times(self, x: float) -> Expansions:
+        """x times the cost."""
+        return Expansions(x * self.value, x * self.gradient, x * self.hessian)
+
+    def plus(self, other: Expansions) -> Expansions:
+        """The sum with another cost at the same states."""
+        return Expansions(self.value + other.value, self.gradient + other.gradient, self.hessian + other.hessian)
+
+    def only(self, where: slice) -> Expansions:
+        """The cost at some of the states."""
+        return Expansions(self.value[where], self.gradient[where], self.hessian[where])
+
 
 class StageCost:
     """A cost of one state and its inputs, compiled."""

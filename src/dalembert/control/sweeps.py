@@ -13,11 +13,11 @@ operator; Johnson, Schultz and Murphey 2014 for variational steps).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from dalembert.blas import one_thread
 from dalembert.control.stage_costs import Expansions
 
 
@@ -40,33 +40,42 @@ def costates(A: np.ndarray, stages: Expansions, final: Expansions, n: int) -> np
     return np.array(p[::-1])
 
 
+@one_thread()
 def backward(
     A: np.ndarray,
     B: np.ndarray,
     stages: Expansions,
     final: Expansions,
-    bounds: tuple[np.ndarray, np.ndarray],
+    bounds: tuple[np.ndarray, np.ndarray] | None,
     damping: float,
-    bent: Sequence[np.ndarray] | None = None,
+    bent: np.ndarray | None = None,
 ) -> Sweep | None:
-    """(1) to (3); None where Q_uu is not positive. bounds: (N, inputs) each, of k. bent: Σ p_i ∂²f_i of each step."""
+    """(1) to (3); None where Q_uu is not positive.
+
+    bounds: of k, (N, inputs) each. bent: (N, 2 nv + inputs, …) Σ p_i ∂²f_i; without it costs are made convex.
+    """
     N, n, nu = B.shape
-    Vx, Vxx = final.gradient[0, :n], _convex(final.hessian[0, :n, :n]) if bent is None else final.hessian[0, :n, :n]
+    if bent is None:
+        H_all, H_end = _convex(stages.hessian), _convex(final.hessian)[0]
+    else:
+        H_all, H_end = stages.hessian + bent, final.hessian[0]
+    step_all = np.concatenate([A, B], axis=2)
+    Vx, Vxx = final.gradient[0, :n], H_end[:n, :n]
     k_all, K_all, slope, curve, steepest = np.zeros((N, nu)), np.zeros((N, nu, n)), 0.0, 0.0, 0.0
-    for i in reversed(range(N)):
-        H = _convex(stages.hessian[i]) if bent is None else stages.hessian[i] + bent[i]
-        step = np.hstack([A[i], B[i]])
-        Q = H + step.T @ Vxx @ step  # (1)
+    shift = damping * np.eye(nu)
+    for i in range(N - 1, -1, -1):
+        step = step_all[i]
+        Q = H_all[i] + step.T @ Vxx @ step  # (1)
         q = stages.gradient[i] + step.T @ Vx
-        Qu, Quu, Qux = q[n:], Q[n:, n:] + damping * np.eye(nu), Q[n:, :n]
-        found = box_minimum(Quu, Qu, bounds[0][i], bounds[1][i])
+        Qu, Quu, Qux = q[n:], Q[n:, n:] + shift, Q[n:, :n]
+        if bounds is None:
+            found = _minimum(Quu, Qu, Qux)
+        else:
+            found = box_minimum(Quu, Qu, Qux, bounds[0][i], bounds[1][i])
         if found is None:
             return None
-        k, free = found
-        K = np.zeros((nu, n))
-        if free.any():
-            K[free] = -np.linalg.solve(Quu[np.ix_(free, free)], Qux[free])  # (2)
-            steepest = max(steepest, float(np.abs(Qu[free]).max()))
+        k, K, free = found  # (2)
+        steepest = max(steepest, float(np.abs(Qu[free]).max(initial=0.0)))
         slope, curve = slope + float(k @ Qu), curve + 0.5 * float(k @ Quu @ k)
         Vx = q[:n] + K.T @ (Quu @ k + Qu) + Qux.T @ k  # (3)
         Vxx = Q[:n, :n] + K.T @ Quu @ K + K.T @ Qux + Qux.T @ K
@@ -75,17 +84,28 @@ def backward(
     return Sweep(k_all, K_all, slope, curve, steepest)
 
 
-def box_minimum(
-    H: np.ndarray, g: np.ndarray, low: np.ndarray, high: np.ndarray
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """x that minimizes g·x + ½ xᵀHx between low and high, and what of it is free; None where H is not positive.
+Minimum = tuple[np.ndarray, np.ndarray, np.ndarray | slice]
 
-    Projected Newton (Bertsekas 1982): elements that lean on a bound and are pushed against it are held there.
-    """
+
+def _minimum(H: np.ndarray, g: np.ndarray, G: np.ndarray) -> Minimum | None:
+    """(2) without limits; None where H is not positive."""
     try:
         np.linalg.cholesky(H)
     except np.linalg.LinAlgError:
         return None
+    both = -np.linalg.solve(H, np.column_stack([g, G]))
+    return both[:, 0], both[:, 1:], slice(None)
+
+
+def box_minimum(H: np.ndarray, g: np.ndarray, G: np.ndarray, low: np.ndarray, high: np.ndarray) -> Minimum | None:
+    """x that minimizes g·x + ½ xᵀHx between low and high, −H⁻¹ G of what of it is free, and what that is.
+
+    Projected Newton (Bertsekas 1982): elements that lean on a bound and are pushed against it are held there. None
+    where H is not positive.
+    """
+    whole = _minimum(H, g, G)
+    if whole is None or (np.all(whole[0] > low) and np.all(whole[0] < high)):
+        return whole
     x = np.clip(np.zeros(len(g)), low, high)
     free = np.ones(len(g), dtype=bool)
     for _ in range(50):
@@ -103,10 +123,16 @@ def box_minimum(
                 break
             part *= 0.5
         x = trial
-    return x, free
+    K = np.zeros(G.shape)
+    if free.any():
+        K[free] = -np.linalg.solve(H[np.ix_(free, free)], G[free])
+    return x, K, free
 
 
 def _convex(H: np.ndarray) -> np.ndarray:
-    """H with its negative eigenvalues left out."""
-    values, vectors = np.linalg.eigh(0.5 * (H + H.T))
-    return H if values[0] >= 0.0 else (vectors * np.maximum(values, 0.0)) @ vectors.T
+    """(N, n, n) with their negative eigenvalues left out."""
+    values, vectors = np.linalg.eigh(0.5 * (H + H.transpose(0, 2, 1)))
+    bent = values[:, 0] < 0.0
+    H = H.copy()
+    H[bent] = (vectors[bent] * np.maximum(values[bent], 0.0)[:, None]) @ vectors[bent].transpose(0, 2, 1)
+    return H

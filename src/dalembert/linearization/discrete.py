@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,13 +12,14 @@ from numpy.typing import ArrayLike
 from dalembert import checks
 from dalembert.analysis.mobility import independent_rows
 from dalembert.errors import ArgumentError
+from dalembert.linearization.discrete_slopes import StepSlopes
 from dalembert.linearization.linearize import check_closed, singular
 from dalembert.linearization.plan import remembered
 from dalembert.protocols import Inputs, Parameters, StateGiven, check_system
 from dalembert.rank import rank_policy
-from dalembert.system.discrete_slopes import ARGUMENTS, discrete_second, discrete_slopes
+from dalembert.system.rows import RowChoice
 from dalembert.system.state import State
-from dalembert.system.system import RowChoice, System
+from dalembert.system.system import System
 
 ITERATIONS = 100
 
@@ -36,14 +38,33 @@ class DiscreteStep:
     step: float  # s
     u: np.ndarray  # (inputs,)
     p: np.ndarray  # (parameters,)
-    delta: np.ndarray  # (nv,) q ⊖ q before
-    momentum_before: np.ndarray  # (nv,) M v before the step
-    momentum: np.ndarray  # (nv,) M v after it
-    multipliers: np.ndarray  # (rows,) impulses of the constraints at the start of the step
-    end_multipliers: np.ndarray  # (rows,) impulses at its end, which make the velocity admissible
     rows: tuple[str, ...]  # rows the multipliers belong to: independent ones, where some are redundant
-    chosen: RowChoice  # their indices, where some are redundant
-    slopes: np.ndarray  # derivatives of the discrete equations and of the results; see `system.discrete_slopes`
+    slopes: StepSlopes  # derivatives of the discrete equations and of the results
+
+    @property
+    def delta(self) -> np.ndarray:
+        """(nv,) q ⊖ q before."""
+        return self.slopes.known["delta"][0]
+
+    @property
+    def momentum_before(self) -> np.ndarray:
+        """(nv,) M v before the step."""
+        return self.slopes.before[0]
+
+    @property
+    def momentum(self) -> np.ndarray:
+        """(nv,) M v after the step."""
+        return self.slopes.after[0]
+
+    @property
+    def multipliers(self) -> np.ndarray:
+        """(rows,) impulses of the constraints at the start of the step."""
+        return self.slopes.known["lam"][0]
+
+    @property
+    def end_multipliers(self) -> np.ndarray:
+        """(rows,) impulses of the constraints at its end, which make the velocity admissible."""
+        return self.slopes.known["mu"][0]
 
     @property
     def columns(self) -> dict[str, slice]:
@@ -65,24 +86,31 @@ class DiscreteStep:
         >>> step.derivative("q", "v"), step.derivative("momentum", "v")
         (array([[0.1]]), array([[2.]]))
         """
-        found = self._first[self._places[checks.choice(of, self._places, "of")]]
+        found = self.slopes.first[0, self._place(of)]
         return found.copy() if by is None else found[:, self.columns[checks.choice(by, self.columns, "by")]].copy()
 
-    def second(self, of: str, along: ArrayLike) -> np.ndarray:
-        """(rows of what it is of, n) the change of `derivative(of)` along a direction of (q, v, u, p).
+    def second(self, of: str, along: ArrayLike | None = None, *, weights: ArrayLike | None = None) -> np.ndarray:
+        """The change of `derivative(of)` along a direction of (q, v, u, p), or a weighted sum of second derivatives.
 
-        of: as in `derivative`. along: (n,) the direction. With quaternions it is the derivative of the Jacobian as
-        q ⊕ δ moves, which is not symmetric.
+        of: as in `derivative`. along: (n,) the direction; the result is (rows of what it is of, n). weights: one for
+        each row of what it is of; the result is (n, n), the direction last. With quaternions it is the derivative of
+        the Jacobian as q ⊕ δ moves, which is not symmetric.
 
         >>> import dalembert as da
         >>> m = da.Mechanism("pendulum", gravity=(0, -10.0, 0))
         >>> m.add_joint("A", da.Revolute("z"), m.ground, m.add_body("bob", mass=1.0, com=(2.0, 0, 0)))
         >>> step = da.discrete_step(m.compile(), {"A": 0.0}, 0.01)
-        >>> step.second("momentum", [0.0, 1.0]).shape
-        (1, 2)
+        >>> step.second("momentum", [0.0, 1.0]).shape, step.second("q", weights=[1.0]).shape
+        ((1, 2), (2, 2))
         """
-        place = self._places[checks.choice(of, self._places, "of")]
-        return self._second(checks.array(along, (self._size,), "along"))[place]
+        place = self._place(of)
+        if (along is None) == (weights is None):
+            raise ArgumentError("second() needs along or weights, one of them.")
+        if along is not None:
+            return self.slopes.second(checks.array(along, (self._size,), "along")[None])[0, place]
+        W = np.zeros((1, self.slopes.rows.count))
+        W[0, place] = checks.array(weights, (place.stop - place.start,), "weights")
+        return self.slopes.weighted(W)[0]
 
     def hessian(self, of: str) -> np.ndarray:
         """(rows of what it is of, n, n) all second derivatives, the direction last; of: as in `derivative`.
@@ -94,8 +122,9 @@ class DiscreteStep:
         >>> step.hessian("q").shape
         (3, 7, 7)
         """
-        place = self._places[checks.choice(of, self._places, "of")]
-        return np.stack([self._second(e)[place] for e in np.eye(self._size)], axis=-1)
+        place = self._place(of)
+        each = np.eye(self.slopes.rows.count)[place]
+        return np.array([self.slopes.weighted(w[None])[0] for w in each]).reshape(-1, self._size, self._size)
 
     @property
     def canonical(self) -> np.ndarray:
@@ -113,50 +142,12 @@ class DiscreteStep:
         n = self.system.nv
         return (np.eye(n, 2 * n), "momentum_before"), (self.derivative("q")[:, : 2 * n], "momentum")
 
-    # --- (6) and (7) of `system.discrete_slopes` ------------------------------------------------------------------
-
     @property
     def _size(self) -> int:
-        return 2 * self.system.nv + len(self.u) + len(self.p)
+        return self.slopes.rows.unknowns.start
 
-    @property
-    def _places(self) -> dict[str, slice]:
-        """Rows of (Z, dY/dx)."""
-        n, m = self.system.nv, len(self.multipliers)
-        k = 2 * (n + m)
-        return {
-            "q": slice(k, k + n),
-            "v": slice(n + m, 2 * n + m),
-            "momentum": slice(k + 2 * n, k + 3 * n),
-            "multipliers": slice(n, n + m),
-            "end_multipliers": slice(2 * n + m, k),
-            "momentum_before": slice(k + n, k + 2 * n),
-        }
-
-    @cached_property
-    def _first(self) -> np.ndarray:
-        """Z over dY/dx."""
-        J, nz, nx = self.slopes, 2 * (self.system.nv + len(self.multipliers)), self._size
-        Z = np.linalg.solve(J[:nz, nx:], -J[:nz, :nx])
-        return np.vstack([Z, J[nz:, :nx] + J[nz:, nx:] @ Z])
-
-    def _second(self, along: np.ndarray) -> np.ndarray:
-        """Z′ over (dY/dx)′."""
-        J, nz, nx = self.slopes, 2 * (self.system.nv + len(self.multipliers)), self._size
-        Z = self._first[:nz]
-        kernel = self.system.custom_kernel(
-            ("discrete_second",), (*ARGUMENTS, "along"), discrete_second, self.chosen, ("second",)
-        )
-        more = {**self._known, "along": np.concatenate([along, Z @ along])}
-        K = self.system.evaluate_kernel(kernel, self.before, self.u, self.p, more).reshape(J.shape)
-        change = K[:, :nx] + K[:, nx:] @ Z
-        bent = np.linalg.solve(J[:nz, nx:], -change[:nz])
-        return np.vstack([bent, change[nz:] + J[nz:, nx:] @ bent])
-
-    @property
-    def _known(self) -> dict[str, np.ndarray]:
-        z = self.delta, self.multipliers, self.after.v, self.end_multipliers
-        return {"step": np.array([self.step]), **dict(zip(("delta", "lam", "v1", "mu"), z))}
+    def _place(self, of: str) -> slice:
+        return self.slopes.places[checks.choice(of, self.slopes.places, "of")]
 
 
 def discrete_step(
@@ -184,66 +175,70 @@ def discrete_step(
         names = dict.fromkeys(c for c, h in zip(system.rows.of, system.rows.holonomic) if not h)
         raise ArgumentError(f"the variational rule needs holonomic constraints; {', '.join(names)} are not.")
     x, inputs, parameters = system.as_state(state), system.input_vector(u), system.parameter_vector(p)
-    policy = rank_policy(system, p)
     given = {"q": x.q, "v": x.v, "p": parameters, "t": x.t}
-    memory = remembered(system)
-    check_closed(system, x, p, given, memory, policy)
-    found = _solved(system, x, step, inputs, parameters, memory.rows)
-    if found is None:
-        memory.rows = independent_rows(system, x, p)
-        found = _solved(system, x, step, inputs, parameters, memory.rows)
-    if found is None:
-        raise singular(system, x, p)
-    (delta, q1, v1), rows = found, memory.rows
-    kernel = system.custom_kernel(
-        ("discrete_slopes",), ARGUMENTS, discrete_slopes, rows, ("residual", "before", "after", "slopes")
-    )
-    n, m = system.nv, len(system.rows.of) if rows is None else len(rows)
-    nz = 2 * (n + m)
-    z = np.concatenate([delta, np.zeros(m), v1, np.zeros(m)])
-    ends = np.cumsum([n, m, n])
-    for _ in range(2):  # δ and v₁ are solved for, and λ and μ come in linearly: one step, and the slopes there
-        known = dict(zip(("delta", "lam", "v1", "mu"), np.split(z, ends)), step=np.array([step]))
-        R, before, after, J = system.evaluate_kernel(kernel, x, inputs, parameters, known)
-        J = J.reshape(nz + 3 * n, -1)
-        z = z - np.linalg.solve(J[:nz, -nz:], R)
-    delta, lam, v1, mu = (known[name] for name in ("delta", "lam", "v1", "mu"))
+    check_closed(system, x, p, given, remembered(system), rank_policy(system, p))
+    taken = advanced(system, x, step, inputs, parameters)
+    ((_, slopes),) = slopes_along(system, [x], [taken], step, inputs[None], parameters)
+    rows = taken.rows
     used = system.rows if rows is None else system.rows.only(rows)
-    return DiscreteStep(
-        system, x, system.state(q1, v1, x.t + step), step, inputs, parameters, delta, before, after, lam, mu,
-        tuple(used.names), rows, J,
-    )  # fmt: skip
+    return DiscreteStep(system, x, taken.state, step, inputs, parameters, tuple(used.names), slopes)
 
 
-def advanced(system: System, x: State, step: float, u: np.ndarray, p: np.ndarray) -> State:
-    """The state after one step, without derivatives and without checks of the state."""
+class Taken(NamedTuple):
+    """A step as it was taken."""
+
+    state: State  # after it
+    delta: np.ndarray  # (nv,) its q less the q before
+    rows: RowChoice  # the rows it was taken with
+
+
+def advanced(system: System, x: State, step: float, u: np.ndarray, p: np.ndarray) -> Taken:
+    """One step, without derivatives and without checks of the state."""
     memory = remembered(system)
-    found = _solved(system, x, step, u, p, memory.rows)
-    if found is None:
-        memory.rows = independent_rows(system, x, p)
+    for again in (False, True):
         found = _solved(system, x, step, u, p, memory.rows)
-    if found is None:
-        raise singular(system, x, p)
-    return State(found[1], found[2], x.t + step, system.layout)
+        if found is not None:
+            return Taken(State(found[1], found[2], x.t + step, system.layout), found[0], memory.rows)
+        if not again:
+            memory.rows = independent_rows(system, x, p)
+    raise singular(system, x, p)
+
+
+def slopes_along(
+    system: System, starts: Sequence[State], taken: Sequence[Taken], step: float, u: np.ndarray, p: np.ndarray
+) -> list[tuple[np.ndarray, StepSlopes]]:
+    """The derivatives of N steps with inputs (N, inputs): indices of steps that use the same rows, and theirs."""
+    known = {
+        "q": [x.q for x in starts], "v": [x.v for x in starts], "t": [[x.t] for x in starts], "u": u,
+        "delta": [x.delta for x in taken], "v1": [x.state.v for x in taken],
+        "step": np.full((len(starts), 1), step), "p": np.tile(p, (len(starts), 1)),
+    }  # fmt: skip
+    arrays = {name: np.asarray(value, dtype=float) for name, value in known.items()}
+    found = []
+    for rows in dict.fromkeys(x.rows for x in taken):
+        index = np.array([k for k, x in enumerate(taken) if x.rows == rows])
+        found.append((index, StepSlopes.of(system, rows, {name: x[index] for name, x in arrays.items()})))
+    return found
 
 
 def _solved(
     system: System, x: State, step: float, u: np.ndarray, p: np.ndarray, rows: RowChoice
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """δ, q₁ and v₁, by the iterations of `simulate`; None where these rows are dependent."""
-    kernel, policy = system.kernel("variational", rows=rows), rank_policy(system, p)
-    delta, before = step * x.v, np.inf
+    kernel, policy, free = system.kernel("variational", rows=rows), rank_policy(system, p), not system.rows.of
+    given = {"q": x.q, "v": x.v, "step": step, "u": u, "p": p, "t": x.t, "delta": step * x.v}
+    arguments, place = [given[name] for name in kernel.names_in], kernel.names_in.index("delta")
+    before, most = np.inf, max(1.0, policy.length)
     for _ in range(ITERATIONS):
-        more = {"delta": delta, "step": np.array([step])}
-        delta, q1, v1, rest, margin = system.evaluate_kernel(kernel, x, u, p, more)
-        if system.rows.of and not policy.separates(margin):
+        delta, q1, v1, rest, margin = kernel(*arguments)
+        if not (free or policy.separates(margin)):
             return None
-        change = float(np.abs(rest).max(initial=0.0))
-        if change < 1e-15 or (change < 1e-11 * max(1.0, policy.length) and change >= 0.5 * before):
+        change = float(max(rest.max(), -rest.min())) if rest.size else 0.0
+        if change < 1e-15 or (change < 1e-11 * most and change >= 0.5 * before):
             return delta, q1, v1
-        if not change < 1e3 * max(1.0, policy.length):
+        if not change < 1e3 * most:
             break
-        before = change
+        before, arguments[place] = change, delta
     raise ArgumentError(
         f"the discrete equations of '{system.name}' have no solution near t = {x.t:g} s for a step of {step:g} s that "
         f"Newton's method finds in {ITERATIONS} iterations. Take a shorter step."

@@ -23,9 +23,11 @@ from dalembert.recursions.newton_euler import newton_euler
 from dalembert.sensitivity.targets import Targets
 from dalembert.symbols import array, symbols, to_sx, zeros
 from dalembert.system.derivatives import ACCELERATION_DERIVATIVES
-from dalembert.system.equation_rows import EquationRows, is_large, tangent_map
+from dalembert.system.equation_rows import EquationRows, is_large
 from dalembert.system.functions import Trace, constrained
-from dalembert.system.system import RowChoice, System
+from dalembert.system.jacobian_rows import tangent_map
+from dalembert.system.rows import RowChoice
+from dalembert.system.system import System
 
 LARGEST = 400_000  # operations of a traced derivative: beyond, minutes to compile
 LANES = 8  # states at once, where there are many
@@ -219,4 +221,4 @@ def tangent_jacobian(s: Trace, f: ca.SX) -> ca.SX:
 
 
 def _matrix(x: ca.SX, columns: int) -> np.ndarray:
-    return array(ca.densify(x)).reshape(-1, columns)
+    return array(ca.densify(x)).reshape(x.shape[0], columns)

@@ -11,7 +11,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.charts import LocalChart
-from dalembert.errors import ArgumentError, unknown
+from dalembert.errors import ArgumentError
 from dalembert.rank import rank_policy
 from dalembert.simulation.along import chart_coordinates, indicator, whitened
 from dalembert.simulation.dense import Continuation, Dense
@@ -91,15 +91,6 @@ class Run(Histories):
     @cached_property
     def _doubts(self) -> Doubts:
         return Doubts(self)
-
-    def __getitem__(self, name: str) -> np.ndarray:
-        layout = self.system.layout
-        return self.q[:, columns(name, layout.q_names, layout.q_slice, layout.joints, "coordinate")]
-
-    def rate(self, name: str) -> np.ndarray:
-        """History of a velocity (N,), or of a joint's velocities (N, k), by name."""
-        layout = self.system.layout
-        return self.v[:, columns(name, layout.v_names, layout.v_slice, layout.joints, "velocity")]
 
     def state(self, k: int = -1) -> State:
         """State number k; the last by default."""
@@ -311,20 +302,11 @@ class Run(Histories):
         )
 
 
-def columns(name: Any, names: Any, where: Any, joints: Any, kind: str) -> Any:
-    """Column of a coordinate, or slice of a joint's."""
-    if isinstance(name, str) and name in names:
-        return names.index(name)
-    if not isinstance(name, str) or name not in joints:
-        raise unknown(f"joint or {kind}", name, dict.fromkeys([*joints, *names]))
-    return where(name)
-
-
 def continuation(run: Run) -> Continuation | None:
     """How a run answers between its records; None where only its recorded times are known."""
     return run._between if run._dense is not None else None
 
 
-def first_passage(run: Run) -> float | None:
-    """The time (s) of the first singular position that a run passed, or None."""
-    return run._met[0].t if run._met else None
+def positions_met(run: Run) -> tuple[Met, ...]:
+    """The singular positions that a run passed, not yet described (`run.passages` describes them)."""
+    return run._met

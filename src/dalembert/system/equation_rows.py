@@ -33,51 +33,45 @@ from dalembert.recursions.sparse import Sparse
 from dalembert.recursions.tree import ROOT
 from dalembert.symbols import array, symbols, to_sx, zeros
 from dalembert.system.derivatives import ACCELERATION_DERIVATIVES
+from dalembert.system.jacobian_rows import JacobianRows
 from dalembert.system.local_slopes import chosen_rows
 
 if TYPE_CHECKING:
-    from dalembert.compiler import Kernel
     from dalembert.protocols import Inputs, Parameters
+    from dalembert.system.evaluating import Evaluating
     from dalembert.system.functions import Trace
+    from dalembert.system.rows import RowChoice
     from dalembert.system.state import State
-    from dalembert.system.system import RowChoice, System
 
-ARGUMENTS = ("q", "v", "a", "lam", "u", "p", "t", "weights")
-X, Z = ("q", "v", "u", "p", "t"), ("a", "lam")
-LANES = 4  # rows computed at once
 LARGE = 24  # velocities: with more, straight-line code of all derivatives takes about ten seconds to compile
 
 
-def is_large(system: System) -> bool:
+def is_large(system: Evaluating) -> bool:
     """Whether the derivatives of a system are made of rows, not as straight-line code."""
     return system.nv > LARGE
 
 
-def arguments(system: System, x: State, u: Inputs, p: Parameters) -> dict[str, np.ndarray]:
+def arguments(system: Evaluating, x: State, u: Inputs, p: Parameters) -> dict[str, np.ndarray]:
     """q, v, u, p and t of a state by name, as kernels take them."""
     return {"q": x.q, "v": x.v, "u": system.input_vector(u), "p": system.parameter_vector(p), "t": np.array([x.t])}
 
 
-class EquationRows:
+class EquationRows(JacobianRows):
     """The equations of a system on some of its rows, and of coordinates that are functions of its state."""
 
-    def __init__(self, system: System, rows: RowChoice = None, coordinates: Sequence[tuple[Any, Constraint]] = ()):
+    name, by = "equation", ("q", "v", "u", "p", "t", "a", "lam")
+    arguments = ("q", "v", "a", "lam", "u", "p", "t")
+
+    def __init__(self, system: Evaluating, rows: RowChoice = None, coordinates: Sequence[tuple[Any, Constraint]] = ()):
         """`coordinates`: a key of its own, and the row that does not act, of each function of the state."""
-        self.system, self.rows = system, rows
-        self.key, self.extra = tuple(key for key, _ in coordinates), [row for _, row in coordinates]
+        self.extra = [row for _, row in coordinates]
         self.m = len(system.rows.of) if rows is None else len(rows)
-        self.lanes = LANES if system.backend == "native" else 1
         n, c = system.nv, len(self.extra)
-        self.sizes = {
-            "q": n, "v": n, "u": len(system.u_names), "p": len(system.p_names), "t": 1, "a": n, "lam": self.m,
-        }  # fmt: skip
-        ends = np.cumsum(list(self.sizes.values())).tolist()
-        self.columns = {name: slice(end - k, end) for (name, k), end in zip(self.sizes.items(), ends)}
-        self.width = ends[-1]
+        sizes = {"q": n, "v": n, "u": len(system.u_names), "p": len(system.p_names), "t": 1, "a": n, "lam": self.m}
         ends = np.cumsum([n, self.m, c, self.m, c]).tolist()
         names = ("forces", "rates", "coordinate_rates", "speeds", "coordinate_speeds")
         self.places = {name: slice(a, b) for name, a, b in zip(names, [0, *ends], ends)}
-        self.count = ends[-1]
+        super().__init__(system, rows, sizes, ends[-1], tuple(key for key, _ in coordinates))
 
     @property
     def unknowns(self) -> slice:
@@ -89,34 +83,10 @@ class EquationRows:
         """Whether anything in the equations depends on the time."""
         return "t" in self.kernel.names_in
 
-    @cached_property
-    def kernel(self) -> Kernel:
-        """(q, v, a, lam, u, p, t, weights) → (2) and wᵀe."""
-        return self.system.custom_kernel(
-            ("equation_rows", *self.key), ARGUMENTS, self._gradient, self.rows, ("gradient",), self.lanes
-        )
-
     @property
     def implicit(self) -> slice:
         """The rows e₁ and e₂ that determine z."""
         return slice(0, self.places["rates"].stop)
-
-    def jacobian(self, known: Mapping[str, Any], weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """The derivatives of e by (x, z), (rows, columns), or of wᵀe for each row w of weights; and e, or wᵀe, itself.
-
-        known: q, v, u, p and t of a state by name, a and lam.
-        """
-        given = {**known, "weights": np.eye(self.count) if weights is None else weights}
-        found = self.kernel.batch(*(given[name] for name in self.kernel.names_in))
-        return found[:, :-1], found[:, -1]
-
-    def change(self, known: Mapping[str, Any], along: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-        """The change of `jacobian` along a direction of (x, z), (columns,), or one direction for each row."""
-        kernel = self.system.custom_kernel(
-            ("equation_changes", *self.key), (*ARGUMENTS, "along"), self._changed, self.rows, ("change",), self.lanes
-        )
-        W = np.eye(self.count) if weights is None else weights
-        return kernel.batch(*({**known, "weights": W, "along": along}[name] for name in kernel.names_in))
 
     def solved(self, known: Mapping[str, Any]) -> SolvedRows:
         """v̇ and λ at q, v, u, p and t given by name, and the Jacobian there."""
@@ -174,40 +144,12 @@ class EquationRows:
         e1[s.led.places] = s.a[s.led.places] - s.led.accelerations
         return ca.vertcat(to_sx(e1), *others)
 
-    def _sloped(self, s: Trace) -> tuple[ca.SX, ca.SX, list[ca.SX], ca.SX]:
-        """(2), N of q̇ = N v, the symbols of (x, z), and wᵀe."""
+    def _sloped(self, s: Trace) -> tuple[ca.SX, ca.SX, ca.SX]:
+        """(2)."""
         e = self._residuals(s)
         s.sx["weights"] = w = ca.SX.sym("weights", e.numel())
-        by = [s.sx[name] for name in (*X, *Z)]
         weighted = ca.dot(w, e)
-        g = ca.vertsplit(ca.densify(ca.gradient(weighted, ca.vertcat(*by))), [0, s.tree.nq, *self._rest(s)])
-        N = tangent_map(s)
-        return ca.vertcat(N.T @ g[0], g[1]), N, by, weighted
-
-    def _rest(self, s: Trace) -> list[int]:
-        return [s.tree.nq + self.width - s.tree.nv]
-
-    def _gradient(self, s: Trace) -> np.ndarray:
-        g, _, _, weighted = self._sloped(s)
-        return array(ca.densify(ca.vertcat(g, weighted))).reshape(-1)
-
-    def _changed(self, s: Trace) -> np.ndarray:
-        """(3)."""
-        g, N, by, _ = self._sloped(s)
-        s.sx["along"] = d = ca.SX.sym("along", self.width)
-        n = s.tree.nv
-        slope = ca.jtimes(g, ca.vertcat(*by), ca.vertcat(N @ d[:n], d[n:]))
-        return array(ca.densify(slope)).reshape(-1)
-
-
-def tangent_map(s: Trace) -> ca.SX:
-    """N(q) of q̇ = N v, (nq, nv), sparse."""
-    N = ca.SX(s.tree.nq, s.tree.nv)
-    for link in s.tree.links:
-        one = np.eye(link.joint.nv).astype(object)
-        if link.joint.nv:
-            N[link.q, link.v] = to_sx(np.column_stack([link.joint.rates(s.q[link.q], e) for e in one]))
-    return ca.sparsify(N)
+        return *self._along_tangents(s, ca.gradient(weighted, self._symbols(s))), weighted
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,7 @@ positions has their rounding, which over h would be that of the momenta.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -28,6 +29,7 @@ from dalembert.recursions.momentum import kinetic_energy
 from dalembert.recursions.newton_euler import newton_euler
 from dalembert.symbols import array, symbols, to_sx, zeros
 from dalembert.system.functions import Trace
+from dalembert.system.jacobian_rows import tangent_map
 
 
 def variational(s: Trace) -> tuple[Any, ...]:
@@ -38,8 +40,8 @@ def variational(s: Trace) -> tuple[Any, ...]:
     change, _, margin = eliminate(TreeFactor(M), f, A, gap)  # (1)
     p1 = d.end + M0 @ change / h  # (2) at the next δ, so that what Newton's method left is not lost
     v1, _, _ = d.after.led.solve(p1, d.after.rows.A, d.after.rows.b, d.led_speeds)  # (3)
-    better = delta + array(d.ends[1]).reshape(s.tree.nv, s.tree.nv) @ change
-    answers = better, _moved(s, better), v1, np.concatenate([change, d.after.rows.phi]), margin
+    better = delta + array(ca.densify(d.ends[1])).reshape(s.tree.nv, s.tree.nv) @ change
+    answers = better, moved(s, better), v1, np.concatenate([change, d.after.rows.phi]), margin
     return tuple(array(d.placed(to_sx(x))).reshape(-1) for x in answers)
 
 
@@ -48,66 +50,91 @@ class Discrete:
 
     def __init__(self, s: Trace):
         self.s = s
-        s.sx["step"], (h,) = symbols("step", 1)
-        s.sx["delta"], delta = symbols("delta", s.tree.nv)
-        self.h, self.delta, self.ends = h, delta, _ends(s)
-        f_minus, f_plus = _forces(s, h, delta, self.ends)
-        d1, d2 = _along(s, _discrete_kinetic(s, h, delta), self.ends)
+        s.sx["step"], (self.h,) = symbols("step", 1)
+        s.sx["delta"], self.delta = symbols("delta", s.tree.nv)
         self.after = Trace(s.d, s.chosen)
         self.after.q = s.q1  # v and t stay symbols, by which constraints differentiate: no answer has v
-        self.M0 = composite_body(s.at)
-        self.start = self.M0 @ s.v + d1 + f_minus  # (1) without A₀ᵀλ
-        self.end = d2 + f_plus  # p₁ of (2)
         v, a = s.v[s.led.places], s.led.accelerations
-        self.led_moves, self.led_speeds = h * v + 0.5 * h * h * a, v + h * a  # (4)
+        self.led_moves, self.led_speeds = self.h * v + 0.5 * self.h * self.h * a, v + self.h * a  # (4)
+
+    @cached_property
+    def M0(self) -> np.ndarray:
+        """The mass matrix at q₀."""
+        return composite_body(self.s.at)
+
+    @cached_property
+    def start(self) -> np.ndarray:
+        """(1) without A₀ᵀλ."""
+        return self.M0 @ self.s.v + self._gradients[0]
+
+    @cached_property
+    def end(self) -> np.ndarray:
+        """p₁ of (2)."""
+        return self._gradients[1]
+
+    @cached_property
+    def _gradients(self) -> tuple[np.ndarray, np.ndarray]:
+        """D₁(h T) + f⁻ and D₂(h T) + f⁺, (nv,) each."""
+        s, (held, values), sx = self.s, self._held, ca.SX.sym("epsilon", self.s.tree.nv)
+        e = array(sx).reshape(-1)
+        shifted = to_sx(s.per_joint(lambda j, q, v: j.plus(s.q[q], e[v])))
+        here = ca.gradient(ca.substitute(self.action, s.sx["q"], shifted), sx)
+        here = ca.substitute(here, sx, ca.SX.zeros(s.tree.nv))
+        by_delta = ca.gradient(self.action, s.sx["delta"])
+        first, last = (ca.mtimes(J.T, by_delta) for J in self.ends)
+        start, end = (ca.substitute(ca.densify(x), held, values) for x in (here + first, last))
+        return array(start).reshape(-1), array(end).reshape(-1)
+
+    def along(self, first: ca.SX, last: ca.SX) -> ca.SX:
+        """The start's equation (D₁(h T) + f⁻) · first less the end's (D₂(h T) + f⁺) · last: one forward sweep."""
+        s = self.s
+        ways = ca.vertcat(tangent_map(s) @ first, self.ends[0] @ first - self.ends[1] @ last)
+        return ca.substitute(ca.jtimes(self.action, ca.vertcat(s.sx["q"], s.sx["delta"]), ways), *self._held)
+
+    @cached_property
+    def action(self) -> ca.SX:
+        """h T(q̄, δ/h) + h Q · (q̄ ⊖ q̄ as it is), Q and the latter being symbols: those of `_held`."""
+        s, h = self.s, self.h
+        (q_, Q_), middle = (array(x).reshape(-1) for x in self._symbols), self._middle
+        virtual = Q_ @ s.per_joint(lambda j, q, v: j.minus(middle[q], q_[q]))
+        return to_sx([h * (kinetic_energy(s.tree.moving(middle, self.delta / h)) + virtual)])
+
+    @cached_property
+    def _symbols(self) -> tuple[ca.SX, ca.SX]:
+        return ca.SX.sym("held", self.s.tree.nq), ca.SX.sym("force", self.s.tree.nv)
+
+    @cached_property
+    def _middle(self) -> np.ndarray:
+        return moved(self.s, 0.5 * self.delta)
+
+    @cached_property
+    def _held(self) -> tuple[ca.SX, ca.SX]:
+        """The symbols for q̄ and the forces at the midpoint, weight included, and what they stand for."""
+        s, h = self.s, self.h
+        at, still = s.tree.moving(self._middle, self.delta / h), zeros(s.tree.nv)
+        load = Load(state := TracedState(s.d.layout, at, s.t[0] + 0.5 * h))
+        for force in s.d.forces:
+            force.act(state, load)
+        Q = load.tau - newton_euler(s.tree.moving(self._middle, still), still, s.d.gravity, load.wrenches)
+        return ca.vertcat(*self._symbols), ca.vertcat(to_sx(self._middle), to_sx(Q))
+
+    @cached_property
+    def ends(self) -> tuple[ca.SX, ca.SX]:
+        """∂δ/∂q₀ and ∂δ/∂q₁ of δ = q₁ ⊖ q₀, along tangent vectors, (nv, nv), sparse."""
+        s, (sx, e) = self.s, symbols("epsilon", self.s.tree.nv)
+        first = s.per_joint(lambda j, q, v: j.minus(s.q1[q], j.plus(s.q[q], e[v])))
+        last = s.per_joint(lambda j, q, v: j.minus(j.plus(s.q1[q], e[v]), s.q[q]))
+        zero = ca.SX.zeros(s.tree.nv)
+        before, after = (ca.substitute(ca.jacobian(to_sx(x), sx), sx, zero) for x in (first, last))
+        return before, after
 
     def placed(self, x: ca.SX) -> ca.SX:
         """An expression with q₁ = q₀ ⊕ δ and t₁ = t₀ + h put in."""
         s = self.s
         x = ca.substitute(x, self.after.sx["t"], s.sx["t"] + s.sx["step"])
-        return ca.substitute(x, s.sx["q1"], to_sx(_moved(s, self.delta)))
+        return ca.substitute(x, s.sx["q1"], to_sx(moved(s, self.delta)))
 
 
-def _moved(s: Trace, delta: np.ndarray) -> np.ndarray:
+def moved(s: Trace, delta: np.ndarray) -> np.ndarray:
     """q₀ ⊕ δ."""
     return s.per_joint(lambda j, q, v: j.plus(j.unit(s.q[q]), delta[v]))
-
-
-def _ends(s: Trace) -> tuple[ca.SX, ca.SX]:
-    """∂δ/∂q₀ and ∂δ/∂q₁ of δ = q₁ ⊖ q₀, along tangent vectors, (nv, nv)."""
-    sx, e = symbols("epsilon", s.tree.nv)
-    first = s.per_joint(lambda j, q, v: j.minus(s.q1[q], j.plus(s.q[q], e[v])))
-    last = s.per_joint(lambda j, q, v: j.minus(j.plus(s.q1[q], e[v]), s.q[q]))
-    zero = ca.SX.zeros(s.tree.nv)
-    before, after = (ca.densify(ca.substitute(ca.jacobian(to_sx(x), sx), sx, zero)) for x in (first, last))
-    return before, after
-
-
-def _discrete_kinetic(s: Trace, h: Any, delta: np.ndarray) -> ca.SX:
-    return to_sx([h * kinetic_energy(s.tree.moving(_moved(s, 0.5 * delta), delta / h))])
-
-
-def _along(s: Trace, value: ca.SX, ends: tuple[ca.SX, ca.SX]) -> tuple[np.ndarray, np.ndarray]:
-    """The gradients of a function of q₀ and δ along tangent vectors at q₀ and at q₁, (nv,) each."""
-    sx, e = symbols("epsilon", s.tree.nv)
-    shifted = to_sx(s.per_joint(lambda j, q, v: j.plus(s.q[q], e[v])))
-    here = ca.gradient(ca.substitute(value, s.sx["q"], shifted), sx)
-    here = ca.substitute(here, sx, ca.SX.zeros(s.tree.nv))
-    by_delta = ca.gradient(value, s.sx["delta"])
-    first, last = (ca.mtimes(J.T, by_delta) for J in ends)
-    return array(ca.densify(here + first)).reshape(-1), array(ca.densify(last)).reshape(-1)
-
-
-def _forces(s: Trace, h: Any, delta: np.ndarray, ends: tuple[ca.SX, ca.SX]) -> tuple[np.ndarray, np.ndarray]:
-    """f⁻ and f⁺: the gradients of h Q · (q̄ ⊖ q̄ as it is) with Q held."""
-    n, middle = s.tree.nv, _moved(s, 0.5 * delta)
-    at, still = s.tree.moving(middle, delta / h), zeros(n)
-    load = Load(state := TracedState(s.d.layout, at, s.t[0] + 0.5 * h))
-    for force in s.d.forces:
-        force.act(state, load)
-    Q = load.tau - newton_euler(s.tree.moving(middle, still), still, s.d.gravity, load.wrenches)
-    (held_q, q_), (held_Q, Q_) = symbols("held", s.tree.nq), symbols("force", n)
-    work = to_sx([h * (Q_ @ s.per_joint(lambda j, q, v: j.minus(middle[q], q_[q])))])
-    held, values = ca.vertcat(held_q, held_Q), ca.vertcat(to_sx(middle), to_sx(Q))
-    minus, plus = (ca.substitute(to_sx(x), held, values) for x in _along(s, work, ends))
-    return array(minus).reshape(-1), array(plus).reshape(-1)

@@ -1,0 +1,208 @@
+"""The problem of `optimal_motion`: motions in variational steps along given inputs, their costs and derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dalembert.control import sweeps
+from dalembert.control.path_costs import OfState, PathCosts
+from dalembert.control.stage_costs import Cost, Expansions, StageCost
+from dalembert.errors import ArgumentError, DalembertError
+from dalembert.linearization.discrete import Taken, advanced, slopes_along
+from dalembert.linearization.discrete_slopes import StepSlopes
+from dalembert.mechanism.constraints.expression import Expression
+from dalembert.system.state import State
+from dalembert.system.system import System
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """Inputs, the steps they lead to, and the cost."""
+
+    states: list[State]  # N + 1
+    taken: list[Taken]  # N
+    u: np.ndarray  # (N, inputs)
+    cost: float
+
+
+class Slopes:
+    """The derivatives of all steps of a motion."""
+
+    def __init__(self, parts: Sequence[tuple[np.ndarray, StepSlopes]], n: int, inputs: int):
+        self.parts, self.n, self.inputs = parts, n, inputs
+        self.count = sum(len(index) for index, _ in parts)
+
+    def _gathered(self, each: Callable[[StepSlopes, np.ndarray], np.ndarray]) -> np.ndarray:
+        """(N, …) what each part gives, in the order of steps."""
+        found = [(index, each(part, index)) for index, part in self.parts]
+        out = np.zeros((self.count, *found[0][1].shape[1:]))
+        for index, values in found:
+            out[index] = values
+        return out
+
+    @cached_property
+    def matrices(self) -> tuple[np.ndarray, np.ndarray]:
+        """A (N, 2 nv, 2 nv) and B (N, 2 nv, inputs)."""
+        D = self._gathered(lambda x, _: np.concatenate([x.first[:, x.places["q"]], x.first[:, x.places["v"]]], axis=1))
+        return D[:, :, : self.n], D[:, :, self.n : self.n + self.inputs]
+
+    def bent(self, costates: np.ndarray) -> np.ndarray:
+        """(N, 2 nv + inputs, …) Σ p_i ∂²f_i of every step, by (x, u), symmetric; costates (N + 1, 2 nv)."""
+        size, nv = self.n + self.inputs, self.n // 2
+
+        def weighted(x: StepSlopes, index: np.ndarray) -> np.ndarray:
+            W = np.zeros((len(index), x.rows.count))
+            W[:, x.places["q"]], W[:, x.places["v"]] = np.split(costates[1:][index], [nv], axis=1)
+            return x.weighted(W)[:, :size, :size]
+
+        H = self._gathered(weighted)
+        return 0.5 * (H + H.transpose(0, 2, 1))
+
+    @property
+    def momentum(self) -> np.ndarray:
+        """(N + 1, nv) M v."""
+        before, after = self._gathered(lambda x, _: x.before), self._gathered(lambda x, _: x.after)
+        return np.vstack([before[:1], after])
+
+    @property
+    def multipliers(self) -> np.ndarray:
+        """(N, rows) impulses of the constraints."""
+        return self._gathered(lambda x, _: x.known["lam"])
+
+
+class Problem:
+    """What is asked for, and the motion along given inputs."""
+
+    def __init__(
+        self,
+        system: System,
+        start: State,
+        duration: float,
+        steps: int,
+        cost: Cost,
+        final: Callable[[Any], Any],
+        limits: tuple[np.ndarray, np.ndarray],
+        path: Sequence[tuple[Expression, float, float]],
+        p: np.ndarray,
+    ):
+        self.system, self.start, self.steps, self.h, self.limits = system, start, steps, duration / steps, limits
+        self.p, self.nu, self.n = p, len(system.u_names), 2 * system.nv
+        self.stage, self.last = StageCost(system, cost, "cost"), StageCost(system, OfState(final), "final")
+        self.path = PathCosts(system, path, steps)
+
+    @property
+    def free(self) -> bool:
+        """Whether inputs have no limits."""
+        return not any(np.isfinite(x).any() for x in self.limits)
+
+    def _arguments(self, motion: Motion) -> tuple[np.ndarray, ...]:
+        """q, v, u, p and t of all states, the last without inputs."""
+        q, v, t = (np.array([getattr(x, k) for x in motion.states]) for k in ("q", "v", "t"))
+        return q, v, np.vstack([motion.u, np.zeros((1, self.nu))]), self.p, t
+
+    def expand(self, motion: Motion) -> tuple[Expansions, Expansions]:
+        """The stage costs, times h, and the final one, with those of the path."""
+        q, v, u, p, t = self._arguments(motion)
+        stage = self.stage.at(q[:-1], v[:-1], u[:-1], p, t[:-1]).times(self.h)
+        end = self.last.at(q[-1:], v[-1:], u[-1:], p, t[-1:])
+        if self.path:
+            way = self.path.at(q, v, u, p, t).times(self.h)
+            stage, end = stage.plus(way.only(slice(0, -1))), end.plus(way.only(slice(-1, None)))
+        return stage, end
+
+    def excess(self, motion: Motion) -> np.ndarray:
+        """(sides, N + 1) how far the limits of the path are exceeded."""
+        return self.path.excess(*self._arguments(motion))
+
+    def plain_cost(self, motion: Motion) -> float:
+        """The cost without that of the path."""
+        q, v, u, p, t = self._arguments(motion)
+        stage = self.stage.at(q[:-1], v[:-1], u[:-1], p, t[:-1]).value
+        return float(self.h * stage.sum() + self.last.at(q[-1:], v[-1:], u[-1:], p, t[-1:]).value[0])
+
+    def slopes(self, motion: Motion) -> Slopes:
+        """Every step with its derivatives."""
+        parts = slopes_along(self.system, motion.states[:-1], motion.taken, self.h, motion.u, self.p)
+        return Slopes(parts, self.n, self.nu)
+
+    def away(self, x: State, other: State) -> np.ndarray:
+        """(2 nv,) x less another state."""
+        if self.system.nq == self.system.nv:
+            return np.concatenate([x.q - other.q, x.v - other.v])
+        return np.concatenate([self.system.minus(x.q, other.q), x.v - other.v])
+
+    def moved(self, x: State, d: np.ndarray) -> State:
+        """x and a small change of it, (2 nv,)."""
+        nv = self.system.nv
+        return State(self.system.plus(x, d[:nv]), x.v + d[nv:], x.t, self.system.layout)
+
+    def costed(self, motion: Motion) -> Motion | None:
+        """The motion with its cost; None where it is not finite."""
+        l, end = self.expand(motion)
+        cost = float(l.value.sum() + end.value[0])
+        return Motion(motion.states, motion.taken, motion.u, cost) if np.isfinite(cost) else None
+
+    def followed(self, states: Sequence[State], u: np.ndarray, K: np.ndarray) -> Motion | None:
+        """The motion of inputs u + K (x less the states wanted); None where a step cannot be taken."""
+        x, found, taken, used = self.start, [self.start], [], np.zeros_like(u)
+        for k in range(self.steps):
+            used[k] = np.clip(u[k] + K[k] @ self.away(x, states[k]), *self.limits)
+            if not np.isfinite(used[k]).all():
+                return None
+            try:
+                step = advanced(self.system, x, self.h, used[k], self.p)
+            except DalembertError:
+                return None
+            x = step.state
+            found.append(x)
+            taken.append(step)
+        return self.costed(Motion(found, taken, used, np.nan))
+
+    # --- where to start -------------------------------------------------------------------------------------------
+
+    def by_inputs(self, u: np.ndarray) -> Motion | None:
+        """The motion of inputs (N, inputs), as far as the limits let them."""
+        return self.followed([self.start] * self.steps, u, np.zeros((self.steps, self.nu, self.n)))
+
+    def first(self) -> Motion | None:
+        """The better of no inputs and of following rest at the start."""
+        N, none = self.steps, np.zeros((self.steps, self.nu))
+        rest = [self.start.replace(v=np.zeros(self.system.nv), t=self.start.t + k * self.h) for k in range(N + 1)]
+        found = [self.by_inputs(none)]
+        if self._may_rest(rest[0]):
+            found.append(self.along(rest, none))
+        return min((x for x in found if x is not None), key=lambda x: x.cost, default=None)
+
+    def _may_rest(self, x: State) -> bool:
+        """Whether a state at rest is on the constraints: not where drivers move them."""
+        return not self.system.rows.of or bool(np.abs(self.system.speed_residuals(x, p=self.p)).max() < 1e-9)
+
+    def resampled(self, t: np.ndarray, q: np.ndarray, v: np.ndarray, u: np.ndarray, middle: bool) -> Motion | None:
+        """The motion that follows a curve at times t, from 0; u: at these times, or at the middle of steps."""
+        ours = self.h * np.arange(self.steps + 1)
+        at = ours[:-1] + (0.5 * self.h if middle else 0.0)
+        inputs = np.column_stack([np.interp(at, t, x) for x in u.T])
+        states = []
+        for time in ours:
+            k = int(np.clip(np.searchsorted(t, time, side="right") - 1, 0, len(t) - 2))
+            s = float(np.clip((time - t[k]) / (t[k + 1] - t[k]), 0.0, 1.0))
+            at_q = self.system.plus(q[k], s * self.system.minus(q[k + 1], q[k]))
+            state = self.system.state(at_q, (1 - s) * v[k] + s * v[k + 1], float(self.start.t + time))
+            states.append(self.system.project(state, p=self.p))
+        return self.along(states, inputs)
+
+    def along(self, states: list[State], u: np.ndarray) -> Motion | None:
+        """The motion that follows a curve, with the gains of the cost along it."""
+        try:
+            taken = [advanced(self.system, x, self.h, w, self.p) for x, w in zip(states, u)]
+        except DalembertError as error:
+            raise ArgumentError(f"the guess of a motion of '{self.system.name}' cannot be followed: {error}") from None
+        motion = Motion(states, taken, u, np.nan)
+        (A, B), (l, end) = self.slopes(motion).matrices, self.expand(motion)
+        found = sweeps.backward(A, B, l, end, None, 1e-12)
+        return None if found is None else self.followed(states, u, found.K)
