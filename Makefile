@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 # pip compiles no Python files: Python does it for those that it imports, a tenth of them
 export PIP_COMPILE ?= 0
 
-.PHONY: demo gallery pictures test browser minimum campaign lint bench docs wheel release native clean
+.PHONY: demo gallery pictures test browser minimum campaign lint bench docs wheel release archives native clean
 
 demo: $(VENV)/.view native
 	$(BIN)/python examples/demo.py
@@ -53,11 +53,18 @@ build/gallery/.done:
 minimum: native
 	$(PYTHON) tools/minimum.py build/minimum
 
-# checks that the version has notes and a tag can be made; builds the wheel and the source archive
-release: test docs
-	$(BIN)/python tools/release.py
+# after `python tools/release.py prepare DATE` and a commit: tests, site, wheel and source archive, release notes
+release: $(VENV)/bin/python
+	$(BIN)/python tools/release.py check
+	$(MAKE) test docs
+	$(MAKE) archives
+
+# wheel and source archive of the version, checked
+archives: $(VENV)/bin/python
+	rm -rf build/archives
 	$(PIP) install build
-	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m build --outdir build/archives .
+	$(BIN)/python tools/release.py archives build/archives
 
 wheel: $(VENV)/bin/python
 	$(PIP) wheel --no-deps --wheel-dir dist .

@@ -107,7 +107,7 @@ def _overview() -> str:
             first = text.replace("\n", " ").split(". ")[0].rstrip(".")
             cards.append(f"-   {picture}**[{title}](gallery/{case}.md)**\n\n    {first}.")
         parts.append(f'\n\n## {group}\n\n<div class="grid cards" markdown>\n\n' + "\n\n".join(cards) + "\n\n</div>")
-    return "".join(parts) + "\n"
+    return f"\n{len(_cases())} machines so far.\n" + "".join(parts) + "\n"
 
 
 def _copied(config: MkDocsConfig, uri: str, path: Path) -> Any:

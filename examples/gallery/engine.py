@@ -34,7 +34,7 @@ def main(out) -> dict[str, object]:
     start = system.assemble({"shaft": 0.0}, guess={f"piston {k}": RADIUS * np.cos(p) for k, p in enumerate(PHASES, 1)})
     angles = np.linspace(0, 2 * np.pi, 145)
     turn = system.sweep({"shaft": angles}, start, speed=SPEED)
-    rises = np.array([turn.acceleration(f"piston {k}") for k in range(1, 5)])
+    rises = np.array([turn.joint_acceleration(f"piston {k}") for k in range(1, 5)])
     exact = np.sqrt(ROD**2 - (RADIUS * np.sin(angles)) ** 2) + RADIUS * np.cos(angles) - ROD
     shaking = PISTON * rises.sum(axis=0)
     second = 4 * PISTON * RADIUS**2 / ROD * SPEED**2
@@ -45,13 +45,13 @@ def main(out) -> dict[str, object]:
         "shaking force, first order (N)": float(spectrum[1]),
         "shaking force, second order (N)": float(spectrum[2]),
         "  4 m r²/l ω² (N)": float(second),
-        "torque on the shaft, largest (N m)": float(np.abs(turn.force("shaft")).max()),
+        "torque on the shaft, largest (N m)": float(np.abs(turn.driving_force("shaft")).max()),
     }
     degrees = np.degrees(angles)
     panels = [
         Panel("acceleration of pistons 1 and 2 (1000 m/s²)", {str(k): (degrees, rises[k - 1] / 1e3) for k in (1, 2)}),
         Panel("force on the block (N)", {"exact": (degrees, -shaking), "4 m r²/l ω² cos 2φ": (degrees, -textbook)}),
-        Panel("torque that keeps the speed (N m)", {"": (degrees, turn.force("shaft"))}),
+        Panel("torque that keeps the speed (N m)", {"": (degrees, turn.driving_force("shaft"))}),
     ]
     for panel in panels:
         panel.xlabel = "shaft (degrees)"

@@ -36,16 +36,17 @@ def main(out) -> dict[str, object]:
     angles = np.linspace(0, 2 * np.pi, 181)
     turn = system.sweep({"crank": angles}, system.state(), speed=2 * np.pi)
     foot, exact = turn.position("foot")[:, :2], np.array([pins(a)["foot"] for a in angles])
+    torque = turn.driving_force("crank")
     low = foot[:, 1] < foot[:, 1].min() + 0.1 * np.ptp(foot[:, 1])
     rows = {
         "distance of the foot from the closed form (m)": float(np.abs(foot - exact).max()),
         "length of a step, in the lowest tenth of the path (m)": float(np.ptp(foot[low, 0])),
         "part of a turn spent there": float(low.mean()),
-        "largest torque on the crank at one turn a second (N m)": float(np.abs(turn.force("crank")).max()),
+        "largest torque on the crank at one turn a second (N m)": float(np.abs(torque).max()),
     }
     picture = Picture(system, [turn.state(k) for k in (30, 60, 90, 120, 0)], [turn.position("foot")])
     panels = [
         Panel("path of the foot (m)", {"": (foot[:, 0], foot[:, 1])}, xlabel="x (m)"),
-        Panel("torque on the crank (N m)", {"": (np.degrees(angles), turn.force("crank"))}, xlabel="crank (degrees)"),
+        Panel("torque on the crank (N m)", {"": (np.degrees(angles), torque)}, xlabel="crank (degrees)"),
     ]
     return publish(out, "jansen", rows, [picture], panels, animated=turn, traces=["foot"])

@@ -40,7 +40,7 @@ def main(out) -> dict[str, object]:
     height = rise.position("platform")[:, 1]
     work = np.array([system.potential_energy(x) for x in map(rest.state, range(len(rest)))])
     slope = CubicSpline(rest["cylinder"], work)(rest["cylinder"], 1)
-    force = rest.force("cylinder")
+    force = rest.driving_force("cylinder")
     rows = {
         "constraint rows, of rank": f"{len(system.row_names)}, {system.report(system.state()).rank}",
         "height of the platform from, to (m)": f"{height[0]:.3f}, {height[-1]:.3f}",

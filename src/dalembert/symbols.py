@@ -206,6 +206,11 @@ def positive_part(x: Any) -> Any:
     return Scalar(ca.fmax(x.sx, 0)) if x.__class__ is Scalar else max(float(x), 0.0)
 
 
+def lesser(x: Any, y: Any) -> Any:
+    """min(x, y)."""
+    return where_less(x - y, 0.0, lambda: x, lambda: y)
+
+
 def where_less(x: Any, bound: float, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
     """`then()` where x < bound, else `otherwise()`; traced, both are recorded and one is selected, NaN-free."""
     if is_number(x):

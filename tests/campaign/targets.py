@@ -642,8 +642,8 @@ LINEARIZING = {
             "axes": "world", "p": {},
         },
     ),
-    "dalembert.StaticForces.wrench": Target(lambda **a: held().wrench(**a), {"joint": "B"}),
-    "dalembert.StaticForces.multiplier": Target(lambda **a: held().multiplier(**a), {"row": "C.x"}),
+    "dalembert.StaticForces.reactions": Target(lambda **a: held().reactions(**a), {"joint": "B"}),
+    "dalembert.StaticForces.multiplier": Target(lambda **a: held().multiplier(**a), {"name": "C.x"}),
     "dalembert.workspace": Target(
         da.workspace,
         {
@@ -765,6 +765,7 @@ SIMULATING = {
     "dalembert.Run.phase": Target(on_run("phase"), {"t": 0.05}),
     "dalembert.Run.rate": Target(on_run("rate"), {"name": "A"}),
     "dalembert.Run.chart": Target(on_run("chart"), {"k": 1}),
+    "dalembert.Run.joint_acceleration": Target(on_run("joint_acceleration"), {"name": "A"}),
     "dalembert.Run.reactions": Target(on_run("reactions"), {"joint": "A"}),
     "dalembert.Run.length": Target(on_sprung_run("length"), {"name": "line"}),
     "dalembert.Run.length_rate": Target(on_sprung_run("length_rate"), {"name": "line"}),

@@ -111,7 +111,7 @@ def test_a_swept_motion_and_a_table_with_names():
     angles = np.linspace(0, 2 * np.pi, 37)
     turn = system.sweep({"A": angles}, system.state(*zoo.slider_crank_start(0.0)), speed=10.0)
     forces = control.inverse_dynamics_along(system, turn, **MOTOR)
-    assert np.abs(forces["torque"] - turn.force("A")).max() < 1e-9 * np.abs(turn.force("A")).max()
+    assert np.abs(forces["torque"] - turn.driving_force("A")).max() < 1e-9 * np.abs(turn.driving_force("A")).max()
     table = pandas.DataFrame({"A": angles}, index=angles / 10)
     same = control.inverse_dynamics_along(system, table, state=turn.state(0), **MOTOR)
     assert np.abs(same["torque"] - forces["torque"]).max() < 1e-6 * forces.peak["torque"]

@@ -153,7 +153,7 @@ def test_joints_carry_loads_as_if_these_were_described():
     found = da.static_forces(plain, x, {"hook": case}, axes=axes)
     assert np.abs(found.u[0] - u).max() < 1e-9
     for joint in "AB":
-        assert np.abs(found.wrench(joint)[0] - truth.joints[joint]).max() < 1e-9
+        assert np.abs(found.reactions(joint)[0] - truth.joints[joint]).max() < 1e-9
 
 
 # --- stiffness ------------------------------------------------------------------------------------------------------

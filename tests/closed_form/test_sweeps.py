@@ -37,7 +37,7 @@ def test_a_turn_of_a_four_bar_is_the_closed_form(bars, branch):
     system = zoo.four_bar(**bars).compile()
     first = system.state(*zoo.four_bar_start(0.0, branch=branch, **bars))
     turn = system.sweep({"A": TURN}, first, speed=3.0)
-    assert turn.complete
+    assert turn.success
     assert not turn.points
     assert turn.message == ""
     assert len(turn) == 97
@@ -46,7 +46,7 @@ def test_a_turn_of_a_four_bar_is_the_closed_form(bars, branch):
     same_angle(turn["D"], [e[0][1] for e in exact])
     np.testing.assert_allclose(turn.rate("D"), [e[1][1] for e in exact], atol=1e-10)
     np.testing.assert_allclose(turn.rate("A") + turn.rate("B"), [e[1][0] for e in exact], atol=1e-10)
-    np.testing.assert_allclose(turn.acceleration("D"), [e[2][1] for e in exact], atol=1e-9)
+    np.testing.assert_allclose(turn.joint_acceleration("D"), [e[2][1] for e in exact], atol=1e-9)
     np.testing.assert_allclose(turn.t, TURN / 3.0)
     assert np.abs(np.diff(turn["D"])).max() < 0.5  # without a jump
     x = turn.state(40)
@@ -66,7 +66,7 @@ def test_branches_that_nearly_meet_are_not_exchanged(gap):
     system = zoo.four_bar(**bars).compile()
     angles = np.linspace(2.0, 4.3, 24)
     out = system.sweep({"A": angles}, system.state(*zoo.four_bar_start(2.0, **bars)))
-    assert out.complete
+    assert out.success
     assert not out.points
     same_angle(out["D"], [four_bar_motion(a, 0.0, 1, **bars)[0][1] for a in angles], atol=1e-9)
 
@@ -107,7 +107,7 @@ def test_a_slider_crank_with_an_offset_is_the_closed_form():
     x2 = -r * c - l * np.cos(beta) * b1**2 - l * np.sin(beta) * b2
     np.testing.assert_allclose(turn["guide"], r * c + l * np.cos(beta), atol=1e-12)
     np.testing.assert_allclose(turn.rate("guide"), x1 * w, atol=1e-11)
-    np.testing.assert_allclose(turn.acceleration("guide"), x2 * w**2 + x1 * al, atol=1e-10)
+    np.testing.assert_allclose(turn.joint_acceleration("guide"), x2 * w**2 + x1 * al, atol=1e-10)
 
 
 @pytest.mark.parametrize(
@@ -122,19 +122,19 @@ def test_the_driving_torque_is_the_slope_of_the_energy(mechanism, start, name, s
     turn = system.sweep({name: angles}, system.state(*start(0.0)), speed=speed)
     energy = np.array([system.energy(turn.state(k)) for k in range(n)])
     slope = np.fft.irfft(1j * np.arange(n // 2 + 1) * np.fft.rfft(energy), n)
-    np.testing.assert_allclose(turn.force(name), slope, atol=1e-9 * max(1.0, np.abs(slope).max()))
+    np.testing.assert_allclose(turn.driving_force(name), slope, atol=1e-9 * max(1.0, np.abs(slope).max()))
 
 
 def test_reactions_along_a_sweep_are_those_of_its_states():
     system = zoo.four_bar().compile()
     turn = system.sweep({"A": TURN}, system.state(*zoo.four_bar_start(0.0)), speed=5.0, u={"torque": 0.7})
     for k in (0, 17, 60):
-        r = system.constraint_forces(turn.state(k), {"A": turn.force("A")[k]}, u={"torque": 0.7})
+        r = system.constraint_forces(turn.state(k), {"A": turn.driving_force("A")[k]}, u={"torque": 0.7})
         np.testing.assert_allclose(r.acceleration.vdot, turn.vdot[k], atol=1e-9)
-        np.testing.assert_allclose(turn.reactions(k).loops["C"], r.loops["C"], atol=1e-9)
+        np.testing.assert_allclose(turn.constraint_forces(k).loops["C"], r.loops["C"], atol=1e-9)
         np.testing.assert_allclose(turn.multiplier("C.x")[k], r.multipliers["C.x"], atol=1e-9)
-        np.testing.assert_allclose(turn.wrench("C")[k], r.loops["C"], atol=1e-9)
-        np.testing.assert_allclose(turn.wrench("D")[k], r.joints["D"], atol=1e-9)
+        np.testing.assert_allclose(turn.reactions("C")[k], r.loops["C"], atol=1e-9)
+        np.testing.assert_allclose(turn.reactions("D")[k], r.joints["D"], atol=1e-9)
     np.testing.assert_allclose(turn.position("coupler point")[17], turn.state(17).position("coupler point"), atol=1e-14)
     np.testing.assert_allclose(turn.velocity("coupler point")[17], turn.state(17).velocity("coupler point"), atol=1e-13)
 
@@ -151,7 +151,7 @@ def test_a_crank_turns_back_where_coupler_and_rocker_are_stretched(way, scale):
     system = zoo.four_bar(**bars).compile()
     values = np.concatenate([np.linspace(way * 1.0, last, 50), way * np.array([2.6, 2.8, 3.0])])
     swing = system.sweep({"A": values}, system.state(*zoo.four_bar_start(way * 1.0, **bars)), speed=1.0)
-    assert not swing.complete
+    assert not swing.success
     assert len(swing) == 50
     (point,) = swing.points
     assert point.kind == "dead point"
@@ -200,13 +200,13 @@ def test_a_parallelogram_names_both_branches_where_it_is_flat(place, count):
     first = system.walk(system.state({"A": 0.3, "B": -0.3, "D": 0.3}), to={"A": place + 0.9})
     first = first if place else system.state({"A": 0.9, "B": -0.9, "D": 0.9})
     turn = system.sweep({"A": np.linspace(place + 0.9, place - 0.9, count)}, first, speed=-2.0)
-    assert turn.complete
+    assert turn.success
     point = next(p for p in turn.points if abs(p.at["A"] - place) < 1e-6)
     assert point.kind == "crossing"
     assert point.at["A"] == pytest.approx(place, abs=1e-9)
     np.testing.assert_allclose(turn["D"], turn["A"], atol=1e-9)  # it stays the parallelogram
     np.testing.assert_allclose(turn.rate("D"), -2.0, atol=1e-8)
-    np.testing.assert_allclose(turn.acceleration("D"), 0.0, atol=1e-6)
+    np.testing.assert_allclose(turn.joint_acceleration("D"), 0.0, atol=1e-6)
     along, other = point.branches
     assert along["D"] / along["A"] == pytest.approx(1.0, abs=1e-9)
     # the antiparallelogram, by its closed form beside the point
@@ -231,7 +231,7 @@ def test_a_sweep_that_begins_in_a_branch_point_follows_its_velocity():
     assert len(past.points[0].branches) == 2
     anti = past.points[0].branches[1]
     other = system.sweep({"A": np.linspace(0, 1, 6)}, flat.replace(v=anti))
-    assert other.complete
+    assert other.success
     assert np.abs(other["D"] - other["A"])[-1] > 0.5
     same_angle(other["D"][1:], [four_bar_motion(a, 0.0, -1, **PARALLEL)[0][1] for a in other["A"][1:]], atol=1e-9)
 
@@ -251,7 +251,7 @@ def test_equal_links_fold_or_slide_on():
 def test_a_flat_sarrus_linkage_is_met_without_a_change_of_sign():
     system = zoo.sarrus().compile()
     out = system.sweep({"A1": np.linspace(0.7, -0.7, 15)}, system.state(*zoo.sarrus_start(0.7)))
-    assert out.complete
+    assert out.success
     assert [p.at["A1"] for p in out.points] == pytest.approx([0.0], abs=1e-6)
     np.testing.assert_allclose(out["A2"], out["A1"], atol=1e-9)
 
@@ -272,7 +272,7 @@ def test_a_bennett_linkage_goes_through_a_full_turn(way):
     angles = 1.0 + way * TURN
     turn = system.sweep({"theta1": angles}, system.state(*zoo.bennett_start(1.0)), speed=2.0)
     exact = [zoo.bennett_start(a, 2.0) for a in angles]
-    assert turn.complete
+    assert turn.success
     assert not turn.points
     same_angle(turn["theta2"], [q["theta2"] for q, _ in exact], atol=1e-10)
     same_angle(turn["theta3"], -angles, atol=1e-10)
@@ -295,13 +295,13 @@ def stewart():
 def test_a_stewart_platform_follows_poses_and_legs(stewart):
     wanted = poses(9)
     led = stewart.sweep(frames={"platform": wanted})
-    assert led.complete
+    assert led.success
     exact = [zoo.stewart_start(T[:3, 3], T[:3, :3])[0] for T in wanted]
     for k in range(1, 7):
         np.testing.assert_allclose(led[f"P{k}"], [q[f"P{k}"] for q in exact], atol=1e-9)
         np.testing.assert_allclose(led[f"U{k}"], [q[f"U{k}"] for q in exact], atol=1e-9)
     np.testing.assert_allclose(
-        led.force("platform")[:, 2], led.force("platform")[0, 2], rtol=0.01
+        led.driving_force("platform")[:, 2], led.driving_force("platform")[0, 2], rtol=0.01
     )  # the weight, nearly
     again = stewart.sweep({f"P{k}": led[f"P{k}"] for k in range(1, 7)}, led.state(0))  # forward kinematics
     np.testing.assert_allclose(again.position("platform"), wanted[:, :3, 3], atol=1e-9)
@@ -325,11 +325,11 @@ def test_a_platform_that_moves_at_a_twist_has_the_legs_rates(stewart):
     found = np.array([led.rate(f"P{k}")[0] for k in range(1, 7)])
     np.testing.assert_allclose(found, rates, atol=1e-7)
     second = (lengths(h) - 2 * lengths(0.0) + lengths(-h)) / h**2
-    np.testing.assert_allclose([led.acceleration(f"P{k}")[0] for k in range(1, 7)], second, atol=1e-5)
+    np.testing.assert_allclose([led.joint_acceleration(f"P{k}")[0] for k in range(1, 7)], second, atol=1e-5)
     # power: what the frame is driven with is what the energy gains
     x = led.state(0)
     tau = stewart.jacobian(x, "platform", axes="world").T @ np.concatenate(
-        [led.force("platform")[0][3:], led.force("platform")[0][:3]]
+        [led.driving_force("platform")[0][3:], led.driving_force("platform")[0][:3]]
     )
     np.testing.assert_allclose(stewart.acceleration(x, tau).vdot, led.vdot[0], atol=1e-8)
 
@@ -353,14 +353,14 @@ def test_a_link_that_grows_is_the_closed_form():
         {"rocker length": np.linspace(0.35, 0.7, 15)}, system.state(*zoo.four_bar_start(0.6)), held={"A": 0.6}
     )
     exact = [zoo.four_bar_start(0.6, rocker=c)[0] for c in grown["rocker length"]]
-    assert grown.complete
+    assert grown.success
     same_angle(grown["D"], [q["D"] for q in exact])
     np.testing.assert_allclose(grown["A"], 0.6, atol=1e-12)
     # and where it cannot grow: the coupler is stretched to the far side, c = b + |B D|
     B = 0.2 * unit(0.6)
     longest = 0.6 + np.hypot(*(B - [0.55, 0]))
     out = system.sweep({"rocker length": [0.4, 0.8, 2.0]}, system.state(*zoo.four_bar_start(0.6)), held={"A": 0.6})
-    assert not out.complete
+    assert not out.success
     assert out.points[0].at["rocker length"] == pytest.approx(longest, abs=1e-10)
 
 
@@ -373,9 +373,32 @@ def test_a_driven_mechanism_is_swept_through_time():
     exact = [four_bar_motion(0.3 + 2 * t, 2.0) for t in times]
     same_angle(run["D"], [e[0][1] for e in exact])
     np.testing.assert_allclose(run.rate("D"), [e[1][1] for e in exact], atol=1e-10)
-    np.testing.assert_allclose(run.acceleration("D"), [e[2][1] for e in exact], atol=1e-9)
-    drive = zoo.four_bar().compile().sweep({"A": 0.3 + 2 * times}, zoo.four_bar_start(0.3)[0], speed=2.0).force("A")
-    np.testing.assert_allclose(run.multiplier("motor.drive"), drive, atol=1e-9)
+    np.testing.assert_allclose(run.joint_acceleration("D"), [e[2][1] for e in exact], atol=1e-9)
+    turn = zoo.four_bar().compile().sweep({"A": 0.3 + 2 * times}, zoo.four_bar_start(0.3)[0], speed=2.0)
+    np.testing.assert_allclose(run.multiplier("motor.drive"), turn.driving_force("A"), atol=1e-9)
+
+
+def test_a_sweep_and_a_run_answer_questions_by_name_alike():
+    """The same motion by continuation and by integration: frames, joints, multipliers, reactions."""
+    m = zoo.four_bar()
+    m.add_driver("motor", "A", lambda t: 0.3 + 2.0 * t)
+    driven, times = m.compile(), np.linspace(0, 1, 11)
+    run = da.simulate(driven, driven.state(*zoo.four_bar_start(0.3, 2.0)), 1.0, t_eval=times, rtol=1e-11)
+    turn = zoo.four_bar().compile().sweep({"A": 0.3 + 2 * times}, zoo.four_bar_start(0.3)[0], speed=2.0)
+    pin = turn.system.layout.mechanism.bodies["coupler"].at(0, 0, 0)
+    np.testing.assert_allclose(turn.acceleration(pin), -4.0 * turn.position(pin), atol=1e-12)  # the crank's pin
+    for ask in (
+        lambda x: x.position("coupler point"),
+        lambda x: x.velocity("coupler point"),
+        lambda x: x.acceleration("coupler point"),
+        lambda x: x.joint_acceleration("D"),
+        lambda x: x.rate("B"),
+        lambda x: x.multiplier("C"),
+        lambda x: x.multiplier("C.x"),
+        lambda x: x.reactions("C"),
+        lambda x: x.reactions("D"),
+    ):
+        np.testing.assert_allclose(ask(turn), ask(run), atol=1e-7 * np.abs(ask(run)).max())
 
 
 # --- frames in assembly ---------------------------------------------------------------------------------------------
@@ -424,7 +447,7 @@ def test_limits_choose_the_solution_inside_them():
 def test_the_edge_of_the_workspace_is_a_dead_point_of_a_point_that_is_led():
     system = arm((None, None))
     out = system.sweep(frames={"tool": [(1.2, 0.0, 0), (1.8, 0.0, 0.0), (2.4, 0, 0)]}, state={"J0": 0.5, "J1": -1.0})
-    assert not out.complete
+    assert not out.success
     assert len(out) == 2
     assert out.points[0].kind == "dead point"
     assert out.points[0].state.position("tool")[0] == pytest.approx(2.0, abs=1e-9)
@@ -436,7 +459,7 @@ def test_branches_that_nearly_meet_are_told_apart_by_their_loops(gap):
     bars = {"ground": 1.0, "crank": 0.4, "coupler": 0.8, "rocker": 0.6 + gap}
     system = zoo.four_bar(**bars).compile()
     out = system.sweep({"A": [2.0, 2.7, 3.6, 4.3]}, system.state(*zoo.four_bar_start(2.0, **bars)))
-    assert out.complete
+    assert out.success
     assert not out.points
     same_angle(out["D"], [four_bar_motion(a, 0.0, 1, **bars)[0][1] for a in out["A"]], atol=1e-9)
 
@@ -464,7 +487,7 @@ def test_a_rocking_crank_goes_on_behind_its_dead_point_on_the_other_branch(way):
     values = way * np.linspace(1.0, 3.0, 21)
     out = system.sweep({"A": values}, system.state(*zoo.four_bar_start(way, **bars)), speed=way * 2.0, through=True)
     reached = values[np.abs(values) < 2.5211]
-    assert out.complete
+    assert out.success
     np.testing.assert_allclose(out["A"], np.concatenate([reached, reached[::-1]]))
     there, back = out["D"][: len(reached)], out["D"][len(reached) :][::-1]
     same_angle(there, [four_bar_motion(a, 0, 1, **bars)[0][1] for a in reached], atol=1e-9)
@@ -506,7 +529,7 @@ def test_limits_on_the_way_are_marked_or_end_the_sweep():
     start = system.assemble({"A": 1.2}, guess={"B": -1.5, "x": 0.6})
     values = np.linspace(1.2, 1.2 + 2 * np.pi, 40)
     marked = system.sweep({"A": values}, start)
-    assert marked.complete
+    assert marked.success
     places = [p.at["A"] for p in marked.points if p.kind == "limit"]
     truth = [lower, 2 * np.pi - lower, 2 * np.pi - upper, 2 * np.pi + upper]
     np.testing.assert_allclose(places, truth, atol=1e-9)
@@ -548,7 +571,9 @@ def test_a_height_alone_can_be_held_and_swept():
         np.testing.assert_allclose(rise.rate("elbow"), 0.25 / (0.6 * np.cos(angle)), rtol=1e-10)
         np.testing.assert_allclose(rise.t, (y - y[0]) / 0.25, atol=1e-12)
     still = arm.sweep(frames=frames, state=held, held={"shoulder": s})
-    np.testing.assert_allclose(still.force("tool")[:, 0], 0.5 * 9.81, rtol=1e-10)  # half the weight at twice the lever
+    np.testing.assert_allclose(
+        still.driving_force("tool")[:, 0], 0.5 * 9.81, rtol=1e-10
+    )  # half the weight at twice the lever
     np.testing.assert_allclose(still.rotation("lower")[:, 1, 0], np.sin(s + still["elbow"]), atol=1e-12)
     with pytest.raises(da.ArgumentError, match="None in x, y and z"):
         arm.assemble(frames={"tool": (None, None, None)})
@@ -574,6 +599,6 @@ def test_the_force_of_a_coordinate_is_found_though_an_input_has_its_name():
     m.add_motor("x", "x")
     m.add_motor("push", "x")
     rise = m.compile().sweep({"x": [0.0, 0.1]}, held=None)
-    np.testing.assert_allclose(rise.force("x"), 2.0 * 9.81, rtol=1e-12)
+    np.testing.assert_allclose(rise.driving_force("x"), 2.0 * 9.81, rtol=1e-12)
     with pytest.raises(da.ArgumentError, match=r"'push' is an input.*inverse_dynamics_along"):
-        rise.force("push")
+        rise.driving_force("push")

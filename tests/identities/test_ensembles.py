@@ -190,19 +190,6 @@ def test_swings_of_pendulums_of_random_length_are_distributed_as_theory_says():
     )
 
 
-def test_a_run_into_a_singular_position_is_made_alone_as_simulate_makes_it():
-    system = zoo.five_bar().compile()
-    starts = [system.state(*zoo.five_bar_start(a)) for a in (-np.pi / 3, -1.0)]
-    runs = da.ensemble(system, starts, 1.5)
-    assert runs.passages.any()
-    for k, x in enumerate(starts):
-        run = da.simulate(system, x, 1.5)
-        assert bool(runs.alone[k]) == bool(run.passages)
-        assert runs.passages[k] == len(run.passages)
-        if runs.alone[k]:
-            np.testing.assert_array_equal(runs.q_end[k], run.q[-1])
-
-
 def test_a_bad_run_does_not_end_the_others():
     system = four_bar()
     angle = [0.6, 0.7, 0.8]

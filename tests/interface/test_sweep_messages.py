@@ -76,7 +76,7 @@ def test_a_sweep_that_cannot_begin_says_so_and_is_empty(first):
     system = zoo.four_bar(crank=0.5).compile()
     none = system.sweep({"A": [3.0, 3.1]})
     assert len(none) == 0
-    assert not none.complete
+    assert not none.success
     assert none.message.startswith("the sweep cannot begin at A = 3:")
     assert none["B"].shape == (0,)
     assert none.rate("D").shape == (0,)
@@ -86,10 +86,10 @@ def test_a_sweep_that_cannot_begin_says_so_and_is_empty(first):
 
 def test_names_of_a_sweep_that_do_not_exist_are_refused(system, first):
     turn = system.sweep({"A": [0.6, 0.7]}, first)
-    for call in (lambda: turn["E"], lambda: turn.rate("E"), lambda: turn.acceleration("E")):
+    for call in (lambda: turn["E"], lambda: turn.rate("E"), lambda: turn.joint_acceleration("E")):
         with pytest.raises(da.UnknownName, match="'E'"):
             call()
-    for call in (lambda: turn.force("D"), lambda: turn.multiplier("C.w"), lambda: turn.wrench("E")):
+    for call in (lambda: turn.driving_force("D"), lambda: turn.multiplier("C.w"), lambda: turn.reactions("E")):
         with pytest.raises(da.UnknownName):
             call()
     with pytest.raises(da.ArgumentError):
@@ -102,12 +102,12 @@ def test_forces_need_every_freedom_to_be_led_or_held():
     x = system.state(*zoo.five_bar_start())
     name, other = next((a, b) for a in system.q_names for b in system.q_names if a != b and system.nv == 4)
     half = system.sweep({name: x[name] + np.array([0.0, 0.05])}, x)
-    assert half.complete
+    assert half.success
     with pytest.raises(da.ArgumentError, match=r"1 freedom\(s\)"):
-        half.force(name)
+        half.driving_force(name)
     whole = system.sweep({name: x[name] + np.array([0.0, 0.05])}, x, held={other: x[other]})
-    assert np.isfinite(whole.force(name)).all()
-    assert np.isfinite(whole.force(other)).all()
+    assert np.isfinite(whole.driving_force(name)).all()
+    assert np.isfinite(whole.driving_force(other)).all()
     np.testing.assert_allclose(whole[other], x[other], atol=1e-12)
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.analysis.between_nodes import CLOSE
+from dalembert.analysis.by_name import ByName
 from dalembert.analysis.continuation import far_from_singular
 from dalembert.analysis.course import Course
 from dalembert.analysis.special_points import SpecialPoint
@@ -29,13 +30,14 @@ from dalembert.rank import rank_policy
 
 
 @dataclass(frozen=True, eq=False)
-class Sweep:
+class Sweep(ByName):
     """Positions of a mechanism at K values of what is led, on one branch, with the motion at a given speed.
 
-    `sweep["B"]` are the values of a joint, coordinate or of what is led, `rate("B")` and `acceleration("B")` its
-    velocity and acceleration, `force("A")` what drives it, `state(k)` the state at the k-th value. Where the branch
-    ends before the last value, `complete` is False, `message` says why, `missed` has the values that were not reached,
-    and all that was found before is here. In a dead point that is led at a speed, velocities have no bound: NaN.
+    `sweep["B"]` are the values of a joint, a coordinate or what is led; `rate("B")` and `joint_acceleration("B")` are
+    its velocity and acceleration; `driving_force("A")` is the force that drives it; `state(k)` is the state at the k-th
+    value. Motion of frames, multipliers and reactions have the names they have in a `Run`. Where the branch ends before
+    the last value, `success` is False, `message` gives the reason, `missed` holds the values that were not reached, and
+    everything found up to there is kept. In a dead point that is led at a speed, velocities have no bound: NaN.
     """
 
     system: SystemLike
@@ -44,9 +46,9 @@ class Sweep:
     vdot: np.ndarray  # (K, nv)
     t: np.ndarray  # (K,) s: when a value is passed, if the speeds are constant and lead from each value to the next
     points: tuple[SpecialPoint, ...]  # dead points, branch points and limits in the order they were met
-    complete: bool  # whether every value was reached
+    success: bool  # whether every value was reached
     interrupted: bool  # whether it was ended from outside (Ctrl-C)
-    message: str  # why not, and how far; "" where complete
+    message: str  # why not, and how far; "" where all were reached
     values: dict[str, np.ndarray]  # what is led, by name: (K,)
     missed: dict[str, np.ndarray]  # the values of it that were not reached
     _course: Course = field(repr=False)
@@ -74,22 +76,7 @@ class Sweep:
         """(K,) values of a coordinate or of what is led, by its name; (K, n) of a joint with several."""
         if isinstance(name, str) and name in self.values:
             return self.values[name]
-        return self._column(self.q, name, self.system.q_names, self.system.layout.q_slice)
-
-    def rate(self, name: str) -> np.ndarray:
-        """(K,) or (K, n) velocity of a joint, or of one of its velocities, by its name."""
-        return self._column(self.v, name, self.system.v_names, self.system.layout.v_slice)
-
-    def acceleration(self, name: str) -> np.ndarray:
-        """(K,) or (K, n) acceleration of a joint, or of one of its velocities, by its name."""
-        return self._column(self.vdot, name, self.system.v_names, self.system.layout.v_slice)
-
-    def _column(self, x: np.ndarray, name: Any, names: Any, where: Any) -> np.ndarray:
-        if isinstance(name, str) and name in names:
-            return x[:, list(names).index(name)]
-        if isinstance(name, str) and name in self.system.layout.joints:
-            return x[:, where(name)]
-        raise unknown("joint or coordinate", name, dict.fromkeys([*self.system.layout.joints, *names, *self.values]))
+        return super().__getitem__(name)
 
     def state(self, k: int) -> Any:
         """The state at the k-th value, k from 0; negative k count from the end."""
@@ -101,29 +88,9 @@ class Sweep:
         """The parameters at the k-th value, (np,); None where the mechanism has none."""
         return self._course.parameters_at(float(self._x[checks.whole(k, "k", least=-len(self), most=len(self) - 1)]))
 
-    def position(self, frame: Any) -> np.ndarray:
-        """(K, 3) origin of a frame (or body, or a name of either) in the ground, m."""
-        return self.pose(frame)[:, :3, 3]
-
-    def rotation(self, frame: Any) -> np.ndarray:
-        """(K, 3, 3) rotations from the axes of a frame to the ground's."""
-        return self.pose(frame)[:, :3, :3]
-
-    def pose(self, frame: Any) -> np.ndarray:
-        """(K, 4, 4) rigid motions from a frame to the ground."""
-        return self._frames("pose", frame, "body")
-
-    def velocity(self, frame: Any) -> np.ndarray:
-        """(K, 3) velocity of the origin of a frame in the ground's axes, m/s."""
-        return self.twist(frame, axes="world")[:, 3:]
-
-    def twist(self, frame: Any, axes: str = "body") -> np.ndarray:
-        """(K, 6) twists (ω; v) of a frame in its own axes, or in the ground's (axes="world"), rad/s and m/s."""
-        return self._frames("twist", frame, axes)
-
     # --- forces -------------------------------------------------------------------------------------------------
 
-    def force(self, name: str) -> np.ndarray:
+    def driving_force(self, name: str) -> np.ndarray:
         """Driving force of a prescribed or held quantity, by name: (K,) N or N m of a coordinate.
 
         Of a frame: (K, k) along its rows, position first (N), then orientation (N m), in the ground's axes.
@@ -147,28 +114,12 @@ class Sweep:
             start += size
         return self._forces[:, start : start + tracks[name]]
 
-    def multiplier(self, row: str) -> np.ndarray:
-        """(K,) multiplier of a row of the constraints, by its name (`system.row_names`), N or N m."""
-        names = list(self.system.rows.names)  # type: ignore[attr-defined]
-        if row not in names:
-            raise unknown("row", row, names)
-        return self._forces[:, names.index(row)]
+    @property
+    def multipliers(self) -> np.ndarray:
+        """(K, m) of the constraint rows `system.row_names`, N or N m; the shortest where rows depend on each other."""
+        return self._forces[:, : self._course.constraints]
 
-    def wrench(self, joint: str) -> np.ndarray:
-        """(K, 6) wrench (moment; force) that a joint of the tree or of a loop passes on, as in `Reactions`.
-
-        That of a joint that is led has the driving force in it.
-        """
-        system = self.system
-        joints = list(system.description.whole.joints)
-        if joint in joints:
-            return self._in_joints[:, joints.index(joint)]
-        loops = [c.name for c in system.description.constraints if c.kind == "loop"]
-        if joint not in loops:
-            raise unknown("joint or loop", joint, [*joints, *loops])
-        return self._batch(system.kernel("loop_wrench", frame=joint), lam=self._multipliers).reshape(len(self), 6)
-
-    def reactions(self, k: int) -> Any:
+    def constraint_forces(self, k: int) -> Any:
         """Forces in every joint at the k-th value (`Reactions`), with what is led driven as it moves there."""
         x, p = self.state(k), self.parameters(k)
         m = self._course.constraints
@@ -184,27 +135,14 @@ class Sweep:
         return self._course.given(self._x)[1] if on_time else self.t
 
     @cached_property
-    def _multipliers(self) -> np.ndarray:
-        """(K, rows) of all rows, trivial ones last."""
-        m, more = self._course.constraints, len(self.system.rows.trivial)
-        return np.hstack([self._forces[:, :m], np.zeros((len(self), more))])
-
-    @cached_property
-    def _in_joints(self) -> np.ndarray:
-        """(K, joints, 6) wrenches in the joints of the tree."""
-        return self._batch(self.system.kernel("reactions"), lam=self._multipliers)
-
-    @cached_property
     def _p(self) -> np.ndarray:
         return self._course.given(self._x)[0]
 
-    def _batch(self, kernel: Any, **more: Any) -> Any:
+    def _batch(self, name: str, *, frame: Any = None, axes: str = "body", **more: Any) -> Any:
+        kernel = self.system.kernel(name, frame=frame, axes=axes)
         u = self.system.input_vector(self._u)
-        given = {"q": self.q, "v": self.v, "a": self.vdot, "p": self._p, "t": self._times, "u": u, **more}
+        given = {"q": self.q, "v": self.v, "p": self._p, "t": self._times, "u": u, **more}
         return kernel.batch(*(given[n] for n in kernel.names_in))
-
-    def _frames(self, name: str, frame: Any, axes: str) -> np.ndarray:
-        return self._batch(self.system.kernel(name, frame=frame, axes=axes))
 
     def _J(self, k: int) -> np.ndarray:
         return self._course.equations(self.q[k], float(self._x[k]))[1]
@@ -220,7 +158,7 @@ class Sweep:
                 f"the forces of this sweep are not determined: {free} freedom(s) of '{self.system.name}' are neither "
                 "led nor held. Hold them too (held={...}) to say what they do."
             )
-        load = self._batch(self.system.kernel("inverse_dynamics")).reshape(len(self), -1)
+        load = self._batch("inverse_dynamics", a=self.vdot).reshape(len(self), -1)
         mu = self._stack.forces(load)
         course, m = self._course, self._course.constraints
         if course.single in course.coordinates and len(course.fixed) == 0:
@@ -273,11 +211,10 @@ def with_motion(trail: Trail, course: Course, rates: np.ndarray, bends: np.ndarr
     stack = Stack(course, trail.q, trail.x) if K else None
     v, a, singular = _motion(trail, course, rates, bends, stack)
     values, missed = ({n: x[part] for n, x in course.columns.items()} for part in (slice(0, K), slice(K, None)))
-    complete = course.count == K
-    message = "" if complete else _ended(trail, course, K)
+    message = "" if course.count == K else _ended(trail, course, K)
     t = trail.x if course.single == "t" else course.t + _elapsed(course, trail.x, rates)
     return Sweep(
-        system, trail.q, v, a, t, tuple(trail.points), complete, trail.interrupted, message, values, missed,
+        system, trail.q, v, a, t, tuple(trail.points), course.count == K, trail.interrupted, message, values, missed,
         course, trail.x, trail.slopes, singular, stack, u,
     )  # fmt: skip
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ctypes
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from . import cache
@@ -15,6 +15,7 @@ from . import cache
 if TYPE_CHECKING:
     import casadi as ca
 
+    from .parts import Part
     from .target import Library
 
 #: the one signature of native functions f(x, y, w): arrays of doubles, or in place of w one struct
@@ -36,6 +37,7 @@ class MachineCode:
 
 
 _loaded: WeakValueDictionary[str, MachineCode] = WeakValueDictionary()
+_libraries: WeakValueDictionary[str, Library] = WeakValueDictionary()  # of several functions
 
 
 def compile_sx(function: ca.Function, lanes: int = 1, chunk: int = CHUNK) -> MachineCode:
@@ -53,26 +55,53 @@ def compile_sx(function: ca.Function, lanes: int = 1, chunk: int = CHUNK) -> Mac
     return known
 
 
-def loaded(name: str) -> MachineCode | None:
+def compile_parts(function: ca.Function, parts: Sequence[Part], name: str | None = None) -> dict[str, MachineCode]:
+    """Machine code of the parts of an SX function, by name: what they share is compiled once.
+
+    name: of the code in the cache, equal for equal functions; found from the function itself where it is not given.
+    """
+    from .target import host
+
+    machine = host()
+    if name is None:
+        facts = (repr(parts), machine.triple, machine.cpu, machine.features, machine.llvm)
+        name = cache.key(function.serialize(), *facts)
+    entry = cache.read(name)
+    if entry is None:
+        entry = _compile(function, 1, CHUNK, parts)
+        cache.write(name, entry.facts, entry.objects)
+    found = {part.name: _load(name, entry, part.name) for part in parts}
+    _loaded.update((f"{name} {part}", code) for part, code in found.items())
+    return found
+
+
+def loaded(name: str, part: str | None = None) -> MachineCode | None:
     """Machine code by its name in the cache: from this process or from the disk; None where it is in neither."""
-    known = _loaded.get(name)
+    place = name if part is None else f"{name} {part}"
+    known = _loaded.get(place)
     if known is None:
         entry = cache.read(name)
         if entry is not None:
-            known = _loaded[name] = _load(name, entry)
+            known = _loaded[place] = _load(name, entry, part)
     return known
 
 
-def _load(name: str, entry: cache.Entry) -> MachineCode:
+def _load(name: str, entry: cache.Entry, part: str | None = None) -> MachineCode:
     from .target import Library
 
-    library, facts = Library(entry.objects, _SYMBOL), entry.facts
-    return MachineCode(name, library, library.addresses[_SYMBOL], facts["work_size"], facts["instructions"])
+    if part is None:
+        library, facts, symbol = Library(entry.objects, _SYMBOL), entry.facts, _SYMBOL
+    else:
+        facts, symbol = entry.facts["parts"][part], f"{_SYMBOL}_{part}"
+        symbols = (f"{_SYMBOL}_{k}" for k in entry.facts["parts"])
+        library = _libraries[name] = _libraries.get(name) or Library(entry.objects, *symbols)
+    return MachineCode(name, library, library.addresses[symbol], facts["work_size"], facts["instructions"])
 
 
-def _compile(function: ca.Function, lanes: int, chunk: int) -> cache.Entry:
+def _compile(function: ca.Function, lanes: int, chunk: int, parts: Sequence[Part] = ()) -> cache.Entry:
     from .ir import Layout
     from .llvm import modules
+    from .parts import add_parts, outputs_of
     from .program import program_from_casadi
     from .schedule import schedule
     from .target import compile_modules, host
@@ -80,11 +109,15 @@ def _compile(function: ca.Function, lanes: int, chunk: int) -> cache.Entry:
     program = program_from_casadi(function)
     width = min(lanes, host().width)
     layout = Layout(lanes, width)
-    plan = schedule(program, chunk, group=max(1, 8 // width))
-    texts = [str(module) for module in modules(program, plan, layout, _SYMBOL, chunk, host().fused)]
+    plan = schedule(program, chunk, max(1, 8 // width), outputs_of(function, parts))
+    made = modules(program, plan, layout, _SYMBOL, chunk, host().fused)
+    facts: dict[str, Any] = {"work_size": plan.size * width, "instructions": len(program)}
+    if parts:
+        facts["parts"] = add_parts(made, function, parts, program, plan.size, _SYMBOL)
+    texts = [str(module) for module in made.modules]
     with Progress(f"compiling '{function.name()}'", len(texts)) as progress:
         objects = compile_modules(texts, progress)
-    return cache.Entry({"work_size": plan.size * width, "instructions": len(program)}, objects)
+    return cache.Entry(facts, objects)
 
 
 class Progress:

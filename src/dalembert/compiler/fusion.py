@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-from .numbering import Numbering
-
 Listing = tuple[list[str], list[tuple], list[int]]
 LEAVES = frozenset({"input", "const"})
 _LATENCY = {"add": 3, "sub": 3, "mul": 4, "div": 13, "sqrt": 20, "neg": 1, "sin": 40, "cos": 40}
@@ -44,19 +42,39 @@ def share_reciprocals(op: list[str], args: list[tuple], outputs: list[int], leas
     shared = {d for d, count in divisors.items() if count >= least and op[d] != "const"}
     if not shared:
         return op, args, outputs
-    n = Numbering()
+    new_op, new_args = list[str](), list[tuple]()
     number: list[int] = []
-    for k, name in enumerate(op):
-        if name == "const":
-            number.append(n.constant(args[k][0]))
-        elif name == "input":
-            number.append(n.add(name, *args[k]))
-        elif name == "div" and args[k][1] in shared:
-            a, d = args[k]
-            number.append(n.add("mul", number[a], n.add("div", n.constant(1.0), number[d])))
+    reciprocal: dict[int, int] = {}  # of a divisor
+    products: dict[tuple, int] = {}  # with reciprocals: a/d and a (1/d) are one
+
+    def emit(name: str, operands: tuple) -> int:
+        new_op.append(name)
+        new_args.append(operands)
+        return len(new_op) - 1
+
+    def product(a: int, r: int) -> int:
+        key = (a, r) if a < r else (r, a)
+        if key not in products:
+            products[key] = emit("mul", key)
+        return products[key]
+
+    one = emit("const", (1.0,))
+    inverses: set[int] = set()
+    for name, operands in zip(op, args):
+        if name in LEAVES:
+            number.append(emit(name, operands))
+        elif name == "div" and operands[1] in shared:
+            a, d = operands
+            if d not in reciprocal:
+                reciprocal[d] = emit("div", (one, number[d]))
+                inverses.add(reciprocal[d])
+            unit = op[a] == "const" and args[a][0] == 1.0
+            number.append(reciprocal[d] if unit else product(number[a], reciprocal[d]))
         else:
-            number.append(n.add(name, *[number[a] for a in args[k]]))
-    return without_dead_code(n.op, n.args, [number[k] for k in outputs])
+            operands = tuple([number[a] for a in operands])
+            known = name == "mul" and not inverses.isdisjoint(operands)
+            number.append(product(*operands) if known else emit(name, operands))
+    return new_op, new_args, [number[k] for k in outputs]
 
 
 def fuse(op: list[str], args: list[tuple], outputs: list[int]) -> Listing:
@@ -72,9 +90,10 @@ def fuse(op: list[str], args: list[tuple], outputs: list[int]) -> Listing:
     for k, name in enumerate(op):
         if name in LEAVES:
             continue
-        ready[k] = max(ready[a] for a in args[k]) + _LATENCY.get(name, 3)
-        for a in set(args[k]):
-            if a in users:
+        operands = args[k]
+        ready[k] = max([ready[a] for a in operands]) + _LATENCY.get(name, 3)
+        for i, a in enumerate(operands):
+            if op[a] == "mul" and a not in operands[:i]:
                 users[a].append(k)
     for k in outputs:
         users.pop(k, None)

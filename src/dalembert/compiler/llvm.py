@@ -9,6 +9,8 @@ elements, so a pass of the program serves V states and the kernel makes L/V pass
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from .ir import SIGNATURE, Layout, Module
 from .llvm_function import Function
 from .program import Program
@@ -18,9 +20,15 @@ from .simd import sincos_ir
 MANY = 32  # groups of sines and cosines in one function
 
 
-def modules(
-    program: Program, plan: Schedule, layout: Layout, symbol: str, per_module: int, fused: bool
-) -> list[Module]:
+@dataclass(slots=True)
+class Written:
+    """The modules of a kernel, the first with the kernel itself; the names of its functions and what each computes."""
+
+    modules: list[Module] = field(default_factory=lambda: [Module()])
+    functions: dict[str, list[TrigGroup | Chunk | Loop]] = field(default_factory=dict)
+
+
+def modules(program: Program, plan: Schedule, layout: Layout, symbol: str, per_module: int, fused: bool) -> Written:
     """The kernel named `symbol`, as modules of about `per_module` operations that can be compiled apart.
 
     Each chunk and each loop is a function `<symbol>_<i>`. A chunk begins with the sines and cosines scheduled before
@@ -28,22 +36,23 @@ def modules(
     """
     positions = program.positions
     zeros = [i for i, k in enumerate(program.outputs) if program.is_zero(k)]
-    first = module = Module()
-    out, names, groups = [first], list[str](), list[TrigGroup]()
+    out, groups, name = Written(), list[TrigGroup](), ""
+    first = module = out.modules[0]
 
-    def begin(size: int) -> Function:
-        nonlocal module
+    def begin(size: int, *steps: TrigGroup | Chunk | Loop) -> Function:
+        nonlocal module, name
         if module.size and module.size + size > per_module:
             module = Module()
-            out.append(module)
+            out.modules.append(module)
         module.size += size
-        names.append(f"{symbol}_{len(names)}")
+        name = f"{symbol}_{len(out.functions)}"
+        out.functions[name] = [*groups, *steps]
         return Function(program, plan, layout, module)
 
     def end(text: str) -> None:
-        module.definitions[names[-1]] = text
+        module.definitions[name] = text
         if module is not first:
-            first.needs[names[-1]] = f"declare void @{names[-1]}(ptr, ptr, ptr)"
+            first.needs[name] = f"declare void @{name}(ptr, ptr, ptr)"
 
     def angles(function: Function) -> None:
         for group in groups:
@@ -57,17 +66,17 @@ def modules(
         if len(groups) == MANY or (groups and isinstance(step, Loop)):
             function = begin(20 * len(groups))
             angles(function)
-            end(function.chunk(Chunk([]), names[-1], positions))
+            end(function.chunk(Chunk([]), name, positions))
         if isinstance(step, Chunk):
-            function = begin(len(step.nodes))
+            function = begin(len(step.nodes), step)
             angles(function)
-            end(function.chunk(step, names[-1], positions))
+            end(function.chunk(step, name, positions))
         elif isinstance(step, Loop):
-            function = begin(len(step.blocks[0].nodes))
-            end(function.loop(step, names[-1], positions))
+            function = begin(len(step.blocks[0].nodes), step)
+            end(function.loop(step, name, positions))
     if zeros:
         first.definitions["clear"] = CLEAR
-    first.definitions[symbol] = _kernel(names, _runs(zeros), layout, symbol)
+    first.definitions[symbol] = _kernel(list(out.functions), runs(zeros), layout, symbol)
     return out
 
 
@@ -86,7 +95,7 @@ done:
 }"""
 
 
-def _runs(places: list[int]) -> list[tuple[int, int]]:
+def runs(places: list[int]) -> list[tuple[int, int]]:
     """(start, stop) of consecutive numbers."""
     out: list[tuple[int, int]] = []
     for i in places:

@@ -12,6 +12,7 @@ a workspace slot from its definition to its last use, and the slot is then free 
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -56,8 +57,11 @@ class Schedule:
     size: int
 
 
-def schedule(program: Program, chunk: int, group: int) -> Schedule:
-    """Stages, groups of up to `group` sines and cosines, and functions of up to `chunk` operations."""
+def schedule(program: Program, chunk: int, group: int, parts: Sequence[slice] = ()) -> Schedule:
+    """Stages, groups of up to `group` sines and cosines, and functions of up to `chunk` operations.
+
+    parts: outputs of functions that are called apart, which copy inputs and constants themselves.
+    """
     steps: list[TrigGroup | Chunk | Loop] = []
     for nodes, angles in _stages(program):
         steps += _cut(program, nodes, chunk)
@@ -66,14 +70,15 @@ def schedule(program: Program, chunk: int, group: int) -> Schedule:
             steps.append(TrigGroup(some, min(group, max(2, 1 << (len(some) - 1).bit_length()))))
     if not steps or not isinstance(steps[-1], Chunk):
         steps.append(Chunk([]))
-    copied = {k for k in program.outputs if program.op[k] in (*LEAVES, "sin", "cos") and not program.is_zero(k)}
-    copies = sorted(copied)
-    for i in range(0, len(copies), chunk):
-        if i:
-            steps.append(Chunk([]))
-        last = steps[-1]
-        assert isinstance(last, Chunk)
-        last.copies = copies[i : i + chunk]
+    for outputs in parts or (slice(None),):
+        kinds = ("sin", "cos") if parts else (*LEAVES, "sin", "cos")
+        copies = sorted({k for k in program.outputs[outputs] if program.op[k] in kinds and not program.is_zero(k)})
+        for i in range(0, len(copies), chunk):
+            if i or parts:
+                steps.append(Chunk([]))
+            last = steps[-1]
+            assert isinstance(last, Chunk)
+            last.copies = copies[i : i + chunk]
     return _place(program, steps)
 
 

@@ -120,7 +120,7 @@ def kernel_ir(function: ca.Function, symbol: str) -> list[str]:
     """LLVM IR of a kernel as text, in one lane, for any target; see `build`."""
     program = program_from_casadi(function)
     plan = schedule(program, CHUNK, group=8)
-    made = [str(module) for module in modules(program, plan, Layout(1, 1), symbol, CHUNK, False)]
+    made = [str(module) for module in modules(program, plan, Layout(1, 1), symbol, CHUNK, False).modules]
     return [text.replace('"stackrealign"', "") for text in made]
 
 

@@ -54,10 +54,11 @@ class Allocator:
         self.plant, self.system = plant, plant.system
         tolerance = number(tolerance, "tolerance", above=0.0, below=1.0)
         floor = rank_limits(self.system, plant.p).floor
-        self.bounds = Bounds.of(plant.actuators.names, limits, "actuator")
+        self.bounds = Bounds.of(plant.actuators.names, limits, "actuator").within(self.system.layout.mechanism.forces)
+        limited = limits is not None or bool(np.isfinite([self.bounds.lower, self.bounds.upper]).any())
         self.reactions = Reactions.of(plant.force_names, reactions, cones)
         self.motion = MotionBounds.of(self.system, None, None, None) if motion is None else motion
-        self.bounded = any((limits is not None, len(self.reactions.C), self.reactions.cones, len(self.motion.names)))
+        self.bounded = any((limited, len(self.reactions.C), self.reactions.cones, len(self.motion.names)))
         pick = np.zeros((len(tuple(wanted)), len(plant.force_names)))
         for k, name in enumerate(wanted):
             pick[k, plant.force_names.index(name)] = 1.0

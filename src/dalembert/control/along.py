@@ -240,7 +240,7 @@ def _motion(
         names, t, values = _table(motion, times, cyclic)
     lead = [{n: x[:, k] for k, n in enumerate(names)} for x in values]
     swept = system.sweep(lead[0], state, speed=lead[1], acceleration=lead[2], p=p)
-    if not swept.complete:
+    if not swept.success:
         raise AssemblyError(f"the motion cannot be led to its end: {swept.message}")
     return t, swept.q, swept.v, swept.vdot
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.ensembles.lanes import Batch
-from dalembert.ensembles.parts import Plan, controller_of, usual_lanes
+from dalembert.ensembles.plan import Plan, controller_of, usual_lanes
 from dalembert.ensembles.result import Ensemble, collect
 from dalembert.ensembles.starts import Starts, is_sequence
 from dalembert.ensembles.store import Store
@@ -86,10 +86,10 @@ def ensemble(
     options: of `simulate`, the same for all runs: rtol, atol, method, events, stabilization, …
 
     Runs go side by side where they are plain: an adaptive explicit method, and a controller, if any, that is a
-    `da.expression`. Those that come to a singular position, and all others (with switches, contacts, stops or friction,
-    controllers in Python, …), are made alone, as `simulate` makes them. A run does not depend on its
-    company: the same numbers come out for any number of runs and workers. A run that fails has a status and a message;
-    it never ends the others. Ctrl-C returns what there is.
+    `da.expression`. One that comes to a singular position leaves for careful steps, if these are needed, and comes
+    back. All others (with switches, contacts, stops or friction, controllers in Python, …) are made alone, as
+    `simulate` makes them. A run does not depend on its company: the same numbers come out for any number of runs and
+    workers. A run that fails has a status and a message; it never ends the others. Ctrl-C returns what there is.
 
     >>> import dalembert as da
     >>> from scipy.stats import norm

@@ -33,11 +33,16 @@ class Ends:
         starts = _batched(system, name, batch.q, batch.v, batch.t[:, 0], batch)
         return [starts, _batched(system, name, self.q, self.v, self.t, batch)]
 
-    def judge(self, status: np.ndarray, motion: np.ndarray, lengths: np.ndarray) -> dict[int, str]:
-        """{run: what is wrong}; motion: (N,) J, largest kinetic energy on the way; lengths: (N,) m of the mechanism."""
+    def judge(self, status: np.ndarray, motion: np.ndarray, lengths: np.ndarray, crossed: np.ndarray) -> dict[int, str]:
+        """{run: what is wrong}, from (N,) numbers of each run.
+
+        motion: J, largest kinetic energy on the way. lengths: m, of the mechanism. crossed: whether it met singular
+        positions.
+        """
         error = self.energy_error
         moved = np.fmax(self.kinetic, motion) + self.change + np.abs(self.work).sum(axis=1)
-        wrong = ~(np.abs(error) <= energy_limit(self.setup.rtol, False) * moved + 1e-12 * self.size)
+        limit = np.where(crossed, *(energy_limit(self.setup.rtol, met) for met in (True, False)))
+        wrong = ~(np.abs(error) <= limit * moved + 1e-12 * self.size)
         gaps = self._gaps(lengths)
         out = {}
         for k in np.flatnonzero(wrong | ~(gaps <= OPEN)):

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from dalembert.integrators.lane_record import LaneRecord
+from dalembert.integrators.run_record import PASSAGE
 from dalembert.native import library
 from dalembert.native.bound import NOTHING, Bound
 from dalembert.outcome import Outcome
 from dalembert.rank import usual_sizes
 from dalembert.simulation.callbacks import control_kernel, expression
+from dalembert.simulation.detours import ROUNDING
 from dalembert.simulation.driver import Driver
 from dalembert.simulation.events import watch_kernel
-from dalembert.simulation.layout import STAGES, Layout
-from dalembert.simulation.setup import Setup, Span
+from dalembert.simulation.layout import STAGES, UNEQUAL
+from dalembert.simulation.passages import Met, describe
+from dalembert.simulation.setup import Setup
 from dalembert.simulation.stabilization import Projection
 
 BUDGET = 4000  # attempts between looks at the keyboard
 EVENTS = 60  # functions that lanes watch: bits of a number
 ROOM = 256  # events of a run; one that has more is made alone
+
+#: carries a run of the record past a singular position, notes what it met, tells whether it goes back to a lane
+Excursion = Callable[[LaneRecord, int, dict[int, list[Met]]], bool]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,28 +64,31 @@ class Made:
     evidence: np.ndarray  # (N, 4) least margin, largest residuals before correction, largest energy of the motion
     lengths: np.ndarray  # (N,) m: of the mechanism with each run's parameters
     events: Mapping[str, Mapping[int, np.ndarray]]  # {event: {run: times, s}}
+    met: Mapping[int, list[Met]]  # {run: singular positions that it met or passed}
 
 
 def fits(setup: Setup) -> bool:
-    """Whether runs like this can go side by side: explicit steps with error control, no function but an expression."""
+    """Whether runs like this can go side by side: explicit steps with error control, no function but an expression.
+
+    Forces that begin and cease to act have steps that end there, which lanes do not.
+    """
     steered = setup.controller is None or isinstance(setup.controller, expression)
     traced = all(isinstance(event.g, expression) for event in setup.events.values()) and len(setup.events) <= EVENTS
     plain = steered and traced and setup.coordinates is None and setup.formulation == "auto"
     kept = setup.stabilization
     usual = kept is None or (isinstance(kept, Projection) and kept == Projection(corrections=kept.corrections))
-    method = setup.method
-    return plain and usual and not (method.fixed or method.implicit) and setup.on_singularity == "continue"
+    method, bent = setup.method, any(f.bends for f in setup.system.description.forces)
+    return plain and usual and not bent and not (method.fixed or method.implicit) and setup.on_singularity == "continue"
 
 
 class Lanes:
     """The native loop of one thread, for runs like one that was set up."""
 
-    def __init__(self, layout: Layout, span: Span, lanes: int) -> None:
-        """layout: of no other thread's runs. span: of a run like the others."""
-        self.setup, self.system, self.lanes = layout.setup, layout.system, lanes
-        setup, self.driver = layout.setup, Driver(layout, span)
-        one, self.rows = self.driver.record, self.driver.rows
-        system, method = setup.system, setup.method
+    def __init__(self, driver: Driver, lanes: int) -> None:
+        """driver: of a run like the others, with a layout that no other thread has."""
+        layout, setup, system = driver.layout, driver.setup, driver.system
+        self.driver, self.setup, self.system, self.lanes = driver, setup, system, lanes
+        one, self.rows, method = driver.record, driver.rows, setup.method
         self.works, self.kept = layout.works, list(range(len(system.rows.of))) if self.rows is None else list(self.rows)
         ode = self._wide("ode", 0, one.ode)
         correct = filter = NOTHING
@@ -100,6 +109,7 @@ class Lanes:
             "max_h": setup.max_step, "max_steps": setup.max_steps, "project": int(one.project_every > 0),
             "tolerance": one.tolerance, "max_corrections": one.max_corrections, "length": one.length,
             "ode": ode, "correct": correct, "filter": filter, "one": one, "near": layout.policy.near,
+            "unequal": UNEQUAL,
             "u_index": _place(ode, "u"), "ode_p": _place(ode, "p"), "correct_p": _place(correct, "p"),
             "filter_p": _place(filter, "p"), "one_p": _place(one.ode, "p"), "gauge_p": _place(one.gauge, "p"),
             "gauge_sizes": _place(one.gauge, "sizes"), "control": control, "control_p": _place(control, "p"),
@@ -107,20 +117,41 @@ class Lanes:
             "watch_p": _place(watch, "p"), "one_watch_p": _place(one.watch, "p"), "room": ROOM if setup.events else 0,
         }  # fmt: skip
         self.slide = (layout.units(n, 2.0) == 2.0).astype(np.int64)
-        self.wanted = np.zeros(0) if span.samples is None else span.samples
+        self.wanted = np.zeros(0) if driver.span.samples is None else driver.span.samples
 
     def _wide(self, name: str, rows: int, like: Bound) -> Bound:
         """A function of all lanes, trusted as that of one lane is."""
         kernel = self.system.kernel(name, rows=self.rows, lanes=self.lanes)
         return Bound.of(kernel, {}, rows).trust(like.min_angle, like.min_length, like.row_scale)
 
-    def run(self, batch: Batch, go_on: Any = lambda: True) -> Made:
-        """Make the runs; go_on() is asked now and then."""
+    def run(self, batch: Batch, go_on: Callable[[], bool], excursion: Excursion) -> Made:
+        """Make the runs. go_on() is asked now and then; the excursion carries a run past a singular position."""
+        record, met = self._record(batch), dict[int, list[Met]]()
+        while True:
+            library.call("run_lanes", record)
+            self._passed(record, batch, met)
+            if not go_on():
+                break
+            left = np.flatnonzero(record.outcomes == Outcome.SINGULAR).tolist()
+            back = [k for k in left if excursion(record, k, met)]
+            if record.outcome != Outcome.PAUSED and not back:
+                break
+            record.resumed[back], record.outcomes[back] = 1, -1
+            waiting = np.append(record.todo[record.next : record.queued], back)
+            record.todo[: len(waiting)], record.next, record.queued = waiting, 0, len(waiting)
+        return Made(
+            record.outcomes, record.ends, record.reached, record.samples, record.counts, record.evidence,
+            record.lengths, self._events(record), met,
+        )  # fmt: skip
+
+    def _record(self, batch: Batch) -> LaneRecord:
+        """The record of the native loop, before its first call."""
         system, count = self.system, len(batch)
         record = LaneRecord.sized(**self.options, count=count, asked=len(self.wanted), budget=BUDGET)
         record.starts[:] = np.hstack([batch.q, batch.v])
         record.times[:], record.parameters[:], record.inputs[:] = batch.t, batch.p, batch.u
         record.first_h[:] = self.setup.step
+        record.todo[:], record.queued = np.arange(count), count
         record.wanted[:], record.slide[:], record.run[:], record.outcomes[:] = self.wanted, self.slide, -1, -1
         record.samples[:] = np.nan
         record.direction[:] = [event.direction for event in self.setup.events.values()]
@@ -137,14 +168,22 @@ class Lanes:
         for bound, size in wide:
             if bound.address:  # lanes that are never used compute too
                 bound.x[: size * self.lanes] = np.repeat(first[:size], self.lanes)
-        while True:
-            library.call("run_lanes", record)
-            if record.outcome != Outcome.PAUSED or not go_on():
-                break
-        return Made(
-            record.outcomes, record.ends, record.reached, record.samples, record.counts, record.evidence,
-            record.lengths, self._events(record),
-        )  # fmt: skip
+        return record
+
+    def _passed(self, record: LaneRecord, batch: Batch, met: dict[int, list[Met]]) -> None:
+        """Note the passages that the loop has logged."""
+        system, driver, nx = self.system, self.driver, self.system.nq + self.system.nv
+        for k, *numbers in record.log[: record.logged].tolist():
+            t, sigma, margin, resolved, _, start, end = numbers[:PASSAGE]
+            x, u = numbers[PASSAGE : PASSAGE + nx], numbers[PASSAGE + nx :]
+            q, v = tuple(x[: system.nq]), tuple(x[system.nq :])
+            error = ROUNDING / max(margin, ROUNDING)
+            usual, rtol = driver.layout.usual_rank(driver.rows), self.setup.rtol
+            found = Met(t, sigma, q, v, start, end, driver.record.hit, error, rtol, usual, 0, bool(resolved), None)
+            if system.led and sigma <= found.hit:  # now: the inputs are not kept with it
+                found = replace(found, determined=describe(system, batch.p[int(k)], found, np.array(u)).determined)
+            met.setdefault(int(k), []).append(found)
+        record.logged = 0
 
     def _events(self, record: LaneRecord) -> dict[str, dict[int, np.ndarray]]:
         """{event: {run: times, s}}, up to the first terminal one of a run."""

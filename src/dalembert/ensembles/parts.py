@@ -2,63 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from dalembert import checks
-from dalembert.compiler.target import host
+from dalembert.ensembles.excursions import Excursions
 from dalembert.ensembles.judging import Ends
-from dalembert.ensembles.lanes import Batch, Lanes, fits
-from dalembert.errors import ArgumentError, DalembertError
+from dalembert.ensembles.lanes import Batch, Lanes
+from dalembert.ensembles.plan import Plan, run_alone
+from dalembert.errors import DalembertError
 from dalembert.outcome import Outcome
 from dalembert.simulation.callbacks import ARGUMENTS, scalar_of
-from dalembert.simulation.layout import Layout
-from dalembert.simulation.run import Run
-from dalembert.simulation.setup import Setup, Span, steers
-from dalembert.simulation.simulate import carried_out, simulate
+from dalembert.simulation.passages import Met, is_determined
 from dalembert.simulation.status import Status
+from dalembert.system.system import System
 
-LEAST = 8  # lanes
-#: options of `simulate` that a setup keeps under their names
-PASSED_ON = ("rtol", "atol", "max_step", "stabilization", "formulation", "on_singularity", "max_steps", "events")
 COUNTS = ("steps", "rejected", "evaluations", "corrections")
 EVIDENCE = ("margin", "drift", "speed_drift", "motion_energy", "energy_error")
-
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """The settings that all runs of an ensemble share; picklable, so that other processes can use them."""
-
-    setup: Setup  # of one run; parameters are replaced
-    samples: np.ndarray | None  # (T,) times of t_eval
-    outputs: Mapping[str, Callable[[Any, Any], Any]]  # f(t, state), at the times of t_eval
-    keep: str  # at the times of t_eval: "states", "outputs", or a "summary" of outputs
-    lanes: int  # 1: each run alone
-    controllers: Callable[[int, Mapping[str, Any]], Any] | None = None  # f(k, values): the controller of run k
-    changes: Mapping[str, Any] = field(default_factory=dict)  # switches and stops, as `simulate` takes them
-
-    @property
-    def wanted(self) -> np.ndarray:
-        """Times of t_eval."""
-        return np.zeros(0) if self.samples is None else self.samples
-
-    @cached_property
-    def layout(self) -> Layout:
-        """The common settings of plain runs with the parameters of the setup."""
-        return Layout(self.setup)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        known = self.setup, self.samples, self.outputs, self.keep, self.lanes, self.controllers, self.changes
-        return Plan, known
-
-    @property
-    def hybrid(self) -> bool:
-        """Whether the structure of the mechanism changes in its runs."""
-        return bool(self.changes) or self.setup.system.layout.is_hybrid
 
 
 @dataclass(eq=False)
@@ -77,6 +38,7 @@ class Part:
     outputs: dict[str, np.ndarray]  # (N, times)
     messages: dict[int, str] = field(default_factory=dict)  # of runs that did not end well
     events: dict[str, dict[int, np.ndarray]] = field(default_factory=dict)  # times, s, of runs that had some
+    met: dict[int, tuple[Met, ...]] = field(default_factory=dict)  # passages that were not looked at for `determined`
 
     @property
     def success(self) -> np.ndarray:
@@ -85,22 +47,34 @@ class Part:
         good[list(self.messages)] = False
         return good
 
+    def look_at_passages(self, system: System, p: np.ndarray) -> None:
+        """Find out whether motions through singular positions were determined. p: (N, np), of the runs."""
+        for k, met in self.met.items():
+            self.determined[k] = all(is_determined(system, p[k], one) for one in met)
+        self.met.clear()
+
 
 def make_part(plan: Plan, batch: Batch, go_on: Callable[[], bool] = lambda: True, lanes: Lanes | None = None) -> Part:
     """Make the runs of a batch, and judge them."""
-    part, lengths = make_runs(plan, batch, go_on, lanes)
+    part, lengths, crossed = make_runs(plan, batch, go_on, lanes)
     beside = np.flatnonzero(~part.alone)  # others have been judged
     if len(beside):
         ends = Ends(plan.setup, batch.part(beside), part.x[beside], part.t[beside])
         part.evidence[beside, EVIDENCE.index("energy_error")] = ends.energy_error
         motion = part.evidence[beside, EVIDENCE.index("motion_energy")]
-        wrong = ends.judge(part.status[beside], motion, lengths[beside])
+        wrong = ends.judge(part.status[beside], motion, lengths[beside], crossed[beside])
         part.messages |= {int(beside[k]): text for k, text in wrong.items()}
     return part
 
 
-def make_runs(plan: Plan, batch: Batch, go_on: Callable[[], bool], lanes: Lanes | None) -> tuple[Part, np.ndarray]:
-    """Results of the runs of a batch, and (N,) lengths of the mechanism in m, of runs that were not made alone."""
+def make_runs(
+    plan: Plan, batch: Batch, go_on: Callable[[], bool], lanes: Lanes | None
+) -> tuple[Part, np.ndarray, np.ndarray]:
+    """Results of the runs of a batch.
+
+    Of runs that were not made alone also (N,) lengths of the mechanism in m, and (N,) whether singular positions were
+    met, not only passed at a distance.
+    """
     setup, system, count = plan.setup, plan.setup.system, len(batch)
     n, times = system.nq + system.nv + len(system.work_names), len(plan.wanted)
     part = Part(
@@ -110,9 +84,9 @@ def make_runs(plan: Plan, batch: Batch, go_on: Callable[[], bool], lanes: Lanes 
         alone=np.ones(count, dtype=bool), states=None, outputs={}, events={name: {} for name in setup.events},
     )  # fmt: skip
     samples = np.full((count, times, n), np.nan)
-    rest, lengths = np.arange(count), np.ones(count)
+    rest, lengths, crossed = np.arange(count), np.ones(count), np.zeros(count, dtype=bool)
     if lanes is not None:
-        made = lanes.run(batch, go_on)
+        made = lanes.run(batch, go_on, Excursions(plan, batch, lanes))
         lengths = made.lengths
         good, full = made.outcomes == Outcome.OK, made.counts[:, 0] >= setup.max_steps
         ended = made.outcomes == Outcome.EVENT
@@ -122,55 +96,19 @@ def make_runs(plan: Plan, batch: Batch, go_on: Callable[[], bool], lanes: Lanes 
             part.events[name] |= {k: t for k, t in hits.items() if done[k]}
         part.x[done], part.t[done], samples[done] = made.x[done], made.t[done], made.samples[done]
         part.counts[done], part.evidence[done, :4], part.alone[done] = made.counts[done], made.evidence[done], False
+        for k, met in made.met.items():
+            if done[k]:
+                part.passages[k], part.met[k] = len(met), tuple(met)
+                crossed[k] = any(one.sigma <= one.hit for one in met)
         rest = np.flatnonzero(~done & ~np.isin(made.outcomes, (-1, Outcome.PAUSED)))
-    for k in rest:
+    for row in rest:
         if not go_on():
             break
-        _alone(plan, batch, int(k), part, samples)
+        _alone(plan, batch, int(row), part, samples)
     if plan.keep == "states":
         part.states = samples[:, :, : system.nq + system.nv].copy()
     part.outputs = {name: _evaluated(plan, name, samples, batch) for name in plan.outputs}
-    return part, lengths
-
-
-def laid_out(plan: Plan, batch: Batch, k: int) -> tuple[Layout, Span]:
-    """The layout of run k of a batch, of its own where it has functions or parameters of its own, and its span."""
-    setup = plan.setup
-    if plan.controllers is not None:
-        setup = replace(setup, controller=controller_of(plan.controllers, int(batch.k[k]), batch.values, k))
-    plain = setup.controller is None and not setup.events and setup.coordinates is None
-    shared = plain and np.array_equal(batch.p[k], setup.p)
-    layout = plan.layout if shared else Layout(replace(setup, p=batch.p[k]))
-    start = setup.system.state(batch.q[k], batch.v[k], float(batch.t[k, 0]))
-    return layout, Span(start, float(batch.t[k, 1]), plan.samples, batch.u[k])
-
-
-def run_alone(plan: Plan, batch: Batch, k: int, samples: np.ndarray | None) -> Run:
-    """Run k of a batch by itself, with states at the times of `samples`, or at every step."""
-    if not plan.hybrid:
-        layout, span = laid_out(plan, batch, k)
-        return carried_out(layout, span._replace(samples=samples))
-    setup = plan.setup
-    law = setup.controller
-    if plan.controllers is not None:
-        law = controller_of(plan.controllers, int(batch.k[k]), batch.values, k)
-    options = {name: getattr(setup, name) for name in PASSED_ON}
-    return simulate(
-        setup.system, setup.system.state(batch.q[k], batch.v[k], float(batch.t[k, 0])), tuple(batch.t[k]),
-        u=batch.u[k] if law is None else law, p=batch.p[k], hold=setup.hold or None, step=setup.step or None,
-        method=setup.method_name, options=setup.options or None, t_eval=samples, **options, **plan.changes,
-    )  # fmt: skip
-
-
-def controller_of(make: Callable[[int, Mapping[str, Any]], Any], run: int, varied: Mapping[str, Any], k: int) -> Any:
-    """The controller that a user's function makes for a run, from row k of what differs from run to run."""
-    try:
-        made = make(run, {name: x[k] if x.ndim > 1 else float(x[k]) for name, x in varied.items()})
-    except Exception as error:
-        raise ArgumentError(f"controllers({run}, …) raised {type(error).__name__}: {error}") from error
-    if not steers(made):
-        raise ArgumentError(f"controllers({run}, …) gives {checks.shown(made)}; needed: a controller u(t, state).")
-    return made
+    return part, lengths, crossed
 
 
 def _alone(plan: Plan, batch: Batch, k: int, part: Part, samples: np.ndarray) -> None:
@@ -195,7 +133,9 @@ def _alone(plan: Plan, batch: Batch, k: int, part: Part, samples: np.ndarray) ->
         part.evidence[k, EVIDENCE.index("energy_error")] = run.energy_error[-1]
     part.counts[k] = [getattr(run, name) for name in COUNTS]
     part.evidence[k, :4] = run.margin.min(initial=1.0), run.drift, run.speed_drift, np.nan
-    part.passages[k], part.determined[k] = len(run.passages), all(p.determined for p in run.passages)
+    part.passages[k] = len(run._met)
+    if run._met:
+        part.met[k] = run._met
     for name, hits in run.t_events.items():
         if len(hits) and name in part.events:
             part.events[name][k] = hits
@@ -216,9 +156,3 @@ def _evaluated(plan: Plan, name: str, samples: np.ndarray, batch: Batch) -> np.n
         "t": np.tile(t, count)[:, None],
     }  # fmt: skip
     return np.asarray(kernel.batch(*(known[a] for a in kernel.names_in))).reshape(count, times)
-
-
-def usual_lanes(setup: Setup) -> int:
-    """Lanes for runs like this on this processor: two vectors' worth, 8 or 16, or 1 where each run is made alone."""
-    beside = fits(setup) and setup.system.backend == "native" and not setup.system.layout.is_hybrid
-    return max(LEAST, 2 * host().width) if beside else 1

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from dalembert import checks
+from dalembert.analysis.by_name import columns
 from dalembert.ensembles.lanes import Batch
-from dalembert.ensembles.parts import COUNTS, EVIDENCE, Part, Plan, run_alone
+from dalembert.ensembles.parts import COUNTS, EVIDENCE, Part
+from dalembert.ensembles.plan import Plan, run_alone
 from dalembert.ensembles.summary import Extremes, Summary, extremes
 from dalembert.ensembles.variation import Variation
 from dalembert.errors import ArgumentError, extra
-from dalembert.simulation.run import Run, columns
+from dalembert.simulation.run import Run
 from dalembert.simulation.status import Status
 from dalembert.system.state import State
 from dalembert.system.system import System
@@ -45,7 +47,6 @@ class Ensemble:
     messages: Mapping[int, str]  # {run: what is wrong with it}, of those that did not succeed
     events: Mapping[str, Mapping[int, np.ndarray]]  # {event: {run: times, s}}
     passages: np.ndarray  # (n,) singular positions met or passed
-    determined: np.ndarray  # (n,) whether the motion through them was determined
     alone: np.ndarray  # (n,) whether a run was made alone, not side by side with others
     steps: np.ndarray  # (n,)
     rejected: np.ndarray  # (n,)
@@ -57,6 +58,7 @@ class Ensemble:
     motion_energy: np.ndarray  # (n,) J: largest kinetic energy, about; NaN for runs made alone
     energy_error: np.ndarray  # (n,) J: energy at the end, less that of the start and the work done since
     _summaries: Mapping[str, Summary]  # of outputs, where their paths are not kept
+    _part: Part  # of all runs
     _plan: Plan
     _batch: Batch
 
@@ -127,6 +129,12 @@ class Ensemble:
         good = np.isin(self.status, (Status.DONE, Status.EVENT))
         good[list(self.messages)] = False
         return good
+
+    @cached_property
+    def determined(self) -> np.ndarray:
+        """(n,) whether the motion through the singular positions of a run was determined, as in `Passage`."""
+        self._part.look_at_passages(self.system, self.p)
+        return self._part.determined
 
     def _kept(self, x: np.ndarray | None) -> np.ndarray:
         if x is None:
@@ -211,6 +219,7 @@ def collect(
                 summaries[name].add(rows, values)
             else:
                 whole.outputs[name][rows] = values
+        whole.met |= {int(rows[k]): met for k, met in part.met.items()}
         whole.messages |= {int(rows[k]): text for k, text in part.messages.items()}
         for name, hits in part.events.items():
             whole.events[name] |= {int(rows[k]): t for k, t in hits.items()}
@@ -223,8 +232,8 @@ def collect(
         work={name: whole.x[:, nx + k] for k, name in enumerate(system.work_names)},
         q=None if kept is None else kept[:, :, :nq], v=None if kept is None else kept[:, :, nq:],
         outputs=whole.outputs, status=whole.status, messages=whole.messages, events=whole.events,
-        passages=whole.passages, determined=whole.determined, alone=whole.alone,
+        passages=whole.passages, alone=whole.alone,
         **{name: whole.counts[:, k] for k, name in enumerate(COUNTS)},
         **{name: whole.evidence[:, k] for k, name in enumerate(EVIDENCE)},
-        _summaries=summaries, _plan=plan, _batch=batch,
+        _summaries=summaries, _part=whole, _plan=plan, _batch=batch,
     )  # fmt: skip

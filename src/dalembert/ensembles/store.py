@@ -20,7 +20,8 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.ensembles.lanes import Batch
-from dalembert.ensembles.parts import COUNTS, EVIDENCE, Part, Plan
+from dalembert.ensembles.parts import COUNTS, EVIDENCE, Part
+from dalembert.ensembles.plan import Plan
 from dalembert.errors import FileError, extra
 from dalembert.simulation.files.atomic import replacing
 from dalembert.simulation.phases.switch import named_switches
@@ -36,7 +37,7 @@ class Store:
     def __init__(self, path: Any, plan: Plan, batch: Batch) -> None:
         self.pyarrow = extra("pyarrow", "files", "the store of an ensemble")
         self.feather = extra("pyarrow.feather", "files", "the store of an ensemble")
-        self.folder, self.plan = checks.path(path, "store"), plan
+        self.folder, self.plan, self.batch = checks.path(path, "store"), plan, batch
         system = plan.setup.system
         self.names = [
             *(f"q.{name}" for name in system.q_names),
@@ -85,6 +86,7 @@ class Store:
         """Yield the parts, each written to the store first."""
         for rows, part in made:
             whole = part.status != Status.INTERRUPTED
+            part.look_at_passages(self.plan.setup.system, self.batch.p[rows])
             if whole.any():
                 self._write(rows[whole], _chosen(part, whole))
             yield rows, part

@@ -20,8 +20,10 @@ import numpy as np
 
 from dalembert.compiler.build import Progress
 from dalembert.ensembles.lanes import Batch, Lanes
-from dalembert.ensembles.parts import Part, Plan, laid_out, make_part
-from dalembert.errors import DalembertError
+from dalembert.ensembles.parts import Part, make_part
+from dalembert.ensembles.plan import Plan, laid_out
+from dalembert.errors import CompileError, DalembertError
+from dalembert.simulation.driver import Driver
 from dalembert.simulation.interrupt import Interrupt
 from dalembert.simulation.layout import Layout
 
@@ -30,6 +32,7 @@ NUMBERS = 8e6  # of paths in a part: bounds its memory
 SMALLEST = 8  # times the lanes: less leaves some of them idle
 SHARE = 3  # a part is at most this part of what is left, for each worker
 SECONDS = 2.0  # of work in a part
+GONE = "the executor has lost its scheduler"
 AHEAD = 2  # parts for each worker that have been handed out: the rest waits here
 
 Made = Iterator[tuple[np.ndarray, Part]]
@@ -93,11 +96,16 @@ def by_executor(plan: Plan, batch: Batch, queue: Queue, executor: Any) -> Made:
             lambda rows: executor.submit(elsewhere, plan, batch.part(rows)),
             lambda rows: elsewhere(plan, batch.part(rows)),
             interrupt,
+            lambda: _lives(executor),
         )
 
 
 def _made(
-    queue: Queue, submit: Callable[[np.ndarray], Any], here: Callable[[np.ndarray], Timed], interrupt: Interrupt
+    queue: Queue,
+    submit: Callable[[np.ndarray], Any],
+    here: Callable[[np.ndarray], Timed],
+    interrupt: Interrupt,
+    lives: Callable[[], bool] = lambda: True,
 ) -> Made:
     """Hand out parts, AHEAD of the workers, and yield them as they come."""
     futures, lost = dict[Any, np.ndarray](), set[int]()
@@ -105,14 +113,18 @@ def _made(
         while queue and not interrupt.asked and len(futures) < AHEAD * queue.workers:
             rows = queue.take()
             try:
+                if not lives():
+                    raise RuntimeError(GONE)
                 futures[submit(rows)] = rows
             except Exception as error:  # the executor is gone
                 _warn(error)
                 yield rows, _noted(queue, here(rows))
-        done = _waited(futures, interrupt)
+        done = _waited(futures, interrupt, lives)
         for future in done:
             rows = futures.pop(future)
             try:
+                if not future.done():
+                    raise RuntimeError(GONE)
                 part = _noted(queue, future.result())
             except DalembertError:
                 raise
@@ -126,21 +138,29 @@ def _made(
             yield rows, part
 
 
+def _lives(executor: Any) -> bool:
+    """Whether an executor may still make something. Parts given to a Dask client without scheduler would never end."""
+    return getattr(getattr(executor, "_client", None), "status", "running") == "running"
+
+
 def _warn(error: Exception) -> None:
     """Tell that runs are made in this process, and why."""
     text = f"the executor does not make a part of the ensemble ({type(error).__name__}: {error}); it is made here."
     warnings.warn(text, stacklevel=2)
 
 
-def _waited(futures: dict[Any, np.ndarray], interrupt: Interrupt) -> list[Any]:
-    """Futures that are ready, at least one; after an interrupt those that have not begun are forgotten."""
+def _waited(futures: dict[Any, np.ndarray], interrupt: Interrupt, lives: Callable[[], bool]) -> list[Any]:
+    """Futures that are ready, at least one, or all that are left by an executor that lives no more.
+
+    After an interrupt those that have not begun are forgotten.
+    """
     while futures:
         done = wait(futures, timeout=0.2, return_when=FIRST_COMPLETED).done
         if interrupt.asked:
             for future in [f for f in futures if f not in done and f.cancel()]:
                 del futures[future]
-        if done:
-            return list(done)
+        if done or not lives():
+            return list(done or futures)
     return []
 
 
@@ -160,14 +180,16 @@ def _interrupt() -> Iterator[Interrupt]:
 
 
 def _lanes(plan: Plan, batch: Batch, rows: np.ndarray) -> Lanes | None:
-    """Lanes laid out for the first of these runs that can be laid out."""
+    """Lanes laid out for the first of these runs that can begin; None where none can, of which each run tells."""
     for k in rows:
         try:
             layout, span = laid_out(plan, batch, int(k))
-            own = Layout(layout.setup) if layout is plan.layout else layout
-            return Lanes(own, span, plan.lanes)
-        except DalembertError:  # of this run's start or parameters, which the run itself tells of
+            driver = Driver(Layout(layout.setup) if layout is plan.layout else layout, span)
+        except CompileError:  # of all runs
+            raise
+        except DalembertError:  # of this run's start or parameters: it is made alone, and has the message
             continue
+        return Lanes(driver, plan.lanes)
     return None
 
 

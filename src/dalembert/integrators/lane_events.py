@@ -40,7 +40,7 @@ def start_events(g, l, i):
     if g.watch_p >= 0:
         for j in range(g.np):
             g.watch.x[(g.watch_p + j) * W + l] = g.parameters[i, j]
-    g.hits_of[i], g.pending[l], g.finish[l] = 0, 0, 1e300
+    g.pending[l], g.finish[l] = 0, 1e300
 
 
 @native

@@ -6,9 +6,16 @@ neighbouring doubles.
 
 from __future__ import annotations
 
-from dalembert.integrators.run_record import RunRecord
+from dalembert.integrators.run_record import PASSAGE, RunRecord
 from dalembert.native.bound import Bound
 from dalembert.native.struct import Doubles, Float, Int, Ints, Opaque, Part, Struct
+
+LOG = 256  # passages, until the loop pauses
+#: numbers of the clock of a run, as `RunRecord` has them; of the last error, its logarithm
+CLOCK = (
+    "carry", "h", "usual_h", "last_error", "rate", "sigma", "root", "root_rate", "fall", "fall_t", "risen", "samples",
+    "sampled_until", "next_sample",
+)  # fmt: skip
 
 
 def _function() -> type[Bound]:
@@ -66,7 +73,9 @@ class LaneRecord(Struct):
 
     # --- the runs of this call
     count = Int()
-    next = Int()  # the first that has not begun
+    todo = Ints("count")  # runs that wait for a lane
+    queued = Int()  # how many of these there are
+    next = Int()  # the first of them that has not been taken
     budget = Int()  # attempts until the loop pauses
     outcome = Int()
     starts = Doubles("count", "nq + nv")
@@ -78,6 +87,7 @@ class LaneRecord(Struct):
     inertias = Doubles("count")
     sizes = Doubles("count", "max(m, 1)")  # usual lengths of constraint rows
     near = Float()
+    unequal = Float()  # ratio of these lengths from which every step is looked at
     asked = Int()
     wanted = Doubles("asked")  # times at which states are wanted
 
@@ -91,6 +101,12 @@ class LaneRecord(Struct):
     room = Int()  # for events of a run
     hits = Doubles("count", "room", "2")  # time and index of each event, step by step
     hits_of = Ints("count")  # how many there are
+    log = Doubles(
+        str(LOG), f"{1 + PASSAGE} + nq + nv + nu"
+    )  # passages: the run, numbers as in `RunRecord`, state, inputs
+    logged = Int()
+    resumed = Ints("count")  # whether a run goes on from where it left its lane, after an excursion
+    clock = Doubles("count", str(len(CLOCK)))  # of a run that has left its lane, or goes on
 
     # --- lanes
     run = Ints("lanes")  # index of the run, −1 for none
@@ -99,6 +115,9 @@ class LaneRecord(Struct):
     next_sample = Ints("lanes")
     last = Ints("lanes")  # whether this step leads to `stop`
     held = Ints("lanes")  # samples of the controller so far
+    unsound = Ints("lanes")  # attempts in a row that failed next to a singular position
+    leaving = Ints("lanes")  # whether the step ends too close to one
+    blind = Ints("lanes")  # whether every step is looked at
     slide = Ints("n")  # whether a number of x is measured by the mechanism's length
     t = Doubles("lanes")
     end = Doubles("lanes")

@@ -5,8 +5,8 @@ its own time, step and parameters. All lanes make an attempt together. What a la
 step, repeat it, look for events and wanted times inside it, or end and begin the next run of the queue. No lane reads
 another's numbers, so a run does not depend on its company.
 
-A run that comes to a singular position, or into trouble, leaves: its outcome says so, and it is computed again from its
-start, alone.
+A run that comes to a singular position leaves its lane and comes back (`lane_passages`). One that comes into trouble
+ends: its outcome says so, and it is computed again from its start, alone.
 """
 
 from __future__ import annotations
@@ -26,10 +26,22 @@ from dalembert.integrators.lane_events import (
     narrow,
     start_events,
 )
+from dalembert.integrators.lane_passages import (
+    HELD,
+    LAST_ERROR,
+    RATE,
+    SAMPLED_UNTIL,
+    USUAL_H,
+    H,
+    log_is_full,
+    look,
+    parameters,
+    put_aside,
+    take_up,
+)
 from dalembert.integrators.lane_record import LaneRecord
-from dalembert.integrators.loop import LEAST, SHIFT, SMALLEST, first_step
+from dalembert.integrators.loop import CLOSE, LEAST, SHIFT, SMALLEST, first_step
 from dalembert.integrators.stage import control, evaluate, motion_rate
-from dalembert.integrators.watch import may_pass, watch
 from dalembert.linalg.lane_rows import peaks, take
 from dalembert.native.jit import entry, inline, native
 from dalembert.outcome import CALLBACK, EVENT, OK, PAUSED, SINGULAR, STEP_TOO_SMALL, UNSOUND
@@ -49,13 +61,13 @@ def _run(g):
     while True:
         active = False
         for l in range(g.lanes):
-            while g.run[l] < 0 and g.next < g.count:
-                _begin(g, l, g.next)
+            while g.run[l] < 0 and g.next < g.queued:
+                _begin(g, l, g.todo[g.next])
                 g.next += 1
             active = active or g.run[l] >= 0
         if not active:
             return OK
-        if budget <= 0:
+        if budget <= 0 or log_is_full(g):
             return PAUSED
         budget -= 1
         _aim(g)
@@ -104,7 +116,7 @@ def _go_on(g):
 def _stays_for_nothing(g, l):
     """Use the attempt of a lane, and choose what its next one is for. Returns whether that is another step."""
     if g.sampling[l] != STEP and g.state[l] != OK:
-        _end(g, l, SINGULAR)
+        _end(g, l, UNSOUND)
         return False
     if g.sampling[l] == SAMPLE:
         _keep(g, l, g.trial)
@@ -161,48 +173,62 @@ def _arrive(g, l):
         _end(g, l, OK)
     elif g.counts[g.run[l], STEPS] >= g.max_steps:
         _end(g, l, PAUSED)
+    elif g.leaving[l] != 0:
+        _end(g, l, SINGULAR)
 
 
 @native
 def _begin(g, l, i):
-    """Put run i into lane l: the right-hand side at its start, the rate of its motion, its first step."""
-    one, W = g.one, g.lanes
-    one.t, one.end, one.h, one.max_h, one.carry = g.times[i, 0], g.times[i, 1], g.first_h[i], g.max_h, 0.0
-    one.rate, one.margin, one.usual_h, one.inertia = 0.0, 1.0, 0.0, g.inertias[i]
+    """Put run i into lane l, at its start or where it goes on: ẋ there, the rate of its motion, its first step."""
+    one, W, clock, fresh = g.one, g.lanes, g.clock[i], g.resumed[i] == 0
+    one.t, one.end, one.max_h, one.carry = g.times[i, 0] if fresh else g.reached[i], g.times[i, 1], g.max_h, 0.0
+    one.margin, one.usual_h, one.inertia = 1.0, 0.0, g.inertias[i]
     one.rtol, one.atol = g.rtol, g.atol
     for j in range(g.n):
-        one.x[j] = g.starts[i, j] if j < g.nq + g.nv else 0.0
+        if not fresh:
+            one.x[j] = g.ends[i, j]
+        else:
+            one.x[j] = g.ends[i, j] = g.starts[i, j] if j < g.nq + g.nv else 0.0
         one.unit[j] = g.lengths[i] if g.slide[j] != 0 else 1.0
-    _parameters(g, i)
+    parameters(g, i)
     least = 1e300
     for k in range(g.m):
         least = min(least, g.sizes[i, k])
     if g.m > 0:
         one.ode.min_length, one.ode.row_scale = (g.near * least) ** 2, least * least
     g.min_length[l], g.row_scale[l] = one.ode.min_length, one.ode.row_scale
-    if g.hold > 0.0 and not control(one, one.t, one.x):
-        g.outcomes[i], g.reached[i] = CALLBACK, one.t
-        return
+    if fresh:
+        for k in range(len(clock)):
+            clock[k] = 0.0
+        g.reached[i], g.evidence[i, MARGIN] = one.t, 1.0
+        clock[H], clock[LAST_ERROR] = g.first_h[i], START
+        clock[HELD], clock[SAMPLED_UNTIL] = 1.0, one.t + g.hold
+        if g.hold > 0.0 and not control(one, one.t, one.x):
+            g.outcomes[i] = CALLBACK
+            return
+        for j in range(g.nu):
+            g.inputs[i, j] = one.ode.x[one.u_index + j]
+    g.counts[i, EVALUATIONS] += 1
     outcome = evaluate(one, one.t, one.x, one.stages[0])
     if outcome != OK:
         g.outcomes[i] = SINGULAR if outcome == UNSOUND else outcome
-        g.reached[i] = one.t
         return
-    one.rate = motion_rate(one)
+    if clock[RATE] == 0.0:
+        clock[RATE] = motion_rate(one)
+    one.rate, one.h = clock[RATE], clock[H]
     if one.h == 0.0:
-        one.h = first_step(one)
+        one.h = clock[H] = first_step(one)
+        g.counts[i, EVALUATIONS] += 1
+    if clock[USUAL_H] == 0.0:
+        clock[USUAL_H] = one.h
     g.run[l], g.outcomes[i] = i, PAUSED
-    g.t[l], g.end[l], g.carry[l], g.h[l], g.usual_h[l] = one.t, one.end, 0.0, one.h, one.h
-    g.last_error[l], g.rate[l] = START, one.rate
-    g.sigma[l], g.root[l], g.root_rate[l], g.fall[l], g.fall_t[l], g.risen[l] = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    g.sampling[l], g.next_sample[l] = 0, 0
-    g.counts[i, EVALUATIONS], g.evidence[i, MARGIN] = 2, 1.0
+    g.t[l], g.end[l], g.sampling[l] = one.t, one.end, STEP
+    take_up(g, l, i)
     for j in range(g.n):
         g.x[j * W + l], g.stages[0, j * W + l] = one.x[j], one.stages[0, j]
         g.unit[j * W + l] = one.unit[j] * (one.rate if g.nq <= j < g.nq + g.nv else 1.0)
     for j in range(g.nu):
         g.ode.x[(g.u_index + j) * W + l] = one.ode.x[one.u_index + j]
-    g.held[l], g.sampled_until[l] = 1, one.t + g.hold
     for j in range(g.np):
         value = g.parameters[i, j]
         if g.ode_p >= 0:
@@ -222,24 +248,6 @@ def _begin(g, l, i):
 
 
 @native
-def _parameters(g, i):
-    """Give parameters, inputs and usual lengths of rows of run i to the functions of one lane."""
-    one = g.one
-    for j in range(g.nu):
-        one.ode.x[one.u_index + j] = g.inputs[i, j]
-    for j in range(g.np):
-        if g.one_p >= 0:
-            one.ode.x[g.one_p + j] = g.parameters[i, j]
-        if g.gauge_p >= 0:
-            one.gauge.x[g.gauge_p + j] = g.parameters[i, j]
-        if g.one_control_p >= 0:
-            one.control.x[g.one_control_p + j] = g.parameters[i, j]
-    if g.gauge_sizes >= 0:
-        for k in range(g.m):
-            one.gauge.x[g.gauge_sizes + k] = g.sizes[i, k]
-
-
-@native
 def _end(g, l, outcome):
     """Free the lane; the results of its run stay."""
     _leave(g, l, outcome, g.x)
@@ -250,6 +258,8 @@ def _leave(g, l, outcome, x):
     """Free the lane, whose run ends in the state x."""
     i, W = g.run[l], g.lanes
     g.outcomes[i], g.reached[i] = outcome, g.t[l]
+    if outcome == SINGULAR:
+        put_aside(g, l, i)
     for j in range(g.n):
         g.ends[i, j] = x[j * W + l]
     g.run[l], g.dt[l], g.sampling[l] = -1, 0.0, STEP
@@ -292,7 +302,7 @@ def _aim(g):
 def _ask(g, l):
     """Sample the controller: its inputs hold from here on. Returns whether they, and ẋ with them, are sound."""
     one, W, i = g.one, g.lanes, g.run[l]
-    _parameters(g, i)
+    parameters(g, i)
     one.t = g.t[l]
     for j in range(g.n):
         one.x[j] = g.x[j * W + l]
@@ -319,10 +329,11 @@ def _judge(g, l):
         return False
     if outcome != OK and outcome != REFUSED:
         g.counts[i, REJECTED] += 1
-        if outcome == UNSOUND and h <= 0.1 * g.usual_h[l]:
+        if outcome == UNSOUND and h <= CLOSE * g.usual_h[l]:
             _end(g, l, SINGULAR)
             return False
-        g.h[l] = SHIFT * h if outcome == UNSOUND else 0.5 * h
+        g.unsound[l] = g.unsound[l] + 1 if outcome == UNSOUND else 0
+        g.h[l] = SHIFT * h if 0 < g.unsound[l] < 4 else 0.5 * h
         if g.h[l] < smallest:
             _end(g, l, outcome)
         return False
@@ -332,43 +343,22 @@ def _judge(g, l):
         if g.h[l] < smallest:
             _end(g, l, STEP_TOO_SMALL)
         return False
-    if g.m > 0 and not _clear(g, l, i, h):
-        _end(g, l, SINGULAR)
-        return False
+    g.leaving[l] = 0
+    if g.m > 0:
+        passage = look(g, l, i, h)
+        if passage == SINGULAR:
+            _end(g, l, SINGULAR)
+            return False
+        if passage == UNSOUND:
+            g.counts[i, REJECTED] += 1
+            return False
     size = log(max(g.error[l], 1e-10))
     grow = 0.9 * exp(g.exponent * (0.4 * g.last_error[l] - 0.7 * size))
     if g.last[l] == 0 or grow < 1.0:
         g.h[l] = h * min(5.0, max(0.2, grow))
     if g.last[l] == 0 and (g.by_landing[l] == 0.0 or h > g.usual_h[l]):
         g.usual_h[l] = max(0.98 * g.usual_h[l], 0.8 * g.usual_h[l] + 0.2 * h)
-    g.last_error[l], g.step_h[l] = max(size, START), h
+    g.last_error[l], g.step_h[l], g.unsound[l] = max(size, START), h, 0
     g.counts[i, STEPS] += 1
     g.evidence[i, MARGIN] = min(g.evidence[i, MARGIN], g.margin[l])
-    return True
-
-
-@native
-def _clear(g, l, i, h):
-    """Whether the step keeps clear of singular positions: `watch` is asked where constraint rows come close."""
-    sigma = max(g.end_margin[l], 0.0) ** 0.5
-    root = max(g.spread[l], 0.0) ** 0.5
-    if not may_pass(g.margin[l], g.least_spread[l], sigma, g.sigma[l], root, g.root[l], g.root_rate[l] * h):
-        g.sigma[l], g.root_rate[l], g.root[l] = sigma, (root - g.root[l]) / h, root
-        if sigma > g.risen[l]:
-            g.risen[l] = 0.0
-        return True
-    one, W, there = g.one, g.lanes, g.rows - 1
-    _parameters(g, i)
-    one.t, one.h, one.usual_h, one.rate = g.t[l], h, g.usual_h[l], g.rate[l]
-    one.margin, one.end_margin, one.sigma = g.margin[l], g.end_margin[l], g.sigma[l]
-    one.least_spread, one.spread, one.root, one.root_rate = g.least_spread[l], g.spread[l], g.root[l], g.root_rate[l]
-    one.fall, one.fall_t, one.risen = g.fall[l], g.fall_t[l], g.risen[l]
-    trial = one.stages[one.rows - 2]
-    for j in range(g.n):
-        one.x[j], one.stages[0, j] = g.x[j * W + l], g.stages[0, j * W + l]
-        trial[j], one.stages[one.rows - 1, j] = g.trial[j * W + l], g.stages[there, j * W + l]
-    if watch(one, h, trial) != OK or min(one.sigma, one.end_sigma) < one.near:
-        return False
-    g.sigma[l], g.root[l], g.root_rate[l] = one.sigma, one.root, one.root_rate
-    g.fall[l], g.fall_t[l], g.risen[l] = one.fall, one.fall_t, one.risen
     return True

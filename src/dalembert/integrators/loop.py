@@ -5,11 +5,12 @@ step and landing counts as error, so a step that leaves the manifold too far is 
 Where the elimination of constraints is not sound the step is halved, and near enough to the singularity (a hundredth of
 the usual step) the loop ends with SINGULAR. Careful steps are steps of this loop too: of a right-hand side that reveals
 the rank, until the position is far enough (`until`) for the ordinary one. Before a step is accepted `watch` looks for
-singular positions inside it.
+singular positions inside it, and `kinks` for forces that begin or cease to act.
 """
 
 from __future__ import annotations
 
+from dalembert.integrators.kinks import after_kinks, ends_well, forget_kinks
 from dalembert.integrators.manifold import project, recover
 from dalembert.integrators.run_record import FRESH, FillRecord, RunRecord
 from dalembert.integrators.stage import control, evaluate, motion_rate, tolerance, usual_size
@@ -72,6 +73,8 @@ def _advance(run):
             if outcome != OK:
                 return _ended(run, outcome)
             run.fresh = 1
+            if run.kinks > 0:
+                forget_kinks(run)
         if run.rate == 0.0:
             run.rate = motion_rate(run)
         if run.h == 0.0:
@@ -94,7 +97,7 @@ def _advance(run):
             return CHART_ENDS
         if outcome != OK:
             run.rejected += 1
-            run.margin = 1.0
+            run.margin, run.kink_tries = 1.0, 0
             if run.exponent == 0.0 or (outcome == UNSOUND and _close(run, h)):
                 return _ended(run, outcome)
             unsound = unsound + 1 if outcome == UNSOUND else 0
@@ -102,9 +105,13 @@ def _advance(run):
             if run.h < LEAST * max(1.0 / run.rate, abs(run.t)):
                 return DRIFTED if outcome == DRIFTED else NOT_FINITE
             continue
-        if run.exponent > 0.0 and not run.error < 1.0:
+        if run.kinks > 0 and run.exponent > 0.0 and not ends_well(run, h, trial):
             run.rejected += 1
             run.margin = 1.0
+            continue
+        if run.exponent > 0.0 and not run.error < 1.0:
+            run.rejected += 1
+            run.margin, run.kink_tries = 1.0, 0
             run.h = h * max(0.2, 0.9 * run.error ** (-run.exponent)) if run.error < 1e300 else 0.1 * h
             if run.h < LEAST * max(1.0 / run.rate, abs(run.t)):
                 return STEP_TOO_SMALL
@@ -117,7 +124,10 @@ def _advance(run):
             run.margin = 1.0
             continue
         if run.exponent > 0.0:
-            _next_step(run, h, last)
+            bent = after_kinks(run) if run.kinks > 0 else 0.0
+            _next_step(run, h, last or bent > 0.0)
+            if bent > 0.0:
+                run.h = bent
         unsound, before = 0, run.t
         _accept(run, trial, stop, h, last)
         if passage == PASSED:

@@ -115,6 +115,16 @@ class RunRecord(Struct):
     passed = Int()  # passages to be noted, in this call
     most = Int()  # of these until the loop ends
 
+    # --- kinks: where forces begin and end to act
+    kinks = Int()
+    kink_u = Int()  # of the inputs in what they are given; 0: they see none
+    kink_tries = Int()  # attempts to end a step at one; 0: none is sought
+    kink = Int()  # the one that is sought
+    kink_low = Float()  # a step that is too short
+    kink_high = Float()  # one that goes beyond it
+    kink_value = Float()  # its value there
+    kink_h = Float()  # the step that was to be taken
+
     # --- counts
     steps = Int()
     rejected = Int()
@@ -132,6 +142,7 @@ class RunRecord(Struct):
     times = Doubles("room")
     states = Doubles("room", "width")
     event_values = Doubles("2", "events")  # at the record before, and now
+    kink_values = Doubles("3", "kinks")  # at x, at the end of the attempt, at that of one that is too short
     passages = Doubles("most", "nq + nv + 7")  # t, σ, margin, resolved, singular steps, its step, state
     margins = Doubles("5")  # their roots, at places of the step that is looked at
     low = Doubles("nq")  # the low part of the position of the trial
@@ -148,6 +159,7 @@ class RunRecord(Struct):
     watch = Part(_function)  # events
     step_kernel = Part(_function)  # of methods that have one
     slope = Part(_function)  # ∂ẋ/∂x of what is integrated; without it, differences
+    bends = Part(_function)  # kinks
     gauge = Part(_function)  # the margin of the constraint rows, and σ²
 
 

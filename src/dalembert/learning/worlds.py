@@ -11,11 +11,13 @@ import numpy as np
 from dalembert import checks
 from dalembert.ensembles.ensemble import CHOICES, OPTIONS
 from dalembert.ensembles.lanes import Batch, Lanes
-from dalembert.ensembles.parts import Plan, make_runs, usual_lanes
+from dalembert.ensembles.parts import make_runs
+from dalembert.ensembles.plan import Plan, usual_lanes
 from dalembert.ensembles.starts import Starts
 from dalembert.ensembles.variation import Variation
 from dalembert.errors import ArgumentError
 from dalembert.mechanism.traced import on_expressions
+from dalembert.simulation.driver import Driver
 from dalembert.simulation.layout import Layout
 from dalembert.simulation.setup import Span, make_choices, make_setup
 from dalembert.simulation.status import Status
@@ -46,7 +48,7 @@ class Worlds:
         setup = make_setup(system, choices, span, self.p[0])
         wide = usual_lanes(setup)
         self.plan = Plan(setup, None, {}, "outputs", wide)
-        self.lanes = Lanes(Layout(setup), span, wide) if wide > 1 and n > 1 else None
+        self.lanes = Lanes(Driver(Layout(setup), span), wide) if wide > 1 and n > 1 else None
 
     def begin(self, rows: np.ndarray, seed: int) -> None:
         """Put the worlds of these rows at new starts, with new parameters, drawn by the seed."""
@@ -68,7 +70,7 @@ class Worlds:
         """
         times = self.t[rows, None] + self.dt * np.array([0.0, 1.0])
         batch = Batch(self.q[rows], self.v[rows], times, self.p[rows], u, rows, {})
-        part, _ = make_runs(self.plan, batch, lambda: True, self.lanes)
+        part, *_ = make_runs(self.plan, batch, lambda: True, self.lanes)
         good = part.status == Status.DONE
         nq, n = self.system.nq, self.system.nq + self.system.nv
         done = rows[good]

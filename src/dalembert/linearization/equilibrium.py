@@ -21,6 +21,7 @@ from dalembert.linearization.model import LinearModel
 from dalembert.linearization.stops import rest_on_stops
 from dalembert.protocols import Inputs, Parameters, StateGiven, check_system
 from dalembert.rank import rank_policy
+from dalembert.statics.balance import Balance
 from dalembert.statics.limits import Bounds, least_change
 from dalembert.system.state import State
 from dalembert.system.system import System
@@ -95,6 +96,8 @@ def equilibrium(
         raise ArgumentError(f"the speed of '{unknown_speeds[0]}' is to be found; name what is constant in steady=[].")
     names = system.u_names if solve_for == "u" else system.v_names
     limits = Bounds.of(names, bounds, "input" if solve_for == "u" else "coordinate")
+    if solve_for == "u":
+        limits = limits.within(system.layout.mechanism.forces)
     start = system.as_state({} if guess is None else guess)
     if unknown_speeds:
         moving |= {n: float(start.v[system.v_names.index(n)]) for n in unknown_speeds}
@@ -148,6 +151,8 @@ def _inputs(
         n = len(model.positions)
         B = rank_policy(accuracy=SHARP).reveal(model.B[n:])
         new = u + B.solve(-model.rate[n:])
+        if rounds < ROUNDS // 2:  # the smallest; where they enter nonlinearly and this goes in circles, the next ones
+            new = new - B.null @ (B.null.T @ new)
         if not limits.hold(new):
             G, h, names = limits.rows(new, B.null)
             w, weights = least_change(G, h)
@@ -262,12 +267,21 @@ def _left(model: LinearModel, steady: list[str] | None) -> np.ndarray:
     return np.abs(vdot if steady is None else vdot[[names.index(name) for name in steady]])
 
 
+def _balanced(model: LinearModel, u: np.ndarray) -> bool:
+    """Whether forces balance at rest but for rounding, which light parts between heavy ones turn into accelerations."""
+    op = model.operating
+    if op.state.v.any() or not op.system.rows.of or not op.system.rows.holonomic.all():
+        return False
+    at = Balance(op.system, op.state, u, op.p)
+    return bool(np.abs(at.left).max(initial=0.0) <= SHARP * np.abs(at.load * at.reach).max(initial=0.0))
+
+
 def _checked(
     model: LinearModel, u: np.ndarray, iterations: int, tolerance: float, why: str, steady: list[str] | None = None
 ) -> Equilibrium:
     op, vdot = model.operating, _left(model, steady)
     left = float(vdot.max(initial=0.0))
-    if not left <= tolerance * max(1.0, np.abs(model.A).max(initial=0.0)):
+    if not left <= tolerance * max(1.0, np.abs(model.A).max(initial=0.0)) and not _balanced(model, u):
         worst = (steady or op.system.v_names)[int(np.argmax(vdot))]
         raise AssemblyError(f"'{op.system.name}' does not rest: {why} '{worst}', by {left:.3g} rad/s² or m/s².")
     return Equilibrium(op.state, u, left, iterations, op.multipliers, model)

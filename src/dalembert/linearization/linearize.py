@@ -17,7 +17,7 @@ from dalembert.linearization.outputs import Given as GivenOutput
 from dalembert.linearization.outputs import outputs as read_outputs
 from dalembert.linearization.plan import Plan, Remembered, remembered
 from dalembert.protocols import Inputs, Parameters, StateGiven, check_system
-from dalembert.rank import RankPolicy, rank_policy
+from dalembert.rank import RankPolicy, angular_velocities, rank_policy
 from dalembert.records import filled
 from dalembert.system.derivatives import ACCELERATION_DERIVATIVES
 from dalembert.system.state import State
@@ -249,6 +249,16 @@ def check_closed(
 def singular(system: System, x: State, p: Parameters) -> ArgumentError:
     """The error for a state where the constraints lose rank, or nearly do."""
     report = system.report(x, p=p)
+    policy, A = rank_policy(system, p), system.constraint_matrix(x, p=p)
+    white = A * np.where(angular_velocities(system), 1.0, policy.length) / policy.units[:, None]
+    geometric = policy.reveal(white, 1.0)
+    condition = geometric.sigma[0] / geometric.sigma[geometric.rank - 1]
+    if not report.singular and condition < 1e-3 * report.condition:
+        return ArgumentError(
+            f"the constraints of '{system.name}' tie bodies together whose masses differ too much for an exact linear "
+            f"model (condition {report.condition:.2g} in the mass metric, {condition:.2g} in lengths). Give the "
+            "lightest bodies more mass."
+        )
     return ArgumentError(
         f"'{system.name}' is in a singular configuration: the constraints have rank {report.rank} here and "
         f"{report.generic_rank} nearby, mobility {report.mobility} here and {report.generic_mobility} nearby. The "

@@ -96,9 +96,10 @@ def check_masses(layout: Layout, defaults: Defaults) -> None:
             still.append(layout.v_names[tree.links[i].v.start + int(np.argmax(np.abs(vector)))])
     if still:
         names = ", ".join(f"'{n}'" for n in still)
+        move, body = ("moves", "body it carries") if len(still) == 1 else ("move", "bodies they carry")
         raise DescriptionError(
-            f"the mass matrix is singular: {names} move{'s' if len(still) == 1 else ''} no mass. Give the body it "
-            "carries mass or inertia, or the joint an armature."
+            f"the mass matrix is singular: {names} {move} no mass. Give the {body} mass or inertia, or the joint an "
+            "armature."
         )
 
 

@@ -48,8 +48,8 @@ class Forceable(Elements):
         """An input of this name (N) that drives two points apart, along the line between them: a cylinder, a jack.
 
         a and b are bodies, frames or names; a negative force draws them together. limits: (lower, upper) in N, 0
-        between them; beyond, the force stays at the limit. `state.length(name)` and `state.length_rate(name)` are the
-        distance of the points and its rate. Returns the input's symbol.
+        between them, None for no limit; beyond, the force stays at the limit. `state.length(name)` and
+        `state.length_rate(name)` are the distance of the points and its rate. Returns the input's symbol.
 
         >>> import dalembert as da
         >>> m = da.Mechanism("hoist", gravity=(0, -9.81, 0))

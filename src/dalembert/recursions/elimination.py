@@ -42,6 +42,7 @@ class TreeFactor:
 
     def __init__(self, M: np.ndarray | Sparse):
         self.M = Sparse.of(M)
+        self.eliminations: dict[tuple[int, ...], Elimination] = {}
 
     @cached_property
     def _factors(self) -> tuple[list[Any], list[list[tuple[int, Any]]]]:
@@ -120,7 +121,7 @@ class Elimination:
     """
 
     def __init__(self, tree: TreeFactor | Innovations, A: np.ndarray | Sparse):
-        self.tree, self.m = tree, len(A)
+        self.tree, self.A, self.m = tree, A, len(A)
         if isinstance(tree, TreeFactor):
             self.whole = SaddleFactor(tree.M, A)
             lengths, margin, self.inertias = self.whole.lengths, self.whole.margin, self.whole.inertias
@@ -136,6 +137,17 @@ class Elimination:
             lengths, margin = [S[i].get(i, 0.0) for i in range(self.m)], self.rows.margin
         shortest = reduce(minimum, lengths) if self.m else 1.0
         self.margin = np.array([margin, shortest], dtype=object)
+
+    @staticmethod
+    def of(tree: TreeFactor | Innovations, A: np.ndarray | Sparse) -> Elimination:
+        """That of a factor and rows, made once for the same rows: several functions of a mechanism share it."""
+        if not isinstance(A, Sparse):
+            return Elimination(tree, A)
+        key = tuple(map(id, A.rows))
+        known = tree.eliminations.get(key)
+        if known is None:
+            known = tree.eliminations[key] = Elimination(tree, A)
+        return known
 
     def solve(self, f: np.ndarray, gamma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """v̇ and λ with M v̇ = f + Aᵀλ and A v̇ + γ = 0."""
@@ -163,7 +175,7 @@ def eliminate(
     tree: TreeFactor | Innovations, f: np.ndarray, A: np.ndarray | Sparse, gamma: np.ndarray
 ) -> tuple[np.ndarray, ...]:
     """v̇, λ and the margin of the elimination, (2,), with a factor of the mass matrix; see the head of this file."""
-    factor = Elimination(tree, A)
+    factor = Elimination.of(tree, A)
     return *factor.solve(f, gamma), factor.margin
 
 

@@ -36,6 +36,7 @@ class Innovations:
 
     def __init__(self, at: Placed):
         self.at, self.tree, self.riccati = at, at.tree, riccati(at)
+        self.eliminations: dict[tuple[int, ...], Any] = {}  # of rows: see `elimination`
         self.blocks: list[tuple[slice, Factors]] = [(k.v, self.riccati.D[i]) for i, k in enumerate(self.tree.links)]
 
     # --- between joints: [1 + HφK] and its inverse ----------------------------------------------------------------

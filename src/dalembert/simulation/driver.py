@@ -102,33 +102,54 @@ class Driver(Detours):
 
     def go(self) -> Status:
         """To the end, or as far as it goes."""
-        status, run, setup, interrupt = Status.DONE, self.record, self.setup, self.interrupt
+        status, run, setup = Status.DONE, self.record, self.setup
         if self.found and any(setup.events[name].terminal and hits for name, hits in self.found.items()):
             status = Status.EVENT
-        with interrupt:
+        with self.interrupt:
             while run.t < run.end and status == Status.DONE:
-                run.room = min(len(run.times), setup.max_steps - run.steps + run.records)
-                clock = time.perf_counter()
-                library.call("advance", run)
-                self._look(clock)
-                if run.t < run.end:
-                    interrupt.watch()
-                if run.outcome == Outcome.PAUSED and run.records < run.room and not interrupt.asked:
-                    continue
-                try:
-                    status = self._respond(run.outcome)
-                except CompileError as error:  # of code needed on the way, as at a singular position
-                    status, self.trouble = Status.NOT_COMPILED, error
-                self.history.flush(self)
-                if run.t < run.end:
-                    if interrupt.asked:
-                        status = Status.INTERRUPTED
-                    elif status == Status.DONE and run.steps >= setup.max_steps:
-                        status = Status.STEPS
+                status = self._advance()
         self.take_records()
         if self.shown:
             sys.stderr.write("\r" + " " * 60 + "\r")
         return status
+
+    def detour(self) -> Status:
+        """From next to a singular position to where usual steps lead on, or to the end."""
+        run = self.record
+        with self.interrupt:
+            status = self._answer(Outcome.SINGULAR)
+            while run.t < run.end and status == Status.DONE and (run.singular or run.until):
+                status = self._advance()
+        self.take_records()
+        return status
+
+    def _advance(self) -> Status:
+        """Call the native loop once, and respond to its outcome."""
+        run, setup, interrupt = self.record, self.setup, self.interrupt
+        run.room = min(len(run.times), setup.max_steps - run.steps + run.records)
+        clock = time.perf_counter()
+        library.call("advance", run)
+        self._look(clock)
+        if run.t < run.end:
+            interrupt.watch()
+        if run.outcome == Outcome.PAUSED and run.records < run.room and not interrupt.asked:
+            return Status.DONE
+        status = self._answer(run.outcome)
+        self.history.flush(self)
+        if run.t < run.end:
+            if interrupt.asked:
+                return Status.INTERRUPTED
+            if status == Status.DONE and run.steps >= setup.max_steps:
+                return Status.STEPS
+        return status
+
+    def _answer(self, outcome: int) -> Status:
+        """Respond to an outcome, where code that is needed on the way, as at a singular position, may not compile."""
+        try:
+            return self._respond(outcome)
+        except CompileError as error:
+            self.trouble = error
+            return Status.NOT_COMPILED
 
     def take_records(self) -> None:
         """Move the records of the native loop to the history."""

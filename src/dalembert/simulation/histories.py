@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from dalembert.analysis.by_name import ByName
 from dalembert.errors import unknown
-from dalembert.mechanism.constraints import Loop
-from dalembert.mechanism.traced import line_points
 from dalembert.simulation.powers import constraint_power, force_power, kind_of, of_force
 from dalembert.system.acceleration import limits
 
@@ -23,12 +21,8 @@ if TYPE_CHECKING:
     from dalembert.system.system import System
 
 
-class Histories:
-    """The part of `Run` that answers by name; arrays have one row for each of its N times.
-
-    frame: a frame (`body.at(...)`), a body, or the name of either. Lengths are in m, angles in rad, times in s, forces
-    in N, moments in N m, powers in W. A `State` answers the same questions about frames.
-    """
+class Histories(ByName):
+    """The part of `Run` that answers by name; arrays have one row for each of its N times."""
 
     system: System
     p: np.ndarray
@@ -43,55 +37,6 @@ class Histories:
         @cached_property
         def _constraints(self) -> Any: ...
 
-    # --- frames -------------------------------------------------------------------------------------------------
-
-    def position(self, frame: Any) -> np.ndarray:
-        """(N, 3) origin of a frame in the ground, m.
-
-        >>> import dalembert as da
-        >>> m = da.Mechanism("pendulum", gravity=(0, -9.81, 0))
-        >>> bob = m.add_body("bob", mass=1.0)
-        >>> m.add_joint("A", da.Revolute("z"), m.ground, bob.at(0, 2, 0))
-        >>> run = da.simulate(m.compile(), {"A": 1.0}, 1.0)
-        >>> bool(abs((run.position("bob") ** 2).sum(axis=1) - 4.0).max() < 1e-12)
-        True
-        """
-        return self.pose(frame)[:, :3, 3]
-
-    def rotation(self, frame: Any) -> np.ndarray:
-        """(N, 3, 3) rotation from the axes of a frame to the ground's."""
-        return self.pose(frame)[:, :3, :3]
-
-    def pose(self, frame: Any) -> np.ndarray:
-        """(N, 4, 4) pose of a frame in the ground: rotation and position (m)."""
-        return self._batch("pose", frame=frame, axes="world")
-
-    def velocity(self, frame: Any) -> np.ndarray:
-        """(N, 3) velocity of a frame's origin in the ground's axes, m/s."""
-        return self.twist(frame, axes="world")[:, 3:]
-
-    def length(self, name: str) -> np.ndarray:
-        """(N,) length of the spring, cable or actuator of this name, m."""
-        points = [self.position(f) for f in line_points(self.system.layout.mechanism.forces, name)]
-        return sum((np.linalg.norm(b - a, axis=1) for a, b in pairwise(points)), np.zeros(len(self.t)))
-
-    def length_rate(self, name: str) -> np.ndarray:
-        """(N,) rate of the length of the spring, cable or actuator of this name, m/s; NaN where two points coincide."""
-        frames = line_points(self.system.layout.mechanism.forces, name)
-        rate = np.zeros(len(self.t))
-        for (a, v), (b, w) in pairwise((self.position(f), self.velocity(f)) for f in frames):
-            with np.errstate(invalid="ignore"):
-                rate += ((w - v) * (b - a)).sum(axis=1) / np.linalg.norm(b - a, axis=1)
-        return rate
-
-    def twist(self, frame: Any, axes: str = "body") -> np.ndarray:
-        """(N, 6) (ω; v) of a frame's origin, rad/s and m/s, in the axes of the frame ("body") or ground ("world")."""
-        return self._batch("twist", frame=frame, axes=axes)
-
-    def acceleration(self, frame: Any) -> np.ndarray:
-        """(N, 3) acceleration of a frame's origin in the ground's axes, m/s²: with the inputs of the record."""
-        return self._batch("frame_acceleration", frame=frame, axes="world", a=self.vdot)[:, 3:]
-
     # --- forces -------------------------------------------------------------------------------------------------
 
     @property
@@ -103,38 +48,6 @@ class Histories:
     def multipliers(self) -> np.ndarray:
         """(N, m) of the constraint rows `system.row_names`, N or N m; the shortest where rows depend on each other."""
         return self._dynamics[1]
-
-    def multiplier(self, name: str) -> np.ndarray:
-        """History of the multiplier of a row ("C.x"), (N,), or of the k rows of a constraint ("C"), (N, k); N or N m.
-
-        A constraint with one row, as a driver, gives (N,). name: as in `system.row_names`, or the constraint's.
-
-        >>> import dalembert as da
-        >>> system = da.zoo.four_bar().compile()
-        >>> run = da.simulate(system, system.assemble({"A": 0.6}), 0.1)
-        >>> run.multiplier("C").shape == (len(run.t), 2), run.multiplier("C.x").shape == run.t.shape
-        (True, True)
-        """
-        rows = self.system.rows
-        if isinstance(name, str) and name in rows.names:
-            return self.multipliers[:, rows.names.index(name)]
-        if not isinstance(name, str) or name not in rows.of:
-            raise unknown("row or constraint", name, dict.fromkeys([*rows.names, *rows.of]))
-        found = self.multipliers[:, [of == name for of in rows.of]]
-        return found[:, 0] if found.shape[1] == 1 else found
-
-    def reactions(self, joint: str) -> np.ndarray:
-        """(N, 6) moment (N m) and force (N) in a joint, tree or cut, by its name; see `System.constraint_forces`."""
-        system = self.system
-        tree = list(system.description.whole.joints)
-        cut = [c.name for c in system.description.constraints if isinstance(c, Loop)]
-        if not isinstance(joint, str) or joint not in (*tree, *cut):
-            raise unknown("joint", joint, [*tree, *cut])
-        vdot, multipliers = self._dynamics
-        lam = np.pad(multipliers, ((0, 0), (0, len(system.rows.left_out))))
-        if joint in tree:
-            return self._batch("reactions", a=vdot, lam=lam)[:, tree.index(joint)]
-        return self._batch("loop_wrench", frame=joint, lam=lam)
 
     def driving_force(self, name: str) -> np.ndarray:
         """(N,) force (N) or moment (N m) that the drive of a kinematic input exerts, by the input's name."""

@@ -26,6 +26,7 @@ from dalembert.simulation.callbacks import Callback, controller
 from dalembert.simulation.events import watcher
 from dalembert.simulation.large import make_large_slope
 from dalembert.simulation.setup import CLOSED, TOTAL_RATES, Setup
+from dalembert.symbols import array
 from dalembert.system.equation_rows import is_large
 from dalembert.system.formulation_options import formulation_options
 from dalembert.system.state import State
@@ -150,6 +151,7 @@ class Layout:
             control=NOTHING if self.controller is None else self.controller.bound,
             watch=NOTHING if self.watcher is None else self.watcher.bound,
             gauge=NOTHING,
+            **self._kinks(),
             near=self.policy.near,
             hit=self.hit,
             stop=int(s.on_singularity == "stop"),
@@ -166,6 +168,19 @@ class Layout:
             run.max_corrections, run.frozen = project.corrections, int(project.directions == "frozen")
             run.filter_velocities, run.restore_energy = int(project.velocities), int(project.energy)
         return run
+
+    def _kinks(self) -> dict[str, Any]:
+        """The function of all forces that begin and cease to act, which adaptive steps end at."""
+        s, system = self.setup, self.system
+        bent = [f for f in system.description.forces if f.bends]
+        if not bent or s.method.fixed or s.formulation in TOTAL_RATES:
+            return {"bends": NOTHING, "kink_values": np.zeros((3, 0))}
+        kernel = system.custom_kernel(
+            ("kinks",), ("q", "v", "u", "p", "t"), lambda t: array([x for f in bent for x in f.kinks(t.state)])
+        )
+        bends, count = Bound.of(kernel, {"p": s.p}), kernel.y_size
+        place = bends.slices["u"].start if "u" in bends.slices else 0
+        return {"bends": bends, "kinks": count, "kink_u": place, "kink_values": np.zeros((3, count))}
 
     def begin(self, run: RunRecord, start: State, end: float, u: np.ndarray) -> None:
         """Put into a record what differs from run to run, besides its state."""

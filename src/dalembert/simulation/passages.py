@@ -99,7 +99,7 @@ def describe(system: System, p: np.ndarray, met: Met, u: Inputs = None) -> Passa
         on = cone.nearest(y)
         determined = on is not None and cone.selects(on) and exists(system, state, p, rank, met.usual, u)
     else:
-        determined = met.resolved and met.error <= max(1e2 * met.rtol, 1e-6)
+        determined = _on_its_side(met)
     return Passage(
         start=met.start,
         end=met.end,
@@ -116,6 +116,18 @@ def describe(system: System, p: np.ndarray, met: Met, u: Inputs = None) -> Passa
         taken=_taken(hits, bool(np.any(state.v)), met.resolved, determined),
         steps=met.steps,
     )
+
+
+def is_determined(system: System, p: np.ndarray, met: Met) -> bool:
+    """`Passage.determined` by itself: only positions that are met need a look at the constraints."""
+    if met.determined is not None:
+        return met.determined
+    return describe(system, p, met).determined if met.sigma <= met.hit else _on_its_side(met)
+
+
+def _on_its_side(met: Met) -> bool:
+    """Whether rounding leaves a motion that passes at a distance on its side of the position."""
+    return met.resolved and met.error <= max(1e2 * met.rtol, 1e-6)
 
 
 def _taken(hits: bool, moving: bool, resolved: bool, determined: bool) -> str:

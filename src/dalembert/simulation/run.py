@@ -11,7 +11,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.charts import LocalChart
-from dalembert.errors import ArgumentError, unknown
+from dalembert.errors import ArgumentError
 from dalembert.rank import rank_policy
 from dalembert.simulation.along import chart_coordinates, indicator, whitened
 from dalembert.simulation.dense import Continuation, Dense
@@ -92,15 +92,6 @@ class Run(Histories):
     @cached_property
     def _doubts(self) -> Doubts:
         return Doubts(self)
-
-    def __getitem__(self, name: str) -> np.ndarray:
-        layout = self.system.layout
-        return self.q[:, columns(name, layout.q_names, layout.q_slice, layout.joints, "coordinate")]
-
-    def rate(self, name: str) -> np.ndarray:
-        """History of a velocity (N,), or of a joint's velocities (N, k), by name."""
-        layout = self.system.layout
-        return self.v[:, columns(name, layout.v_names, layout.v_slice, layout.joints, "velocity")]
 
     def state(self, k: int = -1) -> State:
         """State number k; the last by default."""
@@ -336,15 +327,6 @@ class Run(Histories):
             f"<run of '{self.system.name}' {reached}: {self.message}; {self.steps} steps, "
             f"{self.rejected} rejected, {self.evaluations} evaluations, {len(self.passages)} singular passages>"
         )
-
-
-def columns(name: Any, names: Any, where: Any, joints: Any, kind: str) -> Any:
-    """Column of a coordinate, or slice of a joint's."""
-    if isinstance(name, str) and name in names:
-        return names.index(name)
-    if not isinstance(name, str) or name not in joints:
-        raise unknown(f"joint or {kind}", name, dict.fromkeys([*joints, *names]))
-    return where(name)
 
 
 def continuation(run: Run) -> Continuation | None:

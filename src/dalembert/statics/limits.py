@@ -52,6 +52,21 @@ class Bounds:
             lower[list(names).index(name)], upper[list(names).index(name)] = low, high
         return Bounds(tuple(names), lower, upper)
 
+    def within(self, forces: Mapping[str, Any]) -> Bounds:
+        """These bounds of inputs, and beside them the limits that actuators among the forces have of their own."""
+        lower, upper = self.lower.copy(), self.upper.copy()
+        for k, name in enumerate(self.names):
+            own = forces.get(name)
+            if own is None or own.kind != "actuator":
+                continue
+            lower[k], upper[k] = max(lower[k], own.limits[0]), min(upper[k], own.limits[1])
+            if not lower[k] <= upper[k]:
+                raise ArgumentError(
+                    f"the bounds of input '{name}' are {self.lower[k]:g} … {self.upper[k]:g}, and its actuator exerts "
+                    f"{own.limits[0]:g} … {own.limits[1]:g} N; needed: bounds that leave it some force."
+                )
+        return Bounds(self.names, lower, upper)
+
     def hold(self, x: np.ndarray, slack: float = 1e-9) -> bool:
         """Whether lower ≤ x ≤ upper, to rounding."""
         room = slack * (np.abs(x) + 1e-3 * np.abs(x).max(initial=0.0))

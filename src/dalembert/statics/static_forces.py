@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from dalembert import checks
+from dalembert.analysis.by_name import joints_and_loops, multiplier
 from dalembert.errors import ArgumentError, extra, unknown
-from dalembert.mechanism.constraints import Loop
 from dalembert.protocols import Inputs, Parameters, StateGiven, check_system
 from dalembert.statics.balance import Balance
 from dalembert.statics.limits import Bounds, least_change
@@ -31,8 +31,8 @@ MISSED = 1e-8  # of the forces at work: what may be missing of a load
 class StaticForces:
     """Inputs and joint forces for L load cases at a position at rest.
 
-    `forces["lift"]` are the L values of an input, `wrench("C")` what a joint carries. Where the inputs cannot hold a
-    case, `held` is False and its rows are NaN; `messages` say why.
+    `forces["lift"]` are the L values of an input, `reactions("C")` are moment and force in a joint. Where the inputs
+    cannot hold a case, `held` is False, its rows are NaN, and its entry in `messages` gives the reason.
     """
 
     system: System
@@ -56,19 +56,14 @@ class StaticForces:
             raise unknown("input", name, self.system.u_names)
         return self.u[:, self.system.u_names.index(name)]
 
-    def multiplier(self, row: str) -> np.ndarray:
-        """(L,) multiplier of a row of the constraints ("C.x"), N or N m."""
-        names = list(self.system.rows.names)
-        if not isinstance(row, str) or row not in names:
-            raise unknown("row", row, names)
-        return self.multipliers[:, names.index(row)]
+    def multiplier(self, name: str) -> np.ndarray:
+        """(L,) multiplier of a row ("C.x"), or (L, k) of the k rows of a constraint ("C"), by its name, N or N m."""
+        return multiplier(self.system.rows, self.multipliers, name)
 
-    def wrench(self, joint: str) -> np.ndarray:
-        """(L, 6) moment and force that a joint of the tree or of a loop passes on, by its name, as in `Reactions`."""
-        system, tree = self.system, list(self.system.description.whole.joints)
-        loops = [c.name for c in system.description.constraints if isinstance(c, Loop)]
-        if not isinstance(joint, str) or joint not in (*tree, *loops):
-            raise unknown("joint or loop", joint, [*tree, *loops])
+    def reactions(self, joint: str) -> np.ndarray:
+        """(L, 6) moment (N m) and force (N) in a joint, tree or cut, by its name; see `System.constraint_forces`."""
+        system = self.system
+        tree, loops = joints_and_loops(system, joint)
         lam = np.pad(self.multipliers, ((0, 0), (0, len(system.rows.left_out))))
         still = np.zeros(system.nv)
         out = np.full((len(self), 6), np.nan)
@@ -131,7 +126,7 @@ def static_forces(
     if not system.u_names:
         raise ArgumentError(f"'{system.name}' has no inputs to hold it; add motors (mechanism.add_motor).")
     start = system.input_vector(u)
-    limits = Bounds.of(system.u_names, bounds, "input")
+    limits = Bounds.of(system.u_names, bounds, "input").within(system.layout.mechanism.forces)
     checks.choice(axes, ("world", "body"), "axes")
     cases = [_case(system, x, one, axes, p) for one in _listed(loads)]
     at = Balance(system, x, start, p, led=False)

@@ -17,7 +17,7 @@ from dalembert.system.state import State
 from dalembert.system.system import System
 
 NAMES = ("rx", "ry", "rz", "x", "y", "z")
-BALANCED = 1e-6  # of the forces at work: what may be left of them in a position at rest
+BALANCED = 1e-6  # of the load, or of the stiffness (N m/rad): what may be left in a position at rest
 LOOSE = 1e-12  # of the largest stiffness: motions that nothing holds
 
 
@@ -90,8 +90,8 @@ def stiffness(
     fixed = [_place(system, n, "locked") for n in locked]
     inputs = system.input_vector(u)
     whole, at = Balance(system, x, inputs, p, sorted({*fixed, *k})), Balance(system, x, inputs, p, fixed)
-    _check_rest(whole)
     K = at.tangent(whole.forces[: len(whole.A)])  # what servos bear acts along coordinates and changes no stiffness
+    _check_rest(whole, _usual(K, at.reach))
     for place, value in k.items():
         K[place, place] += value
     Z = at.free
@@ -127,8 +127,9 @@ def _place(system: System, name: Any, what: str) -> int:
     return system.v_names.index(name)
 
 
-def _check_rest(at: Balance) -> None:
-    load = np.abs(at.load * at.reach).max(initial=0.0)
+def _check_rest(at: Balance, stiffness: float) -> None:
+    """Refuse a position that is not at rest: what is left is no rounding of the load, nor moves it by 1e-6 rad."""
+    load = max(np.abs(at.load * at.reach).max(initial=0.0), stiffness)
     left = at.left
     if np.abs(left).max(initial=0.0) > BALANCED * load:
         motion = at.free @ left

@@ -192,7 +192,7 @@ def _answer(s: Trace) -> tuple[Any, ...]:
     if s.led:
         inertias, (vdot, lam, margin) = _still(s), _eliminated(s, forces(s) + s.tau)
     else:
-        factor = Elimination(mass_factor(s.at), A)
+        factor = Elimination.of(mass_factor(s.at), A)
         (vdot, lam), margin, inertias = factor.solve(forces(s) + s.tau, gamma), factor.margin, array(factor.inertias)
     rest = A @ vdot + gamma
     worst = reduce(lambda x, r: -minimum(-x, -(r * r)), rest, 0.0)
@@ -407,21 +407,56 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
 }
 
 
-KEPT, LARGE = 3, 128  # tracings that a thread keeps for the next function; velocities above which it keeps none
+KEPT, LARGE = 3, 128  # tracings that a thread keeps for the next function; velocities above which it keeps one alone
 _kept = threading.local()
 
 
 def recent_trace(description: Description, rows: tuple[int, ...] | None = None) -> Trace:
-    """A tracing with symbols of its own or, where a description is among the last ones, with all that was made then."""
+    """A tracing that shares symbols, and all that was made then, with the last ones of its description."""
     bases = vars(_kept).setdefault("bases", [])
     base = next((s for s in bases if s.d is description), None)
     if base is None:
-        if description.layout.tree.nv > LARGE:
-            return Trace(description, rows)
         base = Trace(description)
         bases.insert(0, base)
-        del bases[KEPT:]
+        del bases[1 if any(s.tree.nv > LARGE for s in bases) else KEPT :]
     return base.again(rows)
+
+
+def forget_trace(description: Description) -> None:
+    """Let go of the tracings of a description: those of large mechanisms take a megabyte for three velocities."""
+    bases = vars(_kept).get("bases", [])
+    bases[:] = [s for s in bases if s.d is not description]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Traced:
+    """What `trace` makes of a function: the arguments that matter, and its outputs with their names and shapes."""
+
+    name: str
+    arguments: dict[str, ca.SX]
+    outputs: list[ca.SX]
+    labels: Sequence[str]
+    shapes: tuple[tuple[int, ...], ...]
+
+    def function(self) -> ca.Function:
+        """It as a `casadi.Function`."""
+        names, inputs = list(self.arguments), list(self.arguments.values())
+        return ca.Function(self.name, inputs, self.outputs, names, list(self.labels), {"allow_free": True})
+
+
+def traced(
+    s: Trace, name: str, arguments: Sequence[str], value: Callable[[Trace], Any], named: Sequence[str] | None = None
+) -> Traced:
+    """The outputs of a function of a tracing."""
+    result = value(s)
+    values = result if isinstance(result, tuple) else (result,)
+    outputs = [to_sx(x) for x in values]
+    names = [n for n in arguments if s.sx[n].numel()]
+    if "t" in names and not any(ca.depends_on(out, s.sx["t"]) for out in outputs if out.numel()):
+        names.remove("t")
+    numbered = [name] if len(values) == 1 else [f"{name}{i}" for i in range(len(values))]
+    labels = named or OUTPUTS.get(name) or numbered
+    return Traced(name, {n: s.sx[n] for n in names}, outputs, labels, tuple(np.shape(x) for x in values))
 
 
 def trace(
@@ -433,16 +468,22 @@ def trace(
     named: Sequence[str] | None = None,
 ) -> tuple[ca.Function, tuple[tuple[int, ...], ...]]:
     """The casadi.Function `name` of the arguments that matter, and the shapes of its outputs."""
-    s = recent_trace(description, rows)
-    result = value(s)
-    values = result if isinstance(result, tuple) else (result,)
-    outputs = [to_sx(x) for x in values]
-    names = [n for n in arguments if s.sx[n].numel()]
-    if "t" in names and not any(ca.depends_on(out, s.sx["t"]) for out in outputs if out.numel()):
-        names.remove("t")
-    inputs = [s.sx[n] for n in names]
-    numbered = [name] if len(values) == 1 else [f"{name}{i}" for i in range(len(values))]
-    labels = named or OUTPUTS.get(name) or numbered
-    f = ca.Function(name, inputs, outputs, names, labels, {"allow_free": True})
+    made = traced(recent_trace(description, rows), name, arguments, value, named)
+    f = made.function()
     check_free_symbols(f, {"inputs": list(description.inputs), "parameters": list(description.parameters)})
-    return f, tuple(np.shape(x) for x in values)
+    return f, made.shapes
+
+
+def trace_together(
+    description: Description,
+    wanted: Mapping[str, tuple[Sequence[str], Callable[[Trace], Any]]],
+    rows: tuple[int, ...] | None,
+) -> tuple[ca.Function, list[Traced]]:
+    """One casadi.Function of all outputs of several functions, of all their arguments, and the functions."""
+    parts = [traced(recent_trace(description, rows), name, *of) for name, of in wanted.items()]
+    inputs = {n: x for part in parts for n, x in part.arguments.items()}
+    outputs = [x for part in parts for x in part.outputs]
+    names = [f"{part.name}_{label}" for part in parts for label in part.labels]
+    f = ca.Function("together", list(inputs.values()), outputs, list(inputs), names, {"allow_free": True})
+    check_free_symbols(f, {"inputs": list(description.inputs), "parameters": list(description.parameters)})
+    return f, parts

@@ -7,23 +7,26 @@ and its interface. `System` keeps the names of its rows likewise.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import casadi as ca
 
 from dalembert.compiler import Kernel, cache
-from dalembert.compiler.build import loaded
+from dalembert.compiler.build import compile_parts, loaded
 from dalembert.compiler.kernel import Interface, restored
+from dalembert.compiler.parts import Part
 from dalembert.sources import package_stamp
+from dalembert.system.functions import Traced
 from dalembert.system.rows import RowNames
 
-Traced = tuple[ca.Function, tuple[tuple[int, ...], ...]]
+Shaped = tuple[ca.Function, tuple[tuple[int, ...], ...]]
 Facts = tuple[RowNames, tuple[str, ...]]
 
 
-def kernel(digest: str | None, key: tuple[Any, ...], lanes: int, backend: str, trace: Callable[[], Traced]) -> Kernel:
+def kernel(digest: str | None, key: tuple[Any, ...], lanes: int, backend: str, trace: Callable[[], Shaped]) -> Kernel:
     """A kernel from the disk, or traced, compiled and kept there.
 
     digest: of the description, None where it has none; key: equal for equal functions of one description.
@@ -31,7 +34,7 @@ def kernel(digest: str | None, key: tuple[Any, ...], lanes: int, backend: str, t
     name = _name(digest, key, lanes) if backend == "native" else None
     entry = None if name is None else cache.read(name)
     if entry is not None:
-        code = loaded(entry.facts["code"])
+        code = loaded(entry.facts["code"], entry.facts.get("part"))
         if code is not None:
             return restored(Interface(**entry.facts["interface"]), code, lanes, lambda: trace()[0])
     f, shapes = trace()
@@ -41,10 +44,43 @@ def kernel(digest: str | None, key: tuple[Any, ...], lanes: int, backend: str, t
     return made
 
 
+def has(digest: str | None, key: tuple[Any, ...], lanes: int = 1) -> bool:
+    """Whether a kernel is on the disk."""
+    name = _name(digest, key, lanes)
+    return name is not None and cache.read(name) is not None
+
+
+def kernels(
+    digest: str | None,
+    keys: Mapping[str, tuple[Any, ...]],
+    trace: Callable[[], tuple[ca.Function, Sequence[Traced]]],
+    alone: Callable[[str], ca.Function],
+) -> dict[str, Kernel]:
+    """Kernels of several functions that share most of what they compute, traced and compiled as one; see `kernel`.
+
+    keys: of each, by name; trace: all of them, as `functions.trace_together` gives them; alone: one of them.
+    """
+    whole = _name(digest, ("together", *keys.items()), 1)
+    f, traced = trace()
+    parts, place = [], 0
+    for part in traced:
+        inputs = tuple(f.name_in().index(n) for n in part.arguments)
+        parts.append(Part(part.name, inputs, place, place + len(part.outputs)))
+        place += len(part.outputs)
+    out = {}
+    for part, code in zip(traced, compile_parts(f, parts, whole).values()):
+        n_in, n_out = (tuple(x.numel() for x in some) for some in (part.arguments.values(), part.outputs))
+        interface = Interface(part.name, tuple(part.arguments), n_in, part.shapes, n_out)
+        out[part.name] = restored(interface, code, 1, partial(alone, part.name))
+        name = _name(digest, keys[part.name], 1)
+        if name is not None:
+            cache.write(name, {"code": code.name, "part": part.name, "interface": asdict(interface)}, [])
+    return out
+
+
 def known(digest: str | None) -> bool:
     """Whether the facts of a description are on the disk: it was checked and traced before."""
-    name = _name(digest, ("facts",), 1)
-    return name is not None and cache.read(name) is not None
+    return has(digest, ("facts",))
 
 
 def facts(digest: str | None, trace: Callable[[], Facts]) -> Facts:

@@ -29,7 +29,17 @@ from dalembert.system import functions, kept
 from dalembert.system.constraints import ConstraintQuestions
 from dalembert.system.diagonal import Diagonal
 from dalembert.system.equation_rows import EquationRows, arguments, is_large
-from dalembert.system.functions import FRAME_FUNCTIONS, LOOP_FUNCTIONS, OUTPUTS, Description, recent_trace, trace
+from dalembert.system.functions import (
+    FRAME_FUNCTIONS,
+    LARGE,
+    LOOP_FUNCTIONS,
+    OUTPUTS,
+    Description,
+    forget_trace,
+    recent_trace,
+    trace,
+    trace_together,
+)
 from dalembert.system.led import led_velocities
 from dalembert.system.rows import RowNames
 from dalembert.system.state import State, make_state
@@ -40,6 +50,8 @@ if TYPE_CHECKING:
     from dalembert.compiler import Kernel
 
 FUNCTIONS = {**functions.FUNCTIONS, **STEPPING}
+#: functions of large mechanisms that are compiled together, for what they share; the right-hand side comes first
+TOGETHER = (("ode", "filter", "correct"), ("mass_diagonal", "plus", "row_sizes", "whitened_rows"))
 KEPT = 32  # things that other packages keep with a system
 RowChoice = tuple[int, ...] | None  # indices of constraint rows; None: all
 
@@ -262,9 +274,32 @@ class System(TreeQuestions, ConstraintQuestions):
         key = (*self._key(name, frame, axes, rows), lanes)
         found = self._kernels.get(key)
         if found is None:
-            made = kept.kernel(self._digest, key, lanes, self.backend, lambda: self._traced(name, frame, axes, rows))
+            made = self._compiled_together(name, rows, key) if lanes == 1 and self.nv > LARGE else None
+            if made is None:
+                made = kept.kernel(
+                    self._digest, key, lanes, self.backend, lambda: self._traced(name, frame, axes, rows)
+                )
             found = self._kernels.setdefault(key, made)  # the first of two threads: addresses in use stay valid
         return found
+
+    def _compiled_together(self, name: str, rows: RowChoice, key: tuple[Any, ...]) -> Kernel | None:
+        """A kernel of a large mechanism, compiled with those that a run needs besides; None where it stands alone."""
+        family = next((names for names in TOGETHER if name in names), None)
+        if family is None or self.backend != "native" or kept.has(self._digest, key):
+            return None
+        keys = {n: (*self._key(n, None, "body", rows), 1) for n in family}
+        wanted = {n: FUNCTIONS[n] for n in family}
+        made = kept.kernels(
+            self._digest,
+            keys,
+            lambda: trace_together(self.description, wanted, rows),
+            lambda n: self._traced(n, None, "body", rows)[0],
+        )
+        for n, kernel in made.items():
+            self._kernels.setdefault(keys[n], kernel)
+        if {names[0] for names in TOGETHER} <= {k[0] for k in self._kernels}:
+            forget_trace(self.description)
+        return made[name]
 
     def custom_kernel(
         self,

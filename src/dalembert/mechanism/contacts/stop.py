@@ -13,7 +13,7 @@ from dalembert.mechanism.contacts.one_sided import OneSided
 from dalembert.mechanism.forces.force import Force
 from dalembert.mechanism.joints.attachment import Attachment
 from dalembert.mechanism.traced import Load, TracedState, UserState
-from dalembert.symbols import positive_part, where_less, zeros
+from dalembert.symbols import lesser, positive_part, where_less, zeros
 
 
 @dataclass(frozen=True)
@@ -86,12 +86,23 @@ class CompliantStop(Force):
     def _beyond(self, s: TracedState) -> Any:
         return self.sign * (s.q(self.joint.name)[self.index] - self.limit)
 
+    def _pushed(self, s: TracedState) -> Any:
+        speed = self.sign * s.v(self.joint.name)[self.index]
+        return self.stops.stiffness * self._beyond(s) + self.stops.damping * speed
+
     def act(self, s: TracedState, load: Load) -> None:
-        depth, speed = self._beyond(s), self.sign * s.v(self.joint.name)[self.index]
-        pushed = self.stops.stiffness * depth + self.stops.damping * speed
+        depth, pushed = self._beyond(s), self._pushed(s)
         tau = zeros(self.joint.joint.nv)
         tau[self.index] = -self.sign * where_less(depth, 0.0, lambda: 0.0, lambda: positive_part(pushed))
         load.joint(self.joint.name, tau)
+
+    @property
+    def bends(self) -> bool:
+        return True
+
+    def kinks(self, s: TracedState) -> list[Any]:
+        depth = self._beyond(s)
+        return [depth] if self.conservative else [depth, lesser(depth, self._pushed(s) / self.stops.stiffness)]
 
     @property
     def conservative(self) -> bool:

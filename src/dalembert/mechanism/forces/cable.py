@@ -10,7 +10,7 @@ from dalembert.mechanism.body import Frame
 from dalembert.mechanism.forces.force import Force, Value, evaluate
 from dalembert.mechanism.traced import Load, TracedState
 from dalembert.mechanism.values import is_exact_zero
-from dalembert.symbols import positive_part, sqrt, where_less
+from dalembert.symbols import lesser, positive_part, sqrt, where_less
 
 
 def _unit(d: Any) -> tuple[Any, Any]:
@@ -67,11 +67,24 @@ class Spring(Line):
         self.kind = "cable" if slack else "spring"
         self.stiffness, self.damping, self.rest_length = stiffness, damping, rest_length
 
-    def act(self, s: TracedState, load: Load) -> None:
+    def _stretch(self, s: TracedState) -> tuple[Any, Any]:
+        """L − L₀ and the tension of a spring that pulls and pushes."""
         stretch = self.length(s) - self.rest_length
         tension = self.stiffness * stretch
         if not is_exact_zero(self.damping):
             tension = tension + self.damping * self.speed(s)
+        return stretch, tension
+
+    @property
+    def bends(self) -> bool:
+        return self.slack
+
+    def kinks(self, s: TracedState) -> list[Any]:
+        stretch, tension = self._stretch(s)
+        return [stretch] if self.conservative else [stretch, lesser(stretch, tension / self.stiffness)]
+
+    def act(self, s: TracedState, load: Load) -> None:
+        stretch, tension = self._stretch(s)
         if self.slack:
             tension = where_less(stretch, 0.0, lambda: 0.0, lambda: positive_part(tension))
         self.pull(s, load, tension)

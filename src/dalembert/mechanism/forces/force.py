@@ -41,6 +41,15 @@ class Force(ABC):
     def act(self, s: TracedState, load: Load) -> None:
         """Add what this force exerts in the state s to the load."""
 
+    @property
+    def bends(self) -> bool:
+        """Whether it has `kinks`."""
+        return False
+
+    def kinks(self, s: TracedState) -> list[Any]:
+        """Numbers that change their sign where the force, or its energy, is not smooth; steps end there."""
+        return []
+
     def act_within(self, s: TracedState, load: Load) -> None:
         """Add the force as if no limit were reached; input matrices are made of it."""
         self.act(s, load)

@@ -1,0 +1,151 @@
+"""Questions by name about many positions of a mechanism: what a `Run` and a `Sweep` answer alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.errors import unknown
+from dalembert.mechanism.traced import line_points
+
+
+class ByName:
+    """Motion of frames and joints, and forces in joints, at each of N records.
+
+    frame: a frame (`body.at(...)`), a body, or the name of either. Lengths are in m, angles in rad, times in s, forces
+    in N, moments in N m. A `State` answers the same questions about frames.
+    """
+
+    system: Any
+    q: np.ndarray  # (N, nq)
+    v: np.ndarray  # (N, nv)
+    _batch: Callable[..., Any]  # (name, frame=, axes=, **more): a function of the system at every record
+
+    if TYPE_CHECKING:
+
+        @property
+        def vdot(self) -> np.ndarray:
+            """(N, nv) accelerations of the velocities."""
+
+        @property
+        def multipliers(self) -> np.ndarray:
+            """(N, m) of the constraint rows `system.row_names`."""
+
+    # --- frames -------------------------------------------------------------------------------------------------
+
+    def position(self, frame: Any) -> np.ndarray:
+        """(N, 3) origin of a frame in the ground, m.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism("pendulum", gravity=(0, -9.81, 0))
+        >>> bob = m.add_body("bob", mass=1.0)
+        >>> m.add_joint("A", da.Revolute("z"), m.ground, bob.at(0, 2, 0))
+        >>> run = da.simulate(m.compile(), {"A": 1.0}, 1.0)
+        >>> bool(abs((run.position("bob") ** 2).sum(axis=1) - 4.0).max() < 1e-12)
+        True
+        """
+        return self.pose(frame)[:, :3, 3]
+
+    def rotation(self, frame: Any) -> np.ndarray:
+        """(N, 3, 3) rotation from the axes of a frame to the ground's."""
+        return self.pose(frame)[:, :3, :3]
+
+    def pose(self, frame: Any) -> np.ndarray:
+        """(N, 4, 4) pose of a frame in the ground: rotation and position (m)."""
+        return self._batch("pose", frame=frame, axes="world")
+
+    def velocity(self, frame: Any) -> np.ndarray:
+        """(N, 3) velocity of a frame's origin in the ground's axes, m/s."""
+        return self.twist(frame, axes="world")[:, 3:]
+
+    def twist(self, frame: Any, axes: str = "body") -> np.ndarray:
+        """(N, 6) (ω; v) of a frame's origin, rad/s and m/s, in the axes of the frame ("body") or ground ("world")."""
+        return self._batch("twist", frame=frame, axes=axes)
+
+    def acceleration(self, frame: Any) -> np.ndarray:
+        """(N, 3) acceleration of a frame's origin in the ground's axes, m/s²."""
+        return self._batch("frame_acceleration", frame=frame, axes="world", a=self.vdot)[:, 3:]
+
+    def length(self, name: str) -> np.ndarray:
+        """(N,) length of the spring, cable or actuator of this name, m."""
+        points = [self.position(f) for f in line_points(self.system.layout.mechanism.forces, name)]
+        return sum((np.linalg.norm(b - a, axis=1) for a, b in pairwise(points)), np.zeros(len(self.q)))
+
+    def length_rate(self, name: str) -> np.ndarray:
+        """(N,) rate of the length of the spring, cable or actuator of this name, m/s; NaN where two points coincide."""
+        frames = line_points(self.system.layout.mechanism.forces, name)
+        rate = np.zeros(len(self.q))
+        for (a, v), (b, w) in pairwise((self.position(f), self.velocity(f)) for f in frames):
+            with np.errstate(invalid="ignore"):
+                rate += ((w - v) * (b - a)).sum(axis=1) / np.linalg.norm(b - a, axis=1)
+        return rate
+
+    # --- joints -------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """(N,) values of a coordinate, or (N, k) of a joint with several, by its name."""
+        layout = self.system.layout
+        return self.q[:, columns(name, layout.q_names, layout.q_slice, layout.joints, "coordinate")]
+
+    def rate(self, name: str) -> np.ndarray:
+        """(N,) values of a velocity, or (N, k) of a joint with several, by its name, rad/s or m/s."""
+        layout = self.system.layout
+        return self.v[:, columns(name, layout.v_names, layout.v_slice, layout.joints, "velocity")]
+
+    def joint_acceleration(self, name: str) -> np.ndarray:
+        """(N,) derivative of a velocity, or (N, k) of a joint with several, by its name, rad/s² or m/s²."""
+        layout = self.system.layout
+        return self.vdot[:, columns(name, layout.v_names, layout.v_slice, layout.joints, "velocity")]
+
+    def multiplier(self, name: str) -> np.ndarray:
+        """(N,) multiplier of a row ("C.x"), or (N, k) of the k rows of a constraint ("C"), N or N m.
+
+        A constraint with one row, as a driver, gives (N,). name: as in `system.row_names`, or the constraint's.
+
+        >>> import dalembert as da
+        >>> system = da.zoo.four_bar().compile()
+        >>> run = da.simulate(system, system.assemble({"A": 0.6}), 0.1)
+        >>> run.multiplier("C").shape == (len(run.t), 2), run.multiplier("C.x").shape == run.t.shape
+        (True, True)
+        """
+        return multiplier(self.system.rows, self.multipliers, name)
+
+    def reactions(self, joint: str) -> np.ndarray:
+        """(N, 6) moment (N m) and force (N) in a joint, tree or cut, by its name; see `System.constraint_forces`."""
+        system = self.system
+        tree, _cut = joints_and_loops(system, joint)
+        lam = np.pad(self.multipliers, ((0, 0), (0, len(system.rows.left_out))))
+        if joint in tree:
+            return self._batch("reactions", a=self.vdot, lam=lam)[:, tree.index(joint)]
+        return self._batch("loop_wrench", frame=joint, lam=lam).reshape(len(self.q), 6)
+
+
+def columns(name: Any, names: Any, where: Any, joints: Any, kind: str) -> Any:
+    """Column of a coordinate, or slice of a joint's."""
+    if isinstance(name, str) and name in names:
+        return names.index(name)
+    if not isinstance(name, str) or name not in joints:
+        raise unknown(f"joint or {kind}", name, dict.fromkeys([*joints, *names]))
+    return where(name)
+
+
+def multiplier(rows: Any, multipliers: np.ndarray, name: Any) -> np.ndarray:
+    """(N,) column of a row, or (N, k) of the rows of a constraint, of multipliers (N, m)."""
+    if isinstance(name, str) and name in rows.names:
+        return multipliers[:, rows.names.index(name)]
+    if not isinstance(name, str) or name not in rows.of:
+        raise unknown("row or constraint", name, dict.fromkeys([*rows.names, *rows.of]))
+    found = multipliers[:, [of == name for of in rows.of]]
+    return found[:, 0] if found.shape[1] == 1 else found
+
+
+def joints_and_loops(system: Any, joint: Any) -> tuple[list[str], list[str]]:
+    """Names of the joints of the tree and of those that close loops; refuses a joint that is neither."""
+    tree = list(system.description.whole.joints)
+    cut = [c.name for c in system.description.constraints if c.kind == "loop"]
+    if not isinstance(joint, str) or joint not in (*tree, *cut):
+        raise unknown("joint", joint, [*tree, *cut])
+    return tree, cut

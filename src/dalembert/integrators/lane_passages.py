@@ -1,0 +1,122 @@
+"""Singular positions of runs side by side: passed in the lane, or left to an excursion, after which the run comes back.
+
+A step that comes close to a singular position is looked at by `watch`, as in `loop`. Passages that its stages resolve,
+and positions met between two steps, are noted and the lane goes on. Where careful steps are needed the run leaves its
+lane: state and clock are put aside, another run takes the lane, and Python carries the one that left past the position,
+alone. Then it waits for a lane like a run that has not begun, and goes on with its own clock.
+"""
+
+from __future__ import annotations
+
+from dalembert.integrators.lane_record import LOG
+from dalembert.integrators.run_record import PASSAGE
+from dalembert.integrators.watch import may_pass, watch
+from dalembert.native.jit import native
+from dalembert.outcome import OK, PASSED, UNSOUND
+
+#: numbers of a clock, in the order of `lane_record.CLOCK`
+(
+    CARRY, H, USUAL_H, LAST_ERROR, RATE, SIGMA, ROOT, ROOT_RATE, FALL, FALL_T, RISEN, HELD, SAMPLED_UNTIL, NEXT_SAMPLE,
+) = range(14)  # fmt: skip
+
+
+@native
+def parameters(g, i):
+    """Give parameters, inputs and usual lengths of rows of run i to the functions of one lane."""
+    one = g.one
+    for j in range(g.nu):
+        one.ode.x[one.u_index + j] = g.inputs[i, j]
+    for j in range(g.np):
+        if g.one_p >= 0:
+            one.ode.x[g.one_p + j] = g.parameters[i, j]
+        if g.gauge_p >= 0:
+            one.gauge.x[g.gauge_p + j] = g.parameters[i, j]
+        if g.one_control_p >= 0:
+            one.control.x[g.one_control_p + j] = g.parameters[i, j]
+    if g.gauge_sizes >= 0:
+        for k in range(g.m):
+            one.gauge.x[g.gauge_sizes + k] = g.sizes[i, k]
+
+
+@native
+def look(g, l, i, h):
+    """The outcome of `watch` for the step of lane l, asked where constraint rows come close, and what follows of it.
+
+    OK or PASSED for a step that may stand, UNSOUND for one that is too long, SINGULAR where the run has to leave.
+    """
+    sigma = max(g.end_margin[l], 0.0) ** 0.5
+    root = max(g.spread[l], 0.0) ** 0.5
+    near = may_pass(g.margin[l], g.least_spread[l], sigma, g.sigma[l], root, g.root[l], g.root_rate[l] * h)
+    if not near and g.blind[l] == 0:
+        g.sigma[l], g.root_rate[l], g.root[l] = sigma, (root - g.root[l]) / h, root
+        if sigma > g.risen[l]:
+            g.risen[l] = 0.0
+        return OK
+    one, W, there = g.one, g.lanes, g.rows - 1
+    parameters(g, i)
+    one.t, one.h, one.usual_h, one.rate, one.blind = g.t[l], h, g.usual_h[l], g.rate[l], g.blind[l]
+    one.margin, one.end_margin, one.sigma = g.margin[l], g.end_margin[l], g.sigma[l]
+    one.least_spread, one.spread, one.root, one.root_rate = g.least_spread[l], g.spread[l], g.root[l], g.root_rate[l]
+    one.fall, one.fall_t, one.risen = g.fall[l], g.fall_t[l], g.risen[l]
+    trial = one.stages[one.rows - 2]
+    for j in range(g.n):
+        one.x[j], one.stages[0, j] = g.x[j * W + l], g.stages[0, j * W + l]
+        trial[j], one.stages[one.rows - 1, j] = g.trial[j * W + l], g.stages[there, j * W + l]
+    outcome = watch(one, h, trial)
+    if outcome == UNSOUND:
+        g.h[l] = one.h
+    if outcome in (OK, PASSED):
+        g.sigma[l], g.root[l], g.root_rate[l] = one.sigma, one.root, one.root_rate
+        g.fall[l], g.fall_t[l], g.risen[l] = one.fall, one.fall_t, one.risen
+        g.leaving[l] = 1 if min(one.sigma, one.end_sigma) < one.near else 0
+    if outcome == PASSED:
+        _note(g, l, i, h)
+    return outcome
+
+
+@native
+def _note(g, l, i, h):
+    """Log the passage that `watch` has found in the step."""
+    row, found, nx, W = g.log[g.logged], g.one.passages[0], g.nq + g.nv, g.lanes
+    row[0] = float(i)
+    for j in range(PASSAGE + nx):
+        row[1 + j] = found[j]
+    row[1 + 4], row[1 + 5], row[1 + 6] = 0.0, g.t[l], g.t[l] + h
+    for j in range(g.nu):
+        row[1 + PASSAGE + nx + j] = g.ode.x[(g.u_index + j) * W + l]
+    g.logged += 1
+
+
+@native
+def log_is_full(g):
+    """Whether the next attempt may find more passages than there is room for."""
+    return g.logged + g.lanes > LOG
+
+
+@native
+def put_aside(g, l, i):
+    """Keep the clock and the inputs of the run in lane l, for when it goes on."""
+    W, clock = g.lanes, g.clock[i]
+    clock[CARRY], clock[H], clock[USUAL_H], clock[LAST_ERROR] = g.carry[l], g.h[l], g.usual_h[l], g.last_error[l]
+    clock[RATE], clock[SIGMA], clock[ROOT], clock[ROOT_RATE] = g.rate[l], g.sigma[l], g.root[l], g.root_rate[l]
+    clock[FALL], clock[FALL_T], clock[RISEN] = g.fall[l], g.fall_t[l], g.risen[l]
+    clock[HELD], clock[SAMPLED_UNTIL] = float(g.held[l]), g.sampled_until[l]
+    clock[NEXT_SAMPLE] = float(g.next_sample[l])
+    for j in range(g.nu):
+        g.inputs[i, j] = g.ode.x[(g.u_index + j) * W + l]
+
+
+@native
+def take_up(g, l, i):
+    """Set the clock of lane l to that of run i, which begins or goes on."""
+    clock = g.clock[i]
+    g.carry[l], g.h[l], g.usual_h[l], g.last_error[l] = clock[CARRY], clock[H], clock[USUAL_H], clock[LAST_ERROR]
+    g.rate[l], g.sigma[l], g.root[l], g.root_rate[l] = clock[RATE], clock[SIGMA], clock[ROOT], clock[ROOT_RATE]
+    g.fall[l], g.fall_t[l], g.risen[l] = clock[FALL], clock[FALL_T], clock[RISEN]
+    g.held[l], g.sampled_until[l], g.next_sample[l] = int(clock[HELD]), clock[SAMPLED_UNTIL], int(clock[NEXT_SAMPLE])
+    g.unsound[l], g.leaving[l], g.blind[l] = 0, 0, 0
+    least, most = 1e300, 0.0
+    for k in range(g.m):
+        least, most = min(least, g.sizes[i, k]), max(most, g.sizes[i, k])
+    if g.m > 0 and most > g.unequal * least:
+        g.blind[l] = 1
