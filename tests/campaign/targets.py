@@ -607,6 +607,33 @@ LINEARIZING = {
             "independent": ["A"],
         },
     ),
+    "dalembert.assemble_many": Target(
+        da.assemble_many,
+        {
+            "system": lambda: four_bar()[0], "q": {"A": [0.6, 0.7]}, "v": {"A": 1.0}, "n": 2, "p": {},
+            "guess": lambda: four_bar()[1],
+        },
+    ),
+    "dalembert.States.__getitem__": Target(
+        lambda **a: da.assemble_many(four_bar()[0], {"A": [0.6, 0.7]}).__getitem__(**a), {"k": 1}
+    ),
+    "dalembert.sweep_many": Target(
+        da.sweep_many,
+        {
+            "system": lambda: four_bar()[0], "path": {"A": [0.6, 0.7, 0.8]}, "n": 2, "p": {},
+            "guess": lambda: four_bar()[1], "speed": 1.0, "acceleration": {"A": 0.0},
+        },
+    ),
+    "dalembert.Sweeps.__getitem__": Target(
+        lambda **a: da.sweep_many(four_bar()[0], {"A": [0.6, 0.7]}, n=2).__getitem__(**a), {"name": "A"}
+    ),
+    "dalembert.inverse_dynamics_many": Target(
+        da.inverse_dynamics_many,
+        {
+            "system": lambda: four_bar()[0], "states": lambda: [four_bar()[1]] * 2, "a": lambda: np.zeros((2, 3)),
+            "u": [0.0], "p": None,
+        },
+    ),
     "dalembert.linearize_full": Target(da.linearize_full, {**FOUR_BAR, "u": [0.0]}),
     "dalembert.FullLinearization.underlying": Target(
         lambda **a: da.linearize_full(*four_bar()).underlying(**a),

@@ -2,6 +2,7 @@
 
 import pickle
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -168,3 +169,62 @@ def test_complementarity_is_solved_with_redundant_rows(seed):
         assert w.min() > -1e-9 * scale
         assert z.min() >= 0.0
         assert abs(w @ z) < 1e-9 * scale * max(z.max(), 1e-300) * n
+
+
+def crank(**friction):
+    """A slide on a rough rail, driven to and fro."""
+    m = da.Mechanism("slide", gravity=(0, 0, -10.0))
+    rail = m.add_body("rail")
+    m.add_joint("x", da.Prismatic("x"), m.ground, rail, **friction)
+    m.add_joint("z", da.Prismatic("z"), rail, m.add_body("block", mass=1.0))
+    m.add_motor("push", "x")
+    return m
+
+
+@pytest.mark.parametrize("where", ["joint", "contact"])
+def test_reversals_of_sliding_are_told(where):
+    """A push of 20 cos t against 1 N of friction turns the block round at once, whenever it stops."""
+    m = crank(friction=1.0) if where == "joint" else crank()
+    m.add_contact("floor", "block", friction=0.1 if where == "contact" else 0.0)
+    of = "x" if where == "joint" else "floor"
+    system = m.compile()
+    run = da.simulate(system, system.state(v={"x": 0.5}), 8.0, u=da.expression(lambda t, s: 20.0 * ca.cos(t)))
+    told = [s for s in run.switches if s.of == of]
+    assert [s.kind for s in told] == ["reverses"] * len(told)
+    assert len(told) >= 2
+    signs = np.sign(run.rate("x"))
+    turns = run.t[1:][(signs[1:] * signs[:-1] < 0) | (signs[1:] == 0)]
+    assert all(min(abs(turns - s.t)) < 0.2 for s in told)
+    assert all(abs(run(s.t).v[0]) < 1e-6 for s in told)
+    assert f"{of} reversed {len(told)} times" in run.report()
+
+
+def test_a_foot_that_stops_bearing_is_told():
+    """A beam on three feet in line: two bear at most; where the load moves over the middle, another pair does."""
+    m = da.Mechanism("beam", gravity=(0, 0, -10.0))
+    lift, beam, load = (
+        m.add_body("lift"),
+        m.add_body("beam", mass=1.0, inertia=(0.1, 0.1, 0.1)),
+        m.add_body("load", mass=5),
+    )
+    m.add_joint("z", da.Prismatic("z"), m.ground, lift)
+    m.add_joint("turn", da.Revolute("y"), lift, beam)
+    m.add_joint("x", da.Prismatic("x"), beam, load)
+    m.add_driver("move", "x", lambda t: t - 0.5)
+    for k, at in enumerate((-1.0, 0.0, 1.0)):
+        m.add_contact(f"foot{k}", beam.at(at, 0, 0))
+    system = m.compile()
+    run = da.simulate(system, system.assemble(v={"x": 1.0}), 1.0)
+    for old, new in zip(run.phases, run.phases[1:]):
+        before, after = old.system.mode.touched, new.system.mode.touched
+        told = {(s.of, s.kind) for s in run.switches if s.t == new.t[0]}
+        assert {of for of, kind in told if kind in ("left", "unloaded")} == before.keys() - after.keys()
+        assert {of for of, kind in told if kind == "rests"} == after.keys() - before.keys()
+    assert [set(run.phases[k].system.mode.touched) for k in (0, -1)] == [{"foot0", "foot1"}, {"foot1", "foot2"}]
+    assert any(s.kind == "unloaded" for s in run.switches)
+    assert "stopped bearing" in run.report()
+    forces = np.stack([run.multiplier(f"foot{k}.gap") for k in range(3)])
+    assert forces.min() > -1e-9
+    steady = abs(run.t - 0.5) > 1e-3
+    assert np.allclose(forces.sum(axis=0)[steady], 60.0, atol=1e-6)
+    assert run.success

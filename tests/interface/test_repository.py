@@ -1,5 +1,6 @@
 """What stands beside the code: versions, lower bounds, pictures, pages, release notes."""
 
+import ast
 import doctest
 import re
 import sys
@@ -116,3 +117,39 @@ def test_the_layers_of_the_guide_are_those_of_the_contract():
     package = ROOT / "src" / "dalembert"
     there = {p.stem for p in package.iterdir() if p.suffix == ".py" or (p / "__init__.py").exists()}
     assert {name for layer in layers for name in layer.split(" | ")} == there - {"__init__", "__main__"}
+
+
+def test_private_names_stay_in_their_package():
+    """`x._name` is used where the package itself defines it, and no module imports a private name of another."""
+    package = ROOT / "src" / "dalembert"
+    trees = {p.relative_to(package): ast.parse(p.read_text(encoding="utf-8")) for p in package.rglob("*.py")}
+    own: dict[str, set[str]] = {}
+    for place, tree in trees.items():
+        own.setdefault(place.parts[0], set()).update(name for node in ast.walk(tree) for name in _defined(node))
+    used = []
+    for place, tree in trees.items():
+        known = own[place.parts[0]] | FOREIGN
+        used += [f"{place}: {name}" for node in ast.walk(tree) for name in _private(node) if name not in known]
+    assert used == []
+
+
+#: private by name only: of named tuples and of Numba's and LLVM's code generators
+FOREIGN = {"_replace", "_getvalue", "_codegen", "_data_layout", "_linking_libraries", "_final_module"}
+
+
+def _defined(node: ast.AST) -> list[str]:
+    """Names that a node defines."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return [node.name]
+    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+        return [node.attr]
+    return [node.id] if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else []
+
+
+def _private(node: ast.AST) -> list[str]:
+    """Private names that a node uses: attributes, and what it imports from the package."""
+    if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__"):
+        return [node.attr]
+    if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("dalembert"):
+        return [f"{a.name} of {node.module}" for a in node.names if a.name.startswith("_") and a.name != "__version__"]
+    return []

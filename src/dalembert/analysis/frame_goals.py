@@ -65,7 +65,7 @@ class FrameGoal:
             away.append(-_turn(self.rotation @ T[:3, :3].T))
             rows.append(J[:3])
         elif self.direction is not None:
-            across = _across(self.direction)
+            across = across_of(self.direction)
             away.append(-across @ _turn_between(T[:3, self.axis], self.direction))
             rows.append(across @ J[:3])
         return np.concatenate(away), np.vstack(rows)
@@ -76,7 +76,7 @@ class FrameGoal:
         if self.rotation is not None:
             parts.append(V[:3])
         elif self.direction is not None:
-            parts.append(_across(self.direction) @ V[:3])
+            parts.append(across_of(self.direction) @ V[:3])
         return np.concatenate(parts)
 
     def toward(self, other: FrameGoal, s: float) -> tuple[FrameGoal, np.ndarray]:
@@ -170,11 +170,11 @@ def _turn_between(a: np.ndarray, d: np.ndarray) -> np.ndarray:
     axis = np.cross(a, d)
     sine, cosine = float(np.linalg.norm(axis)), float(a @ d)
     if sine < 1e-9 and cosine < 0:
-        return np.pi * _across(d)[0]
+        return np.pi * across_of(d)[0]
     return axis * (np.arctan2(sine, cosine) / sine if sine > 1e-12 else 1.0)
 
 
-def _across(d: np.ndarray) -> np.ndarray:
+def across_of(d: np.ndarray) -> np.ndarray:
     """(2, 3) two unit vectors across d, right-handed with it."""
     first = np.cross(d, np.eye(3)[int(np.argmin(np.abs(d)))])
     first /= np.linalg.norm(first)

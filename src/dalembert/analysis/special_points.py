@@ -56,7 +56,7 @@ def dead_point(way: Continuation, end: float, barred: bool = False) -> tuple[flo
     for _ in range(STEPS):
         stride = FAR / max(way.size(way.Rinv @ z[:-1]), abs(z[-1]), 1e-300)
         while True:
-            new = _along(way, q, x, z, stride, unit)
+            new = corrected_along(way, q, x, z, stride, unit)
             passed = new is not None and barred and (new[1] - end) * forward >= 0
             if new is not None and not passed and ((new[1] - x) * forward >= 0 or new[2][-1] * forward <= 0):
                 break  # neither past the end nor around a sharp turn
@@ -71,7 +71,7 @@ def dead_point(way: Continuation, end: float, barred: bool = False) -> tuple[flo
     return None
 
 
-def _along(
+def corrected_along(
     way: Continuation, q: np.ndarray, x: float, z: np.ndarray, stride: float, unit: float
 ) -> tuple[np.ndarray, float, np.ndarray] | None:
     """A step along the arc: position, place, and the direction z = (R q̇; ẋ/unit) there."""
@@ -100,13 +100,13 @@ def _turning(
 ) -> tuple[float, np.ndarray] | None:
     """Where ẋ = 0 within a step along the arc, by the method of false position (Illinois)."""
     low, high = 0.0, stride
-    f_low, new = float(at[2][-1]) * forward, _along(way, *at, stride, unit)
+    f_low, new = float(at[2][-1]) * forward, corrected_along(way, *at, stride, unit)
     if new is None:
         return None
     f_high = float(new[2][-1]) * forward
     for _ in range(ROUNDS):
         middle = low + (high - low) * f_low / (f_low - f_high) if f_low != f_high else 0.5 * (low + high)
-        new = _along(way, *at, middle, unit)
+        new = corrected_along(way, *at, middle, unit)
         if new is None:
             return None
         f = float(new[2][-1]) * forward

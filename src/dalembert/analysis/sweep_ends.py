@@ -9,8 +9,8 @@ import numpy as np
 from dalembert.analysis.continuation import FAR, Continuation
 from dalembert.analysis.course import Course
 from dalembert.analysis.reaching import joint_limits
-from dalembert.analysis.special_points import SpecialPoint, _along
-from dalembert.analysis.trail import Trail, _at, follow
+from dalembert.analysis.special_points import SpecialPoint, corrected_along
+from dalembert.analysis.trail import Trail, follow, held_at
 from dalembert.errors import ArgumentError
 from dalembert.protocols import StateLike
 
@@ -61,7 +61,7 @@ def note_limits(trail: Trail, course: Course, state: StateLike, stop: bool) -> N
 def _point(trail: Trail, course: Course, q: np.ndarray, x: float, index: float, text: str) -> SpecialPoint:
     x = float(trail.x[0]) if index == 0.0 else x
     message = f"{text} at {course.told(x)}."
-    return SpecialPoint("limit", _at(course, x), course.state(q, x), float(index), (), message)
+    return SpecialPoint("limit", held_at(course, x), course.state(q, x), float(index), (), message)
 
 
 def _passing(way: Continuation, trail: Trail, j: int, i: int, bound: float) -> tuple[float, np.ndarray]:
@@ -140,7 +140,7 @@ def _behind(course: Course, trail: Trail, turned: SpecialPoint, value: float) ->
     stride = min(FAR / 4, float(np.linalg.norm(toward)) or FAR)
     before = (q, x)
     for _ in range(STRIDES):
-        new = _along(way, q, x, z, stride, unit)
+        new = corrected_along(way, q, x, z, stride, unit)
         if new is None or new[1] * forward > x * forward + 1e-9 * unit:
             stride *= 0.5
             if stride < 1e-9:

@@ -171,7 +171,7 @@ def _restart(trail: Trail, way: Continuation, state: StateLike, end: float) -> N
     kind = "branch point" if cone.kind == "crossing" else f"branch point ({cone.kind})"
     trail.points.append(
         SpecialPoint(
-            cone.kind, _at(course, first.x), course.state(first.q, first.x), 0.0, named,
+            cone.kind, held_at(course, first.x), course.state(first.q, first.x), 0.0, named,
             f"the sweep begins in a {kind} at {course.told(first.x)}; it follows the branch "
             f"{'of the velocity of its first state' if np.any(state.v) else 'nearest to the shortest motion'}.",
         )
@@ -238,7 +238,7 @@ def _up_to(
 # --- special points -------------------------------------------------------------------------------------------------
 
 
-def _at(course: Course, x: float) -> dict[str, float]:
+def held_at(course: Course, x: float) -> dict[str, float]:
     return {name: course._value(name, x)[0] for name in course.columns} or {"value": x}
 
 
@@ -259,7 +259,9 @@ def _note_dead(
     motion = motion / (motion[np.argmax(np.abs(motion))] or 1.0) if len(motion) else motion
     named = (dict(zip(course.system.v_names, motion.tolist())),)
     text = f"dead point at {course.told(x)}: {led} turns back there"
-    trail.points.append(SpecialPoint("dead point", _at(course, x), state, _index(values, offset, x), named, text + "."))
+    trail.points.append(
+        SpecialPoint("dead point", held_at(course, x), state, _index(values, offset, x), named, text + ".")
+    )
     trail.why = text
 
 
@@ -290,5 +292,5 @@ def _note_branches(trail: Trail, way: Continuation, values: np.ndarray, offset: 
     named = branches_of(course.system, cone, slope)
     kind = "branches cross" if cone.kind == "crossing" else f"the position is singular ({cone.kind})"
     text = f"branch point at {course.told(x)}: {kind}; the sweep goes on along its own."
-    trail.points.append(SpecialPoint(cone.kind, _at(course, x), state, _index(values, offset, x), named, text))
+    trail.points.append(SpecialPoint(cone.kind, held_at(course, x), state, _index(values, offset, x), named, text))
     return True

@@ -125,19 +125,13 @@ class MotionBounds:
     def of(system: System, positions: Any, speeds: Any, accelerations: Any) -> MotionBounds:
         """positions: True for the limits of the joints, or bounds by coordinate; the others by velocity, or one."""
         layout = system.layout
-        scalar = {
-            v: q
-            for joint, a in layout.joints.items()
-            if a.joint.nq == a.joint.nv
-            for q, v in zip(layout.q_names[layout.q_slice(joint)], layout.v_names[layout.v_slice(joint)])
-        }
+        by_q = layout.scalar_rates
         if positions is True:
             found = {
                 q: pair
-                for joint, a in layout.joints.items()
-                if a.joint.nq == a.joint.nv
-                for q, pair in zip(layout.q_names[layout.q_slice(joint)], a.limits)
-                if np.isfinite(pair).any()
+                for a in layout.joints.values()
+                for q, pair in zip(a.coordinates, a.limits)
+                if q in by_q and np.isfinite(pair).any()
             }
             if not found:
                 raise ArgumentError(
@@ -145,7 +139,6 @@ class MotionBounds:
                     "positions={'A': (-1.0, 1.0)}."
                 )
             positions = {q: tuple(pair) for q, pair in found.items()}
-        by_q = {q: v for v, q in scalar.items()}
         all_v = list(layout.v_names)
         where = Bounds.of(list(by_q), None if positions is None else mapping(positions, "positions"), "coordinate")
         fast, hard = (Bounds.of(all_v, x, "velocity") for x in (speeds, accelerations))
@@ -155,7 +148,8 @@ class MotionBounds:
         values[:, 2:4], values[:, 4:] = np.stack([fast.lower, fast.upper], 1), np.stack([hard.lower, hard.upper], 1)
         kept = np.flatnonzero(np.isfinite(values).any(axis=1))
         names = tuple(all_v[k] for k in kept)
-        place = np.array([list(layout.q_names).index(scalar[n]) if n in scalar else 0 for n in names], dtype=np.int64)
+        q_of = {v: q for q, v in by_q.items()}
+        place = np.array([layout.q_names.index(q_of[n]) if n in q_of else 0 for n in names], dtype=np.int64)
         return MotionBounds(names, kept.astype(np.int64), place, np.ascontiguousarray(values[kept]))
 
     def allowed(self, k: int, q: float, v: float, rate: float) -> list[tuple[float, str]]:

@@ -85,12 +85,7 @@ class MotionPlan:
         names: of coordinates, not quaternions.
         """
         layout, h = self.system.layout, np.diff(self.t)
-        scalar = {
-            n: k
-            for joint, a in layout.joints.items()
-            if a.joint.nq == a.joint.nv
-            for n, k in zip(layout.q_names[layout.q_slice(joint)], range(self.system.nv)[layout.v_slice(joint)])
-        }
+        scalar = {q: layout.v_names.index(v) for q, v in layout.scalar_rates.items()}
         for name in names:
             if not isinstance(name, str) or name not in scalar:
                 raise unknown("coordinate", name, scalar)

@@ -114,7 +114,7 @@ class Plant:
         u = s.sx["u"]
         M, f, A, gamma = unled(s)
         rest = array(ca.densify(ca.substitute(to_sx(f), u, ca.SX.zeros(u.shape)))) if u.numel() else f
-        rows = self.task.traced().rows(s.state)
+        rows = self.task.traced(s.state.layout).rows(s.state)
         J = Sparse([row.A for row in rows], s.tree.nv).dense()
         theta, rate, bias = zeros(len(rows)), zeros(len(rows)), zeros(len(rows))
         for k, row in enumerate(rows):

@@ -21,6 +21,7 @@ from dalembert import checks
 from dalembert.errors import ArgumentError, unknown
 from dalembert.mechanism.body import Body, Frame
 from dalembert.mechanism.constraints.expression import Expression, Expressions
+from dalembert.mechanism.layout import Layout
 from dalembert.mechanism.traced import UserState
 from dalembert.spatial import quaternion_log, rotation_quaternion
 from dalembert.symbols import array, element_sx
@@ -59,8 +60,14 @@ class Task:
             raise ArgumentError(f"both tasks have a row '{min(both)}'; give them different names.")
         return Task({**self.rows, **other.rows})
 
-    def traced(self) -> Expressions:
-        """The rows as constraints that know their derivatives."""
+    def traced(self, layout: Layout) -> Expressions:
+        """The rows as constraints that know their derivatives; layout: of the system they are of."""
+        for row in self.rows.values():
+            if not isinstance(row, _Coordinate) or row.name in layout.scalar_rates:
+                continue
+            if row.name in layout.q_names:
+                raise ArgumentError(f"coordinate '{row.name}' is part of a quaternion; use control.orientation(frame).")
+            raise unknown("coordinate", row.name, layout.scalar_rates, "the task")
         return Expressions("task", "task", holonomic=tuple(self.rows.items()))
 
 
@@ -128,15 +135,7 @@ class _Coordinate:
     name: str
 
     def __call__(self, s: UserState) -> Any:
-        layout, name = s._s.layout, self.name
-        scalar = [
-            n for j, a in layout.joints.items() if a.joint.nq == a.joint.nv for n in layout.q_names[layout.q_slice(j)]
-        ]
-        if name in layout.q_names and name not in scalar:
-            raise ArgumentError(f"coordinate '{name}' is part of a quaternion; use control.orientation(frame).")
-        if name not in scalar:
-            raise unknown("coordinate", name, scalar, "the task")
-        return s[name]
+        return s[self.name]
 
 
 @dataclass(frozen=True)

@@ -47,9 +47,10 @@ from dalembert.recursions.newton_euler import newton_euler
 from dalembert.spatial import cross
 from dalembert.symbols import array as symbolic
 from dalembert.symbols import to_sx, zeros
+from dalembert.system.evaluating import frame_key
 from dalembert.system.functions import Trace
 from dalembert.system.state import State
-from dalembert.system.system import System, frame_key
+from dalembert.system.system import System
 
 #: damping as users give it: a number, (nv,) numbers, or by velocity names
 DampingGiven = Mapping[str, float] | ArrayLike

@@ -15,6 +15,7 @@ from dalembert.errors import DalembertError
 from dalembert.outcome import Outcome
 from dalembert.simulation.callbacks import ARGUMENTS, scalar_of
 from dalembert.simulation.passages import Met, is_determined
+from dalembert.simulation.run import positions_met
 from dalembert.simulation.status import Status
 from dalembert.system.system import System
 
@@ -133,9 +134,9 @@ def _alone(plan: Plan, batch: Batch, k: int, part: Part, samples: np.ndarray) ->
         part.evidence[k, EVIDENCE.index("energy_error")] = run.energy_error[-1]
     part.counts[k] = [getattr(run, name) for name in COUNTS]
     part.evidence[k, :4] = run.margin.min(initial=1.0), run.drift, run.speed_drift, np.nan
-    part.passages[k] = len(run._met)
-    if run._met:
-        part.met[k] = run._met
+    part.passages[k] = len(positions_met(run))
+    if positions_met(run):
+        part.met[k] = positions_met(run)
     for name, hits in run.t_events.items():
         if len(hits) and name in part.events:
             part.events[name][k] = hits

@@ -15,7 +15,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.analysis.course import positions_only
-from dalembert.analysis.frame_goals import FrameGoal, _across, frame_goals
+from dalembert.analysis.frame_goals import FrameGoal, across_of, frame_goals
 from dalembert.errors import ArgumentError, unknown
 from dalembert.protocols import Parameters
 from dalembert.rank import angular_velocities, rank_policy
@@ -118,7 +118,7 @@ class HeldRows:
             away.append(0.5 * np.cross(goal.rotation.T, np.swapaxes(T[:, :3, :3], 1, 2)).sum(axis=1))
             rows.append(J[:, :3])
         elif goal.direction is not None:
-            across = _across(goal.direction)
+            across = across_of(goal.direction)
             away.append(np.cross(goal.direction, T[:, :3, goal.axis]) @ across.T)
             rows.append(np.einsum("ij,kjn->kin", across, J[:, :3]))
         return np.hstack(away), np.concatenate(rows, axis=1)

@@ -12,6 +12,7 @@ from dalembert import checks
 from dalembert.analysis.reaching import joint_limits
 from dalembert.errors import ArgumentError, unknown
 from dalembert.kinematics.held_rows import HeldRows, Point
+from dalembert.mechanism.forces import JointForce
 from dalembert.system.system import System
 
 METRICS = ("actuated", "mass", "coordinates")
@@ -132,7 +133,8 @@ def _least(rows: HeldRows, white: np.ndarray) -> np.ndarray:
 def _actuated(system: System, rows: HeldRows, given: Any) -> list[int]:
     """Places in v of what is actuated: named, else with motors, else led by the map, else all of an open chain."""
     if given is None:
-        motors = [f.joint for f in system.layout.mechanism.forces.values() if f.kind == "motor"]
+        forces = system.layout.mechanism.forces.values()
+        motors = [f.joint for f in forces if isinstance(f, JointForce) and f.kind == "motor"]
         found = [k for joint in motors for k in range(system.nv)[system.layout.v_slice(joint.name)]]
         found = found or [k for k in rows.led if isinstance(k, int)]
         return found or ([] if system.rows.of else list(range(system.nv)))

@@ -17,8 +17,9 @@ from dalembert.linearization.linearize import check_closed, singular
 from dalembert.linearization.plan import remembered
 from dalembert.protocols import Inputs, Parameters, StateGiven, check_system
 from dalembert.rank import rank_policy
+from dalembert.system.rows import RowChoice
 from dalembert.system.state import State
-from dalembert.system.system import RowChoice, System
+from dalembert.system.system import System
 
 ITERATIONS = 100
 

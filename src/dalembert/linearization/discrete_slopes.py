@@ -10,7 +10,8 @@ import numpy as np
 
 from dalembert.blas import one_thread
 from dalembert.system.discrete_slopes import ARGUMENTS, LARGE, DiscreteRows, discrete_slopes
-from dalembert.system.system import RowChoice, System
+from dalembert.system.rows import RowChoice
+from dalembert.system.system import System
 
 UNKNOWNS = ("delta", "lam", "v1", "mu")
 

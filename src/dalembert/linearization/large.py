@@ -13,7 +13,8 @@ import numpy as np
 from dalembert.blas import one_thread
 from dalembert.charts.leaders import Coordinate
 from dalembert.system.equation_rows import EquationRows
-from dalembert.system.system import RowChoice, System
+from dalembert.system.rows import RowChoice
+from dalembert.system.system import System
 
 
 @one_thread()

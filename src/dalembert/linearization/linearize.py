@@ -20,8 +20,9 @@ from dalembert.protocols import Inputs, Parameters, StateGiven, check_system
 from dalembert.rank import RankPolicy, angular_velocities, rank_policy
 from dalembert.records import filled
 from dalembert.system.derivatives import ACCELERATION_DERIVATIVES
+from dalembert.system.rows import RowChoice
 from dalembert.system.state import State
-from dalembert.system.system import RowChoice, System
+from dalembert.system.system import System
 
 CLOSED = 1e-6  # rad, or lengths of the mechanism, and their rates: farther from the manifold there is no model
 

@@ -82,8 +82,8 @@ def linearize_many(
     n = len(known)
     if not n:
         raise ArgumentError("states is empty; needed: one state, or more.")
-    U = _rows(u, system.input_vector, n, len(system.u_names), "u")
-    P = _rows(p, system.parameter_vector, n, len(system.p_names), "p")
+    U = rows_of(u, system.input_vector, n, len(system.u_names), "u")
+    P = rows_of(p, system.parameter_vector, n, len(system.p_names), "p")
     given = {
         "q": np.array([x.q for x in known]), "v": np.array([x.v for x in known]), "u": U, "p": P,
         "t": np.array([[x.t] for x in known]),
@@ -123,7 +123,7 @@ def linearize_many(
     return LinearModels(A, B, rate, first.state_names, first.input_names, messages)
 
 
-def _rows(given: Any, vector: Any, n: int, width: int, what: str) -> np.ndarray:
+def rows_of(given: Any, vector: Any, n: int, width: int, what: str) -> np.ndarray:
     """(n, width) from values for all states, or from rows for each."""
     if isinstance(given, (list, tuple)) and any(isinstance(row, (list, tuple, np.ndarray)) for row in given):
         return checks.array(given, (n, width), what)

@@ -16,9 +16,10 @@ from dalembert.mechanism.values import described
 from dalembert.protocols import Parameters
 from dalembert.recursions.momentum import gravity_energy, kinetic_energy
 from dalembert.symbols import array, to_sx
+from dalembert.system.evaluating import frame_key
 from dalembert.system.functions import Trace
 from dalembert.system.state import State
-from dalembert.system.system import System, frame_key
+from dalembert.system.system import System
 
 KINDS = ("rate", "acceleration", "position", "velocity", "multiplier")
 ENERGIES = ("energy", "kinetic_energy", "potential_energy")

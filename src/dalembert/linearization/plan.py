@@ -16,7 +16,8 @@ from dalembert.linearization.traced import NAMES, closure, linear
 from dalembert.rank import RankPolicy
 from dalembert.system.equation_rows import is_large
 from dalembert.system.functions import Trace
-from dalembert.system.system import RowChoice, System
+from dalembert.system.rows import RowChoice
+from dalembert.system.system import System
 
 
 class Remembered:

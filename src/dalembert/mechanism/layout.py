@@ -116,6 +116,13 @@ class Layout:
         """The place of a joint's velocities in v."""
         return self._dofs[self.joint(joint).name][1]
 
+    @cached_property
+    def scalar_rates(self) -> dict[str, str]:
+        """The velocity that is a coordinate's rate, by the coordinate's name; no joints with quaternions."""
+        return {
+            q: v for a in self.joints.values() if a.joint.nq == a.joint.nv for q, v in zip(a.coordinates, a.velocities)
+        }
+
     def frame(self, frame: Any) -> Frame:
         """A frame from itself, a body, or the name of either."""
         if isinstance(frame, Frame):

@@ -37,7 +37,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.recursions.innovations import Innovations, _roots
+from dalembert.recursions.innovations import Innovations, roots_of
 from dalembert.recursions.riccati import ArticulatedInertia, Factors, gone, less, solve_R
 from dalembert.recursions.tree import ROOT, Moving
 from dalembert.spatial import Ad, ad, bracket_dual
@@ -117,7 +117,7 @@ class DiagonalDynamics:
 
 def _root_rate(f: Factors, dD: np.ndarray) -> np.ndarray:
     """F = B⁻¹ Ḃ with D = B Bᵀ: the upper triangle of B⁻¹ Ḋ B⁻ᵀ, half its diagonal."""
-    n, roots = len(dD), _roots(f)
+    n, roots = len(dD), roots_of(f)
     Y = solve_R(f, solve_R(f, dD).T)
     F = zeros(n, n)
     for i in range(n):

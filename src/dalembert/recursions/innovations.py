@@ -87,19 +87,19 @@ class Innovations:
 
     def root(self, x: np.ndarray) -> np.ndarray:
         """B x."""
-        return self._blockwise(x, lambda f, b: f.R @ (_roots(f) * b))
+        return self._blockwise(x, lambda f, b: f.R @ (roots_of(f) * b))
 
     def root_transposed(self, x: np.ndarray) -> np.ndarray:
         """Bᵀ x."""
-        return self._blockwise(x, lambda f, b: _roots(f) * (f.R.T @ b))
+        return self._blockwise(x, lambda f, b: roots_of(f) * (f.R.T @ b))
 
     def unroot(self, x: np.ndarray) -> np.ndarray:
         """B⁻¹ x."""
-        return self._blockwise(x, lambda f, b: _divide(solve_R(f, b), _roots(f)))
+        return self._blockwise(x, lambda f, b: _divide(solve_R(f, b), roots_of(f)))
 
     def unroot_transposed(self, x: np.ndarray) -> np.ndarray:
         """B⁻ᵀ x."""
-        return self._blockwise(x, lambda f, b: solve_RT(f, _divide(b, _roots(f))))
+        return self._blockwise(x, lambda f, b: solve_RT(f, _divide(b, roots_of(f))))
 
     def _blockwise(self, x: np.ndarray, of: Any) -> np.ndarray:
         out = zeros(len(x))
@@ -199,7 +199,7 @@ class Innovations:
         return self.rates(self._blockwise(x, solve_RT))
 
 
-def _roots(f: Factors) -> np.ndarray:
+def roots_of(f: Factors) -> np.ndarray:
     return np.array([sqrt(d) for d in f.d], dtype=object)
 
 

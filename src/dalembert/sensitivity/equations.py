@@ -26,7 +26,8 @@ from dalembert.system.derivatives import ACCELERATION_DERIVATIVES
 from dalembert.system.equation_rows import EquationRows, is_large
 from dalembert.system.functions import Trace, constrained
 from dalembert.system.jacobian_rows import tangent_map
-from dalembert.system.system import RowChoice, System
+from dalembert.system.rows import RowChoice
+from dalembert.system.system import System
 
 LARGEST = 400_000  # operations of a traced derivative: beyond, minutes to compile
 LANES = 8  # states at once, where there are many

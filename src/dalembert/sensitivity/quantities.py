@@ -23,10 +23,11 @@ from dalembert.protocols import Parameters
 from dalembert.recursions.momentum import kinetic_energy
 from dalembert.sensitivity.equations import Equations, tangent_jacobian
 from dalembert.symbols import array, to_sx
+from dalembert.system.evaluating import frame_key
 from dalembert.system.functions import FUNCTIONS as SYSTEM_FUNCTIONS
 from dalembert.system.functions import LOOP_FUNCTIONS, Trace, potential
 from dalembert.system.state import State
-from dalembert.system.system import System, frame_key
+from dalembert.system.system import System
 
 KINDS = ("rate", "acceleration", "position", "velocity", "multiplier", "reaction")
 ENERGIES = ("energy", "kinetic_energy", "potential_energy")

@@ -23,7 +23,7 @@ from dalembert.sensitivity.result import Sensitivities
 from dalembert.sensitivity.targets import Targets
 from dalembert.sensitivity.variation import Variation
 from dalembert.simulation.callbacks import expression, is_numba, traced_inputs
-from dalembert.simulation.run import Run, continuation, first_passage
+from dalembert.simulation.run import Run, continuation, positions_met
 from dalembert.simulation.status import Status
 from dalembert.system.state import State
 
@@ -54,15 +54,15 @@ def _check(run: Run) -> None:
         )
     if run.status not in (Status.DONE, Status.EVENT):
         raise ArgumentError(f"the run did not reach its end: {run.message}.")
-    between, passed = continuation(run), first_passage(run)
+    between, passed = continuation(run), positions_met(run)
     if between is None:
         raise ArgumentError(
             "only recorded times of this run are known: it was made with t_eval, comes from a file or from another "
             "process. Simulate without t_eval, and give the times to sensitivities(..., at=times)."
         )
-    if passed is not None:
+    if passed:
         raise ArgumentError(
-            f"at t = {passed:g} s the run passes a singular position, where a motion need not depend "
+            f"at t = {passed[0].t:g} s the run passes a singular position, where a motion need not depend "
             "smoothly on parameters. Differentiate runs that keep away from it."
         )
     setup = between.layout.setup

@@ -11,7 +11,8 @@ from dalembert.native.library import address
 from dalembert.symbols import element, symbols, to_sx
 from dalembert.system.equation_rows import EquationRows
 from dalembert.system.functions import Trace
-from dalembert.system.system import RowChoice, System
+from dalembert.system.rows import RowChoice
+from dalembert.system.system import System
 
 
 def make_large_slope(system: System, rows: RowChoice, p: np.ndarray) -> Bound:

@@ -334,6 +334,6 @@ def continuation(run: Run) -> Continuation | None:
     return run._between if run._dense is not None else None
 
 
-def first_passage(run: Run) -> float | None:
-    """The time (s) of the first singular position that a run passed, or None."""
-    return run._met[0].t if run._met else None
+def positions_met(run: Run) -> tuple[Met, ...]:
+    """The singular positions that a run passed, not yet described (`run.passages` describes them)."""
+    return run._met

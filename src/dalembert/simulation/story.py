@@ -9,7 +9,10 @@ from dalembert.simulation.stops import beyond_limits
 if TYPE_CHECKING:
     from dalembert.simulation.run import Run
 
-DONE = {"hit": "was hit", "left": "was left", "rests": "came to rest", "sticks": "stuck", "slides": "slid"}
+DONE = {
+    "hit": "was hit", "left": "was left", "rests": "came to rest", "unloaded": "stopped bearing", "sticks": "stuck",
+    "slides": "slid", "reverses": "reversed",
+}  # fmt: skip
 ROPE = {"hit": "became taut", "left": "went slack", "rests": "stayed taut"}
 ONE_BY_ONE = 4  # switches of constraints that are told one by one
 

@@ -108,7 +108,7 @@ class Files:
         with tempfile.TemporaryDirectory(prefix="dalembert-") as folder:
             if what == "model":
                 path = Path(folder) / f"{name}.json"
-                bench.system.with_parameters(dict(zip(bench.system.p_names, bench.p)))._described().save(path)
+                bench.system.with_parameters(dict(zip(bench.system.p_names, bench.p))).mechanism.save(path)
             else:
                 if "A" not in session.runs.kept:
                     raise ArgumentError("there is no run to write; simulate first.")

@@ -21,35 +21,19 @@ from dalembert.system.acceleration import Acceleration, Solver, eliminated, refu
 from dalembert.system.formulation_options import check_options, metric_factor, of_mass
 from dalembert.system.reactions import Reactions, reactions
 from dalembert.system.state import State
+from dalembert.system.tree import TreeQuestions
 
 if TYPE_CHECKING:
     from dalembert.analysis.sweep import Sweep
     from dalembert.charts import LocalChart
-    from dalembert.system.rows import RowNames
     from dalembert.system.system import System
 
 #: metric, variant, tolerance, floor, safety and independent of `acceleration` by default
 USUAL = ("mass", 0, 1e-10, 1e-13, 100.0, ())
 
 
-class ConstraintQuestions:
+class ConstraintQuestions(TreeQuestions):
     """The part of `System` that knows constraints."""
-
-    nv: int
-    evaluate: Callable[..., Any]
-    velocity_vector: Callable[..., np.ndarray]
-    layout: Any
-    parameters: dict[str, np.ndarray]
-    as_state: Callable[[Any], Any]
-    state: Callable[..., Any]
-    plus: Callable[..., np.ndarray]
-    mass_matrix: Callable[..., np.ndarray]
-    _massless: Callable[..., str | None]
-
-    if TYPE_CHECKING:
-
-        @property
-        def rows(self) -> RowNames: ...
 
     @property
     def row_names(self) -> list[str]:
@@ -369,13 +353,6 @@ class ConstraintQuestions:
                 raise unknown("constraint", name, dict.fromkeys(self.rows.of))
             on[[c == name for c in self.rows.of]] = checks.flag(value, f"active['{name}']")
         return on
-
-    def velocity_index(self, name: str) -> int:
-        """Place of a velocity, by its name, in v."""
-        names = self.v_names  # type: ignore[attr-defined]
-        if name not in names:
-            raise unknown("velocity", name, names)
-        return names.index(name)
 
 
 def _whole(part: ConstraintQuestions) -> System:

@@ -28,7 +28,8 @@ from dalembert.system.jacobian_rows import JacobianRows
 from dalembert.system.variational_step import Discrete, moved
 
 if TYPE_CHECKING:
-    from dalembert.system.system import RowChoice, System
+    from dalembert.system.rows import RowChoice
+    from dalembert.system.system import System
 
 ARGUMENTS = ("q", "v", "step", "delta", "lam", "v1", "mu", "u", "p", "t")
 LARGE = 8  # velocities: with more, straight-line code of all first derivatives takes seconds to compile

@@ -17,8 +17,9 @@ from dalembert.symbols import array, to_sx
 
 if TYPE_CHECKING:
     from dalembert.compiler import Kernel
+    from dalembert.system.evaluating import Evaluating
     from dalembert.system.functions import Trace
-    from dalembert.system.system import RowChoice, System
+    from dalembert.system.rows import RowChoice
 
 LANES = 4  # rows computed at once
 
@@ -34,7 +35,7 @@ class JacobianRows:
     arguments: tuple[str, ...]
     by: tuple[str, ...]
 
-    def __init__(self, system: System, rows: RowChoice, sizes: Mapping[str, int], count: int, key: tuple = ()):
+    def __init__(self, system: Evaluating, rows: RowChoice, sizes: Mapping[str, int], count: int, key: tuple = ()):
         """`sizes`: of the parts of y, nv for q. `count`: how many equations there are. `key`: what else they are of."""
         self.system, self.rows, self.key, self.count = system, rows, key, count
         self.lanes = LANES if system.backend == "native" else 1

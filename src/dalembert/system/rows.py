@@ -15,6 +15,8 @@ from dalembert.mechanism.traced import TracedState
 from dalembert.recursions.sparse import Sparse
 from dalembert.symbols import is_number, zeros
 
+RowChoice = tuple[int, ...] | None  # indices of constraint rows; None: all
+
 
 @dataclass(frozen=True)
 class RowNames:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -14,23 +14,14 @@ from dalembert.mechanism.checks import solid
 from dalembert.protocols import Inputs, Parameters, StateGiven
 from dalembert.rank import massless
 from dalembert.recursions.pairs import Pairs
+from dalembert.system.evaluating import Evaluating
 
 LONG_MASS = 100  # velocities from where M is made of its columns: its closed form takes seconds to compile
 LONG = 40  # velocities of a chain whose derivatives are no longer one piece of straight-line code
 
 
-class TreeQuestions:
+class TreeQuestions(Evaluating):
     """The part of `System` that knows no constraints: M v̇ + h = τ + Q."""
-
-    nv: int
-    layout: Any
-    backend: str
-    evaluate: Callable[..., Any]
-    kernel: Callable[..., Any]
-    parameter_vector: Callable[..., np.ndarray]
-    as_state: Callable[[Any], Any]
-    _frame_value: Callable[..., Any]
-    velocity_vector: Callable[..., np.ndarray]
 
     # --- motion of frames ---------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from dalembert.mechanism.joints.universal import Universal
 from dalembert.spatial import Transform
 
 if TYPE_CHECKING:
-    from dalembert.formats.sdf.writer import _Writer
+    from dalembert.formats.sdf.writer import SdfWriter
 
 TYPES = {Revolute: "revolute", Prismatic: "prismatic", Screw: "screw", Universal: "universal", Spherical: "ball"}
 
@@ -27,7 +27,7 @@ TYPES = {Revolute: "revolute", Prismatic: "prismatic", Screw: "screw", Universal
 class WrittenJoints:
     """Writes joints, loops and couplings into the lines of a writer."""
 
-    def __init__(self, writer: _Writer):
+    def __init__(self, writer: SdfWriter):
         self.w, self.out, self.m, self.drawing = writer, writer.out, writer.m, writer.drawing
         self.axes: dict[str, tuple[str, str, float]] = {}  # of each coordinate: joint and axis in the file, q as drawn
         self.names: dict[str, list[str]] = {}  # of each joint and loop, its joints in the file

@@ -42,7 +42,7 @@ def write(mechanism: Mechanism, path: str | os.PathLike[str]) -> list[Note]:
     <mechanism 'four-bar': 3 bodies, 3 joints>
     """
     where = checks.path(path, "path", error=ModelFileError)
-    writer = _Writer(mechanism, where.name)
+    writer = SdfWriter(mechanism, where.name)
     text = writer.text()
     save(where, text)
     return writer.notes
@@ -80,7 +80,7 @@ class Lines:
             self.one("pose", [*T.p, x, y, z, w], rotation_format="quat_xyzw", relative_to=relative_to)
 
 
-class _Writer:
+class SdfWriter:
     """One mechanism on its way to a file."""
 
     def __init__(self, m: Mechanism, file: str):

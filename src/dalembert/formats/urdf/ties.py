@@ -16,13 +16,13 @@ from dalembert.mechanism.joints.joint import AxisJoint
 from dalembert.spatial import Transform
 
 if TYPE_CHECKING:
-    from dalembert.formats.urdf.writer import _Writer
+    from dalembert.formats.urdf.writer import UrdfWriter
 
 
 class Ties:
     """Sorts the constraints and forces of a mechanism by how URDF says them."""
 
-    def __init__(self, writer: _Writer):
+    def __init__(self, writer: UrdfWriter):
         self.writer, self.m = writer, writer.m
         self.kinds: dict[str, str] = {}  # joints that the YAML file gives another type
         self.pairs: list[tuple[str, str, str]] = []  # frame, frame, 3d or 6d

@@ -44,7 +44,7 @@ def write(mechanism: Mechanism, path: str | os.PathLike[str]) -> list[Note]:
     <mechanism 'four-bar': 3 bodies, 3 joints>
     """
     where = checks.path(path, "path", error=ModelFileError)
-    writer = _Writer(mechanism, where.name)
+    writer = UrdfWriter(mechanism, where.name)
     text, loops = writer.robot(), writer.ties.sidecar()
     known = sidecar.find(where)
     if loops:
@@ -58,7 +58,7 @@ def write(mechanism: Mechanism, path: str | os.PathLike[str]) -> list[Note]:
     return writer.notes
 
 
-class _Writer:
+class UrdfWriter:
     def __init__(self, m: Mechanism, file: str):
         self.m, self.file, self.notes, self.text = m, file, list[Note](), Text()
         self.links = {*m.bodies, *m.frames} - {"ground"} | {"world"}

@@ -10,7 +10,8 @@ from dalembert.errors import ArgumentError
 from dalembert.mechanism.contacts.stop import as_stops
 from dalembert.mechanism.forces import KinematicInput
 from dalembert.protocols import Parameters, StateGiven
-from dalembert.simulation.phases.course import Asked, Course
+from dalembert.simulation.phases.asked import Asked
+from dalembert.simulation.phases.course import Course
 from dalembert.simulation.phases.mode import Changeable
 from dalembert.simulation.phases.phased import PhasedRun, joined
 from dalembert.simulation.phases.switch import named_switches

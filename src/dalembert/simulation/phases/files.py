@@ -21,7 +21,8 @@ from dalembert.simulation.files.format import senseless
 from dalembert.simulation.files.lock import nobody_writes
 from dalembert.simulation.notes import FACTS
 from dalembert.simulation.passages import Met
-from dalembert.simulation.phases.course import Added, Course
+from dalembert.simulation.phases.asked import Added
+from dalembert.simulation.phases.course import Course
 from dalembert.simulation.phases.driver import Cause
 from dalembert.simulation.phases.mode import Changeable, Mode, PhaseSystem
 from dalembert.simulation.phases.phased import PhasedRun, joined_phases, whole_system
@@ -225,7 +226,7 @@ def recorded(course: Course, setup: Setup, path: Any, resume: bool) -> PhasedRun
         cause = course.cause
     else:
         recorder = Recorder(path, header_of_run(system, options, _columns(system), asked.p))
-    told = len(course.switches)
+    told = len(course.story.switches)
 
     def keep(here: Course) -> None:
         nonlocal told
@@ -233,7 +234,7 @@ def recorded(course: Course, setup: Setup, path: Any, resume: bool) -> PhasedRun
         if phase is None or len(here.added) <= kept[0]:
             return
         kept[0] = len(here.added)
-        new, told = here.switches[told:], len(here.switches)
+        new, told = here.story.switches[told:], len(here.story.switches)
         notes = {
             "phase": _phase_notes(phase, here.added[-1]), "switches": _told(new), "course": _position(here),
             "stops": None if asked.changeable.stops is None else list(asdict(asked.changeable.stops).values()),
@@ -246,7 +247,7 @@ def recorded(course: Course, setup: Setup, path: Any, resume: bool) -> PhasedRun
         status, message = course.go(keep, cause)
         nothing = np.zeros(0), np.zeros((0, system.nq)), np.zeros((0, system.nv))
         last = {
-            "status": status.name, "message": message, "switches": _told(course.switches[told:]),
+            "status": status.name, "message": message, "switches": _told(course.story.switches[told:]),
             "events": {n: [] for n in asked.events},
         }  # fmt: skip
         recorder.append(*nothing, {n: np.zeros(0) for n in _columns(system)}, notes=last)
@@ -255,7 +256,7 @@ def recorded(course: Course, setup: Setup, path: Any, resume: bool) -> PhasedRun
         with suppress(OSError):
             recorder.leave()
     return joined_phases(
-        system, asked.p, course.phases, course.added, course.switches, list(asked.events), status, message
+        system, asked.p, course.phases, course.added, course.story.switches, list(asked.events), status, message
     )
 
 
@@ -268,7 +269,7 @@ def _position(course: Course) -> dict[str, Any]:
     return {
         "t": float(state.t), "q": state.q.tolist(), "v": state.v.tolist(), "u": course.u.tolist(),
         "done": sorted(course.done), "cause": None if course.cause is None else list(course.cause),
-        "status": course.status.name, "told": asdict(course.told),
+        "status": course.status.name, "told": asdict(course.story.mode),
         "values": [[*key, np.atleast_1d(x).tolist()] for key, x in course.values.items()],
         **{name: float(getattr(course, name)) for name in NUMBERS},
     }  # fmt: skip
@@ -290,13 +291,15 @@ def _take_up(course: Course, file: Recording, system: System, path: Any, options
         return load_phases(file, system, path)
     try:
         at = pieces.last["course"]
-        course.phases, course.added, course.switches = list(pieces.phases), list(pieces.added), list(pieces.switches)
+        course.phases, course.added = list(pieces.phases), list(pieces.added)
+        course.story.switches = list(pieces.switches)
         course.state = system.state(np.array(at["q"]), np.array(at["v"]), float(at["t"]))
         course.state = course.state.replace(v=np.array(at["v"]))
         course.u, course.done = np.array(at["u"], dtype=float), set(at["done"])
         course.cause = None if at["cause"] is None else Cause(*at["cause"])
-        course.mode = course.told = course.added[-1].mode
+        course.mode = course.added[-1].mode
         course.values = {(a, b): np.array(x) for a, b, x in at["values"]}
+        course.story.go_on(course.mode, course.values)
         for name in NUMBERS:
             setattr(course, name, type(getattr(course, name))(at[name]))
         if Status[at["status"]] not in (Status.EVENT, Status.DONE):

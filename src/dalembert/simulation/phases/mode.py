@@ -19,7 +19,7 @@ from dalembert.recursions.elimination import eliminate, mass_factor
 from dalembert.symbols import array, to_sx
 from dalembert.system.functions import Trace, forces
 from dalembert.system.sliding import Loaded, Sliding, reaction
-from dalembert.system.system import System
+from dalembert.system.system import System, redescribed
 
 NUMBERS = "phase numbers"  # the parameter that holds the numbers of a phase: signs, directions, offsets
 
@@ -63,17 +63,13 @@ class Changeable:
     def everything(self) -> System:
         """The system with every row there may be, for what is decided between phases."""
         known = self.base.layout.mechanism.constraints
-        other = self.base._bare()
-        other.description = replace(
-            other.description,
-            constraints=(
-                *known.values(),
-                *(c.closed(sticking=c.static > 0.0) for c in self.contacts.values()),
-                *(f.held() for f in self.frictions.values()),
-            ),
-            forces=(*other.description.forces, *self.more_forces),
+        d = self.base.description
+        rows = (
+            *known.values(),
+            *(c.closed(sticking=c.static > 0.0) for c in self.contacts.values()),
+            *(f.held() for f in self.frictions.values()),
         )
-        return other
+        return redescribed(self.base, replace(d, constraints=rows, forces=(*d.forces, *self.more_forces)), System)
 
     @cached_property
     def more_forces(self) -> tuple[Any, ...]:
@@ -90,6 +86,7 @@ class PhaseSystem(System):
     It has one parameter more than its mechanism, `NUMBERS`: signs, directions and offsets that differ between phases.
     """
 
+    is_described = False  # its mode is not part of the description
     changeable: Changeable
     mode: Mode
     places: dict[tuple[str, str], slice]  # of its numbers, by what they are and of what
@@ -99,8 +96,7 @@ class PhaseSystem(System):
     def of(changeable: Changeable, mode: Mode) -> PhaseSystem:
         """The system in a mode."""
         base = changeable.base
-        other = object.__new__(PhaseSystem)
-        vars(other).update(vars(base._bare()))
+        other = redescribed(base, base.description, PhaseSystem)
         other.changeable, other.mode = changeable, mode
         other._place()
         numbers = ca.SX.sym(NUMBERS, other.size)

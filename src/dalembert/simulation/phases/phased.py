@@ -12,7 +12,8 @@ import numpy as np
 from dalembert import checks
 from dalembert.errors import ArgumentError, unknown
 from dalembert.simulation.doubts import Doubts
-from dalembert.simulation.phases.course import Added, Course
+from dalembert.simulation.phases.asked import Added
+from dalembert.simulation.phases.course import Course
 from dalembert.simulation.phases.switch import Switched
 from dalembert.simulation.run import Run
 from dalembert.simulation.status import Status
@@ -195,7 +196,7 @@ class PhasedDoubts:
 def joined(course: Course, status: Status, message: str) -> PhasedRun:
     """The run of a course."""
     a = course.asked
-    parts = course.phases, course.added, course.switches
+    parts = course.phases, course.added, course.story.switches
     return joined_phases(whole_system(a), a.p, *parts, list(a.events), status, message)
 
 

@@ -66,7 +66,7 @@ class Switched:
 
     t: float  # s
     what: str  # in words, "floor hit"
-    kind: str  # "opened", "closed", "hit", "rests", "left", "slides" or "sticks"
+    kind: str  # "opened", "closed", "hit", "rests", "left", "unloaded", "slides", "sticks" or "reverses"
     of: str  # the constraint, contact or velocity; of a switch, its name
     v_before: np.ndarray  # (nv,)
     v_after: np.ndarray  # (nv,)

@@ -1,0 +1,279 @@
+"""Many assemblies, inverse dynamics and sweeps at once, by the kernels' lanes: one row a variant of the mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert import checks
+from dalembert.compiler.target import host
+from dalembert.ensembles.assembling import BESIDE, Closing
+from dalembert.ensembles.starts import Starts
+from dalembert.ensembles.variation import Variation
+from dalembert.errors import ArgumentError, DalembertError, unknown
+from dalembert.linearization.many import rows_of
+from dalembert.protocols import check_system
+from dalembert.system.state import State
+from dalembert.system.system import System
+
+STRIDE = 0.2  # rad, or of the mechanism's length: what is led moves by less between two positions
+
+
+@dataclass(frozen=True, eq=False)
+class States:
+    """n states of one system, one row a variant; rows that cannot be assembled are NaN and have a message."""
+
+    system: System
+    q: np.ndarray  # (n, nq)
+    v: np.ndarray  # (n, nv)
+    t: np.ndarray  # (n,) s
+    p: np.ndarray  # (n, np) parameters
+    messages: dict[int, str]  # {row: why there is none}
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+    def __getitem__(self, k: int) -> State:
+        k = checks.whole(k, "k", least=-len(self), most=len(self) - 1)
+        if k % len(self) in self.messages:
+            raise ArgumentError(f"row {k} has no state: {self.messages[k % len(self)]}")
+        return self.system.state(self.q[k], self.v[k], float(self.t[k]))
+
+
+def assemble_many(
+    system: System,
+    q: Mapping[str, Any],
+    v: Mapping[str, Any] | None = None,
+    *,
+    n: int | None = None,
+    p: Any = None,
+    guess: Any = None,
+) -> States:
+    """Assemble many variants of a mechanism, as `System.assemble` does one by one.
+
+    system: a compiled `System`. q, v: held coordinates and velocities by name, each a number or one for each variant.
+    p: parameters by name, the same. n: how many variants, where no array tells it. guess: as in `System.assemble`.
+    The first variant is assembled from the guess; the others follow from it together, by Newton's method, and by
+    `System.assemble` one by one where that does not lead to a closed position.
+
+    >>> import numpy as np, dalembert as da
+    >>> from dalembert import zoo
+    >>> system = zoo.four_bar().compile()
+    >>> states = da.assemble_many(system, {"A": np.linspace(0.5, 0.7, 5)})
+    >>> states.q.shape, bool(abs(system.residuals(states[3])).max() < 1e-12)
+    ((5, 3), True)
+    """
+    check_system(system)
+    groups = {
+        "p": {} if p is None else dict(checks.mapping(p, "p")), "states": dict(checks.mapping(q, "q")),
+        "v": {} if v is None else dict(checks.mapping(v, "v")), "u": {},
+    }  # fmt: skip
+    variation = Variation(groups, n, None, "random", 0)
+    P = variation.matrix("p", system.p_names, system.parameter_vector(None))
+    starts = Starts(system, groups["states"], guess, variation, P)
+    return States(system, starts.q, starts.v, starts.t, P, starts.refused)
+
+
+def inverse_dynamics_many(system: System, states: Any, a: Any, *, u: Any = None, p: Any = None) -> np.ndarray:
+    """τ = M a + h − Q, (n, nv), at many states, as `System.inverse_dynamics` gives it at one.
+
+    system: a compiled `System`. states: a sequence of n states, or anything with q (n, nq), v (n, nv) and t: a `Run`, a
+    `Sweep`, `States`. a: (n, nv) accelerations, or (nv,) for all. u, p: inputs and parameters, the same for all or
+    (n, k).
+
+    >>> import dalembert as da
+    >>> from dalembert import zoo
+    >>> system = zoo.double_pendulum().compile()
+    >>> run = da.simulate(system, {"A": 0.3}, 1.0)
+    >>> bool(abs(da.inverse_dynamics_many(system, run, run.vdot)).max() < 1e-9)   # nothing else acts
+    True
+    """
+    check_system(system)
+    q, v, t = _arrays(system, states)
+    n = len(q)
+    given = {
+        "q": q, "v": v, "t": t[:, None], "a": rows_of(a, lambda x: system.velocity_vector(x, "a"), n, system.nv, "a"),
+        "u": rows_of(u, system.input_vector, n, len(system.u_names), "u"),
+        "p": rows_of(p, system.parameter_vector, n, len(system.p_names), "p"),
+    }  # fmt: skip
+    kernel = system.kernel("inverse_dynamics", lanes=host().width)
+    return np.asarray(kernel.batch(*(given[name] for name in kernel.names_in))).reshape(n, system.nv)
+
+
+@dataclass(frozen=True, eq=False)
+class Sweeps:
+    """n variants of a mechanism, led through the same K values; NaN from where a variant does not follow.
+
+    `sweeps["B"]` are the values of a coordinate, (n, K).
+    """
+
+    system: System
+    values: dict[str, np.ndarray]  # (K,) what is led, by name
+    q: np.ndarray  # (n, K, nq)
+    v: np.ndarray  # (n, K, nv)
+    vdot: np.ndarray  # (n, K, nv)
+    p: np.ndarray  # (n, np) parameters
+    alone: np.ndarray  # (n,) whether a variant was led by `System.sweep`
+    messages: dict[int, str]  # {variant: why it does not reach all values}
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self.system.q_names:
+            raise unknown("coordinate", name, self.system.q_names)
+        return self.q[:, :, self.system.q_names.index(name)]
+
+    @property
+    def success(self) -> np.ndarray:
+        """(n,) whether a variant reaches all values."""
+        return np.array([k not in self.messages for k in range(len(self))])
+
+
+def sweep_many(
+    system: System,
+    path: Mapping[str, Any],
+    *,
+    n: int | None = None,
+    p: Any = None,
+    guess: Any = None,
+    speed: Any = None,
+    acceleration: Any = None,
+) -> Sweeps:
+    """Lead many variants of a mechanism along one path, as `System.sweep` does one by one.
+
+    system: a compiled `System`. path: {coordinate: K values}, which go together along straight lines. p: parameters by
+    name, each a number or one for each variant. n: how many variants, where no array tells it. guess: where the first
+    variant is assembled. speed, acceleration: those of what is led, by name or one number for all; default 0.
+
+    All variants go along together, a step along the branch and its correction at a time. One whose correction is not
+    small beside the step, or that comes close to a singular position, is led by `System.sweep` instead, which stays on
+    the branch, and tells of dead points.
+
+    >>> import numpy as np, dalembert as da
+    >>> from dalembert import zoo
+    >>> system = zoo.four_bar().compile()
+    >>> turn = da.sweep_many(system, {"A": np.linspace(0.5, 1.0, 11)}, n=3, speed=2.0)
+    >>> turn["B"].shape, bool(turn.success.all())
+    ((3, 11), True)
+    """
+    check_system(system)
+    values = {name: checks.vector(x, None, f"path of '{name}'") for name, x in checks.mapping(path, "path").items()}
+    for name in values:
+        if name not in system.q_names or name not in system.v_names:
+            raise unknown("coordinate that can be led", name, [x for x in system.q_names if x in system.v_names])
+    counts = {len(x) for x in values.values()}
+    if len(counts) != 1 or 0 in counts:
+        raise ArgumentError("path has nothing to lead, or not as many values of each; needed: K values of each, K ≥ 1.")
+    (K,) = counts
+    wanted = np.column_stack(list(values.values()))
+    first = assemble_many(system, dict(zip(values, wanted[0].tolist())), n=n, p=p, guess=guess)
+    N, messages = len(first), dict(first.messages)
+    good = np.ones(N, dtype=bool)
+    good[list(messages)] = False
+    out = [np.full((N, K, size), np.nan) for size in (system.nq, system.nv, system.nv)]
+    rates, bends = (_led(given, values, what) for given, what in ((speed, "speed"), (acceleration, "acceleration")))
+    like = int(np.argmax(good))
+    Q = np.where(good[:, None], first.q, first.q[like])
+    follow = Follower(system, system.state(Q[like], t=float(first.t[like])), list(values), first.p, Q, good, wanted[0])
+    began = good.copy()
+    for k in range(K):
+        follow.go(wanted[k])
+        for whole, part in zip(out, follow.motion(rates, bends)):
+            whole[:, k] = part
+    alone = began & ~good
+    for k in map(int, np.flatnonzero(alone)):
+        _by_itself(system, values, first[k], first.p[k], (speed, acceleration), [x[k] for x in out], messages, k)
+    for x in out:
+        x[~began] = np.nan
+    q, v, vdot = out
+    return Sweeps(system, values, q, v, vdot, first.p, alone, messages)
+
+
+class Follower:
+    """n variants on their way: positions Q (n, nq), at values `here` of what is led; `good` (n,) becomes False."""
+
+    def __init__(
+        self, system: System, like: State, names: list[str], p: np.ndarray, Q: np.ndarray, good: np.ndarray,
+        here: np.ndarray,
+    ) -> None:  # fmt: skip
+        self.closing, self.names, self.good = Closing(system, like, names, p), names, good
+        self.Q, self.here = Q, here
+
+    def go(self, there: np.ndarray) -> None:
+        """Lead all variants to the values `there` (k,)."""
+        closing, system = self.closing, self.closing.system
+        way = there - self.here
+        parts = max(1, int(np.ceil(np.abs(way / closing.reach[:, closing.held]).max(initial=0.0) / STRIDE)))
+        plus = system.kernel("plus", lanes=host().width)
+        for j in range(parts if way.any() else 0):
+            value = self.here + way * (j + 1) / parts
+            _, solve, independent = closing.equations(self.Q, closing.held)
+            self.good &= independent
+            n = len(self.Q)
+            step = solve(np.hstack([np.zeros((n, len(closing.rows))), np.tile(way / parts, (n, 1))]))
+            step[~self.good] = 0.0
+            ahead = plus.batch(self.Q, step)
+            ahead[:, closing.fixed] = value
+            Q = closing.close(ahead, self.good)
+            self.good &= closing.first <= BESIDE * np.abs(step / closing.reach).max(axis=1, initial=0.0) + 1e-9
+            self.Q = np.where(self.good[:, None], Q, self.Q)
+        self.here = there
+
+    def motion(self, rates: np.ndarray, bends: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Positions, velocities and accelerations where what is led has rates and second rates (k,)."""
+        closing, n = self.closing, len(self.Q)
+        V = closing.moving(self.Q, self.names, np.tile(rates, (n, 1)), self.good)
+        _, solve, _ = closing.equations(self.Q, closing.held)
+        gamma = np.zeros((n, 0))
+        if closing.system.rows.of:
+            gamma = np.broadcast_to(closing.batch("gamma", self.Q, v=V), (n, len(closing.system.rows.of)))
+        a = solve(np.hstack([-gamma[:, closing.rows], np.tile(bends, (n, 1))]))
+        bad = ~self.good
+        return tuple(np.where(bad[:, None], np.nan, x) for x in (self.Q, V, a))  # type: ignore[return-value]
+
+
+def _by_itself(
+    system: System, values: dict[str, np.ndarray], start: State, p: np.ndarray, motion: Any, out: list[np.ndarray],
+    messages: dict[int, str], k: int,
+) -> None:  # fmt: skip
+    """Lead variant k by `System.sweep`."""
+    for x in out:
+        x[:] = np.nan
+    try:
+        found = system.sweep(dict(values), start, speed=motion[0], acceleration=motion[1], p=p, limits="ignore")
+    except DalembertError as error:
+        messages[k] = str(error)
+        return
+    for x, part in zip(out, (found.q, found.v, found.vdot)):
+        x[: len(part)] = part
+    if not found.success:
+        messages[k] = found.message
+
+
+def _led(given: Any, names: Mapping[str, Any], what: str) -> np.ndarray:
+    """(k,) rates of what is led, from a number for all or numbers by name."""
+    if isinstance(given, Mapping):
+        for name in given:
+            if name not in names:
+                raise unknown(f"coordinate that is led, in {what},", name, list(names))
+        return np.array([checks.number(given.get(name, 0.0), f"{what} of '{name}'") for name in names])
+    return np.full(len(names), 0.0 if given is None else checks.number(given, what))
+
+
+def _arrays(system: System, states: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Positions (n, nq), velocities (n, nv) and times (n,) of states in whatever form they are given."""
+    if isinstance(states, (Sequence, np.ndarray)) and not isinstance(states, str):
+        known = [system.as_state(x) for x in states]
+        if not known:
+            raise ArgumentError("states is empty; needed: one state, or more.")
+        return np.array([x.q for x in known]), np.array([x.v for x in known]), np.array([x.t for x in known])
+    if not all(hasattr(states, name) for name in "qvt"):
+        raise ArgumentError(f"states is {checks.shown(states)}; needed: a list of states, a Run, a Sweep or States.")
+    q = checks.array(states.q, (None, system.nq), "states.q")
+    n = len(q)
+    t = np.broadcast_to(checks.reals(states.t, "states.t"), (n,))
+    return q, checks.array(states.v, (n, system.nv), "states.v"), t

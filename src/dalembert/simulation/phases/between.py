@@ -1,0 +1,246 @@
+"""What happens between two phases: switches, impacts, the end of bounces, and which contacts bear, stick and slide."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dalembert.simulation.callbacks import Callback
+from dalembert.simulation.phases.asked import Asked, Ended, system_in
+from dalembert.simulation.phases.bearing import Bearing, bears
+from dalembert.simulation.phases.driver import Cause
+from dalembert.simulation.phases.impact import Impact, collide
+from dalembert.simulation.phases.mode import Mode
+from dalembert.simulation.phases.moment import Held, Moment
+from dalembert.simulation.phases.scales import Scales
+from dalembert.simulation.phases.switch import Switch
+from dalembert.simulation.phases.telling import Story
+from dalembert.simulation.status import Status
+from dalembert.system.state import State
+
+CLOSED = 1e-8  # of the length of contacts: a gap that is none
+SLACK = 1e-9  # of it: by how much a contact that touches without bearing may give way before it is hit
+BEGINS = 1e-9  # of the speed of the run: of what begins to slide, a backward speed that is rounding
+
+
+class Between:
+    """The part of a course that leads from one phase to the next."""
+
+    asked: Asked
+    state: State
+    u: np.ndarray
+    mode: Mode
+    values: dict[tuple[str, str], Any]  # numbers of the phase that begins
+    step: float  # s, its first one; 0: to be chosen
+    last_step: float  # s, the usual one of the phase before
+    gained: float  # J, by changes since that phase
+    control: Callback | None
+    story: Story
+    scales: Scales
+
+    def _change(self, due: list[tuple[str, Switch]], cause: Cause | None, told: bool = True) -> None:
+        """Switches, impacts, and the mode that follows."""
+        a, before, mode = self.asked, self.state, self.mode
+        energy = self._energy(before)
+        closing: dict[str, float] = {}
+        held = list(mode.held)
+        for name, s in due:
+            held = [n for n in held if n not in s.open]
+            for constraint in s.close:
+                if constraint not in held:
+                    held.append(constraint)
+                    closing[constraint] = s.restitution
+            self.story.tell(self.state, "opened", name, [n for n in s.open if n in mode.held])
+        order = list(a.changeable.base.layout.mechanism.constraints)
+        held.sort(key=order.index)
+        shift = self._shut(held, closing, due)
+        moment = self._moment()
+        touching = self._touching(moment, cause)
+        steady = [n for n in held if n not in closing]
+        impact = self._impact(moment, steady, closing, touching)
+        note = f"moved by {shift:.2g} to close" if shift > 1e-9 * self.scales.length else ""
+        for name, s in due:
+            self.story.tell(self.state, "closed", name, [n for n in s.close if n in closing], impact, note)
+        if impact is not None:
+            self.state = self.state.replace(v=impact.v)
+            moment = self._moment()
+        moment, rested = self._zeno(moment, held, touching)
+        self._settle(moment, held, touching, rested, cause, told)
+        self.gained += self._energy(self.state) - energy
+
+    def _shut(self, held: list[str], closing: Mapping[str, float], due: list[tuple[str, Switch]]) -> float:
+        """Move the state to where the constraints that close hold; how far, m or rad."""
+        if not closing:
+            return 0.0
+        a = self.asked
+        system = system_in(a.changeable, Mode(tuple(held)))
+        p = np.concatenate([a.p, np.zeros(system.size)]) if system.size else a.p
+        phi = system.evaluate("constraints", self.state, p=p)[0]
+        miss = np.where([c in closing for c in system.rows.of], np.abs(phi), 0.0)
+        worst = int(np.argmax(miss)) if len(miss) else 0
+        asked = [s.reach for _, s in due if s.reach is not None]
+        unit = 1.0 if system.rows.angular[worst] else system.layout.length
+        reach = max(asked) if asked else 1e-6 * unit
+        if len(miss) and miss[worst] > reach:
+            raise Ended(
+                Status.NOT_CLOSED,
+                f"row '{system.row_names[worst]}' misses by {miss[worst]:.4g} "
+                f"{'rad' if system.rows.angular[worst] else 'm'}, more than its reach of {reach:.2g}. Switch when it "
+                "is nearer, or give reach=",
+            )
+        if len(miss) and miss[worst] > 0.0:
+            v, at = self.state.v, system.project(self.state, p=p)
+            self.state = at.replace(v=v)
+        return float(miss[worst]) if len(miss) else 0.0
+
+    def _touching(self, moment: Moment, cause: Cause | None) -> list[str]:
+        """Contacts whose gap is closed, without one that has just been left."""
+        out = []
+        for name in self.asked.changeable.contacts:
+            opened = cause is not None and cause.kind == "opens" and cause.of == name
+            near = float(moment.phi[moment.gap_row(name)]) <= CLOSED * self.scales.unit(name)
+            hit = cause is not None and cause.kind == "closes" and cause.of == name
+            if hit or (not opened and (near or name in self.mode.touched)):
+                out.append(name)
+        return out
+
+    def _impact(
+        self, moment: Moment, steady: list[str], closing: Mapping[str, float], touching: list[str]
+    ) -> Impact | None:
+        """The impact at this moment, if there is one."""
+        rows = {k: closing[c] for c in closing for k in moment.of(c)}
+        hit = [n for n in touching if self.scales.closing(moment, n)]
+        if not hit and not any(abs(moment.speeds[k]) > self.scales.still(moment, k) for k in rows):
+            return None
+        contacts = {n: self.asked.changeable.contacts[n].restitution for n in touching}
+        impact = collide(moment, moment.of(*steady), rows, contacts)
+        if impact is None:
+            raise Ended(Status.NO_FORCES, f"no impulses solve the impact of {', '.join([*closing, *hit])}")
+        note = ""
+        if impact.kept < 1.0:
+            note = f"restitution was lowered to {impact.kept:.3g} of its value, as it would have made energy"
+        for k, name in enumerate(hit):
+            self.story.tell(self.state, "hit", name, [name], impact if k == 0 else None, note if k == 0 else "")
+        return impact
+
+    def _zeno(self, moment: Moment, held: list[str], touching: list[str]) -> tuple[Moment, list[str]]:
+        """End bounces that are too low to be told from rest: the contacts stay closed. Returns them too."""
+        rising = [n for n in touching if self.scales.leaving(moment, n)]
+        if not rising:
+            return moment, []
+        here = self._bearing(moment, held, [n for n in touching if n not in rising], {})
+        low = []
+        for name in rising:
+            k, a = moment.gap_row(name), here.accelerations[name]
+            bounces = self.asked.changeable.contacts[name].restitution > 0.0
+            if bounces and a < 0.0 and moment.speeds[k] ** 2 < 2.0 * -a * self.scales.low(name):
+                low.append(name)
+        if not low:
+            return moment, []
+        self.state = self.state.replace(v=self._pressed_on(moment, held, low, touching))
+        for name in low:
+            self.story.tell(self.state, "rests", name, [name], None, "its bounces had become too low to follow")
+        return self._moment(), low
+
+    def _pressed_on(self, moment: Moment, held: list[str], low: list[str], touching: list[str]) -> np.ndarray:
+        """Velocities with some contacts that rise slowly held back: the nearest in the mass metric."""
+        resting = [n for n in touching if n in low or abs(moment.speeds[moment.gap_row(n)]) <= self.scales.still(
+            moment, moment.gap_row(n))]  # fmt: skip
+        impact = collide(moment, moment.of(*held), {moment.gap_row(n): 0.0 for n in resting}, {})
+        return moment.state.v if impact is None else impact.v
+
+    def _settle(
+        self, moment: Moment, held: list[str], touching: list[str], rested: list[str], cause: Cause | None, told: bool
+    ) -> None:
+        """The mode that follows, and the numbers of its phase."""
+        a = self.asked
+        still = [n for n in touching if not self.scales.leaving(moment, n)]
+        forced: dict[str, np.ndarray] = {}
+        if cause is not None and cause.kind == "slips":
+            forced[cause.of] = self._breakaway(moment, cause.of)
+        here = self._bearing(moment, held, still, forced)
+        self.mode = here.mode
+        self.values = {}
+        begins = BEGINS * self.scales.speed(moment)
+        for name, aim in here.aims.items():
+            if name in a.changeable.frictions:
+                self.values["sign", name] = aim
+            else:
+                full = np.zeros(len(a.changeable.contacts[name].slip_names))
+                places = [moment.names[k].rpartition(".")[2] for k in moment.slip_rows(name)]
+                for place, x in zip(places, aim):
+                    full[a.changeable.contacts[name].slip_names.index(place)] = x
+                self.values["aim", name] = full
+                if len(aim) > 1:
+                    slow = np.linalg.norm(moment.speeds[moment.slip_rows(name)]) < 10.0 * begins
+                    self.values["begins", name] = float(slow)
+                    self.values["offset", name] = 100.0 * begins if slow else -begins
+                    self.values["start", name] = 1e-5 * begins
+                    continue
+            self.values["offset", name] = begins if name in here.new else 0.0
+        flights = []
+        for name in a.changeable.contacts:
+            if name in here.mode.touched:
+                continue
+            k = moment.gap_row(name)
+            speed, fall = float(moment.speeds[k]), here.accelerations[name]
+            leaves = self.scales.leaving(moment, name)
+            self.values["offset", name] = SLACK * self.scales.unit(name) if name in touching and not leaves else 0.0
+            if name in touching and leaves and fall < 0.0:
+                flights.append(-2.0 * speed / fall)
+        self.step = min(0.5 * min(flights), self.last_step or np.inf) if flights else 0.0
+        if a.choices.method.fixed:
+            self.step = 0.0
+        self.story.certain = len(self.story.switches)
+        if told:
+            self.story.compare(self.state, here.mode, self.values, touching, rested)
+
+    def _bearing(
+        self, moment: Moment, held: list[str], touching: list[str], forced: Mapping[str, np.ndarray]
+    ) -> Bearing:
+        slow = 4.0 * BEGINS * self.scales.speed(moment)
+        here = bears(moment, held, touching, 1e-12 * self.scales.length, slow, forced)
+        if here is None:
+            raise Ended(
+                Status.NO_FORCES,
+                f"what touches ({', '.join(touching) or 'nothing'}) can neither stick nor slide here (Painlevé's "
+                "paradox)",
+            )
+        return here
+
+    def _breakaway(self, moment: Moment, name: str) -> np.ndarray:
+        """The direction in which something that sticks begins to slide: against the force that held it."""
+        a, mode = self.asked, self.mode
+        rows = [*moment.of(*mode.held), *(moment.gap_row(n) for n in mode.touched)]
+        free = moment.free.copy()
+        for n, how in mode.touching:
+            if how == "sticks":
+                rows += moment.slip_rows(n)
+        for n, friction in a.changeable.frictions.items():
+            k = moment.friction_row(n)
+            if n in mode.sticking:
+                rows.append(k)
+            else:
+                free -= moment.rows[k] * (float(self.values["sign", n][0]) * float(friction.force(moment.speeds[k])))
+        factor = Held.of(moment, rows)
+        lam = dict(zip(rows, factor.step(free, -moment.gamma[rows])[1]))
+        of = moment.slip_rows(name) if name in a.changeable.contacts else [moment.friction_row(name)]
+        force = np.array([lam[k] for k in of])
+        size = float(np.linalg.norm(force))
+        return -force / size if size > 0.0 else np.eye(len(of))[0]
+
+    def _moment(self) -> Moment:
+        a = self.asked
+        if self.control is not None and a.hold == 0.0:
+            u = self.control.bound.at(self.state.t, np.concatenate([self.state.q, self.state.v]))[: len(self.u)]
+            if np.isfinite(u).all():
+                self.u = u.copy()
+        return Moment(a.changeable, self.state, self.u, a.p)
+
+    def _energy(self, state: State) -> float:
+        a = self.asked
+        system = a.changeable.everything
+        kinetic = system.evaluate("kinetic_energy", state, p=a.p)
+        return float(kinetic) + float(system.evaluate("potential_energy", state, p=a.p))
