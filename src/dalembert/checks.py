@@ -188,6 +188,8 @@ def choice(x: Any, options: Iterable[str], what: str, *, error: Error = Argument
     known = list(options)
     if isinstance(x, str) and x in known:
         return x
+    if not known:
+        raise error(f"{what} is {shown(x)}, but there is nothing to choose from here.")
     *rest, last = [repr(o) for o in known]
     needed = f"{', '.join(rest)} or {last}" if rest else last
     near = get_close_matches(x, known, n=1) if isinstance(x, str) else []

@@ -7,6 +7,9 @@ import shutil
 
 import pytest
 
+from dalembert import view, zoo
+from studio_page import Page
+
 #: WebGL in software, so that pictures need no graphics card
 ARGUMENTS = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 
@@ -49,3 +52,23 @@ def tab(browser):
     context.close()
     assert not trouble, trouble
     assert not outside, outside
+
+
+@pytest.fixture
+def opened(browser):
+    """Opens a studio and its pages: opened(system, state, pages=1, …) → (studio, page, …)."""
+    made = []
+
+    def open_(system=None, state=None, pages=1, **how):
+        studio = view.studio(system or zoo.four_bar().compile(), state=state, open=False, **how)
+        found = [Page(browser, studio.url) for _ in range(pages)]
+        made.append((studio, found))
+        return studio, *found
+
+    yield open_
+    for studio, pages in made:
+        for p in pages:
+            p.context.close()
+        studio.close()
+        for p in pages:
+            assert not p.trouble, p.trouble

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from browser_waiting import until
-from dalembert import view, zoo
+from dalembert import zoo
+from studio_page import drop
 
 pytest.importorskip("websockets", reason="websockets is not installed (extra `studio`)")
 
@@ -25,47 +25,6 @@ def parametric():
     m.close_loop("C", da.Revolute("z"), coupler.at(0.6, 0, 0), rocker.at(0.4, 0, 0))
     m.add_motor("torque", "A")
     return m.compile()
-
-
-class Page:
-    """A page of the studio; it notes errors and requests to elsewhere."""
-
-    def __init__(self, browser, url, size=(1000, 620)):
-        self.context = browser.new_context(viewport={"width": size[0], "height": size[1]}, reduced_motion="reduce")
-        self.page, self.trouble = self.context.new_page(), []
-        self.page.on("pageerror", lambda e: self.trouble.append(str(e)))
-        self.page.on("console", lambda m: self.trouble.append(m.text) if m.type == "error" else None)
-        own = url.split("/", 3)[2]
-        self.page.on(
-            "request", lambda r: r.url.startswith(("blob:", "data:")) or own in r.url or self.trouble.append(r.url)
-        )
-        self.page.goto(f"{url}?quality=low")
-        self.until("window.studio?.state.poses && !studio.state.fresh")
-
-    def until(self, expression, seconds=120.0):
-        return until(self.page, expression, seconds)
-
-    def __call__(self, expression, argument=None):
-        return self.page.evaluate(expression, argument)
-
-
-@pytest.fixture
-def opened(browser):
-    made = []
-
-    def open_(system=None, state=None, pages=1, **how):
-        studio = view.studio(system or zoo.four_bar().compile(), state=state, open=False, **how)
-        found = [Page(browser, studio.url) for _ in range(pages)]
-        made.append((studio, found))
-        return studio, *found
-
-    yield open_
-    for studio, pages in made:
-        for p in pages:
-            p.context.close()
-        studio.close()
-        for p in pages:
-            assert not p.trouble, p.trouble
 
 
 #: how far the ends of coupler and rocker are apart, from the poses that the page draws; lengths of the mechanism
@@ -146,12 +105,6 @@ def test_a_parameter_is_changed_and_the_run_is_made_again(opened):
     page.page.keyboard.press("Enter")
     page.page.wait_for_selector(".toast:has-text('do not close')")
     assert studio.session.bench.p[0] == 0.25
-
-
-def drop(page, name, text):
-    script = """([name, text]) => { const d = new DataTransfer(); d.items.add(new File([text], name));
-      window.dispatchEvent(new DragEvent("drop", {dataTransfer: d, bubbles: true, cancelable: true})); }"""
-    page(script, [name, text])
 
 
 def test_a_file_is_dropped_and_bad_ones_are_refused(opened, tmp_path):

@@ -466,7 +466,8 @@ def opened_studio(**arguments: Any) -> str:
 VIEWING = {
     "dalembert.view.studio": Target(
         opened_studio,
-        {**FOUR_BAR, "run": None, "time": 1.0, "u": None, "p": None, "port": 0, "source": "system = ..."},
+        {**FOUR_BAR, "run": None, "time": 1.0, "u": None, "p": None, "outputs": [], "port": 0,
+         "source": "system = ..."},
     ),
     "dalembert.view.plot": Target(
         view.plot, {"run": run, "names": ["A"], "panels": ["positions"], "path": lambda: folder() / "plot.png"}

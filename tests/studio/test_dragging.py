@@ -118,6 +118,17 @@ def test_what_cannot_move_says_so():
         drag.drag(x.q, [Slide("nobody", 1.0)])
 
 
+def test_a_point_far_outside_its_body_is_no_trouble():
+    """A lever of 1e12 m asks for no more than the rest: the step is found, and nothing leaves the constraints."""
+    for name in ("rolling_disc", "four_bar"):
+        system, x, drag = started(name)
+        body = list(system.layout.bodies)[-1]
+        for point in ((1e12, -1e12, 1e12), (0.0, 1e-300, 0.0)):
+            moved = drag.drag(drag.begin(x.q), [Pull(body, point, (0.3, 1e12, -0.2))])
+            assert np.isfinite(moved.q).all()
+            assert moved.residual < 1e-9
+
+
 @pytest.mark.parametrize("rocker", [0.41, 0.4003])
 def test_long_drags_past_branches_that_nearly_meet_end_where_a_walk_does(rocker):
     """A crank a little shorter than the rocker: near the flat position the other branch is close, and not taken."""

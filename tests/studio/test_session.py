@@ -171,6 +171,37 @@ def test_the_linear_model_its_modes_and_bode(desk):
     assert not d.errors()
 
 
+@pytest.mark.parametrize(
+    "output", ["position:coupler@y", "rate:D", "acceleration:B", "multiplier:C.x", "energy", "tip"]
+)
+def test_bode_plots_of_every_kind_of_output(output):
+    """Gain and phase are those of (D + C (jω − A)⁻¹ B) of the library's model with this one output."""
+    system, tip = zoo.four_bar().compile(), ("tip", lambda s: s.position("coupler")[0] ** 2)
+    x = system.state(*zoo.four_bar_start(0.6))
+    with da.view.studio(system, state=x, open=False, outputs=[tip]) as studio:
+        d, heard = studio.session, []
+        d.listen(7, heard.append)
+        for command in ({"do": "linearize"}, {"do": "bode", "input": "torque", "output": output}):
+            d.do(command, 7)
+            assert d.idle(60)
+        curves = next(a for h, a in (arrays_of(m) for m in heard if isinstance(m, bytes)) if h["event"] == "bode")
+    m = da.linearize(system, studio.state, outputs=[tip if output == "tip" else output])
+    w = curves["omega"].astype(float)
+    G = [(m.D + m.C @ np.linalg.solve(1j * x * np.eye(len(m.A)) - m.A, m.B))[0, 0] for x in w]
+    np.testing.assert_allclose(curves["gain"], np.abs(G), rtol=2e-5)
+    np.testing.assert_allclose(np.exp(1j * np.radians(curves["phase"])), G / np.abs(G), atol=1e-3)
+
+
+def test_modes_of_what_is_driven_are_refused_with_a_reason(desk):
+    m = zoo.four_bar()
+    m.add_driver("turning", "A", lambda t: 0.5 + 2 * t)
+    system = m.compile()
+    d = Desk(system, system.assemble(guess={"A": 0.5, "B": -0.1, "D": 1.4}))
+    d.do("linearize").do("mode", number=0)
+    assert d.errors() == ["'four-bar' has no modes here: nothing of it moves by itself."]
+    d.session.close()
+
+
 def test_a_map_is_clicked(desk):
     d = desk("five_bar")
     names = d.session.bench.leaders()[:2]

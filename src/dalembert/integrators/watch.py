@@ -193,7 +193,7 @@ def meets(run):
     if fall >= 0.0:
         return False
     s = -2.0 * here / fall * e  # the position, if it is met
-    if s > 1e3 * run.usual_h:
+    if s > 1e3 * max(run.usual_h, run.h):  # a run that begins in a position has no usual step yet
         return False
     straight_on(run, run.x, run.stages[0], s)
     first = nearness(run, run.t + s, run.stages[1])

@@ -16,7 +16,9 @@ from dalembert.system.state import State
 from dalembert.system.system import System
 
 ACROSS = 1e-4  # σ from which a position that is met is crossed in one step
-LANDINGS = 4  # Newton steps from where a motion is carried to
+LANDINGS = 12  # Newton steps, at most, from where a motion is carried to
+LANDED = 1e-12  # of the unit of a coordinate: a Newton step that is the last one
+UNLANDED = 1e-8  # the same of one after which the manifold is not near
 FINEST = 1e-11  # tolerance of these steps: rounding of constraint forces is not resolved
 
 
@@ -28,17 +30,23 @@ class Careful(NamedTuple):
     position: Bound
     velocity: Bound
     low: np.ndarray  # (nq,) low part of the last position that was landed
+    units: np.ndarray  # (nq,) of the coordinates: 1 rad, or the length of the mechanism
 
     def land(self, x: State, least: float) -> State | None:
-        """The nearest state on the manifold; None where σ is less than `least` on the way."""
+        """The nearest state on the manifold; None where σ is less than `least` on the way, or none is near."""
         nq, nv, f, g = len(x.q), len(x.v), self.position, self.velocity
-        q = x.q
+        q, moved = x.q, np.inf
         self.low[:] = 0.0
         for _ in range(LANDINGS):
-            out = f.at(x.t, q)
+            before, out = moved, f.at(x.t, q)
             if not out[nq + f.rows] >= least**2:
                 return None
+            moved = float(np.abs((out[:nq] - q) / self.units).max())
             q = out[:nq].copy()
+            if moved <= LANDED or moved >= before:  # settled, or as near as rounding lets it
+                break
+        if not moved <= UNLANDED:
+            return None
         out = g.at(x.t, np.concatenate([q, x.v]))
         return x.replace(q=q, v=out[:nv]) if out[nv + g.rows] >= least**2 else None
 
@@ -70,7 +78,8 @@ def careful(layout: Layout, rows: tuple[int, ...] | None) -> Careful:
         fields |= {"low": low, "low_before": np.zeros(system.nq), "precise": correct.owner.exact}
         if correct.owner.exact:
             fields |= {"max_corrections": 4, "tolerance": 1e-22 * min(1.0, system.layout.length)}
-    return Careful(rows, Stepper(ode, dop853, dop853.make(0), fields), position, velocity, low)
+    units = layout.units(system.nq + system.nv, layout.policy.length)[: system.nq]
+    return Careful(rows, Stepper(ode, dop853, dop853.make(0), fields), position, velocity, low, units)
 
 
 def _landings(

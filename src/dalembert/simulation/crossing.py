@@ -1,14 +1,18 @@
 """Across a singular position, from a state in it or just before it to a regular one on the branch the motion selects.
 
-Next to the position doubles do not tell the branches apart, and the acceleration along weak rows is 0/0. So the motion
-is carried over by v Δt + ½ v̇ Δt², a way of about 1e-5 in σ, and brought back to the manifold behind it; once more with
-the acceleration found there, which makes the error in v of third order. A state in the position itself (σ ≤ hit) has
-v, or from rest v̇, on the tangent cone.
+Next to the position doubles do not tell the branches apart, and the acceleration along weak rows is 0/0. Yet the motion
+along a branch is smooth there. So it is carried over by v Δt + ½ v̇ Δt², brought back to the manifold behind, and then
+found again from the rates ẋ of states beside the position, by collocation: with p the polynomial through them,
+
+    x(c_i Δt) = x(0) + Δt ∫₀^c_i p(c) dc,   p(c_i) = ẋ(x(c_i Δt)),                                         (1)
+
+each state brought back to the manifold, until the one behind settles. From a state before the position the nodes c are
+−½, 0, 1, 1½; from one in it, whose v, or from rest v̇, is on the tangent cone, they are 1, 1½, 2 (with 0 for q).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -22,16 +26,25 @@ from dalembert.system.system import System
 
 FAR = 1e-5  # σ behind the position where the motion is taken up again, at least
 CLOSEST = 1e-6  # σ down to which a position that seems not to exist is approached: branches that avoid each other
+NEARER = 0.3  # of σ: where a crossing that is not made yet is tried again
 TOGETHER = 10.0  # times the smallest singular value: others up to this vanish in the same position
 REST = 1e-3  # of the speed that the acceleration gives on the way: a slower start is one from rest
 SUNK = 1e-2  # of σ before a position: what is left of it there, at most
-SETTLED = 0.1  # of a velocity: what a better acceleration may change it by behind a position
+SETTLED = 0.1  # of a velocity: what better rates may change it by behind a position
+ROUNDS = 6  # of (1)
+COARSE = 10.0  # times the tolerance: the error of a crossing that is better made from nearer
+EQUAL = 1e-13  # of a velocity: a change that is rounding
 TURNING = 0.1  # of a velocity: what it may change by on the way across a position that is met
 EXACT = 1e-12  # σ of a position that a state is in: which velocities motions have is told by the cone alone
 ASIDE = 1e-3  # of a velocity: what it may differ by there from one that a motion has
-BESIDE = 1e-2  # the same of a state whose distance is not resolved, if it is to tell how the motion goes on
+BESIDE = 1e-3  # the same of a state whose distance is not resolved, if it is to tell how the motion goes on
+ROUNDED = 1e-15  # of a length: by so much those of a mechanism are rounded, which turns a motion at σ by ROUNDED / σ²
+CLAIMED = 1e-6  # of a velocity, or a hundred times the tolerance: the error of one that the start determines
 STAY = 1e-2  # of the time that is left: a step in a position that nothing moves the mechanism out of
-BLOCKED = "no motion leads through this position with the velocity at hand"
+AROUND, BEHIND = (-0.5, 0.0, 1.0, 1.5), (0.0, 1.0, 1.5, 2.0)  # c of (1)
+
+
+Course = Callable[[float], State]  # states by the time since its start, s
 
 
 class Crossing(NamedTuple):
@@ -39,6 +52,8 @@ class Crossing(NamedTuple):
 
     position: State
     after: State
+    works: np.ndarray  # done on the way
+    error: float  # of the velocity after, relative: about
     determined: bool | None  # whether the motion selects one branch; None: as that of any motion that meets it
 
 
@@ -49,12 +64,12 @@ class Crosser:
     system: System
     p: np.ndarray
     u: Any
-    vdot: Callable[[State], np.ndarray]  # the acceleration where σ > hit
-    power: Callable[[State], float]  # of inputs and forces without potential, W
+    rates: Callable[[float, np.ndarray], np.ndarray]  # ẋ at t and x = (q, v, works), where σ > hit
     land: Callable[[State, float], State | None]  # the nearest state on the manifold; None where σ is less than given
     usual: int  # rank of the constraints elsewhere
     hit: float  # σ of a position that is met
     left: float  # s until the end of the run
+    rtol: float
 
     def cross(self, x: State) -> Crossing | str | None:
         """From a state at, or just before, a singular position to one after it; None where it may still be missed."""
@@ -71,14 +86,14 @@ class Crosser:
         vdot = self._acceleration(x, cone, rank)
         along, y = cone.local(cone.c + vdot), cone.local(x.v)
         if not along.any() and not y.any():
-            return Crossing(x, x.replace(v=cone.c, t=x.t + STAY * self.left), False)
+            return Crossing(x, x.replace(v=cone.c, t=x.t + STAY * self.left), np.zeros(self.works), 0.0, False)
         time = np.sqrt(2.0 * target / max(cone.opening(along), 1e-300))
         if np.linalg.norm(y) <= REST * time * np.linalg.norm(along):
             return self._from_rest(x, cone, along, target)
         on = cone.nearest_as_long(y)
         aside = np.inf if on is None else float(np.linalg.norm(on - y) / np.linalg.norm(y))
         if on is None or (now <= EXACT and aside > ASIDE):
-            return BLOCKED
+            return self._blocked(cone)
         time = target / max(cone.opening(on), 1e-300)
         determined = aside < BESIDE and cone.selects(on)
         determined = determined and exists(self.system, x, self.p, rank, self.usual, self.u)
@@ -86,11 +101,11 @@ class Crosser:
 
     def _met_ahead(self, x: State, cone: TangentCone, now: float, rank: int, target: float) -> Crossing | str | None:
         """Across a position straight ahead, if there is one; None where there is none, or it is still far away."""
-        y, vdot = cone.local(x.v), self.vdot(x)
+        y, vdot = cone.local(x.v), self._vdot(x)
         opening = cone.opening(y)
         if not opening * self.left > now:
             return None
-        until, least = self._least(x, vdot, now / opening)
+        until, least = self._least(lambda s: self._moved(x, s, x.v, vdot), now / opening)
         time = until + target / opening
         turned = time * float(np.linalg.norm(cone.local(cone.c + vdot)))
         if turned > TURNING * np.linalg.norm(y) or least > max(self.hit, SUNK * now):
@@ -98,19 +113,22 @@ class Crosser:
         found = self._carried(x, x.v, vdot, until, time, 0.25 * target, None)
         if isinstance(found, str):
             return found
+        if found.error > COARSE * self.rtol and now > FAR:
+            return None
+        if (ROUNDED / now**2) ** 2 > max(1e2 * self.rtol, CLAIMED):  # by how much, squared, x is off its branch
+            return found._replace(determined=False)
         if exists(self.system, found.position, self.p, rank, self.usual, self.u):
             return found
         return None if now > CLOSEST else found._replace(determined=False)
 
-    def _least(self, x: State, vdot: np.ndarray, guess: float) -> tuple[float, float]:
-        """When σ is least on the way straight on, s from now on, and σ there: by parabolas through σ²."""
+    def _least(self, course: Course, guess: float) -> tuple[float, float]:
+        """When σ is least on a course, s from its start on, and σ there: by parabolas through σ²."""
 
         def square(s: float) -> float:
-            ahead = self._moved(x, s, x.v, vdot, vdot)
-            return float(tangent_of_motion(self.system, ahead, self.p).sigma[self.usual - 1]) ** 2
+            return float(tangent_of_motion(self.system, course(s), self.p).sigma[self.usual - 1]) ** 2
 
-        time, d = guess, 0.1 * guess
-        for _ in range(3):
+        time = guess
+        for d in (0.1 * guess, 0.1 * guess, 1e-2 * guess, 1e-3 * guess):
             left, here, right = square(time - d), square(time), square(time + d)
             bend = left - 2.0 * here + right
             if not bend > 0.0:
@@ -142,45 +160,108 @@ class Crosser:
         determined: bool | None,
     ) -> Crossing | str:
         """The state a time later, or as much more later as σ needs to be at least `least`; `until`: to the position."""
-        position = self._moved(x, until, v, vdot, vdot) if until else x
         for _ in range(12):
             time = min(time, self.left)
-            there = self.land(self._moved(x, time, v, vdot, vdot), least)
+            there = self.land(self._moved(x, time, v, vdot), least)
             if there is not None:
-                again = self.land(self._moved(x, time, v, vdot, self.vdot(there)), least)
-                if again is None or not self._settled(there, again):
+                after, course, works, error = self._refined(x, v, vdot, there, least, bool(until))
+                position = course(self._least(course, until)[0]) if until else x
+                if error > max(1e2 * self.rtol, CLAIMED):
                     determined = False
-                return Crossing(position, self._with_energy(x, again or there), determined)
+                return Crossing(position, self._with_energy(x, after, works), works, error, determined)
             if time == self.left:
-                return Crossing(position, self._moved(x, time, v, vdot, vdot), determined)
+                after, works = self._moved(x, time, v, vdot), np.zeros(self.works)
+                return Crossing(self._moved(x, until, v, vdot) if until else x, after, works, np.inf, determined)
             time *= 1.3
-        return BLOCKED
+        return "no motion was found behind this singular position"
 
-    def _settled(self, there: State, again: State) -> bool:
-        """Whether the acceleration behind the position changes the motion there by little: a measure of its error."""
+    def _blocked(self, cone: TangentCone) -> str:
+        """A sentence on a position that no motion leads through, with the constraints that are dependent there."""
+        weights = np.abs(cone.W * cone.tangent.scale).max(axis=0)
+        names = dict.fromkeys(of for of, w in zip(self.system.rows.of, weights) if w > 0.1 * weights.max())
+        where = " and ".join(f"'{name}'" for name in names)
+        return f"no motion has the velocity at hand in this singular position of {where}"
+
+    def _refined(
+        self, x: State, v: np.ndarray, vdot: np.ndarray, there: State, least: float, before: bool
+    ) -> tuple[State, Course, np.ndarray, float]:
+        """The state behind a position by (1), the course and the works on the way, and about the error of v, relative.
+
+        before: whether x is regular, so that its rates count.
+        """
+        nq, n, time = len(x.q), len(x.q) + len(x.v), there.t - x.t
+        nodes = AROUND if before else BEHIND
+        start = np.concatenate([x.q, v, np.zeros(self.works)])
+        rates = {0.0: self.rates(x.t, start)}
+
+        def moved(c: float) -> np.ndarray:
+            out = start + time * _integral(nodes if before else nodes[1:], rates, c)
+            if not before:
+                out[:nq] = start[:nq] + time * _integral(nodes, rates, c)[:nq]
+            return out
+
+        def course(s: float) -> State:
+            if len(rates) < len(nodes):
+                return self._moved(x, s, v, vdot)
+            out = moved(s / time)
+            return x.replace(q=out[:nq], v=out[nq:n], t=x.t + s)
+
+        states = {c: self.land(self._moved(x, c * time, v, vdot), 0.0) for c in nodes if c not in (0.0, 1.0)}
+        states[1.0] = there
+        first, works, error = np.inf, np.zeros(self.works), np.inf
+        for k in range(ROUNDS):
+            if any(state is None for state in states.values()):
+                break
+            found = {c: self.rates(s.t, np.concatenate([s.q, s.v, works])) for c, s in states.items() if s is not None}
+            if not all(np.isfinite(rate).all() for rate in found.values()):
+                break
+            rates |= found
+            for c in states:
+                states[c] = self.land(course(c * time), least if c == 1.0 else 0.0)
+            again = states[1.0]
+            if again is None:
+                break
+            change, works = self._change(there, again), moved(1.0)[n:]
+            there, first = again, change if k == 0 else first
+            error = max(change, first**2.5, self._change(course(time), again) ** 2)  # else it is on another branch
+            if change <= max(EQUAL, 1e-3 * self.rtol) or change > SETTLED:
+                break
+        return there, course, works, error
+
+    def _change(self, there: State, again: State) -> float:
+        """Change of a velocity, relative, in the mass metric."""
         free = np.setdiff1d(np.arange(self.system.nv), list(self.system.led.values()))
         M = self.system.mass_matrix(again, p=self.p)[np.ix_(free, free)]
         change, speed = (again.v - there.v)[free], again.v[free]
-        return bool(change @ M @ change <= SETTLED**2 * (speed @ M @ speed))
+        return float(np.sqrt(change @ M @ change / max(speed @ M @ speed, 1e-300)))
 
-    def _with_energy(self, x: State, after: State) -> State:
+    def _with_energy(self, x: State, after: State, works: np.ndarray) -> State:
         """The state after, as fast as the energy of x allows: a motion that misses by little has begun to turn aside.
 
         Not where drivers or kinematic inputs give velocities, which cannot be scaled.
         """
         if "drivers" in self.system.work_names or self.system.led:
             return after
-        work = 0.5 * (after.t - x.t) * (self.power(x) + self.power(after))
-        missing = self.system.energy(x, p=self.p) + work - self.system.energy(after, p=self.p)
+        missing = self.system.energy(x, p=self.p) + works.sum() - self.system.energy(after, p=self.p)
         kinetic = float(self.system.evaluate("kinetic_energy", after, p=self.p))
         if not kinetic > 0.0 or not abs(missing) < 0.1 * kinetic:
             return after
         return after.replace(v=after.v * (1.0 + missing / kinetic) ** 0.5)
 
-    def _moved(self, x: State, time: float, v: np.ndarray, first: np.ndarray, last: np.ndarray) -> State:
-        """The state a time later, with an acceleration that goes from `first` to `last`."""
-        way = time * v + time**2 * (first / 3.0 + last / 6.0)
-        return x.replace(q=self.system.plus(x, way), v=v + 0.5 * time * (first + last), t=x.t + time)
+    def _moved(self, x: State, time: float, v: np.ndarray, vdot: np.ndarray) -> State:
+        """The state a time later, with this velocity at x and a constant acceleration."""
+        way = time * v + 0.5 * time**2 * vdot
+        return x.replace(q=self.system.plus(x, way), v=v + time * vdot, t=x.t + time)
+
+    def _vdot(self, x: State) -> np.ndarray:
+        """(nv,) the acceleration at a regular state."""
+        nq = self.system.nq
+        return self.rates(x.t, np.concatenate([x.q, x.v, np.zeros(self.works)]))[nq : nq + self.system.nv]
+
+    @property
+    def works(self) -> int:
+        """Number of works."""
+        return len(self.system.work_names)
 
     def _acceleration(self, x: State, cone: TangentCone, rank: int) -> np.ndarray:
         """v̇ without the weak rows, as by the null-space formulation."""
@@ -193,3 +274,10 @@ class Crosser:
 def _shortest(t: Tangent, right: np.ndarray, rank: int) -> np.ndarray:
     """The shortest v that brings the first `rank` combinations of rows of A v to `right`."""
     return np.linalg.solve(t.R, t.V[:, :rank] @ ((t.U[:, :rank].T @ (right / t.scale)) / t.sigma[:rank]))
+
+
+def _integral(nodes: tuple[float, ...], rates: Mapping[float, np.ndarray], end: float) -> np.ndarray:
+    """The integral from 0 to `end` of the polynomial through rates at nodes: Σ w_i rates_i, exact for powers of c."""
+    powers = np.arange(len(nodes))
+    weights = np.linalg.solve(np.array(nodes) ** powers[:, None], end ** (powers + 1.0) / (powers + 1.0))
+    return np.einsum("i,ij->j", weights, np.stack([rates[c] for c in nodes]))

@@ -35,8 +35,15 @@ def fill(run: RunRecord, times: np.ndarray, states: np.ndarray, wanted: np.ndarr
 class Dense:
     """Records of a run and the records of native code needed to step from them; threads may share it."""
 
-    def __init__(self, layout: Layout, make: Callable[[], RunRecord], times: np.ndarray, states: np.ndarray) -> None:
-        self.layout, self.times, self.states = layout, times, np.ascontiguousarray(states)
+    def __init__(
+        self,
+        layout: Layout,
+        rows: tuple[int, ...] | None,
+        make: Callable[[], RunRecord],
+        times: np.ndarray,
+        states: np.ndarray,
+    ) -> None:
+        self.layout, self.rows_used, self.times, self.states = layout, rows, times, np.ascontiguousarray(states)
         self._make, self._own = make, threading.local()
 
     @property
@@ -61,28 +68,40 @@ class Dense:
         return out
 
     def _across(self, run: RunRecord, states: np.ndarray, t: float) -> np.ndarray:
-        """The record at t, in a singular position: a cubic between sound states beside it, or the records around it."""
-        k = max(0, min(int(np.searchsorted(self.times, t)) - 1, len(self.times) - 2))
+        """The record at t, in a singular position: between sound states beside it, or the records around it."""
+        own, n = self._careful(run), len(self.times)
+        k = max(0, min(int(np.searchsorted(self.times, t)) - 1, n - 2))
         first, last = float(self.times[k]), float(self.times[k + 1])
         for part in BESIDE:
-            ends = np.array([max(first, t - part * (last - first)), min(last, t + part * (last - first))])
-            found = fill(self._careful(run), self.times, states, ends)
+            step = part * (last - first)
+            ends = np.unique(np.clip(t + step * np.array([-2.0, -1.0, 1.0, 2.0]), first, last))
+            found = fill(own, self.times, states, ends)
             if np.isfinite(found).all():
-                return self._cubic(t, ends, found)
-        return self._cubic(t, self.times[k : k + 2], states[k : k + 2])
+                return self._interpolated(own, t, ends, found)
+        around = slice(max(0, k - 1), min(n, k + 3))
+        return self._interpolated(own, t, self.times[around], states[around])
 
-    def _cubic(self, t: float, ends: np.ndarray, records: np.ndarray) -> np.ndarray:
-        """The record at t on the cubic with the positions and velocities of two records, (2, width)."""
-        system = self.layout.system
-        nq, n = system.nq, system.nq + system.nv
-        h, (x, y) = float(ends[1] - ends[0]), records
-        z = (t - float(ends[0])) / h
-        w, way = 1.0 - z, system.minus(y[:nq], x[:nq])
-        v, u = h * x[nq:n], h * y[nq:n]
-        out = w * x + z * y
-        out[:nq] = system.plus(x[:nq], z * z * (3.0 - 2.0 * z) * way + z * w * w * v - z * z * w * u)
-        out[nq:n] = (6.0 * z * w * way + w * (w - 2.0 * z) * v + z * (z - 2.0 * w) * u) / h
-        return out
+    def _interpolated(self, own: RunRecord, t: float, times: np.ndarray, records: np.ndarray) -> np.ndarray:
+        """The record at t on the polynomial with the values of records and, where these are regular, their rates."""
+        from scipy.interpolate import KroghInterpolator
+
+        n, nq, inputs = own.n, own.nq, own.ode.x[own.u_index : own.u_index + own.nu]
+        nodes, values = list[float](), list[np.ndarray]()
+        for at, record in zip(times.tolist(), records):
+            nodes.append(at)
+            values.append(record[:n])
+            inputs[:] = record[n : n + own.nu]
+            out = own.ode.at(at, record[: nq + own.nv])
+            if out[n] > (4.0 * own.hit) ** 2 and np.isfinite(out[:n]).all():
+                nodes.append(at)
+                values.append(out[:n].copy())
+        k = max(0, min(int(np.searchsorted(times, t)) - 1, len(times) - 2))
+        z = (t - times[k]) / (times[k + 1] - times[k])
+        found = (1.0 - z) * records[k] + z * records[k + 1]
+        found[:n] = KroghInterpolator(np.array(nodes) - t, np.array(values))(0.0)
+        for start in self.layout.quaternions().tolist():
+            found[start : start + 4] /= np.linalg.norm(found[start : start + 4])
+        return found
 
     def _careful(self, run: RunRecord) -> RunRecord:
         """The record of careful steps in all coordinates."""
@@ -90,7 +109,7 @@ class Dense:
             layout = self.layout
             own = layout.record()
             layout.place(own, None, None, np.zeros(run.n - 2 * run.dof), 1)
-            careful(layout, None).stepper.enter(own)
+            careful(layout, self.rows_used).stepper.enter(own)
             self._own.careful = own
         return self._own.careful
 
@@ -114,4 +133,4 @@ class Continuation:
             self.layout.begin(run, self.start, self.start.t, np.zeros(run.nu))
             return run
 
-        return Dense(self.layout, make, times, columns)
+        return Dense(self.layout, self.rows, make, times, columns)

@@ -15,7 +15,7 @@ from dalembert.charts import LocalChart
 from dalembert.integrators.run_record import FRESH, SKIPPED, RunRecord
 from dalembert.simulation.callbacks import Callback
 from dalembert.simulation.careful import Careful, give_back, lease
-from dalembert.simulation.crossing import CLOSEST, Crosser
+from dalembert.simulation.crossing import CLOSEST, NEARER, Crosser
 from dalembert.simulation.dense import Dense
 from dalembert.simulation.layout import Layout, Stepper
 from dalembert.simulation.passages import Met, describe
@@ -145,18 +145,20 @@ class Detours:
         """Across a singular position, to where the rows are independent again."""
         run, start, nq, n = self.record, self.state(), self.system.nq, self.system.nq + self.system.nv
 
-        def slope(x: State) -> np.ndarray:
-            return run.ode.at(x.t, np.concatenate([x.q, x.v]))[: run.n].copy()
+        def rates(t: float, x: np.ndarray) -> np.ndarray:
+            if run.control.address and run.hold == 0.0:
+                self.inputs[:] = run.control.at(t, x[:n])[: run.nu]
+            return run.ode.at(t, x[:n])[: run.n].copy()
 
         assert self._steps is not None
         crosser = Crosser(
             self.system, self.setup.p, self.inputs.copy(),
-            lambda x: slope(x)[nq:n], lambda x: float(slope(x)[n:].sum()), self._steps.land,
-            self.layout.usual_rank(self.rows), run.hit, run.end - run.t,
+            rates, self._steps.land, self.layout.usual_rank(self.rows), run.hit, run.end - run.t, self.setup.rtol,
         )  # fmt: skip
         found = crosser.cross(start)
         if found is None:
-            run.across, run.h = CLOSEST, 0.5 * run.h  # if a step failed
+            run.across = max(CLOSEST, NEARER * self.margin() ** 0.5)
+            run.h *= 0.5  # if a step failed
             return Status.STEP_TOO_SMALL if 0.0 < run.h < SHORTEST * run.usual_h else Status.DONE
         if isinstance(found, str):
             self.why = found
@@ -165,8 +167,7 @@ class Detours:
         time = after.t - start.t
         run.x[:nq], run.x[nq:n] = after.q, after.v
         run.low_before[:] = run.low
-        first = after if position is start else start  # forces in the position itself are not known
-        works = 0.5 * time * (slope(first) + slope(after))[n:]
+        works = found.works
         if position is start and "drivers" in self.system.work_names:  # which turn the motion at once, as energy tells
             change = self.system.energy(after, p=self.setup.p) - self.system.energy(start, p=self.setup.p)
             works[self.system.work_names.index("drivers")] += change - works.sum()

@@ -237,7 +237,7 @@ class Driver(Detours):
         """States between records of the present layout."""
         if self._dense is None:
             copy = self.record.copy()
-            self._dense = Dense(self.layout, lambda: copy, times, records)
+            self._dense = Dense(self.layout, self.rows, lambda: copy, times, records)
         self._dense.times, self._dense.states = times, np.ascontiguousarray(records)
         return self._dense
 

@@ -73,12 +73,16 @@ class Bench:
     a run in which contacts, ropes, stops or friction act.
     """
 
-    def __init__(self, system: System, state: State, p: np.ndarray | None = None, u: dict[str, float] | None = None):
+    def __init__(
+        self, system: System, state: State, p: np.ndarray | None = None, u: dict[str, float] | None = None,
+        outputs: Sequence[tuple[str, Any]] = (),
+    ):  # fmt: skip
         if system.nv == 0:
             raise ArgumentError(f"'{system.name}' has no joints, so nothing moves; needed: a mechanism with a joint.")
         self.system = system
         self.p = np.array(system.parameter_vector(None) if p is None else p, dtype=float)
         self.u = dict.fromkeys(system.u_names, 0.0) | {k: float(v) for k, v in (u or {}).items()}
+        self.outputs = {name: (name, f) for name, f in outputs}  # functions of the state for Bode plots
         self.poses = Poses(system)
         self.dragging = Dragging(system, self.given_p, state.t)
         self.x = state

@@ -1,12 +1,13 @@
 """Dragging: a position follows a goal on its own branch, loops closed at every step.
 
-    min ½ ‖e(q)‖² + ½ μ² ‖W δ‖²   over   Φ(q) = 0,   low ≤ q ≤ high                                            (1)
+    min ½ ‖e(q)‖² + ½ μ² ‖W δ‖²   over   Φ(q) = 0,   slack(q) ≥ 0                                              (1)
 
 e is how far a point of a body is from where it is drawn to, or a coordinate from its slider. A step of (1) is taken in
 the null space of the rows, δ = N y, and closed again by Newton's method with the factors it began with. It counts only
 where what had to be closed is short beside δ and the null space turned by less than an angle: so no step changes its
-branch, and the position stops, or slides along, where the branch does not lead on. Lengths are radians and lengths of
-the mechanism throughout.
+branch, and the position stops, or slides along, where the branch does not lead on. Slacks are those of joint limits,
+contacts and ropes; one that is used up is a row like those of the loops until the drag ends. Lengths are radians and
+lengths of the mechanism throughout.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.reaching import joint_limits
 from dalembert.errors import ArgumentError, unknown
 from dalembert.protocols import Parameters
 from dalembert.rank import angular_velocities, rank_policy
+from dalembert.studio.bounds import ROOM, Bounds
 from dalembert.system.system import System
 
 CLOSED = 1e-11  # of a residual: loops are closed
@@ -67,6 +68,7 @@ class Moved:
     more: bool  # whether time ran out on the way: call again
     sigma: np.ndarray  # singular values of the rows, falling
     limits: tuple[str, ...] = ()  # coordinates that are stopped by their limits
+    touching: tuple[str, ...] = ()  # contacts and ropes that stop it
     note: str = ""  # what stopped it, or what was passed
     steps: int = 0
 
@@ -82,7 +84,7 @@ class _Place:
     sigma: np.ndarray
     V: np.ndarray
     rank: int
-    fixed: dict[int, float] = field(default_factory=dict)  # velocities at their limits
+    fixed: dict[int, float] = field(default_factory=dict)  # bounds that hold, and the slack they keep
 
     @property
     def N(self) -> np.ndarray:
@@ -105,8 +107,8 @@ class Dragging:
         self.branch = system.kernel("branch") if len(system.rows.branch_of) else None
         self.places = {name: (k, system.q_names.index(name)) for k, name in enumerate(system.v_names)
                        if name in system.q_names}  # fmt: skip
-        self.low, self.high = joint_limits(system)
-        self.limited = [(v, i) for v, i in self.places.values() if np.isfinite([self.low[v], self.high[v]]).any()]
+        self.bounds = Bounds(system, self.reach, self.length)
+        self.low, self.high = self.bounds.low, self.bounds.high
         self.rank, self.usual = 0, 0.0  # the largest rank met, and the largest of the smallest singular values
 
     # --- kernels ------------------------------------------------------------------------------------------------
@@ -133,10 +135,15 @@ class Dragging:
         away[: len(self.units)][~self.holonomic] = 0.0
         white = np.zeros((len(away), self.system.nv))
         white[: len(self.units)] = np.asarray(A).reshape(-1, self.system.nv) * self.reach / self.units[:, None]
-        for k, (v, at) in enumerate(fixed.items(), start=len(self.units)):
-            i = self.system.q_names.index(self.system.v_names[v])
-            away[k], white[k, v] = (q[i] - at) / self.reach[v], 1.0
+        if fixed:
+            slack, rows = self.slack(q)
+            away[len(self.units) :] = slack[list(fixed)] - list(fixed.values())
+            white[len(self.units) :] = rows[list(fixed)]
         return away, white
+
+    def slack(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(slacks of the bounds, (n,), and their rows, (n, nv)) at a position."""
+        return self.bounds.at(q, self.p, self.t)
 
     def place(self, q: np.ndarray, fixed: dict[int, float] | None = None) -> _Place:
         """A position factored."""
@@ -212,8 +219,7 @@ class Dragging:
         stays = [(v, i, q[i]) for v, i in (self.places[n] for n in hold if n in self.places)]
         led = {g.name for g in goals if isinstance(g, Slide)}
         stays = [s for s in stays if self.system.v_names[s[0]] not in led]
-        low = {v: min(self.low[v], q[i]) for v, i in self.limited} if limits else {}
-        high = {v: max(self.high[v], q[i]) for v, i in self.limited} if limits else {}
+        least = np.minimum(0.0, self.slack(here.q)[0]) if limits and len(self.bounds) else None
         mu, note, steps, more, stuck = 1e-4, "", 0, False, 0
         near = np.concatenate([np.full(*((1, MET) if isinstance(g, Slide) else (3, MET_PULL))) for g in goals])
         away, G = self._goal(here.q, goals)
@@ -229,7 +235,7 @@ class Dragging:
             if (promised < GAIN and size < 0.1) or stuck > 3:
                 break
             delta = delta * min(1.0, LONGEST / max(size, 1e-300))
-            beyond, share = self._outward(here, delta, low, high)
+            beyond, share = ({}, 1.0) if least is None else self._outward(here, delta, least)
             if beyond:
                 here = self.place(here.q, {**here.fixed, **beyond})
                 if here.sigma[min(here.white.shape) - 1] < self.policy.tolerance and here.N.shape[1] == 0:
@@ -237,7 +243,7 @@ class Dragging:
                 continue
             delta = delta * share
             steps += 1
-            new, reason = self._advance(here, delta)
+            new, reason = self._advance(here, delta, least)
             if new is None:
                 note = reason
                 break
@@ -250,6 +256,9 @@ class Dragging:
             stuck, mu = 0, max(mu / 10, 1e-6)
             note = passed or note
             here, away, G = new, after, G_new
+        if here.fixed and (landed := self._closed(here, here.q)) is not None:  # bounds that were found last
+            here = self.place(landed[0], here.fixed)
+            away, _ = self._goal(here.q, goals)
         return self._told(here, away, near, goals, note, more, steps)
 
     def _step(self, here: _Place, away: np.ndarray, G: np.ndarray, stays: list[Any], mu: float) -> np.ndarray:
@@ -261,29 +270,18 @@ class Dragging:
             right.append(HOLD * np.array([(at - here.q[i]) / self.reach[v] for v, i, at in stays]))
         rows.append(mu * np.eye(N.shape[1]))
         right.append(np.zeros(N.shape[1]))
-        X, x = np.vstack(rows), np.concatenate(right)
-        return N @ np.linalg.solve(X.T @ X, X.T @ x)
+        return np.asarray(N @ np.linalg.lstsq(np.vstack(rows), np.concatenate(right), rcond=None)[0])
 
-    def _outward(
-        self, here: _Place, delta: np.ndarray, low: dict[int, float], high: dict[int, float]
-    ) -> tuple[dict[int, float], float]:
-        """Limits that a step passes from where it begins, and the part of the step up to the first of the others."""
-        fixed, share = {}, 1.0
-        for v, i in self.limited if low else ():
-            if v in here.fixed:
-                continue
-            way, room = delta[v] * self.reach[v], 1e-9 * self.reach[v]
-            for limit, sign in ((high[v], 1.0), (low[v], -1.0)):
-                if sign * way <= room or not np.isfinite(limit):
-                    continue
-                left = sign * (limit - here.q[i])
-                if left <= room:
-                    fixed[v] = limit
-                elif sign * way > left:
-                    share = min(share, left / (sign * way))
-        return fixed, share
+    def _outward(self, here: _Place, delta: np.ndarray, least: np.ndarray) -> tuple[dict[int, float], float]:
+        """Bounds that a step passes from where it begins, and the part of the step up to the first of the others."""
+        slack, rows = self.slack(here.q)
+        way, left = -rows @ delta, slack - least
+        other = np.array([k not in here.fixed for k in range(len(slack))]) & (way > ROOM)
+        used = other & (left <= self.bounds.room)
+        ahead = other & ~used & (way > left)
+        return {int(k): float(least[k]) for k in np.flatnonzero(used)}, float((left[ahead] / way[ahead]).min(initial=1))
 
-    def _advance(self, here: _Place, delta: np.ndarray) -> tuple[_Place | None, str]:
+    def _advance(self, here: _Place, delta: np.ndarray, least: np.ndarray | None) -> tuple[_Place | None, str]:
         """The position after a step on the same branch, made shorter until it is sure; else why there is none."""
         size = float(np.abs(delta).max(initial=0.0))
         part = 1.0
@@ -293,9 +291,20 @@ class Dragging:
             if closed is not None and closed[1] <= CORRECTED * part * size + 1e-9 and self._meant(closed[0]):
                 new = self.place(closed[0], here.fixed)
                 if new.rank == here.rank and self._aligned(here, new):
-                    return new, ""
+                    share = 1.0 if least is None else self._inside(here, new, least)
+                    if share == 1.0:
+                        return new, ""
+                    part *= share
+                    continue
             part *= 0.5
         return None, "a singular position is here: this branch does not lead on that way"
+
+    def _inside(self, here: _Place, new: _Place, least: np.ndarray) -> float:
+        """1, or the part of a step that stays inside the bounds where the whole of it does not, by the secant."""
+        before, after = self.slack(here.q)[0] - least, self.slack(new.q)[0] - least
+        out = after < -self.bounds.room
+        out[list(here.fixed)] = False
+        return float((before[out] / (before[out] - after[out])).min(initial=1.0))
 
     def _meant(self, q: np.ndarray) -> bool:
         """Whether no constraint holds with an axis reversed."""
@@ -321,17 +330,19 @@ class Dragging:
         steps: int,
     ) -> Moved:  # fmt: skip
         met = bool((np.abs(away) < near).all())
-        names = tuple(self.system.v_names[v] for v in here.fixed)
+        bounds = self.bounds
+        names = tuple(bounds.names[k] for k in here.fixed if k < bounds.limits)
+        touching = tuple(bounds.names[k] for k in here.fixed if k >= bounds.limits)
         sigma = here.sigma if not here.fixed else self.place(here.q).sigma
         if not note and not more and not met:
-            if here.N.shape[1] == 0 and not names:
+            if here.N.shape[1] == 0 and not here.fixed:
                 note = "nothing can move: the mobility is 0"
-            elif names:
-                note = f"stopped by the limit of {', '.join(names)}"
+            elif here.fixed:
+                note = f"stopped by {' and '.join(bounds.told[k] for k in here.fixed)}"
             elif len(goals) == 1 and isinstance(goals[0], Slide):
                 at = here.q[self.places[goals[0].name][1]]
                 note = f"dead point: {goals[0].name} turns back at {at:.5g}"
         if not note and self.near(sigma):
             note = "near a singular position"
-        gap = float(np.abs(here.gap).max(initial=0.0))
-        return Moved(here.q, gap, float(np.abs(away).max(initial=0.0)), met, more, sigma, names, note, steps)
+        gap = float(np.abs(here.gap[: len(self.units)]).max(initial=0.0))
+        return Moved(here.q, gap, float(np.abs(away).max(initial=0.0)), met, more, sigma, names, touching, note, steps)

@@ -13,11 +13,12 @@ import numpy as np
 from dalembert import checks, formats
 from dalembert.errors import ArgumentError, ModelFileError
 from dalembert.formats import format_of
+from dalembert.live.export import export_html
 from dalembert.simulation.run import Run
 from dalembert.studio.bench import Bench
 from dalembert.studio.jobs import Job
 from dalembert.studio.messages import plain
-from dalembert.studio.script import Script, quoted, state_line
+from dalembert.studio.script import Script, inputs_of, quoted, state_line
 from dalembert.system.state import State
 from dalembert.system.system import System
 
@@ -61,15 +62,14 @@ class Files:
                 mechanism = formats.read(path, **options)
             except ModelFileError as error:
                 raise ModelFileError(str(error).replace(f"{folder}/", "")) from None
-        if job.cancelled:
-            return
         system = mechanism.compile()
         state = first_state(system)
-        if job.cancelled:
-            return
         script = Script(f"system = da.read({quoted(name)}).compile()")
         script.add("place", state_line(system, state))
-        self.session.open(Bench(system, state), script)
+        bench = Bench(system, state)
+        if not job.take():
+            return
+        self.session.open(bench, script)
         if mechanism.notes:
             several = f"{len(mechanism.notes)} things of the file have no meaning here; see mechanism.notes"
             self.session.tell({"event": "note", "text": several})
@@ -95,9 +95,9 @@ class Files:
         self.session.tell({"event": "script", "text": self.session.script.text})
 
     def save(self, job: Job, given: dict[str, Any]) -> None:
-        """A file for the page to save: the state, the model, or the run as HTML or GIF."""
+        """A file for the page to save: the state, the model, a live page, or the run as HTML or GIF."""
         session, bench = self.session, self.session.bench
-        what = checks.choice(given.get("what"), ("state", "model", "html", "gif"), "what")
+        what = checks.choice(given.get("what"), ("state", "model", "html", "live", "gif"), "what")
         name = re.sub(r"[^\w-]+", "_", bench.system.name) or "model"
         if what == "state":
             values = dict(zip(bench.system.p_names, bench.p.tolist()))
@@ -109,13 +109,22 @@ class Files:
             if what == "model":
                 path = Path(folder) / f"{name}.json"
                 bench.system.with_parameters(dict(zip(bench.system.p_names, bench.p))).mechanism.save(path)
+            elif what == "live":
+                path = Path(folder) / f"{name}.live.html"
+                export_html(bench.system, path, bench.x, u=bench.inputs, p=bench.given_p)
             else:
                 if "A" not in session.runs.kept:
                     raise ArgumentError("there is no run to write; simulate first.")
                 run: Run = session.runs.kept["A"].run
                 path = run.animate(Path(folder) / f"{name}.{what}")
-                session.script.add(f"save {what}", f"run.animate({quoted(path.name)})")
-            session.give(path.name, path.read_bytes(), given.get("client"))
+            data = path.read_bytes()
+        if not job.take():
+            return
+        if what == "live":
+            session.script.add("save live", f"da.view.export_html(system, {quoted(path.name)}, x{inputs_of(bench.u)})")
+        elif what != "model":
+            session.script.add(f"save {what}", f"run.animate({quoted(path.name)})")
+        session.give(path.name, data, given.get("client"))
 
 
 def filename(given: Any) -> str:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert import checks
-from dalembert.errors import AssemblyError
+from dalembert.errors import ArgumentError, AssemblyError
+from dalembert.linearization.equilibrium import equilibrium
 from dalembert.studio.dragging import Moved, Pull, Slide
 from dalembert.studio.jobs import Job
 from dalembert.studio.script import by_name, inputs_of, state_line
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from dalembert.studio.session import Session
 
 BRANCHES = 12  # looked for
+FARTHEST = 1e6  # place of a point that is dragged, lengths of the mechanism
 PATIENCE = 0.25  # s of one slide: the page asks again where there is more way to go
 
 
@@ -53,8 +55,11 @@ class Hand:
         """Draw a point of a body to a place."""
         bench = self.session.bench
         body = checks.choice(given.get("body"), tuple(bench.system.layout.bodies), "body")
-        point, to = (tuple(checks.vector(given.get(k), 3, k).tolist()) for k in ("point", "to"))
-        self._moved(bench.dragging.drag(bench.x.q, [Pull(body, point, to)], limits=self.limits), "drag")
+        point, to = (checks.vector(given.get(k), 3, k) for k in ("point", "to"))
+        if max(np.abs(point).max(), np.abs(to).max()) > FARTHEST * bench.dragging.length:
+            raise ArgumentError(f"point or to is farther away than {FARTHEST:g} lengths of '{bench.system.name}'.")
+        pull = Pull(body, tuple(point.tolist()), tuple(to.tolist()))
+        self._moved(bench.dragging.drag(bench.x.q, [pull], limits=self.limits), "drag")
         self.session.script.add("place", state_line(bench.system, bench.x))
 
     def slide(self, job: Job, given: dict[str, Any]) -> None:
@@ -103,9 +108,9 @@ class Hand:
                 session.tell({"event": "note", "text": str(error)})
                 return
             others = [x.q for x in found if not self._same(x.q, at)]
+            if not job.take():
+                return
             self.branches, self.branch = [at, *others], 0
-        if job.cancelled:
-            return
         if len(self.branches) == 1:
             session.tell({"event": "note", "text": "no other branch was found with these leading coordinates"})
             return
@@ -124,11 +129,9 @@ class Hand:
 
     def equilibrium(self, job: Job, given: dict[str, Any]) -> None:
         """The equilibrium that is found from here."""
-        from dalembert.linearization.equilibrium import equilibrium
-
         session, bench = self.session, self.session.bench
         found = equilibrium(bench.system, bench.x.replace(v=np.zeros(bench.system.nv)), u=bench.inputs, p=bench.given_p)
-        if job.cancelled:
+        if not job.take():
             return
         bench.put(found.state.q)
         session.script.add("equilibrium", f"x = da.equilibrium(system, x{inputs_of(bench.u)}).state")
@@ -136,12 +139,10 @@ class Hand:
 
     def hold(self, job: Job, given: dict[str, Any]) -> None:
         """The least inputs that keep the mechanism at rest where it is."""
-        from dalembert.linearization.equilibrium import equilibrium
-
         session, bench = self.session, self.session.bench
         at = bench.x.replace(v=np.zeros(bench.system.nv))
         found = equilibrium(bench.system, at, solve_for="u", p=bench.given_p)
-        if job.cancelled:
+        if not job.take():
             return
         bench.put(found.state.q)
         session.script.add("hold", 'u = da.equilibrium(system, x, solve_for="u").u')

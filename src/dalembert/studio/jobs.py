@@ -1,30 +1,56 @@
 """Lanes: threads that work off jobs one after another, so that nothing the page asks for waits for something slow.
 
-A job that waits is replaced by a newer one with its key; one that runs is told to stop.
+A job that waits is replaced by a newer one with its key. One that runs is cancelled: `Stopped` is raised in its thread,
+as Ctrl-C does in a terminal. Machine code does not notice that before it returns, so the lane does not wait: another
+thread takes the next job at once, and the old one ends with its job.
 """
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import threading
+import time
 from collections.abc import Callable
+
+AGAIN = 2.0  # s until a thread that went on is asked to stop once more
+
+
+class Stopped(BaseException):
+    """Raised in the thread of a job that was cancelled."""
 
 
 class Job:
-    """A piece of work with a key; `cancelled` tells it that nobody waits for its answer any more."""
+    """A piece of work with a key; a job with a label is slow.
+
+    progress: a function that returns the part that is done, 0 to 1, if it is known. on_cancel: stops machine code.
+    """
 
     def __init__(self, key: str, work: Callable[[Job], None], label: str = ""):
         self.key, self.work, self.label = key, work, label
-        self._cancelled, self.on_cancel = threading.Event(), lambda: None
+        self.on_cancel: Callable[[], None] = lambda: None
+        self.progress: Callable[[], float] | None = None
+        self._lock, self._cancelled, self._taken = threading.Lock(), False, False
 
     @property
     def cancelled(self) -> bool:
         """Whether to stop."""
-        return self._cancelled.is_set()
+        return self._cancelled
 
-    def cancel(self) -> None:
-        """Ask it to stop."""
-        self._cancelled.set()
+    def cancel(self) -> bool:
+        """Ask it to stop; False where its answer was taken already."""
+        with self._lock:
+            if self._taken:
+                return False
+            self._cancelled = True
         self.on_cancel()
+        return True
+
+    def take(self) -> bool:
+        """Whether the answer still counts; from then on the job cannot be cancelled."""
+        with self._lock:
+            self._taken = not self._cancelled
+            return self._taken
 
 
 class Lane:
@@ -36,29 +62,34 @@ class Lane:
         self._running: Job | None = None
         self._changed = threading.Condition()
         self._closed = False
-        self._thread = threading.Thread(target=self._work, name=f"studio {name}", daemon=True)
-        self._thread.start()
+        self._begin()
+
+    @property
+    def running(self) -> Job | None:
+        """The job under way."""
+        return self._running
 
     def submit(self, key: str, work: Callable[[Job], None], label: str = "") -> Job:
         """Do this next, in place of what waits or runs under the same key."""
+        self.cancel(key)
         job = Job(key, work, label)
         with self._changed:
             self._waiting.pop(key, None)
             self._waiting[key] = job
-            running = self._running
             self._changed.notify_all()
-        if running is not None and running.key == key:
-            running.cancel()
         return job
 
-    def cancel(self, key: str = "") -> None:
-        """Stop the jobs of a key, or all."""
+    def cancel(self, key: str = "") -> list[str]:
+        """Stop the jobs of a key, or all; returns the labels of those that were stopped."""
         with self._changed:
-            for name in [n for n in self._waiting if key in ("", n)]:
-                self._waiting.pop(name).cancel()
-            running = self._running
+            found = [self._waiting.pop(name) for name in list(self._waiting) if key in ("", name)]
+            running, thread = self._running, self._thread
         if running is not None and key in ("", running.key):
-            running.cancel()
+            found.append(running)
+        stopped = [job for job in found if job.cancel()]
+        if running in stopped and running is not None and running.label:
+            self._leave(running, thread)
+        return [job.label for job in stopped if job.label]
 
     def idle(self, seconds: float = 60.0) -> bool:
         """Wait until there is nothing to do."""
@@ -72,24 +103,53 @@ class Lane:
             self._changed.notify_all()
         self.cancel()
 
+    def _begin(self) -> None:
+        self._thread = threading.Thread(target=self._work, name=f"studio {self.name}", daemon=True)
+        self._thread.start()
+
+    def _leave(self, job: Job, thread: threading.Thread) -> None:
+        """Leave a thread to its cancelled job, and go on in another one."""
+        with self._changed:
+            if self._running is not job:
+                return  # it has ended meanwhile
+            self._ended(job)
+            self._begin()
+        threading.Thread(target=_interrupt, args=(thread,), name=f"studio {self.name} ends", daemon=True).start()
+
+    def _ended(self, job: Job) -> None:
+        self._running = None
+        if job.label:
+            self._tell(self.name, "")
+        self._changed.notify_all()
+
     def _work(self) -> None:
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: bool(self._waiting) or self._closed)
-                if self._closed:
-                    return
-                key = next(iter(self._waiting))
-                job = self._running = self._waiting.pop(key)
-            try:
-                if job.label:
-                    self._tell(self.name, job.label)
-                job.work(job)
-            except BaseException as error:
-                if not job.cancelled:
-                    self._failed(job.key, error)
-            finally:
-                if job.label:
-                    self._tell(self.name, "")
-                with self._changed:
-                    self._running = None
-                    self._changed.notify_all()
+        with contextlib.suppress(Stopped):  # that comes when the job is done
+            while self._one_more():
+                pass
+
+    def _one_more(self) -> bool:
+        """Work off a job; False where another thread goes on, or nobody."""
+        with self._changed:
+            self._changed.wait_for(lambda: bool(self._waiting) or self._closed)
+            if self._closed:
+                return False
+            job = self._running = self._waiting.pop(next(iter(self._waiting)))
+            if job.label:
+                self._tell(self.name, job.label)
+        try:
+            job.work(job)
+        except BaseException as error:
+            if not job.cancelled:
+                self._failed(job.key, error)
+        with self._changed:
+            if self._running is not job:
+                return False
+            self._ended(job)
+        return True
+
+
+def _interrupt(thread: threading.Thread) -> None:
+    """Raise `Stopped` in a thread; again after a while, as machine code that calls Python may swallow it."""
+    while thread.is_alive() and thread.ident is not None:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(Stopped))
+        time.sleep(AGAIN)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import time
 import webbrowser
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 
 from dalembert import checks
+from dalembert.charts.leaders import name_and_function, named_list
 from dalembert.errors import ArgumentError, DalembertError
+from dalembert.mechanism.traced import UserState
 from dalembert.protocols import Parameters, StateGiven, check_system
 from dalembert.simulation.run import Run
 from dalembert.studio.bench import Bench
@@ -89,6 +92,7 @@ def studio(
     time: float = 5.0,
     u: Any = None,
     p: Parameters = None,
+    outputs: Sequence[tuple[str, Callable[[UserState], Any]]] = (),
     port: int = 0,
     open: bool = True,
     source: str = "system = ...  # the system that was given",
@@ -101,7 +105,9 @@ def studio(
 
     system: a compiled `System`. run: a run of it to show. state: where to begin, a `State`, positions by name or an
     array; default the start of the run, the state named "start", or assembled. time: s that are simulated. u: constant
-    inputs, p: parameters, by name. port: to listen on, 0 for a free one. open: whether to show the page in the browser.
+    inputs, p: parameters, by name. outputs: (name, function of the state) that Bode plots offer beside coordinates,
+    frames, multipliers and energies, as in `da.linearize`. port: to listen on, 0 for a free one. open: whether to show
+    the page in the browser.
     source: the line of Python that makes the system, for "Show the Python".
 
     >>> from dalembert import view, zoo
@@ -124,7 +130,8 @@ def studio(
         values = dict(zip(system.p_names, given_p.tolist()))
         script.add("parameters", f"system = system.with_parameters({by_name(values)})")
     script.add("place", state_line(system, x))
-    session = Session(Bench(system, x, given_p, inputs), script, seconds)
+    more = [name_and_function(item, "outputs") for item in named_list(outputs, "outputs")]
+    session = Session(Bench(system, x, given_p, inputs, more), script, seconds)
     if run is not None:
         session.runs.take(run, "A")
     try:

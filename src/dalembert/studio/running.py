@@ -65,13 +65,14 @@ class Runs:
             "seek": ("hand", self.seek, ""),
             "keep": ("hand", self.keep, ""),
             "forget": ("hand", self.forget, ""),
-            "stop": ("hand", self.stop, ""),
+            "stop": ("", self.stop, ""),
         }
 
     def stop(self, job: Job, given: dict[str, Any]) -> None:
         """Stop simulating, and everything else that is slow."""
-        for lane in ("run", "study"):
-            self.session.lanes[lane].cancel()
+        stopped = [label for lane in ("run", "study", "live") for label in self.session.lanes[lane].cancel()]
+        if stopped:
+            self.session.tell({"event": "note", "text": f"stopped: {', '.join(stopped)}"})
 
     # --- simulating ---------------------------------------------------------------------------------------------
 
@@ -86,10 +87,10 @@ class Runs:
             start = bench.system.state(start.q, start.v, start.t)
             start = bench.system.project(start, p=bench.given_p)
         run = self._run(job, start)
-        if job.cancelled:
+        if not job.take():
             return
         session.script.add("simulate", f"run = da.simulate(system, x, {shown(self.time)}{inputs_of(bench.u)})")
-        self.take(run, "A", job)
+        self.take(run, "A")
 
     def _run(self, job: Job, start: Any) -> Run:
         bench = self.session.bench
@@ -104,12 +105,9 @@ class Runs:
         if job.cancelled:
             driver.interrupt.stop()
         begun = float(start.t)
-        self.session.progress = lambda: (driver.record.t - begun) / self.time
-        try:
-            driver.begin()
-            run = result(driver, driver.go())
-        finally:
-            self.session.progress = None
+        job.progress = lambda: (driver.record.t - begun) / self.time
+        driver.begin()
+        run = result(driver, driver.go())
         give_back(layout, driver.spare)
         return run
 
@@ -121,20 +119,16 @@ class Runs:
             job.on_cancel = course.stop
             if job.cancelled:
                 course.stop()
-            self.session.progress = lambda: (course.t - begun) / self.time
+            job.progress = lambda: (course.t - begun) / self.time
 
         nothing: dict[str, Any] = dict.fromkeys(
             ("t_eval", "controller", "hold", "events", "switches", "stops", "coordinates", "options")
         )
-        try:
-            return phased(
-                bench.system, start, self.time, u=bench.inputs, p=bench.given_p, choices=choices, begun=watched,
-                **nothing,
-            )  # fmt: skip
-        finally:
-            self.session.progress = None
+        return phased(
+            bench.system, start, self.time, u=bench.inputs, p=bench.given_p, choices=choices, begun=watched, **nothing
+        )
 
-    def take(self, run: Run, slot: str, job: Job | None = None) -> None:
+    def take(self, run: Run, slot: str) -> None:
         """Show a run: its pictures first, what takes longer to compute after."""
         session = self.session
         if len(run.t) == 0:
@@ -146,8 +140,7 @@ class Runs:
         session.bench.see(f"run {slot}", run.q[pick])
         session.redraw()
         session.tell(*self.pictures(kept, slot), keep=f"run {slot}")
-        if job is None or not job.cancelled:
-            session.lanes["look"].submit(f"more {slot}", lambda later: self._more(kept, slot))
+        session.lanes["look"].submit(f"more {slot}", lambda later: self._more(kept, slot))
 
     def pictures(self, kept: Shown, slot: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """The run as it moves, with its coordinates and energies."""

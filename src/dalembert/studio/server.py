@@ -96,9 +96,9 @@ class Server:
                 self._tell_progress()
 
     def _tell_progress(self) -> None:
-        progress = self.session.progress
-        if progress is not None:
-            self.session.tell({"event": "progress", "part": progress()})
+        part = self.session.progress
+        if part is not None:
+            self.session.tell({"event": "progress", "part": part})
 
     # --- requests -----------------------------------------------------------------------------------------------
 

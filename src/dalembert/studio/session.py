@@ -38,7 +38,6 @@ class Session:
         self.bench, self.script = bench, script
         self.memory: dict[str, Message] = {}  # by kind: for pages that come later
         self.listeners: dict[int, Listener] = {}
-        self.progress: Callable[[], float] | None = None  # of what is simulated or mapped
         self._lock = threading.RLock()
         self._busy: dict[str, str] = {}
         self._drawn: dict[str, Any] = {}  # the scene that pages have
@@ -94,10 +93,20 @@ class Session:
         if not isinstance(name, str) or name not in self.commands:
             raise ArgumentError(f"there is no command {name!r}.")
         lane, work, label = self.commands[name]
+        if not lane:  # at once
+            job = Job(name, lambda job: work(job, given))
+            job.work(job)
+            return job
         if lane in ("hand", "study") and name in ("drag", "slide", "seek", "reset", "load", "go", "branch"):
             self.lanes["live"].cancel()
         key = f"{name} {given.get('name', '')}" if name == "slide" else name
         return self.lanes[lane].submit(key, lambda job: work(job, {**given, "client": client}), label)
+
+    @property
+    def progress(self) -> float | None:
+        """The part of what is simulated or mapped that is done; None where nothing is."""
+        jobs = [lane.running for lane in self.lanes.values()]
+        return next((job.progress() for job in jobs if job is not None and job.progress is not None), None)
 
     def idle(self, seconds: float = 60.0) -> bool:
         """Wait until nothing is under way, but what is live."""
@@ -161,18 +170,18 @@ class Session:
         if moved is None:
             here = d.place(bench.x.q)
             residual, sigma = float(np.abs(here.gap).max(initial=0.0)), here.sigma
-            limits: tuple[str, ...] = tuple(
-                name for name, (v, i) in d.places.items()
-                if not d.low[v] - 1e-9 <= bench.x.q[i] <= d.high[v] + 1e-9
-            )  # fmt: skip
-            gap, met = 0.0, True
+            limits, touching, gap, met = [], [], 0.0, True
         else:
-            residual, sigma, limits, gap, met = moved.residual, moved.sigma, moved.limits, moved.gap, moved.met
-            note = moved.note
+            residual, sigma, gap, met, note = moved.residual, moved.sigma, moved.gap, moved.met, moved.note
+            limits, touching = list(moved.limits), list(moved.touching)
+        beyond = np.flatnonzero(d.slack(bench.x.q)[0] < -d.bounds.room)
+        limits += [d.bounds.names[k] for k in beyond if k < d.bounds.limits]
+        through = [d.bounds.names[k] for k in beyond if k >= d.bounds.limits]
         header = {
             "event": "pose", "source": source, "q": bench.x.q, "t": bench.x.t, "residual": residual, "gap": gap,
             "met": met, "note": note, "limits": limits, "sigma": sigma[: d.rank] if d.rank else [], "rank": d.rank,
-            "more": bool(moved and moved.more), "speed": speed, "near": d.near(sigma),
+            "more": bool(moved and moved.more), "touching": touching, "through": through,
+            "speed": speed, "near": d.near(sigma),
         }  # fmt: skip
         self.tell(header, {"poses": bench.pose()}, keep="pose")
         if source in ("open", "parameters", "load"):

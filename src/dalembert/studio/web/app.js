@@ -84,6 +84,7 @@ function status(lane, text) {
 function showStatus() {
   const texts = Object.values(state.busy).filter(Boolean), part = state.part;
   $("status").classList.toggle("busy", texts.length > 0);
+  $("stop").hidden = !texts.length;
   $("status").textContent = texts.length ? texts.join(", ") + (part > 0.005 && part < 1 ? ` ${Math.round(100 * part)} %` : "…") : "";
 }
 
@@ -184,7 +185,11 @@ function posed(header, arrays) {
   if (!mine && !state.mode) pose(arrays.poses.data);
   if (state.fresh) { state.fresh = false; buildSliders(); stage.camera.fit(); setTimeout(tune, 400); }
   panels(header);
-  note(header.note || (header.limits.length ? `at the limit of ${header.limits.join(", ")}` : ""));
+  note(header.note || [
+    header.limits.length ? `at the limit of ${header.limits.join(", ")}` : "",
+    header.touching.length ? `touches ${header.touching.join(", ")}` : "",
+    header.through.length ? `goes through ${header.through.join(", ")}` : "",
+  ].filter(Boolean).join(" · "));
   if (header.source === "live") $("clock").textContent = `${header.t.toFixed(2)} s · ${header.speed.toFixed(2)}×`;
   const again = header.more && (state.drag ?? state.sliding);
   if (header.source === "drag" || header.source === "slide") {
@@ -418,6 +423,7 @@ const act = {
   help: () => $("keyboard").showModal(),
   theme: () => setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"),
   open: () => $("file").click(),
+  stop: () => { state.recorder?.cancel(); send({ do: "stop" }); },
 };
 for (const [id, f] of Object.entries(act)) $(id).onclick = f;
 $("limits").onchange = () => send({ do: "limits", on: $("limits").checked });
@@ -489,7 +495,14 @@ function film(name) {
   const type = ["video/webm;codecs=vp9", "video/webm;codecs=vp8", "video/webm"].find(t => MediaRecorder.isTypeSupported(t));
   const recorder = new MediaRecorder(stage.canvas.captureStream(30), { mimeType: type, videoBitsPerSecond: 8e6 }), parts = [];
   recorder.ondataavailable = e => parts.push(e.data);
-  recorder.onstop = () => { status("film", ""); download(name, new Blob(parts, { type: "video/webm" })); };
+  recorder.cancel = () => { parts.cancelled = true; timeline.pause(); };
+  recorder.onstop = () => {
+    state.recorder = null;
+    status("film", "");
+    if (parts.cancelled) toast("stopped: filming");
+    else download(name, new Blob(parts, { type: "video/webm" }));
+  };
+  state.recorder = recorder;
   timeline.set(timeline.begin, false);
   recorder.start();
   status("film", "filming");
@@ -500,7 +513,7 @@ function film(name) {
 
 // --- keys and gamepads ------------------------------------------------------------------------------------------------
 
-const KEYS = { " ": () => timeline.toggle(), s: act.simulate, l: act.live, r: act.reset, b: act.branch, e: act.rest, k: act.keep, p: act.python, t: act.theme, f: () => stage.camera.fit(), "?": act.help, ArrowLeft: () => timeline.step(-1), ArrowRight: () => timeline.step(1), Escape: () => send({ do: "stop" }) };
+const KEYS = { " ": () => timeline.toggle(), s: act.simulate, l: act.live, r: act.reset, b: act.branch, e: act.rest, k: act.keep, p: act.python, t: act.theme, f: () => stage.camera.fit(), "?": act.help, ArrowLeft: () => timeline.step(-1), ArrowRight: () => timeline.step(1), Escape: act.stop };
 const STEER = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowUp: [1, 1], ArrowDown: [1, -1], d: [2, 1], a: [2, -1], w: [3, 1], s: [3, -1] };
 const pressed = new Map();
 
@@ -508,7 +521,7 @@ addEventListener("keydown", e => {
   if (e.ctrlKey || e.metaKey || e.altKey || document.querySelector("dialog[open]")) return;
   const field = e.target.closest?.("input, select, textarea");
   const key = e.key.length === 1 ? e.key.toLowerCase() : e.key;
-  if (field && !(field.type === "range" && [" ", "s", "l"].includes(key)) && field.type !== "checkbox") return;
+  if (field && key !== "Escape" && !(field.type === "range" && [" ", "s", "l"].includes(key)) && field.type !== "checkbox") return;
   if (state.live && key in STEER && STEER[key][0] < state.model.inputs.length) {
     e.preventDefault();
     if (!e.repeat) { pressed.set(key, true); steer(); }

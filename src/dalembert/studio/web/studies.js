@@ -56,7 +56,8 @@ export class Linear {
       return row;
     });
     this.input = select(model.inputs, "Input", model.inputs[0]);
-    this.output = select(model.outputs, "Output", model.outputs[0]);
+    this.output = make("select", {}, ...Object.entries(model.outputs).map(([group, names]) => make("optgroup", { label: group }, ...names.map(n => make("option", { value: n, textContent: n })))));
+    this.output.setAttribute("aria-label", "Output");
     const ask = () => model.inputs.length && this.send({ do: "bode", input: this.input.value, output: this.output.value });
     this.input.onchange = this.output.onchange = ask;
     this.body.replaceChildren(

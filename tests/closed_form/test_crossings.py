@@ -1,0 +1,104 @@
+"""Ladders through their flat positions, on bases of every kind, against the same motion by gears."""
+
+import numpy as np
+import pytest
+from geared_ladders import ladder, start
+
+import dalembert as da
+
+CASES = [
+    ("ground", (True,)),
+    ("turntable", (False, False, True)),
+    ("free", (True, False, True)),
+    ("driven", (False, True)),
+    ("led", (True, False)),
+    ("ball", (False,)),
+]
+
+
+def difference(run, truth):
+    """Of states: positions, and velocities over the largest of them."""
+    return max(np.abs(run.q - truth.q).max(), np.abs(run.v - truth.v).max() / np.abs(truth.v).max())
+
+
+def through(base, crossed, angle, speed, time, **options):
+    """A ladder, its start, and the true motion."""
+    system, geared = ladder(base, crossed, **options), ladder(base, crossed, geared=True)
+    x, y = start(system, geared, crossed, angle, speed, base_speed=min(0.3, speed))
+    truth = da.simulate(geared, y, time, rtol=1e-13, atol=1e-14, events={"flat": lambda t, s: s["A0"]})
+    assert truth.success, truth.message
+    return system, x, truth
+
+
+@pytest.mark.parametrize(("base", "crossed"), CASES, ids=str)
+def test_each_branch_is_followed_through_the_flat_position_to_the_tolerance(base, crossed):
+    system, x, truth = through(base, crossed, -0.05, 1.0, 0.15)
+    for rtol in (1e-6, 1e-9, 1e-12):
+        run = da.simulate(system, x, 0.15, rtol=rtol, atol=0.1 * rtol)
+        assert run.success, run.message
+        assert [(p.met, p.determined) for p in run.passages] == [(True, True)]
+        assert run.passages[0].nearest == pytest.approx(truth.t_events["flat"][0], abs=1e-8)
+        assert difference(run(0.15), truth(0.15)) < rtol + 1e-11
+
+
+@pytest.mark.parametrize(("angle", "speed"), [(-1e-3, 0.03), (-2e-3, 0.05), (-5e-3, 0.1)])
+def test_loops_that_open_slowly_are_crossed_as_exactly(angle, speed):
+    """Their rows are nearly dependent on the whole way: the last crank turns 17 times as far as the others."""
+    crossed, time = (False, False, False, True), -3.0 * angle / speed
+    system, x, truth = through("turntable", crossed, angle, speed, time)
+    for rtol in (1e-6, 1e-8, 1e-10, 1e-12):
+        run = da.simulate(system, x, time, rtol=rtol, atol=0.1 * rtol)
+        assert run.success, run.message
+        error = difference(run(time), truth(time))
+        assert len(run.passages) == 1
+        assert error < rtol + 2e-9 or (rtol == 1e-6 and not run.passages[0].determined)
+
+
+def test_states_between_the_steps_of_a_loop_that_is_closed_twice():
+    """Next to the position too, where steps are careful: as exact as the steps themselves."""
+    crossed = (True, False)
+    system, x, truth = through("slide", crossed, -0.01, 0.3, 0.06, twice=True)
+    run = da.simulate(system, x, 0.06, rtol=1e-12, atol=1e-13)
+    assert all(p.determined for p in run.passages)
+    flat = truth.t_events["flat"][0]
+    for t in np.linspace(0.0, 0.06, 41):
+        distance = abs(t - flat) * 0.3
+        assert np.abs(run(t).q - truth(t).q).max() < 1e-10
+        assert np.abs(run(t).v - truth(t).v).max() < 1e-10 + 4e-15 / max(distance, 1e-7) ** 2
+
+
+@pytest.mark.parametrize("rtol", [1e-9, 1e-12])
+def test_a_run_that_begins_in_the_position_crosses_the_next_one(rtol):
+    """It has made no usual step yet, by which others are measured."""
+    system, x, truth = through("driven", (False, True), 0.0, 0.4, 0.9)
+    run = da.simulate(system, x, 0.9, rtol=rtol, atol=0.1 * rtol)
+    assert run.success, run.message
+    assert [(p.met, p.determined) for p in run.passages] == [(True, True)] * 2
+    assert difference(run(0.9), truth(0.9)) < 1e2 * rtol + 1e-9
+
+
+@pytest.mark.parametrize("base", ["ground", "slide"])
+def test_no_motion_leaves_a_chain_that_is_stretched(base):
+    """Its position is isolated: only what carries it may move."""
+    m = da.Mechanism("stretched", gravity=(0, -9.81, 0))
+    stand = m.ground
+    if base != "ground":
+        stand = m.add_body("base", mass=4.0, inertia=(1, 1, 1))
+        m.add_joint("base", da.Prismatic("x"), m.ground, stand)
+        m.add_driver("drive", "base", lambda t: 0.5 * t)
+    last = stand.at()
+    for name in "ABC":
+        link = m.add_body(f"link {name}", mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0))
+        m.add_joint(name, da.Revolute("z"), last, link)
+        last = link.at(1.0)
+    m.close_loop("D", da.Revolute("z"), last, stand.at(3.0))
+    system = m.compile()
+    carried = {"base": 0.5} if base != "ground" else {}
+    for speed in (1.0, 1e-3):
+        x = system.state(v=carried | {"A": speed, "B": -2.0 * speed, "C": speed})
+        run = da.simulate(system, x, 0.1)
+        assert not run.success
+        assert "no motion" in run.message
+        assert "'D'" in run.message
+    rides = da.simulate(system, system.state(v=carried), 0.1)
+    assert rides.success or "no acceleration leads out" in rides.message
