@@ -86,8 +86,8 @@ def inverse_dynamics_many(system: System, states: Any, a: Any, *, u: Any = None,
 
     >>> import dalembert as da
     >>> from dalembert import zoo
-    >>> system = zoo.double_pendulum().compile()
-    >>> run = da.simulate(system, {"A": 0.3}, 1.0)
+    >>> system = zoo.cart_pole().compile()
+    >>> run = da.simulate(system, zoo.cart_pole_start()[0], 1.0)
     >>> bool(abs(da.inverse_dynamics_many(system, run, run.vdot)).max() < 1e-9)   # nothing else acts
     True
     """
