@@ -42,5 +42,6 @@ def main(out) -> dict[str, object]:
         Panel("track of the rear axle: y (m)", tracks, xlabel="x (m)"),
         Panel("weaving: steering and heading (rad)", {"steer": weave["steer"], "heading": weave["float.angle"]}),
     ]
-    picture = Picture(weaving, [weave(t) for t in (0.0, 1.1, 2.2, 3.3)], [weave.position("chassis")[weave.t < 3.3]])
+    shown = [weave(t) for t in np.linspace(0.0, 3.3, 67)]
+    picture = Picture(weaving, shown[::22], [np.array([y.position("chassis") for y in shown])])
     return publish(out, "car", rows, [picture], panels, run=weave, animated=weave, traces=["chassis"])

@@ -142,7 +142,5 @@ def _draw_panel(axes: Any, panel: Panel | Map, run: Any) -> None:
     if panel.xlabel == "x (m)":
         axes.set_aspect("equal", adjustable="datalim")
     named = sum(label.strip(". ") != "" for label in panel.curves)
-    if 4 < named <= 8 or (named and all(label.startswith(".") for label in panel.curves)):
+    if 1 < named <= 8:
         axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))  # beside the curves
-    elif 0 < named <= 4:
-        axes.legend(fontsize="small")

@@ -53,7 +53,7 @@ def main(out, n=None) -> dict[str, object]:
         "that should, by the eigenvalues of their linear models": int(told.sum()),
         "for which both say the same": int((stands == told).sum()),
     }
-    groups = {".stands": stands, ".falls": ~stands, ".not what its eigenvalues say": stands != told}
+    groups = {".stands": stands, ".falls": ~stands, ".unlike its linear model": stands != told}
     dots = {name: (runs.varied["load"][which], runs.varied["strength"][which]) for name, which in groups.items()}
     pictures = [Picture(system, [runs.state(int(np.argmin(stands))), top], title="upright, and fallen (pale)")]
     return publish(out, "robust_regulator", rows, pictures, [Panel("strength of the motor", dots, xlabel="load (kg)")])

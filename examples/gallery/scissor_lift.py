@@ -27,6 +27,7 @@ def drawing() -> Drawing:
     bodies["platform"] = f"L{STAGES} edge"
     mass = dict.fromkeys(bodies, MASS) | {"platform": LOAD}
     d = Drawing("scissor lift", pins, "L0 base", bodies, mass)
+    d.m.bodies["platform"].add_shape("box", (1.2 * wide, 0.12, 0.6), at=(0.6 * wide, 0.06, 0.0))
     d.m.add_point_on_line("foot", d.on["R0"], d.m.ground, "x")
     d.m.add_point_on_line("roller", d.on[f"R{STAGES}"], d.m.bodies["platform"], "x")
     d.cylinder("cylinder", "base", "eye", masses=(4.0, 4.0))

@@ -97,6 +97,31 @@ def test_names_of_a_sweep_that_do_not_exist_are_refused(system, first):
     assert "2 of 2 positions" in repr(turn)
 
 
+def test_a_rod_that_spins_between_two_balls_is_named():
+    """An RSSR linkage: its kinematics are determined, the forces of a led crank are not, for the coupler may spin."""
+    m = da.Mechanism("RSSR", gravity=(0, 0, -9.81))
+    crank = m.add_body("crank", mass=1.0, com=(0.1, 0, 0), inertia=da.rod(1.0, 0.2))
+    coupler = m.add_body("coupler", mass=1.0, com=(0.3, 0, 0), inertia=(1e-3, 0.03, 0.03))
+    rocker = m.add_body("rocker", mass=1.0, com=(0.2, 0, 0), inertia=da.rod(1.0, 0.4))
+    turned = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    pivot = np.array([0.1, 0.5, 0.0])
+    m.add_joint("A", da.Revolute("z"), m.ground, crank)
+    m.add_joint("S", da.Spherical(), crank.at(0.2), coupler)
+    m.add_joint("D", da.Revolute("z"), m.ground.at(*pivot, rotation=turned), rocker)
+    m.close_loop("C", da.Spherical(), coupler.at(0.6), rocker.at(0.4))
+    system = m.compile()
+    turn = system.sweep({"A": np.linspace(0.2, 6.4, 13)}, system.assemble({"A": 0.2}), speed=1.0)
+    A, D = turn["A"], turn["D"]
+    ends = 0.2 * np.stack([np.cos(A), np.sin(A), 0 * A]), 0.4 * turned @ np.stack([np.cos(D), np.sin(D), 0 * D])
+    np.testing.assert_allclose(np.linalg.norm(pivot[:, None] + ends[1] - ends[0], axis=0), 0.6, atol=1e-11)
+    with pytest.raises(da.ArgumentError, match=r"this moves S\.wx.*universal joint at one end"):
+        turn.driving_force("A")
+    slope = da.sensitivities(
+        system, turn.state(0), of=["D"], wrt=["held:A"], held=["A", "S.wx"]
+    )  # no parameters at all
+    assert slope.d("D", "held:A") == pytest.approx(turn.rate("D")[0], abs=1e-9)
+
+
 def test_forces_need_every_freedom_to_be_led_or_held():
     system = zoo.five_bar().compile()
     x = system.state(*zoo.five_bar_start())

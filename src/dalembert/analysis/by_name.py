@@ -117,10 +117,17 @@ class ByName:
         """(N, 6) moment (N m) and force (N) in a joint, tree or cut, by its name; see `System.constraint_forces`."""
         system = self.system
         tree, _cut = joints_and_loops(system, joint)
-        lam = np.pad(self.multipliers, ((0, 0), (0, len(system.rows.left_out))))
         if joint in tree:
-            return self._batch("reactions", a=self.vdot, lam=lam)[:, tree.index(joint)]
-        return self._batch("loop_wrench", frame=joint, lam=lam).reshape(len(self.q), 6)
+            return self._in_joints()[:, tree.index(joint)]
+        return self._batch("loop_wrench", frame=joint, lam=self._all_multipliers()).reshape(len(self.q), 6)
+
+    def _in_joints(self) -> np.ndarray:
+        """(N, joints, 6) wrenches in the joints of the tree."""
+        return self._batch("reactions", a=self.vdot, lam=self._all_multipliers())
+
+    def _all_multipliers(self) -> np.ndarray:
+        """(N, rows) of all rows, those left out last."""
+        return np.hstack([self.multipliers, np.zeros((len(self.q), len(self.system.rows.left_out)))])
 
 
 def columns(name: Any, names: Any, where: Any, joints: Any, kind: str) -> Any:

@@ -138,11 +138,27 @@ class Sweep(ByName):
     def _p(self) -> np.ndarray:
         return self._course.given(self._x)[0]
 
+    def _in_joints(self) -> np.ndarray:
+        return self._kept_in_joints
+
+    @cached_property
+    def _kept_in_joints(self) -> np.ndarray:
+        """(K, joints, 6): a sweep is short, so what all joints carry is kept."""
+        return super()._in_joints()
+
     def _batch(self, name: str, *, frame: Any = None, axes: str = "body", **more: Any) -> Any:
         kernel = self.system.kernel(name, frame=frame, axes=axes)
         u = self.system.input_vector(self._u)
         given = {"q": self.q, "v": self.v, "p": self._p, "t": self._times, "u": u, **more}
         return kernel.batch(*(given[n] for n in kernel.names_in))
+
+    def _loose(self) -> str:
+        """A sentence that names the velocities of a motion that is neither led nor held, at the first value."""
+        course = self._course
+        motion = np.linalg.svd(self._J(0) * course.reach / course.units[:, None])[2][-1] * course.reach
+        large = np.abs(motion) > 0.1 * np.abs(motion).max()
+        moved = ", ".join(name for name, k in zip(self.system.v_names, large) if k)
+        return f"At the first value this moves {moved}."
 
     def _J(self, k: int) -> np.ndarray:
         return self._course.equations(self.q[k], float(self._x[k]))[1]
@@ -156,7 +172,8 @@ class Sweep(ByName):
         if free:
             raise ArgumentError(
                 f"the forces of this sweep are not determined: {free} freedom(s) of '{self.system.name}' are neither "
-                "led nor held. Hold them too (held={...}) to say what they do."
+                f"led nor held. {self._loose()} Hold them too (held={{...}}) to say what they do; a rod that spins "
+                "between two balls needs a universal joint at one end."
             )
         load = self._batch("inverse_dynamics", a=self.vdot).reshape(len(self), -1)
         mu = self._stack.forces(load)

@@ -221,4 +221,4 @@ def tangent_jacobian(s: Trace, f: ca.SX) -> ca.SX:
 
 
 def _matrix(x: ca.SX, columns: int) -> np.ndarray:
-    return array(ca.densify(x)).reshape(-1, columns)
+    return array(ca.densify(x)).reshape(x.shape[0], columns)
