@@ -2,8 +2,8 @@
 
 python -m benchmarks [part ...] [--json PATH] [--quick]
 
-Parts: calls, tree, constrained, robots, linearization, sensitivities, diagonal, simulation, watching, control, compile,
-linalg, ensembles, reading, peer.
+Parts: calls, tree, constrained, robots, linearization, derivatives, sensitivities, diagonal, simulation, watching,
+control, compile, linalg, ensembles, reading, peer.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ PARTS = {
     "constrained": "benchmarks.constrained",
     "robots": "benchmarks.robots",
     "linearization": "benchmarks.linearization",
+    "derivatives": "benchmarks.derivatives",
     "sensitivities": "benchmarks.sensitivities",
     "diagonal": "benchmarks.diagonal",
     "simulation": "benchmarks.simulation",
@@ -35,7 +36,19 @@ PARTS = {
     "peer": "benchmarks.peer",
 }
 USUAL = tuple(part for part in PARTS if part != "peer")
-PACKAGES = ("dalembert", "pin", "mujoco", "exudyn", "numba", "llvmlite", "casadi", "numpy", "scipy", "sympy")
+PACKAGES = (
+    "dalembert",
+    "pin",
+    "crocoddyl",
+    "mujoco",
+    "exudyn",
+    "numba",
+    "llvmlite",
+    "casadi",
+    "numpy",
+    "scipy",
+    "sympy",
+)
 
 
 def main() -> None:

@@ -109,6 +109,7 @@ if TYPE_CHECKING:
     from dalembert.sensitivity.sensitivities import sensitivities as sensitivities
     from dalembert.simulation.callbacks import expression as expression
     from dalembert.simulation.events import Event as Event
+    from dalembert.simulation.momentum_maps import MomentumMaps as MomentumMaps
     from dalembert.simulation.passages import Passage as Passage
     from dalembert.simulation.phases.switch import Switch as Switch
     from dalembert.simulation.phases.switch import Switched as Switched
@@ -188,6 +189,7 @@ _HOMES = {
     "sensitivity.sensitivities": "sensitivities",
     "simulation.callbacks": "expression",
     "simulation.events": "Event",
+    "simulation.momentum_maps": "MomentumMaps",
     "simulation.passages": "Passage",
     "simulation.phases.switch": "Switch Switched",
     "simulation.saving": "load",

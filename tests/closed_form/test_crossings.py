@@ -102,3 +102,51 @@ def test_no_motion_leaves_a_chain_that_is_stretched(base):
         assert "'D'" in run.message
     rides = da.simulate(system, system.state(v=carried), 0.1)
     assert rides.success or "no acceleration leads out" in rides.message
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-9])
+def test_a_run_that_stops_next_to_the_position_is_continued_on_its_branch(rtol):
+    """Or says that the state there does not determine it: nearer than lengths are known."""
+    system, x, truth = through("slide", (True, False), -0.05, 1.0, 0.12)
+    flat = float(truth.t_events["flat"][0])
+    for beside in (-1e-3, -1e-5, -1e-7, -1e-9, 0.0, 1e-9, 1e-7, 1e-5, 1e-3):
+        first = da.simulate(system, x, flat + beside, rtol=rtol, atol=0.1 * rtol)
+        second = da.simulate(system, first.state(), 0.12 - first.t[-1], rtol=rtol, atol=0.1 * rtol)
+        assert second.success, second.message
+        passages = (*first.passages, *second.passages)
+        assert passages
+        if all(p.determined for p in passages):
+            assert difference(second.state(), truth(0.12)) < max(1e2 * rtol, 1e-6)
+        else:
+            assert abs(beside) < 1e-4 if rtol == 1e-6 else abs(beside) < 1e-6
+
+
+def test_runs_side_by_side_pass_the_position_as_they_do_alone():
+    crossed, rng = (True, False), np.random.default_rng(3)
+    system, geared = ladder("slide", crossed), ladder("slide", crossed, geared=True)
+    angles, speeds = -rng.choice([1e-4, 1e-3, 1e-2, 0.05], 8), rng.choice([0.2, 1.0, 3.0], 8)
+    pairs = [start(system, geared, crossed, a, w) for a, w in zip(angles, speeds)]
+    for rtol in (1e-6, 1e-9):
+        many = da.ensemble(system, [x for x, _ in pairs], 0.12, rtol=rtol, atol=0.1 * rtol)
+        for k, (x, y) in enumerate(pairs):
+            alone = da.simulate(system, x, 0.12, rtol=rtol, atol=0.1 * rtol)
+            truth = da.simulate(geared, y, 0.12, rtol=1e-13, atol=1e-14)
+            assert many.success[k]
+            assert many.passages[k] == len(alone.passages)
+            assert many.determined[k] == all(p.determined for p in alone.passages)
+            assert difference(many.state(k), truth.state()) < rtol
+
+
+@pytest.mark.parametrize(("scale", "mass"), [(1e-6, 1.0), (1e6, 1e-6), (1.0, 1e6)])
+def test_a_ladder_of_any_size_and_mass_passes_at_the_same_time(scale, mass):
+    """Gravity grows with lengths, so all motions take the same time."""
+    crossed = (False, True)
+    system, x, truth = through("turntable", crossed, -0.02, 0.4, 0.12, scale=scale, mass=mass)
+    usual = ladder("turntable", crossed)
+    one, other = (da.simulate(s, s.state(x.q, x.v), 0.12, rtol=1e-9, atol=1e-10) for s in (usual, system))
+    assert one.success
+    assert other.success
+    assert [p.determined for p in other.passages] == [p.determined for p in one.passages] == [True]
+    assert other.passages[0].nearest == pytest.approx(one.passages[0].nearest, abs=1e-8)
+    assert other.passages[0].nearest == pytest.approx(truth.t_events["flat"][0], abs=1e-8)
+    assert difference(other.state(), one.state()) < 1e-8

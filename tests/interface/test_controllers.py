@@ -87,8 +87,9 @@ def test_dense_output_acts_under_the_inputs_of_its_step(hold):
 def test_a_controller_that_gives_no_number_ends_the_run(hold, bad):
     run = da.simulate(cart(), [0.0], 1.0, u=lambda t, s: [bad if t > 0.45 else 1.0], hold=hold)
     assert run.status.name == "CALLBACK"
-    assert run.message.endswith("s a controller or event returned something that is not a finite number")
-    assert run.error is None
+    assert f"s the controller returned {bad} for 'push', which is no finite number (asked at t = 0." in run.message
+    assert isinstance(run.error, da.ArgumentError)
+    assert run.message.endswith(str(run.error))
     assert 0.0 < run.t[-1] <= 0.5
     assert np.isfinite(run.q).all()
     assert run["x"][-1] == pytest.approx(run.t[-1] ** 2 / 4, rel=1e-12)

@@ -174,9 +174,11 @@ def test_an_event_that_raises_while_it_is_located_ends_the_run():
 
 
 def test_an_event_that_is_no_number_ends_the_run():
-    run = da.simulate(pendulum(), {"A": 0.5}, 2.0, events=da.expression(lambda t, s: ca.sqrt(0.5 - t)))
+    events = {"on": lambda t, s: 1.0, "off": da.expression(lambda t, s: ca.sqrt(0.5 - t))}
+    run = da.simulate(pendulum(), {"A": 0.5}, 2.0, events=events)
     assert run.status.name == "CALLBACK"
-    assert run.message.endswith("a controller or event returned something that is not a finite number")
+    assert "s the event returned nan for 'off', which is no finite number (asked at t = " in run.message
+    assert isinstance(run.error, da.ArgumentError)
     assert run.t[-1] < 1.0
 
 

@@ -95,7 +95,17 @@ def test_results_are_exported_under_one_name():
     for name in names_of(da):
         exported.setdefault(id(getattr(da, name)), []).append(name)
     assert not [names for names in exported.values() if len(names) > 1]
-    for name in ("Run", "Status", "Passage", "Acceleration", "Reactions", "Report", "Subspaces", "Outcome"):
+    for name in (
+        "Run",
+        "Status",
+        "Passage",
+        "MomentumMaps",
+        "Acceleration",
+        "Reactions",
+        "Report",
+        "Subspaces",
+        "Outcome",
+    ):
         assert inspect.isclass(getattr(da, name))
 
 

@@ -63,9 +63,12 @@ def forged(rng, port, token):
                        f"127.0.0.1:{port}.evil", "", "127.0.0.1",
                        f"evil@127.0.0.1:{port}", f"[::1]:{port}", f"127.0.0.1:{port}\r\nHost: evil"])  # fmt: skip
     method = rng.choice(["GET"] * 6 + ["POST", "PUT", "HEAD", "OPTIONS", "TRACE", "get", "\x00"])
+    upgrade = rng.random() < 0.3
+    if upgrade and rng.random() < 0.5:
+        path, method = "socket", "GET"
     good_host = host in (f"127.0.0.1:{port}", f"localhost:{port}")
     lines = [f"{method} /{given}/{path} HTTP/{rng.choice(['1.1', '1.1', '1.0', '9'])}", f"Host: {host}"]
-    if rng.random() < 0.3:
+    if upgrade:
         lines += ["Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13",
                   "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
                   f"Origin: {rng.choice(['null', 'http://evil.example'])}"]  # fmt: skip

@@ -9,6 +9,7 @@ for any projector P on the small motions the constraints allow: H P = 0, P P = P
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -27,6 +28,8 @@ from dalembert.recursions.newton_euler import newton_euler
 from dalembert.symbols import array, symbols, to_sx, zeros
 from dalembert.system.equation_rows import EquationRows, SolvedRows, arguments
 from dalembert.system.functions import Trace
+from dalembert.system.rows import RowChoice
+from dalembert.system.state import State
 from dalembert.system.system import System
 
 
@@ -49,9 +52,34 @@ class FullLinearization:
     multipliers_u: np.ndarray  # (rows, inputs)
     multipliers_t: np.ndarray  # (rows,)
     rows: tuple[str, ...]  # rows the multipliers belong to: independent ones, where some are redundant
-    H: np.ndarray  # (holonomic rows + rows, 2 nv) what small motions must not do
-    B: np.ndarray  # (nv, nv) of δ̇ = δv − B δ
-    names: tuple[str, ...]  # of (δ, δv)
+    speed_q: np.ndarray  # (rows, nv) ∂(A v + b)/∂q
+    system: System
+    state: State
+    p: Parameters
+    chosen: RowChoice
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of (δ, δv)."""
+        return (*self.system.v_names, *(f"{name} rate" for name in self.system.v_names))
+
+    @cached_property
+    def H(self) -> np.ndarray:
+        """(holonomic rows + rows, 2 nv) what small motions must not do."""
+        rows = self.system.rows if self.chosen is None else self.system.rows.only(self.chosen)
+        A = self.system.constraint_matrix(self.state, p=self.p)
+        A = (A if self.chosen is None else A[list(self.chosen)]).reshape(self.speed_q.shape)
+        holonomic = A[rows.holonomic] if len(A) else A
+        return np.block([[holonomic, np.zeros_like(holonomic)], [self.speed_q, A]])
+
+    @cached_property
+    def B(self) -> np.ndarray:
+        """(nv, nv) of δ̇ = δv − B δ."""
+        turn = np.zeros((self.system.nv, self.system.nv))
+        for link in self.system.layout.tree.links:
+            if link.joint.nq != link.joint.nv:
+                turn[link.v, link.v] = link.joint.transport(self.state.v[link.v]).astype(float)
+        return turn
 
     @property
     def Df(self) -> np.ndarray:
@@ -120,19 +148,11 @@ def linearize_full(system: System, state: StateGiven, *, u: Inputs = None, p: Pa
             raise singular(system, x, p)
         memory.rows = used
     rows = system.rows if used is None else system.rows.only(used)
-    chosen = list(range(len(system.rows.of))) if used is None else list(used)
-    A = system.constraint_matrix(x, p=p)[chosen].reshape(len(chosen), system.nv)
-    holonomic = A[rows.holonomic] if chosen else A
-    H = np.block([[holonomic, np.zeros_like(holonomic)], [d["speed_q"].reshape(A.shape), A]])
-    n, inputs, m = system.nv, len(system.u_names), len(chosen)
-    turn = np.zeros((n, n))
-    for link in system.layout.tree.links:
-        turn[link.v, link.v] = link.joint.transport(x.v[link.v]).astype(float)
-    names = (*system.v_names, *(f"{name} rate" for name in system.v_names))
+    n, inputs, m = system.nv, len(system.u_names), len(rows.of)
     return FullLinearization(
         d["vdot"], d["multipliers"], d["vdot_q"], d["vdot_v"], d["vdot_u"].reshape(n, inputs), d["vdot_t"].reshape(n),
         d["multipliers_q"].reshape(m, n), d["multipliers_v"].reshape(m, n), d["multipliers_u"].reshape(m, inputs),
-        d["multipliers_t"].reshape(m), tuple(rows.names), H, turn, names,
+        d["multipliers_t"].reshape(m), tuple(rows.names), d["speed_q"].reshape(m, n), system, x, p, used,
     )  # fmt: skip
 
 
@@ -285,8 +305,13 @@ class SecondOrder:
         return self._total(self.of.change(self.found.known, self.directions, W)).T
 
     def everything(self) -> np.ndarray:
-        """(components, n, n)."""
-        return np.stack([self.along(d) for d in np.eye(len(self.chosen))], axis=-1)
+        """(components, n, n): the unit weights of the components, carried through e_z, along every direction."""
+        of, n = self.of, len(self.chosen)
+        unit = np.eye(of.implicit.stop)[:, self.components]
+        W = np.zeros((unit.shape[1], of.count))
+        W[:, : of.implicit.stop] = -self.found.divided_transposed(unit).T
+        C = of.change(self.found.known, np.tile(self.directions, (len(W), 1)), np.repeat(W, n, axis=0))
+        return self._total(C).reshape(len(W), n, n).transpose(0, 2, 1)
 
     def _total(self, C: np.ndarray) -> np.ndarray:
         """e_x′ + e_z′ Z at the chosen columns."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dalembert.errors import ArgumentError
 from dalembert.records import filled
 from dalembert.simulation.causes import cause
 from dalembert.simulation.driver import Driver
@@ -28,7 +29,7 @@ def result(driver: Driver, status: Status) -> Run:
     inputs = slice(n + record.works, n + record.works + nu)
     if setup.hold > 0.0 and len(X) > 1:  # the first sample was taken after the first record
         X[0, inputs] = X[1, inputs]
-    between = None
+    between, error = None, _error(driver, status)
     if driver.span.samples is None and len(T) > 1 and setup.formulation not in TOTAL_RATES:
         between = driver.continuation
     return filled(
@@ -43,8 +44,8 @@ def result(driver: Driver, status: Status) -> Run:
         work={name: X[:, n + k] for k, name in enumerate(system.work_names)},
         margin=X[:, -1],
         status=status,
-        _message=_sentence(driver, status),
-        error=_error(driver),
+        _message=_sentence(driver, status, error),
+        error=error,
         steps=record.steps,
         rejected=record.rejected,
         evaluations=record.evaluations,
@@ -61,15 +62,30 @@ def result(driver: Driver, status: Status) -> Run:
     )
 
 
-def _error(driver: Driver) -> BaseException | None:
+def _error(driver: Driver, status: Status) -> BaseException | None:
     """The exception of a callback, or of the run itself."""
     for callback in (driver.controller, driver.watcher):
         if callback is not None and callback.error is not None:
             return callback.error
-    return driver.trouble
+    return driver.trouble or (_not_finite(driver) if status == Status.CALLBACK else None)
 
 
-def _sentence(driver: Driver, status: Status) -> str:
+def _not_finite(driver: Driver) -> ArgumentError | None:
+    """The error of a controller or event whose last answer has a number that is none: which one, and when."""
+    run = driver.record
+    for what, names, f in (
+        ("controller", driver.system.u_names, run.control),
+        ("event", list(driver.setup.events), run.watch),
+    ):
+        values = f.y[: len(names)] if f.address else np.zeros(0)
+        bad = [f"{value:g} for '{name}'" for name, value in zip(names, values) if not np.isfinite(value)]
+        if bad:
+            asked = f" (asked at t = {f.x[f.time_index]:.6g} s)" if f.time_index >= 0 else ""
+            return ArgumentError(f"the {what} returned {', '.join(bad)}, which is no finite number{asked}")
+    return None
+
+
+def _sentence(driver: Driver, status: Status, error: BaseException | None) -> str:
     t = driver.record.t
     if status == Status.DONE:
         return status.sentence
@@ -81,7 +97,9 @@ def _sentence(driver: Driver, status: Status) -> str:
         for what, callback in (("controller", driver.controller), ("event", driver.watcher)):
             if callback is not None and callback.error is not None:
                 return f"at t = {t:.6g} s the {what} raised {_described(callback.error)}"
-    why = driver.why if driver.trouble is None else str(driver.trouble)
+        if error is not None:
+            return f"at t = {t:.6g} s {error}"
+    why = driver.why if error is None else str(error)
     if status in EXPLAINED and not why:
         usual = driver.layout.usual_rank(driver.rows)
         why = cause(driver.system, driver.state(), driver.setup.p, usual, driver.inputs)

@@ -17,6 +17,7 @@ from dalembert.simulation.along import chart_coordinates, indicator, whitened
 from dalembert.simulation.dense import Continuation, Dense
 from dalembert.simulation.doubts import Doubts
 from dalembert.simulation.histories import Histories
+from dalembert.simulation.momentum_maps import MomentumMaps, momentum_maps
 from dalembert.simulation.passages import Met, Passage, describe
 from dalembert.simulation.status import Status
 from dalembert.simulation.stops import beyond_limits
@@ -205,6 +206,32 @@ class Run(Histories):
         """(N,) energy, less that of the first state and the work done since, J: what the integration made up."""
         work = sum(self.work.values(), np.zeros(len(self.t)))
         return self.energy - self.energy[:1] - (work - work[:1])
+
+    # --- momentum -----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def momentum(self) -> np.ndarray:
+        """(N, nv) M v: the momenta p of the coordinates, N s along a slide, N m s about an angle."""
+        return self._batch("mass_times", dq=self.v)
+
+    @cached_property
+    def momentum_maps(self) -> MomentumMaps:
+        """Momenta along and about axes of space that the mechanism keeps (Noether), and how well the run kept them.
+
+        A twist of space counts if every body can follow it by the joints on the ground alone, and neither weight,
+        forces, inputs nor constraints notice it. `method="variational"` keeps these momenta to rounding.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism("top", gravity=(0, 0, -9.81))
+        >>> top = m.add_body("top", mass=1.0, com=(0, 0, 0.3), inertia=(1, 1, 2))
+        >>> m.add_joint("tip", da.Spherical(), m.ground, top)
+        >>> system = m.compile()
+        >>> start = system.state({"tip": da.rotation("x", 0.4)}, {"tip.wz": 9.0})
+        >>> run = da.simulate(system, start, 1.0, method="variational", step=0.01)
+        >>> run.momentum_maps.names, bool(run.momentum_maps.change.max() < 1e-12)
+        (('about z',), True)
+        """
+        return momentum_maps(self)
 
     # --- charts -------------------------------------------------------------------------------------------------
 
