@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 
-def filled(kind: type[T], constant: Mapping[str, Any], /, **fields: Any) -> T:
-    """A frozen dataclass without slots from all of its fields, unchecked; `constant` are those that never change.
+def filled(kind: type[T], fields: dict[str, Any]) -> T:
+    """A frozen dataclass without slots from all of its fields, unchecked; the dict becomes its own.
 
     >>> from dataclasses import dataclass
     >>> @dataclass(frozen=True)
     ... class Point:
     ...     x: float
     ...     y: float = 0.0
-    >>> filled(Point, {"y": 0.0}, x=1.0)
+    >>> filled(Point, {"x": 1.0, "y": 0.0})
     Point(x=1.0, y=0.0)
     """
     new = object.__new__(kind)
-    object.__setattr__(new, "__dict__", {**constant, **fields})
+    object.__setattr__(new, "__dict__", fields)
     return new

@@ -98,7 +98,8 @@ class ByName:
     def joint_acceleration(self, name: str) -> np.ndarray:
         """(N,) derivative of a velocity, or (N, k) of a joint with several, by its name, rad/s² or m/s²."""
         layout = self.system.layout
-        return self.vdot[:, columns(name, layout.v_names, layout.v_slice, layout.joints, "velocity")]
+        place = columns(name, layout.v_names, layout.v_slice, layout.joints, "velocity")  # before anything is computed
+        return self.vdot[:, place]
 
     def multiplier(self, name: str) -> np.ndarray:
         """(N,) multiplier of a row ("C.x"), or (N, k) of the k rows of a constraint ("C"), N or N m.
@@ -111,7 +112,8 @@ class ByName:
         >>> run.multiplier("C").shape == (len(run.t), 2), run.multiplier("C.x").shape == run.t.shape
         (True, True)
         """
-        return multiplier(self.system.rows, self.multipliers, name)
+        place = row_columns(self.system.rows, name)  # before anything is computed
+        return self.multipliers[:, place]
 
     def reactions(self, joint: str) -> np.ndarray:
         """(N, 6) moment (N m) and force (N) in a joint, tree or cut, by its name; see `System.constraint_forces`."""
@@ -139,14 +141,14 @@ def columns(name: Any, names: Any, where: Any, joints: Any, kind: str) -> Any:
     return where(name)
 
 
-def multiplier(rows: Any, multipliers: np.ndarray, name: Any) -> np.ndarray:
-    """(N,) column of a row, or (N, k) of the rows of a constraint, of multipliers (N, m)."""
+def row_columns(rows: Any, name: Any) -> Any:
+    """Column of a row, or of the only row of a constraint; list of columns of a constraint with several."""
     if isinstance(name, str) and name in rows.names:
-        return multipliers[:, rows.names.index(name)]
+        return rows.names.index(name)
     if not isinstance(name, str) or name not in rows.of:
         raise unknown("row or constraint", name, dict.fromkeys([*rows.names, *rows.of]))
-    found = multipliers[:, [of == name for of in rows.of]]
-    return found[:, 0] if found.shape[1] == 1 else found
+    found = [k for k, of in enumerate(rows.of) if of == name]
+    return found[0] if len(found) == 1 else found
 
 
 def joints_and_loops(system: Any, joint: Any) -> tuple[list[str], list[str]]:

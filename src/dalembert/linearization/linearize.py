@@ -180,14 +180,13 @@ def _model(
     outputs: Sequence[GivenOutput] | None,
 ) -> LinearModel:
     A, B, time, rate, Kq, Kv, Dv, Kt, Dt, vdot, multipliers, margin = found
-    operating = filled(
-        Operating, plan.operating, system=system, state=x, u=u, p=p, Kq=Kq, Kv=Kv, Dv=Dv, vdot=vdot,
-        multipliers=multipliers, condition=plan.condition(policy, margin),
-    )  # fmt: skip
-    fields = {"A": A, "B": B.reshape(plan.shape_of_B), "time": time, "rate": rate, "operating": operating}
+    at = {"system": system, "state": x, "u": u, "p": p, "Kq": Kq, "Kv": Kv, "Dv": Dv, "vdot": vdot}
+    more = {"multipliers": multipliers, "condition": plan.condition(policy, margin)}
+    operating = filled(Operating, {**plan.operating, **at, **more})
+    fields = {**plan.model, "A": A, "B": B.reshape(plan.shape_of_B), "time": time, "rate": rate, "operating": operating}
     if outputs is not None:
         fields |= _outputs(system, x, u, p, operating, Kt, Dt, outputs)
-    return filled(LinearModel, plan.model, **fields)
+    return filled(LinearModel, fields)
 
 
 def _outputs(

@@ -18,7 +18,6 @@ from dalembert.sources import PACKAGE
 
 #: statuses that a singular position, or a constraint that is not defined, may explain
 EXPLAINED = (Status.STEP_TOO_SMALL, Status.NOT_FINITE, Status.DRIFTED, Status.STEP_UNSOLVED, Status.BLOCKED)
-_OF_ONE_STRUCTURE = {"phases": (), "switches": ()}
 
 
 def result(driver: Driver, status: Status) -> Run:
@@ -32,34 +31,35 @@ def result(driver: Driver, status: Status) -> Run:
     between, error = None, _error(driver, status)
     if driver.span.samples is None and len(T) > 1 and setup.formulation not in TOTAL_RATES:
         between = driver.continuation
-    return filled(
-        Run,
-        _OF_ONE_STRUCTURE,
-        system=system,
-        p=setup.p,
-        t=T,
-        q=X[:, :nq],
-        v=X[:, nq:n],
-        u=X[:, inputs],
-        work={name: X[:, n + k] for k, name in enumerate(system.work_names)},
-        margin=X[:, -1],
-        status=status,
-        _message=_sentence(driver, status, error),
-        error=error,
-        steps=record.steps,
-        rejected=record.rejected,
-        evaluations=record.evaluations,
-        corrections=record.corrections,
-        drift=record.drift,
-        speed_drift=record.speed_drift,
-        charts=tuple(driver.charts),
-        rtol=None if setup.method.fixed else setup.rtol,
-        metric=setup.metric,
-        t_events={name: np.array([when for when, _ in hits]) for name, hits in driver.found.items()},
-        x_events={name: np.array([x for _, x in hits]).reshape(-1, n) for name, hits in driver.found.items()},
-        _met=tuple(driver.met),
-        _between=between,
-    )
+    fields = {
+        "system": system,
+        "p": setup.p,
+        "t": T,
+        "q": X[:, :nq],
+        "v": X[:, nq:n],
+        "u": X[:, inputs],
+        "work": {name: X[:, n + k] for k, name in enumerate(system.work_names)},
+        "margin": X[:, -1],
+        "status": status,
+        "_message": _sentence(driver, status, error),
+        "error": error,
+        "steps": record.steps,
+        "rejected": record.rejected,
+        "evaluations": record.evaluations,
+        "corrections": record.corrections,
+        "drift": record.drift,
+        "speed_drift": record.speed_drift,
+        "charts": tuple(driver.charts),
+        "rtol": None if setup.method.fixed else setup.rtol,
+        "metric": setup.metric,
+        "t_events": {name: np.array([when for when, _ in hits]) for name, hits in driver.found.items()},
+        "x_events": {name: np.array([x for _, x in hits]).reshape(-1, n) for name, hits in driver.found.items()},
+        "_met": tuple(driver.met),
+        "_between": between,
+        "phases": (),
+        "switches": (),
+    }
+    return filled(Run, fields)
 
 
 def _error(driver: Driver, status: Status) -> BaseException | None:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dalembert import checks
-from dalembert.analysis.by_name import joints_and_loops, multiplier
+from dalembert.analysis.by_name import joints_and_loops, row_columns
 from dalembert.errors import ArgumentError, extra, unknown
 from dalembert.protocols import Inputs, Parameters, StateGiven, check_system
 from dalembert.statics.balance import Balance
@@ -58,7 +58,7 @@ class StaticForces:
 
     def multiplier(self, name: str) -> np.ndarray:
         """(L,) multiplier of a row ("C.x"), or (L, k) of the k rows of a constraint ("C"), by its name, N or N m."""
-        return multiplier(self.system.rows, self.multipliers, name)
+        return self.multipliers[:, row_columns(self.system.rows, name)]
 
     def reactions(self, joint: str) -> np.ndarray:
         """(L, 6) moment (N m) and force (N) in a joint, tree or cut, by its name; see `System.constraint_forces`."""

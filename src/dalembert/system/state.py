@@ -98,10 +98,10 @@ def _filled(layout: Layout, start: np.ndarray | None, given: Any, which: str) ->
         start = neutral(layout) if which == "q" else np.zeros(len(names))
     if given is None:
         return start.copy()
-    x = start.copy()
+    x, place = start.copy(), dict(zip(names, range(len(names))))
     for name, value in given.items():
-        if isinstance(name, str) and name in names:
-            x[names.index(name)] = _one(value, f"{kind} '{name}'")
+        if isinstance(name, str) and name in place:
+            x[place[name]] = _one(value, f"{kind} '{name}'")
         elif isinstance(name, str) and name in layout.joints:
             where = layout.q_slice(name) if which == "q" else layout.v_slice(name)
             joint = layout.joints[name].joint
