@@ -15,17 +15,20 @@ CUT_JOINTS = (da.Revolute, da.Spherical, da.Universal, da.Cylindrical, da.Planar
 
 
 def random_closed(
-    seed: int, bodies: int = 7, loops: int = 2, redundant: bool = True, backend: str = "casadi"
+    seed: int, bodies: int = 7, loops: int = 2, redundant: bool = True, backend: str = "casadi", motors: bool = False
 ) -> tuple[da.System, da.State]:
     """A mechanism and a state on its manifold: the tree is posed at random and its loops are closed where it stands.
 
-    Tests that ask for the same one share the system, which does not change: it is traced once.
+    motors: whether every joint of the tree has a motor, so that u are the forces along v. Tests that ask for the same
+    mechanism share the system, which does not change: it is traced once.
     """
-    return _random_closed(seed, bodies, loops, redundant, backend)
+    return _random_closed(seed, bodies, loops, redundant, backend, motors)
 
 
 @lru_cache(maxsize=48)
-def _random_closed(seed: int, bodies: int, loops: int, redundant: bool, backend: str) -> tuple[da.System, da.State]:
+def _random_closed(
+    seed: int, bodies: int, loops: int, redundant: bool, backend: str, motors: bool
+) -> tuple[da.System, da.State]:
     rng = np.random.default_rng([seed, 17])
     m = random_tree(seed, bodies, TREE_JOINTS, floating=seed % 3 == 0, rotors=False)
     tree = m.compile(backend="casadi")
@@ -44,6 +47,8 @@ def _random_closed(seed: int, bodies: int, loops: int, redundant: bool, backend:
         if redundant and k == 0:
             m.add_point_in_plane("again", in_b, in_a, rng.normal(size=3))
             m.close_loop("twice", da.Spherical(), in_a, in_b)
+    for name in m.joints if motors else ():
+        m.add_motor(f"motor of {name}", name)
     system = m.compile(backend=backend)
     y = system.project(system.state(x.q, x.v))
     return system, y

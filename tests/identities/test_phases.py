@@ -8,6 +8,7 @@ import pytest
 
 import dalembert as da
 from dalembert.simulation.phases.complementarity import lemke
+from dalembert.simulation.phases.driver import PhaseDriver
 
 
 def five_bar():
@@ -41,6 +42,25 @@ def test_a_run_with_switches_is_the_runs_of_its_phases_one_after_another():
     assert np.allclose(shut.v_after, third.v[0], atol=1e-10)
     assert shut.lost > 0.0
     assert run.work["impacts"][-1] == pytest.approx(run.phases[2].energy[0] - run.phases[1].energy[-1])
+
+
+def test_a_phase_that_cannot_begin_loses_nothing_of_those_before(monkeypatch):
+    system, x = five_bar()
+    (name,) = system.layout.mechanism.constraints
+    begin = PhaseDriver.prepare
+
+    def refused(driver, *given):
+        if driver.span.start.t > 0.0:
+            raise da.ArgumentError("the start misses its constraints")
+        begin(driver, *given)
+
+    monkeypatch.setattr(PhaseDriver, "prepare", refused)
+    run = da.simulate(system, x, 0.6, switches=[da.Switch(open=name, at=0.2)])
+    assert run.t[-1] == 0.2
+    assert not run.success
+    assert isinstance(run.error, da.ArgumentError)
+    assert run.message.startswith("at t = 0.2 s the constraints could not be restored")
+    assert "the start misses its constraints" in run.message
 
 
 def test_a_switch_by_an_event_is_that_of_its_time():

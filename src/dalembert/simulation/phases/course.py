@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import ArgumentError
+from dalembert.errors import ArgumentError, CompileError, DalembertError
 from dalembert.simulation.callbacks import controller as bound_controller
 from dalembert.simulation.events import Event
 from dalembert.simulation.phases.asked import Added, Asked, Ended, system_in
@@ -87,6 +87,12 @@ class Course(Between):
             if not self.phases:
                 self._start_only(end.status)
             return end.status, f"at t = {self.state.t:.6g} s {end.status.sentence}: {end.why}"
+        except DalembertError as error:  # a later phase that cannot begin: what was computed is kept
+            if not self.phases:
+                raise
+            status = Status.NOT_COMPILED if isinstance(error, CompileError) else Status.DRIFTED
+            self.phases[-1] = replace(self.phases[-1], error=error)
+            return status, f"at t = {self.state.t:.6g} s {status.sentence}: {error}"
 
     def stop(self) -> None:
         """Ask the run to end where it is, from another thread."""

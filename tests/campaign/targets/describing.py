@@ -1,0 +1,124 @@
+"""Joints, solids, and methods of mechanisms."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import dalembert as da
+from dalembert import zoo
+from targets.models import Target, bench, energy, folder, law, motion, motion3, on_mechanism
+
+AXIS = {"axis": "z"}
+JOINTS = {
+    **{f"dalembert.{k.__name__}": Target(k, AXIS) for k in (da.Revolute, da.Prismatic, da.Cylindrical, da.Planar)},
+    "dalembert.Screw": Target(da.Screw, {"axis": "z", "pitch": 0.1}),
+    "dalembert.Universal": Target(da.Universal, {"first": "x", "second": "y"}),
+}
+SOLIDS = {
+    "dalembert.rod": Target(da.rod, {"mass": 1.0, "length": 1.0, "axis": "x"}),
+    "dalembert.box": Target(da.box, {"mass": 1.0, "sides": (1.0, 2.0, 3.0)}),
+    "dalembert.cylinder": Target(da.cylinder, {"mass": 1.0, "radius": 0.1, "length": 1.0, "axis": "z"}),
+    "dalembert.disc": Target(da.disc, {"mass": 1.0, "radius": 0.1, "axis": "z"}),
+    "dalembert.sphere": Target(da.sphere, {"mass": 1.0, "radius": 0.1}),
+    "dalembert.planar": Target(da.planar, {"moment": 0.1, "axis": "z"}),
+    "dalembert.Table": Target(da.Table, {"times": [0.0, 1.0, 2.0], "values": [0.0, 0.5, 0.0], "ends": "cyclic"}),
+    "dalembert.Table.at": Target(lambda **a: da.Table([0, 1], [1, 2]).at(**a), {"t": 0.5}),
+    "dalembert.rotation": Target(da.rotation, {"axis": "z", "angle": 0.3}),
+}
+ADDING: dict[str, dict[str, Any]] = {
+    "add_parameter": {"name": "new", "value": 0.5},
+    "add_input": {"name": "new", "size": 2},
+    "add_body": {
+        "name": "new",
+        "mass": 1.0,
+        "com": (0.1, 0.0, 0.0),
+        "inertia": (1.0, 1.0, 1.0),
+        "inertia_axes": np.eye(3),
+        "physical": True,
+    },
+    "add_frame": {"name": "new", "frame": "a"},
+    "add_joint": {
+        "name": "new",
+        "joint": da.Universal("x", "y"),
+        "parent": "a",
+        "child": "loose",
+        "stiffness": 1.0,
+        "rest": (0.1, 0.2),
+        "damping": 0.1,
+        "friction": [0.1, 0.2],
+        "armature": 0.01,
+        "limits": (-1.0, 1.0),
+    },
+    "add_motor": {"name": "new", "joint": "A"},
+    "add_joint_force": {"name": "new", "joint": "A", "value": law},
+    "add_wrench": {"name": "new", "frame": "tip", "force": (1.0, 0, 0), "moment": (0, 0, 1.0), "axes": "world"},
+    "add_spring": {"name": "new", "a": "a", "b": "b", "stiffness": 10.0, "damping": 0.1, "rest_length": 0.1},
+    "add_actuator": {"name": "new", "a": "a", "b": "tip", "limits": (-1.0, 2.0)},
+    "add_servo": {
+        "name": "new", "coordinate": "A", "stiffness": 1.0, "damping": 0.1, "rate": True, "limits": (-1.0, 2.0),
+    },
+    "add_kinematic_input": {"name": "new", "coordinate": "A"},
+    "add_potential": {"name": "new", "energy": energy},
+    "merge": {"other": zoo.chain(2), "prefix": "part ", "at": "tip", "parameters": {}},
+    "add_cable": {"name": "new", "points": ["a", "b", "c"], "tension": 1.0},
+    "close_loop": {"name": "new", "joint": da.Revolute("z"), "a": "tip", "b": "ground"},
+    "add_rod": {"name": "new", "a": "a", "b": "c", "length": 1.0},
+    "add_contact": {
+        "name": "new", "frame": "a", "on": "c", "radius": 0.1, "restitution": 0.5, "friction": 0.2,
+        "static_friction": 0.3,
+    },
+    "add_rope": {"name": "new", "points": ["a", "c"], "length": 1.0, "restitution": 0.5},
+    "add_point_on_line": {"name": "new", "point": "tip", "line": "ground", "axis": "x"},
+    "add_point_in_plane": {"name": "new", "point": "tip", "plane": "ground", "normal": "y"},
+    "add_coupling": {"name": "new", "coefficients": {"A": 1.0, "B": -2.0}, "offset": 0.1},
+    "add_driver": {"name": "new", "coordinate": "A", "motion": motion},
+    "add_point_driver": {"name": "new", "frame": "c", "motion": motion3},
+    "add_rolling": {"name": "new", "wheel": "c", "radius": 0.3, "on": "ground", "axis": "y"},
+    "add_rolling_discs": {
+        "name": "new", "a": "a", "radius_a": 0.3, "b": "c", "radius_b": 0.2, "axis": "z", "inside": False,
+    },
+    "add_skate": {"name": "new", "frame": "c", "sideways": "y"},
+    "add_constraint": {"name": "new", "holonomic": law},
+    "add_state": {"name": "new", "q": {"A": 0.1}, "v": {"D": [0.0, 0.0, 1.0]}, "u": {"push": 1.0}, "t": 0.5},
+    "save": {"path": lambda: folder() / "m.yaml"},
+    "compile": {"backend": "casadi"},
+}  # fmt: skip
+SHAPE = {"kind": "box", "size": (0.1, 0.2, 0.3), "colour": (1.0, 0.0, 0.0, 1.0), "name": "crate"}
+
+
+@cache
+def at_home() -> da.System:
+    """A system with a state that has a name."""
+    m = zoo.four_bar()
+    m.add_state("home", q={"A": 0.6})
+    return m.compile("casadi")
+
+
+@cache
+def written() -> Path:
+    """A model file."""
+    path = folder() / "kept.yaml"
+    bench().save(path)
+    return path
+
+
+DESCRIBING = {
+    "dalembert.Mechanism": Target(da.Mechanism, {"name": "new", "gravity": (0.0, 0.0, -9.81)}),
+    **{f"dalembert.Mechanism.{name}": Target(on_mechanism(name), good) for name, good in ADDING.items()},
+    "dalembert.Body.at": Target(
+        lambda **a: bench().bodies["a"].at(**a), {"x": 0.1, "y": 0.0, "z": 0.2, "rotation": da.rotation("x", 0.1)}
+    ),
+    "dalembert.Frame.at": Target(lambda **a: bench().frames["tip"].at(**a), {"x": 0.1, "y": 0.0, "z": 0.2}),
+    "dalembert.Shape": Target(da.Shape, {**SHAPE, "pose": (np.eye(3), (0.0, 0.0, 1.0)), "scale": (1.0, 1.0, 1.0)}),
+    "dalembert.Body.add_shape": Target(
+        lambda **a: bench().bodies["a"].add_shape(**a),
+        {**SHAPE, "at": (0.0, 0.0, 1.0), "rotation": da.rotation("x", 0.1)},
+    ),
+    "dalembert.read": Target(da.read, {"path": written, "strict": False}),
+    "dalembert.read_model": Target(da.read_model, {"path": written, "strict": False}),
+    "dalembert.System.named_state": Target(lambda **a: at_home().named_state(**a), {"name": "home"}),
+}
