@@ -33,6 +33,21 @@ const machine = data && await Machine.create(Buffer.from(data.code, "base64"), d
 const answer = await (async () => { __BODY__ })()
 console.log(JSON.stringify(answer, (_, x) => (ArrayBuffer.isView(x) ? Array.from(x) : x)))
 """
+#: JavaScript that has `machine` and times `t`: a run with the lengths of native steps, each begun as the native loop
+#: begins it: an `end` at every step would keep the loop from its usual step and from answering near singular positions
+STEPS = """
+machine.begin()
+const least = machine.singular().least, times = [], rows = []
+for (let k = 1; k < t.length && !machine.ended; k++) {
+  const before = machine.last.t
+  machine.run.set("h", t[k] - before)
+  if (k === 1) machine.run.set("usual_h", t[1] - before)
+  while (machine.last.t === before && machine.step(t[t.length - 1]));
+  times.push(machine.last.t)
+  rows.push(Array.from(machine.last.row))
+}
+return { least, times, rows, ended: machine.ended, residual: machine.residual() }
+"""
 
 
 def node() -> str:

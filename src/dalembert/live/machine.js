@@ -94,6 +94,9 @@ class Bound extends Record {
 }
 
 const CLOSED = 1e-12 // residual of loops that are closed
+const REGULAR = 1e-2 // σ over the largest: all rows together are far from a singular position
+const CARRYING = 1e-2 // margin of chosen rows that carry the others again
+const USUAL = 0, CAREFUL = 1, EVERY_ROW = 2 // steps: places in map.steps
 const TURN = 0.04 // rad, or lengths of the mechanism: longest step of a continuation
 
 export class Machine {
@@ -153,9 +156,9 @@ export class Machine {
   }
 
   /** The least singular value of the constraints in the mass metric, the largest, and the rank. */
-  singular(q = this.q) {
+  singular(q = this.q, t = this.t) {
     if (!this.rows) return { least: Infinity, largest: 0, rank: 0, full: 0 }
-    const { M, A } = this._equations(q, this.bounds.equations, this.rows)
+    const { M, A } = this._equations(q, this.bounds.equations, this.rows, t)
     const s = this.spectrum
     s.doubles("M", this.nv * this.nv).set(M)
     s.doubles("A", this.rows * this.nv).set(A)
@@ -164,9 +167,9 @@ export class Machine {
   }
 
   /** M, A and Φ: views of the outputs of the equations. */
-  _equations(q, bound, rows) {
+  _equations(q, bound, rows, t = this.t) {
     const { nq, nv, powers } = this
-    const out = bound.call({ q, v: new Float64Array(nv) }, this.t)
+    const out = bound.call({ q, v: new Float64Array(nv) }, t)
     let at = nq + powers
     const cut = (n) => out.subarray(at, (at += n))
     return { M: cut(nv * nv), f: cut(nv), A: cut(rows * nv), gamma: cut(rows), phi: cut(rows) }
@@ -354,7 +357,7 @@ export class Machine {
     this.row = this.last.row
     this.passages = []
     this.ended = null
-    this.careful = 0
+    this.steps = USUAL
     this.q = Float64Array.from(q)
     this.v = Float64Array.from(v)
     this.energy = this.energies().reduce((a, b) => a + b)
@@ -383,11 +386,13 @@ export class Machine {
     this._notePassages()
     if (outcome === code.SINGULAR) return this._singular()
     if (outcome === code.OK) {
-      if (run.get("until") > 0 && run.get("t") < end) this._leave()
-      return true
+      if (run.get("until") > 0 && run.get("t") < end) this._enter(USUAL)
+    } else if (outcome !== code.PAUSED && outcome !== code.PASSED) return this._end(this._sentence(outcome))
+    if (this.steps === EVERY_ROW) {
+      if (this.margin() > CARRYING) this._enter(USUAL)
+      else if (!this._regular()) this._enter(CAREFUL)
     }
-    if (outcome === code.PAUSED || outcome === code.PASSED) return true
-    return this._end(this._sentence(outcome))
+    return true
   }
 
   /** Passages by singular positions that the loop has noted: each t, σ, five numbers more, and the state. */
@@ -410,16 +415,17 @@ export class Machine {
     return false
   }
 
-  /** Careful steps next to a singular position; where these end too, across it. */
+  /**
+   * With all rows where only the chosen ones become dependent, for which the library chooses others; careful steps next
+   * to a singular position; where these end too, across it.
+   */
   _singular() {
     const { run } = this
     if (run.get("singular")) return this._cross()
     if (!this.map.steps.length) return this._end(this._sentence(this.code.SINGULAR))
-    this._enter(1)
-    const n = this.nq
-    run.doubles("low", n).fill(0)
-    run.doubles("low_before", n).fill(0)
-    run.set("project_first", 1)
+    const chosen = this.steps === USUAL && this.map.steps.length > EVERY_ROW && this._regular()
+    this._enter(chosen ? EVERY_ROW : CAREFUL)
+    if (chosen) return true
     return this.margin() <= (4 * run.get("hit")) ** 2 ? this._cross() : true
   }
 
@@ -453,18 +459,22 @@ export class Machine {
     return ode.call({}, t)
   }
 
-  _leave() {
-    this.run.set("project_first", 1)
-    this._enter(0)
+  /** Whether the run is far from singular positions, by all rows. */
+  _regular() {
+    const { run } = this
+    const { least, largest, rank, full } = this.singular(run.doubles("x", this.nq), run.get("t"))
+    return rank === full && least > REGULAR * largest
   }
 
-  /** What Stepper.enter does: other fields of the record, the same inputs. */
+  /** What Stepper.enter does: other fields of the record, the same inputs; the next step begins on the manifold. */
   _enter(which) {
     const { run } = this
     const held = Float64Array.from(this._inputs())
     for (const [name, value] of Object.entries(this.map.steps[which])) run.set(name, value)
     this._inputs().set(held)
-    this.careful = which
+    run.set("project_first", 1)
+    if (which !== USUAL) for (const name of ["low", "low_before"]) run.doubles(name, this.nq).fill(0)
+    this.steps = which
   }
 
   _inputs() {
@@ -493,7 +503,7 @@ export class Machine {
 
   _between(t) {
     if (this.last.across) return this._mixed(t)
-    for (const { wish, run } of [this.wishes[this.careful], ...this.wishes.slice(1)]) {
+    for (const { wish, run } of [this.wishes[Math.min(this.steps, CAREFUL)], ...this.wishes.slice(1)]) {
       wish.doubles("times", 2).set([this.previous.t, this.last.t])
       const states = wish.doubles("states", 2 * this.width)
       states.set(this.previous.row, 0)

@@ -20,7 +20,7 @@ from dalembert.formulations import make_landing, make_problem
 from dalembert.integrators.run_record import PASSAGE, FillRecord, RunRecord
 from dalembert.live.kernels import energies, poses, twists
 from dalembert.native import library
-from dalembert.native.bound import Bound
+from dalembert.native.bound import NOTHING, Bound
 from dalembert.native.image import Image
 from dalembert.native.struct import Float, Held, Struct
 from dalembert.outcome import Outcome
@@ -158,11 +158,13 @@ class Parts:
             careful(layout, self.rows).stepper.enter(beside)
             wishes.append(self._wish(beside))
             stepper = careful(layout, self.rows).stepper
-            stepper = stepper._replace(
-                fields={**stepper.fields, "across": CLOSEST}
-            )  # the page does not look for branches
-            usual = stepper.now(run, layout.setup.method)
-            steps = [_words(image, usual), _words(image, stepper)]
+            # the page does not look for branches
+            stepper = stepper._replace(fields={**stepper.fields, "across": CLOSEST, "gauge": run.gauge})
+            steppers = [stepper.now(run, layout.setup.method), stepper]
+            if self.rows is not None:  # the gauge measures the chosen rows, not the mechanism, where these are poor
+                every = {**stepper.fields, "singular": 0, "until": 0.0, "gauge": NOTHING}
+                steppers.append(stepper._replace(fields=every))
+            steps = [_words(image, s) for s in steppers]
         map_ = {
             "run": {"at": image.struct(run), "fields": _offsets(RunRecord)},
             "fill": [{"at": image.struct(w), "run": image.struct(w.run)} for w in wishes],
