@@ -3,7 +3,7 @@
 python -m benchmarks [part ...] [--json PATH] [--quick]
 
 Parts: calls, tree, constrained, robots, linearization, derivatives, sensitivities, diagonal, simulation, watching,
-control, compile, linalg, ensembles, reading, peer.
+impacts, control, compile, linalg, ensembles, reading, peer.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ PARTS = {
     "diagonal": "benchmarks.diagonal",
     "simulation": "benchmarks.simulation",
     "watching": "benchmarks.watching",
+    "impacts": "benchmarks.impacts",
     "control": "benchmarks.control",
     "compile": "benchmarks.compiling",
     "linalg": "benchmarks.linalg",

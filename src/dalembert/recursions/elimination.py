@@ -31,7 +31,7 @@ import numpy as np
 from dalembert.recursions.clusters import ClusterFactor, Group, groups
 from dalembert.recursions.composite_body import composite_elements
 from dalembert.recursions.innovations import Innovations
-from dalembert.recursions.saddle import SaddleFactor
+from dalembert.recursions.saddle import SaddleFactor, substituted
 from dalembert.recursions.sparse import Sparse
 from dalembert.recursions.tree import ROOT, Placed
 from dalembert.symbols import is_zero, minimum, zeros
@@ -255,13 +255,4 @@ class RowFactor:
 
     def solve(self, right: np.ndarray) -> np.ndarray:
         """S⁻¹ right."""
-        x = right.copy()
-        for k in self.order:
-            if not is_zero(x[k]):
-                for i, factor in self.columns[k]:
-                    x[i] = x[i] - factor * x[k]
-        for k in reversed(self.order):
-            x[k] = x[k] * self.inverse[k]
-            for i, factor in self.columns[k]:
-                x[k] = x[k] - factor * x[i]
-        return x
+        return substituted(right.copy(), self.order, self.columns, self.inverse)

@@ -61,16 +61,24 @@ class SaddleFactor:
 
     def solve(self, f: np.ndarray, gamma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """v̇ and λ with M v̇ = f + Aᵀλ and A v̇ + γ = 0."""
-        x = np.concatenate([f, -gamma])
-        for k in self.order:
-            if not is_zero(x[k]):
-                for i, factor in self.columns[k]:
-                    x[i] = x[i] - factor * x[k]
-        for k in reversed(self.order):
-            x[k] = x[k] * self.inverse[k]
-            for i, factor in self.columns[k]:
-                x[k] = x[k] - factor * x[i]
+        x = substituted(np.concatenate([f, -gamma]), self.order, self.columns, self.inverse)
         return x[: self.n], -x[self.n :]
+
+
+def substituted(x: np.ndarray, order: list[int], columns: Any, inverse: Any) -> np.ndarray:
+    """The solution for a right-hand side x, in its place: forward and back through the factors of an elimination.
+
+    order: numbers of the pivots; by number, columns: (row, factor) below each, and inverse: 1/pivot.
+    """
+    for k in order:
+        if not is_zero(x[k]):
+            for i, factor in columns[k]:
+                x[i] = x[i] - factor * x[k]
+    for k in reversed(order):
+        x[k] = x[k] * inverse[k]
+        for i, factor in columns[k]:
+            x[k] = x[k] - factor * x[i]
+    return x
 
 
 def _order(pattern: list[set[int]], n: int, late: bool) -> tuple[int, list[int]]:
