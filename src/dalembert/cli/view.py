@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,8 +81,9 @@ def _studio(study: Study, time: float, inputs: Any, run_file: str | None, port: 
     shown = studio(
         study.system, run, state=None if run else study.x, time=time, u=u, port=port, open=opened, source=source
     )
-    click.echo(f"{shown.url}\nCtrl-C ends it.")
-    shown.wait()
+    with suppress(KeyboardInterrupt), shown:  # Ctrl-C may come before it waits
+        click.echo(f"{shown.url}\nCtrl-C ends it.")
+        shown.wait()
     return 0
 
 
