@@ -139,13 +139,22 @@ class Lane:
         try:
             job.work(job)
         except BaseException as error:
-            if not job.cancelled:
+            if job.take():
                 self._failed(job.key, error)
+        if not job.label:
+            with self._changed:
+                self._ended(job)
+            return True
+        # `Stopped` may still come, and a thread that it meets in a lock keeps that for ever: another one goes on
+        threading.Thread(target=self._go_on_after, args=(job,), name=f"studio {self.name} goes on", daemon=True).start()
+        return False
+
+    def _go_on_after(self, job: Job) -> None:
+        """Take the next job in a new thread, unless one does so already."""
         with self._changed:
-            if self._running is not job:
-                return False
-            self._ended(job)
-        return True
+            if self._running is job:
+                self._ended(job)
+                self._begin()
 
 
 def _interrupt(thread: threading.Thread) -> None:
