@@ -117,20 +117,28 @@ def many(x):
     return np.array([mp.mpf(float(e)) for e in np.ravel(x)], dtype=object)
 
 
+NAMES = ("q", "multipliers", "v", "end_multipliers")  # what a step finds
+
+
+def precise_step():
+    """A step of the top: its start, its length, itself, and q, v, u, p, q₁, λ, v₁, μ in eighty digits."""
+    system, x = top()
+    h = 0.005
+    step = da.discrete_step(system, x, h, u=[3.0])
+    found = step.after.q, step.multipliers, step.after.v, step.end_multipliers
+    numbers = [many(e) for e in (x.q, x.v, step.u, step.p, *found)]
+    for q in (numbers[0], numbers[4]):
+        q[2:] = q[2:] / mp.sqrt(q[2:] @ q[2:])
+    return x, h, step, numbers
+
+
 def test_against_the_discrete_equations_in_eighty_digits():
     """They hold, and their derivative along (w, Z w) vanishes for every direction w of q, v, u and p."""
-    system, x = top()
-    h, names = 0.005, ("q", "multipliers", "v", "end_multipliers")
-    step = da.discrete_step(system, x, h, u=[3.0])
-    q0, v0, u, p, q1, lam, v1, mu = (
-        many(e) for e in (x.q, x.v, step.u, step.p, step.after.q, step.multipliers, step.after.v, step.end_multipliers)
-    )
-    for q in (q0, q1):
-        q[2:] = q[2:] / mp.sqrt(q[2:] @ q[2:])
+    x, h, step, (q0, v0, u, p, q1, lam, v1, mu) = precise_step()
     given = many([h, x.t])
 
     def equations(s, w):
-        z = [many(step.derivative(name) @ w) for name in names]
+        z = [many(step.derivative(name) @ w) for name in NAMES]
         e, dv, du, dp = (many(w[step.columns[name]]) for name in "qvup")
         start, end = plus(q0, s * e), plus(q1, s * z[0])
         R = residual(
@@ -150,19 +158,12 @@ def test_against_the_discrete_equations_in_eighty_digits():
 
 def test_second_derivatives_against_the_discrete_equations_in_eighty_digits():
     """Along x(s) = x + s w the equations hold to s² with z(s) = z + s Z w + s² Z′ w / 2."""
-    system, x = top()
-    h, names = 0.005, ("q", "multipliers", "v", "end_multipliers")
-    step = da.discrete_step(system, x, h, u=[3.0])
-    q0, v0, u, p, q1, lam, v1, mu = (
-        many(e) for e in (x.q, x.v, step.u, step.p, step.after.q, step.multipliers, step.after.v, step.end_multipliers)
-    )
-    for q in (q0, q1):
-        q[2:] = q[2:] / mp.sqrt(q[2:] @ q[2:])
+    x, h, step, (q0, v0, u, p, q1, lam, v1, mu) = precise_step()
     given, n = many([h, x.t]), step.derivative("q").shape[1]
     rng = np.random.default_rng(3)
     for w in rng.normal(size=(4, n)):
-        first = [many(step.derivative(name) @ w) for name in names]
-        second = [many(step.second(name, w) @ w) for name in names]
+        first = [many(step.derivative(name) @ w) for name in NAMES]
+        second = [many(step.second(name, w) @ w) for name in NAMES]
         last = many(step.second("momentum", w) @ w)
         e, dv, du, dp = (many(w[step.columns[name]]) for name in "qvup")
 

@@ -42,7 +42,7 @@ def picture_of_neutral(system: System) -> str:
         if np.abs(system.residuals(x)).max(initial=0.0) > 1e-6 * max(size, 1.0):
             return ""
         return svg(system, x.q[None])
-    except Exception:
+    except Exception:  # as above
         return ""
 
 
