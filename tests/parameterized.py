@@ -36,6 +36,20 @@ def four_bar() -> da.System:
     return m.compile()
 
 
+def sized_linkage(parts: tuple[float, float, float], base: float) -> da.System:
+    """A four-bar A, B, C, D without gravity, its lengths and radii of inertia in units of the parameter 'size' (m)."""
+    m = da.Mechanism("sized linkage", gravity=(0, 0, 0))
+    size = m.add_parameter("size", 1.0)
+    before = m.ground.at()
+    for joint, part in zip("ABC", parts):
+        I = 0.1 * size * size
+        link = m.add_body(f"link {joint}", mass=1.0, com=(part * size / 2, 0, 0), inertia=(I, I, I))
+        m.add_joint(joint, da.Revolute("z"), before, link)
+        before = link.at(part * size, 0, 0)
+    m.close_loop("D", da.Revolute("z"), before, m.ground.at(base * size, 0, 0))
+    return m.compile()
+
+
 def random_parameterized(seed: int, bodies: int = 2, driven: bool = False) -> tuple[da.System, da.State]:
     """A random closed mechanism, one loop said twice, and a state on it.
 

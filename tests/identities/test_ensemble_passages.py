@@ -11,6 +11,7 @@ import pytest
 import dalembert as da
 from dalembert import zoo
 from dalembert.simulation.driver import Driver
+from parameterized import sized_linkage
 
 LAW = da.expression(lambda t, s: {"left": ca.fmax(t - 0.9, 0.0) * s["A"], "right": 0.0})  # behind the position
 TURNS = {"turn": da.Event(da.expression(lambda t, s: s.rate("A")))}
@@ -112,16 +113,7 @@ def test_ladders_pass_their_flat_position_under_any_torque(hold, excursions):
 
 def test_passages_of_runs_with_parameters_of_their_own(excursions):
     """A parallelogram that swings through its flat position, of lengths 1e-5 … 1e5: the same angles in scaled time."""
-    m = da.Mechanism("parallelogram", gravity=(0, 0, 0))
-    size = m.add_parameter("size", 1.0)
-    before = m.ground.at()
-    for joint, part in zip("ABC", (1.0, 2.0, 1.0)):
-        I = 0.1 * size * size
-        link = m.add_body(f"link {joint}", mass=1.0, com=(part * size / 2, 0, 0), inertia=(I, I, I))
-        m.add_joint(joint, da.Revolute("z"), before, link)
-        before = link.at(part * size, 0, 0)
-    m.close_loop("D", da.Revolute("z"), before, m.ground.at(2.0 * size, 0, 0))
-    system, sizes = m.compile(), np.array([1.0, 1e-5, 1e-2, 3.0, 1e5])
+    system, sizes = sized_linkage((1.0, 2.0, 1.0), 2.0), np.array([1.0, 1e-5, 1e-2, 3.0, 1e5])
     guess = {"A": 1.0, "B": -1.0, "C": -np.pi + 1.0}
     options = {"v": {"A": -2.0}, "guess": guess, "rtol": 1e-9, "atol": 1e-9}
     runs = da.ensemble(system, {"A": 1.0}, 1.0, p={"size": sizes}, workers=1, **options)

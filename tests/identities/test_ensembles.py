@@ -20,6 +20,7 @@ import dalembert as da
 from dalembert import zoo
 from dalembert.ensembles.assembling import assembled
 from dalembert.ensembles.work import elsewhere
+from parameterized import sized_linkage
 
 GUESS = {"A": 0.6, "B": 0.3, "C": -1.5}
 TOLERANCES = {"rtol": 1e-8, "atol": 1e-9}
@@ -129,18 +130,10 @@ def test_many_assemblies_at_once_are_those_one_by_one():
 @pytest.mark.parametrize("length", [1e-5, 1.0, 1e6])
 def test_parameters_far_from_their_defaults_give_the_scaled_runs(length):
     """Lengths from 1e-5 to 1e6 of those declared, gravity and inertias with them: the same angles, step for step."""
-    m = da.Mechanism("four-bar", gravity=(0, 0, 0))
-    size = m.add_parameter("size", 1.0)
-    before = m.ground.at()
-    for joint, part in zip("ABC", (1.0, 3.0, 2.5)):
-        I = 0.1 * size * size
-        link = m.add_body(f"link {joint}", mass=1.0, com=(part * size / 2, 0, 0), inertia=(I, I, I))
-        m.add_joint(joint, da.Revolute("z"), before, link)
-        before = link.at(part * size, 0, 0)
-    m.close_loop("D", da.Revolute("z"), before, m.ground.at(3.2 * size, 0, 0))
+    system = sized_linkage((1.0, 3.0, 2.5), 3.2)
     angle = [0.6, 0.65, 0.7]
     given = {"v": {"A": 2.0}, "guess": GUESS, "workers": 4, **TOLERANCES}
-    usual, scaled = (da.ensemble(m.compile(), {"A": angle}, 1.0, p={"size": x}, **given) for x in (1.0, length))
+    usual, scaled = (da.ensemble(system, {"A": angle}, 1.0, p={"size": x}, **given) for x in (1.0, length))
     assert usual.success.all()
     assert scaled.success.all()
     assert not scaled.alone.any()
