@@ -7,13 +7,13 @@ thread takes the next job at once, and the old one ends with its job.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import threading
 import time
 from collections.abc import Callable
 
 AGAIN = 2.0  # s until a thread that went on is asked to stop once more
+SHORT = 2e-3  # s between looks of a thread that waits for another
 
 
 class Stopped(BaseException):
@@ -30,7 +30,9 @@ class Job:
         self.key, self.work, self.label = key, work, label
         self.on_cancel: Callable[[], None] = lambda: None
         self.progress: Callable[[], float] | None = None
-        self._lock, self._cancelled, self._taken = threading.Lock(), False, False
+        self._lock, self._cancelled, self._taken = threading.RLock(), False, False
+        self.over = False  # its work is done
+        self.released = False  # after it was cancelled: `Stopped` does not come any more
 
     @property
     def cancelled(self) -> bool:
@@ -51,6 +53,29 @@ class Job:
         with self._lock:
             self._taken = not self._cancelled
             return self._taken
+
+    def carry_out(self) -> BaseException | None:
+        """Do the work; the error it ended with, if its answer still counts.
+
+        `Stopped` comes at any place, also in a lock, which would then stay closed. So it ends in here: the thread takes
+        no lock of others, and does not end, before `Stopped` cannot come any more.
+        """
+        begun, error = False, None
+        while True:
+            try:
+                if not begun:
+                    begun = True
+                    self.work(self)
+                if self.take():
+                    return error
+                self.over = True
+                while not self.released:
+                    time.sleep(SHORT)
+                return None
+            except Stopped:
+                continue
+            except BaseException as raised:
+                error = raised
 
 
 class Lane:
@@ -87,8 +112,11 @@ class Lane:
         if running is not None and key in ("", running.key):
             found.append(running)
         stopped = [job for job in found if job.cancel()]
-        if running in stopped and running is not None and running.label:
-            self._leave(running, thread)
+        if running in stopped and running is not None:
+            if running.label:
+                self._leave(running, thread)
+            else:
+                running.released = True  # soon over by itself
         return [job.label for job in stopped if job.label]
 
     def idle(self, seconds: float = 60.0) -> bool:
@@ -111,10 +139,10 @@ class Lane:
         """Leave a thread to its cancelled job, and go on in another one."""
         with self._changed:
             if self._running is not job:
-                return  # it has ended meanwhile
+                return  # left already
             self._ended(job)
             self._begin()
-        threading.Thread(target=_interrupt, args=(thread,), name=f"studio {self.name} ends", daemon=True).start()
+        threading.Thread(target=_interrupt, args=(thread, job), name=f"studio {self.name} ends", daemon=True).start()
 
     def _ended(self, job: Job) -> None:
         self._running = None
@@ -123,9 +151,8 @@ class Lane:
         self._changed.notify_all()
 
     def _work(self) -> None:
-        with contextlib.suppress(Stopped):  # that comes when the job is done
-            while self._one_more():
-                pass
+        while self._one_more():
+            pass
 
     def _one_more(self) -> bool:
         """Work off a job; False where another thread goes on, or nobody."""
@@ -136,29 +163,21 @@ class Lane:
             job = self._running = self._waiting.pop(next(iter(self._waiting)))
             if job.label:
                 self._tell(self.name, job.label)
-        try:
-            job.work(job)
-        except BaseException as error:
-            if job.take():
-                self._failed(job.key, error)
-        if not job.label:
-            with self._changed:
-                self._ended(job)
-            return True
-        # `Stopped` may still come, and a thread that it meets in a lock keeps that for ever: another one goes on
-        threading.Thread(target=self._go_on_after, args=(job,), name=f"studio {self.name} goes on", daemon=True).start()
-        return False
-
-    def _go_on_after(self, job: Job) -> None:
-        """Take the next job in a new thread, unless one does so already."""
+        error = job.carry_out()
+        if error is not None:
+            self._failed(job.key, error)
         with self._changed:
-            if self._running is job:
-                self._ended(job)
-                self._begin()
+            if self._running is not job:
+                return False
+            self._ended(job)
+        return True
 
 
-def _interrupt(thread: threading.Thread) -> None:
-    """Raise `Stopped` in a thread; again after a while, as machine code that calls Python may swallow it."""
-    while thread.is_alive() and thread.ident is not None:
+def _interrupt(thread: threading.Thread, job: Job) -> None:
+    """Raise `Stopped` in the thread of a job; again after a while, as machine code that calls Python may swallow it."""
+    while not job.over and thread.ident is not None:
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(Stopped))
-        time.sleep(AGAIN)
+        asked = time.perf_counter()
+        while not job.over and time.perf_counter() < asked + AGAIN:
+            time.sleep(SHORT)
+    job.released = True
