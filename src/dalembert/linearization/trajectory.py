@@ -14,11 +14,10 @@ from dalembert.errors import ArgumentError, DalembertError
 from dalembert.linearization.large import large_model
 from dalembert.linearization.linearize import linearize
 from dalembert.linearization.operating import Operating
-from dalembert.linearization.plan import linear_kernel
+from dalembert.linearization.plan import in_rows, linear_kernel
 from dalembert.linearization.traced import NAMES
 from dalembert.protocols import Inputs, Parameters, RunLike, StateGiven, check_system
 from dalembert.rank import rank_policy
-from dalembert.system.equation_rows import is_large
 from dalembert.system.state import State
 from dalembert.system.system import System
 
@@ -109,7 +108,7 @@ def linearize_along(
     q, v = np.array([x.q for x in states]), np.array([x.v for x in states])
     known = {"q": q, "v": v, "u": inputs, "p": system.parameter_vector(p), "t": t}
     chosen = op.speeds, op.coordinates[len(op.speeds) :], op.rows
-    if is_large(system):
+    if in_rows(system):
         at = ({**known, **{k: known[k][i] for k in "qvut"}} for i in range(len(t)))
         found = [np.stack(x) for x in zip(*(large_model(system, given, *chosen) for given in at))]
     else:
