@@ -115,11 +115,11 @@ class Starts:
         system = self.system
         if not system.rows.of:
             return
-        kernel = system.kernel("constraints")
-        known = {"q": self.q, "p": self.p, "t": self.t[:, None]}
-        phi, A, b = kernel.batch(*(known[name] for name in kernel.names_in))
+        kernel = system.kernel("residuals")
+        known = {"q": self.q, "v": self.v, "p": self.p, "t": self.t[:, None]}
+        phi, speed = kernel.batch(*(known[name] for name in kernel.names_in))
         units = np.where(system.rows.angular, 1.0, system.layout.length)
-        gaps = np.maximum(np.abs(phi), np.abs(np.einsum("kij,kj->ki", A, self.v) + b)) / units
+        gaps = np.maximum(np.abs(phi), np.abs(speed)) / units
         large = np.abs(self.q).max(axis=1) > MANY_TURNS
         for k in np.flatnonzero(~(gaps.max(axis=1) <= CLOSED) | large):
             if int(k) in self.refused:

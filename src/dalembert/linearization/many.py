@@ -140,8 +140,7 @@ def _sound(system: System, given: dict[str, np.ndarray], p: np.ndarray, margin: 
     used = sizes if rows is None else sizes[:, list(rows)]
     policy = rank_policy(system)
     good &= (margin[:, 0] > policy.least_angle) & (margin[:, 1] > (policy.tolerance * used.min(axis=1)) ** 2)
-    kernel = system.kernel("constraints", lanes=host().width)
-    phi, J, b = kernel.batch(*(given[name] for name in kernel.names_in))
+    kernel = system.kernel("residuals", lanes=host().width)
+    phi, speed = kernel.batch(*(given[name] for name in kernel.names_in))
     units = CLOSED * np.where(system.rows.angular, 1.0, length[:, None])
-    speed = np.einsum("kij,kj->ki", J, given["v"]) + b
     return np.asarray(good & ((np.abs(phi) < units) & (np.abs(speed) < units)).all(axis=1))
