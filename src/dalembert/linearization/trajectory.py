@@ -88,8 +88,9 @@ def linearize_along(
     """The linear model at every recorded state of a simulation (or of a list of states), in the same coordinates.
 
     run: what `simulate` returns, or a list of states. u: constant inputs, an array (N, inputs), or a function
-    u(t, state). p: parameters, by name or as an array. independent, positions: coordinates as in `linearize`, chosen
-    at the first state if not named. Raises where they cease to be independent on the way, with the time.
+    u(t, state); default: those of the run, or zero. p: parameters, by name or as an array. independent, positions:
+    coordinates as in `linearize`, chosen at the first state if not named. Raises where they cease to be independent on
+    the way, with the time.
 
     >>> import dalembert as da
     >>> from dalembert import zoo
@@ -101,7 +102,7 @@ def linearize_along(
     """
     check_system(system)
     states = _states(system, run)
-    inputs = _inputs(system, states, u)
+    inputs = _inputs(system, states, getattr(run, "u", None) if u is None else u)
     first = linearize(system, states[0], u=inputs[0], p=p, independent=independent, positions=positions)
     op = first.operating
     t = np.array([x.t for x in states])
