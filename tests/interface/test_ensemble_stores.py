@@ -55,8 +55,8 @@ def test_a_store_is_read_by_other_programs_while_it_is_written(tmp_path, monkeyp
     monkeypatch.setattr(work, "SECONDS", 1e-9)  # small parts
     executor, n = Watched(tmp_path / "runs"), 1500
     runs = da.ensemble(
-        pendulum(), {"A": np.linspace(0.1, 1.0, n)}, 0.2, t_eval=[0.0, 0.1, 0.2], outputs={"height": lambda t, s: s["A"]},
-        store=tmp_path / "runs", executor=executor, workers=1, lanes=8,
+        pendulum(), {"A": np.linspace(0.1, 1.0, n)}, 0.2, t_eval=[0.0, 0.1, 0.2],
+        outputs={"height": lambda t, s: s["A"]}, store=tmp_path / "runs", executor=executor, workers=1, lanes=8,
     )  # fmt: skip
     executor.look()
     assert len(executor.seen) > 5
