@@ -7,6 +7,8 @@ from dalembert.native.calls import call, call_into, finite
 from dalembert.native.jit import inline, native
 from dalembert.outcome import CALLBACK, NOT_FINITE, OK, UNSOUND
 
+STILL = 1e-12  # of free fall: accelerations, and speeds of a fall, that are rounding
+
 
 @native
 def control(run, t, x):
@@ -35,11 +37,17 @@ def tolerance(run, j, size):
 
 @native
 def motion_rate(run):
-    """1/s: how fast x changes, by velocities and accelerations over the units of positions; 1 at rest."""
-    x, slope, nq, rate = run.x, run.stages[0], run.nq, 0.0
+    """1/s: how fast x changes, by velocities and accelerations over the units of positions; at rest, as things fall."""
+    x, slope, nq, speed, push = run.x, run.stages[0], run.nq, 0.0, 0.0
     for j in range(nq, nq + run.nv):
-        rate = max(rate, abs(x[j]) / run.unit[j], (abs(slope[j]) / run.unit[j]) ** 0.5)
-    return rate if rate > 0.0 else 1.0
+        speed = max(speed, abs(x[j]) / run.unit[j])
+        push = max(push, abs(slope[j]) / run.unit[j])
+    if push <= STILL * run.weight:  # weights that balance leave their rounding, which is no motion to be followed
+        push = 0.0
+    rate = max(speed, push**0.5)
+    if rate > STILL * run.weight**0.5:
+        return rate
+    return run.weight**0.5 if run.weight > 0.0 else 1.0
 
 
 @inline
