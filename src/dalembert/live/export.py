@@ -20,7 +20,7 @@ from dalembert.system.system import System
 from dalembert.view.scene import checked_traces, scene
 from dalembert.view.web import filled, packed
 
-MODULES = ("machine.js", "crossing.js", "controls.js", "page.js")
+MODULES = ("memory.js", "machine.js", "crossing.js", "controls.js", "page.js")
 THEMES = ("auto", "light", "dark")
 
 
