@@ -7,7 +7,9 @@ GROUPS = {
     ),
     "Kinematics and statics": ("jansen", "peaucellier", "scissor_lift", "excavator", "wishbone", "engine"),
     "Motion": ("four_bar_long", "ladder", "bricard", "governor", "bicycle", "car", "marionette"),
-    "Control": ("delta", "stewart", "two_arms", "singular_control", "governor_lqr", "swing_up", "parking"),
+    "Control": (
+        "delta", "stewart", "two_arms", "singular_control", "beyond_workspace", "governor_lqr", "swing_up", "parking",
+    ),
     "Changing structure": ("five_bar_latch", "grasp", "rimless_wheel", "clutch"),
     "Many runs at once": ("tolerances", "robust_regulator", "passage_map", "suspension_indices"),
 }  # fmt: skip

@@ -316,6 +316,14 @@ def test_a_chosen_epsilon_keeps_noise_out_of_the_law_at_singular_positions(case)
     assert found == pytest.approx(exact, rel=0.03)
 
 
+def test_a_platform_follows_the_edge_of_its_workspace_and_comes_back(case):
+    rows = case("beyond_workspace")
+    assert 0.05 < rows["farthest from the path (m)"] < 0.15
+    assert rows["at the end (m)"] < 1e-3
+    assert 0.95 < rows["most stretched leg (1: straight)"] < 0.999
+    assert rows["largest torque (N m)"] < 10.0
+
+
 def test_hands_press_a_box_as_hard_as_friction_needs(case):
     """The least squeeze at which neither hand slips is (m |ẍ| + m (g + ÿ)/μ)/2; below it the wanted one acts."""
     rows = case("grasp", drawn=True)

@@ -101,6 +101,20 @@ def test_limits_of_joints_inputs_and_path_are_kept_where_the_plain_motion_breaks
     assert plan.cost > free.cost
 
 
+def test_a_plan_is_fed_forward_and_corrected_on_the_way():
+    """On the plan the law is the plan's inputs; 0.05 rad beside it, it ends where the plan ends, open loop does not."""
+    system, x, goal = five_bar()
+    plan = control.plan_motion(system, x, goal, 1.0, intervals=16)
+    planned = plan.simulate(t_eval=np.linspace(0.0, 1.0, 101))
+    track = da.lqr_along(da.linearize_along(system, planned, independent=["A", "B"]), {"A": 1e4, "B": 1e4}, 0.01)
+    for t in (0.1, 0.52, 0.9):
+        np.testing.assert_allclose(track(t, planned.state(round(100 * t))), plan(t), rtol=5e-3)  # held between samples
+    beside = system.assemble({"A": x["A"] + 0.05, "B": x["B"] - 0.05}, guess=x)
+    runs = [da.simulate(system, beside, 1.0, u=u, hold=0.01) for u in (track, plan)]
+    off = [max(abs(r.state()[n] - goal[n]) for n in ("A", "B")) for r in runs]
+    assert off[0] < 5e-3 < 0.05 < off[1]
+
+
 def test_a_free_body_is_turned_and_moved_with_unit_quaternions():
     system = zoo.stewart(massless=True).compile()
     x = system.state(*zoo.stewart_start(massless=True))

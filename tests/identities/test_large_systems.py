@@ -6,6 +6,7 @@ import pytest
 
 import dalembert as da
 from dalembert import zoo
+from dalembert.linearization import plan
 from dalembert.system import equation_rows
 from random_loops import random_closed
 from random_mechanisms import random_state, random_tree
@@ -92,6 +93,7 @@ def test_rows_by_reverse_sweeps_are_the_closed_forms(case, monkeypatch):
 
     expected = answers()
     monkeypatch.setattr(equation_rows, "LARGE", 0)
+    monkeypatch.setattr(plan, "LARGE", 0)
     found = answers()
     for name, value in expected.items():
         agree(found[name], value)

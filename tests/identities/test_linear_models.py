@@ -1,11 +1,14 @@
 """Linear models agree with differences of the nonlinear equations on the manifold."""
 
+from dataclasses import replace
+
 import casadi as ca
 import numpy as np
 import pytest
 
 import dalembert as da
 from dalembert import zoo
+from dalembert.errors import ArgumentError
 from manifold_differences import differences
 from random_loops import random_closed
 
@@ -167,3 +170,22 @@ def test_one_body_and_massless_carriers():
     model = da.linearize(system, x, independent=[turned])
     np.testing.assert_allclose(model.A, [[0, 1], [-9.81 * np.cos(angle), 0]], atol=1e-12)
     assert model.rate[1] == pytest.approx(-9.81 * np.sin(angle))
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e6])
+def test_a_step_is_judged_by_time_constants_and_not_by_units(unit):
+    """ẍ = −k x with x in metres or in micrometres beside v in m/s: rotation by ω h, at any unit; growth is refused."""
+    m = da.Mechanism("spring", gravity=(0, 0, 0))
+    m.add_joint("x", da.Prismatic("x"), m.ground, m.add_body("block", mass=1.0), stiffness=4.0)
+    model = da.linearize(m.compile(), {})
+    scaled = replace(model, A=model.A * [[1.0, unit], [1.0 / unit, 1.0]])
+    for h in (0.3, 3000.0):
+        turned = np.array([[np.cos(2 * h), unit * np.sin(2 * h) / 2], [-2 / unit * np.sin(2 * h), np.cos(2 * h)]])
+        off = (scaled.discretize(h).A - turned) / [[1.0, unit], [1 / unit, 1.0]]
+        assert np.abs(off).max() < 1e-14 * max(1.0, 4 * h)
+    with pytest.raises(ArgumentError, match="time constants"):
+        scaled.discretize(1e7)
+    falling = replace(model, A=np.abs(model.A))
+    with pytest.raises(ArgumentError, match="grows by exp"):
+        falling.discretize(1000.0)
+    assert np.isfinite(falling.discretize(100.0).A).all()

@@ -28,6 +28,23 @@ CONTROLLERS = {
     "fed back": lambda: control.hybrid_control(
         SYSTEM, TASK, GOAL, FORCES, force_gains=(2.0, 9.0), sensor=control.force_sensor(SYSTEM)
     ),
+    "bounded": lambda: control.hybrid_control(
+        SYSTEM,
+        TASK,
+        GOAL,
+        FORCES,
+        limits=20.0,
+        reactions={"grip.x": (None, 0.0)},
+        speeds=0.4,
+        accelerations=3.0,
+        cones=[control.Cone({"grip.x": -1.0}, ["grip.y"], 0.3)],
+        positions={"L1": (-2.0, 2.0)},
+        priorities={"L3": 2},
+    ),
+    "approaching": lambda: control.motion_control(
+        SYSTEM, control.position("object", "xy"), [3.0, 0.5], out_of_reach="approach", limits=60.0, free_damping=5.0
+    ),
+    "integrating": lambda: control.motion_control(SYSTEM, TASK, GOAL, integral=30.0, limits=60.0),
     "switched": lambda: control.motion_control(SYSTEM, TASK, GOAL, active=opened),
     "proportional": lambda: control.PDControl(SYSTEM, TASK, GOAL, gains=(50.0, 5.0)),
     "total rates": lambda: control.TotalRateFeedback(SYSTEM, damping=2.0),
@@ -42,17 +59,17 @@ def visits(k):
 
 @pytest.mark.parametrize("name", CONTROLLERS)
 def test_sixteen_threads_share_a_controller_and_get_the_bits_of_one(name):
-    make = CONTROLLERS[name]
+    make, asked = CONTROLLERS[name], 2 if name == "approaching" else 12
     alone = []
     for k in range(16):
         law = make()
-        alone.append([law(t, x) for t, x in visits(k)])
+        alone.append([law(t, x) for t, x in visits(k)[:asked]])
     shared, together = make(), Barrier(16)
 
     def run(k):
         together.wait()  # a run for each thread, since force feedback goes on where a thread left it
-        repeats = 1 if name == "fed back" else 5
-        return all(np.array_equal([shared(t, x) for t, x in visits(k)], alone[k]) for _ in range(repeats))
+        repeats = 1 if name in ("fed back", "approaching", "integrating") else 5
+        return all(np.array_equal([shared(t, x) for t, x in visits(k)[:asked]], alone[k]) for _ in range(repeats))
 
     with ThreadPoolExecutor(16) as pool:
         assert all(pool.map(run, range(16)))
@@ -99,6 +116,38 @@ def test_native_controllers_of_one_law_have_memory_of_their_own():
 
     with ThreadPoolExecutor(16) as pool:
         assert all(pool.map(run, range(16)))
+
+
+@pytest.mark.parametrize("name", ["bounded", "approaching", "integrating", "limited", "switched"])
+def test_asking_for_reasons_changes_nothing_of_what_follows(name):
+    """`explain` gives the law's own inputs, and neither it nor `error` changes the next ones, bit for bit."""
+    quiet, watched = CONTROLLERS[name](), CONTROLLERS[name]()
+    for t, x in visits(0):
+        for _ in range(2):
+            found = watched.explain(t, x)
+            watched.error(t + 0.5, x)
+        u = watched(t, x)
+        np.testing.assert_allclose(found.u, u, atol=1e-9 * np.abs(u).max())
+        np.testing.assert_array_equal(u, quiet(t, x))
+
+
+def test_a_bounded_law_gives_four_runs_in_threads_the_bits_of_one():
+    """One law, in machine code and sampled from Python, serves runs from four starts at once."""
+    law = CONTROLLERS["bounded"]()
+    starts = [START.replace(v=0.2 * np.random.default_rng(k).normal(size=SYSTEM.nv)) for k in range(4)]
+    starts = [SYSTEM.project(x) for x in starts]
+    for u in (law, control.Sampled(law, 0.005)):
+
+        def run(x, u=u):
+            return da.simulate(SYSTEM, x, 0.1, u=u, hold=0.005)
+
+        alone = [run(x) for x in starts]
+        with ThreadPoolExecutor(4) as pool:
+            for one, other in zip(alone, pool.map(run, starts)):
+                np.testing.assert_array_equal(one.u, other.u)
+                np.testing.assert_array_equal(one.q, other.q)
+        assert len({tuple(r.q[-1]) for r in alone}) == 4
+    assert all(law.explain(0.0, x).active for x in starts)  # bounds matter
 
 
 def test_looking_at_a_controller_does_not_change_it():

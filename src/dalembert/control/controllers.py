@@ -49,7 +49,7 @@ def motion_control(system: System, task: Task, reference: ReferenceGiven, **opti
         epsilon           singular values of A up to it are zero (68), in the units of its rows; default 0: rounding
         damping           where the task's or the actuators' map has shrunk to this part, its inverse is damped
         out_of_reach      "follow" a reference beyond the workspace (default), "refuse" it with an error, or "approach"
-                          the nearest position there is
+                          the nearest position, a little inside the edge, which `run.report()` tells
         p                 parameters of the model
         tolerance         singular values up to this part of the largest count as zero; default 1e-9
 

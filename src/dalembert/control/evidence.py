@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.control.allocator import INADMISSIBLE, Allocator
 from dalembert.control.bounds import BROKEN
 from dalembert.control.native.workspace import GIVEN, TASK, Allocation
-from dalembert.control.reachability import within_reach
+from dalembert.control.reachability import Workspace
 from dalembert.errors import unknown
 from dalembert.outcome import Spoken
 from dalembert.rank import reach
@@ -114,9 +114,13 @@ class InverseDynamics:
 
 
 def explain(
-    allocator: Allocator, a: Allocation, state: State, mode: int = GIVEN, off: tuple[float, bool] | None = None
-) -> InverseDynamics:
-    """Forces with all the evidence; off: by how much what was asked is not admissible, and whether that counts."""
+    allocator: Allocator, a: Allocation, state: State, mode: int = GIVEN, off: tuple[float, bool] | None = None,
+    goal: np.ndarray | None = None,
+) -> InverseDynamics:  # fmt: skip
+    """Forces with all the evidence; off: by how much what was asked is not admissible, and whether that counts.
+
+    goal: (nt,) the value of the task that is to be within reach, if there is one.
+    """
     problem, names, plant = a.problem, allocator.system.v_names, allocator.plant
     if allocator.run(a, state.t, state, mode) != 0:
         return _nothing(allocator)
@@ -162,10 +166,9 @@ def explain(
     unset = _forces_missed(allocator, a)
     if status == Verdict.DONE and unset:
         status = Verdict.FORCES_MISSED
-    if status in (Verdict.DONE, Verdict.FORCES_MISSED) and mode == TASK:
-        target = a.reference[: a.nt]
-        if not within_reach(plant, state, state.t, target, a.active):
-            status = Verdict.OUT_OF_REACH
+    if goal is not None and status in (Verdict.DONE, Verdict.FORCES_MISSED):
+        reached = Workspace(plant).nearest(state, None, state.t, goal, a.active).reached
+        status = status if reached else Verdict.OUT_OF_REACH
     return InverseDynamics(
         u=u,
         names=plant.actuators.names,

@@ -28,7 +28,7 @@ from dalembert.control.evidence import InverseDynamics, Verdict, explain
 from dalembert.control.measures import Measure
 from dalembert.control.native.workspace import FREE, TASK, Allocation, Controller
 from dalembert.control.plant import Plant
-from dalembert.control.reachability import nearest
+from dalembert.control.reachability import Nearest, Workspace
 from dalembert.control.references import (
     GainsGiven,
     LimitsGiven,
@@ -67,6 +67,7 @@ class _Memory(threading.local):
         self.task_integral = np.zeros(rows)  # ∫e
         self.task_last: tuple[float, np.ndarray] | None = None  # t, e of the last update; 0 where bounds held it back
         self.nearest: np.ndarray | None = None  # q where the task came nearest to its last reference
+        self.beyond: tuple[float, float, float, Nearest] | None = None  # when that missed it: from, to, most, and then
 
 
 class ProjectedControl:
@@ -137,6 +138,7 @@ class ProjectedControl:
         self.out_of_reach = choice(out_of_reach, ("follow", "refuse", "approach"), "out_of_reach")
         near = (0.02 if out_of_reach == "approach" else 0.0) if damping is None else damping
         level, weight = row_numbers(self.task.names, priorities, weights)
+        self.workspace = Workspace(self.plant, None if weights is None else weight)
         self.allocator = Allocator(
             self.plant, metric, limits, reactions, cones, tolerance, self.force_names,
             MotionBounds.of(system, positions, speeds, accelerations),
@@ -230,7 +232,8 @@ class ProjectedControl:
         t, state = number(t, "t"), self.plant.measured(state)
         a = self.allocator.take()
         self._prepare(a, t, state, asking=True)
-        found = explain(self.allocator, a, state.replace(t=t), self.mode, off=(0.0, False))
+        goal = None if self.reference is None else self.reference(t)[0]
+        found = explain(self.allocator, a, state.replace(t=t), self.mode, off=(0.0, False), goal=goal)
         self.allocator.give(a)
         return found
 
@@ -242,6 +245,18 @@ class ProjectedControl:
             return theta, rate
         desired = self.reference(t)
         return desired[0] - theta, desired[1] - rate
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Sentences on the updates in this thread: when references were out of reach; `run.report()` has them."""
+        if self._memory.beyond is None:
+            return ()
+        first, last, most, found = self._memory.beyond
+        when = f"between t = {first:.6g} s and {last:.6g} s" if last > first else f"at t = {first:.6g} s"
+        return (
+            f"{when} the reference was beyond the workspace, or at its edge, and the task was led to the nearest "
+            f"position: at t = {most:.6g} s {found.message}",
+        )
 
     @property
     def integral(self) -> np.ndarray:
@@ -256,13 +271,14 @@ class ProjectedControl:
         memory, steps = self._memory, list[Remember]()
         if self.reference is not None:
             value, rate, acceleration = self.reference(t)
-            if self.out_of_reach != "follow" and not asking:
-                found = nearest(self.plant, state, memory.nearest, t, value, a.active)
-                if not found.reached:
-                    if self.out_of_reach == "refuse":
-                        raise DalembertError(f"at t = {t:g} s the reference is out of reach: {found.message}")
-                    value, rate, acceleration = found.inside, np.zeros(a.nt), np.zeros(a.nt)
-                steps.append(lambda m, u, a: setattr(m, "nearest", found.q))
+            if self.out_of_reach != "follow":
+                keep_off = self.out_of_reach == "approach"
+                found = self.workspace.nearest(state, memory.nearest, t, value, a.active, keep_off)
+                if not found.reached and keep_off:
+                    value, rate, acceleration = found.theta, found.follows @ rate, found.follows @ acceleration
+                elif not found.reached and not asking:
+                    raise DalembertError(f"at t = {t:g} s the reference is out of reach: {found.message}")
+                steps.append(lambda m, u, a: _came_nearest(m, t, found))
             np.concatenate((value, rate, acceleration), out=a.reference)
             if self.integral_gain.any():
                 steps.append(self._integrate(a, t, state, value))
@@ -317,3 +333,13 @@ class ProjectedControl:
             return self.allocator.template.pick @ np.concatenate([lam, S @ lam])
         keywords(self.force_names, given, what)
         return np.array([number(given[name], f"'{name}' of {what}") for name in self.force_names])
+
+
+def _came_nearest(memory: _Memory, t: float, found: Nearest) -> None:
+    """Remember the nearest position, and when it was not the reference."""
+    memory.nearest = found.q
+    if not found.reached:
+        first, _, most, worst = memory.beyond or (t, t, t, found)
+        if found.distance >= worst.distance:
+            most, worst = t, found
+        memory.beyond = first, t, most, worst

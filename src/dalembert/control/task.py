@@ -167,3 +167,15 @@ def _label(frame: FrameGiven, name: str) -> str:
     if name or isinstance(frame, str):
         return name or checks.name(frame, "frame")
     return frame.body.name if isinstance(frame, Frame) else frame.name
+
+
+def row_units(task: Task, layout: Layout, length: float) -> np.ndarray:
+    """(rows,) a length for positions and slides, 1 rad for angles, NaN for expressions of the user."""
+    turning = {v for a in layout.joints.values() for v, turns in zip(a.velocities, a.joint.angular) if turns}
+
+    def unit(row: Expression) -> float:
+        if isinstance(row, _Coordinate):
+            return 1.0 if layout.scalar_rates[row.name] in turning else length
+        return length if isinstance(row, _Place) else 1.0 if isinstance(row, _Turn) else np.nan
+
+    return np.array([unit(row) for row in task.rows.values()])

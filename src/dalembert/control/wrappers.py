@@ -37,6 +37,11 @@ class _Wrapper:
         """Whether a run has to ask it once a sampling period, since it remembers its last call."""
         return True
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Sentences of the law about its run."""
+        return tuple(getattr(self.law, "remarks", ()))
+
     def reset(self) -> None:
         """Forget the past, the law's included."""
         if hasattr(self.law, "reset"):

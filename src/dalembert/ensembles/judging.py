@@ -55,7 +55,7 @@ class Ends:
         rows = self.setup.system.rows
         if not rows.of:
             return np.zeros(len(self.t))
-        phi = _batched(self.setup.system, "constraints", self.q, self.v, self.t, self.batch)[0]
+        phi = _batched(self.setup.system, "residuals", self.q, self.v, self.t, self.batch)[0]
         return np.asarray(np.abs(phi / np.where(rows.angular, 1.0, lengths[:, None])).max(axis=1, initial=0.0))
 
 

@@ -75,7 +75,8 @@ def large_model(
     lower = of(velocities, C, units=True) @ slopes + of(velocities, direct)
     turn = np.zeros((n, n))
     for link in system.layout.tree.links:
-        turn[link.v, link.v] = link.joint.transport(given["v"][link.v]).astype(float)
+        if link.joint.nq != link.joint.nv:
+            turn[link.v, link.v] = link.joint.transport(given["v"][link.v]).astype(float)
     rows_q, speeds_q = of(positions, C, units=True), of(positions, by("speeds", "q"))
     still = [c.index if c.index is not None else -1 for c in positions]
     turned = np.where(np.array(still)[:, None] >= 0, turn[still], 0.0)

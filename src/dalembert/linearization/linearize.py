@@ -236,8 +236,8 @@ def check_closed(
     position, velocity = kernel(*map(given.__getitem__, kernel.names_in))
     if max(position, velocity) < (CLOSED * min(1.0, policy.length)) ** 2:
         return
-    phi, A, b = system.evaluate("constraints", x, p=p)
-    for gap, what in zip((np.abs(phi), np.abs(A @ x.v + b)), ("position", "velocity")):
+    phi, speed = system.evaluate("residuals", x, p=p)
+    for gap, what in zip((np.abs(phi), np.abs(speed)), ("position", "velocity")):
         if not (gap < CLOSED * policy.units).all():
             worst = int(np.nanargmax(gap / policy.units)) if not np.isnan(gap).all() else 0
             raise ArgumentError(

@@ -13,11 +13,10 @@ from dalembert.charts.leaders import Given
 from dalembert.compiler.target import host
 from dalembert.errors import ArgumentError, DalembertError
 from dalembert.linearization.linearize import CLOSED, linearize
-from dalembert.linearization.plan import linear_kernel
+from dalembert.linearization.plan import in_rows, linear_kernel
 from dalembert.linearization.traced import NAMES
 from dalembert.protocols import check_system
 from dalembert.rank import ROUNDING, rank_policy, usual_sizes
-from dalembert.system.equation_rows import is_large
 from dalembert.system.state import State
 from dalembert.system.system import System
 
@@ -104,7 +103,7 @@ def linearize_many(
         "independent": [c.name for c in op.speeds] if independent is None else independent,
         "positions": [c.name for c in more] or None,
     }
-    if is_large(system):
+    if in_rows(system):
         A, B, rate = (np.empty((n, *np.shape(x))) for x in (first.A, first.B, first.rate))
         bad = np.ones(n, dtype=bool)
     else:
@@ -141,8 +140,7 @@ def _sound(system: System, given: dict[str, np.ndarray], p: np.ndarray, margin: 
     used = sizes if rows is None else sizes[:, list(rows)]
     policy = rank_policy(system)
     good &= (margin[:, 0] > policy.least_angle) & (margin[:, 1] > (policy.tolerance * used.min(axis=1)) ** 2)
-    kernel = system.kernel("constraints", lanes=host().width)
-    phi, J, b = kernel.batch(*(given[name] for name in kernel.names_in))
+    kernel = system.kernel("residuals", lanes=host().width)
+    phi, speed = kernel.batch(*(given[name] for name in kernel.names_in))
     units = CLOSED * np.where(system.rows.angular, 1.0, length[:, None])
-    speed = np.einsum("kij,kj->ki", J, given["v"]) + b
     return np.asarray(good & ((np.abs(phi) < units) & (np.abs(speed) < units)).all(axis=1))

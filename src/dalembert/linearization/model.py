@@ -17,7 +17,8 @@ from dalembert.linearization.operating import Operating
 from dalembert.linearization.structure import Hidden, Mode, hidden, modes, motion_of, zeros_of
 from dalembert.protocols import StateGiven
 
-LONGEST = 600.0  # e to its power is a number
+GROWTH = 600.0  # e to its power is a number
+LONGEST = 1e6  # time constants of a model whose exponential keeps its digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,16 +120,19 @@ class LinearModel:
         if self.step is not None:
             raise ArgumentError(f"the model is discrete already, with a step of {self.step:g} s.")
         step = checks.number(step, "step", above=0.0)
-        growth = step * max(1.0, float(np.abs(self.A).sum(axis=1).max(initial=0.0)))
-        if growth > LONGEST:
-            raise ArgumentError(f"step is {step:g} s, {growth:.2g} time constants of the model; at most {LONGEST:g}.")
-        from scipy.linalg import expm
+        from scipy.linalg import expm, matrix_balance
 
         n, m = self.B.shape
         held = np.zeros((n + m + 2, n + m + 2))  # ẋ = A x + B u + rate · 1 + time · t
         held[:n, :n], held[:n, n : n + m], held[:n, -2], held[:n, -1] = self.A, self.B, self.rate, self.time
         held[-1, -2] = 1.0
-        E = expm(held * step)
+        even, scale = matrix_balance(held)  # by powers of two, so that units do not count
+        growth, length = step * np.linalg.eigvals(self.A).real.max(initial=0.0), step * np.abs(even).max()
+        if growth > GROWTH:
+            raise ArgumentError(f"in {step:g} s the model grows by exp({growth:.3g}); needed: at most exp({GROWTH:g}).")
+        if length > LONGEST:
+            raise ArgumentError(f"step is {step:g} s, {length:.2g} time constants of the model; at most {LONGEST:g}.")
+        E = scale @ expm(even * step) @ np.linalg.inv(scale)
         return replace(self, A=E[:n, :n], B=E[:n, n : n + m], rate=E[:n, -2], time=E[:n, -1], step=float(step))
 
     def without(self, names: Sequence[str] | str = "cyclic") -> LinearModel:

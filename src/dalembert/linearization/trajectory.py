@@ -14,11 +14,10 @@ from dalembert.errors import ArgumentError, DalembertError
 from dalembert.linearization.large import large_model
 from dalembert.linearization.linearize import linearize
 from dalembert.linearization.operating import Operating
-from dalembert.linearization.plan import linear_kernel
+from dalembert.linearization.plan import in_rows, linear_kernel
 from dalembert.linearization.traced import NAMES
 from dalembert.protocols import Inputs, Parameters, RunLike, StateGiven, check_system
 from dalembert.rank import rank_policy
-from dalembert.system.equation_rows import is_large
 from dalembert.system.state import State
 from dalembert.system.system import System
 
@@ -89,8 +88,9 @@ def linearize_along(
     """The linear model at every recorded state of a simulation (or of a list of states), in the same coordinates.
 
     run: what `simulate` returns, or a list of states. u: constant inputs, an array (N, inputs), or a function
-    u(t, state). p: parameters, by name or as an array. independent, positions: coordinates as in `linearize`, chosen
-    at the first state if not named. Raises where they cease to be independent on the way, with the time.
+    u(t, state); default: those of the run, or zero. p: parameters, by name or as an array. independent, positions:
+    coordinates as in `linearize`, chosen at the first state if not named. Raises where they cease to be independent on
+    the way, with the time.
 
     >>> import dalembert as da
     >>> from dalembert import zoo
@@ -102,14 +102,14 @@ def linearize_along(
     """
     check_system(system)
     states = _states(system, run)
-    inputs = _inputs(system, states, u)
+    inputs = _inputs(system, states, getattr(run, "u", None) if u is None else u)
     first = linearize(system, states[0], u=inputs[0], p=p, independent=independent, positions=positions)
     op = first.operating
     t = np.array([x.t for x in states])
     q, v = np.array([x.q for x in states]), np.array([x.v for x in states])
     known = {"q": q, "v": v, "u": inputs, "p": system.parameter_vector(p), "t": t}
     chosen = op.speeds, op.coordinates[len(op.speeds) :], op.rows
-    if is_large(system):
+    if in_rows(system):
         at = ({**known, **{k: known[k][i] for k in "qvut"}} for i in range(len(t)))
         found = [np.stack(x) for x in zip(*(large_model(system, given, *chosen) for given in at))]
     else:

@@ -16,15 +16,14 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 import numpy as np
 
-from dalembert.mechanism.pickling import PARTS, Numbered
-from dalembert.spatial import Transform
+from dalembert.mechanism.pickling import PARTS
+from dalembert.mechanism.values import Defaults
 
 if TYPE_CHECKING:
     from dalembert.mechanism.mechanism import Mechanism
 
 OF_MOTION = tuple(part for part in PARTS if part not in ("states", "notes"))
 KNOWN = {"dalembert", "numpy", "casadi", "builtins", "copyreg", "collections", "functools", "math", "_codecs"}
-PLAIN = {float, str, int, bool, bytes, tuple, list, dict, np.ndarray, type(None), Transform}
 BY_NAME = (type, FunctionType, BuiltinFunctionType, MethodType)
 
 
@@ -32,23 +31,33 @@ class _Foreign(Exception):
     """Something whose meaning is not in its bytes."""
 
 
-class _Writer(Numbered, pickle.Pickler):
-    def persistent_id(self, x: Any) -> Any:
-        if x.__class__ in PLAIN:  # most of a description
-            return None
-        if isinstance(x, BY_NAME) and str(x.__module__).partition(".")[0] not in KNOWN:
-            raise _Foreign
-        return super().persistent_id(x)
+class _Writer(pickle.Pickler):
+    """Python asks it about everything but plain numbers, texts and containers, of which descriptions have most."""
+
+    def __init__(self, file: Any):
+        super().__init__(file, protocol=5)
+        self.expressions: list[ca.SX] = []
 
     def reducer_override(self, x: Any) -> Any:
-        """Arrays of numbers as bytes, records by their fields: what is written here is never read."""
-        if x.__class__ is np.ndarray and x.dtype == object:
+        """Arrays of numbers as bytes, records by their fields, expressions by their number: nothing is ever read."""
+        if x.__class__ is np.ndarray:
+            if x.dtype != object:
+                return NotImplemented
             try:
                 return bytes, (repr(x.shape).encode() + x.astype(float).tobytes(),)
             except TypeError:  # expressions in it
                 return NotImplemented
+        if isinstance(x, ca.SX):
+            self.expressions.append(x)
+            return int, (len(self.expressions),)
+        if isinstance(x, BY_NAME):
+            if str(x.__module__).partition(".")[0] not in KNOWN:
+                raise _Foreign
+            return NotImplemented
+        if isinstance(x, Defaults):
+            return str, ("parameters",)
         fields = getattr(x, "__dataclass_fields__", None)
-        if fields is None or isinstance(x, type):
+        if fields is None:
             return NotImplemented
         return copyreg.__newobj__, (x.__class__,), tuple([getattr(x, name) for name in fields])  # type: ignore[attr-defined]
 

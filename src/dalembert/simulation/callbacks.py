@@ -58,8 +58,14 @@ class Callback:
     def __init__(self, system: System, p: np.ndarray, size: int):
         self.system, self.size, self.interrupted = system, size, False
         self.error: BaseException | None = None
+        self.law: Any = None  # the controller of this run, where it has memory of its own
         self._p = p
         self.bound: Bound
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Sentences of the controller about the run."""
+        return tuple(getattr(self.law, "remarks", ()))
 
     def trace(self, key: tuple[Any, ...], value: Callable[[Trace], Any]) -> None:
         """Machine code from what `value` makes of a trace."""
@@ -134,6 +140,7 @@ def controller(system: System, u: Any, p: np.ndarray) -> Callback:
         back.bound = u.native_controller()
     else:
         law = u.fresh() if hasattr(u, "fresh") else u  # what a law remembers belongs to the run
+        back.law = law
         back.python(lambda t, state: _given(system, law(t, state)))
     return back
 

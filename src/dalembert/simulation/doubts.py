@@ -55,7 +55,7 @@ class Doubts:
         if not system.rows.of:
             return
         units = rank_policy(system, run.p).units
-        gaps = self._at(looked_at, "constraints")[0]
+        gaps = self._at(looked_at, "residuals")[0]
         relative = np.abs(gaps) / units
         k, row = np.unravel_index(int(np.argmax(relative)), relative.shape)
         if not relative[k, row] <= OPEN:

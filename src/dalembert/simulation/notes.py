@@ -35,6 +35,7 @@ def of_end(run: Run) -> dict[str, Any]:
     return {
         "status": run.status.name,
         "message": run._message,
+        "remarks": list(run.remarks),
         "facts": {name: getattr(run, name) for name in FACTS},
         "rtol": run.rtol,
         "metric": run.metric if isinstance(run.metric, str) else np.asarray(run.metric).tolist(),
@@ -101,6 +102,11 @@ class Story:
         if not isinstance(found, str):
             raise self._wrong("the message is no text")
         return found
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Sentences of the controller."""
+        return self._names(self.last.get("remarks", []))
 
     @property
     def facts(self) -> dict[str, Any]:

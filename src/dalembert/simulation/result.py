@@ -56,6 +56,7 @@ def result(driver: Driver, status: Status) -> Run:
         "x_events": {name: np.array([x for _, x in hits]).reshape(-1, n) for name, hits in driver.found.items()},
         "_met": tuple(driver.met),
         "_between": between,
+        "remarks": () if driver.controller is None else driver.controller.remarks,
         "phases": (),
         "switches": (),
     }

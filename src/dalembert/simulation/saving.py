@@ -102,6 +102,7 @@ def load(path: Any, system: System) -> Run:
         status=status,
         _message=message,
         error=None,
+        remarks=story.remarks,
         _met=tuple(story.met),
         metric=story.metric,
         rtol=story.rtol,

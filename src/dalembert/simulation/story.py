@@ -28,7 +28,7 @@ def report(run: Run) -> str:
     parts += [_sentence(str(p)) for p in run.passages[:ONE_BY_ONE]]
     if len(run.passages) > ONE_BY_ONE:
         parts.append(f"{len(run.passages) - ONE_BY_ONE} more singular positions were passed.")
-    parts += [_sentence(s) for s in beyond_limits(run)]
+    parts += [_sentence(s) for s in (*run.remarks, *beyond_limits(run))]
     return " ".join(parts)
 
 

@@ -52,7 +52,7 @@ class ConstraintQuestions(TreeQuestions):
 
     def residuals(self, state: StateGiven, *, p: Parameters = None) -> np.ndarray:
         """Φ(q, t), (m,), m or rad; 0 for Pfaffian rows."""
-        return self.evaluate("constraints", state, p=p)[0]
+        return self.evaluate("residuals", state, p=p)[0]
 
     def constraint_matrix(self, state: StateGiven, *, p: Parameters = None) -> np.ndarray:
         """A(q, t), (m, nv)."""
@@ -60,9 +60,7 @@ class ConstraintQuestions(TreeQuestions):
 
     def speed_residuals(self, state: StateGiven, *, p: Parameters = None) -> np.ndarray:
         """A v + b, (m,)."""
-        x = self.as_state(state)
-        _, A, b = self.evaluate("constraints", x, p=p)
-        return A @ x.v + b
+        return self.evaluate("residuals", state, p=p)[1]
 
     def constraint_gamma(self, state: StateGiven, *, p: Parameters = None) -> np.ndarray:
         """γ = Ȧ v + ḃ, (m,)."""

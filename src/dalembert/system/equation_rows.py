@@ -93,10 +93,21 @@ class EquationRows(JacobianRows):
         n = self.implicit.stop
         J, e = self.jacobian({**known, "a": np.zeros(self.system.nv), "lam": np.zeros(self.m)}, np.eye(n, self.count))
         e_z = J[:, self.unknowns]
-        z = _divided(e_z, -e)
+        scale = self._scale(e_z)
+        z = _divided(e_z, -e, scale)
         known = {**known, "a": z[: self.system.nv], "lam": z[self.system.nv :]}
         J, e = self.jacobian(known)
-        return SolvedRows(self, known, self._margin(e_z), J, e)
+        return SolvedRows(self, known, self._margin(e_z), J, e, scale)
+
+    def _scale(self, e_z: np.ndarray) -> np.ndarray:
+        """(nv + m,) powers of two that make D e_z D of size one: inertias of links differ by 1e7 and more."""
+        n = self.system.nv
+        inertias = np.abs(np.diag(e_z)[:n])
+        of_v = np.sqrt(np.where(inertias > 0.0, inertias, 1.0))
+        of_lam = np.linalg.norm(e_z[n:, :n] / of_v, axis=1)
+        sizes = np.concatenate([of_v, np.where(of_lam > 0.0, of_lam, 1.0)])
+        with np.errstate(invalid="ignore"):
+            return np.exp2(-np.round(np.log2(sizes)))
 
     def _margin(self, e_z: np.ndarray) -> np.ndarray:
         """(2,) as `Elimination.margin`: of rows of A in the mass metric, least squared sine and squared length."""
@@ -105,11 +116,12 @@ class EquationRows(JacobianRows):
         if not len(A):
             return np.ones(2)
         A[:, led], M[:, led], M[led, led] = 0.0, 0.0, 1.0
-        lengths = np.sqrt(np.einsum("ij,ji->i", A, _divided(M, A.T)))
         try:
             with one_thread():
-                white = np.linalg.solve(np.linalg.cholesky(M), A.T) / lengths
-                return np.array([np.abs(np.diag(np.linalg.qr(white, mode="r"))).min() ** 2, lengths.min() ** 2])
+                white = np.linalg.solve(np.linalg.cholesky(M), A.T)
+                lengths = np.linalg.norm(white, axis=0)
+                sines = np.diag(np.linalg.qr(white / lengths, mode="r"))
+                return np.array([np.abs(sines).min() ** 2, lengths.min() ** 2])
         except np.linalg.LinAlgError:
             return np.zeros(2)
 
@@ -161,6 +173,7 @@ class SolvedRows:
     margin: np.ndarray  # (2,) of the elimination
     J: np.ndarray  # (rows, columns) the Jacobian of all rows
     e: np.ndarray  # (rows,) what they are; 0 where they determine z
+    scale: np.ndarray  # (nv + m,) D of D e_z D, by which z is solved for
 
     @cached_property
     def Z(self) -> np.ndarray:
@@ -176,11 +189,11 @@ class SolvedRows:
 
     def divided(self, right: np.ndarray) -> np.ndarray:
         """e_z⁻¹ right; NaN where e_z is singular."""
-        return _divided(self.J[self.of.implicit, self.of.unknowns], right)
+        return _divided(self.J[self.of.implicit, self.of.unknowns], right, self.scale)
 
     def divided_transposed(self, right: np.ndarray) -> np.ndarray:
         """e_z⁻ᵀ right."""
-        return _divided(self.J[self.of.implicit, self.of.unknowns].T, right)
+        return _divided(self.J[self.of.implicit, self.of.unknowns].T, right, self.scale)
 
     @property
     def slopes(self) -> dict[str, np.ndarray]:
@@ -194,10 +207,11 @@ class SolvedRows:
         return {name: out[name] for name in ACCELERATION_DERIVATIVES}
 
 
-def _divided(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """left⁻¹ right; NaN where there is none."""
+def _divided(left: np.ndarray, right: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """left⁻¹ right by D (D left D)⁻¹ D; NaN where there is none."""
+    D = scale if right.ndim == 1 else scale[:, None]
     try:
         with one_thread():
-            return np.linalg.solve(left, right)
+            return D * np.linalg.solve(left * scale[:, None] * scale, D * right)
     except np.linalg.LinAlgError:
         return np.full(right.shape, np.nan)

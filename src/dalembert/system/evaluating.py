@@ -38,7 +38,10 @@ if TYPE_CHECKING:
 
 FUNCTIONS = {**functions.FUNCTIONS, **STEPPING}
 #: functions of large mechanisms that are compiled together, for what they share; the right-hand side comes first
-TOGETHER = (("ode", "filter", "correct"), ("mass_diagonal", "plus", "row_sizes", "whitened_rows"))
+TOGETHER = (
+    ("ode", "filter", "correct"),
+    ("mass_diagonal", "plus", "row_sizes", "whitened_rows", "residuals", "kinetic_energy", "potential_energy"),
+)
 
 
 class Evaluating(Given):

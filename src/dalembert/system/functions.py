@@ -352,6 +352,7 @@ FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace], Any]]] = {
     "momentum": (("q", "v", "p"), lambda s: momentum(s.at)),
     "center_of_mass": (("q", "p"), lambda s: center_of_mass(s.at)),
     "constraints": (("q", "p", "t"), _kinematics),
+    "residuals": (("q", "v", "p", "t"), lambda s: (s.rows.phi, s.rows.sparse @ s.v + s.rows.b)),
     "gamma": (("q", "v", "p", "t"), lambda s: s.rows.gamma),
     "branch": (("q", "p", "t"), lambda s: s.rows.branch),
     "constrained": ((*MOTION, *DRIVE), constrained),
@@ -390,6 +391,7 @@ LOOP_FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace, Loop], Any]]] 
 #: names of the outputs of functions that have several
 OUTPUTS: dict[str, tuple[str, ...]] = {
     "constraints": ("phi", "A", "b"),
+    "residuals": ("phi", "speed"),
     "row_sizes": ("lengths", "angles", "slides", "arms", "least"),
     "constrained": ("M", "f", "A", "gamma"),
     "accelerate": ("vdot", "multipliers", "margin"),

@@ -232,6 +232,7 @@ def joined_phases(
         t_events=t_events,
         x_events=x_events,
         rtol=phases[-1].rtol,
+        remarks=phases[-1].remarks,
         metric=phases[-1].metric,
         _met=tuple(met for x in phases for met in x._met),
         phases=tuple(phases),
