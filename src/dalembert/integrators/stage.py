@@ -8,6 +8,7 @@ from dalembert.native.jit import inline, native
 from dalembert.outcome import CALLBACK, NOT_FINITE, OK, UNSOUND
 
 STILL = 1e-12  # of free fall: accelerations, and speeds of a fall, that are rounding
+WORK = 1e3  # times rtol: works follow from the motion, and no step depends on them
 
 
 @native
@@ -25,14 +26,21 @@ def control(run, t, x):
 
 @inline
 def usual_size(run, j):
-    """The unit of number j of x: of a position, or of a velocity in the motion of this run."""
-    return run.unit[j] * run.rate if run.nq <= j < run.nq + run.nv else run.unit[j]
+    """The unit of number j of x: of a position (q, or y of a chart), or of a velocity (v, w) of this run's motion."""
+    moving = run.nq <= j < run.nq + run.nv or j >= run.nq + run.nv + run.dof
+    return run.unit[j] * run.rate if moving else run.unit[j]
 
 
 @inline
 def tolerance(run, j, size):
     """The error that number j of x may have, of about this size."""
     return run.atol * usual_size(run, j) + run.rtol * size
+
+
+@inline
+def work_tolerance(rtol, work, inertia, rate):
+    """The error that a work may have, J: WORK times less exact than positions, of itself and of the motion's energy."""
+    return max(WORK * rtol * (abs(work) + inertia * rate**2), 1e-300)
 
 
 @native
