@@ -222,7 +222,9 @@ def _to_singularity(
         slopes.append((ends[0] - ends[1]) / (2 * h) * size)
     gradient = np.array(slopes)
     steep = float(gradient @ gradient)
-    motion = K @ (-here.singular_values[r - 1] * gradient / max(steep, 1e-300))
+    if steep == 0.0:
+        return None
+    motion = K @ (-here.singular_values[r - 1] * gradient / steep)
     k = int(np.argmax(np.abs(motion / reach)))
     if not np.abs(motion[k] / reach[k]) < 1e6:
         return None

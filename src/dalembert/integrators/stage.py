@@ -7,6 +7,7 @@ from dalembert.native.calls import call, call_into, finite
 from dalembert.native.jit import inline, native
 from dalembert.outcome import CALLBACK, NOT_FINITE, OK, UNSOUND
 
+STILL = 1e-12  # of free fall: accelerations, and speeds of a fall, that are rounding
 WORK = 1e3  # times rtol: works follow from the motion, and no step depends on them
 
 
@@ -44,11 +45,17 @@ def work_tolerance(rtol, work, inertia, rate):
 
 @native
 def motion_rate(run):
-    """1/s: how fast x changes, by velocities and accelerations over the units of positions; 1 at rest."""
-    x, slope, nq, rate = run.x, run.stages[0], run.nq, 0.0
+    """1/s: how fast x changes, by velocities and accelerations over the units of positions; at rest, as things fall."""
+    x, slope, nq, speed, push = run.x, run.stages[0], run.nq, 0.0, 0.0
     for j in range(nq, nq + run.nv):
-        rate = max(rate, abs(x[j]) / run.unit[j], (abs(slope[j]) / run.unit[j]) ** 0.5)
-    return rate if rate > 0.0 else 1.0
+        speed = max(speed, abs(x[j]) / run.unit[j])
+        push = max(push, abs(slope[j]) / run.unit[j])
+    if push <= STILL * run.weight:  # weights that balance leave their rounding, which is no motion to be followed
+        push = 0.0
+    rate = max(speed, push**0.5)
+    if rate > STILL * run.weight**0.5:
+        return rate
+    return run.weight**0.5 if run.weight > 0.0 else 1.0
 
 
 @inline

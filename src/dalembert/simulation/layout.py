@@ -27,6 +27,7 @@ from dalembert.simulation.events import watcher
 from dalembert.simulation.large import make_large_slope
 from dalembert.simulation.setup import CLOSED, TOTAL_RATES, Setup
 from dalembert.symbols import array
+from dalembert.system.acceleration import free_fall
 from dalembert.system.equation_rows import is_large
 from dalembert.system.formulation_options import formulation_options
 from dalembert.system.state import State
@@ -142,6 +143,7 @@ class Layout:
             last_error=1e-4,
             hold=s.hold,
             length=system.layout.length,
+            weight=free_fall(system, system.layout.length),
             tolerance=1e-9 * gap_unit(system),
             closed_to=CLOSED * gap_unit(system),
             margin=1.0,
