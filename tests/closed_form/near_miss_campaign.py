@@ -3,9 +3,9 @@
     python tests/closed_form/near_miss_campaign.py 60 --seed 5
 
 Each case draws a mechanism, a miss (of a position, 1e-9 to 1e-7 rad; or of a length, 4e-15 to 4e-12 m, so that branches
-avoid each other at σ ≈ the root of it), a direction and a speed; the truth has forty digits (planar_truth.py). A run may
-be right, or say of a passage that the start does not determine the motion. One line is printed for each case: its verdict
-and its error at each of three tolerances.
+avoid each other at σ ≈ the root of it), a direction and a speed; the truth has forty digits (planar_truth.py). A run
+may be right, or say of a passage that the start does not determine the motion. One line is printed for each case: its
+verdict and its error at each of three tolerances.
 """
 
 import argparse
