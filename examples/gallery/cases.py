@@ -10,7 +10,7 @@ GROUPS = {
     "Control": (
         "delta", "stewart", "two_arms", "singular_control", "beyond_workspace", "governor_lqr", "swing_up", "parking",
     ),
-    "Changing structure": ("five_bar_latch", "grasp", "rimless_wheel", "clutch"),
+    "Changing structure": ("five_bar_latch", "grasp", "regrasp", "rimless_wheel", "juggler", "clutch"),
     "Many runs at once": ("tolerances", "robust_regulator", "passage_map", "suspension_indices"),
 }  # fmt: skip
 CASES = [case for cases in GROUPS.values() for case in cases]
