@@ -20,11 +20,13 @@ from mujoco import rollout
 import dalembert as da
 from benchmarks.motions import DURATION, Motion, five_bar, four_bar, ladder, two_arms
 from benchmarks.peers import ours, with_mujoco, with_pinocchio
-from benchmarks.timing import Table, versus
+from benchmarks.timing import Table, address_loop, interleaved, versus
 from benchmarks.work_precision import fastest, search
+from dalembert.native.bound import Bound
 
 LEVEL = "L2"
 LANES = (8, 16)
+STEPS = (1, 2, 4, 8)
 SIZES = (1, 4, 16, 64, 256, 1024, 4096)
 PICTURE = Path(__file__).with_name("ensembles.png")
 
@@ -61,7 +63,7 @@ def run(quick: bool = False) -> list[Table]:
             rolled and min(rolled, peers[0] or rolled) / wide, peers[1] and peers[1] / wide,
         )  # fmt: skip
     table.notes.append(f"- {versus(min(row[5] for row in table.rows), 3.0)}, alone over lanes")
-    return [table, growth(quick), overhead(quick), threads(quick)]
+    return [table, evaluations(quick), growth(quick), overhead(quick), threads(quick)]
 
 
 def timed(motion: Motion, n: int, rounds: int, options: dict[str, Any]) -> dict[int, float]:
@@ -118,19 +120,54 @@ def growth(quick: bool) -> Table:
 
 
 def overhead(quick: bool) -> Table:
-    """What a run costs beyond its integration: runs of one step, less one attempt."""
-    table = Table("CPU µs of a run of one step, of 4096", ["problem", "the same parameters", "ms of the call itself"])
+    """What a run costs beyond its integration: runs of 1, 2, 4 and 8 equal steps, extrapolated to none."""
+    table = Table(
+        "CPU µs of a run, of 10,000, by its steps",
+        ["problem", "starts", *map(str, STEPS), "a step", "beyond its steps ≤ 2", "ms of the call itself"],
+    )
+    h = 1e-6
     for motion in (five_bar(), ladder(10, "osc")):
-        many = starts(motion, SIZES[-1])
-        best = dict.fromkeys((16, SIZES[-1]), math.inf)
-        for _ in range(2 if quick else 6):
-            for n in best:
-                began = process_time()
-                da.ensemble(motion.system, many[:n], 1e-9, workers=1)
-                best[n] = min(best[n], process_time() - began)
-        few, all_of_them = best.items()
-        table.add(motion.name, 1e6 * (all_of_them[1] - few[1]) / (all_of_them[0] - few[0]), 1e3 * few[1])
+        system, listed = motion.system, starts(motion, 10_000)
+        n = len(listed)
+        q, v = np.array([x.q for x in listed]), np.array([x.v for x in listed])
+        rows = da.States(system, q, v, np.zeros(n), np.tile(system.parameter_vector(None), (n, 1)), {})
+        for form, many in (("a list of states", listed), ("`States`", rows)):
+            best = dict.fromkeys((0, *STEPS), math.inf)
+            for _ in range(2 if quick else 10):
+                for k in best:
+                    few = many if k else listed[:16]
+                    began = process_time()
+                    da.ensemble(system, few, max(k, 1) * h, workers=1, step=h, max_step=h)
+                    best[k] = min(best[k], process_time() - began)
+            each = [1e6 * (best[k] - best[0]) / (n - 16) for k in STEPS]
+            table.add(motion.name, form, *each, *np.polyfit(STEPS, each, 1), 1e3 * best[0])
     return table
+
+
+def evaluations(quick: bool) -> Table:
+    """The functions of a run, alone and in lanes: what lanes could gain if a run were nothing but these."""
+    table = Table(
+        "CPU ns of one evaluation for one run",
+        ["problem", "function", "alone", *(f"{w} lanes" for w in LANES), "alone / lanes"],
+    )
+    for motion in (five_bar(), four_bar(), two_arms(), ladder(10, "osc")):
+        for name, what in (("ode", "right-hand side"), ("correct", "landing")):
+            bound = {w: _filled(motion, name, w) for w in (1, *LANES)}
+            routes = {str(w): address_loop(b.address, b.at_x, b.at_y, b.at_w) for w, b in bound.items()}
+            found = interleaved(routes, 20 if quick else 60)
+            each = [1e9 * found[str(w)] / w for w in bound]
+            table.add(motion.name, what, *each, each[0] / min(each[1:]))
+    return table
+
+
+def _filled(motion: Motion, name: str, lanes: int) -> Bound:
+    """A function with the start of the motion in every lane."""
+    system, x = motion.system, motion.start
+    kernel = system.kernel(name, lanes=lanes)
+    bound = Bound.of(kernel, {})
+    values = {"q": x.q, "v": x.v, "t": [0.0], "u": system.input_vector(None), "p": system.parameter_vector(None)}
+    bound.x[:] = np.repeat(np.concatenate([values[argument] for argument in kernel.names_in]), lanes)
+    return bound
 
 
 def threads(quick: bool) -> Table:

@@ -27,7 +27,8 @@ import { register } from "node:module"
 const SOURCES = __SOURCES__
 const resolver = "const SOURCES = " + JSON.stringify(SOURCES) + "\\n" + __RESOLVE__
 register("data:text/javascript," + encodeURIComponent(resolver))
-const { Machine, library } = await import("dalembert/live/machine.js")
+const { Machine } = await import("dalembert/live/machine.js")
+const { library } = await import("dalembert/live/memory.js")
 const { data, given } = JSON.parse(readFileSync(0, "utf8"))
 const machine = data && await Machine.create(Buffer.from(data.code, "base64"), data.map)
 const answer = await (async () => { __BODY__ })()

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from dalembert.charts import LocalChart as LocalChart
     from dalembert.compiler.kernel import Kernel as Kernel
     from dalembert.ensembles.ensemble import ensemble as ensemble
-    from dalembert.ensembles.many import States as States
     from dalembert.ensembles.many import Sweeps as Sweeps
     from dalembert.ensembles.many import assemble_many as assemble_many
     from dalembert.ensembles.many import inverse_dynamics_many as inverse_dynamics_many
     from dalembert.ensembles.many import sweep_many as sweep_many
     from dalembert.ensembles.result import Ensemble as Ensemble
+    from dalembert.ensembles.starts import States as States
     from dalembert.ensembles.summary import Extremes as Extremes
     from dalembert.errors import ArgumentError as ArgumentError
     from dalembert.errors import AssemblyError as AssemblyError
@@ -145,8 +145,9 @@ _HOMES = {
     "charts": "Chart LocalChart",
     "compiler.kernel": "Kernel",
     "ensembles.ensemble": "ensemble",
-    "ensembles.many": "States Sweeps assemble_many inverse_dynamics_many sweep_many",
+    "ensembles.many": "Sweeps assemble_many inverse_dynamics_many sweep_many",
     "ensembles.result": "Ensemble",
+    "ensembles.starts": "States",
     "ensembles.summary": "Extremes",
     "errors": "ArgumentError AssemblyError CompileError DalembertError DescriptionError FileError MissingExtra "
     "ModelFileError UnknownName",

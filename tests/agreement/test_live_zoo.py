@@ -57,3 +57,21 @@ def test_a_run_of_its_own_meets_the_same_singular_positions(name):
     assert len(found["passages"]) == len(run.passages)
     np.testing.assert_allclose([m["t"] for m in found["passages"]], [m.nearest for m in run.passages], atol=1e-5)
     np.testing.assert_allclose(found["state"], [*run.q[-1], *run.v[-1]], rtol=1e-8, atol=1e-8)
+
+
+def test_a_page_departs_from_the_library_where_the_library_departs_from_itself():
+    """The delta robot's symmetric fall loses three digits at each met position: after the fourth, none are left.
+
+    Four positions agree to 1e-7 s; the fifth one moves by more between two tolerances of the library than the page
+    differs from it.
+    """
+    system, x, data = zoo_page("delta")
+    runs = [da.simulate(system, x, 4.0, rtol=r, atol=0.1 * r) for r in (1e-9, 1e-10)]
+    met = np.array([[m.nearest for m in run.passages[:5]] for run in runs])
+    found = ask(
+        data, "machine.begin(); machine.to(4); return { t: machine.passages.map(m => m.t), end: machine.ended }"
+    )
+    assert found["end"] is None
+    np.testing.assert_allclose(found["t"][:4], met[0, :4], rtol=0, atol=1e-7)
+    np.testing.assert_allclose(met[1, :4], met[0, :4], rtol=0, atol=1e-7)
+    assert abs(met[1, 4] - met[0, 4]) > abs(found["t"][4] - met[0, 4])

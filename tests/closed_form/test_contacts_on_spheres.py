@@ -4,10 +4,60 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import dalembert as da
 
 R, r, g = 1.0, 0.2, 9.81
+
+
+def newton(t: float, y: np.ndarray, friction: float) -> np.ndarray:
+    """Newton's and Euler's equations of a homogeneous ball on a fixed sphere: y its centre, velocity, angular velocity.
+
+    Rolling (friction = ∞): v = r ω × n gives 7/5 v̇ₜ = gₜ + 2/5 r ωₙ n × ṅ, and ωₙ is constant. Sliding: a force μN
+    against the slip v − r ω × n.
+    """
+    c, v, w = y.reshape(3, 3)
+    n = c / np.linalg.norm(c)
+    rate, down = v / (R + r), np.array([0, 0, -g])
+    across = down - n * (down @ n)
+    if np.isinf(friction):
+        tangential = (across + 0.4 * r * (w @ n) * np.cross(n, rate)) / 1.4
+    else:
+        slip = v - r * np.cross(w, n)
+        tangential = across - friction * (-down @ n - v @ v / (R + r)) * slip / np.linalg.norm(slip)
+    turning = np.cross(-r * n, tangential - across) / (0.4 * r**2)
+    return np.concatenate([v, tangential - n * (v @ v) / (R + r), turning])
+
+
+@pytest.mark.parametrize("turn", [0.0, 1.0, 2.2])
+@pytest.mark.parametrize("friction", [np.inf, 0.15])
+def test_a_ball_that_spins_and_goes_sideways_moves_as_newton_says_whatever_the_frame(turn, friction):
+    """Rolling and sliding off any vertical plane, with axes of the sphere turned by `turn`: tangents far from them."""
+    n = np.array([np.sin(0.4), 0, np.cos(0.4)])
+    v = np.array([0.3 * np.cos(0.4), 0.8, -0.3 * np.sin(0.4)])
+    w = np.cross(n, v) / r + 6.0 * n
+    if np.isfinite(friction):
+        w = 30.0 * n + np.array([0.0, 10.0, 0.0])
+    m = da.Mechanism("dome", gravity=(0, 0, -g))
+    ball = m.add_body("ball", mass=2.0, inertia=da.sphere(2.0, r))
+    m.add_joint("ball", da.Free(), m.ground, ball)
+    frame = m.ground.at(0, 0, 0, rotation=da.rotation((1.0, -2.0, 1.5), turn))
+    coefficient = 50.0 if np.isinf(friction) else friction
+    m.add_contact("dome", ball, radius=r, on=frame, on_radius=R, friction=coefficient)
+    system = m.compile(backend="casadi")
+    pose = np.eye(4)
+    pose[:3, 3] = (R + r) * n
+    start = system.state({"ball": pose}, {"ball": np.concatenate([w, v])})
+    np.testing.assert_allclose(start.velocity("ball"), v, atol=1e-12)
+    run = da.simulate(system, start, 0.3, rtol=1e-10, atol=1e-11)
+    assert run.success
+    told = solve_ivp(
+        newton, (0, 0.3), np.concatenate([pose[:3, 3], v, w]), "DOP853", args=(friction,), rtol=1e-11, atol=1e-12
+    )
+    end = run.state(-1)
+    np.testing.assert_allclose(end.position("ball"), told.y[:3, -1], atol=1e-7)
+    np.testing.assert_allclose(end.velocity("ball"), told.y[3:6, -1], atol=1e-6)
 
 
 def leaving_angle(start: float, friction: float, tilt: float) -> float:

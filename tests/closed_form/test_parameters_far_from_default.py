@@ -50,3 +50,20 @@ def test_a_heavy_mechanism_takes_the_steps_of_a_light_one(usual):
     light, heavy = (da.simulate(SYSTEM, x, 2.0, p={"M": M}) for M in (1.0, 1e9))
     assert heavy.steps == light.steps
     np.testing.assert_allclose(heavy.q[-1], light.q[-1], rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"coordinates": ["S"]}, {"coordinates": "tangent"}, {"coordinates": ["S"], "method": "sdirk4", "rtol": 1e-7}],
+    ids=["slide", "tangent", "slide, sdirk4"],
+)
+def test_independent_coordinates_take_the_same_steps_at_any_length_and_pace(options):
+    """A leading slide in metres, its speed and its differences are measured by the mechanism's length and pace (F4)."""
+    x = SYSTEM.assemble({"A": 0.7}, v={"A": 3.0}, guess={"B": -1.0, "S": 1.0})
+    one = da.simulate(SYSTEM, x, 0.3, **options)
+    for L, T in ((2.0**-20, 1.0), (1.0, 2.0**20), (2.0**20, 2.0**-20)):
+        scale, p = np.array([1.0, 1.0, L]), {"L": L, "g": 9.81 * L / T**2}
+        other = da.simulate(SYSTEM, SYSTEM.state(x.q * scale, x.v * scale / T), 0.3 * T, p=p, **options)
+        assert other.success, other.message
+        assert abs(other.steps - one.steps) <= 1  # rounding of large and small numbers may split the last step
+        np.testing.assert_allclose(other.q[-1] / scale, one.q[-1], rtol=0, atol=10 * options.get("rtol", 1e-9))

@@ -100,6 +100,14 @@ def test_a_flat_parallelogram_is_singular_and_says_so():
     assert leaning.to_singularity[0] == pytest.approx(0.3, rel=0.1)
 
 
+def test_a_singular_value_that_never_changes_is_no_distance():
+    """A particle on a circle: σ is 1 all the way round, and its gradient exactly zero at some places."""
+    system = da.zoo.particle_on_circle().compile()
+    r = system.report(system.state(*da.zoo.CATALOG["particle_on_circle"].start()))
+    assert r.to_singularity is None
+    assert "stationary" in str(r)
+
+
 def test_permanent_redundancy_is_named_with_its_dependency():
     """A second ball joint at the closure repeats its rows: C2.x = C.x cos 30° + … in its turned axes."""
     m = da.Mechanism("triangle", gravity=(0, -9.81, 0))

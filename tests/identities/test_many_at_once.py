@@ -147,3 +147,18 @@ def test_states_in_any_form_have_the_same_forces():
     np.testing.assert_array_equal(
         da.inverse_dynamics_many(system, turn, turn.vdot), da.inverse_dynamics_many(system, states, turn.vdot)
     )
+
+
+def test_an_ensemble_starts_from_states_that_were_assembled_together():
+    """From `States` as from a list of them, bit for bit; a row that has no state is a run that does not begin."""
+    system, crank = lengths(), [0.3, 9.0, 0.31, 0.29]
+    states = da.assemble_many(system, {"A": 0.5}, {"A": [4.0, 4.0, 5.0, 6.0]}, p={"crank": crank})
+    runs = da.ensemble(system, states, 1.0, p=states.p)
+    assert runs.success.tolist() == [True, False, True, True]
+    assert "cannot be assembled" in runs.messages[1]
+    assert runs.status[1] == da.Status.NOT_BEGUN
+    for k in (0, 2, 3):
+        one = da.ensemble(system, [states[k]], 1.0, p=states.p[k])
+        np.testing.assert_array_equal(runs.q_end[k], one.q_end[0])
+        alone = da.simulate(system, states[k], 1.0, p=states.p[k])
+        np.testing.assert_allclose(runs.q_end[k], alone.q[-1], rtol=1e-7, atol=1e-7)

@@ -89,6 +89,35 @@ def test_another_reader_finds_the_solids(run, tmp_path):
     np.testing.assert_allclose(bodies.bounds[:, 2], [low[2], high[2]], atol=1e-5)
 
 
+@pytest.mark.parametrize("name", ["car", "cart_pole", "delta"])
+def test_nothing_in_a_file_is_unused_or_unsaid(name, tmp_path):
+    """Rules that the Khronos validator looks at: uses of buffers, empty nodes, unit quaternions, rising times."""
+    entry = zoo.CATALOG[name]
+    system = entry.build().compile()
+    motion_ = da.simulate(system, system.state(*entry.start()), 0.5)
+    doc, binary = chunks(view.export_gltf(motion_, tmp_path / "run.glb", rate=10))
+    vertices = {k for m in doc["meshes"] for p in m["primitives"] for k in p["attributes"].values()}
+    animations = doc.get("animations", [])
+    samplers = [s for a in animations for s in a["samplers"]]
+    used = vertices | {s[end] for s in samplers for end in ("input", "output")}
+    assert used == set(range(len(doc["accessors"])))
+    for k in used:
+        target = doc["bufferViews"][doc["accessors"][k]["bufferView"]].get("target")
+        assert target == (34962 if k in vertices else None)
+        assert np.isfinite(values(doc, binary, k)).all()
+    moved = {c["target"]["node"] for a in animations for c in a["channels"]}
+    for k, node in enumerate(doc["nodes"]):
+        assert {"mesh", "children"} & set(node) or k in moved
+        np.testing.assert_allclose(np.linalg.norm(node.get("rotation", [1.0])), 1.0, atol=1e-6)
+    for a in animations:
+        for c in a["channels"]:
+            sampler = a["samplers"][c["sampler"]]
+            assert (np.diff(values(doc, binary, sampler["input"])[:, 0]) > 0).all()
+            if c["target"]["path"] == "rotation":
+                out = values(doc, binary, sampler["output"])
+                np.testing.assert_allclose(np.linalg.norm(out, axis=1), 1.0, atol=1e-6)
+
+
 def test_what_is_no_glb_is_refused(run, tmp_path):
     with pytest.raises(ArgumentError, match=r"needed: a name that ends in \.glb"):
         view.export_gltf(run, tmp_path / "run.gltf")

@@ -181,10 +181,13 @@ def determinate(here: Tangent, policy: RankPolicy) -> np.ndarray:
     return np.asarray(policy.absent(here.revealed.dependencies).all(axis=0))
 
 
-def independent_rows(system: SystemLike, state: StateLike, p: Parameters) -> tuple[int, ...] | None:
+def independent_rows(
+    system: SystemLike, state: StateLike, p: Parameters, count: int | None = None
+) -> tuple[int, ...] | None:
     """Independent rows near a state, as many as the rank and holonomic ones first; None where no row is redundant.
 
-    The rank is taken nearby, so that a singular position does not count.
+    The rank is taken nearby, so that a singular position does not count. count: the rank along the motion that led
+    here, where it is known; a state with just that rank is not singular, and nothing nearby is looked at.
     """
     policy = rank_policy(system, p)
     A, M = system.constraint_matrix(state, p=p), system.mass_matrix(state, p=p)
@@ -193,7 +196,8 @@ def independent_rows(system: SystemLike, state: StateLike, p: Parameters) -> tup
     m, here = len(A), Tangent.of(A, M, policy)
     if here.rank == m:
         return None
-    best = max([here, *_nearby(system, state, p, np.ones(m, dtype=bool), here)], key=lambda t: t.rank)
+    around = [] if here.rank == count else _nearby(system, state, p, np.ones(m, dtype=bool), here)
+    best = max([here, *around], key=lambda t: t.rank)
     if best.rank == m:
         return None
     positions = np.flatnonzero(system.rows.holonomic)
@@ -218,7 +222,9 @@ def _to_singularity(
         slopes.append((ends[0] - ends[1]) / (2 * h) * size)
     gradient = np.array(slopes)
     steep = float(gradient @ gradient)
-    motion = K @ (-here.singular_values[r - 1] * gradient / max(steep, 1e-300))
+    if steep == 0.0:
+        return None
+    motion = K @ (-here.singular_values[r - 1] * gradient / steep)
     k = int(np.argmax(np.abs(motion / reach)))
     if not np.abs(motion[k] / reach[k]) < 1e6:
         return None

@@ -120,6 +120,13 @@ class LocalChart:
         at = self._checked(state)
         return np.concatenate([at.y, at.w, np.zeros(self.dof - self.speeds)])
 
+    def units(self, units: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(dof,) and (speeds,) how much y and w change by motions of the size of `units`, (nv,), at the reference."""
+        e = Point(self, self.system.state(self.reference, t=self.time), self.start).still
+        changes = np.linalg.solve(e["D2"], e["D1"] * units), np.linalg.solve(e["S2"], e["S1"] * units)
+        y, w = (np.abs(x).max(axis=1, initial=0.0) for x in changes)
+        return np.where(y > 0, y, 1.0), np.where(w > 0, w, 1.0)
+
     # --- derivatives --------------------------------------------------------------------------------------------
 
     def K(self, state: StateGiven, y: ArrayLike | None = None) -> np.ndarray:

@@ -11,7 +11,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.compiler.target import host
 from dalembert.ensembles.assembling import BESIDE, Closing
-from dalembert.ensembles.starts import Starts
+from dalembert.ensembles.starts import Starts, States
 from dalembert.ensembles.variation import Variation
 from dalembert.errors import ArgumentError, DalembertError, unknown
 from dalembert.linearization.many import rows_of
@@ -20,27 +20,6 @@ from dalembert.system.state import State
 from dalembert.system.system import System
 
 STRIDE = 0.2  # rad, or of the mechanism's length: what is led moves by less between two positions
-
-
-@dataclass(frozen=True, eq=False)
-class States:
-    """n states of one system, one row a variant; rows that cannot be assembled are NaN and have a message."""
-
-    system: System
-    q: np.ndarray  # (n, nq)
-    v: np.ndarray  # (n, nv)
-    t: np.ndarray  # (n,) s
-    p: np.ndarray  # (n, np) parameters
-    messages: dict[int, str]  # {row: why there is none}
-
-    def __len__(self) -> int:
-        return len(self.q)
-
-    def __getitem__(self, k: int) -> State:
-        k = checks.whole(k, "k", least=-len(self), most=len(self) - 1)
-        if k % len(self) in self.messages:
-            raise ArgumentError(f"row {k} has no state: {self.messages[k % len(self)]}")
-        return self.system.state(self.q[k], self.v[k], float(self.t[k]))
 
 
 def assemble_many(
@@ -266,14 +245,14 @@ def _led(given: Any, names: Mapping[str, Any], what: str) -> np.ndarray:
 
 def _arrays(system: System, states: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Positions (n, nq), velocities (n, nv) and times (n,) of states in whatever form they are given."""
-    if isinstance(states, (Sequence, np.ndarray)) and not isinstance(states, str):
-        known = [system.as_state(x) for x in states]
-        if not known:
-            raise ArgumentError("states is empty; needed: one state, or more.")
-        return np.array([x.q for x in known]), np.array([x.v for x in known]), np.array([x.t for x in known])
-    if not all(hasattr(states, name) for name in "qvt"):
+    if all(hasattr(states, name) for name in "qvt"):
+        q = checks.array(states.q, (None, system.nq), "states.q")
+        n = len(q)
+        t = np.broadcast_to(checks.reals(states.t, "states.t"), (n,))
+        return q, checks.array(states.v, (n, system.nv), "states.v"), t
+    if isinstance(states, str) or not isinstance(states, (Sequence, np.ndarray)):
         raise ArgumentError(f"states is {checks.shown(states)}; needed: a list of states, a Run, a Sweep or States.")
-    q = checks.array(states.q, (None, system.nq), "states.q")
-    n = len(q)
-    t = np.broadcast_to(checks.reals(states.t, "states.t"), (n,))
-    return q, checks.array(states.v, (n, system.nv), "states.v"), t
+    known = [system.as_state(x) for x in states]
+    if not known:
+        raise ArgumentError("states is empty; needed: one state, or more.")
+    return np.array([x.q for x in known]), np.array([x.v for x in known]), np.array([x.t for x in known])

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dalembert.ensembles.excursions import Excursions
+from dalembert.ensembles.excursions import LEFT, Excursions
 from dalembert.ensembles.judging import Ends
-from dalembert.ensembles.lanes import Batch, Lanes
+from dalembert.ensembles.lanes import Batch, Lanes, Made
 from dalembert.ensembles.plan import Plan, run_alone
 from dalembert.errors import DalembertError
 from dalembert.outcome import Outcome
@@ -78,30 +78,28 @@ def make_runs(
     """
     setup, system, count = plan.setup, plan.setup.system, len(batch)
     n, times = system.nq + system.nv + len(system.work_names), len(plan.wanted)
+    made = _nothing(count, times, n) if lanes is None else lanes.run(batch, go_on, Excursions(plan, batch, lanes))
+    good, ended = made.outcomes == Outcome.OK, made.outcomes == Outcome.EVENT
+    full = ~(good | ended) & (made.counts[:, 0] >= setup.max_steps)
+    alone = ~(good | ended | full)
+    status = np.full(count, int(Status.INTERRUPTED))
+    status[good], status[ended], status[full] = Status.DONE, Status.EVENT, Status.STEPS
+    left, samples, crossed = np.flatnonzero(alone), made.samples, np.zeros(count, dtype=bool)
+    made.x[left], made.t[left], samples[left] = np.nan, batch.t[left, 0], np.nan
+    made.counts[left], made.evidence[left] = 0, 0.0
     part = Part(
-        status=np.full(count, int(Status.INTERRUPTED)), x=np.full((count, n), np.nan), t=batch.t[:, 0].copy(),
-        counts=np.zeros((count, 4), dtype=np.int64), evidence=np.zeros((count, 5)),
-        passages=np.zeros(count, dtype=np.int64), determined=np.ones(count, dtype=bool),
-        alone=np.ones(count, dtype=bool), states=None, outputs={}, events={name: {} for name in setup.events},
+        status=status, x=made.x, t=made.t, counts=made.counts,
+        evidence=np.column_stack([made.evidence, np.zeros(count)]), passages=np.zeros(count, dtype=np.int64),
+        determined=np.ones(count, dtype=bool), alone=alone, states=None, outputs={},
+        events={name: {} for name in setup.events},
     )  # fmt: skip
-    samples = np.full((count, times, n), np.nan)
-    rest, lengths, crossed = np.arange(count), np.ones(count), np.zeros(count, dtype=bool)
-    if lanes is not None:
-        made = lanes.run(batch, go_on, Excursions(plan, batch, lanes))
-        lengths = made.lengths
-        good, full = made.outcomes == Outcome.OK, made.counts[:, 0] >= setup.max_steps
-        ended = made.outcomes == Outcome.EVENT
-        done = good | full | ended
-        part.status[good], part.status[full & ~good], part.status[ended] = Status.DONE, Status.STEPS, Status.EVENT
-        for name, hits in made.events.items():
-            part.events[name] |= {k: t for k, t in hits.items() if done[k]}
-        part.x[done], part.t[done], samples[done] = made.x[done], made.t[done], made.samples[done]
-        part.counts[done], part.evidence[done, :4], part.alone[done] = made.counts[done], made.evidence[done], False
-        for k, met in made.met.items():
-            if done[k]:
-                part.passages[k], part.met[k] = len(met), tuple(met)
-                crossed[k] = any(one.sigma <= one.hit for one in met)
-        rest = np.flatnonzero(~done & ~np.isin(made.outcomes, (-1, Outcome.PAUSED)))
+    for name, hits in made.events.items():
+        part.events[name] |= {k: t for k, t in hits.items() if not alone[k]}
+    for k, met in made.met.items():
+        if not alone[k]:
+            part.passages[k], part.met[k] = len(met), tuple(met)
+            crossed[k] = any(one.sigma <= one.hit for one in met)
+    lengths, rest = made.lengths, left[~np.isin(made.outcomes[left], (-1, Outcome.PAUSED))]
     for row in rest:
         if not go_on():
             break
@@ -110,6 +108,14 @@ def make_runs(
         part.states = samples[:, :, : system.nq + system.nv].copy()
     part.outputs = {name: _evaluated(plan, name, samples, batch) for name in plan.outputs}
     return part, lengths, crossed
+
+
+def _nothing(count: int, times: int, n: int) -> Made:
+    """What lanes have made of runs that all have to be made alone."""
+    return Made(
+        np.full(count, LEFT), np.zeros((count, n)), np.zeros(count), np.zeros((count, times, n)),
+        np.zeros((count, 4), dtype=np.int64), np.zeros((count, 4)), np.ones(count), {}, {},
+    )  # fmt: skip
 
 
 def _alone(plan: Plan, batch: Batch, k: int, part: Part, samples: np.ndarray) -> None:

@@ -3,16 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from dalembert import checks
 from dalembert.ensembles.assembling import assembled
 from dalembert.ensembles.variation import Variation
 from dalembert.errors import ArgumentError, DalembertError
 from dalembert.simulation.setup import CLOSED, MANY_TURNS, check_resolution, on_manifold
 from dalembert.system.state import State
 from dalembert.system.system import System
+
+
+@dataclass(frozen=True, eq=False)
+class States(Sequence[State]):
+    """n states of one system, one row a variant; rows that cannot be assembled are NaN and have a message."""
+
+    system: System
+    q: np.ndarray  # (n, nq)
+    v: np.ndarray  # (n, nv)
+    t: np.ndarray  # (n,) s
+    p: np.ndarray  # (n, np) parameters
+    messages: dict[int, str]  # {row: why there is none}
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+    def __getitem__(self, k: Any) -> Any:
+        k = checks.whole(k, "k", least=-len(self), most=len(self) - 1)
+        if k % len(self) in self.messages:
+            raise ArgumentError(f"row {k} has no state: {self.messages[k % len(self)]}")
+        return self.system.state(self.q[k], self.v[k], float(self.t[k]))
 
 
 class Starts:
@@ -29,8 +52,14 @@ class Starts:
             self.q[:], self.v[:], self.t[:] = x.q, x.v, x.t
         elif isinstance(states, Mapping):
             todo = self._assemble(make) if system.rows.of else self._place()
-        elif is_sequence(states) and all(isinstance(x, State) and system.layout.same(x.layout) for x in states):
-            self.q[:], self.v[:], self.t[:] = [x.q for x in states], [x.v for x in states], [x.t for x in states]
+        elif isinstance(states, States) and system.layout.same(states.system.layout):
+            self.q[:], self.v[:], self.t[:] = states.q, states.v, states.t
+            self.refused = states.messages | self.refused
+            todo[:] = False
+        elif is_sequence(states) and _are_of(system, states):
+            np.concatenate([x.q for x in states], out=self.q.reshape(-1))
+            np.concatenate([x.v for x in states], out=self.v.reshape(-1))
+            self.t[:] = [x.t for x in states]
             todo[:] = False
         if make is not None:
             for k in np.flatnonzero(todo):
@@ -134,7 +163,16 @@ class Starts:
 
 def is_sequence(states: Any) -> bool:
     """Whether states holds one state a run."""
+    if isinstance(states, States):
+        return True
     return isinstance(states, Sequence) and not isinstance(states, str) and bool(states) and not _is_number(states[0])
+
+
+def _are_of(system: System, states: Sequence[Any]) -> bool:
+    """Whether all are states of the system's mechanism."""
+    if set(map(type, states)) != {State}:
+        return False
+    return all(map(system.layout.same, {x.layout for x in states}))
 
 
 def _is_number(x: Any) -> bool:

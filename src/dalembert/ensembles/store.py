@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from dalembert import checks
+from dalembert.ensembles import fingerprint
 from dalembert.ensembles.lanes import Batch
 from dalembert.ensembles.parts import COUNTS, EVIDENCE, Part
 from dalembert.ensembles.plan import Plan
@@ -28,7 +29,7 @@ from dalembert.simulation.phases.switch import named_switches
 from dalembert.simulation.setup import Span
 from dalembert.simulation.status import Status
 
-FORMAT, VERSION = "dalembert ensemble", 2
+FORMAT, VERSION = "dalembert ensemble", 3
 
 
 class Store:
@@ -62,8 +63,8 @@ class Store:
             raise FileError(f"'{self.folder}' cannot be used as a store: {error}") from error
         if found != study:
             raise FileError(
-                f"'{self.folder}' holds results of another study: system, states, parameters, times or options differ. "
-                "Give another folder."
+                f"'{self.folder}' holds results of another study: system, states, parameters, times, options or "
+                "functions differ. Give another folder."
             )
 
     def done(self) -> Iterator[tuple[np.ndarray, Part]]:
@@ -139,22 +140,27 @@ class Store:
 
 
 def _digest(plan: Plan, batch: Batch) -> str:
-    """Digest of the equations, the runs and the options."""
-    setup = plan.setup
-    found = hashlib.sha256(setup.system.function("ode").serialize().encode())
+    """Digest of the equations, the runs, the options and the functions."""
+    setup, system = plan.setup, plan.setup.system
+    found = hashlib.sha256(system.function("ode").serialize().encode())
     for x in (batch.q, batch.v, batch.t, batch.p, batch.u, plan.wanted):
         found.update(np.ascontiguousarray(x).tobytes())
-    options = setup.described(Span(setup.system.state(), 0.0, None, np.zeros(0)))
+    options = setup.described(Span(system.state(), 0.0, None, np.zeros(0)))
     kept = plan.keep == "states"  # outputs are there in any case
-    found.update(repr([sorted(options.items()), list(plan.outputs), kept, plan.lanes, _changes(plan)]).encode())
+    functions = [
+        *((name, fingerprint.of_output(system, f)) for name, f in plan.outputs.items()),
+        *((name, fingerprint.of_event(system, event)) for name, event in setup.events.items()),
+        fingerprint.of_controller(system, setup.controller) if plan.controllers is None else "",
+        fingerprint.of(plan.controllers),
+    ]
+    found.update(repr([sorted(options.items()), functions, kept, plan.lanes, _changes(plan)]).encode())
     return found.hexdigest()
 
 
-def _changes(plan: Plan) -> list[Any]:
-    """Key of the changes of structure; functions by their names."""
+def _changes(plan: Plan) -> list[str]:
+    """Key of the changes of structure."""
     switches = named_switches(plan.changes.get("switches"), plan.setup.system)
-    told = [(name, s.open, s.close, s.at, s.restitution, s.reach, s.once) for name, s in switches.items()]
-    return [told, repr(plan.changes.get("stops")), getattr(plan.controllers, "__qualname__", None)]
+    return [fingerprint.of(switches), repr(plan.changes.get("stops"))]
 
 
 def _chosen(part: Part, which: np.ndarray) -> Part:

@@ -7,15 +7,13 @@ the state of its independent coordinates, so that only these are integrated.
 from __future__ import annotations
 
 from dalembert.integrators.run_record import RunRecord
-from dalembert.integrators.stage import evaluate, tolerance
+from dalembert.integrators.stage import evaluate, tolerance, work_tolerance
 from dalembert.integrators.tableaus import Tableau
 from dalembert.linalg.double_double import add
 from dalembert.native.jit import entry, native
 from dalembert.native.numba_struct import struct_at
 from dalembert.native.simd import combine, estimate
 from dalembert.outcome import OK
-
-WORK = 1e3
 
 _tableau = struct_at(Tableau)
 
@@ -53,7 +51,7 @@ def keep_low(run, h, b, count, trial):
 
 @native
 def _error(run, method, h, trial):
-    """The estimated error over the tolerances, in a chart of its coordinates; works may be WORK times less exact."""
+    """The estimated error over the tolerances, in a chart of its coordinates, and that of works."""
     x, stages, n = run.x, run.stages, run.n - run.works
     first = run.nq + run.nv if run.dof > 0 else 0
     e5, e3 = stages[run.rows - 1], stages[1]  # these stages are not needed any more
@@ -66,6 +64,5 @@ def _error(run, method, h, trial):
         three += (e3[j] / scale) ** 2
     error = h * five / ((five + 0.01 * three) * (n - first)) ** 0.5 if five > 0.0 else 0.0
     for j in range(n, run.n):
-        scale = WORK * run.rtol * (abs(trial[j]) + run.inertia * run.rate**2)
-        error = max(error, h * abs(e5[j]) / max(scale, 1e-300))
+        error = max(error, h * abs(e5[j]) / work_tolerance(run.rtol, trial[j], run.inertia, run.rate))
     return error

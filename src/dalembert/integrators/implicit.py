@@ -14,7 +14,7 @@ is that of the embedded method of order 3, seen through (1 − hγ ∂f/∂z)⁻
 from __future__ import annotations
 
 from dalembert.integrators.run_record import RunRecord
-from dalembert.integrators.stage import evaluate, tolerance
+from dalembert.integrators.stage import evaluate, tolerance, usual_size, work_tolerance
 from dalembert.integrators.tableaus import GAMMA, Sdirk
 from dalembert.linalg import lu, lu_solve
 from dalembert.native.calls import call
@@ -81,7 +81,7 @@ def _jacobian(run, method, first):
     for k in range(n):
         for j in range(run.n):
             trial[j] = x[j]
-        d = 1.5e-8 * max(1.0, abs(x[first + k]))
+        d = 1.5e-8 * max(usual_size(run, first + k), abs(x[first + k]))
         trial[first + k] += d
         d = trial[first + k] - x[first + k]
         outcome = evaluate(run, run.t, trial, slope)
@@ -135,7 +135,13 @@ def _error(run, method, h, first):
     for j in range(n):
         scale = tolerance(run, first + j, max(abs(x[first + j]), abs(trial[first + j])))
         total += (right[j] / scale) ** 2
-    return (total / n) ** 0.5
+    error = (total / n) ** 0.5
+    for j in range(run.n - run.works, run.n):  # works follow from the motion: nothing stiff is in their errors
+        off = 0.0
+        for k in range(5):
+            off += h * e[k] * stages[1 + k, j]
+        error = max(error, abs(off) / work_tolerance(run.rtol, trial[j], run.inertia, run.rate))
+    return error
 
 
 @native

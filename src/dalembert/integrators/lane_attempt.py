@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dalembert.integrators.loop import ROUNDING, SHORT
 from dalembert.integrators.manifold import RUNAWAY
+from dalembert.integrators.stage import work_tolerance
 from dalembert.integrators.tableaus import Tableau
 from dalembert.linalg.lane_rows import (
     combine,
@@ -26,7 +27,6 @@ from dalembert.native.numba_struct import struct_at
 from dalembert.native.simd import assign
 from dalembert.outcome import DRIFTED, NOT_FINITE, OK, UNSOUND
 
-WORK = 1e3  # as in `explicit`
 IDLE, CORRECTING, REFUSED = -1, -2, -3  # of an attempt, beside outcomes; REFUSED: by its error
 STEPS, REJECTED, EVALUATIONS, CORRECTIONS = range(4)
 MARGIN, DRIFT, SPEED_DRIFT, ENERGY = range(4)
@@ -117,8 +117,8 @@ def _errors(g, method):
         error = h * five / ((five + 0.01 * g.three[l]) * n) ** 0.5 if five > 0.0 else 0.0
         for j in range(n, g.n):
             at = j * W + l
-            scale = WORK * g.rtol * (abs(g.trial[at]) + g.inertias[g.run[l]] * g.rate[l] ** 2)
-            error = max(error, h * abs(g.errors[at]) / max(scale, 1e-300))
+            scale = work_tolerance(g.rtol, g.trial[at], g.inertias[g.run[l]], g.rate[l])
+            error = max(error, h * abs(g.errors[at]) / scale)
         g.error[l] = error if error - error == 0.0 else 1e301
         if g.state[l] == OK and not g.error[l] < 1.0 + g.sampling[l]:
             g.state[l] = REFUSED

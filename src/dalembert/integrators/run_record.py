@@ -57,6 +57,7 @@ class RunRecord(Struct):
     rtol = Float()
     atol = Float()  # in units of each number
     rate = Float()  # 1/s: of the motion at the start, the unit of velocities over that of positions; 0: not known yet
+    weight = Float()  # 1/s²: gravity over the length of the mechanism
     inertia = Float()  # of the mechanism: times the rate squared, the unit of energy that works are measured by
     attempt_h = Float()
     by_landing = Int()  # whether the error is the distance of the landing, which may be rounding

@@ -7,6 +7,9 @@ from dalembert.native.calls import call, call_into, finite
 from dalembert.native.jit import inline, native
 from dalembert.outcome import CALLBACK, NOT_FINITE, OK, UNSOUND
 
+STILL = 1e-12  # of free fall: accelerations, and speeds of a fall, that are rounding
+WORK = 1e3  # times rtol: works follow from the motion, and no step depends on them
+
 
 @native
 def control(run, t, x):
@@ -23,8 +26,9 @@ def control(run, t, x):
 
 @inline
 def usual_size(run, j):
-    """The unit of number j of x: of a position, or of a velocity in the motion of this run."""
-    return run.unit[j] * run.rate if run.nq <= j < run.nq + run.nv else run.unit[j]
+    """The unit of number j of x: of a position (q, or y of a chart), or of a velocity (v, w) of this run's motion."""
+    moving = run.nq <= j < run.nq + run.nv or j >= run.nq + run.nv + run.dof
+    return run.unit[j] * run.rate if moving else run.unit[j]
 
 
 @inline
@@ -33,13 +37,25 @@ def tolerance(run, j, size):
     return run.atol * usual_size(run, j) + run.rtol * size
 
 
+@inline
+def work_tolerance(rtol, work, inertia, rate):
+    """The error that a work may have, J: WORK times less exact than positions, of itself and of the motion's energy."""
+    return max(WORK * rtol * (abs(work) + inertia * rate**2), 1e-300)
+
+
 @native
 def motion_rate(run):
-    """1/s: how fast x changes, by velocities and accelerations over the units of positions; 1 at rest."""
-    x, slope, nq, rate = run.x, run.stages[0], run.nq, 0.0
+    """1/s: how fast x changes, by velocities and accelerations over the units of positions; at rest, as things fall."""
+    x, slope, nq, speed, push = run.x, run.stages[0], run.nq, 0.0, 0.0
     for j in range(nq, nq + run.nv):
-        rate = max(rate, abs(x[j]) / run.unit[j], (abs(slope[j]) / run.unit[j]) ** 0.5)
-    return rate if rate > 0.0 else 1.0
+        speed = max(speed, abs(x[j]) / run.unit[j])
+        push = max(push, abs(slope[j]) / run.unit[j])
+    if push <= STILL * run.weight:  # weights that balance leave their rounding, which is no motion to be followed
+        push = 0.0
+    rate = max(speed, push**0.5)
+    if rate > STILL * run.weight**0.5:
+        return rate
+    return run.weight**0.5 if run.weight > 0.0 else 1.0
 
 
 @inline

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.manifold import Tangent
+from dalembert.analysis.manifold import Tangent, tangent
 from dalembert.errors import DalembertError
 from dalembert.linearization.equilibrium import equilibrium
 from dalembert.linearization.linearize import linearize
@@ -116,12 +116,13 @@ def weight(system: System, state: State, p: np.ndarray) -> float:
     return float(f"{found:.1g}") if found > 1e-9 else 1.0
 
 
-def modes(system: System, layout: Layout, state: State, p: np.ndarray, u: np.ndarray) -> dict[str, Any]:
+def modes(system: System, layout: Layout, state: State, p: np.ndarray, u: np.ndarray, rank: int) -> dict[str, Any]:
     """Modes of the linear model at an equilibrium near a state, or at the state itself, at rest.
 
-    The coordinate that moves most moves by 1 rad, or by the mechanism's length.
+    rank: of the constraints near the state; an equilibrium with another mobility lies on another branch and is no
+    place to swing about. The coordinate that moves most moves by 1 rad, or by the mechanism's length.
     """
-    model, where = _model(system, state, p, u)
+    model, where = _model(system, state, p, u, rank)
     if model is None:
         return {"where": where, "list": []}
     out, units = [], layout.units(system.nq + system.nv, layout.policy.length)[system.nq :]
@@ -141,14 +142,16 @@ def modes(system: System, layout: Layout, state: State, p: np.ndarray, u: np.nda
     return {"where": where, "q": model.operating.state.q.tolist(), "list": out[:MOST]}
 
 
-def _model(system: System, state: State, p: np.ndarray, u: np.ndarray) -> tuple[LinearModel | None, str]:
+def _model(system: System, state: State, p: np.ndarray, u: np.ndarray, rank: int) -> tuple[LinearModel | None, str]:
     still = state.replace(v=np.zeros(system.nv))
     downhill: dict[str, Any] = {"bounds": dict.fromkeys(system.v_names[:1], (None, None))}
     for way in (downhill, {}):
         try:
-            return equilibrium(system, still, p=p, u=u, **way).model, "at an equilibrium near the start"
+            found = equilibrium(system, still, p=p, u=u, **way)
         except (DalembertError, np.linalg.LinAlgError):
             continue
+        if tangent(system, found.state, p).rank == rank:
+            return found.model, "at an equilibrium near the start"
     try:
         return linearize(system, still, p=p, u=u), "at the start, held at rest"
     except (DalembertError, np.linalg.LinAlgError) as error:

@@ -20,7 +20,7 @@ from dalembert.system.system import System
 from dalembert.view.scene import checked_traces, scene
 from dalembert.view.web import filled, packed
 
-MODULES = ("machine.js", "crossing.js", "controls.js", "page.js")
+MODULES = ("memory.js", "machine.js", "crossing.js", "controls.js", "page.js")
 THEMES = ("auto", "light", "dark")
 
 
@@ -98,6 +98,9 @@ def page_data(system: System, start: Any, *, u: Inputs, p: Parameters, traces: A
     given, inputs = system.parameter_vector(p), system.input_vector(u)
     parts = Parts(system, start, given, inputs)
     start = parts.state
+    found: dict[str, Any] = {"where": "", "list": []}
+    if modes:
+        found = contents.modes(system, parts.layout, start, given, inputs, parts.rank)
     program, looks = parts.program(), scene(system, contents.reach(system, start, given, inputs), traces, p=given)
     return {
         "name": system.name,
@@ -107,5 +110,5 @@ def page_data(system: System, start: Any, *, u: Inputs, p: Parameters, traces: A
         "coordinates": contents.coordinates(system, parts.layout, start, given),
         "parameters": contents.parameters(system, given),
         "inputs": contents.inputs(system, inputs, contents.weight(system, start, given)),
-        "modes": contents.modes(system, parts.layout, start, given, inputs) if modes else {"where": "", "list": []},
+        "modes": found,
     }

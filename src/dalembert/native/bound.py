@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.native.library import SIGNATURE
-from dalembert.native.struct import Doubles, Float, Int, Opaque, Struct
+from dalembert.native.struct import Doubles, Float, Int, Opaque, Struct, on_line, zeros
 
 if TYPE_CHECKING:
     from dalembert.compiler import Kernel
@@ -44,8 +44,10 @@ class Bound(Struct):
     def of(kernel: Kernel, values: Mapping[str, Any], rows: int = 0) -> Bound:
         """A kernel with memory of its own and some inputs given by name; `rows` residuals are among its outputs."""
         nx, ny = max(1, kernel.x_size), max(1, kernel.y_size)
-        block = np.zeros(nx + ny + max(1, kernel.work_size))
-        x, y, w = block[:nx], block[nx : nx + ny], block[nx + ny :]
+        at_y = on_line(nx)
+        at_w = at_y + on_line(ny)
+        block = zeros(at_w + max(1, kernel.work_size))
+        x, y, w = block[:nx], block[at_y : at_y + ny], block[at_w:]
         place = kernel.slices.get("t")
         b = Bound(address=kernel.address, nx=nx, ny=ny, rows=rows, row_scale=1.0)
         b.time_index = -1 if place is None else place.start

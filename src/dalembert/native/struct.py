@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 else:
     Structures = type(ctypes.Structure)
 S = TypeVar("S", bound="Struct")
+LINE = 8  # numbers in a line of the processor's cache
 
 
 class Field:
@@ -150,7 +151,7 @@ class Struct(ctypes.Structure, metaclass=_Declared):
         struct = cls(**values)
         held = vars(struct)
         count, members, views = _plan(cls, tuple(f.sides(struct) for f in cls.arrays), frozenset(held))
-        held["_block"], held["_views"] = block, _ = np.zeros(count), views
+        held["_block"], held["_views"] = block, _ = zeros(count), views
         start = address(block)
         for place, at in members:
             setattr(struct, place, start + at)
@@ -196,14 +197,30 @@ def _shape_function(sides: tuple[str, ...], names: Collection[str]) -> Callable[
 def _plan(
     kind: type[Struct], shapes: tuple[tuple[int, ...], ...], given: frozenset[str]
 ) -> tuple[int, list[tuple[str, int]], dict[str, tuple[tuple[int, ...], Any, int]]]:
-    """Numbers in the block of a struct, where in it (bytes) each array begins by its member, and the arrays by name."""
+    """Numbers in the block of a struct, where in it (bytes) each array begins by its member, and the arrays by name.
+
+    Arrays of a cache line and more begin at the beginning of one.
+    """
     at, members, views = 0, [], {}
     for field, shape in zip(kind.arrays, shapes):
         if field.own not in given:
+            at = on_line(at) if prod(shape) >= LINE else at
             members.append((field.place, 8 * at))
             views[field.own] = (shape, field.dtype, 8 * at)
             at += prod(shape)
     return at, members, views
+
+
+def zeros(count: int) -> np.ndarray:
+    """(count,) zeros from the beginning of a cache line, where vectors of eight do not straddle two lines."""
+    block = np.zeros(count + LINE - 1)
+    start = -(address(block) // 8) % LINE
+    return block[start : start + count]
+
+
+def on_line(at: int) -> int:
+    """The next multiple of LINE."""
+    return -(-at // LINE) * LINE
 
 
 def address(x: np.ndarray) -> int:
@@ -217,5 +234,6 @@ def _copied(x: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
     while isinstance(root.base, np.ndarray):
         root = root.base
     if id(root) not in memo:
-        memo[id(root)] = root.copy()
+        memo[id(root)] = new = zeros(root.size + LINE)[address(root) // 8 % LINE :][: root.size]
+        new.view(root.dtype)[:] = root.ravel()
     return np.ndarray(x.shape, x.dtype, memo[id(root)], address(x) - address(root))

@@ -83,7 +83,7 @@ class Detours:
         if run.singular:
             return self._cross()
         if self.rows is not None:
-            rows = independent_rows(self.system, self.state(), self.setup.p)
+            rows = independent_rows(self.system, self.state(), self.setup.p, len(self.rows))
             if rows is not None and rows != self.rows:
                 self.place(self.state(), rows, self.chart, self.work.copy())
                 run.project_first = 1

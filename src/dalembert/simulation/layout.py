@@ -27,6 +27,7 @@ from dalembert.simulation.events import watcher
 from dalembert.simulation.large import make_large_slope
 from dalembert.simulation.setup import CLOSED, TOTAL_RATES, Setup
 from dalembert.symbols import array
+from dalembert.system.acceleration import free_fall
 from dalembert.system.equation_rows import is_large
 from dalembert.system.formulation_options import formulation_options
 from dalembert.system.state import State
@@ -142,6 +143,7 @@ class Layout:
             last_error=1e-4,
             hold=s.hold,
             length=system.layout.length,
+            weight=free_fall(system, system.layout.length),
             tolerance=1e-9 * gap_unit(system),
             closed_to=CLOSED * gap_unit(system),
             margin=1.0,
@@ -192,7 +194,10 @@ class Layout:
             run.energy = self.system.energy(start, p=self.setup.p)
 
     def units(self, n: int, length: float) -> np.ndarray:
-        """(n,) units of the numbers in x: the mechanism's length for slides, 1 for angles, quaternions and the rest."""
+        """(n,) units of the numbers in x: the mechanism's length for slides, 1 for angles, quaternions and the rest.
+
+        Those of the coordinates and velocities of a chart are its own.
+        """
         layout, system, out = self.system.layout, self.system, np.ones(n)
         for name, a in layout.joints.items():
             unit = np.where(a.joint.angular, 1.0, length)
@@ -238,6 +243,9 @@ class Layout:
         run.n, run.dof, run.width = len(x), dof, len(x) + s.nu + 1
         run.rows, run.room, run.records = max(method.stages, STAGES), room, 0
         run.x, run.unit = x, self.units(len(x), self.policy.length)
+        if chart is not None:
+            n, units = system.nq + system.nv, run.unit[system.nq : system.nq + system.nv]
+            run.unit[n : n + dof], run.unit[n + dof : n + dof + chart.speeds] = chart.units(units)
         run.pitch = 4 * -(-(len(x) + 2 + EVIDENCE) // 4)  # of whole vectors
         run.stages = np.zeros((run.rows, run.pitch))
         run.times, run.states = np.empty(room), np.empty((room, run.width))

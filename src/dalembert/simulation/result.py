@@ -104,7 +104,17 @@ def _sentence(driver: Driver, status: Status, error: BaseException | None) -> st
     if status in EXPLAINED and not why:
         usual = driver.layout.usual_rank(driver.rows)
         why = cause(driver.system, driver.state(), driver.setup.p, usual, driver.inputs)
-    return f"at t = {t:.6g} s {status.sentence}{f': {why}' if why else ''}"
+    verdict = _verdict(driver) if status in EXPLAINED or status == Status.STEPS else ""
+    return f"at t = {t:.6g} s {status.sentence}{f': {why}' if why else ''}{verdict}"
+
+
+def _verdict(driver: Driver) -> str:
+    """What the controller of a run that ended early reports of its task there, where it does not reach it."""
+    explain = getattr(driver.setup.controller, "explain", None)
+    if explain is None or not np.isfinite(driver.state().q).all():
+        return ""
+    found = explain(driver.record.t, driver.state())
+    return "" if found.success else f"; of its controller: {found.message}"
 
 
 def _described(error: BaseException) -> str:

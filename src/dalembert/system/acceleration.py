@@ -268,6 +268,12 @@ def _largest(x: np.ndarray) -> float:
     return max(map(abs, x.tolist()), default=0.0)
 
 
+def free_fall(system: System, length: float) -> float:
+    """Gravity over a length, 1/s²: accelerations that vanish have rounding of this size; 0 for symbolic gravity."""
+    gravity = system.description.gravity
+    return float(np.linalg.norm(gravity.astype(float))) / length if all_numbers(gravity) else 0.0
+
+
 def _satisfied(
     system: System,
     x: StateLike,
@@ -285,8 +291,7 @@ def _satisfied(
         return True
     policy = rank_policy(system, p)  # γ is a sum of products of velocities, and v̇ may be what is left of free fall
     speed = np.abs(x.v / np.where(angular_velocities(system), 1.0, policy.length)).max(initial=0.0)
-    gravity = system.description.gravity  # weights that balance leave their rounding
-    fall = float(np.linalg.norm(gravity.astype(float))) / policy.length if all_numbers(gravity) else 0.0
+    fall = free_fall(system, policy.length)  # weights that balance leave their rounding
     terms += (speed**2 + fall) * (policy.units if on is None else policy.units[on]) / sizes
     terms += np.abs(problem.A) @ np.abs(np.linalg.solve(problem.M, problem.f))
     return bool((missed <= MISSED * terms + ROUNDING * terms.max()).all())

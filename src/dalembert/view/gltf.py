@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import struct
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from dalembert.view.poses import clock, positions_at
 from dalembert.view.scene import Link, Scene, Solid, motion, quaternions, scene
 
 MOST = 6000  # pictures in a file
+VERTICES = 34962  # ARRAY_BUFFER: what a view of the buffer is for
 RADII = {"rod": 0.5, "actuator": 0.6, "cable": 0.16, "spring": 0.3, "gap": 0.2}
 
 
@@ -73,13 +75,15 @@ def written(s: Scene, poses: np.ndarray, times: np.ndarray) -> bytes:
     up = np.array([s.axes[:, 0], s.axes[:, 1], s.axes[:, 2]])  # the picture's axes become x, y, z
     w, x, y, z = matrix_quaternion(up)
     f.nodes.append({"name": s.name, "rotation": [x, y, z, w], "children": []})
-    clock_ = f.accessor(times.astype("<f4"), "SCALAR") if len(times) > 1 else None
+    f.times = times
     for k, body in enumerate(s.bodies):
-        node = f.node(body.name, f.mesh(body.name, body.solids, body.color))
-        f.move(node, clock_, translation=poses[:, k, :3], rotation=poses[:, k, [4, 5, 6, 3]])
+        mesh, moves = f.mesh(body.name, body.solids, body.color), np.ptp(poses[:, k], axis=0).any()
+        if mesh is None and not moves:  # the ground, where nothing is drawn on it
+            continue
+        f.move(f.node(body.name, mesh), translation=poses[:, k, :3], rotation=poses[:, k, [4, 5, 6, 3]])
     for link in s.links:
         for k in range(len(link.points) - 1):
-            f.link(s, link, k, poses, clock_)
+            f.link(s, link, k, poses)
     return f.bytes(s.name)
 
 
@@ -96,11 +100,17 @@ class _File:
         self.channels: list[dict[str, Any]] = []
         self.data = bytearray()
         self.known: dict[tuple[str, float], int] = {}
+        self.times = np.zeros(1)
 
-    def accessor(self, values: np.ndarray, kind: str) -> int:
+    @cached_property
+    def clock(self) -> int:
+        """The index of the times of the animation."""
+        return self.accessor(self.times, "SCALAR")
+
+    def accessor(self, values: np.ndarray, kind: str, **target: int) -> int:
         """The index of an array of 32-bit numbers put into the buffer."""
         raw = np.ascontiguousarray(values, dtype="<f4")
-        self.views.append({"buffer": 0, "byteOffset": len(self.data), "byteLength": raw.nbytes})
+        self.views.append({"buffer": 0, "byteOffset": len(self.data), "byteLength": raw.nbytes, **target})
         self.data += raw.tobytes()
         flat = raw.reshape(len(raw), -1)
         self.accessors.append(
@@ -108,6 +118,11 @@ class _File:
              "min": flat.min(axis=0).tolist(), "max": flat.max(axis=0).tolist()}
         )  # fmt: skip
         return len(self.accessors) - 1
+
+    def attributes(self, position: np.ndarray, normal: np.ndarray) -> dict[str, int]:
+        """Vertices (N, 3) and their normals."""
+        data = {"POSITION": position, "NORMAL": normal}
+        return {name: self.accessor(values, "VEC3", target=VERTICES) for name, values in data.items()}
 
     def material(self, color: str, opacity: float) -> int:
         """The index of a colour, "#rrggbb", as a material; glTF has linear colours."""
@@ -130,8 +145,8 @@ class _File:
                 parts.setdefault((solid.color or color, solid.opacity), []).append((x @ R.T + solid.T.p, n @ R.T))
         primitives = []
         for key, pieces in parts.items():
-            position, normal = (self.accessor(np.concatenate([p[i] for p in pieces]), "VEC3") for i in (0, 1))
-            primitives.append({"attributes": {"POSITION": position, "NORMAL": normal}, "material": self.material(*key)})
+            position, normal = (np.concatenate([p[i] for p in pieces]) for i in (0, 1))
+            primitives.append({"attributes": self.attributes(position, normal), "material": self.material(*key)})
         if not primitives:
             return None
         self.meshes.append({"name": name, "primitives": primitives})
@@ -143,33 +158,30 @@ class _File:
         self.nodes[0]["children"].append(len(self.nodes) - 1)
         return len(self.nodes) - 1
 
-    def move(self, node: int, times: int | None, **ways: np.ndarray) -> None:
+    def move(self, node: int, **ways: np.ndarray) -> None:
         """Place a node, and animate what changes: translation (N, 3), rotation (N, 4) as x, y, z, w, scale (N, 3)."""
         for name, values in ways.items():
             self.nodes[node][name] = values[0].tolist()
-            if times is None or np.ptp(values, axis=0).max() == 0:
+            if len(self.times) < 2 or np.ptp(values, axis=0).max() == 0:
                 continue
             output = self.accessor(values, "VEC4" if name == "rotation" else "VEC3")
-            self.samplers.append({"input": times, "output": output, "interpolation": "LINEAR"})
+            self.samplers.append({"input": self.clock, "output": output, "interpolation": "LINEAR"})
             self.channels.append({"sampler": len(self.samplers) - 1, "target": {"node": node, "path": name}})
 
-    def link(self, s: Scene, link: Link, k: int, poses: np.ndarray, times: int | None) -> None:
+    def link(self, s: Scene, link: Link, k: int, poses: np.ndarray) -> None:
         """The k-th piece of a link, as a bar of unit length along z that is moved, turned and scaled."""
         a, b = (path_of(poses, place) for place in link.points[k : k + 2])
         length = np.linalg.norm(b - a, axis=1)
         if length.min() < 1e-9 * s.length:
             return
         x, n = triangles(cylinder(RADII.get(link.kind, 0.3) * s.thickness, 1.0, 16))
-        position, normal = self.accessor(x + np.array([0, 0, 0.5]), "VEC3"), self.accessor(n, "VEC3")
-        primitive = {
-            "attributes": {"POSITION": position, "NORMAL": normal},
-            "material": self.material(LINKS[link.kind], 1.0),
-        }
+        vertices = self.attributes(x + np.array([0, 0, 0.5]), n)
+        primitive = {"attributes": vertices, "material": self.material(LINKS[link.kind], 1.0)}
         self.meshes.append({"name": link.name, "primitives": [primitive]})
         node = self.node(link.name, len(self.meshes) - 1)
         turn = quaternions(np.array([turn_to(way) for way in b - a]))[:, [1, 2, 3, 0]]
         scale = np.column_stack([np.ones_like(length), np.ones_like(length), length])
-        self.move(node, times, translation=a, rotation=turn, scale=scale)
+        self.move(node, translation=a, rotation=turn, scale=scale)
 
     def bytes(self, name: str) -> bytes:
         """The whole file: header, JSON chunk, binary chunk."""

@@ -1,6 +1,9 @@
 // The studio: everything on the page, wired to the session.
+import { pointOf, smooth } from "dalembert/poses.js";
 import { createStage } from "dalembert/stage.js";
-import { $, download, rarely, tabs, toast } from "./dom.js";
+import { $, download, make, rarely, tabs, toast } from "./dom.js";
+import { wireFiles } from "./files.js";
+import { wireKeys } from "./keys.js";
 import { Link, Stream } from "./link.js";
 import { Plots } from "./plots.js";
 import { arrowsOf, Forces, Report } from "./report.js";
@@ -8,7 +11,7 @@ import { rangeOf, Sliders } from "./sliders.js";
 import { Linear, Map2 } from "./studies.js";
 import { posesAt, Timeline } from "./timeline.js";
 
-const LARGEST = 8 * 1024 * 1024, GHOST = 0.38;
+const GHOST = 0.38;
 const state = { model: null, q: [], poses: null, runs: {}, mode: null, view: "bench", drag: null, traces: [], arrows: [], live: false, show: { forces: false }, frames: 0 };
 let stage = null;
 
@@ -220,6 +223,7 @@ function buildSliders() {
     state.sliding = { do: "slide", name, to };
     slides.send(state.sliding);
   });
+  if (!model.coordinates.length) $("coordinates").append(make("p", { className: "hint", textContent: "No coordinate here moves by itself: drag a body." }));
   $("parameters-section").hidden = !model.parameters.length;
   parameters.build(model.parameters.map(p => {
     const size = Math.abs(p.value) || 1;
@@ -269,13 +273,6 @@ function hovered(hit, event) {
   box.style.top = `${event.clientY - corner.top + 10}px`;
 }
 
-/** A point of a body in the ground, from poses. */
-function pointAt(poses, index, [x, y, z], start = 0) {
-  const i = start + 7 * index, [w, a, b, c] = poses.slice(i + 3, i + 7);
-  const tx = 2 * (b * z - c * y), ty = 2 * (c * x - a * z), tz = 2 * (a * y - b * x);
-  return [poses[i] + x + w * tx + b * tz - c * ty, poses[i + 1] + y + w * ty + c * tx - a * tz, poses[i + 2] + z + w * tz + a * ty - b * tx];
-}
-
 function drawTraces() {
   if (!stage) return;
   const out = [];
@@ -284,12 +281,12 @@ function drawTraces() {
       const run = state.runs[slot];
       if (!run) continue;
       const points = [];
-      for (let k = 0; k < run.times.length; k++) points.push(...pointAt(run.poses, trace.index, trace.point, k * run.size));
-      out.push({ points, color: hue, name: trace.name });
+      for (let k = 0; k < run.times.length; k++) points.push(...pointOf(run.poses, trace.index, trace.point, k * run.size));
+      out.push({ points: smooth(points), color: hue, name: trace.name });
     }
   }
   if (state.drag && state.poses) {
-    const from = pointAt(state.poses, state.model.bodies.indexOf(state.drag.body), state.drag.point), to = state.drag.to;
+    const from = pointOf(state.poses, state.model.bodies.indexOf(state.drag.body), state.drag.point), to = state.drag.to;
     out.push({ points: [...from, ...to], color: "#e08700", name: "pull" });
   }
   if (out.length || state.traced) stage.setTraces(out);
@@ -349,7 +346,7 @@ function fitRun(run) {
   stage.camera.follow(run.follow);
   if (stage.camera.moved) return;
   const some = Math.min(run.times.length, 24), poses = Array.from({ length: some }, (_, k) => posesAt(run, run.begin + run.duration * k / Math.max(some - 1, 1)));
-  stage.camera.fit(run.follow ? undefined : stage.extent(poses));
+  stage.camera.fit(stage.extent(poses));
 }
 
 function moreOfRun(header, arrays) {
@@ -455,108 +452,6 @@ let kept = null;
 try { kept = localStorage.getItem("dalembert theme"); } catch { /* none */ }
 setTheme(kept ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
 
-// --- files ------------------------------------------------------------------------------------------------------------
-
-async function load(file) {
-  if (!file) return;
-  if (file.size > LARGEST) return toast(`'${file.name}' has ${(file.size / 1048576).toFixed(1)} MB; the most that is read is 8.`, "error");
-  send({ do: "load", name: file.name }, await file.arrayBuffer());
-}
-$("file").onchange = () => { load($("file").files[0]); $("file").value = ""; };
-let inside = 0;
-addEventListener("dragenter", e => { if (e.dataTransfer?.types.includes("Files")) { inside++; $("drop").hidden = false; } });
-addEventListener("dragleave", () => { inside = Math.max(0, inside - 1); if (!inside) $("drop").hidden = true; });
-addEventListener("dragover", e => e.preventDefault());
-addEventListener("drop", e => { e.preventDefault(); inside = 0; $("drop").hidden = true; load(e.dataTransfer.files[0]); });
-
-const menu = open => { $("saving").hidden = !open; $("save").setAttribute("aria-expanded", open); if (open) $("saving").querySelector("button").focus(); };
-$("save").onclick = () => menu($("saving").hidden);
-addEventListener("pointerdown", e => { if (!e.target.closest(".menu")) menu(false); });
-$("saving").addEventListener("keydown", e => {
-  const all = [...$("saving").querySelectorAll("button")], way = { ArrowDown: 1, ArrowUp: -1 }[e.key];
-  if (e.key === "Escape") { menu(false); $("save").focus(); e.stopPropagation(); }
-  if (!way) return;
-  e.preventDefault();
-  e.stopPropagation();
-  all[(all.indexOf(document.activeElement) + way + all.length) % all.length].focus();
-});
-$("saving").addEventListener("click", async e => {
-  const what = e.target.closest("button")?.dataset.save, name = (state.model?.name ?? "model").replace(/[^\w-]+/g, "_");
-  if (!what) return;
-  menu(false);
-  if (what === "picture") download(`${name}.png`, await stage.screenshot());
-  else if (what === "video") film(`${name}.webm`);
-  else send({ do: "save", what });
-});
-
-/** The run once through, recorded from the stage. */
-function film(name) {
-  if (!state.runs.A) return toast("There is no run to film; simulate first.", "error");
-  const type = ["video/webm;codecs=vp9", "video/webm;codecs=vp8", "video/webm"].find(t => MediaRecorder.isTypeSupported(t));
-  const recorder = new MediaRecorder(stage.canvas.captureStream(30), { mimeType: type, videoBitsPerSecond: 8e6 }), parts = [];
-  recorder.ondataavailable = e => parts.push(e.data);
-  recorder.cancel = () => { parts.cancelled = true; timeline.pause(); };
-  recorder.onstop = () => {
-    state.recorder = null;
-    status("film", "");
-    if (parts.cancelled) toast("stopped: filming");
-    else download(name, new Blob(parts, { type: "video/webm" }));
-  };
-  state.recorder = recorder;
-  timeline.set(timeline.begin, false);
-  recorder.start();
-  status("film", "filming");
-  timeline.play();
-  const wait = () => timeline.playing ? setTimeout(wait, 100) : recorder.stop();
-  wait();
-}
-
-// --- keys and gamepads ------------------------------------------------------------------------------------------------
-
-const KEYS = { " ": () => timeline.toggle(), s: act.simulate, l: act.live, r: act.reset, b: act.branch, e: act.rest, k: act.keep, p: act.python, t: act.theme, f: () => stage.camera.fit(), "?": act.help, ArrowLeft: () => timeline.step(-1), ArrowRight: () => timeline.step(1), Escape: act.stop };
-const STEER = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowUp: [1, 1], ArrowDown: [1, -1], d: [2, 1], a: [2, -1], w: [3, 1], s: [3, -1] };
-const pressed = new Map();
-
-addEventListener("keydown", e => {
-  if (e.ctrlKey || e.metaKey || e.altKey || document.querySelector("dialog[open]")) return;
-  const field = e.target.closest?.("input, select, textarea");
-  const key = e.key.length === 1 ? e.key.toLowerCase() : e.key;
-  if (field && key !== "Escape" && !(field.type === "range" && [" ", "s", "l"].includes(key)) && field.type !== "checkbox") return;
-  if (state.live && key in STEER && STEER[key][0] < state.model.inputs.length) {
-    e.preventDefault();
-    if (!e.repeat) { pressed.set(key, true); steer(); }
-    return;
-  }
-  if (!(key in KEYS) || (key === " " && e.target.closest?.("button"))) return;
-  if (key === "ArrowLeft" || key === "ArrowRight") { if (e.target.closest?.('[role="tablist"]')) return; }
-  e.preventDefault();
-  KEYS[key]();
-});
-addEventListener("keyup", e => {
-  const key = e.key.length === 1 ? e.key.toLowerCase() : e.key;
-  if (pressed.delete(key)) steer();
-});
-addEventListener("blur", () => { if (pressed.size) { pressed.clear(); steer(); } });
-
-/** Inputs by keys: full to one side, to the other, or none. */
-function steer(axes = null) {
-  const values = {};
-  state.model.inputs.slice(0, 4).forEach((name, k) => {
-    const slider = inputs.all.get(name);
-    let level = 0;
-    for (const key of pressed.keys()) if (STEER[key][0] === k) level += STEER[key][1];
-    if (axes && Math.abs(axes[k] ?? 0) > 0.12) level = axes[k];
-    values[name] = level * Math.max(Math.abs(slider.low), Math.abs(slider.high));
-  });
-  send({ do: "inputs", values });
-}
-
-let resting = true;
-setInterval(() => {
-  if (!state.live || !navigator.getGamepads) return;
-  const pad = [...navigator.getGamepads()].find(Boolean);
-  if (!pad) return;
-  const axes = [pad.axes[0] ?? 0, -(pad.axes[1] ?? 0), pad.axes[2] ?? 0, -(pad.axes[3] ?? 0)], still = axes.every(x => Math.abs(x) < 0.12);
-  if (!still || !resting) steer(axes);
-  resting = still;
-}, 33);
+const studio = { state, send, status, timeline, inputs, get stage() { return stage; } };
+wireFiles(studio);
+wireKeys(studio, act);

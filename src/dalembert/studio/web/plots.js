@@ -112,7 +112,8 @@ export class Plots {
     let low = Infinity, high = -Infinity;
     for (const s of list) for (const y of s.y) { const v = value(y); if (Number.isFinite(v)) { low = Math.min(low, v); high = Math.max(high, v); } }
     if (!(low <= high)) [low, high] = [0, 1];
-    const room = Math.max(0.06 * (high - low), 1e-9 * Math.max(Math.abs(low), Math.abs(high)), log ? 0.3 : 1e-12);
+    const most = Math.max(Math.abs(low), Math.abs(high));
+    const room = Math.max(0.06 * (high - low), 1e-9 * most, log ? 0.3 : most < 1e-12 ? 1 : 0);  // all zero: from −1 to 1
     [low, high] = [low - room, high + room];
     const [a, b] = this.span, X = t => LEFT + (w - LEFT - RIGHT) * (t - a) / (b - a || 1), Y = v => TOP + (h - TOP - BOTTOM) * (high - v) / (high - low);
     g.strokeStyle = line;
@@ -151,7 +152,7 @@ export class Plots {
     g.restore();
     g.setLineDash([]);
     const unit = [...new Set(list.map(s => s.unit))].slice(0, 2).join(", ");
-    if (unit) { g.textAlign = "left"; g.fillStyle = soft; g.fillText(unit, LEFT + 5, TOP + 7); }
+    if (unit) { g.textAlign = "right"; g.fillStyle = soft; g.fillText(unit, LEFT - 14, h - BOTTOM / 2 + 2); }  // below its numbers
     for (const [t, strong] of [[this.t, true], [this.hover, false]]) {
       if (t == null) continue;
       g.strokeStyle = strong ? color("accent") : soft;

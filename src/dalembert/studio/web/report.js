@@ -56,6 +56,7 @@ export class Report {
     this.bars.setAttribute("aria-label", `${sigma.length} singular values, the least ${number(least)}`);
     this.least.textContent = sigma.length ? `least ${number(least, 3)}${near ? ": near a singular position" : ""}` : "no constraints";
     this.bars.hidden = !sigma.length;
+    this.closure.hidden = !sigma.length;
     this.closure.textContent = `loops closed to ${number(Math.max(residual, 1e-16), 2)}`;
     this.closure.style.color = residual > 1e-6 ? "var(--bad)" : "";
   }

@@ -39,7 +39,7 @@ class Slider {
 
   show(value) {
     this.value = value;
-    const digits = Math.max(0, 4 - Math.floor(Math.log10(Math.max(this.high - this.low, 1e-12))));
+    const digits = Math.max(0, 3 - Math.floor(Math.log10(Math.max(this.high - this.low, 1e-12))));
     this.field.value = String(+value.toFixed(Math.min(digits, 12)));
   }
 

@@ -1,21 +1,12 @@
 // Playing a run: the clock, the bar, the pictures between.
-import { $, color, drawing, number } from "./dom.js";
+import { between } from "dalembert/poses.js";
+import { $, color, drawing } from "./dom.js";
 
-/** Poses of a run at a time: between two pictures, positions straight and quaternions normalized. */
-export function posesAt(run, t, out) {
-  const times = run.times, n = times.length, step = (times[n - 1] - times[0]) / (n - 1) || 1;
-  const place = Math.min(Math.max((t - times[0]) / step, 0), n - 1), a = Math.floor(place), b = Math.min(a + 1, n - 1), share = place - a;
-  const size = run.size, i = a * size, j = b * size, p = run.poses;
-  out ??= new Float32Array(size);
-  for (let k = 0; k < size; k += 7) {
-    for (let c = 0; c < 3; c++) out[k + c] = p[i + k + c] + share * (p[j + k + c] - p[i + k + c]);
-    let dot = 0, norm = 0;
-    for (let c = 3; c < 7; c++) dot += p[i + k + c] * p[j + k + c];
-    const sign = dot < 0 ? -1 : 1;
-    for (let c = 3; c < 7; c++) { const q = (1 - share) * p[i + k + c] + sign * share * p[j + k + c]; out[k + c] = q; norm += q * q; }
-    for (let c = 3; c < 7; c++) out[k + c] /= Math.sqrt(norm) || 1;
-  }
-  return out;
+/** Poses of a run at a time. */
+export function posesAt(run, t, out = new Float32Array(run.size)) {
+  const { times, size } = run, n = times.length, step = (times[n - 1] - times[0]) / (n - 1) || 1;
+  const place = Math.min(Math.max((t - times[0]) / step, 0), n - 1), k = Math.floor(place);
+  return between(run.poses, k * size, Math.min(k + 1, n - 1) * size, place - k, out);
 }
 
 export class Timeline {
@@ -103,5 +94,3 @@ export class Timeline {
     return (this.run?.marks ?? []).filter(m => t >= m.t - 0.02 * this.duration && t <= m.end + 0.02 * this.duration);
   }
 }
-
-export const clockText = t => `${number(t, 4)} s`;

@@ -20,6 +20,7 @@ MODULES = {
     "dalembert/marks.js": "marks.js",
     "dalembert/sight.js": "sight.js",
     "dalembert/stage.js": "stage.js",
+    "dalembert/poses.js": "poses.js",
 }
 
 _LOADER = """<script id="packed" type="text/plain">__DATA__</script>

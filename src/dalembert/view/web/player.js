@@ -1,7 +1,6 @@
 // The page of an animation: a stage with a time bar. Keys: space, ← →, Home, End, F fit, D dark, A C N M G what is shown.
+import { between, pointOf, smooth } from "dalembert/poses.js";
 import { createStage } from "dalembert/stage.js";
-
-const FINE = 4;
 
 /** Rows × columns as one array: a column is its first value, first step and further changes of the step; or constant. */
 export function decode(columns, rows, steps) {
@@ -16,53 +15,18 @@ export function decode(columns, rows, steps) {
   return out;
 }
 
-/** Poses at time t between the nearest pictures: positions in a line, quaternions of unit length. */
+/** Poses at time t between the nearest pictures. */
 export function posesAt(run, data, t) {
-  const span = run.end - run.start, width = run.motion.columns.length;
-  const at = span > 0 ? Math.min(Math.max((t - run.start) / span, 0), 1) * (run.count - 1) : 0;
-  const k = Math.min(Math.floor(at), Math.max(run.count - 2, 0)), w = at - k, out = new Float64Array(width + 7);
+  const span = run.end - run.start, width = run.motion.columns.length, out = new Float64Array(width + 7);
+  const at = span > 0 ? Math.min(Math.max((t - run.start) / span, 0), 1) * (run.count - 1) : 0, k = Math.floor(at);
   out[3] = 1;  // the ground, which the file leaves out
-  for (let i = 0; i < width; i++) {
-    const a = data[k * width + i], b = run.count > 1 ? data[(k + 1) * width + i] : a;
-    out[7 + i] = a + w * (b - a);
-  }
-  for (let i = 7; i < out.length; i += 7) {
-    const n = Math.hypot(out[i + 3], out[i + 4], out[i + 5], out[i + 6]) || 1;
-    for (let j = 3; j < 7; j++) out[i + j] /= n;
-  }
-  return out;
+  return between(data, k * width, Math.min(k + 1, run.count - 1) * width, at - k, out, 7);
 }
 
 /** The passage a time falls into, if any; short ones count as a hundredth of the run. */
 export function passageAt(run, t) {
   const least = (run.end - run.start) / 100;
   return run.passages.find(([a, b]) => t >= a - Math.max(0, least - (b - a)) / 2 && t <= b + Math.max(0, least - (b - a)) / 2);
-}
-
-/** A smooth curve through points (flat x y z): FINE pieces between neighbours (Catmull and Rom). */
-export function smooth(points) {
-  const n = points.length / 3, out = [], at = (k, j) => points[3 * Math.min(Math.max(k, 0), n - 1) + j];
-  for (let k = 0; k < n - 1; k++) {
-    for (let i = 0; i < FINE; i++) {
-      const u = i / FINE;
-      for (let j = 0; j < 3; j++) {
-        const [a, b, c, d] = [at(k - 1, j), at(k, j), at(k + 1, j), at(k + 2, j)];
-        out.push(b + 0.5 * u * (c - a + u * (2 * a - 5 * b + 4 * c - d + u * (3 * (b - c) + d - a))));
-      }
-    }
-  }
-  return [...out, ...points.slice(-3)];
-}
-
-function turned([w, x, y, z], v) {
-  const c = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
-  const q = [x, y, z], u = c(q, v), s = c(q, u);
-  return v.map((e, i) => e + 2 * (w * u[i] + s[i]));
-}
-
-function pointOf(poses, body, place) {
-  const i = 7 * body, r = turned(poses.slice(i + 3, i + 7), place);
-  return r.map((e, j) => e + poses[i + j]);
 }
 
 export function main(run) {
@@ -133,10 +97,9 @@ export function main(run) {
   for (const trace of traces) trace.points = smooth(trace.points);
   stage.setTraces(traces);
   const fit = () => {
-    if ($("follow").value) { stage.camera.fit(); return; }
     const some = Math.min(run.count, 30);
     const points = stage.extent(Array.from({ length: some }, (_, i) => sample(Math.round(i * (run.count - 1) / Math.max(some - 1, 1)))));
-    for (const trace of traces) points.push(...trace.points);
+    if (!$("follow").value) for (const trace of traces) points.push(...trace.points);
     stage.camera.fit(points);
     draw();
     $("scale").textContent = `grid ${Number(stage.gridStep.toPrecision(3))} m`;
@@ -145,7 +108,7 @@ export function main(run) {
   const draw = () => {
     const poses = posesAt(run, data, player.t);
     stage.setPoses(poses);
-    stage.setDone(1 + Math.round(FINE * (player.t - run.start) / span * (run.count - 1)));
+    stage.setDone(1 + Math.round(smooth.fine * (player.t - run.start) / span * (run.count - 1)));
     if (forces) stage.setArrows(shown.forces ? arrowsAt(poses) : []);
     const part = `${100 * (player.t - run.start) / span}%`, passage = passageAt(run, player.t);
     [$("done").style.width, $("knob").style.left] = [part, part];

@@ -13,7 +13,8 @@ options: {theme: "light" | "dark", shadows: true, controls: true, floor: height 
 stage.setPoses(poses)            7 numbers a body (x y z w qx qy qz), in the scene's order, the ground first; array or
                                  typed array. Copied at once; drawn in the next animation frame.
 stage.setScene(scene)            another scene of the same mechanism: other shapes, more bodies; the view stays
-stage.extent(list of poses)      flat x y z of points that hold the machine in all of them, for camera.fit
+stage.extent(list of poses)      flat x y z of points that hold the machine in all of them, for camera.fit; about the body
+                                 that is followed, where one is
 stage.setTraces([{points, color, done, name}])   paths: flat x y z of points; `done`: how many of them are in full colour
 stage.setDone(k)                 the same for all traces, quicker
 stage.setArrows([{from, vector, kind, color, label, scale}])   kind "force", "moment" or other; drawn `vector` × scale
@@ -482,10 +483,10 @@ class Stage {
   }
 
   extent(list) {
-    const now = this.poses.slice(), out = [];
+    const now = this.poses.slice(), out = [], k = 7 * (this.sight.followed ?? 0);  // the ground stays
     for (const poses of list) {
       this.setPoses(poses);
-      for (const c of this.corners()) out.push(...this.toMetres(c));
+      for (const c of this.corners()) out.push(...this.toMetres(c).map((x, i) => x + now[k + i] - poses[k + i]));
     }
     this.setPoses(now);
     return out;
