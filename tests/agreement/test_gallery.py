@@ -341,7 +341,6 @@ def test_a_finger_is_taken_off_a_ball_and_put_down_elsewhere(case):
     assert rows["the ball moved by, at most (mm)"] < 0.05
     assert float(rows["least and largest tension (N)"].split(",")[0]) == 0.0
     assert rows["least push of a tip (N)"] > -1e-3
-    assert rows["friction / push, at most"] < 0.61
 
 
 def test_hands_press_a_box_as_hard_as_friction_needs(case):
