@@ -223,6 +223,17 @@ def test_planned_motions_arrive(case):
     assert rows["misses its place, simulated in open loop, by (m)"] < 0.1
 
 
+def test_the_pull_up_is_simulated_back(case):
+    rows = case("pull_up", steps=48)
+    assert rows["its run"] == "the end was reached"
+    assert rows["rise of the torso (m)"] == pytest.approx(0.3, abs=0.01)
+    assert rows["  off the motion, same steps, at most (rad, m)"] < 1e-9
+    assert rows["  by dopri5 with feedback, at the end (rad, m)"] < 0.01
+    assert rows["difference between both sides, at most (rad)"] < 1e-9
+    with_swing = rows["started with a swing, angle of the torso left at the end (rad)"]
+    assert rows["  with feedback (rad)"] < 1e-3 < with_swing
+
+
 def test_tolerances_of_lengths_spread_as_derivatives_say(case):
     rows = case("tolerances", drawn=True, n=200)
     assert rows["that succeeded"] == rows["runs"] == 200

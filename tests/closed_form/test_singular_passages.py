@@ -266,3 +266,18 @@ def test_a_disc_that_falls_flat_ends_the_run_with_the_name_of_its_contact(radius
         "constraint 'ground contact' has no direction next to here, as of a disc that falls flat"
     )
     assert np.isfinite(run.q).all()
+
+
+@pytest.mark.parametrize("loops", [1, 3])
+@pytest.mark.parametrize("duration", [0.05, 1 / 3, 1e4])
+def test_a_mechanism_at_rest_in_a_singular_position_stays_there_and_one_passage_says_so(loops, duration):
+    """Flat, without weight: nothing moves it, and the motion that could follow is not determined."""
+    system = zoo.ladder(loops, gravity=0.0).compile()
+    run = da.simulate(system, system.state(*zoo.ladder_start(loops, 0.0, 0.0)), duration, max_steps=1000)
+    assert run.success
+    assert run.t[-1] == duration
+    assert not run.v.any()
+    assert (run.q == run.q[0]).all()
+    (passage,) = run.passages
+    assert (passage.start, passage.end, passage.determined) == (0.0, duration, False)
+    assert "rested" in run.warnings[0]

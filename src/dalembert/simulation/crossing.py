@@ -40,7 +40,6 @@ ASIDE = 1e-3  # of a velocity: what it may differ by there from one that a motio
 BESIDE = 1e-3  # the same of a state whose distance is not resolved, if it is to tell how the motion goes on
 ROUNDED = 1e-15  # of a length: by so much those of a mechanism are rounded, which turns a motion at σ by ROUNDED / σ²
 CLAIMED = 1e-6  # of a velocity, or a hundred times the tolerance: the error of one that the start determines
-STAY = 1e-2  # of the time that is left: a step in a position that nothing moves the mechanism out of
 AROUND, BEHIND = (-0.5, 0.0, 1.0, 1.5), (0.0, 1.0, 1.5, 2.0)  # c of (1)
 
 
@@ -69,6 +68,7 @@ class Crosser:
     usual: int  # rank of the constraints elsewhere
     hit: float  # σ of a position that is met
     left: float  # s until the end of the run
+    stay: float  # s of a step in a position that nothing moves the mechanism out of
     rtol: float
 
     def cross(self, x: State) -> Crossing | str | None:
@@ -86,7 +86,8 @@ class Crosser:
         vdot = self._acceleration(x, cone, rank)
         along, y = cone.local(cone.c + vdot), cone.local(x.v)
         if not along.any() and not y.any():
-            return Crossing(x, x.replace(v=cone.c, t=x.t + STAY * self.left), np.zeros(self.works), 0.0, False)
+            time = min(self.stay, self.left)
+            return Crossing(x, x.replace(v=cone.c, t=x.t + time), np.zeros(self.works), 0.0, False)
         time = np.sqrt(2.0 * target / max(cone.opening(along), 1e-300))
         if np.linalg.norm(y) <= REST * time * np.linalg.norm(along):
             return self._from_rest(x, cone, along, target)

@@ -19,7 +19,7 @@ from dalembert.simulation.crossing import CLOSEST, NEARER, Crosser
 from dalembert.simulation.dense import Dense
 from dalembert.simulation.layout import Layout, Stepper
 from dalembert.simulation.passages import Met, describe
-from dalembert.simulation.setup import Setup
+from dalembert.simulation.setup import Setup, Span
 from dalembert.simulation.status import Status
 from dalembert.system.state import State
 from dalembert.system.system import System
@@ -27,6 +27,7 @@ from dalembert.system.system import System
 ROUNDING = 2e-16
 GIVEN = 0.5  # times σ where it is least: what it may change by in a step whose length is given
 SHORTEST = 1e-12  # of the usual step
+STAY = 1e-2  # of a run: a step in a position that nothing moves the mechanism out of
 HALVINGS = 40  # of the step by which a fresh chart is tried before the position counts as singular
 
 
@@ -34,6 +35,7 @@ class Detours:
     """The part of a `Driver` for singular positions and charts."""
 
     setup: Setup
+    span: Span
     system: System
     layout: Layout
     record: RunRecord
@@ -152,8 +154,8 @@ class Detours:
 
         assert self._steps is not None
         crosser = Crosser(
-            self.system, self.setup.p, self.inputs.copy(),
-            rates, self._steps.land, self.layout.usual_rank(self.rows), run.hit, run.end - run.t, self.setup.rtol,
+            self.system, self.setup.p, self.inputs.copy(), rates, self._steps.land, self.layout.usual_rank(self.rows),
+            run.hit, run.end - run.t, STAY * (run.end - self.span.start.t), self.setup.rtol,
         )  # fmt: skip
         found = crosser.cross(start)
         if found is None:
@@ -164,6 +166,8 @@ class Detours:
             self.why = found
             return Status.BLOCKED
         position, after = found.position, found.after
+        if run.end - after.t < 4.0 * ROUNDING * abs(run.end):  # the sum of two times need not be the third
+            after = after.replace(t=run.end)
         time = after.t - start.t
         run.x[:nq], run.x[nq:n] = after.q, after.v
         run.low_before[:] = run.low
@@ -180,12 +184,24 @@ class Detours:
             self.met.pop()
         run.risen = 0.0
         x = np.concatenate([position.q, position.v])
+        if self._stayed(start.t, x):
+            return Status.DONE if self.watcher is None else self._watched(n)
         margin = 0.0 if run.precise else self.margin(position.t, x)
         self.note(position.t, 0.0, x, (start.t, run.t), margin, True, run.singular_steps, found.determined)
-        if self.watcher is not None:
-            run.event_values[1] = run.watch.at(run.t, run.x[:n])[: run.events]
-            return self.event()
-        return Status.DONE
+        return Status.DONE if self.watcher is None else self._watched(n)
+
+    def _stayed(self, since: float, x: np.ndarray) -> bool:
+        """Whether the last passage still lasts: the mechanism has rested in its position; then it ends now."""
+        if not self.met or self.met[-1].end != since or (*self.met[-1].q, *self.met[-1].v) != tuple(x.tolist()):
+            return False
+        self.met[-1] = replace(self.met[-1], end=self.record.t, steps=self.met[-1].steps + 1)
+        return True
+
+    def _watched(self, n: int) -> Status:
+        """Locate events on the way across."""
+        run = self.record
+        run.event_values[1] = run.watch.at(run.t, run.x[:n])[: run.events]
+        return self.event()
 
     def next_chart(self) -> Status:
         """Another chart of the same kind; where a fresh one ends too, shorter steps, then singular ones."""

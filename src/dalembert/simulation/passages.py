@@ -134,7 +134,7 @@ def _taken(hits: bool, moving: bool, resolved: bool, determined: bool) -> str:
     if not hits:
         return "passed as the regular motion it is" if resolved else "passed by steps too long to tell the side"
     if not moving:
-        return "left along the nearest acceleration"
+        return "left along the nearest acceleration, or rested in where there is none"
     return f"passed straight on, {'as the velocity selects' if determined else 'as if it were met exactly'}"
 
 
