@@ -12,6 +12,6 @@ GROUPS = {
         "pull_up",
     ),
     "Changing structure": ("five_bar_latch", "grasp", "regrasp", "rimless_wheel", "juggler", "clutch"),
-    "Many runs at once": ("tolerances", "robust_regulator", "passage_map", "suspension_indices"),
+    "Many runs at once": ("tolerances", "robust_regulator", "passage_map", "suspension_indices", "learned_balance"),
 }  # fmt: skip
 CASES = [case for cases in GROUPS.values() for case in cases]

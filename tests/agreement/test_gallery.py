@@ -269,6 +269,13 @@ def test_sobol_indices_of_a_suspension_are_those_of_its_derivatives(case):
         assert found == pytest.approx(exact, abs=0.05)
 
 
+def test_a_law_that_is_learned_comes_near_the_optimal_one(case):
+    pytest.importorskip("gymnasium")
+    rows = case("learned_balance", generations=8)
+    still, learned = rows["return of standing still"], rows["mean return of the learned law in new episodes"]
+    assert 0.95 * still < learned < rows["mean return of da.lqr in these"] + 0.01 * still < 1.02 * still
+
+
 def test_every_case_is_short_and_described():
     """Under 60 lines, with a title and a text for the site; and each is named in a test above."""
     sys.path.insert(0, str(GALLERY))
