@@ -75,7 +75,8 @@ def publish(
         if animated is not None:
             animate(animated, out / f"{name}.html", **how)
             start = animated.state(0)
-            if not animated.system.layout.is_hybrid:  # pages compute one structure
+            closed = np.abs(animated.system.residuals(start)).max(initial=0.0) < 1e-6
+            if closed and not animated.system.layout.is_hybrid:  # pages compute one structure
                 export_html(animated.system, out / f"{name}_live.html", start, p=start.p, traces=how.get("traces", ()))
         written = sorted([*out.glob(f"{name}.*"), *out.glob(f"{name}_live.html")])
         print(f"  written: {', '.join(p.name for p in written)}")

@@ -342,6 +342,25 @@ def test_a_platform_follows_the_edge_of_its_workspace_and_comes_back(case):
     assert rows["largest torque (N m)"] < 10.0
 
 
+def test_a_paddle_throws_a_ball_to_its_height_and_both_come_to_rest_on_the_stop(case):
+    rows = case("juggler")
+    first, last = map(float, rows["height of the first and of the last throw (m)"].split(","))
+    assert first < 0.35
+    assert last == pytest.approx(rows["  settles at (m)"], rel=2e-3)
+    assert rows["speed after a hit / before it, at last"] == pytest.approx(1.0, abs=2e-3)
+    assert rows["paddle and ball at the end (m)"] == "-0.200000, -0.200000"
+    assert rows["energy error (J)"] < 1e-8
+
+
+def test_a_finger_is_taken_off_a_ball_and_put_down_elsewhere(case):
+    """While tendons pull, tips push within their cones and the ball stays; up to where the finger is in the air."""
+    rows = case("regrasp", span=0.27)
+    assert rows["the index finger was off by (mm)"] > 1.0
+    assert rows["the ball moved by, at most (mm)"] < 0.05
+    assert float(rows["least and largest tension (N)"].split(",")[0]) == 0.0
+    assert rows["least push of a tip (N)"] > -1e-3
+
+
 def test_hands_press_a_box_as_hard_as_friction_needs(case):
     """The least squeeze at which neither hand slips is (m |ẍ| + m (g + ÿ)/μ)/2; below it the wanted one acts."""
     rows = case("grasp", drawn=True)
