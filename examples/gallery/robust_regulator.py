@@ -56,10 +56,4 @@ def main(out, n=None) -> dict[str, object]:
     groups = {".stands": stands, ".falls": ~stands, ".unlike its linear model": stands != told}
     dots = {name: (runs.varied["load"][which], runs.varied["strength"][which]) for name, which in groups.items()}
     pictures = [Picture(system, [runs.state(int(np.argmin(stands))), top], title="upright, and fallen (pale)")]
-    return publish(
-        out,
-        "robust_regulator",
-        rows,
-        pictures,
-        [Panel("strength of the motor, of the nominal one", dots, xlabel="load (kg)")],
-    )
+    return publish(out, "robust_regulator", rows, pictures, [Panel("strength of the motor", dots, xlabel="load (kg)")])
