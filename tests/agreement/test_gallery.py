@@ -203,6 +203,14 @@ def test_the_marionette_follows_its_strings(case):
     assert rows["energy balance off by (J)"] < 1e-8
 
 
+def test_the_marionette_hangs_still_after_an_optimal_motion(case):
+    rows = case("marionette_carried")
+    assert rows["optimal motion"].startswith("found in")
+    assert rows["simulated back, off by (m, rad)"] < 1e-9
+    assert rows["swing left at the end (m)"] < 1e-3 < 0.2 < rows["  by a smooth motion of the bar (m)"]
+    assert rows["least tension of the hands' strings (N)"] > 0.5
+
+
 def test_bricards_linkage_keeps_its_relation(case):
     rows = case("bricard", span=2.0)
     assert rows["constraint rows, rank, mobility"] == "5, 4, 1"
