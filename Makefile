@@ -11,7 +11,7 @@ export PIP_COMPILE ?= 0
 demo: $(VENV)/.view native
 	$(BIN)/python examples/demo.py
 
-gallery: $(VENV)/.view native
+gallery: $(VENV)/.view $(VENV)/.learning native
 	$(BIN)/python examples/gallery --out build/gallery
 	@touch build/gallery/.done
 
@@ -76,7 +76,7 @@ native: | $(VENV)/bin/python
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
-# .view, .test, .bench, .docs: the extra of that name
+# .view, .learning, .test, .bench, .docs: the extra of that name
 $(VENV)/.%: $(VENV)/bin/python pyproject.toml setup.py
 	$(PIP) install --editable '.[$*]'
 	@touch $@

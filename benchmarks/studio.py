@@ -1,9 +1,10 @@
-"""What dragging in the studio costs: a step, the way to the page and back, and the page itself.
+"""What dragging in the studio costs: a step, messages, the way to the page and back, and the page itself.
 
 python -m benchmarks.studio
 
 Steps and poses are CPU time of one thread. The round trip and the page are measured by the clock, so they hold for an
-idle computer only; the page is one of a Chromium that draws in software, if there is one.
+idle computer only. The page is one of a Chromium that draws in software, if there is one, measured twice: with its
+rasterizer, and with WebGL's calls to draw left out, which is what the page itself costs on any graphics.
 """
 
 import json
@@ -39,8 +40,8 @@ def measured(system, x, body: str) -> tuple[float, float, float]:
     return 1e3 * float(np.median(times)), 1e3 * float(np.quantile(times, 0.95)), float(max(gaps))
 
 
-def round_trip(system, x, body: str) -> float:
-    """Median time, ms, from a drag that is sent to the poses that come back, through the web socket."""
+def round_trip(system, x, body: str) -> tuple[float, int, int]:
+    """Through the web socket: median time, ms, from a drag that is sent to the poses that come back; bytes of both."""
     from websockets.sync.client import connect
 
     point = system.layout.bodies[body].com.astype(float)
@@ -48,7 +49,7 @@ def round_trip(system, x, body: str) -> float:
         T = system.pose(studio.state, body)
         first = T[:3, :3] @ point + T[:3, 3]
         origin = studio.url.rpartition("/")[0].rpartition("/")[0]
-        times = []
+        times, sizes = [], []
         with connect(studio.url.replace("http", "ws") + "socket", origin=origin, max_size=None) as socket:
             studio.session.idle()
             for k in range(STEPS):
@@ -56,10 +57,12 @@ def round_trip(system, x, body: str) -> float:
                 command = {"do": "drag", "body": body, "point": point.tolist(), "to": to.tolist()}
                 began = time.perf_counter()
                 socket.send(json.dumps(command))
-                while not _answers(socket.recv()):
+                while not _answers(answer := socket.recv()):
                     pass
                 times.append(time.perf_counter() - began)
-    return 1e3 * float(np.median(times))
+                sizes.append((len(json.dumps(command)), len(answer)))
+    sent, back = np.median(sizes, axis=0).astype(int).tolist()
+    return 1e3 * float(np.median(times)), sent, back
 
 
 DRAGGED = """async ([x, y]) => {
@@ -85,9 +88,15 @@ DRAGGED = """async ([x, y]) => {
 }"""
 
 
-def in_the_page(system, x, body: str) -> dict[str, float] | None:
+#: a page whose pictures cost no rasterizing: everything is prepared and sent, and nothing is drawn
+BLANK = """for (const name of ["drawArrays", "drawElements", "drawArraysInstanced", "drawElementsInstanced", "clear"])
+  WebGL2RenderingContext.prototype[name] = () => {};"""
+
+
+def in_the_page(system, x, body: str, *, blank: bool) -> dict[str, float] | None:
     """While a body is dragged for four seconds: poses that arrive and pictures that are drawn in a second, and the
-    medians of what the page does for a pose and what it does to draw, ms. None without Chromium or Playwright."""
+    medians of what the page does for a pose and what it does to draw, ms. blank: without rasterizing. None without
+    Chromium or Playwright."""
     path = shutil.which("chromium") or shutil.which("google-chrome")
     try:
         from playwright.sync_api import sync_playwright
@@ -98,7 +107,9 @@ def in_the_page(system, x, body: str) -> dict[str, float] | None:
     arguments = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
     with view.studio(system, state=x, open=False) as studio, sync_playwright() as p:
         tab = p.chromium.launch(executable_path=path, args=arguments).new_page(viewport={"width": 1366, "height": 768})
-        tab.goto(f"{studio.url}?quality=low")
+        if blank:
+            tab.add_init_script(BLANK)
+        tab.goto(f"{studio.url}?quality={'high' if blank else 'low'}")
         while not tab.evaluate("!!(window.studio?.state.poses && !studio.state.fresh)"):
             tab.wait_for_timeout(50)
         studio.session.idle()
@@ -128,17 +139,21 @@ def main() -> None:
             bench.pose()
         poses = 1e3 * (time.thread_time() - began) / 20
         bodies = len(system.layout.bodies) - 1
-        there = round_trip(system, x, body)
+        there, sent, back = round_trip(system, x, body)
         print(
             f"{name:22s} {bodies:4d} bodies  step {median:5.2f} ms, 95 % {most:5.2f} ms  poses {poses:.2f} ms  "
-            f"round trip {there:.1f} ms  gap {gap:.0e}"
+            f"round trip {there:.1f} ms  {sent} bytes there, {back} back  gap {gap:.0e}",
+            flush=True,
         )
-        page = in_the_page(system, x, body)
-        if page is not None:
-            print(
-                f"{'':22s} in the page {page['poses']:.0f} poses and {page['frames']:.0f} pictures a second, "
-                f"{page['spent']:.2f} ms of script a pose, {page['draw']:.2f} ms to draw"
-            )
+        for blank in (False, True):
+            page = in_the_page(system, x, body, blank=blank)
+            if page is not None:
+                print(
+                    f"{'':22s} page {'without' if blank else 'with'} rasterizer: {page['poses']:.0f} poses and "
+                    f"{page['frames']:.0f} pictures a second, {page['spent']:.2f} ms of script a pose, "
+                    f"{page['draw']:.2f} ms to draw",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

@@ -44,6 +44,7 @@ def drag(page: Page, body: str, by: tuple[int, int]) -> None:
     for k in range(1, 11):
         page.mouse.move(at["x"] + by[0] * k / 10, at["y"] + by[1] * k / 10)
         page.wait_for_timeout(60)
+    until(page, "studio.state.last.source === 'drag'")
     page.wait_for_timeout(1200)
 
 
@@ -76,7 +77,7 @@ def modes(page: Page) -> None:
     page.click("#tab-linear")
     page.click("#linearize")
     page.wait_for_selector("#linear tr.pick", timeout=300000)
-    page.click("#linear tr.pick >> nth=0")
+    page.click("#linear tr.pick >> nth=2")
     page.wait_for_timeout(1500)
 
 

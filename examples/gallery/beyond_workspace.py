@@ -1,4 +1,4 @@
-"""A 3-RRR platform is asked beyond its workspace: it follows the edge and takes up the path where that comes back.
+"""A 3-RRR platform is asked beyond its workspace: it follows the edge and joins the path where it comes back.
 
 The path is a loop of 0.35 m, a third of it out of reach. The law keeps a little inside the edge, where a leg is
 straight and the motors could no longer move the platform, and slides along it.

@@ -9,9 +9,9 @@ GROUPS = {
     "Motion": ("four_bar_long", "ladder", "bricard", "governor", "bicycle", "car", "marionette"),
     "Control": (
         "delta", "stewart", "two_arms", "singular_control", "beyond_workspace", "governor_lqr", "swing_up", "parking",
-        "pull_up",
+        "pull_up", "marionette_carried",
     ),
-    "Changing structure": ("five_bar_latch", "grasp", "rimless_wheel", "clutch"),
-    "Many runs at once": ("tolerances", "robust_regulator", "passage_map", "suspension_indices"),
+    "Changing structure": ("five_bar_latch", "grasp", "regrasp", "rimless_wheel", "juggler", "clutch"),
+    "Many runs at once": ("tolerances", "robust_regulator", "passage_map", "suspension_indices", "learned_balance"),
 }  # fmt: skip
 CASES = [case for cases in GROUPS.values() for case in cases]

@@ -20,7 +20,10 @@ matplotlib.use("Agg")
 
 @dataclass
 class Panel:
-    """Curves {label: (x, y)} or {label: y over the run's times}; a label that begins with "." is drawn as dots."""
+    """Curves {label: (x, y)} or {label: y over the run's times}; bands {label: (x, low, high)}.
+
+    A label that begins with "." is drawn as dots, with "|" as bars side by side, over names x.
+    """
 
     title: str
     curves: Mapping[str, Any]
@@ -72,7 +75,8 @@ def publish(
         if animated is not None:
             animate(animated, out / f"{name}.html", **how)
             start = animated.state(0)
-            if not animated.system.layout.is_hybrid:  # pages compute one structure
+            closed = np.abs(animated.system.residuals(start)).max(initial=0.0) < 1e-6
+            if closed and not animated.system.layout.is_hybrid:  # pages compute one structure
                 export_html(animated.system, out / f"{name}_live.html", start, p=start.p, traces=how.get("traces", ()))
         written = sorted([*out.glob(f"{name}.*"), *out.glob(f"{name}_live.html")])
         print(f"  written: {', '.join(p.name for p in written)}")
@@ -131,8 +135,16 @@ def _draw_panel(axes: Any, panel: Panel | Map, run: Any) -> None:
         axes.set(title=panel.title, xlabel=panel.x[0], ylabel=panel.y[0])
         axes.figure.colorbar(image, ax=axes)
         return
-    for label, curve in panel.curves.items():
-        x, y = curve if isinstance(curve, tuple) else (run.t, curve)
+    for k, (label, curve) in enumerate(panel.curves.items()):
+        x, y, *high = curve if isinstance(curve, tuple) else (run.t, curve)
+        if high:
+            axes.fill_between(x, y, *high, label=label, alpha=0.35, lw=0)
+            continue
+        if label.startswith("|"):
+            width = 0.8 / len(panel.curves)
+            axes.bar(np.arange(len(x)) + (k + 0.5) * width - 0.4, y, width, label=label.lstrip("|"))
+            axes.set_xticks(range(len(x)), x)
+            continue
         style = {"ls": "none", "marker": "o", "ms": 4} if label.startswith(".") else {"lw": 1.3}
         axes.plot(x, positive(np.asarray(y)) if panel.log else y, label=label.lstrip("."), **style)
     axes.set(title=panel.title, xlabel=panel.xlabel, yscale="log" if panel.log else "linear")
@@ -141,6 +153,6 @@ def _draw_panel(axes: Any, panel: Panel | Map, run: Any) -> None:
         shade(axes, run)
     if panel.xlabel == "x (m)":
         axes.set_aspect("equal", adjustable="datalim")
-    named = sum(label.strip(". ") != "" for label in panel.curves)
+    named = sum(label.strip(".| ") != "" for label in panel.curves)
     if 1 < named <= 8:
         axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))  # beside the curves

@@ -7,7 +7,7 @@ position, in which all links lie on one line, the map splits again and again.
 """
 
 import numpy as np
-from common import Map, Panel, Picture, publish
+from common import Map, Picture, publish
 
 import dalembert as da
 from dalembert import zoo
@@ -52,7 +52,6 @@ def main(out, size=None) -> dict[str, object]:
             ("speed of the cranks (rad/s)", speeds),
             ("angle of the cranks (rad)", angles),
         ),
-        Panel("the fold of one of them (rad)", {"": (one.t, one["C"])}),
     ]
     pictures = [Picture(system, [one.state(0), one.state(-1)], title="one of the runs: start (pale) and end")]
     return publish(out, "passage_map", rows, pictures, panels, animated=one, width=7.0)

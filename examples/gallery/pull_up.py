@@ -1,4 +1,4 @@
-"""A human does a pull-up: an optimal motion of Johnson and Murphey's figure, played back with and without feedback.
+"""A human does a pull-up: an optimal motion of Johnson and Murphey's figure, with and without feedback.
 
 The hands hold a bar, which closes a loop through both arms; nine motors move eight degrees of freedom. The torso is to
 rise by 0.3 m and to come down again while the legs spread, with little effort: `control.optimal_motion` finds the

@@ -51,7 +51,7 @@ def main(out, n=None) -> dict[str, object]:
         parts = np.array([slopes.d(name, height) ** 2 for height in heights])
         rows[f"{name}: by exact derivatives, point by point"] = ", ".join(f"{x:.3f}" for x in parts / parts.sum())
     panels = [
-        Panel(title, {".alone": (POINTS, first), ".in all": (POINTS, total)}, xlabel="point")
+        Panel(f"indices of the {title}", {"|alone": (POINTS, first), "|in all": (POINTS, total)}, xlabel="height of")
         for title, first, total in zip(("toe", "camber", "travel"), found.first_order, found.total_order)
     ]
     return publish(out, "suspension_indices", rows, [Picture(system, [rest])], panels)

@@ -220,3 +220,22 @@ def test_mistakes_in_cones_are_named():
         control.inverse_dynamics(system, x, cones=[Cone("grip.z", ["grip.y"], 0.3)])
     with pytest.raises(ArgumentError, match=r"needed: a list of control\.Cone"):
         control.inverse_dynamics(system, x, cones={"grip.x": 0.3})
+
+
+def test_the_least_forces_of_a_hand_in_cones_depend_continuously_on_its_state():
+    """Tangent planes of a cone become nearly parallel; a step that one of them blocks must not end the search.
+
+    States 1e-4 apart have tensions of nearly equal cost. At rest the forces cancel, and the verdict knows.
+    """
+    system = zoo.hand(gravity=-9.81).compile()
+    x = system.state(*zoo.hand_start())
+    cones = [control.Cone(f"{c}.z", [f"{c}.x", f"{c}.y"], 0.6) for c in system.layout.mechanism.constraints]
+    law = control.motion_control(
+        system, control.position("object"), x.position("object"), rate=25.0, free_damping=25.0, cones=cones,
+        limits=dict.fromkeys(system.u_names, (0.0, 60.0)),
+    )  # fmt: skip
+    rng = np.random.default_rng(11)
+    beside = [system.project(x.replace(v=1e-4 * rng.normal(size=system.nv))) for _ in range(25)]
+    costs = [np.linalg.norm(law(0.0, s)) for s in beside]
+    np.testing.assert_allclose(costs, costs[0], rtol=0.01)
+    assert law.explain(0.0, x).success

@@ -203,6 +203,14 @@ def test_the_marionette_follows_its_strings(case):
     assert rows["energy balance off by (J)"] < 1e-8
 
 
+def test_the_marionette_hangs_still_after_an_optimal_motion(case):
+    rows = case("marionette_carried")
+    assert rows["optimal motion"].startswith("found in")
+    assert rows["simulated back, off by (m, rad)"] < 1e-9
+    assert rows["swing left at the end (m)"] < 1e-3 < 0.2 < rows["  by a smooth motion of the bar (m)"]
+    assert rows["least tension of the hands' strings (N)"] > 0.5
+
+
 def test_bricards_linkage_keeps_its_relation(case):
     rows = case("bricard", span=2.0)
     assert rows["constraint rows, rank, mobility"] == "5, 4, 1"
@@ -269,6 +277,13 @@ def test_sobol_indices_of_a_suspension_are_those_of_its_derivatives(case):
         assert found == pytest.approx(exact, abs=0.05)
 
 
+def test_a_law_that_is_learned_comes_near_the_optimal_one(case):
+    pytest.importorskip("gymnasium")
+    rows = case("learned_balance", generations=8)
+    still, learned = rows["return of standing still"], rows["mean return of the learned law in new episodes"]
+    assert 0.95 * still < learned < rows["mean return of da.lqr in these"] + 0.01 * still < 1.02 * still
+
+
 def test_every_case_is_short_and_described():
     """Under 60 lines, with a title and a text for the site; and each is named in a test above."""
     sys.path.insert(0, str(GALLERY))
@@ -333,6 +348,25 @@ def test_a_platform_follows_the_edge_of_its_workspace_and_comes_back(case):
     assert rows["at the end (m)"] < 1e-3
     assert 0.95 < rows["most stretched leg (1: straight)"] < 0.999
     assert rows["largest torque (N m)"] < 10.0
+
+
+def test_a_paddle_throws_a_ball_to_its_height_and_both_come_to_rest_on_the_stop(case):
+    rows = case("juggler")
+    first, last = map(float, rows["height of the first and of the last throw (m)"].split(","))
+    assert first < 0.35
+    assert last == pytest.approx(rows["  settles at (m)"], rel=2e-3)
+    assert rows["speed after a hit / before it, at last"] == pytest.approx(1.0, abs=2e-3)
+    assert rows["paddle and ball at the end (m)"] == "-0.200000, -0.200000"
+    assert rows["energy error (J)"] < 1e-8
+
+
+def test_a_finger_is_taken_off_a_ball_and_put_down_elsewhere(case):
+    """While tendons pull, tips push within their cones and the ball stays; up to where the finger is in the air."""
+    rows = case("regrasp", span=0.27)
+    assert rows["the index finger was off by (mm)"] > 1.0
+    assert rows["the ball moved by, at most (mm)"] < 0.05
+    assert float(rows["least and largest tension (N)"].split(",")[0]) == 0.0
+    assert rows["least push of a tip (N)"] > -1e-3
 
 
 def test_hands_press_a_box_as_hard_as_friction_needs(case):

@@ -93,6 +93,28 @@ def test_the_picture_follows_a_machine_that_goes_far(tab, tmp_path):
     assert 60 < seen["y"] < 340
 
 
+def test_what_turns_while_it_is_followed_stays_in_the_picture(tab, tmp_path):
+    """A sleigh that goes far and turns: the corners of its box are on the canvas at every time."""
+    system = zoo.chaplygin_sleigh().compile()
+    run = da.simulate(system, system.state(*zoo.chaplygin_sleigh_start()), 3.0)
+    tab.goto(view.animate(run, tmp_path / "sleigh.html").as_uri() + "#t=0")
+    until(tab, "!!(window.player && player.stage)")
+    outside = tab.evaluate("""() => {
+      const { stage, run } = player, box = stage.canvas.getBoundingClientRect(), out = []
+      for (let k = 0; k <= 12; k++) {
+        player.go(run.start + (run.end - run.start) * k / 12)
+        const { low, high } = stage.bounds()
+        for (let i = 0; i < 4; i++) {
+          const { x, y } = stage.project([i & 1 ? high[0] : low[0], i & 2 ? high[1] : low[1], low[2]])
+          out.push(Math.max(box.left - x, x - box.right, box.top - y, y - box.bottom))
+        }
+      }
+      return [Math.max(...out), run.follow]
+    }""")
+    assert outside[1] == "sleigh"
+    assert outside[0] < 0
+
+
 def test_arrows_are_the_reactions(tab, five_bar):
     """The arrow at the first pin, in N, against `constraint_forces` at that state."""
     run, path = five_bar

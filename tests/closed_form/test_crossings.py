@@ -5,6 +5,7 @@ import pytest
 from geared_ladders import ladder, start
 
 import dalembert as da
+from dalembert.simulation import crossing
 
 CASES = [
     ("ground", (True,)),
@@ -150,3 +151,29 @@ def test_a_ladder_of_any_size_and_mass_passes_at_the_same_time(scale, mass):
     assert other.passages[0].nearest == pytest.approx(one.passages[0].nearest, abs=1e-8)
     assert other.passages[0].nearest == pytest.approx(truth.t_events["flat"][0], abs=1e-8)
     assert difference(other.state(), one.state()) < 1e-8
+
+
+@pytest.mark.parametrize("branch", [False, True], ids=["parallel", "crossed"])
+def test_a_crossing_converges_with_order_five(branch, monkeypatch):
+    """One step across, from three distances: its error against gears falls like their fifth power."""
+    for limit in ("SUNK", "TURNING", "COARSE"):  # from far away, where the error is not rounding
+        monkeypatch.setattr(crossing, limit, 1e12)
+    loop, geared = (ladder("ground", (branch,), geared=gears) for gears in (False, True))
+
+    def rates(t, numbers):
+        x = loop.state(numbers[: loop.nq], numbers[loop.nq : loop.nq + loop.nv], t)
+        return np.concatenate([loop.rates(x), loop.acceleration(x).vdot])
+
+    errors, sizes = [], np.array([0.08, 0.04, 0.02]) / (4.0 if branch else 1.0)
+    for angle in sizes:
+        x, same = start(loop, geared, (branch,), angle, -2.0)
+        crosser = crossing.Crosser(
+            loop, loop.parameter_vector(None), np.zeros(0), rates, lambda s, least: loop.project(s),
+            usual=len(loop.row_names), hit=1e-7, left=10.0, rtol=1e-12, stay=1.0,
+        )  # fmt: skip
+        found = crosser.cross(x)
+        assert found.position.t < found.after.t
+        truth = da.simulate(geared, same, found.after.t, rtol=1e-12, atol=1e-13).state(-1)
+        errors.append(np.abs(found.after.v - truth.v).max())
+    slopes = np.diff(np.log(errors)) / np.diff(np.log(sizes))
+    assert (slopes > 4.5).all()

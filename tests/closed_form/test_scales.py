@@ -49,3 +49,34 @@ def test_a_singular_position_is_met_and_judged_alike(length, mass, clock):
     assert b.nearest == pytest.approx(a.nearest * clock, rel=1e-7)
     assert (b.rows, b.rank, b.branches, b.met, b.determined) == (a.rows, a.rank, a.branches, a.met, a.determined)
     np.testing.assert_allclose(scaled.q[-1], usual.q[-1], rtol=0, atol=1e-6)
+
+
+def change_point(length, longer):
+    """A four-bar that can fold flat if longer is zero; else its branches avoid each other there."""
+    m = da.Mechanism("four-bar", gravity=(0, -9.81 * length, 0))
+    sizes = {"crank": (1.0, 0.5), "coupler": (1.5, 1.25), "rocker": (1.2, 0.75)}
+    bars = {}
+    for name, (mass, l) in sizes.items():
+        moment = mass * (l * length) ** 2 / 12
+        bars[name] = m.add_body(name, mass=mass, com=(l * length / 2, 0, 0), inertia=(0, moment, moment))
+    m.add_joint("A", da.Revolute("z"), m.ground, bars["crank"])
+    m.add_joint("B", da.Revolute("z"), bars["crank"].at(0.5 * length), bars["coupler"])
+    m.add_joint("D", da.Revolute("z"), m.ground.at(length), bars["rocker"])
+    m.close_loop("C", da.Revolute("z"), bars["coupler"].at((1.25 + longer) * length), bars["rocker"].at(0.75 * length))
+    return m.compile()
+
+
+@pytest.mark.parametrize(("longer", "rtol", "determined"), [(1e-12, 1e-9, True), (1e-14, 1e-6, False), (0, 1e-9, True)])
+def test_branches_that_avoid_each_other_are_told_from_crossing_ones_at_any_size(longer, rtol, determined):
+    """Lengths that differ by 1e-12 and 1e-14 of themselves, in a mechanism of a metre, a micrometre and 1000 km."""
+    ends = []
+    for length in (1.0, 2.0**-20, 2.0**20):
+        system = change_point(length, longer)
+        x = system.assemble({"A": 0.8}, v={"A": -3.0}, guess={"B": -0.5, "D": 1.6})
+        run = da.simulate(system, x, 0.6, rtol=rtol, atol=0.1 * rtol)
+        assert run.success
+        (passage,) = run.passages
+        assert (passage.met, passage.determined) == (longer != 1e-12, determined)
+        ends.append(run.q[-1])
+    assert ends[1] == pytest.approx(ends[0], abs=1e-7)
+    assert ends[2] == pytest.approx(ends[0], abs=1e-7)

@@ -141,3 +141,14 @@ def test_a_step_that_fails_ends_its_episode_only(crank):
 def test_wrong_arguments_are_named(crank, change, sentence):
     with pytest.raises(da.DalembertError, match=sentence):
         da.environment(crank, {"A": 0.5}, **options(**change)).step([0.0])
+
+
+def test_a_guess_chooses_the_branch_of_every_episode(crank):
+    """The two ways to close a four-bar mirror each other in the diagonal from the crank's tip to the last joint."""
+    seen = {}
+    for guess in ({"A": 0.5, "B": 0.5, "C": -2.0}, {"A": 0.5, "B": -1.5, "C": 2.0}):
+        env = da.environment(crank, {"A": uniform(0.4, 0.2)}, guess=guess, **options())
+        found = [env.reset(seed=k)[0][2] for k in range(4)]
+        seen[guess["C"]] = np.array(found)
+    assert (seen[-2.0] < 0.0).all()
+    np.testing.assert_allclose(seen[2.0], -seen[-2.0], rtol=1e-6)

@@ -98,8 +98,8 @@ def test_points_follow_parameters():
 
 PLANAR = {
     "car", "cart_pole", "cartesian_pendulum", "chain", "chaplygin_sleigh", "constrained_double_pendulum",
-    "equal_slider_crank", "five_bar", "four_bar", "ladder", "loader", "parallel_four_bar", "particle_on_circle",
-    "planar_3rrr", "planar_human", "slider_crank", "two_arms",
+    "equal_slider_crank", "five_bar", "four_bar", "ladder", "loader", "marionette", "parallel_four_bar",
+    "particle_on_circle", "planar_3rrr", "planar_human", "slider_crank", "two_arms",
 }  # fmt: skip
 
 

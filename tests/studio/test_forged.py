@@ -3,6 +3,7 @@
 import contextlib
 import random
 
+import numpy as np
 import pytest
 
 import dalembert as da
@@ -39,6 +40,26 @@ def touching():
     return system, system.state({"z": 1.0})
 
 
+def loops_that_touch():
+    """A four-bar whose coupler meets a floor with friction, with a stop at its crank and a rope to its rocker."""
+    m = zoo.four_bar()
+    up = np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]])  # z of the plane is y of the ground
+    floor = m.ground.at(0, -0.3, 0, rotation=up)
+    m.add_contact("floor", m.bodies["coupler"].at(0.3, 0, 0), on=floor, radius=0.02, friction=0.3)
+    m.add_rope("rope", ["ground", m.bodies["rocker"].at(0.4, 0, 0)], length=0.9)
+    system = m.compile()
+    return system, system.assemble({"A": 1.0}, guess={"B": -0.1, "D": 1.4})
+
+
+def hundred_that_touch():
+    """A chain of a hundred bodies, its last one above a floor."""
+    m = zoo.chain(100)
+    last = list(m.bodies)[-1]
+    m.add_contact("floor", last, radius=0.01)
+    system = m.compile()
+    return system, system.state()
+
+
 #: what is opened, and how many messages it gets here
 MECHANISMS = {
     "four-bar": (lambda: of_the_zoo("four_bar"), 200),
@@ -47,6 +68,8 @@ MECHANISMS = {
     "nonholonomic": (lambda: of_the_zoo("rolling_disc"), 120),
     "platform": (lambda: of_the_zoo("stewart"), 16),
     "contacts": (touching, 120),
+    "loops that touch": (loops_that_touch, 60),
+    "hundred that touch": (hundred_that_touch, 4),
     "hundred bodies": (lambda: of_the_zoo("ladder", loops=50), 5),
 }
 

@@ -110,6 +110,40 @@ def test_machine_code_that_does_not_return_is_left_behind():
     lane.close()
 
 
+def test_a_stop_that_a_destructor_swallows_is_not_printed_and_comes_again(monkeypatch):
+    """Exceptions in destructors are printed by Python and lost; others than `Stopped` still are."""
+    printed, inside, order = [], threading.Event(), []
+    monkeypatch.setattr("dalembert.studio.jobs.AGAIN", 0.05)
+    monkeypatch.setattr("sys.unraisablehook", lambda found: printed.append(found.exc_type))
+
+    class Slow:
+        def __del__(self):
+            inside.set()
+            while True:  # until `Stopped` comes
+                sum(range(100))
+
+    class Broken:
+        def __del__(self):
+            raise ValueError
+
+    def work(job):
+        Broken()
+        Slow()
+        order.append("swallowed")
+        endless()
+
+    lane = Lane("test", lambda name, label: None, lambda key, error: order.append(error))
+    lane.submit("work", work, "working")
+    thread = lane._thread
+    assert inside.wait(30)
+    assert lane.cancel() == ["working"]
+    thread.join(30)
+    assert not thread.is_alive()
+    assert order == ["swallowed"]
+    assert printed == [ValueError]
+    lane.close()
+
+
 def test_an_answer_that_was_taken_is_not_stopped_half_way():
     """From `take` on a job runs to its end, and is not called stopped."""
     taken, go_on, done = threading.Event(), threading.Event(), []

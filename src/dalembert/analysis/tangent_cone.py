@@ -17,9 +17,10 @@ import numpy as np
 
 from dalembert.analysis.manifold import Tangent, tangent, tangent_of_motion
 from dalembert.protocols import Inputs, Parameters, StateLike, SystemLike
+from dalembert.rank import rank_policy
 
 SMALL = 1e-3  # of the largest: eigenvalues of a form, and slopes of (1), that count as zero
-ROUNDING = 4e-15  # of the length of a mechanism: gaps of constraints that are nothing but rounding
+ROUNDING = 1e-15  # rad, or of the length of a mechanism: gaps of constraints that are nothing but rounding
 UNSEEN = 1e-9  # of the terms of (1): what counts as rounding
 TRIES = 12  # starts from which other solutions of (1) are looked for
 
@@ -207,11 +208,11 @@ def exists(system: SystemLike, state: StateLike, p: Parameters, rank: int, usual
     zero, and on the manifold if its value is zero there. u: inputs; given, what kinematic inputs lead stays as it is.
     """
     at = tangent if u is None else tangent_of_motion
+    units = rank_policy(system, p).units
     for _ in range(3):
         t, phi = at(system, state, p), system.evaluate("constraints", state, p=p)[0]
         strong = t.U[:, :rank].T @ (-phi / t.scale)
-        rounding = ROUNDING * max(1.0, system.layout.length) / t.scale.min(initial=np.inf)
-        if np.abs(strong).max(initial=0.0) <= rounding:
+        if np.abs(strong).max(initial=0.0) <= ROUNDING * (units / t.scale).max(initial=0.0):
             break
         back = t.V[:, :rank] @ (strong / t.sigma[:rank])
         state = state.replace(q=system.plus(state, np.linalg.solve(t.R, back)))
@@ -221,8 +222,7 @@ def exists(system: SystemLike, state: StateLike, p: Parameters, rank: int, usual
     r, n = cone.W @ A @ cone.K, cone.K.shape[1]
     y = np.linalg.lstsq(cone.forms.reshape(-1, n), -r.ravel(), rcond=SMALL)[0]
     gap = cone.W @ phi + r @ y + 0.5 * np.einsum("kij,i,j->k", cone.forms, y, y)
-    rounding = ROUNDING * max(1.0, system.layout.length) / t.scale.min(initial=np.inf)
-    return bool(np.abs(gap).max(initial=0.0) <= rounding)
+    return bool(np.abs(gap).max(initial=0.0) <= ROUNDING * (units / t.scale).max(initial=0.0))
 
 
 def second_order_terms(

@@ -18,6 +18,7 @@ from dalembert.system.state import State
 
 ROUNDING = 1e-13  # of an acceleration
 LOST = 1e-8  # of its terms: what may be missing of the motion
+RESOLVED = 1e-4  # of LOST: what forces that balance each other leave
 
 
 class Verdict(Spoken):
@@ -215,6 +216,8 @@ def _task_missed(allocator: Allocator, a: Allocation) -> dict[str, float]:
     pull = P @ (theta + np.abs(a.theta)) + D @ (rate + np.abs(a.rate))
     terms = acceleration + (np.abs(a.J @ K.T) @ np.abs(K @ a.J.T) @ pull if a.impedance else pull) + np.abs(a.bias)
     terms += np.abs(a.J) @ (np.abs(a.motion) + np.abs(a.c))
+    forces = np.abs(K) @ np.abs(a.problem.f) + np.abs(K @ a.B) @ np.abs(a.u)  # whose balance is rounded
+    terms += RESOLVED * np.abs(a.J @ K.T) @ forces
     names, off = allocator.plant.task.names, a.desired - given
     return {name: float(x) for name, x, t in zip(names, off, terms) if abs(x) > 1e-7 * t}
 

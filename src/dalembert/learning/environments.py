@@ -22,7 +22,7 @@ class Task:
 
     def __init__(
         self, system: System, states: Any, n: int, dt: Any, actions: Any, reward: Any, observe: Any, ends: Any,
-        duration: Any, p: Parameters, v: Any, options: Mapping[str, Any],
+        duration: Any, p: Parameters, v: Any, guess: Any, options: Mapping[str, Any],
     ) -> None:  # fmt: skip
         if not hasattr(system, "constraint_matrix"):
             raise ArgumentError(f"system is {checks.shown(system)}; needed: a compiled System, from m.compile().")
@@ -31,7 +31,7 @@ class Task:
         dt = checks.number(dt, "dt", least=1e-12)
         self.duration = np.inf if duration is None else checks.number(duration, "duration", least=dt)
         self.chosen, self.low, self.high = _limits(system, actions)
-        self.worlds = Worlds(system, states, n, dt, {} if p is None else checks.mapping(p, "p"), v, options)
+        self.worlds = Worlds(system, states, n, dt, {} if p is None else checks.mapping(p, "p"), v, guess, options)
         self.begun = self.worlds.t.copy()
         checks.function(reward, "reward")
         self.reward = Traced(reward, "reward", inputs=True, size=1)
@@ -95,13 +95,14 @@ def environment(
     duration: float | None = None,
     p: Mapping[str, Any] | None = None,
     v: Mapping[str, Any] | None = None,
+    guess: Any = None,
     **options: Any,
 ) -> gymnasium.Env[Any, Any]:
     """A `gymnasium.Env` of a system (extra `learning`).
 
     system: a compiled `System`. states: where an episode starts: a state, coordinates by name with numbers or
     distributions of `scipy.stats` (and velocities v), or a function, as in `ensemble`. p: parameters, numbers or
-    distributions, drawn anew for each episode.
+    distributions, drawn anew for each episode. guess: where loops are assembled from, as in `System.assemble`.
     dt: s from one action to the next; an action is held in between. The motion is integrated with error control.
     actions: {input: (least, greatest)} in N or N m; actions beyond are cut off; other inputs are as in `simulate`.
     reward: f(t, state, u) after each step, u the inputs by name. observe: f(t, state), the numbers that an agent sees;
@@ -129,7 +130,7 @@ def environment(
     extra("gymnasium", "learning", "an environment")
     from dalembert.learning.gym import Environment
 
-    return Environment(Task(system, states, 1, dt, actions, reward, observe, ends, duration, p, v, options))
+    return Environment(Task(system, states, 1, dt, actions, reward, observe, ends, duration, p, v, guess, options))
 
 
 def environments(
@@ -145,13 +146,14 @@ def environments(
     duration: float | None = None,
     p: Mapping[str, Any] | None = None,
     v: Mapping[str, Any] | None = None,
+    guess: Any = None,
     **options: Any,
 ) -> gymnasium.vector.VectorEnv[Any, Any, Any]:
     """A `gymnasium.vector.VectorEnv` of n copies of a system, whose steps run side by side in lanes (extra `learning`).
 
     n: how many copies; the others as in `environment`: system, states, dt (s), actions, reward, observe, ends,
-    duration (s), p, v and options. A copy whose episode is over starts again with the next step, as Gymnasium has it
-    (`AutoresetMode.NEXT_STEP`). The copies go on as single environments do, within the tolerances.
+    duration (s), p, v, guess and options. A copy whose episode is over starts again with the next step, as Gymnasium
+    has it (`AutoresetMode.NEXT_STEP`). The copies go on as single environments do, within the tolerances.
 
     >>> import casadi as ca, dalembert as da
     >>> from scipy.stats import uniform
@@ -171,4 +173,4 @@ def environments(
     from dalembert.learning.gym import Environments
 
     n = checks.whole(n, "n", least=1)
-    return Environments(Task(system, states, n, dt, actions, reward, observe, ends, duration, p, v, options))
+    return Environments(Task(system, states, n, dt, actions, reward, observe, ends, duration, p, v, guess, options))

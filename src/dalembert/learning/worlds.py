@@ -34,8 +34,10 @@ class Worlds:
     """n copies: positions q (n, nq), velocities v (n, nv), times t (n,) s, parameters p (n, np)."""
 
     def __init__(
-        self, system: System, states: Any, n: int, dt: float, p: Mapping[str, Any], v: Any, options: Mapping[str, Any]
-    ) -> None:
+        self, system: System, states: Any, n: int, dt: float, p: Mapping[str, Any], v: Any, guess: Any,
+        options: Mapping[str, Any],
+    ) -> None:  # fmt: skip
+        self.guess = guess
         self.system, self.n, self.dt, self.states, self.given_p = system, n, dt, states, dict(p)
         self.given_v = {} if v is None else dict(checks.mapping(v, "v"))
         self.q, self.v, self.t = np.zeros((n, system.nq)), np.zeros((n, system.nv)), np.zeros(n)
@@ -58,7 +60,7 @@ class Worlds:
         }  # fmt: skip
         variation = Variation(groups, len(rows), None, "random", seed)
         p = variation.matrix("p", self.system.p_names, self.system.parameter_vector(None))
-        starts = Starts(self.system, self.states, None, variation, p)
+        starts = Starts(self.system, self.states, self.guess, variation, p)
         if starts.refused:
             raise ArgumentError(f"a start that was drawn is not possible: {next(iter(starts.refused.values()))}")
         self.q[rows], self.v[rows], self.t[rows], self.p[rows] = starts.q, starts.v, starts.t, p

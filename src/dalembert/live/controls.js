@@ -17,7 +17,9 @@ export function number(x, unit = "", digits = 4) {
   return `${shown.replace("-", "−")}${unit && " " + unit}`
 }
 
-export const degrees = (x) => `${((x * 180) / Math.PI).toFixed(1).replace("-", "−")}°`
+/** Lengths and angles of coordinates: what rounding leaves of zero is zero. */
+export const metres = (x) => number(Math.abs(x) < 1e-12 ? 0 : x, "m")
+export const degrees = (x) => `${((x * 180) / Math.PI).toFixed(1).replace(/^-0\.0$/, "0.0").replace("-", "−")}°`
 
 /** A labelled slider: { set(value), stopped(flag) }; change(value) is called while it is moved. */
 export function slider(section, { name, low, high, value, show, change }) {

@@ -62,7 +62,8 @@ def export_html(
     theme : {"auto", "light", "dark"}
         Colours; "auto" follows the reader's system.
     modes : bool
-        Whether to find modes: of the linear model at the equilibrium next to the state, or at the state.
+        Whether to find modes: of the linear model at the equilibrium next to the state, or at the state where there is
+        none with the same mobility.
 
     Examples
     --------

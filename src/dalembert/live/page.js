@@ -1,7 +1,7 @@
 // The page: a machine, a stage that draws it, and the panel between them.
 import { createStage } from "dalembert/stage.js"
 import { Machine } from "dalembert/live/machine.js"
-import { choice, degrees, find, number, say, slider, text, themes } from "dalembert/live/controls.js"
+import { choice, degrees, find, metres, number, say, slider, text, themes } from "dalembert/live/controls.js"
 
 const BUSY = 14 // ms of computing in a frame, at most
 const ROOM = 1.3 // of a planar machine's box that is in the picture at first
@@ -63,7 +63,7 @@ class Page {
     this.sliders = this.leaders.map((c) =>
       slider("coordinates", {
         name: c.name, low: c.low, high: c.high, value: data.map.start.q[c.q],
-        show: (x) => (c.angular ? degrees(x) : number(x, "m")),
+        show: (x) => (c.angular ? degrees(x) : metres(x)),
         change: (x) => this.lead(c, x),
       }),
     )
@@ -331,7 +331,7 @@ class Page {
     this.inputs.forEach((s, k) => s.set(machine.u[k]))
     this.parameters.forEach((s, k) => s.set(machine.p[k]))
     for (const c of data.coordinates) {
-      const said = c.angular ? degrees(machine.q[c.q]) : number(machine.q[c.q], "m")
+      const said = c.angular ? degrees(machine.q[c.q]) : metres(machine.q[c.q])
       if (c.shown.textContent !== said) c.shown.textContent = said
     }
     this.numbers()

@@ -77,7 +77,7 @@ def careful(layout: Layout, rows: tuple[int, ...] | None) -> Careful:
         fields |= {"frozen": 0, "restore_energy": 0, "filter_velocities": 1, "project_every": 1}
         fields |= {"low": low, "low_before": np.zeros(system.nq), "precise": correct.owner.exact}
         if correct.owner.exact:
-            fields |= {"max_corrections": 4, "tolerance": 1e-22 * min(1.0, system.layout.length)}
+            fields |= {"max_corrections": 4, "tolerance": 1e-22 * min(1.0, layout.policy.length)}
     units = layout.units(system.nq + system.nv, layout.policy.length)[: system.nq]
     return Careful(rows, Stepper(ode, dop853, dop853.make(0), fields), position, velocity, low, units)
 
@@ -109,7 +109,7 @@ def _nearest(layout: Layout, name: str, options: Mapping[str, Any], usual: int, 
         rows=layout.usual_rank(rows),
         powers=layout.plain_powers,
         options={**chosen, "usual_rank": usual if rows is None else 0},
-        rounding=4e-16 * max(1.0, system.layout.length),
+        rounding=4e-16 * layout.policy.length,
         program=(lambda places: make_precise(system, rows, places)) if name == "position" else None,
         low=low,
         rates=system.kernel("rates"),

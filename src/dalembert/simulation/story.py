@@ -54,7 +54,7 @@ def _changes(switches: Any, layout: Any) -> list[str]:
         else:
             times = f"first at t = {them[0].t:.6g} s and last at t = {them[-1].t:.6g} s"
             out.append(f"{of} {words} {len(them)} times, {times}{took}.")
-    notes = dict.fromkeys(s.note for s in switches if s.note)
+    notes = dict.fromkeys(s.note for s in switches if s.note and s.kind not in ("opened", "closed"))
     return [*out, *(_sentence(note) for note in list(notes)[:ONE_BY_ONE])]
 
 

@@ -8,6 +8,7 @@ thread takes the next job at once, and the old one ends with its job.
 from __future__ import annotations
 
 import ctypes
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -87,6 +88,7 @@ class Lane:
         self._running: Job | None = None
         self._changed = threading.Condition()
         self._closed = False
+        _expect_stopped()
         self._begin()
 
     @property
@@ -171,6 +173,20 @@ class Lane:
                 return False
             self._ended(job)
         return True
+
+
+def _expect_stopped() -> None:
+    """Let Python not print `Stopped` that comes inside of a destructor, where it is lost; it comes again."""
+    before = sys.unraisablehook
+    if getattr(before, "expects_stopped", False):
+        return
+
+    def hook(found: sys.UnraisableHookArgs) -> None:
+        if found.exc_type is not Stopped:
+            before(found)
+
+    hook.expects_stopped = True  # type: ignore[attr-defined]
+    sys.unraisablehook = hook
 
 
 def _interrupt(thread: threading.Thread, job: Job) -> None:

@@ -181,14 +181,22 @@ def solved(
     answer = _answer(system, x, p, problem, sizes, on, damping is not None)
     if on is None:
         solver.problems.append(problem)
-        return answer
+        return _with_led(system, x, p, answer)
     multipliers = np.zeros(len(on))
     multipliers[on] = answer.multipliers
     vdot, force = answer.vdot, answer.force
     if isinstance(metric, str) and metric == "innovations":
         vdot = system.evaluate("joint_rates", x, dq=vdot, p=p)
         force = system.evaluate("joint_forces", x, tau=force, p=p)
-    return answer._replace(vdot=vdot, force=force, multipliers=multipliers)
+    return _with_led(system, x, p, answer._replace(vdot=vdot, force=force, multipliers=multipliers))
+
+
+def _with_led(system: System, x: StateLike, p: Parameters, answer: Acceleration) -> Acceleration:
+    """The answer with Aᵀλ of led coordinates, whose equations, and columns of A, the formulations do not see."""
+    places = list(system.led.values())
+    if places and answer.multipliers.size:
+        answer.force[places] = system.constraint_matrix(x, p=p)[:, places].T @ answer.multipliers
+    return answer
 
 
 def refused(system: System, why: Outcome) -> Acceleration:

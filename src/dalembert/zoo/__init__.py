@@ -29,6 +29,7 @@ from dalembert.zoo.heavy_top import heavy_top, heavy_top_start
 from dalembert.zoo.human import planar_human, planar_human_start
 from dalembert.zoo.ladder import ladder, ladder_start
 from dalembert.zoo.loader import loader, loader_start
+from dalembert.zoo.marionette import marionette, marionette_start
 from dalembert.zoo.overconstrained import bennett, bennett_start, bricard, bricard_start, sarrus, sarrus_start
 from dalembert.zoo.particles import cartesian_pendulum, particle_on_circle, particle_start
 from dalembert.zoo.planar_3rrr import planar_3rrr, planar_3rrr_start
@@ -83,6 +84,8 @@ __all__ = [
     "ladder_start",
     "loader",
     "loader_start",
+    "marionette",
+    "marionette_start",
     "parallel_four_bar",
     "parallel_four_bar_start",
     "particle_on_circle",

@@ -20,6 +20,7 @@ from dalembert.zoo.heavy_top import heavy_top, heavy_top_start
 from dalembert.zoo.human import planar_human, planar_human_start
 from dalembert.zoo.ladder import ladder, ladder_start
 from dalembert.zoo.loader import loader, loader_start
+from dalembert.zoo.marionette import marionette, marionette_start
 from dalembert.zoo.overconstrained import bennett, bennett_start, bricard, bricard_start, sarrus, sarrus_start
 from dalembert.zoo.particles import cartesian_pendulum, particle_on_circle, particle_start
 from dalembert.zoo.planar import Start
@@ -66,6 +67,7 @@ CATALOG = {
         Entry(heavy_top, heavy_top_start, 3),
         Entry(ladder, ladder_start, 1),
         Entry(loader, loader_start, 2),
+        Entry(marionette, marionette_start, 4),
         Entry(parallel_four_bar, parallel_four_bar_start, 2),
         Entry(particle_on_circle, particle_start, 1),
         Entry(planar_3rrr, planar_3rrr_start, 3),

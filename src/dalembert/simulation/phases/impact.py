@@ -31,7 +31,7 @@ class Impact:
     v: np.ndarray  # (nv,) after it
     impulse: dict[str, float]  # N s or N m s, by row
     lost: float  # J: kinetic energy before, less after
-    kept: float  # the part of restitution that could be kept: 1, or less where energy would have been made
+    kept: float  # the part of restitution that could be kept: 1, or less where energy would be made or none solves it
 
 
 def collide(
@@ -46,10 +46,8 @@ def collide(
     factor = Held.of(moment, rows)
     solve = _Solve(moment, rows, factor, dict(closing), dict(contacts))
     found = solve.at(1.0)
-    if found is None:
-        return None
     kept = 1.0
-    if solve.work(found) > solve.rounding:
+    if found is None or solve.work(found) > solve.rounding:  # several hits with friction may have no such answer
         low, high = 0.0, 1.0
         for _ in range(TRIES):
             middle = 0.5 * (low + high)

@@ -124,7 +124,8 @@ export class Forces {
     this.list = list;
     this.why.textContent = why || (list.some(a => a.free.length) ? "Amber: not determinate; they depend on more than rigid bodies. Components after a question mark are free." : list.length ? "All are determinate." : "");
     if ($("forces").hidden) return;
-    const size = v => Math.hypot(...v);
+    const most = Math.max(...list.flatMap(a => [...a.force, ...a.moment].map(Math.abs)), 0);
+    const size = v => { const x = Math.hypot(...v); return x < 1e-12 * most ? 0 : x; };  // rounding of forces that balance
     this.table.replaceChildren(make("table", {}, make("tr", {}, ...["joint", "force, N", "moment, N m"].map(t => make("th", { textContent: t }))), ...list.map(a => {
       const row = make("tr", { className: "pick" }, make("td", { textContent: a.name + (a.loop ? " (loop)" : "") }, a.free.length ? make("small", { textContent: ` ? ${a.free.join(" ")}`, title: "not determinate" }) : null), ...[a.force, a.moment].map(v => make("td", { textContent: number(size(v)) + (a.determinate ? "" : " ?"), className: a.determinate ? "" : "unsure" })));
       row.addEventListener("pointerenter", () => this.highlight([a.name, a.body]));

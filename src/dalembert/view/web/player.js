@@ -99,7 +99,13 @@ export function main(run) {
   const fit = () => {
     const some = Math.min(run.count, 30);
     const points = stage.extent(Array.from({ length: some }, (_, i) => sample(Math.round(i * (run.count - 1) / Math.max(some - 1, 1)))));
-    if (!$("follow").value) for (const trace of traces) points.push(...trace.points);
+    if (!$("follow").value) {
+      for (const trace of traces) points.push(...trace.points);
+      for (let i = 0; i < some && shown.forces; i++) {  // tips of arrows
+        const t = run.start + span * i / Math.max(some - 1, 1);
+        for (const { from, vector, scale } of arrowsAt(posesAt(run, data, t), t)) points.push(...from.map((x, j) => x + scale * vector[j]));
+      }
+    }
     stage.camera.fit(points);
     draw();
     $("scale").textContent = `grid ${Number(stage.gridStep.toPrecision(3))} m`;
@@ -109,7 +115,7 @@ export function main(run) {
     const poses = posesAt(run, data, player.t);
     stage.setPoses(poses);
     stage.setDone(1 + Math.round(smooth.fine * (player.t - run.start) / span * (run.count - 1)));
-    if (forces) stage.setArrows(shown.forces ? arrowsAt(poses) : []);
+    if (forces) stage.setArrows(shown.forces ? arrowsAt(poses, player.t) : []);
     const part = `${100 * (player.t - run.start) / span}%`, passage = passageAt(run, player.t);
     [$("done").style.width, $("knob").style.left] = [part, part];
     $("bar").setAttribute("aria-valuenow", ((player.t - run.start) / span).toFixed(3));
@@ -117,8 +123,8 @@ export function main(run) {
     $("time").textContent = `t = ${player.t.toFixed(span < 1 ? 4 : 2)} s of ${Number(run.end.toPrecision(4))} s`;
     $("note").textContent = passage ? `singular position: rank ${passage[2]}` : "";
   };
-  const arrowsAt = poses => {
-    const k = Math.round((player.t - run.start) / span * (run.count - 1)), width = run.forces.columns.length;
+  const arrowsAt = (poses, t) => {
+    const k = Math.round((t - run.start) / span * (run.count - 1)), width = run.forces.columns.length;
     return run.forces.arrows.map(({ name, kind, body, position, scale }, i) => ({
       kind, from: pointOf(poses, body, position), scale, vector: [0, 1, 2].map(j => forces[k * width + 3 * i + j]),
     }));
