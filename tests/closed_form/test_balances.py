@@ -285,3 +285,19 @@ def test_the_variational_method_keeps_symmetries_and_energy_for_20000_steps():
     assert turning["variational"] < 1e-11
     assert turning["rk4"] > 1e-5
     assert drift["variational"] < 0.1 * drift["rk4"]
+
+
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+def test_what_is_held_at_rest_succeeds_alone_and_in_ensembles(size):
+    """Mobility 0: what moves is rounding, of which no balance is right."""
+    m = da.Mechanism("held", gravity=(0, 0, -9.81))
+    b = m.add_body("b", mass=2.0, com=(0.1 * size, 0, 0), inertia=np.array([0.1, 0.2, 0.3]) * size**2)
+    m.add_joint("f", da.Free(), m.ground, b)
+    m.close_loop("w", da.Fixed(), b.at(0.3 * size, 0, 0), m.ground)
+    system = m.compile()
+    x = system.assemble()
+    run = da.simulate(system, x, 5.0)
+    assert run.success, run.message
+    assert np.abs(run.q - run.q[0]).max() < 1e-12 * size
+    many = da.ensemble(system, x, 5.0, n=3)
+    assert many.success.all()

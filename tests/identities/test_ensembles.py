@@ -306,6 +306,7 @@ def test_an_interrupt_returns_what_there_is():
     assert (runs.status == da.Status.INTERRUPTED).any()
     assert not runs.success.all()
     assert "interrupted" in runs.messages[int(np.flatnonzero(~runs.success)[0])]
+    assert not runs.alone.any()
 
 
 def test_a_store_that_was_cut_off_is_made_whole(tmp_path):

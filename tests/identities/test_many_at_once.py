@@ -162,3 +162,9 @@ def test_an_ensemble_starts_from_states_that_were_assembled_together():
         np.testing.assert_array_equal(runs.q_end[k], one.q_end[0])
         alone = da.simulate(system, states[k], 1.0, p=states.p[k])
         np.testing.assert_allclose(runs.q_end[k], alone.q[-1], rtol=1e-7, atol=1e-7)
+
+
+def test_an_ensemble_starts_from_rows_of_positions():
+    system = lengths()
+    states = da.assemble_many(system, {"A": np.linspace(0.5, 0.6, 5)})
+    np.testing.assert_array_equal(da.ensemble(system, states.q, 0.5).q_end, da.ensemble(system, states, 0.5).q_end)

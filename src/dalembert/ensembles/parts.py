@@ -58,7 +58,7 @@ class Part:
 def make_part(plan: Plan, batch: Batch, go_on: Callable[[], bool] = lambda: True, lanes: Lanes | None = None) -> Part:
     """Make the runs of a batch, and judge them."""
     part, lengths, crossed = make_runs(plan, batch, go_on, lanes)
-    beside = np.flatnonzero(~part.alone)  # others have been judged
+    beside = np.flatnonzero(~part.alone & (part.status != Status.INTERRUPTED))  # those made alone have been judged
     if len(beside):
         ends = Ends(plan.setup, batch.part(beside), part.x[beside], part.t[beside])
         part.evidence[beside, EVIDENCE.index("energy_error")] = ends.energy_error
@@ -81,22 +81,22 @@ def make_runs(
     made = _nothing(count, times, n) if lanes is None else lanes.run(batch, go_on, Excursions(plan, batch, lanes))
     good, ended = made.outcomes == Outcome.OK, made.outcomes == Outcome.EVENT
     full = ~(good | ended) & (made.counts[:, 0] >= setup.max_steps)
-    alone = ~(good | ended | full)
+    done = good | ended | full
     status = np.full(count, int(Status.INTERRUPTED))
     status[good], status[ended], status[full] = Status.DONE, Status.EVENT, Status.STEPS
-    left, samples, crossed = np.flatnonzero(alone), made.samples, np.zeros(count, dtype=bool)
+    left, samples, crossed = np.flatnonzero(~done), made.samples, np.zeros(count, dtype=bool)
     made.x[left], made.t[left], samples[left] = np.nan, batch.t[left, 0], np.nan
     made.counts[left], made.evidence[left] = 0, 0.0
     part = Part(
         status=status, x=made.x, t=made.t, counts=made.counts,
         evidence=np.column_stack([made.evidence, np.zeros(count)]), passages=np.zeros(count, dtype=np.int64),
-        determined=np.ones(count, dtype=bool), alone=alone, states=None, outputs={},
+        determined=np.ones(count, dtype=bool), alone=np.zeros(count, dtype=bool), states=None, outputs={},
         events={name: {} for name in setup.events},
     )  # fmt: skip
     for name, hits in made.events.items():
-        part.events[name] |= {k: t for k, t in hits.items() if not alone[k]}
+        part.events[name] |= {k: t for k, t in hits.items() if done[k]}
     for k, met in made.met.items():
-        if not alone[k]:
+        if done[k]:
             part.passages[k], part.met[k] = len(met), tuple(met)
             crossed[k] = any(one.sigma <= one.hit for one in met)
     lengths, rest = made.lengths, left[~np.isin(made.outcomes[left], (-1, Outcome.PAUSED))]
@@ -120,6 +120,7 @@ def _nothing(count: int, times: int, n: int) -> Made:
 
 def _alone(plan: Plan, batch: Batch, k: int, part: Part, samples: np.ndarray) -> None:
     """Make run k by itself."""
+    part.alone[k] = True
     wanted, end, system = plan.samples, batch.t[k, 1], plan.setup.system
     try:
         asked = np.append(wanted, end) if wanted is not None and wanted[-1] < end else wanted

@@ -163,7 +163,7 @@ class Starts:
 
 def is_sequence(states: Any) -> bool:
     """Whether states holds one state a run."""
-    if isinstance(states, States):
+    if isinstance(states, States) or (isinstance(states, np.ndarray) and states.ndim == 2):
         return True
     return isinstance(states, Sequence) and not isinstance(states, str) and bool(states) and not _is_number(states[0])
 

@@ -6,15 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.rank import rank_policy
+from dalembert.rank import angular_velocities, rank_policy
 
 if TYPE_CHECKING:
     from dalembert.simulation.run import Run
+    from dalembert.system.state import State
+    from dalembert.system.system import System
 
 SAMPLES = 12  # states that are looked at
 OPEN = 1e-5  # rad, or of the mechanism's length: a loop open by more is no rounding and no drift of a short run
 LOST = 0.02  # of the energy that moves: a balance that is wrong by more is no error of a tolerance
 ACROSS = 1e-3  # of the energy that moves: what crossing singular positions may cost
+HELD = 1e-14  # of weights through lengths: how well the energy of what is held at rest is known
 PER_TOLERANCE = 1e5  # times rtol: of the energy that moves, what error control may lose in a run
 
 
@@ -74,11 +77,19 @@ class Doubts:
         limit = energy_limit(run.rtol, any(met.sigma <= met.hit for met in run._met))
         rounding = 1e-12 * max(np.abs(potential).max(), np.abs(kinetic).max())
         k = int(np.argmax(np.abs(error)))
-        if not abs(error[k]) <= limit * moved + rounding:
+        if abs(error[k]) <= limit * moved + rounding:
+            return
+        if not np.isfinite(error[k]) or abs(error[k]) > held_energy(run.system, run.state(int(looked_at[k])), run.p):
             self._serious(
                 f"the energy balance is wrong by {error[k]:.2g} J at t = {run.t[looked_at[k]]:.6g} s, of "
                 f"{moved:.3g} J that move"
             )
+
+
+def held_energy(system: System, state: State, p: np.ndarray) -> float:
+    """J: how well the energy of what is held at rest is known, by the weights' moments through lengths or radians."""
+    moments = np.abs(system.gravity_vector(state, p=p))
+    return HELD * float(moments @ np.where(angular_velocities(system), 1.0, rank_policy(system, p).length))
 
 
 def energy_limit(rtol: float | None, crossed: bool) -> float:
