@@ -113,8 +113,11 @@ def _verdict(driver: Driver) -> str:
     explain = getattr(driver.setup.controller, "explain", None)
     if explain is None or not np.isfinite(driver.state().q).all():
         return ""
-    found = explain(driver.record.t, driver.state())
-    return "" if found.success else f"; of its controller: {found.message}"
+    try:
+        found = explain(driver.record.t, driver.state())
+        return "" if found.success else f"; of its controller: {found.message}"
+    except Exception:  # a verdict that cannot be given is no reason to lose the run
+        return ""
 
 
 def _described(error: BaseException) -> str:

@@ -22,9 +22,7 @@ from dalembert.native.memory import cut
 
 ROUNDS = 20  # steps for each row and unknown, at most
 PARALLEL = 1e-9  # of a row of length 1: what is left of one that depends on others
-STILL = (
-    1e-9  # of a step's length: an approach to a bound that is none; PARALLEL, so that what blocks a step can be held
-)
+STILL = PARALLEL  # of a step's length: an approach to a bound that is none; what blocks a step can be held then
 ROUNDING = 1e-12  # of its terms: what a step does to a level that is nothing
 TOUCHING = 1e-14  # of its terms: the distance from a bound that is met
 PULL = 1e-11  # of its terms: a multiplier that is zero
