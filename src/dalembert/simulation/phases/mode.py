@@ -12,7 +12,7 @@ import numpy as np
 
 from dalembert.mechanism.constraints.expression import RowDerivatives
 from dalembert.mechanism.contacts import DryFriction, OneSided
-from dalembert.mechanism.contacts.stop import Stops
+from dalembert.mechanism.contacts.stop import JointStop, Stops
 from dalembert.mechanism.touching import compliant_stops, dry_frictions, one_sided
 from dalembert.mechanism.traced import UserState
 from dalembert.recursions.elimination import eliminate, mass_factor
@@ -107,7 +107,9 @@ class PhaseSystem(System):
         constraints = [known[name] for name in mode.held]
         for name, how in mode.touching:
             constraints.append(changeable.contacts[name].closed(how == "sticks", sliding.get(name)))
-        constraints += [changeable.frictions[name].held() for name in mode.sticking]
+        stops = (changeable.contacts[name] for name in touched)
+        stopped = {c.coordinate for c in stops if isinstance(c, JointStop)}  # held already: a second row depends on it
+        constraints += [changeable.frictions[name].held() for name in mode.sticking if name not in stopped]
         moving = [f for name, f in changeable.frictions.items() if name not in mode.sticking]
         other.description = replace(
             d,
