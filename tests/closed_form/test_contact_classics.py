@@ -100,3 +100,20 @@ def test_random_machines_make_no_energy_and_nothing_sinks_in(seed):
     assert gap.min() > -1e-7
     assert np.all(np.asarray(slack) > -1e-7)
     assert np.all(gap[run.position(tip)[:, 2] > 1e-6] == 0.0)  # complementarity
+
+
+def test_an_impact_in_a_singular_position_does_not_determine_the_motion():
+    """A parallelogram whose stop is where its bars are in line: crank and rocker may leave it alike, or oppositely."""
+    m = da.Mechanism("parallelogram", gravity=(1.5, -4.0, 0))
+    bars = {n: m.add_body(n, mass=k, com=(0.4 * l, 0, 0), inertia=(0.1 * k,) * 3)
+            for n, l, k in (("a", 0.8, 1.0), ("c", 1.1, 1.5), ("b", 0.8, 2.0))}  # fmt: skip
+    m.add_joint("A", da.Revolute("z"), m.ground, bars["a"], limits=(0.0, 3.0), stops=da.Stops(restitution=0.7))
+    m.add_joint("B", da.Revolute("z"), bars["a"].at(0.8), bars["c"])
+    m.add_joint("D", da.Revolute("z"), m.ground.at(1.1), bars["b"])
+    m.close_loop("C", da.Revolute("z"), bars["c"].at(1.1), bars["b"].at(0.8))
+    system = m.compile()
+    x = system.state({"A": 0.4, "B": -0.4, "D": 0.4}, {"A": -2.0, "B": 2.0, "D": -2.0})
+    run = da.simulate(system, x, 0.5)
+    (hit,) = [s for s in run.switches if s.kind == "hit"]
+    assert [p.determined for p in run.passages if p.start == hit.t] == [False]
+    assert any("more than one way" in w for w in run.warnings)

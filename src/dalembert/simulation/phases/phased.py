@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -205,6 +205,8 @@ def joined_phases(
     events: list[str], status: Status, message: str,
 ) -> PhasedRun:  # fmt: skip
     """Phases as one run."""
+    impacts = {s.t for s in switches if s.impulse}
+    phases = [_left_open(x, impacts) for x in phases]
     t_events, x_events = _events(phases, events, system.nq + system.nv)
 
     def stacked(of: Callable[[Run], np.ndarray]) -> np.ndarray:
@@ -239,6 +241,14 @@ def joined_phases(
         switches=tuple(switches),
         _added=tuple(added),
     )
+
+
+def _left_open(phase: Run, impacts: set[float]) -> Run:
+    """The phase with what impulses in a singular position leave open: along which branch the motion goes on."""
+    open_ = [m.sigma <= m.hit and m.start in impacts for m in phase._met]
+    if not any(open_):
+        return phase
+    return replace(phase, _met=tuple(replace(m, determined=False) if o else m for m, o in zip(phase._met, open_)))
 
 
 def whole_system(asked: Any) -> Any:
