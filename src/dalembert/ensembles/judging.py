@@ -55,7 +55,8 @@ class Ends:
     def _held(self, k: int) -> float:
         """J: how well the energy of a run at rest is known."""
         system = self.setup.system
-        return held_energy(system, system.state(self.q[k], self.v[k], float(self.t[k])), self.batch.p[k])
+        state = system.state(self.q[k], self.v[k], float(self.t[k]))
+        return held_energy(system, state, self.batch.p[k], self.setup.rtol)
 
     def _gaps(self, lengths: np.ndarray) -> np.ndarray:
         """(N,) largest gap of a constraint at the end, rad or lengths of the mechanism."""

@@ -7,13 +7,11 @@ and the symplectic form are kept, the energy error stays bounded for any time.
 from __future__ import annotations
 
 from dalembert.integrators.manifold import sound
-from dalembert.integrators.run_record import RunRecord
+from dalembert.integrators.run_record import ITERATIONS, RunRecord
 from dalembert.integrators.stage import control, evaluate
 from dalembert.native.calls import call
 from dalembert.native.jit import entry
 from dalembert.outcome import CALLBACK, OK, STEP_UNSOLVED, UNSOUND
-
-ITERATIONS = 200  # they converge linearly, at ratios up to 0.9 where a step passes near a dead point
 
 
 @entry(RunRecord)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from dalembert import checks
 from dalembert.analysis.mobility import independent_rows
 from dalembert.errors import ArgumentError
-from dalembert.integrators import variational
+from dalembert.integrators import run_record
 from dalembert.linearization.discrete_slopes import StepSlopes
 from dalembert.linearization.linearize import check_closed, singular
 from dalembert.linearization.plan import remembered
@@ -22,7 +22,7 @@ from dalembert.system.rows import RowChoice
 from dalembert.system.state import State
 from dalembert.system.system import System
 
-ITERATIONS = variational.ITERATIONS // 2  # so that `simulate`, which rounds otherwise, takes every step found here
+ITERATIONS = run_record.ITERATIONS // 2  # so that `simulate`, which rounds otherwise, takes every step found here
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ SAMPLES = 12  # states that are looked at
 OPEN = 1e-5  # rad, or of the mechanism's length: a loop open by more is no rounding and no drift of a short run
 LOST = 0.02  # of the energy that moves: a balance that is wrong by more is no error of a tolerance
 ACROSS = 1e-3  # of the energy that moves: what crossing singular positions may cost
-HELD = 1e-14  # of weights through lengths: how well the energy of what is held at rest is known
+HELD = 1e-14  # of lengths and radians: how well positions are known at best
 PER_TOLERANCE = 1e5  # times rtol: of the energy that moves, what error control may lose in a run
 
 
@@ -79,17 +79,23 @@ class Doubts:
         k = int(np.argmax(np.abs(error)))
         if abs(error[k]) <= limit * moved + rounding:
             return
-        if not np.isfinite(error[k]) or abs(error[k]) > held_energy(run.system, run.state(int(looked_at[k])), run.p):
+        known = held_energy(run.system, run.state(int(looked_at[k])), run.p, run.rtol)
+        if not np.isfinite(error[k]) or abs(error[k]) > known:
             self._serious(
                 f"the energy balance is wrong by {error[k]:.2g} J at t = {run.t[looked_at[k]]:.6g} s, of "
                 f"{moved:.3g} J that move"
             )
 
 
-def held_energy(system: System, state: State, p: np.ndarray) -> float:
-    """J: how well the energy of what is held at rest is known, by the weights' moments through lengths or radians."""
-    moments = np.abs(system.gravity_vector(state, p=p))
-    return HELD * float(moments @ np.where(angular_velocities(system), 1.0, rank_policy(system, p).length))
+def held_energy(system: System, state: State, p: np.ndarray, rtol: float | None) -> float:
+    """J: how well the energy of what hardly moves is known, by the moments of its weights through lengths or radians.
+
+    Positions are as exact as their tolerances; rtol None: steps were fixed.
+    """
+    moments = np.abs(system.gravity_vector(state, p=p)) @ np.where(
+        angular_velocities(system), 1.0, rank_policy(system, p).length
+    )
+    return float(moments) * max(HELD, 0.0 if rtol is None else 0.1 * rtol)
 
 
 def energy_limit(rtol: float | None, crossed: bool) -> float:
