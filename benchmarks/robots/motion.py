@@ -34,7 +34,8 @@ def ours(robot: Robot) -> Ends:
     for rtol in 10.0 ** -np.arange(3, 13):
 
         def end(rtol: float = float(rtol)) -> np.ndarray:
-            return robot.twin.centres(robot.twin.theirs(da.simulate(robot.system, robot.moving, 1.0, rtol=rtol).q[-1]))
+            run = da.simulate(robot.system, robot.moving, 1.0, rtol=rtol, atol=rtol)
+            return robot.twin.centres(robot.twin.theirs(run.q[-1]))
 
         yield f"{rtol:.0e}", end
 

@@ -103,7 +103,7 @@ def linearize_many(
         "independent": [c.name for c in op.speeds] if independent is None else independent,
         "positions": [c.name for c in more] or None,
     }
-    if in_rows(system):
+    if in_rows(system, len(op.speeds)):
         A, B, rate = (np.empty((n, *np.shape(x))) for x in (first.A, first.B, first.rate))
         bad = np.ones(n, dtype=bool)
     else:

@@ -18,13 +18,14 @@ from dalembert.system.functions import Trace
 from dalembert.system.rows import RowChoice
 from dalembert.system.system import System
 
-# velocities: the straight-line model of a robot with 27 takes 4 s to compile, once, and then 0.05 ms where rows take 1
-LARGE = 32
+# velocities, and their number times that of the degrees of freedom: at most so many make 100,000 operations of
+# straight-line code, which take 7 s to compile, once, and then 0.05 to 0.08 ms where rows take 1.5
+LARGE, WIDE = 52, 800
 
 
-def in_rows(system: System) -> bool:
-    """Whether linear models of a system are made of rows (`large`), not as straight-line code."""
-    return system.nv > LARGE
+def in_rows(system: System, freedoms: int) -> bool:
+    """Whether linear models with so many degrees of freedom are made of rows (`large`), not as straight-line code."""
+    return system.nv > LARGE or system.nv * freedoms > WIDE
 
 
 class Remembered:
@@ -70,7 +71,7 @@ class Plan:
         holonomic = int(used.holonomic.sum()) if used.of else 0
         self.velocities, self.more, self.rows, self.count = v, tuple(more), rows, len(used.of)
         self.complete = len(v) + self.count == system.nv == len(q) + holonomic  # as many coordinates as motions
-        self.kernel = None if in_rows(system) or not self.complete else linear_kernel(system, v, more, rows)
+        self.kernel = None if in_rows(system, len(v)) or not self.complete else linear_kernel(system, v, more, rows)
         self.shape_of_B = n, inputs
         #: fields of `Operating` and of `LinearModel` that no state changes
         self.operating = {"names": names, "coordinates": q, "speeds": v, "rows": rows}

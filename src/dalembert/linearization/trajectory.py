@@ -109,7 +109,7 @@ def linearize_along(
     q, v = np.array([x.q for x in states]), np.array([x.v for x in states])
     known = {"q": q, "v": v, "u": inputs, "p": system.parameter_vector(p), "t": t}
     chosen = op.speeds, op.coordinates[len(op.speeds) :], op.rows
-    if in_rows(system):
+    if in_rows(system, len(op.speeds)):
         at = ({**known, **{k: known[k][i] for k in "qvut"}} for i in range(len(t)))
         found = [np.stack(x) for x in zip(*(large_model(system, given, *chosen) for given in at))]
     else:
