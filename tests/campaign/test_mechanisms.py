@@ -3,6 +3,11 @@
 import pytest
 from compared import compare
 
+from dalembert.linearization import plan
+from dalembert.recursions import elimination
+from dalembert.recursions.clusters import groups
+from dalembert.system import equation_rows
+
 #: seeds of larger mechanisms on which library and oracles once disagreed
 FOUND = {
     10: "a body that is locked twice: its velocity is rounding, and no contradiction",
@@ -31,6 +36,17 @@ RUNS = {
 @pytest.mark.parametrize("first", range(0, 100, 10))
 def test_small_random_mechanisms_agree_with_oracles(first):
     wrong = {seed: out.wrong for seed in range(first, first + 10) if (out := compare(seed, small=True)).wrong}
+    assert not wrong
+
+
+@pytest.mark.parametrize("first", [200, 215, 230])
+def test_random_mechanisms_agree_by_the_routes_of_large_ones(first, monkeypatch):
+    """Loops are eliminated in their sub-trees and derivatives made of rows, however small the mechanisms are."""
+    monkeypatch.setattr(elimination, "LONG", 0)
+    monkeypatch.setattr(elimination, "_local", lambda tree, A: groups(tree.tree, A) if len(A) else None)
+    for module in (equation_rows, plan):
+        monkeypatch.setattr(module, "LARGE", 0)
+    wrong = {seed: out.wrong for seed in range(first, first + 15) if (out := compare(seed)).wrong}
     assert not wrong
 
 
