@@ -172,7 +172,8 @@ class Detours:
         run.x[:nq], run.x[nq:n] = after.q, after.v
         run.low_before[:] = run.low
         works = found.works
-        if position is start and "drivers" in self.system.work_names:  # which turn the motion at once, as energy tells
+        if position.t == start.t and "drivers" in self.system.work_names:
+            # which turn the motion at once, as energy tells
             change = self.system.energy(after, p=self.setup.p) - self.system.energy(start, p=self.setup.p)
             works[self.system.work_names.index("drivers")] += change - works.sum()
         run.x[n:] += works

@@ -65,7 +65,7 @@ class Between:
             self.story.tell(self.state, "closed", name, [n for n in s.close if n in closing], impact, note)
         if impact is not None:
             self.state = self.state.replace(v=impact.v)
-            moment = self._moment()
+            moment = self._moment(before.v)
         moment, rested = self._zeno(moment, held, touching)
         self._settle(moment, held, touching, rested, cause, told)
         self.gained += self._energy(self.state) - energy
@@ -142,7 +142,7 @@ class Between:
         self.state = self.state.replace(v=self._pressed_on(moment, held, low, touching))
         for name in low:
             self.story.tell(self.state, "rests", name, [name], None, "its bounces had become too low to follow")
-        return self._moment(), low
+        return self._moment(moment.motion), low
 
     def _pressed_on(self, moment: Moment, held: list[str], low: list[str], touching: list[str]) -> np.ndarray:
         """Velocities with some contacts that rise slowly held back: the nearest in the mass metric."""
@@ -231,13 +231,13 @@ class Between:
         size = float(np.linalg.norm(force))
         return -force / size if size > 0.0 else np.eye(len(of))[0]
 
-    def _moment(self) -> Moment:
+    def _moment(self, motion: np.ndarray | None = None) -> Moment:
         a = self.asked
         if self.control is not None and a.hold == 0.0:
             u = self.control.bound.at(self.state.t, np.concatenate([self.state.q, self.state.v]))[: len(self.u)]
             if np.isfinite(u).all():
                 self.u = u.copy()
-        return Moment(a.changeable, self.state, self.u, a.p)
+        return Moment(a.changeable, self.state, self.u, a.p, motion)
 
     def _energy(self, state: State) -> float:
         a = self.asked

@@ -11,6 +11,7 @@ import numpy as np
 from dalembert.analysis.mobility import independent_rows
 from dalembert.native.bound import Bound
 from dalembert.simulation.callbacks import Callback, expression, scalar_of
+from dalembert.simulation.careful import give_back, lease
 from dalembert.simulation.driver import Driver
 from dalembert.simulation.events import Event, as_python
 from dalembert.simulation.layout import Layout
@@ -21,6 +22,7 @@ from dalembert.symbols import array
 from dalembert.system.state import State
 
 ARGUMENTS = ("q", "v", "u", "p", "t")
+NEAR = 1e-2  # σ at the end of a phase below which its rows are known no better than its position divided by σ
 PACE = 0.25  # of a phase's age: steps in which a force or a speed could change its sign twice are not longer
 
 
@@ -122,6 +124,16 @@ class PhaseDriver(Driver):
             watch["u"][:] = u
         return watch.at(t, x)[: self.record.events].copy()
 
+    def _watched(self, n: int) -> Status:
+        """Locate events on the way across a singular position; in it, forces that are 0/0 stay as they are."""
+        run, own = self.record, len(self.layout.phase.watched)
+        before = run.event_values[0, :own]
+        before[~np.isfinite(before)] = 1.0
+        now = self._values(run.watch, run.t, run.x[:n], self.inputs)
+        now[:own] = np.where(np.isfinite(now[:own]), now[:own], before)
+        run.event_values[1] = now
+        return self.event()
+
     def overdue(self) -> Cause | None:
         """A change that is due at the start of the phase: forces beyond their bounds."""
         values, scale = self.record.event_values[0], np.abs(self.record.event_values[0]).max(initial=0.0)
@@ -151,6 +163,7 @@ class PhaseDriver(Driver):
             row = dense.rows(np.array([when]))[0]
             self.found[names[k]].append((when, row[:n].copy()))
             if self.setup.events[names[k]].terminal:
+                self._land(when, row)
                 run.x[:], run.t, run.fresh = row[: run.n], when, 0
                 if run.nu:
                     self.inputs[:] = row[works]
@@ -158,6 +171,16 @@ class PhaseDriver(Driver):
                 self.cause = Cause(*self.layout.phase.watched[k]) if k < own else Cause("event", names[k])
                 return Status.EVENT
         return Status.CALLBACK if failed else Status.DONE
+
+    def _land(self, t: float, row: np.ndarray) -> None:
+        """Bring a record next to a singular position onto the manifold, as well as doubles tell: impulses need it."""
+        nq, n = self.system.nq, self.system.nq + self.system.nv
+        if self.system.rows.of and self.margin(t, row) < NEAR**2:
+            steps = lease(self.layout, self.rows)
+            landed = steps.land(self.system.state(row[:nq], row[nq:n], t), 0.0)
+            give_back(self.layout, steps)
+            if landed is not None:
+                row[:nq], row[nq:n] = landed.q, landed.v
 
 
 def _located(

@@ -12,17 +12,25 @@ from functools import cached_property
 
 import numpy as np
 
+from dalembert.rank import rank_policy, reach
 from dalembert.simulation.phases.mode import Changeable
 from dalembert.system.state import State
 
 DEPENDENT = 1e-9  # of a row's length in the mass metric: what is left of one that depends on others
+MET = 1e-7  # σ of rows in units of their usual lengths: in a singular position
+BESIDE = 1e-4  # rad, or of a length: between positions whose difference tells how rows change along a motion
+REDUNDANT = 1e-5  # σ of such changes, per rad: those of rows that depend on others everywhere
 
 
 class Moment:
     """M, f, A, γ, Φ and b at a state, with all rows of `Changeable.everything`."""
 
-    def __init__(self, changeable: Changeable, state: State, u: np.ndarray, p: np.ndarray):
+    def __init__(
+        self, changeable: Changeable, state: State, u: np.ndarray, p: np.ndarray, motion: np.ndarray | None = None
+    ):
+        """motion: (nv,) velocities that tell the branch in a singular position, if not those of the state."""
         self.changeable, self.state, self.u, self.p = changeable, state, u, p
+        self.motion = state.v if motion is None else motion
         system = changeable.everything
         self.M, self.f, self.A, self.gamma = system.evaluate("constrained", state, u=u, p=p)
         self.phi, _, self.b = system.evaluate("constraints", state, p=p)
@@ -33,7 +41,7 @@ class Moment:
 
     def at(self, state: State) -> Moment:
         """A copy with another state."""
-        return Moment(self.changeable, state, self.u, self.p)
+        return Moment(self.changeable, state, self.u, self.p, self.motion)
 
     def of(self, *elements: str) -> list[int]:
         """The rows of constraints and contacts, by their names."""
@@ -63,6 +71,26 @@ class Moment:
         """Size of the terms in A v + b, row by row: the scale for the rounding of a speed."""
         return np.abs(self.A) @ np.abs(self.state.v) + np.abs(self.b)
 
+    @cached_property
+    def usual(self) -> np.ndarray:
+        """(m,) usual length of each row."""
+        return rank_policy(self.changeable.everything, self.p).sizes
+
+    def limits(self, W: np.ndarray, rows: Sequence[int]) -> np.ndarray:
+        """(k, n) changes of W times these rows along the motion, per rad, without those that are always dependent."""
+        system, v = self.changeable.everything, self.motion
+        speed = float(np.abs(v / reach(system, self.p)).max(initial=0.0))
+        if speed == 0.0 or self.b[rows].any():
+            return np.zeros((0, len(v)))
+        A = [
+            system.evaluate("constraints", self.state.replace(q=system.plus(self.state, s / speed * v)), p=self.p)[1]
+            for s in (-BESIDE, BESIDE)
+        ]
+        found = W @ np.linalg.solve(self.L, (A[1] - A[0])[rows].T).T / (2.0 * BESIDE)
+        _, sigma, Vt = np.linalg.svd(found, full_matrices=False)
+        real = sigma > REDUNDANT
+        return sigma[real, None] * Vt[real]
+
     def velocities(self, nu: np.ndarray) -> np.ndarray:
         """v of ν."""
         return np.linalg.solve(self.L.T, nu)
@@ -75,29 +103,45 @@ class Moment:
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """Rows that hold, factored: the shortest solutions of them, and what they leave free."""
+    """Rows that hold, factored: the shortest solutions of them, and what they leave free.
+
+    In a singular position some of them, W R ≈ 0, are nothing but rounding. Motions keep W Ȧ v = 0 there, the limit of
+    W A v / t beside it on the branch that v follows; those rows take their place.
+    """
 
     rows: np.ndarray  # (m, n) whitened
     U: np.ndarray  # (m, r)
     sigma: np.ndarray  # (r,)
     V: np.ndarray  # (n, r)
     scale: np.ndarray  # (m,) lengths that rows were divided by
+    limits: np.ndarray  # (k, n) rows W Ȧ in a singular position; else k = 0
+    U_limits: np.ndarray  # (k, r)
 
     @staticmethod
-    def of(moment: Moment, rows: Sequence[int]) -> Held:
-        """Factor some rows of a moment."""
-        R = moment.rows[list(rows)]
-        scale = np.maximum(np.linalg.norm(R, axis=1), 1e-300)
-        if not len(R):
-            n = moment.rows.shape[1]
-            return Held(R.reshape(0, n), np.zeros((0, 0)), np.zeros(0), np.zeros((n, 0)), scale)
-        U, sigma, Vt = np.linalg.svd(R / scale[:, None], full_matrices=False)
+    def of(moment: Moment, rows: Sequence[int], closing: Sequence[int] = ()) -> Held:
+        """Factor some rows of a moment; closing: further ones, which its motion does not keep."""
+        m, R = len(rows), moment.rows[[*rows, *closing]]
+        scale, usual = np.maximum(np.linalg.norm(R, axis=1), 1e-300), moment.usual[list(rows)]
+        E, limits = np.eye(len(R)), np.zeros((0, R.shape[1]))
+        U, sigma, _ = np.linalg.svd(R[:m] / usual[:, None], full_matrices=True)
+        rank = int((sigma > MET).sum())
+        if rank < m:
+            limits = moment.limits(U[:, rank:].T / usual, list(rows))
+            scale[:m] = usual
+            E = np.zeros((len(R), rank + len(R) - m))
+            E[:m, :rank], E[m:, rank:] = U[:, :rank], np.eye(len(R) - m)
+        N = np.vstack([E.T @ (R / scale[:, None]), limits])
+        if not len(N):
+            empty = np.zeros((len(R), 0))
+            return Held(R, empty, np.zeros(0), np.zeros((R.shape[1], 0)), scale, limits, np.zeros((0, 0)))
+        P, sigma, Qt = np.linalg.svd(N, full_matrices=False)
         r = int((sigma > DEPENDENT * max(sigma[0], 1e-300)).sum())
-        return Held(R, U[:, :r], sigma[:r], Vt[:r].T, scale)
+        k = E.shape[1]
+        return Held(R, E @ P[:k, :r], sigma[:r], Qt[:r].T, scale, limits, P[k:, :r])
 
     def step(self, x: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The shortest δ with R (x + δ) = wanted, and the multipliers Λ with δ = RᵀΛ."""
-        part = self.U.T @ ((wanted - self.rows @ x) / self.scale) / self.sigma
+        part = (self.U.T @ ((wanted - self.rows @ x) / self.scale) - self.U_limits.T @ (self.limits @ x)) / self.sigma
         return self.V @ part, (self.U @ (part / self.sigma)) / self.scale
 
     def cut(self, x: np.ndarray) -> np.ndarray:
