@@ -17,6 +17,7 @@ from dalembert.ensembles import fingerprint
 from dalembert.ensembles.lanes import Batch
 from dalembert.ensembles.plan import Plan, run_alone
 from dalembert.errors import ArgumentError, DalembertError
+from dalembert.sensitivity.following import held_names
 from dalembert.sensitivity.quantities import Quantity, quantities
 from dalembert.sensitivity.result import Sensitivities
 from dalembert.sensitivity.runs import OfState, check_controller, check_held, end_and_path
@@ -99,7 +100,7 @@ def wanted_derivatives(
         of = {name: OfState(outputs[x]) if isinstance(x, str) and x in outputs else x for name, x in of.items()}
     if held is None and assembled is not None and system.rows.of:
         held = assembled
-    if isinstance(held, str):
+    if isinstance(held_names(system, held), str):
         raise ArgumentError(f"held is {checks.shown(held)}; needed: a list of coordinates that a start is given by.")
     asked = Derivatives(of, targets.names, None if held is None else tuple(held))
     asked.described(system)  # traces the functions: what is wrong with them is wrong for all runs

@@ -23,8 +23,8 @@ import numpy as np
 from dalembert.recursions.composite_body import composite_body
 from dalembert.recursions.momentum import kinetic_energy
 from dalembert.symbols import array, symbols, to_sx
-from dalembert.system.functions import Trace
 from dalembert.system.jacobian_rows import JacobianRows
+from dalembert.system.trace import Trace
 from dalembert.system.variational_step import Discrete, moved
 
 if TYPE_CHECKING:

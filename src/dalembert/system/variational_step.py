@@ -28,8 +28,8 @@ from dalembert.recursions.elimination import TreeFactor, eliminate
 from dalembert.recursions.momentum import kinetic_energy
 from dalembert.recursions.newton_euler import newton_euler
 from dalembert.symbols import array, symbols, to_sx, zeros
-from dalembert.system.functions import Trace
 from dalembert.system.jacobian_rows import tangent_map
+from dalembert.system.trace import Trace
 
 
 def variational(s: Trace) -> tuple[Any, ...]:
