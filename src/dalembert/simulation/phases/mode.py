@@ -17,9 +17,10 @@ from dalembert.mechanism.touching import compliant_stops, dry_frictions, one_sid
 from dalembert.mechanism.traced import UserState
 from dalembert.recursions.elimination import eliminate, mass_factor
 from dalembert.symbols import array, to_sx
-from dalembert.system.functions import Trace, forces
+from dalembert.system.functions import forces
 from dalembert.system.sliding import Loaded, Sliding, reaction
 from dalembert.system.system import System, redescribed
+from dalembert.system.trace import Trace
 
 NUMBERS = "phase numbers"  # the parameter that holds the numbers of a phase: signs, directions, offsets
 
