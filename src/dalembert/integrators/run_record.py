@@ -9,7 +9,6 @@ from __future__ import annotations
 from dalembert.native.bound import Bound
 from dalembert.native.struct import Doubles, Float, Int, Ints, Opaque, Part, Struct
 
-ITERATIONS = 200  # of a variational step: they converge linearly, at ratios up to 0.9 near a dead point
 FRESH = 0.05  # σ of the constraints below which no chart is used
 PASSAGE = 7  # numbers of a passage before its state
 TURNS = -2  # of an event's directions: where it falls, the event before it may have dipped below zero in the step

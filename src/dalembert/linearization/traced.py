@@ -27,8 +27,8 @@ from dalembert.charts.leaders import Coordinate
 from dalembert.recursions.elimination import RowFactor
 from dalembert.symbols import zeros
 from dalembert.system.derivatives import EquationDerivatives
-from dalembert.system.functions import Trace
 from dalembert.system.local_slopes import all_zero
+from dalembert.system.trace import Trace
 
 NAMES = ("A", "B", "time", "rate", "Kq", "Kv", "Dv", "Kt", "Dt", "vdot", "multipliers", "margin")
 

@@ -31,6 +31,7 @@ ENTRIES = {
     "implicit_step": ("dalembert.integrators.implicit", "implicit_step"),
     "large_jacobian": ("dalembert.integrators.large_jacobian", "large_jacobian"),
     "variational_step": ("dalembert.integrators.variational", "variational_step"),
+    "variational_motion": ("dalembert.integrators.variational", "variational_motion"),
     "tree_pairs": ("dalembert.recursions.tree_pairs", "tree_pairs"),
     "factorize": ("dalembert.formulations.common", "factorize"),
     "field": ("dalembert.formulations.field", "field"),

@@ -19,9 +19,9 @@ from dalembert.errors import ArgumentError, unknown
 from dalembert.mechanism.traced import on_expressions
 from dalembert.native.bound import SIGNATURE, Bound
 from dalembert.symbols import array
-from dalembert.system.functions import Trace
 from dalembert.system.state import State
 from dalembert.system.system import System
+from dalembert.system.trace import Trace
 
 ARGUMENTS = ("q", "v", "p", "t")
 

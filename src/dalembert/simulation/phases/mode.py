@@ -18,9 +18,10 @@ from dalembert.mechanism.traced import UserState
 from dalembert.recursions.elimination import eliminate, mass_factor
 from dalembert.recursions.momentum import kinetic_energy
 from dalembert.symbols import array, to_sx
-from dalembert.system.functions import Trace, constrained, forces, potential
+from dalembert.system.functions import constrained, forces, potential
 from dalembert.system.sliding import Loaded, Sliding, reaction
 from dalembert.system.system import System, redescribed
+from dalembert.system.trace import Trace
 
 if TYPE_CHECKING:
     from dalembert.compiler import Kernel
