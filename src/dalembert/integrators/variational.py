@@ -71,8 +71,7 @@ def solve(f, learned, t, x, n, nv, length):
     for _ in range(ITERATIONS):
         call(f, t, x, n)
         if not sound(f, nv + n + m):
-            turned = out[nv + n + m] < -f.min_angle or out[nv + n + m + 1] < -f.min_length
-            return STEP_UNSOLVED if turned else UNSOUND  # rows that turn by a right angle in one step, or dependent ones
+            return UNSOUND
         change = 0.0
         for i in range(m):
             change = max(change, abs(out[nv + n + i]))

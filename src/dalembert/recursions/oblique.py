@@ -1,27 +1,24 @@
 """x and λ of M x = f + Aᵀλ, B x + γ = 0, by elements: constraint forces along the rows A, motions along the rows B.
 
 A step of discrete mechanics has constraint forces at its start, A, and a constraint at its end, B. [M −Aᵀ; B 0] has the
-pattern of a symmetric matrix, so the orders of `saddle` serve; nothing is pivoted by size. The margin is that of
-`elimination`, min_k Δ_k / S_kk and min_k S_kk with S = B M⁻¹ Aᵀ, where signs are kept: negative where B and A have
-turned away from each other by more than a right angle.
+pattern of a symmetric matrix, so the orders of `saddle` serve; nothing is pivoted by size.
 """
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from dalembert.recursions.saddle import cheapest_order
 from dalembert.recursions.sparse import Sparse
-from dalembert.symbols import is_zero, minimum
+from dalembert.symbols import is_zero
 
 
 def oblique(
     M: np.ndarray | Sparse, f: np.ndarray, A: np.ndarray | Sparse, B: np.ndarray | Sparse, gamma: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """x (n,), λ (m,) and the margin (2,); the rows A and B, (m, n) each."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """x (n,) and λ (m,); the rows A and B, (m, n) each."""
     m, n = A.shape
     H: list[dict[int, Any]] = [dict(row) for row in Sparse.of(M).rows]
     H += [{} for _ in range(m)]
@@ -32,17 +29,11 @@ def oblique(
     x = np.concatenate([f, -gamma])
     upper: list[list[tuple[int, Any]]] = [[] for _ in H]
     inverse: list[Any] = [0.0] * len(H)
-    lengths: list[Any] = [0.0] * m
-    margin: Any = 1.0
     for k in order:  # forward: the matrix is [M Aᵀ; B 0], its unknowns x and −λ
         row = H[k]
         pivot = row.pop(k, 0.0)
-        if is_zero(pivot):
-            margin = 0.0
-        else:
+        if not is_zero(pivot):  # else a row of constants that depends on others: nothing to divide by
             inverse[k] = 1.0 / pivot
-            if k >= n:
-                margin = minimum(margin, -pivot / lengths[k - n])
         upper[k] = sorted(row.items())
         for i, _ in upper[k]:
             factor = H[i].pop(k, 0.0) * inverse[k]
@@ -50,11 +41,7 @@ def oblique(
                 continue
             x[i] = x[i] - factor * x[k]
             for j, value in upper[k]:
-                change = factor * value
-                H[i][j] = H[i].get(j, 0.0) - change
-                if i == j and i >= n and k < n:
-                    lengths[i - n] = lengths[i - n] + change
+                H[i][j] = H[i].get(j, 0.0) - factor * value
     for k in reversed(order):
         x[k] = (x[k] - sum((value * x[j] for j, value in upper[k]), 0.0)) * inverse[k]
-    shortest = reduce(minimum, lengths) if m else 1.0
-    return x[:n], -x[n:], np.array([margin, shortest], dtype=object)
+    return x[:n], -x[n:]

@@ -26,7 +26,7 @@ import numpy as np
 
 from dalembert.mechanism.traced import Load, TracedState
 from dalembert.recursions.composite_body import composite_body
-from dalembert.recursions.elimination import TreeFactor, eliminate, mass_factor
+from dalembert.recursions.elimination import Elimination, TreeFactor, eliminate, mass_factor
 from dalembert.recursions.momentum import kinetic_energy
 from dalembert.recursions.newton_euler import newton_euler
 from dalembert.recursions.oblique import oblique
@@ -60,14 +60,14 @@ class Discrete:
         self.led_moves, self.led_speeds = self.h * v + 0.5 * self.h * self.h * a, v + self.h * a  # (4)
 
     def iteration(self) -> tuple[np.ndarray, np.ndarray]:
-        """The change of q₁, a tangent vector, that brings (1) nearer to 0, and the margin of the elimination."""
+        """The change of q₁, a tangent vector, that brings (1) nearer to 0, and the margin of A₀ (`elimination`)."""
         s, after = self.s, self.after
         f, phi, missing = self.h * self.start, after.rows.phi, self.led_moves - self.delta[s.led.places]
         if isinstance(s.led.factor(), TreeFactor):
             M, f, A1, gap = s.led.equations(composite_body(s.at), f, after.rows.A, phi, missing)
-            change, _, margin = oblique(M, f, s.led.columns(s.rows.A), A1, gap)
-        else:
-            change, _, margin = eliminate(mass_factor(s.at), f, s.rows.sparse, phi)
+            change, _ = oblique(M, f, A0 := s.led.columns(s.rows.A), A1, gap)
+            return change, Elimination(TreeFactor(M), A0).margin
+        change, _, margin = eliminate(mass_factor(s.at), f, s.rows.sparse, phi)
         return change, margin
 
     def momentum(self, v: np.ndarray) -> np.ndarray:

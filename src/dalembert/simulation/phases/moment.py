@@ -23,43 +23,46 @@ REDUNDANT = 1e-5  # σ of such changes, per rad: those of rows that depend on ot
 
 
 class Moment:
-    """M, f, A, γ, Φ and b at a state, with all rows of `Changeable.everything`."""
+    """M, f, A, γ, Φ, b and the energy at a state, with all rows of `Changeable.everything`.
+
+    before: a moment at the same time and position, which has the factors of M already.
+    """
 
     def __init__(
-        self, changeable: Changeable, state: State, u: np.ndarray, p: np.ndarray, motion: np.ndarray | None = None
+        self, changeable: Changeable, state: State, u: np.ndarray, p: np.ndarray, before: Moment | None = None
     ):
-        """motion: (nv,) velocities that tell the branch in a singular position, if not those of the state."""
         self.changeable, self.state, self.u, self.p = changeable, state, u, p
-        self.motion = state.v if motion is None else motion
-        system = changeable.everything
-        self.M, self.f, self.A, self.gamma = system.evaluate("constrained", state, u=u, p=p)
-        self.phi, _, self.b = system.evaluate("constraints", state, p=p)
-        self.L = np.linalg.cholesky(self.M)
-        self.rows = np.linalg.solve(self.L, self.A.T).T  # A L⁻ᵀ
+        self.motion: np.ndarray = (
+            state.v if before is None else before.motion
+        )  # tells the branch in a singular position
+        f, given = changeable.equations, {"q": state.q, "v": state.v, "u": u, "p": p, "t": np.array([state.t])}
+        M, self.f, self.A, self.gamma, self.phi, self.b, kinetic, potential = f(*[given[name] for name in f.names_in])
+        self.energy = float(kinetic) + float(potential)  # J
+        if before is None:
+            self.L = np.linalg.cholesky(M)
+            self.rows = np.linalg.solve(self.L, self.A.T).T  # A L⁻ᵀ
+        else:
+            self.L, self.rows = before.L, before.rows
         self.nu = self.L.T @ state.v
-        self.names = system.rows.names
-
-    def at(self, state: State) -> Moment:
-        """A copy with another state."""
-        return Moment(self.changeable, state, self.u, self.p, self.motion)
+        self.names = changeable.everything.rows.names
 
     def of(self, *elements: str) -> list[int]:
         """The rows of constraints and contacts, by their names."""
-        of = self.changeable.everything.rows.of
-        return [k for k, name in enumerate(of) if name in elements]
+        if not elements:
+            return []
+        return [k for k, name in enumerate(self.changeable.everything.rows.of) if name in elements]
 
     def gap_row(self, contact: str) -> int:
         """The row of a contact's gap."""
-        return self.names.index(f"{contact}.gap")
+        return self.changeable.row_index[f"{contact}.gap"]
 
     def slip_rows(self, contact: str) -> list[int]:
-        """The rows of a contact's slips, without those that say nothing."""
-        named = (f"{contact}.{row}" for row in self.changeable.contacts[contact].slip_names)
-        return [self.names.index(name) for name in named if name in self.names]
+        """The rows of a contact's slips, without those that always hold."""
+        return self.changeable.slip_rows[contact]
 
     def friction_row(self, velocity: str) -> int:
         """The row of a joint that sticks."""
-        return self.names.index(f"{self.changeable.frictions[velocity].name}.stick")
+        return self.changeable.row_index[f"{self.changeable.frictions[velocity].name}.stick"]
 
     @cached_property
     def speeds(self) -> np.ndarray:
@@ -120,33 +123,40 @@ class Held:
     @staticmethod
     def of(moment: Moment, rows: Sequence[int], closing: Sequence[int] = ()) -> Held:
         """Factor some rows of a moment; closing: further ones, which its motion does not keep."""
-        m, R = len(rows), moment.rows[[*rows, *closing]]
-        scale, usual = np.maximum(np.linalg.norm(R, axis=1), 1e-300), moment.usual[list(rows)]
-        E, limits = np.eye(len(R)), np.zeros((0, R.shape[1]))
-        U, sigma, _ = np.linalg.svd(R[:m] / usual[:, None], full_matrices=True)
-        rank = int((sigma > MET).sum())
-        if rank < m:
-            limits = moment.limits(U[:, rank:].T / usual, list(rows))
-            scale[:m] = usual
-            E = np.zeros((len(R), rank + len(R) - m))
-            E[:m, :rank], E[m:, rank:] = U[:, :rank], np.eye(len(R) - m)
-        N = np.vstack([E.T @ (R / scale[:, None]), limits])
-        if not len(N):
-            empty = np.zeros((len(R), 0))
-            return Held(R, empty, np.zeros(0), np.zeros((R.shape[1], 0)), scale, limits, np.zeros((0, 0)))
-        P, sigma, Qt = np.linalg.svd(N, full_matrices=False)
+        n, m, none = moment.rows.shape[1], len(rows), np.zeros((0, 0))
+        if not m and not closing:
+            return Held(np.zeros((0, n)), none, np.zeros(0), np.zeros((n, 0)), np.zeros(0), none, none)
+        R = moment.rows[[*rows, *closing]]
+        scale = np.maximum(np.linalg.norm(R, axis=1), 1e-300)
+        U, sigma, Vt = np.linalg.svd(R / scale[:, None], full_matrices=False)
+        usual = moment.usual[list(rows)]
+        if len(R) > n or sigma[-1] * float((scale[:m] / usual).min(initial=1.0)) <= MET:
+            left, values, _ = np.linalg.svd(R[:m] / usual[:, None])
+            rank = int((values > MET).sum())
+            if rank < m:
+                limits = moment.limits(left[:, rank:].T / usual, list(rows))
+                scale[:m] = usual
+                E = np.zeros((len(R), rank + len(R) - m))
+                E[:m, :rank], E[m:, rank:] = left[:, :rank], np.eye(len(R) - m)
+                P, sigma, Vt = np.linalg.svd(np.vstack([E.T @ (R / scale[:, None]), limits]), full_matrices=False)
+                r, k = int((sigma > DEPENDENT * sigma.max(initial=1e-300)).sum()), E.shape[1]
+                return Held(R, E @ P[:k, :r], sigma[:r], Vt[:r].T, scale, limits, P[k:, :r])
         r = int((sigma > DEPENDENT * max(sigma[0], 1e-300)).sum())
-        k = E.shape[1]
-        return Held(R, E @ P[:k, :r], sigma[:r], Qt[:r].T, scale, limits, P[k:, :r])
+        return Held(R, U[:, :r], sigma[:r], Vt[:r].T, scale, none, none)
 
     def step(self, x: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The shortest δ with R (x + δ) = wanted, and the multipliers Λ with δ = RᵀΛ."""
-        part = (self.U.T @ ((wanted - self.rows @ x) / self.scale) - self.U_limits.T @ (self.limits @ x)) / self.sigma
+        if not len(self.scale):
+            return np.zeros(len(x)), self.scale
+        part = self.U.T @ ((wanted - self.rows @ x) / self.scale)
+        if len(self.limits):
+            part = part - self.U_limits.T @ (self.limits @ x)
+        part = part / self.sigma
         return self.V @ part, (self.U @ (part / self.sigma)) / self.scale
 
     def cut(self, x: np.ndarray) -> np.ndarray:
         """Rows, or vectors, without their part along the rows that hold."""
-        return x - (x @ self.V) @ self.V.T
+        return x - (x @ self.V) @ self.V.T if len(self.sigma) else x
 
     def part(self, x: np.ndarray) -> np.ndarray:
         """Multipliers Λ with RᵀΛ the part of −x along the rows that hold."""
