@@ -13,7 +13,7 @@ import json
 import os
 import platform
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import Path
 from time import perf_counter
 
@@ -82,14 +82,17 @@ def main() -> None:
 
 
 def versions() -> dict[str, str]:
-    """Of Python and of everything that is compared."""
-    out = {"Python": platform.python_version()}
-    for name in PACKAGES:
-        try:
-            out[name] = version(name)
-        except PackageNotFoundError:
-            out[name] = "absent"
-    return out
+    """Of Python and of everything that is compared; a package may come from a distribution of another name."""
+    made_by = packages_distributions()
+    found = {name: next(filter(None, map(_version, [name, *made_by.get(name, [])])), "absent") for name in PACKAGES}
+    return {"Python": platform.python_version(), **found}
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return None
 
 
 if __name__ == "__main__":

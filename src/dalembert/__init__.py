@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dalembert.ensembles.many import inverse_dynamics_many as inverse_dynamics_many
     from dalembert.ensembles.many import sweep_many as sweep_many
     from dalembert.ensembles.result import Ensemble as Ensemble
+    from dalembert.ensembles.sensitivities import RunSensitivities as RunSensitivities
     from dalembert.ensembles.starts import States as States
     from dalembert.ensembles.summary import Extremes as Extremes
     from dalembert.errors import ArgumentError as ArgumentError
@@ -148,6 +149,7 @@ _HOMES = {
     "ensembles.many": "Sweeps assemble_many inverse_dynamics_many sweep_many",
     "ensembles.result": "Ensemble",
     "ensembles.starts": "States",
+    "ensembles.sensitivities": "RunSensitivities",
     "ensembles.summary": "Extremes",
     "errors": "ArgumentError AssemblyError CompileError DalembertError DescriptionError FileError MissingExtra "
     "ModelFileError UnknownName",

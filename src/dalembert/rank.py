@@ -196,9 +196,14 @@ def rank_policy(system: SystemLike | None = None, p: Parameters = None, accuracy
     found = None if known is None else known.get(key)
     if found is not None:
         return found
-    sizes, length = usual_sizes(system, np.asarray(system.parameter_vector(p), dtype=float)[None])
-    units = np.where(system.rows.angular, 1.0, length[0]) if len(system.rows.of) else np.zeros(0)
-    made = _scaled(ACCURACY if accuracy is None else accuracy, sizes[0], units, float(length[0]))
+    with _lock:  # of another accuracy: the same sizes
+        like = next((x for (of, _), x in (known or {}).items() if of == key[0]), None)
+    if like is not None:
+        made = _scaled(ACCURACY if accuracy is None else accuracy, like.sizes, like.units, like.length)
+    else:
+        sizes, length = usual_sizes(system, np.asarray(system.parameter_vector(p), dtype=float)[None])
+        units = np.where(system.rows.angular, 1.0, length[0]) if len(system.rows.of) else np.zeros(0)
+        made = _scaled(ACCURACY if accuracy is None else accuracy, sizes[0], units, float(length[0]))
     with _lock:
         known = _known.setdefault(system, {})
         made = known.setdefault(key, made)

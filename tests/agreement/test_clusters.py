@@ -10,7 +10,7 @@ from dalembert.recursions.clusters import ClusterFactor
 from dalembert.recursions.elimination import Elimination, TreeFactor, mass_factor
 from dalembert.recursions.saddle import SaddleFactor
 from dalembert.spatial import Transform
-from dalembert.system.functions import Trace
+from dalembert.system.trace import Trace
 from random_loops import CUT_JOINTS, TREE_JOINTS
 from random_mechanisms import random_frame, random_inertia, random_joint, random_state
 

@@ -74,6 +74,31 @@ def test_hostile_files_are_refused_with_a_sentence(name, tmp_path):
         da.read_mjcf(path)
 
 
+@pytest.mark.parametrize("isolated", [False, True])
+def test_a_folder_further_up_is_read_where_the_user_trusts_it(tmp_path, isolated):
+    """objects/peg.xml includes ../scene/floor.xml, which stands on a mesh in ../scene; /secret stays out."""
+    for name in ("assets/objects", "assets/scene"):
+        (tmp_path / name).mkdir(parents=True)
+    path = tmp_path / "assets/objects/peg.xml"
+    peg = '<body name="peg"><joint name="slide" type="slide"/><geom size="0.1"/></body>'
+    path.write_text(f'<mujoco><include file="../scene/../scene/floor.xml"/><worldbody>{peg}</worldbody></mujoco>')
+    (tmp_path / "assets/scene/floor.xml").write_text('<mujoco><option gravity="0 0 -3"/></mujoco>')
+    with pytest.raises(da.ModelFileError, match=r"leaves the folder by '\.\.'.*read\(path, folder=…\)"):
+        da.read(path)
+    m = da.read(path, folder=tmp_path / "assets", isolated=isolated)
+    assert m.gravity.tolist() == [0, 0, -3]
+    with pytest.raises(da.ArgumentError, match=r"'peg.xml' is not inside it"):
+        da.read(path, folder=tmp_path / "assets/scene")
+    (tmp_path / "secret.xml").write_text("<mujoco/>")
+    path.write_text('<mujoco><include file="../../secret.xml"/></mujoco>')
+    with pytest.raises(da.ModelFileError, match="leaves the folder"):
+        da.read(path, folder=tmp_path / "assets")
+    (tmp_path / "assets/scene/link.xml").symlink_to(tmp_path / "secret.xml")
+    path.write_text('<mujoco><include file="../scene/link.xml"/></mujoco>')
+    with pytest.raises(da.ModelFileError, match="a symbolic link out of the folder"):
+        da.read(path, folder=tmp_path / "assets")
+
+
 def test_broken_files_give_only_clean_errors(tmp_path):
     """Seeded changes of words, numbers and elements; a longer campaign is this with more rounds."""
     rng = random.Random(20040601)

@@ -141,7 +141,7 @@ def test_the_suffix_chooses_the_format(tmp_path):
         da.read(tmp_path / "absent.yaml")
     with pytest.raises(da.ModelFileError, match="could not be read"):
         da.read(tmp_path / "absent.xml")
-    with pytest.raises(TypeError, match="bogus"):
+    with pytest.raises(da.ArgumentError, match="options of reading model files have no 'bogus'"):
         da.read(tmp_path / "m.yaml", bogus=1)
 
 

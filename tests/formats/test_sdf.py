@@ -154,6 +154,16 @@ def test_includes_inside_the_folder(read, tmp_path):
     assert {"left::knee", "right::knee", "knee", "hip"} <= set(m.joints)
 
 
+def test_models_are_found_in_a_folder_further_up(tmp_path):
+    (tmp_path / "worlds").mkdir()
+    (tmp_path / "leg").mkdir()
+    (tmp_path / "leg/model.sdf").write_text(f'<sdf version="1.9">{model(link("shin"), name="leg")}</sdf>')
+    for uri in ("model://leg", "../leg"):
+        path = tmp_path / "worlds/two.sdf"
+        path.write_text(f'<sdf version="1.9">{model(link("a") + f"<include><uri>{uri}</uri></include>")}</sdf>')
+        assert "leg::shin" in da.read(path, folder=tmp_path).bodies
+
+
 def test_includes_that_lead_out_or_in_circles_are_refused_and_missing_ones_noted(read, tmp_path):
     (tmp_path / "inner").mkdir()
     include = lambda uri: model(link("a") + f"<include><uri>{uri}</uri></include>")  # noqa: E731

@@ -131,6 +131,30 @@ def test_shapes_are_kept_with_their_colours_and_meshes_are_not_opened():
     assert any("no material of this name" in t for t in texts(m))
 
 
+def test_slips_of_exported_robots_are_noted():
+    """As in iCub (moments of 1e-35), Talos (a fixed joint that mimics, motors of joints left out), xArm (a macro)."""
+    rounding = (
+        '<inertial><origin xyz="0.1 0 0"/><mass value="1"/><inertia ixx="0" ixz="2e-35" iyy="0" izz="0"/></inertial>'
+    )
+    text = robot(
+        link("a", ""),
+        link("b", rounding),
+        joint("j", "a", "b"),
+        link("c", BODY),
+        joint("k", "b", "c", "fixed", inside='<mimic joint="j"/>'),
+        '<transmission name="t"><joint name="none"/><actuator name="m"/></transmission>',
+        '<transmission name="s"><joint name="j"/><actuator name="n"><mechanicalReduction>reduction'
+        "</mechanicalReduction></actuator></transmission>",
+    )
+    m = da.read_urdf(text)
+    for why in ("rounding; the mass is", "'k' is fixed and has no", "'none' is not there; its", "after the reduction"):
+        assert sum(why in t for t in texts(m)) == 1
+        with pytest.raises(da.ModelFileError):
+            da.read_urdf(text, strict=True)
+    assert list(m.inputs) == ["n"]
+    assert da.read_urdf(text, merge_fixed=False).bodies["b"].inertia.tolist() == np.zeros((3, 3)).tolist()
+
+
 def test_frames_of_drake_and_isaac_sim_are_frames():
     text = robot(
         link("a", ""),

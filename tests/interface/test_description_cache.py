@@ -10,7 +10,7 @@ import dalembert as da
 from dalembert import zoo
 from dalembert.compiler import build, cache
 from dalembert.mechanism.digest import description_digest
-from dalembert.system import functions, kept
+from dalembert.system import kept, trace
 from random_loops import random_closed
 
 
@@ -30,14 +30,14 @@ def fresh(tmp_path, monkeypatch):
 @pytest.fixture
 def traced(monkeypatch):
     """Names of what was traced."""
-    names, original = [], functions.Trace.__init__
+    names, original = [], trace.Trace.__init__
 
     def counting(self, *arguments):
         names.append("trace")
         original(self, *arguments)
 
-    monkeypatch.setattr(functions.Trace, "__init__", counting)
-    monkeypatch.setattr(functions, "_kept", type("Nothing", (), {})())
+    monkeypatch.setattr(trace.Trace, "__init__", counting)
+    monkeypatch.setattr(trace, "_kept", type("Nothing", (), {})())
     return names
 
 
@@ -67,7 +67,7 @@ def test_rows_have_the_names_and_kinds_that_tracing_gives(fresh):
     for seed in range(3):
         system, _ = random_closed(seed, 5, 2, redundant=True)
         found, again = system.rows, pickle.loads(pickle.dumps(system)).rows
-        expected = functions.Trace(system.description).rows.head
+        expected = trace.Trace(system.description).rows.head
         assert found == again == expected
 
 

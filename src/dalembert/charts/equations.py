@@ -16,8 +16,8 @@ import numpy as np
 from dalembert.recursions.elimination import eliminate, mass_factor
 from dalembert.symbols import array, minimum, to_sx, zeros
 from dalembert.system.derivatives import EquationDerivatives
-from dalembert.system.functions import Trace
 from dalembert.system.stepping import at_unit, given, moved, rates
+from dalembert.system.trace import Trace
 
 if TYPE_CHECKING:
     from dalembert.charts.local import LocalChart

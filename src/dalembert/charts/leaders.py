@@ -18,8 +18,8 @@ from dalembert.mechanism.constraints.expression import RowDerivatives
 from dalembert.mechanism.traced import TracedState, UserState
 from dalembert.spatial import Transform
 from dalembert.symbols import to_sx
-from dalembert.system.functions import Trace
 from dalembert.system.system import System
+from dalembert.system.trace import Trace
 
 Given = str | tuple[str, Callable[[UserState], Any]]  # a coordinate as users give it
 

@@ -18,11 +18,11 @@ from dalembert.charts.point import Point
 from dalembert.compiler import Kernel
 from dalembert.errors import ArgumentError
 from dalembert.protocols import Parameters, StateGiven
-from dalembert.system.functions import Trace
 from dalembert.system.rows import RowChoice
 from dalembert.system.state import State
 from dalembert.system.stepping import DRIVE, STATE, ode
 from dalembert.system.system import System
+from dalembert.system.trace import Trace
 
 CLOSED = 1e-8  # of y: the last Newton step that may count as the end
 

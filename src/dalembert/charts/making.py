@@ -23,9 +23,9 @@ from dalembert.mechanism.values import described
 from dalembert.protocols import Parameters, StateGiven, check_system
 from dalembert.rank import independent
 from dalembert.symbols import to_sx
-from dalembert.system.functions import Trace
 from dalembert.system.state import State
 from dalembert.system.system import System
+from dalembert.system.trace import Trace
 
 
 def choose(

@@ -32,7 +32,7 @@ def convert(study: Study, target: Path, force: bool, strict: bool, base: str | N
     from dalembert.formats import format_of, write
 
     study.reading |= ({"base": base} if base else {}) | ({"merge_fixed": False} if keep_fixed else {})
-    if study.reading and (not study.is_file or format_of(Path(study.model), reading=True) == "model"):
+    if (base or keep_fixed) and (not study.is_file or format_of(Path(study.model), reading=True) == "model"):
         raise click.UsageError("--base and --keep-fixed are for URDF, SDF and MJCF files.")
     m = _with_parameters(study)
     lost = [str(note) for note in write(m, target)]

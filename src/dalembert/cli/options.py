@@ -118,7 +118,13 @@ def debug_option(f: Function) -> Function:
 
 
 def model_options(f: Function) -> Function:
-    """MODEL and --set."""
+    """MODEL, --set and --include-from."""
+    f = click.option(
+        "--include-from",
+        "folder",
+        type=click.Path(path_type=Path),
+        help="A folder around an MJCF or SDF file from which it may include others. Default: its own.",
+    )(f)
     f = click.option(
         "--set", "parameters", multiple=True, type=Pair(), help="A parameter of the model, as mass=2.5. Repeatable."
     )(f)
@@ -153,7 +159,7 @@ def command(name: str, *, state: bool = False, model: bool = True) -> Callable[[
             if model:
                 from dalembert.cli.study import Study
 
-                names = ["model", "parameters", *(("state", "at", "speeds") if state else ())]
+                names = ["model", "parameters", "folder", *(("state", "at", "speeds") if state else ())]
                 given["study"] = Study(**{key: given.pop(key) for key in names})
             return out.write(f(**given))
 

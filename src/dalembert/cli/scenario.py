@@ -89,7 +89,8 @@ class Scenario:
 
     def _arguments(self, command: click.Command, given: Mapping[str, Any], line: int) -> list[str]:
         """The command line of a step, its options checked by the command itself."""
-        known = {_key(p): p for p in command.params if _key(p) not in ("model", "debug")}
+        withheld = ("model", "debug", "include-from")  # which folder is trusted is for the user to say, not for a file
+        known = {_key(p): p for p in command.params if _key(p) not in withheld}
         for key in given:
             if key not in known:
                 where = self._line(given, key) or line

@@ -29,10 +29,11 @@ class Study:
 
     def __init__(
         self, model: str, parameters: Pairs = (), state: str | None = None, at: Pairs = (), speeds: Pairs = (),
-        reading: dict[str, Any] | None = None,
+        folder: Path | None = None,
     ):  # fmt: skip
         self.model, self.parameters, self.named = model, dict(parameters), state
-        self.at, self.speeds, self.reading = dict(at), dict(speeds), reading or {}
+        self.at, self.speeds = dict(at), dict(speeds)
+        self.reading: dict[str, Any] = {"folder": folder} if folder else {}
 
     @cached_property
     def mechanism(self) -> Mechanism:

@@ -32,9 +32,9 @@ from dalembert.mechanism.constraints.expression import Expression
 from dalembert.mechanism.traced import on_expressions
 from dalembert.recursions.newton_euler import newton_euler
 from dalembert.symbols import symbols, to_sx, zeros
-from dalembert.system.functions import Trace
 from dalembert.system.state import State
 from dalembert.system.system import System
+from dalembert.system.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)

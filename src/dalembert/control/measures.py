@@ -15,8 +15,8 @@ from dalembert.errors import ArgumentError, unknown
 from dalembert.mechanism.body import Body, Frame
 from dalembert.mechanism.constraints import Loop
 from dalembert.symbols import array, zeros
-from dalembert.system.functions import Trace
 from dalembert.system.system import System
+from dalembert.system.trace import Trace
 
 UNIT = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 

@@ -20,9 +20,10 @@ from dalembert.native.bound import Bound
 from dalembert.protocols import Parameters, check_system
 from dalembert.recursions.sparse import Sparse
 from dalembert.symbols import array, to_sx, zeros
-from dalembert.system.functions import Trace, input_matrix, unled
+from dalembert.system.functions import input_matrix, unled
 from dalembert.system.state import State
 from dalembert.system.system import System
+from dalembert.system.trace import Trace
 
 
 @dataclass(frozen=True)

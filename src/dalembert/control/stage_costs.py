@@ -17,8 +17,8 @@ from dalembert.checks import shown
 from dalembert.errors import ArgumentError
 from dalembert.mechanism.traced import TracedState, on_expressions
 from dalembert.symbols import array, symbols
-from dalembert.system.functions import Trace
 from dalembert.system.system import System
+from dalembert.system.trace import Trace
 
 Cost = Callable[[Any, Any], Any]
 

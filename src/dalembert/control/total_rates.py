@@ -48,9 +48,9 @@ from dalembert.spatial import cross
 from dalembert.symbols import array as symbolic
 from dalembert.symbols import to_sx, zeros
 from dalembert.system.evaluating import frame_key
-from dalembert.system.functions import Trace
 from dalembert.system.state import State
 from dalembert.system.system import System
+from dalembert.system.trace import Trace
 
 #: damping as users give it: a number, (nv,) numbers, or by velocity names
 DampingGiven = Mapping[str, float] | ArrayLike

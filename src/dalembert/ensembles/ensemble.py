@@ -12,6 +12,7 @@ from dalembert import checks
 from dalembert.ensembles.lanes import Batch
 from dalembert.ensembles.plan import Plan, controller_of, usual_lanes
 from dalembert.ensembles.result import Ensemble, collect
+from dalembert.ensembles.sensitivities import blank_slopes, check_derivatives, wanted_derivatives
 from dalembert.ensembles.starts import Starts, is_sequence
 from dalembert.ensembles.store import Store
 from dalembert.ensembles.variation import SAMPLINGS, Variation
@@ -57,6 +58,9 @@ def ensemble(
     lanes: int | None = None,
     executor: Any = None,
     store: Any = None,
+    wrt: Any = None,
+    of: Any = None,
+    held: Any = None,
     **options: Any,
 ) -> Ensemble:
     """Simulate many runs of one system and return what became of them, one row a run.
@@ -83,6 +87,11 @@ def ensemble(
     makes the parts in place of threads.
     store: a folder to which results are written as they come (extra `files`). The same call with the same folder makes
     the runs that are missing there and returns all of them.
+    wrt: with respect to what each run is differentiated, by name as in `sensitivities`: parameters, "input:push",
+    "held:A", "held:rate:A". of: quantities as there, also outputs by their names; default: all coordinates, rates and
+    outputs. held: coordinates that keep value and rate at the start; default: those in the mapping `states`. The
+    derivatives are `runs.sensitivities`, at the end of each run and at the times of t_eval. They cost about ten times
+    a run made alone.
     options: of `simulate`, the same for all runs: rtol, atol, method, events, stabilization, …
 
     Runs go side by side where they are plain: an adaptive explicit method, and a controller, if any, that is a
@@ -158,7 +167,14 @@ def ensemble(
     if lanes is not None and checks.whole(lanes, "lanes") not in LANES:
         raise ArgumentError(f"lanes is {lanes}; needed: one of {', '.join(map(str, LANES))}.")
     wide = usual if lanes is None or usual == 1 else lanes
-    plan = Plan(setup, span.samples, named, keep, wide, controllers, changes)
+    slopes = None
+    if wrt is not None:
+        given_by = tuple(states) if isinstance(states, Mapping) and set(groups["v"]) <= set(states) else None
+        slopes = wanted_derivatives(system, of, wrt, held, named, given_by)
+    elif of is not None or held is not None:
+        raise ArgumentError("of and held say which derivatives are wanted; give wrt too.")
+    plan = Plan(setup, span.samples, named, keep, wide, controllers, changes, slopes)
+    check_derivatives(plan, state, U[first])
     if not plan.hybrid:
         Driver(Layout(setup), span)  # what is wrong with all runs is told at once
     threads = usual_workers() if workers is None else checks.whole(workers, "workers", least=1, most=1024)
@@ -168,7 +184,8 @@ def ensemble(
     missing[list(starts.refused)] = False
     for there, _ in known:
         missing[there] = False
-    queue = Queue(np.flatnonzero(missing), threads, plan.lanes, len(plan.wanted) * (system.nq + system.nv))
+    numbers = len(plan.wanted) * (system.nq + system.nv) + sum(x[0].size for x in blank_slopes(plan, 1).values())
+    queue = Queue(np.flatnonzero(missing), threads, plan.lanes, numbers)
     made = in_threads(plan, batch, queue) if executor is None else by_executor(plan, batch, queue, executor)
     made = shown(made if kept is None else kept.kept(made), len(queue.rows))
     return collect(plan, batch, variation, starts.refused, chain(known, made))

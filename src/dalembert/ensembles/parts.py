@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from dalembert.ensembles.excursions import LEFT, Excursions
 from dalembert.ensembles.judging import Ends
 from dalembert.ensembles.lanes import Batch, Lanes, Made
 from dalembert.ensembles.plan import Plan, run_alone
+from dalembert.ensembles.sensitivities import Slopes, differentiated
 from dalembert.errors import DalembertError
 from dalembert.outcome import Outcome
 from dalembert.simulation.callbacks import ARGUMENTS, scalar_of
@@ -40,6 +42,8 @@ class Part:
     messages: dict[int, str] = field(default_factory=dict)  # of runs that did not end well
     events: dict[str, dict[int, np.ndarray]] = field(default_factory=dict)  # times, s, of runs that had some
     met: dict[int, tuple[Met, ...]] = field(default_factory=dict)  # passages that were not looked at for `determined`
+    slopes: Slopes = field(default_factory=dict)  # derivatives, if any are wanted
+    no_slopes: dict[int, str] = field(default_factory=dict)  # why runs have no derivatives
 
     @property
     def success(self) -> np.ndarray:
@@ -47,6 +51,16 @@ class Part:
         good = np.isin(self.status, (Status.DONE, Status.EVENT))
         good[list(self.messages)] = False
         return good
+
+    def forget(self, rows: np.ndarray) -> None:
+        """Leave these runs to be made again: an interrupt came before they were differentiated."""
+        self.status[rows] = Status.INTERRUPTED
+        for values in (self.x, *([] if self.states is None else [self.states]), *self.outputs.values()):
+            values[rows] = np.nan
+        kept: tuple[dict[int, Any], ...] = (self.messages, self.met, *self.events.values())
+        for hits in kept:
+            for k in map(int, rows):
+                hits.pop(k, None)
 
     def look_at_passages(self, system: System, p: np.ndarray) -> None:
         """Find out whether motions through singular positions were determined. p: (N, np), of the runs."""
@@ -65,6 +79,9 @@ def make_part(plan: Plan, batch: Batch, go_on: Callable[[], bool] = lambda: True
         motion = part.evidence[beside, EVIDENCE.index("motion_energy")]
         wrong = ends.judge(part.status[beside], motion, lengths[beside], crossed[beside])
         part.messages |= {int(beside[k]): text for k, text in wrong.items()}
+    ended = np.flatnonzero(np.isin(part.status, (Status.DONE, Status.EVENT)))
+    part.slopes, part.no_slopes, left = differentiated(plan, batch, ended, go_on)
+    part.forget(left)
     return part
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from dalembert.simulation.layout import Layout
 from dalembert.simulation.run import Run
 from dalembert.simulation.setup import Setup, Span, steers
 from dalembert.simulation.simulate import carried_out, simulate
+
+if TYPE_CHECKING:
+    from dalembert.ensembles.sensitivities import Derivatives
 
 LEAST = 8  # lanes
 #: options of `simulate` that a setup keeps under their names
@@ -34,6 +37,7 @@ class Plan:
     lanes: int  # 1: each run alone
     controllers: Callable[[int, Mapping[str, Any]], Any] | None = None  # f(k, values): the controller of run k
     changes: Mapping[str, Any] = field(default_factory=dict)  # switches and stops, as `simulate` takes them
+    slopes: Derivatives | None = None  # that are wanted of every run
 
     @property
     def wanted(self) -> np.ndarray:
@@ -46,8 +50,7 @@ class Plan:
         return Layout(self.setup)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        known = self.setup, self.samples, self.outputs, self.keep, self.lanes, self.controllers, self.changes
-        return Plan, known
+        return Plan, tuple(getattr(self, each.name) for each in fields(self))
 
     @property
     def hybrid(self) -> bool:

@@ -14,6 +14,7 @@ from dalembert.analysis.by_name import columns
 from dalembert.ensembles.lanes import Batch
 from dalembert.ensembles.parts import COUNTS, EVIDENCE, Part
 from dalembert.ensembles.plan import Plan, run_alone
+from dalembert.ensembles.sensitivities import RunSensitivities, as_result, blank_slopes, slope_columns
 from dalembert.ensembles.summary import Extremes, Summary, extremes
 from dalembert.ensembles.variation import Variation
 from dalembert.errors import ArgumentError, extra
@@ -57,6 +58,7 @@ class Ensemble:
     speed_drift: np.ndarray  # (n,)
     motion_energy: np.ndarray  # (n,) J: largest kinetic energy, about; NaN for runs made alone
     energy_error: np.ndarray  # (n,) J: energy at the end, less that of the start and the work done since
+    sensitivities: RunSensitivities | None  # with respect to `wrt`; None without
     _summaries: Mapping[str, Summary]  # of outputs, where their paths are not kept
     _part: Part  # of all runs
     _plan: Plan
@@ -153,13 +155,22 @@ class Ensemble:
             "status": [Status(s).name for s in self.status],
             "success": self.success,
             **{name: getattr(self, name) for name in ("passages", "determined", *COUNTS, *EVIDENCE)},
+            **{
+                name: self._part.slopes[where][:, i, j]
+                for name, (where, i, j) in slope_columns(self._plan).items()
+                if where != "path"
+            },
         }
         table = pandas.DataFrame(columns_of, index=pandas.RangeIndex(len(self), name="run"))
         table.attrs["system"] = self.system.name
         return table
 
     def to_xarray(self) -> Any:
-        """An `xarray.Dataset` with the dimensions run, t, coordinate and speed."""
+        """An `xarray.Dataset` with the dimensions run, t, coordinate and speed; of derivatives also quantity and wrt.
+
+        Derivatives with respect to `wrt` are `d_end`, `d_path`, `d_least` and `d_greatest`; where only some quantities
+        have them (integrals have no path), their dimension is path_quantity.
+        """
         xarray = extra("xarray", "xarray", "a labelled array of an ensemble")
         system, run = self.system, ("run",)
         coords: dict[str, Any] = {
@@ -181,6 +192,9 @@ class Ensemble:
             variables |= {name: ((*run, "t"), x) for name, x in self.outputs.items()}
             if self.q is not None:
                 variables |= {"q": ((*run, "t", "coordinate"), self.q), "v": ((*run, "t", "speed"), self.v)}
+        if self.sensitivities is not None:
+            labelled, more = self.sensitivities.labelled()
+            variables, coords = variables | labelled, coords | more
         return xarray.Dataset(variables, coords, {"system": system.name})
 
     def __repr__(self) -> str:
@@ -205,7 +219,7 @@ def collect(
         determined=np.ones(n, dtype=bool), alone=np.zeros(n, dtype=bool),
         states=np.full((n, times, nx), np.nan) if plan.keep == "states" and times else None,
         outputs={} if plan.keep == "summary" else {name: np.full((n, times), np.nan) for name in plan.outputs},
-        messages=dict(refused), events={name: {} for name in setup.events},
+        messages=dict(refused), events={name: {} for name in setup.events}, slopes=blank_slopes(plan, n),
     )  # fmt: skip
     whole.status[list(refused)] = Status.NOT_BEGUN
     summaries = {name: Summary(n, plan.wanted) for name in plan.outputs if plan.keep == "summary"}
@@ -214,6 +228,9 @@ def collect(
             getattr(whole, name)[rows] = getattr(part, name)
         if whole.states is not None:
             whole.states[rows] = part.states
+        for name, slopes in whole.slopes.items():
+            slopes[rows] = part.slopes[name]
+        whole.no_slopes |= {int(rows[k]): text for k, text in part.no_slopes.items()}
         for name, values in part.outputs.items():
             if name in summaries:
                 summaries[name].add(rows, values)
@@ -235,5 +252,6 @@ def collect(
         passages=whole.passages, alone=whole.alone,
         **{name: whole.counts[:, k] for k, name in enumerate(COUNTS)},
         **{name: whole.evidence[:, k] for k, name in enumerate(EVIDENCE)},
-        _summaries=summaries, _part=whole, _plan=plan, _batch=batch,
+        sensitivities=as_result(plan, whole.slopes, whole.no_slopes), _summaries=summaries, _part=whole,
+        _plan=plan, _batch=batch,
     )  # fmt: skip

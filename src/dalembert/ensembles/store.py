@@ -6,7 +6,7 @@
 A part is written under another name and then renamed, so a file that is there is whole: `pyarrow.dataset`, pandas and
 others may read the folder while runs are being made. Columns: run, status, success, t, message; q.…, v.…, work.… at
 the end; steps, margin and the other evidence; output.… and states, lists over the times of t_eval; event.…, lists of
-times.
+times. With derivatives: end.…, d.end.….…, the same of path (lists), least and greatest, and no_derivatives.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from dalembert.ensembles import fingerprint
 from dalembert.ensembles.lanes import Batch
 from dalembert.ensembles.parts import COUNTS, EVIDENCE, Part
 from dalembert.ensembles.plan import Plan
+from dalembert.ensembles.sensitivities import blank_slopes, slope_columns
 from dalembert.errors import FileError, extra
 from dalembert.simulation.files.atomic import replacing
 from dalembert.simulation.phases.switch import named_switches
@@ -45,6 +46,7 @@ class Store:
             *(f"v.{name}" for name in system.v_names),
             *(f"work.{name}" for name in system.work_names),
         ]
+        self.slopes = slope_columns(plan)
         self._open({"format": FORMAT, "version": VERSION, "runs": len(batch), "digest": _digest(plan, batch)})
 
     def _open(self, study: dict[str, Any]) -> None:
@@ -107,6 +109,12 @@ class Store:
             columns[f"output.{name}"] = _lists(pa, values)
         if part.states is not None and part.states.shape[1]:
             columns["states"] = _lists(pa, part.states.reshape(len(rows), -1))
+        for name, (where, i, j) in self.slopes.items():
+            values = part.slopes[where][..., i, j]
+            columns[name] = _lists(pa, values) if values.ndim == 2 else values.copy()
+        if self.slopes:
+            texts = [part.no_slopes.get(k) for k in range(len(rows))]
+            columns["no_derivatives"] = pa.array(texts, pa.string())
         for name, hits in part.events.items():
             columns[f"event.{name}"] = pa.array([hits.get(k, np.zeros(0)).tolist() for k in range(len(rows))])
         try:
@@ -136,6 +144,12 @@ class Store:
             messages={k: text for k, text in enumerate(texts) if text is not None},
             events={name: {k: np.array(t) for k, t in enumerate(all_t) if t} for name, all_t in events.items()},
         )  # fmt: skip
+        part.slopes = blank_slopes(self.plan, len(rows))
+        for name, (where, i, j) in self.slopes.items():
+            values = _stacked(table[name], len(rows)) if where == "path" else column(name)
+            part.slopes[where][..., i, j] = values
+        if self.slopes:
+            part.no_slopes = {k: x for k, x in enumerate(table["no_derivatives"].to_pylist()) if x is not None}
         return rows, part
 
 
@@ -154,6 +168,8 @@ def _digest(plan: Plan, batch: Batch) -> str:
         fingerprint.of(plan.controllers),
     ]
     found.update(repr([sorted(options.items()), functions, kept, plan.lanes, _changes(plan)]).encode())
+    if plan.slopes is not None:
+        found.update(repr([plan.slopes.described(system), plan.keep]).encode())
     return found.hexdigest()
 
 
@@ -173,6 +189,8 @@ def _chosen(part: Part, which: np.ndarray) -> Part:
         outputs={name: values[which] for name, values in part.outputs.items()},
         messages={places[k]: text for k, text in part.messages.items() if k in places},
         events={name: {places[k]: t for k, t in hits.items() if k in places} for name, hits in part.events.items()},
+        slopes={name: x[which] for name, x in part.slopes.items()},
+        no_slopes={places[k]: text for k, text in part.no_slopes.items() if k in places},
     )  # fmt: skip
 
 

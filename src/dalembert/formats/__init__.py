@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 from importlib import import_module
@@ -54,7 +55,11 @@ def read(path: str | os.PathLike[str], *, strict: bool = False, **options: Any) 
     <mechanism 'four-bar': 3 bodies, 3 joints>
     """
     where = checks.path(path, "path", error=ModelFileError)
-    return _find(format_of(where, reading=True), 0, where)(where, strict=strict, **options)
+    kind = format_of(where, reading=True)
+    reader = _find(kind, 0, where)
+    known = [name for name, x in inspect.signature(reader).parameters.items() if x.kind is x.KEYWORD_ONLY]
+    checks.keywords(options, known, f"options of reading {kind} files")
+    return reader(where, strict=strict, **options)
 
 
 def write(mechanism: Mechanism, path: str | os.PathLike[str]) -> list[Note]:

@@ -1,17 +1,19 @@
 """The folder that a model file may read from: includes and the names of meshes stay inside it.
 
-Paths of a file are relative, with forward slashes and without `..`; symbolic links that lead out are refused, as are
-addresses (`http://…`). Cycles of includes are found, and their number and total size are bounded.
+Paths of a file are relative, with forward slashes; those that lead out of the folder, by `..` or by symbolic links, are
+refused, as are addresses (`http://…`). Cycles of includes are found, and their number and total size are bounded.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from dalembert.errors import ModelFileError
+from dalembert import checks
+from dalembert.errors import ArgumentError, ModelFileError
 from dalembert.formats.xml import MAX_BYTES, Element, contents, parse, shown
 
 MAX_FILES = 1000
@@ -20,6 +22,8 @@ MAX_FILES = 1000
 class Folder:
     """The files that one model file may refer to: those below the folder `root`.
 
+    near: the folder of the model file, from which its paths lead; the root by default.
+
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as root:
     ...     _ = pathlib.Path(root, "leg.xml").write_text("<leg/>")
@@ -27,13 +31,28 @@ class Folder:
     'leg'
     """
 
-    def __init__(self, root: Any):
+    def __init__(self, root: Any, near: Any = None):
         self.root = Path(root).resolve()
+        self.near = self.root if near is None else Path(near).resolve()
         self.files = self.bytes = 0
         self.stack: list[Path] = []
 
+    @classmethod
+    def of(cls, path: Path, wider: Any) -> Folder:
+        """The folder of a model file, or a wider one around it that the user names; None for its own."""
+        own = path.parent.resolve()
+        if wider is None:
+            return cls(own)
+        root = checks.path(wider, "folder", error=ModelFileError).resolve()
+        if not own.is_relative_to(root):
+            raise ArgumentError(
+                f"folder is {shown(str(root))}, and {shown(path.name)} is not inside it; needed: the folder of the "
+                "file, or one that contains it."
+            )
+        return cls(root, own)
+
     def resolve(self, name: str, element: Element | None = None, near: Path | None = None) -> Path:
-        """The file that `name` means, inside the root; relative to the folder `near` (by default the root).
+        """The file that `name` means, inside the root; relative to the folder `near` (by default that of the model).
 
         element: where the name stands, for errors.
         """
@@ -49,13 +68,16 @@ class Folder:
         parts = PurePosixPath(name).parts
         if not name.strip() or "\0" in name or "\\" in name or ":" in name or not parts or name.startswith(("/", "~")):
             raise _error(element, f"asks for {shown(name)}; needed: a relative path with forward slashes.")
-        if ".." in parts:
+        asked = (self.near if near is None else near.resolve()).joinpath(*parts)
+        if not Path(os.path.normpath(asked)).is_relative_to(self.root):
             raise _error(
-                element, f"asks for {shown(name)}, which leaves the folder by '..'; needed: a path that stays inside."
+                element,
+                f"asks for {shown(name)}, which leaves the folder by '..'; needed: a path that stays inside, or a "
+                "folder further up that you trust it with: read(path, folder=…).",
             )
         try:
-            path = (near or self.root).joinpath(*parts).resolve()
-            known = path.is_file()
+            path = asked.resolve()
+            known = path.is_relative_to(self.root) and path.is_file()
         except (OSError, ValueError, RuntimeError) as error:  # links in circles, names too long
             raise _error(element, f"asks for {shown(name)}, which cannot be found ({type(error).__name__}).") from None
         if not path.is_relative_to(self.root):

@@ -27,6 +27,7 @@ from dalembert.mechanism.joints.joint import AxisJoint
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.spatial import Transform
 
+ROUNDING = 1e-15  # of moments about the origin of a link
 Ends = tuple[Body, Transform, Body, Transform]  # the bodies that a joint connects, outward, and its place in each
 __all__ = ["IDENTITY", "WORLD", "Coupling", "Edge", "Graph", "Link", "build", "pose"]
 
@@ -124,6 +125,10 @@ class _Builder:
         size, off, (low, middle, high) = principal_moments(link.inertia)
         if off > 1e-9 * size:
             raise link.origin.error(f"has an inertia that is not symmetric: {link.inertia.tolist()}.")
+        if low < 0.0 and size < ROUNDING * link.mass * (link.com @ link.com):
+            self.notes.add(link.origin, f"its moments of at most {size:g} kg m² are rounding; the mass is a point")
+            link.inertia = np.zeros((3, 3))
+            return True
         if link.mass < 0.0 or low < -1e-9 * size:
             what = f"the mass {link.mass:g} kg" if link.mass < 0.0 else f"a principal moment of {low:g} kg m²"
             raise link.origin.error(f"has {what}; needed: neither a negative mass nor a negative moment.")

@@ -22,8 +22,8 @@ from dalembert.simulation.layout import Layout
 from dalembert.simulation.setup import Span, make_choices, make_setup
 from dalembert.simulation.status import Status
 from dalembert.symbols import array
-from dalembert.system.functions import Trace
 from dalembert.system.system import System
+from dalembert.system.trace import Trace
 
 #: options of `simulate` that an environment passes on
 REFUSED = ("hold", "events", "coordinates", "options", "step", "switches", "stops")

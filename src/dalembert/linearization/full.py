@@ -27,10 +27,10 @@ from dalembert.rank import rank_policy
 from dalembert.recursions.newton_euler import newton_euler
 from dalembert.symbols import array, symbols, to_sx, zeros
 from dalembert.system.equation_rows import EquationRows, SolvedRows, arguments
-from dalembert.system.functions import Trace
 from dalembert.system.rows import RowChoice
 from dalembert.system.state import State
 from dalembert.system.system import System
+from dalembert.system.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)

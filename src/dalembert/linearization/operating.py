@@ -8,9 +8,9 @@ import numpy as np
 
 from dalembert.charts.leaders import Coordinate
 from dalembert.protocols import Parameters, StateGiven
-from dalembert.system.functions import Trace
 from dalembert.system.state import State
 from dalembert.system.system import System
+from dalembert.system.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)

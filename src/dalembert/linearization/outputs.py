@@ -17,9 +17,9 @@ from dalembert.protocols import Parameters
 from dalembert.recursions.momentum import gravity_energy, kinetic_energy
 from dalembert.symbols import array, to_sx
 from dalembert.system.evaluating import frame_key
-from dalembert.system.functions import Trace
 from dalembert.system.state import State
 from dalembert.system.system import System
+from dalembert.system.trace import Trace
 
 KINDS = ("rate", "acceleration", "position", "velocity", "multiplier")
 ENERGIES = ("energy", "kinetic_energy", "potential_energy")

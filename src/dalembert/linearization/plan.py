@@ -14,9 +14,9 @@ from dalembert.compiler import Kernel
 from dalembert.linearization.large import LargeModel
 from dalembert.linearization.traced import NAMES, closure, linear
 from dalembert.rank import RankPolicy
-from dalembert.system.functions import Trace
 from dalembert.system.rows import RowChoice
 from dalembert.system.system import System
+from dalembert.system.trace import Trace
 
 # velocities, and their number times that of the degrees of freedom: at most so many make 100,000 operations of
 # straight-line code, which take 10 s to compile, once, and then 0.05 to 0.08 ms where motions take 4 s and 0.2 ms

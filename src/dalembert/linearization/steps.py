@@ -20,9 +20,9 @@ from dalembert.linearization.operating import Operating
 from dalembert.protocols import Inputs, Parameters, StateGiven
 from dalembert.symbols import array, symbols, to_sx
 from dalembert.system.derivatives import EquationDerivatives
-from dalembert.system.functions import Trace
 from dalembert.system.state import State
 from dalembert.system.system import System
+from dalembert.system.trace import Trace
 
 ITERATIONS = 50
 

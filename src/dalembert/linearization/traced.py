@@ -28,8 +28,8 @@ from dalembert.recursions.elimination import RowFactor
 from dalembert.recursions.sparse import Sparse
 from dalembert.symbols import zeros
 from dalembert.system.derivatives import EquationDerivatives
-from dalembert.system.functions import Trace
 from dalembert.system.local_slopes import all_zero
+from dalembert.system.trace import Trace
 
 NAMES = ("A", "B", "time", "rate", "Kq", "Kv", "Dv", "Kt", "Dt", "vdot", "multipliers", "margin")
 

@@ -7,8 +7,9 @@ import numpy as np
 from dalembert.compiler import Kernel
 from dalembert.recursions.momentum import kinetic_energy
 from dalembert.symbols import array
-from dalembert.system.functions import FRAME_FUNCTIONS, Trace, potential
+from dalembert.system.functions import FRAME_FUNCTIONS, potential
 from dalembert.system.system import System
+from dalembert.system.trace import Trace
 
 
 def poses(system: System) -> Kernel:

@@ -24,10 +24,11 @@ from dalembert.sensitivity.targets import Targets
 from dalembert.symbols import array, symbols, to_sx, zeros
 from dalembert.system.derivatives import ACCELERATION_DERIVATIVES
 from dalembert.system.equation_rows import EquationRows, is_large
-from dalembert.system.functions import Trace, constrained
+from dalembert.system.functions import constrained
 from dalembert.system.jacobian_rows import tangent_map
 from dalembert.system.rows import RowChoice
 from dalembert.system.system import System
+from dalembert.system.trace import Trace
 
 LARGEST = 400_000  # operations of a traced derivative: beyond, minutes to compile
 LANES = 8  # states at once, where there are many

@@ -22,7 +22,7 @@ from dalembert.sensitivity.following import following, held_names
 from dalembert.sensitivity.result import Sensitivities
 from dalembert.sensitivity.targets import Targets
 from dalembert.symbols import array, symbols, to_sx
-from dalembert.system.functions import Trace
+from dalembert.system.trace import Trace
 
 KINDS = ("eigenvalue", "frequency", "damping", "mode")
 APART = 1e-6  # of the largest eigenvalue: nearer ones are one repeated

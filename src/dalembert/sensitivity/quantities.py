@@ -25,9 +25,10 @@ from dalembert.sensitivity.equations import Equations, tangent_jacobian
 from dalembert.symbols import array, to_sx
 from dalembert.system.evaluating import frame_key
 from dalembert.system.functions import FUNCTIONS as SYSTEM_FUNCTIONS
-from dalembert.system.functions import LOOP_FUNCTIONS, Trace, potential
+from dalembert.system.functions import LOOP_FUNCTIONS, potential
 from dalembert.system.state import State
 from dalembert.system.system import System
+from dalembert.system.trace import Trace
 
 KINDS = ("rate", "acceleration", "position", "velocity", "multiplier", "reaction")
 ENERGIES = ("energy", "kinetic_energy", "potential_energy")

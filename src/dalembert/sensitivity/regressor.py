@@ -29,8 +29,8 @@ from dalembert.sensitivity.targets import Targets
 from dalembert.simulation.run import Run
 from dalembert.spatial import RigidInertia
 from dalembert.symbols import array, symbols, to_sx
-from dalembert.system.functions import Trace
 from dalembert.system.system import System
+from dalembert.system.trace import Trace
 
 KINDS = ("m", "mx", "my", "mz", "Jxx", "Jxy", "Jxz", "Jyy", "Jyz", "Jzz")
 TOLERANCE = 1e-8  # of the largest column: less is dependent

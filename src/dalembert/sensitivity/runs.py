@@ -8,7 +8,7 @@ its time moves too: δT = −(g_x δx + g_θ) / ġ.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,8 +24,10 @@ from dalembert.sensitivity.targets import Targets
 from dalembert.sensitivity.variation import Variation
 from dalembert.simulation.callbacks import expression, is_numba, traced_inputs
 from dalembert.simulation.run import Run, continuation, positions_met
+from dalembert.simulation.setup import Setup
 from dalembert.simulation.status import Status
 from dalembert.system.state import State
+from dalembert.system.system import System
 
 METHODS = ("auto", "forward", "adjoint")
 
@@ -65,12 +67,49 @@ def _check(run: Run) -> None:
             f"at t = {passed[0].t:g} s the run passes a singular position, where a motion need not depend "
             "smoothly on parameters. Differentiate runs that keep away from it."
         )
-    setup = between.layout.setup
+    check_controller(between.layout.setup)
+
+
+def check_controller(setup: Setup) -> None:
+    """Refuse controllers whose derivatives are not known."""
     if setup.controller is not None and (setup.hold or not isinstance(setup.controller, expression)):
         raise ArgumentError(
             "the inputs of this run come from a sampled controller, or from one that is no da.expression; its "
             "derivatives are not known. Wrap it in da.expression and leave out hold."
         )
+
+
+def end_and_path(run: Run, of: Any, wrt: Any, held: Any, at: np.ndarray) -> tuple[Sensitivities, Sensitivities | None]:
+    """Derivatives at the end of a run, and at times `at` (T,) within it of all quantities but integrals, if any."""
+    _check(run)
+    motion = Motion(run, Targets.of(run.system, wrt), quantities(run.system, of), held)
+    if not len(at):
+        backward = len(motion.asked) < motion.m
+        return (motion.adjoint() if backward else motion.forward(None)), None
+    passed = motion.passed(at)
+    return motion.ended(passed), motion.along(passed) if motion.end else None
+
+
+def check_held(system: System, start: State, u: np.ndarray, p: np.ndarray, wrt: Any, held: Any) -> None:
+    """Refuse names that are not known, and `held` left out where coordinates must follow the loops."""
+    names = held_names(system, held)
+    targets = Targets.of(system, wrt)
+    rows = independent_rows(system, start, p) if system.rows.of else None
+    eq = Equations(system, rows, targets, many=True)
+    if names is None:
+        known = eq.known(start.q[None], start.v[None], np.array([start.t]), u[None], p)
+        following(eq, [start], known, None)
+
+
+class Passed(NamedTuple):
+    """What a pass forward over the steps of a run finds."""
+
+    at: np.ndarray  # (T,) s
+    slopes: np.ndarray  # (T, n, m) of (δ, δv) at these times
+    end: np.ndarray  # (n, m) at the end of the run
+    sums: np.ndarray  # (k,) integrals
+    total: np.ndarray  # (k, m) their derivatives
+    closure: float
 
 
 class Motion(Variation):
@@ -149,18 +188,22 @@ class Motion(Variation):
                 g = event.g.f if isinstance(event.g, expression) else event.g
                 if is_numba(g):
                     raise ArgumentError(f"event '{name}' is a Numba function; needed: a da.expression.")
-                return Quantity(f"event '{name}'", "function", _OfState(g))
+                return Quantity(f"event '{name}'", "function", OfState(g))
         raise ArgumentError("the event that ended the run is not known.")
 
     # --- the two ways -------------------------------------------------------------------------------------------
 
     def forward(self, at: np.ndarray | None) -> Sensitivities:
         """One column for each parameter, from the start to the end."""
+        return self.ended(self.passed(np.zeros(0))) if at is None else self.along(self.passed(at))
+
+    def passed(self, at: np.ndarray) -> Passed:
+        """The columns at the end and at times (T,), from one pass over the steps."""
         run, nv, n, k = self.run, self.system.nv, self.n, len(self.sums)
-        t = run.t if at is None else np.union1d(run.t, at)
+        t = np.union1d(run.t, at) if len(at) else run.t
         S, total, sums = self.start, np.zeros((k, self.m)), np.zeros(k)
-        kept = {0: S}
-        wanted = set() if at is None else set(np.searchsorted(t, at).tolist())
+        places = np.searchsorted(t, at).tolist()
+        kept, wanted = {0: S}, set(places)
         for first, known, h, T, X, inner in self._steps(t):
             F = self.eq.targets.spread(self.eq.driven(known).reshape(len(h), gauss.STAGES * nv, -1))
             forced = X @ F
@@ -174,17 +217,22 @@ class Motion(Variation):
                 weights = (h[:, None] * gauss.B).ravel()
                 sums += weights @ inner.value
                 total += np.einsum("w,wkm->km", weights, inner.theta)
-        if at is not None:
-            q, v = run(at)
-            y = self._at(q, v, at)
-            slopes = np.array([kept[i] for i in np.searchsorted(t, at)])
-            return self._result(y.value, y.x @ slopes + y.theta, "forward", at, self._closure(S))
+        return Passed(at, np.array([kept[i] for i in places]), S, sums, total, self._closure(S))
+
+    def ended(self, x: Passed) -> Sensitivities:
+        """Derivatives at the end."""
         value, by_x, direct = self._last()
         inside = [i for i, y in enumerate(self.asked) if y.integral]
-        jacobian = by_x @ S + direct
-        jacobian[inside] += total
-        value[inside] = sums
-        return self._result(value, jacobian, "forward", None, self._closure(S))
+        jacobian = by_x @ x.end + direct
+        jacobian[inside] += x.total
+        value[inside] = x.sums
+        return self._result(value, jacobian, "forward", None, x.closure)
+
+    def along(self, x: Passed) -> Sensitivities:
+        """Derivatives of all quantities but integrals at the times of the pass."""
+        q, v = self.run(x.at)
+        y, names = self._at(q, v, x.at), tuple(y.name for y in self.end)
+        return Sensitivities(names, self.names, y.value, y.x @ x.slopes + y.theta, x.at, "forward", x.closure)
 
     def adjoint(self) -> Sensitivities:
         """One row for each quantity, from the end to the start."""
@@ -226,7 +274,7 @@ class Motion(Variation):
         return Sensitivities(names, self.names, value, jacobian, t, method, closure)
 
 
-class _OfState:
+class OfState:
     """g(t, state) as a function of the state; equal for equal g."""
 
     def __init__(self, g: Any):
@@ -239,12 +287,12 @@ class _OfState:
             raise
         except Exception as error:
             raise ArgumentError(
-                f"the event that ended the run cannot be differentiated: {type(error).__name__}: {error}. Write it as "
-                "a da.expression, with CasADi's functions."
+                f"the event or output cannot be differentiated: {type(error).__name__}: {error}. Write it as a "
+                "da.expression, with CasADi's functions."
             ) from error
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _OfState) and other.g is self.g
+        return isinstance(other, OfState) and other.g is self.g
 
     def __hash__(self) -> int:
         return hash(self.g)

@@ -11,8 +11,8 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import ArgumentError, unknown
-from dalembert.system.functions import Trace
 from dalembert.system.system import System
+from dalembert.system.trace import Trace
 
 
 @dataclass(frozen=True)

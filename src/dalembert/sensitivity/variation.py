@@ -16,8 +16,8 @@ from dalembert.sensitivity.quantities import Quantity, values
 from dalembert.simulation.run import Run
 from dalembert.simulation.setup import Setup
 from dalembert.system.derivatives import EquationDerivatives
-from dalembert.system.functions import Trace
 from dalembert.system.system import System
+from dalembert.system.trace import Trace
 
 MOST = 4_000_000  # doubles of one stack of matrices
 

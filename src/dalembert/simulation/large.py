@@ -10,9 +10,9 @@ from dalembert.native.bound import Bound
 from dalembert.native.library import address
 from dalembert.symbols import element, symbols, to_sx
 from dalembert.system.equation_rows import EquationRows
-from dalembert.system.functions import Trace
 from dalembert.system.rows import RowChoice
 from dalembert.system.system import System
+from dalembert.system.trace import Trace
 
 
 def make_large_slope(system: System, rows: RowChoice, p: np.ndarray) -> Bound:

@@ -23,8 +23,8 @@ from dalembert.symbols import zeros
 
 if TYPE_CHECKING:
     from dalembert.simulation.run import Run
-    from dalembert.system.functions import Trace
     from dalembert.system.system import System
+    from dalembert.system.trace import Trace
 
 STATES = 6  # from which symmetries are found
 SMALL = 1e-9

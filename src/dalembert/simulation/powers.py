@@ -13,8 +13,8 @@ from dalembert.errors import ArgumentError, unknown
 from dalembert.mechanism.forces import Force, JointSpringDamper
 from dalembert.mechanism.traced import Load
 from dalembert.symbols import array
-from dalembert.system.functions import Trace
 from dalembert.system.stepping import power_of
+from dalembert.system.trace import Trace
 
 if TYPE_CHECKING:
     from dalembert.system.system import System

@@ -39,7 +39,7 @@ from dalembert.symbols import zeros
 from dalembert.system.local_slopes import LocalEquations, LocalSlopes, all_zero
 
 if TYPE_CHECKING:
-    from dalembert.system.functions import Trace
+    from dalembert.system.trace import Trace
 
 
 @dataclass(frozen=True)

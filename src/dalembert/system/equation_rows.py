@@ -39,9 +39,9 @@ from dalembert.system.local_slopes import chosen_rows
 if TYPE_CHECKING:
     from dalembert.protocols import Inputs, Parameters
     from dalembert.system.evaluating import Evaluating
-    from dalembert.system.functions import Trace
     from dalembert.system.rows import RowChoice
     from dalembert.system.state import State
+    from dalembert.system.trace import Trace
 
 LARGE = 24  # velocities: with more, straight-line code of all derivatives takes about ten seconds to compile
 

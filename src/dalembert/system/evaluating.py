@@ -17,21 +17,12 @@ from dalembert.protocols import Inputs, Parameters, StateGiven
 from dalembert.symbols import all_numbers
 from dalembert.system import functions, kept
 from dalembert.system.equation_rows import EquationRows, arguments, is_large
-from dalembert.system.functions import (
-    FRAME_FUNCTIONS,
-    LARGE,
-    LOOP_FUNCTIONS,
-    OUTPUTS,
-    Description,
-    forget_trace,
-    recent_trace,
-    trace,
-    trace_together,
-)
+from dalembert.system.functions import FRAME_FUNCTIONS, LOOP_FUNCTIONS, OUTPUTS, trace, trace_together
 from dalembert.system.given import Given
 from dalembert.system.led import led_velocities
 from dalembert.system.rows import RowChoice, RowNames
 from dalembert.system.stepping import STEPPING, work_names
+from dalembert.system.trace import LARGE, Description, forget_trace, recent_trace
 
 if TYPE_CHECKING:
     from dalembert.compiler import Kernel

@@ -6,10 +6,9 @@ does not have (no inputs u, no parameters p, nothing that depends on the time t)
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import reduce
 from typing import Any
 
 import casadi as ca
@@ -18,10 +17,8 @@ import numpy as np
 from dalembert.errors import DescriptionError
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.checks import check_free_symbols
-from dalembert.mechanism.constraints import Constraint, Loop
+from dalembert.mechanism.constraints import Loop
 from dalembert.mechanism.constraints.relative import Relative
-from dalembert.mechanism.forces import Force
-from dalembert.mechanism.layout import Layout
 from dalembert.mechanism.traced import Load, TracedState
 from dalembert.recursions import kinematics
 from dalembert.recursions.articulated_body import articulated_body
@@ -31,7 +28,7 @@ from dalembert.recursions.elimination import Elimination, mass_factor
 from dalembert.recursions.momentum import center_of_mass, gravity_energy, kinetic_energy, momentum
 from dalembert.recursions.newton_euler import link_wrenches, newton_euler
 from dalembert.spatial import Transform
-from dalembert.symbols import array, minimum, symbols, to_sx, zeros
+from dalembert.symbols import array, minimum, to_sx, zeros
 from dalembert.system.derivatives import (
     ACCELERATION_DERIVATIVES,
     LONG_CHAIN_COLUMNS,
@@ -41,118 +38,7 @@ from dalembert.system.derivatives import (
     ode_jacobian,
 )
 from dalembert.system.diagonal_functions import DIAGONAL, DIAGONAL_FRAME, DIAGONAL_OUTPUTS
-from dalembert.system.led import Led
-from dalembert.system.rows import Rows
-from dalembert.system.sliding import Loaded, Sliding, add_sliding
-
-
-@dataclass(frozen=True)
-class Description:
-    """The data of a mechanism that the functions need, as it was when compiled."""
-
-    layout: Layout
-    whole: Layout  # the same with a link for every body, fixed ones included
-    gravity: np.ndarray
-    forces: tuple[Force, ...]
-    constraints: tuple[Constraint, ...]
-    inputs: Mapping[str, ca.SX]
-    parameters: Mapping[str, ca.SX]
-    sliding: tuple[Sliding, ...] = ()  # contacts, where a phase of a run has some
-    loaded: tuple[Loaded, ...] = ()  # joints whose friction grows with their reaction, the same
-
-
-class Trace:
-    """One tracing: fresh symbols for the arguments, and what the recursions make of them, each made when asked for."""
-
-    base: Trace | None = None  # another tracing, with the same symbols, that has made some of it already
-
-    def __init__(self, description: Description, chosen: tuple[int, ...] | None = None):
-        """`chosen`: the rows of the constraints to use, where not all."""
-        self.d, self.chosen = description, chosen
-        tree = description.layout.tree
-        self.tree = tree
-        self.sx: dict[str, ca.SX] = {
-            "u": ca.vertcat(*description.inputs.values()),
-            "p": ca.vertcat(*description.parameters.values()),
-        }
-        for name, n in {"q": tree.nq, "v": tree.nv, "a": tree.nv, "tau": tree.nv, "t": 1}.items():
-            self.sx[name], x = symbols(name, n)
-            setattr(self, name, x)
-        self.sx["dq"], self.dq = symbols("dq", tree.nv)
-        self.sx["lam"] = ca.SX(0, 1)
-        self.sx["q1"], self.q1 = symbols("q1", tree.nq)
-
-    q: np.ndarray
-    v: np.ndarray
-    a: np.ndarray
-    tau: np.ndarray
-    t: np.ndarray
-
-    def again(self, chosen: tuple[int, ...] | None) -> Trace:
-        """A tracing with the same symbols, and more of its own, that uses what this one makes."""
-        s = object.__new__(Trace)
-        s.base, s.d, s.tree, s.chosen, s.sx = self, self.d, self.tree, chosen, dict(self.sx)
-        for name in ("q", "v", "a", "tau", "t", "dq", "q1"):
-            setattr(s, name, getattr(self, name))
-        return s
-
-    @cached_property
-    def at(self) -> Any:
-        """The tree at (q, v)."""
-        return self.tree.moving(self.q, self.v) if self.base is None else self.base.at
-
-    @cached_property
-    def state(self) -> TracedState:
-        """The state as forces see it."""
-        return TracedState(self.d.layout, self.at, self.t[0]) if self.base is None else self.base.state
-
-    @cached_property
-    def load(self) -> Load:
-        """Load of the described forces."""
-        if self.base is not None:
-            return self.base.load
-        load = Load.of(self.d.forces, self.state)
-        if self.d.sliding or self.d.loaded:
-            add_sliding(self, self.d.sliding, self.d.loaded, load)
-        return load
-
-    @cached_property
-    def rows(self) -> Rows:
-        """Rows of the described constraints, without trivial rows."""
-        rows = Rows.traced(self.d.constraints, self.state) if self.base is None else self.base.rows
-        return rows if self.chosen is None else rows.only(self.chosen)
-
-    @cached_property
-    def led(self) -> Led:
-        """The coordinates that kinematic inputs lead."""
-        return Led(self)
-
-    @cached_property
-    def force(self) -> np.ndarray:
-        """f = Q − h."""
-        if self.base is not None:
-            return self.base.force
-        return self.load.tau - newton_euler(self.at, _still(self), self.d.gravity, self.load.wrenches)
-
-    @cached_property
-    def lam(self) -> np.ndarray:
-        """Multipliers, one for each row and for each row left out."""
-        self.sx["lam"], x = symbols("lam", len(self.rows.all_named))
-        return x
-
-    def multipliers_of(self, constraint: str) -> dict[str, Any]:
-        """Multipliers of a constraint by row."""
-        return {row: self.lam[k] for k, (of, row) in enumerate(self.rows.all_named) if of == constraint}
-
-    def per_joint(self, call: Callable[[Any, slice, slice], Any]) -> np.ndarray:
-        """Concatenated values of a function of each joint."""
-        return np.concatenate([zeros(0), *(call(k.joint, k.q, k.v) for k in self.tree.links)])
-
-    def frame(self, frame: Frame, axes: str) -> tuple[Any, Any, Any]:
-        """Link, offset and rotation to the wanted axes (None for the frame's own)."""
-        link, offset = self.d.layout.locate(frame)
-        R = kinematics.pose(self.at, link, offset).R if axes == "world" else None
-        return link, offset, R
+from dalembert.system.trace import Description, Trace, recent_trace
 
 
 def _kinematics(s: Trace) -> tuple[Any, ...]:
@@ -407,27 +293,6 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "jacobian_derivatives": ("by_q", "rate", "second_rate"),
     **DIAGONAL_OUTPUTS,
 }
-
-
-KEPT, LARGE = 3, 128  # tracings that a thread keeps for the next function; velocities above which it keeps one alone
-_kept = threading.local()
-
-
-def recent_trace(description: Description, rows: tuple[int, ...] | None = None) -> Trace:
-    """A tracing that shares symbols, and all that was made then, with the last ones of its description."""
-    bases = vars(_kept).setdefault("bases", [])
-    base = next((s for s in bases if s.d is description), None)
-    if base is None:
-        base = Trace(description)
-        bases.insert(0, base)
-        del bases[1 if any(s.tree.nv > LARGE for s in bases) else KEPT :]
-    return base.again(rows)
-
-
-def forget_trace(description: Description) -> None:
-    """Let go of the tracings of a description: those of large mechanisms take a megabyte for three velocities."""
-    bases = vars(_kept).get("bases", [])
-    bases[:] = [s for s in bases if s.d is not description]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

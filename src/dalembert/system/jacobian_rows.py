@@ -18,8 +18,8 @@ from dalembert.symbols import array, to_sx
 if TYPE_CHECKING:
     from dalembert.compiler import Kernel
     from dalembert.system.evaluating import Evaluating
-    from dalembert.system.functions import Trace
     from dalembert.system.rows import RowChoice
+    from dalembert.system.trace import Trace
 
 LANES = 4  # rows computed at once
 

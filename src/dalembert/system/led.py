@@ -28,8 +28,8 @@ from dalembert.symbols import array, is_number, to_sx, zeros
 
 if TYPE_CHECKING:
     from dalembert.recursions.innovations import Innovations
-    from dalembert.system.functions import Trace
     from dalembert.system.rows import Rows
+    from dalembert.system.trace import Trace
 
 
 def led_velocities(layout: Layout, forces: Sequence[Force]) -> dict[str, int]:

@@ -17,7 +17,7 @@ from dalembert.symbols import element, is_number, symbols, to_sx, zeros
 
 if TYPE_CHECKING:
     from dalembert.system.derivatives import EquationDerivatives
-    from dalembert.system.functions import Trace
+    from dalembert.system.trace import Trace
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from dalembert.recursions.newton_euler import link_wrenches, newton_euler
 from dalembert.symbols import array, positive_part, sqrt, zeros
 
 if TYPE_CHECKING:
-    from dalembert.system.functions import Trace
+    from dalembert.system.trace import Trace
 
 SWEEPS = 12  # over joints whose reactions depend on each other's friction
 

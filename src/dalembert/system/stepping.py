@@ -33,7 +33,8 @@ from dalembert.recursions.sparse import Sparse
 from dalembert.symbols import array, is_number, sqrt, symbols, to_sx, where_less, zeros
 from dalembert.system.derivatives import ode_jacobian
 from dalembert.system.diagonal_functions import rate_of
-from dalembert.system.functions import Trace, forces, potential, unled
+from dalembert.system.functions import forces, potential, unled
+from dalembert.system.trace import Trace
 from dalembert.system.variational_step import variational
 
 STATE, DRIVE = ("q", "v"), ("u", "p", "t")

@@ -23,8 +23,8 @@ from dalembert.mechanism.values import is_exact_zero
 from dalembert.system import kept
 from dalembert.system.constraints import ConstraintQuestions
 from dalembert.system.diagonal import Diagonal
-from dalembert.system.functions import Description
 from dalembert.system.state import State
+from dalembert.system.trace import Description
 
 S = TypeVar("S", bound="System")
 KEPT = 32  # things that other packages keep with a system

@@ -55,6 +55,13 @@ SIMULATING = {
             "guess": lambda: four_bar()[1], "u": {"torque": [0.0, 1.0]}, "method": "dopri5", "max_steps": 1000,
         },
     ),
+    "dalembert.ensemble, differentiated": Target(
+        da.ensemble,
+        {
+            "system": lambda: four_bar()[0], "states": lambda: four_bar()[1], "t": 0.05, "n": 2, "u": [0.0],
+            "wrt": ["input:torque", "held:A"], "of": ["A", "energy"], "held": ["A"], "t_eval": [0.0, 0.02],
+        },
+    ),
     "dalembert.ensemble, controlled": Target(
         da.ensemble,
         {

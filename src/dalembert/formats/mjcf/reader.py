@@ -35,17 +35,19 @@ def read_mjcf(
     merge_fixed: bool = True,
     actuators: str = "laws",
     isolated: bool = False,
+    folder: str | os.PathLike[str] | None = None,
 ) -> Mechanism:
     """The mechanism of an MJCF file, MuJoCo's format, read through MuJoCo's compiler (extra `mjcf`).
 
-    path: the file; what it includes must be in its folder. strict=True refuses a file with anything that has no meaning
-    here, which is otherwise listed in `notes`. Coordinates are those of the file, `ref` included; every keyframe is a
-    named state, and the state "start" is MuJoCo's reference position, or the keyframe (name or number) asked for by
-    `keyframe`. base: "fixed" welds bodies on free joints to the ground, "free" lets those without joints that carry
-    others float, None takes them as written. merge_fixed: bodies without joints become frames of the bodies that carry
-    them; False keeps them. actuators: "laws" (each is an input u with its gain and bias, as MuJoCo's ctrl), "forces"
-    (the input is the force itself) or "none". isolated=True tries MuJoCo's compiler in a process of its own first, so
-    that a file by which it crashes is an error here; it takes about half a second more.
+    path: the file; what it includes must be in its folder, or in `folder`, one around it that you trust it with.
+    strict=True refuses a file with anything that has no meaning here, which is otherwise listed in `notes`. Coordinates
+    are those of the file, `ref` included; every keyframe is a named state, and the state "start" is MuJoCo's reference
+    position, or the keyframe (name or number) asked for by `keyframe`. base: "fixed" welds bodies on free joints to the
+    ground, "free" lets those without joints that carry others float, None takes them as written. merge_fixed: bodies
+    without joints become frames of the bodies that carry them; False keeps them. actuators: "laws" (each is an input u
+    with its gain and bias, as MuJoCo's ctrl), "forces" (the input is the force itself) or "none". isolated=True tries
+    MuJoCo's compiler in a process of its own first, so that a file by which it crashes is an error here; it takes about
+    half a second more.
 
     >>> import dalembert as da, pathlib, tempfile
     >>> text = '''<mujoco model="pendulum"><worldbody><body name="rod">
@@ -64,8 +66,8 @@ def read_mjcf(
     checks.choice(actuators, ("laws", "forces", "none"), "actuators")
     where, notes = Path(checks.path(path, "path", error=ModelFileError)), Notes(strict)
     if checks.flag(isolated, "isolated"):
-        tried(where, base)
-    source = Source(where, notes)
+        tried(where, base, folder)
+    source = Source(where, notes, folder)
     of = compiled(source, notes, base)
     gravity = np.zeros(3) if of.model.opt.disableflags & NO_GRAVITY else of.model.opt.gravity
     try:

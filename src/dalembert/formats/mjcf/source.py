@@ -7,6 +7,7 @@ and an element has its file and line.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from math import inf, isnan, nan, prod
@@ -62,8 +63,8 @@ _VAGUE = re.compile(r"[+-]?(nan|inf|infinity)(\(.*\))?", re.IGNORECASE)
 class Source:
     """The checked elements of an MJCF file and of the models it attaches, and their texts for MuJoCo."""
 
-    def __init__(self, path: Path, notes: Notes):
-        self.folder, self.notes = Folder(path.parent), notes
+    def __init__(self, path: Path, notes: Notes, folder: str | os.PathLike[str] | None = None):
+        self.folder, self.notes = Folder.of(path, folder), notes
         self.sizes_change = False  # whether something with coordinates or controls was left out
         self.attached: list[Element] = []  # roots of the models that <asset><model> names
         self.lines: list[Element] = []  # the element on each line of the texts

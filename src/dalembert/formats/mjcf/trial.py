@@ -27,15 +27,15 @@ from dalembert.formats.mjcf.source import Source
 from dalembert.formats.notes import Notes
 try:
     notes = Notes()
-    compiled(Source(Path(sys.argv[1]), notes), notes, sys.argv[2] or None)
+    compiled(Source(Path(sys.argv[1]), notes, sys.argv[4] or None), notes, sys.argv[2] or None)
 except DalembertError:
     pass
 """
 
 
-def tried(path: Path, base: str | None) -> None:
+def tried(path: Path, base: str | None, folder: str | os.PathLike[str] | None = None) -> None:
     """Refuse a file with which MuJoCo's compiler crashes, or takes too much time or memory."""
-    command = [sys.executable, "-c", SCRIPT, str(path.absolute()), base or "", str(BYTES)]
+    command = [sys.executable, "-c", SCRIPT, str(path.absolute()), base or "", str(BYTES), os.fspath(folder or "")]
     bounds = f"in a process of its own, of {SECONDS} s and {BYTES >> 30} GB"
     try:
         done = subprocess.run(

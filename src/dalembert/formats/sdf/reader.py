@@ -33,14 +33,16 @@ def read_sdf(
     base: str | None = None,
     merge_fixed: bool = True,
     model: str | None = None,
+    folder: str | os.PathLike[str] | None = None,
 ) -> Mechanism:
     """The mechanism of an SDF file, versions 1.4 to 1.12: a model, or a world with its models.
 
-    Joints may form loops: those that close them are cut. Included files are read from the folder of the file and below.
-    strict=True refuses a file with elements that have no meaning here, which are otherwise listed in `notes`. base:
-    "fixed" fixes parts that float to the ground, "free" lets models float that fixed joints hold to the world; None
-    takes the file as it is. merge_fixed=False keeps a body for every link. model: the one of several models to read,
-    by name. path may also be the text itself, a string that begins with "<"; it includes no files.
+    Joints may form loops: those that close them are cut. Included files are read from the folder of the file and below,
+    or from `folder`, one around it that you trust it with and that `model://` then means. strict=True refuses a file
+    with elements that have no meaning here, which are otherwise listed in `notes`. base: "fixed" fixes parts that float
+    to the ground, "free" lets models float that fixed joints hold to the world; None takes the file as it is.
+    merge_fixed=False keeps a body for every link. model: the one of several models to read, by name. path may also be
+    the text itself, a string that begins with "<"; it includes no files.
 
     >>> import dalembert as da
     >>> m = da.read_sdf('''<sdf version="1.9"><model name="pendulum"><link name="rod"/>
@@ -62,10 +64,10 @@ def read_sdf(
         m = _Reader(parse(path), None, notes).read(base, merge_fixed, model)
     else:
         where = checks.path(path, "path", error=ModelFileError)
-        folder = Folder(where.parent)
-        with folder.inside(where):
+        inside = Folder.of(where, folder)
+        with inside.inside(where):
             root = parse(where, file=where.name)
-            m = _Reader(root, folder, notes).read(base, merge_fixed, model)
+            m = _Reader(root, inside, notes).read(base, merge_fixed, model)
     m.notes = notes.done()
     return m
 

@@ -18,7 +18,9 @@ def motors(root: Element, edges: dict[str, Edge], notes: Notes) -> dict[str, tup
         if len(joints) != 1 or len(actuators) > 1:
             notes.add(e, f"connects {len(actuators)} actuator(s) and {len(joints)} joint(s); only simple ones are read")
             continue
-        edge = _edge(joints[0], edges)
+        edge = _edge(joints[0], edges, notes)
+        if edge is None:
+            continue
         limit = edge.origin.only("limit")
         if limit is not None and limit.number("effort", None, finite=False) == 0.0:
             notes.add(e, f"joint '{edge.name}' may exert no effort (limit 0); it gets no motor")
@@ -29,13 +31,13 @@ def motors(root: Element, edges: dict[str, Edge], notes: Notes) -> dict[str, tup
             _rotor(actuator, edge)
             _add(found, (actuator.name if actuators else "") or edge.name, edge, e, notes)
             for r in (*e.findall("mechanicalReduction"), *actuator.findall("mechanicalReduction")):
-                if r.text and r.number(None) != 1.0:
+                if r.text and r.text.strip() not in ("1", "1.0"):  # some name a macro that was never expanded
                     notes.add(r, "the input is the force at the joint, after the reduction")
     for control in root.findall("ros2_control"):
         for j in control.findall("joint"):
             if j.findall("command_interface"):
-                edge = _edge(j, edges)
-                if edge.joint.nv and all(name != edge.name for name, _ in found.values()):
+                edge = _edge(j, edges, notes)
+                if edge is not None and edge.joint.nv and all(name != edge.name for name, _ in found.values()):
                     _add(found, edge.name, edge, j, notes)
     return found
 
@@ -54,11 +56,12 @@ def _add(found: dict[str, tuple[str, Element]], name: str, edge: Edge, e: Elemen
     found[fresh] = edge.name, e
 
 
-def _edge(e: Element, edges: dict[str, Edge]) -> Edge:
+def _edge(e: Element, edges: dict[str, Edge], notes: Notes) -> Edge | None:
+    """The joint that a motor drives; None, noted, where the file has none of its name: parts of robots keep motors."""
     name = e.required("name")
     if name not in edges:
-        raise e.error(f"asks for joint {shown(name)}, which is not there.")
-    return edges[name]
+        notes.add(e, f"joint {shown(name)} is not there; its motor is left out")
+    return edges.get(name)
 
 
 def _rotor(actuator: Element, edge: Edge) -> None:

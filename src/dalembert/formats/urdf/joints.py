@@ -85,7 +85,7 @@ def read_joint(e: Element, name: str, notes: Notes) -> Edge:
     return edge
 
 
-def mimic(e: Element, edges: dict[str, Edge]) -> Coupling | None:
+def mimic(e: Element, edges: dict[str, Edge], notes: Notes) -> Coupling | None:
     """The coupling q = multiplier · q_other + offset of a joint with <mimic>, by names of the file."""
     m = e.only("mimic") or e.only("drake:mimic")
     if m is None:
@@ -93,6 +93,9 @@ def mimic(e: Element, edges: dict[str, Edge]) -> Coupling | None:
     name, other = e.name, m.required("joint")
     if other not in edges:
         raise m.error(f"asks for joint {shown(other)}, which is not there.")
+    if not edges[name].joint.nv:
+        notes.add(m, f"joint {shown(name)} is fixed and has no coordinate that could follow; the coupling is left out")
+        return None
     for which in (name, other):
         if edges[which].joint.nv != 1:
             raise m.error(f"couples joint {shown(which)}, which is {edges[which].joint.kind}; needed: one coordinate.")

@@ -96,7 +96,7 @@ def _robot(root: Element, notes: Notes, base: str | None, beside: sidecar.Sideca
     _check_roots(root, robot, base)
     for e in root.children:
         if e.tag in ("joint", "drake:joint"):
-            coupling = joints.mimic(e, robot.joints)
+            coupling = joints.mimic(e, robot.joints, notes)
             if coupling is not None:
                 robot.graph.couplings.append(coupling)
     loops.read_loops(root, robot)
