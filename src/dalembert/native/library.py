@@ -24,7 +24,8 @@ from dalembert.sources import digest_of
 ENTRIES = {
     "begin": ("dalembert.integrators.begin", "begin"),
     "advance": ("dalembert.integrators.loop", "advance"),
-    "fill": ("dalembert.integrators.loop", "fill"),
+    "fill": ("dalembert.integrators.between", "fill"),
+    "locate": ("dalembert.integrators.between", "locate"),
     "run_lanes": ("dalembert.integrators.lanes", "run_lanes"),
     "runge_kutta": ("dalembert.integrators.explicit", "runge_kutta"),
     "implicit_step": ("dalembert.integrators.implicit", "implicit_step"),
