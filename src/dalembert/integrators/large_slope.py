@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dalembert.native.bound import Bound
 from dalembert.native.struct import Doubles, Int, Ints, Part, Struct
-from dalembert.recursions.pairs import TreePairs
 
 
 class LargeSlope(Struct):
@@ -37,25 +36,3 @@ class LargeSlope(Struct):
     pivots = Ints("nv + m")
     right = Doubles("nv + m", "2 * nv")
     z = Doubles("nv + m")
-
-
-class TreeSlope(Struct):
-    """The same for a tree without constraints: columns of each joint and their products (`recursions.pairs`)."""
-
-    nq = Int()
-    nv = Int()
-    given = Int()  # numbers of x
-    ode = Part(lambda: Bound)  # q̇ and v̇
-    ode_places = Ints("given")  # of each number of x in its inputs, or −1
-    columns = Part(lambda: Bound)  # of `long_chain_columns`
-    column_places = Ints("given")
-    vdot = Int()  # place of v̇ in the inputs of the columns
-    forced = Int()  # place of the slopes of described forces among their outputs, or −1
-    tree = Part(lambda: TreePairs)
-    rates = Part(lambda: Bound)
-    upper = Int()
-    lower = Int()
-    upper_places = Ints("upper", "2")
-    lower_places = Ints("lower", "2")
-    factor = Doubles("nv", "nv")
-    right = Doubles("nv", "2 * nv")

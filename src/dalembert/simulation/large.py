@@ -8,10 +8,11 @@ import casadi as ca
 import numpy as np
 
 from dalembert.compiler import Kernel
-from dalembert.integrators.large_slope import LargeSlope, TreeSlope
+from dalembert.integrators.large_slope import LargeSlope
 from dalembert.native.bound import Bound
 from dalembert.native.library import address
 from dalembert.recursions.pairs import Pairs
+from dalembert.recursions.tree_slope import TreeSlope
 from dalembert.symbols import element, symbols, to_sx
 from dalembert.system.equation_rows import EquationRows
 from dalembert.system.rows import RowChoice
