@@ -20,7 +20,6 @@ from dalembert.native.jit import entry, native
 from dalembert.native.numba_struct import struct_at
 from dalembert.outcome import CALLBACK, NOT_FINITE, OK, STEP_UNSOLVED, UNSOUND
 
-FAR = 0.1  # rad or m: a step whose acceleration would move it farther begins without
 STALLED = 3  # iterations that did not help: rounding allows no more
 STEEPEST = 5.0  # times a change may grow by (2)
 RUNAWAY = 1e6  # rad or lengths: a change from which no iteration comes back
@@ -30,7 +29,7 @@ _learned = struct_at(Learned)
 
 @entry(RunRecord)
 def variational_step(x, y, run):
-    """One attempt, see `methods`; the first guess is a step of constant acceleration. Controllers act at midpoints."""
+    """One attempt, see `methods`; controllers act at midpoints."""
     f, nq, nv, t, h = run.step_kernel, run.nq, run.nv, run.t, run.attempt_h
     x, stages, given, out, u = run.x, run.stages, f.x, f.y, run.ode.x
     trial, works, n = stages[run.rows - 2], run.works, nq + nv
@@ -41,16 +40,9 @@ def variational_step(x, y, run):
         if not control(run, t + 0.5 * h, trial):
             run.outcome = CALLBACK
             return
-    most = 0.0
-    for i in range(nv):
-        most = max(most, abs(0.5 * h * h * stages[0, nq + i]))
-    curved = 0.5 * h * h if most < FAR else 0.0
-    for i in range(nv):
-        given[n + i] = h * x[nq + i] + curved * stages[0, nq + i]
-    given[n + nv] = h
     for i in range(run.nu):
         given[n + nv + 1 + i] = u[run.u_index + i]
-    run.outcome = solve(f, _learned(run.method), t, x, n, nv, run.length)
+    run.outcome = solve(f, _learned(run.method), t, h, x, n, nv, run.length)
     if run.outcome != OK:
         return
     for i in range(n):
@@ -64,9 +56,15 @@ def variational_step(x, y, run):
 
 
 @native
-def solve(f, learned, t, x, n, nv, length):
-    """Iterate from the guess of δ among the inputs of f; returns the outcome. The outputs of f are then the step's."""
+def solve(f, learned, t, h, x, n, nv, length):
+    """Solve for a step of length h from the state x; returns the outcome. The outputs of f are then the step's.
+
+    The first guess is a step of constant velocity. Runs and motions share it: near a dead point there are two answers.
+    """
     given, out, m, s = f.x, f.y, f.rows, learned.changes
+    for i in range(nv):
+        given[n + i] = h * x[n - nv + i]
+    given[n + nv] = h
     most, least, count, stalled = max(1.0, length), 1e300, 0, 0
     for _ in range(ITERATIONS):
         call(f, t, x, n)
@@ -122,12 +120,7 @@ def variational_motion(x, y, motion):
             return
         for j in range(nu):
             given[n + nv + 1 + j] = motion.inputs[k, j]
-        follows = k > 0 and motion.apart == 0
-        for i in range(nv):
-            v = states[k, nq + i]
-            given[n + i] = h * (v + 0.5 * (v - states[k - 1, nq + i])) if follows else h * v
-        given[n + nv] = h
-        motion.outcome = solve(f, motion.learned, motion.times[k], states[k], n, nv, motion.length)
+        motion.outcome = solve(f, motion.learned, motion.times[k], h, states[k], n, nv, motion.length)
         if motion.outcome != OK:
             return
         for i in range(n):

@@ -271,6 +271,7 @@ class Driver(Detours):
         for when, row, k in hits:
             self.found[self.names[k]].append((when, row[:n].copy()))
             if self.setup.events[self.names[k]].terminal:
+                self.land(when, row)
                 run.x[:], run.t, run.fresh = row[: run.n], when, 0
                 if run.nu:
                     self.inputs[:] = row[run.n : run.n + run.nu]
