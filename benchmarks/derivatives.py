@@ -23,7 +23,7 @@ from benchmarks import models
 from benchmarks.description import Model
 from benchmarks.timing import Table, address_loop, interleaved, python_loop, versus
 from benchmarks.tree import native_loop
-from dalembert.linearization.discrete import advanced, slopes_along
+from dalembert.linearization.discrete_motion import followed, slopes_along
 from dalembert.simulation.large import make_large_slope
 from dalembert.system.discrete_slopes import LARGE as STRAIGHT
 from dalembert.system.equation_rows import is_large
@@ -211,18 +211,14 @@ def steps(rounds: int) -> Table:
             (q,), (v,), _ = models.random_state(model, 1)
         start = system.state(q, v)
         none, p = system.input_vector(None), system.parameter_vector(None)
-        states, taken = [start], []
-        for _ in range(100):
-            taken.append(advanced(system, states[-1], STEP, none, p))
-            states.append(taken[-1].state)
-        inputs = np.tile(none, (100, 1))
-        ((_, many),) = slopes_along(system, states[:-1], taken, STEP, inputs, p)
+        taken = followed(system, [start], STEP, np.tile(none, (100, 1)), p)
+        ((_, many),) = slopes_along(system, taken, p)
         step = da.discrete_step(system, start, STEP)
         off = _off(many.first[0], step.slopes.first[0])
         W = np.ones((100, many.rows.count))
 
-        def along(system=system, states=states, taken=taken, inputs=inputs, p=p):
-            return [part.first for _, part in slopes_along(system, states[:-1], taken, STEP, inputs, p)]
+        def along(system=system, taken=taken, p=p):
+            return [part.first for _, part in slopes_along(system, taken, p)]
 
         routes = {
             "Python": python_loop("f(s, x, h).derivative('q')", f=da.discrete_step, s=system, x=start, h=STEP),

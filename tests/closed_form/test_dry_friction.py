@@ -187,3 +187,16 @@ def test_a_rod_that_can_neither_stick_nor_slide_ends_the_run_at_its_start_with_a
             assert run.t.tolist() == [0.0]
         else:
             assert run.success
+
+
+@pytest.mark.parametrize("event", [None, lambda t, s: s["x"] - 1.0, da.expression(lambda t, s: s["x"] - 1.0)])
+@pytest.mark.parametrize("push", [lambda t, s: [2.0 * t], da.expression(lambda t, s: [2.0 * t])])
+def test_a_block_slips_where_the_push_of_a_controller_exceeds_friction(event, push):
+    """2 t = 4 at t = 2 s, whatever events are watched besides; then a = (2 t − 4) / m and x = (t − 2)³ / 6."""
+    m = da.Mechanism("block", gravity=(0, 0, -G))
+    m.add_joint("x", da.Prismatic("x"), m.ground, m.add_body("b", mass=2.0), friction=4.0)
+    m.add_motor("push", "x")
+    run = da.simulate(m.compile(), {}, 3.0, u=push, events=event)
+    (slip,) = run.switches
+    assert slip.t == pytest.approx(2.0, abs=1e-9)
+    assert run["x"][-1] == pytest.approx(1.0 / 6.0, abs=1e-9)

@@ -69,5 +69,5 @@ def test_a_pull_up_is_optimized_symmetrically(system):
     assert max(np.abs(system.residuals(motion.state(k))).max() for k in range(steps + 1)) < 1e-9
     still = 1e-4 * hold @ hold + 1e4 * 0.15**2 + 1e3 * 2 * 0.6**2  # the cost of staying where it is
     assert motion.cost < 0.05 * still
-    again = motion.simulate()  # its arms pass through their dead point in a step that takes a hundred iterations
+    again = motion.simulate()  # its arms pass through their dead point in a step that has two answers
     np.testing.assert_allclose(again.q[-1], ends[-1], atol=1e-9)

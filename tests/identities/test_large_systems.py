@@ -1,4 +1,7 @@
-"""Mechanisms of any size: rows of the Jacobian by reverse sweeps give what closed forms in straight-line code give."""
+"""Mechanisms of any size: derivatives by sweeps give what closed forms in straight-line code give.
+
+Rows of the Jacobian come from reverse sweeps, linear models from forward sweeps along one motion after another.
+"""
 
 import casadi as ca
 import numpy as np
@@ -70,7 +73,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_rows_by_reverse_sweeps_are_the_closed_forms(case, monkeypatch):
+def test_derivatives_by_sweeps_are_the_closed_forms(case, monkeypatch):
     system, x, options = CASES[case]()
     u = np.random.default_rng(1).normal(size=len(system.u_names))
     states = [x, system.project(x.replace(v=0.5 * x.v, t=x.t + 0.01))]
@@ -97,6 +100,47 @@ def test_rows_by_reverse_sweeps_are_the_closed_forms(case, monkeypatch):
     found = answers()
     for name, value in expected.items():
         agree(found[name], value)
+
+
+@pytest.mark.parametrize("shape", ["loops on a base", "ladder"])
+def test_large_linear_models_are_those_of_all_coordinates_along_the_motions(shape, monkeypatch):
+    """Â₂₁ = v̇_q K_q + v̇_v D, Â₂₂ = v̇_v K_v at the chosen coordinates: forward sweeps in lanes, and reverse ones."""
+    monkeypatch.setattr(equation_rows, "LARGE", 0)
+    monkeypatch.setattr(plan, "LARGE", 0)
+    if shape == "ladder":
+        system = zoo.ladder(6).compile()
+        x = system.state(*zoo.ladder_start(6, speed=-2.0))
+    else:
+        system, x = loops_on_a_base(3)
+    model, full = da.linearize(system, x), da.linearize_full(system, x)
+    op = model.operating
+    n, chosen = op.Kq.shape[1], [c.index for c in op.speeds]
+    agree(full.H @ np.block([[op.Kq, np.zeros_like(op.Kv)], [op.Dv, op.Kv]]), np.zeros((len(full.H), 2 * n)))
+    agree(model.A[n:, :n], (full.vdot_q @ op.Kq + full.vdot_v @ op.Dv)[chosen])
+    agree(model.A[n:, n:], (full.vdot_v @ op.Kv)[chosen])
+    agree(model.rate[n:], full.vdot[chosen])
+
+
+def loops_on_a_base(loops):
+    """Four-bars of different masses around a free body, each in a plane of its own, in motion."""
+    m = da.Mechanism("loops", gravity=(0, 0, -9.81))
+    base = m.add_body("base", mass=10.0, inertia=(1.0, 1.2, 1.4))
+    m.add_joint("float", da.Free(), m.ground, base)
+    for k in range(loops):
+        turn = 2 * np.pi * k / loops
+        at = base.at(np.cos(turn), np.sin(turn), 0.1, rotation=da.rotation("z", turn) @ da.rotation("x", 0.3))
+        bars = [
+            m.add_body(f"{n} {k}", mass=size + 0.1 * k, com=(size / 2, 0, 0), inertia=da.rod(size, size))
+            for n, size in {"crank": 0.2, "coupler": 0.6, "rocker": 0.4}.items()
+        ]
+        m.add_joint(f"A{k}", da.Revolute("z"), at, bars[0])
+        m.add_joint(f"B{k}", da.Revolute("z"), bars[0].at(0.2), bars[1])
+        m.add_joint(f"D{k}", da.Revolute("z"), at.at(0.55), bars[2])
+        m.close_loop(f"C{k}", da.Revolute("z"), bars[1].at(0.6), bars[2].at(0.4))
+    guess = {f"B{k}": -0.3 for k in range(loops)} | {f"D{k}": 1.2 for k in range(loops)}
+    rates = {f"A{k}": 3.0 + 0.1 * k for k in range(loops)} | {"float.wx": 0.5, "float.wz": 1.0}
+    system = m.compile()
+    return system, system.assemble({f"A{k}": 0.6 + 0.02 * k for k in range(loops)}, rates, guess=guess)
 
 
 def pendulum_on_a_ball():

@@ -157,9 +157,9 @@ def optimal_motion(
     problem = Problem(system, x, duration, steps, cost, final, both, checked_path(path), parameters)
     found = search(problem, _first(problem, guess), method == "newton", most, tolerance, allowed)
     motion, slopes = found.motion, found.slopes
-    t, q, v = (np.array([getattr(x, k) for x in motion.states]) for k in ("t", "q", "v"))
+    q, v = np.split(motion.x, [system.nq], axis=1)
     return OptimalMotion(
-        system, t, q, v, motion.u, found.gains,
+        system, motion.t, q, v, motion.u, found.gains,
         slopes.momentum, slopes.multipliers, motion.cost, tuple(found.costs), found.slope, found.violation,
         found.success, found.message, both, parameters,
     )  # fmt: skip

@@ -13,7 +13,7 @@ from dalembert.control import sweeps
 from dalembert.control.path_costs import OfState, PathCosts
 from dalembert.control.stage_costs import Cost, Expansions, StageCost
 from dalembert.errors import ArgumentError, DalembertError
-from dalembert.linearization.discrete import Taken, advanced, slopes_along
+from dalembert.linearization.discrete_motion import Steps, followed, slopes_along
 from dalembert.linearization.discrete_slopes import StepSlopes
 from dalembert.mechanism.constraints.expression import Expression
 from dalembert.system.state import State
@@ -22,12 +22,25 @@ from dalembert.system.system import System
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """Inputs, the steps they lead to, and the cost."""
+    """Steps and their cost."""
 
-    states: list[State]  # N + 1
-    taken: list[Taken]  # N
-    u: np.ndarray  # (N, inputs)
+    taken: Steps
     cost: float
+
+    @property
+    def u(self) -> np.ndarray:
+        """(N, inputs)."""
+        return self.taken.u
+
+    @property
+    def x(self) -> np.ndarray:
+        """(N + 1, nq + nv) states."""
+        return np.vstack([self.taken.before, self.taken.after[-1:]])
+
+    @property
+    def t(self) -> np.ndarray:
+        """(N + 1,) s."""
+        return np.append(self.taken.t, self.taken.t[-1] + self.taken.h)
 
 
 class Slopes:
@@ -102,8 +115,8 @@ class Problem:
 
     def _arguments(self, motion: Motion) -> tuple[np.ndarray, ...]:
         """q, v, u, p and t of all states, the last without inputs."""
-        q, v, t = (np.array([getattr(x, k) for x in motion.states]) for k in ("q", "v", "t"))
-        return q, v, np.vstack([motion.u, np.zeros((1, self.nu))]), self.p, t
+        q, v = np.split(motion.x, [self.system.nq], axis=1)
+        return q, v, np.vstack([motion.u, np.zeros((1, self.nu))]), self.p, motion.t
 
     def expand(self, motion: Motion) -> tuple[Expansions, Expansions]:
         """The stage costs, times h, and the final one, with those of the path."""
@@ -127,47 +140,33 @@ class Problem:
 
     def slopes(self, motion: Motion) -> Slopes:
         """Every step with its derivatives."""
-        parts = slopes_along(self.system, motion.states[:-1], motion.taken, self.h, motion.u, self.p)
-        return Slopes(parts, self.n, self.nu)
+        return Slopes(slopes_along(self.system, motion.taken, self.p), self.n, self.nu)
 
-    def away(self, x: State, other: State) -> np.ndarray:
-        """(2 nv,) x less another state."""
-        if self.system.nq == self.system.nv:
-            return np.concatenate([x.q - other.q, x.v - other.v])
-        return np.concatenate([self.system.minus(x.q, other.q), x.v - other.v])
-
-    def moved(self, x: State, d: np.ndarray) -> State:
-        """x and a small change of it, (2 nv,)."""
-        nv = self.system.nv
-        return State(self.system.plus(x, d[:nv]), x.v + d[nv:], x.t, self.system.layout)
+    def moved(self, x: np.ndarray, d: np.ndarray) -> np.ndarray:
+        """(N, nq + nv) states x and small changes d of them, (N, 2 nv)."""
+        nq, nv = self.system.nq, self.system.nv
+        return np.hstack([self.system.kernel("plus").batch(x[:, :nq], d[:, :nv]), x[:, nq:] + d[:, nv:]])
 
     def costed(self, motion: Motion) -> Motion | None:
         """The motion with its cost; None where it is not finite."""
         l, end = self.expand(motion)
         cost = float(l.value.sum() + end.value[0])
-        return Motion(motion.states, motion.taken, motion.u, cost) if np.isfinite(cost) else None
+        return Motion(motion.taken, cost) if np.isfinite(cost) else None
 
-    def followed(self, states: Sequence[State], u: np.ndarray, K: np.ndarray) -> Motion | None:
+    def followed(self, states: np.ndarray, u: np.ndarray, K: np.ndarray) -> Motion | None:
         """The motion of inputs u + K (x less the states wanted); None where a step cannot be taken."""
-        x, found, taken, used = self.start, [self.start], [], np.zeros_like(u)
-        for k in range(self.steps):
-            used[k] = np.clip(u[k] + K[k] @ self.away(x, states[k]), *self.limits)
-            if not np.isfinite(used[k]).all():
-                return None
-            try:
-                step = advanced(self.system, x, self.h, used[k], self.p)
-            except DalembertError:
-                return None
-            x = step.state
-            found.append(x)
-            taken.append(step)
-        return self.costed(Motion(found, taken, used, np.nan))
+        try:
+            taken = followed(self.system, [self.start], self.h, u, self.p, (K, states, self.limits))
+        except DalembertError:
+            return None
+        return self.costed(Motion(taken, np.nan))
 
     # --- where to start -------------------------------------------------------------------------------------------
 
     def by_inputs(self, u: np.ndarray) -> Motion | None:
         """The motion of inputs (N, inputs), as far as the limits let them."""
-        return self.followed([self.start] * self.steps, u, np.zeros((self.steps, self.nu, self.n)))
+        states = np.tile([*self.start.q, *self.start.v], (self.steps, 1))
+        return self.followed(states, u, np.zeros((self.steps, self.nu, self.n)))
 
     def first(self) -> Motion | None:
         """The better of no inputs and of following rest at the start."""
@@ -199,10 +198,10 @@ class Problem:
     def along(self, states: list[State], u: np.ndarray) -> Motion | None:
         """The motion that follows a curve, with the gains of the cost along it."""
         try:
-            taken = [advanced(self.system, x, self.h, w, self.p) for x, w in zip(states, u)]
+            taken = followed(self.system, states[: self.steps], self.h, u, self.p)
         except DalembertError as error:
             raise ArgumentError(f"the guess of a motion of '{self.system.name}' cannot be followed: {error}") from None
-        motion = Motion(states, taken, u, np.nan)
+        motion = Motion(taken, np.nan)
         (A, B), (l, end) = self.slopes(motion).matrices, self.expand(motion)
         found = sweeps.backward(A, B, l, end, None, 1e-12)
-        return None if found is None else self.followed(states, u, found.K)
+        return None if found is None else self.followed(taken.before, u, found.K)

@@ -48,7 +48,7 @@ def search(problem: Problem, motion: Motion, newton: bool, most: int, tolerance:
         last = violation
     kept = violation <= allowed
     message = found.message if kept else f"{found.message}; limits of the path are exceeded by {violation:.1e}"
-    plain = Motion(motion.states, motion.taken, motion.u, problem.plain_cost(motion))
+    plain = Motion(motion.taken, problem.plain_cost(motion))
     return Found(
         plain, found.slopes, found.gains, costs, found.slope, found.success and kept, message, spent, violation
     )
@@ -101,7 +101,7 @@ def _line(
     With a regulator the curve x + s z, u + s w, z and w the linear motion of the sweep, is followed by its gains: the
     projection of a curve on motions. Without one the gains of the sweep act, as in DDP.
     """
-    states, z, w = motion.states, [np.zeros(problem.n)], []
+    states, z, w = motion.taken.before, [np.zeros(problem.n)], []
     if regulator is not None:
         for k in range(problem.steps):
             w.append(sweep.k[k] + sweep.K[k] @ z[-1])
@@ -111,7 +111,7 @@ def _line(
         if regulator is None:
             trial = problem.followed(states, motion.u + part * sweep.k, sweep.K)
         else:
-            wanted = [problem.moved(x, part * d) for x, d in zip(states, z)]
+            wanted = problem.moved(states, part * np.array(z[:-1]))
             trial = problem.followed(wanted, motion.u + part * np.array(w), regulator.K)
         expected = part * sweep.slope + part * part * sweep.curve
         if trial is not None and trial.cost <= motion.cost + 1e-4 * min(expected, 0.0):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dalembert.integrators.kinks import after_kinks, ends_well, forget_kinks
 from dalembert.integrators.manifold import project, recover
-from dalembert.integrators.run_record import FRESH, FillRecord, RunRecord
+from dalembert.integrators.run_record import FRESH, TURNS, RunRecord
 from dalembert.integrators.stage import control, evaluate, motion_rate, tolerance, usual_size
 from dalembert.integrators.watch import meets, nearness, watch
 from dalembert.native.calls import call, finite, jump
@@ -178,14 +178,14 @@ def _attempt(run, trial):
     """
     jump(run.step, 0, 0, run)
     if run.outcome == OK and (run.exponent == 0.0 or run.error < 1.0):
-        run.outcome = _land(run, run.t + run.attempt_h, trial)
+        run.outcome = land(run, run.t + run.attempt_h, trial)
         if run.outcome == OK and (run.exponent == 0.0 or run.error < 1.0):
             return evaluate(run, run.t + run.attempt_h, trial, run.stages[run.rows - 1])
     return run.outcome
 
 
 @native
-def _land(run, t, trial):
+def land(run, t, trial):
     """Bring the trial onto the manifold, in place. What moves it is error of the step. Returns the outcome."""
     if run.dof > 0:
         return OK if recover(run, t, trial) else UNSOUND
@@ -269,8 +269,8 @@ def _ended(run, outcome):
 
 @native
 def crossed(run):
-    """Evaluate the events into event_values[1]; whether any changed its sign, or is no number."""
-    f, values, hit = run.watch, run.event_values, False
+    """Evaluate the events into event_values[1]; whether any changed its sign as it is to, or is no number."""
+    f, values, ways, hit = run.watch, run.event_values, run.directions, False
     if run.watch_u > 0:
         given, u = f.x, run.ode.x
         for i in range(run.nu):
@@ -280,12 +280,29 @@ def crossed(run):
     for i in range(run.events):
         values[1, i] = out[i]
         if values[0, i] * values[1, i] < 0.0 or (values[1, i] == 0.0 and values[0, i] != 0.0):
-            hit = True
+            if ways[i] == TURNS:
+                hit = hit or (values[1, i] < values[0, i] and _dips(run, i - 1))
+            else:
+                hit = hit or ways[i] == 0 or (values[1, i] > values[0, i]) == (ways[i] > 0)
     hit = hit or not finite(out, run.events)
     if not hit:
         for i in range(run.events):
             values[0, i] = values[1, i]
     return hit
+
+
+@inline
+def _dips(run, i):
+    """Whether an event may have been negative in a step that ended as it began, by its rates at both ends.
+
+    Event i + 1 is minus its rate. The tangents at both ends meet below a value that is bent upwards, as it is where it
+    turns; half of the smaller value is kept in hand.
+    """
+    values, h = run.event_values, run.attempt_h
+    first, last, fall, rise = values[0, i], values[1, i], values[0, i + 1], -values[1, i + 1]
+    if first <= 0.0 or last <= 0.0:
+        return False
+    return first - fall * (first - last + rise * h) / (fall + rise) < 0.5 * min(first, last)
 
 
 @native
@@ -312,55 +329,3 @@ def first_step(run):
     steep = max(d1, d2) ** 0.5 / n**0.5
     h1 = max(1e-6 / run.rate, 1e-3 * h0) if steep <= 1e-15 else (0.01 / steep) ** exponent / run.rate
     return min(100.0 * h0, h1, run.max_h)
-
-
-@entry(FillRecord)
-def fill(x, y, wish):
-    """out[i] ← the record at wanted[i], by one step from the record before it; NaN where that is not sound.
-
-    A step's inputs are those of the record at its end, unless the controller is asked at every stage.
-    """
-    run, times, states, wanted, out = wish.run, wish.times, wish.states, wish.wanted, wish.out
-    x, u, at, n, nu = run.x, run.ode.x, run.u_index, run.n, run.nu
-    trial, k = run.stages[run.rows - 2], 0
-    for i in range(wish.asked):
-        while k + 2 < wish.count and times[k + 1] < wanted[i]:
-            k += 1
-        end = k + 1 if k + 1 < wish.count else k
-        if wanted[i] >= times[end]:
-            for j in range(n + nu + 1):
-                out[i, j] = states[end, j]
-            continue
-        for j in range(nu):
-            out[i, n + j] = u[at + j] = states[end, n + j]
-        out[i, n + nu] = states[end, n + nu]
-        near = 1e-7 * (times[end] - times[k]) if run.order == 2 else 0.0  # δ/h of a shorter step is rounding
-        for j in range(n):
-            x[j] = states[k, j]
-            out[i, j] = states[k, j]
-        if wanted[i] - times[k] > near:
-            run.t, run.attempt_h = times[k], wanted[i] - times[k]
-            good = _peek(run, trial) == OK
-            for j in range(n):
-                out[i, j] = trial[j] if good else float("nan")
-            if not good:
-                continue
-        if run.control.address != 0 and run.hold == 0.0:
-            control(run, wanted[i], out[i])
-            for j in range(nu):
-                out[i, n + j] = u[at + j]
-
-
-@native
-def _peek(run, trial):
-    """stages[−2] ← the state attempt_h after x, on the manifold, by one step of the method. Returns the outcome."""
-    outcome = evaluate(run, run.t, run.x, run.stages[0])
-    if outcome != OK:
-        return outcome
-    run.rate = max(run.rate, motion_rate(run))
-    jump(run.step, 0, 0, run)
-    if run.outcome != OK:
-        return run.outcome
-    if not run.error < 2.0:  # a shorter step than the one that was accepted is better, but next to a singular position
-        return UNSOUND
-    return _land(run, run.t + run.attempt_h, trial)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dalembert.integrators.tableaus import TABLEAUS, sdirk4
+from dalembert.integrators.variational_record import Learned
 from dalembert.native.struct import Struct
 
 
@@ -37,14 +38,10 @@ def _explicit(name: str, order: int, exponent: float = 0.0) -> Method:
     return Method("runge_kutta", order, table.size + 3, lambda n: table, exponent)
 
 
-class NoTable(Struct):
-    """The struct of a method without coefficients."""
-
-
 METHODS: dict[str, Method] = {
     "dop853": _explicit("dop853", 8, 1 / 8),
     "dopri5": _explicit("dopri5", 5, 1 / 5),
     "rk4": _explicit("rk4", 4),
     "sdirk4": Method("implicit_step", 4, 9, sdirk4, 1 / 4, implicit=True),
-    "variational": Method("variational_step", 2, 5, lambda n: NoTable(), kernel="variational"),
+    "variational": Method("variational_step", 2, 5, Learned.of, kernel="variational"),
 }

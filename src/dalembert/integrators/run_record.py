@@ -9,9 +9,9 @@ from __future__ import annotations
 from dalembert.native.bound import Bound
 from dalembert.native.struct import Doubles, Float, Int, Ints, Opaque, Part, Struct
 
-ITERATIONS = 200  # of a variational step: they converge linearly, at ratios up to 0.9 near a dead point
 FRESH = 0.05  # σ of the constraints below which no chart is used
 PASSAGE = 7  # numbers of a passage before its state
+TURNS = -2  # of an event's directions: where it falls, the event before it may have dipped below zero in the step
 FORGET, SKIPPED = -1.0, -2.0  # for σ² among the outputs of `gauge`, before a call: begin anew, or leave it out
 
 
@@ -144,6 +144,7 @@ class RunRecord(Struct):
     times = Doubles("room")
     states = Doubles("room", "width")
     event_values = Doubles("2", "events")  # at the record before, and now
+    directions = Ints("events")  # 1: rising, −1: falling, 0: either way; TURNS: minus the rate of the event before
     kink_values = Doubles("3", "kinks")  # at x, at the end of the attempt, at that of one that is too short
     passages = Doubles("most", "nq + nv + 7")  # t, σ, margin, resolved, singular steps, its step, state
     margins = Doubles("5")  # their roots, at places of the step that is looked at
@@ -176,3 +177,20 @@ class FillRecord(Struct):
     asked = Int()
     wanted = Doubles("asked")  # increasing times
     out = Doubles("asked", "width")
+
+
+class LocateRecord(Struct):
+    """Events wanted inside a step."""
+
+    run = Part(lambda: RunRecord)
+    width = Int()
+    events = Int()
+    hits = Int()
+    unsound = Int()  # whether a value in the step was no number
+    times = Doubles("2")  # of the records at both ends of the step
+    states = Doubles("2", "width")
+    values = Doubles("2", "events")  # of the events there
+    row = Doubles("width")
+    when = Doubles("events")
+    which = Ints("events")
+    rows = Doubles("events", "width")

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert import checks
-from dalembert.analysis.mobility import independent_rows
 from dalembert.errors import ArgumentError
-from dalembert.integrators import run_record
+from dalembert.linearization.discrete_motion import followed, slopes_along
 from dalembert.linearization.discrete_slopes import StepSlopes
-from dalembert.linearization.linearize import check_closed, singular
+from dalembert.linearization.linearize import check_closed
 from dalembert.linearization.plan import remembered
 from dalembert.protocols import Inputs, Parameters, StateGiven, check_system
 from dalembert.rank import rank_policy
-from dalembert.system.rows import RowChoice
 from dalembert.system.state import State
 from dalembert.system.system import System
-
-ITERATIONS = run_record.ITERATIONS // 2  # so that `simulate`, which rounds otherwise, takes every step found here
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,69 +172,8 @@ def discrete_step(
     x, inputs, parameters = system.as_state(state), system.input_vector(u), system.parameter_vector(p)
     given = {"q": x.q, "v": x.v, "p": parameters, "t": x.t}
     check_closed(system, x, p, given, remembered(system), rank_policy(system, p))
-    taken = advanced(system, x, step, inputs, parameters)
-    ((_, slopes),) = slopes_along(system, [x], [taken], step, inputs[None], parameters)
-    rows = taken.rows
+    taken = followed(system, [x], step, inputs[None], parameters)
+    ((_, slopes),) = slopes_along(system, taken, parameters)
+    (rows,) = taken.rows
     used = system.rows if rows is None else system.rows.only(rows)
-    return DiscreteStep(system, x, taken.state, step, inputs, parameters, tuple(used.names), slopes)
-
-
-class Taken(NamedTuple):
-    """A step as it was taken."""
-
-    state: State  # after it
-    delta: np.ndarray  # (nv,) its q less the q before
-    rows: RowChoice  # the rows it was taken with
-
-
-def advanced(system: System, x: State, step: float, u: np.ndarray, p: np.ndarray) -> Taken:
-    """One step, without derivatives and without checks of the state."""
-    memory = remembered(system)
-    for again in (False, True):
-        found = _solved(system, x, step, u, p, memory.rows)
-        if found is not None:
-            return Taken(State(found[1], found[2], x.t + step, system.layout), found[0], memory.rows)
-        if not again:
-            memory.rows = independent_rows(system, x, p)
-    raise singular(system, x, p)
-
-
-def slopes_along(
-    system: System, starts: Sequence[State], taken: Sequence[Taken], step: float, u: np.ndarray, p: np.ndarray
-) -> list[tuple[np.ndarray, StepSlopes]]:
-    """The derivatives of N steps with inputs (N, inputs): indices of steps that use the same rows, and theirs."""
-    known = {
-        "q": [x.q for x in starts], "v": [x.v for x in starts], "t": [[x.t] for x in starts], "u": u,
-        "delta": [x.delta for x in taken], "v1": [x.state.v for x in taken],
-        "step": np.full((len(starts), 1), step), "p": np.tile(p, (len(starts), 1)),
-    }  # fmt: skip
-    arrays = {name: np.asarray(value, dtype=float) for name, value in known.items()}
-    found = []
-    for rows in dict.fromkeys(x.rows for x in taken):
-        index = np.array([k for k, x in enumerate(taken) if x.rows == rows])
-        found.append((index, StepSlopes.of(system, rows, {name: x[index] for name, x in arrays.items()})))
-    return found
-
-
-def _solved(
-    system: System, x: State, step: float, u: np.ndarray, p: np.ndarray, rows: RowChoice
-) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """δ, q₁ and v₁, by the iterations of `simulate`; None where these rows are dependent."""
-    kernel, policy, free = system.kernel("variational", rows=rows), rank_policy(system, p), not system.rows.of
-    given = {"q": x.q, "v": x.v, "step": step, "u": u, "p": p, "t": x.t, "delta": step * x.v}
-    arguments, place = [given[name] for name in kernel.names_in], kernel.names_in.index("delta")
-    before, most = np.inf, max(1.0, policy.length)
-    for _ in range(ITERATIONS):
-        delta, q1, v1, rest, margin = kernel(*arguments)
-        if not (free or policy.separates(margin)):
-            return None
-        change = float(max(rest.max(), -rest.min())) if rest.size else 0.0
-        if change < 1e-15 or (change < 1e-11 * most and change >= 0.5 * before):
-            return delta, q1, v1
-        if not change < 1e3 * most:
-            break
-        before, arguments[place] = change, delta
-    raise ArgumentError(
-        f"the discrete equations of '{system.name}' have no solution near t = {x.t:g} s for a step of {step:g} s that "
-        f"Newton's method finds in {ITERATIONS} iterations. Take a shorter step."
-    )
+    return DiscreteStep(system, x, taken.states[-1], step, inputs, parameters, tuple(used.names), slopes)

@@ -1,6 +1,14 @@
-"""Linear models of large mechanisms: dense algebra on the rows of `system.equation_rows`, not straight-line code.
+"""Linear models of large mechanisms: the equations varied along one small motion after another, several in lanes.
 
-The equations are those of `traced`, with v̇_q, v̇_v, v̇_u and v̇_t from all coordinates in place of its (2).
+With δy_q, δy_v, δu and δt given, and C, K, D as in `traced`,
+
+    [C_q; A_h] δq = [δy_q; −b δt],   [C_v; A] δv = [δy_v; 0] − ∂[C_v v; A v + b] along (δq, δt)            (1)
+    [M −Aᵀ; A 0] [δv̇; δλ] = −∂[e₁; e₂] along (δq, δv, δu, δt),  v̇ and λ held                              (2)
+    δẏ_q = C_q δv + ∂(C_q v) − B δq,   δẏ_v = C_v δv̇ + ∂(C_v v̇ + …)                                       (3)
+
+∂ is one forward sweep through the recursions, and (1) and (2) are solved by the sparse factors that accelerations use:
+a motion takes a few times the operations of an acceleration, however large the mechanism is. Unit vectors of
+(δy_q, δy_v, δu, δt) give Â, B and the time column. Code grows as N, time as N times the degrees of freedom.
 """
 
 from __future__ import annotations
@@ -8,123 +16,127 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
-from dalembert.blas import one_thread
 from dalembert.charts.leaders import Coordinate
-from dalembert.system.equation_rows import EquationRows
+from dalembert.linearization.frame import Frame
+from dalembert.recursions.newton_euler import newton_euler
+from dalembert.recursions.sparse import Sparse
+from dalembert.symbols import array, symbols, to_sx, zeros
+from dalembert.system.functions import Trace
+from dalembert.system.jacobian_rows import tangent_map
 from dalembert.system.rows import RowChoice
 from dalembert.system.system import System
 
-
-@one_thread()
-def large_model(
-    system: System,
-    given: Mapping[str, Any],
-    velocities: Sequence[Coordinate],
-    more: Sequence[Coordinate] = (),
-    rows: RowChoice = None,
-) -> tuple[np.ndarray, ...]:
-    """The outputs `traced.NAMES` for given q, v, u, p and t."""
-    positions, n = [*velocities, *more], system.nv
-    functions = [(c.key, c.row) for c in positions if c.row is not None]
-    equations = EquationRows(system, rows, functions)
-    t = np.atleast_1d(given["t"])
-    found = equations.solved({**given, "t": t})
-    known, J, m = found.known, found.J, equations.m
-    places, columns = equations.places, equations.columns
-    value_rates, value_speeds = (found.e[places[f"coordinate_{x}"]] for x in ("rates", "speeds"))
-    place = {key: k for k, (key, _) in enumerate(functions)}
-    C = J[places["coordinate_rates"], columns["a"]]
-    A, M = J[places["rates"], columns["a"]], J[places["forces"], columns["a"]]
-    weights = 1.0 / np.maximum(np.abs(np.diag(M)), 1e-300)
-
-    def of(chosen: Sequence[Coordinate], values: np.ndarray, units: bool = False) -> np.ndarray:
-        """A row for each coordinate: of those that are functions from `values`, of others zeros or unit vectors."""
-        out = np.zeros((len(chosen), *values.shape[1:]))
-        for k, c in enumerate(chosen):
-            if c.row is not None:
-                out[k] = values[place[c.key]]
-            elif units:
-                out[k, c.index] = 1.0
-        return out
-
-    def by(name: str, x: str) -> np.ndarray:
-        """∂/∂x of the functions, from the rows `name` of the equations."""
-        return J[places[f"coordinate_{name}"], columns[x]]
-
-    holonomic = (system.rows if rows is None else system.rows.only(rows)).holonomic if m else np.zeros(0, dtype=bool)
-    v = _Frame(of(velocities, C, units=True), A, [c.index for c in velocities], weights)
-    q = v if not more and holonomic.all() else _Frame(
-        of(positions, C, units=True), A[holonomic], [c.index for c in positions], weights
-    )  # fmt: skip
-    Kq, Kv = q.motions, v.motions
-    speed_q, speed_t = (J[places["speeds"], columns[x]] for x in ("q", "t"))
-    Dv = v.dependent(-of(velocities, by("speeds", "q")) @ Kq, -speed_q @ Kq)
-    b, coordinates_b = (found.moved_by_time(x)[:, None] for x in ("speeds", "coordinate_speeds"))
-    Kt = q.dependent(-of(positions, coordinates_b), -b[holonomic])
-    Dt = v.dependent(
-        -(of(velocities, by("speeds", "q")) @ Kt + of(velocities, by("speeds", "t"))), -(speed_q @ Kt + speed_t)
-    )
-
-    def along(x_q: np.ndarray, x_v: np.ndarray, x_u: np.ndarray, x_t: np.ndarray) -> np.ndarray:
-        return np.hstack([x_q @ Kq + x_v @ Dv, x_v @ Kv, x_u, x_t + x_q @ Kt + x_v @ Dt])
-
-    slopes = along(*(found.Z[:n, columns[x]] for x in ("q", "v", "u", "t")))
-    direct = along(*(by("rates", x) for x in ("q", "v", "u", "t")))
-    lower = of(velocities, C, units=True) @ slopes + of(velocities, direct)
-    turn = np.zeros((n, n))
-    for link in system.layout.tree.links:
-        if link.joint.nq != link.joint.nv:
-            turn[link.v, link.v] = link.joint.transport(given["v"][link.v]).astype(float)
-    rows_q, speeds_q = of(positions, C, units=True), of(positions, by("speeds", "q"))
-    still = [c.index if c.index is not None else -1 for c in positions]
-    turned = np.where(np.array(still)[:, None] >= 0, turn[still], 0.0)
-    upper = np.hstack([rows_q @ Dv + speeds_q @ Kq - turned @ Kq, rows_q @ Kv])
-    upper_t = rows_q @ Dt + speeds_q @ Kt + of(positions, by("speeds", "t")) - turned @ Kt
-    size, inputs = Kq.shape[1] + Kv.shape[1], len(system.u_names)
-    B = np.vstack([np.zeros((len(positions), inputs)), lower[:, size : size + inputs]])
-    time = np.concatenate([upper_t, lower[:, size + inputs :]]).reshape(-1)
-    rate = [known["v"][c.index] if c.row is None else value_speeds[place[c.key]] for c in positions]
-    rate += [known["a"][c.index] if c.row is None else value_rates[place[c.key]] for c in velocities]
-    margin = np.array([*found.margin, v.margin, q.margin])
-    return (
-        np.vstack([upper, lower[:, :size]]), B, time, np.array(rate), Kq, Kv, Dv, Kt[:, 0], Dt[:, 0],
-        known["a"], known["lam"], margin,
-    )  # fmt: skip
+LANES = 8  # motions computed at once
+NAMES = ("dq", "dv", "rates", "rate", "margin")  # the last two are the same for all motions
 
 
-class _Frame:
-    """Motions with given rates of chosen coordinates: [C; A] motion = [rates; right]."""
+class LargeModel:
+    """The compiled linear model of a large mechanism in given coordinates; called with q, v, u, p and t by name."""
 
-    def __init__(self, C: np.ndarray, A: np.ndarray, indices: Sequence[int | None], weights: np.ndarray):
-        self.split = len(C)
-        rest = [k for k in range(C.shape[1]) if k not in indices]
-        left = np.vstack([C, A])
-        try:
-            with one_thread():
-                self.inverse = np.linalg.inv(left)
-        except np.linalg.LinAlgError:
-            self.inverse = np.full(left.shape, np.nan)
-        N = np.vstack([C[[k for k, index in enumerate(indices) if index is None]], A])[:, rest] * np.sqrt(weights[rest])
-        self.margin = _least_sine(N)
+    def __init__(
+        self,
+        system: System,
+        velocities: Sequence[Coordinate],
+        more: Sequence[Coordinate] = (),
+        rows: RowChoice = None,
+    ):
+        v, q = list(velocities), [*velocities, *more]
+        key = ("linear_motion", rows, tuple(c.key for c in v), tuple(c.key for c in more))
+        arguments = ("q", "v", "a", "lam", "u", "p", "t", "along")
+        lanes = LANES if system.backend == "native" else 1
+        self.answer = system.kernel("answer", rows=rows)
+        self.kernel = system.custom_kernel(key, arguments, lambda s: Varied(s, q, v).outputs, rows, NAMES, lanes)
+        self.known = {"tau": np.zeros(system.nv), "along": np.eye(self.kernel.n_in[-1])}
+        self.nq, self.n = len(q), len(q) + len(v)
+
+    def __call__(self, given: Mapping[str, Any]) -> tuple[np.ndarray, ...]:
+        """The outputs `traced.NAMES`."""
+        known, nq, n = {**self.known, **given, "t": np.atleast_1d(given["t"])}, self.nq, self.n
+        vdot, lam, _, evidence, _ = self.answer(*map(known.__getitem__, self.answer.names_in))
+        known["a"], known["lam"] = vdot, lam
+        dq, dv, rates, rate, margin = self.kernel.batch(*map(known.__getitem__, self.kernel.names_in))
+        A, B = np.ascontiguousarray(rates[:n].T), rates[n:-1].T
+        return (
+            A, B, rates[-1], rate[0], dq[:nq].T, dv[nq:n].T, dv[:nq].T, dq[-1], dv[-1], vdot, lam,
+            np.concatenate([evidence[:2], margin[0]]),
+        )  # fmt: skip
+
+
+class Varied:
+    """The equations at a traced state, their coordinates, and their change along a small motion."""
+
+    def __init__(self, s: Trace, positions: list[Coordinate], velocities: list[Coordinate]):
+        self.s, self.positions, self.velocities = s, positions, velocities
+        #: rows of the coordinates that are functions of the state
+        self.functions = {c.key: c.row.rows(s.state)[0] for c in positions if c.row is not None}
+        holonomic = [k for k, row in enumerate(s.rows.rows) if row.holonomic]
+        weights = s.led.factor().inverse
+        self.v = self._frame(velocities, s.rows.sparse, weights)
+        same = len(holonomic) == len(s.rows.of) and positions == velocities
+        self.q = self.v if same else self._frame(positions, s.rows.only(holonomic).sparse, weights)
+        self.moved = s.rows.only(holonomic).b
+
+    def _frame(self, chosen: list[Coordinate], A: Sparse, weights: Sequence[Any]) -> Frame:
+        rows = [self.functions[c.key].A for c in chosen if c.row is not None]
+        return Frame(chosen, Sparse(rows, self.s.tree.nv), A, weights)
 
     @property
-    def motions(self) -> np.ndarray:
-        """(nv, coordinates) with each coordinate at rate 1."""
-        return self.inverse[:, : self.split]
+    def outputs(self) -> tuple[Any, ...]:
+        """δq, δv and the change of the rates along a motion; the rates, and the margins of the frames."""
+        s = self.s
+        rate = [s.v[c.index] if c.row is None else self._speed(c) for c in self.positions]
+        rate += [s.a[c.index] if c.row is None else self._acceleration(c) for c in self.velocities]
+        margin = np.array([self.v.small.margin, self.q.small.margin], dtype=object)
+        return *self._motion(), np.array(rate, dtype=object), margin
 
-    def dependent(self, coordinates: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """(nv, …) with given rates of the coordinates and right-hand sides of the rows."""
-        return self.inverse @ np.vstack([coordinates, rows])
+    def _motion(self) -> tuple[Any, ...]:
+        """(1) to (3)."""
+        s, n, inputs = self.s, len(self.positions), self.s.sx["u"].numel()
+        s.sx["along"], along = symbols("along", n + len(self.velocities) + inputs + 1)
+        by_q, by_v, du, dt = np.split(along, np.cumsum([n, len(self.velocities), inputs]))
+        A, m, nv = s.rows.sparse, len(s.rows.of), s.tree.nv
+        dq = self.q.motion(by_q, -self.moved * dt[0])
+        seen = [self._speed(c) for c in self.positions if c.row is not None]
+        change = self._along([*(A @ s.v + s.rows.b), *seen], {"q": dq, "t": dt})
+        speeds, by_function = change[:m], dict(zip(self.functions, change[m:]))
+        own = array([by_function.get(c.key, 0.0) for c in self.velocities])
+        dv = self.v.motion(by_v - own, -speeds)  # (1)
+        s.sx["lam"], lam = symbols("lam", m)
+        e1 = newton_euler(s.at, s.a, s.d.gravity, s.load.wrenches) - s.load.tau - A.transposed_times(lam)
+        e1[s.led.places] = s.a[s.led.places] - s.led.accelerations
+        felt = [self._acceleration(c) for c in self.velocities if c.row is not None]
+        change = self._along([*e1, *(A @ s.a + s.rows.gamma), *felt], {"q": dq, "v": dv, "u": du, "t": dt})
+        e1, e2, others = change[:nv], change[nv : nv + m], iter(change[nv + m :])
+        dvdot, *_ = s.led.solve(-e1, A, e2, -e1[s.led.places])  # (2)
+        turned = zeros(nv)
+        for link in s.tree.links:
+            if link.joint.nq != link.joint.nv:
+                turned[link.v] = link.joint.transport(s.v[link.v]) @ dq[link.v]
+        rates = [
+            dv[c.index] - turned[c.index] if c.row is None else self._times(c, dv) + by_function[c.key]
+            for c in self.positions
+        ]
+        rates += [dvdot[c.index] if c.row is None else self._times(c, dvdot) + next(others) for c in self.velocities]
+        return dq, dv, np.array(rates, dtype=object)  # (3)
 
+    def _speed(self, c: Coordinate) -> Any:
+        return self._times(c, self.s.v) + self.functions[c.key].b
 
-def _least_sine(N: np.ndarray) -> float:
-    """The least squared sine between a row and those before it."""
-    lengths = np.linalg.norm(N, axis=1)
-    if not len(N):
-        return 1.0
-    if not lengths.min() > 0.0 or not np.isfinite(N).all():
-        return 0.0
-    with one_thread():
-        return float((np.abs(np.diag(np.linalg.qr((N / lengths[:, None]).T, mode="r"))) ** 2).min())
+    def _acceleration(self, c: Coordinate) -> Any:
+        return self._times(c, self.s.a) + self.functions[c.key].gamma
+
+    def _times(self, c: Coordinate, x: np.ndarray) -> Any:
+        return sum((a * x[k] for k, a in self.functions[c.key].A.items()), 0.0)
+
+    def _along(self, values: Sequence[Any], motion: Mapping[str, np.ndarray]) -> np.ndarray:
+        """The change of values as the state moves; other symbols in them do not change."""
+        if not len(values):
+            return zeros(0)
+        s = self.s
+        moved = {name: to_sx(x) for name, x in motion.items() if len(x)}
+        moved["q"] = tangent_map(s) @ moved["q"]
+        change = ca.jtimes(to_sx(array(values)), ca.vertcat(*map(s.sx.__getitem__, moved)), ca.vertcat(*moved.values()))
+        return array(ca.densify(change)).reshape(-1)

@@ -13,7 +13,7 @@ from dalembert.charts.leaders import Given
 from dalembert.compiler.target import host
 from dalembert.errors import ArgumentError, DalembertError
 from dalembert.linearization.linearize import CLOSED, linearize
-from dalembert.linearization.plan import in_rows, linear_kernel
+from dalembert.linearization.plan import in_motions, linear_kernel
 from dalembert.linearization.traced import NAMES
 from dalembert.protocols import check_system
 from dalembert.rank import ROUNDING, rank_policy, usual_sizes
@@ -103,7 +103,7 @@ def linearize_many(
         "independent": [c.name for c in op.speeds] if independent is None else independent,
         "positions": [c.name for c in more] or None,
     }
-    if in_rows(system, len(op.speeds)):
+    if in_motions(system, len(op.speeds)):
         A, B, rate = (np.empty((n, *np.shape(x))) for x in (first.A, first.B, first.rate))
         bad = np.ones(n, dtype=bool)
     else:

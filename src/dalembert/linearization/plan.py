@@ -11,7 +11,7 @@ import numpy as np
 
 from dalembert.charts.leaders import Coordinate
 from dalembert.compiler import Kernel
-from dalembert.linearization.large import large_model
+from dalembert.linearization.large import LargeModel
 from dalembert.linearization.traced import NAMES, closure, linear
 from dalembert.rank import RankPolicy
 from dalembert.system.rows import RowChoice
@@ -19,12 +19,12 @@ from dalembert.system.system import System
 from dalembert.system.trace import Trace
 
 # velocities, and their number times that of the degrees of freedom: at most so many make 100,000 operations of
-# straight-line code, which take 7 s to compile, once, and then 0.05 to 0.08 ms where rows take 1.5
+# straight-line code, which take 10 s to compile, once, and then 0.05 to 0.08 ms where motions take 4 s and 0.2 ms
 LARGE, WIDE = 52, 800
 
 
-def in_rows(system: System, freedoms: int) -> bool:
-    """Whether linear models with so many degrees of freedom are made of rows (`large`), not as straight-line code."""
+def in_motions(system: System, freedoms: int) -> bool:
+    """Whether linear models with so many degrees of freedom are made motion by motion (`large`), not in one piece."""
     return system.nv > LARGE or system.nv * freedoms > WIDE
 
 
@@ -70,8 +70,12 @@ class Plan:
         used = system.rows if rows is None else system.rows.only(rows)
         holonomic = int(used.holonomic.sum()) if used.of else 0
         self.velocities, self.more, self.rows, self.count = v, tuple(more), rows, len(used.of)
-        self.complete = len(v) + self.count == system.nv == len(q) + holonomic  # as many coordinates as motions
-        self.kernel = None if in_rows(system, len(v)) or not self.complete else linear_kernel(system, v, more, rows)
+        self.kernel = self.large = None
+        if len(v) + self.count == system.nv == len(q) + holonomic:  # as many coordinates as motions
+            if in_motions(system, len(v)):
+                self.large = LargeModel(system, v, more, rows)
+            else:
+                self.kernel = linear_kernel(system, v, more, rows)
         self.shape_of_B = n, inputs
         #: fields of `Operating` and of `LinearModel` that no state changes
         self.operating = {"names": names, "coordinates": q, "speeds": v, "rows": rows}
@@ -88,18 +92,20 @@ class Plan:
         None where there are too few coordinates or too many, where rows are too nearly dependent, and where the
         coordinates hardly determine the motion.
         """
-        if not self.complete:
-            return None
-        if self.kernel is None:
-            found = large_model(system, given, self.velocities, self.more, self.rows)
-        else:
+        if self.kernel is not None:
             found = self.kernel(*map(given.__getitem__, self.kernel.names_in))
+        elif self.large is not None:
+            found = self.large(given)
+        else:
+            return None
         m = found[-1].tolist()
         if self.count and not policy.separates(m):
             return None
         if not policy.determines(min(m[2], m[3])):
             return None
-        finite = isfinite(np.vdot(found[0], found[0]) + sum(found[RATE].tolist()))
+        A = found[0]
+        size = np.vdot(A, A) if self.large is None else A.sum()  # of large arrays BLAS takes products in threads
+        finite = isfinite(size + sum(found[RATE].tolist()))
         return (*found[:-1], m) if finite else None
 
     def condition(self, policy: RankPolicy, margin: Sequence[float]) -> float:

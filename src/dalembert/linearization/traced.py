@@ -13,8 +13,7 @@ The derivative of the equations as a whole, [M −Aᵀ; A 0] [δv̇; δλ] = −
 
 which is Spencer's Â₂₁, Â₂₂ (4.2, appendix B), with inputs, time, quaternions (B, `Joint.transport`) and Pfaffian rows.
 Where kinematic inputs lead, (2) is replaced: δv̇ by (1) of `system.led`, and δÿ is what it makes of the coordinates.
-Velocities of the tree that are coordinates themselves drop out of (1): only the dependent ones are solved for, by N,
-the other rows at the other velocities: N⁺ = w Nᵀ (N w Nᵀ)⁻¹, w the inverse inertias of M's own factor.
+Velocities of the tree that are coordinates themselves drop out of (1): only the dependent ones are found (`frame`).
 """
 
 from __future__ import annotations
@@ -24,52 +23,15 @@ from typing import Any
 import numpy as np
 
 from dalembert.charts.leaders import Coordinate
+from dalembert.linearization.frame import Frame, columns
 from dalembert.recursions.elimination import RowFactor
+from dalembert.recursions.sparse import Sparse
 from dalembert.symbols import zeros
 from dalembert.system.derivatives import EquationDerivatives
 from dalembert.system.local_slopes import all_zero
 from dalembert.system.trace import Trace
 
 NAMES = ("A", "B", "time", "rate", "Kq", "Kv", "Dv", "Kt", "Dt", "vdot", "multipliers", "margin")
-
-
-class Frame:
-    """Motions in terms of chosen coordinates: x with the chosen velocities given, and the other rows."""
-
-    def __init__(self, chosen: list[Coordinate], functions: np.ndarray, A: np.ndarray, weights: list[Any]):
-        """`functions`: the rows of those coordinates that are no velocities of the tree, in their order."""
-        nv = A.shape[1]
-        taken = {c.index: k for k, c in enumerate(chosen) if c.index is not None}
-        self.rest = [k for k in range(nv) if k not in taken]
-        rows = np.concatenate([functions, A])
-        self.N = rows[:, self.rest]
-        self.weighted = self.N * np.array([weights[k] for k in self.rest], dtype=object)
-        self.small = RowFactor.of(self.weighted @ self.N.T if len(rows) else zeros(0, 0))
-        right, self.K = zeros(len(rows), len(chosen)), zeros(nv, len(chosen))
-        others = [k for k, c in enumerate(chosen) if c.index is None]
-        for place, k in enumerate(others):
-            right[place, k] = 1.0
-        for index, k in taken.items():
-            right[:, k] = -rows[:, index]
-            self.K[index, k] = 1.0
-        self.K = self.K + self.motion(right)
-
-    def motion(self, right: np.ndarray) -> np.ndarray:
-        """x, (nv, …), with the chosen velocities of the tree at rest and [functions; A] x = right."""
-        out = zeros(len(self.K), right.shape[1])
-        if not all_zero(right):
-            out[self.rest] = self.weighted.T @ self._solved(right)
-        return out
-
-    def dual(self, forces: np.ndarray) -> np.ndarray:
-        """Z, (rows, …), with [functions; A]ᵀ Z = forces at the dependent velocities."""
-        return self._solved(self.weighted @ forces[self.rest]) if len(self.N) else zeros(0, forces.shape[1])
-
-    def _solved(self, right: np.ndarray) -> np.ndarray:
-        out = zeros(*right.shape)
-        for k in range(right.shape[1]):
-            out[:, k] = self.small.solve(right[:, k])
-        return out
 
 
 def linear(s: Trace, positions: list[Coordinate], velocities: list[Coordinate]) -> tuple[Any, ...]:
@@ -87,14 +49,14 @@ def linear(s: Trace, positions: list[Coordinate], velocities: list[Coordinate]) 
         return np.concatenate([of(velocities, X), X[:m]])
 
     C, weights = np.concatenate([s.rows.A, e.coordinate_rows]), e.factor.tree.inverse
-    v = Frame(velocities, of(velocities, C), s.rows.A, weights)
+    v = Frame(velocities, Sparse.of(of(velocities, C)), s.rows.sparse, weights)
     holonomic = [k for k, row in enumerate(s.rows.rows) if row.holonomic]
     same = len(holonomic) == m and positions == velocities
-    q = v if same else Frame(positions, of(positions, C), s.rows.A[holonomic], weights)
+    q = v if same else Frame(positions, Sparse.of(of(positions, C)), s.rows.only(holonomic).sparse, weights)
     Kq, Kv = q.K, v.K
-    Dv = v.motion(-(all_rows(speeds.q) @ Kq))  # (1)
-    Kt = q.motion(-np.concatenate([of(positions, e.local.b), e.local.b[:m][holonomic]]))
-    Dt = v.motion(-(all_rows(speeds.q) @ Kt + all_rows(speeds.t)))
+    Dv = columns(v.dependent, -(all_rows(speeds.q) @ Kq), e.nv)  # (1)
+    Kt = columns(q.dependent, -np.concatenate([of(positions, e.local.b), e.local.b[:m][holonomic]]), e.nv)
+    Dt = columns(v.dependent, -(all_rows(speeds.q) @ Kt + all_rows(speeds.t)), e.nv)
 
     def along(x_q: np.ndarray, x_v: np.ndarray, x_u: np.ndarray, x_t: np.ndarray) -> np.ndarray:
         """Derivatives by y_q, y_v, u and t side by side, from those by q, v, u and t."""
@@ -107,7 +69,7 @@ def linear(s: Trace, positions: list[Coordinate], velocities: list[Coordinate]) 
         )
     else:
         MK = e.M @ Kv
-        Z = v.dual(MK)
+        Z = columns(v.dual, MK, len(v.rows))
         n = [-(Kv.T @ getattr(d, x)) + (Z.T @ all_rows(getattr(rates, x)) if len(Z) else 0.0) for x in "qvut"]
         solved = _reduced(e, v, MK, along(*n))  # (2)
     upper, upper_t = _positions(e, positions, velocities, of, (C, Kq, Kv, Dv, Kt, Dt))

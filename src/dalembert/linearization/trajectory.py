@@ -11,10 +11,10 @@ import numpy as np
 from dalembert import checks
 from dalembert.charts.leaders import Given
 from dalembert.errors import ArgumentError, DalembertError
-from dalembert.linearization.large import large_model
+from dalembert.linearization.large import LargeModel
 from dalembert.linearization.linearize import linearize
 from dalembert.linearization.operating import Operating
-from dalembert.linearization.plan import in_rows, linear_kernel
+from dalembert.linearization.plan import in_motions, linear_kernel
 from dalembert.linearization.traced import NAMES
 from dalembert.protocols import Inputs, Parameters, RunLike, StateGiven, check_system
 from dalembert.rank import rank_policy
@@ -109,9 +109,9 @@ def linearize_along(
     q, v = np.array([x.q for x in states]), np.array([x.v for x in states])
     known = {"q": q, "v": v, "u": inputs, "p": system.parameter_vector(p), "t": t}
     chosen = op.speeds, op.coordinates[len(op.speeds) :], op.rows
-    if in_rows(system, len(op.speeds)):
+    if in_motions(system, len(op.speeds)):
         at = ({**known, **{k: known[k][i] for k in "qvut"}} for i in range(len(t)))
-        found = [np.stack(x) for x in zip(*(large_model(system, given, *chosen) for given in at))]
+        found = [np.stack(x) for x in zip(*map(LargeModel(system, *chosen), at))]
     else:
         kernel = linear_kernel(system, *chosen)
         found = kernel.batch(*(known[name] for name in kernel.names_in))

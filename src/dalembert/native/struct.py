@@ -16,7 +16,7 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Callable, Collection
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from math import prod
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -174,6 +174,11 @@ class Struct(ctypes.Structure, metaclass=_Declared):
     #: address of the record, for native code
     pointer = property(ctypes.addressof)
 
+    def renew(self: S, other: S) -> None:
+        """Take the numbers of another struct whose arrays and parts have the sizes of these, which stay as they are."""
+        for start, size in _spans(type(self)):
+            ctypes.memmove(self.pointer + start, other.pointer + start, size)
+
     def copy(self: S, memo: dict[int, Any] | None = None) -> S:
         """A deep copy with its own memory, arrays and parts included; arrays that share memory still share it."""
         memo = {} if memo is None else memo
@@ -185,6 +190,20 @@ class Struct(ctypes.Structure, metaclass=_Declared):
             if held is not None:
                 setattr(other, name, held.copy(memo) if isinstance(held, Struct) else _copied(held, memo))
         return other
+
+
+@cache
+def _spans(kind: Any) -> tuple[tuple[int, int], ...]:
+    """Stretches of numbers between the addresses of arrays and parts: first byte and size."""
+    out: list[list[int]] = []
+    for name, field in kind.fields.items():
+        if not isinstance(field, Held):
+            at, size = getattr(kind, name).offset, ctypes.sizeof(field.ctype)
+            if out and sum(out[-1]) == at:
+                out[-1][1] += size
+            else:
+                out.append([at, size])
+    return tuple((at, size) for at, size in out)
 
 
 def _shape_function(sides: tuple[str, ...], names: Collection[str]) -> Callable[[Any], tuple[int, ...]]:

@@ -138,7 +138,7 @@ class Elimination:
             self.touched = [list(row) for row in self.B]
             self.Y = [{k: b * D[k] for k, b in row.items()} for row in self.B]  # (2)
             S: list[dict[int, Any]] = [{} for _ in range(self.m)]
-            for (i, j), common in _shared(self.touched).items():
+            for (i, j), common in shared(self.touched).items():
                 S[i][j] = S[j][i] = sum((self.B[i][k] * self.Y[j][k] for k in common), 0.0)  # (3)
             self.rows = RowFactor(S)
             lengths, margin = [S[i].get(i, 0.0) for i in range(self.m)], self.rows.margin
@@ -195,7 +195,7 @@ def eliminate(
     return *factor.solve(f, gamma), factor.margin
 
 
-def _shared(touched: list[list[int]]) -> dict[tuple[int, int], list[int]]:
+def shared(touched: list[list[int]]) -> dict[tuple[int, int], list[int]]:
     """The velocities that two rows have in common, for every pair (i, j), i ≤ j, that has any."""
     rows_at: dict[int, list[int]] = {}
     for i, velocities in enumerate(touched):

@@ -24,9 +24,7 @@ class SaddleFactor:
             for k, a in row.items():
                 H[n + r][k] = H[k][n + r] = a
         pattern = [set(row) - {i} for i, row in enumerate(H)]
-        orders = [_order(pattern, n, late) for late in ((True, False) if n_rows else (True,))]
-        cheap = orders[-1] if orders[-1][0] < CLEARLY * orders[0][0] else orders[0]
-        self.order = cheap[1]
+        self.order, usual = cheapest_order(pattern, n)
         self.columns: list[list[tuple[int, Any]]] = [[] for _ in H]
         self.inverse: list[Any] = [0.0] * len(H)
         self.lengths: list[Any] = [0.0] * n_rows  # squared, of each row before other rows take from it
@@ -37,7 +35,7 @@ class SaddleFactor:
             row = H[k]
             if k < n:
                 pivot = row.pop(k, 0.0)
-                self.inertias[k] = pivot if cheap is orders[0] else 0.0
+                self.inertias[k] = pivot if usual else 0.0
                 self.inverse[k] = 1.0 / pivot
             elif is_zero(left[k - n]):  # a row of constants that depends on others: nothing to divide by
                 self.margin = 0.0
@@ -79,6 +77,16 @@ def substituted(x: np.ndarray, order: list[int], columns: Any, inverse: Any) -> 
         for i, factor in columns[k]:
             x[k] = x[k] - factor * x[i]
     return x
+
+
+def cheapest_order(pattern: list[set[int]], n: int) -> tuple[list[int], bool]:
+    """The cheaper order of n velocities and of the rows after them, and whether all velocities go first.
+
+    pattern: the numbers of the other unknowns that each meets.
+    """
+    late, own = (_order(pattern, n, late) for late in (True, False))
+    usual = len(pattern) == n or own[0] >= CLEARLY * late[0]
+    return (late if usual else own)[1], usual
 
 
 def _order(pattern: list[set[int]], n: int, late: bool) -> tuple[int, list[int]]:

@@ -71,10 +71,12 @@ class Callback:
         """Machine code from what `value` makes of a trace."""
         self.bound = Bound.of(self.system.custom_kernel(key, ARGUMENTS, value), {"p": self._p})
 
-    def _at(self, function: int, owner: Any) -> None:
-        """A native function of x = (q, v, t), valid as long as its owner."""
+    def _at(self, function: int, owner: Any, nu: int = 0) -> None:
+        """A native function of x = (q, v, t), and nu inputs behind it, valid as long as its owner."""
         n = self.system.nq + self.system.nv
-        self.bound = Bound.around(function, np.zeros(n + 1), np.zeros(max(1, self.size)), np.zeros(1), n, owner)
+        self.bound = Bound.around(function, np.zeros(n + 1 + nu), np.zeros(max(1, self.size)), np.zeros(1), n, owner)
+        if nu:
+            self.bound.slices = {"u": slice(n + 1, n + 1 + nu)}
 
     def compile(self, f: Any) -> None:
         """A Numba function, reached through a C function around it. One that raises leaves NaN."""
@@ -94,8 +96,11 @@ class Callback:
         compiled = cfunc(types.void(pointer, pointer, pointer))(wrapper)
         self._at(int(compiled.address or 0), compiled)
 
-    def python(self, f: Callable[[float, Any], np.ndarray], p: np.ndarray | None = None) -> None:
-        """A Python function of (t, state) that returns (size,) numbers; p: parameters of its states, where others."""
+    def python(self, f: Callable[..., np.ndarray], p: np.ndarray | None = None, nu: int = 0) -> None:
+        """A Python function of (t, state) that returns (size,) numbers; p: parameters of its states, where others.
+
+        nu: where above 0, it is a function of (t, state, u) with so many inputs.
+        """
         known = self._p if p is None else p
         nq, n, size = self.system.nq, self.system.nq + self.system.nv, self.size
 
@@ -104,16 +109,17 @@ class Callback:
             try:
                 if self.interrupted:
                     raise KeyboardInterrupt
-                given = np.ctypeslib.as_array(ctypes.cast(x, ctypes.POINTER(ctypes.c_double)), (n + 1,))
+                given = np.ctypeslib.as_array(ctypes.cast(x, ctypes.POINTER(ctypes.c_double)), (n + 1 + nu,))
                 t = float(given[n])
-                out[:] = f(t, passing_state(self.system, given[:nq], given[nq:n], t, known))
+                more = (given[n + 1 :],) if nu else ()
+                out[:] = f(t, passing_state(self.system, given[:nq], given[nq:n], t, known), *more)
             except KeyboardInterrupt:
                 self.interrupted, out[:] = True, np.nan
             except BaseException as error:  # nothing may pass through native code; the run keeps it and ends
                 self.error, out[:] = error, np.nan
 
         callback = SIGNATURE(wrapper)
-        self._at(ctypes.cast(callback, ctypes.c_void_p).value or 0, callback)
+        self._at(ctypes.cast(callback, ctypes.c_void_p).value or 0, callback, nu)
 
 
 def passing_state(system: System, q: np.ndarray, v: np.ndarray, t: float, p: np.ndarray) -> State:

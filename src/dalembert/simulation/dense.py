@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.integrators.run_record import FillRecord, RunRecord
+from dalembert.integrators.run_record import FillRecord, LocateRecord, RunRecord
 from dalembert.native import library
 from dalembert.simulation.careful import careful
 from dalembert.simulation.layout import Layout
@@ -52,6 +52,12 @@ class Dense:
         if not hasattr(self._own, "run"):
             self._own.run = self._make()
         return self._own.run
+
+    def wish(self, events: int) -> LocateRecord:
+        """This thread's record for so many events inside the step between two records."""
+        if not hasattr(self._own, "wish"):
+            self._own.wish = LocateRecord.sized(run=self.run, width=self.states.shape[1], events=events)
+        return self._own.wish
 
     def rows(self, wanted: np.ndarray) -> np.ndarray:
         """Records (N, width) at increasing times."""

@@ -42,6 +42,8 @@ class Driver(Detours):
         self.met: list[Met] = []
         self.charts: list[tuple[float, LocalChart | None]] = []  # None: all coordinates again
         self.found: dict[str, list[tuple[float, np.ndarray]]] = {name: [] for name in self.setup.events}
+        self.names = list(self.setup.events)
+        self.ended_by = -1  # the number of the event that ended the run
         self.trouble: Exception | None = None  # that ended the run, besides those of callbacks
         self.returning: LocalChart | None = None  # whose kind is taken again after singular steps
         self.chart: LocalChart | None = None
@@ -236,8 +238,15 @@ class Driver(Detours):
     def between(self, times: np.ndarray, records: np.ndarray) -> Dense:
         """States between records of the present layout."""
         if self._dense is None:
-            copy = self.record.copy()
-            self._dense = Dense(self.layout, self.rows, lambda: copy, times, records)
+            spare, known = self.spare, self.spare.dense if self.spare.is_as_laid_out else None
+            if known is None:
+                copy = self.record.copy()
+                known = Dense(self.layout, self.rows, lambda: copy, times, records)
+                if spare.is_as_laid_out:
+                    spare.dense = known
+            else:
+                known.run.renew(self.record)
+            self._dense = known
         self._dense.times, self._dense.states = times, np.ascontiguousarray(records)
         return self._dense
 
@@ -249,17 +258,19 @@ class Driver(Detours):
     # --- events -------------------------------------------------------------------------------------------------
 
     def event(self) -> Status:
-        """Locate events of the last step; a terminal one ends the run there."""
-        run, n = self.record, self.system.nq + self.system.nv
-        dense = self.between(
-            np.array([self.history.previous[0], run.t]), np.stack([self.history.previous[1], self.history.last[1]])
-        )
-        hits, failed = locate(self.setup.events, run.event_values, dense, n)
+        """Locate events of the last step; the first terminal one ends the run there."""
+        run, n, before = self.record, self.system.nq + self.system.nv, self.history.previous
+        dense = self.between(np.array([before[0], run.t]), np.stack([before[1], self.history.last[1]]))
+        hits, failed = locate(list(self.setup.events.values()), run.event_values, dense)
         run.event_values[0] = run.event_values[1]
-        for when, row, name in hits:
-            self.found[name].append((when, row[:n].copy()))
-            if self.setup.events[name].terminal:
+        for when, row, k in hits:
+            self.found[self.names[k]].append((when, row[:n].copy()))
+            if self.setup.events[self.names[k]].terminal:
+                self.land(when, row)
                 run.x[:], run.t, run.fresh = row[: run.n], when, 0
+                if run.nu:
+                    self.inputs[:] = row[run.n : run.n + run.nu]
                 self.history.cut(when, row)
+                self.ended_by = k
                 return Status.EVENT
         return Status.CALLBACK if failed else Status.DONE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,8 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import ArgumentError
+from dalembert.integrators.run_record import TURNS
+from dalembert.native import library
 from dalembert.native.bound import Bound
 from dalembert.simulation.callbacks import ARGUMENTS, Callback, NativeState, expression, is_numba, scalar_of
 from dalembert.symbols import array
@@ -87,30 +89,53 @@ def watch_kernel(system: System, events: Mapping[str, Event], lanes: int = 1) ->
     return system.custom_kernel(key, ARGUMENTS, lambda s: array([scalar_of(s, f, w) for w, f in named]), lanes=lanes)
 
 
-def locate(
-    events: Mapping[str, Event], values: np.ndarray, dense: Dense, n: int
-) -> tuple[list[tuple[float, np.ndarray, str]], bool]:
-    """Events between the two records of `dense`, in time: (when, record, name), and whether one was not a number.
+Hit = tuple[float, np.ndarray, int]  # when, the record there, the number of the event
 
-    values: (2, events) at the two records. n: numbers in (q, v).
+
+def locate(events: Sequence[Event], values: np.ndarray, dense: Dense) -> tuple[list[Hit], bool]:
+    """Events between the two records of `dense`, in time, and whether one was not a number.
+
+    values: (2, events) at the two records.
     """
+    wish, failed = dense.wish(len(events)), not np.isfinite(values[1]).all()
+    wish.times[:], wish.states[:], wish.values[:] = dense.times, dense.states, values
+    library.call("locate", wish)
+    if wish.unsound:  # next to a singular position, or an event that is not defined everywhere
+        hits, more = _by_rows(events, values, dense)
+        return hits, failed or more
+    found = zip(wish.when[: wish.hits].tolist(), wish.rows[: wish.hits].copy(), wish.which[: wish.hits].tolist())
+    return sorted(found, key=lambda hit: hit[0]), failed
+
+
+def _by_rows(events: Sequence[Event], values: np.ndarray, dense: Dense) -> tuple[list[Hit], bool]:
+    """`locate` where steps from the record before need care."""
     from scipy.optimize import brentq
 
-    hits, failed = [], not np.isfinite(values[1]).all()
-    (t0, t1), watch = dense.times, dense.run.watch
-    for k, (name, event) in enumerate(events.items()):
+    (t0, t1), run, hits, failed = dense.times.tolist(), dense.run, list[Hit](), False
+    n, inputs, given = run.nq + run.nv, slice(run.n, run.n + run.nu), slice(run.watch_u, run.watch_u + run.nu)
+
+    def g(t: float, k: int) -> float:
+        row = dense.rows(np.array([t]))[0]
+        if run.watch_u:
+            run.watch.x[given] = row[inputs]
+        return float(run.watch.at(t, row[:n])[k])
+
+    def root(k: int, a: float, b: float) -> float:
+        return b if g(b, k) == 0.0 else float(brentq(g, a, b, args=(k,), xtol=1e-15 * max(1.0, abs(b)), rtol=8.9e-16))
+
+    for k, event in enumerate(events):
         if not event.wants(values[0, k], values[1, k]):
             continue
-
-        def g(t: float, k: int = k) -> float:
-            return float(watch.at(t, dense.rows(np.array([t]))[0, :n])[k])
-
+        of, end, turns = k, t1, run.directions[k] == TURNS
         try:
-            when = t1 if g(t1) == 0.0 else brentq(g, t0, t1, xtol=1e-15 * max(1.0, abs(t1)), rtol=8.9e-16)
+            if turns:
+                of, end = k - 1, root(k, t0, t1)
+                if not (values[0, of] > 0.0 and values[1, of] > 0.0 and g(end, of) < 0.0):
+                    continue
+            when = root(of, t0, end)
+            hits.append((when, dense.rows(np.array([when]))[0], of))
         except ValueError:  # no number between
-            failed = True
-            continue
-        hits.append((float(when), dense.rows(np.array([when]))[0], name))
+            failed = failed or not turns
     return sorted(hits, key=lambda hit: hit[0]), failed
 
 

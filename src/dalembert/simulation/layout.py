@@ -7,7 +7,7 @@ with the sizes that follow. Nothing here depends on how far the run has come.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -76,13 +76,20 @@ class Stepper(NamedTuple):
         return Stepper(run.ode, method, run.method, {name: getattr(run, name) for name in self.fields})
 
 
-class Spare(NamedTuple):
+@dataclass(eq=False)
+class Spare:
     """A record that is laid out for all constraint rows and no chart, and what tells whether it still is."""
 
     record: RunRecord
     fresh: bytes  # of the record
     x: np.ndarray
     ode: Bound
+    dense: Any = None  # for states between its records, once they were asked for
+
+    @property
+    def is_as_laid_out(self) -> bool:
+        """Whether neither other rows nor a chart came into the record."""
+        return self.record.x is self.x and self.record.ode is self.ode
 
 
 class Layout:
@@ -103,6 +110,11 @@ class Layout:
     def steering(self) -> Callback:
         """The controller as a function that gives the inputs."""
         return controller(self.system, self.setup.controller, self.setup.p)
+
+    @property
+    def directions(self) -> list[int]:
+        """How each event is to change its sign, as the native loop knows it."""
+        return [e.direction for e in self.setup.events.values()]
 
     def watching(self) -> Callback:
         """All events as one function."""
@@ -150,6 +162,7 @@ class Layout:
             worst_margin=1.0,
             landed=1,
             event_values=np.zeros((2, max(1, len(s.events)))),
+            directions=np.array([*self.directions, 0][: max(1, len(s.events))], dtype=np.int64),
             control=NOTHING if self.controller is None else self.controller.bound,
             watch=NOTHING if self.watcher is None else self.watcher.bound,
             gauge=NOTHING,

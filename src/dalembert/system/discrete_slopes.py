@@ -50,7 +50,7 @@ def discrete_slopes(s: Trace) -> tuple[Any, ...]:
         rows = after.rows.phi, after.rows.A @ v1 + after.rows.b
     start[led], end[led] = d.delta[led] - d.led_moves, v1[led] - d.led_speeds
     R = d.placed(to_sx(np.concatenate([start, rows[0], end, rows[1]])))
-    momenta = [to_sx(d.M0 @ s.v), d.placed(to_sx(p1))]
+    momenta = [to_sx(d.momentum(s.v)), d.placed(to_sx(p1))]
     epsilon, zero = ca.SX.sym("epsilon", n), ca.SX.zeros(n)
     e = array(epsilon).reshape(-1)
     shifted = to_sx(s.per_joint(lambda j, q, v: j.plus(s.q[q], e[v])))

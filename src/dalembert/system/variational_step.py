@@ -9,9 +9,11 @@ With q₁ = q₀ ⊕ δ, the midpoint q̄ = q₀ ⊕ δ/2, v̄ = δ/h and the di
 and δ = h v₀ + ½ h² u, v₁ = v₀ + h u of what kinematic inputs u lead (4), where (1) and (3) are those of `led`.
 D₁ and D₂ are derivatives along tangent vectors at q₀ and q₁, so that quaternion joints need nothing of their own.
 Forces, weight included, act at the midpoint; f⁻ and f⁺ are their virtual work h Q · ∂q̄ (Lagrange-d'Alembert), which
-for forces with a potential is the same as having it in the Lagrangian. (1) is solved by Newton's method with M/h and A₀
-for its matrix. p₀ = M₀ v₀ is known up to A₀ᵀλ only, which (1) does not mind. The unknown is δ, not q₁: a difference of
-positions has their rounding, which over h would be that of the momenta.
+for forces with a potential is the same as having it in the Lagrangian. An iteration for (1) is a step of Newton's
+method with −M₀/h in place of ∂(p₀ + D₁(h T) + f⁻)/∂δ, and A₁ as it is; where paths are too long to form M, A₀ is in
+the place of A₁. `integrators.variational` learns the rest from the iterations before. p₀ = M₀ v₀ is known up to A₀ᵀλ
+only, which (1) does not mind. The unknown is δ, not q₁: a difference of positions has their rounding, which over h
+would be that of the momenta.
 """
 
 from __future__ import annotations
@@ -24,9 +26,10 @@ import numpy as np
 
 from dalembert.mechanism.traced import Load, TracedState
 from dalembert.recursions.composite_body import composite_body
-from dalembert.recursions.elimination import TreeFactor, eliminate
+from dalembert.recursions.elimination import Elimination, TreeFactor, eliminate, mass_factor
 from dalembert.recursions.momentum import kinetic_energy
 from dalembert.recursions.newton_euler import newton_euler
+from dalembert.recursions.oblique import oblique
 from dalembert.symbols import array, symbols, to_sx, zeros
 from dalembert.system.jacobian_rows import tangent_map
 from dalembert.system.trace import Trace
@@ -35,10 +38,9 @@ from dalembert.system.trace import Trace
 def variational(s: Trace) -> tuple[Any, ...]:
     """(q₀, v₀, δ, h) → δ of the next iteration, q₁, v₁ of (3), the change of q₁ and Φ(q₁), margin."""
     d = Discrete(s)
-    h, delta, M0 = d.h, d.delta, d.M0
-    M, f, A, gap = s.led.equations(M0, h * d.start, s.rows.A, d.after.rows.phi, d.led_moves - delta[s.led.places])
-    change, _, margin = eliminate(TreeFactor(M), f, A, gap)  # (1)
-    p1 = d.end + M0 @ change / h  # (2) at the next δ, so that what Newton's method left is not lost
+    h, delta = d.h, d.delta
+    change, margin = d.iteration()
+    p1 = d.end + d.momentum(change) / h  # (2) at the next δ, so that what Newton's method left is not lost
     v1, _, _ = d.after.led.solve(p1, d.after.rows.A, d.after.rows.b, d.led_speeds)  # (3)
     better = delta + array(ca.densify(d.ends[1])).reshape(s.tree.nv, s.tree.nv) @ change
     answers = better, moved(s, better), v1, np.concatenate([change, d.after.rows.phi]), margin
@@ -57,15 +59,26 @@ class Discrete:
         v, a = s.v[s.led.places], s.led.accelerations
         self.led_moves, self.led_speeds = self.h * v + 0.5 * self.h * self.h * a, v + self.h * a  # (4)
 
-    @cached_property
-    def M0(self) -> np.ndarray:
-        """The mass matrix at q₀."""
-        return composite_body(self.s.at)
+    def iteration(self) -> tuple[np.ndarray, np.ndarray]:
+        """The change of q₁, a tangent vector, that brings (1) nearer to 0, and the margin of A₀ (`elimination`)."""
+        s, after = self.s, self.after
+        f, phi, missing = self.h * self.start, after.rows.phi, self.led_moves - self.delta[s.led.places]
+        if isinstance(s.led.factor(), TreeFactor):
+            M, f, A1, gap = s.led.equations(composite_body(s.at), f, after.rows.A, phi, missing)
+            change, _ = oblique(M, f, A0 := s.led.columns(s.rows.A), A1, gap)
+            return change, Elimination(TreeFactor(M), A0).margin
+        change, _, margin = eliminate(mass_factor(s.at), f, s.rows.sparse, phi)
+        return change, margin
+
+    def momentum(self, v: np.ndarray) -> np.ndarray:
+        """(nv,) M₀ v."""
+        s = self.s
+        return newton_euler(s.tree.moving(s.q, zeros(s.tree.nv)), v, zeros(3), {})
 
     @cached_property
     def start(self) -> np.ndarray:
         """(1) without A₀ᵀλ."""
-        return self.M0 @ self.s.v + self._gradients[0]
+        return self.momentum(self.s.v) + self._gradients[0]
 
     @cached_property
     def end(self) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,6 @@ class Between:
     def _change(self, due: list[tuple[str, Switch]], cause: Cause | None, told: bool = True) -> None:
         """Switches, impacts, and the mode that follows."""
         a, before, mode = self.asked, self.state, self.mode
-        energy = self._energy(before)
         closing: dict[str, float] = {}
         held = list(mode.held)
         for name, s in due:
@@ -55,8 +54,10 @@ class Between:
             self.story.tell(self.state, "opened", name, [n for n in s.open if n in mode.held])
         order = list(a.changeable.base.layout.mechanism.constraints)
         held.sort(key=order.index)
+        self._tell_law(held)
         shift = self._shut(held, closing, due)
         moment = self._moment()
+        energy = moment.energy if self.state is before else Moment(a.changeable, before, self.u, a.p).energy
         touching = self._touching(moment, cause)
         steady = [n for n in held if n not in closing]
         impact = self._impact(moment, steady, closing, touching)
@@ -64,11 +65,17 @@ class Between:
         for name, s in due:
             self.story.tell(self.state, "closed", name, [n for n in s.close if n in closing], impact, note)
         if impact is not None:
-            self.state = self.state.replace(v=impact.v)
-            moment = self._moment()
-        moment, rested = self._zeno(moment, held, touching)
-        self._settle(moment, held, touching, rested, cause, told)
-        self.gained += self._energy(self.state) - energy
+            moment = self._moment(impact.v, moment)
+        moment, rested, known = self._zeno(moment, held, touching)
+        self._settle(moment, held, touching, rested, cause, told, known)
+        self.gained += moment.energy - energy
+
+    def _tell_law(self, held: Collection[str]) -> None:
+        """Tell the controller which constraints hold from now on, if it wants to know."""
+        a = self.asked
+        if a.switches and hasattr(a.controller, "changed"):
+            known = a.changeable.base.layout.mechanism.constraints
+            a.controller.changed(self.state.t, {name: name in held for name in known})
 
     def _shut(self, held: list[str], closing: Mapping[str, float], due: list[tuple[str, Switch]]) -> float:
         """Move the state to where the constraints that close hold; how far, m or rad."""
@@ -125,11 +132,14 @@ class Between:
             self.story.tell(self.state, "hit", name, [name], impact if k == 0 else None, note if k == 0 else "")
         return impact
 
-    def _zeno(self, moment: Moment, held: list[str], touching: list[str]) -> tuple[Moment, list[str]]:
-        """End bounces that are too low to be told from rest: the contacts stay closed. Returns them too."""
+    def _zeno(self, moment: Moment, held: list[str], touching: list[str]) -> tuple[Moment, list[str], Bearing | None]:
+        """End bounces that are too low to be told from rest: the contacts stay closed.
+
+        Returns the moment after it, these contacts, and what bears, where it was found on the way.
+        """
         rising = [n for n in touching if self.scales.leaving(moment, n)]
         if not rising:
-            return moment, []
+            return moment, [], None
         here = self._bearing(moment, held, [n for n in touching if n not in rising], {})
         low = []
         for name in rising:
@@ -138,11 +148,11 @@ class Between:
             if bounces and a < 0.0 and moment.speeds[k] ** 2 < 2.0 * -a * self.scales.low(name):
                 low.append(name)
         if not low:
-            return moment, []
-        self.state = self.state.replace(v=self._pressed_on(moment, held, low, touching))
+            return moment, [], here
+        moment = self._moment(self._pressed_on(moment, held, low, touching), moment)
         for name in low:
             self.story.tell(self.state, "rests", name, [name], None, "its bounces had become too low to follow")
-        return self._moment(), low
+        return moment, low, None
 
     def _pressed_on(self, moment: Moment, held: list[str], low: list[str], touching: list[str]) -> np.ndarray:
         """Velocities with some contacts that rise slowly held back: the nearest in the mass metric."""
@@ -152,15 +162,19 @@ class Between:
         return moment.state.v if impact is None else impact.v
 
     def _settle(
-        self, moment: Moment, held: list[str], touching: list[str], rested: list[str], cause: Cause | None, told: bool
-    ) -> None:
-        """The mode that follows, and the numbers of its phase."""
-        a = self.asked
-        still = [n for n in touching if not self.scales.leaving(moment, n)]
-        forced: dict[str, np.ndarray] = {}
+        self, moment: Moment, held: list[str], touching: list[str], rested: list[str], cause: Cause | None, told: bool,
+        known: Bearing | None,
+    ) -> None:  # fmt: skip
+        """The mode that follows, and the numbers of its phase. known: what bears, unless something slips."""
+        a, here = self.asked, known
         if cause is not None and cause.kind == "slips":
-            forced[cause.of] = self._breakaway(moment, cause.of)
-        here = self._bearing(moment, held, still, forced)
+            here = None
+        if here is None:
+            still = [n for n in touching if not self.scales.leaving(moment, n)]
+            forced: dict[str, np.ndarray] = {}
+            if cause is not None and cause.kind == "slips":
+                forced[cause.of] = self._breakaway(moment, cause.of)
+            here = self._bearing(moment, held, still, forced)
         self.mode = here.mode
         self.values = {}
         begins = BEGINS * self.scales.speed(moment)
@@ -231,16 +245,14 @@ class Between:
         size = float(np.linalg.norm(force))
         return -force / size if size > 0.0 else np.eye(len(of))[0]
 
-    def _moment(self) -> Moment:
-        a = self.asked
+    def _moment(self, v: np.ndarray | None = None, before: Moment | None = None) -> Moment:
+        """The moment now; with other velocities v, those of another moment `before` at the same time."""
+        a, s = self.asked, self.state
+        if v is not None:
+            v.flags.writeable = False
+            self.state = State(s.q, v, s.t, s.layout, None, s.p)
         if self.control is not None and a.hold == 0.0:
             u = self.control.bound.at(self.state.t, np.concatenate([self.state.q, self.state.v]))[: len(self.u)]
             if np.isfinite(u).all():
                 self.u = u.copy()
-        return Moment(a.changeable, self.state, self.u, a.p)
-
-    def _energy(self, state: State) -> float:
-        a = self.asked
-        system = a.changeable.everything
-        kinetic = system.evaluate("kinetic_energy", state, p=a.p)
-        return float(kinetic) + float(system.evaluate("potential_energy", state, p=a.p))
+        return Moment(a.changeable, self.state, self.u, a.p, before)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.analysis.mobility import independent_rows
+from dalembert.integrators.run_record import TURNS
 from dalembert.native.bound import Bound
 from dalembert.simulation.callbacks import Callback, expression, scalar_of
 from dalembert.simulation.driver import Driver
@@ -41,7 +42,7 @@ class PhaseLayout(Layout):
         system = setup.system
         if system.rows.of:
             self.kept_rows = independent_rows(system, on_manifold(system, start, setup.p), setup.p)
-        self.u, self.control = np.zeros(setup.nu), control
+        self.control = control
         super().__init__(setup)
 
     @property
@@ -54,6 +55,11 @@ class PhaseLayout(Layout):
 
     def steering(self) -> Callback:
         return self.control
+
+    @property
+    def directions(self) -> list[int]:
+        own = [TURNS if kind == "turns" else -1 for kind, _ in self.phase.watched]
+        return own + super().directions[len(own) :]
 
     def watching(self) -> Callback:
         system, p = self.phase, self.setup.p
@@ -74,13 +80,13 @@ class PhaseLayout(Layout):
         inner = Bound.of(kernel, {"p": p})
         users = [as_python(base, name, g, self.base_p) for name, g in functions.items()]
 
-        def both(t: float, state: State) -> np.ndarray:
+        def both(t: float, state: State, u: np.ndarray) -> np.ndarray:
             if "u" in inner.slices:
-                inner["u"][:] = self.u
+                inner["u"][:] = u
             first = inner.at(t, np.concatenate([state.q, state.v]))[:own]
             return np.concatenate([first, [g(t, state) for g in users]])
 
-        back.python(both, self.base_p)
+        back.python(both, self.base_p, self.setup.nu)
         return back
 
 
@@ -88,7 +94,6 @@ class PhaseDriver(Driver):
     """A phase under way; `cause` is what ended it."""
 
     layout: PhaseLayout
-    cause: Cause | None = None
 
     def prepare(self, u: np.ndarray, step: float, clock: tuple[float, float] | None) -> None:
         """Before `begin`: the inputs that act, the first step (s; 0: chosen), and since when a controller is sampled.
@@ -114,13 +119,21 @@ class PhaseDriver(Driver):
         super().begin()
         self.watcher = watcher
         if watcher is not None:
-            run.event_values[:] = self._values(run.watch, run.t, run.x[:n], self.inputs)
+            if run.watch_u:
+                run.watch.x[run.watch_u : run.watch_u + run.nu] = self.inputs
+            run.event_values[:] = run.watch.at(run.t, run.x[:n])[: run.events]
 
-    def _values(self, watch: Bound, t: float, x: np.ndarray, u: np.ndarray) -> np.ndarray:
-        self.layout.u[:] = u
-        if "u" in watch.slices:
-            watch["u"][:] = u
-        return watch.at(t, x)[: self.record.events].copy()
+    def _watched(self, n: int) -> Status:
+        """Locate events on the way across a singular position; in it, forces that are 0/0 stay as they are."""
+        run, own = self.record, len(self.layout.phase.watched)
+        before = run.event_values[0, :own]
+        before[~np.isfinite(before)] = 1.0
+        if run.watch_u:
+            run.watch.x[run.watch_u : run.watch_u + run.nu] = self.inputs
+        now = run.watch.at(run.t, run.x[:n])[: run.events].copy()
+        now[:own] = np.where(np.isfinite(now[:own]), now[:own], before)
+        run.event_values[1] = now
+        return self.event()
 
     def overdue(self) -> Cause | None:
         """A change that is due at the start of the phase: forces beyond their bounds."""
@@ -130,67 +143,11 @@ class PhaseDriver(Driver):
                 return Cause(kind, name)
         return None
 
-    def event(self) -> Status:
-        """Locate what happened in the last step; the first change of structure, or terminal event, ends the phase."""
-        run, n, own = self.record, self.system.nq + self.system.nv, len(self.layout.phase.watched)
-        works = slice(n + run.works, n + run.works + run.nu)
-        dense = self.between(
-            np.array([self.history.previous[0], run.t]), np.stack([self.history.previous[1], self.history.last[1]])
-        )
-        watch = dense.run.watch
-        watch.slices = run.watch.slices
-
-        def g(t: float, k: int) -> float:
-            row = dense.rows(np.array([t]))[0]
-            return float(self._values(watch, t, row[:n], row[works])[k])
-
-        found, failed = _located(list(self.setup.events.values()), run.event_values, g, dense.times, own, self.layout)
-        run.event_values[0] = run.event_values[1]
-        names = list(self.setup.events)
-        for when, k in found:
-            row = dense.rows(np.array([when]))[0]
-            self.found[names[k]].append((when, row[:n].copy()))
-            if self.setup.events[names[k]].terminal:
-                run.x[:], run.t, run.fresh = row[: run.n], when, 0
-                if run.nu:
-                    self.inputs[:] = row[works]
-                self.history.cut(when, row)
-                self.cause = Cause(*self.layout.phase.watched[k]) if k < own else Cause("event", names[k])
-                return Status.EVENT
-        return Status.CALLBACK if failed else Status.DONE
-
-
-def _located(
-    events: list[Event], values: np.ndarray, g: Any, span: np.ndarray, own: int, layout: PhaseLayout
-) -> tuple[list[tuple[float, int]], bool]:
-    """(when, number) of events in a step, in time, and whether one was not a number.
-
-    A gap that dips below zero and is open again at the end of the step is found at its turning point.
-    """
-    from scipy.optimize import brentq
-
-    t0, t1 = map(float, span)
-    hits: list[tuple[float, int]] = []
-    failed = not np.isfinite(values[1]).all()
-
-    def root(k: int, a: float, b: float) -> float:
-        if g(b, k) == 0.0:
-            return b
-        return float(brentq(g, a, b, args=(k,), xtol=1e-15 * max(1.0, abs(b)), rtol=8.9e-16))
-
-    for k, event in enumerate(events):
-        if not event.wants(values[0, k], values[1, k]):
-            continue
-        try:
-            if k < own and layout.phase.watched[k][0] == "turns":
-                lowest = root(k, t0, t1)
-                if values[0, k - 1] > 0.0 and values[1, k - 1] > 0.0 and g(lowest, k - 1) < 0.0:
-                    hits.append((root(k - 1, t0, lowest), k - 1))
-            else:
-                hits.append((root(k, t0, t1), k))
-        except ValueError:  # no number between, or no change of sign
-            failed = failed or not np.isfinite(g(t1, k))
-    return sorted(hits), failed
+    @property
+    def cause(self) -> Cause | None:
+        """The reason why the phase ended, where it was an event."""
+        k, watched = self.ended_by, self.layout.phase.watched
+        return None if k < 0 else Cause(*watched[k]) if k < len(watched) else Cause("event", self.names[k])
 
 
 def phase_setup(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
@@ -16,11 +16,15 @@ from dalembert.mechanism.contacts.stop import JointStop, Stops
 from dalembert.mechanism.touching import compliant_stops, dry_frictions, one_sided
 from dalembert.mechanism.traced import UserState
 from dalembert.recursions.elimination import eliminate, mass_factor
+from dalembert.recursions.momentum import kinetic_energy
 from dalembert.symbols import array, to_sx
-from dalembert.system.functions import forces
+from dalembert.system.functions import constrained, forces, potential
 from dalembert.system.sliding import Loaded, Sliding, reaction
 from dalembert.system.system import System, redescribed
 from dalembert.system.trace import Trace
+
+if TYPE_CHECKING:
+    from dalembert.compiler import Kernel
 
 NUMBERS = "phase numbers"  # the parameter that holds the numbers of a phase: signs, directions, offsets
 
@@ -50,7 +54,11 @@ class Changeable:
 
     @staticmethod
     def of(system: System, stops: Stops | None = None) -> Changeable:
-        """From a description."""
+        """From a description, kept with the system."""
+        return system.keep(("changeable", stops), lambda: Changeable._of(system, stops))
+
+    @staticmethod
+    def _of(system: System, stops: Stops | None) -> Changeable:
         joints = list(system.layout.joints.values())
         contacts = {c.name: c for c in one_sided(system.layout.mechanism, joints, stops)}
         return Changeable(system, contacts, {f.velocity: f for f in dry_frictions(joints)}, stops)
@@ -71,6 +79,29 @@ class Changeable:
             *(f.held() for f in self.frictions.values()),
         )
         return redescribed(self.base, replace(d, constraints=rows, forces=(*d.forces, *self.more_forces)), System)
+
+    @cached_property
+    def equations(self) -> Kernel:
+        """M, f, A, γ, Φ, b, kinetic and potential energy of `everything`."""
+        return self.everything.custom_kernel(
+            ("moment",),
+            ("q", "v", "u", "p", "t"),
+            lambda s: (*constrained(s), s.rows.phi, s.rows.b, kinetic_energy(s.at), potential(s)),
+        )
+
+    @cached_property
+    def row_index(self) -> dict[str, int]:
+        """The rows of `everything` by name."""
+        return {name: k for k, name in enumerate(self.everything.rows.names)}
+
+    @cached_property
+    def slip_rows(self) -> dict[str, list[int]]:
+        """Rows of the slips of each contact, without those that always hold."""
+        known = self.row_index
+        return {
+            name: [known[row] for slip in c.slip_names if (row := f"{name}.{slip}") in known]
+            for name, c in self.contacts.items()
+        }
 
     @cached_property
     def more_forces(self) -> tuple[Any, ...]:

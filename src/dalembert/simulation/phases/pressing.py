@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dalembert.simulation.phases.complementarity import lemke
+from dalembert.simulation.phases.complementarity import SMALL, lemke
 
 AROUND = 8  # directions of friction in a plane
 
@@ -47,6 +47,10 @@ class Pressed:
 
 def pressed(sides: list[Side], dimension: int) -> Pressed | None:
     """Solve the problem; None where there is no solution."""
+    if not sides:
+        return Pressed({}, {}, {}, np.zeros(dimension))
+    if len(sides) == 1 and not sides[0].tangents.size:
+        return _alone(sides[0])
     columns: list[np.ndarray] = []  # forces of unknowns, times the lengths of their rows: all numbers are of like size
     rows: list[np.ndarray] = []  # rows of w
     rest: list[float] = []
@@ -94,6 +98,18 @@ def pressed(sides: list[Side], dimension: int) -> Pressed | None:
             tangential[s.name] = so_far + directions[i][part] * (z[k] / lengths[i][1])
     slack = {sides[i].name: float(z[m + j]) * lengths[i][1] for j, i in enumerate(frictional)}
     return Pressed(normal, tangential, slack, total)
+
+
+def _alone(side: Side) -> Pressed | None:
+    """One contact without friction, or one that slides: w_n = wanted + a n, in closed form."""
+    assert side.normal is not None, "a joint has tangents"
+    along = side.normal if side.drag is None else side.drag
+    n, a = 0.0, float(side.normal @ along)
+    if side.wanted < 0.0:
+        if a <= SMALL * float(np.linalg.norm(side.normal) * np.linalg.norm(along)):
+            return None
+        n = -side.wanted / a
+    return Pressed({side.name: n}, {}, {}, along * n)
 
 
 def _length(rows: np.ndarray | None) -> float:

@@ -1,0 +1,152 @@
+"""States inside steps that were taken, and the times of events there: by one step of the method from the record before.
+
+Times of events are the zeros of their values. Brackets shrink by inverse quadratic interpolation where that is safe,
+else by halves (T. R. Chandrupatla, A new hybrid quadratic/bisection algorithm for finding the zero of a nonlinear
+function without using derivatives, Adv. Eng. Softw. 28 (1997) 145-149).
+"""
+
+from __future__ import annotations
+
+from dalembert.integrators.loop import land
+from dalembert.integrators.run_record import TURNS, FillRecord, LocateRecord
+from dalembert.integrators.stage import control, evaluate, motion_rate
+from dalembert.native.calls import call, jump
+from dalembert.native.jit import entry, native
+from dalembert.outcome import OK, UNSOUND
+
+CLOSE = 1e-15  # of the time, or of the step: a bracket that need not shrink
+TRIES = 200  # of a bracket; halves alone need 60
+
+
+@entry(FillRecord)
+def fill(x, y, wish):
+    """out[i] ← the record at wanted[i], by one step from the record before it; NaN where that is not sound."""
+    times, k = wish.times, 0
+    for i in range(wish.asked):
+        while k + 2 < wish.count and times[k + 1] < wish.wanted[i]:
+            k += 1
+        end = k + 1 if k + 1 < wish.count else k
+        inside(wish.run, times[k], wish.states[k], times[end], wish.states[end], wish.wanted[i], wish.out[i])
+
+
+@native
+def inside(run, t0, first, t1, last, t, out):
+    """out ← the record at t, between the records first (at t0) and last (at t1).
+
+    A step's inputs are those of the record at its end, unless the controller is asked at every stage.
+    """
+    x, u, at, n, nu = run.x, run.ode.x, run.u_index, run.n, run.nu
+    trial = run.stages[run.rows - 2]
+    if t >= t1:
+        for j in range(n + nu + 1):
+            out[j] = last[j]
+        return
+    for j in range(nu):
+        out[n + j] = u[at + j] = last[n + j]
+    out[n + nu] = last[n + nu]
+    near = 1e-7 * (t1 - t0) if run.order == 2 else 0.0  # δ/h of a shorter step is rounding
+    for j in range(n):
+        x[j] = first[j]
+        out[j] = first[j]
+    if t - t0 > near:
+        run.t, run.attempt_h = t0, t - t0
+        good = _peek(run, trial) == OK
+        for j in range(n):
+            out[j] = trial[j] if good else float("nan")
+        if not good:
+            return
+    if run.control.address != 0 and run.hold == 0.0:
+        control(run, t, out)
+        for j in range(nu):
+            out[n + j] = u[at + j]
+
+
+@native
+def _peek(run, trial):
+    """stages[−2] ← the state attempt_h after x, on the manifold, by one step of the method. Returns the outcome."""
+    outcome = evaluate(run, run.t, run.x, run.stages[0])
+    if outcome != OK:
+        return outcome
+    run.rate = max(run.rate, motion_rate(run))
+    jump(run.step, 0, 0, run)
+    if run.outcome != OK:
+        return run.outcome
+    if not run.error < 2.0:  # a shorter step than the one that was accepted is better, but next to a singular position
+        return UNSOUND
+    return land(run, run.t + run.attempt_h, trial)
+
+
+@entry(LocateRecord)
+def locate(x, y, wish):
+    """Find the events whose values change their signs in a step: their times, numbers and records.
+
+    One that TURNS is minus the rate of the event before it: this counts where its lowest value in the step is negative
+    though the values at both ends are not. `unsound` where a value in the step is no number.
+    """
+    values, t0, t1 = wish.values, wish.times[0], wish.times[1]
+    wish.hits = wish.unsound = 0
+    for k in range(wish.events):
+        before, after, way = values[0, k], values[1, k], wish.run.directions[k]
+        if before == 0.0 or not before * after <= 0.0 or (way != 0 and (after > before) != (way > 0)):
+            continue
+        if way != TURNS:
+            _note(wish, k, _zero(wish, k, t0, before, t1, after))
+        elif values[0, k - 1] > 0.0 and values[1, k - 1] > 0.0:
+            lowest = _zero(wish, k, t0, before, t1, after)
+            _value(wish, k, lowest)
+            least = wish.run.watch.y[k - 1]
+            if least < 0.0:
+                _note(wish, k - 1, _zero(wish, k - 1, t0, values[0, k - 1], lowest, least))
+
+
+@native
+def _note(wish, k, t):
+    """Add a hit, unless its time is no number."""
+    if t == t:
+        inside(wish.run, wish.times[0], wish.states[0], wish.times[1], wish.states[1], t, wish.rows[wish.hits])
+        wish.when[wish.hits], wish.which[wish.hits] = t, k
+        wish.hits += 1
+
+
+@native
+def _value(wish, k, t):
+    """The value of event k at t in the step."""
+    run, row = wish.run, wish.row
+    inside(run, wish.times[0], wish.states[0], wish.times[1], wish.states[1], t, row)
+    f = run.watch
+    if run.watch_u > 0:
+        for i in range(run.nu):
+            f.x[run.watch_u + i] = row[run.n + i]
+    call(f, t, row, run.nq + run.nv)
+    value = f.y[k]
+    if value - value != 0.0 or row[0] - row[0] != 0.0:
+        wish.unsound = 1
+    return value
+
+
+@native
+def _zero(wish, k, t1, f1, t2, f2):
+    """The time between t1 and t2 at which event k, f1 and f2 there, is zero; NaN where there is none to be found."""
+    if f2 == 0.0:
+        return t2
+    scale, part = abs(t2 - t1), f1 / (f1 - f2)
+    for _ in range(TRIES):
+        t = t1 + part * (t2 - t1)
+        value = _value(wish, k, t)
+        if wish.unsound != 0:
+            return float("nan")
+        if (value > 0.0) == (f1 > 0.0):
+            t3, f3 = t1, f1
+        else:
+            t3, f3 = t2, f2
+            t2, f2 = t1, f1
+        t1, f1 = t, value
+        best = t1 if abs(f1) < abs(f2) else t2
+        least = CLOSE * max(abs(best), scale) / abs(t2 - t1) if t1 != t2 else 1.0
+        if value == 0.0 or least > 0.5:
+            break
+        xi, phi, part = (t1 - t2) / (t3 - t2), (f1 - f2) / (f3 - f2), 0.5
+        if phi * phi < xi and (1.0 - phi) * (1.0 - phi) < 1.0 - xi:
+            part = f1 / (f2 - f1) * f3 / (f2 - f3) + (t3 - t1) / (t2 - t1) * f1 / (f3 - f1) * f2 / (f3 - f2)
+        part = min(1.0 - least, max(least, part))
+    return best
