@@ -119,6 +119,7 @@ class ProjectedControl:
         if (task is None) != (reference is None):
             raise ArgumentError("a task needs a reference to follow, and a reference a task; found only one of them.")
         self.system, self.p, self.active = system, p, active
+        self._structure: list[tuple[float, dict[str, bool]]] | None = None  # of a run: constraints that hold, from when
         self.sensor = None if sensor is None else function(sensor, "sensor")
         self.plant = Plant(system, actuated, None if task is None else as_task(task), p, measures)
         self.plant.check_inputs("the controller")
@@ -170,6 +171,30 @@ class ProjectedControl:
         other.reset()
         return other
 
+    def in_phases(self) -> ProjectedControl:
+        """A copy for a run with switches, which tells it by `changed` what holds; the law itself if it has `active`."""
+        if self.active is not None:
+            return self
+        other = copy(self)
+        other._structure = []
+        other.reset()
+        return other
+
+    def changed(self, t: float, held: Mapping[str, bool]) -> None:
+        """Note which constraints hold from the time t (s) on, as a run with switches says; `active` goes before it."""
+        known = {name: on for name, on in held.items() if name in self.system.rows.of}
+        if self._structure is not None and (not self._structure or self._structure[-1][1] != known):
+            self._structure.append((t, known))
+
+    def _active(self, t: float, state: State) -> Active:
+        """The constraints that are said to hold at a time and state; None: all."""
+        if callable(self.active):
+            return self.active(t, state)
+        for since, held in reversed(self._structure or ()):
+            if t >= since:
+                return held
+        return self.active
+
     @property
     def needs_hold(self) -> bool:
         """Whether the law remembers its last call, so that a run has to ask it once a sampling period."""
@@ -190,7 +215,8 @@ class ProjectedControl:
     @property
     def is_native(self) -> bool:
         """Whether it runs in compiled loops, `simulate`'s among them, without Python."""
-        plain = not self.needs_hold and not callable(self.active) and self.out_of_reach == "follow"
+        told = callable(self.active) or self._structure is not None
+        plain = not (self.needs_hold or told) and self.out_of_reach == "follow"
         moves = self.reference is None or isinstance(self.reference, Trajectory)
         presses = not self.force_names or self._force_course is not None
         return plain and moves and presses and self.system.backend == "native"
@@ -265,7 +291,7 @@ class ProjectedControl:
 
     def _prepare(self, a: Allocation, t: float, state: State, asking: bool = False) -> Remember:
         """The references of motion and forces into the workspace; returns how the law remembers the update."""
-        active = self.active(t, state) if callable(self.active) else self.active
+        active = self._active(t, state)
         if active is not None:
             self.allocator.switch(a, active)
         memory, steps = self._memory, list[Remember]()
@@ -318,6 +344,8 @@ class ProjectedControl:
                 sensed = self._sensed(self.sensor(t, state, u), S)
                 d = sensed - a.pick @ np.concatenate([model, S @ model])
         e = -(d + GI * integral) / (1.0 + GF)  # with the loop solved
+        on = self.system.active_rows(active)
+        e[(a.pick[:, : len(on)] != 0.0) @ ~on] = 0.0  # a force of what does not hold has no error
         a.wanted[:] = np.array([f(t) for f in self._wanted]) + GF * e + GI * integral
 
         def remember(m: _Memory, u: np.ndarray, a: Allocation) -> None:

@@ -39,12 +39,14 @@ def phased(
             f"{why} cannot have kinematic inputs, whose accelerations are given whatever is hit; '{led[0]}' is one. "
             "Take a motor, or a driver."
         )
+    named = named_switches(switches, system)
+    if named and hasattr(controller, "in_phases"):
+        controller = controller.in_phases()
     span = make_span(system, state, t, t_eval, u)
     changeable = Changeable.of(system, as_stops(stops, "stops"))
     plain = make_setup(system, choices, span, p, controller, hold, events, None, options, phases=True)
     asked = Asked(
-        changeable, choices, span, plain.p, controller, plain.hold, plain.events, named_switches(switches, system),
-        plain.options,
+        changeable, choices, span, plain.p, controller, plain.hold, plain.events, named, plain.options,
     )  # fmt: skip
     course = Course(asked)
     if begun is not None:

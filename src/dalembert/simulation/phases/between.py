@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,7 @@ class Between:
             self.story.tell(self.state, "opened", name, [n for n in s.open if n in mode.held])
         order = list(a.changeable.base.layout.mechanism.constraints)
         held.sort(key=order.index)
+        self._tell_law(held)
         shift = self._shut(held, closing, due)
         moment = self._moment()
         energy = moment.energy if self.state is before else Moment(a.changeable, before, self.u, a.p).energy
@@ -68,6 +69,13 @@ class Between:
         moment, rested, known = self._zeno(moment, held, touching)
         self._settle(moment, held, touching, rested, cause, told, known)
         self.gained += moment.energy - energy
+
+    def _tell_law(self, held: Collection[str]) -> None:
+        """Tell the controller which constraints hold from now on, if it wants to know."""
+        a = self.asked
+        if a.switches and hasattr(a.controller, "changed"):
+            known = a.changeable.base.layout.mechanism.constraints
+            a.controller.changed(self.state.t, {name: name in held for name in known})
 
     def _shut(self, held: list[str], closing: Mapping[str, float], due: list[tuple[str, Switch]]) -> float:
         """Move the state to where the constraints that close hold; how far, m or rad."""
