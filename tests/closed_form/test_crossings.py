@@ -102,7 +102,7 @@ def test_no_motion_leaves_a_chain_that_is_stretched(base):
         assert "no motion" in run.message
         assert "'D'" in run.message
     rides = da.simulate(system, system.state(v=carried), 0.1)
-    assert rides.success or "no acceleration leads out" in rides.message
+    assert rides.success, rides.message
 
 
 @pytest.mark.parametrize("rtol", [1e-6, 1e-9])

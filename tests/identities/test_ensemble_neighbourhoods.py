@@ -1,14 +1,20 @@
-"""Ensembles drawn at random, over the zoo and the options: their runs are those of `simulate`, in any company."""
+"""Ensembles drawn at random, over the zoo and the options: their runs are those of `simulate`, in any company.
+
+At tight tolerances two runs agree whatever one of them leaves out. At loose ones their errors are large, and agree to
+rounding where the same steps were taken in the same way.
+"""
 
 from __future__ import annotations
 
 from functools import cache
 
+import casadi as ca
 import numpy as np
 import pytest
 
 import dalembert as da
 from dalembert import zoo
+from parameterized import four_bar as parameterized_four_bar
 
 #: light enough to be compiled in a test; all have motions of order one
 MACHINES = (
@@ -59,3 +65,96 @@ def test_drawn_ensembles_are_their_runs(seed):
     np.testing.assert_array_equal(part.q, runs.q[order])
     np.testing.assert_array_equal(part.v_end, runs.v_end[order])
     np.testing.assert_array_equal(part.steps, runs.steps[order])
+
+
+def agrees(runs: da.Ensemble, k: int, run: da.Run) -> None:
+    """Run k was made by the steps of `run`."""
+    assert (runs.steps[k], runs.rejected[k]) == (run.steps, run.rejected)
+    if len(runs.t):
+        np.testing.assert_allclose(runs.q[k], run.q, rtol=1e-7, atol=1e-7)
+        np.testing.assert_allclose(runs.v[k], run.v, rtol=1e-6, atol=1e-6)
+    else:
+        if not runs.events and not runs.passages[k]:  # lanes count those of attempts inside a step too
+            assert runs.corrections[k] == run.corrections
+        np.testing.assert_allclose(runs.q_end[k], run.q[-1], rtol=1e-7, atol=1e-7)
+        np.testing.assert_allclose(runs.v_end[k], run.v[-1], rtol=1e-6, atol=1e-6)
+        for name, work in run.work.items():
+            np.testing.assert_allclose(runs.work[name][k], work[-1], rtol=1e-6, atol=1e-6)
+    for name in ("drift", "speed_drift") if not runs.passages[k] else ():  # there nothing but rounding
+        np.testing.assert_allclose(getattr(runs, name)[k], getattr(run, name), rtol=1e-4, atol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["dop853", "dopri5"])
+@pytest.mark.parametrize("name", MACHINES)
+def test_coarse_steps_in_lanes_are_those_of_a_run_alone(name, method):
+    rng, machine = np.random.default_rng([len(name), len(method)]), system(name)
+    x = machine.state(*(zoo.five_bar_start(0.5) if name == "five_bar" else zoo.CATALOG[name].start()))
+    starts = [
+        machine.project(machine.state(machine.plus(x, 0.02 * rng.standard_normal(machine.nv)), x.v)) for _ in range(4)
+    ]
+    inputs = rng.standard_normal((4, len(machine.u_names)))
+    u = {one: inputs[:, k] for k, one in enumerate(machine.u_names)} or None
+    for more in ({"t_eval": [0.11, 0.5, 0.77]}, {}, {"stabilization": "none"}, {"max_step": 0.08}, {"step": 1e-3}):
+        options = {"rtol": 1e-3, "atol": 1e-3, "method": method, **more}
+        runs = da.ensemble(machine, starts, 1.0, u=u, workers=1, **options)
+        assert not runs.alone.any()
+        for k, start in enumerate(starts):
+            agrees(runs, k, da.simulate(machine, start, 1.0, u=inputs[k], **options))
+
+
+def test_coarse_steps_of_driven_machines_know_the_time():
+    """A crank led by a function of time, a wind that comes and goes, and lengths that differ from run to run."""
+    m = da.Mechanism("driven", gravity=(0, -9.81, 0))
+    lengths = [m.add_parameter(name, value) for name, value in (("l1", 0.5), ("l2", 1.5), ("l3", 1.2))]
+    before = m.ground.at()
+    for joint, length in zip("ABC", lengths):
+        link = m.add_body(joint, mass=1.0, com=(length / 2, 0, 0), inertia=(0, 0.1, 0.1))
+        m.add_joint(joint, da.Revolute("z"), before, link)
+        before = link.at(length, 0, 0)
+    m.close_loop("D", da.Revolute("z"), before, m.ground.at(1.5, 0, 0))
+    bead = m.add_body("bead", mass=0.5, com=(0, -0.3, 0), inertia=(0.1, 0.1, 0.1))
+    m.add_joint("S", da.Revolute("z"), m.bodies["B"].at(0.3, 0, 0), bead)
+    m.add_driver("turn", "A", lambda t: 0.9 + 0.5 * ca.sin(3.0 * t))
+    m.add_wrench("wind", bead.at(0, -0.3, 0), force=lambda s: (4.0 * ca.sin(9.0 * s.t), 0.0, 0.0))
+    machine, rng = m.compile(), np.random.default_rng(4)
+    p = {"l1": 0.5 + 0.05 * rng.uniform(size=5), "l3": 1.2 + 0.05 * rng.uniform(size=5)}
+    for more in ({}, {"t_eval": [0.11, 0.5, 0.77]}, {"method": "dopri5"}, {"stabilization": "none"}):
+        options = {"rtol": 1e-3, "atol": 1e-3, **more}
+        runs = da.ensemble(
+            machine, {"S": 0.2}, 1.0, p=p, guess={"B": -0.3, "C": -2.0}, v={"S": 0.0}, workers=1, **options
+        )
+        assert not runs.alone.any()
+        for k in range(5):
+            start = machine.state(runs.start[0][k], runs.start[1][k])
+            agrees(runs, k, da.simulate(machine, start, 1.0, p={name: x[k] for name, x in p.items()}, **options))
+
+
+@pytest.mark.parametrize("hold", [None, 0.07])
+@pytest.mark.parametrize("sampled", [False, True])
+def test_coarse_steps_with_a_controller_and_events_are_those_of_a_run_alone(hold, sampled):
+    """Parameters differ; the controller knows the time; the last event ends some of the runs."""
+    machine, rng = parameterized_four_bar(), np.random.default_rng(8)
+    law = da.expression(lambda t, s: {"torque": 30.0 * ca.cos(7.0 * t) - 3.0 * s.rate("A")})
+    most = 1.55 if hold is None else 1.95
+    events = {
+        "low": da.Event(da.expression(lambda t, s: s["D"] - 1.4)),
+        "clock": da.Event(da.expression(lambda t, s: t - 0.4 * s["B"] - 0.5), direction=1),
+        "end": da.Event(da.expression(lambda t, s: s["A"] - most), direction=1, terminal=True),
+    }
+    n, p = 11, {"l1": 0.5 + 0.05 * rng.uniform(size=11), "m2": 2.0 + rng.uniform(size=11)}
+    more = {"t_eval": [0.05, 0.3, 0.31]} if sampled else {}
+    options = {"u": law, "hold": hold, "events": events, "rtol": 1e-3, "atol": 1e-3, "max_step": 0.2, **more}
+    runs = da.ensemble(machine, {"A": 0.7}, 0.9, v={"A": 1.0}, p=p, workers=1, lanes=8, **options)
+    assert not runs.alone.any()
+    assert 0 < (runs.status == da.Status.EVENT).sum() < n
+    for k in range(n):
+        start = machine.state(runs.start[0][k], runs.start[1][k])
+        run = da.simulate(machine, start, 0.9, p={name: x[k] for name, x in p.items()}, **options)
+        assert runs.status[k] == run.status
+        for name, hits in run.t_events.items():
+            np.testing.assert_allclose(runs.events[name].get(k, []), hits, rtol=1e-8)
+        if run.status == da.Status.DONE:
+            agrees(runs, k, run)
+        elif not sampled:
+            np.testing.assert_allclose(runs.q_end[k], run.q[-1], atol=1e-7)
+            np.testing.assert_allclose(runs.v_end[k], run.v[-1], atol=1e-6)

@@ -22,6 +22,7 @@ from dalembert.rank import rank_policy
 SMALL = 1e-3  # of the largest: eigenvalues of a form, and slopes of (1), that count as zero
 ROUNDING = 1e-15  # rad, or of the length of a mechanism: gaps of constraints that are nothing but rounding
 UNSEEN = 1e-9  # of the terms of (1): what counts as rounding
+ROUNDS = 100  # of a perceptron
 TRIES = 12  # starts from which other solutions of (1) are looked for
 
 
@@ -140,13 +141,27 @@ class TangentCone:
     def kind(self) -> str:
         """ "crossing" branches, a "cone", branches that "touch", an "isolated" position, or "several" at once."""
         if len(self.forms) != 1:
-            return "several"
+            return "isolated" if self._definite() else "several"
         values = np.linalg.eigvalsh(self._with_time[0])
         size = np.abs(values).max(initial=0.0)
         up, down = int((values > SMALL * size).sum()), int((values < -SMALL * size).sum())
         if min(up, down) == 0:
             return "isolated" if max(up, down) == len(values) else "touch"
         return "crossing" if up == down == 1 else "cone"
+
+    def _definite(self) -> bool:
+        """Whether some sum c of the forms is positive definite, so that only y = 0 solves (1): by perceptrons."""
+        forms = self._with_time
+        if not forms.any():
+            return False
+        c, size = np.zeros(len(forms)), np.abs(forms).max()
+        for _ in range(ROUNDS):
+            y = np.linalg.eigh(np.tensordot(c, forms, 1))[1][:, 0]
+            g = np.einsum("kij,i,j->k", forms, y, y)
+            if c @ g > SMALL * size * np.linalg.norm(c):
+                return True
+            c += g / max(float(np.linalg.norm(g)), 1e-300)
+        return False
 
     def selects(self, y: np.ndarray) -> bool:
         """Whether all motions near the one along y meet such a position too, and go on along one branch each.

@@ -58,6 +58,7 @@ def ensemble(
     lanes: int | None = None,
     executor: Any = None,
     store: Any = None,
+    paths: str = "arrow",
     wrt: Any = None,
     of: Any = None,
     held: Any = None,
@@ -86,7 +87,8 @@ def ensemble(
     of the processor; 1 makes each alone. executor: any `concurrent.futures` executor, or that of a Dask client, which
     makes the parts in place of threads.
     store: a folder to which results are written as they come (extra `files`). The same call with the same folder makes
-    the runs that are missing there and returns all of them.
+    the runs that are missing there and returns all of them. paths: what holds the paths at t_eval there, "arrow", the
+    files of the runs, or "zarr", arrays that xarray opens (extra `zarr`).
     wrt: with respect to what each run is differentiated, by name as in `sensitivities`: parameters, "input:push",
     "held:A", "held:rate:A". of: quantities as there, also outputs by their names; default: all coordinates, rates and
     outputs. held: coordinates that keep value and rate at the start; default: those in the mapping `states`. The
@@ -114,6 +116,7 @@ def ensemble(
     checks.keywords(options, OPTIONS, "options of ensemble")
     checks.choice(sampling, SAMPLINGS, "sampling")
     checks.choice(keep, ("states", "outputs", "summary"), "keep")
+    checks.choice(paths, ("arrow", "zarr"), "paths")
     seed = checks.whole(seed, "seed", least=0)
     if executor is not None:
         checks.function(getattr(executor, "submit", None), "executor.submit")
@@ -178,7 +181,7 @@ def ensemble(
     if not plan.hybrid:
         Driver(Layout(setup), span)  # what is wrong with all runs is told at once
     threads = usual_workers() if workers is None else checks.whole(workers, "workers", least=1, most=1024)
-    kept = None if store is None else Store(store, plan, batch)
+    kept = None if store is None else Store(store, plan, batch, paths)
     known = [] if kept is None else list(kept.done())
     missing = np.ones(variation.n, dtype=bool)
     missing[list(starts.refused)] = False

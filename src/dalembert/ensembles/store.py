@@ -2,6 +2,7 @@
 
     study.json         format, version, number of runs, and a digest of everything that the results depend on
     part-<run>.arrow   Arrow files (Feather), one row a run; <run> is the first of the part
+    paths.zarr         where asked for: dense paths, instead of lists in the rows (`zarr_paths`)
 
 A part is written under another name and then renamed, so a file that is there is whole: `pyarrow.dataset`, pandas and
 others may read the folder while runs are being made. Columns: run, status, success, t, message; q.…, v.…, work.… at
@@ -24,6 +25,7 @@ from dalembert.ensembles.lanes import Batch
 from dalembert.ensembles.parts import COUNTS, EVIDENCE, Part
 from dalembert.ensembles.plan import Plan
 from dalembert.ensembles.sensitivities import blank_slopes, slope_columns
+from dalembert.ensembles.zarr_paths import ZarrPaths
 from dalembert.errors import FileError, extra
 from dalembert.simulation.files.atomic import replacing
 from dalembert.simulation.phases.switch import named_switches
@@ -36,7 +38,7 @@ FORMAT, VERSION = "dalembert ensemble", 3
 class Store:
     """A folder with the results of one ensemble."""
 
-    def __init__(self, path: Any, plan: Plan, batch: Batch) -> None:
+    def __init__(self, path: Any, plan: Plan, batch: Batch, paths: str = "arrow") -> None:
         self.pyarrow = extra("pyarrow", "files", "the store of an ensemble")
         self.feather = extra("pyarrow.feather", "files", "the store of an ensemble")
         self.folder, self.plan, self.batch = checks.path(path, "store"), plan, batch
@@ -46,8 +48,11 @@ class Store:
             *(f"v.{name}" for name in system.v_names),
             *(f"work.{name}" for name in system.work_names),
         ]
-        self.slopes = slope_columns(plan)
-        self._open({"format": FORMAT, "version": VERSION, "runs": len(batch), "digest": _digest(plan, batch)})
+        dense = paths == "zarr" and len(plan.wanted) > 0
+        self.slopes = {name: x for name, x in slope_columns(plan).items() if not (dense and x[0] == "path")}
+        study = {"format": FORMAT, "version": VERSION, "runs": len(batch), "digest": _digest(plan, batch)}
+        self._open(study | ({"paths": "zarr"} if dense else {}))
+        self.dense = ZarrPaths(self.folder, plan, len(batch)) if dense else None
 
     def _open(self, study: dict[str, Any]) -> None:
         """Make the folder, or see that it is of this study."""
@@ -105,10 +110,10 @@ class Store:
             "success": part.success,
             "passages": part.passages, "determined": part.determined, "alone": part.alone,
         }  # fmt: skip
-        for name, values in part.outputs.items():
-            columns[f"output.{name}"] = _lists(pa, values)
-        if part.states is not None and part.states.shape[1]:
-            columns["states"] = _lists(pa, part.states.reshape(len(rows), -1))
+        if self.dense is None:
+            columns |= {f"output.{name}": _lists(pa, values) for name, values in part.outputs.items()}
+            if part.states is not None and part.states.shape[1]:
+                columns["states"] = _lists(pa, part.states.reshape(len(rows), -1))
         for name, (where, i, j) in self.slopes.items():
             values = part.slopes[where][..., i, j]
             columns[name] = _lists(pa, values) if values.ndim == 2 else values.copy()
@@ -118,6 +123,8 @@ class Store:
         for name, hits in part.events.items():
             columns[f"event.{name}"] = pa.array([hits.get(k, np.zeros(0)).tolist() for k in range(len(rows))])
         try:
+            if self.dense is not None:
+                self.dense.write(rows, part)
             with replacing(self.folder / f"part-{rows[0]:09d}.arrow") as new:
                 self.feather.write_feather(pa.table(columns), str(new), compression="uncompressed")
         except OSError as error:
@@ -130,8 +137,8 @@ class Store:
             return np.asarray(table[name].to_numpy())
 
         rows, nx = column("run"), system.nq + system.nv
-        states = None
-        if self.plan.keep == "states" and times:
+        states, outputs = None, {} if self.dense is not None else self.plan.outputs
+        if self.plan.keep == "states" and times and self.dense is None:
             states = _stacked(table["states"], len(rows)).reshape(len(rows), times, nx)
         texts = table["message"].to_pylist()
         events = {name: table[f"event.{name}"].to_pylist() for name in self.plan.setup.events}
@@ -140,7 +147,7 @@ class Store:
             counts=np.column_stack([column(name) for name in COUNTS]),
             evidence=np.column_stack([column(name) for name in EVIDENCE]), passages=column("passages"),
             determined=column("determined"), alone=column("alone"), states=states,
-            outputs={name: _stacked(table[f"output.{name}"], len(rows)) for name in self.plan.outputs},
+            outputs={name: _stacked(table[f"output.{name}"], len(rows)) for name in outputs},
             messages={k: text for k, text in enumerate(texts) if text is not None},
             events={name: {k: np.array(t) for k, t in enumerate(all_t) if t} for name, all_t in events.items()},
         )  # fmt: skip
@@ -150,6 +157,8 @@ class Store:
             part.slopes[where][..., i, j] = values
         if self.slopes:
             part.no_slopes = {k: x for k, x in enumerate(table["no_derivatives"].to_pylist()) if x is not None}
+        if self.dense is not None:
+            self.dense.read(rows, part)
         return rows, part
 
 

@@ -86,11 +86,10 @@ class Crosser:
         vdot = self._acceleration(x, cone, rank)
         along, y = cone.local(cone.c + vdot), cone.local(x.v)
         if not along.any() and not y.any():
-            time = min(self.stay, self.left)
-            return Crossing(x, x.replace(v=cone.c, t=x.t + time), np.zeros(self.works), 0.0, False)
+            return self._stayed(x, cone, vdot, False)
         time = np.sqrt(2.0 * target / max(cone.opening(along), 1e-300))
         if np.linalg.norm(y) <= REST * time * np.linalg.norm(along):
-            return self._from_rest(x, cone, along, target)
+            return self._from_rest(x, cone, vdot, target)
         on = cone.nearest_as_long(y)
         aside = np.inf if on is None else float(np.linalg.norm(on - y) / np.linalg.norm(y))
         if on is None or (now <= EXACT and aside > ASIDE):
@@ -137,18 +136,38 @@ class Crosser:
             time = min(max(time + 0.5 * d * (left - right) / bend, 0.0), 2.0 * guess)
         return time, square(time) ** 0.5
 
-    def _from_rest(self, x: State, cone: TangentCone, along: np.ndarray, target: float) -> Crossing | str:
-        """Out of the position, along the acceleration on the cone that is nearest to the one without weak rows."""
+    def _from_rest(self, x: State, cone: TangentCone, vdot: np.ndarray, target: float) -> Crossing | str:
+        """Out of the position, along the acceleration on the cone that is nearest to the one without weak rows.
+
+        Where the cone has none, no motion leads out: the mechanism stays.
+        """
+        along = cone.local(cone.c + vdot)
+        if cone.kind == "isolated":  # as where a stop holds the mechanism
+            return self._stayed(x, cone, vdot, True)
         size = float(np.linalg.norm(along))
         found = [y for y in cone.others(along) if np.linalg.norm(y) > 1e-6 * size]
         if not found:
-            return "no acceleration leads out of this position"
+            return self._stayed(x, cone, vdot, False)
         found.sort(key=lambda y: float(np.linalg.norm(y - along)))
         gaps = [float(np.linalg.norm(y - along)) for y in found]
         unique = len(found) == 1 or gaps[1] > gaps[0] + 1e-6 * size
         time = np.sqrt(2.0 * target / max(cone.opening(found[0]), 1e-300))
         determined = unique and cone.selects(found[0])
         return self._carried(x, cone.c, cone.K @ found[0], 0.0, time, 0.25 * target, determined)
+
+    def _stayed(self, x: State, cone: TangentCone, vdot: np.ndarray, determined: bool) -> Crossing | str:
+        """The position itself, a while later: no motion leads out of it, or nothing sets the mechanism in motion.
+
+        Drivers may carry it along, by cone.c and what vdot (nv,) has besides accelerations that no motion has.
+        """
+        position, time = x.replace(v=cone.c), min(self.stay, self.left)
+        driven = vdot - cone.K @ cone.local(cone.c + vdot)
+        after: State | None = position.replace(t=x.t + time)
+        if cone.c.any() or np.linalg.norm(driven) > EXACT * np.linalg.norm(vdot):
+            after = self.land(self._moved(x, time, cone.c, driven), 0.0)
+        if after is None:
+            return "no motion was found from this singular position on"
+        return Crossing(position, after, np.zeros(self.works), 0.0, determined)
 
     def _carried(
         self,

@@ -27,6 +27,7 @@ from dalembert.system.system import System
 ROUNDING = 2e-16
 GIVEN = 0.5  # times σ where it is least: what it may change by in a step whose length is given
 SHORTEST = 1e-12  # of the usual step
+LANDED = 1e-2  # σ below which rows at an event are known no better than its position divided by σ
 STAY = 1e-2  # of a run: a step in a position that nothing moves the mechanism out of
 HALVINGS = 40  # of the step by which a fresh chart is tried before the position counts as singular
 
@@ -172,7 +173,8 @@ class Detours:
         run.x[:nq], run.x[nq:n] = after.q, after.v
         run.low_before[:] = run.low
         works = found.works
-        if position is start and "drivers" in self.system.work_names:  # which turn the motion at once, as energy tells
+        if position.t == start.t and "drivers" in self.system.work_names:
+            # which turn the motion at once, as energy tells
             change = self.system.energy(after, p=self.setup.p) - self.system.energy(start, p=self.setup.p)
             works[self.system.work_names.index("drivers")] += change - works.sum()
         run.x[n:] += works
@@ -202,6 +204,16 @@ class Detours:
         run = self.record
         run.event_values[1] = run.watch.at(run.t, run.x[:n])[: run.events]
         return self.event()
+
+    def land(self, t: float, row: np.ndarray) -> None:
+        """Bring a record beside a singular position onto the manifold, as well as doubles tell: impulses need it."""
+        nq, n = self.system.nq, self.system.nq + self.system.nv
+        if self.chart is None and self.system.rows.of and self.margin(t, row) < LANDED**2:
+            steps = lease(self.layout, self.rows)
+            landed = steps.land(self.system.state(row[:nq], row[nq:n], t), 0.0)
+            give_back(self.layout, steps)
+            if landed is not None:
+                row[:nq], row[nq:n] = landed.q, landed.v
 
     def next_chart(self) -> Status:
         """Another chart of the same kind; where a fresh one ends too, shorter steps, then singular ones."""

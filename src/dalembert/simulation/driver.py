@@ -22,6 +22,7 @@ from dalembert.simulation.history import History
 from dalembert.simulation.interrupt import Interrupt
 from dalembert.simulation.layout import CHART, CHUNK, Layout, Spare, Stepper
 from dalembert.simulation.passages import Met
+from dalembert.simulation.patience import Patience
 from dalembert.simulation.pool import lease
 from dalembert.simulation.setup import Span, on_manifold
 from dalembert.simulation.status import FAILURES, Status
@@ -49,6 +50,7 @@ class Driver(Detours):
         self.chart: LocalChart | None = None
         self.usual: Stepper | None = None  # to be taken again after careful steps
         self.why = ""  # no motion leads on
+        self.patience = Patience()
         self.halvings = 0
         self.started, self.shown = time.perf_counter(), False
         self._dense: Dense | None = None
@@ -143,6 +145,9 @@ class Driver(Detours):
                 return Status.INTERRUPTED
             if status == Status.DONE and run.steps >= setup.max_steps:
                 return Status.STEPS
+            if status == Status.DONE and self.patience.ends(run, setup.max_steps):
+                self.why = self.patience.why
+                return Status.TOO_MANY_STEPS
         return status
 
     def _answer(self, outcome: int) -> Status:
@@ -264,8 +269,10 @@ class Driver(Detours):
         hits, failed = locate(list(self.setup.events.values()), run.event_values, dense)
         run.event_values[0] = run.event_values[1]
         for when, row, k in hits:
-            self.found[self.names[k]].append((when, row[:n].copy()))
+            q, v = row[: run.nq], self.layout.velocities(row[None, : run.nq], row[None, run.nq : n])[0]
+            self.found[self.names[k]].append((when, np.concatenate([q, v])))
             if self.setup.events[self.names[k]].terminal:
+                self.land(when, row)
                 run.x[:], run.t, run.fresh = row[: run.n], when, 0
                 if run.nu:
                     self.inputs[:] = row[run.n : run.n + run.nu]

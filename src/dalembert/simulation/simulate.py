@@ -15,7 +15,7 @@ from dalembert.simulation.layout import Layout
 from dalembert.simulation.pool import give_back, plain_layout
 from dalembert.simulation.result import result
 from dalembert.simulation.run import Run
-from dalembert.simulation.setup import TOTAL_RATES, Span, make_choices, make_setup, make_span, steers
+from dalembert.simulation.setup import Span, make_choices, make_setup, make_span, steers
 from dalembert.system.system import System
 
 
@@ -59,7 +59,7 @@ def simulate(
     Contacts, ropes, stops and dry friction of the mechanism act by themselves; see docs/contacts.md.
     method: "dop853" or "dopri5" (adaptive, tolerances rtol and atol), "rk4" (fixed `step`, s), "sdirk4" (adaptive, for
     stiff motion), "variational" (fixed `step`, for long conservative runs). step is the first step of adaptive methods;
-    max_step (s) bounds all. The run ends after max_steps.
+    max_step (s) bounds all. The run ends after max_steps, or as soon as it is clear that they will not do.
     stabilization: "projection" of every step, "energy" (projection that also restores the energy balance),
     "baumgarte", "none", or a `da.Projection` or `da.Baumgarte` with its options.
     coordinates: None integrates all coordinates. Names, "partition" or "tangent" or a `da.Chart` integrate independent
@@ -83,11 +83,6 @@ def simulate(
     """
     if checks.flag(resume, "resume") and record is None:
         raise ArgumentError("resume=True takes up a recording; say which, as record='run.arrow'.")
-    if record is not None and formulation in TOTAL_RATES:
-        raise ArgumentError(
-            f"formulation '{formulation}' integrates total rates, which a recording does not hold. Take "
-            "formulation='auto', or save the run when it is done."
-        )
     if not hasattr(system, "constraint_matrix"):
         kind = type(system).__name__
         hint = " Compile it first: system = mechanism.compile()." if hasattr(system, "compile") else ""

@@ -17,6 +17,7 @@ from dalembert.simulation.events import Event, as_python
 from dalembert.simulation.layout import Layout
 from dalembert.simulation.phases.mode import PhaseSystem
 from dalembert.simulation.setup import Choices, Setup, on_manifold
+from dalembert.simulation.status import Status
 from dalembert.symbols import array
 from dalembert.system.state import State
 
@@ -121,6 +122,18 @@ class PhaseDriver(Driver):
             if run.watch_u:
                 run.watch.x[run.watch_u : run.watch_u + run.nu] = self.inputs
             run.event_values[:] = run.watch.at(run.t, run.x[:n])[: run.events]
+
+    def _watched(self, n: int) -> Status:
+        """Locate events on the way across a singular position; in it, forces that are 0/0 stay as they are."""
+        run, own = self.record, len(self.layout.phase.watched)
+        before = run.event_values[0, :own]
+        before[~np.isfinite(before)] = 1.0
+        if run.watch_u:
+            run.watch.x[run.watch_u : run.watch_u + run.nu] = self.inputs
+        now = run.watch.at(run.t, run.x[:n])[: run.events].copy()
+        now[:own] = np.where(np.isfinite(now[:own]), now[:own], before)
+        run.event_values[1] = now
+        return self.event()
 
     def overdue(self) -> Cause | None:
         """A change that is due at the start of the phase: forces beyond their bounds."""

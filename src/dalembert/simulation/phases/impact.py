@@ -43,7 +43,7 @@ def collide(
     theirs.
     """
     rows = [*held, *closing]
-    factor = Held.of(moment, rows)
+    factor = Held.of(moment, held, list(closing))
     solve = _Solve(moment, rows, factor, dict(closing), dict(contacts))
     found = solve.at(1.0)
     kept = 1.0

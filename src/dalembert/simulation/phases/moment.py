@@ -12,10 +12,14 @@ from functools import cached_property
 
 import numpy as np
 
+from dalembert.rank import rank_policy, reach
 from dalembert.simulation.phases.mode import Changeable
 from dalembert.system.state import State
 
 DEPENDENT = 1e-9  # of a row's length in the mass metric: what is left of one that depends on others
+MET = 1e-7  # σ of rows in units of their usual lengths: in a singular position
+BESIDE = 1e-4  # rad, or of a length: between positions whose difference tells how rows change along a motion
+REDUNDANT = 1e-5  # σ of such changes, per rad: those of rows that depend on others everywhere
 
 
 class Moment:
@@ -28,6 +32,9 @@ class Moment:
         self, changeable: Changeable, state: State, u: np.ndarray, p: np.ndarray, before: Moment | None = None
     ):
         self.changeable, self.state, self.u, self.p = changeable, state, u, p
+        self.motion: np.ndarray = (
+            state.v if before is None else before.motion
+        )  # tells the branch in a singular position
         f, given = changeable.equations, {"q": state.q, "v": state.v, "u": u, "p": p, "t": np.array([state.t])}
         M, self.f, self.A, self.gamma, self.phi, self.b, kinetic, potential = f(*[given[name] for name in f.names_in])
         self.energy = float(kinetic) + float(potential)  # J
@@ -67,6 +74,26 @@ class Moment:
         """Size of the terms in A v + b, row by row: the scale for the rounding of a speed."""
         return np.abs(self.A) @ np.abs(self.state.v) + np.abs(self.b)
 
+    @cached_property
+    def usual(self) -> np.ndarray:
+        """(m,) usual length of each row."""
+        return rank_policy(self.changeable.everything, self.p).sizes
+
+    def limits(self, W: np.ndarray, rows: Sequence[int]) -> np.ndarray:
+        """(k, n) changes of W times these rows along the motion, per rad, without those that are always dependent."""
+        system, v = self.changeable.everything, self.motion
+        speed = float(np.abs(v / reach(system, self.p)).max(initial=0.0))
+        if speed == 0.0 or self.b[rows].any():
+            return np.zeros((0, len(v)))
+        A = [
+            system.evaluate("constraints", self.state.replace(q=system.plus(self.state, s / speed * v)), p=self.p)[1]
+            for s in (-BESIDE, BESIDE)
+        ]
+        found = W @ np.linalg.solve(self.L, (A[1] - A[0])[rows].T).T / (2.0 * BESIDE)
+        _, sigma, Vt = np.linalg.svd(found, full_matrices=False)
+        real = sigma > REDUNDANT
+        return sigma[real, None] * Vt[real]
+
     def velocities(self, nu: np.ndarray) -> np.ndarray:
         """v of ν."""
         return np.linalg.solve(self.L.T, nu)
@@ -79,31 +106,52 @@ class Moment:
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """Rows that hold, factored: the shortest solutions of them, and what they leave free."""
+    """Rows that hold, factored: the shortest solutions of them, and what they leave free.
+
+    In a singular position some of them, W R ≈ 0, are nothing but rounding. Motions keep W Ȧ v = 0 there, the limit of
+    W A v / t beside it on the branch that v follows; those rows take their place.
+    """
 
     rows: np.ndarray  # (m, n) whitened
     U: np.ndarray  # (m, r)
     sigma: np.ndarray  # (r,)
     V: np.ndarray  # (n, r)
     scale: np.ndarray  # (m,) lengths that rows were divided by
+    limits: np.ndarray  # (k, n) rows W Ȧ in a singular position; else k = 0
+    U_limits: np.ndarray  # (k, r)
 
     @staticmethod
-    def of(moment: Moment, rows: Sequence[int]) -> Held:
-        """Factor some rows of a moment."""
-        if not rows:
-            n = moment.rows.shape[1]
-            return Held(np.zeros((0, n)), np.zeros((0, 0)), np.zeros(0), np.zeros((n, 0)), np.zeros(0))
-        R = moment.rows[list(rows)]
+    def of(moment: Moment, rows: Sequence[int], closing: Sequence[int] = ()) -> Held:
+        """Factor some rows of a moment; closing: further ones, which its motion does not keep."""
+        n, m, none = moment.rows.shape[1], len(rows), np.zeros((0, 0))
+        if not m and not closing:
+            return Held(np.zeros((0, n)), none, np.zeros(0), np.zeros((n, 0)), np.zeros(0), none, none)
+        R = moment.rows[[*rows, *closing]]
         scale = np.maximum(np.linalg.norm(R, axis=1), 1e-300)
         U, sigma, Vt = np.linalg.svd(R / scale[:, None], full_matrices=False)
+        usual = moment.usual[list(rows)]
+        if len(R) > n or sigma[-1] * float((scale[:m] / usual).min(initial=1.0)) <= MET:
+            left, values, _ = np.linalg.svd(R[:m] / usual[:, None])
+            rank = int((values > MET).sum())
+            if rank < m:
+                limits = moment.limits(left[:, rank:].T / usual, list(rows))
+                scale[:m] = usual
+                E = np.zeros((len(R), rank + len(R) - m))
+                E[:m, :rank], E[m:, rank:] = left[:, :rank], np.eye(len(R) - m)
+                P, sigma, Vt = np.linalg.svd(np.vstack([E.T @ (R / scale[:, None]), limits]), full_matrices=False)
+                r, k = int((sigma > DEPENDENT * sigma.max(initial=1e-300)).sum()), E.shape[1]
+                return Held(R, E @ P[:k, :r], sigma[:r], Vt[:r].T, scale, limits, P[k:, :r])
         r = int((sigma > DEPENDENT * max(sigma[0], 1e-300)).sum())
-        return Held(R, U[:, :r], sigma[:r], Vt[:r].T, scale)
+        return Held(R, U[:, :r], sigma[:r], Vt[:r].T, scale, none, none)
 
     def step(self, x: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The shortest δ with R (x + δ) = wanted, and the multipliers Λ with δ = RᵀΛ."""
         if not len(self.scale):
             return np.zeros(len(x)), self.scale
-        part = self.U.T @ ((wanted - self.rows @ x) / self.scale) / self.sigma
+        part = self.U.T @ ((wanted - self.rows @ x) / self.scale)
+        if len(self.limits):
+            part = part - self.U_limits.T @ (self.limits @ x)
+        part = part / self.sigma
         return self.V @ part, (self.U @ (part / self.sigma)) / self.scale
 
     def cut(self, x: np.ndarray) -> np.ndarray:

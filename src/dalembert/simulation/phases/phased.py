@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from dalembert import checks
+from dalembert.analysis.manifold import tangent_of_motion
 from dalembert.errors import ArgumentError, unknown
 from dalembert.simulation.doubts import Doubts
+from dalembert.simulation.passages import Met
 from dalembert.simulation.phases.asked import Added
 from dalembert.simulation.phases.course import Course
 from dalembert.simulation.phases.switch import Switched
@@ -244,11 +246,19 @@ def joined_phases(
 
 
 def _left_open(phase: Run, impacts: set[float]) -> Run:
-    """The phase with what impulses in a singular position leave open: along which branch the motion goes on."""
-    open_ = [m.sigma <= m.hit and m.start in impacts for m in phase._met]
-    if not any(open_):
+    """The phase with what impulses in a singular position leave open: along which branch the motion goes on.
+
+    Not where the mechanism stays in a position that no motion leads out of.
+    """
+    if not phase._met or phase.t[0] not in impacts:
         return phase
-    return replace(phase, _met=tuple(replace(m, determined=False) if o else m for m, o in zip(phase._met, open_)))
+    here = tangent_of_motion(phase.system, phase.state(0), phase.p).sigma
+
+    def left_open(m: Met) -> bool:
+        stays = bool(m.determined) and not any(m.v)
+        return m.start == phase.t[0] and m.sigma <= m.hit and here[m.usual - 1] <= m.hit and not stays
+
+    return replace(phase, _met=tuple(replace(m, determined=False) if left_open(m) else m for m in phase._met))
 
 
 def whole_system(asked: Any) -> Any:
