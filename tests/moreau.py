@@ -1,6 +1,6 @@
 """Contacts and dry friction by Moreau's time stepping: an oracle that knows no events and shares no code with ours.
 
-A step of length h takes forces and contacts at the midpoint q + h v/2. Impulses p of what touches there (gap ≤ 0) satisfy
+A step of length h takes forces and contacts at the midpoint q + h v/2. Impulses p of what touches there satisfy
 
     M (v⁺ − v) = h f + Hᵀ p,   u = H v,   Newton: u_n⁺ + e u_n⁻ ≥ 0 ⊥ p_n ≥ 0,   Coulomb: |p_t| ≤ μ p_n against u_t⁺
 

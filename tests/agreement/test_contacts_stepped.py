@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from tests import moreau
 
 import dalembert as da
-from tests import moreau
 
 G = 9.81
 
@@ -53,7 +53,7 @@ def box(rng, mu, e=0.0):
 def test_a_box_on_a_slope_slides_and_sticks(seed):
     rng = np.random.default_rng(seed)
     slope, mu = rng.uniform(0.0, 0.5), rng.uniform(0.2, 0.9)
-    body, corners, a, b = box(rng, mu)
+    body, corners, _, b = box(rng, mu)
     system, model = with_contacts("box", [body], (G * np.sin(slope), -G * np.cos(slope)), corners)
     q, v = [0.0, b + 0.02, 0.0], [rng.uniform(-1.5, 1.5), 0.0, 0.0]
     agrees(system, model, q, v, 0.5, 100)
@@ -74,7 +74,7 @@ def test_a_box_that_lands_on_a_corner(seed):
 def test_a_box_on_a_plank_that_is_pulled_away(seed):
     """Friction on both sides of the plank, which slides on the floor."""
     rng = np.random.default_rng(200 + seed)
-    top, corners, a, b = box(rng, rng.uniform(0.1, 0.6))
+    top, corners, _, b = box(rng, rng.uniform(0.1, 0.6))
     plank = (rng.uniform(1.0, 4.0), 2.0)
     feet = [(1, (s * 2.0, -0.05), None, 0.0, rng.uniform(0.1, 0.3), 0.0) for s in (-1, 1)]
     above = [(0, point, 1, 0.05, mu, e) for _, point, _, _, mu, e in corners]
@@ -111,7 +111,8 @@ def test_a_double_pendulum_bounces_off_its_stop_with_friction(seed):
     q = np.array([0.9, rng.uniform(-0.5, 0.9)])
     system = m.compile()
     run = da.simulate(system, {"A": q[0], "B": q[1] - q[0]}, 0.9, rtol=1e-8, atol=1e-10)
-    assert run.success and run.switches, run.report()
+    assert run.success, run.report()
+    assert run.switches
     for n in (400, 1600):
         found, _ = moreau.course(model, q, np.zeros(2), 0.9, n)
         off = np.abs(found - [run["A"][-1], run["A"][-1] + run["B"][-1]]).max()
