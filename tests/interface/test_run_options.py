@@ -247,3 +247,28 @@ def test_a_crank_that_has_turned_for_long_goes_on(four_bar):
     run, near = da.simulate(system, far, 0.2), da.simulate(system, x, 0.2)
     assert run.success
     np.testing.assert_allclose(run.q[-1] - [turns, 0, 0], near.q[-1], atol=1e-7)
+
+
+def stiff_pendulum(damping):
+    m = da.Mechanism("stiff", gravity=(0, -9.81, 0))
+    rod = m.add_body("rod", mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0))
+    m.add_joint("A", da.Revolute("z"), m.ground, rod, damping=damping)
+    return m.compile()
+
+
+def test_a_run_that_max_steps_would_end_long_before_its_end_says_so_soon():
+    """φ̇ decays in I/c = 3e-9 s, and explicit steps stay shorter than six of that: 5e8 of them for ten seconds."""
+    system = stiff_pendulum(1e8)
+    run = da.simulate(system, {"A": 0.0}, 10.0)
+    assert run.status.name == "TOO_MANY_STEPS"
+    assert 15_000 <= run.steps < 30_000
+    assert "try method='sdirk4'" in run.message
+    assert f"{run.steps} are taken" in run.message
+    assert run["A"][-1] == pytest.approx(-9.81 * 0.5 * run.t[-1] / 1e8, rel=1e-3)  # what was computed is kept
+    assert da.simulate(system, {"A": 0.0}, 10.0, method="sdirk4").success
+
+
+def test_short_steps_at_first_or_a_run_of_many_steps_are_waited_for():
+    assert da.simulate(stiff_pendulum(1e4), {"A": 0.0}, 3.0).success  # 1e5 steps, the first of 1e-9 s
+    fixed = da.simulate(stiff_pendulum(0.0), {"A": 0.0}, 1.0, method="rk4", step=2e-5, max_steps=30_000)
+    assert fixed.status.name == "STEPS"  # 50,000 are not twice as many

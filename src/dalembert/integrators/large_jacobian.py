@@ -36,6 +36,14 @@ def large_jacobian(x, y, s):
         for j in range(2 * nv):
             right[i, j] = -J[i, j]
     _divide(left, s.pivots, right)
+    assemble(s, given, out)
+
+
+@native
+def assemble(s, given, out):
+    """∂(q̇, v̇)/∂(q, v) from ∂v̇/∂(δ, v), `right`."""
+    nq, nv, right = s.nq, s.nv, s.right
+    n = nq + nv
     rates = s.rates
     for i in range(n):
         rates.x[i] = given[i]

@@ -30,6 +30,7 @@ ENTRIES = {
     "runge_kutta": ("dalembert.integrators.explicit", "runge_kutta"),
     "implicit_step": ("dalembert.integrators.implicit", "implicit_step"),
     "large_jacobian": ("dalembert.integrators.large_jacobian", "large_jacobian"),
+    "tree_jacobian": ("dalembert.recursions.tree_jacobian", "tree_jacobian"),
     "variational_step": ("dalembert.integrators.variational", "variational_step"),
     "variational_motion": ("dalembert.integrators.variational", "variational_motion"),
     "tree_pairs": ("dalembert.recursions.tree_pairs", "tree_pairs"),

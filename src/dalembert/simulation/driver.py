@@ -22,6 +22,7 @@ from dalembert.simulation.history import History
 from dalembert.simulation.interrupt import Interrupt
 from dalembert.simulation.layout import CHART, CHUNK, Layout, Spare, Stepper
 from dalembert.simulation.passages import Met
+from dalembert.simulation.patience import Patience
 from dalembert.simulation.pool import lease
 from dalembert.simulation.setup import Span, on_manifold
 from dalembert.simulation.status import FAILURES, Status
@@ -49,6 +50,7 @@ class Driver(Detours):
         self.chart: LocalChart | None = None
         self.usual: Stepper | None = None  # to be taken again after careful steps
         self.why = ""  # no motion leads on
+        self.patience = Patience()
         self.halvings = 0
         self.started, self.shown = time.perf_counter(), False
         self._dense: Dense | None = None
@@ -143,6 +145,9 @@ class Driver(Detours):
                 return Status.INTERRUPTED
             if status == Status.DONE and run.steps >= setup.max_steps:
                 return Status.STEPS
+            if status == Status.DONE and self.patience.ends(run, setup.max_steps):
+                self.why = self.patience.why
+                return Status.TOO_MANY_STEPS
         return status
 
     def _answer(self, outcome: int) -> Status:

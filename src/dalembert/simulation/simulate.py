@@ -59,7 +59,7 @@ def simulate(
     Contacts, ropes, stops and dry friction of the mechanism act by themselves; see docs/contacts.md.
     method: "dop853" or "dopri5" (adaptive, tolerances rtol and atol), "rk4" (fixed `step`, s), "sdirk4" (adaptive, for
     stiff motion), "variational" (fixed `step`, for long conservative runs). step is the first step of adaptive methods;
-    max_step (s) bounds all. The run ends after max_steps.
+    max_step (s) bounds all. The run ends after max_steps, or as soon as it is clear that they will not do.
     stabilization: "projection" of every step, "energy" (projection that also restores the energy balance),
     "baumgarte", "none", or a `da.Projection` or `da.Baumgarte` with its options.
     coordinates: None integrates all coordinates. Names, "partition" or "tangent" or a `da.Chart` integrate independent

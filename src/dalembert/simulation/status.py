@@ -24,6 +24,7 @@ class Status(Spoken):
     NOT_CLOSED = 14, "a switch could not close its constraints"
     NO_FORCES = 15, "no forces of contacts and friction balance"
     CHATTERING = 16, "changes of structure follow each other without end"
+    TOO_MANY_STEPS = 17, "max_steps will not do: the motion is stiff or fast; try method='sdirk4' or more steps"
 
 
 #: outcomes of the native loop that end a run
