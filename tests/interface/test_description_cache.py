@@ -11,6 +11,7 @@ from dalembert import zoo
 from dalembert.compiler import build, cache
 from dalembert.mechanism.digest import description_digest
 from dalembert.system import kept, trace
+from dalembert.system import system as systems
 from random_loops import random_closed
 
 
@@ -154,3 +155,15 @@ def test_code_that_is_gone_from_the_disk_is_compiled_again(fresh, tmp_path):
         file.unlink()
     again = zoo.four_bar().compile().acceleration(zoo.four_bar_start(0.6)[0]).vdot
     np.testing.assert_array_equal(first, again)
+
+
+def test_a_description_is_checked_once_and_a_wrong_one_refused_each_time(fresh, monkeypatch):
+    checked, original = [], systems.check_masses
+    monkeypatch.setattr(systems, "check_masses", lambda *given: (checked.append(1), original(*given)))
+    for _ in range(3):
+        pendulum().compile()
+    assert len(checked) == 1
+    for n in range(3):
+        with pytest.raises(da.DescriptionError, match="mass matrix is singular"):
+            pendulum(mass=0.0).compile()
+        assert len(checked) == 2 + n

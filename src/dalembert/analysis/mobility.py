@@ -13,6 +13,7 @@ from html import escape
 
 import numpy as np
 
+from dalembert.analysis.closing import Held, close
 from dalembert.analysis.manifold import Tangent, tangent
 from dalembert.errors import AssemblyError
 from dalembert.protocols import Parameters, StateLike, SystemLike
@@ -135,32 +136,31 @@ def _nearby(system: SystemLike, state: StateLike, p: Parameters, on: np.ndarray,
     """Tangents at configurations a small admissible motion away, back on the manifold.
 
     From a singular position most directions lead only a little away from it, so these are closed and looked at more
-    sharply than others. Once all rows are independent there is no need for more.
+    sharply than others. Once all rows are independent there is no need for more, and a mechanism that moves in one way
+    only has two directions.
     """
     rng, reach, sharp = np.random.default_rng(1), _reach(system, p), rank_policy(system, p, 0.1 * ACCURACY)
-    K, out = here.admissible, [here]
-    for _ in range(PROBES):
-        direction = K @ rng.normal(size=K.shape[1])
+    K, out, nothing = here.admissible, [here], Held(system, {}, {})
+    ways = [np.ones(1), -np.ones(1)] if K.shape[1] == 1 else [rng.normal(size=K.shape[1]) for _ in range(PROBES)]
+    for way in ways:
+        direction = K @ way
         size = np.abs(direction / reach).max(initial=0.0)
         if size == 0 or out[-1].rank == len(here.A):
             break
         moved = state.replace(q=system.plus(state, direction * (STEP / size)), v=np.zeros(system.nv))
         try:
-            moved = system.project(moved, p=p, active=_switches(system, on), tolerance=CLOSURE)
+            closing = close(system, moved, nothing, p, on, CLOSURE)
+            if closing.closed:
+                A, M = system.constraint_matrix(closing.state, p=p)[on], system.mass_matrix(closing.state, p=p)
+                out.append(Tangent.of(A, M, sharp, here.scale))
         except AssemblyError:
             continue
-        A, M = system.constraint_matrix(moved, p=p)[on], system.mass_matrix(moved, p=p)
-        out.append(Tangent.of(A, M, sharp, here.scale))
     return out[1:]
 
 
 def _reach(system: SystemLike, p: Parameters) -> np.ndarray:
     """(nv,) a motion of ordinary size of each velocity's coordinate: 1 rad, or the mechanism's length."""
     return np.where(angular_velocities(system), 1.0, rank_policy(system, p).length)
-
-
-def _switches(system: SystemLike, on: np.ndarray) -> dict[str, bool]:
-    return {name: bool(a) for name, a in zip(system.rows.of, on)}
 
 
 def _redundancies(here: Tangent, names: list[str], policy: RankPolicy) -> dict[str, dict[str, float]]:

@@ -78,9 +78,14 @@ def kernels(
     return out
 
 
-def known(digest: str | None) -> bool:
-    """Whether the facts of a description are on the disk: it was checked and traced before."""
-    return has(digest, ("facts",))
+def checked(digest: str | None, check: Callable[[], None]) -> None:
+    """Check a description, unless the disk has it that one with the same digest was found right."""
+    name = _name(digest, ("checked",), 1)
+    if name is not None and cache.read(name) is not None:
+        return
+    check()
+    if name is not None:
+        cache.write(name, {}, [])
 
 
 def facts(digest: str | None, trace: Callable[[], Facts]) -> Facts:

@@ -64,9 +64,12 @@ class System(ConstraintQuestions):
             raise ArgumentError(f"mechanism is {checks.shown(mechanism)}; needed: a Mechanism.")
         layout = Layout(mechanism.snapshot())
         self._set_up(layout, backend)
-        if not kept.known(self._digest):  # else it was checked when it was traced
+
+        def check() -> None:
             check_masses(layout, mechanism.parameters)
             check_laws(layout, mechanism)
+
+        kept.checked(self._digest, check)
 
     def _set_up(self, layout: Layout, backend: str) -> None:
         self.layout, self.backend = layout, backend
