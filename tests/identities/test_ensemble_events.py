@@ -62,6 +62,18 @@ def test_a_terminal_event_ends_its_run_and_no_other():
         assert np.isnan(runs["x"][k, ~before]).all()
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_earlier_of_two_terminal_events_in_one_step_ends_the_run(order):
+    levels = {"first": 0.31, "second": 0.30}
+    events = {name: da.Event(da.expression(lambda t, s, x=x: s["x"] - x), terminal=True) for name, x in levels.items()}
+    runs = da.ensemble(
+        oscillator(), {"x": [0.5, 2.0]}, 3.0, events=dict(list(events.items())[::order]), max_step=0.5, **TOLERANCES
+    )
+    np.testing.assert_allclose(runs.t_end, np.arccos(0.31 / np.array([0.5, 2.0])), atol=1e-8)
+    np.testing.assert_allclose(runs["x"], 0.31, atol=1e-12)
+    assert not runs.events["second"]
+
+
 def machines() -> dict[str, tuple[da.System, list[da.State], dict[str, da.Event]]]:
     """A closed chain, quaternions, a driven one, a rolling one."""
     five = zoo.five_bar().compile()

@@ -344,8 +344,11 @@ def test_a_full_disk_is_said_and_costs_nothing_that_is_there(tmp_path):
     before, old = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))
     try:
-        with pytest.raises(da.FileError, match="cannot be written"):
+        handler = signal.getsignal(signal.SIGINT)
+        with pytest.raises(da.FileError, match="cannot be written") as error:
             da.ensemble(system, {"A": angle}, 0.3, store=tmp_path / "runs", **options)
+        assert error.value.__traceback__ is not None  # which holds all frames
+        assert signal.getsignal(signal.SIGINT) is handler
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         signal.signal(signal.SIGXFSZ, old)

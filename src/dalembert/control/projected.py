@@ -294,6 +294,8 @@ class ProjectedControl:
         active = self._active(t, state)
         if active is not None:
             self.allocator.switch(a, active)
+        else:
+            a.active[:] = 1  # a copy of the law in a run may have left others
         memory, steps = self._memory, list[Remember]()
         if self.reference is not None:
             value, rate, acceleration = self.reference(t)

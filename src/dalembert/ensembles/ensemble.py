@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from itertools import chain
 from typing import Any
 
@@ -189,9 +190,11 @@ def ensemble(
         missing[there] = False
     numbers = len(plan.wanted) * (system.nq + system.nv) + sum(x[0].size for x in blank_slopes(plan, 1).values())
     queue = Queue(np.flatnonzero(missing), threads, plan.lanes, numbers)
-    made = in_threads(plan, batch, queue) if executor is None else by_executor(plan, batch, queue, executor)
-    made = shown(made if kept is None else kept.kept(made), len(queue.rows))
-    return collect(plan, batch, variation, starts.refused, chain(known, made))
+    with closing(
+        in_threads(plan, batch, queue) if executor is None else by_executor(plan, batch, queue, executor)
+    ) as made:  # at once, also where the store cannot be written: threads end, Ctrl-C is as it was
+        ready = shown(made if kept is None else kept.kept(made), len(queue.rows))
+        return collect(plan, batch, variation, starts.refused, chain(known, ready))
 
 
 def _by_name(given: Any, names: Sequence[str], what: str) -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from time import perf_counter
@@ -35,7 +35,7 @@ SECONDS = 2.0  # of work in a part
 GONE = "the executor has lost its scheduler"
 AHEAD = 2  # parts for each worker that have been handed out: the rest waits here
 
-Made = Iterator[tuple[np.ndarray, Part]]
+Made = Generator[tuple[np.ndarray, Part], None, None]
 Timed = tuple[Part, float]  # a part, and the seconds it took
 
 
@@ -205,7 +205,7 @@ def usual_workers() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def shown(made: Made, total: int) -> Made:
+def shown(made: Iterator[tuple[np.ndarray, Part]], total: int) -> Made:
     """Yield the parts as they finish, with a progress line on a terminal."""
     ready = 0
     with Progress("runs", total) as step:

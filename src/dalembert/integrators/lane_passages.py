@@ -9,6 +9,7 @@ alone. Then it waits for a lane like a run that has not begun, and goes on with 
 from __future__ import annotations
 
 from dalembert.integrators.lane_record import LOG
+from dalembert.integrators.loop import SHIFT, SHIFTS
 from dalembert.integrators.run_record import PASSAGE
 from dalembert.integrators.watch import may_pass, watch
 from dalembert.native.jit import native
@@ -65,10 +66,15 @@ def look(g, l, i, h):
     outcome = watch(one, h, trial)
     if outcome == UNSOUND:
         g.h[l] = one.h
+    too_near = min(one.sigma, one.end_sigma) < one.near
+    if outcome in (OK, PASSED) and too_near and g.unsound[l] < SHIFTS and g.last[l] == 0:
+        g.unsound[l] += 1
+        g.h[l] = SHIFT * h
+        return UNSOUND
     if outcome in (OK, PASSED):
         g.sigma[l], g.root[l], g.root_rate[l] = one.sigma, one.root, one.root_rate
         g.fall[l], g.fall_t[l], g.risen[l] = one.fall, one.fall_t, one.risen
-        g.leaving[l] = 1 if min(one.sigma, one.end_sigma) < one.near else 0
+        g.leaving[l] = 1 if too_near else 0
     if outcome == PASSED:
         _note(g, l, i, h)
     return outcome

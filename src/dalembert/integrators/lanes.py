@@ -40,7 +40,7 @@ from dalembert.integrators.lane_passages import (
     take_up,
 )
 from dalembert.integrators.lane_record import LaneRecord
-from dalembert.integrators.loop import CLOSE, LEAST, SHIFT, SMALLEST, first_step
+from dalembert.integrators.loop import CLOSE, LEAST, LOST, SHIFT, SHIFTS, SMALLEST, first_step
 from dalembert.integrators.stage import control, evaluate, motion_rate
 from dalembert.linalg.lane_rows import peaks, take
 from dalembert.native.jit import entry, inline, native
@@ -333,13 +333,17 @@ def _judge(g, l):
             _end(g, l, SINGULAR)
             return False
         g.unsound[l] = g.unsound[l] + 1 if outcome == UNSOUND else 0
-        g.h[l] = SHIFT * h if 0 < g.unsound[l] < 4 else 0.5 * h
+        g.h[l] = SHIFT * h if 0 < g.unsound[l] <= SHIFTS else 0.5 * h
         if g.h[l] < smallest:
             _end(g, l, outcome)
         return False
     if not g.error[l] < 1.0:
         g.counts[i, REJECTED] += 1
-        g.h[l] = h * max(0.2, 0.9 * g.error[l] ** (-g.exponent)) if g.error[l] < 1e300 else 0.1 * h
+        if g.unsound[l] < SHIFTS and g.margin[l] < LOST / g.rtol:
+            g.unsound[l] += 1
+            g.h[l] = SHIFT * h
+        else:
+            g.h[l] = h * max(0.2, 0.9 * g.error[l] ** (-g.exponent)) if g.error[l] < 1e300 else 0.1 * h
         if g.h[l] < smallest:
             _end(g, l, STEP_TOO_SMALL)
         return False

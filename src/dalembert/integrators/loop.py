@@ -35,6 +35,8 @@ SMALLEST = 1e-15  # of the time: a step that rounding swallows
 ROUNDING = 1e-15  # of a coordinate
 LEAST = 1e-14  # of the time, or of what the motion takes: a step that error control must not ask for
 SHIFT = 0.87  # of a step with a stage too near to a singular position: other stages may lie beside it
+SHIFTS = 3  # of such a step, or of one that ends there, before a shorter one or careful ones take over
+LOST = 1e-13  # over rtol: margin of a stage at which rounding may be more than the tolerance, and no error of the step
 SHORT = 0.1  # of the usual step: the distance of a landing that is no error of so short a step
 CLOSE = 0.01  # of the usual step: how near to a singularity the ordinary steps go
 
@@ -101,7 +103,7 @@ def _advance(run):
             if run.exponent == 0.0 or (outcome == UNSOUND and _close(run, h)):
                 return _ended(run, outcome)
             unsound = unsound + 1 if outcome == UNSOUND else 0
-            run.h = SHIFT * h if 0 < unsound < 4 and run.singular == 0 else 0.5 * h
+            run.h = SHIFT * h if 0 < unsound <= SHIFTS and run.singular == 0 else 0.5 * h
             if run.h < LEAST * max(1.0 / run.rate, abs(run.t)):
                 return DRIFTED if outcome == DRIFTED else NOT_FINITE
             continue
@@ -111,17 +113,28 @@ def _advance(run):
             continue
         if run.exponent > 0.0 and not run.error < 1.0:
             run.rejected += 1
+            if unsound < SHIFTS and run.singular == 0 and run.margin < LOST / run.rtol:
+                unsound += 1
+                run.h = SHIFT * h
+            else:
+                run.h = h * max(0.2, 0.9 * run.error ** (-run.exponent)) if run.error < 1e300 else 0.1 * h
             run.margin, run.kink_tries = 1.0, 0
-            run.h = h * max(0.2, 0.9 * run.error ** (-run.exponent)) if run.error < 1e300 else 0.1 * h
             if run.h < LEAST * max(1.0 / run.rate, abs(run.t)):
                 return STEP_TOO_SMALL
             continue
+        known = run.root_rate, run.root, run.sigma, run.end_sigma, run.fall, run.fall_t, run.risen
         passage = watch(run, h, trial)
         if passage == SINGULAR:
             return SINGULAR
         if passage == UNSOUND:
             run.rejected += 1
             run.margin = 1.0
+            continue
+        if unsound < SHIFTS and not last and run.exponent > 0.0 and _too_near(run):
+            run.root_rate, run.root, run.sigma, run.end_sigma, run.fall, run.fall_t, run.risen = known
+            unsound += 1
+            run.rejected += 1
+            run.margin, run.h = 1.0, SHIFT * h
             continue
         if run.exponent > 0.0:
             bent = after_kinks(run) if run.kinks > 0 else 0.0
@@ -140,18 +153,19 @@ def _advance(run):
             return PASSED
         if run.dof > 0 and run.sigma < FRESH:
             return CHART_ENDS
-        if (
-            run.singular == 0
-            and run.gauge.address != 0
-            and min(run.sigma, run.end_sigma) < run.near
-            and run.t < run.end
-        ):
+        if run.t < run.end and _too_near(run):
             return SINGULAR
         if run.until > 0.0 and run.t < run.end and run.landed != 0 and _clear(run):
             return OK
         if run.singular != 0 and run.t < run.end and meets(run):
             return SINGULAR
     return OK
+
+
+@inline
+def _too_near(run):
+    """Whether an ordinary step ends too near to a singular position for another one."""
+    return run.singular == 0 and run.gauge.address != 0 and min(run.sigma, run.end_sigma) < run.near
 
 
 @inline

@@ -194,3 +194,13 @@ class LocateRecord(Struct):
     when = Doubles("events")
     which = Ints("events")
     rows = Doubles("events", "width")
+
+
+class JointRates(Struct):
+    """A function of (q, v, …) that is given (q, ν, …), and the kernel that makes v of ν."""
+
+    nq = Int()
+    nv = Int()
+    given = Int()  # numbers of its input
+    inner = Part(_function)
+    convert = Part(_function)

@@ -27,6 +27,7 @@ ENTRIES = {
     "fill": ("dalembert.integrators.between", "fill"),
     "locate": ("dalembert.integrators.between", "locate"),
     "run_lanes": ("dalembert.integrators.lanes", "run_lanes"),
+    "in_joint_rates": ("dalembert.integrators.joint_rates", "in_joint_rates"),
     "runge_kutta": ("dalembert.integrators.explicit", "runge_kutta"),
     "implicit_step": ("dalembert.integrators.implicit", "implicit_step"),
     "large_jacobian": ("dalembert.integrators.large_jacobian", "large_jacobian"),

@@ -269,7 +269,8 @@ class Driver(Detours):
         hits, failed = locate(list(self.setup.events.values()), run.event_values, dense)
         run.event_values[0] = run.event_values[1]
         for when, row, k in hits:
-            self.found[self.names[k]].append((when, row[:n].copy()))
+            q, v = row[: run.nq], self.layout.velocities(row[None, : run.nq], row[None, run.nq : n])[0]
+            self.found[self.names[k]].append((when, np.concatenate([q, v])))
             if self.setup.events[self.names[k]].terminal:
                 self.land(when, row)
                 run.x[:], run.t, run.fresh = row[: run.n], when, 0

@@ -17,7 +17,7 @@ from dalembert.charts import LocalChart
 from dalembert.formulations import make_field, make_gauge
 from dalembert.formulations.right_hand_side import EVIDENCE
 from dalembert.integrators.methods import Method
-from dalembert.integrators.run_record import PASSAGE, RunRecord
+from dalembert.integrators.run_record import PASSAGE, JointRates, RunRecord
 from dalembert.mechanism.joints import Joint
 from dalembert.native import library
 from dalembert.native.bound import NOTHING, Bound
@@ -163,8 +163,8 @@ class Layout:
             landed=1,
             event_values=np.zeros((2, max(1, len(s.events)))),
             directions=np.array([*self.directions, 0][: max(1, len(s.events))], dtype=np.int64),
-            control=NOTHING if self.controller is None else self.controller.bound,
-            watch=NOTHING if self.watcher is None else self.watcher.bound,
+            control=NOTHING if self.controller is None else self._seen(self.controller.bound),
+            watch=NOTHING if self.watcher is None else self._seen(self.watcher.bound),
             gauge=NOTHING,
             **self._kinks(),
             near=self.policy.near,
@@ -404,6 +404,16 @@ class Layout:
         if formulation not in TOTAL_RATES:
             return state.v
         return self.system.diagonal.total_rates(state, normalized=formulation == "total_rates", p=self.setup.p)
+
+    def _seen(self, function: Bound) -> Bound:
+        """A controller, or events, as the loop calls it: of q and v whatever is integrated."""
+        formulation, system = self.setup.formulation, self.system
+        if formulation not in TOTAL_RATES:
+            return function
+        convert = Bound.of(system.kernel(f"joint_rates{TOTAL_RATES[formulation]}"), {"p": self.setup.p})
+        struct = JointRates(nq=system.nq, nv=system.nv, given=function.nx, inner=function, convert=convert)
+        x, y = np.zeros(function.nx), np.zeros(function.ny)
+        return Bound.around(library.address("in_joint_rates"), x, y, struct, function.time_index, function.owner)
 
     def velocities(self, q: np.ndarray, rates: np.ndarray) -> np.ndarray:
         """v, (N, nv), of what was integrated."""

@@ -202,7 +202,7 @@ def make_setup(
             "sampling period (s), hold=0.001 for instance."
         )
     options = _options(system, choices.formulation, options)
-    _check_together(system, choices, coordinates, controller is not None, events)
+    _check_together(system, choices, coordinates)
     values = {f.name: getattr(choices, f.name) for f in fields(choices)}
     if choices.baumgarte is not None and not system.rows.of:
         values["stabilization"] = None
@@ -223,7 +223,7 @@ def steers(u: Any) -> bool:
     return u is not None and (callable(u) or isinstance(u, expression) or is_numba(u))
 
 
-def _check_together(system: System, choices: Choices, coordinates: Any, steered: bool, events: Any) -> None:
+def _check_together(system: System, choices: Choices, coordinates: Any) -> None:
     """Refuse choices that exclude each other."""
     formulation = choices.formulation
     if choices.method_name == "variational":
@@ -239,11 +239,6 @@ def _check_together(system: System, choices: Choices, coordinates: Any, steered:
             )
     if formulation in TOTAL_RATES:
         system.diagonal.check()
-        if steered or events is not None:
-            raise ArgumentError(
-                f"formulation '{formulation}' integrates total rates; controllers, events and recordings see "
-                "velocities. Give constant inputs, or take formulation='auto'."
-            )
     if coordinates is not None and (choices.stabilization != Projection() or formulation != "auto"):
         raise ArgumentError(
             "coordinates= keeps to the manifold by itself and eliminates natively: leave stabilization and formulation "

@@ -15,7 +15,7 @@ from dalembert.simulation.layout import Layout
 from dalembert.simulation.pool import give_back, plain_layout
 from dalembert.simulation.result import result
 from dalembert.simulation.run import Run
-from dalembert.simulation.setup import TOTAL_RATES, Span, make_choices, make_setup, make_span, steers
+from dalembert.simulation.setup import Span, make_choices, make_setup, make_span, steers
 from dalembert.system.system import System
 
 
@@ -83,11 +83,6 @@ def simulate(
     """
     if checks.flag(resume, "resume") and record is None:
         raise ArgumentError("resume=True takes up a recording; say which, as record='run.arrow'.")
-    if record is not None and formulation in TOTAL_RATES:
-        raise ArgumentError(
-            f"formulation '{formulation}' integrates total rates, which a recording does not hold. Take "
-            "formulation='auto', or save the run when it is done."
-        )
     if not hasattr(system, "constraint_matrix"):
         kind = type(system).__name__
         hint = " Compile it first: system = mechanism.compile()." if hasattr(system, "compile") else ""

@@ -34,6 +34,7 @@ class OneSided(ABC):
     restitution: float = 0.0
     friction: float = 0.0
     static: float = 0.0
+    frames: tuple[Frame, ...] = ()  # that it is between
 
     @abstractmethod
     def gap(self, s: UserState) -> ca.SX:

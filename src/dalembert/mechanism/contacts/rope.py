@@ -20,6 +20,7 @@ class Rope(OneSided):
 
     def __init__(self, name: str, points: Sequence[Frame], length: Any, restitution: float):
         self.name, self.points, self.length, self.restitution = name, tuple(points), length, restitution
+        self.frames = self.points
 
     def gap(self, s: UserState) -> ca.SX:
         ends = [s.position(f) for f in self.points]

@@ -23,6 +23,7 @@ class SphereOnPlane(OneSided):
         self, name: str, frame: Frame, radius: Any, plane: Frame, restitution: float, friction: float, static: float
     ):
         self.name, self.frame, self.radius, self.plane = name, frame, radius, plane
+        self.frames = frame, plane
         self.restitution, self.friction, self.static = restitution, friction, static
 
     def _point(self, s: UserState) -> ca.SX:
@@ -68,6 +69,7 @@ class SphereOnSphere(OneSided):
         static: float,
     ):
         self.name, self.frame, self.radius, self.other, self.other_radius = name, frame, radius, other, other_radius
+        self.frames = frame, other
         self.restitution, self.friction, self.static = restitution, friction, static
 
     def gap(self, s: UserState) -> ca.SX:

@@ -133,7 +133,9 @@ class Between:
         return impact
 
     def _zeno(self, moment: Moment, held: list[str], touching: list[str]) -> tuple[Moment, list[str], Bearing | None]:
-        """End bounces that are too low to be told from rest: the contacts stay closed.
+        """End bounces that are too low to be told from rest, and rocking: the contacts stay closed.
+
+        Those that go on rise far enough above zero, half their flight in one step, to be seen to close again.
 
         Returns the moment after it, these contacts, and what bears, where it was found on the way.
         """
@@ -144,21 +146,27 @@ class Between:
         low = []
         for name in rising:
             k, a = moment.gap_row(name), here.accelerations[name]
-            bounces = self.asked.changeable.contacts[name].restitution > 0.0
-            if bounces and a < 0.0 and moment.speeds[k] ** 2 < 2.0 * -a * self.scales.low(name):
+            height = self.scales.low(name) - min(float(moment.phi[k]), 0.0)  # above where it is
+            if a < 0.0 and moment.speeds[k] ** 2 < 2.0 * -a * height:
                 low.append(name)
         if not low:
             return moment, [], here
-        moment = self._moment(self._pressed_on(moment, held, low, touching), moment)
-        for name in low:
-            self.story.tell(self.state, "rests", name, [name], None, "its bounces had become too low to follow")
-        return moment, low, None
+        return self._moment(self._pressed_on(moment, held, low, touching), moment), low, None
 
     def _pressed_on(self, moment: Moment, held: list[str], low: list[str], touching: list[str]) -> np.ndarray:
-        """Velocities with some contacts that rise slowly held back: the nearest in the mass metric."""
-        resting = [n for n in touching if n in low or abs(moment.speeds[moment.gap_row(n)]) <= self.scales.still(
-            moment, moment.gap_row(n))]  # fmt: skip
-        impact = collide(moment, moment.of(*held), {moment.gap_row(n): 0.0 for n in resting}, {})
+        """Velocities with some contacts that rise slowly held back: the nearest in the mass metric.
+
+        What does not slip does not begin to: a block that rocks from corner to corner comes to stand, not to slide.
+        """
+
+        def still(row: int) -> bool:
+            return bool(abs(moment.speeds[row]) <= self.scales.still(moment, row))
+
+        resting = [n for n in touching if n in low or still(moment.gap_row(n))]
+        rows = [moment.gap_row(n) for n in resting]
+        for slips in (moment.slip_rows(n) for n in resting if self.asked.changeable.contacts[n].static > 0.0):
+            rows += slips if all(still(k) for k in slips) else []
+        impact = collide(moment, moment.of(*held), dict.fromkeys(rows, 0.0), {})
         return moment.state.v if impact is None else impact.v
 
     def _settle(
@@ -207,6 +215,9 @@ class Between:
         self.step = min(0.5 * min(flights), self.last_step or np.inf) if flights else 0.0
         if a.choices.method.fixed:
             self.step = 0.0
+        for name in rested:
+            if name in here.mode.touched and name not in self.story.mode.touched:
+                self.story.tell(self.state, "rests", name, [name], None, "its bounces had become too low to follow")
         self.story.certain = len(self.story.switches)
         if told:
             self.story.compare(self.state, here.mode, self.values, touching, rested)

@@ -24,9 +24,13 @@ class Scales:
         changeable = moment.changeable
         gaps = [abs(float(moment.phi[moment.gap_row(n)])) for n, c in changeable.contacts.items() if not c.angular]
         layout = changeable.base.layout
+        ground = layout.mechanism.ground
         known = [abs(x) for body in layout.bodies.values() for x in body.com if isinstance(x, float)]
         known += [abs(x) for j in layout.joints.values() for x in (*j.parent.T.p, *j.child.T.p) if isinstance(x, float)]
-        known += [float(r) for c in changeable.contacts.values() if isinstance(r := getattr(c, "radius", 0.0), float)]
+        for contact in changeable.contacts.values():
+            sizes = (getattr(contact, name, 0.0) for name in ("radius", "length"))
+            moving = (f for f in contact.frames if f.body.name in layout.bodies and f.body is not ground)
+            known += [abs(x) for x in (*sizes, *(x for f in moving for x in f.T.p)) if isinstance(x, float)]
         length = max([*known, *gaps], default=0.0) or layout.length
         return Scales(changeable, max(choices.atol, 0.1 * choices.rtol, 1e-12), length)
 
