@@ -132,6 +132,18 @@ def test_tendons_pull_a_ball(case):
     assert rows["friction / push, at most"] < 0.61
 
 
+def test_a_hand_holds_a_ball_by_friction_through_a_push(case):
+    """Contacts, not ball joints: the regulator brings the ball back, and no tip slides; tendons only pull."""
+    rows = case("hand_held", span=0.2)
+    assert 0.05 < rows["the ball moves by at most (mm)"] < 0.3
+    assert rows["it is off by, at the end (mm)"] < 0.1 * rows["the ball moves by at most (mm)"]
+    assert rows["  with constant tensions (mm)"] > rows["the ball moves by at most (mm)"]
+    assert rows["smallest tension (N)"] > 0.1
+    assert rows["least push of a tip (N)"] > 0.05
+    assert rows["friction / push, at most"] < 0.9
+    assert rows["tips that slide or leave"] == 0
+
+
 @pytest.mark.parametrize(
     ("name", "row", "most"),
     [

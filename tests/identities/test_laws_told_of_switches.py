@@ -60,6 +60,9 @@ def test_a_law_forgets_the_run_that_told_it(arm):
     with ThreadPoolExecutor(4) as pool:
         for other in pool.map(lambda _: run(arm, shared), range(4)):
             np.testing.assert_array_equal(other.q, first.q)
+    da.simulate(
+        arm, arm.assemble(guess=first.state(0)), 0.4, u=shared, hold=0.005, switches=da.Switch(open="rail", at=0.3)
+    )
     after = shared(0.4, arm.assemble(guess={"q0": 1.0, "q1": -0.7, "q2": -0.6}))
     np.testing.assert_array_equal(after, before)
     assert shared.is_native

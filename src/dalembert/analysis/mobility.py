@@ -15,6 +15,7 @@ import numpy as np
 
 from dalembert.analysis.closing import Held, close
 from dalembert.analysis.manifold import Tangent, tangent
+from dalembert.blas import one_thread
 from dalembert.errors import AssemblyError
 from dalembert.protocols import Parameters, StateLike, SystemLike
 from dalembert.rank import ACCURACY, RankPolicy, angular_velocities, earliest_independent, independent, rank_policy
@@ -132,6 +133,7 @@ def report(system: SystemLike, state: StateLike, p: Parameters, on: np.ndarray) 
     )
 
 
+@one_thread()
 def _nearby(system: SystemLike, state: StateLike, p: Parameters, on: np.ndarray, here: Tangent) -> list[Tangent]:
     """Tangents at configurations a small admissible motion away, back on the manifold.
 

@@ -22,6 +22,7 @@ from dalembert.rank import rank_policy
 SMALL = 1e-3  # of the largest: eigenvalues of a form, and slopes of (1), that count as zero
 ROUNDING = 1e-15  # rad, or of the length of a mechanism: gaps of constraints that are nothing but rounding
 UNSEEN = 1e-9  # of the terms of (1): what counts as rounding
+SHARP = 1e-12  # reciprocal condition from which equations are solved as they are
 ROUNDS = 100  # of a perceptron
 TRIES = 12  # starts from which other solutions of (1) are looked for
 
@@ -97,7 +98,7 @@ class TangentCone:
             H = np.eye(n) + 2.0 * np.einsum("k,kij->ij", multipliers, self.forms)
             top, bottom = np.hstack([H, J.T]), np.hstack([J, np.zeros((len(g), len(g)))])
             right = -np.concatenate([y - y0 + J.T @ multipliers, g])
-            step = np.linalg.lstsq(np.vstack([top, bottom]), right, rcond=1e-12)[0]
+            step = _solved(np.vstack([top, bottom]), right)
             longest = float(np.linalg.norm(step[:n]))
             shorten = min(1.0, 0.5 * length / max(longest, 1e-300))
             y, multipliers = y + shorten * step[:n], multipliers + shorten * step[n:]
@@ -214,6 +215,17 @@ class TangentCone:
         k = int(np.argmin(values))
         found = minimize_scalar(least, bounds=(grid[max(k - 1, 0)], grid[min(k + 1, 400)]), method="bounded")
         return bool(found.fun < 1e-4 * np.median(values))
+
+
+def _solved(A: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """A⁻¹ right; the shortest solution nearest to one where the condition of A is beyond 1e12."""
+    try:
+        inverse = np.linalg.inv(A)
+    except np.linalg.LinAlgError:
+        inverse = np.full(A.shape, np.inf)
+    if np.abs(A).sum(axis=0).max() * np.abs(inverse).sum(axis=0).max() < 1.0 / SHARP:
+        return np.asarray(inverse @ right)
+    return np.asarray(np.linalg.lstsq(A, right, rcond=SHARP)[0])
 
 
 def exists(system: SystemLike, state: StateLike, p: Parameters, rank: int, usual: int, u: Inputs = None) -> bool:

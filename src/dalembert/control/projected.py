@@ -181,7 +181,10 @@ class ProjectedControl:
         return other
 
     def changed(self, t: float, held: Mapping[str, bool]) -> None:
-        """Note which constraints hold from the time t (s) on, as a run with switches says; `active` goes before it."""
+        """Note which constraints hold from the time t (s) on, as a run with switches says; `active` goes before it.
+
+        held: {constraint: whether it holds}.
+        """
         known = {name: on for name, on in held.items() if name in self.system.rows.of}
         if self._structure is not None and (not self._structure or self._structure[-1][1] != known):
             self._structure.append((t, known))
@@ -294,6 +297,8 @@ class ProjectedControl:
         active = self._active(t, state)
         if active is not None:
             self.allocator.switch(a, active)
+        else:
+            a.active[:] = 1  # a copy of the law in a run may have left others
         memory, steps = self._memory, list[Remember]()
         if self.reference is not None:
             value, rate, acceleration = self.reference(t)

@@ -20,6 +20,7 @@ import numpy as np
 
 from dalembert.analysis.manifold import Tangent, tangent_of_motion
 from dalembert.analysis.tangent_cone import TangentCone, exists
+from dalembert.blas import one_thread
 from dalembert.simulation.causes import cause, drives_against
 from dalembert.system.state import State
 from dalembert.system.system import System
@@ -71,6 +72,7 @@ class Crosser:
     stay: float  # s of a step in a position that nothing moves the mechanism out of
     rtol: float
 
+    @one_thread()
     def cross(self, x: State) -> Crossing | str | None:
         """From a state at, or just before, a singular position to one after it; None where it may still be missed."""
         here = tangent_of_motion(self.system, x, self.p)
