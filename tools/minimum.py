@@ -18,6 +18,8 @@ ROOT = Path(__file__).parents[1]
 EXTRAS = ("files", "view", "yaml", "pandas")
 TESTS = (
     "tests/closed_form/test_sweeps.py",
+    "tests/closed_form/test_sweep_points.py",
+    "tests/closed_form/test_sweep_frames.py",
     "tests/closed_form/test_zoo_linear.py",
     "tests/closed_form/test_forces_along.py",
     "tests/closed_form/test_design.py",
