@@ -93,6 +93,17 @@ def test_given_steps_end_in_a_singular_position_or_beside_it(steps, excursions):
     assert bool(excursions) == (steps == 200)
 
 
+def test_given_steps_that_end_too_near_to_a_position_are_not_made_shorter(excursions):
+    """Ladders that leave their lanes for the flat position, the first four after a step that was taken."""
+    system = zoo.ladder(2).compile()
+    starts = [system.state(*zoo.ladder_start(2, angle=a, speed=-3.0)) for a in (0.55, 1.05, 1.17, 1.21, 0.71, 0.9)]
+    runs = compared(system, starts, 0.6, 1e-9, method="rk4", step=1e-3)
+    assert excursions
+    for k, x in enumerate(starts):
+        run = da.simulate(system, x, 0.6, method="rk4", step=1e-3)
+        assert (runs.steps[k], runs.rejected[k]) == (run.steps, run.rejected)
+
+
 def test_given_steps_are_asked_whether_they_tell_the_side_as_those_of_a_run_alone(monkeypatch):
     """What decides about `determined` of a passage at a distance: the same numbers in a lane and alone."""
     system, asked, usual = zoo.five_bar().compile(), {lanes: [], detours: []}, detours.resolved_by_given_steps
