@@ -176,3 +176,32 @@ def test_given_steps_take_forces_that_begin_to_act_as_they_come():
     for k, height in enumerate(heights):
         agrees(runs, k, da.simulate(machine, machine.assemble({"z": height}), 1.0, **RK4))
     assert da.ensemble(machine, {"z": heights}, 1.0, workers=1).alone.all()
+
+
+def test_margins_and_trust_of_a_run_know_its_own_masses():
+    """Rows of constraints are as long as 1/√mass: all masses scaled by one number leave motion and margins alone."""
+    m = da.Mechanism("four-bar", gravity=(0, -9.81, 0))
+    mass, before = m.add_parameter("mass", 1.0), m.ground.at()
+    for joint, length in zip("ABC", (1.0, 3.0, 2.5)):
+        link = m.add_body(joint, mass=mass, com=(length / 2, 0, 0), inertia=(0, 0.1 * mass, 0.1 * mass))
+        m.add_joint(joint, da.Revolute("z"), before, link)
+        before = link.at(length, 0, 0)
+    m.close_loop("D", da.Revolute("z"), before, m.ground.at(3.2, 0, 0))
+    machine, guess = m.compile(), {"B": 0.3, "C": -1.5}
+    runs = da.ensemble(machine, {"A": 0.6}, 0.5, p={"mass": [1.0, 1e-12, 1e12]}, guess=guess, workers=1)
+    assert not runs.alone.any()
+    alone = da.simulate(machine, machine.assemble({"A": 0.6}, guess=guess), 0.5)
+    np.testing.assert_allclose(runs.margin, alone.margin.min(), rtol=1e-3)  # rounding moves the ends of steps
+    np.testing.assert_allclose(runs.q_end, np.tile(alone.q[-1], (3, 1)), atol=1e-7)
+
+
+def test_a_balance_is_judged_by_the_energy_on_the_way():
+    """A mass on a spring, at rest again after a period: nothing moves at the ends, ½ k a² between them."""
+    m, stiffness, reach = da.Mechanism("oscillator", gravity=(0, 0, 0)), 9.0, np.array([0.5, 1.0, 2.0])
+    m.add_joint("x", da.Prismatic("x"), m.ground, m.add_body("mass", mass=1.0), stiffness=stiffness)
+    options = {"method": "dopri5", "rtol": 1e-5, "atol": 1e-5, "max_step": 0.1, "workers": 1}
+    runs = da.ensemble(m.compile(), {"x": reach}, 2.0 * np.pi / 3.0, **options)
+    assert not runs.alone.any()
+    assert abs(runs.energy_error).max() > 1e-9
+    assert runs.success.all(), runs.messages
+    np.testing.assert_allclose(runs.motion_energy, 0.5 * stiffness * reach**2, rtol=0.05)

@@ -182,7 +182,7 @@ def _begin(g, l, i):
     """Put run i into lane l, at its start or where it goes on: ẋ there, the rate of its motion, its first step."""
     one, W, clock, fresh = g.one, g.lanes, g.clock[i], g.resumed[i] == 0
     one.t, one.end, one.max_h, one.carry = g.times[i, 0] if fresh else g.reached[i], g.times[i, 1], g.max_h, 0.0
-    one.margin, one.usual_h, one.inertia = 1.0, 0.0, g.inertias[i]
+    one.margin, one.usual_h = 1.0, 0.0
     one.rtol, one.atol = g.rtol, g.atol
     for j in range(g.n):
         if not fresh:
