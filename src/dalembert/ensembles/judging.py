@@ -34,16 +34,18 @@ class Ends:
         starts = _batched(system, name, batch.q, batch.v, batch.t[:, 0], batch)
         return [starts, _batched(system, name, self.q, self.v, self.t, batch)]
 
-    def judge(self, status: np.ndarray, motion: np.ndarray, lengths: np.ndarray, crossed: np.ndarray) -> dict[int, str]:
+    def judge(
+        self, motion: np.ndarray, status: np.ndarray, lengths: np.ndarray, crossed: np.ndarray, share: float = 1.0
+    ) -> dict[int, str]:
         """{run: what is wrong}, from (N,) numbers of each run.
 
         motion: J, largest kinetic energy on the way. lengths: m, of the mechanism. crossed: whether it met singular
-        positions.
+        positions. share: of what an error of the energy may be.
         """
         error = self.energy_error
         moved = np.fmax(self.kinetic, motion) + self.change + np.abs(self.work).sum(axis=1)
         limit = np.where(crossed, *(energy_limit(self.rtol, met) for met in (True, False)))
-        wrong = ~(np.abs(error) <= limit * moved + 1e-12 * self.size)
+        wrong = ~(np.abs(error) <= share * limit * moved + 1e-12 * self.size)
         for run in map(int, np.flatnonzero(wrong & np.isfinite(error))):
             wrong[run] = abs(error[run]) > self._held(run)
         gaps = self._gaps(lengths)

@@ -23,6 +23,7 @@ from dalembert.system.system import System
 
 COUNTS = ("steps", "rejected", "evaluations", "corrections")
 EVIDENCE = ("margin", "drift", "speed_drift", "motion_energy", "energy_error")
+DOUBT = 0.03  # of the error of an energy that is allowed: fixed steps with more are made again, alone
 
 
 @dataclass(eq=False)
@@ -77,7 +78,12 @@ def make_part(plan: Plan, batch: Batch, go_on: Callable[[], bool] = lambda: True
         ends = Ends(plan.setup, batch.part(beside), part.x[beside], part.t[beside])
         part.evidence[beside, EVIDENCE.index("energy_error")] = ends.energy_error
         motion = part.evidence[beside, EVIDENCE.index("motion_energy")]
-        wrong = ends.judge(part.status[beside], motion, lengths[beside], crossed[beside])
+        given = part.status[beside], lengths[beside], crossed[beside]
+        wrong = ends.judge(motion, *given)
+        if plan.setup.method.fixed:  # errors may be large: runs that may be wrong are looked at on their whole way
+            for k in ends.judge(np.zeros(len(beside)), *given, DOUBT).keys() - wrong.keys():
+                run = run_alone(plan, batch, int(beside[k]), None)
+                wrong |= {} if run.success else {k: run.message}
         part.messages |= {int(beside[k]): text for k, text in wrong.items()}
     ended = np.flatnonzero(np.isin(part.status, (Status.DONE, Status.EVENT)))
     part.slopes, part.no_slopes, left = differentiated(plan, batch, ended, go_on)
