@@ -130,6 +130,8 @@ if TYPE_CHECKING:
     from dalembert.system.constraints import Acceleration as Acceleration
     from dalembert.system.diagonal import Diagonal as Diagonal
     from dalembert.system.reactions import Reactions as Reactions
+    from dalembert.system.second_order import FrameDerivatives as FrameDerivatives
+    from dalembert.system.second_order import Lagrangian as Lagrangian
     from dalembert.system.state import State as State
     from dalembert.system.system import System as System
 
@@ -207,6 +209,7 @@ _HOMES = {
     "system.constraints": "Acceleration",
     "system.diagonal": "Diagonal",
     "system.reactions": "Reactions",
+    "system.second_order": "FrameDerivatives Lagrangian",
     "system.state": "State",
     "system.system": "System",
 }

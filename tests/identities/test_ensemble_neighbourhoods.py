@@ -23,6 +23,7 @@ MACHINES = (
 )  # fmt: skip
 STABILIZATIONS = ("projection", "none", "energy", "baumgarte", da.Projection(corrections=1))
 ALONE = ("energy", "baumgarte")  # such runs go alone
+RK4 = {"method": "rk4", "step": 0.03}
 
 
 @cache
@@ -39,9 +40,11 @@ def test_drawn_ensembles_are_their_runs(seed):
     n, rtol = int(rng.integers(2, 20)), float(10.0 ** rng.uniform(-9, -6))
     kept = STABILIZATIONS[int(rng.integers(len(STABILIZATIONS)))]
     options = {
-        "rtol": rtol, "atol": rtol, "method": str(rng.choice(["dop853", "dopri5"])), "stabilization": kept,
+        "rtol": rtol, "atol": rtol, "method": str(rng.choice(["dop853", "dopri5", "rk4"])), "stabilization": kept,
         "t_eval": np.sort(rng.uniform(0.0, 0.3, int(rng.integers(1, 9)))),
     }  # fmt: skip
+    if options["method"] == "rk4":
+        options["step"] = 0.0023
     starts = [
         machine.project(machine.state(machine.plus(x, 0.02 * rng.standard_normal(machine.nv)), x.v)) for _ in range(n)
     ]
@@ -84,7 +87,7 @@ def agrees(runs: da.Ensemble, k: int, run: da.Run) -> None:
         np.testing.assert_allclose(getattr(runs, name)[k], getattr(run, name), rtol=1e-4, atol=1e-9)
 
 
-@pytest.mark.parametrize("method", ["dop853", "dopri5"])
+@pytest.mark.parametrize("method", ["dop853", "dopri5", "rk4"])
 @pytest.mark.parametrize("name", MACHINES)
 def test_coarse_steps_in_lanes_are_those_of_a_run_alone(name, method):
     rng, machine = np.random.default_rng([len(name), len(method)]), system(name)
@@ -95,7 +98,7 @@ def test_coarse_steps_in_lanes_are_those_of_a_run_alone(name, method):
     inputs = rng.standard_normal((4, len(machine.u_names)))
     u = {one: inputs[:, k] for k, one in enumerate(machine.u_names)} or None
     for more in ({"t_eval": [0.11, 0.5, 0.77]}, {}, {"stabilization": "none"}, {"max_step": 0.08}, {"step": 1e-3}):
-        options = {"rtol": 1e-3, "atol": 1e-3, "method": method, **more}
+        options = {**(RK4 if method == "rk4" else {"method": method, "rtol": 1e-3, "atol": 1e-3}), **more}
         runs = da.ensemble(machine, starts, 1.0, u=u, workers=1, **options)
         assert not runs.alone.any()
         for k, start in enumerate(starts):
@@ -118,7 +121,7 @@ def test_coarse_steps_of_driven_machines_know_the_time():
     m.add_wrench("wind", bead.at(0, -0.3, 0), force=lambda s: (4.0 * ca.sin(9.0 * s.t), 0.0, 0.0))
     machine, rng = m.compile(), np.random.default_rng(4)
     p = {"l1": 0.5 + 0.05 * rng.uniform(size=5), "l3": 1.2 + 0.05 * rng.uniform(size=5)}
-    for more in ({}, {"t_eval": [0.11, 0.5, 0.77]}, {"method": "dopri5"}, {"stabilization": "none"}):
+    for more in ({}, {"t_eval": [0.11, 0.5, 0.77]}, {"method": "dopri5"}, {"stabilization": "none"}, RK4):
         options = {"rtol": 1e-3, "atol": 1e-3, **more}
         runs = da.ensemble(
             machine, {"S": 0.2}, 1.0, p=p, guess={"B": -0.3, "C": -2.0}, v={"S": 0.0}, workers=1, **options
@@ -131,7 +134,8 @@ def test_coarse_steps_of_driven_machines_know_the_time():
 
 @pytest.mark.parametrize("hold", [None, 0.07])
 @pytest.mark.parametrize("sampled", [False, True])
-def test_coarse_steps_with_a_controller_and_events_are_those_of_a_run_alone(hold, sampled):
+@pytest.mark.parametrize("steps", [{"max_step": 0.2}, RK4], ids=["chosen", "given"])
+def test_coarse_steps_with_a_controller_and_events_are_those_of_a_run_alone(hold, sampled, steps):
     """Parameters differ; the controller knows the time; the last event ends some of the runs."""
     machine, rng = parameterized_four_bar(), np.random.default_rng(8)
     law = da.expression(lambda t, s: {"torque": 30.0 * ca.cos(7.0 * t) - 3.0 * s.rate("A")})
@@ -143,7 +147,7 @@ def test_coarse_steps_with_a_controller_and_events_are_those_of_a_run_alone(hold
     }
     n, p = 11, {"l1": 0.5 + 0.05 * rng.uniform(size=11), "m2": 2.0 + rng.uniform(size=11)}
     more = {"t_eval": [0.05, 0.3, 0.31]} if sampled else {}
-    options = {"u": law, "hold": hold, "events": events, "rtol": 1e-3, "atol": 1e-3, "max_step": 0.2, **more}
+    options = {"u": law, "hold": hold, "events": events, "rtol": 1e-3, "atol": 1e-3, **steps, **more}
     runs = da.ensemble(machine, {"A": 0.7}, 0.9, v={"A": 1.0}, p=p, workers=1, lanes=8, **options)
     assert not runs.alone.any()
     assert 0 < (runs.status == da.Status.EVENT).sum() < n
@@ -158,3 +162,46 @@ def test_coarse_steps_with_a_controller_and_events_are_those_of_a_run_alone(hold
         elif not sampled:
             np.testing.assert_allclose(runs.q_end[k], run.q[-1], atol=1e-7)
             np.testing.assert_allclose(runs.v_end[k], run.v[-1], atol=1e-6)
+
+
+def test_given_steps_take_forces_that_begin_to_act_as_they_come():
+    """Masses on elastic cables: adaptive steps end where a cable is taut, given ones in lanes do not, as alone."""
+    m = da.Mechanism("bob", gravity=(0, 0, -9.81))
+    m.add_joint("z", da.Prismatic("z"), m.ground, m.add_body("bob", mass=2.0))
+    m.add_cable("rope", ["ground", "bob"], stiffness=900.0, damping=5.0, rest_length=1.0)
+    machine, heights = m.compile(), [-0.9, -0.5, -1.05]
+    runs = da.ensemble(machine, {"z": heights}, 1.0, workers=1, **RK4)
+    assert runs.success.all()  # the balance is off by more than tolerances would allow, as fixed steps may be
+    assert not runs.alone.any()
+    for k, height in enumerate(heights):
+        agrees(runs, k, da.simulate(machine, machine.assemble({"z": height}), 1.0, **RK4))
+    assert da.ensemble(machine, {"z": heights}, 1.0, workers=1).alone.all()
+
+
+def test_margins_and_trust_of_a_run_know_its_own_masses():
+    """Rows of constraints are as long as 1/√mass: all masses scaled by one number leave motion and margins alone."""
+    m = da.Mechanism("four-bar", gravity=(0, -9.81, 0))
+    mass, before = m.add_parameter("mass", 1.0), m.ground.at()
+    for joint, length in zip("ABC", (1.0, 3.0, 2.5)):
+        link = m.add_body(joint, mass=mass, com=(length / 2, 0, 0), inertia=(0, 0.1 * mass, 0.1 * mass))
+        m.add_joint(joint, da.Revolute("z"), before, link)
+        before = link.at(length, 0, 0)
+    m.close_loop("D", da.Revolute("z"), before, m.ground.at(3.2, 0, 0))
+    machine, guess = m.compile(), {"B": 0.3, "C": -1.5}
+    runs = da.ensemble(machine, {"A": 0.6}, 0.5, p={"mass": [1.0, 1e-12, 1e12]}, guess=guess, workers=1)
+    assert not runs.alone.any()
+    alone = da.simulate(machine, machine.assemble({"A": 0.6}, guess=guess), 0.5)
+    np.testing.assert_allclose(runs.margin, alone.margin.min(), rtol=1e-3)  # rounding moves the ends of steps
+    np.testing.assert_allclose(runs.q_end, np.tile(alone.q[-1], (3, 1)), atol=1e-7)
+
+
+def test_a_balance_is_judged_by_the_energy_on_the_way():
+    """A mass on a spring, at rest again after a period: nothing moves at the ends, ½ k a² between them."""
+    m, stiffness, reach = da.Mechanism("oscillator", gravity=(0, 0, 0)), 9.0, np.array([0.5, 1.0, 2.0])
+    m.add_joint("x", da.Prismatic("x"), m.ground, m.add_body("mass", mass=1.0), stiffness=stiffness)
+    options = {"method": "dopri5", "rtol": 1e-5, "atol": 1e-5, "max_step": 0.1, "workers": 1}
+    runs = da.ensemble(m.compile(), {"x": reach}, 2.0 * np.pi / 3.0, **options)
+    assert not runs.alone.any()
+    assert abs(runs.energy_error).max() > 1e-9
+    assert runs.success.all(), runs.messages
+    np.testing.assert_allclose(runs.motion_energy, 0.5 * stiffness * reach**2, rtol=0.05)

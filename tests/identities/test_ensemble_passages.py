@@ -10,6 +10,8 @@ import pytest
 
 import dalembert as da
 from dalembert import zoo
+from dalembert.ensembles import lanes
+from dalembert.simulation import detours
 from dalembert.simulation.driver import Driver
 from parameterized import sized_linkage
 
@@ -81,6 +83,42 @@ def test_an_excursion_is_that_of_a_run_alone_in_any_company(more, excursions):
     runs = compared(system, starts, 1.5, 2e-8, rtol=1e-9, atol=1e-9, **more)
     assert runs.passages.all()
     assert excursions
+
+
+@pytest.mark.parametrize("steps", [200, 650.8151444027744])
+def test_given_steps_end_in_a_singular_position_or_beside_it(steps, excursions):
+    """The position is met after 0.6508151444027744 s, at the end of a step or within one."""
+    system, starts = five_bar()
+    compared(system, starts[:7], 1.5, 1e-9, method="rk4", step=0.6508151444027744 / steps)
+    assert bool(excursions) == (steps == 200)
+
+
+def test_given_steps_that_end_too_near_to_a_position_are_not_made_shorter(excursions):
+    """Ladders that leave their lanes for the flat position, the first four after a step that was taken."""
+    system = zoo.ladder(2).compile()
+    starts = [system.state(*zoo.ladder_start(2, angle=a, speed=-3.0)) for a in (0.55, 1.05, 1.17, 1.21, 0.71, 0.9)]
+    runs = compared(system, starts, 0.6, 1e-9, method="rk4", step=1e-3)
+    assert excursions
+    for k, x in enumerate(starts):
+        run = da.simulate(system, x, 0.6, method="rk4", step=1e-3)
+        assert (runs.steps[k], runs.rejected[k]) == (run.steps, run.rejected)
+
+
+def test_given_steps_are_asked_whether_they_tell_the_side_as_those_of_a_run_alone(monkeypatch):
+    """What decides about `determined` of a passage at a distance: the same numbers in a lane and alone."""
+    system, asked, usual = zoo.five_bar().compile(), {lanes: [], detours: []}, detours.resolved_by_given_steps
+    for place, calls in asked.items():
+        monkeypatch.setattr(
+            place, "resolved_by_given_steps", lambda *given, calls=calls: calls.append(given) or usual(*given)
+        )
+    x, aside = system.state(*zoo.five_bar_start()), np.array([1.0, -1.0, 0.5, 1.0])
+    start = system.project(system.plus(x, 0.01 * aside))
+    da.ensemble(system, [start], 0.8, method="rk4", step=3e-4)
+    da.simulate(system, start, 0.8, method="rk4", step=3e-4)
+    (beside,), (alone,) = asked.values()
+    np.testing.assert_allclose(beside[1].q, alone[1].q, atol=1e-9)
+    np.testing.assert_allclose(beside[1].v, alone[1].v, atol=1e-6)
+    np.testing.assert_allclose(beside[2:5], alone[2:5], rtol=1e-6)  # σ, rank, rate of the motion
 
 
 def test_a_run_leaves_and_comes_back_as_often_as_it_has_to(excursions):

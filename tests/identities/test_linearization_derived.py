@@ -106,6 +106,32 @@ def test_steps_with_quaternions_and_kinematic_inputs(method):
     assert np.abs(model.A - np.eye(6)).max() > 1e2 * near
 
 
+@pytest.mark.parametrize("method", ["rk4", "dopri5", "dop853", "sdirk4", "variational"])
+def test_steps_of_a_top_that_turns_far_in_one(method):
+    """A quarter of a radian: quaternions of stages are not of length one, which the derivative of the step feels."""
+    system = zoo.heavy_top().compile()
+    x, h = system.state(*zoo.heavy_top_start()), 2e-3
+    model = da.step_map(system, x, h, method=method)
+    options = {"method": method, "step": h}
+    if method not in ("rk4", "variational"):
+        tolerance = 1e-3 if method == "sdirk4" else 1.0
+        options |= {"rtol": tolerance, "atol": tolerance}
+
+    def step(y):
+        run = da.simulate(system, x.replace(q=system.plus(x, y[:3]), v=x.v + y[3:]), h, **options)
+        assert run.steps == 1
+        return run.state()
+
+    after = step(np.zeros(6))
+
+    def moved(y):
+        end = step(y)
+        return np.concatenate([system.minus(end, after), end.v - after.v])
+
+    A = np.column_stack([central(lambda s, e=e: moved(s * e), 1e-3) for e in np.eye(6)])
+    close(model.A, A, 1e-7 if method == "sdirk4" else 1e-9)
+
+
 def test_steps_in_coordinates_that_are_functions():
     """The angle of the cut joint of a four-bar, by the model in the angle of its crank."""
     system = zoo.four_bar().compile(backend="casadi")

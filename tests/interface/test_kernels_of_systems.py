@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
+from dalembert import zoo
 from random_mechanisms import random_state, random_tree
 
 NAMES = ("mass_matrix", "inverse_dynamics", "forward_dynamics", "kinetic_energy", "plus", "minus", "center_of_mass")
@@ -91,3 +92,27 @@ def test_the_text_of_a_function_does_not_depend_on_what_was_traced_before(make):
     names = ["reactions", "ode", "answer", "constraints", "equations", "restore", "gamma", "variational", "correct"]
     together, apart = make().compile(), {n: make().compile().function(n).serialize() for n in names}
     assert all(together.function(n).serialize() == apart[n] for n in reversed(names))
+
+
+def test_frames_anywhere_in_a_body_share_one_kernel():
+    """As exact as a kernel of the frame alone; nothing is compiled or kept for the next frame."""
+    system = zoo.four_bar().compile()
+    x, rng = system.state(*zoo.four_bar_start(0.6, 2.0)), np.random.default_rng(5)
+    body, a = system.mechanism.bodies["coupler"], rng.normal(size=system.nv)
+    asked = [
+        (name, axes)
+        for name in ("twist", "jacobian", "jacobian_rate", "frame_acceleration")
+        for axes in ("body", "world")
+    ]
+    for frame in (body.at(*rng.normal(size=3), rotation=da.rotation("x", angle)) for angle in (0.0, 0.3, 2.0)):
+        for name, axes in [("pose", "world"), ("jacobian_derivatives", "body"), *asked]:
+            more = {"a": a} if name in ("frame_acceleration", "jacobian_derivatives") else {}
+            ours = system.evaluate(name, x, frame=frame, axes=axes, **more)
+            alone = system.evaluate_kernel(system.kernel(name, frame=frame, axes=axes), x, None, None, more)
+            several = isinstance(ours, tuple)
+            for one, other in zip(ours if several else [ours], alone if several else [alone], strict=True):
+                np.testing.assert_allclose(one, other, atol=1e-12)
+    count = len(system._kernels)
+    for k in range(20):
+        system.jacobian(x, body.at(0.01 * k))
+    assert len(system._kernels) == count

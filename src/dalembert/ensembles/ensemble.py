@@ -97,7 +97,7 @@ def ensemble(
     a run made alone.
     options: of `simulate`, the same for all runs: rtol, atol, method, events, stabilization, …
 
-    Runs go side by side where they are plain: an adaptive explicit method, and a controller, if any, that is a
+    Runs go side by side where they are plain: an explicit method, and a controller, if any, that is a
     `da.expression`. One that comes to a singular position leaves for careful steps, if these are needed, and comes
     back. All others (with switches, contacts, stops or friction, controllers in Python, …) are made alone, as
     `simulate` makes them. A run does not depend on its company: the same numbers come out for any number of runs and

@@ -18,6 +18,7 @@ class Ends:
 
     def __init__(self, setup: Setup, batch: Batch, x: np.ndarray, t: np.ndarray) -> None:
         self.setup, self.batch, self.t = setup, batch, t
+        self.rtol = None if setup.method.fixed else setup.rtol
         nq, n = setup.system.nq, setup.system.nq + setup.system.nv
         self.q, self.v, self.work = x[:, :nq], x[:, nq:n], x[:, n:]
         kinetic, potential = (self._both(name) for name in ("kinetic_energy", "potential_energy"))
@@ -41,7 +42,7 @@ class Ends:
         """
         error = self.energy_error
         moved = np.fmax(self.kinetic, motion) + self.change + np.abs(self.work).sum(axis=1)
-        limit = np.where(crossed, *(energy_limit(self.setup.rtol, met) for met in (True, False)))
+        limit = np.where(crossed, *(energy_limit(self.rtol, met) for met in (True, False)))
         wrong = ~(np.abs(error) <= limit * moved + 1e-12 * self.size)
         for run in map(int, np.flatnonzero(wrong & np.isfinite(error))):
             wrong[run] = abs(error[run]) > self._held(run)
@@ -56,7 +57,7 @@ class Ends:
         """J: how well the energy of a run at rest is known."""
         system = self.setup.system
         state = system.state(self.q[k], self.v[k], float(self.t[k]))
-        return held_energy(system, state, self.batch.p[k], self.setup.rtol)
+        return held_energy(system, state, self.batch.p[k], self.rtol)
 
     def _gaps(self, lengths: np.ndarray) -> np.ndarray:
         """(N,) largest gap of a constraint at the end, rad or lengths of the mechanism."""

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.integrators.lane_record import LaneRecord
+from dalembert.integrators.lane_record import CLOCK, LaneRecord
 from dalembert.integrators.run_record import PASSAGE
 from dalembert.native import library
 from dalembert.native.bound import NOTHING, Bound
 from dalembert.outcome import Outcome
 from dalembert.rank import usual_sizes
 from dalembert.simulation.callbacks import control_kernel, expression
-from dalembert.simulation.detours import ROUNDING
+from dalembert.simulation.detours import ROUNDING, resolved_by_given_steps
 from dalembert.simulation.driver import Driver
 from dalembert.simulation.events import watch_kernel
 from dalembert.simulation.layout import STAGES, UNEQUAL
@@ -26,6 +26,7 @@ from dalembert.simulation.stabilization import Projection
 BUDGET = 4000  # attempts between looks at the keyboard
 EVENTS = 60  # functions that lanes watch: bits of a number
 ROOM = 256  # events of a run; one that has more is made alone
+RATE = CLOCK.index("rate")
 
 #: carries a run of the record past a singular position, notes what it met, tells whether it goes back to a lane
 Excursion = Callable[[LaneRecord, int, dict[int, list[Met]]], bool]
@@ -68,17 +69,17 @@ class Made:
 
 
 def fits(setup: Setup) -> bool:
-    """Whether runs like this can go side by side: explicit steps with error control, no function but an expression.
+    """Whether runs like this can go side by side: explicit steps, no function but an expression.
 
-    Forces that begin and cease to act have steps that end there, which lanes do not.
+    Adaptive steps end where forces begin and cease to act, which those of lanes do not.
     """
     steered = setup.controller is None or isinstance(setup.controller, expression)
     traced = all(isinstance(event.g, expression) for event in setup.events.values()) and len(setup.events) <= EVENTS
     plain = steered and traced and setup.coordinates is None and setup.formulation == "auto"
     kept = setup.stabilization
     usual = kept is None or (isinstance(kept, Projection) and kept == Projection(corrections=kept.corrections))
-    method, bent = setup.method, any(f.bends for f in setup.system.description.forces)
-    return plain and usual and not bent and not (method.fixed or method.implicit) and setup.on_singularity == "continue"
+    ends = not setup.method.fixed and any(f.bends for f in setup.system.description.forces)
+    return plain and usual and not ends and setup.method.explicit and setup.on_singularity == "continue"
 
 
 class Lanes:
@@ -177,11 +178,14 @@ class Lanes:
             t, sigma, margin, resolved, _, start, end = numbers[:PASSAGE]
             x, u = numbers[PASSAGE : PASSAGE + nx], numbers[PASSAGE + nx :]
             q, v = tuple(x[: system.nq]), tuple(x[system.nq :])
-            error = ROUNDING / max(margin, ROUNDING)
+            error, hit, p = ROUNDING / max(margin, ROUNDING), driver.record.hit, batch.p[int(k)]
             usual, rtol = driver.layout.usual_rank(driver.rows), self.setup.rtol
-            found = Met(t, sigma, q, v, start, end, driver.record.hit, error, rtol, usual, 0, bool(resolved), None)
-            if system.led and sigma <= found.hit:  # now: the inputs are not kept with it
-                found = replace(found, determined=describe(system, batch.p[int(k)], found, np.array(u)).determined)
+            if resolved and self.setup.method.fixed and sigma > hit:
+                setup, rate = replace(self.setup, p=p), record.clock[int(k), RATE]
+                resolved = resolved_by_given_steps(setup, system.state(q, v, t), sigma, usual, rate, np.array(u))
+            found = Met(t, sigma, q, v, start, end, hit, error, rtol, usual, 0, bool(resolved), None)
+            if system.led and sigma <= hit:  # now: the inputs are not kept with it
+                found = replace(found, determined=describe(system, p, found, np.array(u)).determined)
             met.setdefault(int(k), []).append(found)
         record.logged = 0
 

@@ -51,7 +51,8 @@ def attempt(g):
     _doubt(g, least_margins(
         stages, 1, evaluations, g.n, g.ode.min_angle, g.min_length, g.row_scale, g.margin, g.least_spread, W
     ))  # fmt: skip
-    _errors(g, method)
+    if method.estimates > 0:
+        _errors(g, method)
     if g.project != 0:
         _land(g)
     assign(1.0, g.trial, 0, given, 0, 0, moving)

@@ -67,7 +67,8 @@ def look(g, l, i, h):
     if outcome == UNSOUND:
         g.h[l] = one.h
     too_near = min(one.sigma, one.end_sigma) < one.near
-    if outcome in (OK, PASSED) and too_near and g.unsound[l] < SHIFTS and g.last[l] == 0:
+    movable = g.exponent > 0.0 and g.last[l] == 0  # whether the step may end elsewhere
+    if outcome in (OK, PASSED) and too_near and g.unsound[l] < SHIFTS and movable:
         g.unsound[l] += 1
         g.h[l] = SHIFT * h
         return UNSOUND

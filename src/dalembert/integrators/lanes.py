@@ -1,9 +1,9 @@
 """The native loop of an ensemble: several runs side by side, one a lane of the processor's vectors.
 
-The steps are those of `loop` and `explicit`: the same stages, error estimate, landing and step control, each lane with
-its own time, step and parameters. All lanes make an attempt together. What a lane does next is its own affair: take the
-step, repeat it, look for events and wanted times inside it, or end and begin the next run of the queue. No lane reads
-another's numbers, so a run does not depend on its company.
+The steps are those of `loop` and `explicit`: the same stages, error estimate, landing and step control, or a step that
+is given, each lane with its own time, step and parameters. All lanes make an attempt together. What a lane does next is
+its own affair: take the step, repeat it, look for events and wanted times inside it, or end and begin the next run of
+the queue. No lane reads another's numbers, so a run does not depend on its company.
 
 A run that comes to a singular position leaves its lane and comes back (`lane_passages`). One that comes into trouble
 ends: its outcome says so, and it is computed again from its start, alone.
@@ -182,7 +182,7 @@ def _begin(g, l, i):
     """Put run i into lane l, at its start or where it goes on: ẋ there, the rate of its motion, its first step."""
     one, W, clock, fresh = g.one, g.lanes, g.clock[i], g.resumed[i] == 0
     one.t, one.end, one.max_h, one.carry = g.times[i, 0] if fresh else g.reached[i], g.times[i, 1], g.max_h, 0.0
-    one.margin, one.usual_h, one.inertia = 1.0, 0.0, g.inertias[i]
+    one.margin, one.usual_h = 1.0, 0.0
     one.rtol, one.atol = g.rtol, g.atol
     for j in range(g.n):
         if not fresh:
@@ -217,10 +217,8 @@ def _begin(g, l, i):
         clock[RATE] = motion_rate(one)
     one.rate, one.h = clock[RATE], clock[H]
     if one.h == 0.0:
-        one.h = clock[H] = first_step(one)
+        one.h = clock[H] = clock[USUAL_H] = first_step(one)
         g.counts[i, EVALUATIONS] += 1
-    if clock[USUAL_H] == 0.0:
-        clock[USUAL_H] = one.h
     g.run[l], g.outcomes[i] = i, PAUSED
     g.t[l], g.end[l], g.sampling[l] = one.t, one.end, STEP
     take_up(g, l, i)
@@ -329,15 +327,15 @@ def _judge(g, l):
         return False
     if outcome != OK and outcome != REFUSED:
         g.counts[i, REJECTED] += 1
-        if outcome == UNSOUND and h <= CLOSE * g.usual_h[l]:
-            _end(g, l, SINGULAR)
+        if g.exponent == 0.0 or (outcome == UNSOUND and h <= CLOSE * g.usual_h[l]):
+            _end(g, l, SINGULAR if outcome == UNSOUND else outcome)
             return False
         g.unsound[l] = g.unsound[l] + 1 if outcome == UNSOUND else 0
         g.h[l] = SHIFT * h if 0 < g.unsound[l] <= SHIFTS else 0.5 * h
         if g.h[l] < smallest:
             _end(g, l, outcome)
         return False
-    if not g.error[l] < 1.0:
+    if g.exponent > 0.0 and not g.error[l] < 1.0:
         g.counts[i, REJECTED] += 1
         if g.unsound[l] < SHIFTS and g.margin[l] < LOST / g.rtol:
             g.unsound[l] += 1
@@ -356,13 +354,21 @@ def _judge(g, l):
         if passage == UNSOUND:
             g.counts[i, REJECTED] += 1
             return False
+    if g.exponent > 0.0:
+        _next_step(g, l, h)
+    g.step_h[l], g.unsound[l] = h, 0
+    g.counts[i, STEPS] += 1
+    g.evidence[i, MARGIN] = min(g.evidence[i, MARGIN], g.margin[l])
+    return True
+
+
+@inline
+def _next_step(g, l, h):
+    """The step to try next, by the PI controller of `loop`."""
     size = log(max(g.error[l], 1e-10))
     grow = 0.9 * exp(g.exponent * (0.4 * g.last_error[l] - 0.7 * size))
     if g.last[l] == 0 or grow < 1.0:
         g.h[l] = h * min(5.0, max(0.2, grow))
     if g.last[l] == 0 and (g.by_landing[l] == 0.0 or h > g.usual_h[l]):
         g.usual_h[l] = max(0.98 * g.usual_h[l], 0.8 * g.usual_h[l] + 0.2 * h)
-    g.last_error[l], g.step_h[l], g.unsound[l] = max(size, START), h, 0
-    g.counts[i, STEPS] += 1
-    g.evidence[i, MARGIN] = min(g.evidence[i, MARGIN], g.margin[l])
-    return True
+    g.last_error[l] = max(size, START)

@@ -32,6 +32,11 @@ class Method:
         """Whether the user gives the step."""
         return self.exponent == 0.0
 
+    @property
+    def explicit(self) -> bool:
+        """Whether it is a table of `tableaus` that `explicit` steps through."""
+        return self.entry == "runge_kutta"
+
 
 def _explicit(name: str, order: int, exponent: float = 0.0) -> Method:
     table = TABLEAUS[name]

@@ -20,6 +20,7 @@ from dalembert.linearization.operating import Operating
 from dalembert.protocols import Inputs, Parameters, StateGiven
 from dalembert.symbols import array, symbols, to_sx
 from dalembert.system.derivatives import EquationDerivatives
+from dalembert.system.rows import RowChoice
 from dalembert.system.state import State
 from dalembert.system.system import System
 from dalembert.system.trace import Trace
@@ -90,9 +91,11 @@ def _runge_kutta(
 
     def field(X: np.ndarray, t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Ẋ, ∂Ẋ/∂X and ∂Ẋ/∂u, the numbers of q taken one by one."""
-        rates, by_q, by_v, tangent = kernel(*(X[:nq], X[nq:]))
-        d = slopes(system, State(X[:nq], X[nq:], t, system.layout), u, p, rows)
-        J = np.block([[by_q.reshape(nq, nq), by_v.reshape(nq, n)], [d["vdot_q"] @ tangent.reshape(n, nq), d["vdot_v"]]])
+        rates, by_q, by_v, _ = kernel(*(X[:nq], X[nq:]))
+        at = State(X[:nq], X[nq:], t, system.layout)
+        d = slopes(system, at, u, p, rows)
+        by_state = np.hstack([d["vdot_q"], d["vdot_v"]]) if nq == n else _by_numbers(system, at, u, p, rows)
+        J = np.vstack([np.hstack([by_q.reshape(nq, nq), by_v.reshape(nq, n)]), by_state])
         return (
             np.concatenate([rates, d["vdot"]]),
             J,
@@ -138,6 +141,20 @@ def _runge_kutta(
         D[:n] -= back @ (A @ D[:n])
         D[n:] -= back @ (A @ D[n:] + slopes(system, end, u, p, rows)["speed_q"] @ D[:n])
     return D, end
+
+
+def _by_numbers(system: System, x: State, u: Inputs, p: Parameters, rows: RowChoice) -> np.ndarray:
+    """∂v̇/∂(q, v), (nv, nq + nv), by the numbers of q: those of a stage are no unit quaternions, which v̇ feels."""
+
+    def value(s: Trace) -> np.ndarray:
+        vdot = to_sx(s.led.solve(s.force, s.rows.sparse, s.rows.gamma)[0])
+        along = ca.jtimes(vdot, ca.vertcat(s.sx["q"], s.sx["v"]), ca.vertcat(s.sx["q1"], s.sx["dq"]))
+        return array(ca.densify(along)).reshape(s.tree.nv)
+
+    kernel = system.custom_kernel(("acceleration_along",), ("q", "v", "u", "p", "t", "q1", "dq"), value, rows)
+    given = {"q": x.q, "v": x.v, "u": system.input_vector(u), "p": system.parameter_vector(p), "t": np.array([x.t])}
+    given["q1"], given["dq"] = np.split(np.eye(system.nq + system.nv), [system.nq], axis=1)
+    return kernel.batch(*(given[name] for name in kernel.names_in)).T
 
 
 def _rate_slopes(s: Trace) -> tuple[np.ndarray, ...]:

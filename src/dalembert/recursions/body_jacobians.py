@@ -36,6 +36,21 @@ def body_jacobian(at: Placed, i: int, offset: Transform, start: int = ROOT) -> n
     return J
 
 
+def body_jacobian_rate(at: Moving, i: int, offset: Transform) -> np.ndarray:
+    """J̇ alone, (6, nv), of frame `offset` of link i: one transform for each column, as in `body_jacobian`.
+
+    J̇_k = X_k Ṡ_k − ad(V_k) J_k, with X_k = Ad(T_kf⁻¹) and V_k the twist of the frame as seen from link k.
+    """
+    out, T, V = zeros(6, at.tree.nv), offset, zeros(6)
+    for k in reversed(at.tree.path(i)):
+        link, X = at.tree.links[k], AdInverse(T)
+        q, v = at.q[link.q], at.v[link.v]
+        J = X @ at.S(k)
+        out[:, link.v] = X @ link.joint.screws_rate(q, v) - bracket(V, J)
+        V, T = V + J @ v, at.T(k) @ T
+    return out
+
+
 def body_jacobian_rates(at: Moving, a: np.ndarray, i: int, offset: Transform) -> tuple[np.ndarray, np.ndarray]:
     """J̇ and J̈, (6, nv) each, of frame `offset` of link i, along a motion with accelerations a."""
     n = at.tree.nv

@@ -248,17 +248,6 @@ class Detours:
         make = charts.named if chart.kind == "named" else charts.tangent
         return make(self.system, state, p=self.setup.p)
 
-    def _resolved_by_given_steps(self, t: float, sigma: float, x: np.ndarray) -> bool:
-        """Whether steps of the given length lead to a distance σ without error control, on the right side."""
-        setup, nq = self.setup, self.system.nq
-        if sigma <= (setup.step * self.record.rate) ** setup.method.order:  # about the error of such steps
-            return False
-        usual = self.layout.usual_rank(self.rows)
-        state = self.system.state(x[:nq], x[nq : nq + self.system.nv], t)
-        here = tangent_of_motion(self.system, state, setup.p)
-        cone = TangentCone.of(self.system, state, setup.p, usual - 1, usual, here, self.inputs)
-        return setup.step * cone.opening(cone.local(state.v)) <= GIVEN * sigma
-
     def note(
         self,
         t: float,
@@ -272,11 +261,12 @@ class Detours:
     ) -> None:
         """One more passage, after so many singular steps of the run; a warning where that is asked for."""
         run, nq, setup = self.record, self.system.nq, self.setup
-        if setup.method.fixed and sigma > run.hit:
-            resolved = resolved and self._resolved_by_given_steps(t, sigma, x)
         q, v = tuple(x[:nq].tolist()), tuple(x[nq : nq + self.system.nv].tolist())
         steps -= sum(m.steps for m in self.met)
         usual = self.layout.usual_rank(self.rows)
+        if resolved and setup.method.fixed and sigma > run.hit:
+            state = self.system.state(q, v, t)
+            resolved = resolved_by_given_steps(setup, state, sigma, usual, run.rate, self.inputs)
         weakness = sigma if run.precise else margin  # elimination squares the angle between rows
         error = ROUNDING / max(weakness, ROUNDING)
         met = Met(t, sigma, q, v, span[0], span[1], run.hit, error, setup.rtol, usual, steps, resolved, determined)
@@ -285,3 +275,17 @@ class Detours:
         self.met.append(met)
         if setup.on_singularity == "warn":
             warnings.warn(f"'{self.system.name}': {describe(self.system, setup.p, met)}", stacklevel=6)
+
+
+def resolved_by_given_steps(
+    setup: Setup, state: State, sigma: float, usual: int, rate: float, inputs: np.ndarray
+) -> bool:
+    """Whether steps of the given length lead to a distance σ without error control, on the right side.
+
+    state: where σ is least. usual: rank of the constraints away from singular positions. rate: of the motion, 1/s.
+    """
+    if sigma <= (setup.step * rate) ** setup.method.order:  # about the error of such steps
+        return False
+    system, p = setup.system, setup.p
+    cone = TangentCone.of(system, state, p, usual - 1, usual, tangent_of_motion(system, state, p), inputs)
+    return setup.step * cone.opening(cone.local(state.v)) <= GIVEN * sigma

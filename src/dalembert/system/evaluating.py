@@ -11,9 +11,10 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import ArgumentError, unknown
-from dalembert.mechanism.body import Frame
+from dalembert.mechanism.body import Body, Frame
 from dalembert.mechanism.constraints import Loop
 from dalembert.protocols import Inputs, Parameters, StateGiven
+from dalembert.spatial import Transform
 from dalembert.symbols import all_numbers
 from dalembert.system import functions, kept
 from dalembert.system.equation_rows import EquationRows, arguments, is_large
@@ -22,7 +23,7 @@ from dalembert.system.given import Given
 from dalembert.system.led import led_velocities
 from dalembert.system.rows import RowChoice, RowNames
 from dalembert.system.stepping import STEPPING, work_names
-from dalembert.system.trace import LARGE, Description, forget_trace, recent_trace
+from dalembert.system.trace import LARGE, Description, Trace, forget_trace, recent_trace
 
 if TYPE_CHECKING:
     from dalembert.compiler import Kernel
@@ -145,7 +146,26 @@ class Evaluating(Given):
         if name in ("acceleration_derivatives", "ode_jacobian") and is_large(self):
             found = EquationRows(self, rows).solved(arguments(self, self.as_state(state), u, p)).slopes
             return tuple(found[output] for output in OUTPUTS[name])
+        if isinstance(frame, Frame) and name in FRAME_FUNCTIONS and rows is None:
+            at = self.layout.frame(frame)
+            place = np.concatenate([at.T.R.ravel(), at.T.p])
+            if all_numbers(place):
+                return self.evaluate_kernel(
+                    self._anywhere(name, at.body, axes), state, u, p, {**more, "place": place.astype(float)}
+                )
         return self.evaluate_kernel(self.kernel(name, frame=frame, axes=axes, rows=rows), state, u, p, more)
+
+    def _anywhere(self, name: str, body: Body, axes: str) -> Kernel:
+        """The kernel of a function of a frame that may lie anywhere in a body: one for all `body.at(...)`."""
+        checks.choice(axes, ("body", "world"), "axes")
+        needed, of_frame = FRAME_FUNCTIONS[name]
+
+        def value(s: Trace) -> Any:
+            return of_frame(s, Frame(body, Transform(s.place[:9].reshape(3, 3), s.place[9:])), axes)
+
+        return self.custom_kernel(
+            (name, "anywhere", body.name, axes), (*needed, "place"), value, named=OUTPUTS.get(name)
+        )
 
     def evaluate_kernel(
         self, kernel: Kernel, state: StateGiven, u: Inputs, p: Parameters, more: Mapping[str, Any], out: Any = None

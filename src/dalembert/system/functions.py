@@ -22,7 +22,12 @@ from dalembert.mechanism.constraints.relative import Relative
 from dalembert.mechanism.traced import Load, TracedState
 from dalembert.recursions import kinematics
 from dalembert.recursions.articulated_body import articulated_body
-from dalembert.recursions.body_jacobians import body_jacobian, body_jacobian_rates, body_jacobian_slopes
+from dalembert.recursions.body_jacobians import (
+    body_jacobian,
+    body_jacobian_rate,
+    body_jacobian_rates,
+    body_jacobian_slopes,
+)
 from dalembert.recursions.composite_body import composite_body, mass_diagonal
 from dalembert.recursions.elimination import Elimination, mass_factor
 from dalembert.recursions.momentum import center_of_mass, gravity_energy, kinetic_energy, momentum
@@ -38,6 +43,7 @@ from dalembert.system.derivatives import (
     ode_jacobian,
 )
 from dalembert.system.diagonal_functions import DIAGONAL, DIAGONAL_FRAME, DIAGONAL_OUTPUTS
+from dalembert.system.second_order import lagrangian_along
 from dalembert.system.trace import Description, Trace, recent_trace
 
 
@@ -189,6 +195,12 @@ def _jacobian_derivatives(s: Trace, frame: Frame) -> tuple[Any, ...]:
     return slopes.reshape(6, -1), *body_jacobian_rates(s.at, s.a, link, offset)
 
 
+def _jacobian_along(s: Trace, frame: Frame) -> Any:
+    """The derivative of J along the velocity dq, (6, nv), in the frame's own axes: J̇ of that motion."""
+    link, offset, _ = s.frame(frame, "body")
+    return body_jacobian_rate(s.tree.moving(s.q, s.dq), link, offset)
+
+
 def _twist(s: Trace, frame: Frame, axes: str) -> Any:
     link, offset, R = s.frame(frame, axes)
     V = kinematics.twist(s.at, link, offset)
@@ -235,6 +247,10 @@ FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace], Any]]] = {
     ),
     "kinetic_energy": (("q", "v", "p"), lambda s: kinetic_energy(s.at)),
     "potential_energy": (("q", "p"), potential),
+    "lagrangian_along": (
+        ("q", "v", "dq", "p"),
+        lambda s: lagrangian_along(s, kinetic_energy(s.at) - potential(s)),
+    ),
     "momentum": (("q", "v", "p"), lambda s: momentum(s.at)),
     "center_of_mass": (("q", "p"), lambda s: center_of_mass(s.at)),
     "constraints": (("q", "p", "t"), _kinematics),
@@ -262,6 +278,7 @@ FRAME_FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace, Frame, str], 
     "twist": (("q", "v", "p"), _twist),
     "jacobian": (("q", "p"), _jacobian),
     "jacobian_derivatives": (("q", "v", "a", "p"), lambda s, f, axes: _jacobian_derivatives(s, f)),
+    "jacobian_along": (("q", "dq", "p"), lambda s, f, axes: _jacobian_along(s, f)),
     "jacobian_rate": (("q", "v", "p"), lambda s, f, axes: _acceleration(s, f, axes, _still(s))),
     "frame_acceleration": (("q", "v", "a", "p"), lambda s, f, axes: _acceleration(s, f, axes, s.a)),
     **DIAGONAL_FRAME,
@@ -291,6 +308,7 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "filter": ("filtered", "velocity_error", "margin"),
     "cut_joint": ("position", "velocity"),
     "jacobian_derivatives": ("by_q", "rate", "second_rate"),
+    "lagrangian_along": ("L", "L_dq", "L_ddq", "L_dq_along", "L_ddq_along"),
     **DIAGONAL_OUTPUTS,
 }
 

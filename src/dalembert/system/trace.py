@@ -59,6 +59,7 @@ class Trace:
         self.sx["dq"], self.dq = symbols("dq", tree.nv)
         self.sx["lam"] = ca.SX(0, 1)
         self.sx["q1"], self.q1 = symbols("q1", tree.nq)
+        self.sx["place"], self.place = symbols("place", 12)  # of a frame in its body: rotation, position
 
     q: np.ndarray
     v: np.ndarray
@@ -70,7 +71,7 @@ class Trace:
         """A tracing with the same symbols, and more of its own, that uses what this one makes."""
         s = object.__new__(Trace)
         s.base, s.d, s.tree, s.chosen, s.sx = self, self.d, self.tree, chosen, dict(self.sx)
-        for name in ("q", "v", "a", "tau", "t", "dq", "q1"):
+        for name in ("q", "v", "a", "tau", "t", "dq", "q1", "place"):
             setattr(s, name, getattr(self, name))
         return s
 

@@ -15,6 +15,7 @@ from dalembert.protocols import Inputs, Parameters, StateGiven
 from dalembert.rank import massless
 from dalembert.recursions.pairs import Pairs
 from dalembert.system.evaluating import Evaluating
+from dalembert.system.second_order import FrameDerivatives, Lagrangian, frame_derivatives
 
 LONG_MASS = 100  # velocities from where M is made of its columns: its closed form takes seconds to compile
 LONG = 40  # velocities of a chain whose derivatives are no longer one piece of straight-line code
@@ -52,6 +53,24 @@ class TreeQuestions(Evaluating):
         by_q, rate, second = self._frame_value(frame, "jacobian_derivatives", "body", state, a=given, p=p)
         return by_q.reshape(6, self.nv, self.nv), rate, second
 
+    def frame_derivatives(self, state: StateGiven, frame: Any, *, p: Parameters = None) -> FrameDerivatives:
+        """The pose of a frame with its first and second derivatives by q, as arrays and by the names of coordinates.
+
+        Quaternion joints are varied along their three velocities (δ at q ⊕ δ).
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism("arm")
+        >>> m.add_joint("A", da.Revolute("z"), m.ground, m.add_body("bar", mass=1.0, com=(1.0, 0, 0)))
+        >>> bar = m.compile().frame_derivatives({"A": 0.0}, m.bodies["bar"].at(2.0, 0, 0))
+        >>> bar.d("A")[:3, 3], bar.d("A", "A")[:3, 3]    # of the position, m
+        (array([0., 2., 0.]), array([-2.,  0.,  0.]))
+        """
+        body = self.layout.frame(frame).body  # whose kernels serve all its frames
+        J, g = self.jacobian(state, body, p=p), self.pose(state, body, p=p)
+        J_dq = self._along_each("jacobian_along", state, p, body) if self.nv else np.zeros((0, 6, 0))
+        offset = np.linalg.solve(g, self.pose(state, frame, p=p))
+        return frame_derivatives(g, J, np.moveaxis(J_dq, 0, -1), offset, tuple(self.v_names))
+
     def frame_acceleration(
         self, state: StateGiven, frame: Any, a: Any, *, axes: str = "body", p: Parameters = None
     ) -> np.ndarray:
@@ -64,9 +83,13 @@ class TreeQuestions(Evaluating):
         """M(q), (nv, nv)."""
         if self.nv <= LONG_MASS:
             return self.evaluate("mass_matrix", state, p=p)
-        kernel = self.kernel("mass_times", lanes=4 if self.backend == "native" else 1)
-        given = {"q": self.as_state(state).q, "dq": np.eye(self.nv), "p": self.parameter_vector(p)}
-        return kernel.batch(*(given[name] for name in kernel.names_in))
+        return self._along_each("mass_times", state, p)
+
+    def _along_each(self, name: str, state: StateGiven, p: Parameters, frame: Any = None) -> Any:
+        """The outputs of a function of a direction dq, along every velocity: the direction first."""
+        x, kernel = self.as_state(state), self.kernel(name, frame=frame, lanes=4 if self.backend == "native" else 1)
+        given = {"q": x.q, "v": x.v, "dq": np.eye(self.nv), "p": self.parameter_vector(p)}
+        return kernel.batch(*(given[argument] for argument in kernel.names_in))
 
     def bias(self, state: StateGiven, *, p: Parameters = None) -> np.ndarray:
         """h(q, v), (nv,): Coriolis, centrifugal and gravity terms."""
@@ -164,6 +187,25 @@ class TreeQuestions(Evaluating):
     def energy(self, state: StateGiven, *, p: Parameters = None) -> float:
         """Kinetic and potential energy together, J."""
         return self.kinetic_energy(state, p=p) + self.potential_energy(state, p=p)
+
+    def lagrangian(self, state: StateGiven, *, p: Parameters = None) -> Lagrangian:
+        """L = T − V of the tree, J, with its first and second derivatives by q and v under trep's names.
+
+        Quaternion joints are varied along their three velocities (δ at q ⊕ δ), v being the numbers of the state.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism("pendulum", gravity=(0, -10.0, 0))
+        >>> m.add_joint("A", da.Revolute("z"), m.ground, m.add_body("bob", mass=1.0, com=(2.0, 0, 0)))
+        >>> system = m.compile()
+        >>> x = system.lagrangian(system.state({"A": 0.0}, v={"A": 3.0}))    # L = 2 v² − 20 sin A
+        >>> x.L, x.L_dq, x.L_ddq, x.L_ddqddq
+        (18.0, array([-20.]), array([12.]), array([[4.]]))
+        """
+        M = self.mass_matrix(state, p=p)
+        if not self.nv:
+            return Lagrangian(-self.potential_energy(state, p=p), M.ravel(), M.ravel(), M, M, M, ())
+        L, by_q, by_v, along_q, along_v = self._along_each("lagrangian_along", state, p)
+        return Lagrangian(float(L[0]), by_q[0], by_v[0], along_q.T, along_v.T, M, tuple(self.v_names))
 
     def momentum(self, state: StateGiven, *, about: str = "origin", p: Parameters = None) -> np.ndarray:
         """(angular; linear), (6,), in the ground's axes, about the ground's "origin" or the "center" of mass."""

@@ -26,6 +26,7 @@ ASKING: dict[str, dict[str, Any]] = {
     "jacobian": {**FRAME, "axes": "world"},
     "jacobian_rate": {**FRAME, "axes": "world"},
     "jacobian_derivatives": {**FRAME, "a": fresh_v},
+    "frame_derivatives": FRAME,
     "frame_acceleration": {**FRAME, "a": fresh_v, "axes": "body"},
     "mass_matrix": {**STATE, **P},
     "bias": {**STATE, **P},
@@ -40,6 +41,7 @@ ASKING: dict[str, dict[str, Any]] = {
     "kinetic_energy": {**STATE, **P},
     "potential_energy": {**STATE, **P},
     "energy": {**STATE, **P},
+    "lagrangian": {**STATE, **P},
     "momentum": {**STATE, "about": "center", **P},
     "center_of_mass": {**STATE, **P},
     "residuals": {**STATE, **P},
@@ -69,6 +71,9 @@ EVALUATING = {
     **{f"dalembert.System.{name}": Target(on_system(name), good) for name, good in ASKING.items()},
     "dalembert.System.holding": Target(lambda name: system().without("loop").holding(name), {"name": "loop"}),
     "dalembert.System.without": Target(lambda name: system().without(name), {"name": "loop"}),
+    "dalembert.FrameDerivatives.d": Target(
+        lambda **a: system().frame_derivatives(state(), "tip").d(**a), {"first": "A", "second": "B"}
+    ),
     "dalembert.State.replace": Target(on_state("replace"), {"q": {"A": 0.9}, "v": fresh_v, "t": 1.0}),
     "dalembert.State.rate": Target(on_state("rate"), {"name": "A"}),
     "dalembert.State.__getitem__": Target(on_state("__getitem__"), {"name": "A"}),
