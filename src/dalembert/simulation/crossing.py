@@ -99,7 +99,13 @@ class Crosser:
         time = target / max(cone.opening(on), 1e-300)
         determined = aside < BESIDE and cone.selects(on)
         determined = determined and exists(self.system, x, self.p, rank, self.usual, self.u)
-        return self._carried(x, cone.c + cone.K @ on, vdot, 0.0, time, 0.25 * target, determined)
+        v = cone.c + cone.K @ on
+        found = self._carried(x, v, vdot, 0.0, time, 0.25 * target, determined)
+        if isinstance(found, str) or not determined:
+            return found
+        off = now / max(cone.opening(on), 1e-300)  # s, before x or after it
+        until, _ = self._least(lambda s: self._moved(x, s - off, x.v, vdot), off)
+        return found._replace(position=self._moved(x, until - off, x.v, vdot))
 
     def _met_ahead(self, x: State, cone: TangentCone, now: float, rank: int, target: float) -> Crossing | str | None:
         """Across a position straight ahead, if there is one; None where there is none, or it is still far away."""
