@@ -138,7 +138,8 @@ class Driver(Detours):
             interrupt.watch()
         if run.outcome == Outcome.PAUSED and run.records < run.room and not interrupt.asked:
             return Status.DONE
-        status = self._answer(run.outcome)
+        full = run.outcome == Outcome.SINGULAR and run.steps >= setup.max_steps  # no step is left to cross it
+        status = self._answer(Outcome.PAUSED if full else run.outcome)
         self.history.flush(self)
         if run.t < run.end:
             if interrupt.asked:
