@@ -79,10 +79,11 @@ def agrees(runs: da.Ensemble, k: int, run: da.Run) -> None:
     else:
         if not runs.events and not runs.passages[k]:  # lanes count those of attempts inside a step too
             assert runs.corrections[k] == run.corrections
-        np.testing.assert_allclose(runs.q_end[k], run.q[-1], rtol=1e-7, atol=1e-7)
-        np.testing.assert_allclose(runs.v_end[k], run.v[-1], rtol=1e-6, atol=1e-6)
+        near = 1e-5 if runs.passages[k] else 1e-7  # rounding grows like 1/σ² beside singular positions
+        np.testing.assert_allclose(runs.q_end[k], run.q[-1], rtol=near, atol=near)
+        np.testing.assert_allclose(runs.v_end[k], run.v[-1], rtol=10 * near, atol=10 * near)
         for name, work in run.work.items():
-            np.testing.assert_allclose(runs.work[name][k], work[-1], rtol=1e-6, atol=1e-6)
+            np.testing.assert_allclose(runs.work[name][k], work[-1], rtol=10 * near, atol=10 * near)
     for name in ("drift", "speed_drift") if not runs.passages[k] else ():  # there nothing but rounding
         np.testing.assert_allclose(getattr(runs, name)[k], getattr(run, name), rtol=1e-4, atol=1e-9)
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.ensembles.lanes import Batch
+from dalembert.errors import ArgumentError
 from dalembert.simulation.doubts import OPEN, energy_limit, held_energy
 from dalembert.simulation.setup import Setup
 from dalembert.simulation.status import Status
@@ -58,7 +59,10 @@ class Ends:
     def _held(self, k: int) -> float:
         """J: how well the energy of a run at rest is known."""
         system = self.setup.system
-        state = system.state(self.q[k], self.v[k], float(self.t[k]))
+        try:
+            state = system.state(self.q[k], self.v[k], float(self.t[k]))
+        except ArgumentError:  # quaternions that steps without landing have spoiled
+            return 0.0
         return held_energy(system, state, self.batch.p[k], self.rtol)
 
     def _gaps(self, lengths: np.ndarray) -> np.ndarray:
