@@ -42,7 +42,7 @@ def test_the_module_is_the_command():
 def test_ctrl_c_returns_what_was_computed(tmp_path):
     """Ctrl-C is for the process in the foreground; a shell may have had it ignored."""
     child = subprocess.Popen(
-        [sys.executable, "-m", "dalembert", "simulate", "four_bar", "1e7", "--speed", "A=9", "-o", tmp_path / "a.csv",
+        [sys.executable, "-m", "dalembert", "simulate", "four_bar", "1e5", "--speed", "A=9", "-o", tmp_path / "a.csv",
          "--record", tmp_path / "run.arrow"],
         stderr=subprocess.PIPE,
         text=True,
