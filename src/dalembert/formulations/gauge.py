@@ -5,6 +5,13 @@
 
 The first is what elimination depends on and is the same for one loop and for a hundred of them. The second tells how
 far the singular position is.
+
+Of rows that depend on others for good as many count as the rank r. Any choice of these may be poor where the mechanism
+is not singular, or come close to dependent faster than all rows do; so r of them are chosen at every position,
+
+    W = L Q + (what is left of rows that depend on others),   L (m × r), Q (r × nv) orthonormal,            (1)
+
+by Gram and Schmidt's method with pivoting, and σ is the r-th singular value of all rows, the least of L.
 """
 
 from __future__ import annotations
@@ -17,7 +24,7 @@ import numpy as np
 from dalembert.formulations.problem import Envelope
 from dalembert.native.bound import Bound
 from dalembert.native.library import address
-from dalembert.native.struct import Int, Ints, Part, Struct
+from dalembert.native.struct import Doubles, Int, Ints, Part, Struct
 
 if TYPE_CHECKING:
     from dalembert.compiler import Kernel
@@ -29,6 +36,10 @@ class Gauge(Struct):
     whitened = Part(lambda: Bound)  # q → entries of rows in the mass metric over usual lengths, and their places
     envelope = Part(lambda: Envelope)
     m = Int()
+    rank = Int()  # of the rows, away from singular positions
+    spare = Int()  # m where that is less, else 0
+    nv = Int()
+    all = Doubles("spare", "nv")  # rows, and what is left of them in (1)
     count = Int()  # of entries
     row = Ints("count")  # their places
     column = Ints("count")
@@ -36,8 +47,8 @@ class Gauge(Struct):
     end = Ints("m")
 
 
-def make_gauge(whitened: Kernel, values: Mapping[str, Any], *, nv: int, rows: int) -> Bound:
-    """The gauge of so many rows over the kernel "whitened_rows", some of whose inputs are given by name."""
+def make_gauge(whitened: Kernel, values: Mapping[str, Any], *, nv: int, rows: int, rank: int) -> Bound:
+    """The gauge of rows of this rank over the kernel "whitened_rows", some of whose inputs are given by name."""
     called = Bound.of(whitened, values)
     called.at(0.0, np.zeros(0))  # places are the same at any position
     count = called.ny // 2
@@ -45,8 +56,10 @@ def make_gauge(whitened: Kernel, values: Mapping[str, Any], *, nv: int, rows: in
     begin, end = np.full(rows, nv), np.zeros(rows, dtype=np.int64)
     np.minimum.at(begin, row, column)
     np.maximum.at(end, row, column + 1)
+    redundant = rank < rows
     gauge = Gauge(
-        whitened=called, envelope=Envelope.sized(m=rows, n=nv), m=rows, count=count,
+        whitened=called, envelope=Envelope.sized(m=rank, n=rows if redundant else nv), m=rows, rank=rank, nv=nv,
+        spare=rows if redundant else 0, all=np.zeros((rows if redundant else 0, nv)), count=count,
         row=row, column=column, begin=begin, end=end,
     )  # fmt: skip
     bound = Bound.around(address("gauge"), called.x, np.zeros(2), gauge, called.time_index, owner=gauge)
