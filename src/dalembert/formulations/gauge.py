@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.formulations.problem import Envelope
+from dalembert.formulations.envelope import Envelope, make_envelope
 from dalembert.native.bound import Bound
 from dalembert.native.library import address
 from dalembert.native.struct import Int, Ints, Part, Struct
@@ -30,10 +30,7 @@ class Gauge(Struct):
     envelope = Part(lambda: Envelope)
     m = Int()
     count = Int()  # of entries
-    row = Ints("count")  # their places
-    column = Ints("count")
-    begin = Ints("m")  # the first column of a row that has an entry, and the one after its last
-    end = Ints("m")
+    place = Ints("count")  # of each in `rows` of the envelope
 
 
 def make_gauge(whitened: Kernel, values: Mapping[str, Any], *, nv: int, rows: int) -> Bound:
@@ -42,13 +39,8 @@ def make_gauge(whitened: Kernel, values: Mapping[str, Any], *, nv: int, rows: in
     called.at(0.0, np.zeros(0))  # places are the same at any position
     count = called.ny // 2
     row, column = np.divmod(called.y[count:].astype(np.int64), nv)
-    begin, end = np.full(rows, nv), np.zeros(rows, dtype=np.int64)
-    np.minimum.at(begin, row, column)
-    np.maximum.at(end, row, column + 1)
-    gauge = Gauge(
-        whitened=called, envelope=Envelope.sized(m=rows, n=nv), m=rows, count=count,
-        row=row, column=column, begin=begin, end=end,
-    )  # fmt: skip
+    envelope = make_envelope(rows, nv, (row, column))
+    gauge = Gauge(whitened=called, envelope=envelope, m=rows, count=count, place=envelope.base[row] + column)
     bound = Bound.around(address("gauge"), called.x, np.zeros(2), gauge, called.time_index, owner=gauge)
     bound.slices = called.slices
     return bound

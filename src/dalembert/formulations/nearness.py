@@ -23,18 +23,16 @@ def gauge(x, y, gauge):
     f, e = gauge.whitened, gauge.envelope
     jump(f.address, x, data(f.y), f.w)
     out, rows, answer, m = f.y, e.rows, doubles(y, 2), e.m
-    for i in range(m):  # what the last factorization left
-        fill(0.0, rows, i, e.begin[i], e.end[i])
-        e.begin[i], e.end[i] = gauge.begin[i], gauge.end[i]
+    fill(0.0, rows, 0, 0, e.room)
     for k in range(gauge.count):
-        rows[gauge.row[k], gauge.column[k]] = out[k]
+        rows[gauge.place[k], 0] = out[k]
     accuracy, asked = answer[0], answer[1] != SKIPPED
     if asked and answer[1] < 0.0:
         for i in range(m):
             e.weak[i] = 0.0
     least = 1.0
     for i in range(m):
-        e.right[i] = dot(rows, i, rows, i, e.begin[i], e.end[i])
+        e.right[i] = dot(rows, e.base[i], rows, e.base[i], e.start[i], e.stop[i])
         least = min(least, e.right[i])
     answer[0] = answer[1] = 0.0
     if envelope_qr(e) == m:
