@@ -11,7 +11,7 @@ verdict and its error at each of three tolerances.
 import argparse
 
 import numpy as np
-import planar_truth as truth
+import planar_motions as truth
 from test_near_misses import STEEP, TIMES, ran
 
 CONES = ("five-bar", "five-bar on a slide", "3-RRR")

@@ -5,8 +5,9 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-import planar_truth as truth
+import planar_motions as truth
 import pytest
+from planar_truth import exact
 from test_singular_passages import flat_times
 
 import dalembert as da
@@ -235,7 +236,7 @@ def test_the_table_is_made_as_it_is_said_to_be():
     again = truth.finished("slider-crank", case["x"], case["miss"], case["q"], case["v"], case["duration"])
     np.testing.assert_allclose(again["end_q"] + again["end_v"], case["end_q"] + case["end_v"], rtol=1e-14)
     model, S = truth.made("slider-crank")
-    q, v = truth.exact(S) @ truth.exact([0.5, -1.0]), truth.exact(S) @ truth.exact([5.0, -10.0])
+    q, v = exact(S) @ exact([0.5, -1.0]), exact(S) @ exact([5.0, -10.0])
     end_q, end_v, _ = model.integrate(q, v, 0.5)  # the branch q₂ = −2 q₁ through its singular position, and energy
     assert abs(end_q[0] + end_q[1]) < 1e-20
     assert abs(model.energy(end_q, end_v) - model.energy(q, v)) < 1e-20
