@@ -20,13 +20,15 @@ TRIES = 200  # of a bracket; halves alone need 60
 
 @entry(FillRecord)
 def fill(x, y, wish):
-    """out[i] ← the record at wanted[i], by one step from the record before it; NaN where that is not sound."""
+    """out[i] ← the record at wanted[i], by a step from the record before, or after it; NaN where that is not sound."""
     times, k = wish.times, 0
     for i in range(wish.asked):
         while k + 2 < wish.count and times[k + 1] < wish.wanted[i]:
             k += 1
         end = k + 1 if k + 1 < wish.count else k
         inside(wish.run, times[k], wish.states[k], times[end], wish.states[end], wish.wanted[i], wish.out[i])
+        if wish.backward != 0 and times[k] < wish.wanted[i] < times[end]:
+            _stepped(wish.run, times[end], wish.states[end], wish.wanted[i], wish.out[i])
 
 
 @native
@@ -35,8 +37,7 @@ def inside(run, t0, first, t1, last, t, out):
 
     A step's inputs are those of the record at its end, unless the controller is asked at every stage.
     """
-    x, u, at, n, nu = run.x, run.ode.x, run.u_index, run.n, run.nu
-    trial = run.stages[run.rows - 2]
+    u, at, n, nu = run.ode.x, run.u_index, run.n, run.nu
     if t >= t1:
         for j in range(n + nu + 1):
             out[j] = last[j]
@@ -46,19 +47,26 @@ def inside(run, t0, first, t1, last, t, out):
     out[n + nu] = last[n + nu]
     near = 1e-7 * (t1 - t0) if run.order == 2 else 0.0  # δ/h of a shorter step is rounding
     for j in range(n):
-        x[j] = first[j]
         out[j] = first[j]
-    if t - t0 > near:
-        run.t, run.attempt_h = t0, t - t0
-        good = _peek(run, trial) == OK
-        for j in range(n):
-            out[j] = trial[j] if good else float("nan")
-        if not good:
-            return
+    if t - t0 > near and not _stepped(run, t0, first, t, out):
+        return
     if run.control.address != 0 and run.hold == 0.0:
         control(run, t, out)
         for j in range(nu):
             out[n + j] = u[at + j]
+
+
+@native
+def _stepped(run, t0, first, t, out):
+    """out ← the state at t by one step from `first`, at t0. Returns whether it is sound; else it is not a number."""
+    x, n, trial = run.x, run.n, run.stages[run.rows - 2]
+    for j in range(n):
+        x[j] = first[j]
+    run.t, run.attempt_h = t0, t - t0
+    good = _peek(run, trial) == OK
+    for j in range(n):
+        out[j] = trial[j] if good else float("nan")
+    return good
 
 
 @native

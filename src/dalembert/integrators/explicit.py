@@ -62,7 +62,7 @@ def _error(run, method, h, trial):
         scale = tolerance(run, j, max(abs(x[j]), abs(trial[j])))
         five += (e5[j] / scale) ** 2
         three += (e3[j] / scale) ** 2
-    error = h * five / ((five + 0.01 * three) * (n - first)) ** 0.5 if five > 0.0 else 0.0
+    error = abs(h) * five / ((five + 0.01 * three) * (n - first)) ** 0.5 if five > 0.0 else 0.0
     for j in range(n, run.n):
-        error = max(error, h * abs(e5[j]) / work_tolerance(run.rtol, trial[j], run.inertia, run.rate))
+        error = max(error, abs(h * e5[j]) / work_tolerance(run.rtol, trial[j], run.inertia, run.rate))
     return error

@@ -175,6 +175,7 @@ class FillRecord(Struct):
     times = Doubles("count")
     states = Doubles("count", "width")
     asked = Int()
+    backward = Int()  # whether steps lead back from the record after
     wanted = Doubles("asked")  # increasing times
     out = Doubles("asked", "width")
 

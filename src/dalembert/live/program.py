@@ -196,7 +196,7 @@ class Parts:
         width = run.width
         _clear(run)
         return FillRecord(
-            run=run, count=2, width=width, asked=1,
+            run=run, count=2, width=width, asked=1, backward=0,
             times=np.zeros(2), states=np.zeros((2, width)), wanted=np.zeros(1), out=np.zeros((1, width)),
         )  # fmt: skip
 

@@ -71,6 +71,7 @@ class Crosser:
     left: float  # s until the end of the run
     stay: float  # s of a step in a position that nothing moves the mechanism out of
     rtol: float
+    begins: bool = True  # whether the run begins here; else one that rests here came along a branch that is not known
 
     @one_thread()
     def cross(self, x: State) -> Crossing | str | None:
@@ -160,7 +161,7 @@ class Crosser:
         gaps = [float(np.linalg.norm(y - along)) for y in found]
         unique = len(found) == 1 or gaps[1] > gaps[0] + 1e-6 * size
         time = np.sqrt(2.0 * target / max(cone.opening(found[0]), 1e-300))
-        determined = unique and cone.selects(found[0])
+        determined = self.begins and unique and cone.selects(found[0])
         return self._carried(x, cone.c, cone.K @ found[0], 0.0, time, 0.25 * target, determined)
 
     def _stayed(self, x: State, cone: TangentCone, vdot: np.ndarray, determined: bool) -> Crossing | str:

@@ -21,12 +21,17 @@ from dalembert.system.state import State
 BESIDE = (1e-3, 1e-2, 1e-1)  # of a step that leads over a singular position: where sound states are looked for
 
 
-def fill(run: RunRecord, times: np.ndarray, states: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Records (N, width) at increasing times, by steps from the records before; NaN where a step is not sound."""
+def fill(
+    run: RunRecord, times: np.ndarray, states: np.ndarray, wanted: np.ndarray, backward: bool = False
+) -> np.ndarray:
+    """Records (N, width) at increasing times, by steps from the records before; NaN where a step is not sound.
+
+    backward: by steps back from the records after.
+    """
     out = np.empty((len(wanted), states.shape[1]))
     wish = FillRecord(
         run=run, count=len(times), width=states.shape[1], asked=len(wanted),
-        times=times, states=states, wanted=wanted, out=out,
+        backward=int(backward), times=times, states=states, wanted=wanted, out=out,
     )  # fmt: skip
     library.call("fill", wish)
     return out
@@ -68,9 +73,18 @@ class Dense:
             carried = run.nq + run.nv + 2 * run.dof
             others = np.r_[: carried - 2 * run.dof, carried : out.shape[1]]
             states = np.ascontiguousarray(self.states[:, others])
-            out[np.ix_(bad, others)] = fill(self._careful(run), self.times, states, wanted[bad])
+            out[np.ix_(bad, others)] = self._carefully(run, states, wanted[bad])
             for k in bad[~np.isfinite(out[bad][:, others]).all(axis=1)]:  # in the position itself
                 out[k, others] = self._across(run, states, float(wanted[k]))
+        return out
+
+    def _carefully(self, run: RunRecord, states: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+        """Records at increasing times by careful steps, forward, or back where a singular position lies before them."""
+        own = self._careful(run)
+        out = fill(own, self.times, states, wanted)
+        bad = np.flatnonzero(~np.isfinite(out).all(axis=1))
+        if len(bad):
+            out[bad] = fill(own, self.times, states, wanted[bad], backward=True)
         return out
 
     def _across(self, run: RunRecord, states: np.ndarray, t: float) -> np.ndarray:
@@ -81,7 +95,7 @@ class Dense:
         for part in BESIDE:
             step = part * (last - first)
             ends = np.unique(np.clip(t + step * np.array([-2.0, -1.0, 1.0, 2.0]), first, last))
-            found = fill(own, self.times, states, ends)
+            found = self._carefully(run, states, ends)
             if np.isfinite(found).all():
                 return self._interpolated(own, t, ends, found)
         around = slice(max(0, k - 1), min(n, k + 3))

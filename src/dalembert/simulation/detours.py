@@ -48,6 +48,8 @@ class Detours:
     met: list[Met]
     why: str  # no motion leads on
     halvings: int
+    begins: bool = True  # whether what is simulated begins with this run: not so of phases after the first
+    turned: bool = False  # whether it began in a singular position all the same
     watcher: Callback | None
     _dense: Dense | None
     _steps: Careful | None = None  # careful ones, while they are taken
@@ -157,6 +159,7 @@ class Detours:
         crosser = Crosser(
             self.system, self.setup.p, self.inputs.copy(), rates, self._steps.land, self.layout.usual_rank(self.rows),
             run.hit, run.end - run.t, STAY * (run.end - self.span.start.t), self.setup.rtol,
+            self.begins and run.t == self.span.start.t,
         )  # fmt: skip
         found = crosser.cross(start)
         if found is None:
@@ -167,6 +170,7 @@ class Detours:
             self.why = found
             return Status.BLOCKED
         position, after = found.position, found.after
+        self.turned = self.turned or (not self.begins and position.t == self.span.start.t)
         if run.end - after.t < 4.0 * ROUNDING * abs(run.end):  # the sum of two times need not be the third
             after = after.replace(t=run.end)
         time = after.t - start.t

@@ -25,7 +25,7 @@ from dalembert.simulation.run import Run
 from dalembert.simulation.setup import Span
 from dalembert.simulation.status import Status
 
-CROWD = 60  # changes at one time: more lead nowhere
+CROWD = 60  # changes at one time, or in one singular position: more lead nowhere
 LAYOUTS = 64  # kept of a run
 
 
@@ -58,6 +58,7 @@ class Course(Between):
         self.gained = 0.0
         self.driver: PhaseDriver | None = None  # of the phase under way
         self.stopped = False
+        self.turned = False  # whether the last phase began in a singular position
 
     # --- the whole ----------------------------------------------------------------------------------------------
 
@@ -116,6 +117,7 @@ class Course(Between):
         if samples is not None:
             samples = samples[(samples >= self.state.t) & (samples <= end)]
         driver = self.driver = PhaseDriver(layout, Span(self.state, end, samples, self.u))
+        driver.begins = not self.phases
         if self.stopped:
             driver.interrupt.stop()
         driver.prepare(self.u, self.step, (self.t0, self.held_until) if a.hold > 0.0 else None)
@@ -128,6 +130,7 @@ class Course(Between):
             give_back(layout, driver.spare)
             return Status.EVENT, due_at_once
         status, cause = driver.go(), driver.cause
+        self.turned = driver.turned
         phase = result(driver, status)
         if samples is not None and driver.record.t < a.span.end:
             phase = _before(phase, driver.record.t)
@@ -217,10 +220,14 @@ class Course(Between):
     def _between(self, cause: Cause | None) -> None:
         """From the end of a phase to the start of the next."""
         t, self.left, self.cause = self.state.t, self.state, cause
-        self.crowd = self.crowd + 1 if t <= self.crowded_at + 1e-13 * max(1.0, abs(t)) else 0
+        still = t <= self.crowded_at + 1e-13 * max(1.0, abs(t)) or self.turned
+        self.crowd = self.crowd + 1 if still else 0
         self.crowded_at = t
         if self.crowd > CROWD:
-            raise Ended(Status.CHATTERING, f"{CROWD} changes at this time, the last of '{cause.of if cause else ''}'")
+            where = ", in a singular position" if self.turned else ""
+            raise Ended(
+                Status.CHATTERING, f"{CROWD} changes at this time{where}, the last of '{cause.of if cause else ''}'"
+            )
         self._change(self._due(cause), cause)
 
 
