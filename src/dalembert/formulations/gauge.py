@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.formulations.problem import Envelope
+from dalembert.formulations.envelope import Envelope, make_envelope
 from dalembert.native.bound import Bound
 from dalembert.native.library import address
 from dalembert.native.struct import Doubles, Int, Ints, Part, Struct
@@ -40,11 +40,9 @@ class Gauge(Struct):
     spare = Int()  # m where that is less, else 0
     nv = Int()
     all = Doubles("spare", "nv")  # rows, and what is left of them in (1)
+    lengths = Doubles("spare")  # squared, of the rows
     count = Int()  # of entries
-    row = Ints("count")  # their places
-    column = Ints("count")
-    begin = Ints("m")  # the first column of a row that has an entry, and the one after its last
-    end = Ints("m")
+    place = Ints("count")  # of each in `rows` of the envelope, or in `all`
 
 
 def make_gauge(whitened: Kernel, values: Mapping[str, Any], *, nv: int, rows: int, rank: int) -> Bound:
@@ -52,15 +50,16 @@ def make_gauge(whitened: Kernel, values: Mapping[str, Any], *, nv: int, rows: in
     called = Bound.of(whitened, values)
     called.at(0.0, np.zeros(0))  # places are the same at any position
     count = called.ny // 2
-    row, column = np.divmod(called.y[count:].astype(np.int64), nv)
-    begin, end = np.full(rows, nv), np.zeros(rows, dtype=np.int64)
-    np.minimum.at(begin, row, column)
-    np.maximum.at(end, row, column + 1)
-    redundant = rank < rows
+    place = called.y[count:].astype(np.int64)
+    if rank < rows:
+        spare, envelope = rows, make_envelope(rank, rows, np.divmod(np.arange(rank * rows), rows))
+    else:
+        row, column = np.divmod(place, nv)
+        spare, envelope = 0, make_envelope(rows, nv, (row, column))
+        place = envelope.base[row] + column
     gauge = Gauge(
-        whitened=called, envelope=Envelope.sized(m=rank, n=rows if redundant else nv), m=rows, rank=rank, nv=nv,
-        spare=rows if redundant else 0, all=np.zeros((rows if redundant else 0, nv)), count=count,
-        row=row, column=column, begin=begin, end=end,
+        whitened=called, envelope=envelope, m=rows, rank=rank, spare=spare, nv=nv, all=np.zeros((spare, nv)),
+        lengths=np.zeros(spare), count=count, place=place,
     )  # fmt: skip
     bound = Bound.around(address("gauge"), called.x, np.zeros(2), gauge, called.time_index, owner=gauge)
     bound.slices = called.slices

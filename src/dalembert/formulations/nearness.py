@@ -43,13 +43,11 @@ def _all(gauge):
     """Rows of the envelope ← the rows, e.right ← their squared lengths. Returns the least of these."""
     e, out, least = gauge.envelope, gauge.whitened.y, 1.0
     rows = e.rows
-    for i in range(e.m):  # what the last factorization left
-        fill(0.0, rows, i, e.begin[i], e.end[i])
-        e.begin[i], e.end[i] = gauge.begin[i], gauge.end[i]
+    fill(0.0, rows, 0, 0, e.room)
     for k in range(gauge.count):
-        rows[gauge.row[k], gauge.column[k]] = out[k]
+        rows[gauge.place[k], 0] = out[k]
     for i in range(e.m):
-        e.right[i] = dot(rows, i, rows, i, e.begin[i], e.end[i])
+        e.right[i] = dot(rows, e.base[i], rows, e.base[i], e.start[i], e.stop[i])
         least = min(least, e.right[i])
     return least
 
@@ -58,28 +56,28 @@ def _all(gauge):
 def _chosen(gauge):
     """Rows of the envelope ← Lᵀ of (1). Returns the least squared sine or length of the rows that are chosen for it."""
     e, out, rest, m, nv, least = gauge.envelope, gauge.whitened.y, gauge.all, gauge.m, gauge.nv, 1.0
+    rows, lengths = e.rows, gauge.lengths
     for i in range(m):
         fill(0.0, rest, i, 0, nv)
     for k in range(gauge.count):
-        rest[gauge.row[k], gauge.column[k]] = out[k]
+        rest[gauge.place[k] // nv, gauge.place[k] % nv] = out[k]
     for i in range(m):
-        e.turned[i] = dot(rest, i, rest, i, 0, nv)
+        lengths[i] = dot(rest, i, rest, i, 0, nv)
     for k in range(e.m):
         best, left = 0, -1.0
         for i in range(m):
             square = dot(rest, i, rest, i, 0, nv)
             if square > left:
                 best, left = i, square
-        e.begin[k], e.end[k] = 0, m
         if not left > 0.0:
-            fill(0.0, e.rows, k, 0, m)
+            fill(0.0, rows, e.base[k], 0, m)
             least = 0.0
             continue
-        least = min(least, e.turned[best], left / e.turned[best])
+        least = min(least, lengths[best], left / lengths[best])
         size = left**0.5
         for i in range(m):
             share = dot(rest, best, rest, i, 0, nv) / size if i != best else size
-            e.rows[k, i] = share
+            rows[e.base[k] + i, 0] = share
             if i != best:
                 axpy(-share / size, rest, best, rest, i, 0, nv)
         fill(0.0, rest, best, 0, nv)

@@ -340,6 +340,27 @@ class Layout:
             baumgarte=(0.0, 0.0) if baumgarte is None else (baumgarte.alpha, baumgarte.beta),
         ).trust(limit, limit)
 
+    def sparse_formulation(self, options: Mapping[str, Any]) -> Bound:
+        """The null-space formulation of all rows over the kernel "sparse_equations", in the mass metric."""
+        system, baumgarte = self.system, self.setup.baumgarte
+        return make_field(
+            None,
+            system.kernel("sparse_equations"),
+            self.values(None),
+            nq=system.nq,
+            nv=system.nv,
+            rows=self.usual_rank(None),
+            powers=self.plain_powers,
+            driven="drivers" in system.work_names,
+            led=bool(system.led),
+            options=self.sparse_options(options, None),
+            baumgarte=(0.0, 0.0) if baumgarte is None else (baumgarte.alpha, baumgarte.beta),
+        )
+
+    def sparse_options(self, options: Mapping[str, Any], rows: tuple[int, ...] | None) -> dict[str, Any]:
+        """Fields of a `SparseProblem` of these rows by name."""
+        return {"sizes": self._usual(rows).copy(), "tolerance": options["tolerance"], "floor": options["floor"]}
+
     @property
     def plain_powers(self) -> int:
         """Powers among the outputs of the equations; that of drivers needs multipliers."""

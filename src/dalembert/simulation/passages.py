@@ -13,6 +13,8 @@ from dalembert.rank import reach
 from dalembert.system.system import System
 
 TOGETHER = 10.0  # times the smallest singular value: others up to this vanish in the same position
+FOLLOWED = 3e5  # times that a difference may grow: steps are off by some 1e-3 rtol, and a run is to be within 300 rtol
+SMALLEST = 1e-4  # σ below which that can be
 WEAK = 0.03  # singular values of scaled rows above this are no part of it
 
 BRANCHES = {
@@ -49,9 +51,11 @@ class Passage:
 
     Of motions that meet such a position it is asked whether it is one, to rounding (else branches avoid each other),
     and whether their neighbours meet it too and go on along the same branch; of those that pass at a distance, whether
-    rounding leaves them on their side of it. If not, `determined` is False: a start beside this one leads elsewhere,
-    and the run shows one of the motions that may follow. A distance below `resolution` is not told from zero: on a cone
-    such a miss is shown as a motion straight through the apex, though the true one turns aside.
+    rounding leaves them on their side of it, and whether they and their neighbours stay side by side. On a curved cone
+    motions that pass at a distance δ are about 1/δ times as far apart behind it: a `growth` beyond 3e5 is more than a
+    run can follow. If not, `determined` is False: a start beside this one leads elsewhere, and the run shows one of the
+    motions that may follow. A distance below `resolution` is not told from zero: on a cone such a miss is shown as a
+    motion straight through the apex, though the true one turns aside.
     """
 
     start: float  # s: beginning of the step in which it lies
@@ -60,6 +64,7 @@ class Passage:
     distance: float  # the smallest singular value there, of rows of about unit length
     gap: float  # the same in the coordinate `along` (rad or m): about how far the singular position is
     along: str
+    growth: float  # about how many times as far from each other motions are behind it, by having passed beside it
     resolution: float  # distances below this are not told from zero
     rank: int  # of the constraints in the position
     rows: tuple[str, ...]  # constraint rows that depend on each other there
@@ -92,14 +97,15 @@ def describe(system: System, p: np.ndarray, met: Met, u: Inputs = None) -> Passa
     rows = tuple(name for name, part in zip(system.row_names, parts) if part > 0.1)
     hits = met.sigma <= met.hit
     y = cone.local(state.v)
-    gap, along = _gap(system, p, cone, y, distance)
+    gap, along, miss = _gap(system, p, cone, y, distance)
+    growth = max(1.0, 1.0 / miss) if cone.parts_neighbours and not hits and miss > 0.0 else 1.0
     if met.determined is not None:
         determined = met.determined
     elif hits:
         on = cone.nearest(y)
         determined = on is not None and cone.selects(on) and exists(system, state, p, rank, met.usual, u)
     else:
-        determined = _on_its_side(met)
+        determined = _on_its_side(met) and growth <= FOLLOWED
     return Passage(
         start=met.start,
         end=met.end,
@@ -107,22 +113,24 @@ def describe(system: System, p: np.ndarray, met: Met, u: Inputs = None) -> Passa
         distance=distance,
         gap=gap,
         along=along,
+        growth=growth,
         resolution=met.hit,
         rank=rank,
         rows=rows,
         branches=cone.kind,
         met=hits,
         determined=determined,
-        taken=_taken(hits, bool(np.any(state.v)), met.resolved, determined),
+        taken=_taken(hits, bool(np.any(state.v)), met.resolved, determined, growth),
         steps=met.steps,
     )
 
 
 def is_determined(system: System, p: np.ndarray, met: Met) -> bool:
-    """`Passage.determined` by itself: only positions that are met need a look at the constraints."""
+    """`Passage.determined` by itself: only positions that are met, or nearly so, need a look at the constraints."""
     if met.determined is not None:
         return met.determined
-    return describe(system, p, met).determined if met.sigma <= met.hit else _on_its_side(met)
+    near = met.sigma <= max(met.hit, SMALLEST)
+    return describe(system, p, met).determined if near else _on_its_side(met)
 
 
 def _on_its_side(met: Met) -> bool:
@@ -130,7 +138,9 @@ def _on_its_side(met: Met) -> bool:
     return met.resolved and met.error <= max(1e2 * met.rtol, 1e-6)
 
 
-def _taken(hits: bool, moving: bool, resolved: bool, determined: bool) -> str:
+def _taken(hits: bool, moving: bool, resolved: bool, determined: bool, growth: float) -> str:
+    if not hits and growth > FOLLOWED:
+        return f"passed as one of many motions that part here: differences grow about {growth:.0e} times"
     if not hits:
         return "passed as the regular motion it is" if resolved else "passed by steps too long to tell the side"
     if not moving:
@@ -138,11 +148,12 @@ def _taken(hits: bool, moving: bool, resolved: bool, determined: bool) -> str:
     return f"passed straight on, {'as the velocity selects' if determined else 'as if it were met exactly'}"
 
 
-def _gap(system: System, p: np.ndarray, cone: TangentCone, y: np.ndarray, distance: float) -> tuple[float, str]:
-    """About how far the position is, as a motion of the coordinate that moves most."""
+def _gap(system: System, p: np.ndarray, cone: TangentCone, y: np.ndarray, distance: float) -> tuple[float, str, float]:
+    """About how far the position is: of the coordinate that moves most, its name, and in 1 rad or lengths."""
     size = float(np.linalg.norm(y))
     direction = y / size if size > 0.0 else np.eye(len(y))[0] if len(y) else y
     opening = cone.opening(direction)
     motion = cone.K @ direction * (distance / max(opening, 1e-300))
-    k = int(np.argmax(np.abs(motion / reach(system, p))))
-    return float(abs(motion[k])), system.v_names[k]
+    relative = np.abs(motion / reach(system, p))
+    k = int(np.argmax(relative))
+    return float(abs(motion[k])), system.v_names[k], float(relative[k])
