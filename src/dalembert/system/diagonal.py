@@ -183,7 +183,7 @@ class Diagonal:
         if self.system.rows.of:
             raise ArgumentError(
                 f"'{self.system.name}' has constraints ({', '.join(dict.fromkeys(self.system.rows.of))}), and the "
-                "diagonal equations in time are those of a tree: nothing would hold (q, ν) on the constraints. Simulate "
-                "it with formulation='auto', which is the same motion; system.diagonal.total_rates(state) and "
+                "diagonal equations in time are those of a tree: nothing would hold (q, ν) on the constraints. "
+                "Simulate it with formulation='auto', which is the same motion; system.diagonal.total_rates(state) and "
                 "system.diagonal.acceleration(state) give ν and ν̇ at its states."
             )
