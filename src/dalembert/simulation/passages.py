@@ -18,6 +18,8 @@ from dalembert.system.state import State
 from dalembert.system.system import System
 
 TOGETHER = 10.0  # times the smallest singular value: others up to this vanish in the same position
+FOLLOWED = 3e5  # times that a difference may grow: steps are off by some 1e-3 rtol, and a run is to be within 300 rtol
+SMALLEST = 1e-4  # σ below which that can be
 WEAK = 0.03  # singular values of scaled rows above this are no part of it
 
 BRANCHES = {
@@ -54,9 +56,11 @@ class Passage:
 
     Of motions that meet such a position it is asked whether it is one, to rounding (else branches avoid each other),
     and whether their neighbours meet it too and go on along the same branch; of those that pass at a distance, whether
-    rounding leaves them on their side of it. If not, `determined` is False: a start beside this one leads elsewhere,
-    and the run shows one of the motions that may follow. A distance below `resolution` is not told from zero: on a cone
-    such a miss is shown as a motion straight through the apex, though the true one turns aside.
+    rounding leaves them on their side of it, and whether they and their neighbours stay side by side. On a curved cone
+    motions that pass at a distance δ are about 1/δ times as far apart behind it: a `growth` beyond 3e5 is more than a
+    run can follow. If not, `determined` is False: a start beside this one leads elsewhere, and the run shows one of the
+    motions that may follow. A distance below `resolution` is not told from zero: on a cone such a miss is shown as a
+    motion straight through the apex, though the true one turns aside.
     """
 
     start: float  # s: beginning of the step in which it lies
@@ -65,6 +69,7 @@ class Passage:
     distance: float  # the smallest singular value there, of rows of about unit length
     gap: float  # the same in the coordinate `along` (rad or m): about how far the singular position is
     along: str
+    growth: float  # about how many times as far from each other motions are behind it, by having passed beside it
     resolution: float  # distances below this are not told from zero
     rank: int  # of the constraints in the position
     rows: tuple[str, ...]  # constraint rows that depend on each other there
@@ -97,6 +102,7 @@ class _Seen(NamedTuple):
     distance: float
     gap: float
     along: str
+    growth: float
     rank: int
     rows: tuple[str, ...]
     branches: str
@@ -115,19 +121,20 @@ def _seen(system: System, p: np.ndarray, met: Met, state: State, u: np.ndarray) 
     rows = tuple(name for name, part in zip(system.row_names, parts) if part > 0.1)
     hits = met.sigma <= met.hit
     y = cone.local(state.v)
-    gap, along = _gap(system, p, cone, y, distance)
+    gap, along, miss = _gap(system, p, cone, y, distance)
+    growth = max(1.0, 1.0 / miss) if cone.parts_neighbours and not hits and miss > 0.0 else 1.0
     if met.determined is not None:
         determined = met.determined
     elif hits:
         on = cone.nearest(y)
         determined = on is not None and cone.selects(on) and exists(system, state, p, rank, met.usual, u)
     else:
-        determined = _on_its_side(met)
-    return _Seen(distance, gap, along, rank, rows, cone.kind, determined)
+        determined = _on_its_side(met) and growth <= FOLLOWED
+    return _Seen(distance, gap, along, growth, rank, rows, cone.kind, determined)
 
 
 def _seen_in_many_loops(system: System, p: np.ndarray, met: Met, state: State) -> _Seen | None:
-    """By elements; None where dependencies are not those of single loops, or drivers move the mechanism."""
+    """By elements; None of a single dependency, or of several loops at once, or where drivers move the mechanism."""
     if system.led or met.usual != len(system.rows.of):
         return None
     by_elements = Rows.of(system, state, p)
@@ -135,7 +142,7 @@ def _seen_in_many_loops(system: System, p: np.ndarray, met: Met, state: State) -
     distance = _least(system, p, state)
     limit = min(max(TOGETHER * distance, 4.0 * met.hit), WEAK * max(1.0, float(sigma[-1])))
     cone = LocalCone.of(system, state, p, by_elements, max(1, int((sigma <= limit).sum())))
-    if cone is None:
+    if cone is None or cone.U.shape[0] == 1:
         return None
     d = cone.local(state.v)
     size = cone.length(d)
@@ -155,7 +162,7 @@ def _seen_in_many_loops(system: System, p: np.ndarray, met: Met, state: State) -
     parts = abs(cone.U).max(axis=0).toarray().ravel()
     rows = tuple(name for name, part in zip(system.row_names, parts) if part > 0.1)
     rank, branches = met.usual - cone.U.shape[0], "several" if leads else "isolated"
-    return _Seen(distance, float(abs(motion[k])), system.v_names[k], rank, rows, branches, determined)
+    return _Seen(distance, float(abs(motion[k])), system.v_names[k], 1.0, rank, rows, branches, determined)
 
 
 def _least(system: System, p: np.ndarray, state: State) -> float:
@@ -175,22 +182,24 @@ def _passage(met: Met, state: State, seen: _Seen) -> Passage:
         distance=seen.distance,
         gap=seen.gap,
         along=seen.along,
+        growth=seen.growth,
         resolution=met.hit,
         rank=seen.rank,
         rows=seen.rows,
         branches=seen.branches,
         met=hits,
         determined=seen.determined,
-        taken=_taken(hits, bool(np.any(state.v)), met.resolved, seen.determined),
+        taken=_taken(hits, bool(np.any(state.v)), met.resolved, seen.determined, seen.growth),
         steps=met.steps,
     )
 
 
 def is_determined(system: System, p: np.ndarray, met: Met) -> bool:
-    """`Passage.determined` by itself: only positions that are met need a look at the constraints."""
+    """`Passage.determined` by itself: only positions that are met, or nearly so, need a look at the constraints."""
     if met.determined is not None:
         return met.determined
-    return describe(system, p, met).determined if met.sigma <= met.hit else _on_its_side(met)
+    near = met.sigma <= max(met.hit, SMALLEST)
+    return describe(system, p, met).determined if near else _on_its_side(met)
 
 
 def _on_its_side(met: Met) -> bool:
@@ -198,7 +207,9 @@ def _on_its_side(met: Met) -> bool:
     return met.resolved and met.error <= max(1e2 * met.rtol, 1e-6)
 
 
-def _taken(hits: bool, moving: bool, resolved: bool, determined: bool) -> str:
+def _taken(hits: bool, moving: bool, resolved: bool, determined: bool, growth: float) -> str:
+    if not hits and growth > FOLLOWED:
+        return f"passed as one of many motions that part here: differences grow about {growth:.0e} times"
     if not hits:
         return "passed as the regular motion it is" if resolved else "passed by steps too long to tell the side"
     if not moving:
@@ -206,11 +217,12 @@ def _taken(hits: bool, moving: bool, resolved: bool, determined: bool) -> str:
     return f"passed straight on, {'as the velocity selects' if determined else 'as if it were met exactly'}"
 
 
-def _gap(system: System, p: np.ndarray, cone: TangentCone, y: np.ndarray, distance: float) -> tuple[float, str]:
-    """About how far the position is, as a motion of the coordinate that moves most."""
+def _gap(system: System, p: np.ndarray, cone: TangentCone, y: np.ndarray, distance: float) -> tuple[float, str, float]:
+    """About how far the position is: of the coordinate that moves most, its name, and in 1 rad or lengths."""
     size = float(np.linalg.norm(y))
     direction = y / size if size > 0.0 else np.eye(len(y))[0] if len(y) else y
     opening = cone.opening(direction)
     motion = cone.K @ direction * (distance / max(opening, 1e-300))
-    k = int(np.argmax(np.abs(motion / reach(system, p))))
-    return float(abs(motion[k])), system.v_names[k]
+    relative = np.abs(motion / reach(system, p))
+    k = int(np.argmax(relative))
+    return float(abs(motion[k])), system.v_names[k], float(relative[k])
