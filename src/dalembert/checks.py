@@ -39,6 +39,11 @@ _DOUBLE = np.dtype(float)
 _COUNTS = {1: "one number", 2: "two numbers", 3: "three numbers"}
 
 
+def same_period(period: float, wanted: object) -> bool:
+    """Whether a sampling period is the one that a law is made for, within rounding; a law may be for none."""
+    return not isinstance(wanted, float) or abs(period - wanted) <= 1e-9 * wanted
+
+
 def number(
     x: Any,
     what: str,

@@ -45,10 +45,7 @@ def test_the_same_steps_lead_to_the_same_states(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_run_of_its_own_meets_the_same_singular_positions(name):
-    """And no others: chosen rows that become dependent are no singular position while other rows carry the loop.
-
-    Times are read off curves through the ends of steps: Sarrus' second is 1.3e-5 s off.
-    """
+    """And no others: chosen rows that become dependent are no singular position while other rows carry the loop."""
     system, x, data = zoo_page(name)
     run = da.simulate(system, x, 1.0)
     found = ask(
@@ -58,7 +55,7 @@ def test_a_run_of_its_own_meets_the_same_singular_positions(name):
     )
     assert found["ended"] is None
     assert len(found["passages"]) == len(run.passages)
-    np.testing.assert_allclose([m["t"] for m in found["passages"]], [m.nearest for m in run.passages], atol=3e-5)
+    np.testing.assert_allclose([m["t"] for m in found["passages"]], [m.nearest for m in run.passages], atol=1e-8)
     np.testing.assert_allclose(found["state"], [*run.q[-1], *run.v[-1]], rtol=1e-8, atol=1e-8)
 
 

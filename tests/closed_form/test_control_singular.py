@@ -190,6 +190,38 @@ def test_verdicts_on_forces_do_not_depend_on_units(size, mass, time):
     assert control.inverse_dynamics(other, y, wrong).status == Verdict.INADMISSIBLE
 
 
+def laws(system, size, mass, time):
+    """Laws that ask for more than there is, in the units of a mechanism that is larger, heavier and slower."""
+    force, rate = mass * size / time**2, 8.0 / time
+    moment, task = force * size, control.position("object", "xy") + control.orientation("object", "z")
+    goal = [0.3 * size, 0.57 * size, 0.05]
+    slow = {"speeds": 0.3 / time, "accelerations": 2.0 / time**2, "limit_rate": 40.0 / time}
+    return {
+        "too few motors": control.motion_control(system, task, goal, rate=rate, actuated=["ML1", "ML2"]),
+        "damped": control.motion_control(system, task, goal, rate=rate, damping=0.5),
+        "bounded": control.motion_control(system, task, goal, rate=rate, limits=30 * moment, **slow),
+        "forces": control.force_control(
+            system, {"grip.x": -20 * force, "grip.rz": moment}, actuated=["ML1", "ML2", "ML3", "MR1"]
+        ),
+        "bounded forces": control.force_control(system, {"grip.x": -20 * force, "grip.rz": moment}, limits=5 * moment),
+    }
+
+
+@pytest.mark.parametrize(("size", "mass", "time"), [*SCALES[1:], (1e6, 1e9, 1e6)])
+def test_what_a_law_gives_up_does_not_depend_on_units(size, mass, time):
+    """Errors of rows in m and rad, or N and N m, are compared by the mass metric or a length of the mechanism."""
+    one, x, _ = arms(1.0, 1.0, 1.0)
+    other, y, force = arms(size, mass, time)
+    found = laws(other, size, mass, time)
+    for name, law in laws(one, 1.0, 1.0, 1.0).items():
+        usual, scaled = law.explain(0.0, x), found[name].explain(0.0, y)
+        assert not usual.success
+        assert scaled.status == usual.status
+        assert len(scaled.active) == len(usual.active)
+        near = 1e-3 if name == "damped" else 1e-5  # damping begins at an estimate of the smallest singular value
+        np.testing.assert_allclose(scaled.u / (force * size), usual.u, atol=near * np.abs(usual.u).max())
+
+
 @pytest.mark.parametrize("limit", [5.0, 6.0, 6.5])
 def test_where_the_motion_is_given_up_bounds_of_constraint_forces_are_kept(limit):
     """The nearest motion with motors and grip within their bounds, against SciPy's SLSQP (C3)."""

@@ -95,3 +95,19 @@ def test_mistakes_are_named():
         control.Observed(da.lqr(m, 1.0, 1.0), None)
     with pytest.raises(ArgumentError, match="no output sees"):
         da.kalman(pendulum(outputs=("rate:cart",))[2])
+
+
+@pytest.mark.parametrize("hold", [None, 0.003])
+def test_a_law_made_for_another_period_is_refused(hold):
+    """A filter predicts one step of its model at every sample: at another period its estimate is wrong."""
+    system, x, m = pendulum()
+    for law in (
+        control.Observed(da.lqr(m, 1.0, 1.0), da.kalman(m)),
+        control.PredictiveControl(m, 5),
+        control.Saturated(control.PredictiveControl(m, 5), 10.0, system),
+    ):
+        with pytest.raises(ArgumentError, match="hold"):
+            da.simulate(system, x, 0.1, u=law, hold=hold)
+        with pytest.raises(ArgumentError, match="is made for samples every"):
+            control.Sampled(law, 0.003)
+        assert da.simulate(system, x, 0.1, u=control.Sampled(law, m.step), hold=m.step / 2).success

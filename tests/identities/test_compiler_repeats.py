@@ -8,7 +8,7 @@ import dalembert as da
 from dalembert import zoo
 from dalembert.compiler import Kernel, repeats
 from dalembert.compiler.program import program_from_casadi
-from dalembert.compiler.schedule import Loop, schedule
+from dalembert.compiler.schedule import DEEP, Chunk, Loop, schedule
 
 
 def unequal_chain(links: int) -> da.Mechanism:
@@ -58,6 +58,28 @@ def test_equal_parts_in_a_loop_give_the_bits_of_a_straight_line(case, monkeypatc
 def _outputs(kernel: Kernel, x: list[np.ndarray]) -> tuple[np.ndarray, ...]:
     found = kernel.batch(*x)
     return found if isinstance(found, tuple) else (found,)
+
+
+def test_long_sums_of_large_programs_are_cut(monkeypatch):
+    """LLVM takes 30 times as long for a function with sums of hundreds of terms as for its parts."""
+    monkeypatch.setattr(repeats, "LONG", 100)
+    x, part = ca.SX.sym("x", 600), ca.SX.sym("y", 8)
+    steps = ca.SX(part)
+    for _ in range(400):  # what repeats
+        steps = ca.vertcat(steps[1:], steps[0] * steps[3] + steps[5])
+    f = ca.Function("sums", [x, part], [ca.dot(x, ca.sqrt(x)), steps])
+    program = program_from_casadi(f)
+    plan = schedule(program, 1000, 8)
+    assert any(isinstance(step, Loop) for step in plan.steps)
+    for step in plan.steps:
+        if isinstance(step, Chunk):
+            depth = {}
+            for k in step.nodes:
+                depth[k] = 1 + max(depth.get(a, 0) for a in program.args[k])
+            assert max(depth.values(), default=0) <= DEEP
+    given = [np.linspace(0.1, 1.0, 600), np.linspace(0.1, 0.9, 8)]
+    for mine, theirs in zip(Kernel(f)(*given), f(*given)):
+        np.testing.assert_allclose(mine, np.array(theirs).ravel(), rtol=1e-13)
 
 
 def test_stretches_are_found_where_a_list_repeats_and_nowhere_else(monkeypatch):

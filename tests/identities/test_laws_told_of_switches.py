@@ -74,3 +74,13 @@ def test_force_feedback_rests_while_its_constraint_is_open(arm):
     fed = law(arm, sensor=sensor, force_gains=(0.5, 20.0))
     kept = law(arm, sensor=lambda t, s, u: sensor(t, s, u) * (not OPEN <= t < SHUT), force_gains=(0.5, 20.0))
     np.testing.assert_allclose(run(arm, fed).q, run(arm, kept).q, atol=1e-12)
+
+
+def test_wrappers_pass_on_what_holds(arm):
+    """A law inside wrappers that change nothing is told as it is outside, and the wrappers are as new afterwards."""
+    alone = run(arm, law(arm))
+    wrapped = control.Sampled(control.Saturated(control.Delayed(law(arm), 0.0), 1e6, arm), 0.005)
+    for _ in range(2):
+        np.testing.assert_array_equal(run(arm, wrapped).q, alone.q)
+    inside = wrapped.law.law.law
+    assert inside._structure is None

@@ -1,31 +1,33 @@
 """QR by the envelope: the same answers as a dense decomposition, whatever the order and the overlap of the rows."""
 
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 import pytest
 
+from dalembert.formulations.envelope import Envelope, make_envelope
 from dalembert.linalg import envelope
 
-
-class Rows(NamedTuple):
-    rows: np.ndarray
-    begin: np.ndarray
-    end: np.ndarray
-    start: np.ndarray
-    order: np.ndarray
-    diagonal: np.ndarray
-    inverse: np.ndarray
-    tau: np.ndarray
-    weak: np.ndarray
+Memory = namedtuple("Memory", [field.name for field in Envelope.arrays])  # as Numba takes it from Python
 
 
-def made(A):
-    """A with its envelope, to be factored."""
-    m = len(A)
-    begin = np.array([np.flatnonzero(row)[0] for row in A])
-    end = np.array([np.flatnonzero(row)[-1] + 1 for row in A])
-    return Rows(A.copy(), begin, end, np.zeros(m, int), np.zeros(m, int), *np.zeros((4, m)))
+def made(A, M=None):
+    """Memory for A, and for a mass matrix M, by their elements, filled with them."""
+    (row, column), m, n = np.nonzero(A), len(A), A.shape[1]
+    e = make_envelope(m, n, (row, column), None if M is None else np.nonzero(np.tril(M)))
+    e.rows[e.base[row] + column, 0] = A[row, column]
+    if M is not None:
+        k, j = np.nonzero(np.tril(M))
+        e.lower[e.foot[k] + j, 0] = M[k, j]
+    return Memory(*(getattr(e, name) for name in Memory._fields))
+
+
+def stored(e):
+    """(m, n) the rows as they are stored, zeros beside their envelopes."""
+    out = np.zeros((len(e.base), len(e.foot)))
+    for i in range(len(out)):
+        out[i, e.begin[i] : e.end[i]] = e.rows[e.base[i] + e.begin[i] : e.base[i] + e.end[i], 0]
+    return out
 
 
 def banded(rng, m, n, width):
@@ -49,13 +51,15 @@ def test_rows_are_solved_as_by_a_dense_decomposition(m, n, width, weak):
     n += 2
     e = made(A)
     assert envelope.envelope_qr(e) == m
-    for row, begin, end in zip(e.rows, e.begin, e.end):  # what a next factorization clears
-        assert not row[:begin].any()
-        assert not row[end:].any()
+    first, after = e.base + e.begin, e.base + e.end  # rows stay within their room, and do not overlap
+    assert first.min() >= 0
+    assert after.max() <= len(e.rows)
+    assert (np.sort(first)[1:] >= np.sort(after)[:-1]).all()
     Q = np.eye(n)
     for column in Q:  # row k of Q ← Q e_k
         envelope.turn_back(e, column)
-    L = np.array([[e.rows[r, j] if j < i else 0.0 for j in range(m)] for i, r in enumerate(e.order)])
+    rows = stored(e)
+    L = np.array([[rows[r, j] if j < i else 0.0 for j in range(m)] for i, r in enumerate(e.order)])
     L[np.diag_indices(m)] = e.diagonal
     np.testing.assert_allclose(Q @ Q.T, np.eye(n), rtol=0, atol=1e-13)
     np.testing.assert_allclose(L @ Q[:m], A[e.order], rtol=0, atol=1e-13)
@@ -98,19 +102,26 @@ def test_a_mass_matrix_of_a_tree_is_factored_without_fill(seed):
             F[k, i] = rng.uniform(0.5, 2.0) if i == k else rng.standard_normal()
             i = parent[i]
     M = F.T @ F
-    lower, first = np.full((n, n), np.nan), np.zeros(n, int)
-    assert envelope.factor_tree(M, lower, first)
-    found = np.array([[lower[k, j] if first[k] <= j <= k else 0.0 for j in range(n)] for k in range(n)])
+    at = int(rng.integers(n))
+    A = 2.0 * np.eye(n)[[at]]
+    e = made(A, M)
+    assert (e.first == [np.flatnonzero(row)[0] for row in F]).all()
+    assert envelope.factor_tree(e)
+    found = np.array([[e.lower[e.foot[k] + j, 0] if e.first[k] <= j <= k else 0.0 for j in range(n)] for k in range(n)])
     np.testing.assert_allclose(found, F, rtol=0, atol=1e-12)
     x = rng.standard_normal(n)
     for solve, T in ((envelope.solve_tree, F), (envelope.solve_tree_transposed, F.T)):
         y = x.copy()
-        solve(lower, first, y)
+        solve(e, y)
         np.testing.assert_allclose(T @ y, x, rtol=0, atol=1e-10)
-    row = np.zeros((2, n))
-    at = int(rng.integers(n))
-    row[1, at] = 2.0
-    begin = envelope.whiten_by_tree(lower, first, row, 1, at + 1)
-    np.testing.assert_allclose(row[1] @ F, 2.0 * np.eye(n)[at], rtol=0, atol=1e-10)
-    assert begin == np.flatnonzero(row[1])[0]
-    assert not envelope.factor_tree(-M, lower, first)
+    envelope.whiten_by_tree(e)
+    row = e.rows[e.base[0] + e.start[0] : e.base[0] + e.stop[0], 0]
+    np.testing.assert_allclose(row @ F[e.start[0] : e.stop[0]], A[0], rtol=0, atol=1e-10)
+    assert not envelope.factor_tree(made(A, -M))
+
+
+def test_a_chain_of_loops_needs_memory_in_proportion_to_its_length():
+    """m rows of 4 columns each, side by side."""
+    room = [len(made(banded(np.random.default_rng(0), m, m + 4, 4)).rows) for m in (50, 100, 200)]
+    assert room[2] - room[1] < 2.2 * (room[1] - room[0])
+    assert room[2] < 200 * 16

@@ -157,7 +157,11 @@ def with_held(
 ) -> Tangent:
     """The tangent of rows A and held rows N; these are measured by their length per unit of their largest entry."""
     M, policy = system.mass_matrix(state, p=p), rank_policy(system, p)
-    lengths, largest = np.sqrt(np.einsum("ij,ji->i", N, np.linalg.solve(M, N.T))), np.abs(N).max(axis=1, initial=0.0)
+    largest = np.abs(N).max(axis=1, initial=0.0)
+    try:
+        lengths = np.sqrt(np.einsum("ij,ji->i", N, np.linalg.solve(M, N.T)))
+    except np.linalg.LinAlgError:  # the tangent refuses such a mass matrix
+        lengths = largest
     own = np.divide(lengths, largest, out=np.ones(len(N)), where=largest > 0)
     return Tangent.of(np.vstack([A, N]), M, policy, np.concatenate([sizes, own]))
 

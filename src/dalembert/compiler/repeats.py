@@ -19,7 +19,7 @@ LONG = (
     30_000  # operations from which a program is searched for repeats: at 20,000 a chain runs 1.6 times slower in a loop
 )
 WINDOW = 24  # operations that must agree for two places to be compared
-BLOCK = 200  # operations of a block, at least: shorter parts go several together
+BLOCK = 100  # operations of a block, at least: shorter parts go several together
 FEWEST = 4  # blocks in a loop
 CANDIDATES = 12  # distances between equal places that are looked at
 

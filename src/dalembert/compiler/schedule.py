@@ -20,6 +20,8 @@ from .fusion import LEAVES
 from .program import Program
 from .repeats import FEWEST, canonical, stretches
 
+DEEP = 64  # operations of a function that wait for each other: LLVM takes 30 times as long for long sums
+
 
 @dataclass(slots=True)
 class TrigGroup:
@@ -124,7 +126,7 @@ def _cut(program: Program, nodes: list[int], chunk: int) -> list[Chunk | Loop]:
     plain: list[int] = []
 
     def close() -> None:
-        steps.extend(Chunk(plain[i : i + chunk]) for i in range(0, len(plain), chunk))
+        steps.extend(_chunks(program, plain, chunk))
         plain.clear()
 
     done = 0
@@ -143,6 +145,20 @@ def _cut(program: Program, nodes: list[int], chunk: int) -> list[Chunk | Loop]:
     plain += nodes[done:]
     close()
     return steps
+
+
+def _chunks(program: Program, nodes: list[int], chunk: int) -> list[Chunk]:
+    """Functions of up to `chunk` operations, of which at most `DEEP` wait for each other, as those of a long sum do."""
+    args, out, start = program.args, list[Chunk](), 0
+    depth: dict[int, int] = {}  # of the operations of the function
+    for i, k in enumerate(nodes):
+        deep = 1 + max([depth.get(a, 0) for a in args[k]])
+        if deep > DEEP or i - start == chunk:
+            out.append(Chunk(nodes[start:i]))
+            start, deep = i, 1
+            depth.clear()
+        depth[k] = deep
+    return [*out, Chunk(nodes[start:])] if nodes else out
 
 
 def _place(program: Program, steps: list[TrigGroup | Chunk | Loop]) -> Schedule:

@@ -60,7 +60,7 @@ class InverseDynamics:
     reach: int  # rank of KᵀB: freedoms the actuators can drive
     task_rank: int  # rank of J K: rows of the task that can be followed independently; 0 without a task
     condition: float  # σ_max(R⁻ᵀB) / σ_min(KᵀB), M = RᵀR: what forces would drive without constraints, and drive here
-    task_condition: float  # σ_max(J R⁻¹) / σ_min(J K), the same of the task; 1 without a task
+    task_condition: float  # σ_max(J R⁻¹) / σ_min(J K), the same of the task, its rows of one size; 1 without
     undriven: tuple[dict[str, float], ...]  # motions that no actuator drives, by velocity, largest entry 1
     missing: dict[str, float]  # the part of the acceleration that does not come about
     task_missing: dict[str, float]  # acceleration asked for less that which results, by row of the task
@@ -151,6 +151,7 @@ def explain(
     lost = bool(behind) if mode == TASK else bool(np.linalg.norm(given - asked) > LOST * terms)
     left = np.linalg.svd(N)[0] if driven < p else N
     B = np.linalg.solve(U.T, a.B.T).T  # in the metric of forces
+    J = a.J / a.row_size[:, None]
     status = Verdict.DONE
     broken = allocator.broken(a, state, BROKEN, usual)
     first = {name for name, level in zip(plant.task.names, a.priority) if level == 1}
@@ -183,7 +184,7 @@ def explain(
         reach=driven,
         task_rank=a.task_rank if mode == TASK else 0,
         condition=_condition(K @ B, np.linalg.solve(R.T, B), driven),
-        task_condition=_condition(a.J @ K.T, np.linalg.solve(R.T, a.J.T), a.task_rank) if mode == TASK else 1.0,
+        task_condition=_condition(J @ K.T, np.linalg.solve(R.T, J.T), a.task_rank) if mode == TASK else 1.0,
         undriven=tuple(_named(names, K.T @ left[:, k]) for k in range(driven, p)),
         missing=_named(names, -short, relative=False) if lost else {},
         task_missing=behind,

@@ -20,9 +20,9 @@ class Observed:
     """u(t, state) = u₀ − K x̂ with x̂ of a Kalman filter: the law sees the outputs of the mechanism, not its state.
 
     regulator: from `da.lqr`. estimator: from `da.kalman`, of a model with the same states; its step is the `hold` of
-    the run. sensor: a function (t, state) → outputs, (k,); default: those of the model, linear in the deviation of the
-    state. noise: standard deviations of normal errors, one number or one for each output; seed: makes runs repeatable.
-    Like other laws with a memory it starts afresh in every run.
+    the run, and another one is refused. sensor: a function (t, state) → outputs, (k,); default: those of the model,
+    linear in the deviation of the state. noise: standard deviations of normal errors, one number or one for each
+    output; seed: makes runs repeatable. Like other laws with a memory it starts afresh in every run.
     """
 
     needs_hold = True
@@ -54,6 +54,12 @@ class Observed:
             raise ArgumentError(f"noise is {shown(noise)}; needed: standard deviations, not negative.")
         self.seed = whole(seed, "seed", least=0)
         self.reset()
+
+    @property
+    def sampling_period(self) -> float:
+        """The sampling period of the estimator's model, s."""
+        assert self.estimator.model.step is not None
+        return self.estimator.model.step
 
     def reset(self) -> None:
         """Forget the past: the estimate begins at the model's state."""

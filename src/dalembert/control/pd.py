@@ -65,7 +65,7 @@ class PDControl:
         if self.allocator.run(a, t, state.replace(v=np.zeros(self.plant.n)), FREE) != 0:
             raise DalembertError(f"no forces were found at t = {t:g} s: {Verdict.UNSOLVED.sentence}.")
         theta, rate, _ = self.reference(t)
-        pull = self.gains[0] @ (theta - a.theta) + self.gains[1] @ (rate - a.J @ state.v)
+        pull = self.gains[0] @ self.plant.short_way(theta - a.theta) + self.gains[1] @ (rate - a.J @ state.v)
         u = self.allocator.forces(a, a.J.T @ pull - a.problem.f)
         self.allocator.give(a)
         return self.plant.inputs(u)

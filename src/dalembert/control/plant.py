@@ -14,7 +14,7 @@ import numpy as np
 
 from dalembert.checks import shown
 from dalembert.control.measures import Measure, checked_measures, traced_measures
-from dalembert.control.task import Task, as_task
+from dalembert.control.task import Task, as_task, row_periods
 from dalembert.errors import ArgumentError, unknown
 from dalembert.native.bound import Bound
 from dalembert.protocols import Parameters, check_system
@@ -104,6 +104,7 @@ class Plant:
         self.nq, self.n, self.m = system.nq, system.nv, len(system.rows.of)
         self.na, self.nt, self.nm = len(self.actuators.names), len(self.task.names), len(self.measures)
         self.force_names = (*system.row_names, *self.measures)
+        self.periods = row_periods(self.task)
         self.p = system.parameter_vector(p)
         self._all_inputs = self.actuators.inputs == tuple(range(len(system.u_names)))
 
@@ -133,6 +134,11 @@ class Plant:
         """θ and θ̇, (nt,) each."""
         values = self.values(t, state)
         return values[5], values[6]
+
+    def short_way(self, e: np.ndarray) -> np.ndarray:
+        """Errors of the task, (nt,), those of turns about one axis without whole turns."""
+        turns = self.periods > 0.0
+        return e - self.periods * np.round(e / np.where(turns, self.periods, 1.0)) if turns.any() else e
 
     def values(self, t: float, state: State) -> tuple[np.ndarray, ...]:
         """M, f, A, γ, B, θ, θ̇, J, J̇v and S at a time and a state."""

@@ -29,9 +29,9 @@ NONE = 1e20  # a bound that is none
 class PredictiveControl:
     """u(t, state) by model predictive control: the first inputs of the best course over a horizon.
 
-    model: a `LinearModel` with a step, which is the `hold` of the run. horizon: steps. Q, R: as in `da.lqr`. limits:
-    {input: bound or (lower, upper)} of the inputs, kept. bounds: the same for states, as deviations from the model's
-    state, missed by as little as can be where they cannot be kept.
+    model: a `LinearModel` with a step, which is the `hold` of the run; another one is refused. horizon: steps. Q, R: as
+    in `da.lqr`. limits: {input: bound or (lower, upper)} of the inputs, kept. bounds: the same for states, as
+    deviations from the model's state, missed by as little as can be where they cannot be kept.
 
     >>> import dalembert as da
     >>> from dalembert import control, zoo
@@ -92,6 +92,12 @@ class PredictiveControl:
         self._most = np.concatenate([np.tile(inputs.upper - u, N), np.full(s, np.inf)])
         shape = {"h": ca.DM(self._hessian).sparsity(), "a": ca.Sparsity.dense(*self._A.shape)}
         self._solver = ca.conic("mpc", "daqp", shape, {"error_on_fail": False})
+
+    @property
+    def sampling_period(self) -> float:
+        """The sampling period of the model, s."""
+        assert self.model.step is not None
+        return self.model.step
 
     def __call__(self, t: float, state: StateGiven) -> np.ndarray:
         """(inputs,) for a state of the mechanism; the time t does not matter."""

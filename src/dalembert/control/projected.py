@@ -150,6 +150,7 @@ class ProjectedControl:
             impedance=int(stiffness is not None),
             layered=int(priorities is not None or weights is not None),
             priorities=int(level.max(initial=1)), priority=level, weighted=int(weights is not None), row_weight=weight,
+            row_size=self.workspace.sizes.copy(), unit_of=self.workspace.units.copy(),
         )  # fmt: skip
         self.reference = None if reference is None else as_reference(reference, self.task.names)
         self.gains = gain_matrices(rate, gains if stiffness is None else stiffness, nt)  # (2, nt, nt)
@@ -273,7 +274,7 @@ class ProjectedControl:
         if self.reference is None:
             return theta, rate
         desired = self.reference(t)
-        return desired[0] - theta, desired[1] - rate
+        return self.plant.short_way(desired[0] - theta), desired[1] - rate
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -327,7 +328,7 @@ class ProjectedControl:
         memory, total = self._memory, self._memory.task_integral
         if memory.task_last is not None:
             total = total + (t - memory.task_last[0]) * memory.task_last[1]
-        e = value - self.plant.task_values(t, state)[0]
+        e = self.plant.short_way(value - self.plant.task_values(t, state)[0])
         a.pull[:] = self.integral_gain @ total
 
         def remember(m: _Memory, u: np.ndarray, a: Allocation) -> None:

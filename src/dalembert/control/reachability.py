@@ -157,7 +157,7 @@ class _Search:
         return self.at(q)
 
     def error(self, x: _Place) -> np.ndarray:
-        return (self.target - x.theta) / self.space.sizes
+        return self.space.plant.short_way(self.target - x.theta) / self.space.sizes
 
     def lack(self, x: _Place) -> float:
         """log(c/ρ), 0 where the task moves freely."""

@@ -101,8 +101,9 @@ def orientation(frame: FrameGiven, axes: str = "xyz", *, about: ArrayLike | None
     """The task of turning a frame: rows `name.rx`, `ry`, `rz`, the rotation vector from `about` to the frame, rad.
 
     frame: a Frame, a Body or the name of one. axes: some of "x", "y", "z"; a planar mechanism turns about one, "z" for
-    instance, and that row is its angle. about: (3, 3) rotation that counts as zero (default: the ground's axes), in
-    whose axes the vector is written. name: of the rows; default: the frame's. Turns of less than π from there.
+    instance, and that row is its angle, whose errors go the shorter way round: references may make any number of turns.
+    about: (3, 3) rotation that counts as zero (default: the ground's axes), in whose axes the vector is written. name:
+    of the rows; default: the frame's. With several axes turns are less than π from there.
 
     >>> from dalembert import control
     >>> (control.position("platform", "xy") + control.orientation("platform", "z")).names
@@ -112,7 +113,8 @@ def orientation(frame: FrameGiven, axes: str = "xyz", *, about: ArrayLike | None
     if R0.shape != (3, 3) or not np.allclose(R0 @ R0.T, np.eye(3), atol=1e-8) or np.linalg.det(R0) < 0:
         raise ArgumentError(f"about has shape {R0.shape}; needed: a (3, 3) rotation matrix.")
     label = _label(frame, name)
-    return Task({f"{label}.r{axis}": _Turn(frame, tuple(R0.ravel()), "xyz".index(axis)) for axis in _axes(axes)})
+    turn, alone = tuple(R0.ravel()), len(_axes(axes)) == 1
+    return Task({f"{label}.r{axis}": _Turn(frame, turn, "xyz".index(axis), alone) for axis in axes})
 
 
 def _axes(axes: str) -> str:
@@ -152,6 +154,7 @@ class _Turn:
     frame: FrameGiven
     about: tuple[float, ...]  # (9,)
     k: int
+    alone: bool  # whether the task turns the frame about this axis only
 
     def __call__(self, s: UserState) -> Any:
         turned = np.reshape(self.about, (3, 3)).T @ array(s.rotation(self.frame))
@@ -167,6 +170,11 @@ def _label(frame: FrameGiven, name: str) -> str:
     if name or isinstance(frame, str):
         return name or checks.name(frame, "frame")
     return frame.body.name if isinstance(frame, Frame) else frame.name
+
+
+def row_periods(task: Task) -> np.ndarray:
+    """(rows,) 2π for a turn about one axis, after which the row has its value again; 0 for the others."""
+    return np.array([2.0 * np.pi if isinstance(row, _Turn) and row.alone else 0.0 for row in task.rows.values()])
 
 
 def row_units(task: Task, layout: Layout, length: float) -> np.ndarray:

@@ -8,14 +8,14 @@ hand, `reset` forgets what was.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dalembert.checks import array, function, name, number, reals, shown, vector, whole
+from dalembert.checks import array, function, name, number, reals, same_period, shown, vector, whole
 from dalembert.control.references import LimitsGiven
 from dalembert.errors import ArgumentError
 from dalembert.protocols import check_system
@@ -38,6 +38,11 @@ class _Wrapper:
         return True
 
     @property
+    def sampling_period(self) -> float | None:
+        """The sampling period (s) that the law is made for, if it is for one."""
+        return getattr(self.law, "sampling_period", None)
+
+    @property
     def remarks(self) -> tuple[str, ...]:
         """Sentences of the law about its run."""
         return tuple(getattr(self.law, "remarks", ()))
@@ -55,6 +60,19 @@ class _Wrapper:
             other.law = self.law.fresh()
         other._forget()
         return other
+
+    def in_phases(self) -> Self:
+        """A copy for a run with switches, around a law that is told by `changed` which constraints hold."""
+        other = copy(self)
+        if hasattr(self.law, "in_phases"):
+            other.law = self.law.in_phases()
+        other._forget()
+        return other
+
+    def changed(self, t: float, held: Mapping[str, bool]) -> None:
+        """Tell the law which constraints hold from the time t (s) on, {constraint: bool}, if it wants to know."""
+        if hasattr(self.law, "changed"):
+            self.law.changed(t, held)
 
     def _forget(self) -> None:
         """Forget the past, the law's excepted."""
@@ -84,7 +102,16 @@ class Sampled(_Wrapper):
     def __init__(self, law: Law, period: float):
         super().__init__(law)
         self.period = number(period, "the period", above=0.0)
+        if not same_period(self.period, super().sampling_period):
+            raise ArgumentError(
+                f"the law is made for samples every {super().sampling_period:g} s, and the period is {self.period:g} s."
+            )
         self._forget()
+
+    @property
+    def sampling_period(self) -> None:
+        """None: the law is asked every `period`, whenever a run asks."""
+        return None
 
     def _forget(self) -> None:
         self._next, self._u = -np.inf, np.zeros(0)

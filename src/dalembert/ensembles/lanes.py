@@ -18,7 +18,7 @@ from dalembert.simulation.callbacks import control_kernel, expression
 from dalembert.simulation.detours import ROUNDING, resolved_by_given_steps
 from dalembert.simulation.driver import Driver
 from dalembert.simulation.events import watch_kernel
-from dalembert.simulation.layout import STAGES, UNEQUAL
+from dalembert.simulation.layout import STAGES, UNEQUAL, measured_rows
 from dalembert.simulation.passages import Met, describe
 from dalembert.simulation.setup import Setup
 from dalembert.simulation.stabilization import Projection
@@ -91,6 +91,8 @@ class Lanes:
         self.driver, self.setup, self.system, self.lanes = driver, setup, system, lanes
         one, self.rows, method = driver.record, driver.rows, setup.method
         self.works, self.kept = layout.works, list(range(len(system.rows.of))) if self.rows is None else list(self.rows)
+        measured = measured_rows(system, self.rows)
+        self.measured = list(range(len(system.rows.of))) if measured is None else list(measured)
         ode = self._wide("ode", 0, one.ode)
         correct = filter = NOTHING
         if one.project_every:
@@ -113,7 +115,8 @@ class Lanes:
             "unequal": UNEQUAL,
             "u_index": _place(ode, "u"), "ode_p": _place(ode, "p"), "correct_p": _place(correct, "p"),
             "filter_p": _place(filter, "p"), "one_p": _place(one.ode, "p"), "gauge_p": _place(one.gauge, "p"),
-            "gauge_sizes": _place(one.gauge, "sizes"), "control": control, "control_p": _place(control, "p"),
+            "gauge_sizes": _place(one.gauge, "sizes"), "measured": len(self.measured),
+            "control": control, "control_p": _place(control, "p"),
             "one_control_p": _place(one.control, "p"), "hold": setup.hold, "watch": watch, "events": len(setup.events),
             "watch_p": _place(watch, "p"), "one_watch_p": _place(one.watch, "p"), "room": ROOM if setup.events else 0,
         }  # fmt: skip
@@ -209,7 +212,7 @@ class Lanes:
         system, nq = self.system, self.system.nq
         sizes, record.lengths[:] = usual_sizes(system, batch.p)
         if self.kept:
-            record.sizes[:] = sizes[:, self.kept]
+            record.sizes[:], record.measures[:] = sizes[:, self.kept], sizes[:, self.measured]
         kernel = system.kernel("mass_diagonal")
         known = {"q": batch.q, "p": batch.p}
         diagonals = kernel.batch(*(known[name] for name in kernel.names_in))

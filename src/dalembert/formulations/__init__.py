@@ -3,7 +3,7 @@
 from dalembert.formulations.gauge import make_gauge
 from dalembert.formulations.landing import make_landing
 from dalembert.formulations.precise import make_precise
-from dalembert.formulations.problem import EUCLIDEAN, MASS, WEIGHT, Problem, by_envelope, make_problem
+from dalembert.formulations.problem import EUCLIDEAN, MASS, WEIGHT, Problem, make_problem
 from dalembert.formulations.right_hand_side import make_field
 
 #: name: number of variants
@@ -15,7 +15,6 @@ __all__ = [
     "MASS",
     "WEIGHT",
     "Problem",
-    "by_envelope",
     "make_field",
     "make_gauge",
     "make_landing",

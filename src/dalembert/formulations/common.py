@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from math import isfinite
 
-from dalembert.formulations.ordered import factor_rows
 from dalembert.formulations.problem import EUCLIDEAN, MASS, WEIGHT, Problem
 from dalembert.linalg import (
     LARGEST,
@@ -39,8 +38,6 @@ def factorize(problem):
     """`factor_in_metric`, called by address: it is most of the code of a formulation, and all share it."""
     A, upper, white, factor, metric = problem.A, problem.upper, problem.white, problem.factor, problem.metric
     m, n = A.shape
-    if problem.ordered != 0:
-        return finish(problem, factor_rows(problem))
     if metric == EUCLIDEAN:
         for i in range(m):
             for j in range(n):

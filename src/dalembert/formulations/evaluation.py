@@ -27,10 +27,12 @@ def evaluate_precisely(program, x, low, n, out, first):
             high[k], rest[k] = multiply(high[i], rest[i], high[j], rest[j])
         elif op == DIV:
             high[k], rest[k] = divide(high[i], rest[i], high[j], rest[j])
-        elif op == SIN:
-            high[k], rest[k], _, _ = sine_cosine(high[i], rest[i])
-        elif op == COS:
-            _, _, high[k], rest[k] = sine_cosine(high[i], rest[i])
+        elif op in (SIN, COS):
+            s, e, c, d = sine_cosine(high[i], rest[i])
+            if op == COS:
+                s, e, c, d = c, d, s, e
+            high[j], rest[j] = c, d
+            high[k], rest[k] = s, e
         elif op == SQRT:
             high[k], rest[k] = root(high[i], rest[i])
         elif op == FABS:

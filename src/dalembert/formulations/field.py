@@ -3,40 +3,64 @@
 from __future__ import annotations
 
 from dalembert.formulations.common import scale_rows
+from dalembert.formulations.ordered import accelerate, factor_rows
+from dalembert.formulations.problem import Problem
 from dalembert.formulations.right_hand_side import EVIDENCE, Field
+from dalembert.formulations.sparse import SparseProblem
 from dalembert.native.calls import data, jump
 from dalembert.native.jit import entry, native
 from dalembert.native.memory import doubles
+from dalembert.native.numba_struct import struct_at
 from dalembert.outcome import OK
+
+_problem, _sparse = struct_at(Problem), struct_at(SparseProblem)
 
 
 @entry(Field)
 def field(x, y, field):
     """y ← q̇, v̇ and the evidence at the inputs x of the equations; see `right_hand_side`."""
-    equations, problem = field.equations, field.problem
-    jump(equations.address, x, data(equations.y), equations.w)
-    if field.alpha != 0.0 or field.beta != 0.0:
-        stabilize(field)
+    problem = _problem(field.problem)
+    evaluate(x, field, problem)
     scale_rows(problem)
     jump(field.solve, 0, 0, problem)
-    size = field.nq + problem.n + field.powers + field.driven + 2 + EVIDENCE
-    answer(field, doubles(y, size))
+    answer(field, problem, y)
+
+
+@entry(Field)
+def sparse_field(x, y, field):
+    """`field` of a `SparseProblem`, by `ordered`."""
+    problem = _sparse(field.problem)
+    evaluate(x, field, problem)
+    problem.status = factor_rows(problem)
+    if problem.status == OK and problem.rank == problem.m:
+        problem.status = accelerate(problem)
+    answer(field, problem, y)
 
 
 @native
-def stabilize(field):
+def evaluate(x, field, problem):
+    """The equations at their inputs x, stabilized where that is asked for."""
+    equations = field.equations
+    jump(equations.address, x, data(equations.y), equations.w)
+    if field.alpha != 0.0 or field.beta != 0.0:
+        stabilize(field, problem)
+
+
+@native
+def stabilize(field, problem):
     """γ ← γ + 2α(A v + b) + β²Φ; Φ, A v + b and the drivers' power by λ are the last outputs."""
-    out, gamma, m = field.equations.y, field.problem.gamma, field.problem.m
+    out, gamma, m = field.equations.y, problem.gamma, problem.m
     phi = field.equations.ny - 3 * m
     for i in range(m):
         gamma[i] += 2.0 * field.alpha * out[phi + m + i] + field.beta**2 * out[phi + i]
 
 
 @native
-def answer(field, y):
-    """Lay out q̇, v̇, the powers and the evidence in y."""
-    problem, out, nq = field.problem, field.equations.y, field.nq
-    n, m, vdot, multipliers = problem.n, problem.m, problem.vdot, problem.multipliers
+def answer(field, problem, place):
+    """Lay out q̇, v̇, the powers and the evidence at an address."""
+    out, nq, n, m = field.equations.y, field.nq, problem.n, problem.m
+    y = doubles(place, nq + n + field.powers + field.driven + 2 + EVIDENCE)
+    vdot, multipliers = problem.vdot, problem.multipliers
     for i in range(nq):
         y[i] = out[i]
     for i in range(n):

@@ -5,6 +5,13 @@
 
 The first is what elimination depends on and is the same for one loop and for a hundred of them. The second tells how
 far the singular position is.
+
+Of rows that depend on others for good as many count as the rank r. Any choice of these may be poor where the mechanism
+is not singular, or come close to dependent faster than all rows do; so r of them are chosen at every position,
+
+    W = L Q + (what is left of rows that depend on others),   L (m × r), Q (r × nv) orthonormal,            (1)
+
+by Gram and Schmidt's method with pivoting, and σ is the r-th singular value of all rows, the least of L.
 """
 
 from __future__ import annotations
@@ -14,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.formulations.problem import Envelope
+from dalembert.formulations.envelope import Envelope, make_envelope
 from dalembert.native.bound import Bound
 from dalembert.native.library import address
-from dalembert.native.struct import Int, Ints, Part, Struct
+from dalembert.native.struct import Doubles, Int, Ints, Part, Struct
 
 if TYPE_CHECKING:
     from dalembert.compiler import Kernel
@@ -29,25 +36,30 @@ class Gauge(Struct):
     whitened = Part(lambda: Bound)  # q → entries of rows in the mass metric over usual lengths, and their places
     envelope = Part(lambda: Envelope)
     m = Int()
+    rank = Int()  # of the rows, away from singular positions
+    spare = Int()  # m where that is less, else 0
+    nv = Int()
+    all = Doubles("spare", "nv")  # rows, and what is left of them in (1)
+    lengths = Doubles("spare")  # squared, of the rows
     count = Int()  # of entries
-    row = Ints("count")  # their places
-    column = Ints("count")
-    begin = Ints("m")  # the first column of a row that has an entry, and the one after its last
-    end = Ints("m")
+    place = Ints("count")  # of each in `rows` of the envelope, or in `all`
 
 
-def make_gauge(whitened: Kernel, values: Mapping[str, Any], *, nv: int, rows: int) -> Bound:
-    """The gauge of so many rows over the kernel "whitened_rows", some of whose inputs are given by name."""
+def make_gauge(whitened: Kernel, values: Mapping[str, Any], *, nv: int, rows: int, rank: int) -> Bound:
+    """The gauge of rows of this rank over the kernel "whitened_rows", some of whose inputs are given by name."""
     called = Bound.of(whitened, values)
     called.at(0.0, np.zeros(0))  # places are the same at any position
     count = called.ny // 2
-    row, column = np.divmod(called.y[count:].astype(np.int64), nv)
-    begin, end = np.full(rows, nv), np.zeros(rows, dtype=np.int64)
-    np.minimum.at(begin, row, column)
-    np.maximum.at(end, row, column + 1)
+    place = called.y[count:].astype(np.int64)
+    if rank < rows:
+        spare, envelope = rows, make_envelope(rank, rows, np.divmod(np.arange(rank * rows), rows))
+    else:
+        row, column = np.divmod(place, nv)
+        spare, envelope = 0, make_envelope(rows, nv, (row, column))
+        place = envelope.base[row] + column
     gauge = Gauge(
-        whitened=called, envelope=Envelope.sized(m=rows, n=nv), m=rows, count=count,
-        row=row, column=column, begin=begin, end=end,
+        whitened=called, envelope=envelope, m=rows, rank=rank, spare=spare, nv=nv, all=np.zeros((spare, nv)),
+        lengths=np.zeros(spare), count=count, place=place,
     )  # fmt: skip
     bound = Bound.around(address("gauge"), called.x, np.zeros(2), gauge, called.time_index, owner=gauge)
     bound.slices = called.slices

@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.formulations.precise import Precise
-from dalembert.formulations.problem import Problem, make_problem
+from dalembert.formulations.problem import make_problem
 from dalembert.formulations.right_hand_side import views
+from dalembert.formulations.sparse import make_sparse_problem
 from dalembert.native.bound import Bound
 from dalembert.native.library import address
-from dalembert.native.struct import Doubles, Float, Int, Ints, Part, Struct
+from dalembert.native.struct import Doubles, Float, Int, Ints, Opaque, Part, Struct
 
 if TYPE_CHECKING:
     from dalembert.compiler import Kernel
@@ -35,7 +36,7 @@ class Landing(Struct):
 
     equations = Part(lambda: Bound)
     plus = Part(lambda: Bound)  # (q, δ) → q ⊕ δ, or N(q) δ where positions have a low part
-    problem = Part(lambda: Problem)
+    problem = Opaque()  # a `Problem`, or a `SparseProblem`
     nq = Int()
     first = Int()  # of Φ among the outputs of the equations
     rounding = Float()  # ‖Φ‖∞ that is nothing but rounding: q is left alone
@@ -62,18 +63,24 @@ def make_landing(
     low: np.ndarray | None = None,
     rates: Kernel | None = None,
     turns: np.ndarray | None = None,
+    sparse: bool = False,
 ) -> Bound:
     """The function `name`, "position" or "velocity", over the kernels "equations" and "plus".
 
     options: fields of `Problem` by name. program: of Φ, from the places of the inputs; low: (nq,) where the low parts
-    of positions are; rates: the kernel N(q) v; turns: where quaternions begin.
+    of positions are; rates: the kernel N(q) v; turns: where quaternions begin. sparse: the kernel is
+    "sparse_equations", and the options are fields of `SparseProblem`.
     """
     called = Bound.of(equations, values)
     precise = None if program is None else program(called.slices)
+    if sparse:
+        problem: Struct = make_sparse_problem(called, nv, rows, options)
+    else:
+        problem = make_problem(nv, rows, **views(called, nq + powers, nv, rows), **options)
     landing = Landing(
         equations=called,
         plus=Bound.of(plus if precise is None or rates is None else rates, {}),
-        problem=make_problem(nv, rows, **views(called, nq + powers, nv, rows), **options),
+        problem=problem,
         nq=nq,
         first=called.ny - 3 * rows,
         rounding=rounding if precise is None else 0.0,
@@ -84,6 +91,7 @@ def make_landing(
         program=Precise() if precise is None else precise,
     )
     y = np.zeros((nq if name == "position" else nv) + rows + 2)
-    bound = Bound.around(address(name), called.x, y, landing, called.time_index, owner=landing)
+    entry = f"sparse_{name}" if sparse else name
+    bound = Bound.around(address(entry), called.x, y, landing, called.time_index, owner=landing)
     bound.rows, bound.slices = rows, called.slices
     return bound

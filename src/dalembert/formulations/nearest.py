@@ -5,18 +5,47 @@ from __future__ import annotations
 from dalembert.formulations.common import factor_in_metric, particular, scale_rows
 from dalembert.formulations.evaluation import evaluate_precisely
 from dalembert.formulations.landing import Landing
-from dalembert.formulations.ordered import shortest
+from dalembert.formulations.ordered import factor_rows, shortest
+from dalembert.formulations.problem import Problem
+from dalembert.formulations.sparse import SparseProblem
 from dalembert.linalg.double_double import add, divide, multiply, root
 from dalembert.native.calls import data, invoke, jump
-from dalembert.native.jit import entry, native
+from dalembert.native.jit import entry, inline, native
 from dalembert.native.memory import doubles
+from dalembert.native.numba_struct import struct_at
 from dalembert.outcome import OK
+
+_problem, _sparse = struct_at(Problem), struct_at(SparseProblem)
 
 
 @entry(Landing)
 def position(x, y, landing):
     """y ← the nearest q, one Newton step; Φ; margin."""
-    equations, problem, plus, nq = landing.equations, landing.problem, landing.plus, landing.nq
+    land_position(x, y, landing, _problem(landing.problem), solve_shortest)
+
+
+@entry(Landing)
+def velocity(x, y, landing):
+    """y ← the nearest admissible v; A v + b; margin."""
+    land_velocity(x, y, landing, _problem(landing.problem), solve_shortest)
+
+
+@entry(Landing)
+def sparse_position(x, y, landing):
+    """`position` with a `SparseProblem`."""
+    land_position(x, y, landing, _sparse(landing.problem), solve_shortest_by_elements)
+
+
+@entry(Landing)
+def sparse_velocity(x, y, landing):
+    """`velocity` with a `SparseProblem`."""
+    land_velocity(x, y, landing, _sparse(landing.problem), solve_shortest_by_elements)
+
+
+@native
+def land_position(x, y, landing, problem, solve):
+    """`position`, the shortest δ by a function `solve`."""
+    equations, plus, nq = landing.equations, landing.plus, landing.nq
     m, n, worst = problem.m, problem.n, 0.0
     out, given, answer, q = equations.y, plus.x, doubles(y, nq + m + 2), doubles(x, equations.nx)
     for k in range(landing.turning):
@@ -27,7 +56,7 @@ def position(x, y, landing):
     for i in range(m):
         problem.gamma[i] = answer[nq + i] = out[landing.first + i]
         worst = max(worst, abs(answer[nq + i]))
-    solve_shortest(problem, answer, nq + m)
+    solve(problem, answer, nq + m)
     for i in range(nq):
         given[i] = answer[i] = q[i]
     if landing.exact != 0 or worst > landing.rounding:
@@ -53,16 +82,16 @@ def make_unit(q, low, at):
         q[i], low[i] = divide(q[i], low[i], s, t)
 
 
-@entry(Landing)
-def velocity(x, y, landing):
-    """y ← the nearest admissible v; A v + b; margin."""
-    equations, problem, nq = landing.equations, landing.problem, landing.nq
+@native
+def land_velocity(x, y, landing, problem, solve):
+    """`velocity`, the shortest δ by a function `solve`."""
+    equations, nq = landing.equations, landing.nq
     m, n = problem.m, problem.n
     jump(equations.address, x, data(equations.y), equations.w)
     out, answer, state = equations.y, doubles(y, n + m + 2), doubles(x, nq + n)
     for i in range(m):
         problem.gamma[i] = answer[n + i] = out[landing.first + m + i]
-    solve_shortest(problem, answer, n + m)
+    solve(problem, answer, n + m)
     for i in range(n):
         answer[i] = state[nq + i] + problem.vdot[i]
 
@@ -71,15 +100,24 @@ def velocity(x, y, landing):
 def solve_shortest(problem, answer, at):
     """v̇ of the problem ← the shortest δ with A δ = −γ; the margin goes to answer[at] and answer[at + 1]."""
     scale_rows(problem)
-    answer[at] = answer[at + 1] = 1.0
+    if found(problem, factor_in_metric(problem, False), answer, at):
+        particular(problem, problem.vdot)
+
+
+@native
+def solve_shortest_by_elements(problem, answer, at):
+    """`solve_shortest` of a `SparseProblem`."""
+    if found(problem, factor_rows(problem), answer, at):
+        shortest(problem, problem.vdot)
+
+
+@inline
+def found(problem, outcome, answer, at):
+    """Whether factored rows have their usual rank; the margin is set, and v̇ is zero."""
     for i in range(problem.n):
         problem.vdot[i] = 0.0
-    if factor_in_metric(problem, False) != OK or problem.rank < problem.usual_rank:
-        answer[at] = answer[at + 1] = 0.0
-        return
-    if problem.largest > 0.0:
+    full = outcome == OK and problem.rank >= problem.usual_rank
+    answer[at] = answer[at + 1] = 1.0 if full else 0.0
+    if full and problem.largest > 0.0:
         answer[at] = (problem.smallest / problem.largest) ** 2
-    if problem.ordered != 0:
-        shortest(problem, problem.vdot)
-    else:
-        particular(problem, problem.vdot)
+    return full

@@ -15,7 +15,6 @@ paper's sign is −Gᵀλ.
 from __future__ import annotations
 
 from dalembert.formulations.common import factor_in_metric, finish, particular, recover_forces, solved, times
-from dalembert.formulations.ordered import accelerate
 from dalembert.formulations.problem import EUCLIDEAN, MASS, Problem
 from dalembert.linalg import (
     axpy,
@@ -40,8 +39,6 @@ def solve(problem):
     outcome = factor_in_metric(problem, not without_basis)
     if outcome != OK:
         return outcome
-    if problem.ordered != 0:
-        return finish(problem, accelerate(problem) if problem.rank == problem.m else OK)
     if without_basis:
         return in_mass_metric(problem)
     particular(problem, problem.vdot)

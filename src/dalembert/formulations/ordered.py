@@ -25,6 +25,7 @@ from dalembert.linalg.envelope import (
     whiten_by_tree,
 )
 from dalembert.native.jit import native
+from dalembert.native.simd import fill
 from dalembert.outcome import MASS_SINGULAR, NOT_FINITE, OK
 
 STEPS, ENOUGH = 3, 0.1  # inverse iterations that tell a solution from none
@@ -32,20 +33,20 @@ STEPS, ENOUGH = 3, 0.1  # inverse iterations that tell a solution from none
 
 @native
 def factor_rows(problem):
-    """Factor the rows, of unit usual lengths; rank, largest and smallest are set. Returns the outcome."""
-    A, e = problem.A, problem.envelope
-    rows, m, n = e.rows, problem.m, problem.n
+    """Factor the rows, each over its usual length, as γ is then; sets rank and singular values. Returns the outcome."""
+    e, m, sizes = problem.envelope, problem.m, problem.sizes
     problem.rank, problem.largest, problem.smallest = 0, 1.0, 0.0
-    if not factor_tree(problem.M, e.lower, e.first):
-        return MASS_SINGULAR
+    fill(0.0, e.lower, 0, 0, e.tree_room)
+    for k in range(problem.masses):
+        e.lower[problem.mass_place[k], 0] = problem.mass[k]
+    fill(0.0, e.rows, 0, 0, e.room)
+    for k in range(problem.elements):
+        e.rows[problem.element_place[k], 0] = problem.element[k] * (1.0 / sizes[problem.element_row[k]])
     for i in range(m):
-        end = 0
-        for j in range(n):
-            rows[i, j] = A[i, j]
-            if A[i, j] != 0.0:
-                end = j + 1
-        e.end[i] = end
-        e.begin[i] = whiten_by_tree(e.lower, e.first, rows, i, end)
+        problem.gamma[i] *= 1.0 / sizes[i]
+    if not factor_tree(e):
+        return MASS_SINGULAR
+    whiten_by_tree(e)
     problem.rank = envelope_qr(e)
     if problem.rank == m:
         for i in range(m):  # whatever came before, the same answer
@@ -63,13 +64,13 @@ def accelerate(problem):
     y, total = e.right, 0.0
     for i in range(n):
         vdot[i] = problem.f[i]
-    solve_tree_transposed(e.lower, e.first, vdot)
+    solve_tree_transposed(e, vdot)
     turn(e, vdot)
     right_side(problem)
     for i in range(m):
         y[i], vdot[i] = y[i] - vdot[i], y[i]
     turn_back(e, vdot)
-    solve_tree(e.lower, e.first, vdot)
+    solve_tree(e, vdot)
     solve_rows_transposed(e, y)
     for i in range(m):
         multipliers[e.order[i]] = y[i]
@@ -86,7 +87,7 @@ def shortest(problem, c):
     for i in range(problem.n):
         c[i] = y[i] if i < problem.m else 0.0
     turn_back(e, c)
-    solve_tree(e.lower, e.first, c)
+    solve_tree(e, c)
 
 
 @native

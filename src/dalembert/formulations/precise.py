@@ -35,7 +35,7 @@ class Precise(Struct):
     outputs = Int()
     operation = Ints("size")  # index in OPERATIONS
     a = Ints("size")  # for an input, its place
-    b = Ints("size")
+    b = Ints("size")  # for a sine or cosine: the number of the value that is the other one, or its own
     c = Ints("size")
     high = Doubles("size")  # constants are there from the beginning
     low = Doubles("size")
@@ -74,7 +74,7 @@ def _traced(system: SystemLike, rows: tuple[int, ...] | None) -> _Traced | None:
 
     from dalembert.compiler.program import program_from_casadi
 
-    function = system.function("constraints", rows=rows)
+    function = system.function("residuals", rows=rows)
     given = [function.sx_in(i) for i in range(function.n_in())]
     program = program_from_casadi(ca.Function("phi", given, [ca.densify(function.call(given)[0])]))
     if not set(program.op) <= set(OPERATIONS):
@@ -87,4 +87,17 @@ def _traced(system: SystemLike, rows: tuple[int, ...] | None) -> _Traced | None:
         else:
             numbers[: len(args), k] = args
     operation = np.array([OPERATIONS.index(op) for op in program.op], dtype=np.int64)
+    _pair(operation, numbers)
     return tuple(function.name_in()), operation, numbers, high, np.array(program.outputs, dtype=np.int64)
+
+
+def _pair(operation: np.ndarray, numbers: np.ndarray) -> None:
+    """Have sine and cosine of one angle computed together, by the first of them: b is where the other one goes."""
+    waiting: dict[tuple[int, int], int] = {}
+    for k in np.flatnonzero(np.isin(operation, (SIN, COS))).tolist():
+        angle, numbers[1, k] = int(numbers[0, k]), k
+        other = waiting.pop((SIN + COS - int(operation[k]), angle), None)
+        if other is None:
+            waiting[int(operation[k]), angle] = k
+        else:
+            numbers[1, other], operation[k] = k, CONST

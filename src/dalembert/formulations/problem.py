@@ -41,26 +41,6 @@ class Factor(Struct):
     gauge = Doubles("3")
 
 
-class Envelope(Struct):
-    """Memory for `linalg.envelope`: m independent rows of n columns in the mass metric, and a factor of the metric."""
-
-    m = Int()
-    n = Int()
-    lower = Doubles("n", "n")
-    first = Ints("n")
-    rows = Doubles("m", "n")
-    begin = Ints("m")
-    end = Ints("m")
-    start = Ints("m")
-    order = Ints("m")
-    diagonal = Doubles("m")
-    inverse = Doubles("m")
-    tau = Doubles("m")
-    weak = Doubles("m")
-    right = Doubles("m")
-    turned = Doubles("n")
-
-
 class Problem(Struct):
     """The equations of one instant, the options, the solution and the workspace; see the head of this file."""
 
@@ -98,8 +78,6 @@ class Problem(Struct):
     white = Doubles("m", "n")  # A R⁻¹
     factor = Part(lambda: Factor)
     factorize = Int()  # address of `common.factorize`
-    ordered = Int()  # 1: the rows are independent, and factored by their envelope
-    envelope = Part(lambda: Envelope)
     null = Int()  # 1 if the null space is asked for
     n1 = Doubles("n")
     n2 = Doubles("n")
@@ -124,9 +102,3 @@ def make_problem(n: int, m: int, **values: Any) -> Problem:
     if "sizes" not in values:
         problem.sizes[:] = 1.0
     return problem
-
-
-def by_envelope(problem: Problem) -> None:
-    """Have a problem in the mass metric, whose rows are independent, factored by their envelope: see `ordered`."""
-    problem.envelope = Envelope.sized(m=problem.m, n=problem.n)
-    problem.ordered, problem.usual_rank = 1, problem.m

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.formulations.problem import Problem, make_problem
+from dalembert.formulations.problem import make_problem
+from dalembert.formulations.sparse import make_sparse_problem
 from dalembert.native.bound import Bound
 from dalembert.native.library import address
-from dalembert.native.struct import Float, Int, Part, Struct
+from dalembert.native.struct import Float, Int, Opaque, Part, Struct
 
 if TYPE_CHECKING:
     from dalembert.compiler import Kernel
@@ -31,8 +32,8 @@ class Field(Struct):
     """Workspace of the right-hand side; M, f, A and γ of the problem are outputs of the equations."""
 
     equations = Part(lambda: Bound)
-    solve = Int()  # address of the formulation
-    problem = Part(lambda: Problem)
+    solve = Int()  # address of the formulation of a `Problem`
+    problem = Opaque()  # a `Problem`, or a `SparseProblem`
     nq = Int()
     powers = Int()  # number of powers among the outputs of the equations
     driven = Int()  # 1 if the drivers' power is asked for
@@ -52,7 +53,7 @@ def views(called: Bound, at: int, nv: int, rows: int) -> dict[str, np.ndarray]:
 
 
 def make_field(
-    name: str,
+    name: str | None,
     equations: Kernel,
     values: Mapping[str, Any],
     *,
@@ -67,13 +68,18 @@ def make_field(
 ) -> Bound:
     """The right-hand side of a formulation over the kernel "equations", some of whose inputs are given by name.
 
+    name: of the formulation; None: that of `ordered`, over the kernel "sparse_equations".
     options: fields of `Problem` by name (metric, tolerance, floor, …; the arrays weight, sizes, independent too).
     """
     called = Bound.of(equations, values)
+    if name is None:
+        problem: Struct = make_sparse_problem(called, nv, rows, options)
+    else:
+        problem = make_problem(nv, rows, **views(called, nq + powers, nv, rows), **options)
     field = Field(
         equations=called,
-        solve=address(name),
-        problem=make_problem(nv, rows, **views(called, nq + powers, nv, rows), **options),
+        solve=0 if name is None else address(name),
+        problem=problem,
         nq=nq,
         powers=powers,
         driven=int(driven),
@@ -82,6 +88,6 @@ def make_field(
         beta=baumgarte[1],
     )
     y = np.zeros(nq + nv + powers + driven + 2 + EVIDENCE)
-    bound = Bound.around(address("field"), called.x, y, field, called.time_index)
+    bound = Bound.around(address("field" if name else "sparse_field"), called.x, y, field, called.time_index)
     bound.slices = called.slices
     return bound

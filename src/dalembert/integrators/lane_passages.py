@@ -35,8 +35,8 @@ def parameters(g, i):
         if g.one_control_p >= 0:
             one.control.x[g.one_control_p + j] = g.parameters[i, j]
     if g.gauge_sizes >= 0:
-        for k in range(g.m):
-            one.gauge.x[g.gauge_sizes + k] = g.sizes[i, k]
+        for k in range(g.measured):
+            one.gauge.x[g.gauge_sizes + k] = g.measures[i, k]
 
 
 @native

@@ -70,6 +70,7 @@ class LaneRecord(Struct):
     one_p = Int()
     gauge_p = Int()
     gauge_sizes = Int()
+    measured = Int()  # rows that the gauge measures
 
     # --- the runs of this call
     count = Int()
@@ -86,6 +87,7 @@ class LaneRecord(Struct):
     lengths = Doubles("count")  # of the mechanism with these parameters: the unit of slides
     inertias = Doubles("count")
     sizes = Doubles("count", "max(m, 1)")  # usual lengths of constraint rows
+    measures = Doubles("count", "max(measured, 1)")  # the same of those that the gauge measures
     near = Float()
     unequal = Float()  # ratio of these lengths from which every step is looked at
     asked = Int()

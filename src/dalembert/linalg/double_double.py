@@ -5,9 +5,11 @@ Compiled without fused multiply-add: what these functions compute is the roundin
 
 from __future__ import annotations
 
-from math import floor, sqrt
+from fractions import Fraction
+from math import factorial, floor, sqrt
 from typing import Any
 
+import numpy as np
 from numba import njit
 
 from ..native.jit import OPTIONS
@@ -17,6 +19,16 @@ exact: Any = njit(**{**OPTIONS, "fastmath": False})
 SPLIT = 134217729.0  # 2²⁷ + 1
 HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)  # π/2 to 160 bits
 TERMS = 15  # of the series of sine and cosine up to π/4
+
+
+def _parts(x: Fraction) -> tuple[float, float]:
+    """A number as the sum of two doubles."""
+    return float(x), float(x - Fraction(float(x)))
+
+
+#: (TERMS, 2) each: the coefficients of x^(2k + 1) in sin x and of x^(2k) in cos x
+SINE = np.array([_parts(Fraction((-1) ** k, factorial(2 * k + 1))) for k in range(TERMS)])
+COSINE = np.array([_parts(Fraction((-1) ** k, factorial(2 * k))) for k in range(TERMS)])
 
 
 @exact
@@ -92,15 +104,13 @@ def sine_cosine(a, b):
         p, e = two_product(turns, part)
         x, y = add(x, y, -p, -e)
     u, w = multiply(x, y, x, y)
-    s, t, c, d = x, y, 1.0, 0.0
-    term, low, even, rest = x, y, 1.0, 0.0
-    for k in range(1, TERMS):
-        term, low = multiply(term, low, -u, -w)
-        term, low = divide(term, low, 2.0 * k * (2.0 * k + 1.0), 0.0)
-        s, t = add(s, t, term, low)
-        even, rest = multiply(even, rest, -u, -w)
-        even, rest = divide(even, rest, 2.0 * k * (2.0 * k - 1.0), 0.0)
-        c, d = add(c, d, even, rest)
+    s, t, c, d = SINE[TERMS - 1, 0], SINE[TERMS - 1, 1], COSINE[TERMS - 1, 0], COSINE[TERMS - 1, 1]
+    for k in range(TERMS - 2, -1, -1):  # Horner
+        s, t = multiply(s, t, u, w)
+        s, t = add(s, t, SINE[k, 0], SINE[k, 1])
+        c, d = multiply(c, d, u, w)
+        c, d = add(c, d, COSINE[k, 0], COSINE[k, 1])
+    s, t = multiply(s, t, x, y)
     quarter = int(turns) % 4
     if quarter == 1:
         return c, d, -s, -t

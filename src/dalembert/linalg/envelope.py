@@ -7,16 +7,20 @@ costs in proportion to its length. For rows of full rank, which have usual lengt
     row order[i] of A = Σ_{j ≤ i} L_ij q_j,   Q = H_0 H_1 … H_{m-1},   H_k = 1 − tau_k v_k v_kᵀ              (1)
     M = Fᵀ F with F lower triangular, tips first: a tree fills in nothing                                  (2)
 
-L_ij is kept in rows[order[i], j] for j < i and in diagonal[i], v_k in rows[order[k], k:]. How near the rows are to
-dependent is told by the least singular value of L, by inverse iteration from the vector `weak` found the last time.
-Golub & Van Loan (4th ed.) 5.2.1, 8.2.2; Featherstone, Rigid Body Dynamics Algorithms, 6.5.
+L_ij is kept in row order[i], column j < i, and in diagonal[i], v_k in row order[k] from column k on. Only the envelope
+is stored, row after row in one block of memory, with room for what the reflections fill in (`formulations.envelope`):
+column j of row i is number base[i] + j of `rows`, that of F is number foot[i] + j of `lower`. The block has one column,
+so that the loops of `simd` read it from number base[i] on as they read row i of a matrix.
+
+How near the rows are to dependent is told by the least singular value of L, by inverse iteration from the vector `weak`
+found the last time. Golub & Van Loan (4th ed.) 5.2.1, 8.2.2; Featherstone, Rigid Body Dynamics Algorithms, 6.5.
 """
 
 from __future__ import annotations
 
 from math import copysign, sqrt
 
-from dalembert.native.simd import axpy, dot, fill
+from dalembert.native.simd import axpy, dot
 
 from ..native.jit import kernel
 from .rows import dot_fresh_vector
@@ -25,91 +29,79 @@ _ZERO = 1.0e-290  # a squared norm that counts as zero
 
 
 @kernel
-def factor_tree(M, lower, first):
-    """F of (2) into lower (n × n), row k of it from column first[k] on. Returns whether M is positive definite."""
-    n = M.shape[0]
-    for k in range(n):
-        start = 0
-        while start < k and M[k, start] == 0.0:
-            start += 1
-        first[k] = start
-        for j in range(start, k + 1):
-            lower[k, j] = M[k, j]
-    for k in range(n - 1, -1, -1):
-        if not lower[k, k] > 0.0:
+def factor_tree(e):
+    """F of (2) in the place of M, whose lower triangle is in e.lower. Returns whether M is positive definite."""
+    lower, foot, first = e.lower, e.foot, e.first
+    for k in range(len(first) - 1, -1, -1):
+        at, start = foot[k], first[k]
+        if not lower[at + k, 0] > 0.0:
             return False
-        root = sqrt(lower[k, k])
-        lower[k, k] = root
-        for j in range(first[k], k):
-            lower[k, j] /= root
-        for i in range(first[k], k):
-            if lower[k, i] != 0.0:
-                if first[k] < first[i]:
-                    fill(0.0, lower, i, first[k], first[i])
-                    first[i] = first[k]
-                axpy(-lower[k, i], lower, k, lower, i, first[k], i + 1)
+        root = sqrt(lower[at + k, 0])
+        lower[at + k, 0] = root
+        for j in range(start, k):
+            lower[at + j, 0] /= root
+        for i in range(start, k):
+            if lower[at + i, 0] != 0.0:
+                axpy(-lower[at + i, 0], lower, at, lower, foot[i], start, i + 1)
     return True
 
 
 @kernel
-def whiten_by_tree(lower, first, x, i, end):
-    """Row i of x ← x F⁻¹, its entries from `end` on are zero. Returns the first column that is not."""
-    begin = end
-    for k in range(end - 1, -1, -1):
-        if x[i, k] != 0.0:
-            x[i, k] /= lower[k, k]
-            axpy(-x[i, k], lower, k, x, i, first[k], k)
-            begin = k
-    return begin
+def whiten_by_tree(e):
+    """Rows A of e ← A F⁻¹."""
+    rows, lower = e.rows, e.lower
+    for i in range(len(e.base)):
+        at = e.base[i]
+        for k in range(e.stop[i] - 1, e.start[i] - 1, -1):
+            if rows[at + k, 0] != 0.0:
+                rows[at + k, 0] /= lower[e.foot[k] + k, 0]
+                axpy(-rows[at + k, 0], lower, e.foot[k], rows, at, e.first[k], k)
 
 
 @kernel
-def solve_tree(lower, first, x):
+def solve_tree(e, x):
     """x ← F⁻¹ x."""
-    for k in range(x.shape[0]):
-        x[k] = (x[k] - dot_fresh_vector(lower, k, x, first[k], k)) / lower[k, k]
+    lower, foot, first = e.lower, e.foot, e.first
+    for k in range(len(first)):
+        x[k] = (x[k] - dot_fresh_vector(lower, foot[k], x, first[k], k)) / lower[foot[k] + k, 0]
 
 
 @kernel
-def solve_tree_transposed(lower, first, x):
+def solve_tree_transposed(e, x):
     """x ← F⁻ᵀ x."""
-    for k in range(x.shape[0] - 1, -1, -1):
-        x[k] /= lower[k, k]
-        axpy(-x[k], lower, k, x, 0, first[k], k)
+    lower, foot, first = e.lower, e.foot, e.first
+    for k in range(len(first) - 1, -1, -1):
+        x[k] /= lower[foot[k] + k, 0]
+        axpy(-x[k], lower, foot[k], x, 0, first[k], k)
 
 
 @kernel
 def envelope_qr(e):
     """Factor the rows of e in place, by (1). Returns how many are independent of those before them, to rounding."""
-    rows, begin, end, order, m = e.rows, e.begin, e.end, e.order, e.rows.shape[0]
-    for i in range(m):  # by their first columns; they mostly are
-        k = i
-        while k > 0 and begin[order[k - 1]] > begin[i]:
-            order[k] = order[k - 1]
-            k -= 1
-        order[k] = i
+    rows, base, begin, end, order, m = e.rows, e.base, e.begin, e.end, e.order, len(e.order)
     reach = 0
-    for i in range(m):  # where a row begins once it is reached from before; e.start keeps where it began
-        e.start[i] = begin[i]
+    for i in range(m):
+        begin[i], end[i] = e.start[i], e.stop[i]
     for k in range(m):
         r = order[k]
+        at = base[r]
         end[r] = max(end[r], k + 1)
-        square = dot(rows, r, rows, r, k, end[r])
+        begin[r] = min(begin[r], k)
+        square = dot(rows, at, rows, at, k, end[r])
         if not square > _ZERO:
             return k
-        diagonal = -copysign(sqrt(square), rows[r, k])
-        head = rows[r, k] - diagonal
+        diagonal = -copysign(sqrt(square), rows[at + k, 0])
+        head = rows[at + k, 0] - diagonal
         tau = -1.0 / (diagonal * head)
-        e.diagonal[k], e.inverse[k], e.tau[k], rows[r, k] = diagonal, 1.0 / diagonal, tau, head
-        begin[r] = min(begin[r], k)
+        e.diagonal[k], e.inverse[k], e.tau[k], rows[at + k, 0] = diagonal, 1.0 / diagonal, tau, head
         reach = max(reach, end[r])
         for i in range(k + 1, m):
             s = order[i]
             if e.start[s] >= reach:
                 break
-            share = tau * dot(rows, r, rows, s, k, min(end[r], end[s]))
+            share = tau * dot(rows, at, rows, base[s], max(k, begin[s]), min(end[r], end[s]))
             if share != 0.0:
-                axpy(-share, rows, r, rows, s, k, end[r])
+                axpy(-share, rows, at, rows, base[s], k, end[r])
                 end[s] = max(end[s], end[r])
                 begin[s] = min(begin[s], k)
     return m
@@ -119,37 +111,39 @@ def envelope_qr(e):
 def turn_back(e, x):
     """x ← Q x."""
     rows, order, end = e.rows, e.order, e.end
-    for k in range(rows.shape[0] - 1, -1, -1):
+    for k in range(len(order) - 1, -1, -1):
         r = order[k]
-        axpy(-e.tau[k] * dot(rows, r, x, 0, k, end[r]), rows, r, x, 0, k, end[r])
+        at = e.base[r]
+        axpy(-e.tau[k] * dot(rows, at, x, 0, k, end[r]), rows, at, x, 0, k, end[r])
 
 
 @kernel
 def turn(e, x):
     """x ← Qᵀ x."""
     rows, order, end = e.rows, e.order, e.end
-    for k in range(rows.shape[0]):
+    for k in range(len(order)):
         r = order[k]
-        axpy(-e.tau[k] * dot(rows, r, x, 0, k, end[r]), rows, r, x, 0, k, end[r])
+        at = e.base[r]
+        axpy(-e.tau[k] * dot(rows, at, x, 0, k, end[r]), rows, at, x, 0, k, end[r])
 
 
 @kernel
 def solve_rows(e, y):
     """y ← L⁻¹ y, (m,), y in the order of e."""
     rows, order, begin = e.rows, e.order, e.begin
-    for i in range(rows.shape[0]):
+    for i in range(len(order)):
         r = order[i]
-        y[i] = (y[i] - dot_fresh_vector(rows, r, y, min(begin[r], i), i)) * e.inverse[i]
+        y[i] = (y[i] - dot_fresh_vector(rows, e.base[r], y, min(begin[r], i), i)) * e.inverse[i]
 
 
 @kernel
 def solve_rows_transposed(e, y):
     """y ← L⁻ᵀ y, (m,)."""
     rows, order, begin = e.rows, e.order, e.begin
-    for i in range(rows.shape[0] - 1, -1, -1):
+    for i in range(len(order) - 1, -1, -1):
         y[i] *= e.inverse[i]
         r = order[i]
-        axpy(-y[i], rows, r, y, 0, min(begin[r], i), i)
+        axpy(-y[i], rows, e.base[r], y, 0, min(begin[r], i), i)
 
 
 @kernel
@@ -158,7 +152,7 @@ def least_singular_value(e, steps, accuracy):
 
     e.weak (m,), in the order of e: the vector to begin with, and then the one that belongs to it.
     """
-    w, m, sigma = e.weak, e.rows.shape[0], 1e300
+    w, m, sigma = e.weak, len(e.order), 1e300
     for step in range(steps):
         size = sqrt(dot(w, 0, w, 0, 0, m))
         if not 1e-150 < size < 1e150 or (step == 0 and not 0.5 < size < 2.0):

@@ -26,6 +26,7 @@ from dalembert.system.system import System
 from dalembert.system.trace import Trace
 
 ITERATIONS = 50
+ROUNDING = 1e-9  # of a stage: iterations below it that no longer help have come to the rounding of v̇
 
 
 def step_map(
@@ -112,12 +113,15 @@ def _runge_kutta(
         dXi = dX + step * sum((a[i, j] * dK[j] for j in range(i)), np.zeros_like(dX))
         known, (k, J, by_u) = Xi, field(Xi, t)
         if implicit:
+            last = np.inf
             for _ in range(ITERATIONS):
                 change = np.linalg.solve(np.eye(nq + n) - step * a[i, i] * J, known + step * a[i, i] * k - Xi)
                 Xi = Xi + change
                 k, J, by_u = field(Xi, t)
-                if np.abs(change).max() < 1e-13 * max(1.0, np.abs(Xi).max()):
+                size = np.abs(change).max() / max(1.0, np.abs(Xi).max())
+                if size < 1e-13 or (size < ROUNDING and size > 0.1 * last):
                     break
+                last = size
             else:
                 raise ArgumentError(
                     f"a stage of method '{method}' is not solved at a step of {step:g} s; take a shorter one."

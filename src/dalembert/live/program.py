@@ -36,7 +36,10 @@ from dalembert.system.system import System
 START = 1024  # address of the image; constants of the code are below
 ROOM = 8  # records of the loop between two looks
 CALLED = ("begin", "advance", "fill", "nullspace", "factorize")  # by the page itself
-NATIVES = (*CALLED, "runge_kutta", "gauge", "field", "position", "velocity")
+NATIVES = (
+    *CALLED, "runge_kutta", "gauge", "field", "position", "velocity",
+    "sparse_field", "sparse_position", "sparse_velocity",
+)  # fmt: skip
 _DEFAULTS = ("dop853", 1e-9, 1e-10, None, np.inf, "projection", "auto", "continue", ROOM)
 
 

@@ -52,22 +52,21 @@ def body_jacobian_rate(at: Moving, i: int, offset: Transform) -> np.ndarray:
 
 
 def body_jacobian_rates(at: Moving, a: np.ndarray, i: int, offset: Transform) -> tuple[np.ndarray, np.ndarray]:
-    """J̇ and J̈, (6, nv) each, of frame `offset` of link i, along a motion with accelerations a."""
-    n = at.tree.nv
-    J, J1, J2 = (zeros(6, n) for _ in range(3))
-    for k in at.tree.path(i):
-        link, X, S = at.tree.links[k], at.X(k), at.S(k)
+    """J̇ and J̈, (6, nv) each, of frame `offset` of link i, along a motion with accelerations a, as `body_jacobian_rate`.
+
+    J̈_k = X_k S̈_k − ad(V_k) (X_k Ṡ_k + J̇_k) − ad(V̇_k) J_k: (2), carried from the frame inward.
+    """
+    first, second = zeros(6, at.tree.nv), zeros(6, at.tree.nv)
+    T, V, V_rate = offset, zeros(6), zeros(6)
+    for k in reversed(at.tree.path(i)):
+        link, X = at.tree.links[k], AdInverse(T)
         q, v, vdot = at.q[link.q], at.v[link.v], a[link.v]
-        S1, S2 = link.joint.screws_rate(q, v), _second_rate(link, q, v, vdot)
-        J, J1, J2 = X @ J, X @ J1, X @ J2
-        turn = S @ v
-        once = bracket(turn, J)
-        J2 = J2 - 2.0 * bracket(turn, J1) + bracket(turn, once) - bracket(S @ vdot + S1 @ v, J)  # (2)
-        J1 = J1 - once  # (1)
-        for out, columns in ((J, S), (J1, S1), (J2, S2)):
-            out[:, link.v] = columns
-    X = AdInverse(offset)
-    return X @ J1, X @ J2
+        J, XS1 = X @ at.S(k), X @ link.joint.screws_rate(q, v)
+        J1 = XS1 - bracket(V, J)
+        J2 = X @ _second_rate(link, q, v, vdot) - bracket(V, XS1 + J1) - bracket(V_rate, J)
+        first[:, link.v], second[:, link.v] = J1, J2
+        V, V_rate, T = V + J @ v, V_rate + J1 @ v + J @ vdot, at.T(k) @ T
+    return first, second
 
 
 def body_jacobian_slopes(at: Placed, i: int, offset: Transform) -> np.ndarray:

@@ -7,13 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.formulations import MASS, Problem, by_envelope, make_landing, make_precise
+from dalembert.formulations import make_landing, make_precise
 from dalembert.integrators.methods import METHODS
 from dalembert.native.bound import Bound
 from dalembert.simulation.layout import Layout, Stepper
-from dalembert.system.formulation_options import formulation_options
+from dalembert.system.formulation_options import formulation_options, of_mass
 from dalembert.system.state import State
-from dalembert.system.system import System
 
 ACROSS = 1e-4  # σ from which a position that is met is crossed in one step
 LANDINGS = 12  # Newton steps, at most, from where a motion is carried to
@@ -58,8 +57,11 @@ def careful(layout: Layout, rows: tuple[int, ...] | None) -> Careful:
     if s.formulation == "auto":
         options = {**s.options, **options}
     usual = layout.usual_rank(rows)
-    ode = layout.formulation("nullspace", options, None, usual).trust(0.0, 0.0)
-    _by_envelope(ode.w.problem, system, usual)
+    if _by_elements(layout, options, usual):
+        ode = layout.sparse_formulation(options)
+    else:
+        ode = layout.formulation("nullspace", options, None, usual)
+    ode.trust(0.0, 0.0)
     fields: dict[str, Any] = {
         "singular": 1,
         "across": ACROSS,
@@ -95,34 +97,38 @@ def _nearest(layout: Layout, name: str, options: Mapping[str, Any], usual: int, 
     rows = None
     if name == "position" and not system.rows.holonomic.all():
         rows = tuple(np.flatnonzero(system.rows.holonomic).tolist())
-    chosen = formulation_options(
-        system, "nullspace", s.p, metric=metric, rows=rows,
-        tolerance=options["tolerance"], floor=options["floor"], safety=options["safety"],
-    )  # fmt: skip
-    landing = make_landing(
+    sparse = _by_elements(layout, {"metric": metric}, usual)
+    if sparse:
+        chosen = layout.sparse_options(options, rows)
+    else:
+        chosen = formulation_options(
+            system, "nullspace", s.p, metric=metric, rows=rows,
+            tolerance=options["tolerance"], floor=options["floor"], safety=options["safety"],
+        )  # fmt: skip
+        chosen["usual_rank"] = usual if rows is None else 0
+    return make_landing(
         name,
-        system.kernel("equations", rows=rows),
+        system.kernel("sparse_equations" if sparse else "equations", rows=rows),
         system.kernel("plus"),
         layout.values(None),
         nq=system.nq,
         nv=system.nv,
         rows=layout.usual_rank(rows),
         powers=layout.plain_powers,
-        options={**chosen, "usual_rank": usual if rows is None else 0},
+        options=chosen,
         rounding=4e-16 * layout.policy.length,
         program=(lambda places: make_precise(system, rows, places)) if name == "position" else None,
         low=low,
         rates=system.kernel("rates"),
         turns=layout.quaternions(),
+        sparse=sparse,
     )
-    _by_envelope(landing.owner.problem, system, usual)
-    return landing
 
 
-def _by_envelope(problem: Problem, system: System, usual: int) -> None:
-    """The faster way to factor rows where none depends on others for good."""
-    if usual == len(system.rows.of) and problem.metric == MASS and problem.damp == 0.0:
-        by_envelope(problem)
+def _by_elements(layout: Layout, options: Mapping[str, Any], usual: int) -> bool:
+    """Whether rows can be factored by their elements: none depends on others for good, in the mass metric, undamped."""
+    undamped = not (options.get("damping") or (0.0, 0.0))[1]
+    return usual == len(layout.system.rows.of) and of_mass(options.get("metric", "mass")) and undamped
 
 
 # --- kept for the next singular position ------------------------------------------------------------------------------

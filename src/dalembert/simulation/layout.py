@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 CHART = 1e-2  # squared sine between the rows of a chart below which another one is taken
 STAGES = 15  # rows of stages that careful steps need
 UNEQUAL = 10.0  # ratio of usual lengths of rows from which they are looked at one by one
+MANY = 60  # constraint rows of which as many as the rank are measured, and no others, near a singular position
 MET = 1e-7  # σ of a position that is met: next to a nearer one doubles do not tell the branches apart
 PASSAGES = 16  # noted by native code until it comes back with them
 CHUNK = 2000  # records, and at first attempts, between two looks at the clock, the keyboard and the sample times
@@ -269,13 +270,21 @@ class Layout:
             count = self._sizes(rows)[0] + system.nv
             run.step_kernel = self._bound(system.kernel(method.kernel, rows=rows), chart, count)
         if system.rows.of and s.formulation not in TOTAL_RATES:
-            values, count = {**self.values(None), "sizes": self._usual(rows)}, self.usual_rank(rows)
-            run.gauge = make_gauge(system.kernel("whitened_rows", rows=rows), values, nv=system.nv, rows=count)
+            run.gauge = self._gauge(rows)
         needed = bool(system.rows.of) or system.nq != system.nv
         by_itself = chart is not None or method.kernel is not None
         project = s.projection
         run.project_every = 0 if project is None or by_itself or not needed else project.every
         self.ordinary(rows, chart).enter(run)
+
+    def _gauge(self, rows: tuple[int, ...] | None) -> Bound:
+        """How near constraints are to dependent: all of them, or these rows where there are many."""
+        system, measured = self.system, measured_rows(self.system, rows)
+        values = {**self.values(None), "sizes": self._usual(measured)}
+        return make_gauge(
+            system.kernel("whitened_rows", rows=measured), values,
+            nv=system.nv, rows=self.usual_rank(measured), rank=self.usual_rank(rows),
+        )  # fmt: skip
 
     # --- right-hand sides ---------------------------------------------------------------------------------------
 
@@ -330,6 +339,27 @@ class Layout:
             options={**formulation_options(system, name, s.p, rows=rows, **options), "usual_rank": usual},
             baumgarte=(0.0, 0.0) if baumgarte is None else (baumgarte.alpha, baumgarte.beta),
         ).trust(limit, limit)
+
+    def sparse_formulation(self, options: Mapping[str, Any]) -> Bound:
+        """The null-space formulation of all rows over the kernel "sparse_equations", in the mass metric."""
+        system, baumgarte = self.system, self.setup.baumgarte
+        return make_field(
+            None,
+            system.kernel("sparse_equations"),
+            self.values(None),
+            nq=system.nq,
+            nv=system.nv,
+            rows=self.usual_rank(None),
+            powers=self.plain_powers,
+            driven="drivers" in system.work_names,
+            led=bool(system.led),
+            options=self.sparse_options(options, None),
+            baumgarte=(0.0, 0.0) if baumgarte is None else (baumgarte.alpha, baumgarte.beta),
+        )
+
+    def sparse_options(self, options: Mapping[str, Any], rows: tuple[int, ...] | None) -> dict[str, Any]:
+        """Fields of a `SparseProblem` of these rows by name."""
+        return {"sizes": self._usual(rows).copy(), "tolerance": options["tolerance"], "floor": options["floor"]}
 
     @property
     def plain_powers(self) -> int:
@@ -422,3 +452,8 @@ class Layout:
         kernel = self.system.kernel(f"joint_rates{TOTAL_RATES[self.setup.formulation]}")
         known = {"q": np.ascontiguousarray(q), "dq": np.ascontiguousarray(rates), "p": self.setup.p}
         return kernel.batch(*(known[name] for name in kernel.names_in))
+
+
+def measured_rows(system: System, rows: tuple[int, ...] | None) -> tuple[int, ...] | None:
+    """The rows that tell how near a run by these rows is to a singular position; None: all of them."""
+    return rows if len(system.rows.of) > MANY else None

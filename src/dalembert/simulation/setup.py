@@ -201,6 +201,12 @@ def make_setup(
             f"the controller ({type(controller).__name__}) remembers its last call, and hold is None; needed: a "
             "sampling period (s), hold=0.001 for instance."
         )
+    period = getattr(controller, "sampling_period", None)
+    if not checks.same_period(hold or 0.0, period):
+        raise ArgumentError(
+            f"the controller ({type(controller).__name__}) is made for samples every {period:g} s, and hold is {hold}; "
+            f"needed: hold={period:g}."
+        )
     options = _options(system, choices.formulation, options)
     _check_together(system, choices, coordinates)
     values = {f.name: getattr(choices, f.name) for f in fields(choices)}

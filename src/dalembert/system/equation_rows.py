@@ -94,7 +94,7 @@ class EquationRows(JacobianRows):
         J, e = self.jacobian({**known, "a": np.zeros(self.system.nv), "lam": np.zeros(self.m)}, np.eye(n, self.count))
         e_z = J[:, self.unknowns]
         scale = self._scale(e_z)
-        z = _divided(e_z, -e, scale)
+        z = divided(e_z, -e, scale)
         known = {**known, "a": z[: self.system.nv], "lam": z[self.system.nv :]}
         J, e = self.jacobian(known)
         return SolvedRows(self, known, self._margin(e_z), J, e, scale)
@@ -189,11 +189,11 @@ class SolvedRows:
 
     def divided(self, right: np.ndarray) -> np.ndarray:
         """e_z⁻¹ right; NaN where e_z is singular."""
-        return _divided(self.J[self.of.implicit, self.of.unknowns], right, self.scale)
+        return divided(self.J[self.of.implicit, self.of.unknowns], right, self.scale)
 
     def divided_transposed(self, right: np.ndarray) -> np.ndarray:
         """e_z⁻ᵀ right."""
-        return _divided(self.J[self.of.implicit, self.of.unknowns].T, right, self.scale)
+        return divided(self.J[self.of.implicit, self.of.unknowns].T, right, self.scale)
 
     @property
     def slopes(self) -> dict[str, np.ndarray]:
@@ -207,7 +207,7 @@ class SolvedRows:
         return {name: out[name] for name in ACCELERATION_DERIVATIVES}
 
 
-def _divided(left: np.ndarray, right: np.ndarray, scale: np.ndarray) -> np.ndarray:
+def divided(left: np.ndarray, right: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """left⁻¹ right by D (D left D)⁻¹ D; NaN where there is none."""
     D = scale if right.ndim == 1 else scale[:, None]
     try:

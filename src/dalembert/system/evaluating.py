@@ -14,6 +14,7 @@ from dalembert.errors import ArgumentError, unknown
 from dalembert.mechanism.body import Body, Frame
 from dalembert.mechanism.constraints import Loop
 from dalembert.protocols import Inputs, Parameters, StateGiven
+from dalembert.recursions.pairs import Pairs
 from dalembert.spatial import Transform
 from dalembert.symbols import all_numbers
 from dalembert.system import functions, kept
@@ -24,6 +25,7 @@ from dalembert.system.led import led_velocities
 from dalembert.system.rows import RowChoice, RowNames
 from dalembert.system.stepping import STEPPING, work_names
 from dalembert.system.trace import LARGE, Description, Trace, forget_trace, recent_trace
+from dalembert.system.tree_slopes import is_tree, tree_slopes
 
 if TYPE_CHECKING:
     from dalembert.compiler import Kernel
@@ -144,7 +146,11 @@ class Evaluating(Given):
             known = FUNCTIONS.get(name) or FRAME_FUNCTIONS.get(name) or LOOP_FUNCTIONS.get(name) or ((),)
             checks.keywords(more, known[0], f"arguments of function '{name}'")
         if name in ("acceleration_derivatives", "ode_jacobian") and is_large(self):
-            found = EquationRows(self, rows).solved(arguments(self, self.as_state(state), u, p)).slopes
+            x = self.as_state(state)
+            if is_tree(self):
+                found = tree_slopes(self, x, u, p)
+            else:
+                found = EquationRows(self, rows).solved(arguments(self, x, u, p)).slopes
             return tuple(found[output] for output in OUTPUTS[name])
         if isinstance(frame, Frame) and name in FRAME_FUNCTIONS and rows is None:
             at = self.layout.frame(frame)
@@ -228,6 +234,10 @@ class Evaluating(Given):
             return s.rows.head, work_names(s)
 
         return kept.facts(self._digest, traced)
+
+    @cached_property
+    def _pairs(self) -> Pairs:
+        return Pairs(self.layout.tree)
 
     @cached_property
     def led(self) -> dict[str, int]:

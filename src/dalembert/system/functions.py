@@ -191,8 +191,13 @@ def _jacobian(s: Trace, frame: Frame, axes: str) -> Any:
 def _jacobian_derivatives(s: Trace, frame: Frame) -> tuple[Any, ...]:
     """∂J/∂q, its last two axes in one, J̇ and J̈, in the frame's own axes."""
     link, offset, _ = s.frame(frame, "body")
-    slopes = body_jacobian_slopes(s.at, link, offset)
-    return slopes.reshape(6, -1), *body_jacobian_rates(s.at, s.a, link, offset)
+    return body_jacobian_slopes(s.at, link, offset).reshape(6, -1), *_jacobian_rates(s, frame)
+
+
+def _jacobian_rates(s: Trace, frame: Frame) -> tuple[Any, ...]:
+    """J̇ and J̈ in the frame's own axes."""
+    link, offset, _ = s.frame(frame, "body")
+    return body_jacobian_rates(s.at, s.a, link, offset)
 
 
 def _jacobian_along(s: Trace, frame: Frame) -> Any:
@@ -278,6 +283,7 @@ FRAME_FUNCTIONS: dict[str, tuple[tuple[str, ...], Callable[[Trace, Frame, str], 
     "twist": (("q", "v", "p"), _twist),
     "jacobian": (("q", "p"), _jacobian),
     "jacobian_derivatives": (("q", "v", "a", "p"), lambda s, f, axes: _jacobian_derivatives(s, f)),
+    "jacobian_rates": (("q", "v", "a", "p"), lambda s, f, axes: _jacobian_rates(s, f)),
     "jacobian_along": (("q", "dq", "p"), lambda s, f, axes: _jacobian_along(s, f)),
     "jacobian_rate": (("q", "v", "p"), lambda s, f, axes: _acceleration(s, f, axes, _still(s))),
     "frame_acceleration": (("q", "v", "a", "p"), lambda s, f, axes: _acceleration(s, f, axes, s.a)),
@@ -308,6 +314,7 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "filter": ("filtered", "velocity_error", "margin"),
     "cut_joint": ("position", "velocity"),
     "jacobian_derivatives": ("by_q", "rate", "second_rate"),
+    "jacobian_rates": ("rate", "second_rate"),
     "lagrangian_along": ("L", "L_dq", "L_ddq", "L_dq_along", "L_ddq_along"),
     **DIAGONAL_OUTPUTS,
 }

@@ -7,6 +7,7 @@ chart where one is used, and the work done since the start by inputs, by forces 
     diagonal_ode  (q, ν, …), the same in total rates
     ode_slope  (q, v, …) → ∂(q̇, v̇)/∂(q, v), for implicit methods
     equations  (q, v, …) → q̇, powers, M, f, A, γ, Φ, A v + b, b       for the formulations; see `formulations.field`
+    sparse_equations   the same with M and A by their elements       for careful steps; see `formulations.sparse`
     correct    q onto Φ = 0, one Newton step of least length (Aghili 37; Kövecses & Piedboeuf 35, 36)
     filter     v onto A v + b = 0, the nearest one (Kövecses & Piedboeuf 33)
     whitened   q, and the usual lengths of rows → A in the mass metric, its entries and their places; see `gauge`
@@ -24,7 +25,7 @@ import numpy as np
 
 from dalembert.mechanism.traced import Load
 from dalembert.recursions.articulated_body import articulated_body
-from dalembert.recursions.composite_body import composite_body
+from dalembert.recursions.composite_body import composite_body, composite_elements
 from dalembert.recursions.diagonal import DiagonalDynamics
 from dalembert.recursions.elimination import Elimination, TreeFactor, eliminate
 from dalembert.recursions.innovations import Innovations
@@ -164,6 +165,29 @@ def equations(s: Trace) -> tuple[Any, ...]:
     return rates(s), *kept, s.rows.phi, velocity_error, by_lam
 
 
+def sparse_equations(s: Trace) -> tuple[Any, ...]:
+    """`equations` with M, its lower triangle, and A by their elements, and the places of these before the residuals.
+
+    An element of row i and column j is at i nv + j.
+    """
+    P, (by_a, by_lam, rest) = powers(s), drivers_power(s)
+    M, f, A, gamma = composite_elements(s.at), forces(s), s.rows.sparse, s.rows.gamma
+    if s.led:
+        whole, f, rows, gamma = s.led.equations(M.dense(), f, A.dense(), gamma)
+        M, A = Sparse.of(whole), Sparse.of(rows)
+    lower = Sparse([{j: x for j, x in row.items() if j <= i} for i, row in enumerate(M.rows)], s.tree.nv)
+    (masses, mass_places), (elements, places) = _by_elements(lower), _by_elements(A)
+    kept = array(P) if P else zeros(0), masses, f, elements, gamma, mass_places, places
+    velocity_error = s.rows.sparse @ s.v + s.rows.b
+    return rates(s), *kept, *([by_a, array([rest])] if s.led else []), s.rows.phi, velocity_error, by_lam
+
+
+def _by_elements(X: Sparse) -> tuple[np.ndarray, np.ndarray]:
+    """The elements of a matrix, and their places: i times its width + j."""
+    found = [(x, float(i * X.shape[1] + j)) for i, row in enumerate(X.rows) for j, x in row.items()]
+    return array([x for x, _ in found]), array([place for _, place in found])
+
+
 # --- staying on the manifold ----------------------------------------------------------------------------------------
 
 
@@ -267,6 +291,7 @@ STEPPING: dict[str, tuple[tuple[str, ...], Callable[[Trace], Any]]] = {
     "diagonal_ode_xi": ((*STATE, *DRIVE), lambda s: diagonal_ode(s, False)),
     "ode_slope": ((*STATE, *DRIVE), ode_slope),
     "equations": ((*STATE, *DRIVE), equations),
+    "sparse_equations": ((*STATE, *DRIVE), sparse_equations),
     "correct": (("q", "p", "t"), correct),
     "correct_weighted": (("q", "weights", "p", "t"), lambda s: correct(s, True)),
     "correct_frozen": (("q", "q1", "p", "t"), correct_frozen),

@@ -13,9 +13,10 @@ from dalembert.errors import AssemblyError
 from dalembert.mechanism.checks import solid
 from dalembert.protocols import Inputs, Parameters, StateGiven
 from dalembert.rank import massless
-from dalembert.recursions.pairs import Pairs
+from dalembert.spatial import AdInverse, Transform
 from dalembert.system.evaluating import Evaluating
 from dalembert.system.second_order import FrameDerivatives, Lagrangian, frame_derivatives
+from dalembert.system.tree_slopes import products_of_columns
 
 LONG_MASS = 100  # velocities from where M is made of its columns: its closed form takes seconds to compile
 LONG = 40  # velocities of a chain whose derivatives are no longer one piece of straight-line code
@@ -50,8 +51,18 @@ class TreeQuestions(Evaluating):
         [:, c, k] of the first is the derivative of column c along velocity k (δ at q ⊕ δ).
         """
         given = np.zeros(self.nv) if a is None else self.velocity_vector(a, "a")
-        by_q, rate, second = self._frame_value(frame, "jacobian_derivatives", "body", state, a=given, p=p)
-        return by_q.reshape(6, self.nv, self.nv), rate, second
+        if self.nv <= LONG:
+            by_q, rate, second = self._frame_value(frame, "jacobian_derivatives", "body", state, a=given, p=p)
+            return by_q.reshape(6, self.nv, self.nv), rate, second
+        rate, second = self._frame_value(frame, "jacobian_rates", "body", state, a=given, p=p)
+        body = self.layout.frame(frame).body  # whose kernel serves all its frames
+        by_q, offset = self._along_each("jacobian_along", state, p, body), self._offset(state, frame, p)
+        carried = AdInverse(Transform(offset[:3, :3], offset[:3, 3])) @ np.moveaxis(by_q, 0, -1).reshape(6, -1)
+        return carried.reshape(6, self.nv, self.nv), rate, second
+
+    def _offset(self, state: StateGiven, frame: Any, p: Parameters) -> np.ndarray:
+        """(4, 4) the pose of a frame in its body."""
+        return np.linalg.solve(self.pose(state, self.layout.frame(frame).body, p=p), self.pose(state, frame, p=p))
 
     def frame_derivatives(self, state: StateGiven, frame: Any, *, p: Parameters = None) -> FrameDerivatives:
         """The pose of a frame with its first and second derivatives by q, as arrays and by the names of coordinates.
@@ -68,7 +79,7 @@ class TreeQuestions(Evaluating):
         body = self.layout.frame(frame).body  # whose kernels serve all its frames
         J, g = self.jacobian(state, body, p=p), self.pose(state, body, p=p)
         J_dq = self._along_each("jacobian_along", state, p, body) if self.nv else np.zeros((0, 6, 0))
-        offset = np.linalg.solve(g, self.pose(state, frame, p=p))
+        offset = self._offset(state, frame, p)
         return frame_derivatives(g, J, np.moveaxis(J_dq, 0, -1), offset, tuple(self.v_names))
 
     def frame_acceleration(
@@ -137,13 +148,7 @@ class TreeQuestions(Evaluating):
         given = self.velocity_vector(a, "a")
         if self.nv <= LONG:
             return self.evaluate("inverse_dynamics_derivatives", state, a=given, u=u, p=p)
-        *columns, force_q, force_v = self.evaluate("long_chain_columns", state, a=given, u=u, p=p)
-        by_q, by_v, by_a = self._pairs.product(*columns)
-        return (by_q - force_q, by_v - force_v, by_a) if force_q.size else (by_q, by_v, by_a)
-
-    @cached_property
-    def _pairs(self) -> Pairs:
-        return Pairs(self.layout.tree)
+        return products_of_columns(self, self.as_state(state), given, u, p)
 
     def forward_dynamics(
         self,

@@ -20,13 +20,22 @@ whose admissible part is nothing but rounding moves nothing, although that part 
 
 from __future__ import annotations
 
-from math import isfinite
+from math import floor, isfinite
 
 import numpy as np
 
 from dalembert.control.native.bounded import within_bounds
 from dalembert.control.native.inequalities import resolve
-from dalembert.control.native.steps import by_rows, carry, length, multipliers, require, shortest
+from dalembert.control.native.steps import (
+    by_rows,
+    carry,
+    force_sizes,
+    length,
+    multipliers,
+    picked_reach,
+    require,
+    shortest,
+)
 from dalembert.control.native.workspace import CONSTANT, FORCES, GIVEN, MASS_COST, REACTIONS, TASK, Allocation
 from dalembert.formulations.common import factor_in_metric, particular, times
 from dalembert.linalg import cholesky, dot, factor_svd, solve_upper, solve_upper_rows, whiten_rows
@@ -59,6 +68,7 @@ def allocate(a):
     if a.ns > 0:
         for i in range(a.ns):
             resolve(a, cut(a.pick, i * (a.m + a.nm), (a.m + a.nm,)), cut(a.picked, i * a.m, (a.m,)))
+        force_sizes(a)
         carry(a)
         shape_forces(a)
         carry(a)
@@ -160,22 +170,27 @@ def follow_task(a):
     by_rows(J, K, T)
     for i in range(nt):
         right[i] = a.pull[i]
-        for j in range(nt):
-            right[i] += gains[i, j] * (reference[j] - theta[j])
-            right[i] += gains[nt + i, j] * (reference[nt + j] - rate[j])
+    for j in range(nt):
+        e, de = reference[j] - theta[j], reference[nt + j] - rate[j]
+        if a.period[j] > 0.0:  # the shorter way round
+            e -= a.period[j] * floor(e / a.period[j] + 0.5)
+        for i in range(nt):
+            right[i] += gains[i, j] * e + gains[nt + i, j] * de
     if a.impedance != 0:  # a force along the task: J K Kᵀ Jᵀ of it, the mobility of its rows
         for j in range(p):
             back[j] = 0.0
             for i in range(nt):
                 back[j] += T[i, j] * right[i]
         times(T, back, right)
-    for i in range(nt):
-        right[i] += reference[2 * nt + i] - bias[i] - dot(J, i, a.motion, 0, 0, a.n)
-        desired[i] = right[i]
-        for j in range(p):
-            given[i, j] = T[i, j]
-    white = cut(a.white_task, 0, (nt, a.n))
+    white, size = cut(a.white_task, 0, (nt, a.n)), a.row_size
     whiten_rows(J, a.problem.upper, white)
+    for i in range(nt):
+        desired[i] = right[i] + reference[2 * nt + i] - bias[i] - dot(J, i, a.motion, 0, 0, a.n)
+        right[i] = desired[i] / size[i]
+        for j in range(p):
+            given[i, j] = T[i, j] / size[i]
+        for j in range(a.n):
+            white[i, j] /= size[i]
     a.task_rank = shortest(a.task, nt, p, a.problem.tolerance, length(white), a.damping, right, y, False)
     if a.free_damping > 0.0:
         vector, basis = a.problem.n1, factor.basis
@@ -245,24 +260,24 @@ def shortest_forces(a):
 def task_first(a):
     """Where the actuators do not reach all freedoms: u for the task alone, the rest of the motion is uncontrolled.
 
-    y = Kᵀ(f + B u) in J K y = … gives (J K KᵀB) u = J K (y_desired − Kᵀf); the shortest such u. Returns the rank.
+    With y = Kᵀ(f + B u) and V orthonormal rows that span those of J K: V KᵀB u = V (y_desired − Kᵀf), the shortest such
+    u. What is missing is least in the mass metric, whatever the units of the rows. Returns the rank.
     """
-    nt, na, n, p, wide = a.nt, a.na, a.n, a.mobility, a.n + a.na + a.nt + a.ns
-    K, u, motion = a.K, a.u, a.motion
-    T, N, white = cut(a.task_rows, 0, (nt, p)), cut(a.actuation, 0, (p, na)), cut(a.drives.A, 0, (p, na))
-    D = cut(a.shaping.A, 0, (nt, na))
-    along, right, free = cut(a.right, 0, (p,)), cut(a.right, wide, (nt,)), cut(a.right, 2 * wide, (p,))
+    rows, na, n, p, wide = a.task_rank, a.na, a.n, a.mobility, a.n + a.na + a.nt + a.ns
+    K, V, u, motion = a.K, a.task.factor.basis, a.u, a.motion
+    N, white = cut(a.actuation, 0, (p, na)), cut(a.drives.A, 0, (p, na))
+    D = cut(a.shaping.A, 0, (rows, na))
+    along, right, free = cut(a.right, 0, (p,)), cut(a.right, wide, (rows,)), cut(a.right, 2 * wide, (p,))
     times(K, a.problem.f, free)
-    for i in range(nt):
+    for i in range(rows):
         right[i] = 0.0
         for j in range(p):
-            right[i] += T[i, j] * (along[j] - free[j])
+            right[i] += V[i, j] * (along[j] - free[j])
         for k in range(na):
             D[i, k] = 0.0
             for j in range(p):
-                D[i, k] += T[i, j] * white[j, k]
-    whole = a.drive * length(cut(a.white_task, 0, (nt, n)))
-    rank = shortest(a.shaping, nt, na, a.problem.tolerance, whole, a.damping, right, u, False)
+                D[i, k] += V[i, j] * white[j, k]
+    rank = shortest(a.shaping, rows, na, a.problem.tolerance, a.drive, a.damping, right, u, False)
     solve_upper(a.cost, u)
     for j in range(p):
         more = free[j] - along[j] + dot(N, j, u, 0, 0, na)
@@ -274,26 +289,28 @@ def task_first(a):
 
 @native
 def shape_forces(a):
-    """Add Z w, N Z = 0, to u so that the selected multipliers come nearest to what is wanted; the shortest such w."""
+    """Add Z w, N Z = 0, to u so that the selected multipliers come nearest to what is wanted; the shortest such w.
+
+    Each is measured by the usual size of its kind (`force_sizes`).
+    """
     problem, u, na, ns, reach = a.problem, a.u, a.na, a.ns, a.reach
     nz, wide = na - reach, a.n + a.na + a.nt + a.ns
     Z, L = cut(a.null_forces, 0, (nz, na)), cut(a.shaping.A, 0, (ns, nz))
     right, w = cut(a.right, 0, (ns,)), cut(a.right, wide, (nz,))
-    basis, picked, wanted = a.drives.factor.basis, a.picked, a.wanted
+    basis, picked, wanted, size = a.drives.factor.basis, a.picked, a.wanted, a.force_size
     carried, one = problem.multipliers, problem.m1
     for k in range(nz):
         for i in range(na):
             Z[k, i] = basis[reach + k, i]
     solve_upper_rows(a.cost, Z, nz)
     for i in range(ns):
-        right[i] = wanted[i] - dot(picked, i, carried, 0, 0, a.m)
+        right[i] = (wanted[i] - dot(picked, i, carried, 0, 0, a.m)) / size[i]
     for k in range(nz):
         times(a.B, cut(Z, k * na, (na,)), problem.n2)
         multipliers(problem, problem.n2, one)
         for i in range(ns):
-            L[i, k] = -dot(picked, i, one, 0, 0, a.m)
-    whole = length(picked) * a.drive / max(problem.largest, 1e-300)  # of λ, where the constraints carry forces best
-    a.force_rank = shortest(a.shaping, ns, nz, problem.tolerance, whole, 0.0, right, w, False)
+            L[i, k] = -dot(picked, i, one, 0, 0, a.m) / size[i]
+    a.force_rank = shortest(a.shaping, ns, nz, problem.tolerance, picked_reach(a), 0.0, right, w, False)
     for k in range(nz):
         for i in range(na):
             u[i] += w[k] * Z[k, i]

@@ -23,7 +23,7 @@ from __future__ import annotations
 from dalembert.control.native.feasibility import feasible
 from dalembert.control.native.inequalities import add_bounds, any_broken, cut_cones, first_planes, respond
 from dalembert.control.native.levels import clear, improve
-from dalembert.control.native.steps import carry, length, require, shortest
+from dalembert.control.native.steps import carry, length, picked_reach, require, shortest
 from dalembert.control.native.workspace import TASK
 from dalembert.formulations.common import times
 from dalembert.linalg import dot
@@ -54,7 +54,7 @@ def task_levels(a):
         part, count = cut(a.task.A, 0, (nt, p)), 0
         for i in range(nt):
             if a.priority[i] == level:
-                weight = a.row_weight[i] if a.weighted else 1.0
+                weight = a.row_weight[i] if a.weighted else 1.0 / a.row_size[i]
                 for j in range(p):
                     part[count, j] = weight * T[i, j]
                 right[count] = weight * a.desired[i]
@@ -97,11 +97,11 @@ def rest_of_motion(a):
 def wanted_forces(a):
     """The multipliers and measures that are wanted."""
     s, m, ns, carries, picked, A, b = a.levels, a.m, a.ns, a.carries_of, a.picked, a.levels.A, a.levels.b
-    s.rows, s.whole = ns, length(picked) * a.drive / max(a.problem.largest, 1e-300)
+    s.rows, s.whole, size = ns, picked_reach(a), a.force_size
     for i in range(ns):
-        b[i] = a.wanted[i] - dot(picked, i, a.resting, 0, 0, m)
+        b[i] = (a.wanted[i] - dot(picked, i, a.resting, 0, 0, m)) / size[i]
         for k in range(a.na):
-            A[i, k] = dot(carries, k, picked, i, 0, m)
+            A[i, k] = dot(carries, k, picked, i, 0, m) / size[i]
     improve(s)
 
 

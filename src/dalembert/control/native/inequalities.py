@@ -278,5 +278,6 @@ def add_bounds(a):
             rest += a.K[k, d] * a.free_y[k]
         for k in range(na):
             row[k] = a.moves_of[k, d]
-        add_pair(a, name + i, a.nf, row, low - rest, high - rest, NOTHING * a.drive)
+        least = NOTHING * a.drive / a.problem.M[d, d] ** 0.5
+        add_pair(a, name + i, a.nf, row, low - rest, high - rest, least)
     return hard

@@ -70,3 +70,23 @@ def carry(a):
     for i in range(a.n):
         force[i] = required[i] - force[i]
     multipliers(a.problem, force, a.problem.multipliers)
+
+
+@native
+def force_sizes(a):
+    """Sizes of the wanted multipliers and measures, λ_j by 1/unit_j: newtons and newton metres compare."""
+    picked, unit, size = a.picked, a.unit_of, a.force_size
+    for i in range(a.ns):
+        total = 0.0
+        for j in range(a.m):
+            total += (picked[i, j] / unit[j]) ** 2
+        size[i] = total**0.5 if total > 0.0 else 1.0
+
+
+@native
+def picked_reach(a):
+    """The length of the map from forces to wanted multipliers, in their sizes, if constraints carry forces best."""
+    total = 0.0
+    for i in range(a.ns):
+        total += dot(a.picked, i, a.picked, i, 0, a.m) / a.force_size[i] ** 2
+    return total**0.5 * a.drive / max(a.problem.largest, 1e-300)

@@ -59,6 +59,9 @@ class Allocation(Struct):
     priority = Ints("nt")  # level of each row, from 1
     weighted = Int()  # 1: errors are measured with `row_weight`, not by the mass metric
     row_weight = Doubles("nt")
+    period = Doubles("nt")  # of rows that are turns about one axis, 2π; 0: none
+    row_size = Doubles("nt")  # in which rows are compared: a length of the mechanism, or 1 rad
+    unit_of = Doubles("m")  # the same of the constraints' rows
     wanted_motion = Doubles("n")  # v̇, for GIVEN
     active = Ints("m")  # 1 where a row counts
     cost_kind = Int()
@@ -99,7 +102,8 @@ class Allocation(Struct):
     # work
     right = Doubles("3", "n + na + nt + ns")  # right sides and solutions
     task = Part(lambda: Problem)  # its A: J K
-    white_task = Doubles("nt * n")  # J R⁻¹
+    white_task = Doubles("nt * n")  # J R⁻¹, in sizes of the rows
+    force_size = Doubles("ns")  # sizes of the wanted multipliers and measures
     actuation = Doubles("n * na")  # KᵀB
     drives = Part(lambda: Problem)  # its A: KᵀB in the metric of forces
     null_forces = Doubles("na * na")  # forces that move nothing
@@ -176,11 +180,14 @@ def make_allocation(plant: Plant, **values: Any) -> Allocation:
         drives=make_problem(na, n, metric=EUCLIDEAN),
         shaping=make_problem(na, max(ns, nt), metric=EUCLIDEAN),
         sieve=Factor.sized(m=m, n=n),
+        period=plant.periods.copy(),
         levels=make_levels(na, rows, wide),
         **views,
         **values,
     )
     a.active[:] = 1
+    for size in (a.row_size, a.unit_of):
+        size[size == 0.0] = 1.0
     for square in (a.cost, a.weight):
         np.fill_diagonal(square, 1.0)
     return a

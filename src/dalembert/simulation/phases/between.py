@@ -60,7 +60,7 @@ class Between:
         energy = moment.energy if self.state is before else Moment(a.changeable, before, self.u, a.p).energy
         touching = self._touching(moment, cause)
         steady = [n for n in held if n not in closing]
-        impact = self._impact(moment, steady, closing, touching)
+        impact = self._impact(moment, steady, closing, touching, begins=not told)
         note = f"moved by {shift:.2g} to close" if shift > 1e-9 * self.scales.length else ""
         for name, s in due:
             self.story.tell(self.state, "closed", name, [n for n in s.close if n in closing], impact, note)
@@ -114,11 +114,13 @@ class Between:
         return out
 
     def _impact(
-        self, moment: Moment, steady: list[str], closing: Mapping[str, float], touching: list[str]
+        self, moment: Moment, steady: list[str], closing: Mapping[str, float], touching: list[str], begins: bool
     ) -> Impact | None:
-        """The impact at this moment, if there is one."""
+        """The impact at this moment, if there is one; begins: at the start, where speeds that are rounding are none."""
         rows = {k: closing[c] for c in closing for k in moment.of(c)}
         hit = [n for n in touching if self.scales.closing(moment, n)]
+        if begins and all(self.scales.at_rest(moment, n) for n in hit):
+            hit = []
         if not hit and not any(abs(moment.speeds[k]) > self.scales.still(moment, k) for k in rows):
             return None
         contacts = {n: self.asked.changeable.contacts[n].restitution for n in touching}

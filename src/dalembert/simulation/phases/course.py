@@ -51,13 +51,13 @@ class Course(Between):
         self.layouts: dict[Any, PhaseLayout] = {}
         self.values = {}
         self.step, self.held_until = 0.0, self.t0
+        self.left = self.state  # the state at the end of the phase before, which changes lead on from
         self.crowd, self.crowded_at, self.last_step = 0, -1e300, 0.0
         self.status = Status.DONE  # of the last phase
         self.cause: Cause | None = None
         self.gained = 0.0
         self.driver: PhaseDriver | None = None  # of the phase under way
         self.stopped = False
-        self.scales = Scales.of(Moment(a.changeable, self.state, self.u, a.p), a.choices)
 
     # --- the whole ----------------------------------------------------------------------------------------------
 
@@ -68,6 +68,7 @@ class Course(Between):
         """
         a = self.asked
         try:
+            self.scales = Scales.of(Moment(a.changeable, a.span.start, a.span.u, a.p), a.choices)
             if self.phases:
                 self._between(cause)
             else:
@@ -119,6 +120,8 @@ class Course(Between):
             driver.interrupt.stop()
         driver.prepare(self.u, self.step, (self.t0, self.held_until) if a.hold > 0.0 else None)
         driver.begin()
+        if self.cause is not None and self.cause.kind == "event":
+            driver.passed(self.cause.of, self.left)
         due_at_once = driver.overdue()
         if due_at_once is not None and self.crowd < CROWD - 2:  # not a phase at all
             self.story.take_back()
@@ -213,7 +216,7 @@ class Course(Between):
 
     def _between(self, cause: Cause | None) -> None:
         """From the end of a phase to the start of the next."""
-        t = self.state.t
+        t, self.left, self.cause = self.state.t, self.state, cause
         self.crowd = self.crowd + 1 if t <= self.crowded_at + 1e-13 * max(1.0, abs(t)) else 0
         self.crowded_at = t
         if self.crowd > CROWD:

@@ -80,9 +80,9 @@ class PhaseLayout(Layout):
         inner = Bound.of(kernel, {"p": p})
         users = [as_python(base, name, g, self.base_p) for name, g in functions.items()]
 
-        def both(t: float, state: State, u: np.ndarray) -> np.ndarray:
-            if "u" in inner.slices:
-                inner["u"][:] = u
+        def both(t: float, state: State, *u: np.ndarray) -> np.ndarray:
+            if "u" in inner.slices and u:
+                inner["u"][:] = u[0]
             first = inner.at(t, np.concatenate([state.q, state.v]))[:own]
             return np.concatenate([first, [g(t, state) for g in users]])
 
@@ -122,6 +122,17 @@ class PhaseDriver(Driver):
             if run.watch_u:
                 run.watch.x[run.watch_u : run.watch_u + run.nu] = self.inputs
             run.event_values[:] = run.watch.at(run.t, run.x[:n])[: run.events]
+
+    def passed(self, event: str, before: State) -> None:
+        """After `begin`: an event that ended the last phase, in the state `before`, is not met again at once.
+
+        Its root is known to rounding, so that it may seem to lie ahead. An event that the change moved counts anew.
+        """
+        run, k = self.record, self.names.index(event)
+        here = run.event_values[0, k]
+        there = run.watch.at(run.t, np.concatenate([before.q, before.v]))[k]
+        if abs(here - there) <= 1e-6 * abs(there):
+            run.event_values[:, k] = 0.0
 
     def _watched(self, n: int) -> Status:
         """Locate events on the way across a singular position; in it, forces that are 0/0 stay as they are."""

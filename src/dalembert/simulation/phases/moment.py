@@ -12,8 +12,10 @@ from functools import cached_property
 
 import numpy as np
 
-from dalembert.rank import rank_policy, reach
+from dalembert.rank import massless, rank_policy, reach
+from dalembert.simulation.phases.asked import Ended
 from dalembert.simulation.phases.mode import Changeable
+from dalembert.simulation.status import Status
 from dalembert.system.state import State
 
 DEPENDENT = 1e-9  # of a row's length in the mass metric: what is left of one that depends on others
@@ -39,7 +41,7 @@ class Moment:
         M, self.f, self.A, self.gamma, self.phi, self.b, kinetic, potential = f(*[given[name] for name in f.names_in])
         self.energy = float(kinetic) + float(potential)  # J
         if before is None:
-            self.L = np.linalg.cholesky(M)
+            self.L = _factor(M, state, changeable, p)
             self.rows = np.linalg.solve(self.L, self.A.T).T  # A L⁻ᵀ
         else:
             self.L, self.rows = before.L, before.rows
@@ -102,6 +104,16 @@ class Moment:
     def free(self) -> np.ndarray:
         """L⁻¹ f: accelerations without constraints."""
         return np.linalg.solve(self.L, self.f)
+
+
+def _factor(M: np.ndarray, state: State, changeable: Changeable, p: np.ndarray) -> np.ndarray:
+    """L of M = L Lᵀ; without it the run ends: forces and impulses make accelerations and jumps without bounds."""
+    try:
+        return np.linalg.cholesky(M)
+    except np.linalg.LinAlgError:
+        still = massless(changeable.base, state, p)
+        why = "the mass matrix is not positive definite" if still is None else f"velocity '{still}' moves no mass here"
+        raise Ended(Status.NOT_FINITE, f"{why}; give the bodies it moves mass and inertia") from None
 
 
 @dataclass(frozen=True, eq=False)

@@ -50,6 +50,12 @@ class Scales:
         """A speed of a row that is rounding."""
         return AT_REST * float(moment.sizes[row]) + 1e-12 * self.length
 
+    def at_rest(self, moment: Moment, contact: str) -> bool:
+        """Whether a start is at rest on a contact, but for rounding of a speed: that of a fall through the length."""
+        k = moment.gap_row(contact)
+        fall = abs(float(moment.rows[k] @ moment.free + moment.gamma[k])) * self.length
+        return bool(abs(moment.speeds[k]) <= AT_REST * fall**0.5)
+
     def speed(self, moment: Moment) -> float:
         """A speed of the motion, for offsets."""
         return max(float(moment.sizes.max(initial=0.0)), 1e-3 * self.length)
