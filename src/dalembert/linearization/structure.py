@@ -133,10 +133,9 @@ def sizes_of(model: LinearModel) -> np.ndarray:
     sizes = 1 / np.sqrt(e)
     slow = np.array([name in model.positions for name in model.state_names], dtype=bool)
     even = model.A * sizes / sizes[:, None]
+    rate = float(max(np.linalg.norm(even[~slow][:, slow]) ** 0.5, np.linalg.norm(even[~slow][:, ~slow]))) or 1.0
     if model.step is not None:
         rate = 1 / model.step
-    else:
-        rate = max(np.linalg.norm(even[~slow][:, slow]) ** 0.5, np.linalg.norm(even[~slow][:, ~slow])) or 1.0
     return np.where(slow, sizes / rate, sizes)
 
 
