@@ -17,11 +17,6 @@ import test_platform as spatial
 ALL = {"auto": {}, **planar.OPTIONS}
 
 
-def multiple(mechanism):
-    """Of rtol: the error that a motion may have at its end."""
-    return planar.STEEP if mechanism == "3-RRR" else planar.TIMES
-
-
 def outcomes(name, rtol):
     """(mechanism, verdict, error / rtol) of every motion with one formulation."""
     motions = [(case["mechanism"], planar.ran, case) for case in planar.CASES]
@@ -38,7 +33,7 @@ def outcomes(name, rtol):
         if not all(p.determined for p in run.passages):
             yield mechanism, "said", 0.0
         else:
-            yield mechanism, "right" if error <= multiple(mechanism) * rtol else "wrong", error / rtol
+            yield mechanism, "right" if error <= planar.TIMES * rtol else "wrong", error / rtol
 
 
 def main():

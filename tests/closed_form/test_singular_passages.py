@@ -281,3 +281,20 @@ def test_a_mechanism_at_rest_in_a_singular_position_stays_there_and_one_passage_
     (passage,) = run.passages
     assert (passage.start, passage.end, passage.determined) == (0.0, duration, False)
     assert "rested" in run.warnings[0]
+
+
+@pytest.mark.parametrize("rtol", [1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11])
+def test_verdicts_of_branches_that_cross_do_not_depend_on_the_tolerance(rtol):
+    """A delta robot that falls, from its symmetric start and three beside it, meets positions where branches cross.
+
+    Three legs in one plane with the platform: neighbours come to such a position too. At rtol 1e-5 states in them are
+    1e-4 off, and what is left of the constraints there is rounding.
+    """
+    entry, rng = zoo.CATALOG["delta"], np.random.default_rng(5)
+    system = entry.build().compile()
+    x = system.state(*entry.start())
+    for aside in (0.0, 1e-2, 1e-2, 1e-2):
+        beside = system.project(x.replace(q=system.plus(x, aside * rng.standard_normal(system.nv))))
+        run = da.simulate(system, beside, 1.3, rtol=rtol, atol=0.1 * rtol)
+        assert run.passages
+        assert all(p.met and p.determined and p.branches == "crossing" for p in run.passages)

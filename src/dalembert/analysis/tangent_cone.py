@@ -17,10 +17,13 @@ import numpy as np
 
 from dalembert.analysis.manifold import Tangent, tangent, tangent_of_motion
 from dalembert.protocols import Inputs, Parameters, StateLike, SystemLike
-from dalembert.rank import rank_policy
+from dalembert.rank import rank_policy, reach
 
 SMALL = 1e-3  # of the largest: eigenvalues of a form, and slopes of (1), that count as zero
 ROUNDING = 1e-15  # rad, or of the length of a mechanism: gaps of constraints that are nothing but rounding
+NEAR = 1e-6  # of the reach of a motion: how far a position may be for equations of second order to tell its gap
+APPROACHES = 4  # to such a position
+SAMPLES, ASIDE = 16, 1e-9  # states around it, and how far they are, of which the mean gap is taken
 UNSEEN = 1e-9  # of the terms of (1): what counts as rounding
 SHARP = 1e-12  # reciprocal condition from which equations are solved as they are
 ROUNDS = 100  # of a perceptron
@@ -164,6 +167,18 @@ class TangentCone:
             c += g / max(float(np.linalg.norm(g)), 1e-300)
         return False
 
+    @property
+    def parts_neighbours(self) -> bool:
+        """Whether motions that pass the apex side by side part: they do where the cone, or its section, is curved.
+
+        A cone in three dimensions can be rolled out flat, and what passes its apex on one side stays side by side.
+        With more, motions pass it around a curved section, each the farther from its neighbours the nearer it passes.
+        """
+        if len(self.forms) != 1:
+            return False
+        values = np.abs(np.linalg.eigvalsh(self._with_time[0]))
+        return int((values > SMALL * values.max(initial=0.0)).sum()) > 3
+
     def selects(self, y: np.ndarray) -> bool:
         """Whether all motions near the one along y meet such a position too, and go on along one branch each.
 
@@ -234,22 +249,42 @@ def exists(system: SystemLike, state: StateLike, p: Parameters, rank: int, usual
     Where the strong rows hold, W Φ is nearly f + r y + ½ yᵀ forms y in q ⊕ K y. The position is where its slope is
     zero, and on the manifold if its value is zero there. u: inputs; given, what kinematic inputs lead stays as it is.
     """
+    units, far = rank_policy(system, p).units, reach(system, p)
+    for _ in range(APPROACHES):
+        state, t = _on_strong_rows(system, state, p, rank, u)
+        cone = TangentCone.of(system, state, p, rank, usual, t, u)
+        r, n = cone.W @ system.evaluate("constraints", state, p=p)[1] @ cone.K, cone.K.shape[1]
+        y = np.linalg.lstsq(cone.forms.reshape(-1, n), -r.ravel(), rcond=SMALL)[0]
+        if not np.linalg.norm(t.R @ cone.K @ y) > NEAR * np.linalg.norm(t.R @ far):
+            break  # terms of third order are rounding
+        state = state.replace(q=system.plus(state, cone.K @ y))
+    gaps, rng = np.zeros((SAMPLES, len(cone.W))), np.random.default_rng(0)
+    for k in range(SAMPLES):  # rounding of Φ differs from state to state, and the gap does not
+        aside = cone.K @ rng.standard_normal(n)
+        beside = state.replace(
+            q=system.plus(state, aside * (ASIDE / max(np.abs(aside / far).max(initial=0.0), 1e-300)))
+        )
+        phi, A, _ = system.evaluate("constraints", beside, p=p)
+        r = cone.W @ A @ cone.K
+        y = np.linalg.lstsq(cone.forms.reshape(-1, n), -r.ravel(), rcond=SMALL)[0]
+        gaps[k] = cone.W @ phi + r @ y + 0.5 * np.einsum("kij,i,j->k", cone.forms, y, y)
+    return bool((np.abs(gaps.mean(axis=0)) <= ROUNDING * (np.abs(cone.W) @ units)).all())
+
+
+def _on_strong_rows(
+    system: SystemLike, state: StateLike, p: Parameters, rank: int, u: Inputs
+) -> tuple[StateLike, Tangent]:
+    """The nearest state on which the first `rank` combinations of rows hold, to rounding, and the tangent there."""
     at = tangent if u is None else tangent_of_motion
     units = rank_policy(system, p).units
     for _ in range(3):
         t, phi = at(system, state, p), system.evaluate("constraints", state, p=p)[0]
         strong = t.U[:, :rank].T @ (-phi / t.scale)
         if np.abs(strong).max(initial=0.0) <= ROUNDING * (units / t.scale).max(initial=0.0):
-            break
+            return state, t
         back = t.V[:, :rank] @ (strong / t.sigma[:rank])
         state = state.replace(q=system.plus(state, np.linalg.solve(t.R, back)))
-    else:
-        t = at(system, state, p)
-    cone, (phi, A, _) = TangentCone.of(system, state, p, rank, usual, t, u), system.evaluate("constraints", state, p=p)
-    r, n = cone.W @ A @ cone.K, cone.K.shape[1]
-    y = np.linalg.lstsq(cone.forms.reshape(-1, n), -r.ravel(), rcond=SMALL)[0]
-    gap = cone.W @ phi + r @ y + 0.5 * np.einsum("kij,i,j->k", cone.forms, y, y)
-    return bool(np.abs(gap).max(initial=0.0) <= ROUNDING * (units / t.scale).max(initial=0.0))
+    return state, at(system, state, p)
 
 
 def second_order_terms(

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from dalembert.analysis.manifold import tangent_of_motion
 from dalembert.analysis.tangent_cone import TangentCone, exists
+from dalembert.formulations import make_gauge
 from dalembert.protocols import Inputs
-from dalembert.rank import reach
+from dalembert.rank import rank_policy, reach
+from dalembert.simulation.local_cone import LocalCone, Rows
+from dalembert.system.equation_rows import is_large
+from dalembert.system.state import State
 from dalembert.system.system import System
 
 TOGETHER = 10.0  # times the smallest singular value: others up to this vanish in the same position
+FOLLOWED = 3e5  # times that a difference may grow: steps are off by some 1e-3 rtol, and a run is to be within 300 rtol
+SMALLEST = 1e-4  # σ below which that can be
 WEAK = 0.03  # singular values of scaled rows above this are no part of it
 
 BRANCHES = {
@@ -49,9 +56,11 @@ class Passage:
 
     Of motions that meet such a position it is asked whether it is one, to rounding (else branches avoid each other),
     and whether their neighbours meet it too and go on along the same branch; of those that pass at a distance, whether
-    rounding leaves them on their side of it. If not, `determined` is False: a start beside this one leads elsewhere,
-    and the run shows one of the motions that may follow. A distance below `resolution` is not told from zero: on a cone
-    such a miss is shown as a motion straight through the apex, though the true one turns aside.
+    rounding leaves them on their side of it, and whether they and their neighbours stay side by side. On a curved cone
+    motions that pass at a distance δ are about 1/δ times as far apart behind it: a `growth` beyond 3e5 is more than a
+    run can follow. If not, `determined` is False: a start beside this one leads elsewhere, and the run shows one of the
+    motions that may follow. A distance below `resolution` is not told from zero: on a cone such a miss is shown as a
+    motion straight through the apex, though the true one turns aside.
     """
 
     start: float  # s: beginning of the step in which it lies
@@ -60,6 +69,7 @@ class Passage:
     distance: float  # the smallest singular value there, of rows of about unit length
     gap: float  # the same in the coordinate `along` (rad or m): about how far the singular position is
     along: str
+    growth: float  # about how many times as far from each other motions are behind it, by having passed beside it
     resolution: float  # distances below this are not told from zero
     rank: int  # of the constraints in the position
     rows: tuple[str, ...]  # constraint rows that depend on each other there
@@ -82,6 +92,25 @@ def describe(system: System, p: np.ndarray, met: Met, u: Inputs = None) -> Passa
     """A passage, with what the state in it, and inputs u (default: 0), tell of the constraints."""
     u = system.input_vector(u)
     state = system.state(np.array(met.q), np.array(met.v), met.t)
+    seen = _seen_in_many_loops(system, p, met, state) if is_large(system) else None
+    return _passage(met, state, _seen(system, p, met, state, u) if seen is None else seen)
+
+
+class _Seen(NamedTuple):
+    """What the constraints are in a position."""
+
+    distance: float
+    gap: float
+    along: str
+    growth: float
+    rank: int
+    rows: tuple[str, ...]
+    branches: str
+    determined: bool
+
+
+def _seen(system: System, p: np.ndarray, met: Met, state: State, u: np.ndarray) -> _Seen:
+    """By decompositions of all rows."""
     here = tangent_of_motion(system, state, p)
     sigma = here.sigma[: met.usual]
     distance = float(sigma[-1])
@@ -92,37 +121,85 @@ def describe(system: System, p: np.ndarray, met: Met, u: Inputs = None) -> Passa
     rows = tuple(name for name, part in zip(system.row_names, parts) if part > 0.1)
     hits = met.sigma <= met.hit
     y = cone.local(state.v)
-    gap, along = _gap(system, p, cone, y, distance)
+    gap, along, miss = _gap(system, p, cone, y, distance)
+    growth = max(1.0, 1.0 / miss) if cone.parts_neighbours and not hits and miss > 0.0 else 1.0
     if met.determined is not None:
         determined = met.determined
     elif hits:
         on = cone.nearest(y)
         determined = on is not None and cone.selects(on) and exists(system, state, p, rank, met.usual, u)
     else:
+        determined = _on_its_side(met) and growth <= FOLLOWED
+    return _Seen(distance, gap, along, growth, rank, rows, cone.kind, determined)
+
+
+def _seen_in_many_loops(system: System, p: np.ndarray, met: Met, state: State) -> _Seen | None:
+    """By elements; None of a single dependency, or of several loops at once, or where drivers move the mechanism."""
+    if system.led or met.usual != len(system.rows.of):
+        return None
+    by_elements = Rows.of(system, state, p)
+    sigma = by_elements.singular_values()
+    distance = _least(system, p, state)
+    limit = min(max(TOGETHER * distance, 4.0 * met.hit), WEAK * max(1.0, float(sigma[-1])))
+    cone = LocalCone.of(system, state, p, by_elements, max(1, int((sigma <= limit).sum())))
+    if cone is None or cone.U.shape[0] == 1:
+        return None
+    d = cone.local(state.v)
+    size = cone.length(d)
+    if not size > 0.0:  # at rest: any direction shows whether motions lead through
+        d = cone.local(np.random.default_rng(0).standard_normal(system.nv))
+        size = cone.length(d)
+    on, direction = cone.nearest(d), d / size
+    motion = direction * (distance / max(cone.opening(direction), 1e-300))
+    k = int(np.argmax(np.abs(motion / reach(system, p))))
+    leads = on is not None and cone.length(on) > 1e-6 * size
+    if met.determined is not None:
+        determined = met.determined
+    elif met.sigma <= met.hit:
+        determined = on is not None and leads and cone.selects(on) and cone.exists(system, state, p)
+    else:
         determined = _on_its_side(met)
+    parts = abs(cone.U).max(axis=0).toarray().ravel()
+    rows = tuple(name for name, part in zip(system.row_names, parts) if part > 0.1)
+    rank, branches = met.usual - cone.U.shape[0], "several" if leads else "isolated"
+    return _Seen(distance, float(abs(motion[k])), system.v_names[k], 1.0, rank, rows, branches, determined)
+
+
+def _least(system: System, p: np.ndarray, state: State) -> float:
+    """The least singular value of all rows at a state, by inverse iteration."""
+    values, count = {"p": p, "sizes": rank_policy(system, p).sizes}, len(system.rows.of)
+    gauge = make_gauge(system.kernel("whitened_rows"), values, nv=system.nv, rows=count, rank=count)
+    gauge.y[:] = 1e-3, -1.0
+    return float(gauge.at(state.t, state.q)[1] ** 0.5)
+
+
+def _passage(met: Met, state: State, seen: _Seen) -> Passage:
+    hits = met.sigma <= met.hit
     return Passage(
         start=met.start,
         end=met.end,
         nearest=met.t,
-        distance=distance,
-        gap=gap,
-        along=along,
+        distance=seen.distance,
+        gap=seen.gap,
+        along=seen.along,
+        growth=seen.growth,
         resolution=met.hit,
-        rank=rank,
-        rows=rows,
-        branches=cone.kind,
+        rank=seen.rank,
+        rows=seen.rows,
+        branches=seen.branches,
         met=hits,
-        determined=determined,
-        taken=_taken(hits, bool(np.any(state.v)), met.resolved, determined),
+        determined=seen.determined,
+        taken=_taken(hits, bool(np.any(state.v)), met.resolved, seen.determined, seen.growth),
         steps=met.steps,
     )
 
 
 def is_determined(system: System, p: np.ndarray, met: Met) -> bool:
-    """`Passage.determined` by itself: only positions that are met need a look at the constraints."""
+    """`Passage.determined` by itself: only positions that are met, or nearly so, need a look at the constraints."""
     if met.determined is not None:
         return met.determined
-    return describe(system, p, met).determined if met.sigma <= met.hit else _on_its_side(met)
+    near = met.sigma <= max(met.hit, SMALLEST)
+    return describe(system, p, met).determined if near else _on_its_side(met)
 
 
 def _on_its_side(met: Met) -> bool:
@@ -130,7 +207,9 @@ def _on_its_side(met: Met) -> bool:
     return met.resolved and met.error <= max(1e2 * met.rtol, 1e-6)
 
 
-def _taken(hits: bool, moving: bool, resolved: bool, determined: bool) -> str:
+def _taken(hits: bool, moving: bool, resolved: bool, determined: bool, growth: float) -> str:
+    if not hits and growth > FOLLOWED:
+        return f"passed as one of many motions that part here: differences grow about {growth:.0e} times"
     if not hits:
         return "passed as the regular motion it is" if resolved else "passed by steps too long to tell the side"
     if not moving:
@@ -138,11 +217,12 @@ def _taken(hits: bool, moving: bool, resolved: bool, determined: bool) -> str:
     return f"passed straight on, {'as the velocity selects' if determined else 'as if it were met exactly'}"
 
 
-def _gap(system: System, p: np.ndarray, cone: TangentCone, y: np.ndarray, distance: float) -> tuple[float, str]:
-    """About how far the position is, as a motion of the coordinate that moves most."""
+def _gap(system: System, p: np.ndarray, cone: TangentCone, y: np.ndarray, distance: float) -> tuple[float, str, float]:
+    """About how far the position is: of the coordinate that moves most, its name, and in 1 rad or lengths."""
     size = float(np.linalg.norm(y))
     direction = y / size if size > 0.0 else np.eye(len(y))[0] if len(y) else y
     opening = cone.opening(direction)
     motion = cone.K @ direction * (distance / max(opening, 1e-300))
-    k = int(np.argmax(np.abs(motion / reach(system, p))))
-    return float(abs(motion[k])), system.v_names[k]
+    relative = np.abs(motion / reach(system, p))
+    k = int(np.argmax(relative))
+    return float(abs(motion[k])), system.v_names[k], float(relative[k])
