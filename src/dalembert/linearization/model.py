@@ -46,6 +46,19 @@ class LinearModel:
     step: float | None  # s, of a discrete model
     operating: Operating  # the state it was made at
 
+    def __getattr__(self, name: str) -> Any:
+        """What is not there yet: `linearize` leaves the operating point to whoever asks for it first."""
+        late = vars(self).get("late")
+        if name != "operating" or late is None:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        make, at = late
+        vars(self)["operating"] = made = make(*at)
+        return made
+
+    def __getstate__(self) -> dict[str, Any]:
+        """With the operating point, as files and other processes take it."""
+        return {name: x for name, x in {**vars(self), "operating": self.operating}.items() if name != "late"}
+
     # --- dynamics -----------------------------------------------------------------------------------------------
 
     @cached_property
