@@ -200,10 +200,10 @@ def steps(rounds: int) -> Table:
     table = Table(
         "Derivatives of a step: µs per step",
         ["", "native kernel", "discrete_step", "in a motion of 100", "Hessian weighted, in a motion", "Crocoddyl, RK2",
-         "difference"],
+         "Crocoddyl / in a motion", "difference"],
     )  # fmt: skip
-    closed = models.five_bar()
-    for model in (models.chain(7), models.chain(20), closed):
+    closed, ratios = models.five_bar(), {}
+    for model in (models.chain(7), models.chain(20), models.chain(50), closed):
         system = model.mechanism().compile()
         if model is closed:
             q, v = models.consistent_state(model, system)
@@ -226,8 +226,9 @@ def steps(rounds: int) -> Table:
             "Hessian": python_loop("f(w)", f=many.weighted, w=W),
         }
         if system.nv <= STRAIGHT:
-            kernel = system._kernels[("discrete_slopes",), many.rows.rows, 1]
-            known = [many.known[name][:1] for name in kernel.names_in]
+            lanes = many.rows.lanes
+            kernel = system._kernels[("discrete_slopes",), many.rows.rows, lanes]
+            known = [many.known[name][:lanes] for name in kernel.names_in]
             routes["native"] = native_loop(kernel, known)[0]
         if crocoddyl is not None and model is not closed:
             case = Case(model)
@@ -238,7 +239,15 @@ def steps(rounds: int) -> Table:
         time = interleaved(routes, max(5, rounds // 5))
         for name in ("motion", "Hessian"):
             time[name] /= 100
-        table.add(model.name, *_micro(time, "native", "Python", "motion", "Hessian", "Crocoddyl"), off)
+        if "native" in time:
+            time["native"] /= lanes
+        ratio = ratios[model.name] = time["Crocoddyl"] / time["motion"] if "Crocoddyl" in time else None
+        table.add(model.name, *_micro(time, "native", "Python", "motion", "Hessian", "Crocoddyl"), ratio, off)
+    if crocoddyl is not None:
+        table.notes += [
+            f"- Crocoddyl / in a motion, N = 7: {versus(ratios['chain, 7 joints'], 3.0)}",
+            f"- the same, N = 50: {versus(ratios['chain, 50 joints'], 1.0)}",
+        ]
     return table
 
 

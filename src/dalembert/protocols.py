@@ -246,6 +246,13 @@ class SystemLike(Protocol):
     ) -> StateLike: ...
 
 
+def positions_only(system: SystemLike, what: str) -> None:
+    """Refuse a system with a constraint that binds velocities; what: the rest of the sentence, what follows from it."""
+    for name, holonomic in zip(system.rows.of, system.rows.holonomic):
+        if not holonomic:
+            raise ArgumentError(f"'{name}' binds velocities{what}")
+
+
 def check_system(system: Any) -> None:
     """Refuse an argument `system` that is no compiled system.
 

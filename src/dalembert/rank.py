@@ -32,6 +32,7 @@ from dalembert.protocols import Parameters, StateGiven, SystemLike
 
 ACCURACY = 1e-8  # relative, of an answer, where none is asked for
 ROUNDING = 1e-16  # of a product
+CLOSED = 1e-6  # rad, or lengths of the mechanism, and their rates: farther from the manifold there is no model
 RESOLVED = 1e-12  # of the usual size of a row: positions are not known better
 TRIVIAL = 1e-11  # of a row in lengths of the mechanism: coefficients below are rounding
 MASSLESS = 1e-13  # of the usual inertia of a motion: what is left is rounding
@@ -71,7 +72,7 @@ class RankPolicy:
 
     # --- elimination without pivoting ---------------------------------------------------------------------------
 
-    def separates(self, margin: np.ndarray) -> bool:
+    def separates(self, margin: Sequence[float] | np.ndarray) -> bool:
         """Whether elimination was accurate: rows neither nearly dependent nor nearly zero.
 
         margin: (squared sine of the smallest angle between rows, squared length of the shortest), mass metric.
@@ -84,7 +85,7 @@ class RankPolicy:
 
     def condition(self, margin: Sequence[float], rows: int) -> float:
         """An estimate of the condition number of `rows` rows from the margin of their elimination."""
-        return max(margin[0] ** -0.5, self.size * margin[1] ** -0.5) if rows else 1.0
+        return min(margin[0], margin[1] / self.size**2) ** -0.5 if rows else 1.0
 
     def clearly_independent(self, A: np.ndarray, M: np.ndarray) -> bool:
         """Whether no row is short, nor within 100 × `near` of those before it: without a decomposition."""
@@ -97,6 +98,11 @@ class RankPolicy:
             return bool(sines.min() > 100 * self.near)
         except np.linalg.LinAlgError:
             return False
+
+    @cached_property
+    def closed(self) -> float:
+        """Sum of squares of Φ, or of A v + b, below which a state is on the manifold: no row is off by `CLOSED`."""
+        return (CLOSED * min(1.0, self.length)) ** 2
 
     @cached_property
     def least_angle(self) -> float:

@@ -169,6 +169,30 @@ def test_a_loop_closes_by_the_projection_of_its_velocity():
     assert np.allclose(np.linalg.pinv(R.T) @ (L.T @ (expected - start.v)), [latch.impulse[n] for n in system.row_names])
 
 
+@pytest.mark.parametrize("e", [0.5, 1.0])
+def test_a_latch_with_restitution_bounces_off_until_it_is_slow(e):
+    """Two carts on a spring, of equal mass: the distance swings, its speed e times as fast after each meeting."""
+    m = da.Mechanism("carts", gravity=(0, 0, 0))
+    for name, mass in (("left", 1.0), ("right", 1.0)):
+        m.add_joint(name, da.Prismatic("x"), m.ground, m.add_body(name, mass=mass))
+    m.add_spring("spring", "left", "right", stiffness=50.0)
+    m.add_coupling("latch", {"left": 1.0, "right": -1.0})
+    system = m.compile()
+    meet = da.Event(da.expression(lambda t, s: s["right"] - s["left"]), direction=-1)
+    x = system.without("latch").state({"right": 1.0})
+    run = da.simulate(system.without("latch"), x, 4.0, switches=da.Switch(close="latch", when=meet, restitution=e))
+    hits, half = [s for s in run.switches if s.kind == "hit"], np.pi / 10.0  # ω² = 2 k / m = 100
+    speeds = [s.v_after[1] - s.v_after[0] for s in hits]
+    np.testing.assert_allclose(speeds, 10.0 * e ** np.arange(1, len(hits) + 1), rtol=1e-5)
+    np.testing.assert_allclose([s.t for s in hits], half * (np.arange(len(hits)) + 0.5), rtol=1e-5)
+    assert run.success
+    if e < 1.0:
+        assert run.switches[-1].what == "latch closed"
+        assert run["right"][-1] - run["left"][-1] == pytest.approx(0.0, abs=1e-9)
+    else:
+        assert len(hits) == 13
+
+
 def test_restitution_with_friction_makes_no_energy():
     """Kane's paradox: a rod that strikes with friction would gain energy by Newton's law; restitution is lowered."""
     m = da.Mechanism("kane", gravity=(0, 0, -9.81))

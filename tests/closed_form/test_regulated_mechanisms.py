@@ -1,5 +1,7 @@
 """Closed-chain mechanisms stabilized by regulators made on their minimal models; large cases of the zoo."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -126,9 +128,8 @@ def test_the_hand_without_its_thumb_tendons_cannot_reach_every_state():
     model = da.linearize(system, x, u=u)
     assert model.controllable
     fingers = [k for k, name in enumerate(system.u_names) if not name.startswith("thumb")]
-    from dalembert.linearization.structure import hidden
-
-    lost = hidden(model.A, model.B[:, fingers], model.state_names)
-    touched = {name for h in lost for name in h.direction}
+    names = tuple(system.u_names[k] for k in fingers)
+    lost = replace(model, B=model.B[:, fingers], D=model.D[:, fingers], input_names=names)
+    touched = {name for h in lost.uncontrollable for name in h.direction}
     assert touched
     assert all(name.startswith("thumb") for name in touched)

@@ -9,6 +9,7 @@ import pytest
 import dalembert as da
 from dalembert.recursions.elimination import TreeFactor
 from dalembert.recursions.innovations import Innovations
+from random_loops import random_closed
 from random_mechanisms import random_state, random_tree
 
 SIZES = [1, 2, 3, 4, 5, 6, 9, 14]
@@ -190,6 +191,18 @@ def test_described_forces_wrenches_inputs_and_time_enter():
     f = system.diagonal.right_hand_side(u={"motor": 1.3})
     there = system.diagonal.acceleration(x, u={"motor": 1.3})
     small(f(0.7, system.diagonal.pack(x))[system.nq :] - there, there)
+
+
+@pytest.mark.parametrize("normalized", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_constraint_forces_enter_the_accelerations_of_total_rates(seed, normalized):
+    """ν̇ = mᵀv̇ + ṁᵀv with the constrained v̇, redundant loops and quaternions included."""
+    system, x = random_closed(seed)
+    tau = np.random.default_rng(seed).normal(size=system.nv)
+    name = "total_rates" if normalized else "total_rates_xi"
+    vdot = system.acceleration(x, tau).vdot
+    expected = system.diagonal.total_rates(x.replace(v=vdot), normalized=normalized) + along(system, x, name)
+    small(system.diagonal.acceleration(x, tau, normalized=normalized) - expected, expected)
 
 
 def test_machine_code_agrees_and_parameters_reach_it():

@@ -139,7 +139,9 @@ def test_weights_of_the_wrong_number_are_refused(four_bar):
 def test_nonholonomic_systems_have_no_variational_method():
     system = zoo.chaplygin_sleigh().compile()
     x = system.state(*zoo.chaplygin_sleigh_start())
-    with pytest.raises(da.ArgumentError, match="method 'variational' needs holonomic constraints"):
+    with pytest.raises(
+        da.ArgumentError, match="'blade' binds velocities; method 'variational' needs constraints that bind positions"
+    ):
         da.simulate(system, x, 1.0, method="variational", step=0.01)
 
 
@@ -148,6 +150,10 @@ def test_quaternions_do_not_lead():
     m.add_joint("ball", da.Spherical(), m.ground, m.add_body("b", mass=1.0, com=(0, 0, -1), inertia=(0.1, 0.1, 0.1)))
     with pytest.raises(da.ArgumentError, match="3 degrees of freedom here and 0 coordinates that could lead"):
         da.simulate(m.compile(), {}, 1.0, coordinates="partition")
+    with pytest.raises(
+        da.UnknownName, match=r"'ball\.wx', the speed of a quaternion.*coordinates=\"tangent\" needs no"
+    ):
+        da.simulate(m.compile(), {}, 1.0, coordinates=["ball.wx"])
     assert da.simulate(m.compile(), {}, 1.0, coordinates="tangent").success
 
 

@@ -56,7 +56,7 @@ def test_bad_runs_are_refused_before_they_begin():
         da.environment(pushed.compile(), {"z": 1.0}, dt=0.1, actions={"push": (-1.0, 1.0)}, reward=max)
     run = da.simulate(system, {"z": 1.0}, 1.0)
     with pytest.raises(da.ArgumentError, match="structure of the run changes"):
-        da.sensitivities(run, of=["z"], wrt=[])
+        da.sensitivities(run, of=["z"], wrt=["held:z"], method="adjoint")
 
 
 def test_a_switch_that_misses_ends_the_run_and_says_by_how_much():

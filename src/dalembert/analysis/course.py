@@ -23,9 +23,14 @@ import numpy as np
 from dalembert import checks
 from dalembert.analysis.frame_goals import FrameGoal, frame_goals
 from dalembert.errors import ArgumentError, unknown
-from dalembert.protocols import Parameters, StateLike, SystemLike
+from dalembert.protocols import Parameters, StateLike, SystemLike, positions_only
 from dalembert.rank import angular_velocities, rank_policy
 from dalembert.symbols import array, to_sx
+
+NO_WAY = (
+    ", so positions depend on the way there and a sweep of positions cannot tell them; drive the coordinate "
+    "(add_driver) and simulate."
+)
 
 
 class Course:
@@ -42,7 +47,7 @@ class Course:
     ):
         self.system, self.t = system, start.t
         self.p = np.array(system.parameter_vector(p), dtype=float)
-        positions_only(system)
+        positions_only(system, NO_WAY)
         columns, self.names = _columns(system, path)
         tracks = {name: _track(system, name, given) for name, given in frames.items()}
         counts = {**{n: len(x) for n, x in columns.items()}, **{str(n): len(x) for n, x in tracks.items()}}
@@ -234,15 +239,6 @@ def _reversals(x: np.ndarray) -> list[int]:
             ends.append(k)
         way = float(np.sign(step)) or way
     return [*ends, len(x) - 1] if len(x) > 1 else [0]
-
-
-def positions_only(system: SystemLike) -> None:
-    for name, holonomic in zip(system.rows.of, system.rows.holonomic):
-        if not holonomic:
-            raise ArgumentError(
-                f"'{name}' binds velocities, so positions depend on the way there and a sweep of positions cannot tell "
-                "them; drive the coordinate (add_driver) and simulate."
-            )
 
 
 def _parameter_slopes(system: SystemLike) -> Any:

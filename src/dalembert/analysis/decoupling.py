@@ -37,12 +37,21 @@ class DecouplingCoordinates:
     ϑ is 0 at the origin, in √kg m.
     """
 
-    def __init__(self, system: SystemLike, origin: StateLike, p: Parameters):
-        self.system, self.origin, self.p = system, origin, p
+    def __init__(self, system: SystemLike, origin: StateLike, p: Parameters, curvature: float = 0.0):
+        """curvature: the largest component of the curvature at the origin, 1/(kg m²), which is rounding."""
+        self.system, self.origin, self.p, self.curvature = system, origin, p, curvature
         self._numbers = system.parameter_vector(p)
         self._f = system.keep(("christoffel",), lambda: _christoffel(system))
         M = system.mass_matrix(origin, p=p)
         self._start = np.linalg.cholesky(M[::-1, ::-1])[::-1, ::-1].T  # mᵀ: the reverse Cholesky factor of M is m
+
+    def __repr__(self) -> str:
+        where = ", ".join(f"{name} = {q:g}" for name, q in zip(self.system.q_names[:4], self.origin.q))
+        more = ", …" if len(self.origin.q) > 4 else ""
+        return (
+            f"<decoupling coordinates of '{self.system.name}': ϑ ({self.system.nv},), 0 at {where}{more}; curvature "
+            f"{self.curvature:.1e}>"
+        )
 
     def value(self, state: StateGiven) -> np.ndarray:
         """ϑ at a state, (nv,)."""
@@ -124,6 +133,8 @@ def decoupling_coordinates(
     >>> from dalembert.analysis import decoupling_coordinates
     >>> cart = zoo.cart_pole().compile()
     >>> theta = decoupling_coordinates(cart)
+    >>> theta
+    <decoupling coordinates of 'cart-pole': ϑ (2,), 0 at cart = 0, phi1 = 0; curvature 0.0e+00>
     >>> x = cart.state({"cart": 0.3, "phi1": 1.0}, v={"phi1": 2.0})
     >>> rates = theta.rates(x)
     >>> bool(np.isclose(0.5 * rates @ rates, cart.kinetic_energy(x)))
@@ -144,7 +155,7 @@ def decoupling_coordinates(
             f"'{system.name}' is curved (largest component of the curvature {found.largest:.3g} 1/(kg m²)): no "
             "coordinates decouple its equations of motion. Total rates, system.diagonal, do so for velocities."
         )
-    return DecouplingCoordinates(system, x, p)
+    return DecouplingCoordinates(system, x, p, found.largest)
 
 
 def _christoffel(system: SystemLike) -> ca.Function:

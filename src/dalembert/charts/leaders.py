@@ -12,7 +12,7 @@ from typing import Any
 import casadi as ca
 
 from dalembert import checks
-from dalembert.errors import ArgumentError, unknown
+from dalembert.errors import ArgumentError, UnknownName, unknown
 from dalembert.mechanism.constraints import Constraint, Expressions, Loop, Row
 from dalembert.mechanism.constraints.expression import RowDerivatives
 from dalembert.mechanism.traced import TracedState, UserState
@@ -93,8 +93,11 @@ def coordinate(system: System, given: Given, where: str = "independent") -> Coor
 def leader(system: System, given: Any) -> Coordinate:
     """A coordinate for a chart: a velocity must have a coordinate of its own, which those of quaternions lack."""
     if isinstance(given, str) and given in system.v_names and given not in system.q_names:
-        known = [*(n for n in system.q_names if n in system.v_names), *cut_coordinates(system)]
-        raise unknown("coordinate", given, known, "coordinates")
+        known = ", ".join([*(n for n in system.q_names if n in system.v_names), *cut_coordinates(system)][:12])
+        raise UnknownName(
+            f"coordinates asks for '{given}', the speed of a quaternion, which is not the rate of a coordinate; those "
+            f'that can lead: {known or "none"}. coordinates="tangent" needs no names.'
+        )
     return coordinate(system, given, "coordinates")
 
 

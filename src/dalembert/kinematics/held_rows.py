@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from dalembert import checks
-from dalembert.analysis.course import positions_only
+from dalembert.analysis.course import NO_WAY
 from dalembert.analysis.frame_goals import FrameGoal, across_of, frame_goals
 from dalembert.errors import ArgumentError, unknown
-from dalembert.protocols import Parameters
+from dalembert.protocols import Parameters, positions_only
 from dalembert.rank import angular_velocities, rank_policy
 from dalembert.system.system import System
 
@@ -38,7 +38,7 @@ class HeldRows:
     """The rows of (1): constraints first, then what the axes lead, then what is held."""
 
     def __init__(self, system: System, axes: Mapping[Any, Any], held: Any, frames: Any, p: Parameters, t: float):
-        positions_only(system)
+        positions_only(system, NO_WAY)
         self.system, self.t = system, t
         self.p = np.array(system.parameter_vector(p), dtype=float)
         self.policy = rank_policy(system, self.p if len(self.p) else None)

@@ -13,7 +13,7 @@ from dalembert.linearization.discrete_motion import followed, slopes_along
 from dalembert.linearization.discrete_slopes import StepSlopes
 from dalembert.linearization.linearize import check_closed
 from dalembert.linearization.plan import remembered
-from dalembert.protocols import Inputs, Parameters, StateGiven, check_system
+from dalembert.protocols import Inputs, Parameters, StateGiven, check_system, positions_only
 from dalembert.rank import rank_policy
 from dalembert.system.state import State
 from dalembert.system.system import System
@@ -166,9 +166,7 @@ def discrete_step(
     """
     check_system(system)
     step = checks.number(step, "step", above=0.0)
-    if not system.rows.holonomic.all():
-        names = dict.fromkeys(c for c, h in zip(system.rows.of, system.rows.holonomic) if not h)
-        raise ArgumentError(f"the variational rule needs holonomic constraints; {', '.join(names)} are not.")
+    positions_only(system, "; the variational rule needs constraints that bind positions.")
     x, inputs, parameters = system.as_state(state), system.input_vector(u), system.parameter_vector(p)
     given = {"q": x.q, "v": x.v, "p": parameters, "t": x.t}
     check_closed(system, x, p, given, remembered(system), rank_policy(system, p))

@@ -36,8 +36,7 @@ class StepSlopes:
         R, before, after, J = _evaluated(equations, known)
         if none.size:  # λ and μ come in linearly: one step of Newton's method, and the slopes there
             ends = np.cumsum([known[name].shape[1] for name in UNKNOWNS])[:-1]
-            with one_thread():
-                change = np.linalg.solve(J[:, equations.implicit, equations.unknowns], R[:, :, None])[:, :, 0]
+            change = _solved(J, equations, R[:, :, None])[:, :, 0]
             z = np.hstack([known[name] for name in UNKNOWNS]) - change
             known |= dict(zip(UNKNOWNS, np.split(z, ends, axis=1)))
             _, before, after, J = _evaluated(equations, known)
@@ -55,11 +54,14 @@ class StepSlopes:
     @cached_property
     def first(self) -> np.ndarray:
         """(N, nz + 3 nv, nx) Z over dY/dx, (6)."""
-        x, z, R = slice(0, self.rows.unknowns.start), self.rows.unknowns, self.rows.implicit
-        J = self.J
+        x, z, R, J = slice(0, self.rows.unknowns.start), self.rows.unknowns, self.rows.implicit, self.J
+        Z = -self._divided(J[:, R, x])
         with one_thread():
-            Z = np.linalg.solve(J[:, R, z], -J[:, R, x])
-        return np.concatenate([Z, J[:, R.stop :, x] + J[:, R.stop :, z] @ Z], axis=1)
+            return np.concatenate([Z, J[:, R.stop :, x] + J[:, R.stop :, z] @ Z], axis=1)
+
+    def _divided(self, right: np.ndarray) -> np.ndarray:
+        """R_z⁻¹ right, (N, nz, …): first (δ, λ) from the start of the step, then (v₁, μ) from its end."""
+        return _solved(self.J, self.rows, right)
 
     def second(self, along: np.ndarray) -> np.ndarray:
         """(N, nz + 3 nv, nx) Z′ over (dY/dx)′, (7), along a direction of x for each step, (N, nx)."""
@@ -68,8 +70,7 @@ class StepSlopes:
         ways = np.hstack([along, np.einsum("kij,kj->ki", Z, along)])
         K = self._change(ways, np.broadcast_to(np.eye(self.rows.count), (len(J), self.rows.count, self.rows.count)))
         change = K[:, :, : z.start] + K[:, :, z] @ Z
-        with one_thread():
-            bent = np.linalg.solve(J[:, R, z], -change[:, R])
+        bent = -self._divided(change[:, R])
         return np.concatenate([bent, change[:, R.stop :] + J[:, R.stop :, z] @ bent], axis=1)
 
     def weighted(self, weights: np.ndarray) -> np.ndarray:
@@ -97,19 +98,31 @@ class StepSlopes:
         return self.rows.change(_repeated(self.known, rows), *flat).reshape(N, rows, -1)
 
 
+def _solved(J: np.ndarray, equations: DiscreteRows, right: np.ndarray) -> np.ndarray:
+    """R_z⁻¹ right of J, (N, nz, …), by halves: the first equations do not know v₁ and μ."""
+    z, half = equations.unknowns.start, equations.implicit.stop // 2
+    early, late, first, last = slice(z, z + half), slice(z + half, None), slice(0, half), slice(half, 2 * half)
+    out = np.empty_like(right)
+    with one_thread():
+        out[:, first] = np.linalg.solve(J[:, first, early], right[:, first])
+        out[:, last] = np.linalg.solve(J[:, last, late], right[:, last] - J[:, last, early] @ out[:, first])
+    return out
+
+
 def _evaluated(equations: DiscreteRows, known: Mapping[str, np.ndarray]) -> tuple[np.ndarray, ...]:
     """R, the momenta and the derivatives of N steps: straight-line code of small mechanisms, rows of others."""
     system, count = equations.system, len(known["q"])
     if system.nv <= LARGE:
         names = ("residual", "before", "after", "slopes")
-        kernel = system.custom_kernel(("discrete_slopes",), ARGUMENTS, discrete_slopes, equations.rows, names)
+        key = ("discrete_slopes",)
+        kernel = system.custom_kernel(key, ARGUMENTS, discrete_slopes, equations.rows, names, equations.lanes)
         R, before, after, J = kernel.batch(*(known[name] for name in kernel.names_in))
         return R.reshape(count, -1), before, after, J.reshape(count, equations.count, -1)
-    weights = np.tile(np.eye(equations.count), (count, 1))
-    J, e = equations.jacobian(_repeated(known, equations.count), weights)
-    e = e.reshape(count, -1)
+    J, e = np.empty((count, equations.count, equations.width)), np.empty((count, equations.count))
+    for k in range(count):
+        J[k], e[k] = equations.jacobian({name: x[k] for name, x in known.items()})
     R, before, after = (e[:, x] for x in (equations.implicit, equations.places["before"], equations.places["after"]))
-    return R, before, after, J.reshape(count, equations.count, -1)
+    return R, before, after, J
 
 
 def _repeated(known: Mapping[str, np.ndarray], times: int) -> dict[str, np.ndarray]:

@@ -64,9 +64,10 @@ def equilibrium(
     guess: positions to start from, by name, as an array or a state. holding: coordinates with given values. p:
     parameters, by name or as an array. tolerance: largest acceleration that counts as rest, in rad/s² or m/s² and
     relative to the entries of the linear model where these are larger.
-    solve_for="q": a configuration that rests under the inputs u, from the guess by Newton's method with the exact
-    linear model; coordinates in `holding` stay. solve_for="u": the inputs of least size that hold the configuration of
-    the guess (with `holding` in it), from u if they enter nonlinearly.
+    solve_for="q": a configuration that rests under the inputs u, stable or not, from the guess by Newton's method with
+    the exact linear model; coordinates in `holding` stay. Where this finds none and nothing is held, one downhill
+    of the guess. solve_for="u": the inputs of least size that hold the configuration of the guess (with `holding` in
+    it), from u if they enter nonlinearly.
 
     bounds: {name: bound or (lower, upper)}, None for no bound on a side; (0, None) for tendons, which only pull. With
     solve_for="u" names are inputs. With "q" they are coordinates at rest: those that reach a bound lean on it as on a
@@ -113,7 +114,16 @@ def equilibrium(
     x = system.assemble(held or None, moving or None, guess=start.q, p=p, t=start.t)
     if solve_for == "u":
         return _inputs(system, x, given, p, tolerance, limits, constant)
-    return _configuration(system, x, given, p, held, moving, tolerance, unknown_speeds, constant)
+    try:
+        return _configuration(system, x, given, p, held, moving, tolerance, unknown_speeds, constant)
+    except AssemblyError as near:
+        if moving or held:
+            raise
+        try:
+            return _on_stops(system, start, given, p, held, limits, tolerance)
+        except (AssemblyError, ArgumentError) as below:
+            more = "" if str(below) in str(near) else f" Nor was one found downhill: {below}"
+            raise AssemblyError(f"{near}{more}") from below
 
 
 def _names(system: System, given: Any) -> list[str]:

@@ -15,16 +15,14 @@ from dalembert.linearization.model import LinearModel
 from dalembert.linearization.operating import Operating
 from dalembert.linearization.outputs import Given as GivenOutput
 from dalembert.linearization.outputs import outputs as read_outputs
-from dalembert.linearization.plan import Plan, Remembered, remembered
+from dalembert.linearization.plan import Found, Plan, Remembered, remembered
 from dalembert.protocols import Inputs, Parameters, StateGiven, check_system
-from dalembert.rank import RankPolicy, angular_velocities, rank_policy
+from dalembert.rank import CLOSED, RankPolicy, angular_velocities, rank_policy
 from dalembert.records import filled
 from dalembert.system.derivatives import ACCELERATION_DERIVATIVES
 from dalembert.system.rows import RowChoice
 from dalembert.system.state import State
 from dalembert.system.system import System
-
-CLOSED = 1e-6  # rad, or lengths of the mechanism, and their rates: farther from the manifold there is no model
 
 
 def linearize(
@@ -67,13 +65,17 @@ def linearize(
         check_system(system)
     x, inputs = system.as_state(state), system.input_vector(u)
     system.check_mass(x, p)
-    memory, policy = remembered(system), rank_policy(system, p)
+    memory = remembered(system)
+    policy = memory.policy if p is None else rank_policy(system, p)
     given = {"q": x.q, "v": x.v, "u": inputs, "p": system.parameter_vector(p), "t": x.t}
-    check_closed(system, x, p, given, memory, policy)
-    plan = _plan(system, memory, x, p, independent, positions, memory.rows)
-    found = plan.at(system, given, policy)
-    if found is None:
-        plan, found = _on_other_rows(system, memory, x, inputs, p, given, plan, independent, positions)
+    plan = memory.known(independent, positions)
+    found = None if plan is None or not plan.judges else plan.judge(given, policy)
+    if plan is None or found is None:  # asked for the first time, or there is something to be told
+        check_closed(system, x, p, given, memory, policy)
+        plan = _plan(system, memory, x, p, independent, positions, memory.rows)
+        found = plan.at(system, given, policy)
+        if found is None:
+            plan, found = _on_other_rows(system, memory, x, inputs, p, given, plan, independent, positions)
     return _model(system, x, inputs, p, plan, found, policy, outputs)
 
 
@@ -92,10 +94,7 @@ def _plan(
     if positions is not None and positions.__class__ is not list:
         positions = named_list(positions, "positions")
     key = None if independent is None else (*independent, None, *(positions or ()), rows)
-    try:
-        plan = memory.by_names.get(key) if key is not None else None
-    except TypeError:  # a coordinate that cannot be a key, such as a list: told below
-        plan = None
+    plan = memory.known(independent, positions, rows)
     if plan is None:
         given = None if independent is None else [coordinate(system, name) for name in independent]
         others = [] if positions is None else [coordinate(system, name) for name in positions]
@@ -116,7 +115,7 @@ def _on_other_rows(
     plan: Plan,
     independent: Sequence[Given] | None,
     positions: Sequence[Given] | None,
-) -> tuple[Plan, tuple[Any, ...]]:
+) -> tuple[Plan, Found]:
     """The plan on rows chosen at this state and its outputs, or an error that gives the reason."""
     rows = independent_rows(system, x, p) if system.rows.of else None
     if rows != plan.rows:
@@ -175,18 +174,29 @@ def _model(
     u: np.ndarray,
     p: Parameters,
     plan: Plan,
-    found: tuple[Any, ...],
+    found: Found,
     policy: RankPolicy,
     outputs: Sequence[GivenOutput] | None,
 ) -> LinearModel:
-    A, B, time, rate, Kq, Kv, Dv, Kt, Dt, vdot, multipliers, margin = found
-    at = {"system": system, "state": x, "u": u, "p": p, "Kq": Kq, "Kv": Kv, "Dv": Dv, "vdot": vdot}
-    more = {"multipliers": multipliers, "condition": plan.condition(policy, margin)}
-    operating = filled(Operating, {**plan.operating, **at, **more})
-    fields = {**plan.model, "A": A, "B": B.reshape(plan.shape_of_B), "time": time, "rate": rate, "operating": operating}
+    A, B, time, rate = found[0][:4]
+    B = B if B.shape == plan.shape_of_B else B.reshape(plan.shape_of_B)
+    at = system, x, u, p, plan, found, policy
+    fields = {**plan.model, "A": A, "B": B, "time": time, "rate": rate, "late": (_operating, at)}
     if outputs is not None:
+        fields["operating"] = operating = _operating(*at)
+        Kt, Dt = found[0][7:9]
         fields |= _outputs(system, x, u, p, operating, Kt, Dt, outputs)
     return filled(LinearModel, fields)
+
+
+def _operating(
+    system: System, x: State, u: np.ndarray, p: Parameters, plan: Plan, found: Found, policy: RankPolicy
+) -> Operating:
+    """The operating point of a model."""
+    (_, _, _, _, Kq, Kv, Dv, _, _, vdot, multipliers, _), margin = found
+    at = {"system": system, "state": x, "u": u, "p": p, "Kq": Kq, "Kv": Kv, "Dv": Dv, "vdot": vdot}
+    more = {"multipliers": multipliers, "condition": plan.condition(policy, margin)}
+    return filled(Operating, {**plan.operating, **at, **more})
 
 
 def _outputs(
@@ -234,7 +244,7 @@ def check_closed(
     if kernel is None:
         return
     position, velocity = kernel(*map(given.__getitem__, kernel.names_in))
-    if max(position, velocity) < (CLOSED * min(1.0, policy.length)) ** 2:
+    if max(position, velocity) < policy.closed:
         return
     phi, speed = system.evaluate("residuals", x, p=p)
     for gap, what in zip((np.abs(phi), np.abs(speed)), ("position", "velocity")):

@@ -12,11 +12,11 @@ from dalembert import checks
 from dalembert.charts.leaders import Given
 from dalembert.compiler.target import host
 from dalembert.errors import ArgumentError, DalembertError
-from dalembert.linearization.linearize import CLOSED, linearize
+from dalembert.linearization.linearize import linearize
 from dalembert.linearization.plan import in_motions, linear_kernel
 from dalembert.linearization.traced import NAMES
 from dalembert.protocols import check_system
-from dalembert.rank import ROUNDING, rank_policy, usual_sizes
+from dalembert.rank import CLOSED, ROUNDING, rank_policy, usual_sizes
 from dalembert.system.state import State
 from dalembert.system.system import System
 

@@ -14,7 +14,7 @@ from dalembert import checks
 from dalembert.charts.leaders import named_list
 from dalembert.errors import ArgumentError, extra, unknown
 from dalembert.linearization.operating import Operating
-from dalembert.linearization.structure import Hidden, Mode, hidden, modes, motion_of, zeros_of
+from dalembert.linearization.structure import Hidden, Mode, hidden, modes, motion_of, sizes_of, zeros_of
 from dalembert.protocols import StateGiven
 
 GROWTH = 600.0  # e to its power is a number
@@ -45,6 +45,19 @@ class LinearModel:
     velocities: tuple[str, ...]  # coordinates whose rates are states
     step: float | None  # s, of a discrete model
     operating: Operating  # the state it was made at
+
+    def __getattr__(self, name: str) -> Any:
+        """What is not there yet: `linearize` leaves the operating point to whoever asks for it first."""
+        late = vars(self).get("late")
+        if name != "operating" or late is None:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        make, at = late
+        vars(self)["operating"] = made = make(*at)
+        return made
+
+    def __getstate__(self) -> dict[str, Any]:
+        """With the operating point, as files and other processes take it."""
+        return {name: x for name, x in {**vars(self), "operating": self.operating}.items() if name != "late"}
 
     # --- dynamics -----------------------------------------------------------------------------------------------
 
@@ -83,7 +96,7 @@ class LinearModel:
     @cached_property
     def uncontrollable(self) -> tuple[Hidden, ...]:
         """Modes no input reaches, with the combination of states that stays out of reach."""
-        return hidden(self.A, self.B, self.state_names)
+        return hidden(self.A, self.B, self.state_names, sizes_of(self))
 
     @property
     def observable(self) -> bool:
@@ -93,7 +106,7 @@ class LinearModel:
     @cached_property
     def unobservable(self) -> tuple[Hidden, ...]:
         """Modes no output shows, with the combination of states that stays unseen."""
-        return hidden(self.A.T, self.C.T, self.state_names)
+        return hidden(self.A.T, self.C.T, self.state_names, 1 / sizes_of(self))
 
     def zeros(self, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None) -> np.ndarray:
         """Transmission zeros, 1/s, from some inputs to as many outputs, lists of names (default: all)."""

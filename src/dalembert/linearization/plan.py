@@ -13,7 +13,8 @@ from dalembert.charts.leaders import Coordinate
 from dalembert.compiler import Kernel
 from dalembert.linearization.large import LargeModel
 from dalembert.linearization.traced import NAMES, closure, linear
-from dalembert.rank import RankPolicy
+from dalembert.rank import RankPolicy, rank_policy
+from dalembert.symbols import minimum
 from dalembert.system.rows import RowChoice
 from dalembert.system.system import System
 from dalembert.system.trace import Trace
@@ -28,6 +29,9 @@ def in_motions(system: System, freedoms: int) -> bool:
     return system.nv > LARGE or system.nv * freedoms > WIDE
 
 
+Found = tuple[Sequence[Any], Sequence[float]]  # outputs of a linear model, and the four numbers of its margin
+
+
 class Remembered:
     """Linear models of one system that were asked for, and the rows of its constraints they use."""
 
@@ -40,6 +44,16 @@ class Remembered:
             if system.rows.of
             else None
         )
+        self.policy = rank_policy(system)  # at the mechanism's own parameters
+
+    def known(self, independent: Any, positions: Any, rows: Any = ...) -> Plan | None:
+        """The plan for coordinates that were asked for before, by the same names, on rows (default: as last chosen)."""
+        if independent.__class__ is not list:
+            return None
+        try:
+            return self.by_names.get((*independent, None, *(positions or ()), self.rows if rows is ... else rows))
+        except TypeError:  # a coordinate that cannot be a key, such as a list
+            return None
 
     def plan(
         self, system: System, velocities: Sequence[Coordinate], more: Sequence[Coordinate], rows: RowChoice
@@ -75,7 +89,8 @@ class Plan:
             if in_motions(system, len(v)):
                 self.large = LargeModel(system, v, more, rows)
             else:
-                self.kernel = linear_kernel(system, v, more, rows)
+                self.kernel = _judged_kernel(system, v, more) if rows is None else linear_kernel(system, v, more, rows)
+        self.judges = self.kernel is not None and rows is None
         self.shape_of_B = n, inputs
         #: fields of `Operating` and of `LinearModel` that no state changes
         self.operating = {"names": names, "coordinates": q, "speeds": v, "rows": rows}
@@ -86,8 +101,8 @@ class Plan:
             "output": _fixed(np.zeros(n)), "output_time": _fixed(np.zeros(n)),
         }  # fmt: skip
 
-    def at(self, system: System, given: Mapping[str, Any], policy: RankPolicy) -> tuple[Any, ...] | None:
-        """The outputs `traced.NAMES` for given q, v, u, p and t, the margin as a list of numbers.
+    def at(self, system: System, given: Mapping[str, Any], policy: RankPolicy) -> Found | None:
+        """The outputs `traced.NAMES` for given q, v, u, p and t, and the margin as numbers.
 
         None where there are too few coordinates or too many, where rows are too nearly dependent, and where the
         coordinates hardly determine the motion.
@@ -98,7 +113,7 @@ class Plan:
             found = self.large(given)
         else:
             return None
-        m = found[-1].tolist()
+        m = found[-1].tolist()[:4]
         if self.count and not policy.separates(m):
             return None
         if not policy.determines(min(m[2], m[3])):
@@ -106,7 +121,16 @@ class Plan:
         A = found[0]
         size = np.vdot(A, A) if self.large is None else A.sum()  # of large arrays BLAS takes products in threads
         finite = isfinite(size + sum(found[RATE].tolist()))
-        return (*found[:-1], m) if finite else None
+        return (found, m) if finite else None
+
+    def judge(self, given: Mapping[str, Any], policy: RankPolicy) -> Found | None:
+        """As `at`, of all rows; None also off the manifold. The kernel sums up what the verdict needs."""
+        assert self.kernel is not None
+        found = self.kernel(*map(given.__getitem__, self.kernel.names_in))
+        angle, length, v, q, size, gap = found[-1].tolist()
+        if not gap < policy.closed or (self.count and not policy.separates((angle, length))):
+            return None
+        return (found, (angle, length, v, q)) if policy.determines(v if v < q else q) and isfinite(size) else None
 
     def condition(self, policy: RankPolicy, margin: Sequence[float]) -> float:
         """An estimate: of the constraints, or of the choice of coordinates where that is worse."""
@@ -131,6 +155,23 @@ def linear_kernel(
         return linear(s, q, v)
 
     return system.custom_kernel(key, ("q", "v", "u", "p", "t"), value, rows, NAMES, lanes=lanes)
+
+
+def _judged_kernel(system: System, velocities: Sequence[Coordinate], more: Sequence[Coordinate]) -> Kernel:
+    """`linear_kernel` with two more numbers in its margin: one that is finite where A and the rates are, and a gap.
+
+    The gap is the larger one of the sums of the squares of Φ and of A v + b.
+    """
+    key = ("judged_linear", None, tuple(c.key for c in velocities), tuple(c.key for c in more))
+    v, q = list(velocities), [*velocities, *more]
+
+    def value(s: Trace) -> tuple[Any, ...]:
+        *found, margin = linear(s, q, v)
+        position, speed = closure(s)
+        size = sum((x * x for x in found[0].ravel()), 0.0) + sum(found[RATE], 0.0)
+        return *found, np.array([*margin, size, -minimum(-position, -speed)], dtype=object)
+
+    return system.custom_kernel(key, ("q", "v", "u", "p", "t"), value, None, NAMES)
 
 
 def _fixed(x: np.ndarray) -> np.ndarray:

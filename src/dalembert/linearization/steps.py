@@ -17,7 +17,7 @@ from dalembert.linearization.discrete import discrete_step
 from dalembert.linearization.linearize import linearize, slopes
 from dalembert.linearization.model import LinearModel
 from dalembert.linearization.operating import Operating
-from dalembert.protocols import Inputs, Parameters, StateGiven
+from dalembert.protocols import Inputs, Parameters, StateGiven, positions_only
 from dalembert.symbols import array, symbols, to_sx
 from dalembert.system.derivatives import EquationDerivatives
 from dalembert.system.rows import RowChoice
@@ -60,8 +60,7 @@ def step_map(
     checks.choice(method, METHODS, "method")
     model = linearize(system, state, u=u, p=p, independent=independent)
     op = model.operating
-    if not system.rows.holonomic.all():
-        raise ArgumentError("step_map needs holonomic constraints; discretize() knows others.")
+    positions_only(system, ", which step_map does not know; model.discretize(step) does.")
     columns = np.block([[op.Kq, np.zeros_like(op.Kv)], [op.Dv, op.Kv]])
     if method == "variational":
         found, n = discrete_step(system, op.state, step, u=u, p=p), 2 * system.nv

@@ -54,8 +54,8 @@ def rest_on_stops(
         x = _placed(system, x.replace(q=system.plus(x, step)), p, held, at_stop, place)
     worst = int(np.argmax(np.abs(at.free @ left / at.reach)))
     raise AssemblyError(
-        f"'{system.name}' does not come to rest within its bounds: after {ROUNDS} rounds it is still pulled along "
-        f"'{system.v_names[worst]}'. Give a guess nearer to where it rests, or other bounds."
+        f"'{system.name}' does not come to rest: after {ROUNDS} rounds it is still pulled along "
+        f"'{system.v_names[worst]}'. Give a guess nearer to where it rests, or bounds."
     )
 
 

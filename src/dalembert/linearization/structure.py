@@ -119,17 +119,41 @@ def motion_of(model: LinearModel, x: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return op.Kq @ y[:n], op.Dv @ y[:n] + op.Kv @ y[n:]
 
 
-def hidden(A: np.ndarray, B: np.ndarray, names: Sequence[str]) -> tuple[Hidden, ...]:
+def sizes_of(model: LinearModel) -> np.ndarray:
+    """(states,) of equal kinetic energy, times the fastest rate of the model for positions: a scale without units.
+
+    All are 1 where a coordinate moves nothing that has mass.
+    """
+    op = model.operating
+    M = op.system.mass_matrix(op.state, p=op.p)
+    energies = {name: k @ M @ k for name, k in zip(op.names, [*op.Kq.T, *op.Kv.T])}
+    e = np.array([energies[name] for name in model.state_names])
+    if not (e > 0).all():
+        return np.ones(len(e))
+    sizes = 1 / np.sqrt(e)
+    slow = np.array([name in model.positions for name in model.state_names], dtype=bool)
+    even = model.A * sizes / sizes[:, None]
+    rate = float(max(np.linalg.norm(even[~slow][:, slow]) ** 0.5, np.linalg.norm(even[~slow][:, ~slow]))) or 1.0
+    if model.step is not None:
+        rate = 1 / model.step
+    return np.where(slow, sizes / rate, sizes)
+
+
+def hidden(A: np.ndarray, B: np.ndarray, names: Sequence[str], sizes: np.ndarray) -> tuple[Hidden, ...]:
     """Popov, Belevitch and Hautus: w with w A = λ w and w B = 0, at each eigenvalue where [A − λ, B] loses rank.
 
-    States are scaled to balance A and inputs to the same size: neither is a matter of units then.
+    sizes: (n,) of the states. In them what rounding leaves of zeros is known and dropped; the scales that balance A
+    would magnify it. Inputs are scaled to the size of A: units of neither count.
     """
     from scipy.linalg import matrix_balance
 
     n = len(A)
     if n == 0:
         return ()
-    balanced, (scale, _) = matrix_balance(A, permute=False, separate=True)
+    even = A * sizes / sizes[:, None]
+    even[np.abs(even) < 10 * n * np.finfo(float).eps * np.linalg.norm(even, 2)] = 0.0
+    balanced, (scale, _) = matrix_balance(even, permute=False, separate=True)
+    scale = scale * sizes
     reach = B / scale[:, None]
     size = max(float(np.linalg.norm(balanced, 2)), 1e-300)
     lengths = np.linalg.norm(reach, axis=0)

@@ -90,7 +90,7 @@ def linearize_along(
     run: what `simulate` returns, or a list of states. u: constant inputs, an array (N, inputs), or a function
     u(t, state); default: those of the run, or zero. p: parameters, by name or as an array. independent, positions:
     coordinates as in `linearize`, chosen at the first state if not named. Raises where they cease to be independent on
-    the way, with the time.
+    the way, with the time, and for runs whose structure changes.
 
     >>> import dalembert as da
     >>> from dalembert import zoo
@@ -101,6 +101,11 @@ def linearize_along(
     ((4, 4), True)
     """
     check_system(system)
+    if getattr(run, "phases", ()):
+        raise ArgumentError(
+            "the structure of the run changes, so that one linear model does not go along it. Take a phase, "
+            "da.linearize_along(run.phases[k].system, run.phases[k]), or da.sensitivities(run, ...) across changes."
+        )
     states = _states(system, run)
     inputs = _inputs(system, states, getattr(run, "u", None) if u is None else u)
     first = linearize(system, states[0], u=inputs[0], p=p, independent=independent, positions=positions)

@@ -34,7 +34,7 @@ METHODS = ("auto", "forward", "adjoint")
 
 def of_run(run: Run, of: Any, wrt: Any, held: Any, at: Any, method: str) -> Sensitivities:
     """See `sensitivities`."""
-    _check(run)
+    check_run(run)
     targets, asked = Targets.of(run.system, wrt), quantities(run.system, of)
     times = None if at is None else checks.vector(at, None, "at")
     if times is not None:
@@ -47,7 +47,7 @@ def of_run(run: Run, of: Any, wrt: Any, held: Any, at: Any, method: str) -> Sens
     return motion.adjoint() if backward else motion.forward(times)
 
 
-def _check(run: Run) -> None:
+def check_run(run: Run) -> None:
     """Refuse runs that have no derivative, or not enough of a record for one."""
     if run.phases:
         raise ArgumentError(
@@ -81,7 +81,7 @@ def check_controller(setup: Setup) -> None:
 
 def end_and_path(run: Run, of: Any, wrt: Any, held: Any, at: np.ndarray) -> tuple[Sensitivities, Sensitivities | None]:
     """Derivatives at the end of a run, and at times `at` (T,) within it of all quantities but integrals, if any."""
-    _check(run)
+    check_run(run)
     motion = Motion(run, Targets.of(run.system, wrt), quantities(run.system, of), held)
     if not len(at):
         backward = len(motion.asked) < motion.m
@@ -115,7 +115,8 @@ class Passed(NamedTuple):
 class Motion(Variation):
     """The derivatives of a run, forward and backward."""
 
-    def __init__(self, run: Run, targets: Targets, asked: list[Quantity], held: Any):
+    def __init__(self, run: Run, targets: Targets, asked: list[Quantity], held: Any, start: np.ndarray | None = None):
+        """start: (n, m) derivatives of the first state, where they do not follow from what is held."""
         between = continuation(run)
         assert between is not None
         system, setup = run.system, between.layout.setup
@@ -135,8 +136,11 @@ class Motion(Variation):
         self.names, self.m, self.n = targets.names, len(targets.names), 2 * system.nv
         last = run.state(-1)
         check_determinate(system, last, self._inputs(-1), run.p, self.end)
-        start = self._known(run.q[:1], run.v[:1], run.t[:1])
-        dq, dv = following(self.eq, [first], start, held_names(system, held))
+        if start is not None:
+            self.start = start
+            return
+        known = self._known(run.q[:1], run.v[:1], run.t[:1])
+        dq, dv = following(self.eq, [first], known, held_names(system, held))
         self.start = np.concatenate([dq[0], dv[0]])
 
     def _inputs(self, k: int) -> Any:

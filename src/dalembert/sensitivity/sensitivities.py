@@ -17,6 +17,7 @@ from dalembert.rank import rank_policy
 from dalembert.sensitivity.equations import Equations
 from dalembert.sensitivity.following import following, held_names
 from dalembert.sensitivity.models import of_model
+from dalembert.sensitivity.phases import of_phases
 from dalembert.sensitivity.quantities import check_determinate, quantities, values
 from dalembert.sensitivity.result import Sensitivities
 from dalembert.sensitivity.runs import METHODS, of_run, states_known
@@ -55,8 +56,10 @@ def sensitivities(
     u, p: inputs and parameters of a state. method: of runs, "forward" (one integration for each of `wrt`), "adjoint"
     (backward, one for each of `of`) or "auto", the shorter one.
 
+    Runs may change their structure: the times of impacts, switches and rests move with the parameters (forward).
+
     Raises ArgumentError where there is no derivative: in singular positions, of runs that pass one, of repeated
-    eigenvalues, of forces that redundant constraints share.
+    eigenvalues, of forces that redundant constraints share, of impacts with friction.
 
     >>> import dalembert as da
     >>> m = da.Mechanism("pendulum", gravity=(0, -10.0, 0))
@@ -70,7 +73,8 @@ def sensitivities(
     checks.choice(method, METHODS, "method")
     if isinstance(subject, Run):
         _without("a run", state=state, u=u, p=p)
-        return of_run(subject, of, wrt, held, at, method)
+        make = of_phases if subject.phases else of_run
+        return make(subject, of, wrt, held, at, method)
     _without("a state or a linear model", at=at, method=None if method == "auto" else method)
     if isinstance(subject, LinearModel):
         _without("a linear model", state=state, u=u, p=p)

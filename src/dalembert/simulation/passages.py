@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from dalembert.analysis.manifold import tangent_of_motion
 from dalembert.analysis.tangent_cone import TangentCone, exists
+from dalembert.formulations import make_gauge
 from dalembert.protocols import Inputs
-from dalembert.rank import reach
+from dalembert.rank import rank_policy, reach
+from dalembert.simulation.local_cone import LocalCone, Rows
+from dalembert.system.equation_rows import is_large
+from dalembert.system.state import State
 from dalembert.system.system import System
 
 TOGETHER = 10.0  # times the smallest singular value: others up to this vanish in the same position
@@ -87,6 +92,25 @@ def describe(system: System, p: np.ndarray, met: Met, u: Inputs = None) -> Passa
     """A passage, with what the state in it, and inputs u (default: 0), tell of the constraints."""
     u = system.input_vector(u)
     state = system.state(np.array(met.q), np.array(met.v), met.t)
+    seen = _seen_in_many_loops(system, p, met, state) if is_large(system) else None
+    return _passage(met, state, _seen(system, p, met, state, u) if seen is None else seen)
+
+
+class _Seen(NamedTuple):
+    """What the constraints are in a position."""
+
+    distance: float
+    gap: float
+    along: str
+    growth: float
+    rank: int
+    rows: tuple[str, ...]
+    branches: str
+    determined: bool
+
+
+def _seen(system: System, p: np.ndarray, met: Met, state: State, u: np.ndarray) -> _Seen:
+    """By decompositions of all rows."""
     here = tangent_of_motion(system, state, p)
     sigma = here.sigma[: met.usual]
     distance = float(sigma[-1])
@@ -106,21 +130,66 @@ def describe(system: System, p: np.ndarray, met: Met, u: Inputs = None) -> Passa
         determined = on is not None and cone.selects(on) and exists(system, state, p, rank, met.usual, u)
     else:
         determined = _on_its_side(met) and growth <= FOLLOWED
+    return _Seen(distance, gap, along, growth, rank, rows, cone.kind, determined)
+
+
+def _seen_in_many_loops(system: System, p: np.ndarray, met: Met, state: State) -> _Seen | None:
+    """By elements; None of a single dependency, or of several loops at once, or where drivers move the mechanism."""
+    if system.led or met.usual != len(system.rows.of):
+        return None
+    by_elements = Rows.of(system, state, p)
+    sigma = by_elements.singular_values()
+    distance = _least(system, p, state)
+    limit = min(max(TOGETHER * distance, 4.0 * met.hit), WEAK * max(1.0, float(sigma[-1])))
+    cone = LocalCone.of(system, state, p, by_elements, max(1, int((sigma <= limit).sum())))
+    if cone is None or cone.U.shape[0] == 1:
+        return None
+    d = cone.local(state.v)
+    size = cone.length(d)
+    if not size > 0.0:  # at rest: any direction shows whether motions lead through
+        d = cone.local(np.random.default_rng(0).standard_normal(system.nv))
+        size = cone.length(d)
+    on, direction = cone.nearest(d), d / size
+    motion = direction * (distance / max(cone.opening(direction), 1e-300))
+    k = int(np.argmax(np.abs(motion / reach(system, p))))
+    leads = on is not None and cone.length(on) > 1e-6 * size
+    if met.determined is not None:
+        determined = met.determined
+    elif met.sigma <= met.hit:
+        determined = on is not None and leads and cone.selects(on) and cone.exists(system, state, p)
+    else:
+        determined = _on_its_side(met)
+    parts = abs(cone.U).max(axis=0).toarray().ravel()
+    rows = tuple(name for name, part in zip(system.row_names, parts) if part > 0.1)
+    rank, branches = met.usual - cone.U.shape[0], "several" if leads else "isolated"
+    return _Seen(distance, float(abs(motion[k])), system.v_names[k], 1.0, rank, rows, branches, determined)
+
+
+def _least(system: System, p: np.ndarray, state: State) -> float:
+    """The least singular value of all rows at a state, by inverse iteration."""
+    values, count = {"p": p, "sizes": rank_policy(system, p).sizes}, len(system.rows.of)
+    gauge = make_gauge(system.kernel("whitened_rows"), values, nv=system.nv, rows=count, rank=count)
+    gauge.y[:] = 1e-3, -1.0
+    return float(gauge.at(state.t, state.q)[1] ** 0.5)
+
+
+def _passage(met: Met, state: State, seen: _Seen) -> Passage:
+    hits = met.sigma <= met.hit
     return Passage(
         start=met.start,
         end=met.end,
         nearest=met.t,
-        distance=distance,
-        gap=gap,
-        along=along,
-        growth=growth,
+        distance=seen.distance,
+        gap=seen.gap,
+        along=seen.along,
+        growth=seen.growth,
         resolution=met.hit,
-        rank=rank,
-        rows=rows,
-        branches=cone.kind,
+        rank=seen.rank,
+        rows=seen.rows,
+        branches=seen.branches,
         met=hits,
-        determined=determined,
-        taken=_taken(hits, bool(np.any(state.v)), met.resolved, determined, growth),
+        determined=seen.determined,
+        taken=_taken(hits, bool(np.any(state.v)), met.resolved, seen.determined, seen.growth),
         steps=met.steps,
     )
 

@@ -13,7 +13,7 @@ from dalembert import checks
 from dalembert.errors import ArgumentError
 from dalembert.formulations import FORMULATIONS
 from dalembert.integrators.methods import METHODS, Method
-from dalembert.protocols import Parameters, StateGiven
+from dalembert.protocols import Parameters, StateGiven, positions_only
 from dalembert.simulation.callbacks import expression, is_numba
 from dalembert.simulation.events import Event, named_events
 from dalembert.simulation.stabilization import Baumgarte, Projection, as_stabilization
@@ -233,11 +233,7 @@ def _check_together(system: System, choices: Choices, coordinates: Any) -> None:
     """Refuse choices that exclude each other."""
     formulation = choices.formulation
     if choices.method_name == "variational":
-        if not system.rows.holonomic.all():
-            names = dict.fromkeys(c for c, h in zip(system.rows.of, system.rows.holonomic) if not h)
-            raise ArgumentError(
-                f"method 'variational' needs holonomic constraints; {', '.join(names)} are not. Use 'dop853' or 'rk4'."
-            )
+        positions_only(system, "; method 'variational' needs constraints that bind positions. Use 'dop853' or 'rk4'.")
         if coordinates is not None or formulation != "auto":
             raise ArgumentError(
                 "method 'variational' has its own equations for positions and multipliers: leave coordinates and "

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import ArgumentError
-from dalembert.protocols import Parameters
+from dalembert.protocols import Parameters, positions_only
 from dalembert.rank import Revealed, angular_velocities, rank_policy
 from dalembert.system.state import State
 from dalembert.system.system import System
@@ -34,9 +34,7 @@ class Balance:
         self, system: System, x: State, u: np.ndarray, p: Parameters, held: Sequence[int] = (), led: bool = True
     ):
         """led: whether the drives of kinematic inputs hold their coordinates."""
-        if system.rows.of and not system.rows.holonomic.all():
-            name = system.rows.of[int(np.argmin(system.rows.holonomic))]
-            raise ArgumentError(f"'{name}' binds velocities; statics need constraints that bind positions.")
+        positions_only(system, "; statics need constraints that bind positions.")
         more = [d for d in system.led.values() if led and d not in held]
         self.system, self.x, self.u, self.p, self.held = system, x, u, p, [*held, *more]
         self.policy = rank_policy(system, p)

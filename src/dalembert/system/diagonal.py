@@ -113,11 +113,16 @@ class Diagonal:
         wrenches: Mapping[Any, Any] | None = None,
         normalized: bool = True,
     ) -> np.ndarray:
-        """ν̇ (or ξ̇), (nv,), under τ, described forces, gravity and wrenches: algorithm 8.1, arguments as ABA's."""
+        """ν̇ (or ξ̇), (nv,), under τ, described forces, gravity and wrenches: algorithm 8.1, arguments as ABA's.
+
+        Constraints act on the tree by their forces Aᵀλ, which do no work in total rates either: νᵀ Ãᵀλ = 0.
+        """
         given = np.zeros(self.system.nv) if tau is None else self.system.velocity_vector(tau, "tau")
         given = given + self.system._carried(state, wrenches, p)
-        self.check()
         self.system.check_mass(state, p)
+        if self.system.rows.of:
+            held = self.system.acceleration(state, given, u=u, p=p).multipliers
+            given = given + self.system.constraint_matrix(state, p=p).T @ held
         return self._value("diagonal_dynamics", normalized, state, tau=given, u=u, p=p)
 
     # --- in time ----------------------------------------------------------------------------------------------------
@@ -174,10 +179,11 @@ class Diagonal:
         return x
 
     def check(self) -> None:
-        """Refuse a system with constraints."""
+        """Refuse a system with constraints, to which an integration of (q, ν) does not keep."""
         if self.system.rows.of:
             raise ArgumentError(
-                f"'{self.system.name}' has constraints ({', '.join(dict.fromkeys(self.system.rows.of))}); the diagonal "
-                "equations are those of its tree. Use system.acceleration(state, metric='innovations'), which solves "
-                "for the constraint forces in the coordinates ν."
+                f"'{self.system.name}' has constraints ({', '.join(dict.fromkeys(self.system.rows.of))}), and the "
+                "diagonal equations in time are those of a tree: nothing would hold (q, ν) on the constraints. "
+                "Simulate it with formulation='auto', which is the same motion; system.diagonal.total_rates(state) and "
+                "system.diagonal.acceleration(state) give ν and ν̇ at its states."
             )

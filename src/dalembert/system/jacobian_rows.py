@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dalembert.system.rows import RowChoice
     from dalembert.system.trace import Trace
 
-LANES = 4  # rows computed at once
+LANES = 8  # rows computed at once
 
 
 class JacobianRows:

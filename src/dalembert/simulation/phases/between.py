@@ -22,6 +22,7 @@ from dalembert.system.state import State
 
 CLOSED = 1e-8  # of the length of contacts: a gap that is none
 SLACK = 1e-9  # of it: by how much a contact that touches without bearing may give way before it is hit
+LATCHED = 1e-3  # of the fastest meeting of rows that close with restitution: below it they stay closed
 BEGINS = 1e-9  # of the speed of the run: of what begins to slide, a backward speed that is rounding
 
 
@@ -33,6 +34,7 @@ class Between:
     u: np.ndarray
     mode: Mode
     values: dict[tuple[str, str], Any]  # numbers of the phase that begins
+    done: set[str]  # switches that have happened
     step: float  # s, its first one; 0: to be chosen
     last_step: float  # s, the usual one of the phase before
     gained: float  # J, by changes since that phase
@@ -43,19 +45,21 @@ class Between:
     def _change(self, due: list[tuple[str, Switch]], cause: Cause | None, told: bool = True) -> None:
         """Switches, impacts, and the mode that follows."""
         a, before, mode = self.asked, self.state, self.mode
-        closing: dict[str, float] = {}
+        closing: dict[str, float] = {}  # with their restitution
         held = list(mode.held)
+        off = self._bounced(due)
         for name, s in due:
             held = [n for n in held if n not in s.open]
             for constraint in s.close:
                 if constraint not in held:
-                    held.append(constraint)
-                    closing[constraint] = s.restitution
+                    closing[constraint] = s.restitution if name in off else 0.0
+                    if name not in off:
+                        held.append(constraint)
             self.story.tell(self.state, "opened", name, [n for n in s.open if n in mode.held])
         order = list(a.changeable.base.layout.mechanism.constraints)
         held.sort(key=order.index)
         self._tell_law(held)
-        shift = self._shut(held, closing, due)
+        shift = self._shut(held, [n for n in closing if n in held], due)
         moment = self._moment()
         energy = moment.energy if self.state is before else Moment(a.changeable, before, self.u, a.p).energy
         touching = self._touching(moment, cause)
@@ -63,7 +67,8 @@ class Between:
         impact = self._impact(moment, steady, closing, touching, begins=not told)
         note = f"moved by {shift:.2g} to close" if shift > 1e-9 * self.scales.length else ""
         for name, s in due:
-            self.story.tell(self.state, "closed", name, [n for n in s.close if n in closing], impact, note)
+            kind = "hit" if name in off else "closed"
+            self.story.tell(self.state, kind, name, [n for n in s.close if n in closing], impact, note)
         if impact is not None:
             moment = self._moment(impact.v, moment)
         moment, rested, known = self._zeno(moment, held, touching)
@@ -77,7 +82,22 @@ class Between:
             known = a.changeable.base.layout.mechanism.constraints
             a.controller.changed(self.state.t, {name: name in held for name in known})
 
-    def _shut(self, held: list[str], closing: Mapping[str, float], due: list[tuple[str, Switch]]) -> float:
+    def _bounced(self, due: list[tuple[str, Switch]]) -> list[str]:
+        """Switches whose rows are too fast to stay closed, where these have a restitution: they may happen again."""
+        elastic = [(name, s) for name, s in due if s.restitution > 0.0 and s.close]
+        moment = self._moment() if elastic else None
+        out = []
+        for name, s in elastic:
+            assert moment is not None
+            rows = moment.of(*s.close)
+            before = [x.v_before for x in self.story.switches if x.kind == "hit" and x.of == name]
+            fastest = max((np.abs(moment.A[rows] @ v + moment.b[rows]).max() for v in before), default=0.0)
+            if np.abs(moment.speeds[rows]).max() > max(LATCHED * fastest, 1e-12 * self.scales.length):
+                out.append(name)
+                self.done.discard(name)
+        return out
+
+    def _shut(self, held: list[str], closing: Collection[str], due: list[tuple[str, Switch]]) -> float:
         """Move the state to where the constraints that close hold; how far, m or rad."""
         if not closing:
             return 0.0

@@ -20,9 +20,10 @@ class Switch:
 
     open, close: names of constraints (loops, rods, drivers, couplings, …), one or a list. at: the time (s), or times.
     when: an event (`da.Event`, or g(t, state)) at which it happens, in place of a time. restitution (0 to 1): of the
-    rows that close: 0 is the plastic impact, the orthogonal projection of the velocity in the mass metric. reach: by
-    how much (m or rad) the rows that close may miss; the state is moved there. Default: 1e-6 of the mechanism's length.
-    once=False: an event may switch again.
+    rows that close. 0 is the plastic impact, the orthogonal projection of the velocity in the mass metric; above 0 the
+    rows bounce off and stay open, until they meet at less than a thousandth of the fastest speed they met with. reach:
+    by how much (m or rad) the rows that close may miss; the state is moved there. Default: 1e-6 of the mechanism's
+    length. once=False: an event may switch again.
 
     >>> import dalembert as da
     >>> m = da.Mechanism("release", gravity=(0, -10.0, 0))
