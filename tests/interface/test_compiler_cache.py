@@ -136,8 +136,20 @@ def test_what_interrupted_writers_left_is_removed(folder):
     cache.write("first", {}, [b"code"])
     (folder / "abc.tmp").write_bytes(b"half")
     os.utime(folder / "abc.tmp", (time.time() - 10_000,) * 2)
+    cache._room.clear()  # as in the next process
     cache.write("second", {}, [b"code"])
     assert not list(folder.glob("*.tmp"))
+
+
+def test_the_folder_is_not_looked_through_for_every_entry(folder, monkeypatch):
+    """Of thousands of entries that takes longer than to compile a small function."""
+    monkeypatch.setattr(cache, "LIMIT", 1_000_000)
+    looks, evict = [], cache._evict
+    monkeypatch.setattr(cache, "_evict", lambda path: looks.append(path) or evict(path))
+    for i in range(300):
+        cache.write(f"entry{i}", {}, [bytes(9_000)])
+        assert sum(path.stat().st_size for path in files(folder)) <= 1_000_000
+    assert 1 <= len(looks) <= 60
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="Windows has no modes")

@@ -30,6 +30,7 @@ from typing import Any
 from ..sources import digest
 
 LIMIT = 256 * 2**20  # bytes
+SPARED = 0.1  # of these: what this process may write until it looks through the folder again
 _MAGIC = b"dalembert object code 2\n"
 _SUFFIX = ".bin"
 
@@ -102,14 +103,16 @@ def write(name: str, facts: dict[str, Any], objects: Sequence[bytes]) -> None:
         return
     head = json.dumps({**facts, "name": name, "sizes": [len(code) for code in objects]}).encode()
     body = b"\n".join([head, b"".join(objects)])
-    temporary = None
+    whole, temporary = _MAGIC + hashlib.sha256(body).digest() + body, None
+    _room[folder] = _room.get(folder, 0.0) - len(whole)
     try:
         descriptor, temporary = tempfile.mkstemp(dir=folder, suffix=".tmp")
         with os.fdopen(descriptor, "wb") as file:
-            file.write(_MAGIC + hashlib.sha256(body).digest() + body)
+            file.write(whole)
         os.replace(temporary, folder / (name + _SUFFIX))
         temporary = None
-        _evict(folder)
+        if _room[folder] < 0.0:
+            _evict(folder)
     except OSError:
         pass  # full or read-only disk
     finally:
@@ -139,8 +142,15 @@ def clear() -> tuple[int, int]:
     return count, freed
 
 
+_room: dict[Path, float] = {}  # bytes that may be written to a folder until it is looked through again
+
+
 def _evict(folder: Path) -> None:
-    """Remove the least recently used entries beyond `LIMIT`, and what interrupted writers left."""
+    """Remove the least recently used entries beyond `LIMIT`, and what interrupted writers left.
+
+    To look through thousands of entries takes a tenth of a second, so it is not done for every one that is written; and
+    where some must go, more of them make room for the next ones.
+    """
     entries = []
     for item in os.scandir(folder):
         try:
@@ -152,11 +162,13 @@ def _evict(folder: Path) -> None:
         except OSError:
             continue  # another process removed it
     total = sum(size for _, size, _ in entries)
+    most = (1.0 - SPARED) * LIMIT if total > LIMIT else LIMIT
     for _, size, path in sorted(entries):
-        if total <= LIMIT:
+        if total <= most:
             break
         Path(path).unlink(missing_ok=True)
         total -= size
+    _room[folder] = min(LIMIT - total, SPARED * LIMIT)
 
 
 def _folder() -> Path | None:

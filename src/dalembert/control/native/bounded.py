@@ -157,10 +157,10 @@ def within_bounds(a):
     if a.layered == 0 and not any_broken(a):
         return
     respond(a)
+    for k in range(a.na):  # from u without bounds, cut at those of the actuators; then from the last one
+        a.u[k] = min(max(a.before[k], a.u_lower[k]), a.u_upper[k])
     for _ in range(CUTS):
         hard = add_bounds(a)
-        for k in range(a.na):  # from u without bounds, cut at those of the actuators
-            a.u[k] = min(max(a.before[k], a.u_lower[k]), a.u_upper[k])
         for k in range(a.na):
             a.levels.x[k] = dot(a.cost, k, a.u, 0, k, a.na)
         solve_levels(a, hard)
