@@ -82,6 +82,8 @@ def test_a_disc_on_the_way_is_gone_around_as_ipopt_goes_around_it():
         system, {"x": -1.0, "y": 0.1}, h * N, lambda s, u: 0.1 * (u["x"] ** 2 + u["y"] ** 2), end, steps=N,
         path=[(away, 0.4, np.inf)], allowed=1e-9, tolerance=1e-14)  # fmt: skip
     assert motion.success
+    *_, count, _ = motion.message.split()
+    assert int(count) > 20  # iterations of all rounds: the last one takes a few
 
     u = ca.SX.sym("u", N, 2)
     (x, vx), (y, vy) = (

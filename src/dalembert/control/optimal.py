@@ -99,7 +99,7 @@ def optimal_motion(
     final: Callable[[Any], Any],
     *,
     steps: int = 100,
-    method: str = "newton",
+    method: str | None = None,
     limits: LimitsGiven = None,
     path: Sequence[tuple[Expression, float, float]] = (),
     guess: OptimalMotion | MotionPlan | np.ndarray | None = None,
@@ -117,7 +117,8 @@ def optimal_motion(
 
     method: "newton", the projection-operator Newton method with exact second derivatives of the steps; or "ilqr", which
     leaves these out, costs less for each iteration, and keeps limits of inputs while it searches.
-    limits: of inputs, one number, or by name a bound or (lower, upper); with them method is "ilqr".
+    Default: "newton", and "ilqr" with limits.
+    limits: of inputs, one number, or by name a bound or (lower, upper), kept by "ilqr" alone.
     path: (function, lower, upper) each, the function an expression of the state as in `plan_motion`, kept at all states
     after the start to `allowed`, in the function's own units (augmented Lagrangian method).
     guess: where to start: a motion found before or a MotionPlan, whose states are followed, or inputs (steps, inputs);
@@ -144,18 +145,20 @@ def optimal_motion(
     )
     steps = whole(steps, "steps", least=1, most=MOST)
     most = whole(max_iterations, "max_iterations", least=1, most=2**31 - 1)
-    choice(method, ("newton", "ilqr"), "method")
+    if method is not None:
+        choice(method, ("newton", "ilqr"), "method")
     function(cost, "cost"), function(final, "final")
     if not system.u_names:
         raise ArgumentError(f"'{system.name}' has no inputs to plan with; add one with add_motor(name, joint).")
     bounds = Bounds.of(system.u_names, limits, "input")
     limited = bool(np.isfinite(bounds.lower).any() or np.isfinite(bounds.upper).any())
     if method == "newton" and limited:
-        raise ArgumentError('method "newton" has no limits of inputs; needed with limits: method="ilqr".')
+        raise ArgumentError('method "newton" has no limits of inputs; needed with limits: method="ilqr", the default.')
+    newton = not limited if method is None else method == "newton"
     parameters = np.array(system.parameter_vector(p), dtype=float)
     both = bounds.lower, bounds.upper
     problem = Problem(system, x, duration, steps, cost, final, both, checked_path(path), parameters)
-    found = search(problem, _first(problem, guess), method == "newton", most, tolerance, allowed)
+    found = search(problem, _first(problem, guess), newton, most, tolerance, allowed)
     motion, slopes = found.motion, found.slopes
     q, v = np.split(motion.x, [system.nq], axis=1)
     return OptimalMotion(

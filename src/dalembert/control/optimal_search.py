@@ -47,11 +47,16 @@ def search(problem: Problem, motion: Motion, newton: bool, most: int, tolerance:
         problem.path.update(excess, stiffer=violation > 0.25 * last)
         last = violation
     kept = violation <= allowed
-    message = found.message if kept else f"{found.message}; limits of the path are exceeded by {violation:.1e}"
+    message = _found_in(spent) if found.message == _found_in(found.iterations) else found.message
+    message = message if kept else f"{message}; limits of the path are exceeded by {violation:.1e}"
     plain = Motion(motion.taken, problem.plain_cost(motion))
     return Found(
         plain, found.slopes, found.gains, costs, found.slope, found.success and kept, message, spent, violation
     )
+
+
+def _found_in(iterations: int) -> str:
+    return f"found in {iterations} iteration{'' if iterations == 1 else 's'}"
 
 
 def least(problem: Problem, motion: Motion, newton: bool, most: int, tolerance: float) -> Found:
@@ -71,7 +76,7 @@ def least(problem: Problem, motion: Motion, newton: bool, most: int, tolerance: 
             message = "the cost has no curvature by some input; give every input a cost"
             break
         if -(sweep.slope + sweep.curve) <= tolerance * (abs(motion.cost) + 1e-300) * 1e-2 or sweep.slope == 0.0:
-            message, success = f"found in {iteration} iterations", True
+            message, success = _found_in(iteration), True
             break
         if iteration == most:
             message = f"not found in {most} iterations; raise max_iterations, or start from a better guess"

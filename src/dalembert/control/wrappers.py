@@ -70,7 +70,10 @@ class _Wrapper:
         return other
 
     def changed(self, t: float, held: Mapping[str, bool]) -> None:
-        """Tell the law which constraints hold from the time t (s) on, {constraint: bool}, if it wants to know."""
+        """Tell the law which constraints hold from the time t (s) on, if it wants to know.
+
+        held: {constraint: whether it holds}.
+        """
         if hasattr(self.law, "changed"):
             self.law.changed(t, held)
 

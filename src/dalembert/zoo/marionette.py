@@ -44,7 +44,7 @@ def marionette(*, height: float = 1.0, damping: float = 0.01, gravity: float = 9
     for name, side in SIDES.items():
         arm = m.add_body(f"{name} arm", mass=0.25, com=(0.5 * ARM * side, 0, 0), inertia=rod(0.25, ARM, "x"))
         winch = m.add_body(f"{name} winch", mass=0.02)
-        winch.add_shape("sphere", 0.001)  # it stands for a length: nothing to see
+        winch.add_shape("sphere", 1e-5, at=(-height, 0, 0))  # it stands for a length: nothing to see, inside the bar
         m.add_joint(f"{name} arm", Revolute("-y"), torso.at(SHOULDER * side, 0, 0), arm, damping=damping)
         m.add_kinematic_input(f"{name} reel", m.add_joint(f"{name} winch", Prismatic("x"), bar, winch))
         m.add_rod(f"{name} shoulder", bar.at(SHOULDER * side, 0, 0), torso.at(SHOULDER * side, 0, 0), length=height)
