@@ -29,7 +29,7 @@ class Verdict(Spoken):
     LIMITED = 2, "the motion is possible, but not within the limits"
     INADMISSIBLE = 3, "the constraints do not allow this acceleration; the nearest they allow is produced"
     UNSOLVED = 4, "the mass matrix is not positive definite, the cost of forces not definite, or a number not finite"
-    FORCES_MISSED = 5, "the motion is produced, but not the constraint forces asked for"
+    FORCES_MISSED = 5, "constraint forces asked for are not produced; motions asked for are"
     OUT_OF_REACH = 6, "the task is not reached: no position of the mechanism was found where it takes its reference"
     CONTRADICTED = 7, "no actuator forces keep all bounds; forces and motions come as near to theirs as they can"
     YIELDED = 8, "rows of the task yield to those of higher priority"
