@@ -50,9 +50,8 @@ def of_phases(run: Run, of: Any, wrt: Any, held: Any, at: Any, method: str) -> S
     if run.status not in (Status.DONE, Status.EVENT):
         raise ArgumentError(f"the run did not reach its end: {run.message}.")
     times = np.zeros(0) if at is None else checks.vector(at, None, "at")
-    if at is not None and (not len(times) or times.min() < run.t[0] or times.max() > run.t[-1]):
-        raise ArgumentError(f"at needs increasing times from {run.t[0]:g} to {run.t[-1]:g} s.")
-    if (np.diff(times) <= 0).any():
+    outside = at is not None and (not len(times) or times.min() < run.t[0] or times.max() > run.t[-1])
+    if outside or (np.diff(times) <= 0).any():
         raise ArgumentError(f"at needs increasing times from {run.t[0]:g} to {run.t[-1]:g} s.")
     phases = [p for p in run.phases if len(p.t) and (p.t[-1] > p.t[0] or p is run.phases[-1])]
     asked = quantities(phases[-1].system, of)
