@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from time import process_time
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -26,18 +27,18 @@ from benchmarks.timing import Table
 mujoco.set_mju_user_warning(lambda text: None)  # of steps that are too long; their errors show it
 LEVELS = (1e-3, 1e-6, 1e-9)  # m
 LONGEST = 5.0  # s of computing after which a tool gives up
-Ends = Iterator[tuple[str, Callable[[], np.ndarray]]]  # settings, and what gives their centres of mass at the end
+# settings, their motion, which is timed, and the centres of mass at the end of what it returns
+Ends = Iterator[tuple[str, Callable[[], Any], Callable[[Any], np.ndarray]]]
 
 
 def ours(robot: Robot) -> Ends:
     """`da.simulate` over its tolerances."""
     for rtol in 10.0 ** -np.arange(3, 13):
 
-        def end(rtol: float = float(rtol)) -> np.ndarray:
-            run = da.simulate(robot.system, robot.moving, 1.0, rtol=rtol, atol=rtol)
-            return robot.twin.centres(robot.twin.theirs(run.q[-1]))
+        def motion(rtol: float = float(rtol)) -> da.Run:
+            return da.simulate(robot.system, robot.moving, 1.0, rtol=rtol, atol=rtol)
 
-        yield f"{rtol:.0e}", end
+        yield f"{rtol:.0e}", motion, lambda run: robot.twin.centres(robot.twin.theirs(run.q[-1]))
 
 
 def pinocchio(robot: Robot) -> Ends:
@@ -46,11 +47,10 @@ def pinocchio(robot: Robot) -> Ends:
     rhs, y0 = twin.rates(), np.concatenate([twin.q, robot.moving.v[twin.order]])
     for tolerance in 10.0 ** -np.arange(3, 13):
 
-        def end(tolerance: float = float(tolerance)) -> np.ndarray:
-            run = solve_ivp(rhs, (0.0, 1.0), y0, method="DOP853", rtol=tolerance, atol=tolerance)
-            return twin.centres(pin.normalize(twin.model, run.y[:n, -1]))
+        def motion(tolerance: float = float(tolerance)) -> Any:
+            return solve_ivp(rhs, (0.0, 1.0), y0, method="DOP853", rtol=tolerance, atol=tolerance)
 
-        yield f"{tolerance:.0e}", end
+        yield f"{tolerance:.0e}", motion, lambda run: twin.centres(pin.normalize(twin.model, run.y[:n, -1]))
 
 
 def with_mujoco(robot: Robot) -> Ends:
@@ -66,7 +66,7 @@ def with_mujoco(robot: Robot) -> Ends:
     q, v = twin.q, robot.moving.v[twin.order]
     for steps in (100, 400, 1600, 6400, 25600):
 
-        def end(steps: int = steps) -> np.ndarray:
+        def motion(steps: int = steps) -> np.ndarray:
             model.opt.timestep = 1 / steps
             model.eq_solref[:] = 2 / steps, 1.0
             mujoco.mj_resetData(model, data)
@@ -78,15 +78,18 @@ def with_mujoco(robot: Robot) -> Ends:
                     rate[:3] = pin.Quaternion(here[3:]).matrix() @ rate[:3]
                 data.qvel[at_v : at_v + joint.nv] = rate
             mujoco.mj_step(model, data, nstep=steps)
+            return data.qpos
+
+        def centres(qpos: np.ndarray) -> np.ndarray:
             out = np.empty(twin.model.nq)
             for joint, (at_q, _) in zip(twin.model.joints[1:], order):
-                there = data.qpos[at_q : at_q + joint.nq]
+                there = qpos[at_q : at_q + joint.nq]
                 out[joint.idx_q : joint.idx_q + joint.nq] = (
                     there if joint.nq == 1 else [*there[:-4], *there[-3:], there[-4]]
                 )
             return twin.centres(out)
 
-        yield f"h = 1/{steps}", end
+        yield f"h = 1/{steps}", motion, centres
 
 
 TOOLS = {"dalembert": ours, "Pinocchio + SciPy": pinocchio, "MuJoCo": with_mujoco, "Exudyn": with_exudyn.ends}
@@ -119,16 +122,16 @@ def table(robots: list[Robot], quick: bool) -> Table:
 
 def _tried(settings: Ends, expected: np.ndarray, longest: float) -> Iterator[tuple[float, float]]:
     """(CPU s, error) of each setting; the least of several runs where they are short."""
-    for _, end in settings:
+    for _, motion, centres in settings:
         best = np.inf
         with np.errstate(all="ignore"):  # coarse settings go astray, and their errors show it
-            for _ in range(6):
+            for _ in range(12):
                 start = process_time()
-                found = end()
+                found = motion()
                 best = min(best, process_time() - start)
                 if best > 0.1:
                     break
-        error = float(np.linalg.norm(found - expected, axis=1).max())
+        error = float(np.linalg.norm(centres(found) - expected, axis=1).max())
         yield best, error if np.isfinite(error) else np.inf
         if best > longest or error < LEVELS[-1]:
             return

@@ -81,4 +81,4 @@ def ends(robot: Robot):
         return
     for steps in (100, 400, 1600, 6400):
         for index2 in (True, False):
-            yield f"index {2 if index2 else 3}, h = 1/{steps}", lambda i=index2, n=steps: body.solve(i, n)
+            yield f"index {2 if index2 else 3}, h = 1/{steps}", lambda i=index2, n=steps: body.solve(i, n), np.asarray
