@@ -116,12 +116,12 @@ def busy(desk, monkeypatch):
     """A session that simulates a five-bar for very long: an hour of it takes a fraction of a second."""
     monkeypatch.setattr(running, "LONGEST", 1e7)
     d = desk("five_bar")
-    d.session.do({"do": "simulate", "time": 1e7}, 1)
+    d.session.do({"do": "simulate", "time": 1e5}, 1)
     return d
 
 
 def test_a_newer_simulation_cancels_the_older(busy):
-    """The older one, of 1e7 s, would outlast the desk's patience."""
+    """The older one, of 1e5 s, would outlast the desk's patience."""
     d = busy
     while not d.events("status"):
         time.sleep(0.01)

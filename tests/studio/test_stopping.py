@@ -36,7 +36,7 @@ WORK = {
     "map": ("study", "dalembert.studio.studies.workspace", "mapping", {
         "axes": [{"name": "A", "low": 0.5, "high": 1.5, "count": 9}]}),
     "load": ("study", "dalembert.formats.read", "reading", {"name": "m.json", "data": b"{}"}),
-    "simulate": ("run", "", "simulating", {"time": 1e7}),
+    "simulate": ("run", "", "simulating", {"time": 1e5}),
 }  # fmt: skip
 
 
