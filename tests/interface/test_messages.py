@@ -257,3 +257,10 @@ def test_bad_questions_are_refused_with_a_repair(system, case):
     with pytest.raises(da.DalembertError) as caught:
         act(system)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("active", [np.array([True, False]), np.zeros(0), "C"])
+def test_switches_that_are_no_mapping_are_refused(active):
+    system = da.zoo.four_bar().compile(backend="casadi")
+    with pytest.raises(da.ArgumentError, match=r"active is .*; needed: a mapping of names to values"):
+        system.acceleration(system.state(*da.zoo.four_bar_start(0.6)), active=active)

@@ -278,3 +278,10 @@ def test_short_steps_at_first_or_a_run_of_many_steps_are_waited_for():
     assert da.simulate(stiff_pendulum(1e4), {"A": 0.0}, 3.0).success  # 1e5 steps, the first of 1e-9 s
     fixed = da.simulate(stiff_pendulum(0.0), {"A": 0.0}, 1.0, method="rk4", step=2e-5, max_steps=30_000)
     assert fixed.status.name == "STEPS"  # 50,000 are not twice as many
+
+
+@pytest.mark.parametrize("t", [[[0.0, 1.0], [2.0]], "1", [0.0, 1.0, 2.0]])
+def test_durations_that_are_none_are_refused(four_bar, t):
+    system, x = four_bar
+    with pytest.raises(da.ArgumentError, match=r"^t "):
+        da.simulate(system, x, t)

@@ -102,7 +102,7 @@ class Sweeps:
         return len(self.q)
 
     def __getitem__(self, name: str) -> np.ndarray:
-        if name not in self.system.q_names:
+        if not isinstance(name, str) or name not in self.system.q_names:
             raise unknown("coordinate", name, self.system.q_names)
         return self.q[:, :, self.system.q_names.index(name)]
 

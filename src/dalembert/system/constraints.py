@@ -120,6 +120,8 @@ class ConstraintQuestions(TreeQuestions):
         quick = eliminated(self, x, tau, u, p) if usual and formulation == "auto" else None  # type: ignore[arg-type]
         if quick is not None:
             return quick
+        if active is not None:
+            checks.mapping(active, "active")
         if self._massless(x, p) is not None:
             return refused(_whole(self), Outcome.MASS_SINGULAR)
         if usual and formulation == "auto":
