@@ -323,12 +323,19 @@ class Layout:
 
     def formulation(self, name: str, options: Mapping[str, Any], rows: tuple[int, ...] | None, usual: int) -> Bound:
         """A formulation over the kernel "equations"; rows that depend on others for good are left out."""
-        s, system = self.setup, self.system
-        baumgarte = s.baumgarte
         limit = self.policy.near**2 if usual else -0.5
+        chosen = {**formulation_options(self.system, name, self.setup.p, rows=rows, **options), "usual_rank": usual}
+        return self._field(name, self.system.kernel("equations", rows=rows), rows, chosen).trust(limit, limit)
+
+    def sparse_formulation(self, options: Mapping[str, Any]) -> Bound:
+        """The null-space formulation of all rows over the kernel "sparse_equations", in the mass metric."""
+        return self._field(None, self.system.kernel("sparse_equations"), None, self.sparse_options(options, None))
+
+    def _field(self, name: str | None, kernel: Kernel, rows: tuple[int, ...] | None, options: dict[str, Any]) -> Bound:
+        system, baumgarte = self.system, self.setup.baumgarte
         return make_field(
             name,
-            system.kernel("equations", rows=rows),
+            kernel,
             self.values(None),
             nq=system.nq,
             nv=system.nv,
@@ -336,24 +343,7 @@ class Layout:
             powers=self.plain_powers,
             driven="drivers" in system.work_names,
             led=bool(system.led),
-            options={**formulation_options(system, name, s.p, rows=rows, **options), "usual_rank": usual},
-            baumgarte=(0.0, 0.0) if baumgarte is None else (baumgarte.alpha, baumgarte.beta),
-        ).trust(limit, limit)
-
-    def sparse_formulation(self, options: Mapping[str, Any]) -> Bound:
-        """The null-space formulation of all rows over the kernel "sparse_equations", in the mass metric."""
-        system, baumgarte = self.system, self.setup.baumgarte
-        return make_field(
-            None,
-            system.kernel("sparse_equations"),
-            self.values(None),
-            nq=system.nq,
-            nv=system.nv,
-            rows=self.usual_rank(None),
-            powers=self.plain_powers,
-            driven="drivers" in system.work_names,
-            led=bool(system.led),
-            options=self.sparse_options(options, None),
+            options=options,
             baumgarte=(0.0, 0.0) if baumgarte is None else (baumgarte.alpha, baumgarte.beta),
         )
 
