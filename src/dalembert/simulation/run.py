@@ -76,10 +76,14 @@ class Run(Histories):
 
     @property
     def message(self) -> str:
-        """How the run ended, and why that is no success where it is none."""
+        """How the run ended, why that is no success where it is none, and since when its motion is not determined."""
+        message = self._message
         if self.status in (Status.DONE, Status.EVENT) and not self._doubts.sound:
-            return f"{self._message}, but {' and '.join(self._doubts.sentences)}"
-        return self._message
+            message = f"{message}, but {' and '.join(self._doubts.sentences)}"
+        undetermined = next((p for p in self.passages if not p.determined), None)
+        if undetermined is not None:
+            message = f"{message}; from t = {undetermined.nearest:.6g} s on the motion may be another (see warnings)"
+        return message
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
