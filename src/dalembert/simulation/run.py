@@ -112,6 +112,20 @@ class Run(Histories):
         if t.__class__ is float and self._dense is not None and self.t[0] <= t <= self.t[-1]:
             (row,) = self._dense.rows(np.array([t]))
             return self._state(row[:nq], row[nq:n], t)
+        rows = self._rows(t)
+        q, v = rows[:, :nq], rows[:, nq:n]
+        return (q, v) if np.ndim(t) else self._state(q[0], v[0], float(t))
+
+    def inputs(self, t: Any) -> np.ndarray:
+        """(inputs,) in the order of `system.u_names` at time t (s), or (N, inputs) at several times: dense output.
+
+        At a time at which a held input changes it is the one before.
+        """
+        rows = self._rows(t)[:, -1 - self.u.shape[1] : -1]
+        return rows if np.ndim(t) else rows[0]
+
+    def _rows(self, t: Any) -> np.ndarray:
+        """(N, width) records at times that were not recorded."""
         times = np.atleast_1d(checks.array(t, None, "t"))
         if self._dense is None:
             raise ArgumentError(
@@ -123,8 +137,7 @@ class Run(Histories):
         order = np.argsort(times, kind="stable")
         rows = np.empty((len(times), self._dense.states.shape[1]))
         rows[order] = self._dense.rows(times[order])
-        q, v = rows[:, :nq], rows[:, nq:n]
-        return (q, v) if np.ndim(t) else self._state(q[0], v[0], times[0])
+        return rows
 
     @cached_property
     def _dense(self) -> Dense | None:
