@@ -42,13 +42,13 @@ def once(motion: Motion, until: float, rtol: float) -> float:
 def unwatched():
     """Records laid out inside have no gauge, so no step is looked at; they are kept for the next runs of a system."""
     from dalembert.native.bound import NOTHING
-    from dalembert.simulation import layout
+    from dalembert.simulation import equations
 
-    make, layout.make_gauge = layout.make_gauge, lambda *given, **named: NOTHING
+    make, equations.make_gauge = equations.make_gauge, lambda *given, **named: NOTHING
     try:
         yield
     finally:
-        layout.make_gauge = make
+        equations.make_gauge = make
 
 
 def serve() -> None:

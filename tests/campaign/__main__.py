@@ -20,11 +20,12 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="of the first one")
     parser.add_argument("--small", action="store_true", help="mechanisms of one or two bodies, ten times as fast")
     parser.add_argument("--runs", action="store_true", help="compare runs, and nothing else")
+    parser.add_argument("--units", action="store_true", help="compare copies in other units, and nothing else")
     given = parser.parse_args()
     began, wrong, checked, skipped = time.time(), 0, 0, Counter[str]()
     for seed in range(given.seed, given.seed + given.count):
         try:
-            out = compare(seed, given.small, given.runs)
+            out = compare(seed, given.small, given.runs, given.units)
         except Exception:
             out = Outcome([traceback.format_exc().strip().replace("\n", " | ")[-600:]])
         wrong, checked = wrong + bool(out.wrong), checked + out.checked

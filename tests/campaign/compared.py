@@ -9,6 +9,7 @@ import numpy as np
 from plans import Plan, build, random_plan
 from rigid import Rigid
 from runs import compare_runs
+from scaled import compare_units
 from statics import determinate
 
 import dalembert as da
@@ -76,12 +77,15 @@ class Truth:
         return c, left / max(terms, 1e-300)
 
 
-def compare(seed: int, small: bool = False, runs: bool = False) -> Outcome:
+def compare(seed: int, small: bool = False, runs: bool = False, units: bool = False) -> Outcome:
     """All comparisons of one seed; of small mechanisms, linear models and control only for every tenth.
 
-    With `runs`: those of runs alone.
+    With `runs`: those of runs alone; with `units`: those with copies in other units alone.
     """
     plan, out = random_plan(seed, small), Outcome()
+    if units:
+        compare_units(out, plan)
+        return out
     system = build(plan)
     rigid = Rigid(plan)
     out.check(system.v_names == rigid.velocity_names, "names of velocities")

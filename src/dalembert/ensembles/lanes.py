@@ -17,11 +17,13 @@ from dalembert.rank import usual_sizes
 from dalembert.simulation.callbacks import control_kernel, expression
 from dalembert.simulation.detours import ROUNDING, resolved_by_given_steps
 from dalembert.simulation.driver import Driver
+from dalembert.simulation.equations import UNEQUAL, measured_rows
 from dalembert.simulation.events import watch_kernel
-from dalembert.simulation.layout import STAGES, UNEQUAL, measured_rows
+from dalembert.simulation.layout import STAGES
 from dalembert.simulation.passages import Met, describe
 from dalembert.simulation.setup import Setup
 from dalembert.simulation.stabilization import Projection
+from dalembert.simulation.state_units import state_units
 
 BUDGET = 4000  # attempts between looks at the keyboard
 EVENTS = 60  # functions that lanes watch: bits of a number
@@ -120,7 +122,7 @@ class Lanes:
             "one_control_p": _place(one.control, "p"), "hold": setup.hold, "watch": watch, "events": len(setup.events),
             "watch_p": _place(watch, "p"), "one_watch_p": _place(one.watch, "p"), "room": ROOM if setup.events else 0,
         }  # fmt: skip
-        self.slide = (layout.units(n, 2.0) == 2.0).astype(np.int64)
+        self.slide = (state_units(system, n, 2.0) == 2.0).astype(np.int64)
         self.wanted = np.zeros(0) if driver.span.samples is None else driver.span.samples
 
     def _wide(self, name: str, rows: int, like: Bound) -> Bound:
@@ -182,7 +184,7 @@ class Lanes:
             x, u = numbers[PASSAGE : PASSAGE + nx], numbers[PASSAGE + nx :]
             q, v = tuple(x[: system.nq]), tuple(x[system.nq :])
             error, hit, p = ROUNDING / max(margin, ROUNDING), driver.record.hit, batch.p[int(k)]
-            usual, rtol = driver.layout.usual_rank(driver.rows), self.setup.rtol
+            usual, rtol = driver.layout.equations.usual_rank(driver.rows), self.setup.rtol
             if resolved and self.setup.method.fixed and sigma > hit:
                 setup, rate = replace(self.setup, p=p), record.clock[int(k), RATE]
                 resolved = resolved_by_given_steps(setup, system.state(q, v, t), sigma, usual, rate, np.array(u))

@@ -14,6 +14,7 @@ from dalembert.linearization.model import LinearModel
 from dalembert.rank import rank_policy
 from dalembert.simulation.layout import Layout
 from dalembert.simulation.simulate import simulate
+from dalembert.simulation.state_units import plain_rates, state_units
 from dalembert.system.state import State
 from dalembert.system.system import System
 
@@ -37,8 +38,8 @@ def reach(system: System, state: State, p: np.ndarray, u: np.ndarray) -> np.ndar
 def coordinates(system: System, layout: Layout, state: State, p: np.ndarray) -> list[dict[str, Any]]:
     """Every coordinate whose rate is a velocity: names, places, units, range of its slider, whether it leads."""
     out, length, names = [], layout.policy.length, system.v_names
-    plain, leading = layout.plain(), leaders(system, layout, state, p)
-    units = layout.units(system.nq + system.nv, length)[system.nq :]
+    plain, leading = plain_rates(system), leaders(system, layout, state, p)
+    units = state_units(system, system.nq + system.nv, length)[system.nq :]
     limits = np.concatenate([np.zeros((0, 2)), *(a.limits for a in system.layout.joints.values())])
     angular = np.concatenate([np.zeros(0, bool), *(a.joint.angular for a in system.layout.joints.values())])
     for k, v in enumerate(plain):
@@ -65,9 +66,9 @@ def leaders(system: System, layout: Layout, state: State, p: np.ndarray) -> list
     if on.any():
         A, M = system.constraint_matrix(state, p=p)[on], system.mass_matrix(state, p=p)
         free = Tangent.of(A, M, policy, policy.sizes[on]).admissible
-    units = layout.units(system.nq + system.nv, policy.length)[system.nq :]
+    units = state_units(system, system.nq + system.nv, policy.length)[system.nq :]
     rest, out = np.linalg.qr(free)[0] / units[:, None] if free.shape[1] else free, list[int]()
-    usable, driven = {int(v) for v in layout.plain() if v >= 0}, _driven(system, state, p)
+    usable, driven = {int(v) for v in plain_rates(system) if v >= 0}, _driven(system, state, p)
     for _ in range(free.shape[1]):
         size = np.array([np.linalg.norm(row) if k in usable else 0.0 for k, row in enumerate(rest)])
         if not size.max(initial=0.0) > 1e-6:
@@ -125,7 +126,7 @@ def modes(system: System, layout: Layout, state: State, p: np.ndarray, u: np.nda
     model, where = _model(system, state, p, u, rank)
     if model is None:
         return {"where": where, "list": []}
-    out, units = [], layout.units(system.nq + system.nv, layout.policy.length)[system.nq :]
+    out, units = [], state_units(system, system.nq + system.nv, layout.policy.length)[system.nq :]
     for mode in model.modes:
         delta = np.array([mode.joints[name] for name in system.v_names])
         size = np.abs(delta / units).max(initial=0.0)

@@ -27,8 +27,9 @@ from dalembert.outcome import Outcome
 from dalembert.simulation.careful import careful
 from dalembert.simulation.crossing import CLOSEST
 from dalembert.simulation.driver import Driver
-from dalembert.simulation.layout import Layout, Stepper
+from dalembert.simulation.layout import Layout
 from dalembert.simulation.setup import make_choices, make_setup, make_span
+from dalembert.simulation.stepper import Stepper
 from dalembert.system.formulation_options import formulation_options
 from dalembert.system.state import State
 from dalembert.system.system import System
@@ -140,11 +141,11 @@ class Parts:
             name,
             system.kernel("equations", rows=rows),
             system.kernel("plus"),
-            {**layout.values(None), "u": self.u},
+            {**layout.equations.values(None), "u": self.u},
             nq=system.nq,
             nv=system.nv,
-            rows=layout.usual_rank(rows),
-            powers=layout.plain_powers,
+            rows=layout.equations.usual_rank(rows),
+            powers=layout.equations.plain_powers,
             options=formulation_options(system, "nullspace", self.p, rows=rows),
             rounding=0.0,
         )
@@ -183,7 +184,7 @@ class Parts:
             "sizes": {
                 "nq": system.nq, "nv": system.nv, "rows": len(system.rows.of), "rank": self.rank,
                 "placing": int(system.rows.holonomic.sum()),
-                "powers": layout.plain_powers, "works": layout.works,
+                "powers": layout.equations.plain_powers, "works": layout.works,
             },
             "start": {"q": self.state.q.tolist(), "v": self.state.v.tolist(), "t": self.state.t},
             "outcomes": {o.name: [int(o), o.sentence] for o in Outcome},

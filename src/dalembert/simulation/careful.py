@@ -10,7 +10,9 @@ import numpy as np
 from dalembert.formulations import make_landing, make_precise
 from dalembert.integrators.methods import METHODS
 from dalembert.native.bound import Bound
-from dalembert.simulation.layout import Layout, Stepper
+from dalembert.simulation.layout import Layout
+from dalembert.simulation.state_units import quaternion_places, state_units
+from dalembert.simulation.stepper import Stepper
 from dalembert.system.formulation_options import formulation_options, of_mass
 from dalembert.system.state import State
 
@@ -56,11 +58,11 @@ def careful(layout: Layout, rows: tuple[int, ...] | None) -> Careful:
     options: dict[str, Any] = {"tolerance": 0.5 * layout.hit, "floor": 0.5 * layout.hit, "safety": 1.0}
     if s.formulation == "auto":
         options = {**s.options, **options}
-    usual = layout.usual_rank(rows)
+    usual = layout.equations.usual_rank(rows)
     if _by_elements(layout, options, usual):
-        ode = layout.sparse_formulation(options)
+        ode = layout.equations.sparse_formulation(options)
     else:
-        ode = layout.formulation("nullspace", options, None, usual)
+        ode = layout.equations.formulation("nullspace", options, None, usual)
     ode.trust(0.0, 0.0)
     fields: dict[str, Any] = {
         "singular": 1,
@@ -80,7 +82,7 @@ def careful(layout: Layout, rows: tuple[int, ...] | None) -> Careful:
         fields |= {"low": low, "low_before": np.zeros(system.nq), "precise": correct.owner.exact}
         if correct.owner.exact:
             fields |= {"max_corrections": 4, "tolerance": 1e-22 * min(1.0, layout.policy.length)}
-    units = layout.units(system.nq + system.nv, layout.policy.length)[: system.nq]
+    units = state_units(system, system.nq + system.nv, layout.policy.length)[: system.nq]
     return Careful(rows, Stepper(ode, dop853, dop853.make(0), fields), position, velocity, low, units)
 
 
@@ -99,7 +101,7 @@ def _nearest(layout: Layout, name: str, options: Mapping[str, Any], usual: int, 
         rows = tuple(np.flatnonzero(system.rows.holonomic).tolist())
     sparse = _by_elements(layout, {"metric": metric}, usual)
     if sparse:
-        chosen = layout.sparse_options(options, rows)
+        chosen = layout.equations.sparse_options(options, rows)
     else:
         chosen = formulation_options(
             system, "nullspace", s.p, metric=metric, rows=rows,
@@ -110,17 +112,17 @@ def _nearest(layout: Layout, name: str, options: Mapping[str, Any], usual: int, 
         name,
         system.kernel("sparse_equations" if sparse else "equations", rows=rows),
         system.kernel("plus"),
-        layout.values(None),
+        layout.equations.values(None),
         nq=system.nq,
         nv=system.nv,
-        rows=layout.usual_rank(rows),
-        powers=layout.plain_powers,
+        rows=layout.equations.usual_rank(rows),
+        powers=layout.equations.plain_powers,
         options=chosen,
         rounding=4e-16 * layout.policy.length,
         program=(lambda places: make_precise(system, rows, places)) if name == "position" else None,
         low=low,
         rates=system.kernel("rates"),
-        turns=layout.quaternions(),
+        turns=quaternion_places(system),
         sparse=sparse,
     )
 

@@ -16,6 +16,8 @@ from dalembert.integrators.run_record import FillRecord, LocateRecord, RunRecord
 from dalembert.native import library
 from dalembert.simulation.careful import careful
 from dalembert.simulation.layout import Layout
+from dalembert.simulation.record import begin_record, make_record
+from dalembert.simulation.state_units import quaternion_places
 from dalembert.system.state import State
 
 BESIDE = (1e-3, 1e-2, 1e-1)  # of a step that leads over a singular position: where sound states are looked for
@@ -119,7 +121,7 @@ class Dense:
         z = (t - times[k]) / (times[k + 1] - times[k])
         found = (1.0 - z) * records[k] + z * records[k + 1]
         found[:n] = KroghInterpolator(np.array(nodes) - t, np.array(values))(0.0)
-        for start in self.layout.quaternions().tolist():
+        for start in quaternion_places(self.layout.system).tolist():
             found[start : start + 4] /= np.linalg.norm(found[start : start + 4])
         return found
 
@@ -127,7 +129,7 @@ class Dense:
         """The record of careful steps in all coordinates."""
         if not hasattr(self._own, "careful"):
             layout = self.layout
-            own = layout.record()
+            own = make_record(layout)
             layout.place(own, None, None, np.zeros(run.n - 2 * run.dof), 1)
             careful(layout, self.rows_used).stepper.enter(own)
             self._own.careful = own
@@ -147,10 +149,10 @@ class Continuation:
         n = columns.shape[1] - self.layout.setup.nu - 1
 
         def make() -> RunRecord:
-            run = self.layout.record()
+            run = make_record(self.layout)
             run.control = run.control.copy()
             self.layout.place(run, self.rows, None, np.zeros(n), 1)
-            self.layout.begin(run, self.start, self.start.t, np.zeros(run.nu))
+            begin_record(self.layout, run, self.start, self.start.t, np.zeros(run.nu))
             return run
 
         return Dense(self.layout, self.rows, make, times, columns)

@@ -17,10 +17,11 @@ from dalembert.simulation.callbacks import Callback
 from dalembert.simulation.careful import Careful, give_back, lease
 from dalembert.simulation.crossing import CLOSEST, FAR, NEARER, Crosser, branch_of
 from dalembert.simulation.dense import Dense
-from dalembert.simulation.layout import Layout, Stepper
+from dalembert.simulation.layout import Layout
 from dalembert.simulation.passages import Met, describe
 from dalembert.simulation.setup import Setup, Span
 from dalembert.simulation.status import Status
+from dalembert.simulation.stepper import Stepper
 from dalembert.system.state import State
 from dalembert.system.system import System
 
@@ -164,9 +165,10 @@ class Detours:
         if self.margin() > KNOWN**2:
             self.arrival = start.v
         crosser = Crosser(
-            self.system, self.setup.p, self.inputs.copy(), rates, self._steps.land, self.layout.usual_rank(self.rows),
-            run.hit, run.end - run.t, STAY * (run.end - self.span.start.t), self.setup.rtol,
-            self.begins and run.t == self.span.start.t, self.arrival,
+            self.system, self.setup.p, self.inputs.copy(), rates, self._steps.land,
+            self.layout.equations.usual_rank(self.rows), run.hit, run.end - run.t,
+            STAY * (run.end - self.span.start.t), self.setup.rtol, self.begins and run.t == self.span.start.t,
+            self.arrival,
         )  # fmt: skip
         found = crosser.cross(start)
         if isinstance(found, float):
@@ -223,7 +225,7 @@ class Detours:
         """
         if self.arrival is None or not self.system.rows.of:
             return None
-        usual, p = self.layout.usual_rank(self.rows), self.setup.p
+        usual, p = self.layout.equations.usual_rank(self.rows), self.setup.p
         here = tangent_of_motion(self.system, x, p)
         if here.sigma[usual - 1] > KNOWN:
             return None
@@ -302,7 +304,7 @@ class Detours:
         run, nq, setup = self.record, self.system.nq, self.setup
         q, v = tuple(x[:nq].tolist()), tuple(x[nq : nq + self.system.nv].tolist())
         steps -= sum(m.steps for m in self.met)
-        usual = self.layout.usual_rank(self.rows)
+        usual = self.layout.equations.usual_rank(self.rows)
         if resolved and setup.method.fixed and sigma > run.hit:
             state = self.system.state(q, v, t)
             resolved = resolved_by_given_steps(setup, state, sigma, usual, run.rate, self.inputs)

@@ -20,12 +20,15 @@ from dalembert.simulation.detours import Detours
 from dalembert.simulation.events import locate
 from dalembert.simulation.history import History
 from dalembert.simulation.interrupt import Interrupt
-from dalembert.simulation.layout import CHART, CHUNK, Layout, Spare, Stepper
+from dalembert.simulation.layout import CHART, Layout
 from dalembert.simulation.passages import Met
 from dalembert.simulation.patience import Patience
-from dalembert.simulation.pool import lease
+from dalembert.simulation.pool import Spare, lease
+from dalembert.simulation.record import CHUNK, begin_record, make_record
 from dalembert.simulation.setup import Span, on_manifold
 from dalembert.simulation.status import FAILURES, Status
+from dalembert.simulation.stepper import Stepper
+from dalembert.simulation.total_rates import integrated, velocities
 from dalembert.system.state import State
 
 RECORDED = 500  # records in a batch of a run that is recorded: what a crash can cost
@@ -61,14 +64,14 @@ class Driver(Detours):
         """The record of the run at its start: one of an earlier run like it, or a new one."""
         spare = lease(self.layout) if self.history.recorder is None else None
         if spare is None:
-            run = self.record = self.layout.record()
+            run = self.record = make_record(self.layout)
             self.place(start, None, None, np.zeros(self.layout.works))
             spare = Spare(run, bytes(run), run.x, run.ode)
         else:
             self.record = spare.record
             self._put(start)
         self.spare, run = spare, self.record
-        self.layout.begin(run, start, self.span.end, self.span.u)
+        begin_record(self.layout, run, start, self.span.end, self.span.u)
         library.call("begin", run)
         on = start
         if self.system.rows.of:
@@ -87,7 +90,7 @@ class Driver(Detours):
         """Put a state into the record, no work done yet."""
         run, nq, n = self.record, self.system.nq, self.system.nq + self.system.nv
         x = run.x
-        x[:nq], x[nq:n], x[n:] = state.q, self.layout.integrated(state), 0.0
+        x[:nq], x[nq:n], x[n:] = state.q, integrated(self.setup, state), 0.0
         run.records = 0
 
     # --- the whole ----------------------------------------------------------------------------------------------
@@ -231,7 +234,7 @@ class Driver(Detours):
             self.charts.append((float(state.t), chart))
         elif self.charts:
             self.charts.append((float(state.t), None))
-        x = np.concatenate([state.q, self.layout.integrated(state), *local, work])
+        x = np.concatenate([state.q, integrated(self.setup, state), *local, work])
         room = CHUNK if self.history.recorder is None else RECORDED
         self.layout.place(run, rows, chart, x, min(room, self.setup.max_steps))
         if self.history.taken == run.t:
@@ -270,7 +273,7 @@ class Driver(Detours):
         hits, failed = locate(list(self.setup.events.values()), run.event_values, dense)
         run.event_values[0] = run.event_values[1]
         for when, row, k in hits:
-            q, v = row[: run.nq], self.layout.velocities(row[None, : run.nq], row[None, run.nq : n])[0]
+            q, v = row[: run.nq], velocities(self.setup, row[None, : run.nq], row[None, run.nq : n])[0]
             self.found[self.names[k]].append((when, np.concatenate([q, v])))
             if self.setup.events[self.names[k]].terminal:
                 self.land(when, row)

@@ -10,6 +10,7 @@ import numpy as np
 from dalembert.simulation.dense import Dense
 from dalembert.simulation.layout import Layout
 from dalembert.simulation.setup import TOTAL_RATES
+from dalembert.simulation.total_rates import velocities
 
 Between = Callable[[np.ndarray, np.ndarray], Dense]
 
@@ -79,5 +80,5 @@ class History:
         nq, n, tail = system.nq, system.nq + system.nv, layout.works + layout.setup.nu + 1
         if records.shape[1] == n + tail and layout.setup.formulation not in TOTAL_RATES:
             return records
-        v = layout.velocities(records[:, :nq], records[:, nq:n])
+        v = velocities(layout.setup, records[:, :nq], records[:, nq:n])
         return np.hstack([records[:, :nq], v, records[:, records.shape[1] - tail :]])

@@ -6,14 +6,35 @@ A run takes a record out, so no two runs share one, and puts it back if it is la
 from __future__ import annotations
 
 import ctypes
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from dalembert.integrators.run_record import RunRecord
+from dalembert.native.bound import Bound
 from dalembert.protocols import Parameters
-from dalembert.simulation.layout import Layout, Spare
+from dalembert.simulation.layout import Layout
 from dalembert.simulation.setup import Choices, Span, make_setup
 from dalembert.system.system import System
 
 RECORDS = 4  # kept of a layout
+
+
+@dataclass(eq=False)
+class Spare:
+    """A record that is laid out for all constraint rows and no chart, and what tells whether it still is."""
+
+    record: RunRecord
+    fresh: bytes  # of the record
+    x: np.ndarray
+    ode: Bound
+    dense: Any = None  # for states between its records, once they were asked for
+
+    @property
+    def is_as_laid_out(self) -> bool:
+        """Whether neither other rows nor a chart came into the record."""
+        return self.record.x is self.x and self.record.ode is self.ode
 
 
 def plain_layout(system: System, choices: Choices, span: Span, p: Parameters) -> Layout:

@@ -102,7 +102,7 @@ def _sentence(driver: Driver, status: Status, error: BaseException | None) -> st
             return f"at t = {t:.6g} s {error}"
     why = driver.why if error is None else str(error)
     if status in EXPLAINED and not why:
-        usual = driver.layout.usual_rank(driver.rows)
+        usual = driver.layout.equations.usual_rank(driver.rows)
         why = cause(driver.system, driver.state(), driver.setup.p, usual, driver.inputs)
     verdict = _verdict(driver) if status in EXPLAINED or status == Status.STEPS else ""
     return f"at t = {t:.6g} s {status.sentence}{f': {why}' if why else ''}{verdict}"

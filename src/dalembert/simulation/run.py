@@ -76,10 +76,14 @@ class Run(Histories):
 
     @property
     def message(self) -> str:
-        """How the run ended, and why that is no success where it is none."""
+        """How the run ended, why that is no success where it is none, and since when its motion is not determined."""
+        message = self._message
         if self.status in (Status.DONE, Status.EVENT) and not self._doubts.sound:
-            return f"{self._message}, but {' and '.join(self._doubts.sentences)}"
-        return self._message
+            message = f"{message}, but {' and '.join(self._doubts.sentences)}"
+        undetermined = next((p for p in self.passages if not p.determined), None)
+        if undetermined is not None:
+            message = f"{message}; from t = {undetermined.nearest:.6g} s on the motion may be another (see warnings)"
+        return message
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
@@ -108,6 +112,20 @@ class Run(Histories):
         if t.__class__ is float and self._dense is not None and self.t[0] <= t <= self.t[-1]:
             (row,) = self._dense.rows(np.array([t]))
             return self._state(row[:nq], row[nq:n], t)
+        rows = self._rows(t)
+        q, v = rows[:, :nq], rows[:, nq:n]
+        return (q, v) if np.ndim(t) else self._state(q[0], v[0], float(t))
+
+    def inputs(self, t: Any) -> np.ndarray:
+        """(inputs,) in the order of `system.u_names` at time t (s), or (N, inputs) at several times: dense output.
+
+        At a time at which a held input changes it is the one before.
+        """
+        rows = self._rows(t)[:, -1 - self.u.shape[1] : -1]
+        return rows if np.ndim(t) else rows[0]
+
+    def _rows(self, t: Any) -> np.ndarray:
+        """(N, width) records at times that were not recorded."""
         times = np.atleast_1d(checks.array(t, None, "t"))
         if self._dense is None:
             raise ArgumentError(
@@ -119,8 +137,7 @@ class Run(Histories):
         order = np.argsort(times, kind="stable")
         rows = np.empty((len(times), self._dense.states.shape[1]))
         rows[order] = self._dense.rows(times[order])
-        q, v = rows[:, :nq], rows[:, nq:n]
-        return (q, v) if np.ndim(t) else self._state(q[0], v[0], times[0])
+        return rows
 
     @cached_property
     def _dense(self) -> Dense | None:

@@ -1,0 +1,175 @@
+"""The functions of a run for some constraint rows and a chart: right-hand sides, landings, the gauge of rank."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.charts import LocalChart
+from dalembert.formulations import make_field, make_gauge
+from dalembert.native.bound import NOTHING, Bound
+from dalembert.rank import RankPolicy
+from dalembert.simulation.large import make_large_slope
+from dalembert.simulation.setup import TOTAL_RATES, Setup
+from dalembert.simulation.stepper import Stepper
+from dalembert.system.equation_rows import is_large
+from dalembert.system.formulation_options import formulation_options
+from dalembert.system.system import System
+
+if TYPE_CHECKING:
+    from dalembert.compiler import Kernel
+
+UNEQUAL = 10.0  # ratio of usual lengths of rows from which they are looked at one by one
+MANY = 60  # constraint rows of which as many as the rank are measured, and no others, near a singular position
+
+
+def measured_rows(system: System, rows: tuple[int, ...] | None) -> tuple[int, ...] | None:
+    """The rows that tell how near a run by these rows is to a singular position; None: all of them."""
+    return rows if len(system.rows.of) > MANY else None
+
+
+class Equations:
+    """Right-hand sides, and what brings states back to the manifold, of runs with one setup."""
+
+    def __init__(self, setup: Setup, policy: RankPolicy) -> None:
+        self.setup, self.system, self.policy = setup, setup.system, policy
+
+    def ordinary(self, rows: tuple[int, ...] | None, chart: LocalChart | None) -> Stepper:
+        """The right-hand side and the method that were asked for."""
+        s = self.setup
+        if s.named:
+            watched = s.formulation in ("nullspace", "admissible", "projection", "partition") and not s.method.fixed
+            usual = self.usual_rank(rows) if watched else 0
+            ode = self.formulation(s.formulation, s.options, rows, usual)
+        else:
+            ode = self.bound(self._field_kernel(rows, chart), chart, 0)
+        count = self.system.nq + self.system.nv if chart is None else 2 * chart.dof
+        return Stepper(ode, s.method, s.method.make(count), {})
+
+    def formulation(self, name: str, options: Mapping[str, Any], rows: tuple[int, ...] | None, usual: int) -> Bound:
+        """A formulation over the kernel "equations"; rows that depend on others for good are left out."""
+        limit = self.policy.near**2 if usual else -0.5
+        chosen = {**formulation_options(self.system, name, self.setup.p, rows=rows, **options), "usual_rank": usual}
+        return self._field(name, self.system.kernel("equations", rows=rows), rows, chosen).trust(limit, limit)
+
+    def sparse_formulation(self, options: Mapping[str, Any]) -> Bound:
+        """The null-space formulation of all rows over the kernel "sparse_equations", in the mass metric."""
+        return self._field(None, self.system.kernel("sparse_equations"), None, self.sparse_options(options, None))
+
+    def _field(self, name: str | None, kernel: Kernel, rows: tuple[int, ...] | None, options: dict[str, Any]) -> Bound:
+        system, baumgarte = self.system, self.setup.baumgarte
+        return make_field(
+            name,
+            kernel,
+            self.values(None),
+            nq=system.nq,
+            nv=system.nv,
+            rows=self.usual_rank(rows),
+            powers=self.plain_powers,
+            driven="drivers" in system.work_names,
+            led=bool(system.led),
+            options=options,
+            baumgarte=(0.0, 0.0) if baumgarte is None else (baumgarte.alpha, baumgarte.beta),
+        )
+
+    def sparse_options(self, options: Mapping[str, Any], rows: tuple[int, ...] | None) -> dict[str, Any]:
+        """Fields of a `SparseProblem` of these rows by name."""
+        return {"sizes": self._usual(rows).copy(), "tolerance": options["tolerance"], "floor": options["floor"]}
+
+    def _field_kernel(self, rows: tuple[int, ...] | None, chart: LocalChart | None) -> Any:
+        s, system = self.setup, self.system
+        if s.formulation in TOTAL_RATES:
+            return system.kernel(f"diagonal_ode{TOTAL_RATES[s.formulation]}")
+        if chart is not None:
+            return chart.ode_kernel(rows)
+        return system.kernel("ode" if s.baumgarte is None else "ode_baumgarte", rows=rows)
+
+    def slope(self, rows: tuple[int, ...] | None, chart: LocalChart | None) -> Bound:
+        """The exact Jacobian, where there is one: of the natural equations, with inputs that do not depend on x."""
+        s = self.setup
+        steered = s.controller is not None and s.hold == 0.0
+        if not s.method.implicit or steered or s.formulation != "auto" or s.baumgarte is not None:
+            return NOTHING
+        large = is_large(self.system)
+        if chart is None:
+            if large:
+                return make_large_slope(self.system, rows, s.p)
+            return self.bound(self.system.kernel("ode_slope", rows=rows), None, 0)
+        if not chart.leaders or large:
+            return NOTHING
+        from dalembert.linearization.plan import linear_kernel
+
+        return self.bound(linear_kernel(self.system, chart.leaders, rows=rows), None, 0)
+
+    def gauge(self, rows: tuple[int, ...] | None) -> Bound:
+        """How near constraints are to dependent: all of them, or these rows where there are many."""
+        system, measured = self.system, measured_rows(self.system, rows)
+        values = {**self.values(None), "sizes": self._usual(measured)}
+        return make_gauge(
+            system.kernel("whitened_rows", rows=measured), values,
+            nv=system.nv, rows=self.usual_rank(measured), rank=self.usual_rank(rows),
+        )  # fmt: skip
+
+    def manifold(self, rows: tuple[int, ...] | None, chart: LocalChart | None) -> dict[str, Bound]:
+        """The functions that bring a state back to the manifold."""
+        out = dict.fromkeys(("correct", "filter", "restore", "recover"), NOTHING)
+        (holonomic, m), project, system = self.sizes(rows), self.setup.projection, self.system
+        if chart is not None:
+            out["recover"] = self.bound(chart.recover_kernel(rows), chart, chart.dof + holonomic, 0.0)
+        elif project is not None and project.energy:
+            out["restore"] = self.bound(system.kernel("restore", rows=rows), None, holonomic + m + 1)
+        elif project is not None:
+            weighted = project.weights(system.nv) is not None
+            kind, frozen = "_weighted" if weighted else "", "_frozen" if project.directions == "frozen" else ""
+            shortest = 0.0 if weighted else None
+            out["correct"] = self.bound(system.kernel(f"correct{frozen}{kind}", rows=rows), None, holonomic, shortest)
+            out["filter"] = self.bound(system.kernel(f"filter{kind}", rows=rows), None, m, shortest)
+        return out
+
+    # --- sizes and values ------------------------------------------------------------------------------------------
+
+    def usual_rank(self, rows: tuple[int, ...] | None) -> int:
+        """Rank of the constraints away from singular positions."""
+        return len(self.system.rows.of if rows is None else rows)
+
+    def _usual(self, rows: tuple[int, ...] | None) -> np.ndarray:
+        """Usual lengths of these rows in the mass metric."""
+        return self.policy.sizes if rows is None else self.policy.sizes[list(rows)]
+
+    @property
+    def unequal(self) -> bool:
+        """Whether usual lengths of rows differ so much that the shortest does not tell of the others."""
+        sizes = self.policy.sizes
+        return bool(len(sizes) and sizes.max() > UNEQUAL * sizes.min())
+
+    @property
+    def plain_powers(self) -> int:
+        """Powers among the outputs of the equations; that of drivers needs multipliers."""
+        return len([name for name in self.system.work_names if name != "drivers"])
+
+    def sizes(self, rows: tuple[int, ...] | None) -> tuple[int, int]:
+        """Holonomic rows, and all rows."""
+        holonomic = self.system.rows.holonomic
+        kept = holonomic if rows is None else holonomic[list(rows)]
+        return int(kept.sum()), len(kept)
+
+    def bound(self, kernel: Any, chart: LocalChart | None, rows: int, min_length: float | None = None) -> Bound:
+        near, size = self.policy.near, self.policy.sizes.min(initial=self.policy.size)
+        limit = (near * size) ** 2 if min_length is None else min_length
+        return Bound.of(kernel, self.values(chart), rows).trust(near**2, limit, size**2)
+
+    def values(self, chart: LocalChart | None) -> dict[str, Any]:
+        """Inputs of the functions that do not change during the run."""
+        s = self.setup
+        out: dict[str, Any] = {"p": s.p}
+        if s.projection is not None and not isinstance(s.projection.metric, str):
+            out["weights"] = s.projection.weights(self.system.nv)
+        elif s.projection is not None and s.projection.metric == "euclidean":
+            out["weights"] = 1.0
+        if s.baumgarte is not None:
+            out["baumgarte"] = s.baumgarte.alpha, s.baumgarte.beta
+        if chart is not None:
+            out["directions"], out["reference"] = chart.directions, chart.reference
+        return out
