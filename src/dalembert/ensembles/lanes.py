@@ -15,7 +15,7 @@ from dalembert.native.bound import NOTHING, Bound
 from dalembert.outcome import Outcome
 from dalembert.rank import usual_sizes
 from dalembert.simulation.callbacks import control_kernel, expression
-from dalembert.simulation.detours import ROUNDING, resolved_by_given_steps
+from dalembert.simulation.detours import ROUNDING, lost_in_open_loops, resolved_by_given_steps
 from dalembert.simulation.driver import Driver
 from dalembert.simulation.equations import UNEQUAL, measured_rows
 from dalembert.simulation.events import watch_kernel
@@ -188,8 +188,11 @@ class Lanes:
             if resolved and self.setup.method.fixed and sigma > hit:
                 setup, rate = replace(self.setup, p=p), record.clock[int(k), RATE]
                 resolved = resolved_by_given_steps(setup, system.state(q, v, t), sigma, usual, rate, np.array(u))
-            found = Met(t, sigma, q, v, start, end, hit, error, rtol, usual, 0, bool(resolved), None)
-            if system.led and sigma <= hit:  # now: the inputs are not kept with it
+            known = None
+            if lost_in_open_loops(replace(self.setup, p=p), system.state(q, v, t), sigma):
+                resolved, known = 0.0, False
+            found = Met(t, sigma, q, v, start, end, hit, error, rtol, usual, 0, bool(resolved), known)
+            if system.led and sigma <= hit and known is None:  # now: the inputs are not kept with it
                 found = replace(found, determined=describe(system, p, found, np.array(u)).determined)
             met.setdefault(int(k), []).append(found)
         record.logged = 0

@@ -22,6 +22,8 @@ FOLLOWED = 3e5  # times that a difference may grow: steps are off by some 1e-3 r
 SMALLEST = 1e-4  # σ below which that can be
 WEAK = 0.03  # singular values of scaled rows above this are no part of it
 
+UNTOLD = "passed by steps too long, or with loops too far open, to tell the side"
+
 BRANCHES = {
     "crossing": "two branches cross",
     "cone": "the branches form a cone",
@@ -211,7 +213,7 @@ def _taken(hits: bool, moving: bool, resolved: bool, determined: bool, growth: f
     if not hits and growth > FOLLOWED:
         return f"passed as one of many motions that part here: differences grow about {growth:.0e} times"
     if not hits:
-        return "passed as the regular motion it is" if resolved else "passed by steps too long to tell the side"
+        return "passed as the regular motion it is" if resolved else UNTOLD
     if not moving:
         return "left along the nearest acceleration, or rested in where there is none"
     return f"passed straight on, {'as the velocity selects' if determined else 'as if it were met exactly'}"
