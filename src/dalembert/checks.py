@@ -105,6 +105,23 @@ def vector(x: Any, n: int | None, what: str, *, finite: bool = True, error: Erro
     return array(x, (n,), what, finite=finite, error=error)
 
 
+def increasing(x: Any, what: str) -> np.ndarray:
+    """One or more times, each later than the one before, as a float64 array of shape (N,).
+
+    >>> increasing([0.0, 0.2, 0.1], "times")
+    Traceback (most recent call last):
+    dalembert.errors.ArgumentError: times do not increase: 0.1 comes after 0.2; needed: increasing times, s.
+    """
+    t = vector(x, None, what)
+    if not len(t):
+        raise ArgumentError(f"{what} is empty; needed: increasing times, s.")
+    back = np.flatnonzero(np.diff(t) <= 0)
+    if len(back):
+        k = int(back[0])
+        raise ArgumentError(f"{what} do not increase: {t[k + 1]:g} comes after {t[k]:g}; needed: increasing times, s.")
+    return t
+
+
 def array(
     x: Any,
     shape: Sequence[int | None] | None,

@@ -35,7 +35,7 @@ class Motion:
         if not is_run and times is not None:
             raise ArgumentError("times are given with a list of states; needed: a run, which knows what lies between.")
         if times is not None:
-            t = _increasing(times)
+            t = checks.increasing(times, "times")
             q, v = run(t)
             self.records = self._known(t, q, v, u)
         else:
@@ -103,13 +103,6 @@ def _check_run(run: Any, first: float, last: float) -> None:
             f"at t = {met.nearest:g} s the run passes a singular position, across which deviations do not follow a "
             "linear model. Give times= before it or after it."
         )
-
-
-def _increasing(times: Any) -> np.ndarray:
-    t = checks.vector(times, None, "times")
-    if not len(t) or (np.diff(t) <= 0).any():
-        raise ArgumentError("times do not increase, or there are none; needed: increasing times of the run, s.")
-    return t
 
 
 def _called(u: Callable[[float, State], Any], x: State) -> Any:

@@ -38,15 +38,20 @@ def of_run(run: Run, of: Any, wrt: Any, held: Any, at: Any, method: str) -> Sens
     """See `sensitivities`."""
     check_run(run)
     targets, asked = Targets.of(run.system, wrt), quantities(run.system, of)
-    times = None if at is None else checks.vector(at, None, "at")
-    if times is not None:
-        if not len(times) or times.min() < run.t[0] or times.max() > run.t[-1] or (np.diff(times) <= 0).any():
-            raise ArgumentError(f"at needs increasing times from {run.t[0]:g} to {run.t[-1]:g} s.")
-        if method == "adjoint" or any(y.integral for y in asked):
-            raise ArgumentError("at several times derivatives are taken forward, and of no integrals; leave out at=.")
+    times = None if at is None else times_of(run, at)
+    if times is not None and (method == "adjoint" or any(y.integral for y in asked)):
+        raise ArgumentError("at several times derivatives are taken forward, and of no integrals; leave out at=.")
     motion = Motion(run, targets, asked, held)
     backward = method == "adjoint" or (method == "auto" and len(asked) < len(targets.names) and times is None)
     return motion.adjoint() if backward else motion.forward(times)
+
+
+def times_of(run: Run, at: Any) -> np.ndarray:
+    """(N,) s: increasing times of the run."""
+    times = checks.increasing(at, "at")
+    if times[0] < run.t[0] or times[-1] > run.t[-1]:
+        raise ArgumentError(f"at is {checks.shown(at)}; the run goes from {run.t[0]:g} to {run.t[-1]:g} s.")
+    return times
 
 
 def check_run(run: Run) -> None:

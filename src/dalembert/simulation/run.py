@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from dalembert.charts import LocalChart
 from dalembert.errors import ArgumentError
 from dalembert.rank import rank_policy
 from dalembert.simulation.along import chart_coordinates, indicator, whitened
+from dalembert.simulation.callbacks import expression
 from dalembert.simulation.dense import Continuation, Dense
 from dalembert.simulation.doubts import Doubts
 from dalembert.simulation.histories import Histories
@@ -123,6 +124,25 @@ class Run(Histories):
         """
         rows = self._rows(t)[:, -1 - self.u.shape[1] : -1]
         return rows if np.ndim(t) else rows[0]
+
+    def resampled(self, times: Any) -> Run:
+        """The run with records at other times, (N,) s, increasing: energies, frames and forces at these.
+
+        As exact as run(t); what lies between the new records is not known any more.
+        """
+        t = checks.increasing(times, "times")
+        rows, widths = self._rows(t), [self.q.shape[1], self.v.shape[1], len(self.work), self.u.shape[1]]
+        q, v, work, u, margin = np.split(rows, np.cumsum(widths), axis=1)
+        works = dict(zip(self.work, work.T))
+        return replace(self, t=t, q=q, v=v, u=u, work=works, margin=margin[:, 0], _between=None)
+
+    @property
+    def is_known_between(self) -> bool:
+        """Whether run(t) follows from the records alone; False also where it would ask a Python controller again."""
+        if self._between is None or self._dense is None:
+            return False
+        setup = self._between.layout.setup
+        return setup.controller is None or setup.hold > 0.0 or isinstance(setup.controller, expression)
 
     def _rows(self, t: Any) -> np.ndarray:
         """(N, width) records at times that were not recorded."""
