@@ -53,7 +53,7 @@ def named_events(events: Any) -> dict[str, Event]:
     if isinstance(events, (Event, expression)) or callable(events):
         events = [events]
     if not isinstance(events, Mapping):
-        if not isinstance(events, Iterable):
+        if not isinstance(events, Iterable) or (isinstance(events, np.ndarray) and not events.ndim):
             raise ArgumentError(f"events is {events!r}; needed: functions g(t, state), a list or a mapping of them.")
         events = {f"event{k}": e for k, e in enumerate(events)}
     out = {}
