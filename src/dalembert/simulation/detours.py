@@ -13,13 +13,12 @@ from dalembert.analysis.mobility import independent_rows
 from dalembert.analysis.tangent_cone import TangentCone
 from dalembert.charts import LocalChart
 from dalembert.integrators.run_record import FRESH, SKIPPED, RunRecord
-from dalembert.rank import rank_policy
 from dalembert.simulation.callbacks import Callback
 from dalembert.simulation.careful import Careful, give_back, lease
 from dalembert.simulation.crossing import CLOSEST, FAR, NEARER, Crosser, branch_of
 from dalembert.simulation.dense import Dense
 from dalembert.simulation.layout import Layout
-from dalembert.simulation.passages import Met, describe
+from dalembert.simulation.passages import Met, describe, known_with_drift
 from dalembert.simulation.setup import Setup, Span
 from dalembert.simulation.status import Status
 from dalembert.simulation.stepper import Stepper
@@ -27,7 +26,6 @@ from dalembert.system.state import State
 from dalembert.system.system import System
 
 ROUNDING = 2e-16
-OPEN = 3.0  # times the root of what loops are open by: distances below may come of that
 GIVEN = 0.5  # times σ where it is least: what it may change by in a step whose length is given
 SHORTEST = 1e-12  # of the usual step
 LANDED = 1e-2  # σ below which rows at an event are known no better than its position divided by σ
@@ -307,30 +305,19 @@ class Detours:
         q, v = tuple(x[:nq].tolist()), tuple(x[nq : nq + self.system.nv].tolist())
         steps -= sum(m.steps for m in self.met)
         usual = self.layout.equations.usual_rank(self.rows)
-        if lost_in_open_loops(setup, self.system.state(q, v, t), sigma):
-            resolved = determined = False
         if resolved and setup.method.fixed and sigma > run.hit:
             state = self.system.state(q, v, t)
             resolved = resolved_by_given_steps(setup, state, sigma, usual, run.rate, self.inputs)
         weakness = sigma if run.precise else margin  # elimination squares the angle between rows
         error = ROUNDING / max(weakness, ROUNDING)
         met = Met(t, sigma, q, v, span[0], span[1], run.hit, error, setup.rtol, usual, steps, resolved, determined)
+        if determined is None:
+            met = known_with_drift(setup, met, self.inputs)
         if self.system.led and sigma <= run.hit and determined is None:  # now: the inputs are not kept with it
             met = replace(met, determined=describe(self.system, setup.p, met, self.inputs).determined)
         self.met.append(met)
         if setup.on_singularity == "warn":
             warnings.warn(f"'{self.system.name}': {describe(self.system, setup.p, met)}", stacklevel=6)
-
-
-def lost_in_open_loops(setup: Setup, state: State, sigma: float) -> bool:
-    """Whether a distance σ from a singular position may come of loops that nothing closes.
-
-    Branches that cross, x² − y² = φ in the plane of their tangents, part by √φ where loops are open by φ.
-    """
-    if setup.projection is not None or not sigma > 0.0:
-        return False
-    gaps = setup.system.residuals(state, p=setup.p) / rank_policy(setup.system, setup.p).units
-    return bool(sigma < OPEN * np.abs(gaps).max(initial=0.0) ** 0.5)
 
 
 def resolved_by_given_steps(
