@@ -11,7 +11,7 @@ singular positions inside it, and `kinks` for forces that begin or cease to act.
 from __future__ import annotations
 
 from dalembert.integrators.kinks import after_kinks, ends_well, forget_kinks
-from dalembert.integrators.manifold import project, recover
+from dalembert.integrators.manifold import keep_energy, project, recover
 from dalembert.integrators.run_record import FRESH, TURNS, RunRecord
 from dalembert.integrators.stage import control, evaluate, motion_rate, tolerance, usual_size
 from dalembert.integrators.watch import meets, nearness, watch
@@ -214,6 +214,8 @@ def land(run, t, trial):
             return DRIFTED
         if run.landing == 0 and run.ode.min_angle >= 0.0:
             return UNSOUND
+        if run.energies.address != 0 and run.landing != 0:
+            keep_energy(run, t, trial, run.x)
         # not the step's error: of a start off the manifold, and what does not get less with the step: rounding
         if run.landed != 0 and run.attempt_h > SHORT * run.usual_h:
             noise = ROUNDING / max(run.landing_margin, 1e-300)  # of Φ moves q by 1/σ, that moves v by 1/σ again

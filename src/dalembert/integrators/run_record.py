@@ -158,6 +158,7 @@ class RunRecord(Struct):
     correct = Part(_function)
     filter = Part(_function)
     restore = Part(_function)
+    energies = Part(_function)  # kinetic and potential, J, for steps that keep their sum
     recover = Part(_function)  # the state of a chart's coordinates
     control = Part(_function)
     watch = Part(_function)  # events

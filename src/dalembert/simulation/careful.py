@@ -9,11 +9,14 @@ import numpy as np
 
 from dalembert.formulations import make_landing, make_precise
 from dalembert.integrators.methods import METHODS
-from dalembert.native.bound import Bound
+from dalembert.native.bound import NOTHING, Bound
+from dalembert.recursions.momentum import kinetic_energy
 from dalembert.simulation.layout import Layout
 from dalembert.simulation.state_units import quaternion_places, state_units
 from dalembert.simulation.stepper import Stepper
+from dalembert.symbols import array
 from dalembert.system.formulation_options import formulation_options, of_mass
+from dalembert.system.functions import potential
 from dalembert.system.state import State
 
 ACROSS = 1e-4  # σ from which a position that is met is crossed in one step
@@ -77,13 +80,28 @@ def careful(layout: Layout, rows: tuple[int, ...] | None) -> Careful:
         weights = s.projection.weights(system.nv)
         if weights is not None:
             correct, filter_ = _landings(layout, options, usual, low, weights)
-        fields |= {"correct": correct, "filter": filter_}
+        fields |= {"correct": correct, "filter": filter_, "energies": _energies(layout)}
         fields |= {"frozen": 0, "restore_energy": 0, "filter_velocities": 1, "project_every": 1}
         fields |= {"low": low, "low_before": np.zeros(system.nq), "precise": correct.owner.exact}
         if correct.owner.exact:
             fields |= {"max_corrections": 4, "tolerance": 1e-22 * min(1.0, layout.policy.length)}
     units = state_units(system, system.nq + system.nv, layout.policy.length)[: system.nq]
     return Careful(rows, Stepper(ode, dop853, dop853.make(0), fields), position, velocity, low, units)
+
+
+def _energies(layout: Layout) -> Bound:
+    """Kinetic and potential energy of a motion that keeps their sum, but for works.
+
+    Not where drivers or kinematic inputs give velocities, which cannot be scaled, or where the potential changes with
+    time.
+    """
+    s, system = layout.setup, layout.system
+    if "drivers" in system.work_names or system.led:
+        return NOTHING
+    kernel = system.custom_kernel(
+        ("energies",), ("q", "v", "p", "t"), lambda trace: array([kinetic_energy(trace.at), potential(trace)])
+    )
+    return NOTHING if "t" in kernel.names_in else Bound.of(kernel, {"p": s.p})
 
 
 def _landings(

@@ -114,7 +114,7 @@ class Equations:
 
     def manifold(self, rows: tuple[int, ...] | None, chart: LocalChart | None) -> dict[str, Bound]:
         """The functions that bring a state back to the manifold."""
-        out = dict.fromkeys(("correct", "filter", "restore", "recover"), NOTHING)
+        out = dict.fromkeys(("correct", "filter", "restore", "energies", "recover"), NOTHING)
         (holonomic, m), project, system = self.sizes(rows), self.setup.projection, self.system
         if chart is not None:
             out["recover"] = self.bound(chart.recover_kernel(rows), chart, chart.dof + holonomic, 0.0)
