@@ -166,7 +166,8 @@ class Course(Between):
     def _layout(self) -> PhaseLayout:
         """The functions of the phase that begins: those of an earlier one like it, or new ones."""
         a = self.asked
-        key = self.mode, tuple((k, tuple(np.atleast_1d(x).tolist())) for k, x in self.values.items())
+        numbers = tuple((k, tuple(np.atleast_1d(x).tolist())) for k, x in self.values.items())
+        key = self.mode, frozenset(self.done), numbers
         found = self.layouts.get(key)
         if found is None:
             if len(self.layouts) >= LAYOUTS:
@@ -184,12 +185,21 @@ class Course(Between):
         return [t for s in self.asked.switches.values() if s.at is not None for t in s.at]
 
     def _switch_events(self) -> dict[str, Event]:
-        """Events of switches: one for each, also of those that are done, so that phases are alike."""
+        """Events of switches: one for each, also of those that change nothing now, so that phases are alike.
+
+        These do not end a phase: a latch that closes where its event is zero stays there, and rounding changes the sign.
+        """
         return {
-            f"switch {name}": Event(s.event.g, s.event.direction, True)
+            f"switch {name}": Event(s.event.g, s.event.direction, not self._idle(name, s))
             for name, s in self.asked.switches.items()
             if s.event is not None
         }
+
+    def _idle(self, name: str, s: Switch) -> bool:
+        """Whether a switch has happened for good, or finds everything as it would make it."""
+        held = self.mode.held
+        as_it_is = all(n in held for n in s.close) and not any(n in held for n in s.open)
+        return as_it_is or (s.once and name in self.done)
 
     def _is_switch(self, name: str) -> bool:
         return name in self._switch_events()
