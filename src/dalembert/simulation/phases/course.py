@@ -17,6 +17,7 @@ from dalembert.simulation.phases.driver import Cause, PhaseDriver, PhaseLayout, 
 from dalembert.simulation.phases.mode import Mode
 from dalembert.simulation.phases.moment import Moment
 from dalembert.simulation.phases.scales import Scales
+from dalembert.simulation.phases.standing import Standing
 from dalembert.simulation.phases.switch import Switch
 from dalembert.simulation.phases.telling import Story
 from dalembert.simulation.pool import give_back
@@ -111,6 +112,7 @@ class Course(Between):
     def _phase(self) -> tuple[Status, Cause | None]:
         """One phase to its end."""
         a = self.asked
+        standing = self._standing()
         layout = self._layout()
         due = [t for t in self._times() if self.state.t < t <= a.span.end]
         end = min(due, default=a.span.end)
@@ -122,6 +124,7 @@ class Course(Between):
         if self.stopped:
             driver.interrupt.stop()
         driver.prepare(self.u, self.step, (self.t0, self.held_until) if a.hold > 0.0 else None)
+        driver.standing = standing
         driver.begin()
         if self.cause is not None and self.cause.kind == "event":
             driver.passed(self.cause.of, self.left)
@@ -151,6 +154,17 @@ class Course(Between):
         if self.steps >= a.choices.max_steps and status in (Status.EVENT, Status.DONE) and self.state.t < a.span.end:
             status = Status.STEPS
         return status, cause
+
+    def _standing(self) -> Standing | None:
+        """What holds a mechanism that stands in or beside a singular position from now on; then velocities are zero."""
+        a = self.asked
+        if self.arrival is None or a.hold > 0.0:
+            return None
+        rest = self.state.replace(v=np.zeros(len(self.state.v)))
+        moment = Moment(a.changeable, rest, self.u, a.p, None, self.arrival)
+        found = Standing.of(moment, self.mode, system_in(a.changeable, self.mode).watched)
+        self.state = self.state if found is None else rest
+        return found
 
     def _start_only(self, status: Status) -> None:
         """A phase of one state, the start, of a run that cannot begin."""
@@ -187,7 +201,7 @@ class Course(Between):
     def _switch_events(self) -> dict[str, Event]:
         """Events of switches: one for each, also of those that change nothing now, so that phases are alike.
 
-        These do not end a phase: a latch that closes where its event is zero stays there, and rounding changes the sign.
+        These do not end a phase: a latch that closes where its event is zero stays there but for rounding.
         """
         return {
             f"switch {name}": Event(s.event.g, s.event.direction, not self._idle(name, s))
