@@ -17,6 +17,7 @@ and extended precision (`np.longdouble`, which CasADi cannot take) are refused. 
     function(x, what)          callable
     mapping(x, what)           Mapping
     path(x, what)              Path            not empty
+    items(x, what, needed)     list            of a sequence or an array with axes, not of a string
     keywords(given, known, what)               refuses keywords that are not known, naming the nearest
 """
 
@@ -245,6 +246,13 @@ def mapping(x: Any, what: str, *, error: Error = ArgumentError) -> Mapping[Any, 
     if not isinstance(x, Mapping):
         raise error(f"{what} is {shown(x)}; needed: a mapping of names to values.")
     return x
+
+
+def items(x: Any, what: str, needed: str, *, error: Error = ArgumentError) -> list[Any]:
+    """The items of a sequence or of an array with at least one axis."""
+    if isinstance(x, str) or not (x.ndim if isinstance(x, np.ndarray) else isinstance(x, Sequence)):
+        raise error(f"{what} is {shown(x)}; needed: {needed}.")
+    return list(x)
 
 
 def keywords(given: Iterable[str], known: Iterable[str], what: str, *, error: Error = ArgumentError) -> None:

@@ -17,6 +17,7 @@ FOUND = {
     5000166: "two contacts of one body press against each other: no joint passes that on, but for rounding",
     5000272: "kilometres and grams in the euclidean metric: as inaccurate as its inertia is ill-conditioned, not more",
     5000321: "an acceleration that is rounding beside others is no contradiction",
+    505839: "multipliers in the euclidean metric of tenths of millimetres: as inaccurate as M is ill-conditioned",
     502313: "an acceleration that was computed elsewhere is admissible but for the rounding of its largest part",
 }
 

@@ -80,3 +80,10 @@ def test_coupled_motions_are_called_so_at_any_size(length, mass, clock):
     m.add_driver("still", "x", lambda t: 0.0 * t)
     slides = m.compile()
     assert slides.subspaces(slides.state()).decoupled
+
+
+def test_what_has_no_freedom_rests():
+    m = da.Mechanism("plate")
+    m.add_joint("weld", da.Fixed(), m.ground, m.add_body("plate", mass=1.0))
+    for mechanism in (m, da.Mechanism("nothing")):
+        assert da.equilibrium(mechanism.compile()).residual == 0.0

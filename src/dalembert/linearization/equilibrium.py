@@ -294,7 +294,8 @@ class _Scale(NamedTuple):
 def _scale(model: LinearModel, u: np.ndarray) -> _Scale:
     op, n = model.operating, len(model.positions)
     system, x, far = op.system, op.state, reach(op.system, op.p)
-    positions, speeds = (1.0 / np.maximum(np.abs(K / far[:, None]).max(axis=0), 1e-300) for K in (op.Kq, op.Kv))
+    moved = [np.abs(K / far[:, None]).max(axis=0, initial=0.0) for K in (op.Kq, op.Kv)]
+    positions, speeds = (1.0 / np.maximum(size, 1e-300) for size in moved)
     slopes = np.abs(model.A[n:]) / speeds[:, None]
     pace = float(np.abs(x.v / far).max(initial=0.0))
     loads = np.abs(system.gravity_vector(x, p=op.p)) + np.abs(system.applied_forces(x, u=u, p=op.p))

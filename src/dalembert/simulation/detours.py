@@ -18,7 +18,7 @@ from dalembert.simulation.careful import Careful, give_back, lease
 from dalembert.simulation.crossing import BESIDE_IT, CLOSEST, FAR, NEARER, Crosser, branch_of
 from dalembert.simulation.dense import Dense
 from dalembert.simulation.layout import Layout
-from dalembert.simulation.passages import Met, describe
+from dalembert.simulation.passages import Met, describe, known_with_drift
 from dalembert.simulation.setup import Setup, Span
 from dalembert.simulation.status import Status
 from dalembert.simulation.stepper import Stepper
@@ -312,6 +312,8 @@ class Detours:
         weakness = sigma if run.precise else margin  # elimination squares the angle between rows
         error = ROUNDING / max(weakness, ROUNDING)
         met = Met(t, sigma, q, v, span[0], span[1], run.hit, error, setup.rtol, usual, steps, resolved, determined)
+        if determined is None:
+            met = known_with_drift(setup, met, self.inputs)
         if self.system.led and sigma <= run.hit and determined is None:  # now: the inputs are not kept with it
             met = replace(met, determined=describe(self.system, setup.p, met, self.inputs).determined)
         self.met.append(met)
