@@ -119,3 +119,13 @@ def test_what_closes_opens_and_sticks_beside_a_position_leaves_the_motion_on_its
         said = not all(p.determined for p in run.passages)
         assert bars.error(run, y, v) < 1e-7 or (said and 1e-6 <= abs(off) <= 1e-4), off
         assert run.steps < 500
+
+
+def test_a_latch_that_has_closed_ends_no_phase():
+    """It holds the crank where its event is zero but for rounding, which ended a phase at every step."""
+    bars, off = Bars("parallel", 0, -1, more=latch("A")), 1e-4
+    back = bars.moved(np.array([off, -1.8]), -0.15, free)
+    switches = [da.Switch(close="latch", when=passes(off)), da.Switch(open="latch", at=0.17)]
+    run = da.simulate(bars.system.without("latch"), bars.state(*back), 0.2, switches=switches)
+    assert [s.kind for s in run.switches] == ["closed", "opened"]
+    assert len(run.phases) == 3
