@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from balance import compare_balance
+from linear import compare_linear
 from plans import Plan, build, random_plan
 from rigid import Rigid
 from runs import compare_runs
@@ -77,13 +79,13 @@ class Truth:
         return c, left / max(terms, 1e-300)
 
 
-def compare(seed: int, small: bool = False, runs: bool = False, units: bool = False) -> Outcome:
+def compare(seed: int, small: bool = False, only: str | None = None) -> Outcome:
     """All comparisons of one seed; of small mechanisms, linear models and control only for every tenth.
 
-    With `runs`: those of runs alone; with `units`: those with copies in other units alone.
+    only: "runs", "units" (copies in other units) or "linear" (matrices of linear models), and nothing else.
     """
     plan, out = random_plan(seed, small), Outcome()
-    if units:
+    if only == "units":
         compare_units(out, plan)
         return out
     system = build(plan)
@@ -96,7 +98,11 @@ def compare(seed: int, small: bool = False, runs: bool = False, units: bool = Fa
         _refused(out, plan, start, str(error))
         return out
     truth = Truth(plan, x.q, x.v)
-    if runs:
+    if only == "linear":
+        if truth.sure:
+            compare_linear(out, plan, system, x, truth, lambda q, v, t: Truth(plan, q, v, t))
+        return out
+    if only == "runs":
         if not truth.sure or truth.condition > 1e4 or truth.acceleration(np.zeros(system.nv))[1] > 1e-10:
             out.skipped.append("no run: rounding decides, or no motion leads on")
         else:
@@ -121,6 +127,7 @@ def compare(seed: int, small: bool = False, runs: bool = False, units: bool = Fa
         _accelerations(out, plan, system, x, truth)
         _rows(out, plan, system, x, report)
         _joints(out, plan, system, x)
+        compare_balance(out, plan, system, x, truth.condition)
         if not small or seed % 10 == 0:
             _forces(out, plan, system, x, truth)
             _linear(out, plan, system, x, truth)

@@ -70,9 +70,14 @@ def test_small_mechanisms_that_once_disagreed(seed):
 
 @pytest.mark.parametrize(("seed", "small"), [*RUNS, *((seed, True) for seed in range(11, 17))])
 def test_runs_are_the_integrals_of_independent_accelerations(seed, small):
-    assert not compare(seed, small, runs=True).wrong
+    assert not compare(seed, small, "runs").wrong
 
 
 @pytest.mark.parametrize("seed", range(20, 32))
 def test_answers_in_other_units_are_the_same(seed):
-    assert not compare(seed, small=True, units=True).wrong
+    assert not compare(seed, True, "units").wrong
+
+
+@pytest.mark.parametrize("seed", range(40, 52))
+def test_linear_models_are_the_differences_of_independent_accelerations(seed):
+    assert not compare(seed, True, "linear").wrong
