@@ -121,6 +121,21 @@ def test_what_closes_opens_and_sticks_beside_a_position_leaves_the_motion_on_its
         assert run.steps < 500
 
 
+def test_a_law_that_grows_with_time_breaks_a_crank_away_in_a_position():
+    """As a force that grows does: the law is asked while nothing moves, and on the way out."""
+    friction, growth, since = 15.0, 40.0, 0.1
+    bars = Bars("change", 3, 1, {"A": {"friction": friction}}, more=lambda m, bar: m.add_motor("push", "A"))
+    back = bars.moved(np.array([0.0, 0.0]), -0.05, lambda t, y, v, J: friction * J[0])
+    away = since + (bars.at(0.0, 0.0)[1][0] + friction) / growth
+    end = bars.moved(np.array([0.0, 0.0]), AFTER, lambda t, y, v, J: (growth * (t + away - since) - friction) * J[0])
+    run = da.simulate(
+        bars.system, bars.state(*back), away + AFTER, u=lambda t, s: np.array([growth * max(t - since, 0.0)])
+    )
+    assert run.success
+    assert bars.error(run, *end) < 1e-7
+    assert all(p.determined for p in run.passages)
+
+
 def test_a_latch_that_has_closed_ends_no_phase():
     """It holds the crank where its event is zero but for rounding, which ended a phase at every step."""
     bars, off = Bars("parallel", 0, -1, more=latch("A")), 1e-4

@@ -75,6 +75,7 @@ class Crosser:
     stay: float  # s of a step in a position that nothing moves the mechanism out of
     rtol: float
     begins: bool = True  # whether the run begins here; else one that rests here came along a branch
+    inputs: Callable[[State], np.ndarray] | None = None  # (nu,) at a state, where a law gives them at all times
     arrival: np.ndarray | None = None  # (nv,) the velocity beside the position with which it came, if known
 
     @one_thread()
@@ -152,7 +153,7 @@ class Crosser:
         else:  # forces that grow from where they balance
             time = 1e-3 * self.stay
             while time < self.left:
-                later = self._acceleration(x.replace(t=x.t + time), cone, rank)
+                later = self._acceleration(x.replace(t=x.t + time), cone, rank, later=True)
                 jerk = cone.K @ (cone.local(cone.c + later) - off @ cone.local(cone.c + later)) / time
                 if cone.opening(cone.local(cone.c + jerk)) * time**3 > 6.0 * target:
                     break
@@ -367,9 +368,10 @@ class Crosser:
         """Number of works."""
         return len(self.system.work_names)
 
-    def _acceleration(self, x: State, cone: TangentCone, rank: int) -> np.ndarray:
-        """v̇ without the weak rows, as by the null-space formulation."""
-        M, f, _, gamma = self.system.evaluate("constrained", x, u=self.u, p=self.p)
+    def _acceleration(self, x: State, cone: TangentCone, rank: int, later: bool = False) -> np.ndarray:
+        """v̇ without the weak rows, as by the null-space formulation; later: with the inputs at the time of x."""
+        u = self.inputs(x) if later and self.inputs is not None else self.u
+        M, f, _, gamma = self.system.evaluate("constrained", x, u=u, p=self.p)
         c, led = _shortest(cone.tangent, -gamma, rank), list(self.system.led.values())
         c[led] = f[led] / M[led, led]
         return c + cone.K @ (cone.K.T @ (f - M @ c))

@@ -162,6 +162,9 @@ class Detours:
                 self.inputs[:] = run.control.at(t, x[:n])[: run.nu]
             return run.ode.at(t, x[:n])[: run.n].copy()
 
+        def inputs(x: State) -> np.ndarray:
+            return run.control.at(x.t, np.concatenate([x.q, x.v]))[: run.nu].copy()
+
         assert self._steps is not None
         if self.margin() > KNOWN**2:
             self.arrival = start.v
@@ -169,7 +172,7 @@ class Detours:
             self.system, self.setup.p, self.inputs.copy(), rates, self._steps.land,
             self.layout.equations.usual_rank(self.rows), run.hit, run.end - run.t,
             STAY * (run.end - self.span.start.t), self.setup.rtol, self.begins and run.t == self.span.start.t,
-            self.arrival,
+            inputs if run.control.address and run.hold == 0.0 else None, self.arrival,
         )  # fmt: skip
         found = crosser.cross(start)
         if isinstance(found, float):
@@ -182,6 +185,8 @@ class Detours:
         if isinstance(found, str):
             self.why = found
             return Status.BLOCKED
+        if run.hold > 0.0 and found.after.t > run.sampled_until + run.hold:  # samples of a controller were left out
+            found = found._replace(determined=False)
         position, after = found.position, found.after
         self.arrival = self.arrival if found.along is None else found.along
         self.turned = self.turned or (not self.begins and position.t == self.span.start.t)

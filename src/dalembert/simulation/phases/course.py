@@ -158,7 +158,7 @@ class Course(Between):
     def _standing(self) -> Standing | None:
         """What holds a mechanism that stands in or beside a singular position from now on; then velocities are zero."""
         a = self.asked
-        if self.arrival is None or a.hold > 0.0:
+        if self.arrival is None:
             return None
         rest = self.state.replace(v=np.zeros(len(self.state.v)))
         moment = Moment(a.changeable, rest, self.u, a.p, None, self.arrival)

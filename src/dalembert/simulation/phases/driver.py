@@ -146,8 +146,15 @@ class PhaseDriver(Driver):
     def _stand(self, step: float) -> Status:
         """A step in which nothing moves, to the first event that ends the phase."""
         run, events = self.record, list(self.setup.events.values())
+        if run.hold > 0.0 and run.t >= run.sampled_until:
+            jumped = self._sampled()
+            if jumped is not None:
+                self.ended_by = jumped
+                return Status.EVENT
         before, end = run.event_values[0].copy(), min(run.t + step, run.end)
         end = run.end if run.end - end < 0.5 * step else end
+        if run.hold > 0.0:
+            end = min(end, run.sampled_until)
         now, hits, status = self._values_at(end), list[tuple[float, int]](), Status.DONE
         for k, event in enumerate(events):
             if event.wants(before[k], now[k]):
@@ -165,11 +172,24 @@ class PhaseDriver(Driver):
         self.take_records()
         return status
 
+    def _sampled(self) -> int | None:
+        """Sample the controller; the number of the event that its jump leads to, if that ends the phase."""
+        run, before = self.record, self.record.event_values[0].copy()
+        self.inputs[:] = run.control.at(run.t, run.x[: self.system.nq + self.system.nv])[: run.nu]
+        run.samples += 1
+        run.sampled_until = run.hold_start + run.samples * run.hold
+        run.event_values[0] = self._values_at(run.t)
+        for k, event in enumerate(self.setup.events.values()):
+            if event.terminal and event.wants(before[k], run.event_values[0, k]):
+                self.found[self.names[k]].append((run.t, run.x[: self.system.nq + self.system.nv].copy()))
+                return k
+        return None
+
     def _values_at(self, t: float) -> np.ndarray:
         """Values of all events at a time, while nothing moves."""
         run, n = self.record, self.system.nq + self.system.nv
         assert self.standing is not None
-        if run.control.address:
+        if run.control.address and run.hold == 0.0:
             self.inputs[:] = run.control.at(t, run.x[:n])[: run.nu]
         if run.watch_u:
             run.watch.x[run.watch_u : run.watch_u + run.nu] = self.inputs
