@@ -31,6 +31,8 @@ browser:
 campaign: $(VENV)/.test native
 	$(BIN)/python -m tests.campaign $(or $(COUNT),1000) --seed $(or $(SEED),0)
 	$(BIN)/python -m tests.campaign $(or $(RUNS),100) --seed $(or $(SEED),0) --small --runs
+	$(BIN)/python -m tests.campaign $(or $(RUNS),100) --seed $(or $(SEED),0) --small --units
+	$(BIN)/python -m tests.campaign $(or $(RUNS),100) --seed $(or $(SEED),0) --small --linear
 	$(BIN)/python tests/closed_form/near_miss_table.py
 
 lint: $(VENV)/.test

@@ -20,7 +20,8 @@ def main(out, intervals: int = 40) -> dict[str, object]:
     keep = {"limits": {"push": PUSH}, "positions": {"cart": RAIL}}
     plan = control.plan_motion(system, hanging, {"cart": 0.0, "phi1": 0.0}, SPAN, intervals=intervals, **keep)
     swing = plan.simulate()
-    track = da.lqr_along(da.linearize_along(system, swing), {"cart": 10.0, "phi1": 10.0}, 0.1)
+    ticks = np.linspace(0.0, SPAN, round(SPAN / TICK) + 1)
+    track = da.lqr_along(da.linearize_along(system, swing, times=ticks), {"cart": 10.0, "phi1": 10.0}, 0.1)
     upright = system.state(*zoo.cart_pole_start())
     balance = da.lqr(da.linearize(system, upright).discretize(TICK), {"cart": 1.0, "phi1": 10.0}, 0.1)
 

@@ -17,6 +17,7 @@ and extended precision (`np.longdouble`, which CasADi cannot take) are refused. 
     function(x, what)          callable
     mapping(x, what)           Mapping
     path(x, what)              Path            not empty
+    items(x, what, needed)     list            of a sequence or an array with axes, not of a string
     keywords(given, known, what)               refuses keywords that are not known, naming the nearest
 """
 
@@ -103,6 +104,23 @@ def vector(x: Any, n: int | None, what: str, *, finite: bool = True, error: Erro
     dalembert.errors.ArgumentError: gravity has shape (2,); needed: three numbers.
     """
     return array(x, (n,), what, finite=finite, error=error)
+
+
+def increasing(x: Any, what: str) -> np.ndarray:
+    """One or more times, each later than the one before, as a float64 array of shape (N,).
+
+    >>> increasing([0.0, 0.2, 0.1], "times")
+    Traceback (most recent call last):
+    dalembert.errors.ArgumentError: times do not increase: 0.1 comes after 0.2; needed: increasing times, s.
+    """
+    t = vector(x, None, what)
+    if not len(t):
+        raise ArgumentError(f"{what} is empty; needed: increasing times, s.")
+    back = np.flatnonzero(np.diff(t) <= 0)
+    if len(back):
+        k = int(back[0])
+        raise ArgumentError(f"{what} do not increase: {t[k + 1]:g} comes after {t[k]:g}; needed: increasing times, s.")
+    return t
 
 
 def array(
@@ -228,6 +246,13 @@ def mapping(x: Any, what: str, *, error: Error = ArgumentError) -> Mapping[Any, 
     if not isinstance(x, Mapping):
         raise error(f"{what} is {shown(x)}; needed: a mapping of names to values.")
     return x
+
+
+def items(x: Any, what: str, needed: str, *, error: Error = ArgumentError) -> list[Any]:
+    """The items of a sequence or of an array with at least one axis."""
+    if isinstance(x, str) or not (x.ndim if isinstance(x, np.ndarray) else isinstance(x, Sequence)):
+        raise error(f"{what} is {shown(x)}; needed: {needed}.")
+    return list(x)
 
 
 def keywords(given: Iterable[str], known: Iterable[str], what: str, *, error: Error = ArgumentError) -> None:

@@ -19,12 +19,14 @@ def main() -> int:
     parser.add_argument("count", type=int, nargs="?", default=1000, help="mechanisms")
     parser.add_argument("--seed", type=int, default=0, help="of the first one")
     parser.add_argument("--small", action="store_true", help="mechanisms of one or two bodies, ten times as fast")
-    parser.add_argument("--runs", action="store_true", help="compare runs, and nothing else")
+    only = parser.add_mutually_exclusive_group()
+    for name, what in {"runs": "runs", "units": "copies in other units", "linear": "matrices of linear models"}.items():
+        only.add_argument(f"--{name}", dest="only", action="store_const", const=name, help=f"compare {what} alone")
     given = parser.parse_args()
     began, wrong, checked, skipped = time.time(), 0, 0, Counter[str]()
     for seed in range(given.seed, given.seed + given.count):
         try:
-            out = compare(seed, given.small, given.runs)
+            out = compare(seed, given.small, given.only)
         except Exception:
             out = Outcome([traceback.format_exc().strip().replace("\n", " | ")[-600:]])
         wrong, checked = wrong + bool(out.wrong), checked + out.checked

@@ -6,9 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from balance import compare_balance
+from linear import compare_linear
 from plans import Plan, build, random_plan
 from rigid import Rigid
 from runs import compare_runs
+from scaled import compare_units
 from statics import determinate
 
 import dalembert as da
@@ -76,12 +79,15 @@ class Truth:
         return c, left / max(terms, 1e-300)
 
 
-def compare(seed: int, small: bool = False, runs: bool = False) -> Outcome:
+def compare(seed: int, small: bool = False, only: str | None = None) -> Outcome:
     """All comparisons of one seed; of small mechanisms, linear models and control only for every tenth.
 
-    With `runs`: those of runs alone.
+    only: "runs", "units" (copies in other units) or "linear" (matrices of linear models), and nothing else.
     """
     plan, out = random_plan(seed, small), Outcome()
+    if only == "units":
+        compare_units(out, plan)
+        return out
     system = build(plan)
     rigid = Rigid(plan)
     out.check(system.v_names == rigid.velocity_names, "names of velocities")
@@ -92,7 +98,11 @@ def compare(seed: int, small: bool = False, runs: bool = False) -> Outcome:
         _refused(out, plan, start, str(error))
         return out
     truth = Truth(plan, x.q, x.v)
-    if runs:
+    if only == "linear":
+        if truth.sure:
+            compare_linear(out, plan, system, x, truth, lambda q, v, t: Truth(plan, q, v, t))
+        return out
+    if only == "runs":
         if not truth.sure or truth.condition > 1e4 or truth.acceleration(np.zeros(system.nv))[1] > 1e-10:
             out.skipped.append("no run: rounding decides, or no motion leads on")
         else:
@@ -117,6 +127,7 @@ def compare(seed: int, small: bool = False, runs: bool = False) -> Outcome:
         _accelerations(out, plan, system, x, truth)
         _rows(out, plan, system, x, report)
         _joints(out, plan, system, x)
+        compare_balance(out, plan, system, x, truth.condition)
         if not small or seed % 10 == 0:
             _forces(out, plan, system, x, truth)
             _linear(out, plan, system, x, truth)
@@ -154,6 +165,7 @@ def _accelerations(out: Outcome, plan: Plan, system: da.System, x: da.State, tru
     weights = {"formulation": "nullspace", "metric": np.diag(truth.M)}
     full = len(system.rows.of) == truth.rank
     euclidean = max(own, 1e-16 * _conditions_of_inertia(system.constraint_matrix(x), truth) * size)
+    inertia = max(own, 1e-16 * float(np.linalg.cond(truth.M)) * size)  # multipliers see all of it
     for options in [*ROBUST, weights, {"formulation": "lagrange"}, {"formulation": "augmented"}]:
         name = " ".join(str(y) if isinstance(y, (str, int)) else "weights" for y in options.values())
         a = system.acceleration(x, plan.tau, **options)
@@ -173,6 +185,7 @@ def _accelerations(out: Outcome, plan: Plan, system: da.System, x: da.State, tru
         out.check(off < close, f"{name}: Aᵀλ off by {off / size:.1e}")
         A = system.constraint_matrix(x)
         off = np.linalg.norm(np.linalg.solve(R.T, A.T @ a.multipliers - a.force))
+        close = inertia if name == "nullspace euclidean" else own
         out.check(off < close, f"{name}: λ does not give Aᵀλ, by {off / size:.1e}")
         if name not in ("auto", "lagrange", "augmented"):
             out.check(a.rank == truth.rank, f"{name}: rank {a.rank}, not {truth.rank}")

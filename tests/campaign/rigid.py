@@ -134,6 +134,16 @@ class Rigid:
         values = np.array([f(self.poses(q, k * step * direction), k * step * direction, k * step) for k in POINTS])
         return (np.tensordot(FIRST, values, 1) / step, np.tensordot(SECOND, values, 1) / step**2)
 
+    def moving(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """First and second derivative of `_stacked` along the motion with velocity v and acceleration a."""
+        speed = max(
+            float(np.abs(v / self.reach).max(initial=0.0)), float(np.abs(a / self.reach).max(initial=0.0)) ** 0.5
+        )
+        step = STEP / LONG(max(speed, 1e-300))
+        v, a = v.astype(LONG), a.astype(LONG)
+        values = np.array([self._stacked(self.poses(q, k * step * v + (k * step) ** 2 / 2 * a)) for k in POINTS])
+        return np.tensordot(FIRST, values, 1) / step, np.tensordot(SECOND, values, 1) / step**2
+
     def _stacked(self, poses: list[Pose], *_: Any) -> np.ndarray:
         """(bodies, 3, 4) rotation and centre of mass."""
         return np.array([np.column_stack([T.R, T.p + T.R @ b.com]) for T, b in zip(poses, self.plan.bodies)])

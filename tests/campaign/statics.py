@@ -16,7 +16,7 @@ from rigid import SIZES, Pose, Rigid, cross, plane_axes
 UNSURE = (1e-9, 1e-5)  # parts of a null vector that neither vanish nor count
 
 
-def _freedoms(j: Any, T: Pose) -> np.ndarray:
+def freedoms(j: Any, T: Pose) -> np.ndarray:
     """(6, n) twists (ω; v at the child frame's origin) that a joint leaves free, in the parent frame's axes."""
     n, zero = np.asarray(j.axis, dtype=float), np.zeros(3)
     turn, slide = np.concatenate([n, zero]), np.concatenate([zero, n])
@@ -63,7 +63,7 @@ def determinate(rigid: Rigid, q: np.ndarray, driven_by_joints: bool) -> dict[str
     for number, j in enumerate([*plan.joints, *plan.loops]):
         a, b = at(j.parent, j.at_parent), at(j.child, j.at_child)
         T = Pose(a.R.T @ b.R, a.R.T @ (b.p - a.p))
-        S = np.asarray(_freedoms(j, T), dtype=float)
+        S = np.asarray(freedoms(j, T), dtype=float)
         unit = np.repeat([1.0, L], 3)[:, None]  # of twists; wrenches are dual
         U, sigma, _ = np.linalg.svd(S / unit)
         free = int((sigma > 1e-9).sum())

@@ -127,6 +127,20 @@ def test_what_mjcf_cannot_say_is_listed(tmp_path):
     assert mujoco.MjModel.from_xml_path(str(tmp_path / "odd.xml")).nv == 2
 
 
+def test_shapes_without_extent_are_left_out_and_listed(tmp_path):
+    """As the toes of a robot that are spheres of radius 0."""
+    from dalembert.formats.mjcf.writer import write
+
+    m = da.Mechanism("toe")
+    toe = m.add_body("toe", mass=1.0, inertia=(1.0, 1.0, 1.0))
+    m.add_joint("A", da.Revolute("z"), m.ground, toe)
+    for kind, size in (("sphere", (0.0,)), ("box", (1.0, 0.0, 1.0)), ("sphere", (0.1,))):
+        toe.add_shape(kind, size)
+    notes = write(m, tmp_path / "toe.xml")
+    assert [n.element for n in notes] == ["shape of body 'toe'"] * 2
+    assert mujoco.MjModel.from_xml_path(str(tmp_path / "toe.xml")).ngeom == 1
+
+
 def test_written_states_come_back(tmp_path):
     from dalembert.formats.mjcf.writer import write
 

@@ -90,3 +90,18 @@ def test_chains_that_are_not_looked_at_move_mass_in_every_configuration(seed):
     assert solid(system.layout, system.layout.mechanism.parameters) == all(
         a.joint.axis[0] == 0 for a in system.layout.joints.values()
     )
+
+
+def test_a_parameter_that_makes_mass_negative_is_refused():
+    """A pendulum with moment 0.1 + M L² about its pivot: −0.9 kg m² at M = −1, and no number at L = 1e200."""
+    m = da.Mechanism("pendulum")
+    M, L = m.add_parameter("M", 1.0), m.add_parameter("L", 1.0)
+    m.add_joint("A", da.Revolute("y"), m.ground, m.add_body("bob", mass=M, com=(L, 0, 0), inertia=(0.1, 0.1, 0.1)))
+    system = m.compile()
+    for p in ({"M": -1.0}, {"L": 1e200}):
+        with pytest.raises(da.AssemblyError, match="'A' moves no mass there, or negative mass"):
+            da.simulate(system, {"A": 0.3}, 1.0, p=p)
+        with pytest.raises(da.AssemblyError, match="negative mass"):
+            system.forward_dynamics({"A": 0.3}, p=p)
+        assert not system.acceleration({"A": 0.3}, p=p).success
+    assert da.simulate(system, {"A": 0.3}, 1.0, p={"M": 0.0}).success  # its own inertia is left

@@ -123,3 +123,11 @@ def test_choices_and_keywords_name_the_nearest():
         checks.choice([], ("native", "casadi"), "backend")
     with pytest.raises(ArgumentError, match="Did you mean 'rtol'"):
         checks.keywords({"rtoll": 1}, ["rtol", "atol"], "simulate's keywords")
+
+
+def test_items_are_those_of_lists_and_of_arrays_with_axes():
+    assert checks.items((1, 2), "x", "a list") == [1, 2]
+    assert [a.tolist() for a in checks.items(np.eye(2), "x", "a list")] == [[1.0, 0.0], [0.0, 1.0]]
+    for bad in ("abc", 3.0, {1}, np.array(3.0), np.ma.masked):
+        with pytest.raises(ArgumentError, match=r"^x is .*; needed: a list\."):
+            checks.items(bad, "x", "a list")

@@ -384,6 +384,30 @@ def test_a_run_ends_where_a_native_law_has_no_answer():
     assert "controller" in run.message
 
 
+def test_a_law_explains_itself_to_a_run_of_another_system_and_is_not_changed_by_it():
+    """The plant is heavier than the model: the run is the same if the law is asked for its verdict on the way."""
+    model, plant = zoo.two_arms().compile(), zoo.two_arms(mass=4.0).compile()
+    start = plant.state(*zoo.two_arms_start(0.0, 0.6))
+    task = control.position("object", "xy") + control.orientation("object", "z")
+    feedback = {"force_gains": (0.5, 30.0), "sensor": control.force_sensor(plant), "integral": 50.0}
+    runs = []
+    for asked in (False, True):
+        law = control.hybrid_control(model, task, [0.0, 0.6, 0.0], {"grip.x": -30.0}, **feedback)
+
+        def controller(t, state, law=law, asked=asked):
+            u = law(t, state)
+            if asked:
+                law.error(t, state)
+                assert not law.explain(t, state).task_missing
+                law.explain(t + 1.0, state)
+            return u
+
+        runs.append(da.simulate(plant, start, 0.1, u=controller, hold=0.002))
+        assert runs[-1].success, runs[-1].message
+    np.testing.assert_array_equal(runs[0].q, runs[1].q)
+    np.testing.assert_array_equal(runs[0].u, runs[1].u)
+
+
 def test_a_law_without_an_answer_says_so():
     """Two motors on one joint: the mass metric cannot tell them apart."""
     mechanism = zoo.five_bar()

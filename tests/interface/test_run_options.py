@@ -100,7 +100,7 @@ def test_no_time_is_no_motion(four_bar):
         ({"t": [1.0, 0.5]}, "t is (1, 0.5); needed: an end that is not before the start."),
         ({"t": -1.0}, "t is -1; needed: a number of at least 0."),
         ({"t": np.nan}, "t is nan; needed: a number of at least 0."),
-        ({"t_eval": [0, 0, 0.1]}, "t_eval is empty or does not increase"),
+        ({"t_eval": [0, 0, 0.1]}, "t_eval do not increase: 0 comes after 0"),
         ({"t_eval": [0.5, 1.5]}, "t_eval goes from 0.5 to 1.5 s; needed: times between 0 and 1 s"),
         ({"rtol": 0.0, "atol": 0.0}, "rtol is 0 and atol 0; needed: one of them at least 1e-16."),
         ({"step": np.nan}, "step is nan; needed: a number above 0."),

@@ -75,7 +75,11 @@ class Tangent:
     @property
     def singular_values(self) -> np.ndarray:
         """min(m, nv) singular values of A R⁻¹, falling: 1/√(effective mass) of combinations of rows in m and rad."""
-        return rank_policy().reveal(self.white * self.scale[:, None]).sigma
+        return self.singular_values_in(np.ones(len(self.A)))
+
+    def singular_values_in(self, units: np.ndarray) -> np.ndarray:
+        """The same for rows measured in `units`, (m,)."""
+        return rank_policy().reveal(self.white * (self.scale / units)[:, None]).sigma
 
 
 def tangent_of_motion(system: SystemLike, state: StateLike, p: Parameters) -> Tangent:

@@ -18,12 +18,12 @@ from dalembert.analysis.manifold import Tangent, tangent
 from dalembert.blas import one_thread
 from dalembert.errors import AssemblyError
 from dalembert.protocols import Parameters, StateLike, SystemLike
-from dalembert.rank import ACCURACY, RankPolicy, angular_velocities, earliest_independent, independent, rank_policy
+from dalembert.rank import ACCURACY, RankPolicy, earliest_independent, independent, rank_policy, reach
 
 STEP = 0.05  # rad, or lengths of the mechanism: how far "nearby" is
 PROBES = 6
 CLOSURE = 1e-12  # rad, or lengths of the mechanism: residual of a probe
-REACH = 1.5  # rad or m: a linear estimate is worthless beyond
+REACH = 1.5  # rad, or lengths of the mechanism: a linear estimate is worthless beyond
 SHOWN = 12  # names in one line of a report
 OPEN = 1e-6  # rad, or lengths of the mechanism: a residual that means open loops
 
@@ -49,6 +49,7 @@ class Report:
     residual: float  # the largest, m or rad
     closed: bool  # whether it is small, as lengths of the mechanism go
     directions: dict[str, list[float]]  # velocities of each admissible motion, by name
+    horizon: float = REACH  # rad or m of the coordinate in `to_singularity`: farther no estimate means anything
     led: tuple[str, ...] = ()  # velocities that kinematic inputs lead; the mobility counts them
 
     @property
@@ -84,7 +85,8 @@ class Report:
         elif self.to_singularity is not None:
             far, of = self.to_singularity
             near = f"about {far:.2g} of '{of}' away (rad or m, linear estimate)"
-            out.append(("nearest singularity", near if far < REACH else f"none within about {REACH:g} of '{of}'"))
+            none = f"none within about {self.horizon:.2g} of '{of}'"
+            out.append(("nearest singularity", near if far < self.horizon else none))
         elif self.rank and self.mobility:
             out.append(("nearest singularity", "not known: the smallest singular value is stationary here"))
         open_ = "" if self.closed else ": the loops are open here, assemble first"
@@ -111,6 +113,7 @@ def report(system: SystemLike, state: StateLike, p: Parameters, on: np.ndarray) 
     sigma, r = here.singular_values, here.rank
     largest, smallest = (sigma[0], sigma[r - 1]) if r else (1.0, 1.0)
     K, gaps = here.admissible, np.abs(system.residuals(state, p=p)[on])
+    near, far = _to_singularity(system, state, p, on, here), reach(system, p)
     return Report(
         system.name,
         system.nv,
@@ -125,10 +128,11 @@ def report(system: SystemLike, state: StateLike, p: Parameters, on: np.ndarray) 
         sigma,
         float(largest / smallest),
         float(smallest / largest),
-        _to_singularity(system, state, p, on, here),
+        near,
         float(gaps.max(initial=0.0)),
         bool((gaps < OPEN * policy.units[on]).all()),
         {name: K[i].tolist() for i, name in enumerate(system.v_names)},
+        REACH if near is None else float(REACH * far[system.v_names.index(near[1])]),
         tuple(system.v_names[d] for d in system.led.values()),
     )
 
@@ -141,12 +145,12 @@ def _nearby(system: SystemLike, state: StateLike, p: Parameters, on: np.ndarray,
     sharply than others. Once all rows are independent there is no need for more, and a mechanism that moves in one way
     only has two directions.
     """
-    rng, reach, sharp = np.random.default_rng(1), _reach(system, p), rank_policy(system, p, 0.1 * ACCURACY)
+    rng, far, sharp = np.random.default_rng(1), reach(system, p), rank_policy(system, p, 0.1 * ACCURACY)
     K, out, nothing = here.admissible, [here], Held(system, {}, {})
     ways = [np.ones(1), -np.ones(1)] if K.shape[1] == 1 else [rng.normal(size=K.shape[1]) for _ in range(PROBES)]
     for way in ways:
         direction = K @ way
-        size = np.abs(direction / reach).max(initial=0.0)
+        size = np.abs(direction / far).max(initial=0.0)
         if size == 0 or out[-1].rank == len(here.A):
             break
         moved = state.replace(q=system.plus(state, direction * (STEP / size)), v=np.zeros(system.nv))
@@ -158,11 +162,6 @@ def _nearby(system: SystemLike, state: StateLike, p: Parameters, on: np.ndarray,
         except AssemblyError:
             continue
     return out[1:]
-
-
-def _reach(system: SystemLike, p: Parameters) -> np.ndarray:
-    """(nv,) a motion of ordinary size of each velocity's coordinate: 1 rad, or the mechanism's length."""
-    return np.where(angular_velocities(system), 1.0, rank_policy(system, p).length)
 
 
 def _redundancies(here: Tangent, names: list[str], policy: RankPolicy) -> dict[str, dict[str, float]]:
@@ -210,25 +209,29 @@ def independent_rows(
 def _to_singularity(
     system: SystemLike, state: StateLike, p: Parameters, on: np.ndarray, here: Tangent
 ) -> tuple[float, str] | None:
-    """σ_r / ‖∇σ_r‖ along the admissible motions, as a motion of the coordinate that moves most."""
-    K, r, reach = here.admissible, here.rank, _reach(system, p)
+    """σ_r / ‖∇σ_r‖ along the admissible motions, as a motion of the coordinate that moves most.
+
+    Rows are measured in radians and lengths of the mechanism, so that the estimate does not depend on units.
+    """
+    K, r, far = here.admissible, here.rank, reach(system, p)
     if r == 0 or K.shape[1] == 0:
         return None
-    h, slopes = 1e-4, []
+    h, slopes, units = 1e-4, [], rank_policy(system, p).units[on]
+    least = here.singular_values_in(units)[r - 1]
     for k in K.T:
-        size = max(np.abs(k / reach).max(), 1e-300)
+        size = max(np.abs(k / far).max(), 1e-300)
         ends = []
         for sign in (1.0, -1.0):
             moved = state.replace(q=system.plus(state, k * (sign * h / size)))
-            ends.append(tangent(system, moved, p, on).singular_values[r - 1])
+            ends.append(tangent(system, moved, p, on).singular_values_in(units)[r - 1])
         slopes.append((ends[0] - ends[1]) / (2 * h) * size)
     gradient = np.array(slopes)
     steep = float(gradient @ gradient)
     if steep == 0.0:
         return None
-    motion = K @ (-here.singular_values[r - 1] * gradient / steep)
-    k = int(np.argmax(np.abs(motion / reach)))
-    if not np.abs(motion[k] / reach[k]) < 1e6:
+    motion = K @ (-least * gradient / steep)
+    k = int(np.argmax(np.abs(motion / far)))
+    if not np.abs(motion[k] / far[k]) < 1e6:
         return None
     return float(abs(motion[k])), system.v_names[k]
 

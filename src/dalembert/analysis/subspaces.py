@@ -19,7 +19,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.analysis.manifold import Tangent
 from dalembert.protocols import Parameters, StateLike, SystemLike, check_system
-from dalembert.rank import angular_velocities, rank_policy
+from dalembert.rank import angular_velocities, rank_policy, reach
 
 LARGE = 1e100  # of lengths and limits, and its inverse the least: their squares are weights
 
@@ -33,6 +33,7 @@ class Subspaces:
     gamma: np.ndarray  # (m,) γ of A v̇ + γ = 0
     tangent: Tangent  # A in the metric, factored
     mass_metric: bool  # whether the metric is M
+    reach: np.ndarray  # (nv,) 1 rad, or the length of the mechanism
 
     @property
     def rank(self) -> int:
@@ -109,13 +110,14 @@ class Subspaces:
         """Whether forces along admissible motions leave constraint forces alone: M P = P M (Proposition 3), μ P = 0.
 
         Motions and forces are split in the metric. In the mass metric this holds for every mechanism, so the answer
-        there is that of the Euclidean metric of the velocities.
+        there is that of the Euclidean metric of the velocities, slides in lengths of the mechanism.
         """
         M, P = self._in_metric()
         if self.mass_metric:
-            Q, _ = np.linalg.qr(self.K)
-            M, P = self.M, Q @ Q.T
-        return bool(np.abs((np.eye(len(M)) - P) @ M @ P).max(initial=0.0) <= 1e-9 * np.abs(M).max(initial=1e-300))
+            Q, _ = np.linalg.qr(self.K / self.reach[:, None])
+            M, P = self.M * self.reach * self.reach[:, None], Q @ Q.T
+        usual = np.sqrt(np.diag(M))
+        return bool((np.abs((np.eye(len(M)) - P) @ M @ P) <= 1e-9 * usual * usual[:, None]).all())
 
     def energies(self, v: np.ndarray) -> tuple[float, float]:
         """Kinetic energies (J) of the admissible and of the constrained part of a velocity v, (nv,).
@@ -156,7 +158,7 @@ def subspaces(
     policy = rank_policy(system, p, 10 * tolerance)
     # in another metric the rows have other lengths: measured by the size of that metric
     sizes = policy.sizes[on] * (1.0 if W is None else np.sqrt(np.trace(M) / np.trace(W)))
-    return Subspaces(M, A, gamma, Tangent.of(A, M if W is None else W, policy, sizes), W is None)
+    return Subspaces(M, A, gamma, Tangent.of(A, M if W is None else W, policy, sizes), W is None, reach(system, p))
 
 
 def characteristic_length(system: SystemLike, length: float) -> np.ndarray:

@@ -16,7 +16,7 @@ from dalembert.outcome import Spoken
 from dalembert.rank import reach
 from dalembert.system.state import State
 
-ROUNDING = 1e-13  # of an acceleration
+ROUNDING = 1e-11  # of an acceleration that was itself computed, with constraints of some condition
 LOST = 1e-8  # of its terms: what may be missing of the motion
 RESOLVED = 1e-4  # of LOST: what forces that balance each other leave
 

@@ -263,7 +263,8 @@ class ProjectedControl:
         a = self.allocator.take()
         self._prepare(a, t, state, asking=True)
         goal = None if self.reference is None else self.reference(t)[0]
-        found = explain(self.allocator, a, state.replace(t=t), self.mode, off=(0.0, False), goal=goal)
+        here = self.system.state(state.q, state.v, t)  # the state may be another system's
+        found = explain(self.allocator, a, here, self.mode, off=(0.0, False), goal=goal)
         self.allocator.give(a)
         return found
 

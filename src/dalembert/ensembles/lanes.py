@@ -20,7 +20,7 @@ from dalembert.simulation.driver import Driver
 from dalembert.simulation.equations import UNEQUAL, measured_rows
 from dalembert.simulation.events import watch_kernel
 from dalembert.simulation.layout import STAGES
-from dalembert.simulation.passages import Met, describe
+from dalembert.simulation.passages import Met, describe, known_with_drift
 from dalembert.simulation.setup import Setup
 from dalembert.simulation.stabilization import Projection
 from dalembert.simulation.state_units import state_units
@@ -112,7 +112,7 @@ class Lanes:
             "np": len(setup.p), "m": len(self.kept), "rows": max(method.stages, STAGES),
             "method": method.make(n), "exponent": method.exponent, "rtol": setup.rtol, "atol": setup.atol,
             "max_h": setup.max_step, "max_steps": setup.max_steps, "project": int(one.project_every > 0),
-            "tolerance": one.tolerance, "max_corrections": one.max_corrections, "length": one.length,
+            "tolerance": one.tolerance, "max_corrections": one.max_corrections, "widest": one.widest,
             "ode": ode, "correct": correct, "filter": filter, "one": one, "near": layout.policy.near,
             "unequal": UNEQUAL,
             "u_index": _place(ode, "u"), "ode_p": _place(ode, "p"), "correct_p": _place(correct, "p"),
@@ -185,10 +185,12 @@ class Lanes:
             q, v = tuple(x[: system.nq]), tuple(x[system.nq :])
             error, hit, p = ROUNDING / max(margin, ROUNDING), driver.record.hit, batch.p[int(k)]
             usual, rtol = driver.layout.equations.usual_rank(driver.rows), self.setup.rtol
-            if resolved and self.setup.method.fixed and sigma > hit:
-                setup, rate = replace(self.setup, p=p), record.clock[int(k), RATE]
+            setup = replace(self.setup, p=p)
+            if resolved and setup.method.fixed and sigma > hit:
+                rate = record.clock[int(k), RATE]
                 resolved = resolved_by_given_steps(setup, system.state(q, v, t), sigma, usual, rate, np.array(u))
             found = Met(t, sigma, q, v, start, end, hit, error, rtol, usual, 0, bool(resolved), None)
+            found = known_with_drift(setup, found, np.array(u))
             if system.led and sigma <= hit:  # now: the inputs are not kept with it
                 found = replace(found, determined=describe(system, p, found, np.array(u)).determined)
             met.setdefault(int(k), []).append(found)

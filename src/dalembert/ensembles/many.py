@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -250,9 +250,8 @@ def _arrays(system: System, states: Any) -> tuple[np.ndarray, np.ndarray, np.nda
         n = len(q)
         t = np.broadcast_to(checks.reals(states.t, "states.t"), (n,))
         return q, checks.array(states.v, (n, system.nv), "states.v"), t
-    if isinstance(states, str) or not isinstance(states, (Sequence, np.ndarray)):
-        raise ArgumentError(f"states is {checks.shown(states)}; needed: a list of states, a Run, a Sweep or States.")
-    known = [system.as_state(x) for x in states]
+    needed = "a list of states, a Run, a Sweep or States"
+    known = [system.as_state(x) for x in checks.items(states, "states", needed)]
     if not known:
         raise ArgumentError("states is empty; needed: one state, or more.")
     return np.array([x.q for x in known]), np.array([x.v for x in known]), np.array([x.t for x in known])

@@ -130,11 +130,13 @@ def _advance(run):
             run.rejected += 1
             run.margin = 1.0
             continue
-        if run.unsound < SHIFTS and not last and run.exponent > 0.0 and _too_near(run):
+        sunk = run.dof > 0 and run.sigma < 0.5 * FRESH < FRESH < known[2]
+        if run.unsound < SHIFTS and run.exponent > 0.0 and (sunk or (not last and _too_near(run))):
+            part = (known[2] - 0.75 * FRESH) / (known[2] - run.sigma) if sunk else SHIFT  # to where a chart is left
             run.root_rate, run.root, run.sigma, run.end_sigma, run.fall, run.fall_t, run.risen = known
             run.unsound += 1
             run.rejected += 1
-            run.margin, run.h = 1.0, SHIFT * h
+            run.margin, run.h = 1.0, part * h
             continue
         if run.exponent > 0.0:
             bent = after_kinks(run) if run.kinks > 0 else 0.0

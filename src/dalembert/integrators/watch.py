@@ -25,6 +25,7 @@ LOW = 1e-2  # margin (squared sine) of a step below which it is looked at
 FALLEN = 0.1  # times the largest spread at its ends: that of a step that may have passed zero between two stages
 CLOSE = 1e-2  # σ of a passage that is reported
 NEARBY = 0.2  # root of a margin: next to it, σ is looked for together with the margin
+SHORTER = 1e-2  # of a step: the next try, at least
 RESOLVED = 12.0  # times the least σ: what σ may be at both ends of a step together, with error control
 GIVEN = 2.05  # the same of a step whose length is given, which no error control would shorten
 PARTS = 4  # of a step that are looked at one by one
@@ -258,7 +259,7 @@ def _least(run, h, trial, s, both, found):
             return UNSOUND
         if not met and not resolved:
             left = max(SHARE, min(0.7, 3.0 * sigma / (0.5 * both)))
-            run.h = s * (1.0 - left)
+            run.h = max(s * (1.0 - left), SHORTER * h)  # it may be least where the step begins
             return UNSOUND
         if not met and run.singular == 0 and sigma < run.near:
             return SINGULAR

@@ -4,13 +4,16 @@ A motion is steady if the velocities named in `steady` stay constant: all of the
 what Newton's method brings to zero, with the exact linear model in these coordinates:
 
     v̇ + A_q δ + A_v δv = 0,   δ along positions that are not held, δv along speeds that are to be found           (1)
+
+Motions are measured in radians and lengths of the mechanism, accelerations beside those that it has by itself
+(`_Scale`), so that the answer does not depend on units.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,13 +23,14 @@ from dalembert.linearization.linearize import linearize
 from dalembert.linearization.model import LinearModel
 from dalembert.linearization.stops import rest_on_stops
 from dalembert.protocols import Inputs, Parameters, StateGiven, check_system
-from dalembert.rank import rank_policy
+from dalembert.rank import rank_policy, reach
 from dalembert.statics.balance import Balance
 from dalembert.statics.limits import Bounds, least_change
 from dalembert.system.state import State
 from dalembert.system.system import System
 
 ROUNDS = 60
+STRIDE = 0.5  # rad, or lengths of the mechanism: of a step
 SHARP = 1e-10  # accuracy of Newton steps: light parts accelerate a billion times more than heavy ones
 
 
@@ -62,8 +66,8 @@ def equilibrium(
     """A configuration in which a mechanism rests or moves steadily, and the inputs that keep it there.
 
     guess: positions to start from, by name, as an array or a state. holding: coordinates with given values. p:
-    parameters, by name or as an array. tolerance: largest acceleration that counts as rest, in rad/s² or m/s² and
-    relative to the entries of the linear model where these are larger.
+    parameters, by name or as an array. tolerance: largest acceleration that counts as rest, as part of those that
+    weights, inputs and a displacement by a radian or a length of the mechanism cause.
     solve_for="q": a configuration that rests under the inputs u, stable or not, from the guess by Newton's method with
     the exact linear model; coordinates in `holding` stay. Where this finds none and nothing is held, one downhill
     of the guess. solve_for="u": the inputs of least size that hold the configuration of the guess (with `holding` in
@@ -156,11 +160,12 @@ def _inputs(
 ) -> Equilibrium:
     if not len(u):
         raise ArgumentError(f"'{system.name}' has no inputs to solve for; add motors, or take solve_for='q'.")
-    model, rounds, step = linearize(system, x, u=u, p=p, independent=steady), 0, np.full(len(u), np.inf)
-    while rounds < ROUNDS and not np.abs(step).max() <= 1e-10 * max(1.0, np.abs(u).max()):
-        n = len(model.positions)
-        B = rank_policy(accuracy=SHARP).reveal(model.B[n:])
-        new = u + B.solve(-model.rate[n:])
+    model, rounds, changing = linearize(system, x, u=u, p=p, independent=steady), 0, True
+    while rounds < ROUNDS and changing:
+        scale, n = _scale(model, u), len(model.positions)
+        effect = model.B[n:] / scale.speeds[:, None]
+        B = rank_policy(accuracy=SHARP).reveal(effect)
+        new = u + B.solve(-model.rate[n:] / scale.speeds)
         if rounds < ROUNDS // 2:  # the smallest; where they enter nonlinearly and this goes in circles, the next ones
             new = new - B.null @ (B.null.T @ new)
         if not limits.hold(new):
@@ -174,7 +179,8 @@ def _inputs(
                 )
             new = new + B.null @ w
         new = np.clip(new, limits.lower, limits.upper)  # they hold but for rounding
-        step, u = new - u, new
+        usual = max(np.abs(new).max(), scale.acceleration / max(np.abs(effect).max(initial=0.0), 1e-300))
+        changing, u = bool(np.abs(new - u).max() > 1e-10 * usual), new
         model, rounds = linearize(system, x, u=u, p=p, independent=steady), rounds + 1
     return _checked(model, u, rounds, tolerance, "the inputs cannot hold it there: what is left pulls along", steady)
 
@@ -191,9 +197,9 @@ def _on_stops(
     x = system.assemble(held or None, guess=start.q, p=p, t=start.t)
     x, stops, rounds = rest_on_stops(system, x, u, p, held, limits)
     a = system.acceleration(x, dict(stops), u=u, p=p)
-    left = float(np.abs(a.vdot).max(initial=0.0))
     model = linearize(system, x, u=u, p=p)
-    if not left <= tolerance * max(1.0, np.abs(model.A).max(initial=0.0)):
+    left = float(np.abs(a.vdot).max(initial=0.0))
+    if not np.abs(a.vdot / reach(system, p)).max(initial=0.0) <= tolerance * _scale(model, u).acceleration:
         raise AssemblyError(f"'{system.name}' does not rest within its bounds: {left:.3g} rad/s² or m/s² are left.")
     return Equilibrium(x, u, left, rounds, a.multipliers, model, stops)
 
@@ -209,16 +215,20 @@ def _configuration(
     wanted: list[str],
     steady: list[str] | None,
 ) -> Equilibrium:
-    model, rounds, moved = linearize(system, x, u=u, p=p, independent=steady), 0, np.inf
-    while rounds < ROUNDS and moved > 1e-14 and _left(model, steady).max(initial=0.0) > 1e-3 * tolerance:
-        n = len(model.positions)
-        rate, move = model.rate[n:], model.operating.Kq
+    model, rounds, moved, far = linearize(system, x, u=u, p=p, independent=steady), 0, np.inf, reach(system, p)
+    while rounds < ROUNDS and moved > 1e-14:
+        scale, n = _scale(model, u), len(model.positions)
+        if _left(model, steady).max(initial=0.0) <= 1e-3 * tolerance * scale.acceleration:
+            break
+        rate, move = model.rate[n:] / scale.speeds, model.operating.Kq * scale.positions
+        slopes = model.A[n:] / scale.speeds[:, None]
         # small motions that leave what is held: a basis of y with C_held Kq y = 0
         rows = move[[system.v_names.index(name) for name in held]] if held else np.zeros((0, n))
         free = rank_policy().reveal(rows).null if held else np.eye(n)
-        faster = [n + [c.name for c in model.operating.speeds].index(name) for name in wanted]
-        y = _least(np.hstack([model.A[n:, :n] @ free, model.A[n:, faster]]), -rate)
-        change = dict(zip(wanted, y[free.shape[1] :].tolist()))
+        fast = [[c.name for c in model.operating.speeds].index(name) for name in wanted]
+        faster = slopes[:, n:][:, fast] * scale.speeds[fast]
+        y = _least(np.hstack([slopes[:, :n] * scale.positions @ free, faster]), -rate)
+        change = dict(zip(wanted, (y[free.shape[1] :] * scale.speeds[fast]).tolist()))
         step = move @ free @ y[: free.shape[1]]
         try:
             model, speeds = _improved(system, model, x, u, p, step, held, speeds, change, steady)
@@ -227,7 +237,8 @@ def _configuration(
                 f"'{system.name}' does not rest: no equilibrium was found near the guess. The search comes to a "
                 f"position from which it cannot go on: {error} Begin at another guess."
             ) from error
-        moved = float(np.abs(model.operating.state.q - x.q).max(initial=0.0)) + sum(map(abs, change.values()))
+        moved = float(np.abs(system.minus(model.operating.state.q, x.q) / far).max(initial=0.0))
+        moved += float(np.abs(y[free.shape[1] :]).sum())
         x, rounds = model.operating.state, rounds + 1
     why = "no equilibrium was found near the guess: what is left accelerates"
     if held:
@@ -251,14 +262,15 @@ def _improved(
     steady: list[str] | None,
 ) -> tuple[LinearModel, Mapping[str, float]]:
     """The model and speeds after a step, shortened until the accelerations fall (or hardly any of it is left)."""
-    before = np.linalg.norm(old.rate[len(old.positions) :])
-    size = min(1.0, 0.5 / max(float(np.abs(step).max(initial=0.0)), 1e-300))
+    unit, n = _scale(old, u).speeds, len(old.positions)
+    before = np.linalg.norm(old.rate[n:] / unit)
+    size = min(1.0, STRIDE / max(float(np.abs(step / reach(system, p)).max(initial=0.0)), 1e-300))
     while True:
         try:
             faster = {**speeds, **{name: speeds[name] + size * value for name, value in change.items()}}
             y = system.assemble(held or None, faster or None, guess=system.plus(x, size * step), p=p, t=x.t)
             new = linearize(system, y, u=u, p=p, independent=steady)
-            if np.linalg.norm(new.rate[len(new.positions) :]) < before or size < 1e-4:
+            if np.linalg.norm(new.rate[n:] / unit) < before or size < 1e-4:
                 return new, faster
         except (AssemblyError, ArgumentError):
             if size < 1e-4:
@@ -271,10 +283,37 @@ def _least(X: np.ndarray, right: np.ndarray) -> np.ndarray:
     return rank_policy(accuracy=SHARP).reveal(X).solve(right)
 
 
+class _Scale(NamedTuple):
+    """Units in which the coordinates of a linear model move the mechanism by about a radian, or by its length."""
+
+    positions: np.ndarray  # (positions,)
+    speeds: np.ndarray  # (velocities,)
+    acceleration: float  # rad/s², or lengths/s²: usual ones, by weights, forces and displacements by a unit
+
+
+def _scale(model: LinearModel, u: np.ndarray) -> _Scale:
+    op, n = model.operating, len(model.positions)
+    system, x, far = op.system, op.state, reach(op.system, op.p)
+    moved = [np.abs(K / far[:, None]).max(axis=0, initial=0.0) for K in (op.Kq, op.Kv)]
+    positions, speeds = (1.0 / np.maximum(size, 1e-300) for size in moved)
+    slopes = np.abs(model.A[n:]) / speeds[:, None]
+    pace = float(np.abs(x.v / far).max(initial=0.0))
+    loads = np.abs(system.gravity_vector(x, p=op.p)) + np.abs(system.applied_forces(x, u=u, p=op.p))
+    inertia = np.maximum(system.evaluate("mass_diagonal", x, p=op.p), 1e-300)
+    causes = (
+        (slopes[:, :n] * positions).max(initial=0.0),
+        (slopes[:, n:] * speeds).max(initial=0.0) * pace,
+        pace**2,
+        (loads / inertia / far)[loads > 0].max(initial=0.0),
+    )
+    return _Scale(positions, speeds, float(max(causes)))
+
+
 def _left(model: LinearModel, steady: list[str] | None) -> np.ndarray:
-    """|v̇| of what is to be steady."""
-    vdot, names = model.operating.vdot, model.operating.system.v_names
-    return np.abs(vdot if steady is None else vdot[[names.index(name) for name in steady]])
+    """|v̇| of what is to be steady, in rad/s² or lengths of the mechanism/s²."""
+    op = model.operating
+    left, names = np.abs(op.vdot / reach(op.system, op.p)), op.system.v_names
+    return left if steady is None else left[[names.index(name) for name in steady]]
 
 
 def _balanced(model: LinearModel, u: np.ndarray) -> bool:
@@ -289,9 +328,13 @@ def _balanced(model: LinearModel, u: np.ndarray) -> bool:
 def _checked(
     model: LinearModel, u: np.ndarray, iterations: int, tolerance: float, why: str, steady: list[str] | None = None
 ) -> Equilibrium:
-    op, vdot = model.operating, _left(model, steady)
-    left = float(vdot.max(initial=0.0))
-    if not left <= tolerance * max(1.0, np.abs(model.A).max(initial=0.0)) and not _balanced(model, u):
-        worst = (steady or op.system.v_names)[int(np.argmax(vdot))]
-        raise AssemblyError(f"'{op.system.name}' does not rest: {why} '{worst}', by {left:.3g} rad/s² or m/s².")
-    return Equilibrium(op.state, u, left, iterations, op.multipliers, model)
+    op, left = model.operating, _left(model, steady)
+    chosen = [op.system.v_names.index(name) for name in steady or op.system.v_names]
+    largest = float(np.abs(op.vdot[chosen]).max(initial=0.0))
+    if not left.max(initial=0.0) <= tolerance * _scale(model, u).acceleration and not _balanced(model, u):
+        worst = chosen[int(np.argmax(left))]
+        raise AssemblyError(
+            f"'{op.system.name}' does not rest: {why} '{op.system.v_names[worst]}', by {abs(op.vdot[worst]):.3g} "
+            "rad/s² or m/s²."
+        )
+    return Equilibrium(op.state, u, largest, iterations, op.multipliers, model)

@@ -113,6 +113,7 @@ def _bounds(limits: Mapping[str, tuple[float, float]], names: Sequence[str]) -> 
 def lqr_along(trajectory: LinearTrajectory, Q: Weights = None, R: Weights = None, final: Weights = None) -> Tracker:
     """The time-varying regulator along a trajectory, by Riccati's recursion backward over its times.
 
+    Inputs are held between two times: give `linearize_along(..., times=)` those at which the law will be sampled.
     Q, R as in `lqr`, per second; final: the weight of the state at the end (default: Q times one second).
     """
     if not isinstance(trajectory, LinearTrajectory):

@@ -75,9 +75,7 @@ def linearize_many(
     [-9.81, -6.937, -0.0, 6.937, 9.81]
     """
     check_system(system)
-    if not isinstance(states, (Sequence, np.ndarray)) or isinstance(states, str):
-        raise ArgumentError(f"states is {checks.shown(states)}; needed: a list of states.")
-    known = [system.as_state(x) for x in states]
+    known = [system.as_state(x) for x in checks.items(states, "states", "a list of states")]
     n = len(known)
     if not n:
         raise ArgumentError("states is empty; needed: one state, or more.")

@@ -10,9 +10,12 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.charts.leaders import Given
-from dalembert.errors import ArgumentError, DalembertError
+from dalembert.errors import ArgumentError
 from dalembert.linearization.large import LargeModel
 from dalembert.linearization.linearize import linearize
+from dalembert.linearization.magnus import exponents
+from dalembert.linearization.model import LinearModel
+from dalembert.linearization.motion import Motion, Records
 from dalembert.linearization.operating import Operating
 from dalembert.linearization.plan import in_motions, linear_kernel
 from dalembert.linearization.traced import NAMES
@@ -36,34 +39,44 @@ class LinearTrajectory:
     state_names: tuple[str, ...]  # (n,)
     input_names: tuple[str, ...]  # (m,)
     operating: Operating  # of the first time
+    inside: np.ndarray | None = None  # (N − 1, 3, n, n + m) [A B] at the Gauss points between the times, where known
+    between: Callable[[float], State] | None = None  # the motion between the times, where known
 
     def discretize(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Transition matrices and input matrices between the times, inputs held, and the steps (s).
 
-        exp of the mean of A at both ends, of second order in the step (Magnus).
+        Of sixth order in the step (Magnus) where the run knows its motion between the times. Of a list of states, or of
+        a run with t_eval, by the mean of A at both ends: of second order, so that the times have to be close.
         """
         from scipy.linalg import expm
 
-        steps = np.diff(self.t)
-        n, m = self.B.shape[1:]
-        out = []
-        for k, h in enumerate(steps):
-            held = np.zeros((n + m, n + m))
-            held[:n, :n], held[:n, n:] = (x[k : k + 2].mean(axis=0) for x in (self.A, self.B))
-            out.append(expm(held * h))
-        E = np.array(out).reshape(len(steps), n + m, n + m)
+        steps, n = np.diff(self.t), self.A.shape[1]
+        if self.inside is not None:
+            omega = exponents(_held(self.inside), steps)
+        else:
+            both = np.concatenate([self.A, self.B], axis=2)
+            omega = steps[:, None, None] * _held(0.5 * (both[:-1] + both[1:]))
+        E = expm(omega) if omega.size else omega
         return E[:, :n, :n], E[:, :n, n:], steps
 
     def transition(self) -> np.ndarray:
-        """(n, n) how a small deviation at the first time has grown at the last: the product over all steps."""
+        """(n, n) how a small deviation at the first time has grown at the last: the product over all steps.
+
+        As exact as `discretize`.
+        """
         out = np.eye(self.A.shape[1])
         for step in self.discretize()[0]:
             out = step @ out
         return out
 
     def reference(self, t: float) -> State:
-        """The state of the motion at a time t, s: between two records by a straight line, after the end the last."""
+        """The state of the motion at a time t, s; after its end the last.
+
+        Between two times it is the run's where this knows it, else it lies on the straight line from one to the other.
+        """
         t = checks.number(t, "t")
+        if self.between is not None and self.t[0] <= t <= self.t[-1]:
+            return self.between(t)
         system = self.operating.system
         k = int(np.clip(np.searchsorted(self.t, t, side="right") - 1, 0, len(self.t) - 1))
         n = min(k + 1, len(self.t) - 1)
@@ -76,10 +89,19 @@ class LinearTrajectory:
         return replace(self.operating, state=self.reference(t)).deviation(state)
 
 
+def _held(both: np.ndarray) -> np.ndarray:
+    """[[A, B], [0, 0]] of [A B] (…, n, n + m): inputs that stay are states without a rate."""
+    *lead, n, width = both.shape
+    out = np.zeros((*lead, width, width))
+    out[..., :n, :] = both
+    return out
+
+
 def linearize_along(
     system: System,
     run: RunLike | Sequence[StateGiven],
     *,
+    times: Any = None,
     u: Inputs | Callable[[float, State], Inputs] = None,
     p: Parameters = None,
     independent: Sequence[Given] | None = None,
@@ -87,10 +109,12 @@ def linearize_along(
 ) -> LinearTrajectory:
     """The linear model at every recorded state of a simulation (or of a list of states), in the same coordinates.
 
-    run: what `simulate` returns, or a list of states. u: constant inputs, an array (N, inputs), or a function
-    u(t, state); default: those of the run, or zero. p: parameters, by name or as an array. independent, positions:
-    coordinates as in `linearize`, chosen at the first state if not named. Raises where they cease to be independent on
-    the way, with the time, and for runs whose structure changes.
+    run: what `simulate` returns, or a list of states. times: (N,) s, increasing, at which a run is linearized in place
+    of its records; it has to be one without t_eval. u: constant inputs, an array (N, inputs), or a function of t and
+    the state; default: those of the run, or zero. p: parameters, by name or as an array; default: those of the run.
+    independent, positions: coordinates as in `linearize`, chosen at the first state if not named. Raises where they
+    cease to be independent on the way, with the time, for runs whose structure changes, and for runs through a singular
+    position.
 
     >>> import dalembert as da
     >>> from dalembert import zoo
@@ -101,22 +125,27 @@ def linearize_along(
     ((4, 4), True)
     """
     check_system(system)
-    if getattr(run, "phases", ()):
-        raise ArgumentError(
-            "the structure of the run changes, so that one linear model does not go along it. Take a phase, "
-            "da.linearize_along(run.phases[k].system, run.phases[k]), or da.sensitivities(run, ...) across changes."
-        )
-    states = _states(system, run)
-    inputs = _inputs(system, states, getattr(run, "u", None) if u is None else u)
-    first = linearize(system, states[0], u=inputs[0], p=p, independent=independent, positions=positions)
+    motion = Motion(system, run, u, times)
+    p = system.parameter_vector(getattr(run, "p", None) if p is None else p)
+    first = linearize(system, motion.state(0), u=motion.records.u[0], p=p, independent=independent, positions=positions)
+    A, B, rate = _models(system, p, first, motion.records)
+    inside = None
+    if motion.nodes is not None:
+        both = np.concatenate(_models(system, p, first, motion.nodes)[:2], axis=2)
+        inside = both.reshape(-1, 3, *both.shape[1:])
+    t, q, v, inputs = motion.records
+    names, between = (first.state_names, first.input_names), motion.state_at if motion.nodes is not None else None
+    return LinearTrajectory(t, A, B, rate, inputs, q, v, *names, first.operating, inside, between)
+
+
+def _models(system: System, p: np.ndarray, first: LinearModel, at: Records) -> tuple[np.ndarray, ...]:
+    """A, B and rate at N records, in the coordinates of the first model."""
     op = first.operating
-    t = np.array([x.t for x in states])
-    q, v = np.array([x.q for x in states]), np.array([x.v for x in states])
-    known = {"q": q, "v": v, "u": inputs, "p": system.parameter_vector(p), "t": t}
+    known = {"q": at.q, "v": at.v, "u": at.u, "p": p, "t": at.t}
     chosen = op.speeds, op.coordinates[len(op.speeds) :], op.rows
     if in_motions(system, len(op.speeds)):
-        at = ({**known, **{k: known[k][i] for k in "qvut"}} for i in range(len(t)))
-        found = [np.stack(x) for x in zip(*map(LargeModel(system, *chosen), at))]
+        each = ({**known, **{k: known[k][i] for k in "qvut"}} for i in range(len(at.t)))
+        found = [np.stack(x) for x in zip(*map(LargeModel(system, *chosen), each))]
     else:
         kernel = linear_kernel(system, *chosen)
         found = kernel.batch(*(known[name] for name in kernel.names_in))
@@ -127,39 +156,7 @@ def linearize_along(
     if bad.any():
         k = int(np.argmax(bad))
         raise ArgumentError(
-            f"at t = {t[k]:g} s {', '.join(first.velocities)} no longer determine the motion of '{system.name}', or "
+            f"at t = {at.t[k]:g} s {', '.join(first.velocities)} no longer determine the motion of '{system.name}', or "
             "its constraints become dependent; name other coordinates, or end the trajectory before."
         )
-    B = r["B"].reshape(len(t), len(first.A), len(system.u_names))
-    return LinearTrajectory(t, r["A"], B, r["rate"], inputs, q, v, first.state_names, first.input_names, op)
-
-
-def _states(system: System, run: Any) -> list[State]:
-    """The states of a run, or of a list."""
-    if hasattr(run, "t") and callable(getattr(run, "state", None)):
-        found = [system.as_state(run.state(k)) for k in range(len(run.t))]
-    elif isinstance(run, (list, tuple)):
-        found = [system.as_state(x) for x in run]
-    else:
-        raise ArgumentError(f"run is {checks.shown(run)}; needed: what da.simulate returns, or a list of states.")
-    if not found:
-        raise ArgumentError("run has no states.")
-    return found
-
-
-def _inputs(system: System, states: Sequence[State], u: Any) -> np.ndarray:
-    """(N, inputs) at the states."""
-    if callable(u):
-        return np.array([system.input_vector(_called(u, x)) for x in states])
-    if isinstance(u, np.ndarray) and u.ndim == 2:
-        return checks.array(u, (len(states), len(system.u_names)), "u")
-    return np.tile(system.input_vector(u), (len(states), 1))
-
-
-def _called(u: Callable[[float, State], Any], x: State) -> Any:
-    try:
-        return u(x.t, x)
-    except DalembertError:
-        raise
-    except Exception as error:
-        raise ArgumentError(f"u(t, state) raised {type(error).__name__} at t = {x.t:g} s: {error}") from error
+    return r["A"], r["B"].reshape(len(at.t), len(first.A), len(system.u_names)), r["rate"]

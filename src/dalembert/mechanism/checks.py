@@ -121,7 +121,7 @@ def solid(layout: Layout, defaults: Defaults, numeric: Tree | None = None) -> bo
     if not weak:
         return True
     one_way = all(numeric.links[i].joint.nv == 1 for i in weak)  # other screws turn with their joint
-    if not one_way or not all(_has_numbers(layout.tree.links[i].inertia) for i in weak):
+    if not one_way or not all(has_numbers(layout.tree.links[i].inertia) for i in weak):
         return False
     at = _somewhere(numeric)
     scales = _locked_scales(at)
@@ -133,7 +133,8 @@ def solid(layout: Layout, defaults: Defaults, numeric: Tree | None = None) -> bo
     return True
 
 
-def _has_numbers(inertia: RigidInertia) -> bool:
+def has_numbers(inertia: RigidInertia) -> bool:
+    """Whether no parameter is in an inertia."""
     return all_numbers(array([inertia.m, *inertia.h, *inertia.J.ravel()]))
 
 

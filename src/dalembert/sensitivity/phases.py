@@ -20,14 +20,13 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert import checks
 from dalembert.errors import ArgumentError
 from dalembert.rank import earliest_independent
 from dalembert.recursions.elimination import Elimination, TreeFactor
 from dalembert.sensitivity.equations import Equations, checked, tangent_jacobian
 from dalembert.sensitivity.quantities import Quantity, quantities, values
 from dalembert.sensitivity.result import Sensitivities
-from dalembert.sensitivity.runs import Motion, OfState, check_run
+from dalembert.sensitivity.runs import Motion, OfState, check_run, times_of
 from dalembert.sensitivity.targets import Targets
 from dalembert.simulation.callbacks import expression, is_numba
 from dalembert.simulation.phases.mode import PhaseSystem
@@ -49,10 +48,7 @@ def of_phases(run: Run, of: Any, wrt: Any, held: Any, at: Any, method: str) -> S
         raise ArgumentError("the structure of the run changes; its derivatives are taken forward. Leave out method=.")
     if run.status not in (Status.DONE, Status.EVENT):
         raise ArgumentError(f"the run did not reach its end: {run.message}.")
-    times = np.zeros(0) if at is None else checks.vector(at, None, "at")
-    outside = at is not None and (not len(times) or times.min() < run.t[0] or times.max() > run.t[-1])
-    if outside or (np.diff(times) <= 0).any():
-        raise ArgumentError(f"at needs increasing times from {run.t[0]:g} to {run.t[-1]:g} s.")
+    times = np.zeros(0) if at is None else times_of(run, at)
     phases = [p for p in run.phases if len(p.t) and (p.t[-1] > p.t[0] or p is run.phases[-1])]
     asked = quantities(phases[-1].system, of)
     if at is not None and any(y.integral for y in asked):

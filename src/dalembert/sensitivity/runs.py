@@ -23,6 +23,7 @@ from dalembert.sensitivity.result import Sensitivities
 from dalembert.sensitivity.targets import Targets
 from dalembert.sensitivity.variation import Variation
 from dalembert.simulation.callbacks import expression, is_numba, traced_inputs
+from dalembert.simulation.passages import Met
 from dalembert.simulation.run import Run, continuation, positions_met
 from dalembert.simulation.setup import Setup
 from dalembert.simulation.status import Status
@@ -30,21 +31,27 @@ from dalembert.system.state import State
 from dalembert.system.system import System
 
 METHODS = ("auto", "forward", "adjoint")
+BESIDE = 1e-3  # rtol / σ² up to which a run beside a singular position is differentiated: to 1e-4 of its derivatives
 
 
 def of_run(run: Run, of: Any, wrt: Any, held: Any, at: Any, method: str) -> Sensitivities:
     """See `sensitivities`."""
     check_run(run)
     targets, asked = Targets.of(run.system, wrt), quantities(run.system, of)
-    times = None if at is None else checks.vector(at, None, "at")
-    if times is not None:
-        if not len(times) or times.min() < run.t[0] or times.max() > run.t[-1] or (np.diff(times) <= 0).any():
-            raise ArgumentError(f"at needs increasing times from {run.t[0]:g} to {run.t[-1]:g} s.")
-        if method == "adjoint" or any(y.integral for y in asked):
-            raise ArgumentError("at several times derivatives are taken forward, and of no integrals; leave out at=.")
+    times = None if at is None else times_of(run, at)
+    if times is not None and (method == "adjoint" or any(y.integral for y in asked)):
+        raise ArgumentError("at several times derivatives are taken forward, and of no integrals; leave out at=.")
     motion = Motion(run, targets, asked, held)
     backward = method == "adjoint" or (method == "auto" and len(asked) < len(targets.names) and times is None)
     return motion.adjoint() if backward else motion.forward(times)
+
+
+def times_of(run: Run, at: Any) -> np.ndarray:
+    """(N,) s: increasing times of the run."""
+    times = checks.increasing(at, "at")
+    if times[0] < run.t[0] or times[-1] > run.t[-1]:
+        raise ArgumentError(f"at is {checks.shown(at)}; the run goes from {run.t[0]:g} to {run.t[-1]:g} s.")
+    return times
 
 
 def check_run(run: Run) -> None:
@@ -63,11 +70,26 @@ def check_run(run: Run) -> None:
             "process. Simulate without t_eval, and give the times to sensitivities(..., at=times)."
         )
     if passed:
+        _check_distance(run, min(passed, key=lambda met: met.sigma))
+    check_controller(between.layout.setup)
+
+
+def _check_distance(run: Run, met: Met) -> None:
+    """Refuse runs through singular positions, and those that are not exact enough beside them.
+
+    Derivatives of the accelerations grow like 1/σ² there, and so do what errors of the run do to them.
+    """
+    if met.sigma <= met.hit or run.rtol is None:
         raise ArgumentError(
-            f"at t = {passed[0].t:g} s the run passes a singular position, where a motion need not depend "
+            f"at t = {met.t:g} s the run passes a singular position, where a motion need not depend "
             "smoothly on parameters. Differentiate runs that keep away from it."
         )
-    check_controller(between.layout.setup)
+    if run.rtol > BESIDE * met.sigma**2:
+        raise ArgumentError(
+            f"at t = {met.t:g} s the run passes a singular position at a distance (least singular value) of "
+            f"{met.sigma:.1e}, where its errors grow too much for derivatives. Simulate it with "
+            f"rtol={BESIDE * met.sigma**2:.1e} or less, or one that keeps away."
+        )
 
 
 def check_controller(setup: Setup) -> None:

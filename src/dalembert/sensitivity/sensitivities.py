@@ -58,7 +58,7 @@ def sensitivities(
 
     Runs may change their structure: the times of impacts, switches and rests move with the parameters (forward).
 
-    Raises ArgumentError where there is no derivative: in singular positions, of runs that pass one, of repeated
+    Raises ArgumentError where there is no derivative: in singular positions, of runs that meet one, of repeated
     eigenvalues, of forces that redundant constraints share, of impacts with friction.
 
     >>> import dalembert as da

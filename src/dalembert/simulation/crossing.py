@@ -35,6 +35,7 @@ SETTLED = 0.1  # of a velocity: what better rates may change it by behind a posi
 ROUNDS = 6  # of (1)
 COARSE = 10.0  # times the tolerance: the error of a crossing that is better made from nearer
 EQUAL = 1e-13  # of a velocity: a change that is rounding
+SLOW = 1.0  # times the same: a slower motion changes its speed on the way
 TURNING = 0.1  # of a velocity: what it may change by on the way across a position that is met
 EXACT = 1e-12  # σ of a position that a state is in: which velocities motions have is told by the cone alone
 ASIDE = 1e-3  # of a velocity: what it may differ by there from one that a motion has
@@ -55,6 +56,7 @@ class Crossing(NamedTuple):
     works: np.ndarray  # done on the way
     error: float  # of the velocity after, relative: about
     determined: bool | None  # whether the motion selects one branch; None: as that of any motion that meets it
+    along: np.ndarray | None = None  # (nv,) a velocity along that branch, where the motion itself is slow
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,11 +73,15 @@ class Crosser:
     left: float  # s until the end of the run
     stay: float  # s of a step in a position that nothing moves the mechanism out of
     rtol: float
-    begins: bool = True  # whether the run begins here; else one that rests here came along a branch that is not known
+    begins: bool = True  # whether the run begins here; else one that rests here came along a branch
+    arrival: np.ndarray | None = None  # (nv,) the velocity beside the position with which it came, if known
 
     @one_thread()
-    def cross(self, x: State) -> Crossing | str | None:
-        """From a state at, or just before, a singular position to one after it; None where it may still be missed."""
+    def cross(self, x: State) -> Crossing | str | float:
+        """From a state at, or just before, a singular position to one after it.
+
+        Where it may still be missed, or is better crossed from nearer: how long (s) the next step may be, at most.
+        """
         here = tangent_of_motion(self.system, x, self.p)
         sigma = here.sigma[: self.usual]
         now = float(sigma[-1])
@@ -91,12 +97,20 @@ class Crosser:
         if not along.any() and not y.any():
             return self._stayed(x, cone, vdot, False)
         time = np.sqrt(2.0 * target / max(cone.opening(along), 1e-300))
+        slow = float(np.linalg.norm(y)) <= SLOW * time * float(np.linalg.norm(along))
+        came = branch_of(cone, self.arrival) if slow else None
+        if came is not None:
+            exact = exists(self.system, x, self.p, rank, self.usual, self.u)
+            return self._along(x, cone, vdot, came, target, exact)
         if np.linalg.norm(y) <= REST * time * np.linalg.norm(along):
             return self._from_rest(x, cone, vdot, target)
         on = cone.nearest_as_long(y)
         aside = np.inf if on is None else float(np.linalg.norm(on - y) / np.linalg.norm(y))
         if on is None or (now <= EXACT and aside > ASIDE):
             return self._blocked(cone)
+        if slow and cone.selects(on):
+            exact = aside < BESIDE and exists(self.system, x, self.p, rank, self.usual, self.u)
+            return self._along(x, cone, vdot, on, target, exact)
         time = target / max(cone.opening(on), 1e-300)
         determined = aside < BESIDE and cone.selects(on)
         determined = determined and exists(self.system, x, self.p, rank, self.usual, self.u)
@@ -108,27 +122,49 @@ class Crosser:
         until, _ = self._least(lambda s: self._moved(x, s - off, x.v, vdot), off)
         return found._replace(position=self._moved(x, until - off, x.v, vdot))
 
-    def _met_ahead(self, x: State, cone: TangentCone, now: float, rank: int, target: float) -> Crossing | str | None:
-        """Across a position straight ahead, if there is one; None where there is none, or it is still far away."""
+    def _along(
+        self, x: State, cone: TangentCone, vdot: np.ndarray, on: np.ndarray, target: float, determined: bool
+    ) -> Crossing | str:
+        """Out of the position, slowly, along the branch of a velocity `on`: what leads off it is taken from v and v̇.
+
+        There W Ȧ v̇ = 0 but for squares of velocities, by the derivative of (1) of `tangent_cone`.
+        """
+        off = np.linalg.pinv(cone.slope(on)) @ cone.slope(on)
+        y, along = cone.local(x.v), cone.local(cone.c + vdot)
+        v, vdot = x.v - cone.K @ (off @ y), vdot - cone.K @ (off @ along)
+        y, along = y - off @ y, along - off @ along
+        speed, size = cone.opening(y), cone.opening(along)
+        if not speed > 0.0 and not size > EXACT * cone.opening(on) / max(float(np.linalg.norm(on)), 1e-300):
+            return self._stayed(x, cone, vdot, determined)
+        time = _first(speed, size if float(y @ along) >= 0.0 else -size, target)
+        found = self._carried(x, v, vdot, 0.0, time, 0.25 * target, determined, energy=False)
+        return found if isinstance(found, str) else found._replace(along=cone.c + cone.K @ on)
+
+    def _met_ahead(self, x: State, cone: TangentCone, now: float, rank: int, target: float) -> Crossing | str | float:
+        """Across a position straight ahead, if there is one; else, or where it is still far away, as `cross`."""
         y, vdot = cone.local(x.v), self._vdot(x)
         opening = cone.opening(y)
         if not opening * self.left > now:
-            return None
-        until, least = self._least(lambda s: self._moved(x, s, x.v, vdot), now / opening)
-        time = until + target / opening
-        turned = time * float(np.linalg.norm(cone.local(cone.c + vdot)))
-        if turned > TURNING * np.linalg.norm(y) or least > max(self.hit, SUNK * now):
-            return None
+            return np.inf
+        along, speed = cone.local(cone.c + vdot), float(np.linalg.norm(y))
+        slowing = float(along @ y) / speed  # the velocity changes its length by so much a second, and turns by the rest
+        growth = opening * slowing / speed
+        until, time = _across(opening, growth, now, target)
+        until, least = self._least(lambda s: self._moved(x, s, x.v, vdot), until)
+        turned = time * float(np.linalg.norm(along - slowing * y / speed))
+        if turned > TURNING * speed or least > max(self.hit, SUNK * now):
+            return np.inf
         found = self._carried(x, x.v, vdot, until, time, 0.25 * target, None)
         if isinstance(found, str):
             return found
         if found.error > COARSE * self.rtol and now > FAR:
-            return None
+            return _first(opening, growth, (1.0 - 0.9 * NEARER) * now)
         if (ROUNDED / now**2) ** 2 > max(1e2 * self.rtol, CLAIMED):  # by how much, squared, x is off its branch
             return found._replace(determined=False)
         if exists(self.system, found.position, self.p, rank, self.usual, self.u):
-            return found
-        return None if now > CLOSEST else found._replace(determined=False)
+            turns = np.linalg.norm(cone.local(found.position.v)) < 0.5 * speed
+            return found._replace(determined=branch_of(cone, x.v) is not None) if turns else found
+        return np.inf if now > CLOSEST else found._replace(determined=False)
 
     def _least(self, course: Course, guess: float) -> tuple[float, float]:
         """When σ is least on a course, s from its start on, and σ there: by parabolas through σ²."""
@@ -187,8 +223,12 @@ class Crosser:
         time: float,
         least: float,
         determined: bool | None,
+        energy: bool = True,
     ) -> Crossing | str:
-        """The state a time later, or as much more later as σ needs to be at least `least`; `until`: to the position."""
+        """The state a time later, or as much more later as σ needs to be at least `least`; `until`: to the position.
+
+        energy: whether it gets the energy of x. Not where it has hardly any: works are not as exact as a small speed.
+        """
         for _ in range(12):
             time = min(time, self.left)
             there = self.land(self._moved(x, time, v, vdot), least)
@@ -197,7 +237,8 @@ class Crosser:
                 position = course(self._least(course, until)[0]) if until else x
                 if error > max(1e2 * self.rtol, CLAIMED):
                     determined = False
-                return Crossing(position, self._with_energy(x, after, works), works, error, determined)
+                after = self._with_energy(x, after, works) if energy else after
+                return Crossing(position, after, works, error, determined)
             if time == self.left:
                 after, works = self._moved(x, time, v, vdot), np.zeros(self.works)
                 return Crossing(self._moved(x, until, v, vdot) if until else x, after, works, np.inf, determined)
@@ -298,6 +339,36 @@ class Crosser:
         c, led = _shortest(cone.tangent, -gamma, rank), list(self.system.led.values())
         c[led] = f[led] / M[led, led]
         return c + cone.K @ (cone.K.T @ (f - M @ c))
+
+
+def branch_of(cone: TangentCone, arrival: np.ndarray | None) -> np.ndarray | None:
+    """(n,) the direction on the cone of a motion that came with a velocity (nv,); None where it selects no branch."""
+    y = np.zeros(0) if arrival is None else cone.local(arrival)
+    if not y.any():
+        return None
+    on = cone.nearest(y)
+    if on is None or np.linalg.norm(on - y) > TURNING * np.linalg.norm(y) or not cone.selects(on):
+        return None
+    return on
+
+
+def _first(speed: float, growth: float, way: float) -> float:
+    """The first time t > 0 at which |speed t + ½ growth t²| is a way; speed ≥ 0."""
+    if growth < 0.0 and speed**2 < -2.0 * growth * way:  # it turns before, and goes so far the other way
+        return (speed + (speed**2 - 2.0 * growth * way) ** 0.5) / -growth
+    return 2.0 * way / (speed + max(speed**2 + 2.0 * growth * way, 0.0) ** 0.5)
+
+
+def _across(speed: float, growth: float, now: float, target: float) -> tuple[float, float]:
+    """When σ is least, and when it is `target` behind that, for σ = |now − speed t − ½ growth t²|.
+
+    A motion that turns behind the position, or before it, comes back to where it was.
+    """
+    if growth >= 0.0 or speed**2 >= -2.0 * growth * (now + target):
+        return _first(speed, growth, now), _first(speed, growth, now + target)
+    until = _first(speed, growth, now) if speed**2 >= -2.0 * growth * now else speed / -growth
+    back = max(target - now, 0.0)
+    return until, (speed + (speed**2 - 2.0 * growth * back) ** 0.5) / -growth
 
 
 def _shortest(t: Tangent, right: np.ndarray, rank: int) -> np.ndarray:

@@ -15,10 +15,10 @@ from dalembert.charts import LocalChart
 from dalembert.integrators.run_record import FRESH, SKIPPED, RunRecord
 from dalembert.simulation.callbacks import Callback
 from dalembert.simulation.careful import Careful, give_back, lease
-from dalembert.simulation.crossing import CLOSEST, NEARER, Crosser
+from dalembert.simulation.crossing import CLOSEST, FAR, NEARER, Crosser, branch_of
 from dalembert.simulation.dense import Dense
 from dalembert.simulation.layout import Layout
-from dalembert.simulation.passages import Met, describe
+from dalembert.simulation.passages import Met, describe, known_with_drift
 from dalembert.simulation.setup import Setup, Span
 from dalembert.simulation.status import Status
 from dalembert.simulation.stepper import Stepper
@@ -29,6 +29,9 @@ ROUNDING = 2e-16
 GIVEN = 0.5  # times σ where it is least: what it may change by in a step whose length is given
 SHORTEST = 1e-12  # of the usual step
 LANDED = 1e-2  # σ below which rows at an event are known no better than its position divided by σ
+TOGETHER = 1e-5  # σ below which others vanish in the same position
+KNOWN = 1e-6  # σ above which a velocity tells the branch: below, rounding of lengths turns it
+SLOW = 1e-3  # of the velocity a step before: one that no longer tells the branch
 STAY = 1e-2  # of a run: a step in a position that nothing moves the mechanism out of
 HALVINGS = 40  # of the step by which a fresh chart is tried before the position counts as singular
 
@@ -51,6 +54,8 @@ class Detours:
     halvings: int
     begins: bool = True  # whether what is simulated begins with this run: not so of phases after the first
     turned: bool = False  # whether it began in a singular position all the same
+    arrival: np.ndarray | None = None  # (nv,) the last velocity beside a position that tells the branch
+    refused: float = -np.inf  # s, when a crossing was refused last
     watcher: Callback | None
     _dense: Dense | None
     _steps: Careful | None = None  # careful ones, while they are taken
@@ -157,20 +162,27 @@ class Detours:
             return run.ode.at(t, x[:n])[: run.n].copy()
 
         assert self._steps is not None
+        if self.margin() > KNOWN**2:
+            self.arrival = start.v
         crosser = Crosser(
             self.system, self.setup.p, self.inputs.copy(), rates, self._steps.land,
             self.layout.equations.usual_rank(self.rows), run.hit, run.end - run.t,
             STAY * (run.end - self.span.start.t), self.setup.rtol, self.begins and run.t == self.span.start.t,
+            self.arrival,
         )  # fmt: skip
         found = crosser.cross(start)
-        if found is None:
-            run.across = max(CLOSEST, NEARER * self.margin() ** 0.5)
-            run.h *= 0.5  # if a step failed
+        if isinstance(found, float):
+            sigma = self.margin() ** 0.5
+            run.across = max(FAR if sigma > FAR else CLOSEST, NEARER * sigma)
+            if self.refused == run.t:  # a step failed
+                run.h *= 0.5
+            run.h, self.refused = min(run.h, found), run.t
             return Status.STEP_TOO_SMALL if 0.0 < run.h < SHORTEST * run.usual_h else Status.DONE
         if isinstance(found, str):
             self.why = found
             return Status.BLOCKED
         position, after = found.position, found.after
+        self.arrival = self.arrival if found.along is None else found.along
         self.turned = self.turned or (not self.begins and position.t == self.span.start.t)
         if run.end - after.t < 4.0 * ROUNDING * abs(run.end):  # the sum of two times need not be the third
             after = after.replace(t=run.end)
@@ -196,6 +208,30 @@ class Detours:
         margin = 0.0 if run.precise else self.margin(position.t, x)
         self.note(position.t, 0.0, x, (start.t, run.t), margin, True, run.singular_steps, found.determined)
         return Status.DONE if self.watcher is None else self._watched(n)
+
+    def came(self, before: np.ndarray, row: np.ndarray) -> None:
+        """Remember the velocity of a record at which a phase ends, or, where it is slow, of the record before."""
+        at = slice(self.system.nq, self.system.nq + self.system.nv)
+        if not self.system.rows.of:
+            return
+        slow = np.linalg.norm(row[at]) <= SLOW * np.linalg.norm(before[at])
+        if not slow or self.margin(x=before) > KNOWN**2:
+            self.arrival = (before if slow else row)[at].copy()
+
+    def branch(self, x: State) -> np.ndarray | None:
+        """(nv,) the velocity, on the tangent cone, with which the motion came to a singular position, or one near it.
+
+        None where x is in none, or where it selects no branch there.
+        """
+        if self.arrival is None or not self.system.rows.of:
+            return None
+        usual, p = self.layout.equations.usual_rank(self.rows), self.setup.p
+        here = tangent_of_motion(self.system, x, p)
+        if here.sigma[usual - 1] > KNOWN:
+            return None
+        cone = TangentCone.of(self.system, x, p, int((here.sigma[:usual] > TOGETHER).sum()), usual, here, self.inputs)
+        on = branch_of(cone, self.arrival)
+        return None if on is None else cone.c + cone.K @ on
 
     def _stayed(self, since: float, x: np.ndarray) -> bool:
         """Whether the last passage still lasts: the mechanism has rested in its position; then it ends now."""
@@ -275,6 +311,8 @@ class Detours:
         weakness = sigma if run.precise else margin  # elimination squares the angle between rows
         error = ROUNDING / max(weakness, ROUNDING)
         met = Met(t, sigma, q, v, span[0], span[1], run.hit, error, setup.rtol, usual, steps, resolved, determined)
+        if determined is None:
+            met = known_with_drift(setup, met, self.inputs)
         if self.system.led and sigma <= run.hit and determined is None:  # now: the inputs are not kept with it
             met = replace(met, determined=describe(self.system, setup.p, met, self.inputs).determined)
         self.met.append(met)

@@ -277,6 +277,7 @@ class Driver(Detours):
             self.found[self.names[k]].append((when, np.concatenate([q, v])))
             if self.setup.events[self.names[k]].terminal:
                 self.land(when, row)
+                self.came(before[1], row)
                 run.x[:], run.t, run.fresh = row[: run.n], when, 0
                 if run.nu:
                     self.inputs[:] = row[run.n : run.n + run.nu]

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 class Event:
     """g(t, state) = 0, crossed upwards (direction 1), downwards (−1) or either way (0); a terminal one ends the run.
 
-    g is a `da.expression`, a Numba function or a Python function, as a controller may be.
+    g is a `da.expression`, a Numba function or a Python function, as a controller may be. Where its sign may change
+    twice in one step, give `simulate` a `max_step` (s).
     """
 
     g: Any
@@ -53,7 +54,7 @@ def named_events(events: Any) -> dict[str, Event]:
     if isinstance(events, (Event, expression)) or callable(events):
         events = [events]
     if not isinstance(events, Mapping):
-        if not isinstance(events, Iterable):
+        if not isinstance(events, Iterable) or (isinstance(events, np.ndarray) and not events.ndim):
             raise ArgumentError(f"events is {events!r}; needed: functions g(t, state), a list or a mapping of them.")
         events = {f"event{k}": e for k, e in enumerate(events)}
     out = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from dalembert.formulations import make_gauge
 from dalembert.protocols import Inputs
 from dalembert.rank import rank_policy, reach
 from dalembert.simulation.local_cone import LocalCone, Rows
+from dalembert.simulation.setup import Setup
 from dalembert.system.equation_rows import is_large
 from dalembert.system.state import State
 from dalembert.system.system import System
@@ -20,6 +21,9 @@ from dalembert.system.system import System
 TOGETHER = 10.0  # times the smallest singular value: others up to this vanish in the same position
 FOLLOWED = 3e5  # times that a difference may grow: steps are off by some 1e-3 rtol, and a run is to be within 300 rtol
 SMALLEST = 1e-4  # σ below which that can be
+TURNED = 1e2  # times rtol: by how much a motion may be turned, rad
+ASIDE = 0.05  # of a velocity: what may lead off the cone in a position that is met; one that is turned there has more
+ROUNDED = 1e-6  # rad: the same by rounding, which is estimated from above
 WEAK = 0.03  # singular values of scaled rows above this are no part of it
 
 BRANCHES = {
@@ -127,7 +131,8 @@ def _seen(system: System, p: np.ndarray, met: Met, state: State, u: np.ndarray) 
         determined = met.determined
     elif hits:
         on = cone.nearest(y)
-        determined = on is not None and cone.selects(on) and exists(system, state, p, rank, met.usual, u)
+        straight = on is not None and np.linalg.norm(on - y) <= ASIDE * np.linalg.norm(y) and cone.selects(on)
+        determined = straight and exists(system, state, p, rank, met.usual, u)
     else:
         determined = _on_its_side(met) and growth <= FOLLOWED
     return _Seen(distance, gap, along, growth, rank, rows, cone.kind, determined)
@@ -189,9 +194,26 @@ def _passage(met: Met, state: State, seen: _Seen) -> Passage:
         branches=seen.branches,
         met=hits,
         determined=seen.determined,
-        taken=_taken(hits, bool(np.any(state.v)), met.resolved, seen.determined, seen.growth),
+        taken=_taken(met, bool(np.any(state.v)), seen.determined, seen.growth),
         steps=met.steps,
     )
+
+
+def known_with_drift(setup: Setup, met: Met, u: np.ndarray) -> Met:
+    """The record of a passage at a distance, with its verdict where constraints have drifted and nothing lands steps.
+
+    A drift δ moves the position that is passed at σ by δ/σ, so that the motion is turned by δ/σ². Where two branches
+    cross, motions beside them come together again behind the position, and what is left is δ/σ or (δ/σ²)².
+    """
+    system, p = setup.system, setup.p
+    if met.sigma <= met.hit or not (setup.projection is None or setup.projection.every > 1):
+        return met
+    state = system.state(np.array(met.q), np.array(met.v), met.t)
+    drift = float(np.abs(system.residuals(state, p=p) / rank_policy(system, p).units).max(initial=0.0))
+    turned, allowed = drift / met.sigma**2, TURNED * met.rtol
+    if turned > allowed and describe(system, p, met, u).branches in ("crossing", "several"):
+        turned *= max(turned, met.sigma)
+    return replace(met, determined=False, error=turned) if turned > allowed else met
 
 
 def is_determined(system: System, p: np.ndarray, met: Met) -> bool:
@@ -204,14 +226,19 @@ def is_determined(system: System, p: np.ndarray, met: Met) -> bool:
 
 def _on_its_side(met: Met) -> bool:
     """Whether rounding leaves a motion that passes at a distance on its side of the position."""
-    return met.resolved and met.error <= max(1e2 * met.rtol, 1e-6)
+    return met.resolved and met.error <= max(TURNED * met.rtol, ROUNDED)
 
 
-def _taken(hits: bool, moving: bool, resolved: bool, determined: bool, growth: float) -> str:
+def _taken(met: Met, moving: bool, determined: bool, growth: float) -> str:
+    hits = met.sigma <= met.hit
     if not hits and growth > FOLLOWED:
         return f"passed as one of many motions that part here: differences grow about {growth:.0e} times"
+    if not hits and not met.resolved:
+        return "passed by steps too long to tell the side"
+    if not hits and not determined:
+        return f"passed with positions too inexact for it, which turn the motion by about {met.error:.1g} rad"
     if not hits:
-        return "passed as the regular motion it is" if resolved else "passed by steps too long to tell the side"
+        return "passed as the regular motion it is"
     if not moving:
         return "left along the nearest acceleration, or rested in where there is none"
     return f"passed straight on, {'as the velocity selects' if determined else 'as if it were met exactly'}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from dalembert.charts import LocalChart
 from dalembert.errors import ArgumentError
 from dalembert.rank import rank_policy
 from dalembert.simulation.along import chart_coordinates, indicator, whitened
+from dalembert.simulation.callbacks import expression
 from dalembert.simulation.dense import Continuation, Dense
 from dalembert.simulation.doubts import Doubts
 from dalembert.simulation.histories import Histories
@@ -112,6 +113,39 @@ class Run(Histories):
         if t.__class__ is float and self._dense is not None and self.t[0] <= t <= self.t[-1]:
             (row,) = self._dense.rows(np.array([t]))
             return self._state(row[:nq], row[nq:n], t)
+        rows = self._rows(t)
+        q, v = rows[:, :nq], rows[:, nq:n]
+        return (q, v) if np.ndim(t) else self._state(q[0], v[0], float(t))
+
+    def inputs(self, t: Any) -> np.ndarray:
+        """(inputs,) in the order of `system.u_names` at time t (s), or (N, inputs) at several times: dense output.
+
+        At a time at which a held input changes it is the one before.
+        """
+        rows = self._rows(t)[:, -1 - self.u.shape[1] : -1]
+        return rows if np.ndim(t) else rows[0]
+
+    def resampled(self, times: Any) -> Run:
+        """The run with records at other times, (N,) s, increasing: energies, frames and forces at these.
+
+        As exact as run(t); what lies between the new records is not known any more.
+        """
+        t = checks.increasing(times, "times")
+        rows, widths = self._rows(t), [self.q.shape[1], self.v.shape[1], len(self.work), self.u.shape[1]]
+        q, v, work, u, margin = np.split(rows, np.cumsum(widths), axis=1)
+        works = dict(zip(self.work, work.T))
+        return replace(self, t=t, q=q, v=v, u=u, work=works, margin=margin[:, 0], _between=None)
+
+    @property
+    def is_known_between(self) -> bool:
+        """Whether run(t) follows from the records alone; False also where it would ask a Python controller again."""
+        if self._between is None or self._dense is None:
+            return False
+        setup = self._between.layout.setup
+        return setup.controller is None or setup.hold > 0.0 or isinstance(setup.controller, expression)
+
+    def _rows(self, t: Any) -> np.ndarray:
+        """(N, width) records at times that were not recorded."""
         times = np.atleast_1d(checks.array(t, None, "t"))
         if self._dense is None:
             raise ArgumentError(
@@ -123,8 +157,7 @@ class Run(Histories):
         order = np.argsort(times, kind="stable")
         rows = np.empty((len(times), self._dense.states.shape[1]))
         rows[order] = self._dense.rows(times[order])
-        q, v = rows[:, :nq], rows[:, nq:n]
-        return (q, v) if np.ndim(t) else self._state(q[0], v[0], times[0])
+        return rows
 
     @cached_property
     def _dense(self) -> Dense | None:

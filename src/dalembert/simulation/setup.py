@@ -277,9 +277,7 @@ def _span(t: Any, start: float) -> tuple[float, float]:
 
 
 def _samples(t_eval: Any, start: float, end: float) -> np.ndarray:
-    x = checks.vector(t_eval, None, "t_eval").copy()
-    if not len(x) or not np.all(np.diff(x) > 0.0):
-        raise ArgumentError("t_eval is empty or does not increase; needed: increasing times.")
+    x = checks.increasing(t_eval, "t_eval").copy()
     if x[0] < start or x[-1] > end:
         raise ArgumentError(
             f"t_eval goes from {x[0]:g} to {x[-1]:g} s; needed: times between {start:g} and {end:g} s, as t says."

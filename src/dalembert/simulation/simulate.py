@@ -93,6 +93,8 @@ def simulate(
     except (TypeError, NotImplementedError):  # arrays, CasADi's matrices
         choices, hashable = make_choices.__wrapped__(*asked), False
     controller, u = (u, None) if steers(u) else (None, u)
+    if system.varies_inertia(p):
+        system.check_mass(state, p)
     if switches is not None or stops is not None or system.layout.is_hybrid:
         from dalembert.simulation.phases.asking import phased
 

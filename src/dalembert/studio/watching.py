@@ -82,6 +82,7 @@ def report_of(bench: Bench, x: State) -> dict[str, Any]:
         "distance": r.distance,
         "condition": r.condition,
         "to_singularity": None if r.to_singularity is None else list(r.to_singularity),
+        "horizon": r.horizon,
         "redundant": [{"row": name, "made_of": made} for name, made in r.redundant.items()],
         "trivial": list(r.trivial),
         "determinate": r.determinate,

@@ -133,7 +133,7 @@ def eliminated(system: System, x: StateLike, tau: Any, u: Inputs, p: Parameters)
     if not (angle > least.angle and length > least.length and isfinite(total)):
         return None
     doubtful = solver.inertias is not None and (p is not None or False in (inertias > solver.inertias).tolist())
-    if doubtful and system._massless(x, p) is not None:
+    if (doubtful or system.varies_inertia(p)) and system._massless(x, p) is not None:
         return refused(system, Outcome.MASS_SINGULAR)
     rank = solver.rank
     condition = max(1.0 / sqrt(angle), least.size / sqrt(length)) if rank else 1.0

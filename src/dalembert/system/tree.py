@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import AssemblyError
-from dalembert.mechanism.checks import solid
+from dalembert.mechanism.checks import has_numbers, solid
 from dalembert.protocols import Inputs, Parameters, StateGiven
 from dalembert.rank import massless
 from dalembert.spatial import AdInverse, Transform
@@ -166,15 +166,26 @@ class TreeQuestions(Evaluating):
 
     def _massless(self, state: StateGiven, p: Parameters = None) -> str | None:
         """A velocity, by name, that moves no mass at a state; None where there is none."""
-        return None if self._solid else massless(self, self.as_state(state), p)  # type: ignore[arg-type]
+        if self._solid and not self.varies_inertia(p):
+            return None
+        return massless(self, self.as_state(state), p)  # type: ignore[arg-type]
+
+    def varies_inertia(self, p: Parameters) -> bool:
+        """Whether parameters p are given that masses or inertias depend on."""
+        return p is not None and self._inertia_has_parameters
+
+    @cached_property
+    def _inertia_has_parameters(self) -> bool:
+        return not all(has_numbers(link.inertia) for link in self.layout.tree.links)
 
     def check_mass(self, state: StateGiven, p: Parameters = None) -> None:
         """Raise `AssemblyError` for a state in which some velocity moves no mass, naming it."""
         still = self._massless(state, p)
         if still is not None:
             raise AssemblyError(
-                f"the mass matrix is singular at this configuration: '{still}' moves no mass there. Give the bodies it "
-                "moves mass and inertia, or its joint an armature, or take another configuration."
+                f"the mass matrix is singular at this configuration: '{still}' moves no mass there, or negative mass. "
+                "Give the bodies it moves mass and inertia (by their parameters too), or its joint an armature, or "
+                "take another configuration."
             )
 
     @cached_property

@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert.errors import unknown
 from dalembert.view.door import names
+from dalembert.view.plots import smooth
 from dalembert.view.poses import body_poses, place_on_body, positions_at
 from dalembert.view.scene import Scene
 
@@ -44,13 +45,13 @@ def joint_arrows(s: Scene, run: Any, times: np.ndarray, joints: Iterable[str] | 
         if name not in known:
             raise unknown("joint or loop", name, known)
     loops = {c.name: c for c in system.description.constraints if c.kind == "loop"}
-    q = positions_at(run, times)
+    q, curves = positions_at(run, times), smooth(run)
     poses = body_poses(system, q, run.p)
     found: list[tuple[Arrow, np.ndarray]] = []
     for name in wanted:
         frame = loops[name].b if name in loops else system.layout.joints[name].child
         R, x = place_on_body(system, frame, run.p)
-        wrench = np.column_stack([np.interp(times, run.t, column) for column in run.reactions(name).T])
+        wrench = np.column_stack([np.interp(times, curves.t, column) for column in curves.reactions(name).T])
         turn = poses[frame.body.name][:, :3, :3] @ R
         for kind, part in (("force", wrench[:, 3:]), ("moment", wrench[:, :3])):
             arrow = Arrow(name, kind, known[name].b.body, x)

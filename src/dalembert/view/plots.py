@@ -16,6 +16,7 @@ from dalembert.view.door import names as listed
 from dalembert.view.door import system_of, writing
 
 MANY = 10  # lines beyond which a legend is of no use
+POINTS = 400  # times that a curve needs to look smooth
 
 
 def plot(
@@ -28,7 +29,8 @@ def plot(
 
     names: joints or coordinates, all of them by default. panels, from top to bottom: "positions", "velocities",
     "energy" (kinetic, potential, sum, J), "evidence" (constraint residuals and energy error, logarithmic).
-    Singular passages are shaded.
+    Singular passages are shaded. Between its records a run is drawn as it is (`Run.resampled`), unless that would take
+    calls of a Python controller.
 
     >>> import dalembert as da
     >>> from dalembert import zoo
@@ -51,8 +53,9 @@ def plot(
     figure, grid = plt.subplots(
         len(panels), 1, sharex=True, squeeze=False, figsize=(8, 0.8 + 2.0 * len(panels)), layout="constrained"
     )
+    curves = smooth(run)
     for panel, axes in zip(panels, grid[:, 0]):
-        PANELS[panel](axes, system, run, names)
+        PANELS[panel](axes, system, run if panel == "evidence" else curves, names)
         shade(axes, run)
         axes.grid(alpha=0.3)
         handles, _ = axes.get_legend_handles_labels()
@@ -64,6 +67,13 @@ def plot(
         with writing(path):
             figure.savefig(path, dpi=150)
     return figure
+
+
+def smooth(run: Any) -> Any:
+    """The run with so many records that curves through them look smooth, where it knows its motion between them."""
+    if len(run.t) < 2 or len(run.t) >= POINTS or not getattr(run, "is_known_between", False):
+        return run
+    return run.resampled(np.union1d(run.t, np.linspace(run.t[0], run.t[-1], POINTS)))
 
 
 def shade(axes: Any, run: RunLike) -> None:

@@ -109,7 +109,8 @@ LINEARIZING = {
         {"P": lambda: da.linearize_full(*four_bar()).projector},
     ),
     "dalembert.linearize_along": Target(
-        da.linearize_along, {"system": lambda: four_bar()[0], "run": run, "u": [0.0], "independent": ["A"]}
+        da.linearize_along,
+        {"system": lambda: four_bar()[0], "run": run, "u": [0.0], "independent": ["A"], "times": [0.0, 0.05]},
     ),
     "dalembert.step_map": Target(da.step_map, {**FOUR_BAR, "step": 1e-3, "method": "rk4", "u": [0.0]}),
     "dalembert.discrete_step": Target(da.discrete_step, {**FOUR_BAR, "step": 1e-3, "u": [0.0]}),

@@ -88,6 +88,8 @@ SIMULATING = {
     "dalembert.Event": Target(da.Event, {"g": lambda: (lambda t, s: 1.0), "direction": 0, "terminal": False}),
     "dalembert.Run.state": Target(on_run("state"), {"k": 1}),
     "dalembert.Run.__call__": Target(on_run("__call__"), {"t": 0.05}),
+    "dalembert.Run.inputs": Target(on_run("inputs"), {"t": 0.05}),
+    "dalembert.Run.resampled": Target(on_run("resampled"), {"times": [0.0, 0.05]}),
     "dalembert.Run.phase": Target(on_run("phase"), {"t": 0.05}),
     "dalembert.Run.rate": Target(on_run("rate"), {"name": "A"}),
     "dalembert.Run.chart": Target(on_run("chart"), {"k": 1}),

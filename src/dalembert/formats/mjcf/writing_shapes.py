@@ -18,6 +18,9 @@ def write_shapes(d: Document, folder: Path) -> None:
             half: Any = {"box": 0.5, "cylinder": [1.0, 0.5], "capsule": [1.0, 0.5]}.get(shape.kind, 1.0)
             size: Any = np.array(shape.size) * half if shape.size else None
             mesh = None
+            if shape.kind != "plane" and min(shape.size, default=1.0) == 0.0:
+                d.note(f"shape of body '{body.name}'", f"{shape!r} has no extent, which MuJoCo refuses")
+                continue
             if shape.kind == "plane":
                 size = [*(np.array(shape.size or (0.0, 0.0)) / 2), 1.0]
             if shape.file is not None:

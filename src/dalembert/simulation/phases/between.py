@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.rank import reach
 from dalembert.simulation.callbacks import Callback
 from dalembert.simulation.phases.asked import Asked, Ended, system_in
 from dalembert.simulation.phases.bearing import Bearing, bears
@@ -23,6 +24,7 @@ from dalembert.system.state import State
 CLOSED = 1e-8  # of the length of contacts: a gap that is none
 SLACK = 1e-9  # of it: by how much a contact that touches without bearing may give way before it is hit
 LATCHED = 1e-3  # of the fastest meeting of rows that close with restitution: below it they stay closed
+HERE = 1e-5  # rad, or of a length: a position that has not been left
 BEGINS = 1e-9  # of the speed of the run: of what begins to slide, a backward speed that is rounding
 
 
@@ -39,6 +41,7 @@ class Between:
     last_step: float  # s, the usual one of the phase before
     gained: float  # J, by changes since that phase
     control: Callback | None
+    came: tuple[np.ndarray, np.ndarray] | None  # the last singular position, and the velocity with which it was met
     story: Story
     scales: Scales
 
@@ -278,6 +281,16 @@ class Between:
         size = float(np.linalg.norm(force))
         return -force / size if size > 0.0 else np.eye(len(of))[0]
 
+    @property
+    def arrival(self) -> np.ndarray | None:
+        """(nv,) a velocity along the branch that the motion came by, where it has come to a singular position."""
+        if self.came is None:
+            return None
+        a, (q, v) = self.asked, self.came
+        base = a.changeable.base
+        moved = base.minus(self.state, self.state.replace(q=q)) / reach(base, a.p)
+        return v if np.abs(moved).max(initial=0.0) <= HERE else None
+
     def _moment(self, v: np.ndarray | None = None, before: Moment | None = None) -> Moment:
         """The moment now; with other velocities v, those of another moment `before` at the same time."""
         a, s = self.asked, self.state
@@ -288,4 +301,4 @@ class Between:
             u = self.control.bound.at(self.state.t, np.concatenate([self.state.q, self.state.v]))[: len(self.u)]
             if np.isfinite(u).all():
                 self.u = u.copy()
-        return Moment(a.changeable, self.state, self.u, a.p, before)
+        return Moment(a.changeable, self.state, self.u, a.p, before, self.arrival)

@@ -58,6 +58,7 @@ class Course(Between):
         self.gained = 0.0
         self.driver: PhaseDriver | None = None  # of the phase under way
         self.stopped = False
+        self.came: tuple[np.ndarray, np.ndarray] | None = None  # position, and velocity on its branch
         self.turned = False  # whether the last phase began in a singular position
 
     # --- the whole ----------------------------------------------------------------------------------------------
@@ -117,7 +118,7 @@ class Course(Between):
         if samples is not None:
             samples = samples[(samples >= self.state.t) & (samples <= end)]
         driver = self.driver = PhaseDriver(layout, Span(self.state, end, samples, self.u))
-        driver.begins = not self.phases
+        driver.begins, driver.arrival = not self.phases, self.arrival
         if self.stopped:
             driver.interrupt.stop()
         driver.prepare(self.u, self.step, (self.t0, self.held_until) if a.hold > 0.0 else None)
@@ -131,6 +132,9 @@ class Course(Between):
             return Status.EVENT, due_at_once
         status, cause = driver.go(), driver.cause
         self.turned = driver.turned
+        found = driver.branch(driver.state()) if cause is not None else None
+        if found is not None:
+            self.came = driver.state().q, found
         phase = result(driver, status)
         if samples is not None and driver.record.t < a.span.end:
             phase = _before(phase, driver.record.t)

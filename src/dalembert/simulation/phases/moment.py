@@ -27,16 +27,18 @@ REDUNDANT = 1e-5  # σ of such changes, per rad: those of rows that depend on ot
 class Moment:
     """M, f, A, γ, Φ, b and the energy at a state, with all rows of `Changeable.everything`.
 
-    before: a moment at the same time and position, which has the factors of M already.
+    before: a moment at the same time and position, which has the factors of M already. arrival: (nv,) a velocity along
+    the branch by which the motion came, in a singular position.
     """
 
     def __init__(
-        self, changeable: Changeable, state: State, u: np.ndarray, p: np.ndarray, before: Moment | None = None
-    ):
+        self, changeable: Changeable, state: State, u: np.ndarray, p: np.ndarray, before: Moment | None = None,
+        arrival: np.ndarray | None = None,
+    ):  # fmt: skip
         self.changeable, self.state, self.u, self.p = changeable, state, u, p
-        self.motion: np.ndarray = (
-            state.v if before is None else before.motion
-        )  # tells the branch in a singular position
+        self.motion = state.v if arrival is None else arrival  # tells the branch in a singular position
+        if before is not None:
+            self.motion = before.motion
         f, given = changeable.equations, {"q": state.q, "v": state.v, "u": u, "p": p, "t": np.array([state.t])}
         M, self.f, self.A, self.gamma, self.phi, self.b, kinetic, potential = f(*[given[name] for name in f.names_in])
         self.energy = float(kinetic) + float(potential)  # J

@@ -60,6 +60,28 @@ class PhasedRun(Run):
             return found[0]
         return np.array([x.q for x in found]), np.array([x.v for x in found])
 
+    def inputs(self, t: Any) -> np.ndarray:
+        found = []
+        for x in np.atleast_1d(checks.array(t, None, "t")).tolist():
+            phase = self.phase(x)
+            at_end = 0 if x <= phase.t[0] else -1 if x >= phase.t[-1] else None
+            found.append(phase.inputs(x) if at_end is None else phase.u[at_end])
+        return np.array(found) if np.ndim(t) else found[0]
+
+    def resampled(self, times: Any) -> PhasedRun:
+        """The run with records at other times, (N,) s, increasing, and on both sides of every change."""
+        t = checks.increasing(times, "times")
+        if t[0] < self.t[0] or t[-1] > self.t[-1]:
+            raise ArgumentError(f"times is {checks.shown(times)}; the run goes from {self.t[0]:g} to {self.t[-1]:g} s.")
+        inner = [np.union1d(t[(t > p.t[0]) & (t < p.t[-1])], p.t[[0, -1]]) if len(p.t) else p.t for p in self.phases]
+        phases = [p.resampled(at) if len(at) > 1 else p for p, at in zip(self.phases, inner)]
+        parts = self._added, self.switches, list(self.t_events), self.status, self._message
+        return joined_phases(self.system, self.p, phases, *parts)
+
+    @property
+    def is_known_between(self) -> bool:
+        return all(p.is_known_between for p in self.phases if len(p.t) > 1)
+
     # --- per phase ----------------------------------------------------------------------------------------------
 
     def _joined(self, of: Callable[[Run], np.ndarray]) -> np.ndarray:

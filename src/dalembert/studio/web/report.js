@@ -72,7 +72,7 @@ export class Report {
     this.top.replaceChildren(
       card(r.singular ? `mobility, ${r.generic_mobility} nearby` : "mobility", r.mobility, r.singular ? "bad" : ""),
       card(`rank of ${r.rows} rows`, r.rank, r.singular ? "bad" : ""),
-      card(of, r.to_singularity && r.to_singularity[0] > 1.5 ? "> 1.5" : far, r.singular || (r.to_singularity && r.to_singularity[0] < 0.1) ? "warn" : ""),
+      card(of, r.to_singularity && r.to_singularity[0] > r.horizon ? `> ${number(r.horizon, 2)}` : far, r.singular || (r.to_singularity && r.to_singularity[0] < r.horizon / 15) ? "warn" : ""),
     );
     const blocks = [];
     if (r.redundant.length) {
