@@ -112,7 +112,7 @@ class Lanes:
             "np": len(setup.p), "m": len(self.kept), "rows": max(method.stages, STAGES),
             "method": method.make(n), "exponent": method.exponent, "rtol": setup.rtol, "atol": setup.atol,
             "max_h": setup.max_step, "max_steps": setup.max_steps, "project": int(one.project_every > 0),
-            "tolerance": one.tolerance, "max_corrections": one.max_corrections, "length": one.length,
+            "tolerance": one.tolerance, "max_corrections": one.max_corrections, "widest": one.widest,
             "ode": ode, "correct": correct, "filter": filter, "one": one, "near": layout.policy.near,
             "unequal": UNEQUAL,
             "u_index": _place(ode, "u"), "ode_p": _place(ode, "p"), "correct_p": _place(correct, "p"),

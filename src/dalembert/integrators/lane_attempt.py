@@ -170,7 +170,7 @@ def _correct(g, f):
             i, residual = g.run[l], g.five[l]
             if k == 0:
                 g.evidence[i, DRIFT] = max(g.evidence[i, DRIFT], residual)
-            if not residual < RUNAWAY * max(1.0, g.length):
+            if not residual < RUNAWAY * g.widest:
                 g.state[l] = DRIFTED
                 continue
             g.landing_margin[l] = min(g.landing_margin[l], g.three[l])

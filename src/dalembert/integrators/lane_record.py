@@ -46,7 +46,7 @@ class LaneRecord(Struct):
     project = Int()  # whether states are brought back to the manifold
     tolerance = Float()  # as in `RunRecord`
     max_corrections = Int()
-    length = Float()
+    widest = Float()
 
     # --- functions
     ode = Part(_function)  # of all lanes

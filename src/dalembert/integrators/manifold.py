@@ -10,7 +10,7 @@ from __future__ import annotations
 from dalembert.native.calls import call
 from dalembert.native.jit import inline, native
 
-RUNAWAY = 0.1  # rad, or of a length of the mechanism: a residual that no correction of a step can have left
+RUNAWAY = 0.1  # rad, or of a length of the mechanism: a residual, and a last correction, that lead back to no manifold
 
 
 @inline
@@ -52,7 +52,7 @@ def project(run, t, x, before):
 def _correct(run, t, x, before):
     """Positions: Newton steps, along new directions each time or those frozen at the step's start."""
     f, nq = run.correct, run.nq
-    m, residual, out = f.rows, 0.0, f.y
+    m, residual, moved, out = f.rows, 0.0, 0.0, f.y
     if run.frozen != 0:
         given = f.x
         for i in range(nq):
@@ -66,12 +66,22 @@ def _correct(run, t, x, before):
             run.drift = max(run.drift, residual)
         if not gauge(run, f, nq + m):
             break
-        for i in range(nq):
-            x[i] = out[i]
+        moved = _moved(run, x, out, nq)
         run.corrections += 1
         if residual < run.tolerance and run.frozen == 0:  # the step just taken squares it
             break
-    return residual < RUNAWAY * max(1.0, run.length)
+    return residual < RUNAWAY * run.widest and moved < RUNAWAY
+
+
+@inline
+def _moved(run, x, out, n):
+    """x ← out, n numbers of it; returns the largest change of a position, in rad or lengths of the mechanism."""
+    largest = 0.0
+    for i in range(n):
+        if i < run.nq:
+            largest = max(largest, abs(out[i] - x[i]) / run.unit[i])
+        x[i] = out[i]
+    return largest
 
 
 @native
@@ -91,7 +101,7 @@ def _filter(run, t, x):
 def _restore(run, t, x):
     """Positions, velocities and energy; the energy due is the first one plus the work done since."""
     f, n = run.restore, run.nq + run.nv
-    due, m, residual, gap, out, given = run.energy, f.rows, 0.0, 0.0, f.y, f.x
+    due, m, residual, gap, moved, out, given = run.energy, f.rows, 0.0, 0.0, 0.0, f.y, f.x
     for i in range(run.n - run.works, run.n):
         due += x[i]
     rate = run.rate if run.rate > 0.0 else 1.0
@@ -106,13 +116,12 @@ def _restore(run, t, x):
             run.drift = max(run.drift, residual)
         if not gauge(run, f, n + m):
             return True
-        for i in range(n):
-            x[i] = out[i]
+        moved = _moved(run, x, out, n)
         run.corrections += 1
         if max(residual, gap) < 1e-3 * run.tolerance:
             break
     # not the gap of energy: its unit is that of the motion, and at rest no more than rounding
-    return residual < RUNAWAY * max(1.0, run.length)
+    return residual < RUNAWAY * run.widest and moved < RUNAWAY
 
 
 @native

@@ -73,6 +73,7 @@ class RunRecord(Struct):
 
     # --- constraints
     length = Float()  # of the mechanism
+    widest = Float()  # the largest unit of a constraint row: 1 rad, or the length of the mechanism
     tolerance = Float()  # residual below which one more Newton step reaches rounding
     closed_to = Float()  # residual of a start that is on the manifold
     closed = Int()  # whether the start is

@@ -12,8 +12,11 @@ from dalembert.system.state import State
 from dalembert.system.system import System
 
 NEAR = 3e-2  # σ of a position that explains trouble
-STEP = 1e-7  # rad, or of the mechanism's length
-STEEP = 1e3  # rad per rad: rows that turn so fast
+STEEP = {
+    1e-7: 1e3,
+    1e-2: 50.0,
+}  # {rad, or of the mechanism's length: rad per rad}: rows that turn so fast on so long a way
+AWAY = 1e3  # times the mean speed of a run: the last one of a motion that runs away
 AGAINST = 1e-3  # of the drivers' speeds: a part of them that dependent rows leave no motion for
 
 
@@ -62,15 +65,38 @@ def _undefined(system: System, x: State, p: np.ndarray) -> str:
     """The constraint whose rows turn so fast with some coordinate that they have no direction next to here."""
     units = reach(system, p)
     A = system.constraint_matrix(x, p=p) * units
-    turned = np.zeros(len(A))
-    for step in STEP * np.diag(units):
-        moved = system.constraint_matrix(x.replace(q=system.plus(x, step)), p=p) * units
-        turned = np.maximum(turned, np.linalg.norm(moved - A, axis=1))
-    turned /= np.maximum(np.linalg.norm(A, axis=1), 1e-300)
-    worst = int(np.argmax(turned))
-    if not turned[worst] > STEEP * STEP:
+    for way, steep in STEEP.items():
+        turned = np.zeros(len(A))
+        for step in way * np.diag(units):
+            try:
+                moved = system.constraint_matrix(x.replace(q=system.plus(x, step)), p=p) * units
+            except AssemblyError:  # not defined there
+                continue
+            turned = np.fmax(turned, np.linalg.norm(moved - A, axis=1))
+        turned /= np.maximum(np.linalg.norm(A, axis=1), 1e-300)
+        worst = int(np.argmax(turned))
+        if turned[worst] > steep * way:
+            return f"constraint '{system.rows.of[worst]}' has no direction next to here, as of a disc that falls flat"
+    return ""
+
+
+def jump(system: System, v: np.ndarray, p: np.ndarray) -> int:
+    """The record, of velocities (N, nv), after which they change most."""
+    return int(np.argmax(np.nan_to_num(np.abs(np.diff(v, axis=0)) / reach(system, p)).max(axis=1)))
+
+
+def runs_away(system: System, t: np.ndarray, v: np.ndarray, p: np.ndarray) -> str:
+    """A sentence on the velocity that grows without bound, of times (N,) and velocities (N, nv); or an empty one."""
+    known = np.isfinite(v).all(axis=1)
+    t, speeds = t[known], np.abs(v[known]) / reach(system, p)
+    if len(t) < 3 or not t[-1] > t[0]:
         return ""
-    return f"constraint '{system.rows.of[worst]}' has no direction next to here, as of a disc that falls flat"
+    worst = int(np.argmax(speeds[-1]))
+    mean = float(np.sum(np.diff(t) * speeds[:-1, worst]) / (t[-1] - t[0]))
+    if not speeds[-1, worst] > AWAY * mean:
+        return ""
+    name, value = system.v_names[worst], v[known][-1, worst]
+    return f"the motion runs away: the velocity of {name} has grown to {value:.3g} and goes on growing"
 
 
 def drives_against(system: System, x: State, p: np.ndarray, cone: TangentCone) -> bool:

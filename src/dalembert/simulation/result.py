@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.errors import ArgumentError
 from dalembert.records import filled
-from dalembert.simulation.causes import cause
+from dalembert.simulation.causes import cause, jump, runs_away
 from dalembert.simulation.driver import Driver
 from dalembert.simulation.run import Run
 from dalembert.simulation.setup import TOTAL_RATES
@@ -17,7 +17,11 @@ from dalembert.simulation.status import Status
 from dalembert.sources import PACKAGE
 
 #: statuses that a singular position, or a constraint that is not defined, may explain
-EXPLAINED = (Status.STEP_TOO_SMALL, Status.NOT_FINITE, Status.DRIFTED, Status.STEP_UNSOLVED, Status.BLOCKED)
+EXPLAINED = (
+    Status.STEP_TOO_SMALL, Status.NOT_FINITE, Status.DRIFTED, Status.STEP_UNSOLVED, Status.BLOCKED,
+    Status.TOO_MANY_STEPS,
+)  # fmt: skip
+IMPLICIT = "; try method='sdirk4'"  # no advice for runs that use it
 
 
 def result(driver: Driver, status: Status) -> Run:
@@ -101,11 +105,26 @@ def _sentence(driver: Driver, status: Status, error: BaseException | None) -> st
         if error is not None:
             return f"at t = {t:.6g} s {error}"
     why = driver.why if error is None else str(error)
-    if status in EXPLAINED and not why:
-        usual = driver.layout.equations.usual_rank(driver.rows)
-        why = cause(driver.system, driver.state(), driver.setup.p, usual, driver.inputs)
+    if status in EXPLAINED and (not why or status == Status.TOO_MANY_STEPS):
+        why = "; ".join(filter(None, (why, _cause(driver))))
     verdict = _verdict(driver) if status in EXPLAINED or status == Status.STEPS else ""
-    return f"at t = {t:.6g} s {status.sentence}{f': {why}' if why else ''}{verdict}"
+    sentence = status.sentence.replace(IMPLICIT, "") if driver.setup.method.implicit else status.sentence
+    return f"at t = {t:.6g} s {sentence}{f': {why}' if why else ''}{verdict}"
+
+
+def _cause(driver: Driver) -> str:
+    """What explains the end of a run: a singular position, an undefined constraint, or a motion that runs away."""
+    system, p, usual = driver.system, driver.setup.p, driver.layout.equations.usual_rank(driver.rows)
+    found = cause(system, driver.state(), p, usual, driver.inputs)
+    T, X = driver.history.whole()
+    V = X[:, system.nq : system.nq + system.nv]
+    if (
+        not found and driver.setup.method.fixed and len(T) > 1
+    ):  # steps of a given length may have passed what explains it
+        k = jump(system, V, p)
+        found = cause(system, system.state(X[k, : system.nq], V[k], T[k]), p, usual, driver.inputs)
+        found = f"at t = {T[k]:.6g} s {found}" if found else ""
+    return found or runs_away(system, T, V, p)
 
 
 def _verdict(driver: Driver) -> str:
