@@ -15,7 +15,7 @@ from dalembert.charts import LocalChart
 from dalembert.integrators.run_record import FRESH, SKIPPED, RunRecord
 from dalembert.simulation.callbacks import Callback
 from dalembert.simulation.careful import Careful, give_back, lease
-from dalembert.simulation.crossing import CLOSEST, FAR, NEARER, Crosser, branch_of
+from dalembert.simulation.crossing import BESIDE_IT, CLOSEST, FAR, NEARER, Crosser, branch_of
 from dalembert.simulation.dense import Dense
 from dalembert.simulation.layout import Layout
 from dalembert.simulation.passages import Met, describe, known_with_drift
@@ -102,7 +102,8 @@ class Detours:
         self._without_chart()
         self._careful()
         run.project_first = 1
-        return self._cross() if self.margin() <= (4.0 * run.hit) ** 2 else Status.DONE
+        near = 4.0 * run.hit if self.arrival is None else BESIDE_IT
+        return self._cross() if self.margin() <= near**2 else Status.DONE
 
     def _careful(self) -> None:
         """Careful steps from now on."""
@@ -227,7 +228,7 @@ class Detours:
             return None
         usual, p = self.layout.equations.usual_rank(self.rows), self.setup.p
         here = tangent_of_motion(self.system, x, p)
-        if here.sigma[usual - 1] > KNOWN:
+        if here.sigma[usual - 1] > TOGETHER:
             return None
         cone = TangentCone.of(self.system, x, p, int((here.sigma[:usual] > TOGETHER).sum()), usual, here, self.inputs)
         on = branch_of(cone, self.arrival)

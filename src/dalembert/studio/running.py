@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -22,6 +23,7 @@ from dalembert.studio.jobs import Job
 from dalembert.studio.script import by_name, inputs_of, shown
 from dalembert.system.state import State
 from dalembert.view.animation import wanderer
+from dalembert.view.plots import smooth
 from dalembert.view.poses import positions_at
 
 if TYPE_CHECKING:
@@ -44,6 +46,11 @@ class Shown:
     number: int
     run: Run
     name: str
+
+    @cached_property
+    def curves(self) -> Run:
+        """The run at so many times that its plots look smooth."""
+        return cast(Run, smooth(self.run))
 
 
 class Runs:
@@ -149,13 +156,14 @@ class Runs:
         count = int(np.clip(RATE * (last - first), 2, min(MOST, max(2, POSES // bench.poses.bodies)))) + 1
         times = np.linspace(first, last, count)
         poses = bench.poses(positions_at(run, times), run.p)
-        pick = np.unique(np.linspace(0, len(run.t) - 1, min(len(run.t), POINTS)).round().astype(int))
+        curves = kept.curves
+        pick = np.unique(np.linspace(0, len(curves.t) - 1, min(len(curves.t), POINTS)).round().astype(int))
         channels: list[tuple[str, str, str, np.ndarray]] = []
         for name, i in bench.order(bench.system.q_names):
-            channels.append(("positions", name, bench.unit.get(name, ""), run.q[:, i]))
+            channels.append(("positions", name, bench.unit.get(name, ""), curves.q[:, i]))
         for name, v in bench.order(bench.system.v_names):
-            channels.append(("velocities", name, "rad/s" if bench.angular[v] else "m/s", run.v[:, v]))
-        energies = {"kinetic": run.kinetic_energy, "potential": run.potential_energy, "total": run.energy}
+            channels.append(("velocities", name, "rad/s" if bench.angular[v] else "m/s", curves.v[:, v]))
+        energies = {"kinetic": curves.kinetic_energy, "potential": curves.potential_energy, "total": curves.energy}
         channels += [("energy", name, "J", x) for name, x in energies.items()]
         header = {
             "event": "run", "slot": slot, "number": kept.number, "name": kept.name, "message": run.message,
@@ -164,24 +172,24 @@ class Runs:
             "steps": run.steps, "channels": [[g, n, u] for g, n, u, _ in channels],
         }  # fmt: skip
         values = np.array([x[pick] for *_, x in channels]).reshape(len(channels), len(pick))
-        return header, {"times": times, "poses": poses, "t": run.t[pick], "values": values}
+        return header, {"times": times, "poses": poses, "t": curves.t[pick], "values": values}
 
     def _more(self, kept: Shown, slot: str) -> None:
         """Multipliers, evidence, passages, events and warnings of a run."""
-        run, session = kept.run, self.session
-        pick = np.unique(np.linspace(0, len(run.t) - 1, min(len(run.t), POINTS)).round().astype(int))
+        run, curves, session = kept.run, kept.curves, self.session
+        pick = np.unique(np.linspace(0, len(curves.t) - 1, min(len(curves.t), POINTS)).round().astype(int))
         channels: list[tuple[str, str, str, np.ndarray]] = []
         with np.errstate(all="ignore"):
             if run.system.rows.of:
-                lam = run.multipliers
+                lam = curves.multipliers
                 channels += [("multipliers", n, "N, N m", lam[:, k]) for k, n in enumerate(run.system.row_names)]
             for name in getattr(run, "contact_names", ()):
-                channels.append(("multipliers", name, "N, N m", run.multiplier(f"{name}.gap")))
+                channels.append(("multipliers", name, "N, N m", curves.multiplier(f"{name}.gap")))
             if run.system.rows.of or getattr(run, "contact_names", ()):
-                channels.append(("evidence", "closure", "m, rad", run.residuals))
+                channels.append(("evidence", "closure", "m, rad", curves.residuals))
             if run.system.rows.of:
-                channels.append(("evidence", "margin", "", np.sqrt(np.maximum(run.margin, 0.0))))
-            channels.append(("evidence", "energy error", "J", np.abs(run.energy_error)))
+                channels.append(("evidence", "margin", "", np.sqrt(np.maximum(curves.margin, 0.0))))
+            channels.append(("evidence", "energy error", "J", np.abs(curves.energy_error)))
         marks = [{"t": p.nearest, "end": p.end, "kind": "passage", "text": str(p)} for p in run.passages]
         for name, times in run.t_events.items():
             marks += [{"t": float(t), "end": float(t), "kind": "event", "text": name} for t in times]
@@ -195,7 +203,7 @@ class Runs:
         }  # fmt: skip
         if self.kept.get(slot) is kept:
             values = np.array([x[pick] for *_, x in channels]).reshape(len(channels), len(pick))
-            session.tell(header, {"t": run.t[pick], "values": values}, keep=f"more {slot}")
+            session.tell(header, {"t": curves.t[pick], "values": values}, keep=f"more {slot}")
 
     # --- what changes them --------------------------------------------------------------------------------------
 
