@@ -181,8 +181,10 @@ class Crosser:
             return found
         if found.error > COARSE * self.rtol and now > FAR:
             return _first(opening, growth, (1.0 - 0.9 * NEARER) * now)
-        if (ROUNDED / now**2) ** 2 > max(1e2 * self.rtol, CLAIMED):  # by how much, squared, x is off its branch
-            return found._replace(determined=False)
+        if (ROUNDED / now**2) ** 2 > max(1e2 * self.rtol, CLAIMED):  # by how much, squared, x may be off its branch
+            on = cone.nearest(y)
+            if on is None or (float(np.linalg.norm(on - y)) / speed) ** 2 > 1e2 * self.rtol:  # and is, as v tells
+                return found._replace(determined=False)
         if exists(self.system, found.position, self.p, rank, self.usual, self.u):
             turns = np.linalg.norm(cone.local(found.position.v)) < 0.5 * speed
             return found._replace(determined=branch_of(cone, x.v) is not None) if turns else found
