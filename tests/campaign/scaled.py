@@ -126,7 +126,8 @@ def rescaled(plan: Plan, by: Units) -> Plan:
             k = values[0]
             values = (k, values[1] * rate[k], values[2] * rate[k] / T, values[3] / T)
         elif c.kind == "coupling":
-            values = (values[0], [x / rate[k] for k, x in zip(values[0], values[1])], values[2])
+            unit = 1.0 if (rate[values[0]] == 1.0).all() else L  # of the row: metres where a slide is coupled
+            values = (values[0], [x * unit / rate[k] for k, x in zip(values[0], values[1])], values[2] * unit)
         a, b = (None if x is None else (x[0], pose(x[1])) for x in (c.a, c.b))
         return Other(c.name, c.kind, a, b, values)
 
