@@ -147,17 +147,21 @@ def independent(rows: np.ndarray, count: int, first: Sequence[int] = ()) -> list
     Gram and Schmidt's method with pivoting, each direction cleared twice.
     """
     rest, taken = np.array(rows, dtype=float), list[int]()
-    Q = np.zeros((rows.shape[1], 0))
+    Q, found = np.zeros((rows.shape[1], count)), 0
     for step in range(min(count, len(rows))):
-        distance = np.linalg.norm(rest, axis=1)
-        distance[taken] = -1.0
-        k = first[step] if step < len(first) else int(np.argmax(distance))
+        if step < len(first):
+            k = first[step]
+        else:
+            distance = np.einsum("ij,ij->i", rest, rest)
+            distance[taken] = -1.0
+            k = int(np.argmax(distance))
         taken.append(k)
-        q = rest[k] - Q @ (Q.T @ rest[k])
-        size = np.linalg.norm(q)
+        q = rest[k] - Q[:, :found] @ (rest[k] @ Q[:, :found])
+        size = float(q @ q) ** 0.5
         if size > 0:
-            Q = np.column_stack([Q, q / size])
-            rest = rest - np.outer(rest @ Q[:, -1], Q[:, -1])
+            q /= size
+            Q[:, found], found = q, found + 1
+            rest -= np.outer(rest @ q, q)
     fixed = len(first)
     return [*taken[:fixed], *sorted(taken[fixed:])]
 

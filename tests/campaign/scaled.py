@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 UNITS = [(20, 0, 0), (-20, 0, 0), (0, 20, 0), (0, -20, 0), (0, 0, 20), (0, 0, -20), (-20, 20, 10), (16, -10, -16)]
 CLOSE = 1e-6  # relative, of numbers
-ROUNDING = 1e-9  # of numbers that are zero but for rounding, where others of their kind are about 1
+ROUNDING = 1e-8  # of numbers that are zero but for rounding, where others of their kind are about 1
 FORMULATIONS = ("auto", "nullspace", "projection", "admissible", "partition", "lagrange", "augmented")
 
 
@@ -44,7 +44,7 @@ def compare_units(out: Outcome, plan: Plan) -> None:
                 size = max(float(np.abs(one).max(initial=0.0)), ROUNDING / CLOSE)
                 same = one.shape == other.shape and np.abs(one - other).max(initial=0.0) <= CLOSE * size
             else:
-                same = one == other
+                same = type(one) is type(other) and one == other
             out.check(same, f"units 2^{UNITS[k]}: {what} is {_short(other)}, not {_short(one)}")
 
 
@@ -126,7 +126,8 @@ def rescaled(plan: Plan, by: Units) -> Plan:
             k = values[0]
             values = (k, values[1] * rate[k], values[2] * rate[k] / T, values[3] / T)
         elif c.kind == "coupling":
-            values = (values[0], [x / rate[k] for k, x in zip(values[0], values[1])], values[2])
+            unit = 1.0 if (rate[values[0]] == 1.0).all() else L  # of the row: metres where a slide is coupled
+            values = (values[0], [x * unit / rate[k] for k, x in zip(values[0], values[1])], values[2] * unit)
         a, b = (None if x is None else (x[0], pose(x[1])) for x in (c.a, c.b))
         return Other(c.name, c.kind, a, b, values)
 

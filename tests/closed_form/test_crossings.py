@@ -55,6 +55,19 @@ def test_loops_that_open_slowly_are_crossed_as_exactly(angle, speed):
         assert error < rtol + 2e-9 or (rtol == 1e-6 and not run.passages[0].determined)
 
 
+@pytest.mark.parametrize("angle", [-3e-8, -2e-7, -5e-7, -1e-6, -3e-6])
+@pytest.mark.parametrize(("base", "crossed"), CASES, ids=str)
+def test_a_start_next_to_the_position_that_is_on_its_branch_determines_the_motion(base, crossed, angle):
+    """At σ < 1e-6 rounding may turn a velocity by 1e-15 / σ²: where it does, the passage says so."""
+    system, x, truth = through(base, crossed, angle, 1.0, 0.15)
+    for rtol in (1e-7, 1e-9, 1e-11):
+        run = da.simulate(system, x, 0.15, rtol=rtol, atol=0.1 * rtol)
+        assert run.success, run.message
+        determined = all(p.determined for p in run.passages)
+        assert difference(run.state(-1), truth.state(-1)) < 300 * rtol or not determined
+        assert determined or base not in ("ground", "ball")
+
+
 def test_states_between_the_steps_of_a_loop_that_is_closed_twice():
     """Next to the position too, where steps are careful: as exact as the steps themselves."""
     crossed = (True, False)

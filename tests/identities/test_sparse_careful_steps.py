@@ -10,6 +10,7 @@ import dalembert as da
 from dalembert import zoo
 from dalembert.analysis.manifold import tangent_of_motion
 from dalembert.linalg.double_double import sine_cosine
+from dalembert.native import library
 from dalembert.simulation import careful as careful_steps
 from dalembert.simulation.layout import Layout
 from dalembert.simulation.setup import make_choices, make_setup, make_span
@@ -100,6 +101,24 @@ def test_a_long_ladder_passes_its_flat_position():
     assert run.residuals.max() < 1e-9
     assert np.ptp([run[f"A{k}"][-1] for k in range(81)]) < 1e-6
     assert np.abs(run.energy_error).max() < 1e-8 * 80
+
+
+def test_a_loop_that_pauses_after_every_attempt_makes_the_same_steps(monkeypatch):
+    """As it does where an attempt takes longer than the time between two looks at the keyboard."""
+    system = zoo.ladder(40).compile()
+    x = system.state(*zoo.ladder_start(40))
+    whole = da.simulate(system, x, 7.0, rtol=1e-9, atol=1e-9)
+    usual = library.call
+
+    def one_attempt(name, struct):
+        if name == "advance":
+            struct.budget = 1
+        usual(name, struct)
+
+    monkeypatch.setattr(library, "call", one_attempt)
+    run = da.simulate(system, x, 7.0, rtol=1e-9, atol=1e-9)
+    assert run.success, run.message
+    np.testing.assert_array_equal(run.q, whole.q)
 
 
 @njit

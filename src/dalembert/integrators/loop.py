@@ -49,7 +49,7 @@ def advance(x, y, run):
 
 @native
 def _advance(run):
-    x, stages, budget, unsound = run.x, run.stages, run.budget, 0
+    x, stages, budget = run.x, run.stages, run.budget
     trial = stages[run.rows - 2]
     if run.project_first != 0:
         run.project_first, run.fresh = 0, 0
@@ -102,8 +102,8 @@ def _advance(run):
             run.margin, run.kink_tries = 1.0, 0
             if run.exponent == 0.0 or (outcome == UNSOUND and _close(run, h)):
                 return _ended(run, outcome)
-            unsound = unsound + 1 if outcome == UNSOUND else 0
-            run.h = SHIFT * h if 0 < unsound <= SHIFTS and run.singular == 0 else 0.5 * h
+            run.unsound = run.unsound + 1 if outcome == UNSOUND else 0
+            run.h = SHIFT * h if 0 < run.unsound <= SHIFTS and run.singular == 0 else 0.5 * h
             if run.h < LEAST * max(1.0 / run.rate, abs(run.t)):
                 return DRIFTED if outcome == DRIFTED else NOT_FINITE
             continue
@@ -113,8 +113,8 @@ def _advance(run):
             continue
         if run.exponent > 0.0 and not run.error < 1.0:
             run.rejected += 1
-            if unsound < SHIFTS and run.singular == 0 and run.margin < LOST / run.rtol:
-                unsound += 1
+            if run.unsound < SHIFTS and run.singular == 0 and run.margin < LOST / run.rtol:
+                run.unsound += 1
                 run.h = SHIFT * h
             else:
                 run.h = h * max(0.2, 0.9 * run.error ** (-run.exponent)) if run.error < 1e300 else 0.1 * h
@@ -131,10 +131,10 @@ def _advance(run):
             run.margin = 1.0
             continue
         sunk = run.dof > 0 and run.sigma < 0.5 * FRESH < FRESH < known[2]
-        if unsound < SHIFTS and run.exponent > 0.0 and (sunk or (not last and _too_near(run))):
+        if run.unsound < SHIFTS and run.exponent > 0.0 and (sunk or (not last and _too_near(run))):
             part = (known[2] - 0.75 * FRESH) / (known[2] - run.sigma) if sunk else SHIFT  # to where a chart is left
             run.root_rate, run.root, run.sigma, run.end_sigma, run.fall, run.fall_t, run.risen = known
-            unsound += 1
+            run.unsound += 1
             run.rejected += 1
             run.margin, run.h = 1.0, part * h
             continue
@@ -143,7 +143,7 @@ def _advance(run):
             _next_step(run, h, last or bent > 0.0)
             if bent > 0.0:
                 run.h = bent
-        unsound, before = 0, run.t
+        run.unsound, before = 0, run.t
         _accept(run, trial, stop, h, last)
         if passage == PASSED:
             noted = run.passages[run.passed]

@@ -117,6 +117,7 @@ class RunRecord(Struct):
     risen = Float()  # σ above which another passage may be noted
     passed = Int()  # passages to be noted, in this call
     most = Int()  # of these until the loop ends
+    unsound = Int()  # attempts in a row that failed next to a singular position
 
     # --- kinks: where forces begin and end to act
     kinks = Int()
@@ -149,6 +150,7 @@ class RunRecord(Struct):
     kink_values = Doubles("3", "kinks")  # at x, at the end of the attempt, at that of one that is too short
     passages = Doubles("most", "nq + nv + 7")  # t, σ, margin, resolved, singular steps, its step, state
     margins = Doubles("5")  # their roots, at places of the step that is looked at
+    squares = Doubles("5")  # σ² there; −1: not known
     low = Doubles("nq")  # the low part of the position of the trial
     low_before = Doubles("nq")  # and of x
     plain = Ints("nq")  # the velocity that is the rate of a coordinate, or −1

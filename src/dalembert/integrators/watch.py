@@ -24,6 +24,7 @@ from dalembert.outcome import OK, PASSED, SINGULAR, UNSOUND
 LOW = 1e-2  # margin (squared sine) of a step below which it is looked at
 FALLEN = 0.1  # times the largest spread at its ends: that of a step that may have passed zero between two stages
 CLOSE = 1e-2  # σ of a passage that is reported
+NEARBY = 0.2  # root of a margin: next to it, σ is looked for together with the margin
 SHORTER = 1e-2  # of a step: the next try, at least
 RESOLVED = 12.0  # times the least σ: what σ may be at both ends of a step together, with error control
 GIVEN = 2.05  # the same of a step whose length is given, which no error control would shorten
@@ -41,9 +42,10 @@ ROUNDS = 8  # parabolas through three values of σ² on the way to its least
 def nearness(run, t, x):
     """Margin of the constraint rows: least squared sine between them, or squared length of one over its usual one."""
     f = run.gauge
+    forget = f.y[1]  # is still to be done
     f.y[1] = SKIPPED
     call(f, t, x, run.nq)
-    margin = f.y[0]
+    margin, f.y[1] = f.y[0], forget
     return margin if margin > 0.0 else 0.0
 
 
@@ -96,10 +98,16 @@ def _look(run, h, trial):
     Between two places the margin's root falls by no more than it changes between any two that are side by side. So
     parts of the step are left out in which nothing is to be reported, but for careful steps.
     """
-    roots, change = run.margins, 0.0
+    roots, squares, change = run.margins, run.squares, 0.0
+    run.gauge.y[1] = FORGET  # the same answers for the same step, whatever came before
     for k in range(PARTS + 1):
         _move(run, h, trial, k)
-        roots[k] = nearness(run, run.t + h * k / PARTS, run.stages[1]) ** 0.5
+        t, squares[k] = run.t + h * k / PARTS, -1.0
+        if run.singular != 0 or (k > 0 and roots[k - 1] < NEARBY):  # σ² is likely to be asked for too
+            squares[k] = distance(run, t, run.stages[1], ROUGH)
+            roots[k] = max(run.gauge.y[0], 0.0) ** 0.5
+        else:
+            roots[k] = nearness(run, t, run.stages[1]) ** 0.5
         if k > 0:
             change = max(change, abs(roots[k] - roots[k - 1]))
     limit = CLOSE + change
@@ -107,7 +115,6 @@ def _look(run, h, trial):
     first = last = -1.0
     here = fall = there = rise = 0.0
     known = False
-    run.gauge.y[1] = FORGET  # the same answers for the same step, whatever came before
     for k in range(1, PARTS + 1):
         if min(roots[k - 1], roots[k]) > limit and run.singular == 0:
             if roots[k] > run.risen:
@@ -157,8 +164,10 @@ def _move(run, h, trial, k):
 @native
 def _square(run, h, trial, k):
     """σ² after k parts of a step."""
-    _move(run, h, trial, k)
-    return distance(run, run.t + h * k / PARTS, run.stages[1], ROUGH)
+    if run.squares[k] < 0.0:
+        _move(run, h, trial, k)
+        run.squares[k] = distance(run, run.t + h * k / PARTS, run.stages[1], ROUGH)
+    return run.squares[k]
 
 
 @native

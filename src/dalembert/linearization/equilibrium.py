@@ -262,15 +262,14 @@ def _improved(
     steady: list[str] | None,
 ) -> tuple[LinearModel, Mapping[str, float]]:
     """The model and speeds after a step, shortened until the accelerations fall (or hardly any of it is left)."""
-    unit, n = _scale(old, u).speeds, len(old.positions)
-    before = np.linalg.norm(old.rate[n:] / unit)
+    before = np.linalg.norm(_left(old, steady))  # of all velocities: the model's own may be others after the step
     size = min(1.0, STRIDE / max(float(np.abs(step / reach(system, p)).max(initial=0.0)), 1e-300))
     while True:
         try:
             faster = {**speeds, **{name: speeds[name] + size * value for name, value in change.items()}}
             y = system.assemble(held or None, faster or None, guess=system.plus(x, size * step), p=p, t=x.t)
             new = linearize(system, y, u=u, p=p, independent=steady)
-            if np.linalg.norm(new.rate[n:] / unit) < before or size < 1e-4:
+            if np.linalg.norm(_left(new, steady)) < before or size < 1e-4:
                 return new, faster
         except (AssemblyError, ArgumentError):
             if size < 1e-4:

@@ -37,6 +37,7 @@ COARSE = 10.0  # times the tolerance: the error of a crossing that is better mad
 EQUAL = 1e-13  # of a velocity: a change that is rounding
 SLOW = 1.0  # times the same: a slower motion changes its speed on the way
 TURNING = 0.1  # of a velocity: what it may change by on the way across a position that is met
+BESIDE_IT = 3e-6  # σ up to which one that has come to rest leaves along its branch as if it were in the position
 EXACT = 1e-12  # σ of a position that a state is in: which velocities motions have is told by the cone alone
 ASIDE = 1e-3  # of a velocity: what it may differ by there from one that a motion has
 BESIDE = 1e-3  # the same of a state whose distance is not resolved, if it is to tell how the motion goes on
@@ -74,6 +75,7 @@ class Crosser:
     stay: float  # s of a step in a position that nothing moves the mechanism out of
     rtol: float
     begins: bool = True  # whether the run begins here; else one that rests here came along a branch
+    inputs: Callable[[State], np.ndarray] | None = None  # (nu,) at a state, where a law gives them at all times
     arrival: np.ndarray | None = None  # (nv,) the velocity beside the position with which it came, if known
 
     @one_thread()
@@ -90,18 +92,22 @@ class Crosser:
         if drives_against(self.system, x, self.p, cone):
             return cause(self.system, x, self.p, self.usual, self.u)
         target = max(FAR, 30.0 * self.hit, now)
-        if now > self.hit:
+        y = cone.local(x.v)
+        rests = self._rests(cone, y)
+        if now > (BESIDE_IT if rests else self.hit):
             return self._met_ahead(x, cone, now, rank, target)
         vdot = self._acceleration(x, cone, rank)
-        along, y = cone.local(cone.c + vdot), cone.local(x.v)
+        along = cone.local(cone.c + vdot)
         if not along.any() and not y.any():
             return self._stayed(x, cone, vdot, False)
         time = np.sqrt(2.0 * target / max(cone.opening(along), 1e-300))
-        slow = float(np.linalg.norm(y)) <= SLOW * time * float(np.linalg.norm(along))
+        slow = rests or float(np.linalg.norm(y)) <= SLOW * time * float(np.linalg.norm(along))
         came = branch_of(cone, self.arrival) if slow else None
         if came is not None:
             exact = exists(self.system, x, self.p, rank, self.usual, self.u)
-            return self._along(x, cone, vdot, came, target, exact)
+            return self._along(x, cone, rank, vdot, came, target, exact)
+        if now > self.hit:
+            return np.inf
         if np.linalg.norm(y) <= REST * time * np.linalg.norm(along):
             return self._from_rest(x, cone, vdot, target)
         on = cone.nearest_as_long(y)
@@ -110,7 +116,7 @@ class Crosser:
             return self._blocked(cone)
         if slow and cone.selects(on):
             exact = aside < BESIDE and exists(self.system, x, self.p, rank, self.usual, self.u)
-            return self._along(x, cone, vdot, on, target, exact)
+            return self._along(x, cone, rank, vdot, on, target, exact)
         time = target / max(cone.opening(on), 1e-300)
         determined = aside < BESIDE and cone.selects(on)
         determined = determined and exists(self.system, x, self.p, rank, self.usual, self.u)
@@ -122,8 +128,13 @@ class Crosser:
         until, _ = self._least(lambda s: self._moved(x, s - off, x.v, vdot), off)
         return found._replace(position=self._moved(x, until - off, x.v, vdot))
 
+    def _rests(self, cone: TangentCone, y: np.ndarray) -> bool:
+        """Whether a motion with velocity y (n,) has come to rest here."""
+        came = 0.0 if self.arrival is None else float(np.linalg.norm(cone.local(self.arrival)))
+        return bool(np.linalg.norm(y) <= EQUAL * came)
+
     def _along(
-        self, x: State, cone: TangentCone, vdot: np.ndarray, on: np.ndarray, target: float, determined: bool
+        self, x: State, cone: TangentCone, rank: int, vdot: np.ndarray, on: np.ndarray, target: float, determined: bool
     ) -> Crossing | str:
         """Out of the position, slowly, along the branch of a velocity `on`: what leads off it is taken from v and v̇.
 
@@ -134,10 +145,22 @@ class Crosser:
         v, vdot = x.v - cone.K @ (off @ y), vdot - cone.K @ (off @ along)
         y, along = y - off @ y, along - off @ along
         speed, size = cone.opening(y), cone.opening(along)
-        if not speed > 0.0 and not size > EXACT * cone.opening(on) / max(float(np.linalg.norm(on)), 1e-300):
-            return self._stayed(x, cone, vdot, determined)
-        time = _first(speed, size if float(y @ along) >= 0.0 else -size, target)
-        found = self._carried(x, v, vdot, 0.0, time, 0.25 * target, determined, energy=False)
+        if speed**2 <= EXACT * size * target:
+            speed, v = 0.0, cone.c
+        jerk = np.zeros(len(v))
+        if speed > 0.0 or size * self.stay**2 > EXACT:
+            time = _first(speed, size if float(y @ along) >= 0.0 else -size, target)
+        else:  # forces that grow from where they balance
+            time = 1e-3 * self.stay
+            while time < self.left:
+                later = self._acceleration(x.replace(t=x.t + time), cone, rank, later=True)
+                jerk = cone.K @ (cone.local(cone.c + later) - off @ cone.local(cone.c + later)) / time
+                if cone.opening(cone.local(cone.c + jerk)) * time**3 > 6.0 * target:
+                    break
+                time *= 1.2
+            else:
+                return self._stayed(x, cone, vdot, determined)
+        found = self._carried(x, v, vdot, 0.0, time, 0.25 * target, determined, jerk)
         return found if isinstance(found, str) else found._replace(along=cone.c + cone.K @ on)
 
     def _met_ahead(self, x: State, cone: TangentCone, now: float, rank: int, target: float) -> Crossing | str | float:
@@ -159,8 +182,10 @@ class Crosser:
             return found
         if found.error > COARSE * self.rtol and now > FAR:
             return _first(opening, growth, (1.0 - 0.9 * NEARER) * now)
-        if (ROUNDED / now**2) ** 2 > max(1e2 * self.rtol, CLAIMED):  # by how much, squared, x is off its branch
-            return found._replace(determined=False)
+        if (ROUNDED / now**2) ** 2 > max(1e2 * self.rtol, CLAIMED):  # by how much, squared, x may be off its branch
+            on = cone.nearest(y)
+            if on is None or (float(np.linalg.norm(on - y)) / speed) ** 2 > 1e2 * self.rtol:  # and is, as v tells
+                return found._replace(determined=False)
         if exists(self.system, found.position, self.p, rank, self.usual, self.u):
             turns = np.linalg.norm(cone.local(found.position.v)) < 0.5 * speed
             return found._replace(determined=branch_of(cone, x.v) is not None) if turns else found
@@ -223,24 +248,25 @@ class Crosser:
         time: float,
         least: float,
         determined: bool | None,
-        energy: bool = True,
+        jerk: np.ndarray | None = None,
     ) -> Crossing | str:
         """The state a time later, or as much more later as σ needs to be at least `least`; `until`: to the position.
 
-        energy: whether it gets the energy of x. Not where it has hardly any: works are not as exact as a small speed.
+        jerk: (nv,) by which the acceleration grows, of slow motions. They do not get the energy of x: works are not as
+        exact as their small speeds.
         """
         for _ in range(12):
             time = min(time, self.left)
-            there = self.land(self._moved(x, time, v, vdot), least)
+            there = self.land(self._moved(x, time, v, vdot, jerk), least)
             if there is not None:
-                after, course, works, error = self._refined(x, v, vdot, there, least, bool(until))
+                after, course, works, error = self._refined(x, v, vdot, there, least, bool(until), jerk)
                 position = course(self._least(course, until)[0]) if until else x
                 if error > max(1e2 * self.rtol, CLAIMED):
                     determined = False
-                after = self._with_energy(x, after, works) if energy else after
+                after = self._with_energy(x, after, works) if jerk is None else after
                 return Crossing(position, after, works, error, determined)
             if time == self.left:
-                after, works = self._moved(x, time, v, vdot), np.zeros(self.works)
+                after, works = self._moved(x, time, v, vdot, jerk), np.zeros(self.works)
                 return Crossing(self._moved(x, until, v, vdot) if until else x, after, works, np.inf, determined)
             time *= 1.3
         return "no motion was found behind this singular position"
@@ -253,7 +279,14 @@ class Crosser:
         return f"no motion has the velocity at hand in this singular position of {where}"
 
     def _refined(
-        self, x: State, v: np.ndarray, vdot: np.ndarray, there: State, least: float, before: bool
+        self,
+        x: State,
+        v: np.ndarray,
+        vdot: np.ndarray,
+        there: State,
+        least: float,
+        before: bool,
+        jerk: np.ndarray | None,
     ) -> tuple[State, Course, np.ndarray, float]:
         """The state behind a position by (1), the course and the works on the way, and about the error of v, relative.
 
@@ -262,21 +295,23 @@ class Crosser:
         nq, n, time = len(x.q), len(x.q) + len(x.v), there.t - x.t
         nodes = AROUND if before else BEHIND
         start = np.concatenate([x.q, v, np.zeros(self.works)])
-        rates = {0.0: self.rates(x.t, start)}
+        rates, rest = {0.0: self.rates(x.t, start)}, jerk is not None and not v.any()
+        if rest:  # nothing but v̇ changes in the position, and that is known
+            rates[0.0] = np.concatenate([np.zeros(nq), vdot, np.zeros(self.works)])
 
         def moved(c: float) -> np.ndarray:
-            out = start + time * _integral(nodes if before else nodes[1:], rates, c)
-            if not before:
+            out = start + time * _integral(nodes if before or rest else nodes[1:], rates, c)
+            if not before and not rest:
                 out[:nq] = start[:nq] + time * _integral(nodes, rates, c)[:nq]
             return out
 
         def course(s: float) -> State:
             if len(rates) < len(nodes):
-                return self._moved(x, s, v, vdot)
+                return self._moved(x, s, v, vdot, jerk)
             out = moved(s / time)
             return x.replace(q=out[:nq], v=out[nq:n], t=x.t + s)
 
-        states = {c: self.land(self._moved(x, c * time, v, vdot), 0.0) for c in nodes if c not in (0.0, 1.0)}
+        states = {c: self.land(self._moved(x, c * time, v, vdot, jerk), 0.0) for c in nodes if c not in (0.0, 1.0)}
         states[1.0] = there
         first, works, error = np.inf, np.zeros(self.works), np.inf
         for k in range(ROUNDS):
@@ -318,10 +353,12 @@ class Crosser:
             return after
         return after.replace(v=after.v * (1.0 + missing / kinetic) ** 0.5)
 
-    def _moved(self, x: State, time: float, v: np.ndarray, vdot: np.ndarray) -> State:
-        """The state a time later, with this velocity at x and a constant acceleration."""
-        way = time * v + 0.5 * time**2 * vdot
-        return x.replace(q=self.system.plus(x, way), v=v + time * vdot, t=x.t + time)
+    def _moved(self, x: State, time: float, v: np.ndarray, vdot: np.ndarray, jerk: np.ndarray | None = None) -> State:
+        """The state a time later, with this velocity and acceleration at x, which grows by the jerk."""
+        way, v = time * v + 0.5 * time**2 * vdot, v + time * vdot
+        if jerk is not None:
+            way, v = way + time**3 / 6.0 * jerk, v + 0.5 * time**2 * jerk
+        return x.replace(q=self.system.plus(x, way), v=v, t=x.t + time)
 
     def _vdot(self, x: State) -> np.ndarray:
         """(nv,) the acceleration at a regular state."""
@@ -333,9 +370,10 @@ class Crosser:
         """Number of works."""
         return len(self.system.work_names)
 
-    def _acceleration(self, x: State, cone: TangentCone, rank: int) -> np.ndarray:
-        """v̇ without the weak rows, as by the null-space formulation."""
-        M, f, _, gamma = self.system.evaluate("constrained", x, u=self.u, p=self.p)
+    def _acceleration(self, x: State, cone: TangentCone, rank: int, later: bool = False) -> np.ndarray:
+        """v̇ without the weak rows, as by the null-space formulation; later: with the inputs at the time of x."""
+        u = self.inputs(x) if later and self.inputs is not None else self.u
+        M, f, _, gamma = self.system.evaluate("constrained", x, u=u, p=self.p)
         c, led = _shortest(cone.tangent, -gamma, rank), list(self.system.led.values())
         c[led] = f[led] / M[led, led]
         return c + cone.K @ (cone.K.T @ (f - M @ c))

@@ -15,7 +15,7 @@ from dalembert.charts import LocalChart
 from dalembert.integrators.run_record import FRESH, SKIPPED, RunRecord
 from dalembert.simulation.callbacks import Callback
 from dalembert.simulation.careful import Careful, give_back, lease
-from dalembert.simulation.crossing import CLOSEST, FAR, NEARER, Crosser, branch_of
+from dalembert.simulation.crossing import BESIDE_IT, CLOSEST, FAR, NEARER, Crosser, branch_of
 from dalembert.simulation.dense import Dense
 from dalembert.simulation.layout import Layout
 from dalembert.simulation.passages import Met, describe, known_with_drift
@@ -102,7 +102,8 @@ class Detours:
         self._without_chart()
         self._careful()
         run.project_first = 1
-        return self._cross() if self.margin() <= (4.0 * run.hit) ** 2 else Status.DONE
+        near = 4.0 * run.hit if self.arrival is None else BESIDE_IT
+        return self._cross() if self.margin() <= near**2 else Status.DONE
 
     def _careful(self) -> None:
         """Careful steps from now on."""
@@ -161,6 +162,9 @@ class Detours:
                 self.inputs[:] = run.control.at(t, x[:n])[: run.nu]
             return run.ode.at(t, x[:n])[: run.n].copy()
 
+        def inputs(x: State) -> np.ndarray:
+            return run.control.at(x.t, np.concatenate([x.q, x.v]))[: run.nu].copy()
+
         assert self._steps is not None
         if self.margin() > KNOWN**2:
             self.arrival = start.v
@@ -168,7 +172,7 @@ class Detours:
             self.system, self.setup.p, self.inputs.copy(), rates, self._steps.land,
             self.layout.equations.usual_rank(self.rows), run.hit, run.end - run.t,
             STAY * (run.end - self.span.start.t), self.setup.rtol, self.begins and run.t == self.span.start.t,
-            self.arrival,
+            inputs if run.control.address and run.hold == 0.0 else None, self.arrival,
         )  # fmt: skip
         found = crosser.cross(start)
         if isinstance(found, float):
@@ -181,6 +185,8 @@ class Detours:
         if isinstance(found, str):
             self.why = found
             return Status.BLOCKED
+        if run.hold > 0.0 and found.after.t > run.sampled_until + run.hold:  # samples of a controller were left out
+            found = found._replace(determined=False)
         position, after = found.position, found.after
         self.arrival = self.arrival if found.along is None else found.along
         self.turned = self.turned or (not self.begins and position.t == self.span.start.t)
@@ -227,7 +233,7 @@ class Detours:
             return None
         usual, p = self.layout.equations.usual_rank(self.rows), self.setup.p
         here = tangent_of_motion(self.system, x, p)
-        if here.sigma[usual - 1] > KNOWN:
+        if here.sigma[usual - 1] > TOGETHER:
             return None
         cone = TangentCone.of(self.system, x, p, int((here.sigma[:usual] > TOGETHER).sum()), usual, here, self.inputs)
         on = branch_of(cone, self.arrival)

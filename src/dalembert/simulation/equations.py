@@ -103,9 +103,14 @@ class Equations:
 
         return self.bound(linear_kernel(self.system, chart.leaders, rows=rows), None, 0)
 
-    def gauge(self, rows: tuple[int, ...] | None) -> Bound:
-        """How near constraints are to dependent: all of them, or these rows where there are many."""
+    def gauge(self, rows: tuple[int, ...] | None, known: Bound) -> Bound:
+        """How near constraints are to dependent: all of them, or these rows where there are many.
+
+        known: the gauge in use, which serves other rows too where all are measured.
+        """
         system, measured = self.system, measured_rows(self.system, rows)
+        if measured is None and known.owner is not None and known.owner.rank == self.usual_rank(rows):
+            return known
         values = {**self.values(None), "sizes": self._usual(measured)}
         return make_gauge(
             system.kernel("whitened_rows", rows=measured), values,

@@ -109,7 +109,7 @@ class Layout:
             count = self.equations.sizes(rows)[0] + system.nv
             run.step_kernel = self.equations.bound(system.kernel(method.kernel, rows=rows), chart, count)
         if system.rows.of and s.formulation not in TOTAL_RATES:
-            run.gauge = self.equations.gauge(rows)
+            run.gauge = self.equations.gauge(rows, run.gauge)
         needed = bool(system.rows.of) or system.nq != system.nv
         by_itself = chart is not None or method.kernel is not None
         project = s.projection

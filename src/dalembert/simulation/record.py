@@ -60,6 +60,7 @@ def make_record(layout: Layout) -> RunRecord:
         most=most,
         passages=np.zeros((most, system.nq + system.nv + PASSAGE)),
         margins=np.zeros(5),
+        squares=np.zeros(5),
         plain=plain_rates(system),
         low=np.zeros(system.nq),
         low_before=np.zeros(system.nq),

@@ -30,7 +30,7 @@ class Stepper(NamedTuple):
         run.u_index = self.ode.slices["u"].start if "u" in self.ode.slices else 0
         if held is not None:
             run.ode.x[run.u_index : run.u_index + run.nu] = held
-        run.fresh = 0
+        run.fresh = run.unsound = 0
 
     def now(self, run: RunRecord, method: Method) -> Stepper:
         """The stepper in use, by which this one can be replaced again."""

@@ -17,6 +17,7 @@ from dalembert.simulation.phases.driver import Cause, PhaseDriver, PhaseLayout, 
 from dalembert.simulation.phases.mode import Mode
 from dalembert.simulation.phases.moment import Moment
 from dalembert.simulation.phases.scales import Scales
+from dalembert.simulation.phases.standing import Standing
 from dalembert.simulation.phases.switch import Switch
 from dalembert.simulation.phases.telling import Story
 from dalembert.simulation.pool import give_back
@@ -111,6 +112,7 @@ class Course(Between):
     def _phase(self) -> tuple[Status, Cause | None]:
         """One phase to its end."""
         a = self.asked
+        standing = self._standing()
         layout = self._layout()
         due = [t for t in self._times() if self.state.t < t <= a.span.end]
         end = min(due, default=a.span.end)
@@ -122,6 +124,7 @@ class Course(Between):
         if self.stopped:
             driver.interrupt.stop()
         driver.prepare(self.u, self.step, (self.t0, self.held_until) if a.hold > 0.0 else None)
+        driver.standing = standing
         driver.begin()
         if self.cause is not None and self.cause.kind == "event":
             driver.passed(self.cause.of, self.left)
@@ -152,6 +155,17 @@ class Course(Between):
             status = Status.STEPS
         return status, cause
 
+    def _standing(self) -> Standing | None:
+        """What holds a mechanism that stands in or beside a singular position from now on; then velocities are zero."""
+        a = self.asked
+        if self.arrival is None:
+            return None
+        rest = self.state.replace(v=np.zeros(len(self.state.v)))
+        moment = Moment(a.changeable, rest, self.u, a.p, None, self.arrival)
+        found = Standing.of(moment, self.mode, system_in(a.changeable, self.mode).watched)
+        self.state = self.state if found is None else rest
+        return found
+
     def _start_only(self, status: Status) -> None:
         """A phase of one state, the start, of a run that cannot begin."""
         self.values = {}
@@ -166,7 +180,8 @@ class Course(Between):
     def _layout(self) -> PhaseLayout:
         """The functions of the phase that begins: those of an earlier one like it, or new ones."""
         a = self.asked
-        key = self.mode, tuple((k, tuple(np.atleast_1d(x).tolist())) for k, x in self.values.items())
+        numbers = tuple((k, tuple(np.atleast_1d(x).tolist())) for k, x in self.values.items())
+        key = self.mode, frozenset(self.done), numbers
         found = self.layouts.get(key)
         if found is None:
             if len(self.layouts) >= LAYOUTS:
@@ -184,12 +199,21 @@ class Course(Between):
         return [t for s in self.asked.switches.values() if s.at is not None for t in s.at]
 
     def _switch_events(self) -> dict[str, Event]:
-        """Events of switches: one for each, also of those that are done, so that phases are alike."""
+        """Events of switches: one for each, also of those that change nothing now, so that phases are alike.
+
+        These do not end a phase: a latch that closes where its event is zero stays there but for rounding.
+        """
         return {
-            f"switch {name}": Event(s.event.g, s.event.direction, True)
+            f"switch {name}": Event(s.event.g, s.event.direction, not self._idle(name, s))
             for name, s in self.asked.switches.items()
             if s.event is not None
         }
+
+    def _idle(self, name: str, s: Switch) -> bool:
+        """Whether a switch has happened for good, or finds everything as it would make it."""
+        held = self.mode.held
+        as_it_is = all(n in held for n in s.close) and not any(n in held for n in s.open)
+        return as_it_is or (s.once and name in self.done)
 
     def _is_switch(self, name: str) -> bool:
         return name in self._switch_events()

@@ -7,15 +7,18 @@ from dataclasses import fields
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.optimize import brentq
 
 from dalembert.analysis.mobility import independent_rows
 from dalembert.integrators.run_record import TURNS
 from dalembert.native.bound import Bound
 from dalembert.simulation.callbacks import Callback, expression, scalar_of
+from dalembert.simulation.detours import STAY
 from dalembert.simulation.driver import Driver
 from dalembert.simulation.events import Event, as_python
 from dalembert.simulation.layout import Layout
 from dalembert.simulation.phases.mode import PhaseSystem
+from dalembert.simulation.phases.standing import Standing
 from dalembert.simulation.setup import Choices, Setup, on_manifold
 from dalembert.simulation.status import Status
 from dalembert.symbols import array
@@ -94,6 +97,7 @@ class PhaseDriver(Driver):
     """A phase under way; `cause` is what ended it."""
 
     layout: PhaseLayout
+    standing: Standing | None = None  # a mechanism that does not move in this phase
 
     def prepare(self, u: np.ndarray, step: float, clock: tuple[float, float] | None) -> None:
         """Before `begin`: the inputs that act, the first step (s; 0: chosen), and since when a controller is sampled.
@@ -122,6 +126,76 @@ class PhaseDriver(Driver):
             if run.watch_u:
                 run.watch.x[run.watch_u : run.watch_u + run.nu] = self.inputs
             run.event_values[:] = run.watch.at(run.t, run.x[:n])[: run.events]
+            if self.standing is not None:
+                run.event_values[:, : len(self.standing.watched)] = self.standing.values(run.t, self.inputs)
+
+    def go(self) -> Status:
+        if self.standing is None:
+            return super().go()
+        run, t, status = self.record, self.record.t, Status.DONE
+        run.x[self.system.nq : self.system.nq + self.system.nv] = 0.0
+        self.take_records()
+        with self.interrupt:
+            while run.t < run.end and status == Status.DONE:
+                status = Status.INTERRUPTED if self.interrupt.asked else self._stand(STAY * (run.end - t))
+        sigma = self.margin() ** 0.5
+        if sigma <= run.hit:
+            self.note(t, sigma, run.x, (t, run.t), sigma**2, True, run.singular_steps, True)
+        return status
+
+    def _stand(self, step: float) -> Status:
+        """A step in which nothing moves, to the first event that ends the phase."""
+        run, events = self.record, list(self.setup.events.values())
+        if run.hold > 0.0 and run.t >= run.sampled_until:
+            jumped = self._sampled()
+            if jumped is not None:
+                self.ended_by = jumped
+                return Status.EVENT
+        before, end = run.event_values[0].copy(), min(run.t + step, run.end)
+        end = run.end if run.end - end < 0.5 * step else end
+        if run.hold > 0.0:
+            end = min(end, run.sampled_until)
+        now, hits, status = self._values_at(end), list[tuple[float, int]](), Status.DONE
+        for k, event in enumerate(events):
+            if event.wants(before[k], now[k]):
+                when = end if now[k] == 0.0 else brentq(lambda t, k=k: self._values_at(t)[k], run.t, end, xtol=1e-15)
+                hits.append((float(when), k))
+        for when, k in sorted(hits):
+            self.found[self.names[k]].append((when, run.x[: self.system.nq + self.system.nv].copy()))
+            if events[k].terminal:
+                end, self.ended_by, status = when, k, Status.EVENT
+                now = self._values_at(end)
+                break
+        run.event_values[0], run.t = now, end
+        run.steps, run.records = run.steps + 1, 1
+        run.times[0], run.states[0] = run.t, np.concatenate([run.x, self.inputs, [0.0]])
+        self.take_records()
+        return status
+
+    def _sampled(self) -> int | None:
+        """Sample the controller; the number of the event that its jump leads to, if that ends the phase."""
+        run, before = self.record, self.record.event_values[0].copy()
+        self.inputs[:] = run.control.at(run.t, run.x[: self.system.nq + self.system.nv])[: run.nu]
+        run.samples += 1
+        run.sampled_until = run.hold_start + run.samples * run.hold
+        run.event_values[0] = self._values_at(run.t)
+        for k, event in enumerate(self.setup.events.values()):
+            if event.terminal and event.wants(before[k], run.event_values[0, k]):
+                self.found[self.names[k]].append((run.t, run.x[: self.system.nq + self.system.nv].copy()))
+                return k
+        return None
+
+    def _values_at(self, t: float) -> np.ndarray:
+        """Values of all events at a time, while nothing moves."""
+        run, n = self.record, self.system.nq + self.system.nv
+        assert self.standing is not None
+        if run.control.address and run.hold == 0.0:
+            self.inputs[:] = run.control.at(t, run.x[:n])[: run.nu]
+        if run.watch_u:
+            run.watch.x[run.watch_u : run.watch_u + run.nu] = self.inputs
+        out = run.watch.at(t, run.x[:n])[: run.events].copy()
+        out[: len(self.standing.watched)] = self.standing.values(t, self.inputs)
+        return out
 
     def passed(self, event: str, before: State) -> None:
         """After `begin`: an event that ended the last phase, in the state `before`, is not met again at once.

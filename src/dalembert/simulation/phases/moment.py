@@ -135,8 +135,8 @@ class Held:
     U_limits: np.ndarray  # (k, r)
 
     @staticmethod
-    def of(moment: Moment, rows: Sequence[int], closing: Sequence[int] = ()) -> Held:
-        """Factor some rows of a moment; closing: further ones, which its motion does not keep."""
+    def of(moment: Moment, rows: Sequence[int], closing: Sequence[int] = (), met: float = MET) -> Held:
+        """Factor some rows of a moment; closing: further ones, which its motion does not keep. met: σ of weak rows."""
         n, m, none = moment.rows.shape[1], len(rows), np.zeros((0, 0))
         if not m and not closing:
             return Held(np.zeros((0, n)), none, np.zeros(0), np.zeros((n, 0)), np.zeros(0), none, none)
@@ -144,9 +144,9 @@ class Held:
         scale = np.maximum(np.linalg.norm(R, axis=1), 1e-300)
         U, sigma, Vt = np.linalg.svd(R / scale[:, None], full_matrices=False)
         usual = moment.usual[list(rows)]
-        if len(R) > n or sigma[-1] * float((scale[:m] / usual).min(initial=1.0)) <= MET:
+        if len(R) > n or sigma[-1] * float((scale[:m] / usual).min(initial=1.0)) <= met:
             left, values, _ = np.linalg.svd(R[:m] / usual[:, None])
-            rank = int((values > MET).sum())
+            rank = int((values > met).sum())
             if rank < m:
                 limits = moment.limits(left[:, rank:].T / usual, list(rows))
                 scale[:m] = usual
