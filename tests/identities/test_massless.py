@@ -105,3 +105,6 @@ def test_a_parameter_that_makes_mass_negative_is_refused():
             system.forward_dynamics({"A": 0.3}, p=p)
         assert not system.acceleration({"A": 0.3}, p=p).success
     assert da.simulate(system, {"A": 0.3}, 1.0, p={"M": 0.0}).success  # its own inertia is left
+    runs = da.ensemble(system, {"A": 0.3}, 1.0, p={"M": [1.0, -1.0, 0.0], "L": [1.0, 1.0, 1.0]})
+    assert runs.success.tolist() == [True, False, True]
+    assert "negative mass" in runs.messages[1]

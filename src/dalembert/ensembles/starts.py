@@ -16,6 +16,8 @@ from dalembert.simulation.setup import CLOSED, MANY_TURNS, check_resolution, on_
 from dalembert.system.state import State
 from dalembert.system.system import System
 
+TOGETHER = 256  # mass matrices that are factored at once
+
 
 @dataclass(frozen=True, eq=False)
 class States(Sequence[State]):
@@ -66,6 +68,7 @@ class Starts:
                 if int(k) not in variation.refused:
                     self._put(int(k), make)
         self._close()
+        self._weigh()
         if len(self.refused) == n:
             raise ArgumentError(f"no run can begin; the first one: {self.refused[0]}")
         self.q[list(self.refused)] = self.v[list(self.refused)] = np.nan
@@ -159,6 +162,30 @@ class Starts:
                 self.q[k], self.v[k] = x.q, x.v
             except DalembertError as error:
                 self.refused[int(k)] = str(error)
+
+    def _weigh(self) -> None:
+        """Refuse runs whose parameters make a velocity move no mass, or a negative one."""
+        system = self.system
+        if not system.varies_inertia(self.p):
+            return
+        kernel, known = system.kernel("mass_matrix"), {"q": self.q, "p": self.p}
+        for first in range(0, len(self.q), TOGETHER):
+            some = slice(first, first + TOGETHER)
+            M = kernel.batch(*(known[name][some] for name in kernel.names_in))
+            try:
+                if np.isfinite(np.linalg.cholesky(M)).all():
+                    continue
+            except np.linalg.LinAlgError:
+                pass
+            for k in range(len(self.q))[some]:
+                if k not in self.refused:
+                    self._check_mass(k)
+
+    def _check_mass(self, k: int) -> None:
+        try:
+            self.system.check_mass(self.system.state(self.q[k], self.v[k], float(self.t[k])), self.p[k])
+        except DalembertError as error:
+            self.refused[k] = str(error)
 
 
 def is_sequence(states: Any) -> bool:
