@@ -62,3 +62,17 @@ def test_a_crank_that_sticks_beside_a_position_ends_its_run():
     run = da.simulate(bars.system, bars.state(*start), BACK + AHEAD)
     assert run.success
     assert bars.error(run, *end) < 1e-8
+
+
+@pytest.mark.parametrize("friction", [{"A": 0.8, "B": 1.2}, {"A": 1.0, "B": 1.5}, {"A": 0.6, "B": 0.9}], ids=str)
+def test_joints_that_share_one_freedom_hold_it_together(friction):
+    """One sticks and the other pulls with all it has; together they hold, or not, in the position as beside it."""
+    bars = Bars("rhombus", 377, -1, {n: {"friction": f} for n, f in friction.items()})
+    for off in (0.0, 1e-9, -1e-8, 1e-6):
+        start, end, held = turned(bars, friction, off)
+        assert held == (friction["A"] > 0.7)
+        run = da.simulate(bars.system, bars.state(*start), BACK + AHEAD)
+        assert run.success
+        assert bars.error(run, *end) < 1e-9, off
+        assert run.steps < 400
+        assert all(p.determined for p in run.passages)

@@ -162,7 +162,7 @@ class Course(Between):
             return None
         rest = self.state.replace(v=np.zeros(len(self.state.v)))
         moment = Moment(a.changeable, rest, self.u, a.p, None, self.arrival)
-        found = Standing.of(moment, self.mode, system_in(a.changeable, self.mode).watched)
+        found = Standing.of(moment, self.mode, system_in(a.changeable, self.mode).watched, self.values)
         self.state = self.state if found is None else rest
         return found
 

@@ -6,8 +6,9 @@ the change of rows along it takes the place of the weak ones (see `moment.Held`)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -24,16 +25,27 @@ class Standing:
 
     moment: Moment  # at rest
     rows: list[int]
+    drag: np.ndarray  # (nv,) L⁻¹ times the forces of joints that would slide, did not others stick
     factor: Held
     watched: Sequence[tuple[str, str]]
 
     @staticmethod
-    def of(moment: Moment, mode: Mode, watched: Sequence[tuple[str, str]]) -> Standing | None:
-        """At a moment at rest; None where something can move, slides or is driven, or friction depends on reactions."""
+    def of(
+        moment: Moment, mode: Mode, watched: Sequence[tuple[str, str]], values: Mapping[tuple[str, str], Any]
+    ) -> Standing | None:
+        """At a moment at rest; None where something can move or is driven, or friction depends on reactions.
+
+        values: numbers of the phase, among them the signs of joints that slide.
+        """
         frictions = moment.changeable.frictions
-        sliding = any(how == "slides" for _, how in mode.touching) or len(mode.sticking) < len(frictions)
-        if sliding or any(f.law.load > 0.0 for f in frictions.values()):
+        slides = any(how == "slides" for _, how in mode.touching)
+        if slides or any(f.law.load > 0.0 for f in frictions.values()):
             return None
+        drag = np.zeros(moment.rows.shape[1])
+        for name, friction in frictions.items():
+            if name not in mode.sticking:
+                sign = float(np.atleast_1d(values["sign", name])[0])
+                drag += moment.rows[moment.friction_row(name)] * (sign * float(friction.force(0.0)))
         rows = [*moment.of(*mode.held), *(moment.gap_row(n) for n in mode.touched)]
         for name, how in mode.touching:
             rows += moment.slip_rows(name) if how == "sticks" else []
@@ -43,13 +55,13 @@ class Standing:
         factor = Held.of(moment, rows, met=NEAR)
         if not len(factor.limits) or len(factor.sigma) < moment.rows.shape[1]:
             return None
-        return Standing(moment, rows, factor, watched)
+        return Standing(moment, rows, drag, factor, watched)
 
     def values(self, t: float, u: np.ndarray) -> np.ndarray:
         """Of each watched event that forces decide, how far they are from their bounds at a time; of others, 1."""
         m = self.moment
         now = Moment(m.changeable, m.state.replace(t=t), u, m.p, m)
-        force = dict(zip(self.rows, self.factor.step(now.free, -now.gamma[self.rows])[1].tolist()))
+        force = dict(zip(self.rows, self.factor.step(now.free - self.drag, -now.gamma[self.rows])[1].tolist()))
         out = np.ones(len(self.watched))
         for k, (kind, name) in enumerate(self.watched):
             contact = m.changeable.contacts.get(name)
