@@ -40,10 +40,10 @@ def client():
         yield found
 
 
-def ensemble(system: da.System, **more) -> da.Ensemble:
-    """The study of these tests."""
+def ensemble(system: da.System, duration: float = 2.0, **more) -> da.Ensemble:
+    """The study of these tests, of runs of so many seconds."""
     angles = np.linspace(0.0, 1.0, N)
-    return da.ensemble(system, {"A0": angles}, 2.0, workers=2, **OPTIONS, **more)
+    return da.ensemble(system, {"A0": angles}, duration, workers=2, **OPTIONS, **more)
 
 
 def test_workers_that_are_killed_lose_no_run(client):
@@ -70,8 +70,8 @@ def test_workers_that_are_killed_lose_no_run(client):
 
 
 def test_a_scheduler_that_is_lost_leaves_a_store_that_is_made_whole(tmp_path):
-    system, store = pendulums(), tmp_path / "runs"
-    here = ensemble(system)
+    system, store, long = pendulums(), tmp_path / "runs", 40.0  # s, so that it is lost on the way
+    here = ensemble(system, long)
     cluster = distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1", silence_logs=50
     )
@@ -85,11 +85,11 @@ def test_a_scheduler_that_is_lost_leaves_a_store_that_is_made_whole(tmp_path):
     loser = threading.Thread(target=lose)
     loser.start()
     with pytest.warns(UserWarning, match="made here"):
-        there = ensemble(system, executor=client.get_executor(retries=0), store=store)
+        there = ensemble(system, long, executor=client.get_executor(retries=0), store=store)
     loser.join()
     client.close(timeout=2)
     assert there.success.all()
     np.testing.assert_array_equal(here.q, there.q)
     table = dataset.dataset(store, format="feather", exclude_invalid_files=True).to_table()
     assert sorted(table["run"].to_pylist()) == list(range(N))  # each once
-    np.testing.assert_array_equal(ensemble(system, store=store).q, here.q)
+    np.testing.assert_array_equal(ensemble(system, long, store=store).q, here.q)
