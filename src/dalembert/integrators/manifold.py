@@ -131,9 +131,11 @@ def keep_energy(run, t, x, before):
     """Scale the velocities of x, at t, to the energy that the step's start, `before` at run.t, and works since tell.
 
     Constraint forces grow like 1/σ next to a singular position and are known to rounding / σ, which changes the energy
-    by as much in each step. Not where the energy is mostly potential, and known no better.
+    by as much in each step. Not where σ is large, or the energy mostly potential: then it is known no better.
     """
-    f, n = run.energies, run.nq + run.nv
+    f, n, sigma = run.energies, run.nq + run.nv, max(run.landing_margin, 0.0) ** 0.5
+    if sigma > run.kept_below:
+        return
     call(f, run.t, before, n)
     missing = f.y[0] + f.y[1]
     call(f, t, x, n)
@@ -141,7 +143,6 @@ def keep_energy(run, t, x, before):
     missing -= kinetic + potential
     for i in range(run.n - run.works, run.n):
         missing += x[i] - before[i]
-    sigma = max(run.landing_margin, 0.0) ** 0.5
     if abs(missing) < SCALED * kinetic and kinetic > 10.0 * sigma * (kinetic + abs(potential)):
         faster = (1.0 + missing / kinetic) ** 0.5
         for i in range(run.nq, n):

@@ -84,6 +84,7 @@ class RunRecord(Struct):
     filter_velocities = Int()
     restore_energy = Int()
     energy = Float()  # of the start
+    kept_below = Float()  # σ below which steps that have `energies` keep their sum
     project_first = Int()  # bring x onto the manifold before the next step
     chart_margin = Float()  # of the chart's rows; below it another chart is needed
 

@@ -23,6 +23,7 @@ ACROSS = 1e-4  # σ from which a position that is met is crossed in one step
 LANDINGS = 12  # Newton steps, at most, from where a motion is carried to
 LANDED = 1e-12  # of the unit of a coordinate: a Newton step that is the last one
 UNLANDED = 1e-8  # the same of one after which the manifold is not near
+ROUNDED = 1e-5  # σ below which rounding of constraint forces changes the energy; above it, steps are as exact as others
 FINEST = 1e-11  # tolerance of these steps: rounding of constraint forces is not resolved
 
 
@@ -81,6 +82,7 @@ def careful(layout: Layout, rows: tuple[int, ...] | None) -> Careful:
         if weights is not None:
             correct, filter_ = _landings(layout, options, usual, low, weights)
         fields |= {"correct": correct, "filter": filter_, "energies": _energies(layout)}
+        fields["kept_below"] = 1.0 if s.projection.energy else ROUNDED
         fields |= {"frozen": 0, "restore_energy": 0, "filter_velocities": 1, "project_every": 1}
         fields |= {"low": low, "low_before": np.zeros(system.nq), "precise": correct.owner.exact}
         if correct.owner.exact:
