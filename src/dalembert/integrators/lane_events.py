@@ -8,6 +8,7 @@ Softw. 28 (1997) 145-149).
 
 from __future__ import annotations
 
+from dalembert.integrators.hidden import hides
 from dalembert.native.calls import call, invoke
 from dalembert.native.jit import inline, native
 from dalembert.native.simd import assign
@@ -57,7 +58,23 @@ def changed(g, l):
             continue
         if g.direction[e] == 0 or (after > before) == (g.direction[e] > 0):
             g.pending[l] |= 1 << e
-    return True
+    return g.exponent == 0.0 or not _hides(g, l)
+
+
+@native
+def _hides(g, l):
+    """Whether an event changes its sign more than once in the step of a lane; such a run is made alone."""
+    one, W, there = g.one, g.lanes, g.one.stages[g.one.rows - 2]
+    if g.one_watch_p >= 0:
+        for j in range(g.np):
+            one.watch.x[g.one_watch_p + j] = g.parameters[g.run[l], j]
+    for j in range(g.nq + g.nv):
+        one.x[j], there[j] = g.x[j * W + l], g.after[j * W + l]
+        one.stages[0, j], one.stages[one.rows - 1, j] = g.stages[0, j * W + l], g.slope_after[j * W + l]
+    for e in range(g.events):
+        one.event_values[0, e] = g.event_before[e * W + l]
+    one.t, one.usual_h = g.t[l], g.usual_h[l]
+    return hides(one, g.step_h[l], there) > 0.0
 
 
 @native

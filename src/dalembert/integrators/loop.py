@@ -10,6 +10,7 @@ singular positions inside it, and `kinks` for forces that begin or cease to act.
 
 from __future__ import annotations
 
+from dalembert.integrators.hidden import hides
 from dalembert.integrators.kinks import after_kinks, ends_well, forget_kinks
 from dalembert.integrators.manifold import keep_energy, project, recover
 from dalembert.integrators.run_record import FRESH, TURNS, RunRecord
@@ -122,6 +123,12 @@ def _advance(run):
             if run.h < LEAST * max(1.0 / run.rate, abs(run.t)):
                 return STEP_TOO_SMALL
             continue
+        if run.events > run.own_events and run.watch.address != 0 and run.exponent > 0.0:
+            shown = hides(run, h, trial)
+            if shown > 0.0:
+                run.rejected += 1
+                run.margin, run.h = 1.0, shown
+                continue
         known = run.root_rate, run.root, run.sigma, run.end_sigma, run.fall, run.fall_t, run.risen
         passage = watch(run, h, trial)
         if passage == SINGULAR:

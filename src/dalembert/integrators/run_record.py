@@ -35,6 +35,7 @@ class RunRecord(Struct):
     room = Int()  # for records
     width = Int()  # of a record: x, inputs, margin
     events = Int()
+    own_events = Int()  # the first of them, by which phases end
     watch_u = Int()  # of the inputs in what events are given; 0: they see none
 
     # --- clock
@@ -146,6 +147,7 @@ class RunRecord(Struct):
     stages = Doubles("rows", "pitch")  # each ẋ and its evidence; the last two: the trial, and the loop's own
     times = Doubles("room")
     states = Doubles("room", "width")
+    event_looks = Doubles("18", "events")  # at parts of a step
     event_values = Doubles("2", "events")  # at the record before, and now
     directions = Ints("events")  # 1: rising, −1: falling, 0: either way; TURNS: minus the rate of the event before
     kink_values = Doubles("3", "kinks")  # at x, at the end of the attempt, at that of one that is too short

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 class Event:
     """g(t, state) = 0, crossed upwards (direction 1), downwards (−1) or either way (0); a terminal one ends the run.
 
-    g is a `da.expression`, a Numba function or a Python function, as a controller may be. Where its sign may change
-    twice in one step, give `simulate` a `max_step` (s).
+    g is a `da.expression`, a Numba function or a Python function, as a controller may be. It is asked four times inside
+    a step, and more often where it bends, so that it may change its sign more than once there.
     """
 
     g: Any

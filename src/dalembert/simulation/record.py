@@ -48,6 +48,7 @@ def make_record(layout: Layout) -> RunRecord:
         worst_margin=1.0,
         landed=1,
         event_values=np.zeros((2, max(1, len(s.events)))),
+        event_looks=np.zeros((18, max(1, len(s.events)))),
         directions=np.array([*layout.directions, 0][: max(1, len(s.events))], dtype=np.int64),
         control=NOTHING if layout.controller is None else of_joint_rates(s, layout.controller.bound),
         watch=NOTHING if layout.watcher is None else of_joint_rates(s, layout.watcher.bound),

@@ -114,7 +114,7 @@ class PhaseDriver(Driver):
             run.samples = round((clock[1] - clock[0]) / run.hold)
         if not self.setup.method.fixed and any(k not in ("closes", "turns") for k, _ in self.layout.phase.watched):
             run.pace, run.begun = PACE, run.t
-        watch = run.watch
+        watch, run.own_events = run.watch, len(self.layout.phase.watched)
         run.watch_u = watch.slices["u"].start if "u" in getattr(watch, "slices", {}) else 0
 
     def begin(self) -> None:

@@ -1,0 +1,108 @@
+"""Events that change their signs more than once in a step: looked for inside it, before it is accepted.
+
+The motion between the ends of a step is taken from the curve through them (`watch.curve`), and the values of an event
+at its quarters tell a polynomial. Where this turns below zero the event is looked at there; where it does not tell the
+value at an eighth of the step, at all its sixteenths. A step that hides an event is made shorter, to end where its sign
+is another one, so that each change is seen as those of ordinary events are.
+"""
+
+from __future__ import annotations
+
+from dalembert.integrators.watch import curve
+from dalembert.native.calls import call
+from dalembert.native.jit import inline, native
+
+SHORTEST = 1e-6  # of the usual step: one that is not made shorter
+LOOKS, QUARTER = 16, 4  # parts of a step, and of a quarter of it
+FINE = 0.25  # of a part: between places at which the polynomial is looked at
+UNLIKE = 0.01  # of the range of an event's values: by how much it may differ from the polynomial
+
+
+@native
+def hides(run, h, trial):
+    """How long a step may be (s) that is to show an event which this one, to `trial`, hides; 0 where it hides none."""
+    looks, before = run.event_looks, run.event_values[0]
+    if h < SHORTEST * run.usual_h:
+        return 0.0
+    if run.watch_u > 0:
+        for i in range(run.nu):
+            run.watch.x[run.watch_u + i] = run.ode.x[run.u_index + i]
+    for i in range(run.events):
+        looks[0, i] = before[i]
+    for k in range(1, 4):
+        _look(run, h, trial, k * QUARTER, looks[k * QUARTER])
+    call(run.watch, run.t + h, trial, run.nq + run.nv)
+    for i in range(run.events):
+        looks[LOOKS, i] = run.watch.y[i]
+    _look(run, h, trial, 2.0, looks[2])
+    rough = False
+    for i in range(run.own_events, run.events):
+        rough = rough or _is_rough(looks, i)
+    if rough:
+        for k in range(1, LOOKS):
+            if k % QUARTER != 0 and k != 2:
+                _look(run, h, trial, k, looks[k])
+    first = float(LOOKS)
+    for i in range(run.own_events, run.events):
+        first = min(first, _shown(run, h, trial, i, rough))
+    return h * first / LOOKS if first < LOOKS else 0.0
+
+
+@inline
+def _look(run, h, trial, place, out):
+    """out ← the events so many sixteenths into the step."""
+    at = h * place / LOOKS
+    curve(run, h, trial, at)
+    call(run.watch, run.t + at, run.stages[1], run.nq + run.nv)
+    for i in range(run.events):
+        out[i] = run.watch.y[i]
+
+
+@inline
+def _polynomial(looks, i, place):
+    """The value that those at the quarters tell, by their differences."""
+    a, b, c, d, e = looks[0, i], looks[QUARTER, i], looks[2 * QUARTER, i], looks[3 * QUARTER, i], looks[LOOKS, i]
+    z = place / QUARTER
+    second, third, fourth = c - 2.0 * b + a, d - 3.0 * c + 3.0 * b - a, e - 4.0 * d + 6.0 * c - 4.0 * b + a
+    return a + z * (b - a + (z - 1.0) / 2.0 * (second + (z - 2.0) / 3.0 * (third + (z - 3.0) / 4.0 * fourth)))
+
+
+@inline
+def _is_rough(looks, i):
+    """Whether the polynomial does not tell the value of event i at an eighth of the step."""
+    low = high = looks[2, i]
+    for k in range(5):
+        low, high = min(low, looks[k * QUARTER, i]), max(high, looks[k * QUARTER, i])
+    return abs(_polynomial(looks, i, 2.0) - looks[2, i]) > UNLIKE * (high - low)
+
+
+@native
+def _shown(run, h, trial, i, rough):
+    """Sixteenths of the step after which event i has another sign for the first time, if it does not keep that."""
+    looks, other = run.event_looks, float(LOOKS)
+    start = looks[0, i]
+    if start == 0.0:
+        return other
+    stride = 1 if rough else QUARTER
+    for k in range(stride, LOOKS + 1, stride):
+        if looks[k, i] * start < 0.0:
+            other = min(other, float(k))
+        elif other < k:
+            return other
+    if rough:
+        return float(LOOKS)
+    other = float(LOOKS)
+    here, there = start, _polynomial(looks, i, FINE)
+    for k in range(1, round(LOOKS / FINE)):
+        last, here = here, there
+        there = _polynomial(looks, i, (k + 1) * FINE)
+        place, value = k * FINE, here
+        if (here - last) * (there - here) < 0.0:  # its turn is near: of the parabola through the three
+            place += 0.5 * FINE * (last - there) / (last - 2.0 * here + there)
+            value = _polynomial(looks, i, place)
+        if value * start < 0.0:
+            other = min(other, place)
+        if there * start > 0.0 and other < LOOKS:
+            _look(run, h, trial, other, looks[LOOKS + 1])
+            return other if looks[LOOKS + 1, i] * start < 0.0 else float(LOOKS)
+    return float(LOOKS)
