@@ -185,7 +185,7 @@ def test_an_event_that_is_no_number_ends_the_run():
 @pytest.mark.parametrize(
     ("events", "message"),
     [
-        (3.0, "events is 3.0; needed: functions g(t, state), a list or a mapping of them."),
+        (3.0, "events is 3.0 (float); needed: functions g(t, state), a list or a mapping of them."),
         ({"hit": 3.0}, "event 'hit' is 3.0; needed: a function g(t, state)."),
         ({"hit": da.expression(lambda t, s: ca.vertcat(t, t))}, "event 'hit' gives 2 numbers; needed: one."),
     ],

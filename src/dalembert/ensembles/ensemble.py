@@ -203,7 +203,7 @@ def _by_name(given: Any, names: Sequence[str], what: str) -> Any:
         return {}
     if callable(given):
         return given
-    if isinstance(given, Mapping) or hasattr(given, "to_numpy"):
+    if isinstance(given, Mapping) or (hasattr(given, "to_numpy") and hasattr(given, "keys")):
         return {str(name): given[name] for name in given}
     x = checks.array(given, None, what)
     if x.ndim not in (1, 2) or x.shape[-1] != len(names):

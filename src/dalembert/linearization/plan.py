@@ -48,7 +48,7 @@ class Remembered:
 
     def known(self, independent: Any, positions: Any, rows: Any = ...) -> Plan | None:
         """The plan for coordinates that were asked for before, by the same names, on rows (default: as last chosen)."""
-        if independent.__class__ is not list:
+        if independent.__class__ is not list or (positions is not None and positions.__class__ is not list):
             return None
         try:
             return self.by_names.get((*independent, None, *(positions or ()), self.rows if rows is ... else rows))

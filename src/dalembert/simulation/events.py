@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -54,9 +54,8 @@ def named_events(events: Any) -> dict[str, Event]:
     if isinstance(events, (Event, expression)) or callable(events):
         events = [events]
     if not isinstance(events, Mapping):
-        if not isinstance(events, Iterable) or (isinstance(events, np.ndarray) and not events.ndim):
-            raise ArgumentError(f"events is {events!r}; needed: functions g(t, state), a list or a mapping of them.")
-        events = {f"event{k}": e for k, e in enumerate(events)}
+        needed = "functions g(t, state), a list or a mapping of them"
+        events = {f"event{k}": e for k, e in enumerate(checks.items(events, "events", needed))}
     out = {}
     for name, e in events.items():
         if not isinstance(e, Event):
