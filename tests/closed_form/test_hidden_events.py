@@ -76,3 +76,17 @@ def test_runs_side_by_side_and_runs_of_phases_find_them_too():
     m.add_contact("floor", ball, restitution=1.0)
     run = da.simulate(m.compile(), {"z": 1.0}, 100.0, events={"e": da.expression(lambda t, s: (t - 20.0) * (t - 21.0))})
     np.testing.assert_allclose(run.t_events["e"], [20.0, 21.0], rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("size", [1e-5, 1e-3, 1.0, 1e6])
+@pytest.mark.parametrize("phase", [0.0, 0.3])
+def test_sizes_do_not_matter_nor_a_zero_at_the_start(size, phase):
+    """x = size t; the smallest motions take a single step, and an event that begins at zero shows its later zeros."""
+    system = slide()
+    run = da.simulate(
+        system,
+        system.state(v={"x": size}),
+        30.3,
+        events={"e": da.expression(lambda t, s: ca.sin(s["x"] / size + phase))},
+    )
+    np.testing.assert_allclose(run.t_events["e"], np.pi * np.arange(1, 10) - phase, rtol=0, atol=1e-6)

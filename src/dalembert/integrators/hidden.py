@@ -34,18 +34,24 @@ def hides(run, h, trial):
     call(run.watch, run.t + h, trial, run.nq + run.nv)
     for i in range(run.events):
         looks[LOOKS, i] = run.watch.y[i]
-    _look(run, h, trial, 2.0, looks[2])
+    _look(run, h, trial, _place(2), looks[2])
     rough = False
     for i in range(run.own_events, run.events):
         rough = rough or _is_rough(looks, i)
     if rough:
         for k in range(1, LOOKS):
             if k % QUARTER != 0 and k != 2:
-                _look(run, h, trial, k, looks[k])
+                _look(run, h, trial, _place(k), looks[k])
     first = float(LOOKS)
     for i in range(run.own_events, run.events):
         first = min(first, _shown(run, h, trial, i, rough))
     return h * first / LOOKS if first < LOOKS else 0.0
+
+
+@inline
+def _place(k):
+    """Sixteenths of the step at look k: quarters, and others beside them that have no period in common with waves."""
+    return float(k) if k % QUARTER == 0 else k + 0.2 * ((7 * k) % 5 - 2)
 
 
 @inline
@@ -73,7 +79,7 @@ def _is_rough(looks, i):
     low = high = looks[2, i]
     for k in range(5):
         low, high = min(low, looks[k * QUARTER, i]), max(high, looks[k * QUARTER, i])
-    return abs(_polynomial(looks, i, 2.0) - looks[2, i]) > UNLIKE * (high - low)
+    return abs(_polynomial(looks, i, _place(2)) - looks[2, i]) > UNLIKE * (high - low)
 
 
 @native
@@ -81,12 +87,15 @@ def _shown(run, h, trial, i, rough):
     """Sixteenths of the step after which event i has another sign for the first time, if it does not keep that."""
     looks, other = run.event_looks, float(LOOKS)
     start = looks[0, i]
-    if start == 0.0:
-        return other
     stride = 1 if rough else QUARTER
+    if start == 0.0:  # a zero that is left: the step is to end before the next one
+        for k in range(stride, LOOKS + 1, stride):
+            if looks[k, i] * looks[2, i] < 0.0:
+                return _place(2)
+        return other
     for k in range(stride, LOOKS + 1, stride):
         if looks[k, i] * start < 0.0:
-            other = min(other, float(k))
+            other = min(other, _place(k))
         elif other < k:
             return other
     if rough:
