@@ -14,8 +14,7 @@ import numpy as np
 from dalembert.ensembles.lanes import Batch, Lanes
 from dalembert.ensembles.plan import Plan, laid_out
 from dalembert.errors import DalembertError
-from dalembert.integrators.lane_attempt import DRIFT, MARGIN, SPEED_DRIFT
-from dalembert.integrators.lane_record import CLOCK, LaneRecord
+from dalembert.integrators.lane_record import CLOCK, DRIFT, MARGIN, SPEED_DRIFT, LaneRecord
 from dalembert.native import library
 from dalembert.outcome import Outcome
 from dalembert.simulation.driver import Driver

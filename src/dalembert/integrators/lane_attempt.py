@@ -5,6 +5,7 @@ The steps are those of `explicit`, `manifold` and `loop`, written for [number, l
 
 from __future__ import annotations
 
+from dalembert.integrators.lane_record import CORRECTIONS, DRIFT, EVALUATIONS, SPEED_DRIFT
 from dalembert.integrators.loop import ROUNDING, SHORT
 from dalembert.integrators.manifold import RUNAWAY
 from dalembert.integrators.stage import work_tolerance
@@ -28,8 +29,6 @@ from dalembert.native.simd import assign
 from dalembert.outcome import DRIFTED, NOT_FINITE, OK, UNSOUND
 
 IDLE, CORRECTING, REFUSED = -1, -2, -3  # of an attempt, beside outcomes; REFUSED: by its error
-STEPS, REJECTED, EVALUATIONS, CORRECTIONS = range(4)
-MARGIN, DRIFT, SPEED_DRIFT, ENERGY = range(4)
 
 _tableau = struct_at(Tableau)
 

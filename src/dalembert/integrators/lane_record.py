@@ -16,6 +16,8 @@ CLOCK = (
     "carry", "h", "usual_h", "last_error", "rate", "sigma", "root", "root_rate", "fall", "fall_t", "risen", "samples",
     "sampled_until", "next_sample",
 )  # fmt: skip
+STEPS, REJECTED, EVALUATIONS, CORRECTIONS = range(4)  # columns of `counts`
+MARGIN, DRIFT, SPEED_DRIFT, ENERGY = range(4)  # columns of `evidence`
 
 
 def _function() -> type[Bound]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from math import exp, log
 
-from dalembert.integrators.lane_attempt import ENERGY, EVALUATIONS, IDLE, MARGIN, REFUSED, REJECTED, STEPS, attempt
+from dalembert.integrators.lane_attempt import IDLE, REFUSED, attempt
 from dalembert.integrators.lane_events import (
     FINISH,
     LOCATE,
@@ -39,7 +39,7 @@ from dalembert.integrators.lane_passages import (
     put_aside,
     take_up,
 )
-from dalembert.integrators.lane_record import LaneRecord
+from dalembert.integrators.lane_record import ENERGY, EVALUATIONS, MARGIN, REJECTED, STEPS, LaneRecord
 from dalembert.integrators.loop import CLOSE, LEAST, LOST, SHIFT, SHIFTS, SMALLEST, first_step
 from dalembert.integrators.stage import control, evaluate, motion_rate
 from dalembert.linalg.lane_rows import peaks, take
