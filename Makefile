@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip --quiet --disable-pip-version-check
 # pip compiles no Python files: Python does it for those that it imports, a tenth of them
 export PIP_COMPILE ?= 0
 
-.PHONY: demo gallery pictures test browser minimum campaign lint bench docs wheel release archives native clean
+.PHONY: demo gallery pictures test alone browser minimum campaign lint bench docs wheel release archives native clean
 
 demo: $(VENV)/.view native
 	$(BIN)/python examples/demo.py
@@ -21,6 +21,13 @@ pictures: $(VENV)/.view $(VENV)/.test native
 
 test: $(VENV)/.test lint native browser
 	$(BIN)/python -m pytest
+
+# what a stranger has: no collection of model files beside the clone, and nothing installed but `pip install .`
+alone: $(VENV)/.test native
+	DALEMBERT_CORPUS=build/none $(BIN)/python -m pytest tests/formats
+	$(PYTHON) -m venv --clear build/alone
+	build/alone/bin/python -m pip --quiet --disable-pip-version-check install .
+	build/alone/bin/python tests/campaign/bare.py
 
 # tests of pages need a Chromium; where there is none and it cannot be installed they are skipped
 browser:

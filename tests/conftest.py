@@ -12,6 +12,18 @@ def pytest_addoption(parser):
     parser.addoption("--bad-seed", type=int, default=2004, help="of the values in these calls")
 
 
+def pytest_terminal_summary(terminalreporter):
+    """One line for all tests that were skipped for want of the collection of model files."""
+    signs = ("no collection of model files", "got empty parameter set")
+    skipped = [report for report in terminalreporter.stats.get("skipped", ()) if isinstance(report.longrepr, tuple)]
+    count = sum(any(sign in report.longrepr[2] for sign in signs) for report in skipped)
+    if count:
+        terminalreporter.write_line(
+            f"{count} tests were skipped: there is no collection of model files. CONTRIBUTING.md (The collection) says "
+            "how to get it; DALEMBERT_CORPUS is its folder."
+        )
+
+
 def pytest_configure(config):
     """Before workers are started: they inherit the folder and compile nothing that another one has compiled."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background of a shell; tests send this signal

@@ -3,7 +3,6 @@
 A thousand calls by default; `pytest tests/campaign --bad-calls 30000 --bad-seed 7` makes more, with other values each.
 """
 
-import copy
 import signal
 import warnings
 import zlib
@@ -14,17 +13,9 @@ import pytest
 import dalembert as da
 from bad_values import BAD, near
 from targets import TARGETS
+from targets.models import made
 
 LIMIT = 10.0  # seconds a call may take
-
-
-def _good(value):
-    """A value of the table, made where it is a function that makes it."""
-    if callable(value) and (
-        getattr(value, "__name__", "").startswith(("fresh_", "<lambda>")) or hasattr(value, "cache_info")
-    ):
-        return value()
-    return copy.copy(value) if isinstance(value, (dict, list, np.ndarray)) else value
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +56,7 @@ def outcome(call, arguments):
 
 def bad_call(good, rng):
     """Arguments with one or two replaced, and the words for it."""
-    arguments = {name: _good(value) for name, value in good.items()}
+    arguments = made(good)
     if rng.random() < 0.02:
         return {**arguments, "unknown_keyword": 1}, ["unknown_keyword"]
     changed = rng.choice(list(good), size=min(len(good), 1 + int(rng.random() < 0.3)), replace=False)
@@ -97,4 +88,4 @@ def test_bad_calls_are_refused_with_a_sentence(name, request):
 def test_the_good_call_is_good(name):
     """Where every argument is right the call gives a result: otherwise the campaign tests nothing."""
     call, good = TARGETS[name]
-    call(**{n: _good(v) for n, v in good.items()})
+    call(**made(good))

@@ -95,7 +95,7 @@ def test_another_format_keeps_the_mass_matrix(name, suffix, tmp_path):
         np.testing.assert_allclose(N, M, rtol=0, atol=1e-12 * np.abs(M).max())
 
 
-GEPETTO = [n for n in corpus_files(".urdf") if isinstance(n, str) and n.startswith("gepetto_parallel")]
+GEPETTO = [n for n in corpus_files(".urdf") if n.startswith("gepetto_parallel")]
 OPEN = [n for n in GEPETTO if "kangaroo" not in n]  # which nobody closes
 
 

@@ -95,7 +95,7 @@ class Sweep(ByName):
 
         Of a frame: (K, k) along its rows, position first (N), then orientation (N m), in the ground's axes.
         """
-        n = self._course.constraints
+        n, name = self._course.constraints, checks.name(name, "the name of what is led")
         led = [*self._course.coordinates, *self._course.fixed]
         tracks = {track[0].name: len(track[0].angular) for track in self._course.tracks}
         if name in self.system.u_names and name not in led and name not in tracks:

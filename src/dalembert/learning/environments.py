@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert import checks
+from dalembert.ensembles.variation import MOST
 from dalembert.errors import ArgumentError, extra, unknown
 from dalembert.learning.worlds import ALLOWED, Traced, Worlds
 from dalembert.protocols import Parameters
@@ -172,5 +173,5 @@ def environments(
     extra("gymnasium", "learning", "environments")
     from dalembert.learning.gym import Environments
 
-    n = checks.whole(n, "n", least=1)
+    n = checks.whole(n, "n", least=1, most=MOST)
     return Environments(Task(system, states, n, dt, actions, reward, observe, ends, duration, p, v, guess, options))

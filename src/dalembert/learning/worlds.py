@@ -109,9 +109,12 @@ class Traced:
             return np.concatenate([s.q, s.v])
         more = ({name: s.sx["u"][k] for k, name in enumerate(system.u_names)},) if self.inputs else ()
         made = on_expressions(lambda state: f(state.t, state, *more), s.state, self.what)
-        value = made if isinstance(made, ca.SX) else ca.vertcat(*np.atleast_1d(np.asarray(made, dtype=object)).ravel())
+        try:
+            value = ca.SX(ca.vertcat(*np.atleast_1d(np.asarray(made, dtype=object)).ravel()))
+        except (NotImplementedError, ValueError) as error:  # of CasADi: no number; of NumPy: a ragged list
+            raise ArgumentError(f"{self.what} gives {checks.shown(made)}; needed: numbers or expressions.") from error
         if self.size is not None and value.numel() != self.size:
             raise ArgumentError(f"{self.what} gives {value.numel()} numbers; needed: {self.size}.")
         if not value.numel():
             raise ArgumentError(f"{self.what} gives no number.")
-        return array(ca.SX(ca.vec(value)))
+        return array(ca.vec(value))

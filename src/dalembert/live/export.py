@@ -17,6 +17,7 @@ from dalembert.live.program import Parts
 from dalembert.mechanism.body import Body, Frame
 from dalembert.protocols import Inputs, Parameters, StateGiven, check_system
 from dalembert.system.system import System
+from dalembert.view.door import writing
 from dalembert.view.scene import checked_traces, scene
 from dalembert.view.web import filled, packed
 
@@ -75,7 +76,7 @@ def export_html(
     True
     """
     check_system(system)
-    theme, place = checks.choice(theme, THEMES, "theme"), Path(path)
+    theme, place, modes = checks.choice(theme, THEMES, "theme"), checks.path(path, "path"), checks.flag(modes, "modes")
     title = system.name if title is None else checks.name(title, "title")
     if not place.parent.is_dir():
         raise ArgumentError(f"there is no folder {place.parent} to write {place.name} into. Make it first.")
@@ -90,7 +91,8 @@ def export_html(
     modules = {f"dalembert/live/{name}": own.joinpath(name).read_text(encoding="utf-8") for name in MODULES}
     page = own.joinpath("page.html").read_text(encoding="utf-8")
     parts = {"TITLE": escape(title), "THEME": theme, "PACKED": packed(data, "dalembert/live/page.js", modules)}
-    place.write_text(filled(page, parts), encoding="utf-8")
+    with writing(place):
+        place.write_text(filled(page, parts), encoding="utf-8")
     return place
 
 

@@ -206,7 +206,7 @@ def scene(
     from dalembert.view.automatic import furnish
 
     check_system(system)
-    q = np.atleast_2d(system.state().q if q is None else np.asarray(q, dtype=float))
+    q = _positions(system, system.state().q if q is None else q)
     if meshes is not None:
         checks.path(meshes, "meshes")
     return furnish(system, q, [system.layout.frame(f) for f in checked_traces(traces)], p, meshes)
@@ -223,13 +223,19 @@ def motion(system: System, q: Any, p: Parameters = None) -> np.ndarray:
     (1, 4, 7)
     """
     check_system(system)
-    q = np.atleast_2d(np.asarray(q, dtype=float))
+    q = _positions(system, q)
     T = body_poses(system, q, p)
     out = np.empty((len(q), len(T), 7))
     for k, name in enumerate(system.layout.bodies):
         out[:, k, :3] = T[name][:, :3, 3]
         out[:, k, 3:] = quaternions(T[name][:, :3, :3])
     return out
+
+
+def _positions(system: System, q: Any) -> np.ndarray:
+    """Positions (N, nq) from what a user gives: one position or several."""
+    found = checks.reals(q, "q", f"positions of {system.nq} numbers each")
+    return checks.array(np.atleast_2d(found), (None, system.nq), "q")
 
 
 def quaternions(R: np.ndarray) -> np.ndarray:

@@ -10,11 +10,12 @@ from targets.analysing import ANALYSIS, CHARTING, VIEWING
 from targets.controlling import CONTROLLING
 from targets.describing import DESCRIBING, JOINTS, SOLIDS
 from targets.evaluating import EVALUATING, zoo_targets
+from targets.exporting import EXPORTING
 from targets.linearizing import LINEARIZING, SENSITIVITIES
 from targets.models import Target
 from targets.simulating import SIMULATING
 
 TARGETS: dict[str, Target] = {
     **JOINTS, **SOLIDS, **DESCRIBING, **EVALUATING, **zoo_targets(), **VIEWING, **ANALYSIS, **CHARTING, **LINEARIZING,
-    **SENSITIVITIES, **SIMULATING, **CONTROLLING,
+    **SENSITIVITIES, **SIMULATING, **CONTROLLING, **EXPORTING,
 }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import tempfile
 from collections.abc import Callable
 from functools import cache
@@ -20,6 +21,18 @@ class Target(NamedTuple):
 
     call: Callable[..., Any]
     good: dict[str, Any]
+
+
+def made(good: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a call: functions of the table that make a value are called, what could be changed is copied."""
+
+    def one(value: Any) -> Any:
+        name = getattr(value, "__name__", "")
+        if callable(value) and (name.startswith(("fresh_", "<lambda>")) or hasattr(value, "cache_info")):
+            return value()
+        return copy.copy(value) if isinstance(value, (dict, list, np.ndarray)) else value
+
+    return {name: one(value) for name, value in good.items()}
 
 
 def bench() -> da.Mechanism:

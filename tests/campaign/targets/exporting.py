@@ -1,0 +1,99 @@
+"""What leaves for other programs, and what comes from them: tables, pages, files of other formats, environments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import dalembert as da
+from dalembert import view
+from targets.models import FOUR_BAR, Target, folder, forced, four_bar, held, mapped, model, run
+from targets.simulating import many_runs
+
+MJCF = '<mujoco><worldbody><body name="rod"><joint name="A"/><geom size="0.1"/></body></worldbody></mujoco>'
+SDF = '<sdf version="1.9"><model name="rod"><link name="rod"><inertial><mass>1</mass></inertial></link></model></sdf>'
+
+
+@cache
+def mjcf() -> Path:
+    """A file of MuJoCo."""
+    path = folder() / "rod.xml"
+    path.write_text(MJCF)
+    return path
+
+
+@cache
+def swept() -> da.Sweep:
+    """Four positions of a crank."""
+    return four_bar()[0].sweep({"A": [0.6, 0.7, 0.8, 0.9]}, four_bar()[1])
+
+
+def on_sweep(method: str) -> Callable[..., Any]:
+    """A method of a sweep."""
+    return lambda **arguments: getattr(swept(), method)(**arguments)
+
+
+def environment(make: Callable[..., Any]) -> Callable[..., Any]:
+    """An environment, with one step taken in it."""
+
+    def call(**arguments: Any) -> Any:
+        world = make(**arguments)
+        world.reset(seed=1)
+        return world.step(world.action_space.sample())
+
+    return call
+
+
+ENVIRONMENT = {
+    "system": lambda: four_bar()[0], "states": {"A": 0.6}, "dt": 0.01, "actions": {"torque": (-1.0, 1.0)},
+    "reward": lambda: (lambda t, s, u: -s["A"] ** 2), "duration": 0.1, "v": {"A": 1.0}, "guess": lambda: four_bar()[1],
+}  # fmt: skip
+EXPORTING = {
+    **{f"dalembert.Run.{name}": Target(lambda name=name: getattr(run(), name)(), {})
+       for name in ("to_pandas", "to_xarray", "report")},
+    "dalembert.Run.plot": Target(lambda **a: run().plot(**a), {"names": ["A"], "path": lambda: folder() / "run.png"}),
+    "dalembert.Run.animate": Target(lambda **a: run().animate(**a), {"path": lambda: folder() / "run.html"}),
+    "dalembert.Ensemble.to_pandas": Target(lambda: many_runs().to_pandas(), {}),
+    "dalembert.Ensemble.to_xarray": Target(lambda: many_runs().to_xarray(), {}),
+    "dalembert.Workspace.to_xarray": Target(lambda: mapped().to_xarray(), {}),
+    "dalembert.StaticForces.to_pandas": Target(lambda: held().to_pandas(), {}),
+    "dalembert.control.ForcesAlong.to_pandas": Target(lambda: forced().to_pandas(), {}),
+    **{f"dalembert.LinearModel.{name}": Target(lambda name=name: getattr(model(), name)(), {})
+       for name in ("to_control", "to_scipy", "table")},
+    "dalembert.ensemble, stored": Target(
+        lambda store, paths: da.ensemble(*four_bar(), 0.05, n=2, t_eval=[0.05], workers=1, store=store, paths=paths),
+        {"store": lambda: folder() / "study", "paths": "arrow"},
+    ),
+    "dalembert.ensemble, stored in Zarr": Target(
+        lambda store: da.ensemble(*four_bar(), 0.05, n=2, t_eval=[0.05], workers=1, store=store, paths="zarr"),
+        {"store": lambda: folder() / "dense"},
+    ),
+    "dalembert.view.export_html": Target(
+        view.export_html, {**FOUR_BAR, "path": lambda: folder() / "live.html", "traces": ["coupler"], "modes": False}
+    ),
+    "dalembert.view.export_gltf": Target(
+        view.export_gltf, {"run": run, "path": lambda: folder() / "run.glb", "rate": 30.0}
+    ),
+    "dalembert.view.scene": Target(
+        view.scene, {"system": lambda: four_bar()[0], "q": None, "traces": ["coupler"], "p": None}
+    ),
+    "dalembert.read_mjcf": Target(
+        da.read_mjcf, {"path": mjcf, "strict": False, "base": None, "merge_fixed": True, "actuators": "laws"}
+    ),
+    "dalembert.read_sdf": Target(
+        da.read_sdf, {"path": SDF, "strict": False, "base": "free", "merge_fixed": True, "model": "rod"}
+    ),
+    "dalembert.environment": Target(environment(da.environment), ENVIRONMENT),
+    "dalembert.environments": Target(environment(da.environments), {**ENVIRONMENT, "n": 2}),
+    **{f"dalembert.Sweep.{name}": Target(on_sweep(name), {"frame": "coupler"})
+       for name in ("acceleration", "pose", "position", "rotation", "twist", "velocity")},
+    "dalembert.Sweep.state": Target(on_sweep("state"), {"k": 1}),
+    "dalembert.Sweep.constraint_forces": Target(on_sweep("constraint_forces"), {"k": 1}),
+    "dalembert.Sweep.rate": Target(on_sweep("rate"), {"name": "A"}),
+    "dalembert.Sweep.joint_acceleration": Target(on_sweep("joint_acceleration"), {"name": "A"}),
+    "dalembert.Sweep.driving_force": Target(on_sweep("driving_force"), {"name": "A"}),
+    "dalembert.Sweep.multiplier": Target(on_sweep("multiplier"), {"name": "C"}),
+    "dalembert.Sweep.reactions": Target(on_sweep("reactions"), {"joint": "A"}),
+}  # fmt: skip
