@@ -70,7 +70,9 @@ def _timed(read: Callable[[], Any], rounds: int) -> str:
 def _size(model: Any) -> str:
     if isinstance(model, da.Mechanism):
         return f"{sum(a.joint.nv for a in model.joints.values())} + {len(model.constraints)}"
-    return f"{model.nv} + {model.neq}" if isinstance(model, mujoco.MjModel) else f"{model.nv} + 0"
+    if isinstance(model, mujoco.MjModel):
+        return f"{model.nv} + {model.neq}"
+    return f"{model[0].nv} + {sum(len(loops) for loops in model[1:])}"
 
 
 def _mujoco(path: Path) -> Any:
@@ -78,5 +80,6 @@ def _mujoco(path: Path) -> Any:
 
 
 def _pinocchio(path: Path) -> Any:
-    read = pinocchio.buildModelFromMJCF if path.suffix == ".xml" else pinocchio.buildModelFromUrdf
-    return read(str(path))
+    if path.suffix == ".xml":
+        return pinocchio.buildModelAndConstraintsFromMJCF(str(path))
+    return (pinocchio.buildModelFromUrdf(str(path)),)  # URDF has no loops, and its files beside it are not read

@@ -1,4 +1,4 @@
-"""LLVM IR of the compiled `Kernel.__call__`; `entry` says what it does and why."""
+"""LLVM IR of the compiled `Kernel.__call__`; `python_call` says what it does and why."""
 
 from __future__ import annotations
 

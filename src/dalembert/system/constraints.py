@@ -40,16 +40,6 @@ class ConstraintQuestions(TreeQuestions):
         """constraint.row of each row, in the order of Φ, A and λ."""
         return self.rows.names
 
-    @property
-    def constraint_floor(self) -> float:
-        """Singular values of A (mass metric) below this are rounding, with the default parameters: see `rank`."""
-        return rank_policy(_whole(self)).floor
-
-    @property
-    def constraint_size(self) -> float:
-        """Usual length, in the mass metric, of the shortest row of A, with the default parameters: see `rank`."""
-        return rank_policy(_whole(self)).size
-
     def residuals(self, state: StateGiven, *, p: Parameters = None) -> np.ndarray:
         """Φ(q, t), (m,), m or rad; 0 for Pfaffian rows."""
         return self.evaluate("residuals", state, p=p)[0]
