@@ -16,7 +16,6 @@ from dalembert.errors import unknown
 from dalembert.formulations import FORMULATIONS
 from dalembert.outcome import Outcome
 from dalembert.protocols import Inputs, Parameters, StateGiven
-from dalembert.rank import rank_policy
 from dalembert.system.acceleration import Acceleration, Solver, eliminated, refused, solved
 from dalembert.system.formulation_options import check_options, metric_factor, of_mass
 from dalembert.system.reactions import Reactions, reactions
