@@ -2,6 +2,7 @@
 
 import json
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -231,3 +232,35 @@ def test_meshes_are_read_below_their_folder_only(tmp_path):
         assert [s.origin for s in solids(file)] == ["automatic"]
     with pytest.raises(FileError, match=r"'broken\.stl' (cannot be read|holds no)"):
         solids("meshes/broken.stl")
+
+
+def drawn(system, body, p=None):
+    """(size, position) of the solids that a description gives a body."""
+    (found,) = [b for b in scene(system, p=p).bodies if b.name == body]
+    return [(solid.size, solid.T.p.tolist()) for solid in found.solids if solid.origin == "given"]
+
+
+def test_shapes_follow_the_parameters_they_are_made_of():
+    """Drawn at the values asked for: defaults, those of a call, those of a system with other defaults."""
+    m = da.Mechanism("arm")
+    L, r = m.add_parameter("L", 0.5), m.add_parameter("r", [0.1, 0.2])
+    arm = m.add_body("arm", mass=1.0, inertia=(1, 1, 1))
+    m.add_joint("A", da.Revolute("z"), m.ground, arm)
+    assert repr(arm.add_shape("cylinder", (r[1], L), at=(0, 0, L / 2))) == "<cylinder (r_1, L)>"
+    m.ground.add_shape("sphere", r[0])
+    system = m.compile("casadi")
+    assert drawn(system, "arm") == [((0.2, 0.5), [0.0, 0.0, 0.25])]
+    given = {"L": 0.8, "r": [0.3, 0.4]}
+    assert drawn(system, "arm", given) == [((0.4, 0.8), [0.0, 0.0, 0.4])]
+    assert drawn(system, "ground", given) == [((0.3,), [0.0, 0.0, 0.0])]
+    assert drawn(system.with_parameters(given), "arm") == [((0.4, 0.8), [0.0, 0.0, 0.4])]
+
+
+def test_shapes_of_unknown_symbols_or_negative_lengths_are_refused():
+    m = da.Mechanism("arm")
+    L = m.add_parameter("L", -0.5)
+    with pytest.raises(da.DescriptionError, match="no length may be negative"):
+        m.ground.add_shape("sphere", L)
+    with pytest.raises(da.DescriptionError, match="the symbol k, which is no parameter"):
+        m.ground.add_shape("sphere", ca.SX.sym("k"))
+    assert m.ground.shapes == []

@@ -64,7 +64,7 @@ class Body:
         """Let the body look like a box, sphere, cylinder, capsule, rod, wheel, plate, arrow or mesh; it weighs nothing.
 
         kind, size (m), colour, file, scale and name as in `Shape`; `at` (m) and `rotation` (a 3×3 matrix or a SciPy
-        Rotation) place it in the body.
+        Rotation) place it in the body. size and `at` may be expressions of parameters: pictures follow their values.
 
         >>> import dalembert as da
         >>> m = da.Mechanism()
@@ -73,8 +73,13 @@ class Body:
         """
         R = np.eye(3) if rotation is None else rotation
         shape = Shape(kind, size, (R, at), colour, file, scale, name)  # type: ignore[arg-type]
+        shape.numeric(self.defaults.number)  # refuses symbols that are no parameters, and lengths below zero
         self.shapes.append(shape)
         return shape
+
+    def numeric_shapes(self) -> list[Shape]:
+        """The shapes in plain numbers, at the default parameters."""
+        return [shape.numeric(self.defaults.number) for shape in self.shapes]
 
     @property
     def frame(self) -> Frame:

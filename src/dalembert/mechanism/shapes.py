@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from math import isfinite
@@ -12,8 +12,9 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import DescriptionError
-from dalembert.mechanism.values import as_matrix, check_rotation
+from dalembert.mechanism.values import as_matrix, check_rotation, described, plain, shaped
 from dalembert.spatial import Transform
+from dalembert.symbols import all_numbers, is_number
 
 #: kind: how many numbers its size may have
 SIZES: dict[str, tuple[int, ...]] = {
@@ -41,14 +42,15 @@ class Shape:
     "arrow" (radius, length: from the origin along z), "ellipsoid" (three half axes), "plane" (normal z; two full
     edges, or none: endless), "mesh" (no numbers; its `file`, which is never opened here, and `scale`, three factors).
     pose places it in the body: a `Transform`, or (rotation, position). colour is (red, green, blue, opacity)
-    from 0 to 1, or None.
+    from 0 to 1, or None. Numbers of the size and the position may be expressions of parameters; `numeric` evaluates
+    them.
 
     >>> Shape("box", (0.2, 0.1, 0.1), colour=(1, 0, 0, 1))
     <box (0.2, 0.1, 0.1)>
     """
 
     kind: str
-    size: tuple[float, ...] = ()
+    size: tuple[Any, ...] = ()
     pose: Transform = field(default_factory=lambda: Transform(np.eye(3), np.zeros(3)))
     colour: tuple[float, float, float, float] | None = None
     file: str | None = None
@@ -60,11 +62,11 @@ class Shape:
         if not isinstance(self.name, str):
             raise DescriptionError(f"the name of a shape is {checks.shown(self.name)}; needed: a string.")
         what = f"{self.kind} '{self.name}'" if self.name else f"a {self.kind}"
-        size = _numbers(self.size, None, f"the size of {what}")
+        size = _lengths(self.size, f"the size of {what}")
         if len(size) not in SIZES[self.kind]:
             needed = " or ".join(map(str, SIZES[self.kind]))
             raise DescriptionError(f"the size of {what} has {len(size)} number(s); needed: {needed}.")
-        if min(size, default=0.0) < 0.0:
+        if min(filter(is_number, size), default=0.0) < 0.0:
             raise DescriptionError(f"the size of {what} is {size}; no length may be negative.")
         if (self.file is not None) != (self.kind == "mesh"):
             raise DescriptionError(
@@ -81,6 +83,15 @@ class Shape:
             if not all(0.0 <= c <= 1.0 for c in colour):
                 raise DescriptionError(f"the colour of {what} is {colour}; needed: four numbers from 0 to 1.")
             set_(self, "colour", colour)
+
+    def numeric(self, number: Callable[[np.ndarray, str], np.ndarray]) -> Shape:
+        """The shape in plain numbers; `number(x, what)` evaluates an array with expressions, as `Defaults.number`."""
+        values = np.array([*self.size, *self.pose.p], dtype=object)
+        if all_numbers(values):
+            return self
+        found = number(values, f"a {self.kind} '{self.name}'" if self.name else f"a {self.kind}")
+        pose = Transform(self.pose.R, found[-3:])
+        return Shape(self.kind, tuple(found[:-3]), pose, self.colour, self.file, self.scale, self.name)
 
     def simpler(self) -> Shape:
         """The shape in kinds that all formats know: rods as capsules, wheels as cylinders, plates as boxes."""
@@ -102,7 +113,7 @@ class Shape:
         return other
 
     def __repr__(self) -> str:
-        size = f" ({', '.join(f'{x:g}' for x in self.size)})" if self.size else ""
+        size = f" ({', '.join(f'{x:g}' if is_number(x) else str(x.sx) for x in self.size)})" if self.size else ""
         return f"<{self.kind}{f' {self.name!r}' if self.name else ''}{size}{f' {self.file!r}' if self.file else ''}>"
 
 
@@ -117,6 +128,16 @@ def _numbers(value: Any, n: int | None, what: str) -> tuple[Any, ...]:
     return tuple(checks.vector(given, n, what, error=DescriptionError).tolist())
 
 
+def _lengths(value: Any, what: str) -> tuple[Any, ...]:
+    """Numbers and expressions, one or several."""
+    if value.__class__ is tuple and all(e.__class__ is float and isfinite(e) for e in value):
+        return value
+    found = np.atleast_1d(described(value, what))
+    if found.ndim != 1 or not all(isfinite(x) for x in found if is_number(x)):
+        raise DescriptionError(f"{what} is {checks.shown(value)}; needed: finite numbers or expressions of parameters.")
+    return tuple(found.tolist())
+
+
 def _pose(pose: Any, what: str) -> Transform:
     if isinstance(pose, Transform):
         R, p = pose.R, pose.p
@@ -126,4 +147,5 @@ def _pose(pose: Any, what: str) -> Transform:
         raise DescriptionError(f"the pose of {what} is {checks.shown(pose)}; needed: (rotation, position).")
     R = checks.array(as_matrix(R), (3, 3), f"the rotation of {what}", error=DescriptionError)
     check_rotation(R, f"the rotation of {what}")
-    return Transform(R.copy(), checks.vector(p, 3, f"the position of {what}", error=DescriptionError).copy())
+    place = f"the position of {what}"
+    return Transform(R.copy(), plain(np.array(_lengths(shaped(p, (3,), place), place), dtype=object)))

@@ -23,6 +23,13 @@ class Defaults:
         self.symbols: dict[str, ca.SX] = symbols or {}
         self.values: dict[str, np.ndarray] = values or {}
 
+    def at(self, p: np.ndarray) -> Defaults:
+        """The same parameters with other values: p, all of them one after another."""
+        ends = np.cumsum([x.size for x in self.values.values()])[:-1]
+        parts = np.split(np.asarray(p, dtype=float), ends) if self.values else []
+        given = zip(self.values.items(), parts)
+        return Defaults(self.symbols, {name: x.reshape(np.shape(old)) for (name, old), x in given})
+
     def number(self, x: np.ndarray, what: str) -> np.ndarray:
         """x with every parameter at its default, as floats; refuses symbols that were not declared."""
         if all_numbers(x):

@@ -20,13 +20,16 @@ LARGEST = 64_000_000  # bytes of a mesh file
 MOST = 60_000  # triangles; a mesh with more is drawn as its convex hull
 
 
-def given_solids(body: Body, meshes: str | os.PathLike[str] | None = None) -> list[Solid]:
-    """The solids of a body's own shapes.
+def given_solids(body: Body, p: np.ndarray, meshes: str | os.PathLike[str] | None = None) -> list[Solid]:
+    """The solids of a body's own shapes, with parameters of the values p (np,).
 
     meshes: the folder that mesh files are read from (extra `meshes`); without one, or where a file is not below it,
     meshes are left out.
     """
-    return [solid for shape in body.shapes if (solid := _solid(shape, meshes)) is not None]
+    if not body.shapes:
+        return []
+    number = body.defaults.at(p).number
+    return [solid for shape in body.shapes if (solid := _solid(shape.numeric(number), meshes)) is not None]
 
 
 def _solid(shape: Shape, meshes: str | os.PathLike[str] | None) -> Solid | None:

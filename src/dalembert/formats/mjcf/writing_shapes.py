@@ -14,7 +14,7 @@ from dalembert.spatial import Transform
 def write_shapes(d: Document, folder: Path) -> None:
     """Geoms for display; a mesh only where its file is beside the text, since MuJoCo opens it."""
     for body in d.m.bodies.values():
-        for shape in (given.simpler() for given in body.shapes):
+        for shape in (given.simpler() for given in body.numeric_shapes()):
             half: Any = {"box": 0.5, "cylinder": [1.0, 0.5], "capsule": [1.0, 0.5]}.get(shape.kind, 1.0)
             size: Any = np.array(shape.size) * half if shape.size else None
             mesh = None

@@ -143,7 +143,7 @@ class _Reader:
     def body(self, name: str, node: Node) -> None:
         if name == "ground":
             node.keys(words.GROUND, "the ground")
-            self.shapes(self.m.ground, node)
+            self.shapes(self.m.ground, node, self.scope)
             return
         node.keys(words.BODY, "a body")
         scope = self.inner(node)
@@ -159,21 +159,23 @@ class _Reader:
                 inertia_axes=None if axes is None else rotation(axes, scope),
                 physical=True if physical is None else physical.flag(),
             )
-        self.shapes(body, node)
+        self.shapes(body, node, scope)
 
-    def shapes(self, body: Any, node: Node) -> None:
+    def shapes(self, body: Any, node: Node, scope: Scope) -> None:
         found = node.get("shapes")
         for item in [] if found is None else found.items():
             item.keys(words.SHAPE, "a shape")
             size, at, turn, colour, file, scale, name = (
                 item.get(key) for key in ("size", "at", "rotation", "colour", "file", "scale", "name")
             )
-            sizes: Any = () if size is None else size.numbers() if isinstance(size.value, list) else size.number()
+            sizes: Any = ()
+            if size is not None:
+                sizes = scope.values(size.items()) if isinstance(size.value, list) else scope.value(size)
             with item.here():
                 body.add_shape(
                     item.child("type").text(),
                     sizes,
-                    at=(0.0, 0.0, 0.0) if at is None else at.numbers(3),
+                    at=(0.0, 0.0, 0.0) if at is None else scope.vector(at),
                     rotation=None if turn is None else np.array(rotation(turn, Scope(self.m)), dtype=float),
                     colour=None if colour is None else colour.numbers(4),
                     file=None if file is None else file.text(),

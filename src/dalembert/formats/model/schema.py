@@ -102,7 +102,7 @@ def _definitions() -> Schema:
         "table": {"type": "array", "items": {"anyOf": [number, numbers]}, "minItems": 2},
         "ends": {"enum": list(ENDS)},
         "shape kind": {"enum": list(SIZES)},
-        "size": {"anyOf": [number, numbers]},
+        "size": {"anyOf": [value, {"type": "array", "items": value}]},
         "shapes": {"type": "array", "items": _table(words.SHAPE)},
         "joint type": {"enum": list(words.JOINTS)},
         "bodies": {**_named(_table(words.BODY)), "properties": {"ground": _table(words.GROUND)}},

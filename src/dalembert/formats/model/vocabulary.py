@@ -54,7 +54,7 @@ QUATERNION: Keys = {"quaternion!": "numbers"}
 SHAPE: Keys = {
     "type!": "shape kind",
     "size": "size",
-    "at": "numbers",
+    "at": "vector",
     "rotation": "rotation",
     "colour": "numbers",
     "file": "text",

@@ -120,7 +120,7 @@ def _shape(shape: Shape) -> Data:
     if shape.name:
         data["name"] = shape.name
     if shape.size:
-        data["size"] = list(shape.size) if len(shape.size) > 1 else shape.size[0]
+        data["size"] = vector(shape.size) if len(shape.size) > 1 else vector(shape.size)[0]
     if not is_zero(shape.pose.p):
         data["at"] = vector(shape.pose.p)
     if not np.array_equal(shape.pose.R, np.eye(3)):

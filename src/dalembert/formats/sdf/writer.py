@@ -138,7 +138,7 @@ class SdfWriter:
         out.close()
         if body.name in self.weightless:
             out.one("gravity", "false")
-        self._shapes(body.shapes)
+        self._shapes(body.numeric_shapes())
         out.close()
 
     def _ground(self, title: str) -> None:
@@ -147,7 +147,7 @@ class SdfWriter:
             self.out.open("model", name=f"{title}_ground")
             self.out.one("static", "true")
             self.out.open("link", name="link")
-            self._shapes(self.m.ground.shapes)
+            self._shapes(self.m.ground.numeric_shapes())
             self.out.close()
             self.out.close()
 

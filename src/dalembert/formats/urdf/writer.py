@@ -135,7 +135,7 @@ class UrdfWriter:
                 text.one("mass", value=mass)
                 text.one("inertia", **{f"i{'xyz'[i]}{'xyz'[j]}": J[i, j] for i in range(3) for j in range(i, 3)})
                 text.close()
-        for shape in body.shapes:
+        for shape in body.numeric_shapes():
             self._shape(shape.simpler(), T)
         text.close()
 
