@@ -189,3 +189,11 @@ def test_every_function_that_takes_any_keyword_is_among_these():
         and any(p.kind is p.VAR_KEYWORD for p in inspect.signature(f).parameters.values())
     }
     assert any_keyword == set(OPEN)
+
+
+def test_every_public_name_stands_in_the_reference():
+    """Those of the zoo and its closed forms aside, which have pages of their own."""
+    page = (Path(__file__).parents[2] / "docs/reference.md").read_text(encoding="utf-8")
+    listed = {line.split(".")[-1] for line in page.splitlines() if line.startswith(":::")}
+    lost = [f"{p.__name__}.{n}" for p in (da, da.analysis, da.control, da.view) for n in names_of(p) if n not in listed]
+    assert not lost
