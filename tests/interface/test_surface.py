@@ -197,3 +197,10 @@ def test_every_public_name_stands_in_the_reference():
     listed = {line.split(".")[-1] for line in page.splitlines() if line.startswith(":::")}
     lost = [f"{p.__name__}.{n}" for p in (da, da.analysis, da.control, da.view) for n in names_of(p) if n not in listed]
     assert not lost
+
+
+def test_every_status_of_a_run_stands_on_the_page_about_simulating():
+    page = (Path(__file__).parents[2] / "docs/simulating.md").read_text(encoding="utf-8")
+    first = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
+    named = {name for cell in first for name in re.findall(r"`([A-Z_]+)`", cell)}
+    assert named == {status.name for status in da.Status}
