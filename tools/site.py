@@ -22,6 +22,7 @@ ROOT = Path(__file__).parents[1]
 GALLERY, BUILT = ROOT / "examples" / "gallery", ROOT / "build" / "gallery"
 MODULES = ROOT / "build" / "node_modules"
 KATEX, WORKER = MODULES / "katex" / "dist", MODULES / "iframe-worker" / "shim" / "index.js"
+LIVE = "jansen_live.html"  # stands on the first page
 SCRIPTS = ("katex.min.js", "contrib/auto-render.min.js")
 log = logging.getLogger("mkdocs.hooks.site")
 
@@ -51,7 +52,12 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Append the pictures of all cases to the gallery's page."""
+    """Append the pictures of all cases to the gallery's page, and put a live mechanism on the first page."""
+    if page.file.src_uri == "index.md" and (BUILT / LIVE).exists():
+        frame = (
+            f'<iframe class="player" src="gallery/files/{LIVE}" title="A mechanism to drag" loading="lazy"></iframe>'
+        )
+        return markdown.replace("<!-- live -->", f"Drag it: its loops stay closed, computed in this page.\n\n{frame}\n")
     return markdown + _overview() if page.file.src_uri == "gallery.md" else markdown
 
 
