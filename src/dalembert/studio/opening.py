@@ -122,6 +122,8 @@ def studio(
         raise ArgumentError(f"the run is one of '{run.system.name}', not of '{system.name}'.")
     checks.whole(port, "port", least=0, most=65535)
     seconds = checks.number(time, "time", above=0.0)
+    if state is not None:
+        state, u, p = system.resolve(state, u, p)
     given_p = system.parameter_vector(p if p is not None or run is None else run.p)
     x = _start(system, run, state, given_p)
     inputs = dict(zip(system.u_names, system.input_vector(u).tolist()))
