@@ -193,6 +193,7 @@ class SystemLike(Protocol):
 
     def state(self, q: Any = None, v: Any = None, t: float = 0.0) -> StateLike: ...
     def as_state(self, state: StateGiven) -> StateLike: ...
+    def named_state(self, name: str) -> StateLike: ...
     def resolve(
         self, state: StateGiven, u: Any, p: Parameters, *, search: bool = False
     ) -> tuple[Any, Any, Parameters]: ...
@@ -240,10 +241,12 @@ class SystemLike(Protocol):
     def assemble(
         self,
         q: Mapping[str, Any] | None = None,
+        v: Mapping[str, Any] | None = None,
         *,
         guess: Any = None,
         t: float = 0.0,
         p: Parameters = None,
+        attempts: int = 12,
         frames: Mapping[Any, Any] | None = None,
     ) -> StateLike: ...
     def project(

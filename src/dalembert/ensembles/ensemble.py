@@ -14,7 +14,7 @@ from dalembert.ensembles.lanes import Batch
 from dalembert.ensembles.plan import Plan, controller_of, usual_lanes
 from dalembert.ensembles.result import Ensemble, collect
 from dalembert.ensembles.sensitivities import blank_slopes, check_derivatives, wanted_derivatives
-from dalembert.ensembles.starts import Starts, is_sequence
+from dalembert.ensembles.starts import Starts, belonging_to, is_sequence
 from dalembert.ensembles.store import Store
 from dalembert.ensembles.variation import SAMPLINGS, Variation
 from dalembert.ensembles.work import Queue, by_executor, in_threads, shown, usual_workers

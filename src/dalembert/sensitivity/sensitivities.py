@@ -83,8 +83,8 @@ def sensitivities(
         raise ArgumentError(f"subject is {checks.shown(subject)}; needed: a System, a LinearModel or a Run.")
     several = isinstance(state, (list, tuple)) and len(state) > 0 and not checks.is_real(state[0])
     given = [subject.resolve(x, u, p) for x in (state if several else [{} if state is None else state])]
-    alike = {(None if y is None else subject.input_vector(y).tobytes(), None if z is None else subject.parameter_vector(z).tobytes()) for _, y, z in given}
-    parts = [given] if len(alike) == 1 else [[one] for one in given]
+    own = {(subject.input_vector(y).tobytes(), subject.parameter_vector(z).tobytes()) for _, y, z in given}
+    parts = [given] if len(own) == 1 else [[one] for one in given]
     found = [of_states(subject, [x for x, _, _ in part], of, wrt, held, *part[0][1:]) for part in parts]
     value, jacobian = (np.concatenate(x) for x in zip(*found))
     names = tuple(y.name for y in quantities(subject, of))

@@ -17,6 +17,7 @@ from dalembert.protocols import Parameters, StateGiven, positions_only
 from dalembert.simulation.callbacks import expression, is_numba
 from dalembert.simulation.events import Event, named_events
 from dalembert.simulation.stabilization import Baumgarte, Projection, as_stabilization
+from dalembert.system.belonging import missed
 from dalembert.system.formulation_options import check_options
 from dalembert.system.state import State
 from dalembert.system.system import System

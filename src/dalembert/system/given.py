@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from dalembert import checks
 from dalembert.errors import ArgumentError, unknown
 from dalembert.mechanism.layout import Layout
 from dalembert.mechanism.values import vector_of
@@ -32,9 +31,7 @@ class Given:
     changed: np.ndarray | None  # (np,) bool: which of them `with_parameters` has set; None: none
     input_sizes: dict[str, int]
 
-    def state(
-        self, q: Any = None, v: Any = None, t: float = 0.0, *, p: Parameters = None, u: Inputs = None
-    ) -> State:
+    def state(self, q: Any = None, v: Any = None, t: float = 0.0, *, p: Parameters = None, u: Inputs = None) -> State:
         """A state from positions q and velocities v, arrays or by name, at the time t (s).
 
         What is not named is neutral and at rest. Quaternions are normalized. p, u: the parameters and inputs it belongs

@@ -19,7 +19,7 @@ from dalembert.symbols import all_numbers, to_sx
 class FramesOfState:
     """Position, rotation, pose, velocity and twist of frames (or bodies, or names of either) at a state.
 
-    They need no system: parameters that place frames are the state's own, or as declared where it has none.
+    They need no system: parameters that place frames are the state's own, or those of the system that made it.
     """
 
     __slots__ = ()
@@ -28,6 +28,7 @@ class FramesOfState:
     t: float
     layout: Layout
     p: np.ndarray | None
+    defaults: np.ndarray | None
 
     def position(self, frame: Any) -> np.ndarray:
         """Origin of a frame in the ground, (3,), m."""
@@ -71,6 +72,7 @@ class FramesOfState:
         if all_numbers(x):
             return x.astype(float)
         declared = self.layout.mechanism.parameters
-        p = vector_of(declared.values) if self.p is None else self.p
+        own = self.defaults if self.p is None else self.p
+        p = vector_of(declared.values) if own is None else own
         symbols = ca.vertcat(*declared.symbols.values())
-        return np.array(ca.evalf(ca.substitute(to_sx(x), symbols, ca.DM(p)))).reshape(x.shape)
+        return np.array(ca.evalf(ca.substitute(to_sx(x), symbols, ca.DM(p[: symbols.numel()])))).reshape(x.shape)

@@ -37,7 +37,7 @@ def place(name: Any, sizes: Mapping[str, int], kind: str, where: str = "") -> tu
     """
     if isinstance(name, str):
         if name in sizes:
-            return name, slice(sizes[name])
+            return name, slice(0, sizes[name])
         part = re.fullmatch(r"(.+)\[(\d{1,9})\]", name)
         if part and part[1] in sizes and int(part[2]) < sizes[part[1]]:
             return part[1], slice(int(part[2]), int(part[2]) + 1)

@@ -19,7 +19,6 @@ from dalembert.simulation.phases.course import Course
 from dalembert.simulation.phases.switch import Switched
 from dalembert.simulation.run import Run
 from dalembert.simulation.status import Status
-from dalembert.system.state import State
 from dalembert.system.system import System
 
 LOOKED_AT = 24  # phases whose closure is looked at
