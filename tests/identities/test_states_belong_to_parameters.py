@@ -165,10 +165,8 @@ def test_pictures_of_a_state_close_its_loops(pair, tmp_path):
     x = assembled(system, p=P)
     drawn = []
     for s, y, p in ((system, x, None), (other, assembled(other), None), (system, x.q, P)):
-        figure = view.snapshot(s, y, p=p)
-        drawn.append([line.get_path().vertices.tolist() for c in figure.axes[0].collections for line in [c] if False])
-        figure.savefig(tmp_path / "a.svg", metadata={"Date": None})
-        drawn[-1] = (tmp_path / "a.svg").read_text().count("<path"), figure.axes[0].dataLim.bounds
+        view.snapshot(s, y, tmp_path / "a.png", p=p)
+        drawn.append((tmp_path / "a.png").read_bytes())
     assert drawn[0] == drawn[1] == drawn[2]
     assert x._repr_html_() == assembled(other)._repr_html_()
 
@@ -255,7 +253,8 @@ def test_inputs_of_a_state_act_unless_others_are_given(pair):
     np.testing.assert_array_equal(system.acceleration(driven, u=[0.0]).vdot, system.acceleration(x).vdot)
     np.testing.assert_array_equal(da.linearize(system, driven).operating.u, [1.7])
     run = da.simulate(system, driven, 0.3)
-    assert (run.u == 1.7).all() and run.state(3).u == 1.7 and run(0.1).u == 1.7
+    assert (run.u == 1.7).all()
+    assert run.state(3).u == run(0.1).u == 1.7
     whole = da.simulate(system, driven, 0.6, rtol=1e-11, atol=1e-12)
     part = da.simulate(system, da.simulate(system, driven, 0.3, rtol=1e-11, atol=1e-12).state(), 0.3, rtol=1e-11)
     np.testing.assert_allclose(part.state().q, whole.state().q, atol=1e-8)

@@ -29,7 +29,7 @@ def named_start(
     for held_q, held_v in ((named_q, named_v), (at, named_v), (at, speeds)):
         complete = held_q is not at and sum(map(np.size, held_q.values())) >= system.nq  # nothing is left to search
         try:
-            x = system.assemble(held_q, held_v, guess=guess, t=guess.t, attempts=1 if complete else 12)
+            x: Any = system.assemble(held_q, held_v, guess=guess, t=guess.t, attempts=1 if complete else 12)
         except AssemblyError:
             if held_q is at and held_v is speeds:
                 raise

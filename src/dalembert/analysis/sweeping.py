@@ -37,7 +37,7 @@ def sweep(
     path, frames = ({} if x is None else checks.mapping(x, n) for x, n in ((path, "path"), (frames, "frames")))
     held = {} if held is None else checks.mapping(held, "held")
     guess = state is None or isinstance(state, Mapping)
-    rest, u, p = system.resolve({} if guess else state, u, p)
+    rest, u, p = system.resolve({} if state is None or guess else state, u, p)
     u = None if u is None else system.input_vector(u)
     checks.choice(limits, ("mark", "stop", "ignore"), "limits")
     through = checks.flag(through, "through")

@@ -73,9 +73,9 @@ def ensemble(
     parameters (with velocities v by name, from the guess, as `System.assemble` has them); or a function f(k, values)
     that makes the state of run k from the values drawn for it, by name.
     p, u: parameters and constant inputs that differ, by name (a mapping or a pandas table); the others are those of the
-    states (or the guess), else the system's. A value is a number, an array with one entry for each run, or a distribution of `scipy.stats`. p may be a
-    function f(k, rng) that returns the values of run k by name. u may also be a controller, as in `simulate`, that all
-    runs share; its gains differ where they are parameters of the mechanism.
+    states (or of the guess), else the system's. A value is a number, an array with one entry for each run, or a
+    distribution of `scipy.stats`. p may be a function f(k, rng) that returns the values of run k by name. u may also be
+    a controller, as in `simulate`, that all runs share; its gains differ where they are parameters of the mechanism.
     vary: other values that differ, for the functions `states` and `controllers`. controllers: a function f(k, values)
     that makes the controller of run k, in place of u: gains, noise with the seed k. Such runs are made alone.
     n: how many runs, where no array tells it. sampling: how distributions are drawn, "random", "latin" (hypercube) or

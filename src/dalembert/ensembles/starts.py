@@ -216,7 +216,7 @@ def belonging_to(system: System, states: Any, guess: Any) -> tuple[np.ndarray, n
     search = isinstance(states, Mapping)
     one = guess if search else states
     several = is_sequence(states) and not isinstance(states, np.ndarray)
-    given = [x if isinstance(x, State) else {} for x in (states if several else [one])]
+    given: list[Any] = [x if isinstance(x, State) else {} for x in (states if several else [one])]
     known = [system.resolve(x, None, None, search=search) for x in given]
     rows = [(system.input_vector(u), system.parameter_vector(p)) for _, u, p in known]
     U, P = (np.array(x) for x in zip(*rows))

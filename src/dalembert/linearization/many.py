@@ -133,9 +133,9 @@ def resolved_rows(system: System, states: Sequence[State], u: Any, p: Any) -> tu
     )
 
 
-def _row_by_row(given: Any, n: int, width: int, what: str) -> Sequence[Any]:
+def _row_by_row(given: Any, n: int, width: int, what: str) -> list[Any]:
     """What is given for each of n states."""
-    return checks.array(given, (n, width), what) if _is_table(given) else [given] * n
+    return list(checks.array(given, (n, width), what)) if _is_table(given) else [given] * n
 
 
 def _is_table(given: Any) -> bool:

@@ -176,11 +176,9 @@ def traced_inputs(system: System, s: Trace, f: Callable[[Any, Any], Any]) -> np.
         for name, x in value.items():
             whole, part = place(name, system.input_sizes, "input", "the controller")
             given = ca.SX(ca.vertcat(*x) if isinstance(x, (list, tuple)) else x)
-            if given.numel() != part.stop - part.start:
-                needed = part.stop - part.start
-                raise ArgumentError(
-                    f"input '{name}' of the controller has {given.numel()} number(s); needed: {needed}."
-                )
+            n, needed = given.numel(), part.stop - part.start
+            if n != needed:
+                raise ArgumentError(f"the controller gives {n} number(s) for input '{name}'; needed: {needed}.")
             parts[whole][part] = ca.vec(given)
         value = ca.vertcat(*parts.values())
     x = array(ca.SX(ca.vertcat(*value) if isinstance(value, (list, tuple)) else value)).ravel()

@@ -102,8 +102,8 @@ def simulate(
         from dalembert.simulation.phases.asking import phased
 
         return phased(
-            system, system.bare(state), t, t_eval, u, p, controller, hold, events, switches, stops, choices, coordinates, options,
-            record, resume,
+            system, system.bare(state), t, t_eval, u, p, controller, hold, events, switches, stops, choices,
+            coordinates, options, record, resume,
         )  # fmt: skip
     span, plain = make_span(system, state, t, t_eval, u), controller is None and hold is None and events is None
     if hashable and plain and coordinates is None and options is None:

@@ -232,11 +232,15 @@ class Evaluating(Given):
 
     def belonging(self, x: State, p: Parameters, u: np.ndarray | None = None) -> State:
         """A state as one of parameters p, None for the default ones, and of inputs u, None for those it has."""
-        vector = self.defaults if p is None else p if p is x.p else frozen(np.array(self.parameter_vector(p)))
         inputs = x.u if u is None or not len(u) else frozen(np.array(u))
+        if not self.p_names:
+            return x if inputs is x.u else State(x.q, x.v, x.t, x.layout, x.evidence, None, inputs, x.defaults)
+        vector = self.defaults if p is None or p is self.defaults else self.parameter_vector(p)
+        if vector.flags.writeable:
+            vector = frozen(vector.copy())
         if inputs is x.u and vector is x.p and x.defaults is self.defaults:
             return x
-        return State(x.q, x.v, x.t, x.layout, x.evidence, vector if len(vector) else None, inputs, self.defaults)
+        return State(x.q, x.v, x.t, x.layout, x.evidence, vector, inputs, self.defaults)
 
     def rates(self, state: StateGiven) -> np.ndarray:
         """q̇ = N(q) v, (nq,)."""
