@@ -155,9 +155,9 @@ class RunLike(Protocol):
 
 #: a state as users give it: a state, positions by name, or an array q; the last two are at rest
 StateGiven = StateLike | Mapping[str, Any] | ArrayLike
-#: parameters as users give them: by name (the rest as declared), as an array of all, or None for the declared ones
+#: parameters as users give them: by name (the rest the state's, or the system's), as an array of all, or None
 Parameters = Mapping[str, Any] | ArrayLike | None
-#: inputs as users give them: by name (the rest zero), as an array of all, or None for zero
+#: inputs as users give them: by name (the rest the state's, or zero), as an array of all, or None
 Inputs = Mapping[str, Any] | ArrayLike | None
 #: constraints switched on or off by name, or None: all on
 Active = Mapping[str, bool] | None

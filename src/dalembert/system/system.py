@@ -45,8 +45,9 @@ class System(ConstraintQuestions):
     - state: a `State`, a mapping of joint names to positions (at rest), or an array q (at rest)
     - frame: a frame (`body.at(...)`), a body, or the name of either; axes: "body" (the frame's own) or "world"
     - a, tau: accelerations and forces along the velocities, (nv,), arrays or mappings by name (the rest zero)
-    - u: inputs, an array or a mapping by name (the rest zero)
-    - p: parameters, an array or a mapping by name; the rest has the declared values
+    - u: inputs, an array or a mapping by name; the rest are those of the state, else zero
+    - p: parameters, an array or a mapping by name; the rest are those the state was made with, else the system's. A
+      state whose loops close with its own parameters and not with these is refused
     - wrenches: {frame: (moment; force)} at the frame's origin in its own axes
 
     >>> import dalembert as da
