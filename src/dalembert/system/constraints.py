@@ -52,19 +52,25 @@ class ConstraintQuestions(TreeQuestions):
 
     def residuals(self, state: StateGiven, *, p: Parameters = None) -> np.ndarray:
         """Φ(q, t), (m,), m or rad; 0 for Pfaffian rows."""
-        return self.evaluate("residuals", state if p is None else self.begin(state, p)[0])[0]
+        return self._of_constraints("residuals", state, p)[0]
 
     def constraint_matrix(self, state: StateGiven, *, p: Parameters = None) -> np.ndarray:
         """A(q, t), (m, nv)."""
-        return self.evaluate("constraints", state, p=p)[1]
+        return self._of_constraints("constraints", state, p)[1]
 
     def speed_residuals(self, state: StateGiven, *, p: Parameters = None) -> np.ndarray:
         """A v + b, (m,)."""
-        return self.evaluate("residuals", state if p is None else self.begin(state, p)[0])[1]
+        return self._of_constraints("residuals", state, p)[1]
 
     def constraint_gamma(self, state: StateGiven, *, p: Parameters = None) -> np.ndarray:
         """γ = Ȧ v + ḃ, (m,)."""
-        return self.evaluate("gamma", state, p=p)
+        return self._of_constraints("gamma", state, p)
+
+    def _of_constraints(self, name: str, state: StateGiven, p: Parameters) -> Any:
+        """A function of the constraints themselves: those that close them ask with any parameters, loops being open."""
+        if p is not None and isinstance(state, State) and state.p is not None and state.p is not p:
+            state, p = self.begin(state, p)[0], None
+        return self.evaluate(name, state, p=p)
 
     def cut_joint(self, state: StateGiven, loop: str, *, p: Parameters = None) -> tuple[np.ndarray, np.ndarray]:
         """Position and velocity of the joint that closes a loop: Spencer's virtual coordinates. Angles in (−π, π]."""
@@ -113,7 +119,7 @@ class ConstraintQuestions(TreeQuestions):
         (19.62, 1)
         """
         x = state if state.__class__ is State and state.layout is self.layout else self.as_state(state)
-        if x.u is not None or x.p is not None or x.defaults is not self.defaults:
+        if x.p is not x.u or x.defaults is not self.defaults:  # the same: both None
             x, u, p = self.resolve(x, u, p)
         plain = damping is scale is active is None and independent.__class__ is tuple and metric.__class__ is str
         numbers = tolerance.__class__ is floor.__class__ is safety.__class__ is float and variant.__class__ is int

@@ -179,7 +179,9 @@ class Evaluating(Given):
         self, kernel: Kernel, state: StateGiven, u: Inputs, p: Parameters, more: Mapping[str, Any], out: Any = None
     ) -> Any:
         """The value of a kernel at a state; into the arrays `out` where given. more: other arguments by name."""
-        x, u, p = self.resolve(state, u, p)
+        x = state if state.__class__ is State and state.layout is self.layout else self.as_state(state)
+        if x.p is not x.u or x.defaults is not self.defaults:  # the same: both None
+            x, u, p = self.resolve(x, u, p)
         given = []
         for argument in kernel.names_in:
             if argument == "q":
@@ -187,9 +189,9 @@ class Evaluating(Given):
             elif argument == "v":
                 given.append(x.v)
             elif argument == "u":
-                given.append(self.input_vector(u))
+                given.append(u if u is not None and u is x.u else self.input_vector(u))
             elif argument == "p":
-                given.append(self.defaults if p is None else self.parameter_vector(p))
+                given.append(self.defaults if p is None else p if p is x.p else self.parameter_vector(p))
             elif argument == "t":
                 given.append(np.array([x.t]))
             else:
@@ -209,7 +211,7 @@ class Evaluating(Given):
         """
         x = state if state.__class__ is State and state.layout is self.layout else self.as_state(state)
         if x.u is not None:
-            u = inputs_at(self, x, u)
+            u = x.u if u is None and x.layout is self.layout else inputs_at(self, x, u)
         own, made_by = x.p, x.defaults
         if own is None:
             if made_by is None or made_by is self.defaults:
