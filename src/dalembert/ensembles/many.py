@@ -268,5 +268,5 @@ def _own(system: System, states: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
     if callable(getattr(states, "parameters", None)) and len(system.p_names):  # of a sweep, which may lead them
         p = np.array([states.parameters(k) for k in range(n)])
     U = np.zeros(len(system.u_names)) if u is None else checks.reals(u, "states.u")
-    P = system.defaults if p is None else checks.reals(p, "states.p")
+    P = system.defaults if p is None else checks.reals(p, "states.p")[..., : len(system.p_names)]  # a phase has more
     return np.broadcast_to(U, (n, len(system.u_names))), np.broadcast_to(P, (n, len(system.p_names)))

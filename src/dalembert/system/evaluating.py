@@ -182,7 +182,7 @@ class Evaluating(Given):
         x = state if state.__class__ is State and state.layout is self.layout else self.as_state(state)
         if x.p is not x.u or x.defaults is not self.defaults:  # the same: both None
             x, u, p = self.resolve(x, u, p)
-        given = []
+        given: list[Any] = []
         for argument in kernel.names_in:
             if argument == "q":
                 given.append(x.q)
