@@ -155,9 +155,9 @@ class RunLike(Protocol):
 
 #: a state as users give it: a state, positions by name, or an array q; the last two are at rest
 StateGiven = StateLike | Mapping[str, Any] | ArrayLike
-#: parameters as users give them: by name (the rest as declared), as an array of all, or None for the declared ones
+#: parameters as users give them: by name (the rest the state's, or the system's), as an array of all, or None
 Parameters = Mapping[str, Any] | ArrayLike | None
-#: inputs as users give them: by name (the rest zero), as an array of all, or None for zero
+#: inputs as users give them: by name (the rest the state's, or zero), as an array of all, or None
 Inputs = Mapping[str, Any] | ArrayLike | None
 #: constraints switched on or off by name, or None: all on
 Active = Mapping[str, bool] | None
@@ -193,6 +193,12 @@ class SystemLike(Protocol):
 
     def state(self, q: Any = None, v: Any = None, t: float = 0.0) -> StateLike: ...
     def as_state(self, state: StateGiven) -> StateLike: ...
+    def named_state(self, name: str) -> StateLike: ...
+    def resolve(
+        self, state: StateGiven, u: Any, p: Parameters, *, search: bool = False
+    ) -> tuple[Any, Any, Parameters]: ...
+    def begin(self, state: StateGiven, p: Parameters) -> tuple[Any, Parameters]: ...
+    def belonging(self, x: Any, p: Parameters, u: np.ndarray | None = None) -> Any: ...
     def velocity_vector(self, x: Any, what: str) -> np.ndarray: ...
     def input_vector(self, u: Any) -> np.ndarray: ...
     def parameter_vector(self, p: Parameters) -> np.ndarray: ...
@@ -235,10 +241,12 @@ class SystemLike(Protocol):
     def assemble(
         self,
         q: Mapping[str, Any] | None = None,
+        v: Mapping[str, Any] | None = None,
         *,
         guess: Any = None,
         t: float = 0.0,
         p: Parameters = None,
+        attempts: int = 12,
         frames: Mapping[Any, Any] | None = None,
     ) -> StateLike: ...
     def project(

@@ -246,3 +246,37 @@ def test_the_cache_is_measured_and_cleared(answer, monkeypatch, tmp_path):
     assert found["entries"] > 0
     assert answer("cache", "clear")["bytes"] == found["bytes"]
     assert answer("cache", "size")["entries"] == 0
+
+
+def named(tmp_path, **state):
+    m = zoo.four_bar()
+    m.add_state("moving", **state)
+    m.save(tmp_path / "m.yaml")
+    return tmp_path / "m.yaml"
+
+
+def at(found, *columns):
+    return [found["states"][name][0] for name in columns]
+
+
+@pytest.mark.parametrize("named_q", [{"A": 0.6}, dict(zoo.four_bar_start(0.6)[0])])
+def test_a_run_starts_with_the_velocities_that_its_state_names(answer, tmp_path, named_q):
+    path = named(tmp_path, q=named_q, v={"A": 2.0})
+    found = answer("simulate", path, 0.1, "--state", "moving")
+    assert at(found, "q.A", "v.A") == pytest.approx([0.6, 2.0], abs=1e-12)
+    found = answer("simulate", path, 0.1, "--state", "moving", "--speed", "B=1.0")
+    assert at(found, "v.B") == pytest.approx([1.0], abs=1e-12)
+    found = answer("simulate", path, 0.1, "--state", "moving", "--at", "A=0.8")
+    assert at(found, "q.A", "v.A") == pytest.approx([0.8, 2.0], abs=1e-12)
+
+
+def test_a_state_that_cannot_be_as_it_is_named_is_told(dal, tmp_path):
+    path = named(tmp_path, q={"A": 0.6, "B": 0.9, "D": 1.0}, v={"A": 2.0, "D": -3.0})
+    code, _, err = dal("simulate", path, 0.1, "--state", "moving", "--json")
+    assert code == 0
+    assert "warning: state 'moving' does not satisfy the constraints; the nearest that does has A = " in err
+    assert "the velocity of D = " in err
+    rounded = {name: round(value, 4) for name, value in zoo.four_bar_start(0.6)[0].items()}
+    (tmp_path / "other").mkdir()
+    code, _, err = dal("simulate", named(tmp_path / "other", q=rounded), 0.1, "--state", "moving")
+    assert (code, err) == (0, "")  # rounded numbers close after a small motion

@@ -224,3 +224,25 @@ def test_included_and_attached_models_are_part_of_the_whole(tmp_path):
     assert list(m.joints) == ["torso", "l_hip", "r_hip"]
     assert m.joints["l_hip"].limits.tolist() == [[-1.0, 1.0]]
     assert any(str(n).startswith("sub/leg.xml:3: <joint> 'hip': its limits") for n in m.notes)
+
+
+HELD_UP = """<mujoco><worldbody><body name="a"><joint name="j" axis="0 1 0" damping="1"/>
+<geom type="capsule" fromto="0 0 0 .5 0 0" size=".05" mass="1"/></body></worldbody>
+<actuator><position name="m" joint="j" kp="50"/></actuator>
+<keyframe><key name="home" qpos=".8" ctrl=".8"/></keyframe></mujoco>"""
+
+
+def test_a_run_from_a_keyframe_starts_with_its_controls(tmp_path):
+    path = tmp_path / "m.xml"
+    path.write_text(HELD_UP)
+    model = mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(model)
+    mujoco.mj_resetDataKeyframe(model, data, 0)
+    mujoco.mj_step(model, data, 1500)
+    system = da.read(path).compile()
+    home = system.named_state("home")
+    assert home.u.tolist() == [0.8]
+    assert da.simulate(system, home, 3.0).state()["j"] == pytest.approx(data.qpos[0], abs=1e-6)
+    assert system.acceleration(home).vdot == pytest.approx(system.acceleration(home.q, u={"m": 0.8}).vdot)
+    free = da.simulate(system, home, 3.0, u={"m": 0.0})
+    assert abs(free.state()["j"] - data.qpos[0]) > 0.1

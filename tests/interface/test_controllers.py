@@ -243,3 +243,27 @@ def test_a_numba_controller_that_raises_or_gives_too_little_ends_the_run(control
     assert not run.success
     assert 0.0 < run.t[-1] <= 0.5
     assert run["x"][-1] == pytest.approx(run.t[-1] ** 2 / 4, rel=1e-12)
+
+
+def test_a_controller_gives_one_number_of_an_input_by_its_place():
+    m = da.Mechanism("puck", gravity=(0, 0, 0))
+    puck = m.add_body("puck", mass=2.0, inertia=(1, 1, 1))
+    m.add_joint("plane", da.Planar("z"), m.ground, puck)
+    force = m.add_input("force", 3)
+    m.add_wrench("pull", puck, force=force)
+    system = m.compile()
+    ends = []
+    constant = {"force[0]": 0.5, "force[1]": -1.0}
+    laws = (constant, lambda t, s: constant, da.expression(lambda t, s: constant))
+    for u in (*laws, {"force": [0.5, -1.0, 0.0]}, da.expression(lambda t, s: {"force": [0.5, -1.0, 0.0]})):
+        run = da.simulate(system, {}, 1.0, u=u)
+        assert run.success
+        ends.append(run.state().q)
+        np.testing.assert_array_equal(run.u[-1], [0.5, -1.0, 0.0])
+    np.testing.assert_allclose(ends, np.tile([0.125, -0.25, 0.0], (5, 1)), atol=1e-12)
+    for wrong, message in (
+        ({"force[3]": 1.0}, r"input 'force\[3\]'"),
+        ({"force[0]": [1.0, 2.0]}, "2 number.*needed: 1"),
+    ):
+        with pytest.raises(da.DalembertError, match=message):
+            da.simulate(system, {}, 1.0, u=da.expression(lambda t, s, wrong=wrong: wrong))

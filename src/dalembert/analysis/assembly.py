@@ -67,9 +67,9 @@ def assemble(
     rng = np.random.default_rng(checks.whole(seed, "seed", least=0))
     on = system.active_rows(active)
     q, v = (_held_values(system, x, what) for x, what in ((q, "q"), (v, "v")))
+    start, p = system.begin({} if guess is None else guess, p)
     held = HeldFrames(system, q, v, frames, p)
     limits = checks.flag(limits, "limits")
-    start = system.state(guess, t=t) if guess is None or isinstance(guess, Mapping) else system.as_state(guess)
     start = held.set_in(start.replace(t=t))
     found: list[StateLike] = []
     gaps: list[float] = []

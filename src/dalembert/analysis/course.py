@@ -163,7 +163,8 @@ class Course:
 
     def state(self, q: np.ndarray, x: float, v: Any = None) -> StateLike:
         """The state with a position at a place."""
-        return self.system.state(q, v, self.at(x)[2])
+        _, p, t = self.at(x)
+        return self.system.belonging(self.system.state(q, v, t), p)
 
     def told(self, x: float) -> str:
         """The prescribed quantities with their values at a place."""

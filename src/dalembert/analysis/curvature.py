@@ -118,7 +118,7 @@ def curvature(
     """
     check_system(system)
     checks.whole(samples, "samples", least=0, most=1000)
-    x = system.as_state({} if state is None else state)
+    x, _, p = system.resolve({} if state is None else state, None, p)
     _check(system, x, p)
     largest, terms, first, looked = 0.0, 0.0, None, 0
     rng = np.random.default_rng(0)

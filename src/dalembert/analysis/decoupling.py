@@ -55,16 +55,19 @@ class DecouplingCoordinates:
 
     def value(self, state: StateGiven) -> np.ndarray:
         """ϑ at a state, (nv,)."""
-        return self._to(self.system.as_state(state))[0]
+        return self._to(self._at(state))[0]
 
     def jacobian(self, state: StateGiven) -> np.ndarray:
         """W = ∂ϑ/∂q at a state, (nv, nv): WᵀW = M."""
-        return self._to(self.system.as_state(state))[1]
+        return self._to(self._at(state))[1]
 
     def rates(self, state: StateGiven) -> np.ndarray:
         """ϑ̇ = W v at a state, (nv,)."""
-        x = self.system.as_state(state)
+        x = self._at(state)
         return self._to(x)[1] @ x.v
+
+    def _at(self, state: StateGiven) -> StateLike:
+        return self.system.resolve(state, None, self._numbers)[0]
 
     def forces(self, state: StateGiven, tau: Any) -> np.ndarray:
         """ϑ̈ = W^−ᵀ τ, (nv,), at a state under joint forces tau, (nv,) or by velocity names: all that acts."""
@@ -82,7 +85,7 @@ class DecouplingCoordinates:
 
         y = self._integrate(slope, np.concatenate([self.origin.q, self._start.ravel()]), lambda y: y[:n])
         v = np.zeros(n) if rates is None else checks.vector(rates, n, "rates")
-        return self.system.state(y[:n], np.linalg.solve(y[n:].reshape(n, n), v))
+        return self.system.belonging(self.system.state(y[:n], np.linalg.solve(y[n:].reshape(n, n), v)), self.p)
 
     def _to(self, x: StateLike) -> tuple[np.ndarray, np.ndarray]:
         """ϑ and W at a state: (1) along the straight line from the origin."""
@@ -143,7 +146,7 @@ def decoupling_coordinates(
     array([0.3, 1. ])
     """
     check_system(system)
-    x = system.as_state({} if state is None else state)
+    x, _, p = system.resolve({} if state is None else state, None, p)
     if system.rows.of:
         raise ArgumentError(
             f"'{system.name}' has constraints ({', '.join(dict.fromkeys(system.rows.of))}); decoupling coordinates are "

@@ -134,8 +134,8 @@ class Operators:
         check_system(system)
         if not system.nv:
             raise ArgumentError(f"nothing moves in '{system.name}'; spatial operators need a joint that does.")
-        x = self.state = system.as_state(state)
-        self.system, self.p = system, p
+        x, _, p = system.resolve(state, None, p)
+        self.system, self.state, self.p = system, x, p
         links = system.layout.tree.links
         joints = [(link.name, link.v) for link in links]
         bodies = [(link.name, slice(6 * k, 6 * k + 6)) for k, link in enumerate(links)]

@@ -82,7 +82,8 @@ class Sweep(ByName):
         """The state at the k-th value, k from 0; negative k count from the end."""
         k = checks.whole(k, "k", least=-len(self), most=len(self) - 1)
         v = self.v[k] if np.isfinite(self.v[k]).all() else np.zeros(self.system.nv)
-        return self.system.state(self.q[k], v, float(self._times[k]))
+        x = self.system.state(self.q[k], v, float(self._times[k]))
+        return self.system.belonging(x, self.parameters(k), self._u)
 
     def parameters(self, k: int) -> Any:
         """The parameters at the k-th value, (np,); None where the mechanism has none."""

@@ -36,14 +36,15 @@ def sweep(
     """See `System.sweep`."""
     path, frames = ({} if x is None else checks.mapping(x, n) for x, n in ((path, "path"), (frames, "frames")))
     held = {} if held is None else checks.mapping(held, "held")
+    guess = state is None or isinstance(state, Mapping)
+    rest, u, p = system.resolve({} if state is None or guess else state, u, p)
     u = None if u is None else system.input_vector(u)
-    rest = system.state() if state is None or isinstance(state, Mapping) else system.as_state(state)
     checks.choice(limits, ("mark", "stop", "ignore"), "limits")
     through = checks.flag(through, "through")
     course = Course(system, path, frames, held, rest, p)
     rates, bends = led_rates(course, speed, "speed"), led_rates(course, acceleration, "acceleration")
     try:
-        begin = _beginning(system, course, state, p)
+        begin = _beginning(system, course, state if guess else rest, p)
     except AssemblyError as error:
         trail = Trail(*_nothing(system), why=str(error).rstrip("."))
     else:
@@ -67,7 +68,7 @@ def _along_legs(course: Course, given: np.ndarray, signs: np.ndarray) -> np.ndar
 
 def walk(system: SystemLike, state: StateGiven, to: Any, *, frames: Any, held: Any, p: Parameters) -> StateLike:
     """See `System.walk`."""
-    x = system.as_state(state)
+    x, _, p = system.resolve(state, None, p)
     to, frames = ({} if v is None else checks.mapping(v, n) for v, n in ((to, "to"), (frames, "frames")))
     held = {} if held is None else checks.mapping(held, "held")
     goal = Course(system, {n: [v] for n, v in to.items()}, {n: [v] for n, v in frames.items()}, held, x, p)
@@ -91,8 +92,7 @@ def _gap(system: SystemLike, x: StateLike, p: Parameters) -> float:
 def _beginning(system: SystemLike, course: Course, state: StateGiven | None, p: Parameters) -> StateLike:
     """A position at the first values: reached from a closed state along its branch, or assembled."""
     start = float(course.wanted[0])
-    if state is not None and not isinstance(state, Mapping) and _gap(system, system.as_state(state), p) <= OPEN:
-        x = system.as_state(state)
+    if state is not None and not isinstance(state, Mapping) and _gap(system, x := system.as_state(state), p) <= OPEN:
         away = course.equations(x.q, start)[0]
         if np.abs(away / course.units).max(initial=0.0) <= 1e-9:
             return x

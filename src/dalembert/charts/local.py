@@ -87,7 +87,8 @@ class LocalChart:
         the mechanism. Raises AssemblyError where the chart ends before y.
         """
         y, tolerance = self._vector(y, self.dof, "y"), checks.number(tolerance, "tolerance", above=0.0)
-        x = self.system.state(self.reference, t=self.time) if guess is None else self.system.as_state(guess)
+        begin = self.system.state(self.reference, t=self.time) if guess is None else guess
+        x, _ = self.system.begin(begin, self.p)
         x = follow(self, y, x, x.t if t is None else checks.number(t, "t"), tolerance)
         if rate is None:
             return x.replace(v=np.zeros(self.system.nv))
@@ -95,7 +96,8 @@ class LocalChart:
 
     def coordinates(self, state: StateGiven, guess: ArrayLike | None = None) -> np.ndarray:
         """Ψ⁻¹: y of a state, (dof,), by Newton's method on R(q, y) = 0 from `guess` (default: y of the reference)."""
-        x, y = self.system.as_state(state), self.start if guess is None else self._vector(guess, self.dof, "guess")
+        x, _, _ = self.system.resolve(state, None, self.p)
+        y = self.start if guess is None else self._vector(guess, self.dof, "guess")
         size = 0.0
         for _ in range(ITERATIONS if self.dof else 0):
             at = Point(self, x, y)
@@ -199,7 +201,7 @@ class LocalChart:
     # --- helpers ------------------------------------------------------------------------------------------------
 
     def _at(self, state: StateGiven, y: ArrayLike | None) -> tuple[State, np.ndarray]:
-        x = self.system.as_state(state)
+        x, _, _ = self.system.resolve(state, None, self.p)
         return x, self.coordinates(x) if y is None else self._vector(y, self.dof, "y")
 
     def _checked(self, state: StateGiven, y: ArrayLike | None = None) -> Point:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import cached_property
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dalembert import formats
+from dalembert.analysis.named_start import named_start
 from dalembert.errors import ArgumentError, ModelFileError, UnknownName, unknown
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.simulation.callbacks import expression
@@ -78,24 +80,27 @@ class Study:
         except UnknownName as error:
             raise UnknownName(f"--set: {error}") from None
 
+    @property
+    def state(self) -> str | None:
+        """The name of the state: the one asked for, else 'start' if there is one."""
+        return START if self.named is None and START in self.mechanism.states else self.named
+
     @cached_property
     def guess(self) -> State:
-        """The named state, else the one named 'start', else neutral; not assembled."""
-        name = START if self.named is None and START in self.mechanism.states else self.named
-        return self.system.state() if name is None else self.system.named_state(name)
+        """The named state, else neutral; not assembled."""
+        return self.system.state() if self.state is None else self.system.named_state(self.state)
 
     @cached_property
     def x(self) -> State:
         """The state asked for, on the manifold."""
-        system, guess = self.system, self.guess
-        if not system.rows.of:
-            return guess.replace(q=self.at, v=self.speeds)
-        return system.assemble(self.at, self.speeds, guess=guess, t=guess.t)
+        found, changed = named_start(self.system, self.state, self.at, self.speeds)
+        if changed:
+            warnings.warn(changed, stacklevel=1)
+        return found
 
     def inputs(self, given: Pairs) -> Any:
         """Inputs by name: the named state's and those given; a controller where one of them is an expression."""
-        name = START if self.named is None and START in self.mechanism.states else self.named
-        u: dict[str, Any] = {} if name is None else dict(self.mechanism.states[name].u)
+        u: dict[str, Any] = {} if self.state is None else dict(self.mechanism.states[self.state].u)
         u.update(given)
         texts = {key: x for key, x in u.items() if isinstance(x, str)}
         if not texts:

@@ -82,7 +82,7 @@ class ForcesAlong:
     def state(self, k: int) -> State:
         """The state at the k-th time, k from 0; negative k count from the end."""
         k = checks.whole(k, "k", least=-len(self), most=len(self) - 1)
-        return self.system.state(self.q[k], self.v[k], float(self.t[k]))
+        return self.system.belonging(self.system.state(self.q[k], self.v[k], float(self.t[k])), self.p)
 
     # --- energy -------------------------------------------------------------------------------------------------
 
@@ -190,6 +190,7 @@ def inverse_dynamics_along(
     """
     check_system(system)
     cyclic = checks.flag(cyclic, "cyclic")
+    p = _parameters(system, motion, state, p)
     allocator = Allocator(Plant(system, actuated, p=p), metric, limits, tolerance=tolerance)
     t, q, v, a = _motion(system, motion, times, state, cyclic, p)
     plant, work = allocator.plant, allocator.take()
@@ -214,6 +215,15 @@ def inverse_dynamics_along(
     given = np.array(system.parameter_vector(p), dtype=float)
     names, places = plant.actuators.names, plant.actuators.inputs
     return ForcesAlong(system, names, t, q, v, a, u, power, multipliers, missing, given, cyclic, places)
+
+
+def _parameters(system: System, motion: Any, state: Any, p: Parameters) -> Parameters:
+    """Those of the motion, or of the state where it begins, where none are given."""
+    if isinstance(motion, Sweep) and any(np.any(motion.parameters(k) != motion.p) for k in range(len(motion))):
+        raise ArgumentError("the sweep leads parameters, and forces along a motion are those of one machine.")
+    if isinstance(motion, (Run, Sweep)):
+        state = motion.state(0) if len(motion.q) else None
+    return system.resolve({} if state is None or isinstance(state, Mapping) else state, None, p)[2]
 
 
 def _motion(

@@ -70,6 +70,7 @@ def inverse_dynamics(
     (1, 2, 'UNREACHED')
     """
     check_system(system)
+    x, _, p = system.resolve(state, None, p)
     plant = Plant(system, actuated, p=p, measures=measures)
 
     def make() -> Allocator:
@@ -82,7 +83,7 @@ def inverse_dynamics(
     plain = plain and epsilon == 0.0
     key = ("forces", plant.actuators, metric, tolerance, plant.p.tobytes()) if plain else None
     allocator = make() if key is None else system.keep(key, make)
-    x, a, off = system.as_state(state), allocator.take(), None
+    a, off = allocator.take(), None
     allocator.switch(a, active)
     if acceleration is None or isinstance(acceleration, Mapping):
         off = allocator.complete(a, x, acceleration or {})

@@ -55,7 +55,8 @@ class OptimalMotion:
     def state(self, k: int) -> State:
         """The state at the k-th time, k from 0; negative k count from the end."""
         k = whole(k, "k", least=-len(self.t), most=len(self.t) - 1)
-        return self.system.state(self.q[k], self.v[k], float(self.t[k]))
+        x = self.system.state(self.q[k], self.v[k], float(self.t[k]))
+        return self.system.belonging(x, self.p, self.u[min(k % len(self.t), len(self.u) - 1)])
 
     def inputs(self, t: float, state: Any = None) -> np.ndarray:
         """(inputs,) at a time t (s), without feedback; state: not used."""
@@ -82,7 +83,7 @@ class OptimalMotion:
         law: Callable[..., np.ndarray] = self.feedback if flag(feedback, "feedback") else self.inputs
         if isinstance(method, str) and method == "variational":
             options["step"] = self.step
-        x = self.state(0) if start is None else self.system.as_state(start)
+        x = self.state(0) if start is None else start
         return simulate(
             self.system, x, float(self.t[-1] - self.t[0]), u=law, hold=self.step, p=self.p, method=method, **options
         )
@@ -138,7 +139,7 @@ def optimal_motion(
     (True, True)
     """
     check_system(system)
-    x = system.as_state(start)
+    start, _, p = system.resolve(start, None, p)
     duration, tolerance, allowed = (
         number(x, what, above=0.0)
         for x, what in ((duration, "the duration"), (tolerance, "tolerance"), (allowed, "allowed"))
@@ -157,7 +158,7 @@ def optimal_motion(
     newton = not limited if method is None else method == "newton"
     parameters = np.array(system.parameter_vector(p), dtype=float)
     both = bounds.lower, bounds.upper
-    problem = Problem(system, x, duration, steps, cost, final, both, checked_path(path), parameters)
+    problem = Problem(system, start, duration, steps, cost, final, both, checked_path(path), parameters)
     found = search(problem, _first(problem, guess), newton, most, tolerance, allowed)
     motion, slopes = found.motion, found.slopes
     q, v = np.split(motion.x, [system.nq], axis=1)

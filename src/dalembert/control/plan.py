@@ -63,7 +63,8 @@ class MotionPlan:
         """The state at knot k, 0 … N; negative k count from the end."""
         if not -len(self.t) <= whole(k, "k") < len(self.t):
             raise ArgumentError(f"k is {k}; the plan has knots 0 … {len(self.t) - 1}.")
-        return self.system.state(self.q[k], self.v[k], float(self.t[k]))
+        x = self.system.state(self.q[k], self.v[k], float(self.t[k]))
+        return self.system.belonging(x, self.p, self.u[k])
 
     def __call__(self, t: float, state: State | None = None) -> np.ndarray:
         """The inputs, (nu,), at the time t (s), for simulation; the state is not used."""

@@ -81,7 +81,7 @@ def plan_motion(
     intervals = whole(intervals, "intervals", least=1, most=MOST)
     max_iterations = whole(max_iterations, "max_iterations", least=1, most=2**31 - 1)
     tolerance = number(tolerance, "tolerance", above=0.0)
-    x = system.as_state(start)
+    x, _, p = system.resolve(start, None, p)
     given = array(duration, None, "the duration")
     span = np.broadcast_to(given, (2,)) if given.shape in ((), (1,), (2,)) else np.zeros(2)
     if not 0 < span[0] <= span[1]:
@@ -128,7 +128,7 @@ def straight_motion(
     check_system(system)
     intervals = whole(intervals, "intervals", least=1, most=MOST)
     duration = number(duration, "the duration", above=0.0)
-    x = system.as_state(start)
+    x, _, p = system.resolve(start, None, p)
     _coordinates(system, goal)
     end = system.assemble(dict(goal), guess=x, t=x.t + duration, p=p)
     delta, times, q, v = system.minus(end, x), np.linspace(0.0, duration, intervals + 1), [], []

@@ -89,13 +89,13 @@ class TotalRateFeedback:
 
     def forces(self, state: StateGiven) -> np.ndarray:
         """τ = m ε at a state, (nv,), with the compensation of gravity and of the described forces at u = 0."""
-        x = self.system.as_state(state)
+        x = self.system.bare(state)
         self.system.check_mass(x, self.p)
         return self.system.evaluate_kernel(self._kernel, x, None, self.p, {})
 
     def __call__(self, t: float, state: State) -> np.ndarray:
         """The inputs, (nu,), at a state; the time t (s) matters only to forces that know it."""
-        x = self.system.as_state(state).replace(t=number(t, "t"))
+        x = self.system.bare(state).replace(t=number(t, "t"))
         tau, plant = self.forces(x), self._drive
         if isinstance(plant, np.ndarray):
             return plant @ tau
@@ -108,11 +108,11 @@ class TotalRateFeedback:
 
     def lyapunov(self, state: StateGiven) -> float:
         """The Lyapunov function at a state: the kinetic energy, J."""
-        return float(self.system.kinetic_energy(state, p=self.p))
+        return float(self.system.kinetic_energy(self.system.bare(state), p=self.p))
 
     def decrease(self, state: StateGiven) -> float:
         """Rate at which `lyapunov` falls at a state: νᵀ c ν, W."""
-        nu = self.system.diagonal.total_rates(self.system.as_state(state), p=self.p)
+        nu = self.system.diagonal.total_rates(self.system.bare(state), p=self.p)
         return float(nu @ (self.damping * nu))
 
     @property

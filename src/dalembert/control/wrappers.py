@@ -185,7 +185,7 @@ class Noisy(_Wrapper):
         t, x = number(t, "t"), self.system.as_state(state)
         dq, dv = self._rng.normal(size=(2, self.system.nv))
         q = self.system.plus(x, self.position * dq)
-        return self._ask(t, self.system.state(q, x.v + self.velocity * dv, x.t))
+        return self._ask(t, x.replace(q=q, v=x.v + self.velocity * dv))
 
 
 def _deviation(x: ArrayLike, n: int, what: str) -> np.ndarray:

@@ -14,7 +14,7 @@ from dalembert.ensembles.lanes import Batch
 from dalembert.ensembles.plan import Plan, controller_of, usual_lanes
 from dalembert.ensembles.result import Ensemble, collect
 from dalembert.ensembles.sensitivities import blank_slopes, check_derivatives, wanted_derivatives
-from dalembert.ensembles.starts import Starts, is_sequence
+from dalembert.ensembles.starts import Starts, belonging_to, is_sequence
 from dalembert.ensembles.store import Store
 from dalembert.ensembles.variation import SAMPLINGS, Variation
 from dalembert.ensembles.work import Queue, by_executor, in_threads, shown, usual_workers
@@ -72,10 +72,10 @@ def ensemble(
     positions (n, nq) at rest; a mapping of coordinate names to values, from which each run is assembled with its own
     parameters (with velocities v by name, from the guess, as `System.assemble` has them); or a function f(k, values)
     that makes the state of run k from the values drawn for it, by name.
-    p, u: parameters and constant inputs that differ, by name (a mapping or a pandas table); the others are the
-    system's. A value is a number, an array with one entry for each run, or a distribution of `scipy.stats`. p may be a
-    function f(k, rng) that returns the values of run k by name. u may also be a controller, as in `simulate`, that all
-    runs share; its gains differ where they are parameters of the mechanism.
+    p, u: parameters and constant inputs that differ, by name (a mapping or a pandas table); the others are those of the
+    states (or of the guess), else the system's. A value is a number, an array with one entry for each run, or a
+    distribution of `scipy.stats`. p may be a function f(k, rng) that returns the values of run k by name. u may also be
+    a controller, as in `simulate`, that all runs share; its gains differ where they are parameters of the mechanism.
     vary: other values that differ, for the functions `states` and `controllers`. controllers: a function f(k, values)
     that makes the controller of run k, in place of u: gains, noise with the seed k. Such runs are made alone.
     n: how many runs, where no array tells it. sampling: how distributions are drawn, "random", "latin" (hypercube) or
@@ -136,9 +136,10 @@ def ensemble(
     if v is not None and not isinstance(states, Mapping):
         raise ArgumentError("v is given beside states that have velocities; needed: states as a mapping of names.")
     variation = Variation(groups, n, len(states) if is_sequence(states) else None, sampling, seed)
-    P = variation.matrix("p", system.p_names, system.parameter_vector(None))
-    U = variation.matrix("u", system.u_names, system.input_vector(None))
-    starts = Starts(system, states, guess, variation, P)
+    own_u, own_p = belonging_to(system, states, guess)
+    P = variation.matrix("p", system.p_names, own_p)
+    U = variation.matrix("u", system.u_names, own_u)
+    starts = Starts(system, states, guess, variation, P, U)
     first = next(k for k in range(variation.n) if k not in starts.refused)
     given = {**OPTIONS, **options}
     choices = make_choices.__wrapped__(*(given.pop(name) for name in CHOICES))

@@ -11,10 +11,10 @@ import numpy as np
 from dalembert import checks
 from dalembert.compiler.target import host
 from dalembert.ensembles.assembling import BESIDE, Closing
-from dalembert.ensembles.starts import Starts, States
+from dalembert.ensembles.starts import Starts, States, belonging_to
 from dalembert.ensembles.variation import Variation
 from dalembert.errors import ArgumentError, DalembertError, unknown
-from dalembert.linearization.many import rows_of
+from dalembert.linearization.many import resolved_rows, rows_of
 from dalembert.protocols import check_system
 from dalembert.system.state import State
 from dalembert.system.system import System
@@ -51,7 +51,7 @@ def assemble_many(
         "v": {} if v is None else dict(checks.mapping(v, "v")), "u": {},
     }  # fmt: skip
     variation = Variation(groups, n, None, "random", 0)
-    P = variation.matrix("p", system.p_names, system.parameter_vector(None))
+    P = variation.matrix("p", system.p_names, belonging_to(system, groups["states"], guess)[1])
     starts = Starts(system, groups["states"], guess, variation, P)
     return States(system, starts.q, starts.v, starts.t, P, starts.refused)
 
@@ -61,7 +61,7 @@ def inverse_dynamics_many(system: System, states: Any, a: Any, *, u: Any = None,
 
     system: a compiled `System`. states: a sequence of n states, or anything with q (n, nq), v (n, nv) and t: a `Run`, a
     `Sweep`, `States`. a: (n, nv) accelerations, or (nv,) for all. u, p: inputs and parameters, the same for all or
-    (n, k).
+    (n, k); default: those of the states, the run or the sweep.
 
     >>> import dalembert as da
     >>> from dalembert import zoo
@@ -71,12 +71,11 @@ def inverse_dynamics_many(system: System, states: Any, a: Any, *, u: Any = None,
     True
     """
     check_system(system)
-    q, v, t = _arrays(system, states)
+    q, v, t, U, P = _arrays(system, states, u, p)
     n = len(q)
     given = {
         "q": q, "v": v, "t": t[:, None], "a": rows_of(a, lambda x: system.velocity_vector(x, "a"), n, system.nv, "a"),
-        "u": rows_of(u, system.input_vector, n, len(system.u_names), "u"),
-        "p": rows_of(p, system.parameter_vector, n, len(system.p_names), "p"),
+        "u": U, "p": P,
     }  # fmt: skip
     kernel = system.kernel("inverse_dynamics", lanes=host().width)
     return np.asarray(kernel.batch(*(given[name] for name in kernel.names_in))).reshape(n, system.nv)
@@ -243,15 +242,31 @@ def _led(given: Any, names: Mapping[str, Any], what: str) -> np.ndarray:
     return np.full(len(names), 0.0 if given is None else checks.number(given, what))
 
 
-def _arrays(system: System, states: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Positions (n, nq), velocities (n, nv) and times (n,) of states in whatever form they are given."""
+def _arrays(system: System, states: Any, u: Any, p: Any) -> tuple[np.ndarray, ...]:
+    """Positions, velocities, times, inputs and parameters, n rows each, of states in whatever form they are given."""
     if all(hasattr(states, name) for name in "qvt"):
         q = checks.array(states.q, (None, system.nq), "states.q")
         n = len(q)
         t = np.broadcast_to(checks.reals(states.t, "states.t"), (n,))
-        return q, checks.array(states.v, (n, system.nv), "states.v"), t
+        v = checks.array(states.v, (n, system.nv), "states.v")
+        U, P = _own(system, states, n)
+        if u is None and p is None:
+            return q, v, t, U, P
+        rows = zip(q, v, t.tolist(), P, U)
+        known = [State(*x[:3], system.layout, None, x[3], x[4], system.defaults) for x in rows]
+        return q, v, t, *resolved_rows(system, known, u, p)
     needed = "a list of states, a Run, a Sweep or States"
     known = [system.as_state(x) for x in checks.items(states, "states", needed)]
     if not known:
         raise ArgumentError("states is empty; needed: one state, or more.")
-    return np.array([x.q for x in known]), np.array([x.v for x in known]), np.array([x.t for x in known])
+    return *(np.array([getattr(x, name) for x in known]) for name in "qvt"), *resolved_rows(system, known, u, p)
+
+
+def _own(system: System, states: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Inputs (n, nu) and parameters (n, np) of a run, a sweep or States; zero and the default ones where unknown."""
+    u, p = getattr(states, "u", None), getattr(states, "p", None)
+    if callable(getattr(states, "parameters", None)) and len(system.p_names):  # of a sweep, which may lead them
+        p = np.array([states.parameters(k) for k in range(n)])
+    U = np.zeros(len(system.u_names)) if u is None else checks.reals(u, "states.u")
+    P = system.defaults if p is None else checks.reals(p, "states.p")[..., : len(system.p_names)]  # a phase has more
+    return np.broadcast_to(U, (n, len(system.u_names))), np.broadcast_to(P, (n, len(system.p_names)))

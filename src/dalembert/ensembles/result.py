@@ -81,7 +81,8 @@ class Ensemble:
     def state(self, k: int) -> State:
         """The last state of run k."""
         k = checks.whole(k, "k", least=-len(self), most=len(self) - 1)
-        return self.system.state(self.q_end[k], self.v_end[k], float(self.t_end[k]))
+        x = self.system.state(self.q_end[k], self.v_end[k], float(self.t_end[k]))
+        return self.system.belonging(x, self.p[k], self.u[k])
 
     def run(self, k: int) -> Run:
         """Run k once more, alone, with every step and all its evidence."""

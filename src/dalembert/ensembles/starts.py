@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,14 +37,25 @@ class States(Sequence[State]):
         k = checks.whole(k, "k", least=-len(self), most=len(self) - 1)
         if k % len(self) in self.messages:
             raise ArgumentError(f"row {k} has no state: {self.messages[k % len(self)]}")
-        return self.system.state(self.q[k], self.v[k], float(self.t[k]))
+        return self.system.belonging(self.system.state(self.q[k], self.v[k], float(self.t[k])), self.p[k])
+
+    def __iter__(self) -> Iterator[State]:
+        return (self[k] for k in range(len(self)))
 
 
 class Starts:
     """(n, nq) positions, (n, nv) velocities and (n,) times; refused: {run: why it cannot begin}."""
 
-    def __init__(self, system: System, states: Any, guess: Any, variation: Variation, p: np.ndarray) -> None:
-        n, self.system, self.p = variation.n, system, p
+    def __init__(
+        self,
+        system: System,
+        states: Any,
+        guess: Any,
+        variation: Variation,
+        p: np.ndarray,
+        u: np.ndarray | None = None,
+    ) -> None:
+        n, self.system, self.p, self.u = variation.n, system, p, u
         self.refused = dict(variation.refused)
         self.varied, self.guess = variation, guess
         self.q, self.v, self.t = np.zeros((n, system.nq)), np.zeros((n, system.nv)), np.zeros(n)
@@ -113,7 +124,7 @@ class Starts:
 
     def _maker(self, states: Any) -> Callable[[int], State] | None:
         """The function that makes the start of run k; None where all are the same."""
-        system, p = self.system, self.p
+        system, p = self.system, self.p  # those of a state that a function makes follow from it
         if isinstance(states, Mapping):
             q, v = self.varied.groups["states"], self.varied.groups["v"]
             if not system.rows.of:
@@ -126,8 +137,18 @@ class Starts:
 
             return assembled
         if callable(states):
-            everything = self.varied.varied
-            return lambda k: system.as_state(states(k, _at(everything, k)))
+            everything, groups = self.varied.varied, self.varied.groups
+
+            def made(k: int) -> State:
+                x = system.as_state(states(k, _at(everything, k)))
+                if x.p is not None or x.u is not None:
+                    x, inputs, p = system.resolve(x, *(_at(groups.get(name, {}), k) or None for name in "up"))
+                    self.p[k] = system.parameter_vector(p)
+                    if self.u is not None:
+                        self.u[k] = system.input_vector(inputs)
+                return x
+
+            return made
         if is_sequence(states):
             return lambda k: system.as_state(states[k])
         return None
@@ -186,6 +207,20 @@ class Starts:
             self.system.check_mass(self.system.state(self.q[k], self.v[k], float(self.t[k])), self.p[k])
         except DalembertError as error:
             self.refused[k] = str(error)
+
+
+def belonging_to(system: System, states: Any, guess: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Inputs, (nu,) or (n, nu), and parameters, (np,) or (n, np), of the states of runs, or of the guess for them."""
+    if isinstance(states, States) and states.system.layout is system.layout:
+        return np.zeros(len(system.u_names)), states.p
+    search = isinstance(states, Mapping)
+    one = guess if search else states
+    several = is_sequence(states) and not isinstance(states, np.ndarray)
+    given: list[Any] = [x if isinstance(x, State) else {} for x in (states if several else [one])]
+    known = [system.resolve(x, None, None, search=search) for x in given]
+    rows = [(system.input_vector(u), system.parameter_vector(p)) for _, u, p in known]
+    U, P = (np.array(x) for x in zip(*rows))
+    return (U, P) if several else (U[0], P[0])
 
 
 def is_sequence(states: Any) -> bool:

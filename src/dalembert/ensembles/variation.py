@@ -76,8 +76,11 @@ class Variation:
         }
 
     def matrix(self, group: str, names: Sequence[str], base: np.ndarray) -> np.ndarray:
-        """(n, k) values in the order of `names`; a name may stand for several numbers name[0], name[1], …"""
-        out = np.tile(base, (self.n, 1))
+        """(n, k) values in the order of `names`; a name may stand for several numbers name[0], name[1], …
+
+        base: what is not given, (k,) for all or (n, k).
+        """
+        out = np.array(np.broadcast_to(base, (self.n, len(names))))
         for name, values in self.groups[group].items():
             places = [k for k, known in enumerate(names) if known == name or known.startswith(f"{name}[")]
             if not places:

@@ -241,5 +241,6 @@ class MapInTheMaking:
             self.cost.reshape(shape),
             1,
             self.rows.t,
+            self.rows.p,
             self.interrupted,
         )

@@ -41,6 +41,7 @@ class Workspace:
     cost: np.ndarray  # int: evaluations of the constraints that each point took
     branches: int  # how many were found
     t: float  # s: the time of drivers, that of the given state
+    p: np.ndarray  # (np,) parameters
     interrupted: bool  # whether it was ended from outside (Ctrl-C)
     _parts: tuple[Workspace, ...] = field(repr=False, default=())
 
@@ -80,7 +81,7 @@ class Workspace:
         if not self.reachable[place]:
             at = ", ".join(f"{n} = {x[k]:.6g}" for (n, x), k in zip(self.axes.items(), place))
             raise ArgumentError(f"'{self.system.name}' does not reach {at}; see `reachable` for points that it does.")
-        return self.system.state(self.q[place], t=self.t)
+        return self.system.belonging(self.system.state(self.q[place], t=self.t), self.p)
 
     def on(self, k: int) -> Workspace:
         """The map of the k-th branch alone, k from 0."""

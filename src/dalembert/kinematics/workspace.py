@@ -66,7 +66,7 @@ def workspace(
         raise ArgumentError(
             "the grid has no axes; give coordinates or frames with values, {'tool.x': xs, 'tool.y': ys}."
         )
-    start = system.as_state({} if state is None else state)
+    start, _, p = system.resolve({} if state is None else state, None, p)
     rows = HeldRows(system, values, held, frames, p, start.t)
     points = Grid(list(rows.values.values()))
     if points.size > LARGEST:

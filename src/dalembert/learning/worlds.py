@@ -13,7 +13,7 @@ from dalembert.ensembles.ensemble import CHOICES, OPTIONS
 from dalembert.ensembles.lanes import Batch, Lanes
 from dalembert.ensembles.parts import make_runs
 from dalembert.ensembles.plan import Plan, usual_lanes
-from dalembert.ensembles.starts import Starts
+from dalembert.ensembles.starts import Starts, belonging_to
 from dalembert.ensembles.variation import Variation
 from dalembert.errors import ArgumentError
 from dalembert.mechanism.traced import on_expressions
@@ -59,7 +59,8 @@ class Worlds:
             "states": dict(self.states) if isinstance(self.states, Mapping) else {},
         }  # fmt: skip
         variation = Variation(groups, len(rows), None, "random", seed)
-        p = variation.matrix("p", self.system.p_names, self.system.parameter_vector(None))
+        own = belonging_to(self.system, self.states, self.guess)[1]
+        p = variation.matrix("p", self.system.p_names, own)
         starts = Starts(self.system, self.states, self.guess, variation, p)
         if starts.refused:
             raise ArgumentError(f"a start that was drawn is not possible: {next(iter(starts.refused.values()))}")

@@ -103,7 +103,7 @@ def equilibrium(
     limits = Bounds.of(names, bounds, "input" if solve_for == "u" else "coordinate")
     if solve_for == "u":
         limits = limits.within(system.layout.mechanism.forces)
-    start = system.as_state({} if guess is None else guess)
+    start, u, p = system.resolve({} if guess is None else guess, u, p, search=True)
     if unknown_speeds:
         moving |= {n: float(start.v[system.v_names.index(n)]) for n in unknown_speeds}
     if constant is not None:
@@ -201,7 +201,7 @@ def _on_stops(
     left = float(np.abs(a.vdot).max(initial=0.0))
     if not np.abs(a.vdot / reach(system, p)).max(initial=0.0) <= tolerance * _scale(model, u).acceleration:
         raise AssemblyError(f"'{system.name}' does not rest within its bounds: {left:.3g} rad/s² or m/s² are left.")
-    return Equilibrium(x, u, left, rounds, a.multipliers, model, stops)
+    return Equilibrium(model.operating.state, u, left, rounds, a.multipliers, model, stops)
 
 
 def _configuration(

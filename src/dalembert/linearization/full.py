@@ -135,7 +135,7 @@ def linearize_full(system: System, state: StateGiven, *, u: Inputs = None, p: Pa
            [ 5.658 , -8.9173]])
     """
     check_system(system)
-    x = system.as_state(state)
+    x, u, p = system.resolve(state, u, p)
     memory, policy = remembered(system), rank_policy(system, p)
     given = {"q": x.q, "v": x.v, "p": system.parameter_vector(p), "t": x.t}
     check_closed(system, x, p, given, memory, policy)
@@ -261,7 +261,7 @@ def second_derivatives(
     check_system(system)
     checks.choice(of, ("vdot", "multipliers"), "of")
     flags = {"u": checks.flag(inputs, "inputs"), "p": checks.flag(parameters, "parameters")}
-    x = system.as_state(state)
+    x, u, p = system.resolve(state, u, p)
     rows = independent_rows(system, x, p) if system.rows.of else None
     equations = EquationRows(system, rows)
     found = equations.solved(arguments(system, x, u, p))

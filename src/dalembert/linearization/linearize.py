@@ -63,7 +63,10 @@ def linearize(
     """
     if system.__class__ is not System:
         check_system(system)
-    x, inputs = system.as_state(state), system.input_vector(u)
+    x, u, p = system.resolve(state, u, p)
+    inputs = system.input_vector(u)
+    if p is not None or u is not None:
+        x = system.belonging(x, p, inputs)
     system.check_mass(x, p)
     memory = remembered(system)
     policy = memory.policy if p is None else rank_policy(system, p)

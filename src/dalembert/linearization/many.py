@@ -79,8 +79,7 @@ def linearize_many(
     n = len(known)
     if not n:
         raise ArgumentError("states is empty; needed: one state, or more.")
-    U = rows_of(u, system.input_vector, n, len(system.u_names), "u")
-    P = rows_of(p, system.parameter_vector, n, len(system.p_names), "p")
+    U, P = resolved_rows(system, known, u, p)
     given = {
         "q": np.array([x.q for x in known]), "v": np.array([x.v for x in known]), "u": U, "p": P,
         "t": np.array([[x.t] for x in known]),
@@ -120,11 +119,34 @@ def linearize_many(
     return LinearModels(A, B, rate, first.state_names, first.input_names, messages)
 
 
+def resolved_rows(system: System, states: Sequence[State], u: Any, p: Any) -> tuple[np.ndarray, np.ndarray]:
+    """(n, inputs) and (n, parameters) of n states: those given for all or for each, else the states' own."""
+    n, sizes = len(states), (len(system.u_names), len(system.p_names))
+    if all(x.u is None and (x.p is None or (p is None and x.p is system.defaults)) for x in states):
+        U = rows_of(u, system.input_vector, n, sizes[0], "u")
+        return U, rows_of(p, system.parameter_vector, n, sizes[1], "p")
+    each = [_row_by_row(x, n, size, what) for x, size, what in ((u, sizes[0], "u"), (p, sizes[1], "p"))]
+    found = [system.resolve(*one)[1:] for one in zip(states, *each)]
+    return (
+        np.array([system.input_vector(x) for x, _ in found]).reshape(n, -1),
+        np.array([system.parameter_vector(x) for _, x in found]).reshape(n, -1),
+    )
+
+
+def _row_by_row(given: Any, n: int, width: int, what: str) -> list[Any]:
+    """What is given for each of n states."""
+    return list(checks.array(given, (n, width), what)) if _is_table(given) else [given] * n
+
+
+def _is_table(given: Any) -> bool:
+    if isinstance(given, (list, tuple)):
+        return any(isinstance(row, (list, tuple, np.ndarray)) for row in given)
+    return isinstance(given, np.ndarray) and given.ndim == 2
+
+
 def rows_of(given: Any, vector: Any, n: int, width: int, what: str) -> np.ndarray:
     """(n, width) from values for all states, or from rows for each."""
-    if isinstance(given, (list, tuple)) and any(isinstance(row, (list, tuple, np.ndarray)) for row in given):
-        return checks.array(given, (n, width), what)
-    if isinstance(given, np.ndarray) and given.ndim == 2:
+    if _is_table(given):
         return checks.array(given, (n, width), what)
     return np.tile(vector(given), (n, 1))
 

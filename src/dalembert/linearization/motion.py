@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.errors import ArgumentError, DalembertError
 from dalembert.linearization.magnus import GAUSS, gauss_times
+from dalembert.protocols import Parameters
 from dalembert.system.state import State
 from dalembert.system.system import System
 
@@ -30,7 +31,7 @@ class Motion:
         """Take the arguments of `linearize_along`."""
         self.system, self.run, self.u = system, run, u
         is_run = hasattr(run, "t") and callable(getattr(run, "state", None))
-        if not is_run and not isinstance(run, (list, tuple)):
+        if not is_run and (isinstance(run, str) or not isinstance(run, Sequence)):
             raise ArgumentError(f"run is {checks.shown(run)}; needed: what da.simulate returns, or a list of states.")
         if not is_run and times is not None:
             raise ArgumentError("times are given with a list of states; needed: a run, which knows what lies between.")
@@ -57,7 +58,22 @@ class Motion:
         if not states:
             raise ArgumentError("run has no states.")
         t, q, v = (np.array([getattr(x, name) for x in states]) for name in "tqv")
-        return self._known(t, q, v, getattr(self.run, "u", None) if self.u is None else self.u)
+        if self.u is None and any(x.u is not None for x in states):
+            own = [self.system.resolve(x, None, None)[1] for x in states]
+            return self._known(t, q, v, np.array([self.system.input_vector(u) for u in own]))
+        return self._known(t, q, v, self.u)
+
+    def parameters(self, p: Parameters) -> np.ndarray:
+        """(np,) those given, else the states' own, which must be the same all along."""
+        system, known = self.system, getattr(self.run, "p", None)
+        states = self.run if known is None or np.ndim(known) != 1 else [self.run.state(0)]
+        found = [system.parameter_vector(system.resolve(x, None, p)[2]) for x in states]
+        if any((x != found[0]).any() for x in found):
+            raise ArgumentError(
+                "the states have different parameters, and a trajectory is that of one machine; needed: the same in "
+                "all. da.linearize_many gives the models of each."
+            )
+        return found[0]
 
     def _nodes(self) -> Records | None:
         """What a run does at the Gauss points between the records; None where it does not know."""

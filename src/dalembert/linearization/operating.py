@@ -34,12 +34,12 @@ class Operating:
 
     def deviation(self, state: StateGiven) -> np.ndarray:
         """(states,) differences of the named coordinates from this state's."""
-        system, x = self.system, self.system.as_state(state)
+        system, x = self.system, self.system.bare(state)
         delta = system.minus(x.q, self.state.q)
         out = [delta[c.index] if c.index is not None else None for c in self.coordinates]
         out += [x.v[c.index] - self.state.v[c.index] if c.index is not None else None for c in self.speeds]
         if any(value is None for value in out):
-            n, here, there = len(self.coordinates), self._functions(x), self._functions(self.state)
+            n, here, there = len(self.coordinates), self._functions(x), self._functions(system.bare(self.state))
             for k, c in enumerate((*self.coordinates, *self.speeds)):
                 if c.index is None:
                     difference = here[c.name][int(k >= n)] - there[c.name][int(k >= n)]

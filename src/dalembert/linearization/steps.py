@@ -17,7 +17,7 @@ from dalembert.linearization.discrete import discrete_step
 from dalembert.linearization.linearize import linearize, slopes
 from dalembert.linearization.model import LinearModel
 from dalembert.linearization.operating import Operating
-from dalembert.protocols import Inputs, Parameters, StateGiven, positions_only
+from dalembert.protocols import Inputs, Parameters, StateGiven, check_system, positions_only
 from dalembert.symbols import array, symbols, to_sx
 from dalembert.system.derivatives import EquationDerivatives
 from dalembert.system.rows import RowChoice
@@ -58,6 +58,8 @@ def step_map(
     """
     step = checks.number(step, "step", above=0.0)
     checks.choice(method, METHODS, "method")
+    check_system(system)
+    state, u, p = system.resolve(state, u, p)
     model = linearize(system, state, u=u, p=p, independent=independent)
     op = model.operating
     positions_only(system, ", which step_map does not know; model.discretize(step) does.")

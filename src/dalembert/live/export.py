@@ -85,7 +85,7 @@ def export_html(
             f"'{system.name}' has contacts, ropes, rigid stops or dry friction, which a live page does not follow. "
             "Simulate it and write the run, da.simulate(...).animate(path), or show it in the studio."
         )
-    start = system.assemble() if state is None else system.as_state(state)
+    start, u, p = system.resolve(system.assemble(p=p) if state is None else state, u, p)
     data = page_data(system, start, u=u, p=p, traces=checked_traces(traces), modes=modes)
     own = files("dalembert.live")
     modules = {f"dalembert/live/{name}": own.joinpath(name).read_text(encoding="utf-8") for name in MODULES}

@@ -82,8 +82,11 @@ def sensitivities(
     if not isinstance(subject, System):
         raise ArgumentError(f"subject is {checks.shown(subject)}; needed: a System, a LinearModel or a Run.")
     several = isinstance(state, (list, tuple)) and len(state) > 0 and not checks.is_real(state[0])
-    states = [subject.as_state(x) for x in (state if several else [{} if state is None else state])]
-    value, jacobian = of_states(subject, states, of, wrt, held, u, p)
+    given = [subject.resolve(x, u, p) for x in (state if several else [{} if state is None else state])]
+    own = {(subject.input_vector(y).tobytes(), subject.parameter_vector(z).tobytes()) for _, y, z in given}
+    parts = [given] if len(own) == 1 else [[one] for one in given]
+    found = [of_states(subject, [x for x, _, _ in part], of, wrt, held, *part[0][1:]) for part in parts]
+    value, jacobian = (np.concatenate(x) for x in zip(*found))
     names = tuple(y.name for y in quantities(subject, of))
     if not several:
         value, jacobian = value[0], jacobian[0]

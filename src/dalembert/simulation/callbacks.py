@@ -15,13 +15,14 @@ from typing import Any, NamedTuple
 import casadi as ca
 import numpy as np
 
-from dalembert.errors import ArgumentError, unknown
+from dalembert.errors import ArgumentError
 from dalembert.mechanism.traced import on_expressions
 from dalembert.native.bound import SIGNATURE, Bound
 from dalembert.symbols import array
 from dalembert.system.state import State
 from dalembert.system.system import System
 from dalembert.system.trace import Trace
+from dalembert.system.vectors import place
 
 ARGUMENTS = ("q", "v", "p", "t")
 
@@ -173,9 +174,12 @@ def traced_inputs(system: System, s: Trace, f: Callable[[Any, Any], Any]) -> np.
     if isinstance(value, Mapping):
         parts = {name: ca.SX.zeros(n) for name, n in system.input_sizes.items()}
         for name, x in value.items():
-            if name not in parts:
-                raise unknown("input", name, parts, "the controller")
-            parts[name] = ca.SX(ca.vertcat(*x) if isinstance(x, (list, tuple)) else x)
+            whole, part = place(name, system.input_sizes, "input", "the controller")
+            given = ca.SX(ca.vertcat(*x) if isinstance(x, (list, tuple)) else x)
+            n, needed = given.numel(), part.stop - part.start
+            if n != needed:
+                raise ArgumentError(f"the controller gives {n} number(s) for input '{name}'; needed: {needed}.")
+            parts[whole][part] = ca.vec(given)
         value = ca.vertcat(*parts.values())
     x = array(ca.SX(ca.vertcat(*value) if isinstance(value, (list, tuple)) else value)).ravel()
     if len(x) != len(system.u_names):

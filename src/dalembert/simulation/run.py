@@ -102,7 +102,7 @@ class Run(Histories):
     def state(self, k: int = -1) -> State:
         """State number k; the last by default."""
         k = checks.whole(k, "k", least=-len(self.t), most=len(self.t) - 1)
-        return self._state(self.q[k], self.v[k], self.t[k])
+        return self._state(self.q[k], self.v[k], self.t[k], self.u[k])
 
     def __call__(self, t: Any) -> Any:
         """The state at time t, or (q, v) as arrays (N, nq), (N, nv) at several times t (N,): dense output.
@@ -112,10 +112,10 @@ class Run(Histories):
         nq, n = self.system.nq, self.system.nq + self.system.nv
         if t.__class__ is float and self._dense is not None and self.t[0] <= t <= self.t[-1]:
             (row,) = self._dense.rows(np.array([t]))
-            return self._state(row[:nq], row[nq:n], t)
+            return self._state(row[:nq], row[nq:n], t, row[-1 - self.u.shape[1] : -1])
         rows = self._rows(t)
         q, v = rows[:, :nq], rows[:, nq:n]
-        return (q, v) if np.ndim(t) else self._state(q[0], v[0], float(t))
+        return (q, v) if np.ndim(t) else self._state(q[0], v[0], float(t), rows[0, -1 - self.u.shape[1] : -1])
 
     def inputs(self, t: Any) -> np.ndarray:
         """(inputs,) in the order of `system.u_names` at time t (s), or (N, inputs) at several times: dense output.
@@ -345,9 +345,8 @@ class Run(Histories):
     def _constraints(self) -> Any:
         return self._batch("constraints")
 
-    def _state(self, q: np.ndarray, v: np.ndarray, t: Any) -> State:
-        x = self.system.state(q, v, float(t))
-        return State(x.q, x.v, x.t, x.layout, p=self.p)
+    def _state(self, q: np.ndarray, v: np.ndarray, t: Any, u: np.ndarray) -> State:
+        return self.system.belonging(self.system.state(q, v, float(t)), self.p, u)
 
     def _largest(self, rows: np.ndarray) -> np.ndarray:
         return np.abs(rows).max(axis=1, initial=0.0)

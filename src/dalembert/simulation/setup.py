@@ -17,6 +17,7 @@ from dalembert.protocols import Parameters, StateGiven, positions_only
 from dalembert.simulation.callbacks import expression, is_numba
 from dalembert.simulation.events import Event, named_events
 from dalembert.simulation.stabilization import Baumgarte, Projection, as_stabilization
+from dalembert.system.belonging import missed
 from dalembert.system.formulation_options import check_options
 from dalembert.system.state import State
 from dalembert.system.system import System
@@ -215,7 +216,7 @@ def make_setup(
     return Setup(
         **values,
         system=system,
-        p=system.parameter_vector(p),
+        p=system.defaults if p is None else system.parameter_vector(p),
         controller=controller,
         hold=hold or 0.0,
         events=named_events(events),
@@ -287,16 +288,10 @@ def _samples(t_eval: Any, start: float, end: float) -> np.ndarray:
 
 def on_manifold(system: System, x: Any, p: np.ndarray) -> Any:
     """The start, brought onto the manifold where it misses it by rounding only."""
-    phi, A, b = system.evaluate("constraints", x, p=p)
-    units = np.where(system.rows.angular, 1.0, system.layout.length)
-    gaps = np.abs(phi) / units, np.abs(A @ x.v + b) / units
-    fast = np.abs(x.v).max(initial=0.0) / min(1.0, system.layout.length)
-    for gap, limit, what in zip(gaps, (1.0, 1.0 + fast), ("position", "velocity")):
-        if not gap.max() <= 1e-5 * limit:
-            worst = int(np.argmax(gap))
-            raise ArgumentError(
-                f"the start does not satisfy the constraints: the {what} misses row '{system.row_names[worst]}' by "
-                f"{gap[worst] * units[worst]:.3g}. Find one that does with system.assemble(...), or "
-                "system.project(state)."
-            )
-    return system.project(x, p=p) if max(gap.max() for gap in gaps) > CLOSED else x
+    open_by, gap = missed(system, x, p)
+    if open_by:
+        raise ArgumentError(
+            f"the start does not satisfy the constraints: {open_by}. Find one that does with system.assemble(...), or "
+            "system.project(state)."
+        )
+    return system.project(x, p=p) if gap > CLOSED else x

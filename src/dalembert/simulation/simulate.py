@@ -51,8 +51,8 @@ def simulate(
     t: a duration (s) from the state's time, or a span (start, end).
     t_eval: increasing times (s) in the span at which states are wanted; default: every step.
     u: constant inputs (array or by name) or a controller u(t, state): a `da.expression` in CasADi, a Numba function, or
-    a Python function. With `hold` (s) it is sampled at that period and its answer held.
-    p: parameters by name, where they differ from the system's.
+    a Python function. With `hold` (s) it is sampled at that period and its answer held. Default: the state's inputs.
+    p: parameters by name, where they differ from the state's, or from the system's where it has none.
     events: functions g(t, state) whose zeros are located, `da.Event`s, or a mapping of names to them.
     switches: constraints that open or close on the way: a `da.Switch`, a list of them or a mapping of names to them.
     stops: what stops joints at their limits, "rigid" or a `da.Stops`; joints that have stops of their own keep them.
@@ -93,14 +93,17 @@ def simulate(
     except (TypeError, NotImplementedError):  # arrays, CasADi's matrices
         choices, hashable = make_choices.__wrapped__(*asked), False
     controller, u = (u, None) if steers(u) else (None, u)
+    state, u, p = system.resolve(state, u, p)
+    if controller is not None:
+        u = None
     if system.varies_inertia(p):
         system.check_mass(state, p)
     if switches is not None or stops is not None or system.layout.is_hybrid:
         from dalembert.simulation.phases.asking import phased
 
         return phased(
-            system, state, t, t_eval, u, p, controller, hold, events, switches, stops, choices, coordinates, options,
-            record, resume,
+            system, system.bare(state), t, t_eval, u, p, controller, hold, events, switches, stops, choices,
+            coordinates, options, record, resume,
         )  # fmt: skip
     span, plain = make_span(system, state, t, t_eval, u), controller is None and hold is None and events is None
     if hashable and plain and coordinates is None and options is None:

@@ -66,6 +66,7 @@ def linearize_stabilized(
     array([-3.+4.j, -3.-4.j])
     """
     kept = as_stabilization(stabilization)
+    state, u, p = system.resolve(state, u, p)
     full = linearize_full(system, state, u=u, p=p)
     motion = falling(np.linalg.eigvals(linearize(system, state, u=u, p=p).A))
     nv, m = len(full.vdot), len(full.rows)

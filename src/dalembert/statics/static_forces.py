@@ -121,11 +121,11 @@ def static_forces(
     array([102200., 154100.])
     """
     check_system(system)
-    x = system.as_state(state)
-    x = x.replace(v=np.zeros(system.nv))
+    x, u, p = system.resolve(state, u, p)
+    x = system.belonging(x.replace(v=np.zeros(system.nv)), p)
     if not system.u_names:
         raise ArgumentError(f"'{system.name}' has no inputs to hold it; add motors (mechanism.add_motor).")
-    start = system.input_vector(u)
+    start = np.array(system.input_vector(u))
     limits = Bounds.of(system.u_names, bounds, "input").within(system.layout.mechanism.forces)
     checks.choice(axes, ("world", "body"), "axes")
     cases = [_case(system, x, one, axes, p) for one in _listed(loads)]

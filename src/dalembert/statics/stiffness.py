@@ -80,8 +80,8 @@ def stiffness(
     (0.04, 0.0)
     """
     check_system(system)
-    x = system.as_state(state)
-    x = x.replace(v=np.zeros(system.nv))
+    x, u, p = system.resolve(state, u, p)
+    x = system.belonging(x.replace(v=np.zeros(system.nv)), p)
     axes = checks.choice(axes, ("world", "body"), "axes")
     given = {} if springs is None else checks.mapping(springs, "springs")
     k = {_place(system, n, "springs"): checks.number(c, f"springs['{n}']", least=0.0) for n, c in given.items()}

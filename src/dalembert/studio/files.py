@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert import checks, formats
+from dalembert.analysis.named_start import named_start
 from dalembert.errors import ArgumentError, ModelFileError
 from dalembert.formats import format_of
 from dalembert.live.export import export_html
@@ -142,5 +143,4 @@ def first_state(system: System) -> State:
     """The state named "start", else the first that has a name, assembled; else whatever closes."""
     states = system.layout.mechanism.states
     name = "start" if "start" in states else next(iter(states), None)
-    guess = system.state() if name is None else system.named_state(name)
-    return system.assemble(guess=guess, t=guess.t) if system.rows.of else guess
+    return named_start(system, name)[0]

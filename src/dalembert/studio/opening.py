@@ -41,8 +41,9 @@ class Studio:
 
     @property
     def state(self) -> State:
-        """The state that is shown."""
-        return self.session.bench.x
+        """The state that is shown, with its parameters and inputs."""
+        bench = self.session.bench
+        return bench.system.belonging(bench.x, bench.given_p, bench.inputs)
 
     @property
     def system(self) -> System:
@@ -122,9 +123,11 @@ def studio(
         raise ArgumentError(f"the run is one of '{run.system.name}', not of '{system.name}'.")
     checks.whole(port, "port", least=0, most=65535)
     seconds = checks.number(time, "time", above=0.0)
+    if state is not None:
+        state, u, p = system.resolve(state, u, p)
     given_p = system.parameter_vector(p if p is not None or run is None else run.p)
     x = _start(system, run, state, given_p)
-    inputs = dict(zip(system.u_names, system.input_vector(u).tolist()))
+    inputs = dict(zip(system.u_names, system.input_vector(x.u if u is None else u).tolist()))
     script = Script(source)
     if not np.array_equal(given_p, system.parameter_vector(None)):
         values = dict(zip(system.p_names, given_p.tolist()))

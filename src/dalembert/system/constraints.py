@@ -41,19 +41,25 @@ class ConstraintQuestions(TreeQuestions):
 
     def residuals(self, state: StateGiven, *, p: Parameters = None) -> np.ndarray:
         """Φ(q, t), (m,), m or rad; 0 for Pfaffian rows."""
-        return self.evaluate("residuals", state, p=p)[0]
+        return self._of_constraints("residuals", state, p)[0]
 
     def constraint_matrix(self, state: StateGiven, *, p: Parameters = None) -> np.ndarray:
         """A(q, t), (m, nv)."""
-        return self.evaluate("constraints", state, p=p)[1]
+        return self._of_constraints("constraints", state, p)[1]
 
     def speed_residuals(self, state: StateGiven, *, p: Parameters = None) -> np.ndarray:
         """A v + b, (m,)."""
-        return self.evaluate("residuals", state, p=p)[1]
+        return self._of_constraints("residuals", state, p)[1]
 
     def constraint_gamma(self, state: StateGiven, *, p: Parameters = None) -> np.ndarray:
         """γ = Ȧ v + ḃ, (m,)."""
-        return self.evaluate("gamma", state, p=p)
+        return self._of_constraints("gamma", state, p)
+
+    def _of_constraints(self, name: str, state: StateGiven, p: Parameters) -> Any:
+        """A function of the constraints themselves: those that close them ask with any parameters, loops being open."""
+        if p is not None and isinstance(state, State) and state.p is not None and state.p is not p:
+            state, p = self.begin(state, p)[0], None
+        return self.evaluate(name, state, p=p)
 
     def cut_joint(self, state: StateGiven, loop: str, *, p: Parameters = None) -> tuple[np.ndarray, np.ndarray]:
         """Position and velocity of the joint that closes a loop: Spencer's virtual coordinates. Angles in (−π, π]."""
@@ -102,6 +108,8 @@ class ConstraintQuestions(TreeQuestions):
         (19.62, 1)
         """
         x = state if state.__class__ is State and state.layout is self.layout else self.as_state(state)
+        if x.p is not x.u or x.defaults is not self.defaults:  # the same: both None
+            x, u, p = self.resolve(x, u, p)
         plain = damping is scale is active is None and independent.__class__ is tuple and metric.__class__ is str
         numbers = tolerance.__class__ is floor.__class__ is safety.__class__ is float and variant.__class__ is int
         given = metric, variant, tolerance, floor, safety, independent
@@ -151,8 +159,9 @@ class ConstraintQuestions(TreeQuestions):
         >>> [float(x) for x in m.compile().constraint_forces({}).joints["foot"]]     # moment, then force
         [0.0, -10.0, 0.0, 0.0, 0.0, 20.0]
         """
-        a = self.acceleration(state, tau, u=u, p=p, **options)
-        return reactions(_whole(self), self.as_state(state), a, u, p, self.active_rows(options.get("active")))
+        x, u, p = self.resolve(state, u, p)
+        a = self.acceleration(x, tau, u=u, p=p, **options)
+        return reactions(_whole(self), x, a, u, p, self.active_rows(options.get("active")))
 
     def subspaces(
         self,
@@ -174,7 +183,8 @@ class ConstraintQuestions(TreeQuestions):
         if not of_mass(metric):
             _, factor = metric_factor(metric, self.nv)
             W = factor.T @ factor
-        return subspaces(_whole(self), self.as_state(state), p, self.active_rows(active), W, tolerance, epsilon)
+        x, _, p = self.resolve(state, None, p)
+        return subspaces(_whole(self), x, p, self.active_rows(active), W, tolerance, epsilon)
 
     def chart(self, state: StateGiven, coordinates: Any = "tangent", *, p: Parameters = None) -> LocalChart:
         """Independent coordinates around a state on the manifold, with Ψ, its inverse and its derivatives.
@@ -201,7 +211,7 @@ class ConstraintQuestions(TreeQuestions):
 
         active: {constraint: False} switches constraints off.
         """
-        x = self.assemble(p=p, active=active) if state is None else self.as_state(state)
+        x, _, p = self.resolve(self.assemble(p=p, active=active) if state is None else state, None, p)
         return report(_whole(self), x, p, self.active_rows(active))
 
     def assemble(
@@ -332,7 +342,8 @@ class ConstraintQuestions(TreeQuestions):
 
         active, tolerance: as in `assemble`.
         """
-        return project(_whole(self), self.as_state(state), p, active, tolerance)
+        x, p = self.begin(state, p)
+        return project(_whole(self), x, p, active, tolerance)
 
     def active_rows(self, active: Mapping[str, bool] | None) -> np.ndarray:
         """(m,) bool: which rows count when the constraints named in `active` are switched on or off."""

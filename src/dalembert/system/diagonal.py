@@ -164,7 +164,7 @@ class Diagonal:
         n = self.system.nq + self.system.nv
         if y.shape != (n,):
             raise ArgumentError(f"y has shape {y.shape}; needed: ({n},), positions and then total rates.")
-        x = self.system.state(y[: self.system.nq], t=t)
+        x = self.system.belonging(self.system.state(y[: self.system.nq], t=t), p)
         return x.replace(v=self.joint_rates(x, y[self.system.nq :], normalized=normalized, p=p))
 
     # --- helpers ----------------------------------------------------------------------------------------------------

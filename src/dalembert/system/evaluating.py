@@ -18,11 +18,13 @@ from dalembert.recursions.pairs import Pairs
 from dalembert.spatial import Transform
 from dalembert.symbols import all_numbers
 from dalembert.system import functions, kept
+from dalembert.system.belonging import inputs_at, parameters_at
 from dalembert.system.equation_rows import EquationRows, arguments, is_large
 from dalembert.system.functions import FRAME_FUNCTIONS, LOOP_FUNCTIONS, OUTPUTS, trace, trace_together
 from dalembert.system.given import Given
 from dalembert.system.led import led_velocities
 from dalembert.system.rows import RowChoice, RowNames
+from dalembert.system.state import State, frozen
 from dalembert.system.stepping import STEPPING, work_names
 from dalembert.system.trace import LARGE, Description, Trace, forget_trace, recent_trace
 from dalembert.system.tree_slopes import is_tree, tree_slopes
@@ -146,7 +148,7 @@ class Evaluating(Given):
             known = FUNCTIONS.get(name) or FRAME_FUNCTIONS.get(name) or LOOP_FUNCTIONS.get(name) or ((),)
             checks.keywords(more, known[0], f"arguments of function '{name}'")
         if name in ("acceleration_derivatives", "ode_jacobian") and is_large(self):
-            x = self.as_state(state)
+            x, u, p = self.resolve(state, u, p)
             if is_tree(self):
                 found = tree_slopes(self, x, u, p)
             else:
@@ -177,17 +179,19 @@ class Evaluating(Given):
         self, kernel: Kernel, state: StateGiven, u: Inputs, p: Parameters, more: Mapping[str, Any], out: Any = None
     ) -> Any:
         """The value of a kernel at a state; into the arrays `out` where given. more: other arguments by name."""
-        x = self.as_state(state)
-        given = []
+        x = state if state.__class__ is State and state.layout is self.layout else self.as_state(state)
+        if x.p is not x.u or x.defaults is not self.defaults:  # the same: both None
+            x, u, p = self.resolve(x, u, p)
+        given: list[Any] = []
         for argument in kernel.names_in:
             if argument == "q":
                 given.append(x.q)
             elif argument == "v":
                 given.append(x.v)
             elif argument == "u":
-                given.append(self.input_vector(u))
+                given.append(u if u is not None and u is x.u else self.input_vector(u))
             elif argument == "p":
-                given.append(self.parameter_vector(p))
+                given.append(self.defaults if p is None else p if p is x.p else self.parameter_vector(p))
             elif argument == "t":
                 given.append(np.array([x.t]))
             else:
@@ -197,6 +201,48 @@ class Evaluating(Given):
         if p is not None and "p" not in kernel.names_in:
             self.parameter_vector(p)
         return kernel(*given) if out is None else kernel(*given, out=out)
+
+    def resolve(
+        self, state: StateGiven, u: Inputs, p: Parameters, *, search: bool = False
+    ) -> tuple[State, Inputs, Parameters]:
+        """A state with the inputs and parameters that a call with u= and p= uses (see `belonging`).
+
+        None are zero inputs, and the system's default parameters. search: the state is only where a search begins.
+        """
+        x = state if state.__class__ is State and state.layout is self.layout else self.as_state(state)
+        if x.u is not None:
+            u = x.u if u is None and x.layout is self.layout else inputs_at(self, x, u)
+        own, made_by = x.p, x.defaults
+        if own is None:
+            if made_by is None or made_by is self.defaults:
+                return x, u, p
+        elif own is p or (own is self.defaults and p is None):
+            return x, u, p
+        vector = parameters_at(self, x, p, search)
+        usual = bool((vector == self.defaults).all())
+        if usual or vector is not own:
+            x = self.belonging(x, None if usual else vector)
+        return x, u, None if usual else vector
+
+    def begin(self, state: StateGiven, p: Parameters) -> tuple[State, Parameters]:
+        """A state to begin a search from, which may have been made with other parameters, and those of the search.
+
+        The state gets them, and so do states that are made of it.
+        """
+        x, _, p = self.resolve(state, None, p, search=True)
+        return self.belonging(x, p), p
+
+    def belonging(self, x: State, p: Parameters, u: np.ndarray | None = None) -> State:
+        """A state as one of parameters p, None for the default ones, and of inputs u, None for those it has."""
+        inputs = x.u if u is None or not len(u) else frozen(np.array(u))
+        if not self.p_names:
+            return x if inputs is x.u else State(x.q, x.v, x.t, x.layout, x.evidence, None, inputs, x.defaults)
+        vector = self.defaults if p is None or p is self.defaults else self.parameter_vector(p)
+        if vector.flags.writeable:
+            vector = frozen(vector.copy())
+        if inputs is x.u and vector is x.p and x.defaults is self.defaults:
+            return x
+        return State(x.q, x.v, x.t, x.layout, x.evidence, vector, inputs, self.defaults)
 
     def rates(self, state: StateGiven) -> np.ndarray:
         """q̇ = N(q) v, (nq,)."""

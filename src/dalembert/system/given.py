@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from dalembert import checks
 from dalembert.errors import ArgumentError, unknown
 from dalembert.mechanism.layout import Layout
 from dalembert.mechanism.values import vector_of
 from dalembert.protocols import Inputs, Parameters, StateGiven
 from dalembert.system.state import State, make_state
+from dalembert.system.vectors import filled, listed
 
 
 class Given:
@@ -27,13 +26,16 @@ class Given:
     v_names: list[str]
     u_names: list[str]
     p_names: list[str]
-    parameters: dict[str, np.ndarray]  # declared values
+    parameters: dict[str, np.ndarray]  # values where none are given
+    defaults: np.ndarray  # (np,) the same in the order of p_names
+    changed: np.ndarray | None  # (np,) bool: which of them `with_parameters` has set; None: none
     input_sizes: dict[str, int]
 
-    def state(self, q: Any = None, v: Any = None, t: float = 0.0) -> State:
+    def state(self, q: Any = None, v: Any = None, t: float = 0.0, *, p: Parameters = None, u: Inputs = None) -> State:
         """A state from positions q and velocities v, arrays or by name, at the time t (s).
 
-        What is not named is neutral and at rest. Quaternions are normalized.
+        What is not named is neutral and at rest. Quaternions are normalized. p, u: the parameters and inputs it belongs
+        to, which the questions about it then take from it.
 
         >>> import dalembert as da
         >>> m = da.Mechanism()
@@ -41,7 +43,7 @@ class Given:
         >>> m.compile().state({"ball": da.rotation("z", 0.2)}, v={"ball.wz": 3.0}).rate("ball")
         array([0., 0., 3.])
         """
-        return make_state(self.layout, q, v, t)
+        return make_state(self.layout, q, v, t, p=p, u=u, defaults=self.defaults)
 
     def as_state(self, state: StateGiven) -> State:
         """A state of this system: a `State` as it is, else as `state(q)` makes it from positions."""
@@ -53,11 +55,16 @@ class Given:
             return state
         return self.state(state)
 
+    def bare(self, state: StateGiven) -> State:
+        """Positions, velocities and time of a state without its parameters and inputs: as a sensor gives them."""
+        x = self.as_state(state)
+        return x if x.p is None and x.u is None else State(x.q, x.v, x.t, x.layout)
+
     def velocity_vector(self, x: Any, what: str) -> np.ndarray:
         """(nv,) from an array, or from a mapping by joint or velocity names (the rest zero)."""
         if isinstance(x, Mapping):
             return self.state(v=x).v
-        return _listed(x, self.v_names, what)
+        return listed(x, self.v_names, what)
 
     def velocity_index(self, name: str) -> int:
         """Place of a velocity, by its name, in v."""
@@ -70,43 +77,14 @@ class Given:
         if u is None:
             return np.zeros(len(self.u_names))
         if not isinstance(u, Mapping):
-            return _listed(u, self.u_names, "the array of inputs", finite)
+            return listed(u, self.u_names, "the array of inputs", finite)
         zero = {name: np.zeros(n) for name, n in self.input_sizes.items()}
-        return vector_of(self._filled(u, zero, "input", finite))
+        return vector_of(filled(u, zero, "input", finite))
 
     def parameter_vector(self, p: Parameters) -> np.ndarray:
         """(np,) in the order of p_names: parameters p given by name or as an array; None for the declared ones."""
         if p is None:
             return vector_of(self.parameters)
         if not isinstance(p, Mapping):
-            return _listed(p, self.p_names, "the array of parameters")
-        return vector_of(self._filled(p, self.parameters, "parameter"))
-
-    def _filled(
-        self, given: Mapping[Any, Any], start: Mapping[str, np.ndarray], kind: str, finite: bool = True
-    ) -> dict[str, np.ndarray]:
-        """The values of `start` with some replaced, whole ("g") or one of several ("g[1]")."""
-        values = dict(start)
-        for name, value in given.items():
-            what = f"{kind} '{name}'"
-            part = re.fullmatch(r"(.+)\[(\d{1,9})\]", str(name))
-            if name in start:
-                x = np.atleast_1d(checks.array(value, None, what) if finite else checks.reals(value, what))
-                if x.shape != start[name].shape:
-                    raise ArgumentError(f"{what} is given {x.size} number(s); needed: {start[name].size}.")
-                values[name] = x.copy()
-            elif part and part[1] in start and int(part[2]) < len(start[part[1]]):
-                values[part[1]] = values[part[1]].copy()
-                values[part[1]][int(part[2])] = checks.number(value, what)
-            else:
-                raise unknown(kind, name, start)
-        return values
-
-
-def _listed(x: Any, names: Sequence[str], what: str, finite: bool = True) -> np.ndarray:
-    """(len(names),) numbers."""
-    values = checks.array(x, None, what) if finite else checks.reals(x, what)
-    if values.shape != (len(names),):
-        shown = ", ".join(names[:8]) + (" …" if len(names) > 8 else "")
-        raise ArgumentError(f"{what} has shape {values.shape}; needed: ({len(names)},), that is {shown or 'none'}.")
-    return values
+            return listed(p, self.p_names, "the array of parameters")
+        return vector_of(filled(p, self.parameters, "parameter"))

@@ -1,4 +1,4 @@
-"""Positions and velocities of a mechanism, addressable by name."""
+"""Positions and velocities of a mechanism, addressable by name, with the parameters and inputs they belong to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ import numpy as np
 from dalembert import checks
 from dalembert.errors import ArgumentError, unknown
 from dalembert.mechanism.layout import Layout
+from dalembert.mechanism.values import vector_of
+from dalembert.protocols import Inputs, Parameters
 from dalembert.system.state_frames import FramesOfState
+from dalembert.system.vectors import filled, listed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -20,6 +23,10 @@ class State(FramesOfState):
 
     `state.position("tip")`, `rotation`, `pose`, `velocity` and `twist` are those of frames. A state belongs to the
     systems of one mechanism, and to those of an equal mechanism: it can be pickled.
+
+    A state knows the parameters p it was made with and the inputs u that act in it: `system.energy(state)`,
+    `da.simulate(system, state, t)` and all others use them where p and u are not given. p None are the parameters of
+    the system that is asked, u None are zero inputs.
     """
 
     q: np.ndarray  # (nq,)
@@ -27,7 +34,9 @@ class State(FramesOfState):
     t: float
     layout: Layout
     evidence: Any = None  # how it was found, where it was assembled
-    p: np.ndarray | None = None  # parameters of the run it belongs to, where it is of one: they place frames
+    p: np.ndarray | None = None  # (np,) parameters it was made with; None: those of the system that is asked
+    u: np.ndarray | None = None  # (nu,) inputs that act in it; None: zero
+    defaults: np.ndarray | None = None  # (np,) parameters of the system that made it
 
     def __getitem__(self, name: str) -> Any:
         return _lookup(self.q, name, self.layout.q_names, self.layout.q_slice, self.layout)
@@ -36,10 +45,18 @@ class State(FramesOfState):
         """Velocity of a joint, or of one of its velocities, by its name."""
         return _lookup(self.v, name, self.layout.v_names, self.layout.v_slice, self.layout)
 
-    def replace(self, q: Any = None, v: Any = None, t: float | None = None, evidence: Any = None) -> State:
-        """This state with some coordinates q or velocities v (by name, or whole arrays) or the time t changed.
+    def replace(
+        self,
+        q: Any = None,
+        v: Any = None,
+        t: float | None = None,
+        evidence: Any = None,
+        p: Parameters = None,
+        u: Inputs = None,
+    ) -> State:
+        """This state with some coordinates q, velocities v, parameters p, inputs u (by name, or arrays) or t changed.
 
-        evidence: how it was found, kept with the state.
+        evidence: how it was found, kept with the state. Nothing is assembled: with other parameters the positions stay.
         """
         return make_state(
             self.layout,
@@ -48,6 +65,8 @@ class State(FramesOfState):
             self.t if t is None else t,
             base=self,
             evidence=evidence,
+            p=p,
+            u=u,
         )
 
     def _repr_html_(self) -> str:
@@ -67,8 +86,21 @@ class State(FramesOfState):
         return "State(" + "\n      ".join(rows) + ")"
 
 
-def make_state(layout: Layout, q: Any, v: Any, t: float, base: State | None = None, evidence: Any = None) -> State:
-    """A state from arrays or mappings by name; the rest is as in `base`, or neutral and at rest."""
+def make_state(
+    layout: Layout,
+    q: Any,
+    v: Any,
+    t: float,
+    base: State | None = None,
+    evidence: Any = None,
+    p: Parameters = None,
+    u: Inputs = None,
+    defaults: np.ndarray | None = None,
+) -> State:
+    """A state from arrays or mappings by name; the rest is as in `base`, or neutral and at rest.
+
+    defaults: the parameters of the system that makes it, where it is not `base`'s.
+    """
     qs = _filled(layout, None if base is None else base.q, q, "q")
     vs = _filled(layout, None if base is None else base.v, v, "v")
     for name, a in layout.joints.items() if layout.tree.nq != layout.tree.nv else ():
@@ -77,8 +109,37 @@ def make_state(layout: Layout, q: Any, v: Any, t: float, base: State | None = No
             qs[where] = a.joint.normalized(qs[where])
         except ArgumentError as error:
             raise ArgumentError(f"joint '{name}': {error}") from None
-    p = None if base is None else base.p
-    return State(_frozen(qs), _frozen(vs), checks.number(t, "the time t of a state"), layout, evidence, p)
+    own, inputs = (None, None) if base is None else (base.p, base.u)
+    if defaults is None and base is not None:
+        defaults = base.defaults
+    if p is not None:
+        own = parameters_of(layout, p, own if own is not None else defaults)
+    if u is not None:
+        inputs = inputs_of(layout, u, inputs)
+    t = checks.number(t, "the time t of a state")
+    return State(frozen(qs), frozen(vs), t, layout, evidence, own, inputs, defaults)
+
+
+def parameters_of(layout: Layout, p: Parameters, rest: np.ndarray | None) -> np.ndarray:
+    """(np,) parameters p, by name or as an array; what is not named is as in `rest`, or as declared."""
+    values = layout.mechanism.parameters.values
+    return _vector(p, values, vector_of(values) if rest is None else rest, "parameter")
+
+
+def inputs_of(layout: Layout, u: Inputs, rest: np.ndarray | None) -> np.ndarray:
+    """(nu,) inputs u, by name or as an array; what is not named is as in `rest`, or zero."""
+    sizes = {name: np.zeros(x.numel()) for name, x in layout.mechanism.inputs.items()}
+    return _vector(u, sizes, vector_of(sizes) if rest is None else rest, "input")
+
+
+def _vector(given: Any, like: Mapping[str, np.ndarray], rest: np.ndarray, kind: str) -> np.ndarray:
+    """A frozen vector from an array or by name; like: {name: an array of its size}."""
+    if not isinstance(given, Mapping):
+        names = [name if len(x) == 1 else f"{name}[{k}]" for name, x in like.items() for k in range(len(x))]
+        return frozen(listed(given, names, f"the array of {kind}s").copy())
+    ends = np.cumsum([0, *(len(x) for x in like.values())])
+    start = {name: rest[a:b] for name, a, b in zip(like, ends, ends[1:])}
+    return frozen(vector_of(filled(given, start, kind)))
 
 
 def neutral(layout: Layout) -> np.ndarray:
@@ -141,7 +202,8 @@ def _list(names: list[str]) -> str:
     return ", ".join(names[:8]) + (f", … ({len(names)} in all)" if len(names) > 8 else "")
 
 
-def _frozen(x: np.ndarray) -> np.ndarray:
+def frozen(x: np.ndarray) -> np.ndarray:
+    """An array that is written no more."""
     x.flags.writeable = False
     return x
 

@@ -9,9 +9,9 @@ import casadi as ca
 import numpy as np
 
 from dalembert import checks
-from dalembert.errors import ArgumentError
 from dalembert.mechanism.layout import Layout
 from dalembert.mechanism.traced import TracedState, line_points
+from dalembert.mechanism.values import vector_of
 from dalembert.recursions.kinematics import in_world_axes
 from dalembert.symbols import all_numbers, to_sx
 
@@ -19,8 +19,7 @@ from dalembert.symbols import all_numbers, to_sx
 class FramesOfState:
     """Position, rotation, pose, velocity and twist of frames (or bodies, or names of either) at a state.
 
-    They need no system. States of a run, and those that callbacks see, know the parameters of the run. Other states
-    know none: where the place of a frame depends on one, `System.pose` and `System.twist` are to be asked.
+    They need no system: parameters that place frames are the state's own, or those of the system that made it.
     """
 
     __slots__ = ()
@@ -29,26 +28,27 @@ class FramesOfState:
     t: float
     layout: Layout
     p: np.ndarray | None
+    defaults: np.ndarray | None
 
     def position(self, frame: Any) -> np.ndarray:
         """Origin of a frame in the ground, (3,), m."""
-        return self._number(frame, self._traced().position(self.layout.frame(frame)))
+        return self._number(self._traced().position(self.layout.frame(frame)))
 
     def rotation(self, frame: Any) -> np.ndarray:
         """(3, 3) rotation from the axes of a frame to the ground's."""
-        return self._number(frame, self._traced().pose(self.layout.frame(frame)).R)
+        return self._number(self._traced().pose(self.layout.frame(frame)).R)
 
     def pose(self, frame: Any) -> np.ndarray:
         """(4, 4) pose of a frame in the ground: rotation and position."""
-        return self._number(frame, self._traced().pose(self.layout.frame(frame)).matrix())
+        return self._number(self._traced().pose(self.layout.frame(frame)).matrix())
 
     def velocity(self, frame: Any) -> np.ndarray:
         """Velocity of the origin of a frame in the ground's axes, (3,), m/s."""
-        return self._number(frame, self._traced().velocity(self.layout.frame(frame)))
+        return self._number(self._traced().velocity(self.layout.frame(frame)))
 
     def twist(self, frame: Any, axes: str = "body") -> np.ndarray:
         """(ω; v) of a frame's origin, (6,), rad/s and m/s, in the axes of the frame ("body") or ground ("world")."""
-        V = self._number(frame, self._traced().twist(self.layout.frame(frame)))
+        V = self._number(self._traced().twist(self.layout.frame(frame)))
         if checks.choice(axes, ("body", "world"), "axes") == "body":
             return V
         return in_world_axes(self.rotation(frame), V)
@@ -68,13 +68,11 @@ class FramesOfState:
     def _traced(self) -> TracedState:
         return TracedState(self.layout, self.layout.tree.moving(self.q, self.v), self.t)
 
-    def _number(self, frame: Any, x: np.ndarray) -> np.ndarray:
+    def _number(self, x: np.ndarray) -> np.ndarray:
         if all_numbers(x):
             return x.astype(float)
-        if self.p is None:
-            raise ArgumentError(
-                f"the place of {self.layout.frame(frame)} depends on parameters, which a state does not know; use "
-                "system.pose(state, frame, p=...) or system.twist(state, frame, p=...)."
-            )
-        symbols = ca.vertcat(*self.layout.mechanism.parameters.symbols.values())
-        return np.array(ca.evalf(ca.substitute(to_sx(x), symbols, ca.DM(self.p)))).reshape(x.shape)
+        declared = self.layout.mechanism.parameters
+        own = self.defaults if self.p is None else self.p
+        p = vector_of(declared.values) if own is None else own
+        symbols = ca.vertcat(*declared.symbols.values())
+        return np.array(ca.evalf(ca.substitute(to_sx(x), symbols, ca.DM(p[: symbols.numel()])))).reshape(x.shape)

@@ -19,12 +19,13 @@ from dalembert.mechanism.joints.attachment import Attachment
 from dalembert.mechanism.layout import Layout
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.mechanism.touching import compliant_stops
-from dalembert.mechanism.values import is_exact_zero
+from dalembert.mechanism.values import is_exact_zero, vector_of
 from dalembert.system import kept
 from dalembert.system.constraints import ConstraintQuestions
 from dalembert.system.diagonal import Diagonal
-from dalembert.system.state import State
+from dalembert.system.state import State, frozen
 from dalembert.system.trace import Description
+from dalembert.system.vectors import filled
 
 S = TypeVar("S", bound="System")
 KEPT = 32  # things that other packages keep with a system
@@ -44,8 +45,9 @@ class System(ConstraintQuestions):
     - state: a `State`, a mapping of joint names to positions (at rest), or an array q (at rest)
     - frame: a frame (`body.at(...)`), a body, or the name of either; axes: "body" (the frame's own) or "world"
     - a, tau: accelerations and forces along the velocities, (nv,), arrays or mappings by name (the rest zero)
-    - u: inputs, an array or a mapping by name (the rest zero)
-    - p: parameters, an array or a mapping by name; the rest has the declared values
+    - u: inputs, an array or a mapping by name; the rest are those of the state, else zero
+    - p: parameters, an array or a mapping by name; the rest are those the state was made with, else the system's. A
+      state whose loops close with its own parameters and not with these is refused
     - wrenches: {frame: (moment; force)} at the frame's origin in its own axes
 
     >>> import dalembert as da
@@ -79,7 +81,7 @@ class System(ConstraintQuestions):
         self.q_names, self.v_names = self.layout.q_names, self.layout.v_names
         self.u_names = _element_names(mechanism.inputs)
         self.p_names = _element_names(mechanism.parameters.symbols)
-        self.parameters = {name: x.copy() for name, x in mechanism.parameters.values.items()}
+        self._use({name: x.copy() for name, x in mechanism.parameters.values.items()})
         self.input_sizes = {name: u.numel() for name, u in mechanism.inputs.items()}
         springs = [
             JointSpringDamper(joint)
@@ -98,6 +100,7 @@ class System(ConstraintQuestions):
         self._forces = self.description.forces
         self._kept: dict[Any, Any] = {}
         self._functions, self._kernels = {}, {}
+        self.changed = None
 
     # --- systems made from this one -------------------------------------------------------------------------------
 
@@ -105,8 +108,15 @@ class System(ConstraintQuestions):
         """A system with other default parameters, a mapping of values or named; nothing is compiled again."""
         given = {**({} if values is None else checks.mapping(values, "values")), **named}
         other = _twin(self, type(self))
-        other.parameters = self._filled(given, self.parameters, "parameter")
+        other._use(filled(given, self.parameters, "parameter"))
+        if given:
+            unset = filled(given, {name: np.full(len(x), np.nan) for name, x in self.parameters.items()}, "parameter")
+            now = ~np.isnan(vector_of(unset))
+            other.changed = now if self.changed is None else now | self.changed
         return other
+
+    def _use(self, parameters: dict[str, np.ndarray]) -> None:
+        self.parameters, self.defaults = parameters, frozen(vector_of(parameters))
 
     def without(self, *constraints: str) -> System:
         """A system without some constraints (names): a loop that opens, a contact that ends.
@@ -169,15 +179,15 @@ class System(ConstraintQuestions):
         return m
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self.layout, self.backend, self.parameters, self._removed())
+        return _restored, (self.layout, self.backend, self.parameters, self._removed(), self.changed)
 
     def named_state(self, name: str) -> State:
-        """The state that the mechanism knows by this name (`Mechanism.add_state`)."""
+        """The state that the mechanism knows by this name (`Mechanism.add_state`), with its inputs."""
         states = self.layout.mechanism.states
         if not isinstance(name, str) or name not in states:
             raise unknown("state", name, states)
         found = states[name]
-        return self.state(found.q, found.v, found.t)
+        return self.state(found.q, found.v, found.t, u=found.u or None)
 
     @property
     def diagonal(self) -> Diagonal:
@@ -218,11 +228,20 @@ def _fixed(attachment: Attachment) -> bool:
     return isinstance(attachment.joint, Fixed)
 
 
-def _restored(layout: Layout, backend: str, parameters: Mapping[str, np.ndarray], removed: Sequence[str]) -> System:
+def _restored(
+    layout: Layout,
+    backend: str,
+    parameters: Mapping[str, np.ndarray],
+    removed: Sequence[str],
+    changed: np.ndarray | None,
+) -> System:
     """A system from what it is pickled as."""
     system = object.__new__(System)
     system._set_up(layout, backend)
-    return system.without(*removed).with_parameters(parameters)
+    system = system.without(*removed)
+    system._use(dict(parameters))
+    system.changed = changed
+    return system
 
 
 def _element_names(symbols: Mapping[str, ca.SX]) -> list[str]:

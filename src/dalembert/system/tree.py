@@ -98,7 +98,8 @@ class TreeQuestions(Evaluating):
 
     def _along_each(self, name: str, state: StateGiven, p: Parameters, frame: Any = None) -> Any:
         """The outputs of a function of a direction dq, along every velocity: the direction first."""
-        x, kernel = self.as_state(state), self.kernel(name, frame=frame, lanes=4 if self.backend == "native" else 1)
+        x, _, p = self.resolve(state, None, p)
+        kernel = self.kernel(name, frame=frame, lanes=4 if self.backend == "native" else 1)
         given = {"q": x.q, "v": x.v, "dq": np.eye(self.nv), "p": self.parameter_vector(p)}
         return kernel.batch(*(given[argument] for argument in kernel.names_in))
 
@@ -148,7 +149,8 @@ class TreeQuestions(Evaluating):
         given = self.velocity_vector(a, "a")
         if self.nv <= LONG:
             return self.evaluate("inverse_dynamics_derivatives", state, a=given, u=u, p=p)
-        return products_of_columns(self, self.as_state(state), given, u, p)
+        x, u, p = self.resolve(state, u, p)
+        return products_of_columns(self, x, given, u, p)
 
     def forward_dynamics(
         self,
@@ -166,9 +168,12 @@ class TreeQuestions(Evaluating):
 
     def _massless(self, state: StateGiven, p: Parameters = None) -> str | None:
         """A velocity, by name, that moves no mass at a state; None where there is none."""
-        if self._solid and not self.varies_inertia(p):
+        if self._solid and not self._inertia_has_parameters:
             return None
-        return massless(self, self.as_state(state), p)  # type: ignore[arg-type]
+        x, _, p = self.resolve(state, None, p)
+        if self._solid and p is None:
+            return None
+        return massless(self, x, p)  # type: ignore[arg-type]
 
     def varies_inertia(self, p: Parameters) -> bool:
         """Whether parameters p are given that masses or inertias depend on."""

@@ -296,7 +296,7 @@ class Between:
         a, s = self.asked, self.state
         if v is not None:
             v.flags.writeable = False
-            self.state = State(s.q, v, s.t, s.layout, None, s.p)
+            self.state = State(s.q, v, s.t, s.layout)
         if self.control is not None and a.hold == 0.0:
             u = self.control.bound.at(self.state.t, np.concatenate([self.state.q, self.state.v]))[: len(self.u)]
             if np.isfinite(u).all():

@@ -20,6 +20,7 @@ from dalembert.recursions.momentum import kinetic_energy
 from dalembert.symbols import array, to_sx
 from dalembert.system.functions import constrained, forces, potential
 from dalembert.system.sliding import Loaded, Sliding, reaction
+from dalembert.system.state import State
 from dalembert.system.system import System, redescribed
 from dalembert.system.trace import Trace
 
@@ -152,9 +153,19 @@ class PhaseSystem(System):
             parameters={**d.parameters, NUMBERS: numbers} if other.size else d.parameters,
         )
         if other.size:
-            other.parameters = {**base.parameters, NUMBERS: np.zeros(other.size)}
+            other._use({**base.parameters, NUMBERS: np.zeros(other.size)})
             other.p_names = [*base.p_names, *(f"{NUMBERS}[{k}]" for k in range(other.size))]
+            other.changed = None  # phases are made within a call: what it uses is settled before
         return other
+
+    def resolve(self, state: Any, u: Any, p: Any, *, search: bool = False) -> tuple[State, Any, Any]:
+        """As `System.resolve`; parameters of a phase, with its numbers, are those of the run."""
+        return super().resolve(state, u, p, search=search) if p is None else (self.bare(state), u, p)
+
+    def belonging(self, x: State, p: Any, u: np.ndarray | None = None) -> State:
+        """A state as one of parameters p, without the numbers of the phase: states are the mechanism's."""
+        base = self.changeable.base
+        return base.belonging(x, None if p is None else p[: len(base.p_names)], u)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (self.changeable.base, self.changeable.stops, self.mode)

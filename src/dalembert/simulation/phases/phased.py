@@ -19,7 +19,6 @@ from dalembert.simulation.phases.course import Course
 from dalembert.simulation.phases.switch import Switched
 from dalembert.simulation.run import Run
 from dalembert.simulation.status import Status
-from dalembert.system.state import State
 from dalembert.system.system import System
 
 LOOKED_AT = 24  # phases whose closure is looked at
@@ -55,7 +54,7 @@ class PhasedRun(Run):
         for x in flat.tolist():
             phase = self.phase(x)
             at = phase.state(0) if x <= phase.t[0] else phase.state() if x >= phase.t[-1] else phase(x)
-            found.append(State(at.q, at.v, at.t, at.layout, p=self.p))
+            found.append(at)
         if times.ndim == 0:
             return found[0]
         return np.array([x.q for x in found]), np.array([x.v for x in found])
