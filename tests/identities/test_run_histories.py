@@ -154,7 +154,8 @@ def test_powers_add_up():
     forces = {name: run.power(name) for name in ("motor", "law", "spring", "wind", "A", "B")}
     Q = [system.applied_forces(run.state(k), u=run.u[k], p=p) @ run.v[k] for k in range(len(run.t))]
     small(sum(forces.values()) - Q, Q)
-    rest = [system.applied_forces(run.state(k), p=p) @ run.v[k] for k in range(len(run.t))]
+    none = np.zeros(len(system.u_names))
+    rest = [system.applied_forces(run.state(k), u=none, p=p) @ run.v[k] for k in range(len(run.t))]
     inputs = run.power("lift") + run.power("motor", kind="input")
     small(inputs - (np.array(Q) - rest), Q)
     small(sum(run.power(f"motor[{i}]") for i in range(3)) - forces["motor"], Q)
