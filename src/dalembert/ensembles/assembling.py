@@ -115,7 +115,7 @@ class Closing:
             if not len(k):
                 break
             U, sigma, Vt = np.linalg.svd(J, full_matrices=False)
-            limit = damping * np.maximum(sigma[:, 0], 1e-300)
+            limit = damping * np.maximum(sigma[:, 0], 1e-150)
             right = _times(np.swapaxes(U, 1, 2), -away[:, : len(self.positions)] / units[k])
             delta = np.zeros((len(k), self.system.nv))
             delta[:, free] = _times(np.swapaxes(Vt, 1, 2), sigma / (sigma**2 + limit[:, None] ** 2) * right)

@@ -138,7 +138,7 @@ def ensemble(
     variation = Variation(groups, n, len(states) if is_sequence(states) else None, sampling, seed)
     P = variation.matrix("p", system.p_names, system.parameter_vector(None))
     U = variation.matrix("u", system.u_names, system.input_vector(None))
-    starts = Starts(system, states, guess, variation, P)
+    starts = Starts(system, states, guess, variation, P).need_one()
     first = next(k for k in range(variation.n) if k not in starts.refused)
     given = {**OPTIONS, **options}
     choices = make_choices.__wrapped__(*(given.pop(name) for name in CHOICES))

@@ -54,7 +54,7 @@ def assemble_many(
     }  # fmt: skip
     variation = Variation(groups, n, None, "random", 0)
     P = variation.matrix("p", system.p_names, system.parameter_vector(None))
-    starts = Starts(system, groups["states"], guess, variation, P)
+    starts = Starts(system, groups["states"], guess, variation, P).need_one()
     return States(system, starts.q, starts.v, starts.t, P, starts.refused)
 
 
@@ -102,6 +102,10 @@ class Sweeps:
 
     def __len__(self) -> int:
         return len(self.q)
+
+    def __repr__(self) -> str:
+        led = f"{self.q.shape[1]} values of {', '.join(self.values)}"
+        return f"<sweeps of {len(self)} variants of '{self.system.name}' through {led}; {len(self.messages)} fall short>"
 
     def __getitem__(self, name: str) -> np.ndarray:
         if not isinstance(name, str) or name not in self.system.q_names:

@@ -69,9 +69,13 @@ class Starts:
                     self._put(int(k), make)
         self._close()
         self._weigh()
-        if len(self.refused) == n:
-            raise ArgumentError(f"no run can begin; the first one: {self.refused[0]}")
         self.q[list(self.refused)] = self.v[list(self.refused)] = np.nan
+
+    def need_one(self) -> Starts:
+        """The starts, of which one or more can begin; raises ArgumentError where none can."""
+        if len(self.refused) == len(self.q):
+            raise ArgumentError(f"no run can begin; the first one: {self.refused[0]}")
+        return self
 
     def _assemble(self) -> np.ndarray:
         """Assemble all runs side by side, each from the guess; (n,) whether a run is still to be made by itself."""

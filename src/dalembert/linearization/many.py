@@ -35,6 +35,10 @@ class LinearModels:
     def __len__(self) -> int:
         return len(self.A)
 
+    def __repr__(self) -> str:
+        names = f"states {', '.join(self.state_names)}; inputs {', '.join(self.input_names) or 'none'}"
+        return f"<linear models at {len(self)} states: {names}; {len(self.messages)} without a model>"
+
     @property
     def eigenvalues(self) -> np.ndarray:
         """(n, states) eigenvalues of A, complex; NaN where there is no model."""
@@ -79,8 +83,8 @@ def linearize_many(
     n = len(known)
     if not n:
         raise ArgumentError("states is empty; needed: one state, or more.")
-    U = rows_of(u, system.input_vector, n, len(system.u_names), "u")
-    P = rows_of(p, system.parameter_vector, n, len(system.p_names), "p")
+    U = rows_of(u, system.input_vector, n, len(system.u_names), "u", finite=False)  # `linearize` refuses single rows
+    P = rows_of(p, system.parameter_vector, n, len(system.p_names), "p", finite=False)
     given = {
         "q": np.array([x.q for x in known]), "v": np.array([x.v for x in known]), "u": U, "p": P,
         "t": np.array([[x.t] for x in known]),
@@ -120,13 +124,13 @@ def linearize_many(
     return LinearModels(A, B, rate, first.state_names, first.input_names, messages)
 
 
-def rows_of(given: Any, vector: Any, n: int, width: int, what: str) -> np.ndarray:
-    """(n, width) from values for all states, or from rows for each."""
-    if isinstance(given, (list, tuple)) and any(isinstance(row, (list, tuple, np.ndarray)) for row in given):
-        return checks.array(given, (n, width), what)
-    if isinstance(given, np.ndarray) and given.ndim == 2:
-        return checks.array(given, (n, width), what)
-    return np.tile(vector(given), (n, 1))
+def rows_of(given: Any, vector: Any, n: int, width: int, what: str, *, finite: bool = True) -> np.ndarray:
+    """(n, width) from values for all states, or from rows for each, which may have NaN where finite is False."""
+    listed = isinstance(given, (list, tuple)) and any(isinstance(row, (list, tuple, np.ndarray)) for row in given)
+    if not listed and not (isinstance(given, np.ndarray) and given.ndim == 2):
+        return np.tile(vector(given), (n, 1))
+    rows = checks.reals(given, what)
+    return rows if not finite and rows.shape == (n, width) else checks.array(given, (n, width), what)
 
 
 def _sound(system: System, given: dict[str, np.ndarray], p: np.ndarray, margin: np.ndarray, rows: Any) -> np.ndarray:
