@@ -278,6 +278,7 @@ class Rows:
 
 
 @one_thread()
+@np.errstate(all="ignore")  # variants that overflow are not found
 def assembled(
     system: System, start: State, q: Mapping[str, np.ndarray], v: Mapping[str, np.ndarray], p: np.ndarray,
     good: np.ndarray,

@@ -51,7 +51,7 @@ class Worlds:
         self.begin(np.arange(n), 0)
         state = system.state(self.q[0], self.v[0], float(self.t[0]))
         span = Span(state, self.t[0] + dt, None, system.input_vector(None))
-        setup = make_setup(system, choices, span, self.p[0].copy())  # the row changes with each episode
+        setup = make_setup(system, choices, span, self.p[0])
         wide = usual_lanes(setup)
         self.plan = Plan(setup, None, {}, "outputs", wide)
         self.lanes = Lanes(Driver(Layout(setup), span), wide) if wide > 1 and n > 1 else None

@@ -126,7 +126,7 @@ def linearize_along(
     """
     check_system(system)
     motion = Motion(system, run, u, times)
-    p = system.parameter_vector(getattr(run, "p", None) if p is None else p)
+    p = np.array(system.parameter_vector(getattr(run, "p", None) if p is None else p))
     first = linearize(system, motion.state(0), u=motion.records.u[0], p=p, independent=independent, positions=positions)
     A, B, rate = _models(system, p, first, motion.records)
     inside = None

@@ -215,7 +215,7 @@ def make_setup(
     return Setup(
         **values,
         system=system,
-        p=system.parameter_vector(p),
+        p=np.array(system.parameter_vector(p)),  # its own: a caller's array may change
         controller=controller,
         hold=hold or 0.0,
         events=named_events(events),
