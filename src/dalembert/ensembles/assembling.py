@@ -46,12 +46,14 @@ class Closing:
         self.possible = len(self.fixed) == len(self.held)  # a quaternion is not held number by number
         self.angular = angular_velocities(system)
         self.sizes, length = usual_sizes(system, p)
-        self.reach, self.units = (np.where(turns, 1.0, length[:, None]) for turns in (self.angular, system.rows.angular))
+        self.reach, self.units = (
+            np.where(turns, 1.0, length[:, None]) for turns in (self.angular, system.rows.angular)
+        )
         self.first = np.zeros(len(p))
         self.positions = np.flatnonzero(system.rows.holonomic)
 
     def close(self, start: np.ndarray, good: np.ndarray) -> np.ndarray:
-        """(n, nq) closed positions from `start` (n, nq), with what that holds; `good` becomes False where there is none.
+        """(n, nq) closed positions from `start`, with what that holds; `good` becomes False where there is none.
 
         `first` (n,) is then the size of the first step, rad or lengths of the mechanism.
         """
@@ -96,7 +98,7 @@ class Closing:
         return Q
 
     def nearest(self, start: np.ndarray, good: np.ndarray) -> np.ndarray:
-        """(n, nq) positions from which to close, from `start` by Levenberg and Marquardt's method; see `failure.nearest`.
+        """(n, nq) positions to close from, by Levenberg and Marquardt's method from `start`; see `failure.nearest`.
 
         `good` becomes False where the gap that is left does not close, or a loop has its axis reversed.
         """
@@ -201,7 +203,9 @@ class Closing:
             good[k[asked]] = self._second_order(Q[k[asked]], k[asked], A[asked], found[asked], fastest[asked])
         return V
 
-    def _second_order(self, Q: np.ndarray, k: np.ndarray, A: np.ndarray, V: np.ndarray, speed: np.ndarray) -> np.ndarray:
+    def _second_order(
+        self, Q: np.ndarray, k: np.ndarray, A: np.ndarray, V: np.ndarray, speed: np.ndarray
+    ) -> np.ndarray:
         """(len(k),) whether motions can have the velocities V, as `SecondOrder.holds` has it; speed: as there."""
         rows = Rows(self, Q, k, A, slice(None), self.held[:0])
         holds, some = rows.regular, np.flatnonzero(~rows.regular & rows.finite)
@@ -256,7 +260,7 @@ class Rows:
         self.regular = possible & positive & (sines > 100 * self.policy.near)
 
     def shortest(self, c: np.ndarray) -> np.ndarray:
-        """(n, nv) of least length in the mass metric that brings J δ nearest to c (n, rows); NaN where there is none."""
+        """(n, nv) shortest δ in the mass metric that brings J δ nearest to c (n, rows); NaN where there is none."""
         out = np.full((len(c), self.J.shape[2]), np.nan)
         with np.errstate(all="ignore"):
             k = np.flatnonzero(self.regular)

@@ -105,7 +105,9 @@ class Sweeps:
 
     def __repr__(self) -> str:
         led = f"{self.q.shape[1]} values of {', '.join(self.values)}"
-        return f"<sweeps of {len(self)} variants of '{self.system.name}' through {led}; {len(self.messages)} fall short>"
+        return (
+            f"<sweeps of {len(self)} variants of '{self.system.name}' through {led}; {len(self.messages)} fall short>"
+        )
 
     def __getitem__(self, name: str) -> np.ndarray:
         if not isinstance(name, str) or name not in self.system.q_names:

@@ -105,7 +105,9 @@ WORDS = {"p": "parameter", "u": "input", "states": "coordinate", "v": "velocity"
 
 def _numbers(value: Any, group: str, name: str) -> np.ndarray:
     what = f"{WORDS[group]} '{name}'"
-    x = np.array(checks.reals(np.asarray(value) if hasattr(value, "to_numpy") else value, what))  # a caller's may change
+    x = np.array(
+        checks.reals(np.asarray(value) if hasattr(value, "to_numpy") else value, what)
+    )  # a caller's may change
     if not x.ndim:
         checks.number(float(x), what)
     if x.ndim > 2:

@@ -31,7 +31,15 @@ def to_pandas(run: Run) -> Any:
     columns = [run.q, run.v, *_columns(run.work.values()), run.u, *_columns([run.margin])]
     columns += [*_columns(getattr(run, name) for name in ENERGIES), run.multipliers]
     table = pandas.DataFrame(np.hstack(columns), index=pandas.Index(run.t, name="t"), columns=names)
-    units = [*position_units(system), *speed_units(system), *("J" for _ in system.work_names), *_inputs(system), "1", "J", "J"]
+    units = [
+        *position_units(system),
+        *speed_units(system),
+        *("J" for _ in system.work_names),
+        *_inputs(system),
+        "1",
+        "J",
+        "J",
+    ]
     table.attrs["units"] = {"t": "s", **dict(zip(names, [*units, *_multipliers(system)], strict=True))}
     table.attrs["system"] = system.name
     return table
