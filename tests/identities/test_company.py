@@ -179,3 +179,18 @@ def test_a_run_that_cannot_be_leaves_the_others_as_they_are(name, value, recwarn
     assert np.isfinite(models.A[fine]).all()
     assert np.isnan(models.A[2]).all()
     assert not recwarn.list
+
+
+def test_an_ensemble_tells_which_runs_start_on_another_branch():
+    """The sign of the loop's determinant against the side of the coupler, for lengths that differ by a hundredth."""
+    system, rng = four_bar(), np.random.default_rng(0)
+    p = {name: system.parameters[name][0] * (1 + 0.01 * rng.standard_normal(40)) for name in ("crank", "rocker")}
+    runs = da.ensemble(system, {"A": -1.0}, 0.01, p=p)
+    up = np.sin(runs.start[0][:, 2]) > 0
+    np.testing.assert_array_equal(runs.side, np.where(up, runs.side[np.argmax(up)], -runs.side[np.argmax(up)]))
+    assert f"{min(up.sum(), (~up).sum())} start on another branch" in repr(runs)
+    near = da.ensemble(system, {"A": -1.0}, 0.01, p=p, guess={"A": -1.0, "B": 1.5, "C": -2.0})
+    assert len(set(near.side)) == 1
+    assert "branch" not in repr(near)
+    given = da.ensemble(system, [system.assemble({"A": 0.5})] * 2, 0.01)
+    assert not given.side.any()

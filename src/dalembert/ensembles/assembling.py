@@ -309,6 +309,20 @@ def assembled(
     return Q, V
 
 
+def sides(system: System, names: Sequence[str], Q: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """(n,) the sign of det J at closed positions with the named coordinates held; 0 where Q is NaN, or J not square.
+
+    Between positions with different signs the mechanism passes a singular one: they are on different branches.
+    """
+    closing = Closing(system, names, p, 0.0)
+    if not closing.possible or len(closing.positions) + len(closing.held) != system.nv:
+        return np.zeros(len(Q))
+    A = closing.batch("constraints", Q, np.arange(len(Q)))[1][:, closing.positions]
+    E = np.broadcast_to(np.eye(system.nv)[closing.held], (len(Q), len(closing.held), system.nv))
+    with np.errstate(invalid="ignore"):
+        return np.nan_to_num(np.linalg.slogdet(np.concatenate([A, E], axis=1))[0])
+
+
 def _places(names: Sequence[str], known: Any, where: Any, all_places: np.ndarray) -> np.ndarray:
     """Indices of coordinates or velocities, by their names or those of joints."""
     found = [[list(known).index(name)] if name in known else all_places[where(name)] for name in names]

@@ -11,7 +11,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.analysis.mobility import independent_rows
 from dalembert.compiler.target import host
-from dalembert.ensembles.assembling import Closing, Rows
+from dalembert.ensembles.assembling import Closing, Rows, sides
 from dalembert.ensembles.starts import Starts, States
 from dalembert.ensembles.variation import Variation
 from dalembert.errors import ArgumentError, DalembertError, unknown
@@ -37,8 +37,9 @@ def assemble_many(
 
     system: a compiled `System`. q, v: held coordinates and velocities by name, each a number or one for each variant.
     p: parameters by name, the same. n: how many variants, where no array tells it. guess: as in `System.assemble`.
-    The first variant is assembled from the guess; the others follow from it together, by Newton's method, and by
-    `System.assemble` one by one where that does not lead to a closed position.
+    Each variant is assembled from the guess and comes to the branch of the call for one, whatever the others are. All
+    take the steps of that search side by side; where it does not close a variant, `System.assemble` does, or says why
+    there is no state.
 
     >>> import numpy as np, dalembert as da
     >>> from dalembert import zoo
@@ -115,6 +116,11 @@ class Sweeps:
         return self.q[:, :, self.system.q_names.index(name)]
 
     @property
+    def side(self) -> np.ndarray:
+        """(n,) 1 or −1 where a variant starts, as `Ensemble.side`."""
+        return sides(self.system, list(self.values), self.q[:, 0], self.p)
+
+    @property
     def success(self) -> np.ndarray:
         """(n,) whether a variant reaches all values."""
         return np.array([k not in self.messages for k in range(len(self))])
@@ -133,8 +139,9 @@ def sweep_many(
     """Lead many variants of a mechanism along one path, as `System.sweep` does one by one.
 
     system: a compiled `System`. path: {coordinate: K values}, which go together along straight lines. p: parameters by
-    name, each a number or one for each variant. n: how many variants, where no array tells it. guess: where the first
-    variant is assembled. speed, acceleration: those of what is led, by name or one number for all; default 0.
+    name, each a number or one for each variant. n: how many variants, where no array tells it. guess: from which each
+    variant is assembled at the first values, as in `assemble_many`. speed, acceleration: those of what is led, by name
+    or one number for all; default 0.
 
     All variants go along together, a step along the branch and its correction at a time. One whose correction is not
     small beside the step, or that comes close to a singular position, is led by `System.sweep` instead, which stays on

@@ -11,6 +11,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.analysis.by_name import columns
+from dalembert.ensembles.assembling import sides
 from dalembert.ensembles.lanes import Batch
 from dalembert.ensembles.parts import COUNTS, EVIDENCE, Part
 from dalembert.ensembles.plan import Plan, run_alone
@@ -66,6 +67,7 @@ class Ensemble:
     _part: Part  # of all runs
     _plan: Plan
     _batch: Batch
+    _held: tuple[str, ...] = ()  # coordinates from which the starts were assembled
 
     def __len__(self) -> int:
         return len(self.status)
@@ -141,6 +143,15 @@ class Ensemble:
         self._part.look_at_passages(self.system, self.p)
         return self._part.determined
 
+    @cached_property
+    def side(self) -> np.ndarray:
+        """(n,) 1 or −1 where loops were assembled from named coordinates: runs that differ start on other branches.
+
+        The sign of the determinant of the rows of loops and of what is held; 0 where it has none: states were given,
+        or the held coordinates do not determine the others.
+        """
+        return sides(self.system, self._held, self.start[0], self.p) if self._held else np.zeros(len(self))
+
     def _kept(self, x: np.ndarray | None) -> np.ndarray:
         if x is None:
             raise ArgumentError("states at t_eval were not kept; make the ensemble with keep='states'.")
@@ -214,9 +225,11 @@ class Ensemble:
     def __repr__(self) -> str:
         kinds, counts = np.unique(self.status, return_counts=True)
         ended = ", ".join(f"{count} {Status(kind).name}" for kind, count in zip(kinds, counts))
+        fewer = min(int((self.side > 0).sum()), int((self.side < 0).sum()))
+        mixed = f"; {fewer} start on another branch than the rest, see side" if fewer else ""
         return (
             f"<ensemble of {len(self)} runs of '{self.system.name}': {ended}; {int(self.success.sum())} succeeded, "
-            f"{int((self.passages > 0).sum())} passed singular positions, {int(self.alone.sum())} made alone>"
+            f"{int((self.passages > 0).sum())} passed singular positions, {int(self.alone.sum())} made alone{mixed}>"
         )
 
 
@@ -280,5 +293,5 @@ def collect(
         **{name: whole.counts[:, k] for k, name in enumerate(COUNTS)},
         **{name: whole.evidence[:, k] for k, name in enumerate(EVIDENCE)},
         sensitivities=as_result(plan, whole.slopes, whole.no_slopes), _summaries=summaries, _part=whole,
-        _plan=plan, _batch=batch,
+        _plan=plan, _batch=batch, _held=tuple(variation.groups["states"]) if system.rows.of else (),
     )  # fmt: skip
