@@ -15,7 +15,7 @@ motion has, is left to `System.assemble`, which tries harder and reports what is
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,7 @@ class Closing:
         self.system, self.p, self.t, layout = system, p, t, system.layout
         self.policy = rank_policy(system)
         self.fixed = _places(names, layout.q_names, layout.q_slice, np.arange(system.nq))
-        self.held = _places(names, layout.v_names, layout.v_slice, np.arange(system.nv))
+        self.held = self.velocities(names)
         self.possible = len(self.fixed) == len(self.held)  # a quaternion is not held number by number
         self.angular = angular_velocities(system)
         self.sizes, length = usual_sizes(system, p)
@@ -180,12 +180,17 @@ class Closing:
                 same = np.abs(change / units[k]).max(axis=1, initial=0.0) < 1e-12 * (1 + np.abs(turns[k]))
                 Q[k[same]] = moved[same]  # no screw, gear or rack
 
+    def velocities(self, names: Iterable[str]) -> np.ndarray:
+        """Places of velocities, by their names or those of joints."""
+        layout = self.system.layout
+        return _places(names, layout.v_names, layout.v_slice, np.arange(self.system.nv))
+
     def moving(
         self, Q: np.ndarray, names: Sequence[str], speeds: np.ndarray, v: np.ndarray, good: np.ndarray
     ) -> np.ndarray:
         """(n, nv) velocities nearest to v (nv,) with the named ones, (n, k), as given."""
-        system, k, V = self.system, np.flatnonzero(good), np.zeros((len(Q), self.system.nv))
-        held = _places(names, system.layout.v_names, system.layout.v_slice, np.arange(system.nv))
+        k, V = np.flatnonzero(good), np.zeros((len(Q), self.system.nv))
+        held = self.velocities(names)
         if not len(k):
             return V
         _, A, b = self.batch("constraints", Q[k], k)
@@ -300,8 +305,9 @@ def assembled(
     for begin in range(0, len(p), TOGETHER):
         some = slice(begin, begin + TOGETHER)
         closing = Closing(system, list(q), p[some], start.t)
-        if not closing.possible or held.shape[1] != len(closing.fixed):
-            good[some] = False
+        sizes = held.shape[1], speeds.shape[1]
+        if not closing.possible or sizes != (len(closing.fixed), len(closing.velocities(v))):
+            good[some] = False  # `System.assemble` knows what to do, or refuses them
             continue
         Q[some, closing.fixed] = held[some]
         begun, todo = Q[some].copy(), good[some].copy()
@@ -330,7 +336,7 @@ def sides(system: System, names: Sequence[str], Q: np.ndarray, p: np.ndarray) ->
         return np.nan_to_num(np.linalg.slogdet(np.concatenate([A, E], axis=1))[0])
 
 
-def _places(names: Sequence[str], known: Any, where: Any, all_places: np.ndarray) -> np.ndarray:
+def _places(names: Iterable[str], known: Any, where: Any, all_places: np.ndarray) -> np.ndarray:
     """Indices of coordinates or velocities, by their names or those of joints."""
     found = [[list(known).index(name)] if name in known else all_places[where(name)] for name in names]
     return np.concatenate([np.zeros(0, dtype=int), *found]).astype(int)

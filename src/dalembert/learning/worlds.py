@@ -68,10 +68,12 @@ class Worlds:
                 return again
             todo, seed = todo[list(refused)], int(seeds.integers(2**63))
             again[todo] += 1
-        several = f" in {DRAWS} draws" if self.drawn else ""
+        why = next(iter(refused.values()))
+        if not self.drawn:
+            raise ArgumentError(f"an episode cannot start: {why}")
         raise ArgumentError(
-            f"an episode cannot start{several}: {next(iter(refused.values()))} "
-            "Take distributions of states and p whose values are mostly possible."
+            f"an episode cannot start in {DRAWS} draws: {why} Take distributions of states and p whose values are mostly "
+            "possible."
         )
 
     def _put(self, rows: np.ndarray, seed: int) -> dict[int, str]:
