@@ -72,8 +72,8 @@ class Worlds:
         if not self.drawn:
             raise ArgumentError(f"an episode cannot start: {why}")
         raise ArgumentError(
-            f"an episode cannot start in {DRAWS} draws: {why} Take distributions of states and p whose values are mostly "
-            "possible."
+            f"an episode cannot start in {DRAWS} draws: {why} Take distributions of states and p whose values are "
+            "mostly possible."
         )
 
     def _put(self, rows: np.ndarray, seed: int) -> dict[int, str]:
