@@ -182,3 +182,91 @@ def test_functions_that_make_no_controller_are_named(make):
     system = da.zoo.four_bar().compile()
     with pytest.raises(da.ArgumentError, match=r"controllers\(0, …\) (raised|gives)"):
         da.ensemble(system, {"A": [0.5, 0.6]}, 0.1, controllers=make)
+
+
+def named(*names: str) -> da.System:
+    """A pendulum with parameters of these names, the first of which is its length."""
+    m = da.Mechanism("pendulum", gravity=(0, -9.81, 0))
+    length, *_ = [m.add_parameter(name, 1.0) for name in names]
+    m.add_joint("A", da.Revolute("z"), m.ground, m.add_body("bob", mass=1.0, com=(0, -length, 0)))
+    return m.compile()
+
+
+def test_values_keep_their_names_beside_columns_of_the_same_name():
+    """Parameters t, margin and given.t, and outputs q and success: all are in the tables, under names of their own."""
+    system = named("t", "margin", "given.t")
+    given = {"t": [1.0, 2.0], "margin": [7.0, 8.0], "given.t": [5.0, 6.0]}
+    outputs = {"q": lambda t, s: 7 * s["A"], "success": lambda t, s: s["A"], "output.q": lambda t, s: -s["A"]}
+    runs = da.ensemble(system, {"A": 0.5}, 0.5, p=given, t_eval=[0.0, 0.5], outputs=outputs)
+    table = runs.to_pandas()
+    assert table["t"].tolist() == [0.5, 0.5]
+    assert table["given.given.t"].tolist() == given["t"]
+    assert table["given.t"].tolist() == given["given.t"]
+    assert table["given.margin"].tolist() == given["margin"]
+    data = runs.to_xarray()
+    np.testing.assert_array_equal(data["q"], runs.q)
+    np.testing.assert_array_equal(data["output.output.q"], 7 * runs["A"])
+    np.testing.assert_array_equal(data["output.q"], -runs["A"])
+    np.testing.assert_array_equal(data["output.success"], runs["A"])
+    assert data["success"].values.tolist() == [True, True]
+    np.testing.assert_array_equal(data["given.t"], given["t"])
+
+
+def test_an_angle_and_its_speed_that_both_differ_are_both_kept():
+    runs = da.ensemble(named("A"), {"A": [0.1, 0.2]}, 0.1, v={"A": [3.0, 4.0]}, p={"A": [1.0, 1.5]})
+    assert {name: x.tolist() for name, x in runs.varied.items()} == {
+        "A": [1.0, 1.5],
+        "held:A": [0.1, 0.2],
+        "held:rate:A": [3.0, 4.0],
+    }
+    assert runs.to_pandas()["held:rate:A"].tolist() == [3.0, 4.0]
+
+
+@pytest.mark.parametrize("sampling", ["random", "latin", "sobol"])
+def test_draws_do_not_depend_on_the_order_of_names(sampling):
+    system, drawn = named("length", "other"), {"length": uniform(1.0, 0.5), "other": norm(0.0, 1.0)}
+    given = {"n": 6, "sampling": sampling, "seed": 3}
+    one = da.ensemble(system, {"A": 0.1}, 0.05, p=drawn, **given)
+    two = da.ensemble(system, {"A": 0.1}, 0.05, p=dict(reversed(drawn.items())), **given)
+    np.testing.assert_array_equal(one.p, two.p)
+
+
+def test_a_labelled_array_has_units():
+    m = da.Mechanism("crane", gravity=(0, -9.81, 0))
+    trolley, hook = (m.add_body(name, mass=1.0, com=(0, -0.5, 0), inertia=(0.1, 0.1, 0.1)) for name in ("a", "b"))
+    m.add_joint("x", da.Prismatic("x"), m.ground, trolley)
+    m.add_joint("A", da.Revolute("z"), trolley, hook)
+    data = da.ensemble(m.compile(), {"A": [0.1, 0.2]}, 0.1, t_eval=[0.0, 0.1]).to_xarray()
+    assert data.coordinate_units.values.tolist() == ["m", "rad"]
+    assert data.speed_units.values.tolist() == ["m/s", "rad/s"]
+    assert (data.t.attrs["units"], data.energy_error.attrs["units"], data.margin.attrs["units"]) == ("s", "J", "1")
+
+
+def test_runs_and_studies_keep_their_values_when_the_arrays_they_were_given_change():
+    system = named("length")
+    p, lengths, angles = np.array([1.0]), np.array([1.0, 2.0]), np.array([0.1, 0.2])
+    run = da.simulate(system, {"A": 0.1}, 0.2, p=p)
+    runs = da.ensemble(system, {"A": angles}, 0.2, p={"length": lengths})
+    energy = da.simulate(system, {"A": 0.1}, 0.2, p=[1.0]).energy
+    for x in (p, lengths, angles):
+        x[:] = 9.0
+    assert run.p.tolist() == [1.0]
+    np.testing.assert_array_equal(run.energy, energy)
+    assert runs.varied["length"].tolist() == [1.0, 2.0]
+    assert runs.varied["A"].tolist() == [0.1, 0.2]
+
+
+def test_runs_that_do_not_begin_say_why_they_have_no_derivatives():
+    system = named("length")
+    runs = da.ensemble(system, {"A": 0.1}, 0.2, p={"length": [1.0, np.nan, 1.2]}, wrt=["length"])
+    assert runs.status[1] == da.Status.NOT_BEGUN
+    assert runs.sensitivities.messages == {1: runs.messages[1]}
+    assert np.isfinite(runs.sensitivities.jacobian[[0, 2]]).all()
+
+
+def test_what_is_made_of_many_is_shown_in_a_line():
+    system = named("length")
+    models = da.linearize_many(system, [system.state({"A": a}) for a in np.linspace(0.0, 1.0, 50)])
+    sweeps = da.sweep_many(system, {"A": np.linspace(0.0, 1.0, 50)}, n=20)
+    assert repr(models) == "<linear models at 50 states: states A, A rate; inputs none; 0 without a model>"
+    assert repr(sweeps) == "<sweeps of 20 variants of 'pendulum' through 50 values of A; 0 fall short>"

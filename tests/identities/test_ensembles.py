@@ -119,7 +119,8 @@ def test_many_assemblies_at_once_are_those_one_by_one():
     angle, speed = 0.6 + 0.05 * rng.normal(size=n), rng.normal(size=n)
     p = np.column_stack([1.0 + 0.02 * rng.normal(size=n), np.full(n, 3.0), 2.5 + 0.02 * rng.normal(size=n)])
     like = system.assemble({"A": 0.6}, p=p[0])
-    q, v, good = assembled(system, like, {"A": angle}, {"C": speed}, p)
+    good = np.ones(n, dtype=bool)
+    q, v = assembled(system, like, {"A": angle}, {"C": speed}, p, good)
     assert good.all()
     for k in range(n):
         x = system.assemble({"A": angle[k]}, v={"C": speed[k]}, p=p[k], guess=like)

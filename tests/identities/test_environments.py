@@ -152,3 +152,59 @@ def test_a_guess_chooses_the_branch_of_every_episode(crank):
         seen[guess["C"]] = np.array(found)
     assert (seen[-2.0] < 0.0).all()
     np.testing.assert_allclose(seen[2.0], -seen[-2.0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("n", [1, 4])
+def test_copies_that_end_in_the_same_step_begin_again_together(crank, n):
+    """All are cut off by the duration: the next step only begins them anew, without reward."""
+    many = da.environments(crank, {"A": uniform(0.2, 1.0)}, n, **options(duration=2 * DT))
+    many.reset(seed=0)
+    times = []
+    for _ in range(7):
+        _, rewards, over, _, _ = many.step(np.zeros((n, 1)))
+        times.append(many.task.worlds.t.copy())
+        assert not over.any()
+        assert (rewards == 0.0).all() == (times[-1] == 0.0).all()
+    np.testing.assert_allclose(np.array(times)[:, 0], DT * np.array([1, 2, 0, 1, 2, 0, 1]))
+
+
+@pytest.mark.parametrize(("n", "more"), [(1, {}), (3, {}), (3, {"on_singularity": "stop"}), (3, {"method": "sdirk4"})])
+def test_every_episode_moves_with_its_own_parameters(crank, n, more):
+    """Against `simulate` with the parameters of the episode, in lanes and alone, from the second episode on too."""
+    given = options(p={"rocker": uniform(0.6, 0.4)}, **more)
+    env = da.environments(crank, {"A": 0.5}, n, **given) if n > 1 else da.environment(crank, {"A": 0.5}, **given)
+    worlds, seen = env.task.worlds, set()
+    for episode in range(3):
+        env.reset(seed=episode)
+        q, v, p = worlds.q.copy(), worlds.v.copy(), worlds.p.copy()
+        env.step(np.full((n, 1), 1.0)[0] if n == 1 else np.full((n, 1), 1.0))
+        for k in range(n):
+            run = da.simulate(crank, crank.state(q[k], v[k]), DT, u=[1.0], p=p[k], **more)
+            np.testing.assert_allclose(worlds.v[k], run.v[-1], atol=1e-6)
+        seen.add(float(p[0, 0]))
+    assert len(seen) == 3
+
+
+def test_a_start_that_is_not_possible_is_drawn_again(crank):
+    """A quarter of the rockers is too short to close: these are drawn again, and counted."""
+    given, n = options(p={"rocker": uniform(0.15, 0.4)}, ends=lambda t, s: s["A"] > 0.55), 4
+    env = da.environments(crank, {"A": 0.5}, n, **given)
+    worlds, begun, later = env.task.worlds, 0, 0
+    for seed in range(2):
+        begun += np.sum(env.reset(seed=seed)[1].get("redrawn", 0))
+        for _ in range(6):
+            later += np.sum(env.step(np.full((n, 1), 3.0))[-1].get("redrawn", 0))
+        assert max(np.abs(crank.residuals(worlds.q[k], p=worlds.p[k])).max() for k in range(n)) < 1e-9
+    assert begun > 0
+    assert later > 0
+    one = da.environment(crank, {"A": 0.5}, **given)
+    assert any("redrawn" in one.reset(seed=seed)[1] for seed in range(6))
+
+
+@pytest.mark.parametrize(
+    ("p", "sentence"), [({"rocker": 0.1}, "cannot start: "), ({"rocker": uniform(0.01, 0.02)}, "in 3 draws")]
+)
+def test_starts_that_are_never_possible_are_refused(crank, p, sentence, monkeypatch):
+    monkeypatch.setattr("dalembert.learning.worlds.DRAWS", 3)
+    with pytest.raises(da.ArgumentError, match=sentence):
+        da.environments(crank, {"A": 0.5}, 2, **options(p=p))

@@ -171,3 +171,62 @@ def test_changes_without_a_derivative_are_refused_with_a_sentence():
     switches = [da.Switch(open="E", at=0.1), da.Switch(close="E", at=0.12, reach=1.0)]
     with pytest.raises(ArgumentError, match="moved the mechanism"):
         da.sensitivities(da.simulate(system, x, 0.2, switches=switches), of=["A"], wrt=["input:left"])
+
+
+def lifted(F=30.0, **options):
+    """A block on the floor under a force F sin ωt, and a run in which it is let go at F sin ωt = mass g, or more."""
+    m = da.Mechanism("lifted", gravity=(0, 0, -10.0))
+    mass, force = m.add_parameter("mass", 2.0), m.add_parameter("F", 30.0)
+    m.add_joint("z", da.Prismatic("z"), m.ground, m.add_body("block", mass=mass))
+    m.add_motor("lift", "z")
+    m.add_contact("floor", "block", radius=0.1, restitution=0.0)
+    system = m.compile()
+    law = da.expression(lambda t, s: {"lift": force * ca.sin(6.3 * t)})
+    return lambda p: da.simulate(system, system.state({"z": 0.1}), 0.5, p={"F": F, **p}, u=law, **options)
+
+
+@pytest.mark.parametrize("tolerances", [{}, TIGHT])
+def test_a_contact_at_rest_lets_go_with_a_derivative_whatever_rounding_is_left(tolerances):
+    """ż(T) of 41 blocks from rest, ∫ (F/m sin ωt − g) dt from τ = asin(m g/F)/ω: forces that balance are rounding."""
+    forces, T, w, made = np.linspace(25.0, 35.0, 41), 0.5, 6.3, lifted(**tolerances)
+    found = [da.sensitivities(made({"F": F}), of=["rate:z"], wrt=["mass", "F"]).jacobian[0] for F in forces]
+    tau = np.arcsin(20.0 / forces) / w
+    by_force = (np.cos(w * tau) - np.cos(w * T)) / (2.0 * w)
+    np.testing.assert_allclose(found, np.column_stack([-by_force * forces / 2.0, by_force]), rtol=1e-5)
+
+
+def test_the_phases_of_a_run_have_derivatives_at_their_ends():
+    """A ball that falls, and one that lies until it is let go: times, speeds and integrals where a phase ends."""
+    run = da.simulate(ball(), {"z": 5.1}, 1.5, **TIGHT)
+    fall = da.sensitivities(run.phases[0], of=["time", "rate:z"], wrt=["held:z"], held=["z"])  # τ = √(2 (h − r)/g)
+    np.testing.assert_allclose(fall.jacobian[:, 0], [0.1, -1.0], rtol=1e-9)
+    lies = lifted(**TIGHT)({}).phases[0]
+    s = da.sensitivities(lies, of={"time": "time", "z": "z", "area": da.Integral("z")}, wrt=["mass"])
+    by_mass = 10.0 / 30.0 / np.sqrt(1 - (2.0 / 3.0) ** 2) / 6.3  # of τ = asin(m g/F)/ω
+    np.testing.assert_allclose(s.gradient("time"), [by_mass], rtol=1e-9)
+    np.testing.assert_allclose(s.gradient("area"), [0.1 * by_mass], rtol=1e-9)
+    np.testing.assert_allclose(s.gradient("z"), [0.0], atol=1e-12)
+
+
+@pytest.mark.parametrize("static", [None, 8.0])
+def test_a_block_that_breaks_loose(static):
+    """2 ẍ = F sin ωt − 5 from F sin ωτ = 5, or from 8 with a jump: against differences of whole runs."""
+    m = da.Mechanism("block")
+    mass, force = m.add_parameter("mass", 2.0), m.add_parameter("F", 30.0)
+    body = m.add_body("block", mass=mass)
+    m.add_joint("x", da.Prismatic("x"), m.ground, body, friction=da.Friction(5.0, static=static))
+    m.add_motor("push", "x")
+    system = m.compile()
+    law = da.expression(lambda t, s: {"push": force * ca.sin(1.3 * t)})
+    for F in (25.3, 30.0, 31.7):
+
+        def made(p):
+            return da.simulate(system, {"x": 0.1}, 0.6, p=p, u=law, **TIGHT)
+
+        run = made({"mass": 2.0, "F": F})
+        d = da.sensitivities(run, of=["x", "rate:x"], wrt=["mass", "F"])
+        numbers = differences(made, run, ["mass", "F"], lambda r: np.array([r["x"][-1], r.rate("x")[-1]]), 1e-3)
+        np.testing.assert_allclose(d.jacobian, numbers, rtol=1e-6)
+        loose = da.sensitivities(run.phases[0], of=["time"], wrt=["mass", "F"])
+        at = (static or 5.0) / F
+        np.testing.assert_allclose(loose.jacobian[0], [0.0, -at / F / np.sqrt(1 - at**2) / 1.3], atol=1e-9)

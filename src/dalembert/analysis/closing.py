@@ -159,7 +159,8 @@ def with_held(
     M, policy = system.mass_matrix(state, p=p), rank_policy(system, p)
     largest = np.abs(N).max(axis=1, initial=0.0)
     try:
-        lengths = np.sqrt(np.einsum("ij,ji->i", N, np.linalg.solve(M, N.T)))
+        with np.errstate(invalid="ignore"):
+            lengths = np.sqrt(np.einsum("ij,ji->i", N, np.linalg.solve(M, N.T)))
     except np.linalg.LinAlgError:  # the tangent refuses such a mass matrix
         lengths = largest
     own = np.divide(lengths, largest, out=np.ones(len(N)), where=largest > 0)

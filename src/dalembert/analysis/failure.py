@@ -45,7 +45,7 @@ def nearest(
             if not np.isfinite(J).all():
                 break
             U, sigma, Vt = np.linalg.svd(J, full_matrices=False)
-        limit = damping * max(float(sigma[0]), 1e-300)
+        limit = damping * max(float(sigma[0]), 1e-150)  # whose square is a number
         step = Vt.T @ (sigma / (sigma**2 + limit**2) * (U.T @ (change / units)))  # (JᵀJ + limit²)⁻¹ Jᵀ change
         trial = held.set_in(state.replace(q=system.plus(state, reach * (free @ step))))
         after = residual(system, trial, held, p, rows)

@@ -105,7 +105,7 @@ class Plant:
         self.na, self.nt, self.nm = len(self.actuators.names), len(self.task.names), len(self.measures)
         self.force_names = (*system.row_names, *self.measures)
         self.periods = row_periods(self.task)
-        self.p = system.parameter_vector(p)
+        self.p = np.array(system.parameter_vector(p))
         self._all_inputs = self.actuators.inputs == tuple(range(len(system.u_names)))
 
     def bound(self) -> Bound:

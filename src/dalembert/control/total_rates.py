@@ -79,7 +79,11 @@ class TotalRateFeedback:
 
     def __init__(self, system: System, *, damping: DampingGiven = 1.0, compensate: bool = True, p: Parameters = None):
         check_system(system)
-        self.system, self.compensate, self.p = system, flag(compensate, "compensate"), system.parameter_vector(p)
+        self.system, self.compensate, self.p = (
+            system,
+            flag(compensate, "compensate"),
+            np.array(system.parameter_vector(p)),
+        )
         self.damping = _gains(system, damping)
         if system.led:
             raise ArgumentError(

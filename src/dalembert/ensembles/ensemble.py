@@ -70,8 +70,8 @@ def ensemble(
     system: a compiled `System`. t: a duration (s) from each state's time, or a span (start, end).
     states: where the runs start. One state for all; a sequence with one for each run, `States` of `assemble_many`, or
     positions (n, nq) at rest; a mapping of coordinate names to values, from which each run is assembled with its own
-    parameters (with velocities v by name, from the guess, as `System.assemble` has them); or a function f(k, values)
-    that makes the state of run k from the values drawn for it, by name.
+    parameters (with velocities v by name, from the guess, as `System.assemble` does it for this run alone); or a
+    function f(k, values) that makes the state of run k from the values drawn for it, by name as in `varied`.
     p, u: parameters and constant inputs that differ, by name (a mapping or a pandas table); the others are those of the
     states (or of the guess), else the system's. A value is a number, an array with one entry for each run, or a
     distribution of `scipy.stats`. p may be a function f(k, rng) that returns the values of run k by name. u may also be
@@ -139,7 +139,7 @@ def ensemble(
     own_u, own_p = belonging_to(system, states, guess)
     P = variation.matrix("p", system.p_names, own_p)
     U = variation.matrix("u", system.u_names, own_u)
-    starts = Starts(system, states, guess, variation, P, U)
+    starts = Starts(system, states, guess, variation, P, U).need_one()
     first = next(k for k in range(variation.n) if k not in starts.refused)
     given = {**OPTIONS, **options}
     choices = make_choices.__wrapped__(*(given.pop(name) for name in CHOICES))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dalembert import checks
+from dalembert.analysis.mobility import independent_rows
 from dalembert.compiler.target import host
-from dalembert.ensembles.assembling import BESIDE, Closing
+from dalembert.ensembles.assembling import Closing, Rows, sides
 from dalembert.ensembles.starts import Starts, States, belonging_to
 from dalembert.ensembles.variation import Variation
 from dalembert.errors import ArgumentError, DalembertError, unknown
@@ -20,6 +21,7 @@ from dalembert.system.state import State
 from dalembert.system.system import System
 
 STRIDE = 0.2  # rad, or of the mechanism's length: what is led moves by less between two positions
+BESIDE = 0.3  # of a step along the branch: what a correction to it may be, that it stays on the branch
 
 
 def assemble_many(
@@ -35,8 +37,9 @@ def assemble_many(
 
     system: a compiled `System`. q, v: held coordinates and velocities by name, each a number or one for each variant.
     p: parameters by name, the same. n: how many variants, where no array tells it. guess: as in `System.assemble`.
-    The first variant is assembled from the guess; the others follow from it together, by Newton's method, and by
-    `System.assemble` one by one where that does not lead to a closed position.
+    Each variant is assembled from the guess and comes to the branch of the call for one, whatever the others are. All
+    take the steps of that search side by side; where it does not close a variant, `System.assemble` does, or says why
+    there is no state.
 
     >>> import numpy as np, dalembert as da
     >>> from dalembert import zoo
@@ -52,7 +55,7 @@ def assemble_many(
     }  # fmt: skip
     variation = Variation(groups, n, None, "random", 0)
     P = variation.matrix("p", system.p_names, belonging_to(system, groups["states"], guess)[1])
-    starts = Starts(system, groups["states"], guess, variation, P)
+    starts = Starts(system, groups["states"], guess, variation, P).need_one()
     return States(system, starts.q, starts.v, starts.t, P, starts.refused)
 
 
@@ -100,10 +103,21 @@ class Sweeps:
     def __len__(self) -> int:
         return len(self.q)
 
+    def __repr__(self) -> str:
+        led = f"{self.q.shape[1]} values of {', '.join(self.values)}"
+        return (
+            f"<sweeps of {len(self)} variants of '{self.system.name}' through {led}; {len(self.messages)} fall short>"
+        )
+
     def __getitem__(self, name: str) -> np.ndarray:
         if not isinstance(name, str) or name not in self.system.q_names:
             raise unknown("coordinate", name, self.system.q_names)
         return self.q[:, :, self.system.q_names.index(name)]
+
+    @property
+    def side(self) -> np.ndarray:
+        """(n,) 1 or −1 where a variant starts, as `Ensemble.side`."""
+        return sides(self.system, list(self.values), self.q[:, 0], self.p)
 
     @property
     def success(self) -> np.ndarray:
@@ -124,8 +138,9 @@ def sweep_many(
     """Lead many variants of a mechanism along one path, as `System.sweep` does one by one.
 
     system: a compiled `System`. path: {coordinate: K values}, which go together along straight lines. p: parameters by
-    name, each a number or one for each variant. n: how many variants, where no array tells it. guess: where the first
-    variant is assembled. speed, acceleration: those of what is led, by name or one number for all; default 0.
+    name, each a number or one for each variant. n: how many variants, where no array tells it. guess: from which each
+    variant is assembled at the first values, as in `assemble_many`. speed, acceleration: those of what is led, by name
+    or one number for all; default 0.
 
     All variants go along together, a step along the branch and its correction at a time. One whose correction is not
     small beside the step, or that comes close to a singular position, is led by `System.sweep` instead, which stays on
@@ -156,7 +171,8 @@ def sweep_many(
     rates, bends = (_led(given, values, what) for given, what in ((speed, "speed"), (acceleration, "acceleration")))
     like = int(np.argmax(good))
     Q = np.where(good[:, None], first.q, first.q[like])
-    follow = Follower(system, system.state(Q[like], t=float(first.t[like])), list(values), first.p, Q, good, wanted[0])
+    rows = independent_rows(system, system.state(Q[like]), first.p[like]) if system.rows.of else None
+    follow = Follower(Closing(system, list(values), first.p, 0.0), rows, list(values), Q, good, wanted[0])
     began = good.copy()
     for k in range(K):
         follow.go(wanted[k])
@@ -175,11 +191,14 @@ class Follower:
     """n variants on their way: positions Q (n, nq), at values `here` of what is led; `good` (n,) becomes False."""
 
     def __init__(
-        self, system: System, like: State, names: list[str], p: np.ndarray, Q: np.ndarray, good: np.ndarray,
+        self, closing: Closing, rows: Sequence[int] | None, names: list[str], Q: np.ndarray, good: np.ndarray,
         here: np.ndarray,
     ) -> None:  # fmt: skip
-        self.closing, self.names, self.good = Closing(system, like, names, p), names, good
-        self.Q, self.here = Q, here
+        """rows: of the constraints, those that are independent; None where all are."""
+        self.closing, self.names, self.good, self.Q, self.here = closing, names, good, Q, here
+        self.rows = np.arange(len(closing.system.rows.of)) if rows is None else np.array(rows)
+        self.positions = np.intersect1d(self.rows, closing.positions)
+        self.every = np.arange(len(Q))
 
     def go(self, there: np.ndarray) -> None:
         """Lead all variants to the values `there` (k,)."""
@@ -188,14 +207,12 @@ class Follower:
         parts = max(1, int(np.ceil(np.abs(way / closing.reach[:, closing.held]).max(initial=0.0) / STRIDE)))
         plus = system.kernel("plus", lanes=host().width)
         for j in range(parts if way.any() else 0):
-            value = self.here + way * (j + 1) / parts
-            _, solve, independent = closing.equations(self.Q, closing.held)
-            self.good &= independent
-            n = len(self.Q)
-            step = solve(np.hstack([np.zeros((n, len(closing.rows))), np.tile(way / parts, (n, 1))]))
+            along = self._rows(self.positions)
+            step = along.shortest(self._right(np.zeros((1, len(self.positions))), way / parts))
+            self.good &= along.regular & np.isfinite(step).all(axis=1)
             step[~self.good] = 0.0
             ahead = plus.batch(self.Q, step)
-            ahead[:, closing.fixed] = value
+            ahead[:, closing.fixed] = self.here + way * (j + 1) / parts
             Q = closing.close(ahead, self.good)
             self.good &= closing.first <= BESIDE * np.abs(step / closing.reach).max(axis=1, initial=0.0) + 1e-9
             self.Q = np.where(self.good[:, None], Q, self.Q)
@@ -204,14 +221,24 @@ class Follower:
     def motion(self, rates: np.ndarray, bends: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Positions, velocities and accelerations where what is led has rates and second rates (k,)."""
         closing, n = self.closing, len(self.Q)
-        V = closing.moving(self.Q, self.names, np.tile(rates, (n, 1)), self.good)
-        _, solve, _ = closing.equations(self.Q, closing.held)
-        gamma = np.zeros((n, 0))
-        if closing.system.rows.of:
-            gamma = np.broadcast_to(closing.batch("gamma", self.Q, v=V), (n, len(closing.system.rows.of)))
-        a = solve(np.hstack([-gamma[:, closing.rows], np.tile(bends, (n, 1))]))
+        V = closing.moving(self.Q, self.names, np.tile(rates, (n, 1)), np.zeros(closing.system.nv), self.good)
+        along, gamma = self._rows(self.rows), np.zeros((n, 0))
+        self.good &= along.regular
+        if len(self.rows):
+            gamma = closing.batch("gamma", self.Q, self.every, v=V).reshape(n, -1)[:, self.rows]
+        a = along.shortest(self._right(-gamma, bends))
         bad = ~self.good
         return tuple(np.where(bad[:, None], np.nan, x) for x in (self.Q, V, a))  # type: ignore[return-value]
+
+    def _rows(self, which: np.ndarray) -> Rows:
+        closing = self.closing
+        A = closing.batch("constraints", self.Q, self.every)[1]
+        return Rows(closing, self.Q, self.every, A, which, closing.held)
+
+    def _right(self, of_rows: np.ndarray, led: np.ndarray) -> np.ndarray:
+        """(n, rows + k) right-hand sides: of the constraint rows, and what is led."""
+        n = len(self.Q)
+        return np.hstack([np.broadcast_to(of_rows, (n, of_rows.shape[1])), np.tile(led, (n, 1))])
 
 
 def _by_itself(

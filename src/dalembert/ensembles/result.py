@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.analysis.by_name import columns
+from dalembert.ensembles.assembling import sides
 from dalembert.ensembles.lanes import Batch
 from dalembert.ensembles.parts import COUNTS, EVIDENCE, Part
 from dalembert.ensembles.plan import Plan, run_alone
@@ -20,8 +21,11 @@ from dalembert.ensembles.variation import Variation
 from dalembert.errors import ArgumentError, extra
 from dalembert.simulation.run import Run
 from dalembert.simulation.status import Status
+from dalembert.simulation.tables import position_units, speed_units
 from dalembert.system.state import State
 from dalembert.system.system import System
+
+UNITS = ("1", "m or rad", "m/s or rad/s", "J", "J")  # of EVIDENCE
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +67,7 @@ class Ensemble:
     _part: Part  # of all runs
     _plan: Plan
     _batch: Batch
+    _held: tuple[str, ...] = ()  # coordinates from which the starts were assembled
 
     def __len__(self) -> int:
         return len(self.status)
@@ -139,16 +144,27 @@ class Ensemble:
         self._part.look_at_passages(self.system, self.p)
         return self._part.determined
 
+    @cached_property
+    def side(self) -> np.ndarray:
+        """(n,) 1 or −1 where loops were assembled from named coordinates: runs that differ start on other branches.
+
+        The sign of the determinant of the rows of loops and of what is held; 0 where it has none: states were given,
+        or the held coordinates do not determine the others.
+        """
+        return sides(self.system, self._held, self.start[0], self.p) if self._held else np.zeros(len(self))
+
     def _kept(self, x: np.ndarray | None) -> np.ndarray:
         if x is None:
             raise ArgumentError("states at t_eval were not kept; make the ensemble with keep='states'.")
         return x
 
     def to_pandas(self) -> Any:
-        """A `pandas.DataFrame` with one row a run: what was varied, states at the end, status and evidence."""
+        """A `pandas.DataFrame` with one row a run: what was varied, states at the end, status and evidence.
+
+        A varied value whose name is that of another column (a parameter t) has the prefix "given.".
+        """
         pandas = extra("pandas", "pandas", "a table of an ensemble")
-        columns_of = {
-            **{name: x for name, x in self.varied.items() if x.ndim == 1},
+        results = {
             "t": self.t_end,
             **{f"q.{name}": self.q_end[:, k] for k, name in enumerate(self.system.q_names)},
             **{f"v.{name}": self.v_end[:, k] for k, name in enumerate(self.system.v_names)},
@@ -162,6 +178,8 @@ class Ensemble:
                 if where != "path"
             },
         }
+        given = {name: x for name, x in self.varied.items() if x.ndim == 1}
+        columns_of = beside(given, "given.", {"run", *results}) | results
         table = pandas.DataFrame(columns_of, index=pandas.RangeIndex(len(self), name="run"))
         table.attrs["system"] = self.system.name
         return table
@@ -170,7 +188,9 @@ class Ensemble:
         """An `xarray.Dataset` with the dimensions run, t, coordinate and speed; of derivatives also quantity and wrt.
 
         Derivatives with respect to `wrt` are `d_end`, `d_path`, `d_least` and `d_greatest`; where only some quantities
-        have them (integrals have no path), their dimension is path_quantity.
+        have them (integrals have no path), their dimension is path_quantity. What was varied has the prefix "given.";
+        an output whose name is that of another variable or dimension (q, status) has the prefix "output.". Units are
+        attributes; where they differ along a dimension they are a coordinate: `data.coordinate_units`.
         """
         xarray = extra("xarray", "xarray", "a labelled array of an ensemble")
         system, run = self.system, ("run",)
@@ -178,6 +198,8 @@ class Ensemble:
             "run": np.arange(len(self)),
             "coordinate": np.array(system.q_names, dtype=str),
             "speed": np.array(system.v_names, dtype=str),
+            "coordinate_units": ("coordinate", np.array(position_units(system), dtype=str)),
+            "speed_units": ("speed", np.array(speed_units(system), dtype=str)),
             **{f"given.{name}": (run, x) for name, x in self.varied.items() if x.ndim == 1},
         }
         variables: dict[str, Any] = {
@@ -186,25 +208,41 @@ class Ensemble:
             "t_end": (run, self.t_end, {"units": "s"}),
             "status": (run, self.status),
             "success": (run, self.success),
-            **{name: (run, getattr(self, name)) for name in ("passages", *COUNTS, *EVIDENCE)},
+            **{name: (run, getattr(self, name)) for name in ("passages", *COUNTS)},
+            **{name: (run, getattr(self, name), {"units": unit}) for name, unit in zip(EVIDENCE, UNITS, strict=True)},
         }
         if len(self.t):
             coords["t"] = ("t", self.t, {"units": "s"})
-            variables |= {name: ((*run, "t"), x) for name, x in self.outputs.items()}
             if self.q is not None:
                 variables |= {"q": ((*run, "t", "coordinate"), self.q), "v": ((*run, "t", "speed"), self.v)}
         if self.sensitivities is not None:
             labelled, more = self.sensitivities.labelled()
             variables, coords = variables | labelled, coords | more
+        if len(self.t):
+            outputs = beside(self.outputs, "output.", {"t", *variables, *coords})
+            variables |= {name: ((*run, "t"), x) for name, x in outputs.items()}
         return xarray.Dataset(variables, coords, {"system": system.name})
 
     def __repr__(self) -> str:
         kinds, counts = np.unique(self.status, return_counts=True)
         ended = ", ".join(f"{count} {Status(kind).name}" for kind, count in zip(kinds, counts))
+        fewer = min(int((self.side > 0).sum()), int((self.side < 0).sum()))
+        mixed = f"; {fewer} start on another branch than the rest, see side" if fewer else ""
         return (
             f"<ensemble of {len(self)} runs of '{self.system.name}': {ended}; {int(self.success.sum())} succeeded, "
-            f"{int((self.passages > 0).sum())} passed singular positions, {int(self.alone.sum())} made alone>"
+            f"{int((self.passages > 0).sum())} passed singular positions, {int(self.alone.sum())} made alone{mixed}>"
         )
+
+
+def beside(named: Mapping[str, np.ndarray], prefix: str, taken: Collection[str]) -> dict[str, np.ndarray]:
+    """Values by name; those whose names are taken, or taken by one of the others with it, have the prefix."""
+    out: dict[str, np.ndarray] = {}
+    for name, x in named.items():
+        free = name
+        while free in taken or (free != name and free in named):
+            free = prefix + free
+        out[free] = x
+    return out
 
 
 def collect(
@@ -243,6 +281,8 @@ def collect(
             whole.events[name] |= {int(rows[k]): t for k, t in hits.items()}
     for k in np.flatnonzero(~np.isin(whole.status, (Status.DONE, Status.EVENT))):
         whole.messages.setdefault(int(k), f"at t = {whole.t[k]:.6g} s {Status(whole.status[k]).sentence}")
+        if plan.slopes is not None:
+            whole.no_slopes.setdefault(int(k), whole.messages[int(k)])
     kept = whole.states
     return Ensemble(
         system=system, p=batch.p, u=batch.u, varied=variation.varied, t=plan.wanted, start=(batch.q, batch.v),
@@ -254,5 +294,5 @@ def collect(
         **{name: whole.counts[:, k] for k, name in enumerate(COUNTS)},
         **{name: whole.evidence[:, k] for k, name in enumerate(EVIDENCE)},
         sensitivities=as_result(plan, whole.slopes, whole.no_slopes), _summaries=summaries, _part=whole,
-        _plan=plan, _batch=batch,
+        _plan=plan, _batch=batch, _held=tuple(variation.groups["states"]) if system.rows.of else (),
     )  # fmt: skip

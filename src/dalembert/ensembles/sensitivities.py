@@ -18,9 +18,10 @@ from dalembert.ensembles.lanes import Batch
 from dalembert.ensembles.plan import Plan, run_alone
 from dalembert.errors import ArgumentError, DalembertError
 from dalembert.sensitivity.following import held_names
+from dalembert.sensitivity.guards import OfState
 from dalembert.sensitivity.quantities import Quantity, quantities
 from dalembert.sensitivity.result import Sensitivities
-from dalembert.sensitivity.runs import OfState, check_controller, check_held, end_and_path
+from dalembert.sensitivity.runs import check_controller, check_held, end_and_path
 from dalembert.sensitivity.targets import Targets
 from dalembert.system.state import State
 from dalembert.system.system import System

@@ -64,7 +64,7 @@ class Starts:
             x = system.as_state(states)
             self.q[:], self.v[:], self.t[:] = x.q, x.v, x.t
         elif isinstance(states, Mapping):
-            todo = self._assemble(make) if system.rows.of else self._place()
+            todo = self._assemble() if system.rows.of else self._place()
         elif isinstance(states, States) and system.layout.same(states.system.layout):
             self.q[:], self.v[:], self.t[:] = states.q, states.v, states.t
             self.refused = states.messages | self.refused
@@ -80,25 +80,28 @@ class Starts:
                     self._put(int(k), make)
         self._close()
         self._weigh()
-        if len(self.refused) == n:
-            raise ArgumentError(f"no run can begin; the first one: {self.refused[0]}")
         self.q[list(self.refused)] = self.v[list(self.refused)] = np.nan
 
-    def _assemble(self, make: Callable[[int], State]) -> np.ndarray:
-        """Assemble all runs together, as the first is; (n,) whether a run is still to be made."""
+    def need_one(self) -> Starts:
+        """The starts, of which one or more can begin; raises ArgumentError where none can."""
+        if len(self.refused) == len(self.q):
+            raise ArgumentError(f"no run can begin; the first one: {self.refused[0]}")
+        return self
+
+    def _assemble(self) -> np.ndarray:
+        """Assemble all runs side by side, each from the guess; (n,) whether a run is still to be made by itself."""
+        system, groups, guess = self.system, self.varied.groups, self.guess
         todo = np.ones(len(self.q), dtype=bool)
         todo[list(self.refused)] = False
-        for k in np.flatnonzero(todo):
-            self._put(int(k), make)
-            todo[k] = False
-            if k not in self.refused:
-                break
-        else:
+        known = {*system.layout.joints, *system.q_names}, {*system.layout.joints, *system.v_names}
+        if not (known[0].issuperset(groups["states"]) and known[1].issuperset(groups["v"])):
+            return todo  # `System.assemble` refuses them
+        try:
+            start = system.state(guess) if guess is None or isinstance(guess, Mapping) else system.as_state(guess)
+        except DalembertError:
             return todo
-        like = self.system.state(self.q[k], self.v[k], float(self.t[k]))
-        groups = self.varied.groups
-        q, v, good = assembled(self.system, like, groups["states"], groups["v"], self.p)
-        good &= todo
+        good = todo.copy()
+        q, v = assembled(system, start.replace(t=0.0), groups["states"], groups["v"], self.p, good)
         self.q[good], self.v[good] = q[good], v[good]
         return todo & ~good
 
@@ -129,13 +132,7 @@ class Starts:
             q, v = self.varied.groups["states"], self.varied.groups["v"]
             if not system.rows.of:
                 return lambda k: system.state(_at(q, k), v=_at(v, k))
-            last: list[Any] = [self.guess]
-
-            def assembled(k: int) -> State:
-                last[0] = system.assemble(_at(q, k), v=_at(v, k), p=p[k], guess=last[0])
-                return last[0]
-
-            return assembled
+            return lambda k: system.assemble(_at(q, k), v=_at(v, k), p=p[k], guess=self.guess)
         if callable(states):
             everything, groups = self.varied.varied, self.varied.groups
 

@@ -30,7 +30,7 @@ class Variation:
         """n: how many runs, or None where an array tells it; runs: how many states are given, one a run, or None."""
         self.refused: dict[int, str] = {}  # {run: why it has no values}
         given = {(g, name): value for g, of in groups.items() if not callable(of) for name, value in of.items()}
-        drawn = [key for key, value in given.items() if hasattr(value, "ppf")]
+        drawn = sorted(key for key, value in given.items() if hasattr(value, "ppf"))  # in whatever order they are given
         fixed = {key: _numbers(value, *key) for key, value in given.items() if key not in drawn}
         self.n = _count(fixed, n, runs)
         points = _points(self.n, len(drawn), sampling, seed)
@@ -46,7 +46,7 @@ class Variation:
         self.groups: dict[str, Values] = {
             group: {name: x for (of, name), x in values.items() if of == group} for group in groups
         }
-        self.varied: Values = {key[1]: x for key, x in values.items() if key in varied}
+        self.varied: Values = {_plain(key, varied): x for key, x in values.items() if key in varied}
         for (group, name), x in values.items():
             for k in np.flatnonzero(~np.isfinite(x.reshape(self.n, -1)).all(axis=1)):
                 self.refused.setdefault(int(k), f"{WORDS[group]} '{name}' is {x[k]}; needed: finite numbers.")
@@ -95,12 +95,22 @@ class Variation:
         return out
 
 
+def _plain(key: tuple[str, str], varied: set[tuple[str, str]]) -> str:
+    """The name of what differs; where several things have it, with the prefix that `sensitivities` gives them."""
+    group, name = key
+    shared = sum(other == name for _, other in varied) > 1
+    return PREFIXES[group] + name if shared else name
+
+
+PREFIXES = {"p": "", "u": "input:", "states": "held:", "v": "held:rate:", "vary": "vary:"}
 WORDS = {"p": "parameter", "u": "input", "states": "coordinate", "v": "velocity", "vary": "value"}
 
 
 def _numbers(value: Any, group: str, name: str) -> np.ndarray:
     what = f"{WORDS[group]} '{name}'"
-    x = checks.reals(np.asarray(value) if hasattr(value, "to_numpy") else value, what)
+    x = np.array(
+        checks.reals(np.asarray(value) if hasattr(value, "to_numpy") else value, what)
+    )  # a caller's may change
     if not x.ndim:
         checks.number(float(x), what)
     if x.ndim > 2:

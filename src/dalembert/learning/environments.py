@@ -40,10 +40,11 @@ class Task:
         self.ends = None if ends is None else Traced(ends, "ends", size=1)
         self.size = self.worlds.evaluate(self.observe).shape[1]
 
-    def begin(self, rows: np.ndarray, rng: np.random.Generator) -> None:
-        """New starts for these rows."""
-        self.worlds.begin(rows, int(rng.integers(2**63)))
+    def begin(self, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """New starts for these rows; (len(rows),) how often each was drawn again because it was not possible."""
+        again = self.worlds.begin(rows, int(rng.integers(2**63)))
         self.begun[rows] = self.worlds.t[rows]
+        return again
 
     def seen(self) -> np.ndarray:
         """(n, size) observations."""
@@ -111,6 +112,7 @@ def environment(
     CasADi, as in `da.expression`, and run as machine code.
     duration: s after which an episode is cut off. options: of `simulate`, such as rtol and method.
 
+    A start that was drawn and is not possible (loops that do not close) is drawn again; info["redrawn"] is how often.
     A step that cannot be made ends the episode; info["message"] says why.
 
     >>> import casadi as ca, dalembert as da
@@ -154,7 +156,8 @@ def environments(
 
     n: how many copies; the others as in `environment`: system, states, dt (s), actions, reward, observe, ends,
     duration (s), p, v, guess and options. A copy whose episode is over starts again with the next step, as Gymnasium
-    has it (`AutoresetMode.NEXT_STEP`). The copies go on as single environments do, within the tolerances.
+    has it (`AutoresetMode.NEXT_STEP`). The copies go on as single environments do, within the tolerances, whatever
+    copies are beside them.
 
     >>> import casadi as ca, dalembert as da
     >>> from scipy.stats import uniform

@@ -29,10 +29,10 @@ class Environment(gymnasium.Env[Any, Any]):
         self.observation_space, self.action_space = _spaces(task)
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
-        """Begin an episode; returns the observation (size,) and an empty dictionary."""
+        """Begin an episode; returns the observation (size,) and info."""
         super().reset(seed=seed)
-        self.task.begin(np.array([0]), self.np_random)
-        return self.task.seen()[0], {}
+        again = int(self.task.begin(np.array([0]), self.np_random)[0])
+        return self.task.seen()[0], {"redrawn": again} if again else {}
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Hold an action for dt; returns observation, reward, whether the episode is over, or cut off, and info."""
@@ -54,22 +54,26 @@ class Environments(VectorEnv[Any, Any, Any]):
         self._over = np.zeros(task.n, dtype=bool)
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[np.ndarray, dict[str, Any]]:
-        """Begin all episodes; returns the observations (n, size) and an empty dictionary."""
+        """Begin all episodes; returns the observations (n, size) and info."""
         super().reset(seed=seed)
-        self.task.begin(np.arange(self.num_envs), self.np_random)
+        info = self._begin(np.arange(self.num_envs))
         self._over[:] = False
-        return self.task.seen(), {}
+        return self.task.seen(), info
+
+    def _begin(self, rows: np.ndarray) -> dict[str, Any]:
+        """Begin the episodes of these rows; info tells which starts were drawn again, and how often."""
+        again = np.zeros(self.num_envs, dtype=int)
+        again[rows] = self.task.begin(rows, self.np_random)
+        return {"redrawn": again, "_redrawn": again > 0} if again.any() else {}
 
     def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Hold actions (n, k) for dt; returns observations, rewards, which are over, which cut off, and info."""
         again = np.flatnonzero(self._over)
-        if len(again):
-            self.task.begin(again, self.np_random)
+        info = self._begin(again) if len(again) else {}
         going = np.flatnonzero(~self._over)
         rewards, over, late, failed = self.task.step(going, np.asarray(actions, dtype=float))
         self._over = over | late
-        info: dict[str, Any] = {}
         if failed:
-            info = {"message": np.array([failed.get(k) for k in range(self.num_envs)], dtype=object)}
+            info["message"] = np.array([failed.get(k) for k in range(self.num_envs)], dtype=object)
             info["_message"] = np.isin(np.arange(self.num_envs), list(failed))
         return self.task.seen(), rewards, over, late, info

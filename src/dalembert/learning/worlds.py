@@ -28,6 +28,7 @@ from dalembert.system.trace import Trace
 #: options of `simulate` that an environment passes on
 REFUSED = ("hold", "events", "coordinates", "options", "step", "switches", "stops")
 ALLOWED = [name for name in OPTIONS if name not in REFUSED]
+DRAWS = 100  # of a start: if a hundredth of the draws is possible, one of three such searches ends in vain, else fewer
 
 
 class Worlds:
@@ -42,6 +43,9 @@ class Worlds:
         self.given_v = {} if v is None else dict(checks.mapping(v, "v"))
         self.q, self.v, self.t = np.zeros((n, system.nq)), np.zeros((n, system.nv)), np.zeros(n)
         self.p = np.tile(system.parameter_vector(None), (n, 1))
+        self.drawn = callable(states) or any(
+            hasattr(x, "ppf") for of in (states, p, self.given_v) if isinstance(of, Mapping) for x in of.values()
+        )
         given = {**OPTIONS, **options}
         choices = make_choices.__wrapped__(*(given[name] for name in CHOICES))
         self.begin(np.arange(n), 0)
@@ -52,8 +56,28 @@ class Worlds:
         self.plan = Plan(setup, None, {}, "outputs", wide)
         self.lanes = Lanes(Driver(Layout(setup), span), wide) if wide > 1 and n > 1 else None
 
-    def begin(self, rows: np.ndarray, seed: int) -> None:
-        """Put the worlds of these rows at new starts, with new parameters, drawn by the seed."""
+    def begin(self, rows: np.ndarray, seed: int) -> np.ndarray:
+        """Put the worlds of these rows at new starts, with new parameters, drawn by the seed.
+
+        Starts that are not possible (loops that do not close, no mass) are drawn again; returns (len(rows),) how often.
+        """
+        again, todo, seeds = np.zeros(len(rows), dtype=int), np.arange(len(rows)), np.random.default_rng(seed)
+        for _ in range(DRAWS if self.drawn else 1):
+            refused = self._put(rows[todo], seed)
+            if not refused:
+                return again
+            todo, seed = todo[list(refused)], int(seeds.integers(2**63))
+            again[todo] += 1
+        why = next(iter(refused.values()))
+        if not self.drawn:
+            raise ArgumentError(f"an episode cannot start: {why}")
+        raise ArgumentError(
+            f"an episode cannot start in {DRAWS} draws: {why} Take distributions of states and p whose values are "
+            "mostly possible."
+        )
+
+    def _put(self, rows: np.ndarray, seed: int) -> dict[int, str]:
+        """Draw starts for these rows; returns {place among them: why it is not possible}."""
         groups = {
             "p": self.given_p, "u": {}, "v": self.given_v,
             "states": dict(self.states) if isinstance(self.states, Mapping) else {},
@@ -62,15 +86,18 @@ class Worlds:
         own = belonging_to(self.system, self.states, self.guess)[1]
         p = variation.matrix("p", self.system.p_names, own)
         starts = Starts(self.system, self.states, self.guess, variation, p)
-        if starts.refused:
-            raise ArgumentError(f"a start that was drawn is not possible: {next(iter(starts.refused.values()))}")
-        self.q[rows], self.v[rows], self.t[rows], self.p[rows] = starts.q, starts.v, starts.t, p
+        good = np.setdiff1d(np.arange(len(rows)), list(starts.refused))
+        put = rows[good]
+        self.q[put], self.v[put], self.t[put], self.p[put] = starts.q[good], starts.v[good], starts.t[good], p[good]
+        return dict(sorted(starts.refused.items()))
 
     def advance(self, rows: np.ndarray, u: np.ndarray) -> dict[int, str]:
         """One step of the worlds of these rows with inputs u (len(rows), nu); returns the sentences of those that fail.
 
         A world that fails stays where it is.
         """
+        if not len(rows):
+            return {}
         times = self.t[rows, None] + self.dt * np.array([0.0, 1.0])
         batch = Batch(self.q[rows], self.v[rows], times, self.p[rows], u, rows, {})
         part, *_ = make_runs(self.plan, batch, lambda: True, self.lanes)

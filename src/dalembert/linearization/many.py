@@ -35,6 +35,10 @@ class LinearModels:
     def __len__(self) -> int:
         return len(self.A)
 
+    def __repr__(self) -> str:
+        names = f"states {', '.join(self.state_names)}; inputs {', '.join(self.input_names) or 'none'}"
+        return f"<linear models at {len(self)} states: {names}; {len(self.messages)} without a model>"
+
     @property
     def eigenvalues(self) -> np.ndarray:
         """(n, states) eigenvalues of A, complex; NaN where there is no model."""
@@ -79,7 +83,7 @@ def linearize_many(
     n = len(known)
     if not n:
         raise ArgumentError("states is empty; needed: one state, or more.")
-    U, P = resolved_rows(system, known, u, p)
+    U, P = resolved_rows(system, known, u, p, finite=False)
     given = {
         "q": np.array([x.q for x in known]), "v": np.array([x.v for x in known]), "u": U, "p": P,
         "t": np.array([[x.t] for x in known]),
@@ -119,12 +123,17 @@ def linearize_many(
     return LinearModels(A, B, rate, first.state_names, first.input_names, messages)
 
 
-def resolved_rows(system: System, states: Sequence[State], u: Any, p: Any) -> tuple[np.ndarray, np.ndarray]:
-    """(n, inputs) and (n, parameters) of n states: those given for all or for each, else the states' own."""
+def resolved_rows(
+    system: System, states: Sequence[State], u: Any, p: Any, *, finite: bool = True
+) -> tuple[np.ndarray, np.ndarray]:
+    """(n, inputs) and (n, parameters) of n states: those given for all or for each, else the states' own.
+
+    finite: refuse rows with NaN, which are else left to what is asked of single states.
+    """
     n, sizes = len(states), (len(system.u_names), len(system.p_names))
     if all(x.u is None and (x.p is None or (p is None and x.p is system.defaults)) for x in states):
-        U = rows_of(u, system.input_vector, n, sizes[0], "u")
-        return U, rows_of(p, system.parameter_vector, n, sizes[1], "p")
+        U = rows_of(u, system.input_vector, n, sizes[0], "u", finite=finite)
+        return U, rows_of(p, system.parameter_vector, n, sizes[1], "p", finite=finite)
     each = [_row_by_row(x, n, size, what) for x, size, what in ((u, sizes[0], "u"), (p, sizes[1], "p"))]
     found = [system.resolve(*one)[1:] for one in zip(states, *each)]
     return (
@@ -144,11 +153,12 @@ def _is_table(given: Any) -> bool:
     return isinstance(given, np.ndarray) and given.ndim == 2
 
 
-def rows_of(given: Any, vector: Any, n: int, width: int, what: str) -> np.ndarray:
-    """(n, width) from values for all states, or from rows for each."""
-    if _is_table(given):
-        return checks.array(given, (n, width), what)
-    return np.tile(vector(given), (n, 1))
+def rows_of(given: Any, vector: Any, n: int, width: int, what: str, *, finite: bool = True) -> np.ndarray:
+    """(n, width) from values for all states, or from rows for each, which may have NaN where finite is False."""
+    if not _is_table(given):
+        return np.tile(vector(given), (n, 1))
+    rows = checks.reals(given, what)
+    return rows if not finite and rows.shape == (n, width) else checks.array(given, (n, width), what)
 
 
 def _sound(system: System, given: dict[str, np.ndarray], p: np.ndarray, margin: np.ndarray, rows: Any) -> np.ndarray:

@@ -126,7 +126,7 @@ def linearize_along(
     """
     check_system(system)
     motion = Motion(system, run, u, times)
-    p = motion.parameters(p)
+    p = np.array(motion.parameters(p))  # its own: a caller's array may change
     first = linearize(system, motion.state(0), u=motion.records.u[0], p=p, independent=independent, positions=positions)
     A, B, rate = _models(system, p, first, motion.records)
     inside = None

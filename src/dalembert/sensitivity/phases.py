@@ -24,14 +24,14 @@ from dalembert.errors import ArgumentError
 from dalembert.rank import earliest_independent
 from dalembert.recursions.elimination import Elimination, TreeFactor
 from dalembert.sensitivity.equations import Equations, checked, tangent_jacobian
+from dalembert.sensitivity.guards import moving_end
 from dalembert.sensitivity.quantities import Quantity, quantities, values
 from dalembert.sensitivity.result import Sensitivities
-from dalembert.sensitivity.runs import Motion, OfState, check_run, times_of
+from dalembert.sensitivity.runs import Motion, check_run, times_of
 from dalembert.sensitivity.targets import Targets
-from dalembert.simulation.callbacks import expression, is_numba
 from dalembert.simulation.phases.mode import PhaseSystem
 from dalembert.simulation.phases.switch import Switched
-from dalembert.simulation.run import Run, continuation
+from dalembert.simulation.run import Run
 from dalembert.simulation.status import Status
 from dalembert.symbols import array, to_sx, zeros
 from dalembert.system.functions import constrained
@@ -39,6 +39,7 @@ from dalembert.system.trace import Trace
 
 IMPACT = ("after", "by_v", "by_q", "by_t", "by_theta")
 SMOOTH = 1e-7  # of the rates on both sides: a jump of them that is none
+ROUNDING = 1e-12  # of the largest rates of both phases: what forces leave that balance, where all is at rest
 INDEPENDENT = 1e-8
 
 
@@ -90,9 +91,11 @@ class Change:
         moved = by_x @ self.rates + by_t - self._rates(following, 0)
         self.time = np.zeros(motion.m)  # δτ
         size = np.abs(by_x) @ np.abs(self.rates) + np.abs(self._rates(following, 0))
-        continuous = bool((np.abs(moved) <= SMOOTH * size.max()).all())
+        largest = max(np.abs(x).max(initial=0.0) for phase in (self.phase, following) for x in (phase.v, phase.vdot))
+        continuous = bool((np.abs(moved) <= SMOOTH * size.max() + ROUNDING * largest).all())
         if self.phase.status is Status.EVENT and not (continuous and not motion.sums):
-            self.time = self._time(before)
+            end_x, end_theta = moving_end(motion.eq, self.phase, self.known, self.rates)
+            self.time = -(end_x @ before + end_theta)
         self.after = by_x @ before + by_theta + np.outer(moved, self.time)
 
     def of_integrals(self, sums: list[Quantity]) -> np.ndarray:
@@ -132,44 +135,6 @@ class Change:
     def _rates(self, phase: Run, k: int) -> np.ndarray:
         """(n,) v and v̇ at a record of a phase."""
         return np.concatenate([phase.v[k], phase.vdot[k]])
-
-    # --- the time -----------------------------------------------------------------------------------------------
-
-    def _time(self, before: np.ndarray) -> np.ndarray:
-        """(m,) δτ of (1)."""
-        g = values(self.motion.eq, [self._guard()], self.known)
-        speed = float(g.x[0, 0] @ self.rates + g.t[0, 0])
-        terms = float(np.abs(g.x[0, 0]) @ np.abs(self.rates) + abs(g.t[0, 0]))
-        if abs(speed) <= 1e-9 * terms:
-            raise ArgumentError(
-                f"at t = {self.t:.6g} s the structure changes where its event is touched, not crossed: that time has "
-                "no derivative."
-            )
-        return -(g.x[0, 0] @ before + g.theta[0, 0]) / speed
-
-    def _guard(self) -> Quantity:
-        """The function whose root ended the phase, as a quantity."""
-        between = continuation(self.phase)
-        assert between is not None
-        name = next(n for n, hits in self.phase.t_events.items() if len(hits) and hits[-1] == self.t)
-        event = between.layout.setup.events[name]
-        kind, _, of = name.partition(" ")
-        system = self.phase.system
-        assert isinstance(system, PhaseSystem)
-        if (kind, of) not in system.watched:
-            g = event.g.f if isinstance(event.g, expression) else event.g
-            if is_numba(g):
-                raise ArgumentError(f"event '{name}' is a Numba function; needed: a da.expression.")
-            return Quantity(f"event '{name}'", "function", OfState(g))
-        contacts = self._changeable.contacts
-        if kind == "closes":
-            return Quantity(name, "function", contacts[of].gap)
-        if kind == "stops" and of not in contacts:
-            return Quantity(name, "function", lambda s: s.rate(of))
-        raise ArgumentError(
-            f"at t = {self.t:.6g} s '{of}' {'begins to slide' if kind == 'slips' else 'changes'} with a jump of its "
-            "forces; a derivative through that is not there. Ask for those of a phase, run.phases[k]."
-        )
 
     # --- the state ----------------------------------------------------------------------------------------------
 

@@ -14,15 +14,16 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.analysis.mobility import independent_rows
-from dalembert.errors import ArgumentError, DalembertError
+from dalembert.errors import ArgumentError
 from dalembert.sensitivity import gauss
 from dalembert.sensitivity.equations import Control, Equations
 from dalembert.sensitivity.following import following, held_names
+from dalembert.sensitivity.guards import moving_end
 from dalembert.sensitivity.quantities import Quantity, Values, check_determinate, quantities, values
 from dalembert.sensitivity.result import Sensitivities
 from dalembert.sensitivity.targets import Targets
 from dalembert.sensitivity.variation import Variation
-from dalembert.simulation.callbacks import expression, is_numba, traced_inputs
+from dalembert.simulation.callbacks import expression, traced_inputs
 from dalembert.simulation.passages import Met
 from dalembert.simulation.run import Run, continuation, positions_met
 from dalembert.simulation.setup import Setup
@@ -195,27 +196,12 @@ class Motion(Variation):
             if self.sums:
                 inside = [i for i, y in enumerate(self.asked) if y.integral]
                 rate[inside] = values(self.eq, self.sums, known).value[0]
-            g = values(self.eq, [self._event()], known)
-            speed = float(g.x[0, 0] @ moving + g.t[0, 0])
-            if speed == 0.0:
-                raise ArgumentError("the event that ended the run is touched, not crossed: its time has no derivative.")
-            by_x -= np.outer(rate, g.x[0, 0] / speed)
-            direct -= np.outer(rate, g.theta[0, 0] / speed)
+            end_x, end_theta = moving_end(self.eq, run, known, moving)
+            by_x -= np.outer(rate, end_x)
+            direct -= np.outer(rate, end_theta)
         elif any(y.kind == "time" for y in self.end):
             raise ArgumentError("the run was not ended by an event: its last time is fixed.")
         return value, by_x, direct
-
-    def _event(self) -> Quantity:
-        """The event that ended the run, as a quantity."""
-        end = self.run.t[-1]
-        for name, event in self.setup.events.items():
-            hits = self.run.t_events[name]
-            if event.terminal and len(hits) and hits[-1] == end:
-                g = event.g.f if isinstance(event.g, expression) else event.g
-                if is_numba(g):
-                    raise ArgumentError(f"event '{name}' is a Numba function; needed: a da.expression.")
-                return Quantity(f"event '{name}'", "function", OfState(g))
-        raise ArgumentError("the event that ended the run is not known.")
 
     # --- the two ways -------------------------------------------------------------------------------------------
 
@@ -298,30 +284,6 @@ class Motion(Variation):
     ) -> Sensitivities:
         names = tuple(y.name for y in self.asked)
         return Sensitivities(names, self.names, value, jacobian, t, method, closure)
-
-
-class OfState:
-    """g(t, state) as a function of the state; equal for equal g."""
-
-    def __init__(self, g: Any):
-        self.g = g
-
-    def __call__(self, s: Any) -> Any:
-        try:
-            return self.g(s.t, s)
-        except DalembertError:
-            raise
-        except Exception as error:
-            raise ArgumentError(
-                f"the event or output cannot be differentiated: {type(error).__name__}: {error}. Write it as a "
-                "da.expression, with CasADi's functions."
-            ) from error
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, OfState) and other.g is self.g
-
-    def __hash__(self) -> int:
-        return hash(self.g)
 
 
 def states_known(states: list[State]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

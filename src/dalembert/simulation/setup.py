@@ -216,7 +216,7 @@ def make_setup(
     return Setup(
         **values,
         system=system,
-        p=system.defaults if p is None else system.parameter_vector(p),
+        p=system.defaults if p is None else np.array(system.parameter_vector(p)),  # its own copy
         controller=controller,
         hold=hold or 0.0,
         events=named_events(events),

@@ -31,7 +31,15 @@ def to_pandas(run: Run) -> Any:
     columns = [run.q, run.v, *_columns(run.work.values()), run.u, *_columns([run.margin])]
     columns += [*_columns(getattr(run, name) for name in ENERGIES), run.multipliers]
     table = pandas.DataFrame(np.hstack(columns), index=pandas.Index(run.t, name="t"), columns=names)
-    units = [*_positions(system), *_speeds(system), *("J" for _ in system.work_names), *_inputs(system), "1", "J", "J"]
+    units = [
+        *position_units(system),
+        *speed_units(system),
+        *("J" for _ in system.work_names),
+        *_inputs(system),
+        "1",
+        "J",
+        "J",
+    ]
     table.attrs["units"] = {"t": "s", **dict(zip(names, [*units, *_multipliers(system)], strict=True))}
     table.attrs["system"] = system.name
     return table
@@ -42,8 +50,8 @@ def to_xarray(run: Run) -> Any:
     xarray = extra("xarray", "xarray", "a labelled array of a run")
     system, t = run.system, ("t",)
     along = {  # variable: (values, dimension, names along it, units along it)
-        "q": (run.q, "coordinate", system.q_names, _positions(system)),
-        "v": (run.v, "speed", system.v_names, _speeds(system)),
+        "q": (run.q, "coordinate", system.q_names, position_units(system)),
+        "v": (run.v, "speed", system.v_names, speed_units(system)),
         "u": (run.u, "input", system.u_names, _inputs(system)),
         "multipliers": (run.multipliers, "row", system.row_names, _multipliers(system)),
     }
@@ -64,7 +72,7 @@ def _columns(values: Any) -> list[np.ndarray]:
     return [x[:, None] for x in values]
 
 
-def _positions(system: System) -> list[str]:
+def position_units(system: System) -> list[str]:
     """rad or m of each coordinate; the numbers of a quaternion have none."""
     return [unit for a in system.layout.joints.values() for unit in _of_joint(a.joint)]
 
@@ -75,7 +83,8 @@ def _of_joint(joint: Joint) -> list[str]:
     return [*("1" for _ in range(4)), *("m" for _ in range(joint.nq - 4))]  # a unit quaternion comes first
 
 
-def _speeds(system: System) -> list[str]:
+def speed_units(system: System) -> list[str]:
+    """rad/s or m/s of each velocity."""
     return ["rad/s" if turns else "m/s" for a in system.layout.joints.values() for turns in a.joint.angular]
 
 
