@@ -134,17 +134,25 @@ def resolved_rows(
     if all(x.u is None and (x.p is None or (p is None and x.p is system.defaults)) for x in states):
         U = rows_of(u, system.input_vector, n, sizes[0], "u", finite=finite)
         return U, rows_of(p, system.parameter_vector, n, sizes[1], "p", finite=finite)
-    each = [_row_by_row(x, n, size, what) for x, size, what in ((u, sizes[0], "u"), (p, sizes[1], "p"))]
-    found = [system.resolve(*one)[1:] for one in zip(states, *each)]
-    return (
-        np.array([system.input_vector(x) for x, _ in found]).reshape(n, -1),
-        np.array([system.parameter_vector(x) for _, x in found]).reshape(n, -1),
-    )
+    each = [_row_by_row(x, n, size, what, finite) for x, size, what in ((u, sizes[0], "u"), (p, sizes[1], "p"))]
+    found = [_resolved(system, x, inputs, given, finite) for x, inputs, given in zip(states, *each)]
+    return np.array([x for x, _ in found]).reshape(n, -1), np.array([x for _, x in found]).reshape(n, -1)
 
 
-def _row_by_row(given: Any, n: int, width: int, what: str) -> list[Any]:
+def _resolved(system: System, state: State, u: Any, p: Any, finite: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Inputs and parameters of one state; finite=False: rows that are refused are left as they are given."""
+    try:
+        _, inputs, parameters = system.resolve(state, u, p)
+        return system.input_vector(inputs), system.parameter_vector(parameters)
+    except ArgumentError:
+        if finite or not isinstance(p, np.ndarray):
+            raise
+        return system.input_vector(u, finite=False), p
+
+
+def _row_by_row(given: Any, n: int, width: int, what: str, finite: bool) -> list[Any]:
     """What is given for each of n states."""
-    return list(checks.array(given, (n, width), what)) if _is_table(given) else [given] * n
+    return list(rows_of(given, None, n, width, what, finite=finite)) if _is_table(given) else [given] * n
 
 
 def _is_table(given: Any) -> bool:
