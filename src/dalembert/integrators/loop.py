@@ -134,16 +134,16 @@ def _advance(run):
         if passage == SINGULAR:
             return SINGULAR
         if passage == UNSOUND:
+            if run.exponent == 0.0:  # a chart is left where the step begins, whose length is given
+                return CHART_ENDS
             run.rejected += 1
             run.margin = 1.0
             continue
-        sunk = run.dof > 0 and run.sigma < 0.5 * FRESH < FRESH < known[2]
-        if run.unsound < SHIFTS and run.exponent > 0.0 and (sunk or (not last and _too_near(run))):
-            part = (known[2] - 0.75 * FRESH) / (known[2] - run.sigma) if sunk else SHIFT  # to where a chart is left
+        if run.unsound < SHIFTS and run.exponent > 0.0 and not last and _too_near(run):
             run.root_rate, run.root, run.sigma, run.end_sigma, run.fall, run.fall_t, run.risen = known
             run.unsound += 1
             run.rejected += 1
-            run.margin, run.h = 1.0, part * h
+            run.margin, run.h = 1.0, SHIFT * h
             continue
         if run.exponent > 0.0:
             bent = after_kinks(run) if run.kinks > 0 else 0.0

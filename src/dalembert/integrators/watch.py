@@ -9,14 +9,16 @@ the step. Then the step
     passes at a distance that its stages resolve   stands
     passes at a smaller one                        is made shorter, to end before the position
 
-and where σ is too small for elimination, careful steps take over.
+and where σ is too small for elimination, careful steps take over. The rows of a chart are singular where those of the
+constraints are, so a step in a chart does not lead past any of these: it ends where σ is below FRESH, and the run goes
+on in all coordinates, as one without charts.
 """
 
 from __future__ import annotations
 
 from math import copysign
 
-from dalembert.integrators.run_record import FORGET, PASSAGE, SKIPPED
+from dalembert.integrators.run_record import FORGET, FRESH, PASSAGE, SKIPPED
 from dalembert.native.calls import call
 from dalembert.native.jit import inline, native
 from dalembert.outcome import OK, PASSED, SINGULAR, UNSOUND
@@ -35,6 +37,7 @@ FINE = 1e-4  # of a step: the same where σ is large enough
 RISE = 1.5  # times σ of a passage: nothing less is a rise between it and another one
 ROUGH, EXACT = 1e-7, 1e-12  # of σ: how well it is known where it is compared, and where it is least
 SUNK = 1e-2  # of σ²: what is left of it, at most, where a position that is met is expected
+ENDS = 0.75  # of FRESH: where a step in a chart ends that would lead below it
 ROUNDS = 8  # parabolas through three values of σ² on the way to its least
 
 
@@ -79,6 +82,8 @@ def watch(run, h, trial):
     if run.gauge.address == 0:
         return OK
     sigma, root = max(run.end_margin, 0.0) ** 0.5, max(run.spread, 0.0) ** 0.5
+    if run.dof > 0 and run.exponent > 0.0 and sigma < 0.5 * FRESH < FRESH < run.sigma:
+        return _leaves_chart(run, h, run.sigma, sigma)
     looked_at = run.blind != 0 or run.singular != 0
     if looked_at or may_pass(run.margin, run.least_spread, sigma, run.sigma, root, run.root, run.root_rate * h):
         outcome = _look(run, h, trial)
@@ -110,7 +115,7 @@ def _look(run, h, trial):
             roots[k] = nearness(run, t, run.stages[1]) ** 0.5
         if k > 0:
             change = max(change, abs(roots[k] - roots[k - 1]))
-    limit = CLOSE + change
+    limit = (FRESH if run.dof > 0 else CLOSE) + change
     outcome, found, risen, e = OK, 0, run.risen, APART * h
     first = last = -1.0
     here = fall = there = rise = 0.0
@@ -245,6 +250,8 @@ def _least(run, h, trial, s, both, found):
             d = fine
     sigma = between(run, h, trial, s, EXACT) ** 0.5
     margin = run.gauge.y[0]
+    if run.dof > 0 and margin < FRESH**2 < run.margins[0] ** 2:
+        return _leaves_chart(run, s, run.margins[0], margin**0.5)
     if margin > CLOSE**2:
         return OK
     met, resolved = sigma <= run.hit, both <= (RESOLVED if run.exponent > 0.0 else GIVEN) * sigma
@@ -271,6 +278,13 @@ def _least(run, h, trial, s, both, found):
     for j in range(run.nq + run.nv):
         noted[PASSAGE + j] = run.stages[1][j]
     return PASSED
+
+
+@inline
+def _leaves_chart(run, s, first, least):
+    """UNSOUND: a step in a chart is made shorter, to end next to where it is left; σ falls from `first` to `least` in s."""
+    run.h = s * (first - max(ENDS * FRESH, least)) / (first - least)
+    return UNSOUND
 
 
 @native

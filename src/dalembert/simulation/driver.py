@@ -49,7 +49,7 @@ class Driver(Detours):
         self.names = list(self.setup.events)
         self.ended_by = -1  # the number of the event that ended the run
         self.trouble: Exception | None = None  # that ended the run, besides those of callbacks
-        self.returning: LocalChart | None = None  # whose kind is taken again after singular steps
+        self.returning = False  # whether a chart is taken again once the constraints are far enough from dependent
         self.chart: LocalChart | None = None
         self.usual: Stepper | None = None  # to be taken again after careful steps
         self.why = ""  # no motion leads on
@@ -79,8 +79,14 @@ class Driver(Detours):
             if not (run.independent and self.setup.formulation == "auto"):
                 self.rows = independent_rows(self.system, on, self.setup.p)
         if self.setup.coordinates is not None:
-            chart = charts.choose(self.system, on, self.setup.p, self.setup.coordinates)
-            self.place(on, self.rows, chart, self.work.copy())
+            self._put(on)
+            charts.check(self.system, self.setup.coordinates)
+            if self.margin() < FRESH**2:
+                self.place(on, self.rows, None, self.work.copy())
+                self.without_chart()
+            else:
+                chart = charts.choose(self.system, on, self.setup.p, self.setup.coordinates)
+                self.place(on, self.rows, chart, self.work.copy())
         elif self.rows is not None:
             self.place(on, self.rows, None, self.work.copy())
         elif on is not start:
@@ -232,6 +238,7 @@ class Driver(Detours):
         if chart is not None:
             local = [chart.carried(state)]
             self.charts.append((float(state.t), chart))
+            self.returning, run.until = False, 0.0
         elif self.charts:
             self.charts.append((float(state.t), None))
         x = np.concatenate([state.q, integrated(self.setup, state), *local, work])
