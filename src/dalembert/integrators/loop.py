@@ -209,15 +209,19 @@ def _attempt(run, trial):
 
 @native
 def land(run, t, trial):
-    """Bring the trial onto the manifold, in place. What moves it is error of the step. Returns the outcome."""
-    if run.dof > 0:
-        return OK if recover(run, t, trial) else UNSOUND
+    """Bring the trial onto the manifold, in place. What moves it is error of the step. Returns the outcome.
+
+    In a chart q and v are those of its coordinates: they are integrated too, to tell how far that moves them.
+    """
     run.landing, run.by_landing = 1, 0
-    if run.project_every > 0:
-        raw, n, moved = run.stages[run.rows - 1], run.nq + run.nv, 0.0
+    if run.dof > 0 or run.project_every > 0:
+        raw, n, moved, every = run.stages[run.rows - 1], run.nq + run.nv, 0.0, max(1, run.project_every)
         for j in range(n):
             raw[j] = trial[j]
-        if not project(run, t, trial, run.x):
+        if run.dof > 0:
+            if not recover(run, t, trial):
+                return UNSOUND
+        elif not project(run, t, trial, run.x):
             return DRIFTED
         if run.landing == 0 and run.ode.min_angle >= 0.0:
             return UNSOUND
@@ -229,7 +233,7 @@ def land(run, t, trial):
             for j in range(n):
                 scale = tolerance(run, j, abs(trial[j])) + noise * max(usual_size(run, j), abs(trial[j]))
                 moved += ((trial[j] - raw[j]) / scale) ** 2
-            moved = (moved / n) ** 0.5 / run.project_every
+            moved = (moved / n) ** 0.5 / every
             if moved > run.error:
                 run.error, run.by_landing = moved, 1
     return OK if finite(trial, run.n) else NOT_FINITE
