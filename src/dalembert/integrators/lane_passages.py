@@ -13,7 +13,7 @@ from dalembert.integrators.loop import SHIFT, SHIFTS
 from dalembert.integrators.run_record import PASSAGE
 from dalembert.integrators.watch import may_pass, watch
 from dalembert.native.jit import native
-from dalembert.outcome import OK, PASSED, UNSOUND
+from dalembert.outcome import OK, PASSED, SINGULAR, UNSOUND
 
 #: numbers of a clock, in the order of `lane_record.CLOCK`
 (
@@ -72,6 +72,8 @@ def look(g, l, i, h):
         g.unsound[l] += 1
         g.h[l] = SHIFT * h
         return UNSOUND
+    if outcome in (OK, PASSED) and too_near and g.last[l] != 0 and g.stop[l] == g.end[l] and one.beyond != 0:
+        return SINGULAR  # before the last step: an end beside the position is found inside a step
     if outcome in (OK, PASSED):
         g.sigma[l], g.root[l], g.root_rate[l] = one.sigma, one.root, one.root_rate
         g.fall[l], g.fall_t[l], g.risen[l] = one.fall, one.fall_t, one.risen

@@ -4,7 +4,8 @@ An attempt is a step of the method, its landing on the manifold, and the right-h
 step and landing counts as error, so a step that leaves the manifold too far is refused like one that is not accurate.
 Where the elimination of constraints is not sound the step is halved, and near enough to the singularity (a hundredth of
 the usual step) the loop ends with SINGULAR. Careful steps are steps of this loop too: of a right-hand side that reveals
-the rank, until the position is far enough (`until`) for the ordinary one. Before a step is accepted `watch` looks for
+the rank, until the position is far enough (`until`) for the ordinary one. A run that would end beside the position is
+left before its last step (ENDS_BESIDE), to go on beyond the end, which is then inside a step. Before a step is accepted `watch` looks for
 singular positions inside it, and `kinks` for forces that begin or cease to act.
 """
 
@@ -22,6 +23,7 @@ from dalembert.outcome import (
     CALLBACK,
     CHART_ENDS,
     DRIFTED,
+    ENDS_BESIDE,
     EVENT,
     NOT_FINITE,
     OK,
@@ -90,6 +92,8 @@ def _advance(run):
         last = stop - run.t <= h * (1.0 + 1e-9)
         if last:
             h = stop - run.t
+            if run.singular != 0 and stop == run.end and run.beyond != 0:
+                return ENDS_BESIDE
         elif h <= SMALLEST * abs(run.t):  # the clock hardly moves: the motion runs away
             return STEP_TOO_SMALL
         run.attempt_h, run.margin, run.least_spread = h, 1.0, 1e300
@@ -139,11 +143,15 @@ def _advance(run):
             run.rejected += 1
             run.margin = 1.0
             continue
-        if run.unsound < SHIFTS and run.exponent > 0.0 and not last and _too_near(run):
+        ends_beside = last and stop == run.end and run.beyond != 0
+        if (ends_beside or (run.unsound < SHIFTS and run.exponent > 0.0 and not last)) and _too_near(run):
             run.root_rate, run.root, run.sigma, run.end_sigma, run.fall, run.fall_t, run.risen = known
-            run.unsound += 1
             run.rejected += 1
-            run.margin, run.h = 1.0, SHIFT * h
+            run.margin = 1.0
+            if ends_beside:
+                return ENDS_BESIDE
+            run.unsound += 1
+            run.h = SHIFT * h
             continue
         if run.exponent > 0.0:
             bent = after_kinks(run) if run.kinks > 0 else 0.0

@@ -103,6 +103,7 @@ class RunRecord(Struct):
     until = Float()  # margin from which the loop need not go on like this; 0: it does to the end
     precise = Int()  # whether careful steps have positions with a low part
     stop = Int()  # whether to end before a singular position
+    beyond = Int()  # whether the run may go on beyond an end beside one
     blind = Int()  # whether the right-hand side may not tell of dependent rows
     near = Float()  # σ below which elimination is not accurate
     hit = Float()  # σ of a position that is met
