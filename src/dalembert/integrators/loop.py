@@ -92,8 +92,6 @@ def _advance(run):
         last = stop - run.t <= h * (1.0 + 1e-9)
         if last:
             h = stop - run.t
-            if run.singular != 0 and stop == run.end and run.beyond != 0:
-                return ENDS_BESIDE
         elif h <= SMALLEST * abs(run.t):  # the clock hardly moves: the motion runs away
             return STEP_TOO_SMALL
         run.attempt_h, run.margin, run.least_spread = h, 1.0, 1e300
@@ -143,8 +141,9 @@ def _advance(run):
             run.rejected += 1
             run.margin = 1.0
             continue
-        ends_beside = last and stop == run.end and run.beyond != 0
-        if (ends_beside or (run.unsound < SHIFTS and run.exponent > 0.0 and not last)) and _too_near(run):
+        too_near, movable = _too_near(run), run.unsound < SHIFTS and run.exponent > 0.0 and not last
+        ends_beside = last and stop == run.end and run.beyond != 0 and (too_near or _meets_one(run, passage))
+        if ends_beside or (too_near and movable):
             run.root_rate, run.root, run.sigma, run.end_sigma, run.fall, run.fall_t, run.risen = known
             run.rejected += 1
             run.margin = 1.0
@@ -183,6 +182,12 @@ def _advance(run):
 def _too_near(run):
     """Whether an ordinary step ends too near to a singular position for another one."""
     return run.singular == 0 and run.gauge.address != 0 and min(run.sigma, run.end_sigma) < run.near
+
+
+@inline
+def _meets_one(run, passage):
+    """Whether a careful step leads over a singular position that is met, by what `watch` has found."""
+    return run.singular != 0 and passage == PASSED and run.passages[run.passed, 1] <= run.hit
 
 
 @inline

@@ -53,6 +53,7 @@ class Detours:
     met: list[Met]
     why: str  # no motion leads on
     halvings: int
+    goal: float | None  # s: the end, where the run goes on beyond it
     begins: bool = True  # whether what is simulated begins with this run: not so of phases after the first
     turned: bool = False  # whether it began in a singular position all the same
     arrival: np.ndarray | None = None  # (nv,) the last velocity beside a position that tells the branch
@@ -77,6 +78,10 @@ class Detours:
 
     def place(self, state: State, rows: tuple[int, ...] | None, chart: LocalChart | None, work: np.ndarray) -> None:
         """Lay everything out anew."""
+        raise NotImplementedError
+
+    def go_beyond(self) -> Status:
+        """Go on beyond the end, to the first record behind it."""
         raise NotImplementedError
 
     def take_records(self) -> None:
@@ -165,10 +170,13 @@ class Detours:
         assert self._steps is not None
         if self.margin() > KNOWN**2:
             self.arrival = start.v
+        end = run.end if self.goal is None else self.goal
+        left, duration = max(end - run.t, 0.0), end - self.span.start.t
         crosser = Crosser(
             self.system, self.setup.p, self.inputs.copy(), rates, self._steps.land,
-            self.layout.equations.usual_rank(self.rows), run.hit, run.end - run.t,
-            STAY * (run.end - self.span.start.t), self.setup.rtol, self.begins and run.t == self.span.start.t,
+            self.layout.equations.usual_rank(self.rows), run.hit, left,
+            left + duration if run.beyond else left, STAY * duration, self.setup.rtol,
+            self.begins and run.t == self.span.start.t,
             inputs if run.control.address and run.hold == 0.0 else None, self.arrival,
         )  # fmt: skip
         found = crosser.cross(start)
@@ -182,13 +190,15 @@ class Detours:
         if isinstance(found, str):
             self.why = found
             return Status.BLOCKED
-        if run.hold > 0.0 and found.after.t > run.sampled_until + run.hold:  # samples of a controller were left out
-            found = found._replace(determined=False)
+        if run.hold > 0.0 and min(found.after.t, end) > run.sampled_until + run.hold:
+            found = found._replace(determined=False)  # samples of a controller were left out
         position, after = found.position, found.after
         self.arrival = self.arrival if found.along is None else found.along
         self.turned = self.turned or (not self.begins and position.t == self.span.start.t)
-        if run.end - after.t < 4.0 * ROUNDING * abs(run.end):  # the sum of two times need not be the third
+        if abs(run.end - after.t) < 4.0 * ROUNDING * abs(run.end):  # the sum of two times need not be the third
             after = after.replace(t=run.end)
+        if after.t > run.end:
+            self.go_beyond()
         time = after.t - start.t
         run.x[:nq], run.x[nq:n] = after.q, after.v
         run.low_before[:] = run.low

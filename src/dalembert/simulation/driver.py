@@ -199,7 +199,7 @@ class Driver(Detours):
         if outcome == Outcome.SINGULAR:
             return self.singular()
         if outcome == Outcome.ENDS_BESIDE:
-            return self._go_beyond()
+            return self.go_beyond()
         if outcome == Outcome.CHART_ENDS:
             return self.next_chart()
         if outcome == Outcome.STEP_UNSOLVED and not run.singular and self.margin() < FRESH**2:
@@ -306,7 +306,7 @@ class Driver(Detours):
 
     # --- ends beside singular positions -------------------------------------------------------------------------
 
-    def _go_beyond(self) -> Status:
+    def go_beyond(self) -> Status:
         """Go on beyond the end, to the first record behind it."""
         run = self.record
         self.goal = run.end
