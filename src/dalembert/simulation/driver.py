@@ -195,6 +195,8 @@ class Driver(Detours):
             return Status.DONE
         if outcome in FAILURES and self.goal is not None:  # as where a controller ends with the run
             run.end, run.beyond, self.goal = self.goal, 0, None
+            for callback in self.layout.callbacks:
+                callback.error = None
             return Status.DONE
         if outcome == Outcome.SINGULAR:
             return self.singular()
