@@ -68,9 +68,10 @@ def result(driver: Driver, status: Status) -> Run:
 
 
 def _error(driver: Driver, status: Status) -> BaseException | None:
-    """The exception of a callback, or of the run itself."""
+    """The exception of a callback, or of the run itself; not one raised beyond the end that was reached."""
+    ended = status in (Status.DONE, Status.EVENT)
     for callback in (driver.controller, driver.watcher):
-        if callback is not None and callback.error is not None:
+        if callback is not None and callback.error is not None and not ended:
             return callback.error
     return driver.trouble or (_not_finite(driver) if status == Status.CALLBACK else None)
 
