@@ -94,7 +94,7 @@ def _advance(run):
             h = stop - run.t
         elif h <= SMALLEST * abs(run.t):  # the clock hardly moves: the motion runs away
             return STEP_TOO_SMALL
-        run.attempt_h, run.margin, run.least_spread = h, 1.0, 1e300
+        run.attempt_h, run.margin, run.least_spread, run.largest_margin = h, 1.0, 1e300, run.sigma**2
         outcome = _attempt(run, trial)
         if outcome == CALLBACK:
             return CALLBACK

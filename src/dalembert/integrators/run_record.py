@@ -91,6 +91,7 @@ class RunRecord(Struct):
 
     # --- evidence
     margin = Float()  # least margin of the elimination in this attempt
+    largest_margin = Float()  # the largest of this attempt
     worst_margin = Float()
     landing_margin = Float()  # least margin of the elimination by which this attempt was projected
     landing = Int()  # whether this attempt could be projected
