@@ -1,7 +1,7 @@
 """Cranks that stay parallel: one and two parallelograms with unequal masses, as a pendulum in closed form.
 
-Couplers translate, so T = ½ J θ̇² with a constant J and V is that of two first moments. In θ = 0 all bars lie in line and
-every loop has a second branch. `motions` are cases that meet this position, end beside it, or start there.
+Couplers translate, so T = ½ J θ̇² with a constant J and V is that of two first moments. In θ = 0 all bars lie in line
+and every loop has a second branch. `motions` are cases that meet this position, end beside it, or start there.
 """
 
 from functools import cache

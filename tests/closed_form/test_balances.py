@@ -305,7 +305,7 @@ def test_what_is_held_at_rest_succeeds_alone_and_in_ensembles(size):
 
 @pytest.mark.parametrize("angle", [0.3, 0.9, 1.5])
 def test_a_mechanism_at_rest_without_loads_keeps_its_balance(angle):
-    """Feedback on loops that are closed to rounding moves it by 1e-15 rad/s: nothing to speak of, and no success lost."""
+    """Feedback on loops that are closed to rounding moves it by 1e-15 rad/s: no success is lost."""
     m = da.Mechanism("four-bar", gravity=(0, 0, 0))
     a, b, c = (m.add_body(n, mass=1.0, com=(l / 2, 0, 0), inertia=da.rod(1.0, l)) for n, l in zip("abc", (0.3, 1, 0.8)))
     m.add_joint("A", da.Revolute("z"), m.ground, a)

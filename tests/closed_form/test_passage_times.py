@@ -101,7 +101,10 @@ def test_a_rhombus_that_turns_evenly_meets_its_flat_position_every_half_turn(tol
     m.add_joint("D", z, m.ground.at(1.0), c)
     m.close_loop("C", z, b.at(1.0), c.at(1.0))
     system = m.compile()
-    x, options = system.state([0.5, -0.5, 0.5], [3.3, -3.3, 3.3]), {"method": method, "rtol": tolerance, "atol": tolerance}
+    x, options = (
+        system.state([0.5, -0.5, 0.5], [3.3, -3.3, 3.3]),
+        {"method": method, "rtol": tolerance, "atol": tolerance},
+    )
     times = (np.pi * np.arange(1, 22) - 0.5) / 3.3
     for more in ({}, {"coordinates": "tangent"}, {"formulation": "nullspace"}):
         run = da.simulate(system, x, 20.0, **options, **more)

@@ -5,8 +5,8 @@ step and landing counts as error, so a step that leaves the manifold too far is 
 Where the elimination of constraints is not sound the step is halved, and near enough to the singularity (a hundredth of
 the usual step) the loop ends with SINGULAR. Careful steps are steps of this loop too: of a right-hand side that reveals
 the rank, until the position is far enough (`until`) for the ordinary one. A run that would end beside the position is
-left before its last step (ENDS_BESIDE), to go on beyond the end, which is then inside a step. Before a step is accepted `watch` looks for
-singular positions inside it, and `kinks` for forces that begin or cease to act.
+left before its last step (ENDS_BESIDE), to go on beyond the end, which is then inside a step. Before a step is accepted
+`watch` looks for singular positions inside it, and `kinks` for forces that begin or cease to act.
 """
 
 from __future__ import annotations

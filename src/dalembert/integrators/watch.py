@@ -9,10 +9,10 @@ the step. Then the step
     passes at a distance that its stages resolve   stands
     passes at a smaller one                        is made shorter, to end before the position
 
-A step in which rows turn by more than a radian could lead past several positions, and is made shorter too. Where σ is too
-small for elimination, careful steps take over. The rows of a chart are singular where those of the
-constraints are, so a step in a chart does not lead past any of these: it ends where σ is below FRESH, and the run goes
-on in all coordinates, as one without charts.
+A step in which rows turn by more than a radian could lead past several positions, and is made shorter too. Where σ is
+too small for elimination, careful steps take over. The rows of a chart are singular where those of the constraints are,
+so a step in a chart does not lead past any of these: it ends where σ is below FRESH, and the run goes on in all
+coordinates, as one without charts.
 """
 
 from __future__ import annotations
@@ -305,7 +305,7 @@ def _least(run, h, trial, s, both, found):
 
 @inline
 def _leaves_chart(run, s, first, least):
-    """UNSOUND: a step in a chart is made shorter, to end next to where it is left; σ falls from `first` to `least` in s."""
+    """UNSOUND: a step in a chart is made shorter, to end where that is left; σ falls from `first` to `least` in s."""
     run.h = s * (first - max(ENDS * FRESH, least)) / (first - least)
     return UNSOUND
 

@@ -92,7 +92,13 @@ class Doubts:
 
 
 def is_wrong(
-    error: Any, moved: Any, stored: Any, rtol: float | None, crossed: Any, held: Callable[[int], float], share: float = 1.0
+    error: Any,
+    moved: Any,
+    stored: Any,
+    rtol: float | None,
+    crossed: Any,
+    held: Callable[[int], float],
+    share: float = 1.0,
 ) -> np.ndarray:
     """(N,) whether balances that miss `error` are wrong: the one verdict on energy, of runs, phases and ensembles.
 

@@ -329,9 +329,7 @@ class Driver(Detours):
         (row,) = self.between(np.array([t, run.t]), np.stack([first, last])).rows(np.array([run.end]))
         self._cut(run.end, row)
         met = self.margin() <= run.hit**2
-        self.met = [
-            replace(m, t=min(m.t, run.end), end=min(m.end, run.end)) for m in self.met if m.t <= run.end or met
-        ]
+        self.met = [replace(m, t=min(m.t, run.end), end=min(m.end, run.end)) for m in self.met if m.t <= run.end or met]
 
     def _cut(self, t: float, row: np.ndarray) -> None:
         """Be where the record at t, inside the last step, is."""

@@ -63,9 +63,10 @@ class Passage:
     and whether their neighbours meet it too and go on along the same branch; of those that pass at a distance, whether
     rounding leaves them on their side of it, and whether they and their neighbours stay side by side. On a curved cone
     motions that pass at a distance δ are about 1/δ times as far apart behind it: a `growth` beyond 3000, or 3e14 times
-    an rtol below 1e-11, magnifies the errors of a run to more than 300 rtol. If not, `determined` is False: a start beside this one leads elsewhere, and the run shows one of the
-    motions that may follow. A distance below `resolution` is not told from zero: on a cone such a miss is shown as a
-    motion straight through the apex, though the true one turns aside.
+    an rtol below 1e-11, magnifies the errors of a run to more than 300 rtol. If not, `determined` is False: a start
+    beside this one leads elsewhere, and the run shows one of the motions that may follow. A distance below `resolution`
+    is not told from zero: on a cone such a miss is shown as a motion straight through the apex, though the true one
+    turns aside.
     """
 
     start: float  # s: beginning of the step in which it lies
