@@ -73,7 +73,7 @@ def test_coordinates_and_times_too_large_for_the_tolerance_are_named():
     """A crank after a million turns is known to 9e-10 rad, a clock of ten million seconds to 2e-9 s."""
     system = zoo.four_bar().compile()
     x = system.assemble({"A": 0.6}, v={"A": 2.0})
-    run = da.simulate(system, x.replace(q=x.q + [2e6 * np.pi, 0, 0]), 1.0)
+    run = da.simulate(system, x.replace(q=x.q + np.array([2e6 * np.pi, 0, 0])), 1.0)
     assert "A is 6.28e+06" in run.message
     m = da.Mechanism("driven")
     m.add_joint("x", da.Prismatic("x"), m.ground, m.add_body("b", mass=1.0))

@@ -101,7 +101,7 @@ def runs_away(system: System, t: np.ndarray, v: np.ndarray, p: np.ndarray) -> st
 
 
 def rounded(system: System, x: State, p: np.ndarray, rate: float, atol: float) -> str:
-    """A sentence on a time, or a coordinate, so large that its rounding is more than a step may be off; or an empty one.
+    """A sentence on a time, or a coordinate, so large that its rounding is more than atol allows; or an empty one.
 
     rate: of the motion, 1/s. atol: of the steps, in rad or lengths.
     """
