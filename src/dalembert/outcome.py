@@ -52,10 +52,13 @@ class Outcome(Spoken):
         "no acceleration satisfies the constraints: drivers or rows contradict each other, or the position is singular "
         "and no motion has this velocity",
     )
+    # of the loop
+    ENDS_BESIDE = 18, "the run ends beside a singular position"
 
 
 # plain integers, which compile faster than enum members
 (
     OK, NOT_FINITE, MASS_SINGULAR, DEPENDENT, CHART_SINGULAR, NOT_POSITIVE, NOT_CONVERGED, UNSOUND, CALLBACK,
     STEP_UNSOLVED, STEP_TOO_SMALL, DRIFTED, SINGULAR, CHART_ENDS, EVENT, PAUSED, PASSED, INCONSISTENT,
+    ENDS_BESIDE,
 ) = (int(o) for o in Outcome)  # fmt: skip

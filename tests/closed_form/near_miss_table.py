@@ -2,7 +2,8 @@
 
     python tests/closed_form/near_miss_table.py --rtol 1e-9
 
-All motions of near_misses.json and platform.json are run. Counted are those that are "right" (all passages determined,
+All motions of near_misses.json and platform.json are run, and those of parallel_cranks.py that end or start beside a
+position. Counted are those that are "right" (all passages determined,
 the error within the stated multiple of rtol), that are "said" not to be determined, and that are "wrong"; the worst
 error is of those that claim to be determined. Formulations that a mechanism is not defined for are left out.
 """
@@ -11,6 +12,7 @@ import argparse
 import sys
 from collections import defaultdict
 
+import parallel_cranks as cranks
 import test_near_misses as planar
 import test_platform as spatial
 
@@ -32,6 +34,7 @@ def outcomes(name, rtol):
     """(mechanism, verdict, error / rtol) of every motion with one formulation."""
     motions = [(case["mechanism"], planar.ran, case) for case in planar.CASES]
     motions += [("platform", spatial.ran, case) for case in spatial.CASES]
+    motions += [(case["mechanism"], cranks.ran, case) for case in cranks.motions()]
     for mechanism, ran, case in motions:
         if (mechanism, name) in UNDEFINED:
             continue

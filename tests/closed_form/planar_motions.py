@@ -15,6 +15,12 @@ FIVE_BAR = {
     "inertias": (1.0, 2.0, 2.0, 1.0),
     "span": 1.0,
 }
+SIX_BAR = {  # five bars and the base: three degrees of freedom
+    "lengths": (1.0, 0.5, 1.25, 0.75, 1.0),
+    "masses": (1.0, 1.5, 0.75, 2.0, 1.25),
+    "inertias": (0.25, 0.125, 0.5, 0.25, 0.375),
+    "span": 2.0,
+}
 BASE = 5.0  # kg
 RATE = 2.0  # rad/s of the driven crank
 CHANGE_POINT = {"ground": 1.0, "crank": 0.5, "coupler": 1.25, "rocker": 0.75}  # shortest + longest = sum of the others
@@ -33,6 +39,8 @@ def made(mechanism, x=0.0):
     """Model of a mechanism and the matrix from joint to absolute coordinates; x: a length that differs, or a phase."""
     if mechanism == "five-bar":
         return chain(**FIVE_BAR), np.tril(np.ones((4, 4), int))
+    if mechanism == "six-bar":
+        return chain(**SIX_BAR), np.tril(np.ones((5, 5), int))
     if mechanism == "five-bar on a slide":  # joints: slide, A, B, C, D
         S = np.zeros((5, 5), int)
         S[:4, 1:], S[4, 0] = np.tril(np.ones((4, 4), int)), 1
@@ -67,6 +75,8 @@ def rungs(loops, x):
 def singular(mechanism):
     """A singular position in absolute coordinates."""
     straight = np.array([np.pi, 0.0, 0.0, np.pi])
+    if mechanism == "six-bar":
+        return np.array([0.0, np.pi, 0.0, np.pi, 0.0])
     if mechanism == "3-RRR":  # all legs stretched, through the centre of the platform, which is turned by half a turn
         return np.array([*np.repeat(LEGS + np.pi, 2), np.pi])
     return np.array([*straight, 0.0]) if mechanism == "five-bar on a slide" else straight
@@ -137,6 +147,8 @@ def table():
         if x in SLIDERS:
             yield started("slider-crank", x, [0.5, -1.0], 0, 5.0, 0.5)
     yield started("sarrus", 0.0, [0.7, np.pi - 1.4], 0, -2.0, 0.6)
+    for miss, seed in ((1e-3, 400), (1e-4, 402), (2e-5, 404), (1e-5, 405)):
+        yield beside("six-bar", miss, seed, 2.0, 0.25, 0.25)
 
 
 def change_point(coupler, angle=0.8):

@@ -182,7 +182,7 @@ def test_a_crossing_converges_with_order_five(branch, monkeypatch):
         x, same = start(loop, geared, (branch,), angle, -2.0)
         crosser = crossing.Crosser(
             loop, loop.parameter_vector(None), np.zeros(0), rates, lambda s, least: loop.project(s),
-            usual=len(loop.row_names), hit=1e-7, left=10.0, rtol=1e-12, stay=1.0,
+            usual=len(loop.row_names), hit=1e-7, left=10.0, room=10.0, rtol=1e-12, stay=1.0,
         )  # fmt: skip
         found = crosser.cross(x)
         assert found.position.t < found.after.t

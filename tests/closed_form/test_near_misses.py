@@ -26,6 +26,8 @@ def built(mechanism, x):
         m = zoo.five_bar()
         m.add_driver("crank", "A", lambda t: x + truth.RATE * t)
         return m.compile(), list("ABCD")
+    if mechanism == "six-bar":
+        return six_bar().compile(), list("ABCDE")
     if mechanism == "five-bar on a slide":
         return sliding_five_bar().compile(), ["slide", *"ABCD"]
     if mechanism == "3-RRR":
@@ -46,13 +48,23 @@ def sliding_five_bar():
     m = da.Mechanism("five-bar on a slide", gravity=(0, -9.81, 0))
     base = m.add_body("base", mass=truth.BASE)
     m.add_joint("slide", da.Prismatic("x"), m.ground, base)
-    before, five = base.at(), truth.FIVE_BAR
-    for joint, length, mass, inertia in zip("ABCD", five["lengths"], five["masses"], five["inertias"]):
+    _close_bars(m, base, truth.FIVE_BAR)
+    return m
+
+
+def six_bar():
+    m = da.Mechanism("six-bar", gravity=(0, -9.81, 0))
+    _close_bars(m, m.ground, truth.SIX_BAR)
+    return m
+
+
+def _close_bars(m, base, bars):
+    before = base.at()
+    for joint, length, mass, inertia in zip("ABCDE", bars["lengths"], bars["masses"], bars["inertias"]):
         link = m.add_body(f"link {joint}", mass=mass, com=(length / 2, 0, 0), inertia=(0, inertia, inertia))
         m.add_joint(joint, da.Revolute("z"), before, link)
         before = link.at(length)
-    m.close_loop("E", da.Revolute("z"), before, base.at(five["span"]))
-    return m
+    m.close_loop("end", da.Revolute("z"), before, base.at(bars["span"]))
 
 
 def ladder(couplers):
@@ -127,6 +139,8 @@ def check(case, rtol, **options):
         assert error <= TIMES * rtol
     else:
         assert case["miss"] != 0.0  # two branches that cross are told apart
+        if max(p.growth for p in run.passages) > 3e3:  # neighbours part
+            return run, error
         assert min(least for _, least in case["passages"]) ** (0.5 / loops(case)) < 300 * max(1e-7, 10 * rtol)
     return run, error
 
@@ -247,7 +261,7 @@ def test_neighbours_part_as_much_as_a_passage_says(k):
         before, after = (np.abs(q - run(when).q).max() for q, when in zip(twin.q, t))
         apart = max(apart, after / before)
     assert 0.03 * passage.growth < apart < 3 * passage.growth
-    assert passage.determined == (passage.growth <= 3e5)
+    assert passage.determined == (passage.growth <= 3e3)
 
 
 def test_cones_that_can_be_rolled_out_keep_neighbours_together():

@@ -88,3 +88,27 @@ def test_runs_side_by_side_meet_it_then_too(known, rtol):
     assert runs.passages.tolist() == [len(times)] * 2
     for k in range(2):
         np.testing.assert_allclose([m.t for m in runs._part.met[k]], times, rtol=0, atol=allowed(rtol))
+
+
+@pytest.mark.parametrize("method", ["dop853", "dopri5"])
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-4, 1e-6])
+def test_a_rhombus_that_turns_evenly_meets_its_flat_position_every_half_turn(tolerance, method):
+    """Nothing acts on it, so that a step could be several turns long."""
+    m, z = da.Mechanism("rhombus", gravity=(0, 0, 0)), da.Revolute("z")
+    a, b, c = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0)) for n in "abc")
+    m.add_joint("A", z, m.ground, a)
+    m.add_joint("B", z, a.at(1.0), b)
+    m.add_joint("D", z, m.ground.at(1.0), c)
+    m.close_loop("C", z, b.at(1.0), c.at(1.0))
+    system = m.compile()
+    x, options = (
+        system.state([0.5, -0.5, 0.5], [3.3, -3.3, 3.3]),
+        {"method": method, "rtol": tolerance, "atol": tolerance},
+    )
+    times = (np.pi * np.arange(1, 22) - 0.5) / 3.3
+    for more in ({}, {"coordinates": "tangent"}, {"formulation": "nullspace"}):
+        run = da.simulate(system, x, 20.0, **options, **more)
+        assert len(run.passages) == 21, more
+        np.testing.assert_allclose([p.nearest for p in run.passages], times, atol=10 * tolerance)
+    many = da.ensemble(system, x, 20.0, vary={"A": np.full(3, 0.5)}, **options)
+    assert list(many.passages) == [21] * 3

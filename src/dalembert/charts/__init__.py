@@ -14,7 +14,10 @@ as the rows of [D₁R; A] are far from dependent (Remark 1 after 2.37).
 from dalembert.charts.description import Chart
 from dalembert.charts.leaders import cut_coordinates
 from dalembert.charts.local import LocalChart
-from dalembert.charts.making import choose, custom, named, tangent
+from dalembert.charts.making import check, choose, custom, named, renewed, tangent
 from dalembert.charts.record import recorded, restored
 
-__all__ = ["Chart", "LocalChart", "choose", "custom", "cut_coordinates", "named", "recorded", "restored", "tangent"]
+__all__ = [
+    "Chart", "LocalChart", "check", "choose", "custom", "cut_coordinates", "named", "recorded", "renewed", "restored",
+    "tangent",
+]  # fmt: skip

@@ -44,6 +44,23 @@ def choose(
     return named(system, state, given, p, velocities)
 
 
+def renewed(
+    system: System, state: StateGiven, p: Parameters, wanted: str | Sequence[Given] | Callable[..., Any] | Chart
+) -> LocalChart:
+    """A chart of the kind of `wanted` around another state: by the coordinates that are best there, or tangent."""
+    given = wanted.coordinates if isinstance(wanted, Chart) else wanted
+    by_names = given != "tangent" if isinstance(given, str) else not callable(given)
+    return named(system, state, p=p) if by_names else tangent(system, state, p)
+
+
+def check(system: System, wanted: str | Sequence[Given] | Callable[..., Any] | Chart) -> None:
+    """Refuse `coordinates` that no state has a chart of: names that are none of the system's."""
+    given = (wanted if isinstance(wanted, Chart) else Chart(wanted)).coordinates
+    if not callable(given) and given not in ("partition", "tangent"):
+        for name in named_list([given] if isinstance(given, str) else given, "names"):
+            leader(system, name)
+
+
 def named(
     system: System,
     state: StateGiven,

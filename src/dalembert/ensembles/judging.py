@@ -8,7 +8,7 @@ import numpy as np
 
 from dalembert.ensembles.lanes import Batch
 from dalembert.errors import ArgumentError
-from dalembert.simulation.doubts import OPEN, energy_limit, held_energy
+from dalembert.simulation.doubts import OPEN, held_energy, is_wrong
 from dalembert.simulation.setup import Setup
 from dalembert.simulation.status import Status
 from dalembert.system.system import System
@@ -45,10 +45,7 @@ class Ends:
         """
         error = self.energy_error
         moved = np.fmax(self.kinetic, motion) + self.change + np.abs(self.work).sum(axis=1)
-        limit = np.where(crossed, *(energy_limit(self.rtol, met) for met in (True, False)))
-        wrong = ~(np.abs(error) <= share * limit * moved + 1e-12 * self.size)
-        for run in map(int, np.flatnonzero(wrong & np.isfinite(error))):
-            wrong[run] = abs(error[run]) > self._held(run)
+        wrong = is_wrong(error, moved, self.size, self.rtol, crossed, self._held, share)
         gaps = self._gaps(lengths)
         out = {}
         for k in np.flatnonzero(wrong | ~(gaps <= OPEN)):
@@ -63,7 +60,7 @@ class Ends:
             state = system.state(self.q[k], self.v[k], float(self.t[k]))
         except ArgumentError:  # quaternions that steps without landing have spoiled
             return 0.0
-        return held_energy(system, state, self.batch.p[k], self.rtol)
+        return held_energy(system, state, self.batch.u[k], self.batch.p[k], self.rtol)
 
     def _gaps(self, lengths: np.ndarray) -> np.ndarray:
         """(N,) largest gap of a constraint at the end, rad or lengths of the mechanism."""

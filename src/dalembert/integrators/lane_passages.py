@@ -11,9 +11,9 @@ from __future__ import annotations
 from dalembert.integrators.lane_record import LOG
 from dalembert.integrators.loop import SHIFT, SHIFTS
 from dalembert.integrators.run_record import PASSAGE
-from dalembert.integrators.watch import may_pass, watch
+from dalembert.integrators.watch import SEEN, TURN, may_pass, watch
 from dalembert.native.jit import native
-from dalembert.outcome import OK, PASSED, UNSOUND
+from dalembert.outcome import OK, PASSED, SINGULAR, UNSOUND
 
 #: numbers of a clock, in the order of `lane_record.CLOCK`
 (
@@ -47,8 +47,11 @@ def look(g, l, i, h):
     """
     sigma = max(g.end_margin[l], 0.0) ** 0.5
     root = max(g.spread[l], 0.0) ** 0.5
+    way = 0.0
+    for j in range(g.nq):
+        way = max(way, abs(g.trial[j * g.lanes + l] - g.x[j * g.lanes + l]) / g.one.unit[j])
     near = may_pass(g.margin[l], g.least_spread[l], sigma, g.sigma[l], root, g.root[l], g.root_rate[l] * h)
-    if not near and g.blind[l] == 0:
+    if not near and g.blind[l] == 0 and way <= SEEN * TURN:
         g.sigma[l], g.root_rate[l], g.root[l] = sigma, (root - g.root[l]) / h, root
         if sigma > g.risen[l]:
             g.risen[l] = 0.0
@@ -57,6 +60,7 @@ def look(g, l, i, h):
     parameters(g, i)
     one.t, one.h, one.usual_h, one.rate, one.blind = g.t[l], h, g.usual_h[l], g.rate[l], g.blind[l]
     one.margin, one.end_margin, one.sigma = g.margin[l], g.end_margin[l], g.sigma[l]
+    one.largest_margin = max(sigma, g.sigma[l]) ** 2
     one.least_spread, one.spread, one.root, one.root_rate = g.least_spread[l], g.spread[l], g.root[l], g.root_rate[l]
     one.fall, one.fall_t, one.risen = g.fall[l], g.fall_t[l], g.risen[l]
     trial = one.stages[one.rows - 2]
@@ -72,6 +76,8 @@ def look(g, l, i, h):
         g.unsound[l] += 1
         g.h[l] = SHIFT * h
         return UNSOUND
+    if outcome in (OK, PASSED) and too_near and g.last[l] != 0 and g.stop[l] == g.end[l] and one.beyond != 0:
+        return SINGULAR  # before the last step: an end beside the position is found inside a step
     if outcome in (OK, PASSED):
         g.sigma[l], g.root[l], g.root_rate[l] = one.sigma, one.root, one.root_rate
         g.fall[l], g.fall_t[l], g.risen[l] = one.fall, one.fall_t, one.risen

@@ -4,8 +4,9 @@ An attempt is a step of the method, its landing on the manifold, and the right-h
 step and landing counts as error, so a step that leaves the manifold too far is refused like one that is not accurate.
 Where the elimination of constraints is not sound the step is halved, and near enough to the singularity (a hundredth of
 the usual step) the loop ends with SINGULAR. Careful steps are steps of this loop too: of a right-hand side that reveals
-the rank, until the position is far enough (`until`) for the ordinary one. Before a step is accepted `watch` looks for
-singular positions inside it, and `kinks` for forces that begin or cease to act.
+the rank, until the position is far enough (`until`) for the ordinary one. A run that would end beside the position is
+left before its last step (ENDS_BESIDE), to go on beyond the end, which is then inside a step. Before a step is accepted
+`watch` looks for singular positions inside it, and `kinks` for forces that begin or cease to act.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from dalembert.outcome import (
     CALLBACK,
     CHART_ENDS,
     DRIFTED,
+    ENDS_BESIDE,
     EVENT,
     NOT_FINITE,
     OK,
@@ -92,7 +94,7 @@ def _advance(run):
             h = stop - run.t
         elif h <= SMALLEST * abs(run.t):  # the clock hardly moves: the motion runs away
             return STEP_TOO_SMALL
-        run.attempt_h, run.margin, run.least_spread = h, 1.0, 1e300
+        run.attempt_h, run.margin, run.least_spread, run.largest_margin = h, 1.0, 1e300, run.sigma**2
         outcome = _attempt(run, trial)
         if outcome == CALLBACK:
             return CALLBACK
@@ -134,16 +136,21 @@ def _advance(run):
         if passage == SINGULAR:
             return SINGULAR
         if passage == UNSOUND:
+            if run.exponent == 0.0:  # a chart is left where the step begins, whose length is given
+                return CHART_ENDS
             run.rejected += 1
             run.margin = 1.0
             continue
-        sunk = run.dof > 0 and run.sigma < 0.5 * FRESH < FRESH < known[2]
-        if run.unsound < SHIFTS and run.exponent > 0.0 and (sunk or (not last and _too_near(run))):
-            part = (known[2] - 0.75 * FRESH) / (known[2] - run.sigma) if sunk else SHIFT  # to where a chart is left
+        too_near, movable = _too_near(run), run.unsound < SHIFTS and run.exponent > 0.0 and not last
+        ends_beside = last and stop == run.end and run.beyond != 0 and (too_near or _meets_one(run, passage))
+        if ends_beside or (too_near and movable):
             run.root_rate, run.root, run.sigma, run.end_sigma, run.fall, run.fall_t, run.risen = known
-            run.unsound += 1
             run.rejected += 1
-            run.margin, run.h = 1.0, part * h
+            run.margin = 1.0
+            if ends_beside:
+                return ENDS_BESIDE
+            run.unsound += 1
+            run.h = SHIFT * h
             continue
         if run.exponent > 0.0:
             bent = after_kinks(run) if run.kinks > 0 else 0.0
@@ -178,6 +185,12 @@ def _too_near(run):
 
 
 @inline
+def _meets_one(run, passage):
+    """Whether a careful step leads over a singular position that is met, by what `watch` has found."""
+    return run.singular != 0 and passage == PASSED and run.passages[run.passed, 1] <= run.hit
+
+
+@inline
 def _clear(run):
     """Whether rows are as far from dependent as ordinary steps need, and careful ones lead away from the position."""
     if run.singular != 0:
@@ -209,15 +222,19 @@ def _attempt(run, trial):
 
 @native
 def land(run, t, trial):
-    """Bring the trial onto the manifold, in place. What moves it is error of the step. Returns the outcome."""
-    if run.dof > 0:
-        return OK if recover(run, t, trial) else UNSOUND
+    """Bring the trial onto the manifold, in place. What moves it is error of the step. Returns the outcome.
+
+    In a chart q and v are those of its coordinates: they are integrated too, to tell how far that moves them.
+    """
     run.landing, run.by_landing = 1, 0
-    if run.project_every > 0:
-        raw, n, moved = run.stages[run.rows - 1], run.nq + run.nv, 0.0
+    if run.dof > 0 or run.project_every > 0:
+        raw, n, moved, every = run.stages[run.rows - 1], run.nq + run.nv, 0.0, max(1, run.project_every)
         for j in range(n):
             raw[j] = trial[j]
-        if not project(run, t, trial, run.x):
+        if run.dof > 0:
+            if not recover(run, t, trial):
+                return UNSOUND
+        elif not project(run, t, trial, run.x):
             return DRIFTED
         if run.landing == 0 and run.ode.min_angle >= 0.0:
             return UNSOUND
@@ -229,7 +246,7 @@ def land(run, t, trial):
             for j in range(n):
                 scale = tolerance(run, j, abs(trial[j])) + noise * max(usual_size(run, j), abs(trial[j]))
                 moved += ((trial[j] - raw[j]) / scale) ** 2
-            moved = (moved / n) ** 0.5 / run.project_every
+            moved = (moved / n) ** 0.5 / every
             if moved > run.error:
                 run.error, run.by_landing = moved, 1
     return OK if finite(trial, run.n) else NOT_FINITE

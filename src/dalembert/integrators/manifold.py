@@ -160,7 +160,8 @@ def recover(run, t, x):
         residual = 0.0
         for i in range(m):
             residual = max(residual, abs(out[n + i]))
-        good = out[n + m] > run.chart_margin and out[n + m + 1] > f.min_length
+        run.landing_margin = out[n + m]
+        good = run.landing_margin > run.chart_margin and out[n + m + 1] > f.min_length
         if not (good and residual < 10.0 * large):
             return False
         for i in range(n):

@@ -91,6 +91,7 @@ class RunRecord(Struct):
 
     # --- evidence
     margin = Float()  # least margin of the elimination in this attempt
+    largest_margin = Float()  # the largest of this attempt
     worst_margin = Float()
     landing_margin = Float()  # least margin of the elimination by which this attempt was projected
     landing = Int()  # whether this attempt could be projected
@@ -103,6 +104,7 @@ class RunRecord(Struct):
     until = Float()  # margin from which the loop need not go on like this; 0: it does to the end
     precise = Int()  # whether careful steps have positions with a low part
     stop = Int()  # whether to end before a singular position
+    beyond = Int()  # whether the run may go on beyond an end beside one
     blind = Int()  # whether the right-hand side may not tell of dependent rows
     near = Float()  # σ below which elimination is not accurate
     hit = Float()  # σ of a position that is met

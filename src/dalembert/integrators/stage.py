@@ -71,6 +71,7 @@ def evaluate(run, t, x, k):
     length = k[n + 1] / max(f.row_scale, 1e-300)
     run.end_margin, run.spread = min(k[n], length), k[n] * length
     run.margin, run.least_spread = min(run.margin, run.end_margin), min(run.least_spread, run.spread)
+    run.largest_margin = max(run.largest_margin, run.end_margin)
     if not (k[n] > f.min_angle and k[n + 1] > f.min_length):
         return UNSOUND
     return OK if finite(k, n) else NOT_FINITE

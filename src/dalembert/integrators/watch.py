@@ -9,14 +9,17 @@ the step. Then the step
     passes at a distance that its stages resolve   stands
     passes at a smaller one                        is made shorter, to end before the position
 
-and where σ is too small for elimination, careful steps take over.
+A step in which rows turn by more than a radian could lead past several positions, and is made shorter too. Where σ is
+too small for elimination, careful steps take over. The rows of a chart are singular where those of the constraints are,
+so a step in a chart does not lead past any of these: it ends where σ is below FRESH, and the run goes on in all
+coordinates, as one without charts.
 """
 
 from __future__ import annotations
 
 from math import copysign
 
-from dalembert.integrators.run_record import FORGET, PASSAGE, SKIPPED
+from dalembert.integrators.run_record import FORGET, FRESH, PASSAGE, SKIPPED
 from dalembert.native.calls import call
 from dalembert.native.jit import inline, native
 from dalembert.outcome import OK, PASSED, SINGULAR, UNSOUND
@@ -24,10 +27,14 @@ from dalembert.outcome import OK, PASSED, SINGULAR, UNSOUND
 LOW = 1e-2  # margin (squared sine) of a step below which it is looked at
 FALLEN = 0.1  # times the largest spread at its ends: that of a step that may have passed zero between two stages
 CLOSE = 1e-2  # σ of a passage that is reported
+TURN = 1.0  # rad, or lengths: what coordinates may change by in a step in which rows turn, so that it hides no position
+SEEN = 0.25  # of that: a step in which they turn less shows by its stages whether it is to be looked at
+VARIED = 0.5  # of the largest margin of a step: that of a stage that tells that rows turn
 NEARBY = 0.2  # root of a margin: next to it, σ is looked for together with the margin
 SHORTER = 1e-2  # of a step: the next try, at least
 RESOLVED = 12.0  # times the least σ: what σ may be at both ends of a step together, with error control
 GIVEN = 2.05  # the same of a step whose length is given, which no error control would shorten
+PLACES, GOLDEN = 8, 0.6180339887498949  # of a long step, and what is between them: they lie evenly in any part of it
 PARTS = 4  # of a step that are looked at one by one
 SHARE = 0.1  # of the way to the position that is left by a step made shorter
 APART = 1e-2  # of a step: between two values of σ² that tell whether it falls
@@ -35,6 +42,7 @@ FINE = 1e-4  # of a step: the same where σ is large enough
 RISE = 1.5  # times σ of a passage: nothing less is a rise between it and another one
 ROUGH, EXACT = 1e-7, 1e-12  # of σ: how well it is known where it is compared, and where it is least
 SUNK = 1e-2  # of σ²: what is left of it, at most, where a position that is met is expected
+ENDS = 0.75  # of FRESH: where a step in a chart ends that would lead below it
 ROUNDS = 8  # parabolas through three values of σ² on the way to its least
 
 
@@ -79,7 +87,15 @@ def watch(run, h, trial):
     if run.gauge.address == 0:
         return OK
     sigma, root = max(run.end_margin, 0.0) ** 0.5, max(run.spread, 0.0) ** 0.5
-    looked_at = run.blind != 0 or run.singular != 0
+    way, varied = 0.0, run.blind != 0 or run.margin < VARIED * run.largest_margin
+    for j in range(run.nq):
+        way = max(way, abs(trial[j] - run.x[j]) / run.unit[j])
+    if way > TURN and run.exponent > 0.0 and (varied or _varies(run, h, trial)):
+        run.h = 0.9 * h * TURN / way
+        return UNSOUND
+    if run.dof > 0 and run.exponent > 0.0 and sigma < 0.5 * FRESH < FRESH < run.sigma:
+        return _leaves_chart(run, h, run.sigma, sigma)
+    looked_at = run.blind != 0 or run.singular != 0 or (varied and way > SEEN * TURN)
     if looked_at or may_pass(run.margin, run.least_spread, sigma, run.sigma, root, run.root, run.root_rate * h):
         outcome = _look(run, h, trial)
         if outcome in (OK, PASSED):
@@ -89,6 +105,18 @@ def watch(run, h, trial):
     if sigma > run.risen:
         run.risen = 0.0
     return OK
+
+
+@native
+def _varies(run, h, trial):
+    """Whether rows turn in a step whose stages do not show it, by margins at places that no period goes with."""
+    least, largest = run.margin, run.largest_margin
+    for k in range(1, PLACES + 1):
+        part = k * GOLDEN % 1.0
+        curve(run, h, trial, part * h)
+        margin = nearness(run, run.t + part * h, run.stages[1])
+        least, largest = min(least, margin), max(largest, margin)
+    return least < VARIED * largest
 
 
 @native
@@ -110,7 +138,7 @@ def _look(run, h, trial):
             roots[k] = nearness(run, t, run.stages[1]) ** 0.5
         if k > 0:
             change = max(change, abs(roots[k] - roots[k - 1]))
-    limit = CLOSE + change
+    limit = (FRESH if run.dof > 0 else CLOSE) + change
     outcome, found, risen, e = OK, 0, run.risen, APART * h
     first = last = -1.0
     here = fall = there = rise = 0.0
@@ -245,6 +273,8 @@ def _least(run, h, trial, s, both, found):
             d = fine
     sigma = between(run, h, trial, s, EXACT) ** 0.5
     margin = run.gauge.y[0]
+    if run.dof > 0 and margin < FRESH**2 < run.margins[0] ** 2:
+        return _leaves_chart(run, s, run.margins[0], margin**0.5)
     if margin > CLOSE**2:
         return OK
     met, resolved = sigma <= run.hit, both <= (RESOLVED if run.exponent > 0.0 else GIVEN) * sigma
@@ -271,6 +301,13 @@ def _least(run, h, trial, s, both, found):
     for j in range(run.nq + run.nv):
         noted[PASSAGE + j] = run.stages[1][j]
     return PASSED
+
+
+@inline
+def _leaves_chart(run, s, first, least):
+    """UNSOUND: a step in a chart is made shorter, to end where that is left; σ falls from `first` to `least` in s."""
+    run.h = s * (first - max(ENDS * FRESH, least)) / (first - least)
+    return UNSOUND
 
 
 @native

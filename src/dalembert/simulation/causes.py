@@ -8,6 +8,7 @@ from dalembert.analysis.manifold import tangent_of_motion
 from dalembert.analysis.tangent_cone import TangentCone
 from dalembert.errors import AssemblyError
 from dalembert.rank import rank_policy, reach
+from dalembert.simulation.state_units import state_units
 from dalembert.system.state import State
 from dalembert.system.system import System
 
@@ -97,6 +98,27 @@ def runs_away(system: System, t: np.ndarray, v: np.ndarray, p: np.ndarray) -> st
         return ""
     name, value = system.v_names[worst], v[known][-1, worst]
     return f"the motion runs away: the velocity of {name} has grown to {value:.3g} and goes on growing"
+
+
+def rounded(system: System, x: State, p: np.ndarray, rate: float, atol: float) -> str:
+    """A sentence on a time, or a coordinate, so large that its rounding is more than atol allows; or an empty one.
+
+    rate: of the motion, 1/s. atol: of the steps, in rad or lengths.
+    """
+    clock, steps = float(np.spacing(abs(x.t))), np.spacing(np.abs(x.q))
+    off = steps / state_units(system, system.nq, rank_policy(system, p).length)
+    worst = int(np.argmax(off)) if len(off) else 0
+    if clock * rate > atol:
+        return (
+            f"times near {x.t:.3g} s are rounded to {clock:.1g} s, in which the motion goes farther than "
+            f"atol = {atol:g} allows; count the time from nearer to the run"
+        )
+    if len(off) and off[worst] > atol:
+        return (
+            f"{system.q_names[worst]} is {x.q[worst]:.3g}, which is rounded to {steps[worst]:.1g}, more than "
+            f"atol = {atol:g} allows; take whole turns, or what it has in common with others, away from it"
+        )
+    return ""
 
 
 def drives_against(system: System, x: State, p: np.ndarray, cone: TangentCone) -> bool:

@@ -72,6 +72,7 @@ class Crosser:
     usual: int  # rank of the constraints elsewhere
     hit: float  # σ of a position that is met
     left: float  # s until the end of the run
+    room: float  # s that a motion may take across: beyond the end, which is then inside the step
     stay: float  # s of a step in a position that nothing moves the mechanism out of
     rtol: float
     begins: bool = True  # whether the run begins here; else one that rests here came along a branch
@@ -167,7 +168,7 @@ class Crosser:
         """Across a position straight ahead, if there is one; else, or where it is still far away, as `cross`."""
         y, vdot = cone.local(x.v), self._vdot(x)
         opening = cone.opening(y)
-        if not opening * self.left > now:
+        if not opening * self.room > now:
             return np.inf
         along, speed = cone.local(cone.c + vdot), float(np.linalg.norm(y))
         slowing = float(along @ y) / speed  # the velocity changes its length by so much a second, and turns by the rest
@@ -179,7 +180,7 @@ class Crosser:
             return np.inf
         found = self._carried(x, x.v, vdot, until, time, 0.25 * target, None)
         if isinstance(found, str):
-            return found
+            return found if until <= self.left else np.inf
         if found.error > COARSE * self.rtol and now > FAR:
             return _first(opening, growth, (1.0 - 0.9 * NEARER) * now)
         if (ROUNDED / now**2) ** 2 > max(1e2 * self.rtol, CLAIMED):  # by how much, squared, x may be off its branch
@@ -256,7 +257,7 @@ class Crosser:
         exact as their small speeds.
         """
         for _ in range(12):
-            time = min(time, self.left)
+            time = min(time, self.room)
             there = self.land(self._moved(x, time, v, vdot, jerk), least)
             if there is not None:
                 after, course, works, error = self._refined(x, v, vdot, there, least, bool(until), jerk)
@@ -265,7 +266,7 @@ class Crosser:
                     determined = False
                 after = self._with_energy(x, after, works) if jerk is None else after
                 return Crossing(position, after, works, error, determined)
-            if time == self.left:
+            if time == self.room:
                 after, works = self._moved(x, time, v, vdot, jerk), np.zeros(self.works)
                 return Crossing(self._moved(x, until, v, vdot) if until else x, after, works, np.inf, determined)
             time *= 1.3

@@ -12,6 +12,7 @@ from dalembert.analysis.manifold import tangent_of_motion
 from dalembert.analysis.mobility import independent_rows
 from dalembert.analysis.tangent_cone import TangentCone
 from dalembert.charts import LocalChart
+from dalembert.errors import DalembertError
 from dalembert.integrators.run_record import FRESH, SKIPPED, RunRecord
 from dalembert.simulation.callbacks import Callback
 from dalembert.simulation.careful import Careful, give_back, lease
@@ -47,11 +48,12 @@ class Detours:
     rows: tuple[int, ...] | None
     chart: LocalChart | None
     charts: list[tuple[float, LocalChart | None]]
-    returning: LocalChart | None  # whose kind is taken again
+    returning: bool  # to a chart
     usual: Stepper | None  # to be taken again after careful steps
     met: list[Met]
     why: str  # no motion leads on
     halvings: int
+    goal: float | None  # s: the end, where the run goes on beyond it
     begins: bool = True  # whether what is simulated begins with this run: not so of phases after the first
     turned: bool = False  # whether it began in a singular position all the same
     arrival: np.ndarray | None = None  # (nv,) the last velocity beside a position that tells the branch
@@ -78,6 +80,10 @@ class Detours:
         """Lay everything out anew."""
         raise NotImplementedError
 
+    def go_beyond(self) -> Status:
+        """Go on beyond the end, to the first record behind it."""
+        raise NotImplementedError
+
     def take_records(self) -> None:
         """Move the records of the native loop to the history."""
         raise NotImplementedError
@@ -99,7 +105,7 @@ class Detours:
                 self.place(self.state(), rows, self.chart, self.work.copy())
                 run.project_first = 1
                 return Status.DONE
-        self._without_chart()
+        self.without_chart()
         self._careful()
         run.project_first = 1
         near = 4.0 * run.hit if self.arrival is None else BESIDE_IT
@@ -117,19 +123,18 @@ class Detours:
     def go_on_carefully(self, singular: bool, low: np.ndarray) -> None:
         """Be where a recording ends: in all coordinates until a chart is possible, in careful steps or not."""
         run = self.record
-        self.returning = next((chart for _, chart in reversed(self.charts) if chart is not None), None)
-        if self.returning is not None:
-            run.until = (2.0 * FRESH) ** 2
+        if self.setup.coordinates is not None:
+            self.without_chart()
         if singular:
             self._careful()
             run.low[:], run.low_before[:] = low, low
 
-    def _without_chart(self) -> None:
+    def without_chart(self) -> None:
         """Go on in all coordinates, until the constraints are far enough from dependent for a chart."""
-        if self.chart is not None:
-            self.returning = self.chart
-            self.place(self.state(), self.rows, None, self.work.copy())
-            self.record.until = (2.0 * FRESH) ** 2
+        if self.setup.coordinates is not None and not self.returning:
+            if self.chart is not None:
+                self.place(self.state(), self.rows, None, self.work.copy())
+            self.returning, self.record.until = True, (2.0 * FRESH) ** 2
 
     def leave(self) -> None:
         """Back to ordinary steps, and to a chart where there was one."""
@@ -147,11 +152,8 @@ class Detours:
                 run.h = 0.0
             return
         run.until = 0.0
-        if self.returning is not None:
-            state, rows = self.state(), self.rows
-            if rows is not None:
-                rows = independent_rows(self.system, state, self.setup.p)
-            self.place(state, rows, self._renewed(self.returning, state), self.work.copy())
+        if self.returning:
+            self._take_chart()
 
     def _cross(self) -> Status:
         """Across a singular position, to where the rows are independent again."""
@@ -168,10 +170,13 @@ class Detours:
         assert self._steps is not None
         if self.margin() > KNOWN**2:
             self.arrival = start.v
+        end = run.end if self.goal is None else self.goal
+        left, duration = max(end - run.t, 0.0), end - self.span.start.t
         crosser = Crosser(
             self.system, self.setup.p, self.inputs.copy(), rates, self._steps.land,
-            self.layout.equations.usual_rank(self.rows), run.hit, run.end - run.t,
-            STAY * (run.end - self.span.start.t), self.setup.rtol, self.begins and run.t == self.span.start.t,
+            self.layout.equations.usual_rank(self.rows), run.hit, left,
+            left + duration if run.beyond else left, STAY * duration, self.setup.rtol,
+            self.begins and run.t == self.span.start.t,
             inputs if run.control.address and run.hold == 0.0 else None, self.arrival,
         )  # fmt: skip
         found = crosser.cross(start)
@@ -185,13 +190,15 @@ class Detours:
         if isinstance(found, str):
             self.why = found
             return Status.BLOCKED
-        if run.hold > 0.0 and found.after.t > run.sampled_until + run.hold:  # samples of a controller were left out
-            found = found._replace(determined=False)
+        if run.hold > 0.0 and min(found.after.t, end) > run.sampled_until + run.hold:
+            found = found._replace(determined=False)  # samples of a controller were left out
         position, after = found.position, found.after
         self.arrival = self.arrival if found.along is None else found.along
         self.turned = self.turned or (not self.begins and position.t == self.span.start.t)
-        if run.end - after.t < 4.0 * ROUNDING * abs(run.end):  # the sum of two times need not be the third
+        if abs(run.end - after.t) < 4.0 * ROUNDING * abs(run.end):  # the sum of two times need not be the third
             after = after.replace(t=run.end)
+        if after.t > run.end:
+            self.go_beyond()
         time = after.t - start.t
         run.x[:nq], run.x[nq:n] = after.q, after.v
         run.low_before[:] = run.low
@@ -264,12 +271,11 @@ class Detours:
 
     def next_chart(self) -> Status:
         """Another chart of the same kind; where a fresh one ends too, shorter steps, then singular ones."""
-        run, chart, state = self.record, self.chart, self.state()
-        assert chart is not None
+        run = self.record
         if not np.isfinite(run.x).all():
             return Status.NOT_FINITE
         if self.margin() < FRESH**2:
-            self._without_chart()
+            self.without_chart()
             return Status.DONE
         if self.charts[-1][0] == run.t:  # a fresh chart cannot take this step either
             self.halvings += 1
@@ -278,8 +284,7 @@ class Detours:
                 return self.singular()
             run.h *= 0.5
             self.charts.pop()
-        rows = self.rows if self.rows is None else independent_rows(self.system, state, self.setup.p)
-        self.place(state, rows, self._renewed(chart, state), self.work.copy())
+        self._take_chart()
         return Status.DONE
 
     def margin(self, t: float | None = None, x: np.ndarray | None = None) -> float:
@@ -290,10 +295,21 @@ class Detours:
         gauge.y[1] = SKIPPED
         return float(gauge.at(run.t if t is None else t, (run.x if x is None else x)[: run.nq])[0])
 
-    def _renewed(self, chart: LocalChart, state: State) -> LocalChart:
-        """A chart around a state: by the coordinates that are best there, or by the tangent space."""
-        make = charts.named if chart.kind == "named" else charts.tangent
-        return make(self.system, state, p=self.setup.p)
+    def _take_chart(self) -> None:
+        """Go on in a chart around the state now."""
+        state, rows, p = self.state(), self.rows, self.setup.p
+        if rows is not None:
+            rows = independent_rows(self.system, state, p)
+        chart = self._asked(state) if not self.charts else None
+        chart = charts.renewed(self.system, state, p, self.setup.coordinates) if chart is None else chart
+        self.place(state, rows, chart, self.work.copy())
+
+    def _asked(self, state: State) -> LocalChart | None:
+        """The chart that was asked for, around a state behind a start that has none; None where it has none either."""
+        try:
+            return charts.choose(self.system, state, self.setup.p, self.setup.coordinates)
+        except DalembertError:
+            return None
 
     def note(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,8 @@ OPEN = 1e-5  # rad, or of the mechanism's length: a loop open by more is no roun
 LOST = 0.02  # of the energy that moves: a balance that is wrong by more is no error of a tolerance
 ACROSS = 1e-3  # of the energy that moves: what crossing singular positions may cost
 HELD = 1e-14  # of lengths and radians: how well positions are known at best
+STILL = 1e-12  # 1/s, of the same: speeds that are rounding, as of feedback that closes loops to HELD
+ROUNDING = 1e-12  # of energies: how well their sums are known
 PER_TOLERANCE = 1e5  # times rtol: of the energy that moves, what error control may lose in a run
 
 
@@ -74,28 +77,55 @@ class Doubts:
         work = [w[looked_at] - w[looked_at[0]] for w in run.work.values()]
         error = kinetic + potential - kinetic[0] - potential[0] - sum(work, np.zeros(len(looked_at)))
         moved = kinetic.max() + np.ptp(potential) + sum(np.abs(w).max() for w in work)
-        limit = energy_limit(run.rtol, any(met.sigma <= met.hit for met in run._met))
-        rounding = 1e-12 * max(np.abs(potential).max(), np.abs(kinetic).max())
+        stored = max(np.abs(potential).max(), np.abs(kinetic).max())
         k = int(np.argmax(np.abs(error)))
-        if abs(error[k]) <= limit * moved + rounding:
-            return
-        known = held_energy(run.system, run.state(int(looked_at[k])), run.p, run.rtol)
-        if not np.isfinite(error[k]) or abs(error[k]) > known:
+        at, crossed = int(looked_at[k]), any(met.sigma <= met.hit for met in run._met)
+
+        def held(_: int) -> float:
+            return held_energy(run.system, run.state(at), run.u[at], run.p, run.rtol)
+
+        if is_wrong(error[k], moved, stored, run.rtol, crossed, held)[0]:
             self._serious(
                 f"the energy balance is wrong by {error[k]:.2g} J at t = {run.t[looked_at[k]]:.6g} s, of "
                 f"{moved:.3g} J that move"
             )
 
 
-def held_energy(system: System, state: State, p: np.ndarray, rtol: float | None) -> float:
-    """J: how well the energy of what hardly moves is known, by the moments of its weights through lengths or radians.
+def is_wrong(
+    error: Any,
+    moved: Any,
+    stored: Any,
+    rtol: float | None,
+    crossed: Any,
+    held: Callable[[int], float],
+    share: float = 1.0,
+) -> np.ndarray:
+    """(N,) whether balances that miss `error` are wrong: the one verdict on energy, of runs, phases and ensembles.
 
-    Positions are as exact as their tolerances; rtol None: steps were fixed.
+    moved, stored: J, energy that moves and the largest that there is; (N,), or one number each. crossed: whether
+    singular positions were. share: of what an error may be. held: J of number k, how well the energy of what hardly
+    moves is known, an absolute scale; asked for where the others do not do.
     """
-    moments = np.abs(system.gravity_vector(state, p=p)) @ np.where(
-        angular_velocities(system), 1.0, rank_policy(system, p).length
-    )
-    return float(moments) * max(HELD, 0.0 if rtol is None else 0.1 * rtol)
+    error = np.atleast_1d(error)
+    limit = np.where(crossed, *(energy_limit(rtol, met) for met in (True, False)))
+    wrong = ~(np.abs(error) <= share * limit * moved + ROUNDING * stored)
+    for k in map(int, np.flatnonzero(wrong & np.isfinite(error))):
+        wrong[k] = abs(error[k]) > held(k)
+    return wrong
+
+
+def held_energy(system: System, state: State, u: np.ndarray, p: np.ndarray, rtol: float | None) -> float:
+    """J: how well the energy of what hardly moves is known, by what could move: weights, other forces, inputs, masses.
+
+    Positions are as exact as their tolerances, so that forces act through so much of a length or radian. rtol None:
+    steps were fixed. Speeds of masses are known to STILL, or as tolerances have it.
+    """
+    units = np.where(angular_velocities(system), 1.0, rank_policy(system, p).length)
+    M, f, *_ = system.evaluate("constrained", state, u=u, p=p)
+    weight = system.gravity_vector(state, p=p)
+    known = 0.0 if rtol is None else 0.1 * rtol
+    loads, masses = (np.abs(weight) + np.abs(f + weight)) @ units, np.diag(M) @ units**2
+    return float(loads * max(HELD, known) + 0.5 * masses * max(STILL, known) ** 2)
 
 
 def energy_limit(rtol: float | None, crossed: bool) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -49,12 +50,13 @@ class Driver(Detours):
         self.names = list(self.setup.events)
         self.ended_by = -1  # the number of the event that ended the run
         self.trouble: Exception | None = None  # that ended the run, besides those of callbacks
-        self.returning: LocalChart | None = None  # whose kind is taken again after singular steps
+        self.returning = False  # whether a chart is taken again once the constraints are far enough from dependent
         self.chart: LocalChart | None = None
         self.usual: Stepper | None = None  # to be taken again after careful steps
         self.why = ""  # no motion leads on
         self.patience = Patience()
         self.halvings = 0
+        self.goal: float | None = None  # s: the end, where the run goes on beyond it
         self.started, self.shown = time.perf_counter(), False
         self._dense: Dense | None = None
         self.rows: tuple[int, ...] | None = None
@@ -79,8 +81,14 @@ class Driver(Detours):
             if not (run.independent and self.setup.formulation == "auto"):
                 self.rows = independent_rows(self.system, on, self.setup.p)
         if self.setup.coordinates is not None:
-            chart = charts.choose(self.system, on, self.setup.p, self.setup.coordinates)
-            self.place(on, self.rows, chart, self.work.copy())
+            self._put(on)
+            charts.check(self.system, self.setup.coordinates)
+            if self.margin() < FRESH**2:
+                self.place(on, self.rows, None, self.work.copy())
+                self.without_chart()
+            else:
+                chart = charts.choose(self.system, on, self.setup.p, self.setup.coordinates)
+                self.place(on, self.rows, chart, self.work.copy())
         elif self.rows is not None:
             self.place(on, self.rows, None, self.work.copy())
         elif on is not start:
@@ -125,7 +133,7 @@ class Driver(Detours):
         run = self.record
         with self.interrupt:
             status = self._answer(Outcome.SINGULAR)
-            while run.t < run.end and status == Status.DONE and (run.singular or run.until):
+            while run.t < run.end and status == Status.DONE and (run.singular or run.until or self.goal is not None):
                 status = self._advance()
         self.take_records()
         return status
@@ -134,15 +142,18 @@ class Driver(Detours):
         """Call the native loop once, and respond to its outcome."""
         run, setup, interrupt = self.record, self.setup, self.interrupt
         run.room = min(len(run.times), setup.max_steps - run.steps + run.records)
+        run.budget = run.budget if self.goal is None else 1  # beyond the end, to the first record
         clock = time.perf_counter()
         library.call("advance", run)
         self._look(clock)
         if run.t < run.end:
             interrupt.watch()
-        if run.outcome == Outcome.PAUSED and run.records < run.room and not interrupt.asked:
+        if run.outcome == Outcome.PAUSED and run.records < run.room and not interrupt.asked and self.goal is None:
             return Status.DONE
         full = run.outcome == Outcome.SINGULAR and run.steps >= setup.max_steps  # no step is left to cross it
         status = self._answer(Outcome.PAUSED if full else run.outcome)
+        if self._is_beyond and status == Status.DONE:
+            self._end_inside()
         self.history.flush(self)
         if run.t < run.end:
             if interrupt.asked:
@@ -180,8 +191,17 @@ class Driver(Detours):
         run.passed = 0
         if outcome == Outcome.EVENT:
             return self.event()
+        if self._is_beyond:
+            return Status.DONE
+        if outcome in FAILURES and self.goal is not None:  # as where a controller ends with the run
+            run.end, run.beyond, self.goal = self.goal, 0, None
+            for callback in self.layout.callbacks:
+                callback.error = None
+            return Status.DONE
         if outcome == Outcome.SINGULAR:
             return self.singular()
+        if outcome == Outcome.ENDS_BESIDE:
+            return self.go_beyond()
         if outcome == Outcome.CHART_ENDS:
             return self.next_chart()
         if outcome == Outcome.STEP_UNSOLVED and not run.singular and self.margin() < FRESH**2:
@@ -232,6 +252,7 @@ class Driver(Detours):
         if chart is not None:
             local = [chart.carried(state)]
             self.charts.append((float(state.t), chart))
+            self.returning, run.until = False, 0.0
         elif self.charts:
             self.charts.append((float(state.t), None))
         x = np.concatenate([state.q, integrated(self.setup, state), *local, work])
@@ -273,15 +294,47 @@ class Driver(Detours):
         hits, failed = locate(list(self.setup.events.values()), run.event_values, dense)
         run.event_values[0] = run.event_values[1]
         for when, row, k in hits:
+            if self.goal is not None and when > self.goal:
+                break
             q, v = row[: run.nq], velocities(self.setup, row[None, : run.nq], row[None, run.nq : n])[0]
             self.found[self.names[k]].append((when, np.concatenate([q, v])))
             if self.setup.events[self.names[k]].terminal:
                 self.land(when, row)
                 self.came(before[1], row)
-                run.x[:], run.t, run.fresh = row[: run.n], when, 0
-                if run.nu:
-                    self.inputs[:] = row[run.n : run.n + run.nu]
-                self.history.cut(when, row)
+                self._cut(when, row)
                 self.ended_by = k
                 return Status.EVENT
         return Status.CALLBACK if failed else Status.DONE
+
+    # --- ends beside singular positions -------------------------------------------------------------------------
+
+    def go_beyond(self) -> Status:
+        """Go on beyond the end, to the first record behind it."""
+        run = self.record
+        self.goal = run.end
+        run.end += max(10.0 * run.usual_h, run.end - self.span.start.t)
+        return Status.DONE
+
+    @property
+    def _is_beyond(self) -> bool:
+        return self.goal is not None and self.record.t >= self.goal
+
+    def _end_inside(self) -> None:
+        """End the run inside its last step: velocities beside a singular position are known by those on both sides."""
+        run = self.record
+        assert self.goal is not None
+        (t, first), last, run.end, self.goal = self.history.previous, self.history.last[1], self.goal, None
+        if run.t == run.end:
+            return
+        (row,) = self.between(np.array([t, run.t]), np.stack([first, last])).rows(np.array([run.end]))
+        self._cut(run.end, row)
+        met = self.margin() <= run.hit**2
+        self.met = [replace(m, t=min(m.t, run.end), end=min(m.end, run.end)) for m in self.met if m.t <= run.end or met]
+
+    def _cut(self, t: float, row: np.ndarray) -> None:
+        """Be where the record at t, inside the last step, is."""
+        run = self.record
+        run.x[:], run.t, run.fresh = row[: run.n], t, 0
+        if run.nu:
+            self.inputs[:] = row[run.n : run.n + run.nu]
+        self.history.cut(t, row)

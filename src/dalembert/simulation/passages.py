@@ -19,8 +19,9 @@ from dalembert.system.state import State
 from dalembert.system.system import System
 
 TOGETHER = 10.0  # times the smallest singular value: others up to this vanish in the same position
-FOLLOWED = 3e5  # times that a difference may grow: steps are off by some 1e-3 rtol, and a run is to be within 300 rtol
-SMALLEST = 1e-4  # σ below which that can be
+PROMISED = 300.0  # times rtol: the error of a run behind passages that it calls determined, at most
+BEFORE = 0.1  # times rtol: the error that a run has before one (six-bars and 3-RRR: 0.003 to 0.3)
+FINEST = 1e-12  # the same at tolerances that rounding does not keep
 TURNED = 1e2  # times rtol: by how much a motion may be turned, rad
 ASIDE = 0.05  # of a velocity: what may lead off the cone in a position that is met; one that is turned there has more
 ROUNDED = 1e-6  # rad: the same by rounding, which is estimated from above
@@ -61,10 +62,11 @@ class Passage:
     Of motions that meet such a position it is asked whether it is one, to rounding (else branches avoid each other),
     and whether their neighbours meet it too and go on along the same branch; of those that pass at a distance, whether
     rounding leaves them on their side of it, and whether they and their neighbours stay side by side. On a curved cone
-    motions that pass at a distance δ are about 1/δ times as far apart behind it: a `growth` beyond 3e5 is more than a
-    run can follow. If not, `determined` is False: a start beside this one leads elsewhere, and the run shows one of the
-    motions that may follow. A distance below `resolution` is not told from zero: on a cone such a miss is shown as a
-    motion straight through the apex, though the true one turns aside.
+    motions that pass at a distance δ are about 1/δ times as far apart behind it: a `growth` beyond 3000, or 3e14 times
+    an rtol below 1e-11, magnifies the errors of a run to more than 300 rtol. If not, `determined` is False: a start
+    beside this one leads elsewhere, and the run shows one of the motions that may follow. A distance below `resolution`
+    is not told from zero: on a cone such a miss is shown as a motion straight through the apex, though the true one
+    turns aside.
     """
 
     start: float  # s: beginning of the step in which it lies
@@ -134,7 +136,7 @@ def _seen(system: System, p: np.ndarray, met: Met, state: State, u: np.ndarray) 
         straight = on is not None and np.linalg.norm(on - y) <= ASIDE * np.linalg.norm(y) and cone.selects(on)
         determined = straight and exists(system, state, p, rank, met.usual, u)
     else:
-        determined = _on_its_side(met) and growth <= FOLLOWED
+        determined = _on_its_side(met) and growth <= followed(met.rtol)
     return _Seen(distance, gap, along, growth, rank, rows, cone.kind, determined)
 
 
@@ -217,11 +219,17 @@ def known_with_drift(setup: Setup, met: Met, u: np.ndarray) -> Met:
 
 
 def is_determined(system: System, p: np.ndarray, met: Met) -> bool:
-    """`Passage.determined` by itself: only positions that are met, or nearly so, need a look at the constraints."""
+    """`Passage.determined` by itself: only positions that are met, or that part neighbours, need a look."""
     if met.determined is not None:
         return met.determined
-    near = met.sigma <= max(met.hit, SMALLEST)
-    return describe(system, p, met).determined if near else _on_its_side(met)
+    spatial = system.nv - met.usual > 1  # three dimensions and time: a cone that is curved
+    looked_at = met.sigma <= met.hit or spatial
+    return describe(system, p, met).determined if looked_at else _on_its_side(met)
+
+
+def followed(rtol: float) -> float:
+    """How many times differences may grow at a passage, so that a run is within PROMISED rtol behind it."""
+    return PROMISED * rtol / max(BEFORE * rtol, FINEST)
 
 
 def _on_its_side(met: Met) -> bool:
@@ -231,7 +239,7 @@ def _on_its_side(met: Met) -> bool:
 
 def _taken(met: Met, moving: bool, determined: bool, growth: float) -> str:
     hits = met.sigma <= met.hit
-    if not hits and growth > FOLLOWED:
+    if not hits and growth > followed(met.rtol):
         return f"passed as one of many motions that part here: differences grow about {growth:.0e} times"
     if not hits and not met.resolved:
         return "passed by steps too long to tell the side"

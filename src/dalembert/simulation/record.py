@@ -57,6 +57,7 @@ def make_record(layout: Layout) -> RunRecord:
         near=layout.policy.near,
         hit=layout.hit,
         stop=int(s.on_singularity == "stop"),
+        beyond=int(s.on_singularity != "stop"),
         blind=int(bool(system.rows.of) and (s.named or layout.equations.unequal)),
         most=most,
         passages=np.zeros((most, system.nq + system.nv + PASSAGE)),

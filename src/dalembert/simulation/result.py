@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.errors import ArgumentError
 from dalembert.records import filled
-from dalembert.simulation.causes import cause, jump, runs_away
+from dalembert.simulation.causes import cause, jump, rounded, runs_away
 from dalembert.simulation.driver import Driver
 from dalembert.simulation.run import Run
 from dalembert.simulation.setup import TOTAL_RATES
@@ -68,9 +68,10 @@ def result(driver: Driver, status: Status) -> Run:
 
 
 def _error(driver: Driver, status: Status) -> BaseException | None:
-    """The exception of a callback, or of the run itself."""
+    """The exception of a callback, or of the run itself; not one raised beyond the end that was reached."""
+    ended = status in (Status.DONE, Status.EVENT)
     for callback in (driver.controller, driver.watcher):
-        if callback is not None and callback.error is not None:
+        if callback is not None and callback.error is not None and not ended:
             return callback.error
     return driver.trouble or (_not_finite(driver) if status == Status.CALLBACK else None)
 
@@ -124,7 +125,8 @@ def _cause(driver: Driver) -> str:
         k = jump(system, V, p)
         found = cause(system, system.state(X[k, : system.nq], V[k], T[k]), p, usual, driver.inputs)
         found = f"at t = {T[k]:.6g} s {found}" if found else ""
-    return found or runs_away(system, T, V, p)
+    found = found or runs_away(system, T, V, p)
+    return found or rounded(system, driver.state(), p, driver.record.rate, driver.setup.atol)
 
 
 def _verdict(driver: Driver) -> str:
