@@ -278,3 +278,13 @@ def test_long_compilations_show_progress_on_a_terminal_only(monkeypatch):
             done(12)
         assert ("compiling 'big': 12 of 40 parts" in terminal.text) == tty
         assert terminal.text.endswith("\r") == tty
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes by name on this platform")
+def test_a_pipe_in_place_of_an_entry_is_not_waited_for(folder):
+    Kernel(function())
+    for path in folder.glob("*.bin"):
+        path.unlink()
+        os.mkfifo(path)
+    forget()
+    assert Kernel(function())(np.array([0.5]))[0] == np.sin(0.5) + 0.25
