@@ -14,6 +14,7 @@ import struct
 import sys
 import traceback
 import warnings
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -53,7 +54,9 @@ class Taken:
     def write(self, path, names=None, **options):
         """With sums that are right."""
         names = names or _columns(self.facts)
-        schema = pa.schema([(n, pa.float64()) for n in names], metadata={"dalembert": to_json(self.facts)})
+        text = to_json(self.facts)
+        about = {"dalembert": text, "crc32": str(zlib.crc32(text.encode()))}
+        schema = pa.schema([(n, pa.float64()) for n in names], metadata=about)
         with pa.ipc.new_stream(path, schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
             for columns, resume, notes in self.batches:
                 texts = {"resume": json.dumps(resume), "notes": to_json(notes)}

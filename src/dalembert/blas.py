@@ -13,8 +13,10 @@ from functools import cache
 from threading import Lock
 from typing import Any
 
+from dalembert.forks import held_over_forks
+
 _NAMES = ("scipy_openblas_{}64_", "scipy_openblas_{}", "openblas_{}64_", "openblas_{}")
-_lock = Lock()
+_lock = held_over_forks(Lock())
 _inside = 0  # how many threads of Python are in `one_thread`
 _usual = 1  # what the first of them found
 

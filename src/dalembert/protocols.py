@@ -48,6 +48,10 @@ class LayoutLike(Protocol):
         """Attachments of the tree's joints by name, parents first."""
 
     @property
+    def facts(self) -> Mapping[str, Any]:
+        """All that motions may depend on, by where it is in the description: texts and numbers."""
+
+    @property
     def tree(self) -> Any:
         """The `recursions.tree.Tree`."""
 

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import sqrt
 from threading import Lock
 from typing import Any
@@ -28,6 +27,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.blas import one_thread
+from dalembert.forks import held_over_forks
+from dalembert.lazy import cached_property
 from dalembert.protocols import Parameters, StateGiven, SystemLike
 
 ACCURACY = 1e-8  # relative, of an answer, where none is asked for
@@ -185,7 +186,7 @@ def earliest_independent(rows: np.ndarray, count: int, tolerance: float) -> list
 # --- the policy of a system -----------------------------------------------------------------------------------------
 
 _known: WeakKeyDictionary[SystemLike, dict[Any, RankPolicy]] = WeakKeyDictionary()
-_lock = Lock()
+_lock = held_over_forks(Lock())
 
 
 def rank_policy(system: SystemLike | None = None, p: Parameters = None, accuracy: float | None = None) -> RankPolicy:

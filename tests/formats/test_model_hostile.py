@@ -246,3 +246,13 @@ def test_mutated_expressions_are_read_or_refused_cleanly():
     for _ in range(4000):
         with suppress(GrammarError):
             parse(mutated(rng.choice(good), rng))
+
+
+def test_masses_whose_products_no_number_holds_are_refused(tmp_path):
+    path = tmp_path / "heavy.yaml"
+    path.write_text(
+        "dalembert: 1\nname: heavy\nbodies:\n  a: {mass: 1e308, com: [1, 0, 0]}\n"
+        "joints:\n  A: {type: revolute, axis: z, parent: ground, child: a}\n"
+    )
+    with pytest.raises(da.DescriptionError, match=r"joint 'A' carries has a mass of 1e\+308 kg .* at most 1e\+150"):
+        da.read(path).compile()

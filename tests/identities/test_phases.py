@@ -247,3 +247,54 @@ def test_a_foot_that_stops_bearing_is_told():
     steady = abs(run.t - 0.5) > 1e-3
     assert np.allclose(forces.sum(axis=0)[steady], 60.0, atol=1e-6)
     assert run.success
+
+
+def _same(one, other):
+    for name in ("t", "q", "v", "energy_error"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    assert [str(s) for s in one.switches] == [str(s) for s in other.switches]
+    assert one.status == other.status
+
+
+@pytest.mark.parametrize("kind", ["contact", "switch", "friction"])
+def test_a_recording_goes_on_to_a_later_end_as_one_run(kind, tmp_path):
+    options = {}
+    if kind == "switch":
+        system = da.zoo.four_bar().compile()
+        x, ends, options = system.assemble({"A": 0.9}, v={"A": 2.0}), (0.1, 0.2, 0.5), {}
+        options["switches"] = [da.Switch(open="C", at=0.2)]
+    else:
+        m = da.Mechanism("m", gravity=(0, 0, -10.0 if kind == "contact" else 0.0))
+        more = {"friction": 2.0, "stiffness": 50.0} if kind == "friction" else {}
+        m.add_joint("z", da.Prismatic("z"), m.ground, m.add_body("b", mass=1.0), **more)
+        if kind == "contact":
+            m.add_contact("floor", "b", radius=0.1, restitution=0.5)
+        system, x, ends = m.compile(), {"z": 5.1 if kind == "contact" else 1.0}, (0.3, 1.5, 3.0)
+    for end in ends:
+        found = da.simulate(system, x, end, record=tmp_path / "a", resume=True, **options)
+        _same(found, da.simulate(system, x, end, **options))
+        _same(found, da.load(tmp_path / "a", system))
+        _same(found, da.simulate(system, x, end, record=tmp_path / "a", resume=True, **options))
+    with pytest.raises(da.ArgumentError, match=r"goes to t = .* s already, and the end that is asked for is"):
+        da.simulate(system, x, ends[0], record=tmp_path / "a", resume=True, **options)
+
+
+def test_an_interrupted_recording_of_phases_goes_on(tmp_path):
+    """Ctrl-C in the third second: the phase under way is made again."""
+    m = da.Mechanism("ball", gravity=(0, 0, -10.0))
+    m.add_joint("z", da.Prismatic("z"), m.ground, m.add_body("ball", mass=1.0))
+    m.add_contact("floor", "ball", radius=0.1, restitution=0.8)
+    m.add_motor("motor", "z")
+    system, raised = m.compile(), []
+
+    def law(t, s):
+        if t > 2.0 and not raised:
+            raised.append(t)
+            raise KeyboardInterrupt
+        return [0.0]
+
+    cut = da.simulate(system, {"z": 5.1}, 3.0, u=law, record=tmp_path / "a")
+    assert cut.status.name == "INTERRUPTED"
+    with pytest.warns(RuntimeWarning, match="another 'u'"):  # it has remembered something
+        found = da.simulate(system, {"z": 5.1}, 3.0, u=law, record=tmp_path / "a", resume=True)
+    _same(found, da.simulate(system, {"z": 5.1}, 3.0, u=law))

@@ -278,3 +278,14 @@ def test_long_compilations_show_progress_on_a_terminal_only(monkeypatch):
             done(12)
         assert ("compiling 'big': 12 of 40 parts" in terminal.text) == tty
         assert terminal.text.endswith("\r") == tty
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes by name on this platform")
+def test_a_pipe_in_place_of_an_entry_is_not_waited_for(folder):
+    Kernel(function())
+    for path in folder.glob("*.bin"):
+        path.unlink()
+        os.mkfifo(path)
+    forget()
+    x = np.array([0.5, 1.0, 2.0])
+    np.testing.assert_allclose(Kernel(function())(x), np.sin(x) + x**2)

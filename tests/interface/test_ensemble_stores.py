@@ -14,7 +14,8 @@ import xarray
 from pyarrow import dataset
 
 import dalembert as da
-from dalembert.ensembles import fingerprint, work
+from dalembert.ensembles import work
+from dalembert.facts import digest
 
 
 def pendulum() -> da.System:
@@ -106,12 +107,12 @@ def test_functions_that_differ_are_another_study(one, other, tmp_path):
 
 
 def test_a_function_has_the_same_fingerprint_in_every_process():
-    text = "from tests.interface.test_ensemble_stores import *; print(fingerprint.of([gains(0.5), Law(3), {'b', 'a'}]))"
+    text = "from tests.interface.test_ensemble_stores import *; print(digest([gains(0.5), Law(3), {'b', 'a'}]))"
     found = {
         subprocess.run([sys.executable, "-c", text], check=True, capture_output=True, text=True).stdout
         for _ in range(2)
     }
-    assert found == {fingerprint.of([gains(0.5), Law(3), {"b", "a"}]) + "\n"}
+    assert found == {digest([gains(0.5), Law(3), {"b", "a"}]) + "\n"}
 
 
 def test_memory_of_a_summary_does_not_grow_with_the_paths(monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import warnings
 from concurrent.futures import Future
 
 import numpy as np
@@ -134,3 +135,43 @@ def test_an_output_with_the_name_of_a_coordinate_axis_is_refused(tmp_path):
             pendulum(), {"A": 0.5}, 0.3, n=2, t_eval=TIMES, outputs={"q": lambda t, s: s["A"]}, paths="zarr",
             store=tmp_path / "runs",
         )  # fmt: skip
+
+
+DAMAGE = {
+    "missing": lambda data: None,
+    "empty": lambda data: b"",
+    "half": lambda data: data[: len(data) // 2],
+    "flipped": lambda data: data[: len(data) // 2] + bytes([data[len(data) // 2] ^ 16]) + data[len(data) // 2 + 1 :],
+}
+
+
+@pytest.mark.parametrize("how", DAMAGE)
+@pytest.mark.parametrize("file", ["q/0.0.0", "turned/0.0", "q/.zarray", "t/0", ".zgroup", "part"])
+def test_what_is_damaged_or_missing_is_made_again(file, how, tmp_path):
+    whole, folder = study(40, store=tmp_path / "runs", paths="zarr"), tmp_path / "runs"
+    path = next(folder.glob("part-*.arrow")) if file == "part" else folder / "paths.zarr" / file
+    data = DAMAGE[how](path.read_bytes())
+    path.unlink()
+    if data is not None:
+        path.write_bytes(data)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        same(whole, study(40, store=folder, paths="zarr"))
+    if file not in ("t/0", "part") and (file, how) != ("q/.zarray", "flipped"):  # which may mean the same
+        assert any("made again" in str(w.message) for w in told)
+    same(whole, study(40, store=folder, paths="zarr"))  # and is whole
+    np.testing.assert_array_equal(xarray.open_zarr(folder / "paths.zarr", consolidated=False)["q"], whole.q)
+
+
+def test_a_store_whose_making_was_cut_off_is_made_anew(tmp_path):
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    (folder / ".study.json.abc.part").write_text("{")
+    half = folder / "paths.zarr"
+    half.mkdir()
+    (half / ".zgroup").write_text('{"zarr_format": 2}')
+    with pytest.raises(da.FileError, match="holds other files"):
+        study(8, store=folder, paths="zarr")
+    half.rename(folder / ".paths.zarr.abc.part")  # as a process leaves it now
+    same(study(8), study(8, store=folder, paths="zarr"))
+    assert not list(folder.glob(".*.part"))

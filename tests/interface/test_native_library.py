@@ -276,3 +276,14 @@ def test_native_code_cuts_blocks_and_jumps_to_addresses():
     work(ctypes.cast(callback, ctypes.c_void_p).value, x.ctypes.data, y.ctypes.data)
     assert called == [(x.ctypes.data, y.ctypes.data, None)]
     np.testing.assert_array_equal(np.flatnonzero(y), [7])
+
+
+def test_an_array_must_have_the_shape_that_its_struct_declares():
+    class Sized(Struct):
+        rows = Int()
+        x = Doubles("rows", "3")
+
+    assert Sized(x=np.zeros((2, 3)), rows=2).x.shape == (2, 3)  # numbers count first, in any order
+    for wrong in (np.zeros((1, 3)), np.zeros((3, 2)), np.zeros(6)):
+        with pytest.raises(ValueError, match=r"Sized.x has shape .*; needed: \(2, 3\)"):
+            Sized(rows=2, x=wrong)

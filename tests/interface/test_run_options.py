@@ -285,3 +285,14 @@ def test_durations_that_are_none_are_refused(four_bar, t):
     system, x = four_bar
     with pytest.raises(da.ArgumentError, match=r"^t "):
         da.simulate(system, x, t)
+
+
+def test_steps_that_the_clock_does_not_resolve_are_refused():
+    system = zoo.four_bar().compile()
+    x = system.assemble({"A": 0.6})
+    for options in ({"max_step": 5e-324}, {"method": "rk4", "step": 1e-17}, {"max_step": 1e-16, "rtol": 1e-6}):
+        with pytest.raises(da.ArgumentError, match=r"step is \S+ s; needed: at least .* neighbouring times"):
+            da.simulate(system, x, 1.0, **options)
+    with pytest.raises(da.ArgumentError, match="neighbouring times"):
+        da.ensemble(system, [x], 1.0, max_step=5e-324)
+    assert da.simulate(system, x, 1e-3, step=1e-20).success  # the first of adaptive ones: time starts at zero

@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from dalembert import view, zoo
+from dalembert.errors import ArgumentError
+from dalembert.studio.messages import parsed
 from dalembert.studio.server import HERE, KINDS, STAGE
 
 sync = pytest.importorskip("websockets.sync.client", reason="websockets is not installed (extra `studio`)")
@@ -135,3 +137,11 @@ def test_a_page_that_never_reads_does_not_hold_up_the_session(studio):
             studio.session.idle(60)
             time.sleep(0.01)
         assert abs(studio.state["A"] - 1.25) < 1e-6
+
+
+@pytest.mark.parametrize("depth", [40, 900])
+def test_lists_deep_in_each_other_are_refused_with_a_sentence(depth):
+    text = '{"event": "pose", "q": ' + "[" * depth + "1" + "]" * depth + "}"
+    with pytest.raises(ArgumentError, match="more than 32 deep"):
+        parsed(text)
+    assert parsed('{"q": [[1, 2], {"a": []}]}') == {"q": [[1, 2], {"a": []}]}

@@ -9,7 +9,6 @@ that are not led stay where the constraints let them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from math import isfinite
 
@@ -17,6 +16,7 @@ import numpy as np
 from scipy.linalg.lapack import dgesv
 
 from dalembert.analysis.course import Course
+from dalembert.lazy import cached_property
 from dalembert.protocols import StateLike
 from dalembert.rank import Revealed, rank_policy
 

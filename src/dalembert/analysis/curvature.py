@@ -17,7 +17,6 @@ motions K that the constraints allow. Its curvature is Gauss' equation, with the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import casadi as ca
 import numpy as np
@@ -28,6 +27,7 @@ from dalembert.analysis.manifold import Tangent, tangent
 from dalembert.analysis.metric_chart import metric_jet
 from dalembert.analysis.mobility import report
 from dalembert.errors import ArgumentError, AssemblyError
+from dalembert.lazy import cached_property
 from dalembert.protocols import Parameters, StateGiven, StateLike, SystemLike, check_system
 from dalembert.rank import massless, rank_policy, reach
 

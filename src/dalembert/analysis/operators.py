@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -28,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert.errors import ArgumentError, unknown
+from dalembert.lazy import cached_property
 from dalembert.protocols import Parameters, StateGiven, SystemLike, check_system
 from dalembert.symbols import to_sx
 

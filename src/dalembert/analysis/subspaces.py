@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from dalembert import checks
 from dalembert.analysis.manifold import Tangent
+from dalembert.lazy import cached_property
 from dalembert.protocols import Parameters, StateLike, SystemLike, check_system
 from dalembert.rank import angular_velocities, rank_policy, reach
 

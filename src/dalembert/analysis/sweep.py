@@ -12,7 +12,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from dalembert.analysis.course import Course
 from dalembert.analysis.special_points import SpecialPoint
 from dalembert.analysis.trail import Trail
 from dalembert.errors import ArgumentError, unknown
+from dalembert.lazy import cached_property
 from dalembert.protocols import Inputs, SystemLike
 from dalembert.rank import rank_policy
 

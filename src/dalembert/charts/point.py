@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from dalembert.analysis.manifold import Tangent
 from dalembert.charts.equations import MORE, MOVING, STILL, moving, slopes, still, tracing
 from dalembert.errors import ArgumentError
+from dalembert.lazy import cached_property
 from dalembert.rank import rank_policy
 from dalembert.system.state import State
 

@@ -6,13 +6,13 @@ import inspect
 import warnings
 from collections.abc import Sequence
 from difflib import get_close_matches
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from dalembert import formats
 from dalembert.analysis.named_start import named_start
 from dalembert.errors import ArgumentError, ModelFileError, UnknownName, unknown
+from dalembert.lazy import cached_property
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.simulation.callbacks import expression
 from dalembert.system.state import State

@@ -72,7 +72,8 @@ def read(name: str) -> Entry | None:
 
 def _own_bytes(path: Path) -> bytes:
     """Bytes of a file; None unless it is a plain file of the user that nobody else may write."""
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
+    how = (getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))  # a pipe would be waited for
+    descriptor = os.open(path, os.O_RDONLY | sum(how))
     with os.fdopen(descriptor, "rb") as file:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode) or _trouble(found):

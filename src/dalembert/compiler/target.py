@@ -26,6 +26,7 @@ import llvmlite.binding as llvm
 from llvmlite.binding import ffi
 
 from ..errors import CompileError
+from ..forks import held_over_forks
 from .operations import LIBM
 
 
@@ -148,7 +149,10 @@ class Library:
 
 
 LIBRARY = ("sqrt", "frexp", "ldexp", "memcpy", "memmove", "memset")  # what loops need besides
-_lock = threading.Lock()
+_of_llvmlite = getattr(getattr(ffi.lib, "_lock", None), "_lock", None)  # around each call of the library
+if _of_llvmlite is not None:
+    held_over_forks(_of_llvmlite)
+_lock = held_over_forks(threading.Lock())
 _names = itertools.count()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from dalembert.control.plant import Plant
 from dalembert.control.references import LimitsGiven, MetricGiven
 from dalembert.control.trajectories import Trajectory
 from dalembert.errors import ArgumentError, AssemblyError, extra, unknown
+from dalembert.lazy import cached_property
 from dalembert.protocols import Parameters, StateGiven, check_system
 from dalembert.simulation.run import Run
 from dalembert.system.state import State

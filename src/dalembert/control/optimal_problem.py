@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from dalembert.control import sweeps
 from dalembert.control.path_costs import OfState, PathCosts
 from dalembert.control.stage_costs import Cost, Expansions, StageCost
 from dalembert.errors import ArgumentError, DalembertError
+from dalembert.lazy import cached_property
 from dalembert.linearization.discrete_motion import Steps, followed, slopes_along
 from dalembert.linearization.discrete_slopes import StepSlopes
 from dalembert.mechanism.constraints.expression import Expression

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from dalembert.control.plant import Plant
 from dalembert.control.task import row_units
+from dalembert.lazy import cached_property
 from dalembert.rank import angular_velocities, rank_policy
 from dalembert.system.state import State
 

@@ -21,7 +21,6 @@ part of τ = m ε counts, and the inputs are the smallest with Kᵀ B u = Kᵀ �
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 
 import casadi as ca
 import numpy as np
@@ -37,6 +36,7 @@ from dalembert.control.plant import Plant
 from dalembert.control.projected import IDLE
 from dalembert.control.task import FrameGiven
 from dalembert.errors import ArgumentError, AssemblyError, DalembertError
+from dalembert.lazy import cached_property
 from dalembert.native.bound import Bound
 from dalembert.native.library import address
 from dalembert.protocols import Parameters, StateGiven, check_system

@@ -8,7 +8,6 @@ its end at its last one.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from math import factorial
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from numpy.typing import ArrayLike
 from dalembert import checks
 from dalembert.checks import array, function, number, shown, vector, whole
 from dalembert.errors import ArgumentError, DalembertError, unknown
+from dalembert.lazy import cached_property
 from dalembert.mechanism.motions import polynomials
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from dalembert import checks
 from dalembert.compiler.target import host
 from dalembert.ensembles.lanes import Batch, fits
 from dalembert.errors import ArgumentError
+from dalembert.lazy import cached_property
 from dalembert.simulation.layout import Layout
 from dalembert.simulation.run import Run
 from dalembert.simulation.setup import Setup, Span, steers

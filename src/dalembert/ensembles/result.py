@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from dalembert.ensembles.sensitivities import RunSensitivities, as_result, blank
 from dalembert.ensembles.summary import Extremes, Summary, extremes
 from dalembert.ensembles.variation import Variation
 from dalembert.errors import ArgumentError, extra
+from dalembert.lazy import cached_property
 from dalembert.simulation.run import Run
 from dalembert.simulation.status import Status
 from dalembert.simulation.tables import position_units, speed_units

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from dalembert import checks
-from dalembert.ensembles import fingerprint
 from dalembert.ensembles.lanes import Batch
 from dalembert.ensembles.plan import Plan, run_alone
 from dalembert.errors import ArgumentError, DalembertError
@@ -23,6 +22,7 @@ from dalembert.sensitivity.quantities import Quantity, quantities
 from dalembert.sensitivity.result import Sensitivities
 from dalembert.sensitivity.runs import check_controller, check_held, end_and_path
 from dalembert.sensitivity.targets import Targets
+from dalembert.simulation import fingerprint
 from dalembert.system.state import State
 from dalembert.system.system import System
 

@@ -1,38 +1,45 @@
 """Results of an ensemble on disk as they come: a folder that survives a crash, and from which the rest is made.
 
-    study.json         format, version, number of runs, and a digest of everything that the results depend on
-    part-<run>.arrow   Arrow files (Feather), one row a run; <run> is the first of the part
-    paths.zarr         where asked for: dense paths, instead of lists in the rows (`zarr_paths`)
+    study.json               format, version, number of runs, a digest of everything that the results depend on
+    part-<run>-<sum>.arrow   Arrow files (Feather), one row a run; <run> is the first, <sum> the CRC-32 of the file
+    paths.zarr               where asked for: dense paths, instead of lists in the rows (`zarr_paths`)
 
 A part is written under another name and then renamed, so a file that is there is whole: `pyarrow.dataset`, pandas and
-others may read the folder while runs are being made. Columns: run, status, success, t, message; q.…, v.…, work.… at
+others may read the folder while runs are being made. One that does not have its sum was damaged since: it is removed
+with a warning, and its runs are made again. Columns: run, status, success, t, message; q.…, v.…, work.… at
 the end; steps, margin and the other evidence; output.… and states, lists over the times of t_eval; event.…, lists of
 times. With derivatives: end.…, d.end.….…, the same of path (lists), least and greatest, and no_derivatives.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
+import re
+import warnings
+import zlib
 from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dalembert import checks
-from dalembert.ensembles import fingerprint
 from dalembert.ensembles.lanes import Batch
 from dalembert.ensembles.parts import COUNTS, EVIDENCE, Part
 from dalembert.ensembles.plan import Plan
 from dalembert.ensembles.sensitivities import blank_slopes, slope_columns
 from dalembert.ensembles.zarr_paths import ZarrPaths
 from dalembert.errors import FileError, extra
-from dalembert.simulation.files.atomic import replacing
+from dalembert.simulation import fingerprint
+from dalembert.simulation.files.atomic import is_unfinished, replacing, sweep
+from dalembert.simulation.files.fingerprint import description
 from dalembert.simulation.phases.switch import named_switches
-from dalembert.simulation.setup import Span
 from dalembert.simulation.status import Status
 
-FORMAT, VERSION = "dalembert ensemble", 3
+FORMAT, VERSION = "dalembert ensemble", 4
+NAME = re.compile(r"part-\d+-([0-9a-f]{8})\.arrow")
+TOLD = 8  # runs or files that a warning names
 
 
 class Store:
@@ -59,8 +66,9 @@ class Store:
         place = self.folder / "study.json"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
+            sweep(self.folder)
             if not place.exists():
-                if any(self.folder.iterdir()):
+                if not all(map(is_unfinished, self.folder.iterdir())):
                     raise FileError(f"'{self.folder}' holds other files; needed: a new folder, or one of this study.")
                 with replacing(place) as new:
                     new.write_text(json.dumps(study, indent=1) + "\n")
@@ -68,6 +76,9 @@ class Store:
             found = json.loads(place.read_text())
         except (OSError, ValueError) as error:
             raise FileError(f"'{self.folder}' cannot be used as a store: {error}") from error
+        version = found.get("version") if isinstance(found, dict) else None
+        if version != VERSION:
+            raise FileError(f"'{place}' has version {version}; needed: {VERSION}. Give another folder.")
         if found != study:
             raise FileError(
                 f"'{self.folder}' holds results of another study: system, states, parameters, times, options or "
@@ -75,20 +86,39 @@ class Store:
             )
 
     def done(self) -> Iterator[tuple[np.ndarray, Part]]:
-        """Parts that are there, each run once."""
+        """Parts that are there, each run once; what is damaged is not there."""
         seen: set[int] = set()
-        for path in sorted(self.folder.glob("part-*.arrow")):
+        damaged: list[str] = []
+        lost: set[int] = set()  # runs whose paths are not those that were written
+        for path in sorted(x for x in self.folder.glob("part-*.arrow") if NAME.fullmatch(x.name)):
             try:
-                table = self.feather.read_table(path, memory_map=False)
-                table.validate(full=True)  # lengths against buffers: NumPy would read what is not there
-                rows, part = self._part(table)
+                data = path.read_bytes()
+                if path.name != self._name(path, data):
+                    damaged.append(path.name)
+                    path.unlink()
+                    continue
+                rows, part, whole = self._part(self.feather.read_table(self.pyarrow.BufferReader(data)))
             except (OSError, KeyError, ValueError, self.pyarrow.ArrowException) as error:
                 raise FileError(
                     f"'{path}' is not a part of this study: {error}. Delete it to make its runs again."
                 ) from error
-            new = np.array([int(k) not in seen for k in rows], dtype=bool)
-            seen.update(int(k) for k in rows)
+            new = whole & np.array([int(k) not in seen for k in rows], dtype=bool)
+            seen.update(rows[new].tolist())
+            lost.update(rows[~whole].tolist())
             yield rows[new], _chosen(part, new)
+        if damaged:
+            self._warn(damaged, "damaged and removed")
+        if lost - seen:
+            self._warn([f"run {k}" for k in sorted(lost - seen)], "without the paths that it had in paths.zarr")
+
+    @staticmethod
+    def _name(path: Path, data: bytes) -> str:
+        """The name that a part must have."""
+        return f"{path.name[: path.name.rindex('-')]}-{zlib.crc32(data):08x}.arrow"
+
+    def _warn(self, what: list[str], how: str) -> None:
+        names = ", ".join(what[:TOLD]) + (f" and {len(what) - TOLD} more" if len(what) > TOLD else "")
+        warnings.warn(f"'{self.folder}': {names} {how}; made again.", RuntimeWarning, stacklevel=4)
 
     def kept(self, made: Iterator[tuple[np.ndarray, Part]]) -> Iterator[tuple[np.ndarray, Part]]:
         """Yield the parts, each written to the store first."""
@@ -124,13 +154,17 @@ class Store:
             columns[f"event.{name}"] = pa.array([hits.get(k, np.zeros(0)).tolist() for k in range(len(rows))])
         try:
             if self.dense is not None:
-                self.dense.write(rows, part)
-            with replacing(self.folder / f"part-{rows[0]:09d}.arrow") as new:
-                self.feather.write_feather(pa.table(columns), str(new), compression="uncompressed")
+                columns["paths"] = self.dense.write(rows, part)
+            sink = pa.BufferOutputStream()
+            self.feather.write_feather(pa.table(columns), sink, compression="uncompressed")
+            data = sink.getvalue()
+            with replacing(self.folder / f"part-{rows[0]:09d}-{zlib.crc32(data):08x}.arrow") as new:
+                new.write_bytes(data)
         except OSError as error:
             raise FileError(f"'{self.folder}' cannot be written: {error}. What is there stays.") from error
 
-    def _part(self, table: Any) -> tuple[np.ndarray, Part]:
+    def _part(self, table: Any) -> tuple[np.ndarray, Part, np.ndarray]:
+        """Runs of a table, what became of them, and which of them have the paths that were written."""
         system, times = self.plan.setup.system, len(self.plan.wanted)
 
         def column(name: str) -> np.ndarray:
@@ -157,35 +191,26 @@ class Store:
             part.slopes[where][..., i, j] = values
         if self.slopes:
             part.no_slopes = {k: x for k, x in enumerate(table["no_derivatives"].to_pylist()) if x is not None}
-        if self.dense is not None:
-            self.dense.read(rows, part)
-        return rows, part
+        if self.dense is None:
+            return rows, part, np.ones(len(rows), dtype=bool)
+        return rows, part, self.dense.read(rows, part) == column("paths")
 
 
 def _digest(plan: Plan, batch: Batch) -> str:
-    """Digest of the equations, the runs, the options and the functions."""
+    """Digest of the description, the equations, the runs, and all that is asked of them."""
     setup, system = plan.setup, plan.setup.system
-    found = hashlib.sha256(system.function("ode").serialize().encode())
-    for x in (batch.q, batch.v, batch.t, batch.p, batch.u, plan.wanted):
-        found.update(np.ascontiguousarray(x).tobytes())
-    options = setup.described(Span(system.state(), 0.0, None, np.zeros(0)))
-    kept = plan.keep == "states"  # outputs are there in any case
-    functions = [
-        *((name, fingerprint.of_output(system, f)) for name, f in plan.outputs.items()),
-        *((name, fingerprint.of_event(system, event)) for name, event in setup.events.items()),
-        fingerprint.of_controller(system, setup.controller) if plan.controllers is None else "",
-        fingerprint.of(plan.controllers),
-    ]
-    found.update(repr([sorted(options.items()), functions, kept, plan.lanes, _changes(plan)]).encode())
-    if plan.slopes is not None:
-        found.update(repr([plan.slopes.described(system), plan.keep]).encode())
-    return found.hexdigest()
-
-
-def _changes(plan: Plan) -> list[str]:
-    """Key of the changes of structure."""
-    switches = named_switches(plan.changes.get("switches"), plan.setup.system)
-    return [fingerprint.of(switches), repr(plan.changes.get("stops"))]
+    asked = {f.name: getattr(plan, f.name) for f in fields(plan)}
+    asked |= {
+        "setup": fingerprint.of_setup(setup) | ({} if plan.controllers is None else {"u": ""}),
+        "outputs": {name: fingerprint.of_output(system, f) for name, f in plan.outputs.items()},
+        "keep": plan.keep if plan.slopes is not None else plan.keep == "states",  # outputs are there in any case
+        "changes": {**plan.changes, "switches": named_switches(plan.changes.get("switches"), system)},
+        "slopes": None if plan.slopes is None else plan.slopes.described(system),
+        "samples": plan.wanted,
+    }
+    runs = {f.name: getattr(batch, f.name) for f in fields(batch)}
+    of = [description(system), system.function("ode").serialize(), asked, runs]
+    return fingerprint.of(system, of)
 
 
 def _chosen(part: Part, which: np.ndarray) -> Part:

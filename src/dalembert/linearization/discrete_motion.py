@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from dalembert.analysis.mobility import independent_rows
 from dalembert.errors import ArgumentError
 from dalembert.integrators.variational_record import ITERATIONS, Learned, Motion
+from dalembert.lazy import cached_property
 from dalembert.linearization.discrete_slopes import StepSlopes
 from dalembert.linearization.linearize import singular
 from dalembert.linearization.plan import remembered

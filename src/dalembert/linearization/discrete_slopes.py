@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from dalembert.blas import one_thread
+from dalembert.lazy import cached_property
 from dalembert.system.discrete_slopes import ARGUMENTS, LARGE, DiscreteRows, discrete_slopes
 from dalembert.system.rows import RowChoice
 from dalembert.system.system import System

@@ -8,12 +8,12 @@ own factor. Rows are kept by their nonzero elements, so that loops that share no
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from dalembert.charts.leaders import Coordinate
+from dalembert.lazy import cached_property
 from dalembert.recursions.elimination import RowFactor, shared
 from dalembert.recursions.sparse import Sparse
 from dalembert.symbols import is_zero, zeros

@@ -9,7 +9,6 @@ for any projector P on the small motions the constraints allow: H P = 0, P P = P
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -19,6 +18,7 @@ from numpy.typing import ArrayLike
 from dalembert import checks
 from dalembert.analysis.mobility import independent_rows
 from dalembert.errors import ArgumentError
+from dalembert.lazy import cached_property
 from dalembert.linearization.linearize import check_closed, singular, slopes
 from dalembert.linearization.model import LinearModel, check_model
 from dalembert.linearization.plan import remembered

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import ArrayLike
 from dalembert import checks
 from dalembert.charts.leaders import named_list
 from dalembert.errors import ArgumentError, extra, unknown
+from dalembert.lazy import cached_property
 from dalembert.linearization.operating import Operating
 from dalembert.linearization.structure import Hidden, Mode, hidden, modes, motion_of, sizes_of, zeros_of
 from dalembert.protocols import StateGiven

@@ -7,7 +7,6 @@ that they work with, laid out here by the library's own `Driver`: what runs in t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from dalembert.compiler.wasm import Memory, wasm_module
 from dalembert.errors import CompileError
 from dalembert.formulations import make_landing, make_problem
 from dalembert.integrators.run_record import PASSAGE, FillRecord, RunRecord
+from dalembert.lazy import cached_property
 from dalembert.live.kernels import energies, poses, twists
 from dalembert.native import library
 from dalembert.native.bound import NOTHING, Bound

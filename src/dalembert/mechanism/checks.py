@@ -26,6 +26,8 @@ from dalembert.symbols import Scalar, all_numbers, array, to_sx
 if TYPE_CHECKING:
     from dalembert.mechanism.mechanism import Mechanism
 
+LARGEST = 1e150  # kg, kg m, kg m²: the product of two of them is a finite number
+
 
 def check_joint(joint: Any, what: str, defaults: Defaults) -> None:
     """Refuse what is no joint, and axes of parameters that are none at the default values."""
@@ -112,10 +114,12 @@ def solid(layout: Layout, defaults: Defaults, numeric: Tree | None = None) -> bo
     """
     numeric = _numeric(layout.tree, defaults) if numeric is None else numeric
     for link in numeric.links:
-        if not np.isfinite(link.inertia.J.astype(float)).all():
+        m, h, J = float(link.inertia.m), link.inertia.h.astype(float), link.inertia.J.astype(float)
+        if not max(abs(m), np.abs(h).max(), np.abs(J).max()) <= LARGEST:
             raise DescriptionError(
-                f"what joint '{link.name}' carries has a moment of inertia beyond 1e308 kg m² about its frame: check "
-                "masses and centres of mass, in kg and m."
+                f"what joint '{link.name}' carries has a mass of {m:.3g} kg and moments of inertia up to "
+                f"{np.abs(J).max():.3g} kg m² about its frame; needed: at most {LARGEST:g}. Check masses and centres "
+                "of mass, in kg and m."
             )
     weak = [i for i, link in enumerate(numeric.links) if not _solid(link.inertia)]
     if not weak:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import ArgumentError, DescriptionError, unknown
+from dalembert.lazy import cached_property
 from dalembert.mechanism.body import Body, Frame
 from dalembert.mechanism.digest import description_digest
 from dalembert.mechanism.joints import Fixed
@@ -88,6 +88,13 @@ class Layout:
     def description_digest(self) -> str | None:
         """Digest of the whole mechanism: equal where the equations are; None where functions of the user enter."""
         return description_digest(self.mechanism)
+
+    @cached_property
+    def facts(self) -> dict[str, str | np.ndarray]:
+        """All that motions may depend on, by where it is in the description."""
+        from dalembert.mechanism.facts import described
+
+        return described(self.mechanism)
 
     @cached_property
     def fingerprint(self) -> str:

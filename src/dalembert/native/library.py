@@ -17,6 +17,7 @@ from typing import Any
 
 from dalembert.compiler import cache as disk
 from dalembert.compiler.build import SIGNATURE, Progress
+from dalembert.forks import held_over_forks
 from dalembert.native.struct import Struct
 from dalembert.sources import digest_of
 
@@ -56,7 +57,7 @@ SHIPPED = Path(__file__).parent / "shipped"
 SYMBOL = "entry"
 _loaded: dict[str, Any] = {}  # libraries, for the life of the process
 _functions: dict[str, Any] = {}  # as Python calls them
-_lock = threading.Lock()  # threads wait for the one that compiles
+_lock = held_over_forks(threading.Lock())  # threads wait for the one that compiles
 
 
 def address(name: str) -> int:

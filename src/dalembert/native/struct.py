@@ -16,12 +16,14 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Callable, Collection
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 from math import prod
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
+
+from dalembert.lazy import cached_property
 
 if TYPE_CHECKING:
     from _ctypes import _PyCStructType as Structures
@@ -89,6 +91,8 @@ class Doubles(Held):
     def put(self, struct: Any, value: np.ndarray) -> None:
         if value.dtype != self.dtype or not value.flags.c_contiguous:
             raise TypeError(f"{type(struct).__name__}.{self.name} needs a dense {np.dtype(self.dtype)} array")
+        if value.shape != (needed := self.sides(struct)):  # native code would read and write past its end
+            raise ValueError(f"{type(struct).__name__}.{self.name} has shape {value.shape}; needed: {needed}")
         super().put(struct, value)
 
 
@@ -140,10 +144,11 @@ class Struct(ctypes.Structure, metaclass=_Declared):
 
     def __init__(self, **values: Any) -> None:
         super().__init__()
-        for name, value in values.items():
+        for name in values:
             if name not in self.fields:
                 raise TypeError(f"{type(self).__name__} has no field '{name}'")
-            setattr(self, name, value)
+        for name in sorted(values, key=lambda n: isinstance(self.fields[n], Held)):  # shapes depend on the numbers
+            setattr(self, name, values[name])
 
     @classmethod
     def sized(cls: type[S], **values: Any) -> S:

@@ -23,11 +23,12 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping, Sequence
-from functools import cached_property, reduce
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
+from dalembert.lazy import cached_property
 from dalembert.recursions.clusters import ClusterFactor, Group, groups
 from dalembert.recursions.composite_body import composite_elements
 from dalembert.recursions.innovations import Innovations

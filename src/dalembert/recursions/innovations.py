@@ -21,11 +21,11 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from dalembert.lazy import cached_property
 from dalembert.recursions.riccati import ArticulatedInertia, Factors, less, riccati, solve, solve_R, solve_RT
 from dalembert.recursions.tree import ROOT, Placed
 from dalembert.symbols import eye, is_number, is_zero, log, sqrt, zeros

@@ -19,11 +19,10 @@ Spencer's ∂J_i/∂q_j (4.4.1) is ∂_j (X_ij S_j).
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import casadi as ca
 import numpy as np
 
+from dalembert.lazy import cached_property
 from dalembert.recursions.tree import ROOT, Link, Moving
 from dalembert.spatial import AdInverse, bracket
 from dalembert.symbols import array, is_number, symbols, to_sx, zeros

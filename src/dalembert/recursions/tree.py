@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
+from dalembert.lazy import cached_property
 from dalembert.spatial import AdInverse, RigidInertia, Transform, bracket
 from dalembert.symbols import array, is_number, snap, zeros
 

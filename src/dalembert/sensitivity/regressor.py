@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -21,6 +20,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.analysis.mobility import independent_rows
 from dalembert.errors import ArgumentError, unknown
+from dalembert.lazy import cached_property
 from dalembert.protocols import Parameters, check_system
 from dalembert.recursions.newton_euler import newton_euler
 from dalembert.recursions.tree import ROOT, Tree

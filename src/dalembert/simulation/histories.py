@@ -6,13 +6,13 @@ All are computed by the compiled functions of the system, eight records at once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from dalembert.analysis.by_name import ByName
 from dalembert.errors import unknown
+from dalembert.lazy import cached_property
 from dalembert.simulation.powers import constraint_power, force_power, kind_of, of_force
 from dalembert.system.acceleration import limits
 

@@ -7,7 +7,6 @@ together with the sizes that follow. Nothing here depends on how far the run has
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from dalembert.charts import LocalChart
 from dalembert.formulations.right_hand_side import EVIDENCE
 from dalembert.integrators.run_record import RunRecord
+from dalembert.lazy import cached_property
 from dalembert.native.bound import NOTHING
 from dalembert.rank import ACCURACY, RankPolicy, rank_policy
 from dalembert.simulation.callbacks import Callback, controller

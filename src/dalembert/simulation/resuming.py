@@ -113,10 +113,20 @@ def _check(driver: Driver, kept: dict[str, np.ndarray], story: Story, times: np.
         due = driver.span.start.t + count["samples"] * setup.hold
         near = 1e-6 * setup.hold
         _demand(abs(number["sampled_until"] - due) <= near and due >= t - near, "sampled_until")
+    check_end(t, driver.span.end)
     if count["steps"] > setup.max_steps:
         raise ArgumentError(
             f"the recording has {count['steps']} steps already and max_steps is {setup.max_steps}; needed: more than "
             "it has, to go on."
+        )
+
+
+def check_end(t: float, end: float) -> None:
+    """Refuse to resume a recording that has come to the time t, beyond the end that is asked for (s)."""
+    if t > end:
+        raise ArgumentError(
+            f"the recording goes to t = {t:.9g} s already, and the end that is asked for is {end:.9g} s; needed: a "
+            "later one. Read it with da.load."
         )
 
 

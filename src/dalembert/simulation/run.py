@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.charts import LocalChart
 from dalembert.errors import ArgumentError
+from dalembert.lazy import cached_property
 from dalembert.rank import rank_policy
 from dalembert.simulation.along import chart_coordinates, indicator, whitened
 from dalembert.simulation.callbacks import expression

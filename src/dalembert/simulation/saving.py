@@ -16,10 +16,11 @@ from dalembert.errors import ArgumentError, FileError
 from dalembert.simulation.driver import Driver
 from dalembert.simulation.files import Recorder, Recording, check_system, header_of_run, read, write
 from dalembert.simulation.files.format import is_number, senseless
+from dalembert.simulation.fingerprint import arguments_of_run, check_arguments
 from dalembert.simulation.layout import Layout
 from dalembert.simulation.notes import Grown, Story, grown, of_end, of_run
 from dalembert.simulation.result import result
-from dalembert.simulation.resuming import restored_charts, resumable, take_up, to_resume
+from dalembert.simulation.resuming import restored_charts, take_up, to_resume
 from dalembert.simulation.run import Run
 from dalembert.simulation.setup import Setup, Span
 from dalembert.simulation.status import Status
@@ -158,7 +159,7 @@ class Record:
         self.found: tuple[Recording, Story] | None = None
         self.written = Grown()
         self.trouble = ""  # why nothing is written any more
-        options = {name: repr(resumable(value)) for name, value in setup.described(span).items()}
+        options = arguments_of_run(setup, span)
         if resume and Path(path).exists():
             self.recorder, file = Recorder.resumed(path)
             try:
@@ -178,12 +179,7 @@ class Record:
         _check(file, self.system, path)
         if not np.array_equal(list(header.parameters.values()), setup.p):
             raise FileError(f"'{path}' was recorded with other parameters: {dict(header.parameters)}.")
-        for name, value in options.items():
-            if header.options.get(name) != value:
-                raise ArgumentError(
-                    f"'{path}' was recorded with {name}={str(header.options.get(name))[:200]}; found {value}. A run "
-                    "goes on with the options it began with."
-                )
+        check_arguments(header.options, options, path)
         return Story(file.all_notes, self.system.nq + self.system.nv, path)
 
     def take_up(self, driver: Driver) -> bool:

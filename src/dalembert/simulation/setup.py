@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from dalembert import checks
 from dalembert.errors import ArgumentError
 from dalembert.formulations import FORMULATIONS
 from dalembert.integrators.methods import METHODS, Method
+from dalembert.lazy import cached_property
 from dalembert.protocols import Parameters, StateGiven, positions_only
 from dalembert.simulation.callbacks import expression, is_numba
 from dalembert.simulation.events import Event, named_events
@@ -94,26 +95,6 @@ class Setup(Choices):
         """Number of inputs."""
         return len(self.system.u_names)
 
-    def described(self, span: Span) -> dict[str, Any]:
-        """Arguments that must be equal for a recorded run to be resumed with this setup, by name."""
-        return {
-            "state": (span.start.q.tolist(), span.start.v.tolist()),
-            "t": span.start.t,
-            "t_eval": None if span.samples is None else span.samples.tolist(),
-            "u": span.u.tolist() if self.controller is None else "controller",
-            "hold": self.hold,
-            "method": self.method_name,
-            "rtol": self.rtol,
-            "atol": self.atol,
-            "step": self.step,
-            "max_step": self.max_step,
-            "stabilization": self.stabilization,
-            "coordinates": self.coordinates if isinstance(self.coordinates, (str, list, type(None))) else "chart",
-            "formulation": self.formulation,
-            "options": dict(self.options),
-            "events": list(self.events),
-        }
-
 
 class Span(NamedTuple):
     """Where a simulation starts, how far it goes, and what is wanted of it."""
@@ -157,6 +138,17 @@ def make_span(system: System, state: StateGiven, t: Any, t_eval: Any, u: Any) ->
     start, end = _span(t, given.t)
     samples = None if t_eval is None else _samples(t_eval, start, end)
     return Span(given if given.t == start else given.replace(t=start), end, samples, system.input_vector(u))
+
+
+def check_steps(choices: Choices, span: Span) -> None:
+    """Refuse steps that the clock does not resolve: times would stay as they are."""
+    least = float(np.spacing(max(abs(span.start.t), abs(span.end))))
+    for name, value in (("max_step", choices.max_step), ("step", choices.step * choices.method.fixed)):
+        if 0.0 < value < least:
+            raise ArgumentError(
+                f"{name} is {value:.3g} s; needed: at least {least:.2g} s, by which neighbouring times are apart "
+                f"between {span.start.t:g} and {span.end:g} s."
+            )
 
 
 def check_resolution(system: System, state: State) -> None:
@@ -208,6 +200,7 @@ def make_setup(
             f"the controller ({type(controller).__name__}) is made for samples every {period:g} s, and hold is {hold}; "
             f"needed: hold={period:g}."
         )
+    check_steps(choices, span)
     options = _options(system, choices.formulation, options)
     _check_together(system, choices, coordinates)
     values = {f.name: getattr(choices, f.name) for f in fields(choices)}

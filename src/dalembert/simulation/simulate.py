@@ -15,7 +15,7 @@ from dalembert.simulation.layout import Layout
 from dalembert.simulation.pool import give_back, plain_layout
 from dalembert.simulation.result import result
 from dalembert.simulation.run import Run
-from dalembert.simulation.setup import Span, make_choices, make_setup, make_span, steers
+from dalembert.simulation.setup import Span, check_steps, make_choices, make_setup, make_span, steers
 from dalembert.system.system import System
 
 
@@ -106,6 +106,7 @@ def simulate(
             coordinates, options, record, resume,
         )  # fmt: skip
     span, plain = make_span(system, state, t, t_eval, u), controller is None and hold is None and events is None
+    check_steps(choices, span)
     if hashable and plain and coordinates is None and options is None:
         layout = plain_layout(system, choices, span, p)
     else:

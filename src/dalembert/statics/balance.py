@@ -13,12 +13,12 @@ this changes nothing but the parts of both terms of (2) that are not symmetric, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from dalembert.errors import ArgumentError
+from dalembert.lazy import cached_property
 from dalembert.protocols import Parameters, positions_only
 from dalembert.rank import Revealed, angular_velocities, rank_policy
 from dalembert.system.state import State

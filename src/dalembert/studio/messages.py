@@ -17,6 +17,7 @@ import numpy as np
 from dalembert.errors import ArgumentError
 
 LARGEST_HEADER = 1 << 20  # bytes
+DEEPEST = 32  # lists and objects in each other; those of the page are fewer than ten
 Message = str | bytes
 
 
@@ -65,7 +66,19 @@ def parsed(data: str | bytes) -> dict[str, Any]:
         raise ArgumentError("a message is no JSON.") from None
     if not isinstance(found, dict):
         raise ArgumentError("a message is no JSON object.")
+    if _is_deep(found):
+        raise ArgumentError(f"a message has lists or objects more than {DEEPEST} deep in each other; needed: fewer.")
     return found
+
+
+def _is_deep(x: Any) -> bool:
+    """Whether lists and objects are more than DEEPEST deep in each other."""
+    level = [x]
+    for _ in range(DEEPEST):
+        level = [y for x in level if isinstance(x, (dict, list)) for y in (x.values() if isinstance(x, dict) else x)]
+        if not level:
+            return False
+    return any(isinstance(x, (dict, list)) for x in level)
 
 
 def plain(x: Any) -> Any:

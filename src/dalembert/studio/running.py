@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from dalembert import checks
 from dalembert.errors import ArgumentError, DalembertError
+from dalembert.lazy import cached_property
 from dalembert.simulation.driver import Driver
 from dalembert.simulation.phases.asking import phased
 from dalembert.simulation.phases.course import Course

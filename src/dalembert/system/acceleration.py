@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 from math import inf, isfinite, nan, sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dalembert.formulations import EUCLIDEAN, MASS, Problem, make_problem
+from dalembert.lazy import cached_property
 from dalembert.native.library import call
 from dalembert.outcome import Outcome
 from dalembert.protocols import Inputs, Parameters, StateLike

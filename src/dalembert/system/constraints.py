@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -14,6 +13,7 @@ from dalembert.analysis.mobility import Report, report
 from dalembert.analysis.subspaces import Subspaces, subspaces
 from dalembert.errors import unknown
 from dalembert.formulations import FORMULATIONS
+from dalembert.lazy import cached_property
 from dalembert.outcome import Outcome
 from dalembert.protocols import Inputs, Parameters, StateGiven
 from dalembert.system.acceleration import Acceleration, Solver, eliminated, refused, solved

@@ -22,11 +22,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.lazy import cached_property
 from dalembert.mechanism.constraints import Constraint
 from dalembert.recursions.composite_body import composite_body
 from dalembert.recursions.derivative_columns import derivative_columns

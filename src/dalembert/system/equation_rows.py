@@ -19,13 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
 from dalembert.blas import one_thread
+from dalembert.lazy import cached_property
 from dalembert.mechanism.constraints import Constraint
 from dalembert.mechanism.local import LocalState
 from dalembert.recursions.newton_euler import newton_euler

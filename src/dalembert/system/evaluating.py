@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -11,6 +10,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import ArgumentError, unknown
+from dalembert.lazy import cached_property
 from dalembert.mechanism.body import Body, Frame
 from dalembert.mechanism.constraints import Loop
 from dalembert.protocols import Inputs, Parameters, StateGiven

@@ -7,12 +7,12 @@ derivatives there are: code grows as N for a chain of N links, and the whole Jac
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
+from dalembert.lazy import cached_property
 from dalembert.symbols import array, to_sx
 
 if TYPE_CHECKING:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from dalembert.errors import DescriptionError
+from dalembert.lazy import cached_property
 from dalembert.mechanism.constraints import Constraint, Row
 from dalembert.mechanism.traced import TracedState
 from dalembert.recursions.sparse import Sparse

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Any, TypeVar
 
 import casadi as ca
@@ -12,6 +11,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import ArgumentError, unknown
+from dalembert.lazy import cached_property
 from dalembert.mechanism.checks import check_laws, check_masses
 from dalembert.mechanism.forces import JointSpringDamper
 from dalembert.mechanism.joints import Fixed

@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
+from dalembert.lazy import cached_property
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.constraints import Constraint
 from dalembert.mechanism.forces import Force

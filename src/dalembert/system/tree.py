@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from dalembert import checks
 from dalembert.errors import AssemblyError
+from dalembert.lazy import cached_property
 from dalembert.mechanism.checks import has_numbers, solid
 from dalembert.protocols import Inputs, Parameters, StateGiven
 from dalembert.rank import massless

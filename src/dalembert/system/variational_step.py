@@ -18,12 +18,12 @@ would be that of the momenta.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
+from dalembert.lazy import cached_property
 from dalembert.mechanism.traced import Load, TracedState
 from dalembert.recursions.composite_body import composite_body
 from dalembert.recursions.elimination import Elimination, TreeFactor, eliminate, mass_factor

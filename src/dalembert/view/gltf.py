@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import struct
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.analysis.sweep import Sweep
 from dalembert.errors import ArgumentError
+from dalembert.lazy import cached_property
 from dalembert.protocols import RunLike
 from dalembert.spatial import matrix_quaternion
 from dalembert.view.attachments import turn_to

@@ -19,11 +19,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from dalembert.lazy import cached_property
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.constraints.constraint import Constraint, Row
 from dalembert.mechanism.traced import Load, TracedState

@@ -1,8 +1,9 @@
-"""Whether a file belongs to a system: by its names, and by numbers its equations give in a state of no meaning.
+"""Whether a file belongs to a system: by its names, its description, and numbers its equations give in some state.
 
-The numbers are inverse dynamics, constraint residuals and their rates at a state drawn from a fixed seed. They agree
-between machines and versions to rounding, and differ as soon as a mass, a length, a force law or a constraint does.
-Parameters are drawn too: their values are in the header, on their own.
+The description is every number and text of the mechanism, but what it looks like (`mechanism.facts`); functions of the
+user are told apart by their code, within one version of Python. The numbers are inverse dynamics, constraint residuals
+and their rates at a state drawn from a fixed seed. All agree between machines to rounding. Parameters are drawn too:
+their values are in the header, on their own.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import FileError
+from dalembert.facts import is_code
 from dalembert.protocols import Parameters, SystemLike
 from dalembert.simulation.files.format import Header
 
 AGREE = 1e-9  # relative
+ROUNDING = 1e-14  # of the largest number of its kind: what is left of cos(π/2) in the length of a frame
 
 
 def fingerprint(system: SystemLike) -> dict[str, float]:
@@ -48,6 +51,11 @@ def fingerprint(system: SystemLike) -> dict[str, float]:
     return {name: float(x) for name, x in found.items()}
 
 
+def description(system: SystemLike) -> dict[str, str | np.ndarray]:
+    """{where: text or numbers} of the mechanism of a system."""
+    return {**system.layout.facts, "constraints that hold": ", ".join(dict.fromkeys(system.rows.of))}
+
+
 def header_of_run(
     system: SystemLike, options: Mapping[str, Any] | None = None, extra: tuple[str, ...] = (), p: Parameters = None
 ) -> Header:
@@ -61,6 +69,7 @@ def header_of_run(
         fingerprint(system),
         dict(options or {}),
         list(extra),
+        {where: x if isinstance(x, str) else x.tolist() for where, x in description(system).items()},
     )
 
 
@@ -76,12 +85,52 @@ def check_system(header: Header, system: SystemLike, path: Any) -> None:
                 f"'{path}' is a run of '{header.system}' with the {what} {', '.join(its) or 'none'}; system "
                 f"'{system.name}' has {', '.join(mine) or 'none'}. Load it with the system it was made with."
             )
-    different = _differences(header.fingerprint, fingerprint(system))
+    different = _changes(header.description, description(system))
     if different:
+        where, before, now = different[0]
+        raise FileError(
+            f"'{path}' is a run of a system with the names of '{system.name}' but another description: {where} was "
+            f"{before[:80]} and is {now[:80]}. Describe it as it was then."
+        )
+    other = _differences(header.fingerprint, fingerprint(system))
+    if other:
         raise FileError(
             f"'{path}' is a run of a system with the names of '{system.name}' but other equations: they differ in "
-            f"'{different[0]}'. A mass, length, force or constraint was changed since. Describe it as it was then."
+            f"'{other[0]}'. A mass, length, force or constraint was changed since. Describe it as it was then."
         )
+
+
+def _changes(one: Mapping[str, Any], other: Mapping[str, str | np.ndarray]) -> list[tuple[str, str, str]]:
+    """(where, what it was, what it is) in two descriptions; frames by name that only one of them has do not count."""
+    size: dict[str, float] = {}
+    for where, x in other.items():
+        if not isinstance(x, str):
+            kind = where.rpartition(".")[2]
+            size[kind] = max(size.get(kind, 0.0), float(np.abs(x[np.isfinite(x)]).max(initial=0.0)))
+    out = []
+    for where in {**one, **other}:
+        was, now = one.get(where), other.get(where)
+        if (was is None or now is None) and where.startswith("frame "):
+            continue
+        if not _agree(was, now, ROUNDING * size.get(where.rpartition(".")[2], 0.0)):
+            before, after = ("not there" if x is None else str(x) for x in (was, now))
+            out.append((where, before, after))
+    return out
+
+
+def _agree(was: Any, now: str | np.ndarray | None, rounding: float) -> bool:
+    """Whether two facts are the same; code of two versions of Python is not compared."""
+    if isinstance(was, str) and isinstance(now, str):
+        return was == now or (is_code(was) and is_code(now) and was.split()[0] != now.split()[0])
+    if was is None or now is None or isinstance(was, str) or isinstance(now, str):
+        return False
+    try:
+        x = np.asarray(was, dtype=float)
+    except (TypeError, ValueError):
+        return False
+    return (x.shape == now.shape or x.size == now.size == 0) and bool(
+        np.isclose(x.reshape(now.shape), now, rtol=AGREE, atol=rounding, equal_nan=True).all()
+    )
 
 
 def _differences(one: Mapping[str, float], other: Mapping[str, float]) -> list[str]:

@@ -1,7 +1,8 @@
 """The format of a run on disk: an Apache Arrow IPC stream, one record batch after the other.
 
 The head is the schema: column "t", "q.<coordinate>" and "v.<velocity>" for each name, then extra columns, all float64;
-and under the key "dalembert" a JSON text with what `Header` holds. Each batch carries three texts:
+under the key "dalembert" a JSON text with what `Header` holds, and under "crc32" that of this text. Each batch carries
+three texts:
 
     resume   JSON {name: [dtype, hex]}, numbers by which a run goes on bit for bit from the end of the batch
     notes    JSON, whatever else is to be known there (status, counters)
@@ -23,8 +24,8 @@ import numpy as np
 
 from dalembert.errors import ArgumentError, FileError, extra
 
-FORMAT = 2  # raised when older programs could no longer read what is written
-KEY = b"dalembert"
+FORMAT = 3  # raised when older programs could no longer read what is written
+KEY, SUM = b"dalembert", b"crc32"
 END = b"\xff\xff\xff\xff\x00\x00\x00\x00"  # Arrow's mark for the end of a stream
 
 
@@ -40,6 +41,7 @@ class Header:
     fingerprint: Mapping[str, float] = field(default_factory=dict)  # see fingerprint.py
     options: Mapping[str, Any] = field(default_factory=dict)  # of the run
     extra: Sequence[str] = ()  # columns besides t, q and v
+    description: Mapping[str, Any] = field(default_factory=dict)  # {where: text or numbers} of the mechanism
 
     @property
     def columns(self) -> list[str]:
@@ -59,7 +61,8 @@ def schema(header: Header) -> Any:
     if twice:
         raise ArgumentError(f"columns {listed(twice)} would be in the file twice; give the extra ones other names.")
     text = to_json({"format": FORMAT, **asdict(header)})
-    return pa.schema([(name, pa.float64()) for name in header.columns], metadata={KEY: text})
+    about = {KEY: text, SUM: str(zlib.crc32(text.encode()))}
+    return pa.schema([(name, pa.float64()) for name in header.columns], metadata=about)
 
 
 def head(header: Header) -> bytes:
@@ -76,10 +79,13 @@ def header_of(schema: Any, path: Any) -> Header:
     version = facts.pop("format", None) if isinstance(facts, dict) else None
     if not isinstance(version, int) or isinstance(version, bool):
         raise senseless(path, "head", "it has no number of its format")
-    if version > FORMAT:
-        raise FileError(
-            f"'{path}' has format {version}; this version of dalembert reads up to {FORMAT}. Install a newer one."
+    if version != FORMAT:
+        repair = (
+            "Install a newer one" if version > FORMAT else "Older files say too little of their system; record it anew"
         )
+        raise FileError(f"'{path}' has format {version}; this version of dalembert reads {FORMAT}. {repair}.")
+    if schema.metadata.get(SUM) != str(zlib.crc32(found)).encode():
+        raise senseless(path, "head", "its checksum is not that of its text")
     try:
         header = Header(**facts)
     except TypeError as error:
@@ -97,7 +103,7 @@ def header_of(schema: Any, path: Any) -> Header:
 def _check(header: Header, path: Any) -> None:
     """Names are texts, tables are tables, numbers of the fingerprint are numbers."""
     names = header.q_names, header.v_names, header.u_names, header.extra
-    tables = header.parameters, header.fingerprint, header.options
+    tables = header.parameters, header.fingerprint, header.description, header.options
     if not isinstance(header.system, str) or not all(isinstance(t, dict) for t in tables):
         raise senseless(path, "head", "the system, its parameters, fingerprint or options are of the wrong kind")
     if not all(isinstance(x, list) and all(isinstance(name, str) for name in x) for x in names):

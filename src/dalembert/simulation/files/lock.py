@@ -30,6 +30,17 @@ def lock(file: Any, path: Any) -> None:
             ) from None
 
 
+def lock_if_free(handle: int) -> bool:
+    """Take the lock of an open file or folder if nobody has it; False also where there are no locks."""
+    if fcntl is None:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
 def unlock(file: Any) -> None:
     """Give it back, for processes too that were forked meanwhile and hold the file open."""
     if fcntl is not None:

@@ -35,6 +35,7 @@ class Recording:
     size: int  # bytes up to the end of the last whole batch
     damaged: int  # bytes behind it that could not be read
     sizes: tuple[int, ...] = ()  # rows of every whole batch
+    ends: tuple[int, ...] = ()  # where in the file the head and every whole batch end, bytes
 
     @property
     def batches(self) -> int:
@@ -61,7 +62,7 @@ def read(path: str | os.PathLike[str]) -> Recording:
             ) from None
         header = header_of(reader.schema, path)
         parts, good, complete = [np.empty((len(header.columns), 0))], source.tell(), False
-        resume, notes = "{}", []
+        resume, notes, ends = "{}", [], [good]
         for end, columns, texts in _batches(data, reader, source, len(header.columns)):
             if columns is None:
                 complete, good = True, end - len(END)
@@ -69,6 +70,7 @@ def read(path: str | os.PathLike[str]) -> Recording:
             parts.append(columns)
             good, resume = end, texts["resume"]
             notes.append(parsed(texts["notes"], path, "note"))
+            ends.append(end)
     x = np.concatenate(parts, axis=1)
     nq, nv = len(header.q_names), len(header.v_names)
     return Recording(
@@ -83,6 +85,7 @@ def read(path: str | os.PathLike[str]) -> Recording:
         good,
         len(data) - good - (len(END) if complete else 0),
         tuple(part.shape[1] for part in parts[1:]),
+        tuple(ends),
     )
 
 

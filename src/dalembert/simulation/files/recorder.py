@@ -103,6 +103,10 @@ class Recorder:
         if time.monotonic() - self._synced > self.sync:
             self.flush()
 
+    def cut(self, recording: Recording, batches: int) -> None:
+        """Go on after the first so many batches of the file that was taken up; the next `append` cuts the others."""
+        self._good = recording.ends[batches]
+
     def flush(self) -> None:
         """Have the disk keep all that was written; happens by itself every `sync` seconds."""
         os.fsync(self._file.fileno())

@@ -1,7 +1,8 @@
 """Runs of phases on disk: one batch a phase, with the mode it has and all that is needed to go on after it.
 
-The columns are those of other runs, and "work.impacts"; works count from the start of their phase. A recording that was
-cut off goes on from the last phase that is whole, bit for bit, as every phase begins afresh from its state.
+The columns are those of other runs, and "work.impacts"; works count from the start of their phase. A recording goes on
+from the last phase that is whole, bit for bit, as every phase begins afresh from its state. Whole is one that a change
+of the structure has ended: what the end of the run or an interrupt has cut is made again.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import ArgumentError, DalembertError
+from dalembert.errors import DalembertError, FileError
 from dalembert.mechanism.contacts.stop import Stops
 from dalembert.simulation.files import Recorder, Recording, check_system, header_of_run
 from dalembert.simulation.files.atomic import replacing
 from dalembert.simulation.files.format import senseless
 from dalembert.simulation.files.lock import nobody_writes
+from dalembert.simulation.fingerprint import arguments_of_run, check_arguments, of
 from dalembert.simulation.notes import FACTS
 from dalembert.simulation.passages import Met
 from dalembert.simulation.phases.asked import Added
@@ -27,7 +29,7 @@ from dalembert.simulation.phases.driver import Cause
 from dalembert.simulation.phases.mode import Changeable, Mode, PhaseSystem
 from dalembert.simulation.phases.phased import PhasedRun, joined_phases, whole_system
 from dalembert.simulation.phases.switch import Switched
-from dalembert.simulation.resuming import resumable
+from dalembert.simulation.resuming import check_end
 from dalembert.simulation.run import Run
 from dalembert.simulation.setup import Setup
 from dalembert.simulation.status import Status
@@ -105,6 +107,7 @@ class Pieces:
         self.added: list[Added] = []
         self.switches: list[Switched] = []
         self.last: dict[str, Any] = {}
+        self.notes: list[dict[str, Any]] = []  # of each phase
         try:
             self._read(file, system)
         except (KeyError, TypeError, ValueError, IndexError, AttributeError, DalembertError) as error:
@@ -131,8 +134,17 @@ class Pieces:
                 changeable = Changeable.of(system, None if stops is None else Stops(*stops))
             if mode not in made:
                 made[mode] = PhaseSystem.of(changeable, mode)
+            self.notes.append(notes)
             self.added.append(Added(float(known["added"][0]), dict(known["added"][1]), mode))
             self.phases.append(_phase(file, made[mode], part, known))
+
+    def drop(self) -> None:
+        """Forget the last phase, and what happened after it."""
+        self.phases.pop()
+        self.added.pop()
+        told = sum(len(notes.get("switches", ())) for notes in self.notes[:-1])
+        self.notes.pop()
+        del self.switches[told:]
 
 
 def _switched(x: dict[str, Any], nv: int) -> Switched:
@@ -212,13 +224,14 @@ def recorded(course: Course, setup: Setup, path: Any, resume: bool) -> PhasedRun
     """Run a course into a file; `resume` takes up an older one."""
     asked = course.asked
     system = whole_system(asked)
-    options = {name: repr(resumable(value)) for name, value in setup.described(asked.span).items()}
-    options |= {"switches": repr(dict(asked.switches)), "stops": repr(asked.changeable.stops)}
+    options = arguments_of_run(setup, asked.span)
+    options |= {"switches": of(system, dict(asked.switches)), "stops": repr(asked.changeable.stops)}
     cause = None
     if resume and Path(path).exists():
         recorder, file = Recorder.resumed(path)
         try:
-            done = _take_up(course, file, system, path, options)
+            done, whole = _take_up(course, file, system, path, options)
+            recorder.cut(file, whole)
         except BaseException:
             recorder.leave()
             raise
@@ -271,41 +284,68 @@ def _position(course: Course) -> dict[str, Any]:
     return {
         "t": float(state.t), "q": state.q.tolist(), "v": state.v.tolist(), "u": course.u.tolist(),
         "done": sorted(course.done), "cause": None if course.cause is None else list(course.cause),
-        "status": course.status.name, "told": asdict(course.story.mode),
+        "status": course.status.name, "told": asdict(course.story.mode), "turned": course.turned,
+        "came": None if course.came is None else [x.tolist() for x in course.came],
         "values": [[*key, np.atleast_1d(x).tolist()] for key, x in course.values.items()],
         **{name: float(getattr(course, name)) for name in NUMBERS},
     }  # fmt: skip
 
 
-def _take_up(course: Course, file: Recording, system: System, path: Any, options: dict[str, str]) -> PhasedRun | None:
-    """Put a course where its recording ends; the run itself where that is whole."""
+def _take_up(
+    course: Course, file: Recording, system: System, path: Any, options: dict[str, str]
+) -> tuple[PhasedRun | None, int]:
+    """Put a course where its recording has its last whole phase; the run itself where nothing is left to do.
+
+    Also returns how many batches of the file stay.
+    """
     _checked(file, system, path)
-    for name, value in options.items():
-        if file.header.options.get(name) != value:
-            raise ArgumentError(
-                f"'{path}' was recorded with {name}={str(file.header.options.get(name))[:200]}; found {value}. A run "
-                "goes on with the options it began with."
-            )
+    if not np.array_equal(list(file.header.parameters.values()), course.asked.p):
+        raise FileError(f"'{path}' was recorded with other parameters: {dict(file.header.parameters)}.")
+    check_arguments(file.header.options, options, path)
     pieces = Pieces(file, system, path)
+    if pieces.phases and not _goes_on(course, pieces, path):
+        return load_phases(file, system, path), file.batches
+    while pieces.phases and not _is_whole(course, pieces.notes[-1], path):
+        pieces.drop()
     if not pieces.phases:
-        return None
-    if "status" in pieces.last:
-        return load_phases(file, system, path)
+        return None, 0
     try:
-        at = pieces.last["course"]
+        at = pieces.notes[-1]["course"]
         course.phases, course.added = list(pieces.phases), list(pieces.added)
         course.story.switches = list(pieces.switches)
         course.state = system.state(np.array(at["q"]), np.array(at["v"]), float(at["t"]))
         course.state = course.state.replace(v=np.array(at["v"]))
         course.u, course.done = np.array(at["u"], dtype=float), set(at["done"])
         course.cause = None if at["cause"] is None else Cause(*at["cause"])
-        course.mode = course.added[-1].mode
+        course.mode, course.turned = course.added[-1].mode, bool(at["turned"])
+        course.came = None if at["came"] is None else (np.array(at["came"][0]), np.array(at["came"][1]))
         course.values = {(a, b): np.array(x) for a, b, x in at["values"]}
         course.story.go_on(course.mode, course.values)
         for name in NUMBERS:
             setattr(course, name, type(getattr(course, name))(at[name]))
-        if Status[at["status"]] not in (Status.EVENT, Status.DONE):
-            return load_phases(file, system, path)
     except (KeyError, TypeError, ValueError, DalembertError) as error:
         raise senseless(path, "note", str(error)) from None
-    return None
+    return None, len(pieces.phases)
+
+
+def _goes_on(course: Course, pieces: Pieces, path: Any) -> bool:
+    """Whether there is anything left to do: the run was cut off or interrupted, or its end or most steps are later."""
+    try:
+        t, end = float(pieces.notes[-1]["course"]["t"]), course.asked.span.end
+    except (KeyError, TypeError, ValueError) as error:
+        raise senseless(path, "note", str(error)) from None
+    check_end(t, end)
+    status = pieces.last.get("status")
+    if status == Status.STEPS.name:
+        return sum(x.steps for x in pieces.phases) < course.asked.choices.max_steps
+    return status in (None, Status.INTERRUPTED.name) or (status == Status.DONE.name and t < end)
+
+
+def _is_whole(course: Course, notes: dict[str, Any], path: Any) -> bool:
+    """Whether a phase was ended by a change of the structure."""
+    try:
+        at, cause = notes["course"], notes["course"]["cause"]
+        ended = cause is not None and Cause(*cause).kind == "event" and not course._is_switch(str(cause[1]))
+        return at["status"] == Status.EVENT.name and not ended
+    except (KeyError, TypeError, IndexError) as error:
+        raise senseless(path, "note", str(error)) from None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
+from dalembert.lazy import cached_property
 from dalembert.mechanism.constraints.expression import RowDerivatives
 from dalembert.mechanism.contacts import DryFriction, OneSided
 from dalembert.mechanism.contacts.stop import JointStop, Stops

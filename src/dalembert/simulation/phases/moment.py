@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
+from dalembert.lazy import cached_property
 from dalembert.rank import massless, rank_policy, reach
 from dalembert.simulation.phases.asked import Ended
 from dalembert.simulation.phases.mode import Changeable

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.analysis.manifold import tangent_of_motion
 from dalembert.errors import ArgumentError, unknown
+from dalembert.lazy import cached_property
 from dalembert.simulation.doubts import Doubts
 from dalembert.simulation.passages import Met
 from dalembert.simulation.phases.asked import Added
