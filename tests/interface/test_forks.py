@@ -1,4 +1,4 @@
-"""Processes forked while threads compute."""
+"""Processes forked while threads compute; not while they import, which Python itself does not support."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ COMPILING = """
         system.acceleration(system.state(*zoo.slider_crank_start(1.0)))
         os._exit(0)
 
+    warm = zoo.four_bar().compile()  # imports what is imported late: Python's locks of modules are not ours to hold
+    warm.acceleration(warm.assemble({"A": 0.6}))
     for k in range(3):
         threading.Thread(target=churn, args=(1000 * k,), daemon=True).start()
     ends = []

@@ -99,6 +99,7 @@ def _check(driver: Driver, kept: dict[str, np.ndarray], story: Story, times: np.
     _demand(rows == [-1] or (rows == sorted(set(rows)) and len(rows) > 0 and rows[0] >= 0 and rows[-1] < m), "rows")
     known = driver.chart is None or (story.chart or {}).get("kind") in (driver.chart.kind, "tangent")
     _demand(story.chart is None or (setup.coordinates is not None and known and 0 < dof <= run.nv), "chart")
+    _demand(story.chart is None or not kept["careful"][1], "careful")  # such steps are in all coordinates
     _demand(set(story.events) <= set(setup.events), "events")
     for name in ("t", "x", "numbers", "low"):
         _demand(bool(np.isfinite(kept[name]).all()), name)
