@@ -10,7 +10,6 @@ from dalembert.formats.mjcf.document import Document, text
 from dalembert.mechanism.joints.attachment import Attachment
 from dalembert.mechanism.traced import TracedState
 from dalembert.spatial import matrix_quaternion
-from dalembert.symbols import array
 
 
 def write_states(d: Document) -> None:
