@@ -3,9 +3,9 @@
 
 import numpy as np
 import pytest
+from drake_peer import drake
 
 import dalembert as da
-from drake_peer import drake
 from random_mechanisms import random_frame, random_joint, random_tree
 
 JOINTS = (da.Revolute, da.Prismatic, da.Spherical, da.Universal, da.Cylindrical, da.Screw, da.Planar, da.Free, da.Fixed)

@@ -214,7 +214,7 @@ def test_a_file_beside_the_urdf_gives_joints_other_types(beside):
         ("closed_loop: [[C_A, C_B]]\ntype: ['3d', '3d']", "2 entries for 1"),
         (
             "joint_name: [A]\njoint_type: [HELICAL]",
-            "has 'HELICAL'; needed: SPHERICAL, CYLINDRICAL, SCREW, FIXED, UJOINT_XY",
+            "has 'HELICAL'; needed: SPHERICAL, CYLINDRICAL, SCREW, FIXED",
         ),
         ("joint_name: [A]\njoint_type: []", "0 entries for 1"),
         ("- closed_loop", "holds no table"),

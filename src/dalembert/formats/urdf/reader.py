@@ -35,8 +35,8 @@ def read_urdf(
     strict: refuse a file with anything that has no meaning here; it is otherwise listed in `notes` of the mechanism.
     base: how the root link stands, "fixed" to the ground (as where it is None) or "free". merge_fixed: make one body
     of links that fixed joints hold together, whose names then stay as frames. loops: the path of a YAML file of loops;
-    by default it is the one that the file names, or robot.loops.yaml, robot.yaml or robot.yml beside it. xacro: expand the file
-    by the package `xacro` first, which runs expressions of the file.
+    by default it is the one that the file names, or robot.loops.yaml, robot.yaml or robot.yml beside it. xacro: expand
+    the file by the package `xacro` first, which runs expressions of the file.
 
     >>> import dalembert as da
     >>> m = da.read_urdf('''<robot name="pendulum">
