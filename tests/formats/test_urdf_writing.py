@@ -266,6 +266,26 @@ def test_bodies_keep_their_frames(tmp_path):
     same_equations(m, back, seed=3)
 
 
+@pytest.mark.parametrize(
+    "joint", [da.Spherical(), da.Universal("x", "y"), da.Cylindrical("z"), da.Planar("x"), da.Free()]
+)
+def test_dampings_that_differ_come_back(joint, tmp_path):
+    m = da.Mechanism("damped")
+    body = m.add_body("b", mass=1.0, com=(0.1, 0.2, 0.3), inertia=(1, 1, 1))
+    m.add_joint("j", joint, m.ground, body, damping=np.arange(1.0, joint.nv + 1))
+    back, notes = trip(m, tmp_path)
+    assert any("<dalembert:dynamics>" in n.text for n in notes)
+    same_equations(m, back, seed=2)
+
+
+def test_a_file_of_loops_of_an_impossible_name_is_missed(tmp_path):
+    for name in ("x" * 5000, "../m.loops.yaml", "."):
+        text = f'<robot name="r"><link name="a"/><dalembert:loops file="{name}"/></robot>'
+        (tmp_path / "m.urdf").write_text(text)
+        with pytest.raises(ModelFileError, match=r"m\.urdf"):
+            da.read(tmp_path / "m.urdf")
+
+
 def test_springs_that_urdf_cannot_say_are_listed(tmp_path):
     """One within a body, which moves nothing, and one without a length at rest: both were refused when read."""
     m = da.zoo.chain()

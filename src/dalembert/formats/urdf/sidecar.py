@@ -66,7 +66,7 @@ def named(e: Element, path: Path | None) -> Path | None:
     hint = "Put it beside the URDF, or name it by loops=."
     if path is None:
         raise e.error(f"names the file of loops {shown(name)}, which a text has not beside it. Name it by loops=.")
-    if (path.parent / name).exists():
+    if os.path.exists(path.parent / name):
         found = Folder(path.parent).resolve(name, e)
         if holds_loops(found):
             return found
