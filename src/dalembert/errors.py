@@ -48,7 +48,7 @@ class ModelFileError(FileError):
     def __init__(self, text: str, file: str = "", line: int = 0):
         where = f"{file}:{line}: " if file and line else f"{file}: " if file else ""
         super().__init__(where + text)
-        self.file, self.line = file, line
+        self.text, self.file, self.line = text, file, line
 
 
 class MissingExtra(DalembertError, ImportError):

@@ -156,6 +156,15 @@ def test_a_scenario_is_reproducible_and_may_be_json(dal, tmp_path):
         ("run:\n", "run: all\nmore:\n", "has the key 'more'"),
         ("{crank: 0.21}", "!!python/object {}", "study.yaml:4:"),
         ("steps: 4", "steps: 0", "study.yaml:11: 'sweep': Invalid value for '--steps'"),
+        ("{crank: 0.21}", "{crnk: 0.21}", "study.yaml:9: 'report': --set asks for parameter 'crnk'; known: "),
+        ("{A: 0.6}", "{Z: 0.6}", "study.yaml:9: 'report': --at asks for coordinate 'Z'; known: A, B, D."),
+        ("  - report", "  - report: {state: up}", "study.yaml:9: 'report': "),
+        ("  - report", "  - simulate: {time: 1, input: {push: 3}}", "study.yaml:9: 'simulate': --input asks for input"),
+        ("  - report", "  - simulate: {time: 1, input: {torque: q(}}", "study.yaml:9: 'simulate': --input torque"),
+        ("  - report", "  - sweep: {joint: Z, start: 0, end: 1}", "study.yaml:9: 'sweep': joint asks for coordinate"),
+        ("  - report", "  - equilibrium: {steady: [Z]}", "study.yaml:9: 'equilibrium': --steady asks for velocity 'Z'"),
+        ("  - report", "  - linearize: {independent: Z}", "study.yaml:9: 'linearize': --independent asks for"),
+        ("output: run.csv", "output: run.foo", "study.yaml:10: 'simulate': '{folder}/run.foo' has the suffix '.foo'"),
     ],
 )
 def test_wrong_scenarios_are_refused_before_anything_is_run(dal, tmp_path, old, new, sentence):
@@ -163,7 +172,7 @@ def test_wrong_scenarios_are_refused_before_anything_is_run(dal, tmp_path, old, 
     (tmp_path / "study.yaml").write_text(SCENARIO.replace(old, new, 1))
     code, out, err = dal("run", tmp_path / "study.yaml")
     assert (code, out) == (3, ""), err
-    assert sentence in err
+    assert sentence.replace("{folder}", str(tmp_path)) in err
     assert [p.name for p in tmp_path.iterdir()] == ["study.yaml"]
 
 
@@ -174,3 +183,53 @@ def test_a_scenario_ends_with_the_first_command_that_fails(dal, tmp_path):
     assert code == 1
     assert "mobility" not in out
     assert "study.yaml:4: 'simulate' ended with 1" in err
+
+
+def test_notes_that_are_alike_are_one_line(dal, tmp_path):
+    """A file with forty sensors and forty meshes; JSON has them all."""
+    links = "".join(
+        f"""<link name="l{k}"><visual><geometry><mesh filename="part{k}.stl"/></geometry></visual></link>
+<joint name="j{k}" type="fixed"><parent link="base"/><child link="l{k}"/></joint><sensor name="s{k}"/>
+"""
+        for k in range(40)
+    )
+    (tmp_path / "many.urdf").write_text(f'<robot name="many"><link name="base"/>{links}</robot>')
+    code, out, _ = dal("check", tmp_path / "many.urdf")
+    assert code == 0
+    noted = [line for line in out.splitlines() if "many.urdf:" in line]
+    assert len(noted) == 2
+    assert any("<sensor> 's0': sensors are not modelled (and 39 more like it, on lines 4, 6, 8, 10, 12, 14, …)" in n
+               for n in noted)  # fmt: skip
+    _, out, _ = dal("convert", tmp_path / "many.urdf", tmp_path / "many.yaml")
+    assert out.count("not read:") == 2
+    _, out, _ = dal("check", tmp_path / "many.urdf", "--json")
+    assert len(json.loads(out)["notes"]["line"]) == 80
+    code, _, err = dal("check", tmp_path / "many.urdf", "--strict")
+    assert code == 3
+    assert len(err.splitlines()) == 3
+
+
+def test_a_suffix_that_says_no_form_is_refused(dal, tmp_path):
+    code, out, err = dal("report", "four_bar", "-o", tmp_path / "out.foo")
+    assert (code, out) == (2, "")
+    assert "has the suffix '.foo', which says no form; needed: .txt, .json, .csv, .arrow, or none." in err
+    assert list(tmp_path.iterdir()) == []
+    for name in ("out", "out.txt"):
+        assert dal("report", "four_bar", "-o", tmp_path / name)[0] == 0
+    assert dal("report", "four_bar", "--json", "-o", tmp_path / "out.foo")[0] == 0
+
+
+def test_tables_keep_to_the_width_of_a_terminal(monkeypatch):
+    from dalembert.cli import answer
+
+    columns = {"t": [0.0, 0.5], **{f"q.joint{k}": [1.0 / (k + 3), -2.0] for k in range(6)}}
+    wide = answer.grid(columns)
+    assert len(wide.splitlines()) == 3
+    monkeypatch.setattr(answer, "_room", lambda: 40)
+    narrow = answer.grid(columns)
+    assert max(map(len, narrow.splitlines())) <= 40
+    blocks = narrow.split("\n\n")
+    assert [block.split()[0] for block in blocks] == ["t"] * len(blocks)
+    assert sorted(set(narrow.split())) == sorted(set(wide.split()))
+    monkeypatch.setattr(answer, "_room", lambda: 3)  # one column a block at least
+    assert len(answer.grid(columns).split("\n\n")) == 6

@@ -10,6 +10,7 @@ mujoco = pytest.importorskip("mujoco", reason="MJCF files are read through MuJoC
 from mujoco_peer import Peer  # noqa: E402
 
 DATA = Path(__file__).parent / "data" / "mjcf"
+BOX = "  ".join(f"{x} {y} {z}" for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (-0.1, 0.2))  # its corners
 NAMES = ["joints", "tendons", "actuators", "equalities"]
 
 

@@ -5,6 +5,7 @@ import pytest
 
 import dalembert as da
 from corpus import corpus
+from random_mechanisms import random_state, random_tree
 
 mujoco = pytest.importorskip("mujoco", reason="MJCF files are read through MuJoCo's compiler, which is not installed")
 
@@ -150,3 +151,43 @@ def test_written_states_come_back(tmp_path):
     for name in ("up", "start"):
         assert b.named_state(name).q == pytest.approx(a.named_state(name).q, abs=1e-15)
         assert b.named_state(name).v == pytest.approx(a.named_state(name).v, abs=1e-14)
+
+
+def mujoco_at_keyframe(path, k=0):
+    """MuJoCo's model of a file, and its data at keyframe k."""
+    model = mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(model)
+    mujoco.mj_resetDataKeyframe(model, data, k)
+    mujoco.mj_forward(model, data)
+    return model, data
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_written_keyframe_is_the_motion_of_its_state(seed, tmp_path):
+    """Places, velocities and the power of the motors; free joints start anywhere, also on bodies that move."""
+    kinds = (da.Revolute, da.Spherical, da.Universal, da.Cylindrical, da.Screw, da.Planar, da.Free)
+    m = random_tree(seed, 5, kinds, floating=seed % 3 == 0, rotors=False)
+    for name in m.joints:
+        m.add_motor(f"u {name}", name)
+    system = m.compile("casadi")
+    x, rng = random_state(system, seed), np.random.default_rng(seed)
+    moving = [a for a in m.joints.values() if a.joint.nq]
+    q, v = (
+        {a.name: [values[names.index(c)] for c in getattr(a, which)] for a in moving}
+        for values, names, which in ((x.q, system.q_names, "coordinates"), (x.v, system.v_names, "velocities"))
+    )
+    u = {name: rng.normal(size=symbol.numel()) for name, symbol in m.inputs.items()}
+    m.add_state("home", q=q, v=v, u=u)
+    m.save(tmp_path / "tree.xml")
+    model, data = mujoco_at_keyframe(tmp_path / "tree.xml")
+    twist = np.zeros(6)
+    for body in m.bodies.values():
+        b = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, body.name)
+        if b > 0:
+            centre = body.at(*body.com.astype(float))
+            T = system.pose(x, centre)
+            mujoco.mj_objectVelocity(model, data, mujoco.mjtObj.mjOBJ_BODY, b, twist, 0)
+            close(data.xipos[b], T[:3, 3], 1e-12, least=1.0)
+            close(twist.reshape(2, 3), system.twist(x, centre).reshape(2, 3) @ T[:3, :3].T, 1e-12, least=1.0)
+    if all(a.joint.kind != "free" or a.parent.body is m.ground for a in moving):  # else MJCF has no reactions
+        close(data.qfrc_actuator @ data.qvel, system.applied_forces(x, u=u) @ x.v, 1e-12, least=1.0)

@@ -272,7 +272,13 @@ def test_the_model_of_the_errors_is_good():
             "constraints.pin.between: is a list of 1",
         ),
         ("A: 0.1", "AA: 0.1", "text:16: states.home: .*Did you mean 'A'"),
-        ("A: 0.1", "A: fast", "text:16: states.home.q.A: is the text 'fast'; needed: a number"),
+        ("A: 0.1", "A: fast", "text:16: states.home.q.A: there is no parameter, input or definition 'fast'"),
+        ("A: 0.1", "A: 2*L", "text:16: states.home.q.A: is the text '2.L', which depends on parameters; needed: a num"),
+        ("A: 0.1", "A: '0,1'", r"states.home.q.A: .* A decimal point is a point: 0\.1\."),
+        ("mass: 2", "mass: 2 kg", "Numbers are in SI units, without their names; angles may end with deg"),
+        ("mass: 2", "mass: 2^3", r"Powers are written \*\*\."),
+        ("mass: 2", "mass: null", r"text:6: bodies\.arm\.mass: is empty; needed: a value"),
+        ("gain: [1, 2]", "gain: '1,5'", r"parameters.gain: is the text '1,5'; needed: a number\. A decimal point"),
         ("{push: 1}", "{push: 0}", "text:4: inputs.push: is 0; needed: a whole number"),
         ("{push: 1}", "{L: 1}", "text:4: inputs.L: there is a parameter 'L' already"),
         ("dalembert: 1", "dalembert: 2", "text:1: dalembert: is 2; needed: 1"),
@@ -371,3 +377,33 @@ joints:
     assert m.joints["j4"].friction == (da.Friction(1.0),)
     assert m.joints["j2"].limits.tolist() == [[-1, 1], [-np.inf, 2], [-np.inf, np.inf]]
     m.compile("casadi")
+
+
+def test_angles_of_states_are_numbers_of_expressions():
+    m = read_text(GOOD.replace("A: 0.1", "A: -30deg").replace("bodies:", "let: {half: pi/2}\nbodies:"))
+    assert m.states["home"].q["A"][0] == pytest.approx(-np.pi / 6, rel=1e-15)
+    text = GOOD.replace("A: 0.1", "A: half/3").replace("bodies:", "let: {half: pi/2}\nbodies:")
+    assert read_text(text).states["home"].q["A"][0] == pytest.approx(np.pi / 6, rel=1e-15)
+
+
+def test_every_fault_of_a_file_is_told_and_what_follows_from_one_is_not():
+    """The hand has no body of that name; what is said of a body with a fault is no fault of its own."""
+    text = (
+        "dalembert: 1\nbodies:\n  arm: {mass: -1, com: [1, 0, 0], inertia: [1, 1, 1]}\n  hand: {mas: 1}\n"
+        "  foot: {mass: 1, inertia: [1, 1, 1]}\njoints:\n  A: {type: revolut, parent: ground, child: foot}\n"
+        "  B: {type: revolute, axis: z, parent: arm, child: hand}\nstates:\n  home: {q: {A: 1}}\n  up: {t: soon}\n"
+    )
+    with pytest.raises(da.ModelFileError) as caught:
+        read_text(text)
+    told = str(caught.value).splitlines()
+    assert [line.split(": ")[0] for line in told] == ["text:3", "text:4", "text:7", "text:11"]
+    assert caught.value.line == 3
+    assert "Did you mean 'mass'?" in told[1]
+    assert "Did you mean 'revolute'?" in told[2]
+
+
+def test_many_faults_are_counted():
+    bodies = "".join(f"  b{k}: {{mas: 1}}\n" for k in range(40))
+    with pytest.raises(da.ModelFileError, match=r"and 19 more$") as caught:
+        read_text(f"dalembert: 1\nbodies:\n{bodies}")
+    assert len(str(caught.value).splitlines()) == 22

@@ -253,3 +253,18 @@ def test_a_loop_of_a_screw_whose_pitch_is_a_parameter_is_written(tmp_path):
     m.save(tmp_path / "screws.sdf")
     (loop,) = da.read(tmp_path / "screws.sdf").constraints.values()
     assert loop.joint.pitch == pytest.approx(0.02, rel=1e-15)
+
+
+def test_a_floating_body_that_a_loop_holds_is_drawn_where_it_closes(tmp_path):
+    """Held at the origin it cannot reach the arm, and nothing else that is free moves the gap."""
+    m = da.Mechanism("hanging")
+    upper, lower = (m.add_body(name, mass=1.0, com=(0.2, 0.1, 0), inertia=(1, 1, 1)) for name in ("upper", "lower"))
+    m.add_joint("ball", da.Spherical(), m.ground, upper)
+    m.add_joint("lower", da.Free(), m.ground, lower)
+    m.close_loop("tip", da.Spherical(), upper.at(0.5, 0.3, 0), lower)
+    with pytest.raises(da.AssemblyError, match=r"'tip' is open by 0\.5831 m where it comes nearest"):
+        m.compile("casadi").assemble({"lower": [1, 0, 0, 0, 0, 0, 0]})
+    n, notes = written(m, tmp_path / "x.sdf")
+    assert not any("does not close" in t for t in notes)
+    system = n.compile("casadi")
+    assert system.report(system.assemble()).mobility == 6

@@ -212,7 +212,10 @@ def test_a_file_beside_the_urdf_gives_joints_other_types(beside):
         ("closed_loop: 3", "needed: a list"),
         ("closed_loop: [[C_A, C_B]]\ntype: ['5d']", "robot.yaml:2: <type> has '5d'; needed: 3d or 6d"),
         ("closed_loop: [[C_A, C_B]]\ntype: ['3d', '3d']", "2 entries for 1"),
-        ("joint_name: [A]\njoint_type: [HELICAL]", "has 'HELICAL'; needed: SPHERICAL, FIXED, UJOINT_XY"),
+        (
+            "joint_name: [A]\njoint_type: [HELICAL]",
+            "has 'HELICAL'; needed: SPHERICAL, CYLINDRICAL, SCREW, FIXED",
+        ),
         ("joint_name: [A]\njoint_type: []", "0 entries for 1"),
         ("- closed_loop", "holds no table"),
         ("closed_loop: [[C_A, !!python/object:os.system C_B]]", "robot.yaml"),

@@ -181,16 +181,122 @@ def test_writing_does_not_replace_what_is_no_file_of_loops(tmp_path, text):
     da.zoo.chain().save(tmp_path / "top.urdf")  # no loops now: the older file of loops goes, the other one stays
     assert {p.name for p in tmp_path.iterdir()} == {"top.urdf", "top.yaml"}
     (tmp_path / "top.loops.yaml").write_text(text)
-    with pytest.raises(ModelFileError, match=r"has 'top.yaml' and 'top.loops.yaml' beside it, neither"):
+    with pytest.raises(ModelFileError, match=r"has 'top.loops.yaml' beside it, which is no file of loops"):
         m.save(tmp_path / "top.urdf")
     assert (tmp_path / "top.loops.yaml").read_text() == text
 
 
-def test_an_older_file_of_loops_is_replaced_or_goes(tmp_path):
+def test_the_model_of_the_same_name_does_not_open_the_loops(tmp_path):
+    """A URDF names its file of loops, which no model file has the name of."""
+    m = da.zoo.stewart()
+    m.save(tmp_path / "m.urdf")
+    m.save(tmp_path / "m.yaml")
+    assert {p.name for p in tmp_path.iterdir()} == {"m.urdf", "m.loops.yaml", "m.yaml"}
+    same_equations(m, da.read(tmp_path / "m.urdf"), seed=1)
+    same_equations(m, da.read(tmp_path / "m.yaml"), seed=1)
+
+
+LOOPS = 'closed_loop: [["C_A", "C_B"]]\ntype: ["3d"]\n'
+
+
+@pytest.mark.parametrize("name", ["robot.yaml", "robot.yml", "robot.loops.yaml"])
+def test_a_model_does_not_replace_the_loops_of_a_urdf(name, tmp_path):
+    """Also where somebody else wrote both, as Gepetto's robots are."""
+    (tmp_path / "robot.urdf").write_text('<robot name="r"><link name="C_A"/></robot>')
+    (tmp_path / name).write_text(LOOPS)
+    with pytest.raises(ModelFileError, match=rf"{name}: holds the loops of 'robot.urdf' beside it"):
+        da.zoo.stewart().save(tmp_path / name)
+    assert (tmp_path / name).read_text() == LOOPS
+    (tmp_path / "robot.urdf").unlink()
+    da.zoo.stewart().save(tmp_path / name)  # it is nobody's now
+
+
+def test_loops_that_are_gone_are_missed(tmp_path):
+    m = da.zoo.heavy_top()
+    m.save(tmp_path / "top.urdf")
+    text = (tmp_path / "top.urdf").read_text()
+    with pytest.raises(ModelFileError, match=r"<dalembert:loops> names .*'top.loops.yaml', which a text has not"):
+        da.read_urdf(text)
+    with_path = da.read_urdf(text, loops=tmp_path / "top.loops.yaml")
+    assert [a.joint.kind for a in with_path.joints.values()] == ["spherical"]
+    for name in ("top.urdf", "top.loops.yaml"):  # both renamed
+        (tmp_path / name).rename(tmp_path / name.replace("top", "new"))
+    assert [a.joint.kind for a in da.read(tmp_path / "new.urdf").joints.values()] == ["spherical"]
+    (tmp_path / "new.loops.yaml").unlink()
+    with pytest.raises(ModelFileError, match=r"new.urdf:\d+: <dalembert:loops> .* is not there. Put it beside"):
+        da.read(tmp_path / "new.urdf")
+    (tmp_path / "top.loops.yaml").write_text("mine: 1\n")
+    with pytest.raises(ModelFileError, match=r"names the file of loops 'top.loops.yaml', which holds none"):
+        da.read(tmp_path / "new.urdf")
+
+
+def test_a_tree_takes_no_loops_of_something_else(tmp_path):
+    """A file of loops of somebody else beside it is neither removed nor read; one of ours goes with its mechanism."""
+    (tmp_path / "other.yaml").write_text(LOOPS)
     write(da.zoo.heavy_top(), tmp_path / "other.urdf")
-    assert (tmp_path / "other.yaml").exists()
+    assert (tmp_path / "other.loops.yaml").exists()
     write(da.zoo.chain(), tmp_path / "other.urdf")
-    assert not (tmp_path / "other.yaml").exists()
+    assert {p.name for p in tmp_path.iterdir()} == {"other.urdf", "other.yaml"}
+    assert not da.read(tmp_path / "other.urdf").constraints
+
+
+def test_bodies_keep_their_frames(tmp_path):
+    """URDF puts a link where its joint is; a body may have its joint anywhere."""
+    m = da.Mechanism("arm")
+    plate = m.add_body("plate", mass=1.0, com=(0.1, 0, 0), inertia=(0.1, 0.2, 0.25))
+    turned = da.rotation("x", 0.7) @ da.rotation("z", -0.4)
+    m.add_joint("J", da.Revolute("z"), m.ground.at(1, 0, 0), plate.at(0.3, 0.1, 0, rotation=turned))
+    hand = m.add_body("hand", mass=1.0, inertia=(1, 1, 1))
+    m.add_joint("P", da.Planar("y"), plate.at(0, 1, 0), hand.at(0, 0, 0.2))
+    m.close_loop("L", da.Spherical(), hand.at(0.1, 0.2, 0.3), m.ground.at(1, 1, 1))
+    m.add_frame("tip", plate.at(0, 0, 2))
+    plate.add_shape("box", (1, 2, 3), at=(0.5, 0, 0))
+    back, notes = trip(m, tmp_path)
+    assert any("the frame of its joint" in n.text for n in notes)
+    one, two = m.compile("casadi"), back.compile("casadi")
+    q = {"J": 0.5, "P.x": 0.3, "P.y": -0.2, "P.angle": 0.8}
+    for name in ("plate", "hand", "tip"):
+        np.testing.assert_allclose(two.pose(q, name), one.pose(q, name), atol=1e-14)
+    for name in ("plate", "hand"):
+        np.testing.assert_allclose(back.bodies[name].com.astype(float), m.bodies[name].com.astype(float), atol=1e-15)
+        np.testing.assert_allclose(
+            back.bodies[name].inertia.astype(float), m.bodies[name].inertia.astype(float), atol=1e-15
+        )
+    np.testing.assert_allclose(back.bodies["plate"].shapes[0].pose.p, (0.5, 0, 0), atol=1e-15)
+    same_equations(m, back, seed=3)
+
+
+@pytest.mark.parametrize(
+    "joint", [da.Spherical(), da.Universal("x", "y"), da.Cylindrical("z"), da.Planar("x"), da.Free()]
+)
+def test_dampings_that_differ_come_back(joint, tmp_path):
+    m = da.Mechanism("damped")
+    body = m.add_body("b", mass=1.0, com=(0.1, 0.2, 0.3), inertia=(1, 1, 1))
+    m.add_joint("j", joint, m.ground, body, damping=np.arange(1.0, joint.nv + 1))
+    back, notes = trip(m, tmp_path)
+    assert any("<dalembert:dynamics>" in n.text for n in notes)
+    same_equations(m, back, seed=2)
+
+
+def test_a_file_of_loops_of_an_impossible_name_is_missed(tmp_path):
+    for name in ("x" * 5000, "../m.loops.yaml", "."):
+        text = f'<robot name="r"><link name="a"/><dalembert:loops file="{name}"/></robot>'
+        (tmp_path / "m.urdf").write_text(text)
+        with pytest.raises(ModelFileError, match=r"m\.urdf"):
+            da.read(tmp_path / "m.urdf")
+
+
+def test_springs_that_urdf_cannot_say_are_listed(tmp_path):
+    """One within a body, which moves nothing, and one without a length at rest: both were refused when read."""
+    m = da.zoo.chain()
+    body = list(m.bodies.values())[1]
+    m.add_spring("inside", body.at(0.1, 0, 0), body.at(0, 0.3, 0), stiffness=3.0)
+    m.add_spring("none", body.at(0.1, 0, 0), m.ground, stiffness=3.0)
+    back, notes = trip(m, tmp_path)
+    said = {n.element: n.text for n in notes}
+    assert "two points of one body" in said["'inside'"]
+    assert "no length at rest" in said["'none'"]
+    assert not back.constraints
 
 
 def test_the_name_world_is_kept_for_the_ground(tmp_path):

@@ -19,6 +19,7 @@ from dalembert.rank import angular_velocities, rank_policy
 
 ROUNDS, FALL = 60, 1e-7  # of a search, which ends when the residual falls no more than by this part
 SHARE = 0.01  # of the largest residual: constraints with less are not in conflict
+TINY = 1e-100  # of the largest singular value, rows and velocities in units of size 1; squares of less are lost
 NAMED = 4  # constraints a message names
 JOINTS = ("loop", "rod")  # constraints that are open where they do not hold
 
@@ -45,7 +46,9 @@ def nearest(
             if not np.isfinite(J).all():
                 break
             U, sigma, Vt = np.linalg.svd(J, full_matrices=False)
-        limit = damping * max(float(sigma[0]), 1e-150)  # whose square is a number
+            if not sigma[0] > TINY:  # nothing that is free moves a row
+                break
+        limit = damping * float(sigma[0])
         step = Vt.T @ (sigma / (sigma**2 + limit**2) * (U.T @ (change / units)))  # (JᵀJ + limit²)⁻¹ Jᵀ change
         trial = held.set_in(state.replace(q=system.plus(state, reach * (free @ step))))
         after = residual(system, trial, held, p, rows)

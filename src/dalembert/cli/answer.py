@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,8 @@ import click
 from dalembert.cli.exits import Exit
 
 Columns = Mapping[str, Sequence[Any]]
-FORMS = {".json": "json", ".csv": "csv", ".arrow": "arrow"}
+#: suffix of a file: the form of the answer in it
+FORMS = {"": "text", ".txt": "text", ".json": "json", ".csv": "csv", ".arrow": "arrow"}
 
 
 @dataclass
@@ -82,8 +84,11 @@ class Output:
         asked = [form for form, wanted in flags.items() if wanted]
         if len(asked) > 1:
             raise click.UsageError(f"--{asked[0]} and --{asked[1]} exclude each other.")
-        by_suffix = FORMS.get(path.suffix.lower(), "text") if path is not None else "text"
-        out = cls(asked[0] if asked else by_suffix, path)
+        suffix = path.suffix.lower() if path is not None else ""
+        if not asked and suffix not in FORMS:
+            known = ", ".join(f for f in FORMS if f)
+            raise click.UsageError(f"'{path}' has the suffix '{suffix}', which says no form; needed: {known}, or none.")
+        out = cls(asked[0] if asked else FORMS[suffix], path)
         if out.form == "arrow" and path is None and sys.stdout.isatty():
             raise click.UsageError("--arrow gives bytes, which a terminal cannot show; add --output FILE.")
         return out
@@ -121,6 +126,8 @@ def save(path: Path, text: str | bytes) -> None:
 def grid(columns: Columns, most: int = 40) -> str:
     """A table for people: numbers with six digits, at most so many rows, the middle ones left out.
 
+    Columns that a terminal has no room for come below, each time behind the first one.
+
     >>> print(grid({"name": ["A", "B"], "value": [0.5, 2 / 3]}))
     name     value
     A          0.5
@@ -133,11 +140,29 @@ def grid(columns: Columns, most: int = 40) -> str:
         shown = sorted({round(k * (count - 1) / (most - 1)) for k in range(most)})
     widths = [max([len(name), *(len(column[k]) for k in shown)]) for name, column in zip(columns, cells)]
     left = [all(isinstance(x, str) for x in _listed(column)) for column in columns.values()]
-    lines = []
-    for row in [list(columns), *([column[k] for column in cells] for k in shown)]:
-        parts = [f"{x:<{w}}" if l else f"{x:>{w}}" for x, w, l in zip(row, widths, left)]
-        lines.append("  ".join(parts).rstrip())
-    return "\n".join(lines)
+    rows = [list(columns), *([column[k] for column in cells] for k in shown)]
+    texts = [[f"{x:<{w}}" if l else f"{x:>{w}}" for x, w, l in zip(row, widths, left)] for row in rows]
+    blocks = _blocks(widths, _room())
+    return "\n\n".join("\n".join("  ".join(row[k] for k in block).rstrip() for row in texts) for block in blocks)
+
+
+def _blocks(widths: list[int], room: int | None) -> list[list[int]]:
+    """Which columns stand beside each other in so many characters: the first one and others, at least one."""
+    blocks = [list(range(len(widths)))[:1]]
+    for k in range(1, len(widths)):
+        taken = sum(widths[j] + 2 for j in blocks[-1]) + widths[k]
+        if room is not None and taken > room and len(blocks[-1]) > 1:
+            blocks.append([0])
+        blocks[-1].append(k)
+    return blocks
+
+
+def _room() -> int | None:
+    """The width of the terminal that an answer goes to; None where it goes to a file or a program."""
+    context = click.get_current_context(silent=True)
+    if not sys.stdout.isatty() or (context is not None and context.params.get("output") is not None):
+        return None
+    return shutil.get_terminal_size().columns
 
 
 def titled(title: str, facts: Mapping[str, Any]) -> str:

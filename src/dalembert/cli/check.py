@@ -22,6 +22,8 @@ def check(study: Study, strict: bool) -> Answer:
 
     What its file says that has no meaning here is listed.
     """
+    from dalembert.mechanism.notes import grouped
+
     study.reading["strict"] = strict
     m, system = study.mechanism, study.system
     facts: dict[str, Any] = {
@@ -48,5 +50,5 @@ def check(study: Study, strict: bool) -> Answer:
         "text": [n.text for n in m.notes],
     }
     shown = {**facts, "closes": "yes" if facts["closes"] else "no", "notes": len(m.notes)}
-    text = "\n".join([titled(m.name, shown), *(f"  {note}" for note in m.notes)])
+    text = "\n".join([titled(m.name, shown), *(f"  {note}" for note in grouped(m.notes))])
     return Answer(text, {"name": m.name, **facts}, {"notes": notes}, code, complaint)

@@ -30,17 +30,19 @@ def convert(study: Study, target: Path, force: bool, strict: bool, base: str | N
     if target.exists() and not force:
         raise FileError(f"'{target}' exists; add --force to replace it.")
     from dalembert.formats import format_of, write
+    from dalembert.mechanism.notes import grouped
 
     study.reading |= ({"base": base} if base else {}) | ({"merge_fixed": False} if keep_fixed else {})
     if (base or keep_fixed) and (not study.is_file or format_of(Path(study.model), reading=True) == "model"):
         raise click.UsageError("--base and --keep-fixed are for URDF, SDF and MJCF files.")
     m = _with_parameters(study)
-    lost = [str(note) for note in write(m, target)]
-    left = [str(note) for note in m.notes]
-    lines = [f"{m.name} → {target}", *(f"  not read: {n}" for n in left), *(f"  not written: {n}" for n in lost)]
-    code = Exit.NO if strict and (lost or left) else Exit.DONE
-    notes = {"what": ["not read"] * len(left) + ["not written"] * len(lost), "note": [*left, *lost]}
-    return Answer("\n".join(lines), {"name": m.name, "file": str(target)}, {"notes": notes}, code)
+    noted = {"not read": list(m.notes), "not written": write(m, target)}
+    lines = [f"{m.name} → {target}"]
+    lines += [f"  {what}: {text}" for what, notes in noted.items() for text in grouped(notes)]
+    code = Exit.NO if strict and any(noted.values()) else Exit.DONE
+    pairs = [(what, str(note)) for what, notes in noted.items() for note in notes]
+    table = {"what": [what for what, _ in pairs], "note": [note for _, note in pairs]}
+    return Answer("\n".join(lines), {"name": m.name, "file": str(target)}, {"notes": table}, code)
 
 
 def _with_parameters(study: Study) -> Any:

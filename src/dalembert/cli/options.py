@@ -167,7 +167,10 @@ def command(name: str, *, state: bool = False, model: bool = True) -> Callable[[
         for form, text in (("arrow", "an Arrow stream"), ("csv", "CSV"), ("json", "JSON")):
             made = click.option(f"--{form}", is_flag=True, help=f"Answer with {text}.")(made)
         made = click.option(
-            "-o", "--output", type=NewFile(), help="Write the answer to a file; .json, .csv and .arrow say the form."
+            "-o",
+            "--output",
+            type=NewFile(),
+            help="Write the answer to a file; .json, .csv, .arrow and .txt say the form.",
         )(made)
         if state:
             made = state_options(made)

@@ -13,8 +13,9 @@ from typing import Any
 
 import click
 
+from dalembert.cli.answer import Output
 from dalembert.cli.options import NewFile, Pair
-from dalembert.errors import ModelFileError
+from dalembert.errors import ArgumentError, ModelFileError, UnknownName
 
 VERSION = 1
 #: key: what it holds
@@ -55,6 +56,7 @@ class Scenario:
         from dalembert.formats import yaml
 
         self.path, self.folder, self.commands = path, folder, commands
+        self.mechanisms: dict[str, Any] = {}  # the model for each set of parameters
         self.data = self._table(yaml.load(path), "the file", 1)
         for key in self.data:
             if key not in KEYS:
@@ -106,10 +108,27 @@ class Scenario:
                 options += [f"--{key}={value}" for value in values]
         arguments = [*options, "--", *positional]
         try:
-            command.make_context(command.name, list(arguments)).close()
+            with command.make_context(command.name, list(arguments)) as context:
+                self._check(context.params)
         except click.ClickException as error:
             raise self._wrong(f"'{command.name}': {error.format_message()}", line) from None
+        except (ArgumentError, UnknownName) as error:
+            raise self._wrong(f"'{command.name}': {error}", line) from None
         return arguments
+
+    def _check(self, options: Mapping[str, Any]) -> None:
+        """Check the names that a step gives against the model, and the form of its answer."""
+        from dalembert.cli.study import Study
+
+        if "json" in options:
+            Output.chosen({form: options[form] for form in ("json", "csv", "arrow")}, options["output"])
+        parameters, at, speeds = (options.get(name, ()) for name in ("parameters", "at", "speeds"))
+        study = Study(self.model, parameters, options.get("state"), at, speeds)
+        own = repr(sorted(study.parameters.items(), key=str))
+        if own in self.mechanisms:
+            study.mechanism, study.parameters = self.mechanisms[own]
+        study.check_names(options)
+        self.mechanisms[own] = study.mechanism, study.parameters
 
     def _values(self, key: str, parameter: click.Parameter, given: Mapping[str, Any], line: int) -> list[str]:
         """The texts of an option: of the step, else of the whole scenario."""

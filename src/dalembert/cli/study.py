@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -59,6 +59,32 @@ class Study:
         q, v = entry.start()
         mechanism.add_state(START, q=dict(q), v=dict(v))
         return mechanism
+
+    def check_names(self, options: Mapping[str, Any]) -> None:
+        """Refuse options of a command that name what the model has not; nothing is compiled."""
+        m = self.mechanism  # which takes the parameters of a function of the zoo
+        joints = [a for a in m.joints.values() if a.joint.nq]
+        q = {n: None for a in joints for n in (a.name, *a.coordinates)}
+        v = {n: None for a in joints for n in (a.name, *a.velocities)}
+        single = [n for a in joints if a.joint.nq == a.joint.nv for n in a.coordinates]
+        known: dict[str, tuple[str, Any, Any]] = {
+            "--set": ("parameter", self.parameters, m.parameters.symbols),
+            "--state": ("state", [self.named] if self.named is not None else [], m.states),
+            "--at": ("coordinate", self.at, q),
+            "--speed": ("velocity", self.speeds, v),
+            "--input": ("input", [name for name, _ in options.get("inputs", ())], m.inputs),
+            "--bound": ("coordinate or input", [name for name, _ in options.get("bounds", ())], {**q, **m.inputs}),
+            "--steady": ("velocity", options.get("steady", ()), v),
+            "--find-speed": ("velocity", options.get("wanted", ()), v),
+            "--independent": ("coordinate", (options.get("independent") or "").split(","), {"": None, **q}),
+            "joint": ("coordinate", [options["joint"]] if "joint" in options else [], single),
+            "--frame": ("frame", options.get("frames", ()), {**m.bodies, **m.frames}),
+        }
+        for option, (kind, names, there) in known.items():
+            for name in names:
+                if name not in there and name.partition("[")[0] not in there:
+                    raise unknown(kind, name, [n for n in there if n], option)
+        self.inputs(options.get("inputs", ()))
 
     def _read(self) -> Mechanism:
         path = Path(self.model)

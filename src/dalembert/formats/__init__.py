@@ -65,16 +65,22 @@ def read(path: str | os.PathLike[str], *, strict: bool = False, **options: Any) 
 def write(mechanism: Mechanism, path: str | os.PathLike[str]) -> list[Note]:
     """Write a mechanism to a file, in the format of its suffix; gives what that format cannot say."""
     where = checks.path(path, "path", error=ModelFileError)
+    from dalembert.formats.urdf.sidecar import owner
     from dalembert.mechanism.joints.numeric import axes_at_defaults
 
     kind = format_of(where, reading=False)
+    if kind == "model" and (urdf := owner(where)) is not None:
+        raise ModelFileError(
+            f"holds the loops of '{urdf.name}' beside it, which a model would replace. Choose another name.", str(where)
+        )
     return _find(kind, 1, where)(mechanism if kind == "model" else axes_at_defaults(mechanism), where)
 
 
 def format_of(path: Path, *, reading: bool) -> str:
     """The format of a file: "model", "urdf", "sdf", "mjcf" or "rbdl", which is read only."""
     suffix = path.suffix.lower()
-    if suffix in SUFFIXES and (reading or FORMATS[SUFFIXES[suffix]][1]):
+    written = {s for s, name in SUFFIXES.items() if FORMATS[name][1]} - {".xacro"}  # programs that make URDF
+    if suffix in (SUFFIXES if reading else written):
         return SUFFIXES[suffix]
     if suffix == ".xml" and not reading:
         return "mjcf"
@@ -83,7 +89,7 @@ def format_of(path: Path, *, reading: bool) -> str:
         if tag in ROOTS:
             return ROOTS[tag]
         raise ModelFileError(f"begins with the element <{tag}>; needed: <mujoco>, <robot> (URDF) or <sdf>.", str(path))
-    known = [s for s, name in SUFFIXES.items() if reading or FORMATS[name][1]]
+    known = [s for s in SUFFIXES if reading or s in written]
     raise ModelFileError(
         f"has the suffix '{suffix}', which belongs to no format that is {'known' if reading else 'written'}; needed: "
         f"{', '.join(known)} or .xml.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dalembert.errors import ModelFileError
-from dalembert.mechanism.notes import Note
+from dalembert.mechanism.notes import Note, grouped
 
 
 class Notes:
@@ -30,8 +30,9 @@ class Notes:
         """The notes, in the order of the lines; refuses a file with notes where `strict` asks for none."""
         self.all.sort(key=lambda n: (n.file, n.line))
         if self.strict and self.all:
-            listed = "".join(f"\n  {note}" for note in self.all[:50])
-            more = f"\n  … and {len(self.all) - 50} more" if len(self.all) > 50 else ""
+            texts = grouped(self.all)
+            listed = "".join(f"\n  {text}" for text in texts[:50])
+            more = f"\n  … and {len(texts) - 50} other kinds" if len(texts) > 50 else ""
             raise ModelFileError(
                 f"{len(self.all)} element(s) are not read exactly as written, and strict=True asks for none:{listed}"
                 f"{more}",

@@ -10,12 +10,13 @@ import numpy as np
 from dalembert.formats.mjcf.bodies import BALL, FREE
 from dalembert.formats.mjcf.laws import ActuatorForce, Scaled, rotation_vector
 from dalembert.formats.mjcf.paths import FramePath, JointPath, SliderCrank
-from dalembert.formats.mjcf.reading import Reading, unused
+from dalembert.formats.mjcf.reading import Reading, control, output, unused
 from dalembert.formats.mjcf.tendons import Tendons, exert
 from dalembert.mechanism.traced import UserState
 
 ON_JOINT, IN_PARENT, SLIDER_CRANK, ON_TENDON, ON_SITE, ON_BODY, SO3 = range(7)
 FIXED, AFFINE = range(2)  # gains; a bias is none or affine
+LAST_GROUP = 30  # of those that can be switched off
 NAMES = {ON_BODY: "adhesion", SO3: "control of an orientation (so3)"}
 
 
@@ -25,7 +26,10 @@ def read_actuators(r: Reading, tendons: Tendons, how: str) -> None:
     if how == "none":
         return
     for k in range(len(model.actuator_trntype)):
-        kind = int(model.actuator_trntype[k])
+        kind, group = int(model.actuator_trntype[k]), int(model.actuator_group[k])
+        if 0 <= group <= LAST_GROUP and model.opt.disableactuator >> group & 1:
+            r.note("actuator", k, f"its group {group} is switched off (actuatorgroupdisable): it is left out")
+            continue
         name = r.label("actuator", k, r.m.inputs, r.m.parameters.symbols)
         path = _path(r, k, kind, tendons)
         if path is None:
@@ -48,9 +52,13 @@ def _law(r: Reading, k: int, path: Any, u: ca.SX, how: str) -> ActuatorForce:
         if how != "forces":
             r.note("actuator", k, "muscles, motors with currents and the like are not modelled: the input is its force")
         gain, bias = [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]
+        r.force_inputs.add(k)
     elif model.actuator_dyntype[k] != 0:
         r.note("actuator", k, "its activation has no dynamics here: the input is the activation")
-    limits = [n for n in ("ctrl", "force", "act") if getattr(model, f"actuator_{n}limited")[k]]
+    if getattr(model, "actuator_delay", np.zeros(k + 1))[k] > 0.0:
+        r.note("actuator", k, f"its delay of {model.actuator_delay[k]:g} s is not modelled: the input acts at once")
+    places = {"ctrl": control(model, k), "force": k, "act": k}
+    limits = [n for n, place in places.items() if getattr(model, f"actuator_{n}limited")[place]]
     if limits:
         r.note("actuator", k, f"its limits ({', '.join(f'{n}range' for n in limits)}) are not kept")
     return ActuatorForce(path, u, tuple(gain), tuple(bias))  # type: ignore[arg-type]
@@ -59,7 +67,7 @@ def _law(r: Reading, k: int, path: Any, u: ca.SX, how: str) -> ActuatorForce:
 def _path(r: Reading, k: int, kind: int, tendons: Tendons) -> Any:
     """The length that an actuator acts along, gear included; None where it is not modelled."""
     model, target = r.model, int(r.model.actuator_trnid[k, 0])
-    gear = model.actuator_gear[k].copy()
+    gear = model.actuator_gear[output(model, k)].copy()
     if kind in (ON_JOINT, IN_PARENT):
         name, type_ = r.joints[target], int(model.jnt_type[target])
         if type_ == BALL:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import struct
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -45,14 +46,19 @@ def compiled(source: Source, notes: Notes, base: str | None) -> Compiled:
     mujoco = errors.extra("mujoco", "mjcf", "reading MJCF files")
     try:
         spec = mujoco.MjSpec.from_string(source.main, include=source.include)
+        fused = bool(spec.compiler.fusestatic)
         spec.compiler.fusestatic = spec.compiler.discardvisual = False
         keyframes = not (_changed_base(spec, base) or source.sizes_change)
         if not keyframes:
             for key in list(spec.keys):
                 notes.add(source.at(key.info), "keyframes of another number of coordinates or controls are left out")
                 spec.delete(key)
-        kept = _meshes(mujoco, spec, source, notes)
-        model = spec.compile()
+        kept = _meshes(mujoco, spec, source, notes, fused)
+        model = _compile(spec)
+        if fused and spec.compiler.settotalmass > 0.0:  # of the bodies that fusing would leave
+            counted = sum(float(model.body_mass[body.id]) for body, _, counts in _bodies(spec, source, fused) if counts)
+            spec.compiler.settotalmass *= float(model.body_mass[1:].sum()) / counted if counted > 0.0 else 1.0
+            model = _compile(spec)
     except ModelFileError:
         raise
     except Exception as error:  # MuJoCo raises ValueError, its binding others
@@ -67,6 +73,15 @@ def compiled(source: Source, notes: Notes, base: str | None) -> Compiled:
         elements[kind] = [source.at(part.info) for part in parts]
     meshes = {geom.id: info for geom, info in kept}
     return Compiled(mujoco, model, source.root, elements, meshes, keyframes)
+
+
+def _compile(spec: Any) -> Any:
+    """MuJoCo's model; that it will give up settotalmass one day is no matter of the file."""
+    if spec.compiler.settotalmass <= 0.0:
+        return spec.compile()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*settotalmass")
+        return spec.compile()
 
 
 def _check_finite(model: Any, root: Element) -> None:
@@ -133,23 +148,34 @@ def _carries_joints(body: Any) -> bool:
 # --- meshes -----------------------------------------------------------------------------------------------------------
 
 
-def _meshes(mujoco: Any, spec: Any, source: Source, notes: Notes) -> list[tuple[Any, tuple[str, tuple[float, ...]]]]:
+def _meshes(
+    mujoco: Any, spec: Any, source: Source, notes: Notes, fused: bool
+) -> list[tuple[Any, tuple[str, tuple[float, ...]]]]:
     """Replace what is only displayed, load what inertias need; (geom, (file, scale)) of meshes."""
-    of = mujoco.mjtGeom
+    of, all_count = mujoco.mjtGeom, spec.compiler.settotalmass > 0.0
     meshes = {mesh.name: mesh for mesh in spec.meshes}
     files = {name: mesh.file for name, mesh in meshes.items()}
     shapes, used = [], set()
-    for body, moving in _bodies(spec):
-        needs = moving and _from_geoms(mujoco, spec, body)
+    for body, moving, counts in _bodies(spec, source, fused):
+        needs = (moving or (all_count and counts)) and _from_geoms(mujoco, spec, body)
         for geom in body.geoms:
             at = source.at(geom.info)
+            mesh = meshes.get(geom.meshname)
+            if geom.type == of.mjGEOM_SDF and mesh is not None and (mesh.file or len(mesh.uservert)):
+                notes.add(at, "a signed distance field is taken as its mesh")
+                geom.type = of.mjGEOM_MESH
             if geom.type in (of.mjGEOM_HFIELD, of.mjGEOM_SDF):
+                if needs and _heavy(spec, geom):
+                    field = "height field" if geom.type == of.mjGEOM_HFIELD else "signed distance field of a plugin"
+                    raise at.error(
+                        f"gives {_called(body)} its inertia by a {field}, which is not read. Give the body an "
+                        "<inertial>, or the geom the mass 0."
+                    )
                 notes.add(at, "height fields and signed distance fields are not kept")
                 _small(of, geom)
                 continue
             if not geom.meshname:
                 continue
-            mesh = meshes.get(geom.meshname)
             if mesh is None:
                 raise at.error(f"asks for mesh {shown(geom.meshname)}, which no <mesh> describes.")
             if mesh.file:
@@ -174,13 +200,20 @@ def _small(of: Any, geom: Any) -> None:
     geom.mass, geom.contype, geom.conaffinity = 0.0, 0, 0
 
 
-def _bodies(spec: Any) -> Iterable[tuple[Any, bool]]:
-    """Every body, and whether joints can move it."""
-    waiting = [(spec.worldbody, False)]
+def _bodies(spec: Any, source: Source, fused: bool) -> Iterable[tuple[Any, bool, bool]]:
+    """Every body, whether joints can move it, and whether its mass counts in settotalmass.
+
+    The world's does not, nor that of bodies that `fusestatic` makes part of it: those without joints that nothing
+    names and that hold no site of a sensor of forces.
+    """
+    waiting = [(spec.worldbody, False, False)]
     while waiting:
-        body, moving = waiting.pop()
-        yield body, moving
-        waiting.extend((child, moving or bool(child.joints)) for child in body.bodies)
+        body, moving, counts = waiting.pop()
+        yield body, moving, counts
+        for child in body.bodies:
+            own = not fused or child.joints or child.mocap
+            own = own or source.is_named(child.name, [site.name for site in child.sites])
+            waiting.append((child, moving or bool(child.joints), counts or bool(own)))
 
 
 def _from_geoms(mujoco: Any, spec: Any, body: Any) -> bool:
@@ -197,20 +230,23 @@ def _heavy(spec: Any, geom: Any) -> bool:
 
 def _load(spec: Any, source: Source, mesh: Any, geom: Element, body: Any) -> None:
     """Give MuJoCo the bytes of a mesh that an inertia depends on."""
-    where = f"body {shown(body.name)}" if body.name else "its body"
     try:
         path = source.folder.resolve(mesh.file, geom)
     except ModelFileError as error:
         reason = str(error).partition(shown(mesh.file))[2].removeprefix(", ").removeprefix("and ")
         raise geom.error(
-            f"gives {where} its inertia by the mesh file {shown(mesh.file)}, which is not read: {reason} Put the file "
-            "there, or give the body an <inertial>."
+            f"gives {_called(body)} its inertia by the mesh file {shown(mesh.file)}, which is not read: {reason} Put "
+            "the file there, or give the body an <inertial>."
         ) from None
     data = source.folder.contents(path, geom)
     _check_mesh(data, path.suffix.lower(), geom, mesh.file)
     name = f"mesh{len(spec.assets)}{path.suffix.lower()}"
     spec.assets[name] = data
     mesh.file = name
+
+
+def _called(body: Any) -> str:
+    return f"body {shown(body.name)}" if body.name else "its body"
 
 
 def _check_mesh(data: bytes, suffix: str, geom: Element, file: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
@@ -67,7 +68,9 @@ class Document:
         self.frames: dict[str, Transform] = {}  # the written frame of each body, in the body
         self.coordinates: dict[str, str] = {}  # the joint of the file for each coordinate
         self.names: dict[str, set[str]] = {}  # names in use, by kind
+        self.controls: list[tuple[str, int]] = []  # of each actuator, the input that drives it and its number there
         self.sections: dict[str, Node] = {}
+        self._layout: Layout | None = None
         self._neutral: UserState | None = None
 
     def note(self, element: str, words: str) -> None:
@@ -107,12 +110,24 @@ class Document:
         node.add("site", name=own, pos=p, quat=q)
         return own
 
+    def actuator(self, tag: str, name: str, of: tuple[str, int], **attributes: Any) -> None:
+        """An actuator, driven by part `of` = (input, number) of the inputs; its name is made fresh by the caller."""
+        self.section("actuator").add(tag, name=name, **attributes)
+        self.controls.append(of)
+
+    def state(self, q: Mapping[str, Any], v: Mapping[str, Any]) -> TracedState:
+        """The mechanism at positions and velocities that are given for joints or coordinates, else neutral and 0."""
+        if self._layout is None:
+            self._layout = Layout(self.m.snapshot())
+        joints = self._layout.joints.values()
+        at = np.concatenate([np.zeros(0), *(_named(q, a.name, a.coordinates, a.joint.neutral()) for a in joints)])
+        rate = np.concatenate([np.zeros(0), *(_named(v, a.name, a.velocities, np.zeros(a.joint.nv)) for a in joints)])
+        return TracedState(self._layout, self._layout.tree.moving(at, rate), 0.0)
+
     def neutral(self) -> UserState:
         """The mechanism in its neutral position, for lengths there."""
         if self._neutral is None:
-            layout = Layout(self.m.snapshot())
-            q = np.concatenate([np.zeros(0), *(a.joint.neutral() for a in layout.joints.values())])
-            self._neutral = TracedState(layout, layout.tree.moving(q, np.zeros(layout.tree.nv)), 0.0).user()
+            self._neutral = self.state({}, {}).user()
         return self._neutral
 
     def written(self) -> str:
@@ -120,6 +135,15 @@ class Document:
         order = ("compiler", "option", "asset", "worldbody", "tendon", "equality", "actuator", "keyframe")
         self.root.children = [self.sections[tag] for tag in order if tag in self.sections]
         return "\n".join([*self.root.lines(), ""])
+
+
+def _named(given: Mapping[str, Any], name: str, parts: list[str], default: np.ndarray) -> np.ndarray:
+    """The numbers of a joint in a state, given for the joint or for its parts."""
+    x = np.array(given.get(name, default), dtype=float)
+    for n, part in enumerate(parts):
+        if part in given and part != name:
+            x[n] = given[part][0]
+    return x
 
 
 def quaternion(R: np.ndarray) -> np.ndarray | None:

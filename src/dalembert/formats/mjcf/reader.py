@@ -23,6 +23,7 @@ from dalembert.formats.mjcf.trial import tried
 from dalembert.formats.notes import Notes
 from dalembert.mechanism.mechanism import Mechanism
 
+READ_OPTIONS = ("gravity", "density", "viscosity", "wind", "magnetic", "actuatorgroupdisable")
 NO_CONTACT, NO_GRAVITY, NO_ACTUATION = 1 << 4, 1 << 7, 1 << 11
 
 
@@ -97,6 +98,6 @@ def _notes(r: Reading) -> None:
     if model.opt.density > 0.0 or model.opt.viscosity > 0.0:
         r.notes.add(options[-1] if options else root, "forces of the air or water around bodies are not modelled")
     for option in options:
-        solver = [a for a in option.attrib if a not in ("gravity", "density", "viscosity", "wind", "magnetic")]
+        solver = [a for a in option.attrib if a not in READ_OPTIONS]
         if solver:
             r.notes.add(option, f"settings of MuJoCo's solver have no meaning here: {', '.join(solver)}")

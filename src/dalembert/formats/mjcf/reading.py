@@ -28,6 +28,7 @@ class Reading:
     joints: list[str] = field(default_factory=list)  # the name of each MuJoCo joint
     sites: list[str] = field(default_factory=list)  # the name of the frame of each site
     inputs: dict[int, str] = field(default_factory=dict)  # the input of each actuator that has one
+    force_inputs: set[int] = field(default_factory=set)  # actuators whose input is their force, without gain and bias
     gravity_off: list[tuple[Frame, float]] = field(default_factory=list)  # masses that gravity does not pull
 
     @property
@@ -79,6 +80,16 @@ def rotation(q: Any) -> np.ndarray:
     return quaternion_matrix(unit)
 
 
+def control(model: Any, k: int) -> int:
+    """The place of actuator k in arrays of controls; from MuJoCo 4 on, one can have several."""
+    return int(model.actuator_ctrladr[k]) if hasattr(model, "actuator_ctrladr") else k
+
+
+def output(model: Any, k: int) -> int:
+    """The place of actuator k in arrays of forces and gears; from MuJoCo 4 on, one can have several."""
+    return int(model.actuator_outadr[k]) if hasattr(model, "actuator_outadr") else k
+
+
 def _drives(model: Any, target: int, on_tendon: bool) -> list[int]:
     """The actuators of a joint or tendon that can have rotors and dampers of their own."""
     if not model.nu or not hasattr(model, "actuator_armature"):
@@ -90,12 +101,14 @@ def _drives(model: Any, target: int, on_tendon: bool) -> list[int]:
 def rotors(model: Any, target: int, *, on_tendon: bool = False) -> float:
     """Armature that the rotors of actuators add to a joint or tendon."""
     found = _drives(model, target, on_tendon)
-    return float(sum(model.actuator_armature[a] * model.actuator_gear[a, 0] ** 2 for a in found))
+    return float(sum(model.actuator_armature[a] * model.actuator_gear[output(model, a), 0] ** 2 for a in found))
 
 
 def dampers(model: Any, target: int, *, on_tendon: bool = False) -> np.ndarray:
     """(3,) linear, quadratic and cubic damping that actuators add to a joint or tendon."""
     out = np.zeros(3)
     for a in _drives(model, target, on_tendon):
-        out += model.actuator_gear[a, 0] ** 2 * np.array([model.actuator_damping[a], *model.actuator_dampingpoly[a]])
+        out += model.actuator_gear[output(model, a), 0] ** 2 * np.array(
+            [model.actuator_damping[a], *model.actuator_dampingpoly[a]]
+        )
     return out

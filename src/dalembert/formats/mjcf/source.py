@@ -69,6 +69,7 @@ class Source:
         self.attached: list[Element] = []  # roots of the models that <asset><model> names
         self.lines: list[Element] = []  # the element on each line of the texts
         self.sizes: dict[int, Size] = {}  # of each document, by the identity of its root
+        self.named: set[str] = set()  # bodies, and sites of sensors of forces, that elements of the file name
         self.root = self._document(path, None)
         self.main, self.include = self._texts()
 
@@ -83,6 +84,7 @@ class Source:
             root.attrib = {k: v for k, v in root.attrib.items() if not k.startswith("xmlns")}
             self._expand(root, path.parent)
             check_size(root, {})  # of this file alone, before anything is done with it
+            self._names(root)
             self._clean(root, None)
             _place_files(root)
             sizes: dict[str, Size] = {}
@@ -112,6 +114,28 @@ class Source:
                 self._expand(root, near, depth + 1)
                 children.extend(root.children)
         element.children = children
+
+    def _names(self, root: Element) -> None:
+        """Remember the bodies that elements name, those that are left out too."""
+        for e in root.iter():
+            for name in ("body", "body1", "body2", "target"):
+                self.named.add(f"body {e.get(name)}")
+            for kind, name in (("objtype", "objname"), ("reftype", "refname")):
+                if e.get(kind) in ("body", "xbody"):
+                    self.named.add(f"body {e.get(name)}")
+            if e.tag in ("force", "torque"):
+                self.named.add(f"site {e.get('site')}")
+
+    def is_named(self, body: str, sites: list[str]) -> bool:
+        """Whether something names a body of the model, or measures forces at one of its sites.
+
+        Names in attached models have prefixes in the model, which count as theirs.
+        """
+        whole = [f"body {body}", *(f"site {site}" for site in sites)]
+        if not self.attached:
+            return any(name in self.named for name in whole)
+        split = [name.partition(" ")[::2] for name in self.named]
+        return any(w.startswith(f"{kind} ") and w.endswith(name) for kind, name in split for w in whole)
 
     def _clean(self, element: Element, parent: Element | None) -> None:
         """Leave out, with a note, what has no meaning here; check the numbers of what stays."""

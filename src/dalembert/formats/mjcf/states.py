@@ -8,7 +8,7 @@ import numpy as np
 
 from dalembert.errors import ArgumentError, unknown
 from dalembert.formats.mjcf.bodies import BALL, FREE
-from dalembert.formats.mjcf.reading import Reading, rotation, unused
+from dalembert.formats.mjcf.reading import Reading, control, output, rotation, unused
 
 START = "start"
 MAX_NUMBERS = 100_000  # of all keyframes
@@ -26,7 +26,7 @@ def read_states(r: Reading, keyframe: Any) -> None:
     for k in range(model.nkey):
         q, v = positions(r, model.key_qpos[k]), velocities(r, model.key_qpos[k], model.key_qvel[k])
         names.append(r.label("key", k, r.m.states, names))
-        r.m.add_state(names[-1], q=q, v=v, u=_inputs(r, model.key_ctrl[k]), t=float(model.key_time[k]))
+        r.m.add_state(names[-1], q=q, v=v, u=_inputs(r, k), t=float(model.key_time[k]))
     if keyframe is None:
         if START not in r.m.states:
             r.m.add_state(START, q=positions(r, model.qpos0))
@@ -68,9 +68,36 @@ def velocities(r: Reading, qpos: np.ndarray, qvel: np.ndarray) -> dict[str, Any]
     return out
 
 
-def _inputs(r: Reading, ctrl: np.ndarray) -> dict[str, float]:
-    starts = getattr(r.model, "actuator_ctrladr", np.arange(len(ctrl)))
-    return {name: float(ctrl[starts[k]]) for k, name in r.inputs.items()}
+def _inputs(r: Reading, key: int) -> dict[str, float]:
+    """The inputs of a keyframe: what the law of each actuator takes there, its activation where it has one.
+
+    Where the input is the actuator's force, it is the force that MuJoCo finds in the keyframe.
+    """
+    model, free = r.model, r.of.mujoco.mjtDisableBit.mjDSBL_CLAMPCTRL & r.model.opt.disableflags
+    forces = _forces(r, key) if r.force_inputs & r.inputs.keys() else None
+    out = {}
+    for k, name in r.inputs.items():
+        if k in r.force_inputs and forces is not None:
+            out[name] = forces[k]
+        elif model.actuator_dyntype[k]:
+            out[name] = float(model.key_act[key, model.actuator_actadr[k] + model.actuator_actnum[k] - 1])
+        else:
+            c = control(model, k)
+            u = float(model.key_ctrl[key, c])
+            limited = model.actuator_ctrllimited[c] and not free
+            out[name] = float(np.clip(u, *model.actuator_ctrlrange[c])) if limited else u
+    return out
+
+
+def _forces(r: Reading, key: int) -> list[float]:
+    """The force of each actuator in a keyframe."""
+    mujoco, model = r.of.mujoco, r.model
+    flags, data = model.opt.disableflags, mujoco.MjData(model)
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT | mujoco.mjtDisableBit.mjDSBL_CONTACT
+    mujoco.mj_resetDataKeyframe(model, data, key)
+    mujoco.mj_forward(model, data)
+    model.opt.disableflags = flags
+    return [float(data.actuator_force[output(model, k)]) for k in range(len(model.actuator_trntype))]
 
 
 def _unit(q: np.ndarray) -> list[float]:

@@ -121,7 +121,9 @@ def _body(d: Document, chain: list[Attachment]) -> None:
     end = d.numeric(last.child.T)
     W = end if kind == "free" else Transform(end.R, np.zeros(3)) if kind == "spherical" else _identity()
     parent = chain[0].parent
-    T = d.frames[parent.body.name].inverse() @ d.numeric(chain[0].parent.T)
+    if kind == "free" and parent.body is not d.m.ground:  # MuJoCo has free joints on bodies of the world only
+        parent = d.m.ground.frame
+    T = d.frames[parent.body.name].inverse() @ d.numeric(parent.T)
     places = []  # each joint's frame in the parent's, at the neutral position
     for n, joint in enumerate(chain):
         places.append(T)

@@ -62,9 +62,10 @@ def _along(d: Document, name: str, law: Any) -> bool:
         if tendon is None:
             return False
         target = {"tendon": tendon.attributes["name"], "gear": gear}
-    d.section("actuator").add(
+    d.actuator(
         "general",
-        name=d.name("actuator", own),
+        d.name("actuator", own),
+        (own, 0),
         **target,
         gaintype="affine",
         gainprm=law.gain,
@@ -108,7 +109,6 @@ def _motor(d: Document, force: JointForce) -> bool:
     found = None if callable(force.value) and not isinstance(force.value, ca.SX) else _gains(d, force.value)
     if found is None:
         return False
-    motors = d.section("actuator")
     for name, (n, gains) in found.items():
         for k in range(n):
             if not np.any(gains[:, k]):
@@ -118,14 +118,15 @@ def _motor(d: Document, force: JointForce) -> bool:
                 d.note(f"input '{name}'", f"is written in parts; '{own}' is one of them")
             if a.joint.kind == "free":
                 site = d.site(f"{own}_site", a.child)
-                motors.add("motor", name=own, site=site, gear=[*gains[3:, k], *gains[:3, k]])
+                d.actuator("motor", own, (name, k), site=site, gear=[*gains[3:, k], *gains[:3, k]])
             elif a.joint.kind == "spherical":
-                motors.add("motor", name=own, joint=d.coordinates[a.name], gear=[*gains[:, k], 0, 0, 0])
+                d.actuator("motor", own, (name, k), joint=d.coordinates[a.name], gear=[*gains[:, k], 0, 0, 0])
             else:
                 rows = np.flatnonzero(gains[:, k])
                 for row in rows:
                     part = own if len(rows) == 1 else d.name("actuator", f"{own}_{row}")
-                    motors.add("motor", name=part, joint=d.coordinates[a.coordinates[row]], gear=gains[row, k])
+                    target = d.coordinates[a.coordinates[row]]
+                    d.actuator("motor", part, (name, k), joint=target, gear=gains[row, k])
     return True
 
 
@@ -172,8 +173,10 @@ def _driven_line(d: Document, force: Cable) -> bool:
     if found is None:
         return False
     tendon = _points(d, force).attributes["name"]
-    for name, (_, gains) in found.items():
-        d.section("actuator").add("motor", name=d.name("actuator", name), tendon=tendon, gear=-gains[0, 0])
+    for name, (n, gains) in found.items():
+        for k in np.flatnonzero(gains[0]):
+            own = d.name("actuator", name if n == 1 else f"{name}_{k}")
+            d.actuator("motor", own, (name, int(k)), tendon=tendon, gear=-gains[0, k])
     return True
 
 
@@ -189,7 +192,7 @@ def _thruster(d: Document, force: Wrench) -> bool:
     for name, (n, gains) in found.items():
         for k in range(n):
             own = d.name("actuator", name if n == 1 else f"{name}_{k}")
-            d.section("actuator").add("motor", name=own, site=site, gear=gains[:, k])
+            d.actuator("motor", own, (name, k), site=site, gear=gains[:, k])
     return True
 
 

@@ -94,7 +94,13 @@ def _free(d: Document, node: Node, a: Attachment) -> None:
     damping = d.number(a.damping)
     node.add("joint", name=name, type_="free", damping=damping[0] if damping[0] else None)
     parent = d.numeric(a.parent.T)
-    if a.parent.body is not d.m.ground or not (np.array_equal(parent.R, np.eye(3)) and not np.any(parent.p)):
+    if a.parent.body is not d.m.ground:
+        d.note(
+            f"joint '{a.name}'",
+            f"a free joint is one with the world in MJCF: its coordinates change, and nothing acts back on body "
+            f"'{a.parent.body.name}'",
+        )
+    elif not np.array_equal(parent.R, np.eye(3)) or np.any(parent.p):
         d.note(f"joint '{a.name}'", "a free joint starts from the world's frame in MJCF: its coordinates change")
     if len(set(damping)) > 1 or np.any(d.number(a.stiffness)):
         d.note(f"joint '{a.name}'", "springs, and damping that differs, of a free joint are not written")

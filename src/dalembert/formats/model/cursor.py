@@ -9,7 +9,7 @@ from typing import Any
 
 from dalembert.errors import DalembertError, ModelFileError
 from dalembert.formats.data import Items, Table, kind, shown
-from dalembert.formats.model.grammar import GrammarError, nearest
+from dalembert.formats.model.grammar import GrammarError, hint, nearest
 from dalembert.formats.model.vocabulary import Keys, names, required
 
 MAX_NAME = 1000
@@ -70,8 +70,13 @@ class Node:
         return Node(table[key], self.file, table.lines[key], f"{self.at}.{_key(key)}" if self.at else _key(key))
 
     def get(self, key: str) -> Node | None:
-        """Value of a key, or None if the key is absent or empty."""
-        return self.child(key) if self.table().get(key) is not None else None
+        """Value of a key, or None if the key is absent; one that is there must not be empty."""
+        if key not in self.table():
+            return None
+        found = self.child(key)
+        if found.value is None:
+            raise found.error("is empty; needed: a value. Give it one, or leave the key out.")
+        return found
 
     def named(self) -> Iterator[tuple[str, Node]]:
         """(name, element) of a mapping by name; its names are checked."""
@@ -108,7 +113,7 @@ class Node:
         """A finite number."""
         x = self.value
         if isinstance(x, bool) or not isinstance(x, (int, float)):
-            raise self.wrong("a number")
+            raise self.error(f"is {kind(x)}; needed: a number.{hint(x) if isinstance(x, str) else ''}")
         if not isfinite(x):
             raise self.error(f"is {'infinite' if isinf(x) else 'not a number (NaN)'}; needed: a finite number.")
         return float(x)

@@ -4,8 +4,8 @@
 
 bind in this order, the last the tightest; ** groups from the right, comparisons do not chain. Names are parameters,
 inputs and definitions of `let`; `'any text'` in quotes is such a name too, `gain[1]` one number of several. `t` is the
-time, `pi` π. The state is asked for by q(joint), v(joint), position(frame).x, velocity(frame).z, rotation(frame)[0, 2]
-and twist(frame)[3]. Nothing is ever executed: the steps are looked up in tables.
+time, `pi` π, `30deg` π/6. The state is asked for by q(joint), v(joint), position(frame).x, velocity(frame).z,
+rotation(frame)[0, 2] and twist(frame)[3]. Nothing is ever executed: the steps are looked up in tables.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
+from math import radians
 from typing import Any
 
 from dalembert.formats.data import shown
@@ -89,7 +90,7 @@ REFERENCES: dict[str, tuple[str, tuple[int, ...]]] = {
 RESERVED = ("t", "pi", "and", "or", "not")
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"
+    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?:deg\b)?)"
     r"|(?P<name>[^\W\d]\w*)"
     r"|(?P<quoted>'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\")"
     r"|(?P<sign>\*\*|<=|>=|==|!=|[-+*/<>()\[\],.]))"
@@ -144,6 +145,22 @@ def nearest(name: str, known: Any) -> str:
     return f" Did you mean '{near[0]}'?" if near else ""
 
 
+def hint(text: str) -> str:
+    """What is meant by some texts that are not of this grammar, or nothing.
+
+    >>> hint("1.2 kg"), hint("0,5"), hint("x^2")
+    (' Numbers are in SI units, without their names; angles may end with deg.', ' A decimal point is a point: 0.5.',
+     ' Powers are written **.')
+    """
+    if "^" in text:
+        return " Powers are written **."
+    if decimal := re.fullmatch(r"\s*([-+]?\d{1,20}),(\d{1,20})\s*", text):
+        return f" A decimal point is a point: {decimal[1]}.{decimal[2]}."
+    if re.fullmatch(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*[^\W\d_°%][\w/°*^]*\s*|[^a-z]*[°%]\s*", text[:100]):
+        return " Numbers are in SI units, without their names; angles may end with deg."
+    return ""
+
+
 def _tokens(text: str) -> Iterator[tuple[str, str, int]]:
     """(kind, text, place) of each token, and the end."""
     at = 0
@@ -152,7 +169,9 @@ def _tokens(text: str) -> Iterator[tuple[str, str, int]]:
         match = _TOKEN.match(text, at)
         if match is None:
             at += len(text[at:]) - len(text[at:].lstrip())
-            raise GrammarError(f"character {at + 1} of the expression is {shown(text[at])}, which means nothing here")
+            raise GrammarError(
+                f"character {at + 1} of the expression is {shown(text[at])}, which means nothing here.{hint(text)}"
+            )
         kind = str(match.lastgroup)
         yield kind, match[kind], match.start(kind)
         at = match.end()
@@ -186,7 +205,7 @@ class _Parser:
     def wrong(self, needed: str) -> GrammarError:
         kind, text, place = self.tokens[self.at]
         found = "ends" if kind == "end" else f"has {shown(text)} at character {place + 1}"
-        return GrammarError(f"the expression {found}; needed: {needed}")
+        return GrammarError(f"the expression {found}; needed: {needed}.{hint(self.text)}")
 
     def take(self, word: str) -> None:
         if self.word != word or self.kind == "end":
@@ -219,7 +238,7 @@ class _Parser:
         """A number, a name, a call, a sign, or an expression in parentheses."""
         kind, word = self.kind, self.word
         if kind == "number":
-            value = float(word)
+            value = radians(float(word[:-3])) if word.endswith("deg") else float(word)
             if value == float("inf"):
                 raise GrammarError(f"the number {shown(word)} is beyond 1.8e308")
             self.steps.append(Step("number", value=value))

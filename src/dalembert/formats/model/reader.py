@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,9 @@ from dalembert.formats.model.places import joint_of, place, rotation
 from dalembert.formats.model.scope import NUMBERS, Scope
 from dalembert.mechanism import inertia
 from dalembert.mechanism.mechanism import Mechanism
+from dalembert.symbols import is_number
+
+MOST_FAULTS = 20  # that one error tells after the first
 
 
 def read_model(path: str | os.PathLike[str], *, strict: bool = False) -> Mechanism:
@@ -64,6 +69,8 @@ class _Reader:
         self.node, self.m = node, m
         self.scope = Scope(m)
         self.motors: dict[str, Any] = {}  # forces that make inputs
+        self.faults: list[ModelFileError] = []
+        self.lost: set[str] = set()  # elements with faults, of which others may miss something
         for name, force in self.each("forces"):
             if isinstance(force.value, dict) and force.value.get("type") in MAKE_INPUTS:
                 self.motors[name] = force.value
@@ -72,45 +79,81 @@ class _Reader:
     def read(self) -> Mechanism:
         node, m = self.node, self.m
         for name, value in self.each("parameters"):
-            with value.here():
+            with self.element(name), value.here():
                 m.add_parameter(name, value.numbers() if isinstance(value.value, list) else value.number())
-        self.scope.define(node.get("let"), NUMBERS)
+        with self.element("let"):
+            self.scope.define(node.get("let"), NUMBERS)
+        if self.faults:
+            self.tell()  # everything may depend on these
         if (gravity := node.get("gravity")) is not None:
-            with gravity.here():
+            with self.element("gravity"), gravity.here():
                 m.gravity = self.scope.vector(gravity)
         for name, value in self.each("bodies"):
-            self.body(name, value)
+            with self.element(name):
+                self.body(name, value)
         for name, value in self.each("frames"):
-            if not isinstance(value.value, dict):
-                raise value.wrong("a frame: {body: its name, at: [x, y, z], rotation: …}")
-            with value.here():
+            with self.element(name), value.here():
+                if not isinstance(value.value, dict):
+                    raise value.wrong("a frame: {body: its name, at: [x, y, z], rotation: …}")
                 m.add_frame(name, place(value, self.inner(value), words.FRAME))
         for name, value in self.each("joints"):
-            self.joint(name, value)
+            with self.element(name):
+                self.joint(name, value)
         self.scope.know_joints()
-        inputs = self.inputs()
-        forces = self.each("forces")
-        kinds = {name: value.value.get("type") for name, value in forces if isinstance(value.value, dict)}
-        for name, value in forces:
-            if kinds.get(name) != "cut joint spring":
-                add_force(m, name, value, self.scope)
-        if inputs:
-            m.inputs = {name: m.inputs[name] for name in dict.fromkeys([*inputs, *m.inputs])}
-        for name, value in self.each("constraints"):
-            add_constraint(m, name, value, self.scope)
-        for name, value in forces:
-            if name not in m.forces:  # it acts along a loop
-                add_force(m, name, value, self.scope)
-        m.forces = {name: m.forces[name] for name, _ in forces}
+        self.forces()
         for name, value in self.each("contacts"):
-            add_contact(m, name, value, self.scope)
+            with self.element(name):
+                add_contact(m, name, value, self.scope)
         for name, value in self.each("states"):
-            self.state(name, value)
+            with self.element(name):
+                self.state(name, value)
+        self.tell()
         return m
 
+    def forces(self) -> None:
+        """Add inputs, forces and constraints; forces along loops come after those."""
+        m, inputs, forces = self.m, self.inputs(), self.each("forces")
+        kinds = {name: value.value.get("type") for name, value in forces if isinstance(value.value, dict)}
+        late = [name for name in kinds if kinds[name] == "cut joint spring"]
+        for name, value in forces:
+            if name not in late:
+                with self.element(name):
+                    add_force(m, name, value, self.scope)
+        m.inputs = {name: m.inputs[name] for name in dict.fromkeys([*inputs, *m.inputs]) if name in m.inputs}
+        for name, value in self.each("constraints"):
+            with self.element(name):
+                add_constraint(m, name, value, self.scope)
+        for name, value in forces:
+            if name in late:
+                with self.element(name):
+                    add_force(m, name, value, self.scope)
+        m.forces = {name: m.forces[name] for name, _ in forces if name in m.forces}
+
+    @contextmanager
+    def element(self, name: str) -> Iterator[None]:
+        """Keep the fault of an element, so that those of others are told with it; not what follows from another's."""
+        try:
+            yield
+        except ModelFileError as fault:
+            if not any(f"'{other}'" in str(fault) for other in self.lost - {name}):
+                self.faults.append(fault)
+            self.lost.add(name)
+
+    def tell(self) -> None:
+        """Raise the faults that were kept, as one error at the first."""
+        if not self.faults:
+            return
+        first, *others = sorted(self.faults, key=lambda fault: fault.line)
+        if not others:
+            raise first
+        told = "".join(f"\n{fault}" for fault in others[:MOST_FAULTS])
+        more = f"\n… and {len(others) - MOST_FAULTS} more" if len(others) > MOST_FAULTS else ""
+        raise ModelFileError(f"{first.text}{told}{more}", first.file, first.line) from first
+
     def each(self, section: str) -> list[tuple[str, Node]]:
-        found = self.node.get(section)
-        return [] if found is None else list(found.named())
+        if self.node.table().get(section) is None:  # an empty section has no elements
+            return []
+        return list(self.node.child(section).named())
 
     def inner(self, node: Node) -> Scope:
         """The names of an element with definitions of parameters."""
@@ -123,13 +166,16 @@ class _Reader:
         names = []
         for name, size in self.each("inputs"):
             names.append(name)
-            n = size.whole()
-            if name not in self.motors:
-                with size.here():
-                    self.m.add_input(name, n)
-            elif (needed := self.input_size(self.motors[name])) not in (n, None):
-                raise size.error(f"is {n}; needed: {needed}, as many as the {self.motors[name]['type']} '{name}' has.")
+            with self.element(name), size.here():
+                self.input(name, size)
         return names
+
+    def input(self, name: str, size: Node) -> None:
+        n = size.whole()
+        if name not in self.motors:
+            self.m.add_input(name, n)
+        elif (needed := self.input_size(self.motors[name])) not in (n, None):
+            raise size.error(f"is {n}; needed: {needed}, as many as the {self.motors[name]['type']} '{name}' has.")
 
     def input_size(self, force: Any) -> int | None:
         """How many numbers the input of a motor, actuator or servo has; None: an error that comes later."""
@@ -218,11 +264,23 @@ class _Reader:
         for key in ("q", "v", "u"):
             if (part := node.get(key)) is not None:
                 given[key] = {
-                    n: value.numbers() if isinstance(value.value, list) else value.number() for n, value in part.named()
+                    n: [self.constant(x) for x in value.items()]
+                    if isinstance(value.value, list)
+                    else self.constant(value)
+                    for n, value in part.named()
                 }
         t = node.get("t")
         with node.here():
-            self.m.add_state(name, **given, t=0.0 if t is None else t.number())
+            self.m.add_state(name, **given, t=0.0 if t is None else self.constant(t))
+
+    def constant(self, node: Node) -> float:
+        """A number, or an expression of numbers and definitions: pi/6, 30deg."""
+        if not isinstance(node.value, str):
+            return node.number()
+        x = self.scope.value(node)
+        if not is_number(x):
+            raise node.error(f"is {kind(node.value)}, which depends on parameters; needed: a number.")
+        return Node(float(x), node.file, node.line, node.at).number()
 
 
 def _inertia(node: Node, mass: Any, scope: Scope) -> Any:

@@ -55,7 +55,11 @@ def _definitions() -> Schema:
         "values": {"anyOf": [value, {"type": "array", "items": value}]},
         "vector": {"type": "array", "items": value, **three},
         "values by name": {"type": "object", "additionalProperties": value, "minProperties": 1},
-        "numbers by name": {"type": "object", "additionalProperties": {"anyOf": [number, numbers]}},
+        "numbers by name": {
+            "type": "object",
+            "additionalProperties": {"anyOf": [value, {"type": "array", "items": value}]},
+            "description": "Numbers, or expressions of numbers, as pi/6 or 30deg.",
+        },
         "parameters": {"type": "object", "additionalProperties": {"anyOf": [number, {**numbers, "minItems": 1}]}},
         "inputs": {"type": "object", "additionalProperties": {"type": "integer", "minimum": 1}},
         "let": {

@@ -141,7 +141,7 @@ CONSTRAINTS: dict[str, Keys] = {
 TABLE: Keys = {"times!": "numbers", "values!": "table", "ends": "ends"}
 #: keys that every force and constraint may have besides its type
 LOCAL: Keys = {"let": "let", "frames": "local frames"}
-STATE: Keys = {"q": "numbers by name", "v": "numbers by name", "u": "numbers by name", "t": "number"}
+STATE: Keys = {"q": "numbers by name", "v": "numbers by name", "u": "numbers by name", "t": "value"}
 
 
 def names(keys: Keys) -> list[str]:

@@ -49,6 +49,7 @@ class Frames:
         self.nodes: dict[str, Node] = {}
         self.poses: dict[str, Transform] = {WORLD: IDENTITY}
         self.links: dict[str, str] = {WORLD: WORLD}
+        self.ground: set[str] = set()  # links that a writer of ours put in the place of the world
 
     def add(self, key: str, node: Node, name: str) -> None:
         """A new node; the names of what stands in one model must differ."""
@@ -60,6 +61,11 @@ class Frames:
                 f"has the name of {other} on line {other.line} of {other.file}; names in a model must differ."
             )
         self.nodes[key] = node
+
+    def add_ground(self, key: str) -> None:
+        """Let a link be the world."""
+        self.ground.add(key)
+        self.links[key] = WORLD
 
     def find(self, scope: Scope, name: str, element: Element) -> str:
         """The key of the frame that a name means where the element stands."""

@@ -58,6 +58,8 @@ class Joints:
             return
         parent, at_parent = self._end(text(e, "parent"), found, T)
         child, at_child = self._end(text(e, "child"), found, T)
+        if parent == child == WORLD and self.frames.find(found.scope, text(e, "child"), e) in self.frames.ground:
+            return
         self._off(found, T)
         edge = Edge(self.name(found.name), e, Fixed(), parent, child, at_parent, at_child)
         edge.cut = flag(e, "dalembert:cut")

@@ -104,7 +104,7 @@ class WrittenJoints:
             self.w.note(what, "has a spring or damper, which cannot be said in SDF")
 
     def _any(self, name: str, joint: Joint, a: Frame, b: Frame, given: dict[str, Any], *, cut: bool) -> None:
-        parent, child = (self.w.link[f.body.name] for f in (a, b))
+        parent, child = self.w.link[a.body.name], self.w.in_model(b.body)
         q, at_child = self.drawing.position[name], self.drawing.numbers(b.T)
         if isinstance(joint, Planar):
             self._planar(name, joint, a, b, given, cut=cut)
@@ -202,14 +202,14 @@ class WrittenJoints:
         frames = []
         for which, frame in (("parent", a), ("child", b)):
             frames.append(self.w.name(f"{name}_{which}", what))
-            out.open("frame", name=frames[-1], attached_to=self.w.link[frame.body.name])
+            link = self.w.in_model(frame.body)
+            out.open("frame", name=frames[-1], attached_to=link)
             out.pose(self.drawing.numbers(frame.T) @ C)
             out.close()
         out.open("drake:joint", name=self.names[name][0], type="planar")
         out.one("drake:parent", frames[0])
         out.one("drake:child", frames[1])
-        if given and given["damping"].any():
-            out.one("drake:damping", given["damping"])
+        out.one("drake:damping", given["damping"] if given else np.zeros(3))  # Drake asks for it
         if cut:
             out.one("dalembert:cut", "true")
         out.close()

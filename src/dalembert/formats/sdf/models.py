@@ -83,7 +83,10 @@ class Models:
             relative = relative or attached
         node = Node(kind, found.element, found.scope, raw, relative or "__model__", attached)
         self.frames.add(found.key, node, found.element.name)
-        where.append(found)
+        if kind == "link" and flag(found.element, "dalembert:ground"):
+            self.frames.add_ground(found.key)
+        else:
+            where.append(found)
 
     def _joint(self, e: Element, scope: Scope, static: bool) -> None:
         own = e.tag != "joint"

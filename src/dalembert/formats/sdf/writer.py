@@ -1,7 +1,9 @@
 """Writing SDF 1.11: links, joints and the joints that close loops; what SDF cannot say is listed.
 
-Two elements of our own keep what SDF has no word for, and other readers pass over: `dalembert:cut` marks a joint that
-closes a loop, `dalembert:position` holds the coordinates that a joint has as drawn, where they are not zero.
+Elements of our own keep what SDF has no word for, and other readers pass over: `dalembert:cut` marks a joint that
+closes a loop, `dalembert:position` holds the coordinates that a joint has as drawn, where they are not zero, and
+`dalembert:ground` marks a link that is fixed to the world and stands for it where SDF does not take the world itself:
+as the child of a joint, and under frames in a model.
 """
 
 from __future__ import annotations
@@ -90,6 +92,7 @@ class SdfWriter:
         self.names = Names("world")
         self.link = {b: self.name(b, f"body '{b}'") for b in m.bodies if b != m.ground.name}
         self.link[m.ground.name] = "world"
+        self.ground = ""  # the link that stands for the ground, where one is needed
         self.drawing = Drawing(m, self.note)
         self.weightless = {f.frame.body.name for f in m.forces.values() if isinstance(f, Wrench) and self._lifts(f)}
 
@@ -174,6 +177,21 @@ class SdfWriter:
                 out.one("diffuse", shape.colour)
                 out.close()
             out.close()
+
+    def in_model(self, body: Body) -> str:
+        """The link of a body; for the ground one that is fixed to the world, written where it is first needed."""
+        if body is not self.m.ground:
+            return self.link[body.name]
+        if not self.ground:
+            self.ground = self.names.fresh(self.m.ground.name)
+            self.out.open("link", name=self.ground)
+            self.out.one("dalembert:ground", "true")
+            self.out.close()
+            self.out.open("joint", name=self.names.fresh(f"{self.ground}_fixed"), type="fixed")
+            self.out.one("parent", "world")
+            self.out.one("child", self.ground)
+            self.out.close()
+        return self.ground
 
     # --- what is left over ----------------------------------------------------------------------------------------
 

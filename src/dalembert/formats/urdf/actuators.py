@@ -13,7 +13,7 @@ def motors(root: Element, edges: dict[str, Edge], notes: Notes) -> dict[str, tup
     An input is the force or torque at the joint: that of the actuator times its reduction.
     """
     found: dict[str, tuple[str, Element]] = {}
-    for e in root.findall("transmission"):
+    for e in (e for e in root.children if e.tag in ("transmission", "dalembert:transmission")):
         joints, actuators = e.findall("joint"), e.findall("actuator")
         if len(joints) != 1 or len(actuators) > 1:
             notes.add(e, f"connects {len(actuators)} actuator(s) and {len(joints)} joint(s); only simple ones are read")

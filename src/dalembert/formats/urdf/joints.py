@@ -22,6 +22,7 @@ from dalembert.mechanism.joints import (
     Spherical,
     Universal,
 )
+from dalembert.spatial import Transform
 
 ENDLESS = 1e16  # limits from here on are none, as in SDF
 
@@ -80,6 +81,10 @@ def read_joint(e: Element, name: str, notes: Notes) -> Edge:
     axis = e.only("axis") if kind in AXIAL or kind == "screw" else None  # others may hold any: 0 0 0 is common
     joint = joint_of(e, kind, direction(axis))
     edge = Edge(name, e, joint, e.child("parent").required("link"), e.child("child").required("link"), origin(e))
+    if isinstance(joint, Planar):  # its axes are Drake's, on which URDF itself is silent
+        turn = Transform(shortest_turn(joint.axis) @ joint.orientation.astype(float).T, np.zeros(3))
+        if not np.array_equal(turn.R, np.eye(3)):
+            edge.at_parent, edge.at_child = edge.at_parent @ turn, turn
     _limits(e, kind, edge, notes)
     _dynamics(e, edge, notes)
     return edge
@@ -127,12 +132,12 @@ def _limits(e: Element, kind: str, edge: Edge, notes: Notes) -> None:
 
 
 def _dynamics(e: Element, edge: Edge, notes: Notes) -> None:
-    d = e.only("dynamics")
+    d = e.only("dalembert:dynamics") or e.only("dynamics")
     if d is None:
         return
     nv = edge.joint.nv
     damping = d.numbers("damping", None, (0.0,))
-    if len(damping) not in (1, nv):
+    if len(damping) not in (1, nv) and d.tag == "dynamics":  # of ours, the file of loops may say another type
         raise d.error(f"has {len(damping)} numbers in its attribute 'damping'; needed: 1 or {nv}.")
     if not nv:
         return
@@ -147,6 +152,15 @@ def _dynamics(e: Element, edge: Edge, notes: Notes) -> None:
         raise d.error("has an armature on a floating joint, which has no rotor.")
     if edge.armature < 0.0:
         raise d.error(f"has the armature {edge.armature:g}; needed: no negative one.")
+
+
+def shortest_turn(axis: np.ndarray) -> np.ndarray:
+    """(3, 3) the shortest turn of z onto a unit vector, about x for −z: the axes of a planar joint in Drake."""
+    x, y, z = (float(n) for n in axis)
+    if x == y == 0.0:
+        return np.diag([1.0, z, z])
+    K = np.array([[0.0, 0.0, x], [0.0, 0.0, y], [-x, -y, 0.0]])  # of z × n
+    return np.eye(3) + K + K @ K * ((1.0 - z) / (x * x + y * y))
 
 
 def _tidy(axis: np.ndarray) -> Any:

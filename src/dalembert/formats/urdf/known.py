@@ -35,8 +35,10 @@ LINK: Spec = (
         "inertial": ("", {"origin": ORIGIN, "mass": VALUE, "inertia": ("ixx ixy ixz iyy iyz izz", {})}),
         "visual": SHAPE,
         "collision": SHAPE,
+        "dalembert:frame": ORIGIN,
     },
 )
+DYNAMICS: Spec = ("damping friction armature spring_stiffness spring_reference", {})
 JOINT: Spec = (
     "name type independent",
     {
@@ -45,7 +47,8 @@ JOINT: Spec = (
         "origin": ORIGIN,
         "axis": ("xyz", {}),
         "limit": ("lower upper effort velocity drake:acceleration acceleration jerk deceleration", {}),
-        "dynamics": ("damping friction armature spring_stiffness spring_reference", {}),
+        "dynamics": DYNAMICS,
+        "dalembert:dynamics": DYNAMICS,
         "mimic": ("joint multiplier offset name", {}),
         "drake:mimic": ("joint multiplier offset", {}),
         "drake:screw_thread_pitch": VALUE,
@@ -60,24 +63,27 @@ ACTUATOR: Spec = (
         "drake:gear_ratio": VALUE,
     },
 )
+TRANSMISSION: Spec = (
+    "name type",
+    {
+        "type": ("", {}),
+        "joint": ("name", {"hardwareInterface": ("", {})}),
+        "actuator": ACTUATOR,
+        "mechanicalReduction": ("", {}),
+    },
+)
 ROBOT: Spec = (
     "name version",
     {
         "link": LINK,
+        "dalembert:loops": ("file", {}),
         "joint": JOINT,
         "drake:joint": JOINT,
         "material": MATERIAL,
         "frame": ("name link xyz rpy", {}),
         "fixed_frame": ("name", {"parent": ("link", {}), "origin": ORIGIN}),
-        "transmission": (
-            "name type",
-            {
-                "type": ("", {}),
-                "joint": ("name", {"hardwareInterface": ("", {})}),
-                "actuator": ACTUATOR,
-                "mechanicalReduction": ("", {}),
-            },
-        ),
+        "transmission": TRANSMISSION,
+        "dalembert:transmission": TRANSMISSION,
         "ros2_control": ("name type", {"joint": ("name", {"command_interface": ("name", {})})}),
         "loop": (
             "name type",

@@ -35,8 +35,8 @@ def read_urdf(
     strict: refuse a file with anything that has no meaning here; it is otherwise listed in `notes` of the mechanism.
     base: how the root link stands, "fixed" to the ground (as where it is None) or "free". merge_fixed: make one body
     of links that fixed joints hold together, whose names then stay as frames. loops: the path of a YAML file of loops;
-    by default it is looked for beside robot.urdf as robot.loops.yaml, robot.yaml and robot.yml. xacro: expand the file
-    by the package `xacro` first, which runs expressions of the file.
+    by default it is the one that the file names, or robot.loops.yaml, robot.yaml or robot.yml beside it. xacro: expand
+    the file by the package `xacro` first, which runs expressions of the file.
 
     >>> import dalembert as da
     >>> m = da.read_urdf('''<robot name="pendulum">
@@ -57,7 +57,7 @@ def read_urdf(
         checks.choice(base, ("fixed", "free"), "base")
     notes = Notes(strict)
     root, where = _root(path, xacro)
-    beside = checks.path(loops, "loops") if loops is not None else sidecar.find(where) if where is not None else None
+    beside = checks.path(loops, "loops") if loops is not None else _loops_file(root, where)
     robot = _robot(root, notes, base, sidecar.Sidecar(beside) if beside is not None else None)
     try:
         m = build(robot.graph, notes, base=base or robot.base, merge_fixed=merge_fixed)
@@ -88,6 +88,14 @@ def _root(source: Any, expand: bool) -> tuple[Element, Path | None]:
     return root, path
 
 
+def _loops_file(root: Element, path: Path | None) -> Path | None:
+    """The YAML file of loops: the one that a URDF of ours names, else what stands beside the file."""
+    named = root.only("dalembert:loops")
+    if named is not None:
+        return sidecar.named(named, path)
+    return sidecar.find(path) if path is not None else None
+
+
 def _robot(root: Element, notes: Notes, base: str | None, beside: sidecar.Sidecar | None) -> Robot:
     survey(root, notes)
     robot = Robot(root.name or "robot", notes)
@@ -111,6 +119,10 @@ def _robot(root: Element, notes: Notes, base: str | None, beside: sidecar.Sideca
             motors[edge.name] = edge.name, edge.origin
     for motor, (joint, e) in motors.items():
         robot.later.append(lambda m, motor=motor, joint=joint, e=e: _motor(m, robot, motor, joint, e))  # type: ignore[misc]
+    for name, link in robot.links.items():
+        frame = link.origin.only("dalembert:frame")
+        if frame is not None:
+            robot.move(name, links.placed(frame))
     return robot
 
 

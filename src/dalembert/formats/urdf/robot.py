@@ -8,7 +8,7 @@ from dalembert.formats.graph import IDENTITY, WORLD, Edge, Graph, Link
 from dalembert.formats.notes import Notes
 from dalembert.formats.xml import Element, shown
 from dalembert.mechanism.mechanism import Mechanism
-from dalembert.spatial import Transform
+from dalembert.spatial import Transform, congruence
 
 MAX_STEPS = 10**6
 
@@ -83,6 +83,16 @@ class Robot:
         self._taken.add(fresh)
         self.links[link].frames[fresh] = place
         return lambda m: m.frames[fresh]
+
+    def move(self, name: str, frame: Transform) -> None:
+        """Give a link another frame, which is at `frame` in the old one; nothing else moves."""
+        link, back = self.links[name], frame.inverse()
+        link.com, link.inertia = back.R @ link.com + back.p, congruence(back.R, link.inertia)
+        link.shapes = [shape.moved(back) for shape in link.shapes]
+        link.frames = {n: back @ T for n, T in link.frames.items()}
+        for e in self.graph.edges:
+            e.at_parent = back @ e.at_parent if e.parent == name else e.at_parent
+            e.at_child = back @ e.at_child if e.child == name else e.at_child
 
     def fresh(self, name: str, taken: Container[str], e: Element | None = None) -> str:
         """The name, or name_2, name_3, … where it is taken, which is noted at e."""

@@ -4,7 +4,7 @@ closed_loop: [[frame, frame], …]    names of links or joints that are one plac
 type: [3d | 6d, …]                  positions only, or positions and axes (as where nothing is said)
 name_mot: [joint, …]                joints with motors
 joint_name: [joint, …]              joints that are not what the URDF says, but of
-joint_type: [SPHERICAL | UJOINT_XY | FIXED, …]
+joint_type: [SPHERICAL | UJOINT_XY | FIXED, …], and by this library CYLINDRICAL and SCREW, along the axis of the URDF
 """
 
 from __future__ import annotations
@@ -14,14 +14,18 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dalembert.errors import ModelFileError
 from dalembert.formats.folder import Folder
 from dalembert.formats.graph import IDENTITY, Edge
+from dalembert.formats.urdf.joints import joint_of
 from dalembert.formats.urdf.robot import Robot
 from dalembert.formats.xml import Element, contents, shown
 from dalembert.mechanism.joints import Fixed, Joint, Spherical, Universal
 from dalembert.spatial import Transform
 
+SUFFIXES = (".loops.yaml", ".yaml", ".yml")
 KEYS = ("closed_loop", "type", "name_mot", "joint_name", "joint_type")
 
 
@@ -29,30 +33,61 @@ _SPEAKS = re.compile(rb"""^[\s{"'-]*(closed_loop|joint_type)\b""", re.MULTILINE)
 _MODEL = re.compile(rb"""^[\s{"']*dalembert["']?\s*:""", re.MULTILINE)
 
 
-def find(path: Path) -> Path | None:
+def find(path: Path, suffixes: tuple[str, ...] = SUFFIXES) -> Path | None:
     """The file of loops beside robot.urdf: the first of robot.loops.yaml, robot.yaml and robot.yml that is one."""
     folder = Folder(path.parent)
-    for suffix in (".loops.yaml", ".yaml", ".yml"):
+    for suffix in suffixes:
         name = path.with_suffix(suffix).name
-        if (path.parent / name).is_file() and _holds_loops(found := folder.resolve(name)):
+        if (path.parent / name).is_file() and holds_loops(found := folder.resolve(name)):
             return found
     return None
 
 
-def free(path: Path) -> Path:
-    """Where loops of a URDF that has no file of loops are written: robot.yaml, or robot.loops.yaml if that is taken."""
-    for suffix in (".yaml", ".loops.yaml"):
-        beside = path.with_suffix(suffix)
-        if not os.path.lexists(beside):
-            return beside
-    raise ModelFileError(
-        f"has '{path.with_suffix('.yaml').name}' and '{beside.name}' beside it, neither of them a file of loops; its "
-        "loops have no place. Choose another name.",
-        str(path),
-    )
+def beside(path: Path) -> Path:
+    """The file of loops of a written URDF: robot.loops.yaml."""
+    return path.with_suffix(SUFFIXES[0])
 
 
-def _holds_loops(path: Path) -> bool:
+def check_free(path: Path) -> None:
+    """Refuse to write the file of loops of a URDF over something else."""
+    found = beside(path)
+    if os.path.lexists(found) and not (found.is_file() and holds_loops(found)):
+        raise ModelFileError(
+            f"has '{found.name}' beside it, which is no file of loops; its loops have no place. Choose another name.",
+            str(path),
+        )
+
+
+def named(e: Element, path: Path | None) -> Path | None:
+    """The file of loops that <dalembert:loops> names, None where it says that there is none."""
+    name = e.get("file")
+    if not name:
+        return None
+    hint = "Put it beside the URDF, or name it by loops=."
+    if path is None:
+        raise e.error(f"names the file of loops {shown(name)}, which a text has not beside it. Name it by loops=.")
+    if os.path.exists(path.parent / name):
+        found = Folder(path.parent).resolve(name, e)
+        if holds_loops(found):
+            return found
+        raise e.error(f"names the file of loops {shown(name)}, which holds none. {hint}")
+    moved = find(path)  # both were renamed
+    if moved is None:
+        raise e.error(f"names the file of loops {shown(name)}, which is not there. {hint}")
+    return moved
+
+
+def owner(path: Path) -> Path | None:
+    """The URDF whose loops a file holds: robot.urdf beside robot.yaml, robot.yml or robot.loops.yaml."""
+    for suffix in SUFFIXES:
+        if path.name.lower().endswith(suffix):
+            urdf = path.with_name(path.name[: -len(suffix)] + ".urdf")
+            if path.is_file() and urdf.is_file() and holds_loops(path):
+                return urdf
+    return None
+
+
+def holds_loops(path: Path) -> bool:
     """Whether a line of a file begins with closed_loop or joint_type, and it is no model of this library."""
     data = contents(path, path.name)
     return _SPEAKS.search(data) is not None and _MODEL.search(data) is None
@@ -75,15 +110,15 @@ class Sidecar:
         if len(names) != len(kinds):
             raise self._error("joint_type", f"has {len(kinds)} entries for {len(names)} of joint_name.")
         for name, kind in zip(names, kinds):
-            joint = self._kind(kind)
-            if name not in robot.joints:
+            edge = robot.joints.get(name)
+            if edge is None:
                 robot.notes.add(self._origin("joint_name"), f"there is no joint {shown(name)} to be {shown(kind)}")
                 continue
-            edge = robot.joints[name]
-            edge.limits = None
+            joint = self._kind(kind, edge)
             if edge.joint.nv != joint.nv:
+                edge.limits = None
                 edge.rest, edge.stiffness = None, 0.0
-                if not isinstance(edge.damping, float):
+                if not isinstance(edge.damping, float) and len(edge.damping) != joint.nv:
                     edge.damping = 0.0
             edge.joint = joint
 
@@ -122,16 +157,21 @@ class Sidecar:
             return robot.joints[name].child, robot.joints[name].at_child
         raise self._error("closed_loop", f"asks for {shown(name)}, which is neither a link nor a joint.")
 
-    def _kind(self, kind: str) -> Joint:
+    def _kind(self, kind: str, edge: Edge) -> Joint:
         word = kind.upper()
         if word == "SPHERICAL":
             return Spherical()
         if word == "FIXED":
             return Fixed()
+        if word in ("CYLINDRICAL", "SCREW"):
+            return joint_of(edge.origin, word.lower(), getattr(edge.joint, "axis", np.array([1.0, 0.0, 0.0])))
         axes = word.removeprefix("UJOINT_").lower()
         if word.startswith("UJOINT_") and len(set(axes)) == len(axes) == 2 and set(axes) <= set("xyz"):
             return Universal(axes[0], axes[1])
-        raise self._error("joint_type", f"has {shown(kind)}; needed: SPHERICAL, FIXED, UJOINT_XY or other two axes.")
+        raise self._error(
+            "joint_type",
+            f"has {shown(kind)}; needed: SPHERICAL, CYLINDRICAL, SCREW, FIXED, UJOINT_XY or other two axes.",
+        )
 
     def _list(self, key: str) -> list[Any]:
         value = self.data.get(key)

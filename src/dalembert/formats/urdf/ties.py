@@ -11,7 +11,7 @@ from dalembert.mechanism.body import Frame
 from dalembert.mechanism.constraints import Loop, Rod
 from dalembert.mechanism.constraints.expression import Expressions
 from dalembert.mechanism.forces import JointForce, Spring
-from dalembert.mechanism.joints import Fixed, Screw, Spherical, Universal
+from dalembert.mechanism.joints import Fixed, Free, Planar, Screw, Spherical, Universal
 from dalembert.mechanism.joints.joint import AxisJoint
 from dalembert.spatial import Transform
 
@@ -122,6 +122,12 @@ class Ties:
 
     def _distance(self, name: str, points: Any, length: Any, stiffness: Any, damping: Any) -> None:
         w, tag = self.writer, "drake:distance_constraint"
+        if points[0].body is points[1].body:
+            w.note(f"'{name}'", "joins two points of one body, which moves nothing; it is not written")
+            return
+        if stiffness is not None and float(w.numbers([length])[0]) <= 0.0:
+            w.note(f"'{name}'", f"is a spring of no length at rest, which <{tag}> cannot say")
+            return
         w.text.open(tag, name=name)
         for side, at, point in zip("AB", ("AP", "BQ"), points):
             link, place = w.at(point.body, point.T)
@@ -131,13 +137,18 @@ class Ties:
             if value is not None:
                 w.text.one(f"{tag}_{what}", value=float(w.numbers([value])[0]))
         w.text.close()
-        w.note(f"'{name}'", f"is written as <{tag}>, which Drake alone knows")
+        w.note(f"'{name}'", f"is written as <{tag}>, which Drake and this library know")
 
     # --- motors -------------------------------------------------------------------------------------------------------
 
     def _motor(self, f: JointForce) -> None:
-        text = self.writer.text
-        text.open("transmission", name=f"{f.name}_transmission")
+        text, own = self.writer.text, isinstance(f.joint.joint, (Free, Planar))
+        if own:  # Drake refuses transmissions on them
+            kind = f.joint.joint.kind
+            self.writer.note(
+                f"motor '{f.name}'", f"drives a {kind} joint, which no other reader than this library takes"
+            )
+        text.open("dalembert:transmission" if own else "transmission", name=f"{f.name}_transmission")
         text.lines.append("    <type>transmission_interface/SimpleTransmission</type>")
         text.one("joint", name=f.joint.name)
         text.one("actuator", name=f.name)

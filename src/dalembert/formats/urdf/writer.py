@@ -3,11 +3,16 @@
 Loops closed by a ball or rigidly go into a YAML file beside the URDF (Gepetto's convention), those by other joints into
 `<loop>` of URDF+, rods and springs into Drake's `<drake:distance_constraint>`, couplings of two joints into `<mimic>`.
 What URDF cannot say, or few readers of it understand, is listed.
+
+Elements of our own, which other readers pass over, keep what they would refuse the file for: `<dalembert:loops>` names
+the file of loops, `<dalembert:dynamics>` has numbers for each velocity of a joint, `<dalembert:frame>` is where the
+frame of a body is in its link.
 """
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +21,7 @@ from dalembert import checks
 from dalembert.errors import ModelFileError
 from dalembert.formats.saving import save
 from dalembert.formats.urdf import sidecar
+from dalembert.formats.urdf.joints import shortest_turn
 from dalembert.formats.urdf.text import Text
 from dalembert.formats.urdf.ties import Ties
 from dalembert.mechanism.body import Body
@@ -33,7 +39,7 @@ def write(mechanism: Mechanism, path: str | os.PathLike[str]) -> list[Note]:
     """Write a mechanism as URDF, and its loops into a YAML file beside it; gives what URDF cannot say.
 
     mechanism: what to write; its parameters are written as the numbers they are by default. path: the file, which is
-    replaced; the file of loops has the same name with the suffix .yaml, or .loops.yaml where another file has that.
+    replaced; the file of loops has the same name with the suffix .loops.yaml, and is named in the URDF.
 
     >>> import dalembert as da, pathlib, tempfile
     >>> from dalembert.formats.urdf import write
@@ -44,30 +50,27 @@ def write(mechanism: Mechanism, path: str | os.PathLike[str]) -> list[Note]:
     <mechanism 'four-bar': 3 bodies, 3 joints>
     """
     where = checks.path(path, "path", error=ModelFileError)
-    writer = UrdfWriter(mechanism, where.name)
-    text, loops = writer.robot(), writer.ties.sidecar()
-    known = sidecar.find(where)
+    writer = UrdfWriter(mechanism, where)
+    text, loops, beside = writer.robot(), writer.ties.sidecar(), sidecar.beside(where)
     if loops:
-        beside = known or sidecar.free(where)
-        if beside.name != where.with_suffix(".yaml").name:
-            writer.note("loops", f"are in '{beside.name}', which other readers than this library do not look for")
+        sidecar.check_free(where)
         save(beside, loops)
-    elif known is not None:
-        known.unlink()  # loops of an older mechanism
+    elif beside.is_file() and sidecar.holds_loops(beside):
+        beside.unlink()  # loops of an older mechanism
     save(where, text)
     return writer.notes
 
 
 class UrdfWriter:
-    def __init__(self, m: Mechanism, file: str):
-        self.m, self.file, self.notes, self.text = m, file, list[Note](), Text()
+    def __init__(self, m: Mechanism, path: Path):
+        self.m, self.path, self.notes, self.text = m, path, list[Note](), Text()
         self.links = {*m.bodies, *m.frames} - {"ground"} | {"world"}
         self.link = {name: self._link_name(name, f"body '{name}'") for name in m.bodies} | {"ground": "world"}
         self.moved: dict[str, Transform] = {}  # of each body, the place of its link in its frame
         self.ties = Ties(self)
 
     def note(self, what: str, text: str) -> None:
-        self.notes.append(Note(self.file, 0, what, text))
+        self.notes.append(Note(self.path.name, 0, what, text))
 
     def robot(self) -> str:
         m, text = self.m, self.text
@@ -81,7 +84,7 @@ class UrdfWriter:
             self.note(f"{contact.kind} '{name}'", "cannot be said in URDF")
         for a in m.joints.values():
             self.moved[a.child.body.name] = self._link_place(a)
-        text.open("robot", name=m.name, xmlns__drake="http://drake.mit.edu")
+        text.open("robot", name=m.name, xmlns__drake="http://drake.mit.edu", xmlns__dalembert="urn:dalembert")
         for body in m.bodies.values():
             self._link(body)
         for a in m.joints.values():
@@ -91,8 +94,18 @@ class UrdfWriter:
             if (name, here) != ("world", "world") or _moved(place):
                 self.fixed_link(self._link_name(name, f"frame '{name}'"), frame.body, frame.T)
         self.ties.write()
+        self._name_loops()
         text.close()
         return str(text)
+
+    def _name_loops(self) -> None:
+        """The file of loops, by name; that there is none, where a reader would find one of something else."""
+        if self.ties.sidecar():
+            name = sidecar.beside(self.path).name
+            self.text.one("dalembert:loops", file=name)
+            self.note("loops", f"are in '{name}'; Gepetto's readers look for '{self.path.with_suffix('.yaml').name}'")
+        elif sidecar.find(self.path, sidecar.SUFFIXES[1:]) is not None:
+            self.text.one("dalembert:loops")
 
     def _link_name(self, name: str, what: str) -> str:
         """The name of a link; 'world' is that of the ground."""
@@ -107,14 +120,24 @@ class UrdfWriter:
     def _link_place(self, a: Attachment) -> Transform:
         """A link's frame is its joint's; where a body's is not, the link has the joint's and the body's is noted."""
         T = Transform(self.numbers(a.child.T.R), self.numbers(a.child.T.p))
-        if a.joint.kind == "universal" and self.letters(a.joint) is None:
-            T = T @ Transform(a.joint.orientation.astype(float), np.zeros(3))
+        T = T @ self.turn(a.joint)
         if _moved(T):
             self.note(
                 f"body '{a.child.body.name}'",
-                "its link has the frame of its joint, as URDF wants; the body's is elsewhere",
+                "its link has the frame of its joint, as URDF wants; readers other than this library take that as its "
+                "frame",
             )
         return T
+
+    @staticmethod
+    def turn(joint: Joint) -> Transform:
+        """How the frame of a joint is turned in URDF, which gives some joints their own axes and no others."""
+        R = joint.orientation.astype(float)
+        if joint.kind == "planar":
+            same = np.array_equal(R, shortest_turn(joint.axis))  # type: ignore[attr-defined]
+        else:
+            same = joint.kind != "universal" or UrdfWriter.letters(joint) is not None
+        return Transform(np.eye(3) if same else R, np.zeros(3))
 
     def at(self, body: Body, T: Transform) -> tuple[str, Transform]:
         """The link of a body, and a place of the body in it."""
@@ -137,6 +160,8 @@ class UrdfWriter:
                 text.close()
         for shape in body.numeric_shapes():
             self._shape(shape.simpler(), T)
+        if T is not None:
+            text.origin(T.inverse(), "dalembert:frame")
         text.close()
 
     def _shape(self, shape: Any, T: Transform | None) -> None:
@@ -180,17 +205,17 @@ class UrdfWriter:
     def _joint(self, a: Attachment) -> None:
         text, low_high = self.text, self.numbers(a.limits)
         limited = a.joint.nv == 1 and bool(np.isfinite(low_high).any())
-        kind, tag = self._kind(a, limited)
+        kind = self._kind(a, limited)
         parent, place = self.at(a.parent.body, a.parent.T)
-        if a.joint.kind == "universal" and self.letters(a.joint) is None:
-            place = place @ Transform(a.joint.orientation.astype(float), np.zeros(3))
-        text.open(tag, name=a.name, type=kind)
+        turn = self.turn(a.joint)
+        place = place @ turn
+        text.open("joint", name=a.name, type=kind)
         text.one("parent", link=parent)
         text.one("child", link=self.link[a.child.body.name])
         text.origin(place)
         axis = getattr(a.joint, "axis", None)
         if axis is not None:
-            text.one("axis", xyz=self.numbers(axis))
+            text.one("axis", xyz=turn.R.T @ self.numbers(axis))
         if isinstance(a.joint, Screw):
             text.one("drake:screw_thread_pitch", value=float(self.numbers([a.joint.pitch])[0]) * 2 * np.pi)
         if limited or isinstance(a.joint, Prismatic):
@@ -202,30 +227,26 @@ class UrdfWriter:
         self.ties.mimic(a.name)
         text.close()
 
-    def _kind(self, a: Attachment, limited: bool) -> tuple[str, str]:
-        """The type of a joint in URDF and its tag; what a YAML file beside it makes of it."""
+    def _kind(self, a: Attachment, limited: bool) -> str:
+        """The type of a joint in URDF; what the YAML file beside it makes of it."""
         joint, what = a.joint, f"joint '{a.name}'"
         if isinstance(joint, Revolute):
-            return "revolute" if limited else "continuous", "joint"
+            return "revolute" if limited else "continuous"
         for kind, of in (("prismatic", Prismatic), ("fixed", Fixed), ("floating", Free), ("planar", Planar)):
             if isinstance(joint, of):
-                return kind, "joint"
+                return kind
         if isinstance(joint, Spherical):
             self.ties.kinds[a.name] = "SPHERICAL"
         elif joint.kind == "universal":
             self.ties.kinds[a.name] = f"UJOINT_{(self.letters(joint) or 'xy').upper()}"
-        elif isinstance(joint, Screw):
-            self.note(what, "is written as <drake:joint> of type screw, which few readers know")
-            return "screw", "drake:joint"
         else:
-            assert isinstance(joint, Cylindrical)
-            self.note(what, "is written with the type cylindrical, which few readers know")
-            return "cylindrical", "joint"
+            assert isinstance(joint, (Cylindrical, Screw))
+            self.ties.kinds[a.name] = joint.kind.upper()
         self.note(
             what,
             f"is {joint.kind}, which the YAML file beside the URDF says; readers of the URDF alone take it as revolute",
         )
-        return "continuous", "joint"
+        return "revolute" if limited else "continuous"
 
     @staticmethod
     def letters(joint: Joint) -> str | None:
@@ -238,11 +259,11 @@ class UrdfWriter:
         return found
 
     def _dynamics(self, a: Attachment) -> None:
+        """<dynamics>, in which urdfdom wants one damping or friction, or our own where there are several numbers."""
         damping, stiffness, armature, rest = (self.numbers(x) for x in (a.damping, a.stiffness, a.armature, a.rest))
         what, given = f"joint '{a.name}'", dict[str, Any]()
-        if damping.any() and a.name in self.ties.kinds and len(set(damping)) > 1:
-            self.note(what, "its dampings, which differ, cannot be said")
-        elif damping.any():
+        tag = "dalembert:dynamics" if isinstance(a.joint, Planar) or len(set(damping)) > 1 else "dynamics"
+        if damping.any():
             given["damping"] = damping[0] if len(set(damping)) == 1 else damping
         dry = {0.0 if f is None else f.coulomb for f in a.friction}
         if any(f is not None and f != Friction(f.coulomb) for f in a.friction) or len(dry) > 1:
@@ -261,8 +282,10 @@ class UrdfWriter:
             self.note(what, "its spring is written as attributes of <dynamics> that few readers know")
         elif stiffness.any():
             self.note(what, "its springs cannot be said")
+        if given and tag != "dynamics":
+            self.note(what, f"its damping and friction are written as <{tag}>, which other readers do not know")
         if given:
-            self.text.one("dynamics", **given)
+            self.text.one(tag, **{"damping": 0.0, **given})
 
     # --- helpers ------------------------------------------------------------------------------------------------------
 
