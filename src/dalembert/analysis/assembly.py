@@ -111,7 +111,7 @@ def assemble(
 
 def _worse(one: Closing, other: Closing) -> bool:
     """Whether the first of two failures tells less: a mirror branch tells more than a gap, the smaller gap more."""
-    return (not one.flipped, one.gap) > (not other.flipped, other.gap)
+    return (not one.mirrored, one.gap) > (not other.mirrored, other.gap)
 
 
 def _held_values(system: SystemLike, given: Mapping[str, Any] | None, what: str) -> Mapping[str, Any]:

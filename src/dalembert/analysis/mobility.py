@@ -7,13 +7,13 @@ mechanism moves is permanent; a rank that is smaller here than nearby is a singu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from html import escape
 
 import numpy as np
 
-from dalembert.analysis.closing import Held, close
+from dalembert.analysis.closing import OPEN, Held, close, mirrored
 from dalembert.analysis.manifold import Tangent, tangent
 from dalembert.blas import one_thread
 from dalembert.errors import AssemblyError
@@ -25,7 +25,6 @@ PROBES = 6
 CLOSURE = 1e-12  # rad, or lengths of the mechanism: residual of a probe
 REACH = 1.5  # rad, or lengths of the mechanism: a linear estimate is worthless beyond
 SHOWN = 12  # names in one line of a report
-OPEN = 1e-6  # rad, or lengths of the mechanism: a residual that means open loops
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,10 +46,11 @@ class Report:
     distance: float  # smallest retained singular value over the largest
     to_singularity: tuple[float, str] | None  # about how far, and of which coordinate, to where the rank drops
     residual: float  # the largest, m or rad
-    closed: bool  # whether it is small, as lengths of the mechanism go
+    closed: bool  # whether it is small, as lengths of the mechanism go, and no constraint holds on a mirror branch
     directions: dict[str, list[float]]  # velocities of each admissible motion, by name
     horizon: float = REACH  # rad or m of the coordinate in `to_singularity`: farther no estimate means anything
     led: tuple[str, ...] = ()  # velocities that kinematic inputs lead; the mobility counts them
+    mirrored: Mapping[str, str] = field(default_factory=dict)  # constraints on a mirror branch, and what is wrong there
 
     @property
     def singular(self) -> bool:
@@ -90,6 +90,8 @@ class Report:
         elif self.rank and self.mobility:
             out.append(("nearest singularity", "not known: the smallest singular value is stationary here"))
         open_ = "" if self.closed else ": the loops are open here, assemble first"
+        for name, wrong in self.mirrored.items():
+            open_ = f", but '{name}' holds with {wrong}: not closed, assemble first"
         out.append(("closure", f"largest residual {self.residual:.1e}{open_}"))
         return out
 
@@ -114,6 +116,7 @@ def report(system: SystemLike, state: StateLike, p: Parameters, on: np.ndarray) 
     largest, smallest = (sigma[0], sigma[r - 1]) if r else (1.0, 1.0)
     K, gaps = here.admissible, np.abs(system.residuals(state, p=p)[on])
     near, far = _to_singularity(system, state, p, on, here), reach(system, p)
+    reversed_ = mirrored(system, state, p, on)
     return Report(
         system.name,
         system.nv,
@@ -130,10 +133,11 @@ def report(system: SystemLike, state: StateLike, p: Parameters, on: np.ndarray) 
         float(smallest / largest),
         near,
         float(gaps.max(initial=0.0)),
-        bool((gaps < OPEN * policy.units[on]).all()),
+        bool((gaps <= OPEN * policy.units[on]).all()) and not reversed_,
         {name: K[i].tolist() for i, name in enumerate(system.v_names)},
         REACH if near is None else float(REACH * far[system.v_names.index(near[1])]),
         tuple(system.v_names[d] for d in system.led.values()),
+        reversed_,
     )
 
 

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 
 from dalembert import checks
+from dalembert.analysis.closing import OPEN, openness
 from dalembert.analysis.course import Course
 from dalembert.analysis.sweep import Sweep, led_rates, with_motion
 from dalembert.analysis.sweep_ends import go_through, note_limits
 from dalembert.analysis.trail import Trail, follow
 from dalembert.errors import ArgumentError, AssemblyError
 from dalembert.protocols import Inputs, Parameters, StateGiven, StateLike, SystemLike
-
-OPEN = 1e-6  # rad, or lengths of the mechanism: states whose loops are more open are guesses
 
 
 def sweep(
@@ -71,7 +70,7 @@ def walk(system: SystemLike, state: StateGiven, to: Any, *, frames: Any, held: A
     to, frames = ({} if v is None else checks.mapping(v, n) for v, n in ((to, "to"), (frames, "frames")))
     held = {} if held is None else checks.mapping(held, "held")
     goal = Course(system, {n: [v] for n, v in to.items()}, {n: [v] for n, v in frames.items()}, held, x, p)
-    if not goal.parameters and _gap(system, x, p) > OPEN:
+    if not goal.parameters and openness(system, x, p) > OPEN:
         raise ArgumentError("the state to walk from does not close the loops; assemble or project it first.")
     trail = _walked(goal, x)
     if len(trail.x) < 2:
@@ -83,15 +82,10 @@ def _nothing(system: SystemLike) -> tuple[np.ndarray, np.ndarray, np.ndarray, np
     return np.zeros(0), np.zeros((0, system.nq)), np.zeros((0, system.nv)), np.zeros((0, system.nv))
 
 
-def _gap(system: SystemLike, x: StateLike, p: Parameters) -> float:
-    units = np.where(system.rows.angular, 1.0, system.layout.length) if len(system.rows.of) else np.ones(0)
-    return float(np.abs(system.residuals(x, p=p) / units).max(initial=0.0))
-
-
 def _beginning(system: SystemLike, course: Course, state: StateGiven | None, p: Parameters) -> StateLike:
     """A position at the first values: reached from a closed state along its branch, or assembled."""
     start = float(course.wanted[0])
-    if state is not None and not isinstance(state, Mapping) and _gap(system, system.as_state(state), p) <= OPEN:
+    if state is not None and not isinstance(state, Mapping) and openness(system, system.as_state(state), p) <= OPEN:
         x = system.as_state(state)
         away = course.equations(x.q, start)[0]
         if np.abs(away / course.units).max(initial=0.0) <= 1e-9:

@@ -67,6 +67,8 @@ class Closing:
                 break
         gaps = np.abs(self.batch("constraints", Q)[0] / self.units).max(axis=1, initial=0.0)
         good &= gaps < CLOSED
+        if self.system.rows.branch_of:
+            good &= (self.batch("branch", Q).reshape(len(Q), -1) >= 0).all(axis=1)
         return Q
 
     def equations(self, Q: np.ndarray, held: np.ndarray) -> tuple[np.ndarray, Any, np.ndarray]:

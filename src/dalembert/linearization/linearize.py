@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.analysis.closing import refuse_mirrored
 from dalembert.analysis.mobility import independent_rows
 from dalembert.charts.leaders import Coordinate, Given, coordinate, named_list
 from dalembert.errors import ArgumentError
@@ -254,6 +255,7 @@ def check_closed(
                 f"the state is not on the constraints: the {what} misses row '{system.row_names[worst]}' by "
                 f"{gap[worst]:.3g}. Find one that is with system.assemble(...), or system.project(state)."
             )
+    refuse_mirrored(system, x, p)
 
 
 def singular(system: System, x: State, p: Parameters) -> ArgumentError:

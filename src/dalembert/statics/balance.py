@@ -18,13 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.analysis.closing import OPEN, openness
 from dalembert.errors import ArgumentError
 from dalembert.protocols import Parameters, positions_only
 from dalembert.rank import Revealed, angular_velocities, rank_policy
 from dalembert.system.state import State
 from dalembert.system.system import System
-
-OPEN = 1e-6  # rad, or lengths of the mechanism: loops that are more open are not closed
 
 
 class Balance:
@@ -38,7 +37,7 @@ class Balance:
         more = [d for d in system.led.values() if led and d not in held]
         self.system, self.x, self.u, self.p, self.held = system, x, u, p, [*held, *more]
         self.policy = rank_policy(system, p)
-        if np.abs(system.residuals(x, p=p) / self.policy.units).max(initial=0.0) > OPEN:
+        if openness(system, x, p) > OPEN:
             raise ArgumentError(f"the state does not close the loops of '{system.name}'; assemble or project it first.")
         self.reach = np.where(angular_velocities(system), 1.0, self.policy.length)
         self.load = system.evaluate("inverse_dynamics", x, a=np.zeros(system.nv), u=u, p=p)

@@ -108,7 +108,7 @@ def constraint_data(w: Writing, c: Constraint) -> Data:
             data = {"type": c.kind, "point": w.place(c.b), other: w.place(c.a), along: axis(c.axis)}
         elif type(c) is Expressions and c.recipe is not None and c.recipe[0] in _RECIPES:
             data = _RECIPES[c.recipe[0]](w, s, *c.recipe[1])
-        elif type(c) is Expressions and c.recipe is None and c.forces is None and not c.positive and not c.angular:
+        elif type(c) is Expressions and c.recipe is None and c.forces is None and c.positive is None and not c.angular:
             data = {"type": "expression"}
             for key, rows in (("holonomic", c.holonomic), ("pfaffian", c.pfaffian)):
                 if rows:
