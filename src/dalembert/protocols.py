@@ -244,6 +244,7 @@ class SystemLike(Protocol):
         t: float = 0.0,
         p: Parameters = None,
         frames: Mapping[Any, Any] | None = None,
+        limits: bool | None = None,
     ) -> StateLike: ...
     def project(
         self, state: StateGiven, *, p: Parameters = None, active: Active = None, tolerance: float = 1e-11

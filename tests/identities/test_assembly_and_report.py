@@ -76,6 +76,23 @@ def test_a_mirror_branch_is_not_taken_for_a_closure():
     np.testing.assert_allclose(np.abs(x["ball"]), [1, 0, 0, 0], atol=1e-9)
 
 
+@pytest.mark.parametrize("rods", [1, 3, 6])
+def test_a_guess_that_makes_a_rod_zero_long_is_left_for_other_starts(rods):
+    """The direction of such a rod, and its row, are not defined; those of other starts are."""
+    m = da.Mechanism("platform on rods")
+    body = m.add_body("body", 1.0, inertia=(1, 1, 1))
+    m.add_joint("free", da.Free(), m.ground, body)
+    for k in range(rods):
+        at = np.cos(k), np.sin(k), 0.0
+        m.add_rod(f"rod {k}", m.ground.at(*at), body.at(*at), length=1.0)
+    system = m.compile(backend="casadi")
+    x = system.assemble()
+    assert np.abs(system.residuals(x)).max() < 1e-11
+    assert x.evidence.attempts > 1
+    with pytest.raises(da.AssemblyError, match="not defined at this configuration"):
+        system.assemble({"free": system.state()["free"]})
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_projection_reaches_the_manifold_by_the_shortest_way(seed):
     """From a state nearby: Φ = 0 and A v + b = 0 after, the change of velocity orthogonal to what is allowed."""

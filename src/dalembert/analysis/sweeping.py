@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.analysis.closing import OPEN, openness
 from dalembert.analysis.course import Course
+from dalembert.analysis.reaching import OutsideLimits
 from dalembert.analysis.sweep import Sweep, led_rates, with_motion
 from dalembert.analysis.sweep_ends import go_through, note_limits
 from dalembert.analysis.trail import Trail, follow
@@ -98,7 +100,11 @@ def _beginning(system: SystemLike, course: Course, state: StateGiven | None, p: 
     names = [*course.coordinates, *course.fixed]
     goals = {track[0].frame: _wish(track[0]) for track in course.tracks}
     given = values if len(values) else None
-    return system.assemble(dict(zip(names, h.tolist())), guess=state, t=t, p=given, frames=goals or None)
+    assemble = partial(system.assemble, guess=state, t=t, p=given, frames=goals or None)
+    try:
+        return assemble(dict(zip(names, h.tolist())))
+    except OutsideLimits:  # the sweep tells of limits
+        return assemble(dict(zip(names, h.tolist())), limits=False)
 
 
 def _wish(goal: Any) -> dict[str, Any]:
