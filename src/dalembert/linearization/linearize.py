@@ -271,6 +271,11 @@ def singular(system: System, x: State, p: Parameters) -> ArgumentError:
             f"model (condition {report.condition:.2g} in the mass metric, {condition:.2g} in lengths). Give the "
             "lightest bodies more mass."
         )
+    if report.isolated:
+        return ArgumentError(
+            f"'{system.name}' is in an isolated configuration: the constraints admit {report.mobility} velocities to "
+            "first order, but no motion leads away. There is no linear model of it; take another state."
+        )
     return ArgumentError(
         f"'{system.name}' is in a singular configuration: the constraints have rank {report.rank} here and "
         f"{report.generic_rank} nearby, mobility {report.mobility} here and {report.generic_mobility} nearby. The "
