@@ -53,7 +53,10 @@ class Constrainable(Elements):
         what = f"loop '{name}'"
         check_joint(joint, what, self.parameters)
         if not joint.closure:
-            raise DescriptionError(f"{what} is closed by a {joint.kind} joint, which forbids no motion; leave it out.")
+            raise DescriptionError(
+                f"{what} is closed by a {joint.kind} joint, which forbids no motion; leave it out, "
+                "or use add_bushing if it has stiffness or damping."
+            )
         if isinstance(joint, Screw) and is_exact_zero(joint.pitch):
             raise DescriptionError(
                 f"{what} is closed by a screw of pitch 0, which has no thread; use da.Revolute({joint.axis!r})."
