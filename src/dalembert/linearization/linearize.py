@@ -99,11 +99,24 @@ def _plan(
     if plan is None:
         given = None if independent is None else [coordinate(system, name) for name in independent]
         others = [] if positions is None else [coordinate(system, name) for name in positions]
+        _check_besides(given or [], others)
         chosen, more = _coordinates(system, x, p, given, others)
         plan = memory.plan(system, chosen, more, rows)
         if key is not None and _hashable(key) and (others or not system.rows.of or system.rows.holonomic.all()):
             memory.by_names[key] = plan
     return plan
+
+
+def _check_besides(independent: Sequence[Coordinate], positions: Sequence[Coordinate]) -> None:
+    """Refuse positions that are independent coordinates already."""
+    own = {c.name for c in independent}
+    twice = [c.name for c in positions if c.name in own]
+    if twice:
+        rest = [c.name for c in positions if c.name not in own]
+        repair = f"Give positions={rest}." if rest else "Leave positions= out."
+        raise ArgumentError(
+            f"positions repeats {', '.join(map(repr, twice))} of independent; needed: those besides. {repair}"
+        )
 
 
 def _on_other_rows(
