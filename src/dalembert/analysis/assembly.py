@@ -19,7 +19,6 @@ from dalembert.analysis.failure import contradicting, explained, nearest
 from dalembert.analysis.manifold import UndefinedHere, tangent
 from dalembert.analysis.reaching import HeldFrames, OutsideLimits, inside_limits
 from dalembert.analysis.second_order import SecondOrder
-from dalembert.analysis.sweeping import walk
 from dalembert.blas import one_thread
 from dalembert.errors import ArgumentError, AssemblyError
 from dalembert.mechanism.checks import no_joint
@@ -148,6 +147,8 @@ def _walked(
 
     Nothing where that does not succeed: rows of velocities, or held quaternions, cannot be walked along.
     """
+    from dalembert.analysis.sweeping import walk  # with SciPy's linear algebra
+
     q, all_rows = held.coordinates, np.ones(len(system.rows.of), dtype=bool)
     try:
         home = at if on_branch else assemble(system, q, None, at, at.t, p, None, tolerance, 1, attempts, 0)[0]
