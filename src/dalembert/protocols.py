@@ -39,6 +39,10 @@ class RowsLike(Protocol):
     def branch_of(self) -> tuple[str, ...]:
         """Name of the constraint of each number that is positive on the branch the user means."""
 
+    @property
+    def branch_signs(self) -> tuple[str, ...]:
+        """What is wrong where it is negative."""
+
 
 class LayoutLike(Protocol):
     """The tree of a mechanism and the places of its names in q and v."""
@@ -252,6 +256,7 @@ class SystemLike(Protocol):
         p: Parameters = None,
         attempts: int = 12,
         frames: Mapping[Any, Any] | None = None,
+        limits: bool | None = None,
     ) -> StateLike: ...
     def project(
         self, state: StateGiven, *, p: Parameters = None, active: Active = None, tolerance: float = 1e-11

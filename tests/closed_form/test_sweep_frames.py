@@ -99,7 +99,11 @@ def test_limits_choose_the_solution_inside_them():
     tight = arm((None, (0.0, 0.1), (0.0, 0.1)))
     with pytest.raises(da.AssemblyError, match="only outside the limits of its joints: J"):
         tight.assemble(frames={"tool": (0.5, 0.0, 0.0)}, limits=True)
-    assert tight.assemble(frames={"tool": (0.5, 0.0, 0.0)}, guess={"J1": 1.0}).position("tool")[0] == pytest.approx(0.5)
+    with pytest.raises(da.AssemblyError, match=r"limits=False"):
+        tight.assemble(frames={"tool": (0.5, 0.0, 0.0)}, guess={"J1": 1.0})
+    loose = tight.assemble(frames={"tool": (0.5, 0.0, 0.0)}, guess={"J1": 1.0}, limits=False)
+    assert loose.position("tool")[0] == pytest.approx(0.5)
+    assert tight.assemble({"J1": 1.0})["J1"] == 1.0  # coordinates that are held, without frames, have no limits
 
 
 def test_the_edge_of_the_workspace_is_a_dead_point_of_a_point_that_is_led():

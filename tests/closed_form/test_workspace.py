@@ -239,6 +239,74 @@ def test_a_redundant_arm_reaches_its_disc_and_a_driven_mechanism_keeps_its_time(
         da.workspace(arm, {"tool.z": [0.0, 0.1]})
 
 
+def three_links(motors):
+    """Three links of 1 m in a plane."""
+    m = da.Mechanism("3R")
+    at = m.ground.at()
+    for k in range(3):
+        link = m.add_body(f"l{k}", mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0))
+        m.add_joint(f"J{k}", da.Revolute("z"), at, link)
+        at = link.at(1.0)
+    m.add_frame("tool", at)
+    for k in motors:
+        m.add_motor(f"M{k}", f"J{k}")
+    return m.compile()
+
+
+@pytest.mark.parametrize(
+    ("motors", "actuated"), [((), None), ((), ["J0", "J1"]), ((0, 1), None), ((0, 1, 2), None), ((0, 1), ["M0", "M1"])]
+)
+def test_a_joint_that_is_held_does_not_move_whether_or_not_it_has_a_motor(motors, actuated):
+    """With J2 locked the arm is a 2R arm of other lengths: parallel is 1 and the margin that of its 2 x 2 Jacobian."""
+    system = three_links(motors)
+    grid = {"tool.x": [1.2, 1.5], "tool.y": [0.8, 1.2]}
+    found = da.workspace(system, grid, {"J0": 0.1, "J1": 1.0, "J2": 0.6}, held={"J2": 0.6}, actuated=actuated)
+    assert found.reachable.all()
+    assert found.parallel == pytest.approx(np.ones((2, 2)), abs=1e-12)
+    assert np.array_equal(found.margin, np.minimum(found.serial, 1.0))
+    assert found.margin.min() > 0.4
+    if len(motors) == 2 or actuated:  # Yoshikawa: |det J| of the two joints that move
+        for i, j in np.ndindex(2, 2):
+            J = system.jacobian(found.state(i, j), "tool", axes="world")[3:5, :2]
+            assert found.manipulability[i, j] == pytest.approx(abs(np.linalg.det(J)), rel=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_a_boom_on_a_cylinder_is_out_of_control_where_the_cylinder_passes_its_pivot(scale):
+    """dL/dA = a b sin(A + π/2)/L of the triangle of pivot, foot and eye; 0 where the three are in line."""
+    m = da.Mechanism("hoist")
+    boom = m.add_body("boom", mass=20.0, com=(scale, 0, 0), inertia=da.rod(20.0, 2 * scale))
+    m.add_joint("A", da.Revolute("z"), m.ground, boom)
+    m.add_actuator("cylinder", m.ground.at(0, -0.8 * scale), boom.at(1.2 * scale))
+    system = m.compile()
+    A = np.linspace(-np.pi / 2, 1.2, 9)
+    for actuated in (None, ["cylinder"]):
+        found = da.workspace(system, {"A": A}, {"A": 0.3}, actuated=actuated)
+        length = np.sqrt(0.8**2 + 1.2**2 + 2 * 0.8 * 1.2 * np.sin(A))
+        lever = 0.8 * 1.2 * np.cos(A) / length * scale
+        assert found.parallel == pytest.approx(np.abs(lever) / system.layout.length, abs=1e-12)
+
+
+def test_what_is_actuated_is_unknown_where_nothing_says_it():
+    """A five-bar without motors, led by its tool or by one of its two cranks: parallel is None, not 0."""
+    m = da.Mechanism("five-bar")
+    b = [m.add_body(n, mass=1.0, com=(0.4, 0, 0), inertia=da.rod(1.0, 0.8)) for n in "abcd"]
+    m.add_joint("A", da.Revolute("z"), m.ground, b[0])
+    m.add_joint("B", da.Revolute("z"), b[0].at(0.8), b[1])
+    m.add_joint("E", da.Revolute("z"), m.ground.at(0.5), b[2])
+    m.add_joint("D", da.Revolute("z"), b[2].at(0.8), b[3])
+    m.close_loop("C", da.Revolute("z"), b[1].at(0.8), b[3].at(0.8))
+    m.add_frame("tool", b[1].at(0.8))
+    system = m.compile()
+    x = system.assemble({"A": 2.2, "E": 0.9}, guess={"B": -1.2, "D": 1.2})
+    axis = np.linspace(1.9, 2.2, 3)
+    assert da.workspace(system, {"A": axis}, x, limits=False).parallel is None
+    assert da.workspace(system, {"tool.x": [0.2, 0.3]}, x, held={"A": 2.2}).parallel is None
+    both = da.workspace(system, {"A": axis}, x, held={"E": 0.9})
+    assert (both.parallel > 0.01).all()
+    assert np.array_equal(both.parallel, da.workspace(system, {"A": axis}, x, held={"E": 0.9}, actuated=["A"]).parallel)
+
+
 def test_a_grid_that_is_reached_nowhere_is_refused_in_a_sentence():
     """Rows with a branch, and no position near any place of the grid."""
     system = zoo.four_bar().compile()

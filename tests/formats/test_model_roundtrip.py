@@ -179,6 +179,10 @@ def everything() -> da.Mechanism:
     m.add_point_in_plane("plane", disc, m.ground, normal="-y")
     m.close_loop("loop", da.Screw("x", pitch=L), nut, float_.at(0.3, 0, 0, rotation=da.rotation("y", 0.2)))
     m.close_loop("cross", da.Universal((1, 2, 0), (2, -1, 0)), nut, wheel)
+    m.add_bushing("mount", m.ground.at(0.1, 0, 0), float_, stiffness=[k, 2.0, 3.0, 0.0, 5.0, k * L])
+    coupled = np.diag([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).astype(object)
+    coupled[0, 4] = coupled[4, 0] = 0.3
+    m.add_bushing("coupled", float_, m.ground, stiffness=coupled.tolist(), damping=[0.1] * 5 + [L])
     m.add_cut_joint_spring("thread", "loop", stiffness=k, rest=0.1 * L, damping=0.2)
     m.add_cut_joint_spring("cross", "cross", stiffness=[1.0, 2.0], damping=[0.0, L])
     m.add_joint_force("after the springs of loops", "A", -0.1)

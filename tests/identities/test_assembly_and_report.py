@@ -76,6 +76,23 @@ def test_a_mirror_branch_is_not_taken_for_a_closure():
     np.testing.assert_allclose(np.abs(x["ball"]), [1, 0, 0, 0], atol=1e-9)
 
 
+@pytest.mark.parametrize("rods", [1, 3, 6])
+def test_a_guess_that_makes_a_rod_zero_long_is_left_for_other_starts(rods):
+    """The direction of such a rod, and its row, are not defined; those of other starts are."""
+    m = da.Mechanism("platform on rods")
+    body = m.add_body("body", 1.0, inertia=(1, 1, 1))
+    m.add_joint("free", da.Free(), m.ground, body)
+    for k in range(rods):
+        at = np.cos(k), np.sin(k), 0.0
+        m.add_rod(f"rod {k}", m.ground.at(*at), body.at(*at), length=1.0)
+    system = m.compile(backend="casadi")
+    x = system.assemble()
+    assert np.abs(system.residuals(x)).max() < 1e-11
+    assert x.evidence.attempts > 1
+    with pytest.raises(da.AssemblyError, match="not defined at this configuration"):
+        system.assemble({"free": system.state()["free"]})
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_projection_reaches_the_manifold_by_the_shortest_way(seed):
     """From a state nearby: Φ = 0 and A v + b = 0 after, the change of velocity orthogonal to what is allowed."""
@@ -98,6 +115,85 @@ def test_a_flat_parallelogram_is_singular_and_says_so():
     leaning = system.report(system.assemble({"A": 0.3}))
     assert not leaning.singular
     assert leaning.to_singularity[0] == pytest.approx(0.3, rel=0.1)
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
+def test_a_stretched_four_bar_is_isolated(scale):
+    """0.5 + 0.6 + 0.7 = 1.8: two velocities to first order, and no motion."""
+    system = da.zoo.four_bar(ground=1.8 * scale, crank=0.5 * scale, coupler=0.6 * scale, rocker=0.7 * scale).compile()
+    r = system.report(system.state({"A": 0.0, "B": 0.0, "D": np.pi}))
+    assert (r.mobility, r.generic_mobility, r.isolated, r.singular, r.closed) == (2, 0, True, True, True)
+    assert "no motion leads away" in str(r)
+    with pytest.raises(da.ArgumentError, match="isolated configuration"):
+        da.linearize(system, system.state({"A": 0.0, "B": 0.0, "D": np.pi}))
+    beside = system.report(system.state({"A": 0.1}))
+    assert not beside.isolated
+    assert not beside.closed
+
+
+def locomotive(wheels):
+    """Equal cranks on one coupling rod: mobility 1 everywhere, redundant from the third on."""
+    m = da.Mechanism("locomotive", gravity=(0, -9.81, 0))
+    driven = []
+    for k in range(wheels):
+        driven.append(m.add_body(f"w{k}", mass=1.0, inertia=np.full(3, 0.1)))
+        m.add_joint(f"w{k}", da.Revolute("z"), m.ground.at(k * 1.0, 0, 0), driven[-1])
+    rod = m.add_body("rod", mass=2.0, com=(1, 0, 0), inertia=da.rod(2.0, 2.0))
+    m.add_joint("rod", da.Revolute("z"), driven[0].at(0.3), rod)
+    for k in range(1, wheels):
+        m.close_loop(f"pin{k}", da.Revolute("z"), rod.at(k * 1.0), driven[k].at(0.3))
+    return m.compile()
+
+
+@pytest.mark.parametrize("wheels", [2, 3, 4])
+def test_an_overconstrained_locomotive_has_one_freedom_beside_its_dead_centre(wheels):
+    system = locomotive(wheels)
+    for angle, here in ((0.0, 2), (np.pi, 2), (0.7, 1), (0.01, 1)):
+        q = {f"w{k}": angle for k in range(wheels)} | {"rod": -angle}
+        r = system.report(system.state(q))
+        assert (r.mobility, r.generic_mobility, r.isolated) == (here, 1, False)
+    if wheels > 2:  # the pins of others keep the cranks in step: one direction only
+        with pytest.raises(da.AssemblyError, match=r"go along \(w0: 1, w1: 1"):
+            system.assemble({"w0": 0.0}, v={"w0": 1.0, "w1": -1.0}, guess={})
+
+
+def test_a_flat_sheet_of_miura_ori_has_one_freedom_beside_it():
+    """3 x 3 plates on hinges: four velocities in the flat sheet, one in every folded one."""
+    m, n = da.Mechanism("Miura-ori"), 3
+
+    def corner(i, j):
+        return np.array([i + 0.4 * (j % 2), 1.0 * j, 0.0])
+
+    plates = {}
+    for i, j in np.ndindex(n, n):
+        com = sum(corner(i + a, j + b) for a in (0, 1) for b in (0, 1)) / 4
+        plates[i, j] = m.ground if i == j == 0 else m.add_body(f"p{i}{j}", mass=1.0, com=com, inertia=(0.1, 0.1, 0.2))
+    for i, j in np.ndindex(n, n):
+        for (di, dj), begin, cut in (((1, 0), (i + 1, j), j > 0), ((0, 1), (i, j + 1), False)):
+            if (i + di, j + dj) not in plates:
+                continue
+            p = corner(*begin)
+            d = corner(i + 1, j + 1) - p
+            d /= np.linalg.norm(d)
+            R = np.column_stack([(0, 0, 1), np.cross(d, (0, 0, 1)), d])
+            hinge = (plates[k].at(*p, rotation=R) for k in ((i, j), (i + di, j + dj)))
+            (m.close_loop if cut else m.add_joint)(f"h{i}{j}{di}", da.Revolute("z"), *hinge)
+    system = m.compile()
+    r = system.report(system.state())
+    assert (r.mobility, r.generic_mobility) == (4, 1)
+
+
+def test_the_print_of_a_large_report_stays_short():
+    """Hundreds of rows: the first of a kind and how many there are; all of them are in the fields."""
+    system = da.zoo.ladder(30).compile()
+    r = system.report(system.state(*da.zoo.ladder_start(30)))
+    assert r.rows > 50
+    assert len(str(r)) < 3000
+    many = locomotive(20)
+    r = many.report(many.state())
+    assert len(r.redundant) > 15
+    assert len(str(r)) < 3000
+    assert f"({len(r.redundant)} rows in all" in str(r)
 
 
 def test_a_singular_value_that_never_changes_is_no_distance():

@@ -5,6 +5,7 @@ import itertools
 import casadi as ca
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import dalembert as da
 from random_mechanisms import random_state
@@ -123,6 +124,79 @@ def test_user_forces_see_coordinates_velocities_poses_time_inputs_and_parameters
     expected[system.layout.v_slice("B")] -= system.twist(x, "tip")[:3]
     np.testing.assert_allclose(Q, expected, atol=1e-12)
     assert system.function("applied_forces").name_in() == ["q", "v", "u", "p", "t"]
+
+
+def symmetric(rng, size=6):
+    X = rng.normal(size=(size, size))
+    return X @ X.T
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_bushing_pushes_down_the_gradient_of_its_energy_and_loses_what_its_damping_takes(seed):
+    """½ ξᵀ K ξ with ξ = (log R; p): Q = −∂U/∂δ at any rotation, and Q_damping · v = −ξ̇ᵀ C ξ̇ by differences of ξ."""
+    rng = np.random.default_rng(seed)
+    K, C = symmetric(rng), symmetric(rng)
+    m = crane()
+    a, b, c = (m.bodies[n] for n in "abc")
+    ends = a.at(0.3, -0.2, 0.1, rotation=da.rotation("x", 0.7)), c.at(0.1, 0.2, 0.3, rotation=da.rotation("y", -0.4))
+    m.add_bushing("mount", *ends, stiffness=K)
+    m.add_bushing("pad", m.ground.at(0, 0, 1), b, stiffness=(1.0, 0, 0, 2.0, 3.0, 0))
+    system = m.compile(backend="casadi")
+    x = random_state(system, seed)
+    still = system.state(x.q)
+    Q = system.applied_forces(still) - system.gravity_vector(still)
+    np.testing.assert_allclose(Q, -gradient(system, x.q), atol=1e-10 * np.abs(Q).max())
+
+    damped = crane()
+    a, c = damped.bodies["a"], damped.bodies["c"]
+    ends = a.at(0.3, -0.2, 0.1, rotation=da.rotation("x", 0.7)), c.at(0.1, 0.2, 0.3, rotation=da.rotation("y", -0.4))
+    damped.add_bushing("mount", *ends, stiffness=0.0, damping=C)
+    other = damped.compile(backend="casadi")
+
+    def measured(h):
+        y = other.state(other.plus(x, h * x.v))
+        Ta, Tb = (other.pose(y, f) for f in ends)
+        T = np.linalg.inv(Ta) @ Tb
+        return np.concatenate([Rotation.from_matrix(T[:3, :3]).as_rotvec(), T[:3, 3]])
+
+    h = 1e-5
+    rate = (measured(h) - measured(-h)) / (2 * h)
+    power = other.applied_forces(x) @ x.v
+    assert power == pytest.approx(-rate @ C @ rate, rel=1e-7)
+    assert power < 0
+
+
+def test_a_bushing_beside_a_joint_is_its_spring():
+    """Along the axis of a hinge, and along a slide, a bushing does what the joint's own stiffness and damping do."""
+    for joint, place in ((da.Revolute("y"), 1), (da.Prismatic("x"), 3)):
+        six, none = np.zeros(6), [1e3] * 6
+        six[place] = 40.0
+        none[place] = 0.0
+        own, beside = da.Mechanism("own"), da.Mechanism("beside")
+        for m, more in ((own, {"stiffness": 40.0, "damping": 4.0}), (beside, {})):
+            body = m.add_body("body", mass=2.0, com=(0.1, 0.2, 0.3), inertia=(0.1, 0.2, 0.25))
+            m.add_joint("J", joint, m.ground.at(0.1, 0.2, 0), body, **more)
+        beside.add_bushing("k", beside.ground.at(0.1, 0.2, 0), "body", stiffness=six, damping=six / 10)
+        beside.add_bushing("stiff across", beside.ground.at(0.1, 0.2, 0), "body", stiffness=none)
+        one, other = own.compile(), beside.compile()
+        for q, v in ((0.4, 1.0), (-2.9, 3.0), (0.0, -1.0), (1e-9, 0.0)):
+            x, y = one.state({"J": q}, {"J": v}), other.state({"J": q}, {"J": v})
+            assert other.acceleration(y).vdot == pytest.approx(one.acceleration(x).vdot, rel=1e-10, abs=1e-12)
+            assert other.potential_energy(y) == pytest.approx(one.potential_energy(x), rel=1e-12, abs=1e-15)
+
+
+def test_a_platform_on_a_bushing_and_a_loop_keeps_its_energy():
+    """Six stiffnesses between two bodies of a four-bar that are joined already; without damping nothing is lost."""
+    K = symmetric(np.random.default_rng(7)) + 5 * np.eye(6)
+    m = da.zoo.four_bar()
+    a, c = list(m.bodies)[1], list(m.bodies)[3]
+    m.add_bushing("mount", a, c, stiffness=K)
+    system = m.compile()
+    run = da.simulate(system, system.assemble({"A": 0.6}, v={"A": 2.0}), 1.0, rtol=1e-10, atol=1e-12)
+    assert run.success
+    assert np.abs(run.energy_error).max() < 1e-7 * np.abs(run.energy).max()
+    lin = da.linearize(system, system.assemble({"A": 0.6}))
+    assert np.isfinite(lin.A).all()
 
 
 def test_gravity_can_be_a_parameter():

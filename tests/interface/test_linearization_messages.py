@@ -191,3 +191,18 @@ def test_coordinates_that_are_no_list_of_names_are_refused(loader, at, given):
 def test_a_discrete_model_has_no_parameter_slopes(loader, at):
     with pytest.raises(da.ArgumentError, match=r"discrete, with a step of 0\.01 s"):
         da.parameter_slopes(da.linearize(loader, at).discretize(0.01))
+
+
+def test_positions_that_repeat_independent_ones_are_named():
+    """The message is about positions=, and tells what is left to give."""
+    m = da.Mechanism("sled", gravity=(0, 0, -9.81))
+    m.add_joint("at", da.Planar("z"), m.ground, m.add_body("sled", 1.0, inertia=(1, 1, 1)))
+    m.add_skate("blade", "sled", sideways="y")
+    system = m.compile()
+    x = system.assemble({"at.x": 0.0}, {"at.x": 2.0})
+    own = ["at.x", "at.angle"]
+    with pytest.raises(da.ArgumentError, match=r"positions repeats 'at.x', 'at.angle' .* positions=\['at.y'\]"):
+        da.linearize(system, x, independent=own, positions=["at.x", "at.angle", "at.y"])
+    with pytest.raises(da.ArgumentError, match=r"Leave positions= out"):
+        da.linearize(system, x, independent=own, positions=["at.x"])
+    assert da.linearize(system, x, independent=own, positions=["at.y"]).A.shape == (5, 5)

@@ -159,6 +159,22 @@ REFUSED = {
         "is on a free joint, which has no rotor",
     ),
     "spring on no loop": (lambda m: m.add_cut_joint_spring("s", "elbow"), "spring 's' asks for loop 'elbow'"),
+    "bushing with three numbers": (
+        lambda m: m.add_bushing("k", "base", "hand", stiffness=(1, 2, 3)),
+        "the stiffness of bushing 'k' has shape (3,); needed: 6 numbers",
+    ),
+    "bushing with one number": (
+        lambda m: m.add_bushing("k", "base", "hand", stiffness=5.0),
+        "the stiffness of bushing 'k' has shape (); needed: 6 numbers",
+    ),
+    "bushing that is not symmetric": (
+        lambda m: m.add_bushing("k", "base", "hand", stiffness=np.arange(36.0).reshape(6, 6)),
+        "the stiffness of bushing 'k' is not symmetric",
+    ),
+    "free joint that closes a loop": (
+        lambda m: m.close_loop("l", da.Free(), "base", "hand"),
+        "forbids no motion; leave it out, or use add_bushing",
+    ),
     "cable with nothing": (lambda m: m.add_cable("c", ["base", "hand"]), "needs either a tension or a stiffness"),
     "cable through one point": (lambda m: m.add_cable("c", ["base"], tension=1.0), "runs through 1 point(s)"),
     "unknown axes of a wrench": (

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 
 from dalembert.analysis.manifold import Tangent
+from dalembert.errors import ArgumentError
+from dalembert.mechanism.constraints import MIRRORS
 from dalembert.protocols import Parameters, StateLike, SystemLike
 from dalembert.rank import angular_velocities, rank_policy
 
@@ -23,6 +25,7 @@ ITERATIONS = 60
 TURN = 1.0  # rad: the farthest an angle moves in one step
 PATIENCE, FALL = 8, 0.9  # a search ends when PATIENCE steps do not bring the residual below FALL of what it was
 STALLS = 5  # steps without any progress that end a search
+OPEN = 1e-6  # rad, or lengths of the mechanism: a residual that means open loops
 ROUNDING = 1e-15  # of coordinates: shorter steps have no effect
 
 
@@ -71,12 +74,12 @@ class Closing:
     iterations: int
     contraction: float
     small: bool  # every residual is below the tolerance
-    flipped: list[str]  # constraints that close on their mirror branch
+    mirrored: dict[str, str]  # constraints that hold on a mirror branch, and what is wrong there
 
     @property
     def closed(self) -> bool:
         """Whether every constraint holds, on the branch that is meant."""
-        return self.small and not self.flipped
+        return self.small and not self.mirrored
 
     @property
     def gap(self) -> float:
@@ -122,8 +125,9 @@ def close(system: SystemLike, state: StateLike, held: Held, p: Parameters, on: n
         if stalls == STALLS or (count > PATIENCE and norm > FALL * norms[-1 - PATIENCE]):
             break
     small = bool(np.abs(np.concatenate([phi, missing]) / units).max(initial=0.0) <= tolerance)
-    flipped = _flipped(system, state, p, on) if small else []
-    return Closing(state, phi, missing, units, count, contraction, small, flipped)
+    return Closing(
+        state, phi, missing, units, count, contraction, small, mirrored(system, state, p, on) if small else {}
+    )
 
 
 def unwind(system: SystemLike, closing: Closing, held: Held, start: StateLike, p: Parameters, on: np.ndarray) -> None:
@@ -143,13 +147,33 @@ def unwind(system: SystemLike, closing: Closing, held: Held, start: StateLike, p
             q, closing.state, closing.residuals, closing.held = moved, trial, after[0], after[1]
 
 
-def _flipped(system: SystemLike, state: StateLike, p: Parameters, on: np.ndarray) -> list[str]:
-    """Active constraints that hold with an axis reversed."""
-    if not len(system.rows.branch_of):
-        return []
-    active = {name for name, a in zip(system.rows.of, on) if a}
+def mirrored(system: SystemLike, state: StateLike, p: Parameters, on: np.ndarray | None = None) -> dict[str, str]:
+    """Active constraints (default all) on a mirror branch, by name, and what is wrong there: an axis is reversed, …"""
+    if not system.rows.branch_of:
+        return {}
+    active = {name for name, a in zip(system.rows.of, on) if a} if on is not None else set(system.rows.branch_of)
     signs = system.evaluate("branch", state, p=p)
-    return [name for name, s in zip(system.rows.branch_of, signs) if s < 0 and name in active]
+    wrong = zip(system.rows.branch_of, system.rows.branch_signs, signs)
+    return {name: MIRRORS[what] for name, what, sign in wrong if sign < 0 and name in active}
+
+
+def refuse_mirrored(system: SystemLike, state: StateLike, p: Parameters) -> None:
+    """Refuse a state in which a constraint holds on a mirror branch."""
+    for name, wrong in mirrored(system, state, p).items():
+        raise ArgumentError(
+            f"the state is not on the constraints: '{name}' of '{system.name}' holds on its mirror branch ({wrong}). "
+            "Find one that is with system.assemble(...), from a guess near the branch you mean."
+        )
+
+
+def openness(system: SystemLike, state: StateLike, p: Parameters, on: np.ndarray | None = None) -> float:
+    """The largest residual of active constraints (default all), rad or lengths of the mechanism; ∞ on a mirror branch.
+
+    A state is closed where this is below `OPEN`.
+    """
+    gaps = np.abs(system.residuals(state, p=p) / rank_policy(system, p).units)
+    largest = float((gaps if on is None else gaps[on]).max(initial=0.0))
+    return np.inf if largest <= OPEN and mirrored(system, state, p, on) else largest
 
 
 def with_held(

@@ -30,7 +30,7 @@ def nearest(
     """The configuration where a mechanism that does not close comes nearest to it, from where a search gave up.
 
     Levenberg and Marquardt's method on the group, q ⊕ δ, with the held coordinates where they are held. From a given
-    `start`, flipped loops are led to the branch that is meant (`unfolding`).
+    `start`, reversed loops are led to the branch that is meant (`unfolding`).
     """
     rows, state = on & system.rows.holonomic, held.set_in(closing.state if start is None else start)
     unfolding = None if start is None else Unfolding(system, p)
@@ -68,10 +68,10 @@ def nearest(
 def explained(system: SystemLike, closing: Closing, on: np.ndarray, q: Mapping[str, Any]) -> str:
     """The sentence for a position that cannot be reached, q held."""
     held = f" with {', '.join(f'{k} = {v}' for k, v in q.items())} held" if q else ""
-    if closing.flipped:
+    for name, wrong in closing.mirrored.items():
         return (
-            f"'{system.name}' closes only with '{closing.flipped[0]}' on its mirror branch (its axis reversed){held}; "
-            "give a guess nearer to the branch you mean."
+            f"'{system.name}' closes only with '{name}' on its mirror branch ({wrong}){held}; give a guess nearer to "
+            "the branch you mean."
         )
     rows = np.flatnonzero(on & system.rows.holonomic)
     gaps = np.abs(closing.residuals / closing.units[: len(rows)])

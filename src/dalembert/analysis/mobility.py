@@ -7,14 +7,15 @@ mechanism moves is permanent; a rank that is smaller here than nearby is a singu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from html import escape
 
 import numpy as np
 
-from dalembert.analysis.closing import Held, close
+from dalembert.analysis.closing import OPEN, Held, close, mirrored
 from dalembert.analysis.manifold import Tangent, tangent
+from dalembert.analysis.second_order import SecondOrder
 from dalembert.blas import one_thread
 from dalembert.errors import AssemblyError
 from dalembert.protocols import Parameters, StateLike, SystemLike
@@ -22,10 +23,10 @@ from dalembert.rank import ACCURACY, RankPolicy, earliest_independent, independe
 
 STEP = 0.05  # rad, or lengths of the mechanism: how far "nearby" is
 PROBES = 6
+AWAY = 0.1 * STEP  # a configuration that is nearer is the same, found again
 CLOSURE = 1e-12  # rad, or lengths of the mechanism: residual of a probe
 REACH = 1.5  # rad, or lengths of the mechanism: a linear estimate is worthless beyond
-SHOWN = 12  # names in one line of a report
-OPEN = 1e-6  # rad, or lengths of the mechanism: a residual that means open loops
+SHOWN = 12  # names in one line of a report, and lines of one kind
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,9 +37,9 @@ class Report:
     nv: int  # velocities
     rows: int  # active rows of the constraints, without trivial ones
     rank: int  # of A, here
-    generic_rank: int  # of A, nearby
+    generic_rank: int  # of A, nearby; here where nothing is nearby
     mobility: int  # nv − rank, here
-    generic_mobility: int  # nv − rank, nearby
+    generic_mobility: int  # nv − rank, nearby; 0 where nothing is
     trivial: tuple[str, ...]  # rows left out when compiled: they hold whatever the mechanism does
     redundant: dict[str, dict[str, float]]  # redundant row: the rows, with coefficients, that make it
     determinate: dict[str, bool]  # per row: whether its multiplier is determinate
@@ -47,15 +48,17 @@ class Report:
     distance: float  # smallest retained singular value over the largest
     to_singularity: tuple[float, str] | None  # about how far, and of which coordinate, to where the rank drops
     residual: float  # the largest, m or rad
-    closed: bool  # whether it is small, as lengths of the mechanism go
+    closed: bool  # whether it is small, as lengths of the mechanism go, and no constraint holds on a mirror branch
     directions: dict[str, list[float]]  # velocities of each admissible motion, by name
     horizon: float = REACH  # rad or m of the coordinate in `to_singularity`: farther no estimate means anything
     led: tuple[str, ...] = ()  # velocities that kinematic inputs lead; the mobility counts them
+    mirrored: Mapping[str, str] = field(default_factory=dict)  # constraints on a mirror branch, and what is wrong there
+    isolated: bool = False  # whether no motion leads away, though the rank admits velocities
 
     @property
     def singular(self) -> bool:
-        """Whether the rank drops here only."""
-        return self.rank < self.generic_rank
+        """Whether the rank drops here only, or no motion leads away from here."""
+        return self.rank < self.generic_rank or self.isolated
 
     def __str__(self) -> str:
         return "\n".join([self.name, *(f"  {title + ':':22s}{text}" for title, text in self.lines())])
@@ -73,12 +76,14 @@ class Report:
         out.append(("constraints", f"{self.rows} rows, rank {self.rank}"))
         if self.trivial:
             out.append(("redundant, trivial", f"{_some(self.trivial)} (hold in every position; left out)"))
-        for name, made_of in self.redundant.items():
+        for name, made_of in list(self.redundant.items())[:SHOWN]:
             out.append(("redundant", f"{name} = {_combination(made_of)}"))
+        if len(self.redundant) > SHOWN:
+            out.append(("redundant", f"… ({len(self.redundant)} rows in all, in report.redundant)"))
         if self.rows or self.trivial:
             out.append(("multipliers", self._multipliers()))
         if self.rows:
-            out.append(("singular values", " ".join(f"{s:.3g}" for s in self.singular_values) + " (mass metric)"))
+            out.append(("singular values", f"{_ends(self.singular_values)} (mass metric)"))
             out.append(("condition", f"{self.condition:.3g}"))
         if self.singular:
             out.append(("nearest singularity", "here"))
@@ -90,6 +95,8 @@ class Report:
         elif self.rank and self.mobility:
             out.append(("nearest singularity", "not known: the smallest singular value is stationary here"))
         open_ = "" if self.closed else ": the loops are open here, assemble first"
+        for name, wrong in self.mirrored.items():
+            open_ = f", but '{name}' holds with {wrong}: not closed, assemble first"
         out.append(("closure", f"largest residual {self.residual:.1e}{open_}"))
         return out
 
@@ -100,6 +107,8 @@ class Report:
         return f"not determinate: {_some(free)}" + (", and those of trivial rows" if self.trivial else "")
 
     def _mobility(self) -> str:
+        if self.isolated:
+            return f"{self.mobility} to first order, but no motion leads away: an isolated configuration"
         if self.singular:
             return f"{self.mobility} here, {self.generic_mobility} nearby: a singular configuration"
         return str(self.mobility)
@@ -108,11 +117,15 @@ class Report:
 def report(system: SystemLike, state: StateLike, p: Parameters, on: np.ndarray) -> Report:
     """Mobility, redundancy, determinate forces and distance to singularity of the active rows at a state."""
     policy, here = rank_policy(system, p), tangent(system, state, p, on)
+    gaps, reversed_ = np.abs(system.residuals(state, p=p)[on]), mirrored(system, state, p, on)
+    closed = bool((gaps <= OPEN * policy.units[on]).all()) and not reversed_
     names = [n for n, a in zip(system.row_names, on) if a]
-    generic = max([here.rank, *(t.rank for t in _nearby(system, state, p, on, here))])
+    around, away = _nearby(system, state, p, on, here)
+    generic = max([here.rank, *(t.rank for t in around if away)])
+    isolated = bool(here.rank < min(here.A.shape)) and not away and closed
     sigma, r = here.singular_values, here.rank
     largest, smallest = (sigma[0], sigma[r - 1]) if r else (1.0, 1.0)
-    K, gaps = here.admissible, np.abs(system.residuals(state, p=p)[on])
+    K = here.admissible
     near, far = _to_singularity(system, state, p, on, here), reach(system, p)
     return Report(
         system.name,
@@ -121,7 +134,7 @@ def report(system: SystemLike, state: StateLike, p: Parameters, on: np.ndarray) 
         r,
         generic,
         system.nv - r,
-        system.nv - generic,
+        0 if isolated else system.nv - generic,
         system.rows.trivial,
         _redundancies(here, names, policy),
         dict(zip(names, determinate(here, policy).tolist())),
@@ -130,38 +143,52 @@ def report(system: SystemLike, state: StateLike, p: Parameters, on: np.ndarray) 
         float(smallest / largest),
         near,
         float(gaps.max(initial=0.0)),
-        bool((gaps < OPEN * policy.units[on]).all()),
+        closed,
         {name: K[i].tolist() for i, name in enumerate(system.v_names)},
         REACH if near is None else float(REACH * far[system.v_names.index(near[1])]),
         tuple(system.v_names[d] for d in system.led.values()),
+        reversed_,
+        isolated,
     )
 
 
 @one_thread()
-def _nearby(system: SystemLike, state: StateLike, p: Parameters, on: np.ndarray, here: Tangent) -> list[Tangent]:
-    """Tangents at configurations a small admissible motion away, back on the manifold.
+def _nearby(
+    system: SystemLike, state: StateLike, p: Parameters, on: np.ndarray, here: Tangent
+) -> tuple[list[Tangent], bool]:
+    """Tangents at configurations a small admissible motion away, back on the manifold; and whether any is away.
 
-    From a singular position most directions lead only a little away from it, so these are closed and looked at more
-    sharply than others. Once all rows are independent there is no need for more, and a mechanism that moves in one way
-    only has two directions.
+    In a singular position most directions are those of no motion: closing leads back from there to it, or so near that
+    the ranks are rounding. So directions are taken that satisfy the second-order condition, and configurations that are
+    `AWAY` from here. Where there is none, the tangents are those beside it, looked at more sharply. Once all rows are
+    independent there is no need for more, and a mechanism that moves in one way only has two directions.
     """
-    rng, far, sharp = np.random.default_rng(1), reach(system, p), rank_policy(system, p, 0.1 * ACCURACY)
-    K, out, nothing = here.admissible, [here], Held(system, {}, {})
+    rng, far, K = np.random.default_rng(1), reach(system, p), here.admissible
     ways = [np.ones(1), -np.ones(1)] if K.shape[1] == 1 else [rng.normal(size=K.shape[1]) for _ in range(PROBES)]
-    for way in ways:
-        direction = K @ way
+    directions = [K @ way for way in ways if K.shape[1]]
+    if directions and here.rank < len(here.A):
+        second = SecondOrder(system, state, p, on, here, 1.0)
+        if not all(second.holds(v) for v in directions):
+            directions = [*second.directions(directions[0])[:PROBES], *directions]
+    policy, sharp = rank_policy(system, p), rank_policy(system, p, 0.1 * ACCURACY)
+    away, beside, nothing = list[Tangent](), list[Tangent](), Held(system, {}, {})
+    for direction in directions:
         size = np.abs(direction / far).max(initial=0.0)
-        if size == 0 or out[-1].rank == len(here.A):
+        if size == 0 or (away and away[-1].rank == len(here.A)):
             break
         moved = state.replace(q=system.plus(state, direction * (STEP / size)), v=np.zeros(system.nv))
         try:
             closing = close(system, moved, nothing, p, on, CLOSURE)
-            if closing.closed:
-                A, M = system.constraint_matrix(closing.state, p=p)[on], system.mass_matrix(closing.state, p=p)
-                out.append(Tangent.of(A, M, sharp, here.scale))
+            if not closing.closed:
+                continue
+            A, M = system.constraint_matrix(closing.state, p=p)[on], system.mass_matrix(closing.state, p=p)
+            if np.abs(system.minus(closing.state, state) / far).max(initial=0.0) > AWAY:
+                away.append(Tangent.of(A, M, policy, here.scale))
+            else:
+                beside.append(Tangent.of(A, M, sharp, here.scale))
         except AssemblyError:
             continue
-    return out[1:]
+    return (away, True) if away else (beside, False)
 
 
 def _redundancies(here: Tangent, names: list[str], policy: RankPolicy) -> dict[str, dict[str, float]]:
@@ -197,7 +224,7 @@ def independent_rows(
     m, here = len(A), Tangent.of(A, M, policy)
     if here.rank == m:
         return None
-    around = [] if here.rank == count else _nearby(system, state, p, np.ones(m, dtype=bool), here)
+    around = [] if here.rank == count else _nearby(system, state, p, np.ones(m, dtype=bool), here)[0]
     best = max([here, *around], key=lambda t: t.rank)
     if best.rank == m:
         return None
@@ -244,5 +271,14 @@ def _some(names: Sequence[str]) -> str:
 def _combination(made_of: dict[str, float]) -> str:
     if not made_of:
         return "0"
-    text = " ".join(f"{'-' if c < 0 else '+'} {abs(c):.4g} {name}" for name, c in made_of.items())
-    return text.removeprefix("+ ")
+    terms = list(made_of.items())
+    text = " ".join(f"{'-' if c < 0 else '+'} {abs(c):.4g} {name}" for name, c in terms[:SHOWN])
+    return text.removeprefix("+ ") + (f" + … ({len(terms)} terms)" if len(terms) > SHOWN else "")
+
+
+def _ends(values: np.ndarray) -> str:
+    """The first and the last of many falling numbers, and how many there are."""
+    shown = [f"{x:.3g}" for x in values]
+    if len(shown) <= 2 * SHOWN:
+        return " ".join(shown)
+    return f"{' '.join(shown[:SHOWN])} … {' '.join(shown[-SHOWN:])} ({len(shown)} in all)"

@@ -14,12 +14,18 @@ import numpy as np
 
 from dalembert.analysis.closing import Closing, Held, close, residual
 from dalembert.analysis.frame_goals import frame_goals
+from dalembert.errors import AssemblyError
 from dalembert.protocols import Parameters, StateLike, SystemLike
-from dalembert.rank import angular_velocities
+from dalembert.rank import angular_velocities, rank_policy
 
 MISSED = 1e-6  # rad, or lengths of the mechanism: a frame farther from its goal has not reached it
 FIRM = 1e3  # times as much as frames count loops where not all can be had
+FOLDS = 8  # searches for another side of a chain that closes outside its limits
 ROOM = 1e-9  # rad or m: by how much limits may be missed
+
+
+class OutsideLimits(AssemblyError):
+    """What was asked for is only possible outside the limits of joints."""
 
 
 class HeldFrames(Held):
@@ -34,7 +40,7 @@ class HeldFrames(Held):
         p: Parameters,
     ):
         super().__init__(system, q, v)
-        self.goals, self.names = frame_goals(system, frames), list(q)
+        self.goals, self.coordinates, self.frames = frame_goals(system, frames), q, frames
         self.p = np.asarray(system.parameter_vector(p))
 
     def rows(self, state: StateLike) -> tuple[np.ndarray, np.ndarray]:
@@ -43,7 +49,7 @@ class HeldFrames(Held):
         parts = [goal.rows(state.q, self.p) for goal in self.goals]
         return np.vstack([N, *(rows for _, rows in parts)]), np.concatenate([missing, *(away for away, _ in parts)])
 
-    def unreached(self, state: StateLike, on: np.ndarray) -> str:
+    def unreached(self, state: StateLike, on: np.ndarray, starts: int) -> str:
         """The sentence for the frame that stays away from its goal where all comes nearest; "" where none does."""
         state = self._nearest(state, on) if self.goals else state
         for goal in self.goals:
@@ -51,10 +57,12 @@ class HeldFrames(Held):
             far, turn = (float(np.linalg.norm(away[which])) for which in (~goal.angular, goal.angular))
             if max(far / self.system.layout.length, turn) > MISSED:
                 gaps = [f"{x:.4g} {unit}" for x, unit in ((far, "m"), (turn, "rad")) if x > 1e-9]
-                held = f" with {', '.join(map(str, self.names))} held" if self.names else ""
+                held = f" with {', '.join(map(str, self.coordinates))} held" if self.coordinates else ""
+                tried = "one start" if starts == 1 else f"{starts} starts"
                 return (
-                    f"'{self.system.name}' does not bring frame '{goal.name}' to its goal{held}: where it came nearest "
-                    f"it misses by {' and '.join(gaps)}. Take a goal within reach, hold fewer, or give a nearer guess."
+                    f"'{self.system.name}' does not bring frame '{goal.name}' to its goal{held}: the nearest it came "
+                    f"from {tried} misses by {' and '.join(gaps)}. If the goal is within reach, give a guess nearer to "
+                    "it or more attempts=; else take another goal, or hold fewer."
                 )
         return ""
 
@@ -81,36 +89,73 @@ def inside_limits(
     """A position within the limits of the joints, from a closed one; else what joint is outside.
 
     Angles are turned by whole turns. Then joints outside are held at the limits they pass while the rest is closed
-    again, one more joint each time.
+    again, one more joint each time. Where that does not close, the search starts a few times more with the joint, and
+    those that are in no other constraints, at random places within their limits: a leg often closes on another side.
     """
+    rng = np.random.default_rng(0)
     low, high = joint_limits(system)
-    plain = [system.q_names.index(n) if n in system.q_names else -1 for n in system.v_names]
-    turning, fixed = angular_velocities(system), dict[int, float]()
-    for _ in range(system.nv + 1):
-        state = closing.state
-        q = state.q.copy()
-        for k, i in enumerate(plain):
-            if i >= 0 and turning[k] and i not in held.q_index and not low[k] <= q[i] <= high[k]:
-                turned = q[i] - 2 * np.pi * np.ceil((q[i] - high[k]) / (2 * np.pi)) if np.isfinite(high[k]) else q[i]
-                turned = turned if turned >= low[k] else q[i] + 2 * np.pi * np.ceil((low[k] - q[i]) / (2 * np.pi))
-                q[i] = turned if low[k] - ROOM <= turned <= high[k] + ROOM else q[i]
-        closing.state = state.replace(q=q)
-        far = {i: max(low[k] - q[i], q[i] - high[k]) for k, i in enumerate(plain) if i >= 0}
+    plain = {system.q_names.index(n): k for k, n in enumerate(system.v_names) if n in system.q_names}
+    turning, fixed, folded = angular_velocities(system), dict[int, float](), set[int]()
+    while True:
+        closing.state = state = _turned(system, closing.state, held, plain, (low, high), turning)
+        far = {i: max(low[k] - state.q[i], state.q[i] - high[k]) for i, k in plain.items()}
         worst = max(far, key=lambda i: far[i], default=-1)
         if worst < 0 or far[worst] <= ROOM:
             return closing, ""
-        k = plain.index(worst)
-        name = system.q_names[worst]
-        told = f"{name} = {q[worst]:.6g} is outside its limits {low[k]:.6g} … {high[k]:.6g}"
-        if worst in fixed or worst in held.q_index:
+        k, x = plain[worst], float(state.q[worst])
+        told = f"{system.q_names[worst]} = {x:.6g} is outside its limits {low[k]:.6g} … {high[k]:.6g}"
+        if worst in held.q_index:
             return closing, told
-        fixed[worst] = float(np.clip(q[worst], low[k], high[k]))
-        more = _with_fixed(system, held, fixed)
-        again = close(system, more.set_in(closing.state), more, p, on, tolerance)
-        if not again.closed:
+        again = None
+        if worst not in fixed:
+            fixed[worst] = float(np.clip(x, low[k], high[k]))
+            more = _with_fixed(system, held, fixed)
+            again = close(system, more.set_in(state), more, p, on, tolerance)
+        if (again is None or not again.closed) and worst not in folded:
+            folded.add(worst)
+            fixed.pop(worst)
+            again = _folded(system, state, worst, held, p, on, tolerance, (plain, low, high), rng)
+        if again is None or not again.closed:
             return closing, told
         closing = again
-    return closing, told
+
+
+def _folded(
+    system: SystemLike, state: StateLike, joint: int, held: Held, p: Parameters, on: np.ndarray, tolerance: float,
+    limits: tuple[Mapping[int, int], np.ndarray, np.ndarray], rng: np.random.Generator,
+) -> Closing | None:  # fmt: skip
+    """A closed position like this one but with one coordinate, outside its limits here, within them."""
+    plain, low, high = limits
+    A = np.abs(system.constraint_matrix(state, p=p)) > 0.0
+    of = np.array(system.rows.of)
+    own = np.isin(of, of[A[:, plain[joint]]])
+    alone = A[own].any(axis=0) & ~A[~own].any(axis=0)
+    reach = np.where(angular_velocities(system), np.pi, rank_policy(system, p).length)
+    for _ in range(FOLDS):
+        q = state.q.copy()
+        for i, k in plain.items():
+            if i == joint or (alone[k] and i not in held.q_index):
+                ends = (x if np.isfinite(x) else s * reach[k] for x, s in ((low[k], -1.0), (high[k], 1.0)))
+                q[i] = rng.uniform(*sorted(ends))
+        found = close(system, state.replace(q=q), held, p, on, tolerance)
+        if found.closed:
+            found.state = _turned(system, found.state, held, plain, (low, high), angular_velocities(system))
+            if low[plain[joint]] - ROOM <= found.state.q[joint] <= high[plain[joint]] + ROOM:
+                return found
+    return None
+
+
+def _turned(
+    system: SystemLike, state: StateLike, held: Held, plain: Mapping[int, int], limits: Any, turning: np.ndarray
+) -> StateLike:
+    """The state with angles outside their limits turned by whole turns to within, where that is possible."""
+    (low, high), q = limits, state.q.copy()
+    for i, k in plain.items():
+        if turning[k] and i not in held.q_index and not low[k] <= q[i] <= high[k]:
+            turned = q[i] - 2 * np.pi * np.ceil((q[i] - high[k]) / (2 * np.pi)) if np.isfinite(high[k]) else q[i]
+            turned = turned if turned >= low[k] else q[i] + 2 * np.pi * np.ceil((low[k] - q[i]) / (2 * np.pi))
+            q[i] = turned if low[k] - ROOM <= turned <= high[k] + ROOM else q[i]
+    return state.replace(q=q)
 
 
 def joint_limits(system: SystemLike) -> tuple[np.ndarray, np.ndarray]:

@@ -80,7 +80,7 @@ class SecondOrder:
     def directions(self, v: np.ndarray) -> list[np.ndarray]:
         """Velocities, (nv,) with the largest entry 1, that motions through here have: a few, from seeded starts."""
         K, found = self.here.admissible, list[np.ndarray]()
-        for y in self._solutions(v, K):
+        for y in self._solutions(v, K, at_length=True):
             w = v + K @ y
             k = int(np.flatnonzero(np.abs(w) > (1 - SAME) * np.abs(w).max())[0])
             if np.abs(w[k]) > 1e-3 * np.abs(v).max(initial=0.0) and self.holds(w):
@@ -89,12 +89,21 @@ class SecondOrder:
                     found.append(w)
         return found
 
-    def _solutions(self, v: np.ndarray, K: np.ndarray) -> list[np.ndarray]:
+    def _solutions(self, v: np.ndarray, K: np.ndarray, at_length: bool = False) -> list[np.ndarray]:
+        """Solutions y of (2) from seeded starts; at_length: with ‖v + K y‖ = ‖v‖, so that none is at rest.
+
+        Where (2) has as many equations as unknowns, or more, Newton's method alone ends in the apex of their cone.
+        """
         W = np.zeros((len(self.W), len(self.on)))
         W[:, self.on] = self.W / self.here.scale
         size = max(float(np.linalg.norm(self.here.R @ v)), 1e-300)  # steps as long as v
         constant, linear, forms = second_order_terms(self.system, self.state, self.p, W, v, K, size)
         rng, length = np.random.default_rng(0), float(np.linalg.norm(self.here.R @ v))
+        if at_length:
+            weight = float(np.abs(forms).max(initial=0.0)) or 1.0
+            along = 2.0 * (self.here.R @ K).T @ (self.here.R @ v)
+            constant, linear = np.append(constant, 0.0), np.vstack([linear, weight * along])
+            forms = np.concatenate([forms, weight * np.eye(K.shape[1])[None]])
         out = []
         for start in range(STARTS):
             y: np.ndarray = np.multiply(length if start else 0.0, rng.normal(size=K.shape[1]))

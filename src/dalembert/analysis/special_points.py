@@ -206,8 +206,7 @@ def _bottom(least: Callable[[float], float], x: float, room: float) -> float:
     d = min(0.5 * room, 0.006)
     u = np.array([-2.0, -1.0, 1.0, 2.0])
     c3, c2, c1, _ = np.polyfit(u, [least(x + d * one) ** 2 for one in u], 3)
-    root = np.roots([3 * c3, 2 * c2, c1]) if c3 else np.array([-c1 / (2 * c2)])
-    root = root[np.argmin(np.abs(root))]
+    root = min(np.roots([3 * c3, 2 * c2, c1]), key=abs, default=1.0)
     return x + d * float(root.real) if abs(root) < 1 else x
 
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from dalembert import checks
+from dalembert.analysis.closing import OPEN, openness
 from dalembert.analysis.course import Course
+from dalembert.analysis.reaching import OutsideLimits
 from dalembert.analysis.sweep import Sweep, led_rates, with_motion
 from dalembert.analysis.sweep_ends import go_through, note_limits
 from dalembert.analysis.trail import Trail, follow
 from dalembert.errors import ArgumentError, AssemblyError
 from dalembert.protocols import Inputs, Parameters, StateGiven, StateLike, SystemLike
-
-OPEN = 1e-6  # rad, or lengths of the mechanism: states whose loops are more open are guesses
 
 
 def sweep(
@@ -72,7 +73,7 @@ def walk(system: SystemLike, state: StateGiven, to: Any, *, frames: Any, held: A
     to, frames = ({} if v is None else checks.mapping(v, n) for v, n in ((to, "to"), (frames, "frames")))
     held = {} if held is None else checks.mapping(held, "held")
     goal = Course(system, {n: [v] for n, v in to.items()}, {n: [v] for n, v in frames.items()}, held, x, p)
-    if not goal.parameters and _gap(system, x, p) > OPEN:
+    if not goal.parameters and openness(system, x, p) > OPEN:
         raise ArgumentError("the state to walk from does not close the loops; assemble or project it first.")
     trail = _walked(goal, x)
     if len(trail.x) < 2:
@@ -84,15 +85,11 @@ def _nothing(system: SystemLike) -> tuple[np.ndarray, np.ndarray, np.ndarray, np
     return np.zeros(0), np.zeros((0, system.nq)), np.zeros((0, system.nv)), np.zeros((0, system.nv))
 
 
-def _gap(system: SystemLike, x: StateLike, p: Parameters) -> float:
-    units = np.where(system.rows.angular, 1.0, system.layout.length) if len(system.rows.of) else np.ones(0)
-    return float(np.abs(system.residuals(x, p=p) / units).max(initial=0.0))
-
-
 def _beginning(system: SystemLike, course: Course, state: StateGiven | None, p: Parameters) -> StateLike:
     """A position at the first values: reached from a closed state along its branch, or assembled."""
     start = float(course.wanted[0])
-    if state is not None and not isinstance(state, Mapping) and _gap(system, x := system.as_state(state), p) <= OPEN:
+    x = None if state is None or isinstance(state, Mapping) else system.as_state(state)
+    if x is not None and openness(system, x, p) <= OPEN:
         away = course.equations(x.q, start)[0]
         if np.abs(away / course.units).max(initial=0.0) <= 1e-9:
             return x
@@ -104,7 +101,11 @@ def _beginning(system: SystemLike, course: Course, state: StateGiven | None, p: 
     names = [*course.coordinates, *course.fixed]
     goals = {track[0].frame: _wish(track[0]) for track in course.tracks}
     given = values if len(values) else None
-    return system.assemble(dict(zip(names, h.tolist())), guess=state, t=t, p=given, frames=goals or None)
+    assemble = partial(system.assemble, guess=state, t=t, p=given, frames=goals or None)
+    try:
+        return assemble(dict(zip(names, h.tolist())))
+    except OutsideLimits:  # the sweep tells of limits
+        return assemble(dict(zip(names, h.tolist())), limits=False)
 
 
 def _wish(goal: Any) -> dict[str, Any]:

@@ -5,6 +5,9 @@ there. R, of one half of the cut joint in the other, is known from the rows and 
 are the rotation φ that closes the angles by the shortest way, and what the rows change by along it:
 
     dR = [φ] R,   φ = −log R,  or −θ (z × Rz)/‖z × Rz‖ where the angle about z is free.
+
+The row of a thread is h sin α, α the angle off the thread: it vanishes half a turn off too. With |h| cos α from
+`Rows.branch`, α is known, and what the row changes by along −α.
 """
 
 from __future__ import annotations
@@ -18,33 +21,43 @@ ENTRIES = {"rx": (1, 2, -1.0), "ry": (0, 2, 1.0), "rz": (1, 0, 1.0)}  # row: the
 
 
 class Unfolding:
-    """Wanted change of the rows of flipped loops, and their distance from closed."""
+    """Wanted change of the rows of reversed loops, and their distance from closed."""
 
     def __init__(self, system: SystemLike, p: Parameters):
         self.system, self.p = system, p
-        rows: dict[str, dict[str, int]] = {name: {} for name in system.rows.branch_of}
+        own: dict[str, dict[str, int]] = {name: {} for name in system.rows.branch_of}
         for k, (name, whole) in enumerate(zip(system.rows.of, system.row_names)):
-            row = whole.rpartition(".")[2]
-            if name in rows and row in ENTRIES:
-                rows[name][row] = k
-        self.loops = []
-        joints = {c.name: c.joint.closure for c in system.description.constraints if c.kind == "loop"}
-        for name, own in rows.items():
-            signs = [k for k, of in enumerate(system.rows.branch_of) if of == name]
-            closure = joints.get(name, ())
-            if own and {"rx", "ry"} <= set(closure) and len(signs) == (2 if "rz" in closure else 1):
-                self.loops.append((own, signs))
+            if name in own:
+                own[name][whole.rpartition(".")[2]] = k
+        signs: dict[str, dict[str, int]] = {name: {} for name in own}
+        for k, (name, what) in enumerate(zip(system.rows.branch_of, system.rows.branch_signs)):
+            signs[name][what] = k
+        self.loops, self.threads = [], []
+        for c in system.description.constraints:
+            if c.name not in own or c.kind != "loop":
+                continue
+            angles = {row: k for row, k in own[c.name].items() if row in ENTRIES}
+            axes = [signs[c.name].get(what, -1) for what in ("z", "x")[: 2 if "rz" in c.joint.closure else 1]]
+            if angles and {"rx", "ry"} <= set(c.joint.closure) and max(axes) >= 0:
+                self.loops.append((angles, axes))
+            if "thread" in signs[c.name]:
+                self.threads.append((own[c.name]["thread"], signs[c.name]["thread"]))
 
     def __call__(self, state: StateLike, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """How far some rows are from 0, angles beyond a right one counted in full, and what they should change by."""
         phi = self.system.evaluate("constraints", state, p=self.p)[0]
         away, change = phi.copy(), -phi
-        cosines = self.system.evaluate("branch", state, p=self.p)
-        for own, signs in self.loops:
-            if min(cosines[signs]) >= 0.0:
+        branch = [*self.system.evaluate("branch", state, p=self.p), 1.0]  # the last: of axes that are never reversed
+        for k, i in self.threads:
+            if branch[i] < 0.0:
+                angle = np.arctan2(phi[k], branch[i])
+                change[k], away[k] = -branch[i] * angle, np.hypot(phi[k], branch[i]) * abs(angle)
+        for own, axes in self.loops:
+            cosines = np.array([branch[i] for i in axes])
+            if min(cosines) >= 0.0:
                 continue
             sine = {name: sign * phi[own[name]] if name in own else 0.0 for name, (_, _, sign) in ENTRIES.items()}
-            turn, R = _turn(sine, cosines[signs])
+            turn, R = _turn(sine, cosines)
             dR = cross(turn, R)  # of every column
             total = float(np.linalg.norm(turn))
             for name, k in own.items():

@@ -48,8 +48,8 @@ def equilibrium(study: Study, inputs: Any, solve_for: str, bounds: Any, steady: 
         "name": [*state["name"], *system.u_names],
         "value": [*state["value"], *rest.u.tolist()],
     }
-    facts = {"residual": rest.residual, "iterations": rest.iterations, "stable": rest.model.stable}
-    text = titled(system.name, {**facts, "stable": "yes" if facts["stable"] else "no"}) + "\n\n" + grid(columns, 10**6)
+    facts = {"residual": rest.residual, "iterations": rest.iterations, "stability": rest.stability}
+    text = titled(system.name, facts) + "\n\n" + grid(columns, 10**6)
     tables: dict[str, Columns] = {"state": columns}
     if rest.stops:
         tables["stops"] = {"name": list(rest.stops), "force": list(rest.stops.values())}

@@ -170,8 +170,11 @@ class Starts:
         phi, speed = kernel.batch(*(known[name] for name in kernel.names_in))
         units = np.where(system.rows.angular, 1.0, system.layout.length)
         gaps = np.maximum(np.abs(phi), np.abs(speed)) / units
-        large = np.abs(self.q).max(axis=1) > MANY_TURNS
-        for k in np.flatnonzero(~(gaps.max(axis=1) <= CLOSED) | large):
+        wrong = np.abs(self.q).max(axis=1) > MANY_TURNS
+        if system.rows.branch_of:
+            kernel = system.kernel("branch")
+            wrong |= (kernel.batch(*(known[name] for name in kernel.names_in)).reshape(len(self.q), -1) < 0).any(axis=1)
+        for k in np.flatnonzero(~(gaps.max(axis=1) <= CLOSED) | wrong):
             if int(k) in self.refused:
                 continue
             try:

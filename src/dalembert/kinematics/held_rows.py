@@ -65,7 +65,13 @@ class HeldRows:
 
     # --- the rows -----------------------------------------------------------------------------------------------
 
-    def _call(self, kernel: Any, q: np.ndarray, **more: Any) -> Any:
+    @property
+    def held(self) -> list[int | Point]:
+        """What has one value over the whole map: coordinates, by their places in v, and those of frames."""
+        return self.led[len(self.values) :]
+
+    def values_of(self, kernel: Any, q: np.ndarray, **more: Any) -> Any:
+        """What a kernel gives at many positions, (K, nq)."""
         given = {"q": q, "p": self.p, "t": self.t, **more}
         if "q" not in kernel.names_in:  # constant: the same in all positions
             one = kernel(*(given[n] for n in kernel.names_in))
@@ -80,7 +86,7 @@ class HeldRows:
         """
         self.evaluations += len(q)
         K, nv = len(q), self.system.nv
-        phi, A, _ = self._call(self.kernel, q)
+        phi, A, _ = self.values_of(self.kernel, q)
         want = np.hstack([x, np.broadcast_to(self.fixed, (K, len(self.fixed)))])[:, : len(self.led)]
         if x.shape[1] > len(self.values):
             want = x
@@ -102,14 +108,14 @@ class HeldRows:
                 continue
             key = id(led.pose)
             if key not in known:
-                known[key] = self._call(led.pose, q), self._call(led.jacobian, q).reshape(len(q), 6, -1)
+                known[key] = self.values_of(led.pose, q), self.values_of(led.jacobian, q).reshape(len(q), 6, -1)
             T, J = known[key]
             away[:, k], rows[:, k] = T[:, led.axis, 3] - want[:, k], J[:, 3 + led.axis]
         return away, rows
 
     def _goal_rows(self, goal: FrameGoal, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """As `FrameGoal.rows` with sines of angles in place of angles: exact where the goal is met."""
-        T, J = self._call(goal.pose, q), self._call(goal.jacobian, q).reshape(len(q), 6, -1)
+        T, J = self.values_of(goal.pose, q), self.values_of(goal.jacobian, q).reshape(len(q), 6, -1)
         away, rows = [], []
         if goal.position is not None:
             away.append((T[:, :3, 3] - goal.position)[:, goal.kept])
@@ -166,7 +172,7 @@ class HeldRows:
         """(K,) bool: no constraint holds with an axis reversed."""
         if not len(self.system.rows.branch_of):
             return np.ones(len(q), dtype=bool)
-        signs = self._call(self.system.kernel("branch"), q).reshape(len(q), len(self.system.rows.branch_of))
+        signs = self.values_of(self.system.kernel("branch"), q).reshape(len(q), len(self.system.rows.branch_of))
         return (signs >= 0).all(axis=1)
 
 

@@ -47,6 +47,7 @@ class MapInTheMaking:
         """Find the branches at the beginning, follow each over the grid, and look for what is left."""
         place, q, white = self._begin(state)
         self.rank = usual_rank(self.rows, white)
+        self.measuring.drop_assumed(self.rank)
         for k in range(min(branches, len(q))):
             self._spread(place, q[k], white[k])
         if branches > len(q):

@@ -12,7 +12,7 @@ from dalembert import checks
 from dalembert.analysis.reaching import joint_limits
 from dalembert.errors import ArgumentError, unknown
 from dalembert.kinematics.held_rows import HeldRows, Point
-from dalembert.mechanism.forces import JointForce
+from dalembert.mechanism.forces import Actuator, Force, JointForce, KinematicInput, Servo
 from dalembert.system.system import System
 
 METRICS = ("actuated", "mass", "coordinates")
@@ -35,7 +35,9 @@ class Measuring:
     def __init__(self, rows: HeldRows, of: Any, actuated: Any, metric: str):
         system = rows.system
         self.rows = rows
-        self.actuated = _actuated(system, rows, actuated)
+        self.actuated, self.assumed = _actuated(system, rows, actuated)
+        own = {k for k in self.actuated if isinstance(k, int)}
+        self.locked = [k for k in rows.held if isinstance(k, int) and k not in own]
         self.metric = checks.choice(metric, METRICS, "metric")
         points = [led for led in rows.led if isinstance(led, Point)]
         self.frame, self.axes = None, list[int]()
@@ -46,6 +48,11 @@ class Measuring:
             self.frame = points[0].frame
             self.axes = [led.axis for led, kept in zip(rows.led, rows.kept) if isinstance(led, Point) and kept]
 
+    def drop_assumed(self, rank: int) -> None:
+        """Forget the actuators that were assumed if they do not hold the mechanism: J has this rank."""
+        if self.assumed and rank < self.rows.system.nv:
+            self.actuated = []
+
     def at(self, q: np.ndarray, white: np.ndarray, rank: int) -> Measures:
         """The measures at positions, (K, nq), with J there."""
         rows, system = self.rows, self.rows.system
@@ -55,9 +62,8 @@ class Measuring:
         serial = np.linalg.svd(white, compute_uv=False)[:, rank - 1] if rank else np.ones(len(q))
         parallel, J = None, None
         if self.actuated:
-            own = np.broadcast_to(np.eye(system.nv)[self.actuated], (len(q), len(self.actuated), system.nv))
-            J = np.concatenate([A, own], axis=1)
-            # a motion that leaves all actuators at rest shows in the nv-th value
+            J = np.concatenate([A, self._actuator_rows(q)], axis=1)
+            # a motion that leaves all actuators, and what is held, at rest shows in the nv-th value
             sigma = np.linalg.svd(J, compute_uv=False)
             parallel = sigma[:, system.nv - 1] if sigma.shape[1] >= system.nv else np.zeros(len(q))
         if self.frame is None:
@@ -70,10 +76,21 @@ class Measuring:
         with np.errstate(all="ignore"):
             return Measures(loops, serial, parallel, sigma.prod(axis=1), sigma[:, -1] / sigma[:, 0])
 
+    def _actuator_rows(self, q: np.ndarray) -> np.ndarray:
+        """(K, actuated + locked, nv) rows of the rates of what is actuated, then of what else is held; scaled."""
+        rows, nv = self.rows, self.rows.system.nv
+        own = np.zeros((len(q), len(self.actuated) + len(self.locked), nv))
+        for i, k in enumerate([*self.actuated, *self.locked]):
+            if isinstance(k, int):
+                own[:, i, k] = 1.0
+            else:
+                own[:, i] = k.rates(rows, q) * rows.reach / rows.length
+        return own
+
     def _motions(self, q: np.ndarray) -> np.ndarray:
         """(K, k, nv) rows of the frame's velocity, m/s, along those axes in which it can move."""
         kernel = self.rows.system.kernel("jacobian", frame=self.frame, axes="world")
-        G = self.rows._call(kernel, q).reshape(len(q), 6, -1)[:, [3 + a for a in self.axes]]
+        G = self.rows.values_of(kernel, q).reshape(len(q), 6, -1)[:, [3 + a for a in self.axes]]
         return G[:, np.abs(G).max(axis=(0, 2), initial=0.0) > 1e-12 * self.rows.length]
 
     def _maps(self, q: np.ndarray, A: np.ndarray, J: np.ndarray | None, G: np.ndarray) -> np.ndarray | None:
@@ -83,11 +100,13 @@ class Measuring:
         if self.metric == "actuated":
             if J is None:
                 return None
-            inverse = np.linalg.pinv(J, rcond=rows.policy.tolerance)[:, :, m:]  # of scaled velocities
-            return G * rows.reach @ inverse / rows.reach[self.actuated]
+            own = slice(m, m + len(self.actuated))
+            inverse = np.linalg.pinv(J, rcond=rows.policy.tolerance)[:, :, own]  # of scaled velocities
+            units = np.array([rows.reach[k] if isinstance(k, int) else rows.length for k in self.actuated])
+            return G * rows.reach @ inverse / units
         weight = np.broadcast_to(np.diag(1 / rows.reach), (len(q), nv, nv))
         if self.metric == "mass":
-            M = rows._call(system.kernel("mass_matrix"), q).reshape(len(q), nv, nv)
+            M = rows.values_of(system.kernel("mass_matrix"), q).reshape(len(q), nv, nv)
             weight = np.swapaxes(np.linalg.cholesky(M), 1, 2)
         back = np.linalg.inv(weight)
         _, _sigma, Vt = np.linalg.svd(A / rows.reach @ back, full_matrices=True)
@@ -130,22 +149,59 @@ def _least(rows: HeldRows, white: np.ndarray) -> np.ndarray:
     return sigma[:, rank - 1] if rank else np.zeros(len(white))
 
 
-def _actuated(system: System, rows: HeldRows, given: Any) -> list[int]:
-    """Places in v of what is actuated: named, else with motors, else led by the map, else all of an open chain."""
+class Cylinder:
+    """The length of an actuator between two points."""
+
+    def __init__(self, system: System, force: Actuator):
+        self.ends = [Point(system, frame, 0) for frame in force.points]
+
+    def rates(self, rows: HeldRows, q: np.ndarray) -> np.ndarray:
+        """(K, nv) its rate per unit of each velocity; zeros where the two points coincide."""
+        a, b = (rows.values_of(end.pose, q)[:, :3, 3] for end in self.ends)
+        Ja, Jb = (rows.values_of(end.jacobian, q).reshape(len(q), 6, -1)[:, 3:] for end in self.ends)
+        length = np.linalg.norm(b - a, axis=1, keepdims=True)
+        n = np.divide(b - a, length, out=np.zeros_like(a), where=length > 0)
+        return np.einsum("ki,kij->kj", n, Jb - Ja)
+
+
+def _actuated(system: System, rows: HeldRows, given: Any) -> tuple[list[int | Cylinder], bool]:
+    """What is actuated, places in v and cylinders, and whether that is only assumed.
+
+    What is named; else what has a drive; else all joints of an open chain; else, assumed, the coordinates of a map that
+    is led by coordinates alone; else nothing is known.
+    """
+    forces = system.layout.mechanism.forces
     if given is None:
-        forces = system.layout.mechanism.forces.values()
-        motors = [f.joint for f in forces if isinstance(f, JointForce) and f.kind == "motor"]
-        found = [k for joint in motors for k in range(system.nv)[system.layout.v_slice(joint.name)]]
-        found = found or [k for k in rows.led if isinstance(k, int)]
-        return found or ([] if system.rows.of else list(range(system.nv)))
+        found = [k for f in forces.values() for k in _driven(system, f)]
+        if found or not system.rows.of:
+            return found or [*range(system.nv)], False
+        own: list[int | Cylinder] = [k for k in rows.led if isinstance(k, int)]
+        return (own if len(own) == len(rows.led) and not rows.goals else []), True
     if isinstance(given, str) or not isinstance(given, Sequence):
-        raise ArgumentError(f"actuated is {checks.shown(given)}; needed: a list of joints or velocities.")
-    found = []
+        raise ArgumentError(
+            f"actuated is {checks.shown(given)}; needed: a list of joints, velocities, motors or actuators."
+        )
+    drives = {name: found for name, f in forces.items() if (found := _driven(system, f))}
+    places: dict[Any, list[int | Cylinder]] = {}
     for name in given:
         if name in system.v_names:
-            found.append(system.v_names.index(name))
+            places[name] = [system.v_names.index(name)]
         elif isinstance(name, str) and name in system.layout.joints:
-            found += range(system.nv)[system.layout.v_slice(name)]
+            places[name] = [*range(system.nv)[system.layout.v_slice(name)]]
+        elif isinstance(name, str) and name in drives:
+            places[name] = drives[name]
         else:
-            raise unknown("joint or velocity", name, [*system.layout.joints, *system.v_names], "actuated")
-    return found
+            known = dict.fromkeys([*system.layout.joints, *system.v_names, *drives])
+            raise unknown("joint, velocity or drive", name, known, "actuated")
+    return list(dict.fromkeys(k for found in places.values() for k in found)), False
+
+
+def _driven(system: System, force: Force) -> list[int | Cylinder]:
+    """What a force drives: the velocities of a motor's joint, that of a servo or kinematic input, a cylinder."""
+    if isinstance(force, Actuator):
+        return [Cylinder(system, force)]
+    if isinstance(force, JointForce) and force.kind == "motor":
+        return [*range(system.nv)[system.layout.v_slice(force.joint.name)]]
+    if isinstance(force, (Servo, KinematicInput)):
+        return [range(system.nv)[system.layout.v_slice(force.joint.name)][force.index]]
+    return []

@@ -35,7 +35,9 @@ class Workspace:
     room: np.ndarray  # rad or lengths of the mechanism to the nearest joint limit; negative outside, ∞ without limits
     loops: np.ndarray  # smallest singular value of the constraints
     serial: np.ndarray  # of the constraints and what the map leads and holds: 0 where it can stand against motion
-    parallel: np.ndarray | None  # of the constraints and what is actuated: 0 where actuators lose hold; None unknown
+    parallel: (
+        np.ndarray | None
+    )  # of the constraints, what is actuated and joints held: 0 where actuators lose hold; None unknown
     manipulability: np.ndarray | None  # product of the frame's velocities for unit motions in the metric
     dexterity: np.ndarray | None  # smallest over largest of these: 1 where all directions are alike
     cost: np.ndarray  # int: evaluations of the constraints that each point took

@@ -45,10 +45,11 @@ def workspace(
 
     of: the frame whose manipulability is wanted, default that of the grid. metric: what a unit motion is, "actuated"
     (the squares of the actuated velocities add up to 1), "mass" (v · M v = 1) or "coordinates" (those of all do, in
-    rad/s and lengths of the mechanism). actuated: joints or velocities, default those with motors, else coordinates of
-    the grid, else all of an open chain. limits: take only what is within the limits of the joints, and do not pass
-    through the rest. branches: how many to look for, first where the map begins, then at points that none reaches. p:
-    parameters. progress: called with the part that is done.
+    rad/s and lengths of the mechanism). actuated: joints, velocities, motors or actuators (cylinders count by their
+    lengths); default all that have a drive, else all joints of an open chain, else the coordinates of a map over
+    coordinates alone. A coordinate that is held does not move, whether it is actuated or not. limits: take only what is
+    within the limits of the joints, and do not pass through the rest. branches: how many to look for, first where the
+    map begins, then at points that none reaches. p: parameters. progress: called with the part that is done.
 
     Neighbours start from each other's positions and do not pass singular ones, so a branch is a region without
     singularities of the inverse kinematics. `reachable` tells what the branches reach that were looked for.

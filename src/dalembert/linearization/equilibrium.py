@@ -19,18 +19,22 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import ArgumentError, AssemblyError, unknown
+from dalembert.lazy import cached_property
 from dalembert.linearization.linearize import linearize
 from dalembert.linearization.model import LinearModel
-from dalembert.linearization.stops import rest_on_stops
+from dalembert.linearization.stops import FLAT, rest_on_stops, softest
 from dalembert.protocols import Inputs, Parameters, StateGiven, check_system
 from dalembert.rank import rank_policy, reach
-from dalembert.statics.balance import Balance
+from dalembert.statics.balance import Balance, not_acting, unseen
 from dalembert.statics.limits import Bounds, least_change
 from dalembert.system.state import State
 from dalembert.system.system import System
 
 ROUNDS = 60
 STRIDE = 0.5  # rad, or lengths of the mechanism: of a step
+ON_AXIS = 1e-7  # of the largest eigenvalue: rounding of a pair at 0, the root of that of its square
+SADDLES = 20  # unstable positions that a search for a stable one passes
+ASIDE = 0.05  # rad, or lengths of the mechanism: the first step away from one
 SHARP = 1e-10  # accuracy of Newton steps: light parts accelerate a billion times more than heavy ones
 
 
@@ -46,8 +50,42 @@ class Equilibrium:
     model: LinearModel  # the linear model there, of the mechanism without its stops
     stops: dict[str, float] = field(default_factory=dict)  # N or N m on coordinates that lean on a bound, by name
 
+    @cached_property
+    def stability(self) -> str:
+        """Whether small disturbances stay small: "asymptotically stable", "stable", "neutral" or "unstable".
+
+        By the eigenvalues of the linear model: all of them left of the axis; some on it, but none at 0, as those of
+        oscillations without damping; some at 0; one to its right. On stops, which the model does not have, by the
+        stiffness of the motions that are left.
+        """
+        op, values = self.model.operating, self.model.eigenvalues
+        if self.stops:
+            held = [op.system.v_names.index(name) for name in self.stops]
+            least = softest(Balance(op.system, op.state, self.u, op.p, held))[0]
+            return "stable" if least > FLAT else "unstable" if least < -FLAT else "neutral"
+        small = ON_AXIS * float(np.abs(values).max(initial=0.0))
+        if (values.real > small).any():
+            return "unstable"
+        if (values.real < -small).all():
+            return "asymptotically stable"
+        return "neutral" if (np.abs(values) <= small).any() else "stable"
+
+    @property
+    def stable(self) -> bool:
+        """Whether no small disturbance grows, to first order: `stability` is not "unstable"."""
+        return self.stability != "unstable"
+
+    @property
+    def message(self) -> str:
+        """How well it rests, its stability, and what does not act on it."""
+        kind = self.stability
+        if kind == "unstable" and not self.stops:
+            growth = float(self.model.eigenvalues.real.max())
+            kind = f"unstable: a disturbance grows e-fold in {1 / growth:.3g} s; stable=True looks for a stable one"
+        return f"|v̇| ≤ {self.residual:.1e}, {kind}{'. ' if (more := not_acting(self.state.layout)) else ''}{more}"
+
     def __repr__(self) -> str:
-        return f"<equilibrium of '{self.model.operating.system.name}': |v̇| ≤ {self.residual:.1e}, {self.state!r}>"
+        return f"<equilibrium of '{self.model.operating.system.name}': {self.message}; {self.state!r}>"
 
 
 def equilibrium(
@@ -59,6 +97,7 @@ def equilibrium(
     speeds: Mapping[str, float | None] | None = None,
     steady: Iterable[str] | None = None,
     bounds: Mapping[str, Any] | None = None,
+    stable: bool = False,
     u: Inputs = None,
     p: Parameters = None,
     tolerance: float = 1e-9,
@@ -75,7 +114,9 @@ def equilibrium(
 
     bounds: {name: bound or (lower, upper)}, None for no bound on a side; (0, None) for tendons, which only pull. With
     solve_for="u" names are inputs. With "q" they are coordinates at rest: those that reach a bound lean on it as on a
-    stop, `stops` has the forces, and the way to the equilibrium leads downhill.
+    stop, `stops` has the forces, and the way to the equilibrium leads downhill. Contacts, ropes and rigid stops do not
+    act; `message` names them. stable=True, at rest with "q": go downhill, as friction would, to one that is not
+    unstable. `stability` and `message` always tell which kind was found.
 
     speeds: velocities of a steady motion by name; None for one that is constant and to be found. The others come out as
     small as the constraints allow. steady: names of the velocities that stay constant, as many as the mechanism has
@@ -111,10 +152,14 @@ def equilibrium(
     for d in system.led.values():
         held.setdefault(system.v_names[d], float(start[system.v_names[d]]))
     given = system.input_vector(u)
-    if bounds is not None and solve_for == "q":
+    if checks.flag(stable, "stable") and (solve_for == "u" or moving):
+        raise ArgumentError(
+            "stable=True looks for a position of rest; leave out solve_for='u', speeds= and steady=, or stable=."
+        )
+    if (bounds is not None or stable) and solve_for == "q":
         if moving:
             raise ArgumentError("bounds of coordinates are for rest; leave out speeds= and steady=, or bounds=.")
-        return _on_stops(system, start, given, p, held, limits, tolerance)
+        return _on_stops(system, start, given, p, held, limits, tolerance, stable)
     x = system.assemble(held or None, moving or None, guess=start.q, p=p, t=start.t)
     if solve_for == "u":
         return _inputs(system, x, given, p, tolerance, limits, constant)
@@ -124,7 +169,7 @@ def equilibrium(
         if moving or held:
             raise
         try:
-            return _on_stops(system, start, given, p, held, limits, tolerance)
+            return _on_stops(system, start, given, p, held, limits, tolerance, False)
         except (AssemblyError, ArgumentError) as below:
             more = "" if str(below) in str(near) else f" Nor was one found downhill: {below}"
             raise AssemblyError(f"{near}{more}") from below
@@ -193,9 +238,18 @@ def _on_stops(
     held: Mapping[str, float],
     limits: Bounds,
     tolerance: float,
+    stable: bool,
 ) -> Equilibrium:
     x = system.assemble(held or None, guess=start.q, p=p, t=start.t)
     x, stops, rounds = rest_on_stops(system, x, u, p, held, limits)
+    for _ in range(SADDLES if stable else 0):
+        fixed = [system.v_names.index(name) for name in (*held, *stops)]
+        least, motion = softest(Balance(system, x, u, p, fixed))
+        if least >= -FLAT:
+            break
+        x = system.assemble(held or None, guess=system.plus(x, ASIDE * motion), p=p, t=x.t)
+        x, stops, more = rest_on_stops(system, x, u, p, held, limits)
+        rounds += more
     a = system.acceleration(x, dict(stops), u=u, p=p)
     model = linearize(system, x, u=u, p=p)
     left = float(np.abs(a.vdot).max(initial=0.0))
@@ -334,6 +388,6 @@ def _checked(
         worst = chosen[int(np.argmax(left))]
         raise AssemblyError(
             f"'{op.system.name}' does not rest: {why} '{op.system.v_names[worst]}', by {abs(op.vdot[worst]):.3g} "
-            "rad/s² or m/s²."
+            f"rad/s² or m/s².{unseen(op.system.layout)}"
         )
     return Equilibrium(op.state, u, largest, iterations, op.multipliers, model)

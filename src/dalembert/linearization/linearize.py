@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.analysis.closing import refuse_mirrored
 from dalembert.analysis.mobility import independent_rows
 from dalembert.charts.leaders import Coordinate, Given, coordinate, named_list
 from dalembert.errors import ArgumentError
@@ -101,11 +102,24 @@ def _plan(
     if plan is None:
         given = None if independent is None else [coordinate(system, name) for name in independent]
         others = [] if positions is None else [coordinate(system, name) for name in positions]
+        _check_besides(given or [], others)
         chosen, more = _coordinates(system, x, p, given, others)
         plan = memory.plan(system, chosen, more, rows)
         if key is not None and _hashable(key) and (others or not system.rows.of or system.rows.holonomic.all()):
             memory.by_names[key] = plan
     return plan
+
+
+def _check_besides(independent: Sequence[Coordinate], positions: Sequence[Coordinate]) -> None:
+    """Refuse positions that are independent coordinates already."""
+    own = {c.name for c in independent}
+    twice = [c.name for c in positions if c.name in own]
+    if twice:
+        rest = [c.name for c in positions if c.name not in own]
+        repair = f"Give positions={rest}." if rest else "Leave positions= out."
+        raise ArgumentError(
+            f"positions repeats {', '.join(map(repr, twice))} of independent; needed: those besides. {repair}"
+        )
 
 
 def _on_other_rows(
@@ -257,6 +271,7 @@ def check_closed(
                 f"the state is not on the constraints: the {what} misses row '{system.row_names[worst]}' by "
                 f"{gap[worst]:.3g}. Find one that is with system.assemble(...), or system.project(state)."
             )
+    refuse_mirrored(system, x, p)
 
 
 def singular(system: System, x: State, p: Parameters) -> ArgumentError:
@@ -271,6 +286,11 @@ def singular(system: System, x: State, p: Parameters) -> ArgumentError:
             f"the constraints of '{system.name}' tie bodies together whose masses differ too much for an exact linear "
             f"model (condition {report.condition:.2g} in the mass metric, {condition:.2g} in lengths). Give the "
             "lightest bodies more mass."
+        )
+    if report.isolated:
+        return ArgumentError(
+            f"'{system.name}' is in an isolated configuration: the constraints admit {report.mobility} velocities to "
+            "first order, but no motion leads away. There is no linear model of it; take another state."
         )
     return ArgumentError(
         f"'{system.name}' is in a singular configuration: the constraints have rank {report.rank} here and "

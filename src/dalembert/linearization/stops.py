@@ -22,6 +22,8 @@ from dalembert.system.system import System
 ROUNDS = 200
 STRIDE = 0.4  # rad, or lengths of the mechanism: of a step
 BALANCED = 1e-12  # of the forces at work: what is left of them
+ROUNDING = 1e-15  # of coordinates: shorter steps have no effect
+FLAT = 1e-9  # of the largest stiffness: rounding of a stiffness
 
 
 def rest_on_stops(
@@ -38,7 +40,9 @@ def rest_on_stops(
         at = Balance(system, x, u, p, [*fixed, *at_stop])
         load = max(load, float(np.abs(at.load * at.reach).max(initial=0.0)))
         left = at.left
-        if np.abs(left).max(initial=0.0) <= BALANCED * max(load, 1e-300):
+        step = _downhill(at, left)
+        still = np.abs(step / at.reach).max(initial=0.0) <= ROUNDING * (1.0 + np.abs(x.q).max(initial=0.0))
+        if still or np.abs(left).max(initial=0.0) <= BALANCED * max(load, 1e-300):
             forces = dict(zip(at_stop, at.forces[len(at.A) + len(fixed) :]))
             pulls = {k: (f if at_stop[k] == bounds.lower[k] else -f) * at.reach[k] for k, f in forces.items()}
             worst = min(pulls, key=lambda k: pulls[k], default=-1)
@@ -47,7 +51,6 @@ def rest_on_stops(
             del at_stop[worst]
             let_go += 1
             continue
-        step = _downhill(at, left)
         step *= min(1.0, STRIDE / max(float(np.abs(step / at.reach).max(initial=0.0)), 1e-300))
         step, met = _within(step, x, place, bounds, at_stop)
         at_stop.update(met)
@@ -59,16 +62,34 @@ def rest_on_stops(
     )
 
 
+def reduced_stiffness(at: Balance) -> np.ndarray:
+    """(free, free) the change of the forces that are left with the motions that are free."""
+    return at.free.T @ at.tangent(at.forces[: len(at.A)]) @ at.free
+
+
+def softest(at: Balance) -> tuple[float, np.ndarray]:
+    """The least stiffness as a part of the largest, −1 … 1, and the motion that it resists least, (nv,) of unit size.
+
+    1 and no motion where nothing can move.
+    """
+    K = reduced_stiffness(at)
+    values, vectors = np.linalg.eigh(0.5 * (K + K.T))
+    if not len(values):
+        return 1.0, np.zeros(len(at.reach))
+    motion = at.free @ vectors[:, 0]
+    stiffest = max(float(np.abs(values).max()), 1e-300)
+    return float(values[0]) / stiffest, motion / np.abs(motion / at.reach).max()
+
+
 def _downhill(at: Balance, left: np.ndarray) -> np.ndarray:
     """Newton's step with every stiffness taken as positive, (nv,)."""
-    Z = at.free
-    K = Z.T @ at.tangent(at.forces[: len(at.A)]) @ Z
+    Z, K = at.free, reduced_stiffness(at)
     values, vectors = np.linalg.eigh(0.5 * (K + K.T))
     stiffest = float(np.abs(values).max(initial=0.0))
-    if (values > 1e-9 * stiffest).all():
+    if (values > FLAT * stiffest).all():
         return -Z @ np.linalg.solve(K, left)
     # where nothing is stiff the step is as long as it may be: STRIDE bounds it
-    size = np.maximum(np.abs(values), 1e-9 * max(stiffest, float(np.abs(left).max())))
+    size = np.maximum(np.abs(values), FLAT * max(stiffest, float(np.abs(left).max())))
     return -Z @ (vectors @ ((vectors.T @ left) / size))
 
 

@@ -26,10 +26,12 @@ from dalembert.charts.leaders import Coordinate
 from dalembert.linearization.frame import Frame, columns
 from dalembert.recursions.elimination import RowFactor
 from dalembert.recursions.sparse import Sparse
-from dalembert.symbols import zeros
+from dalembert.symbols import where_less, zeros
 from dalembert.system.derivatives import EquationDerivatives
 from dalembert.system.local_slopes import all_zero
 from dalembert.system.trace import Trace
+
+MIRRORED = 1e300  # larger than any square of a residual that counts as closed
 
 NAMES = ("A", "B", "time", "rate", "Kq", "Kv", "Dv", "Kt", "Dt", "vdot", "multipliers", "margin")
 
@@ -85,9 +87,10 @@ def linear(s: Trace, positions: list[Coordinate], velocities: list[Coordinate]) 
 
 
 def closure(s: Trace) -> tuple[Any, Any]:
-    """The sums of the squares of Φ and of A v + b, of all rows."""
+    """The sums of the squares of Φ and of A v + b, of all rows; that of Φ is large on a mirror branch too."""
     speed = s.rows.A @ s.v + s.rows.b
-    return (s.rows.phi * s.rows.phi).sum(), (speed * speed).sum()
+    wrong = sum((where_less(sign, 0.0, lambda: MIRRORED, lambda: 0.0) for sign in s.rows.branch), 0.0)
+    return (s.rows.phi * s.rows.phi).sum() + wrong, (speed * speed).sum()
 
 
 def _chosen(velocities: list[Coordinate], by: np.ndarray, functions: np.ndarray) -> np.ndarray:

@@ -25,7 +25,7 @@ from dalembert.mechanism.constraints import (
     skate,
 )
 from dalembert.mechanism.elements import Elements
-from dalembert.mechanism.joints import Joint
+from dalembert.mechanism.joints import Joint, Screw
 from dalembert.mechanism.joints.attachment import Attachment
 from dalembert.mechanism.motions import motion_of
 from dalembert.mechanism.values import is_exact_zero
@@ -53,7 +53,14 @@ class Constrainable(Elements):
         what = f"loop '{name}'"
         check_joint(joint, what, self.parameters)
         if not joint.closure:
-            raise DescriptionError(f"{what} is closed by a {joint.kind} joint, which forbids no motion; leave it out.")
+            raise DescriptionError(
+                f"{what} is closed by a {joint.kind} joint, which forbids no motion; leave it out, "
+                "or use add_bushing if it has stiffness or damping."
+            )
+        if isinstance(joint, Screw) and is_exact_zero(joint.pitch):
+            raise DescriptionError(
+                f"{what} is closed by a screw of pitch 0, which has no thread; use da.Revolute({joint.axis!r})."
+            )
         one, other = self._two(a, b, what)
         self._constrain(Loop(name, joint, one, other))
 

@@ -1,4 +1,4 @@
-"""Methods that add forces: motors, actuators, servos, springs, cables, wrenches, potentials."""
+"""Methods that add forces: motors, actuators, servos, springs, bushings, cables, wrenches, potentials."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 from dalembert import checks
 from dalembert.errors import DescriptionError, unknown
@@ -13,6 +14,7 @@ from dalembert.mechanism.constraints import Loop
 from dalembert.mechanism.elements import Elements
 from dalembert.mechanism.forces import (
     Actuator,
+    Bushing,
     Cable,
     CutJointSpring,
     Force,
@@ -25,7 +27,7 @@ from dalembert.mechanism.forces import (
 )
 from dalembert.mechanism.forces.limited import force_limits
 from dalembert.mechanism.joints.attachment import Attachment
-from dalembert.mechanism.values import per_dof, shaped
+from dalembert.mechanism.values import described, is_exact_zero, per_dof, shaped
 from dalembert.symbols import all_numbers, zeros
 
 
@@ -192,13 +194,35 @@ class Forceable(Elements):
         if cut.joint.nq != nv or not nv:
             raise DescriptionError(
                 f"{what} is on loop '{loop}', closed by a {cut.joint.kind} joint, which has no coordinate along which "
-                "a spring could act; use add_spring between two points."
+                "a spring could act; use add_bushing between its two frames."
             )
         k, q, d = (
             per_dof(x, nv, given, f"the {n} of {what}")
             for n, x in (("stiffness", stiffness), ("rest position", rest), ("damping", damping))
         )
         self._add_force(CutJointSpring(name, cut, k, q, d))
+
+    def add_bushing(self, name: str, a: Any, b: Any, *, stiffness: Any, damping: Any = 0.0) -> None:
+        """Stiffness and damping in six directions between the frames a and b, which may have a joint between them.
+
+        a and b are bodies, frames or names; nothing acts where they coincide. stiffness, damping: six numbers, about x,
+        y, z (N m/rad, N m s/rad) and along x, y, z (N/m, N s/m) of a, or a symmetric matrix (6, 6) in this order; one
+        number 0 for none. The rotation of b in a is measured by its rotation vector, axis times angle, up to half a
+        turn; the displacement of b's origin by its components in the axes of a.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism("engine on a mount", gravity=(0, 0, -10.0))
+        >>> engine = m.add_body("engine", mass=100.0, inertia=(5, 5, 5))
+        >>> m.add_joint("free", da.Free(), m.ground, engine)
+        >>> m.add_bushing("mount", m.ground, engine, stiffness=(1e3, 1e3, 1e3, 1e5, 1e5, 2e5), damping=[10.0] * 6)
+        >>> rest = da.equilibrium(m.compile(), {})
+        >>> round(float(rest.state["free"][6]), 6)                                    # m g / k
+        -0.005
+        """
+        what = f"bushing '{name}'"
+        one, other = (self._frame(x, what) for x in (a, b))
+        K, C = (self._six(x, f"the {n} of {what}") for n, x in (("stiffness", stiffness), ("damping", damping)))
+        self._add_force(Bushing(name, one, other, K, C))
 
     def add_wrench(self, name: str, frame: Any, *, force: Any = None, moment: Any = None, axes: str = "world") -> None:
         """A force (N) at a frame's origin and a moment (N m), in "world" or "body" axes; each may be f(state)."""
@@ -255,6 +279,20 @@ class Forceable(Elements):
     def _add_force(self, force: Force) -> None:
         self._new(force.name, self.forces, "force")
         self.forces[force.name] = force
+
+    def _six(self, given: Any, what: str) -> np.ndarray:
+        """(6, 6) from six numbers, a symmetric matrix, or one number 0."""
+        x = described(given, what, "six numbers (three about, three along the axes), or a symmetric matrix (6, 6)")
+        if x.size == 1 and is_exact_zero(x.ravel()[0]):
+            return zeros(6, 6)
+        if x.shape != (6, 6):
+            diagonal, x = self.parameters.checked(x, (6,), what), zeros(6, 6)
+            x[np.diag_indices(6)] = diagonal
+        x = self.parameters.checked(x, (6, 6), what)
+        numbers = self.parameters.number(x, what)
+        if not np.abs(numbers - numbers.T).max() <= 1e-9 * np.abs(numbers).max():
+            raise DescriptionError(f"{what} is not symmetric; needed: six numbers, or a symmetric matrix (6, 6).")
+        return x
 
     def _spring(self, name: str, points: Any, stiffness: Any, damping: Any, rest_length: Any, *, slack: bool) -> Spring:
         kind = "cable" if slack else "spring"

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dalembert import charts
+from dalembert.analysis.closing import refuse_mirrored
 from dalembert.analysis.mobility import independent_rows
 from dalembert.charts import LocalChart
 from dalembert.errors import CompileError
@@ -77,7 +78,10 @@ class Driver(Detours):
         library.call("begin", run)
         on = start
         if self.system.rows.of:
-            on = start if run.closed else on_manifold(self.system, start, self.setup.p)
+            if run.closed:
+                refuse_mirrored(self.system, start, self.setup.p)
+            else:
+                on = on_manifold(self.system, start, self.setup.p)
             if not (run.independent and self.setup.formulation == "auto"):
                 self.rows = independent_rows(self.system, on, self.setup.p)
         if self.setup.coordinates is not None:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert import checks
+from dalembert.analysis.closing import refuse_mirrored
 from dalembert.errors import ArgumentError
 from dalembert.formulations import FORMULATIONS
 from dalembert.integrators.methods import METHODS, Method
@@ -287,4 +288,5 @@ def on_manifold(system: System, x: Any, p: np.ndarray) -> Any:
             f"the start does not satisfy the constraints: {open_by}. Find one that does with system.assemble(...), or "
             "system.project(state)."
         )
+    refuse_mirrored(system, x, p)
     return system.project(x, p=p) if gap > CLOSED else x

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 def beyond_limits(run: Run) -> list[str]:
     """A sentence for each coordinate that leaves the limits of its joint, with the first record at which it does."""
-    out = []
+    out: list[str] = []
+    first = run.phases[0] if getattr(run, "phases", ()) else run
+    if getattr(getattr(first.system, "changeable", None), "stops", None) is not None:
+        return out  # stops= of the run keep them
     for a in run.system.layout.joints.values():
         if a.joint.nq != a.joint.nv or not np.isfinite(a.limits).any() or a.stops is not None:
             continue  # no limits, or stops that keep them, compliant ones a little beyond

@@ -17,14 +17,30 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.analysis.closing import OPEN, openness
 from dalembert.errors import ArgumentError
 from dalembert.lazy import cached_property
+from dalembert.mechanism.layout import Layout
+from dalembert.mechanism.touching import one_sided
 from dalembert.protocols import Parameters, positions_only
 from dalembert.rank import Revealed, angular_velocities, rank_policy
 from dalembert.system.state import State
 from dalembert.system.system import System
 
-OPEN = 1e-6  # rad, or lengths of the mechanism: loops that are more open are not closed
+NAMED = 4  # in a sentence
+
+
+def not_acting(layout: Layout) -> str:
+    """A sentence that names what holds a mechanism from one side only, which statics leave out; "" without such."""
+    found = dict.fromkeys(c.name for c in one_sided(layout.mechanism, layout.joints.values()))
+    names = ", ".join(f"'{name}'" for name in list(found)[:NAMED]) + (", …" if len(found) > NAMED else "")
+    return f"contacts, ropes and rigid stops do not act here: {names}" if found else ""
+
+
+def unseen(layout: Layout) -> str:
+    """The same at the end of a refusal, with what to do; "" without such."""
+    told = not_acting(layout)
+    return f" {told[0].upper()}{told[1:]}; put a rod or bounds= in their place, or simulate to rest." if told else ""
 
 
 class Balance:
@@ -38,7 +54,7 @@ class Balance:
         more = [d for d in system.led.values() if led and d not in held]
         self.system, self.x, self.u, self.p, self.held = system, x, u, p, [*held, *more]
         self.policy = rank_policy(system, p)
-        if np.abs(system.residuals(x, p=p) / self.policy.units).max(initial=0.0) > OPEN:
+        if openness(system, x, p) > OPEN:
             raise ArgumentError(f"the state does not close the loops of '{system.name}'; assemble or project it first.")
         self.reach = np.where(angular_velocities(system), 1.0, self.policy.length)
         self.load = system.evaluate("inverse_dynamics", x, a=np.zeros(system.nv), u=u, p=p)

@@ -19,7 +19,7 @@ from dalembert import checks
 from dalembert.analysis.by_name import joints_and_loops, row_columns
 from dalembert.errors import ArgumentError, extra, unknown
 from dalembert.protocols import Inputs, Parameters, StateGiven, check_system
-from dalembert.statics.balance import Balance
+from dalembert.statics.balance import Balance, not_acting, unseen
 from dalembert.statics.limits import Bounds, least_change
 from dalembert.system.state import State
 from dalembert.system.system import System
@@ -48,7 +48,9 @@ class StaticForces:
         return len(self.u)
 
     def __repr__(self) -> str:
-        return f"<static forces of '{self.system.name}': {int(self.held.sum())} of {len(self)} load cases held>"
+        without = f"; {told}" if (told := not_acting(self.system.layout)) else ""
+        held = f"{int(self.held.sum())} of {len(self)} load cases held"
+        return f"<static forces of '{self.system.name}': {held}{without}>"
 
     def __getitem__(self, name: str) -> np.ndarray:
         """(L,) values of an input, by its name."""
@@ -144,7 +146,8 @@ def static_forces(
             (system.jacobian(x, fr, axes="world", p=p).T @ W for fr, W in loads_k), np.zeros(system.nv)
         )
         why, more = _allocated(system, at, load, N, f, Z, limits, start)
-        messages.append(why)
+        without = unseen(system.layout) if why else ""
+        messages.append(f"{why}.{without}" if without else why)
         if not why:
             values[k] = start + more
             rows[k] = at.carrying(load - B @ more)

@@ -228,7 +228,7 @@ class ConstraintQuestions(TreeQuestions):
         attempts: int = 12,
         seed: int = 0,
         frames: Mapping[Any, Any] | None = None,
-        limits: bool = False,
+        limits: bool | None = None,
     ) -> Any:
         """A state on the manifold: the named coordinates and velocities are held, the rest follows from the guess.
 
@@ -241,8 +241,9 @@ class ConstraintQuestions(TreeQuestions):
         sooner when several come to the same gap.
         frames: {frame: where it is held}, the inverse kinematics: a point (3,), None where it is free, a rotation
         (3, 3), a pose (4, 4), or a mapping such as {"position": (x, y, z), "z": direction} of position, rotation and
-        one axis, in the ground.
-        limits: whether coordinates must be within the limits of their joints.
+        one axis, in the ground. From a guess with open loops, these are closed first and the frames walked to their
+        goals from there; of that position and the one that Newton's method finds, the nearer to the guess is taken.
+        limits: whether coordinates must be within the limits of their joints; default with frames they must.
         Raises AssemblyError where nothing closes, naming the constraints in conflict and their gaps where they come
         nearest. In a singular position the velocity is one that a motion has.
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.errors import DescriptionError
 from dalembert.lazy import cached_property
-from dalembert.mechanism.constraints import Constraint, Row
+from dalembert.mechanism.constraints import MIRRORS, Constraint, Row
 from dalembert.mechanism.traced import TracedState
 from dalembert.recursions.sparse import Sparse
 from dalembert.symbols import is_number, zeros
@@ -27,12 +27,14 @@ class RowNames:
     kinds: tuple[tuple[bool, bool], ...]  # whether it is holonomic; whether its multiplier is a moment
     left_out: tuple[tuple[str, str], ...]  # (constraint, row) that hold whatever the mechanism does
     branch_of: tuple[str, ...]  # the constraint of each number that is positive on the branch the user means
+    branch_signs: tuple[str, ...]  # what is wrong where it is negative, a key of `MIRRORS`
 
     @staticmethod
     def restored(facts: Mapping[str, Any]) -> RowNames:
         """From what `dataclasses.asdict` made of it, lists in place of tuples."""
         kinds, left_out = (tuple((a, b) for a, b in facts[name]) for name in ("kinds", "left_out"))
-        return RowNames(tuple(facts["of"]), tuple(facts["named"]), kinds, left_out, tuple(facts["branch_of"]))
+        of, named, branch_of, signs = (tuple(facts[name]) for name in ("of", "named", "branch_of", "branch_signs"))
+        return RowNames(of, named, kinds, left_out, branch_of, signs)
 
     def only(self, chosen: Sequence[int]) -> RowNames:
         """Some of the rows."""
@@ -73,18 +75,20 @@ class Rows:
     left_out: tuple[tuple[str, str], ...]  # (constraint, row) that hold whatever the mechanism does
     branch: np.ndarray  # positive on the branches the user means
     branch_of: tuple[str, ...]
+    branch_signs: tuple[str, ...]
     nv: int
 
     @cached_property
     def head(self) -> RowNames:
         """Their names and kinds."""
         kinds = tuple((bool(row.holonomic), bool(row.angular)) for row in self.rows)
-        return RowNames(self.of, tuple(row.name for row in self.rows), kinds, self.left_out, self.branch_of)
+        named = tuple(row.name for row in self.rows)
+        return RowNames(self.of, named, kinds, self.left_out, self.branch_of, self.branch_signs)
 
     @staticmethod
     def traced(constraints: Sequence[Constraint], s: TracedState) -> Rows:
         """Trace every constraint; a row that can never hold is refused."""
-        of, rows, void, branch, branch_of = [], [], [], [], []
+        of, rows, void, branch = [], [], [], []
         for c in constraints:
             for row in c.rows(s):
                 if row.is_void and row.holonomic:
@@ -94,10 +98,13 @@ class Rows:
                 else:
                     of.append(c.name)
                     rows.append(row)
-            signs = c.flipped(s)
-            branch += signs
-            branch_of += [c.name] * len(signs)
-        return Rows(tuple(of), tuple(rows), tuple(void), _column(branch), tuple(branch_of), s.at.tree.nv)
+            for what, sign in c.branch_signs(s).items():
+                if is_number(sign):
+                    _check_constant(c, what, sign)
+                else:
+                    branch.append((c.name, what, sign))
+        names, signs, values = zip(*branch) if branch else ((), (), ())
+        return Rows(tuple(of), tuple(rows), tuple(void), _column(values), names, signs, s.at.tree.nv)
 
     def only(self, chosen: Sequence[int]) -> Rows:
         """Some of the rows."""
@@ -147,6 +154,14 @@ def _column(values: Sequence[Any]) -> np.ndarray:
     out = zeros(len(values))
     out[:] = values
     return out
+
+
+def _check_constant(c: Constraint, what: str, sign: Any) -> None:
+    if sign < 0:
+        raise DescriptionError(
+            f"{c.kind} '{c.name}' can only hold with {MIRRORS[what]}, whatever the mechanism does. Turn one of its two "
+            "frames round, so that their axes point the same way."
+        )
 
 
 def _check_void(c: Constraint, row: Row) -> None:

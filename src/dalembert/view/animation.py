@@ -133,8 +133,8 @@ def encoded(values: np.ndarray, steps: np.ndarray) -> dict[str, Any]:
 
 def _arrows(s: Scene, run: RunLike | Sweep, times: np.ndarray, forces: Any) -> dict[str, Any]:
     """Arrows of the player: where they begin, and their vectors (N, 3 a piece) as whole numbers."""
-    if isinstance(run, (Sweep, Swing)):
-        raise ArgumentError("forces are shown for runs of da.simulate; sweeps and modes have none at their positions.")
+    if isinstance(run, Swing):
+        raise ArgumentError("forces are shown for runs and sweeps; modes have none at their positions.")
     found = joint_arrows(s, run, times, None if forces is True else forces)
     scale = {kind: ARROW * s.length / top if top > 0 else 0.0 for kind, top in found.largest.items()}
     steps = np.repeat([max(found.largest[a.kind], 1e-300) / 4096 for a in found.arrows], 3)

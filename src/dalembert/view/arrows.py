@@ -11,7 +11,7 @@ import numpy as np
 from dalembert.errors import unknown
 from dalembert.view.door import names
 from dalembert.view.plots import smooth
-from dalembert.view.poses import body_poses, place_on_body, positions_at
+from dalembert.view.poses import body_poses, clock, place_on_body, positions_at
 from dalembert.view.scene import Scene
 
 SMALL = 1e-6  # of the largest: arrows that stay below are left out
@@ -51,7 +51,7 @@ def joint_arrows(s: Scene, run: Any, times: np.ndarray, joints: Iterable[str] | 
     for name in wanted:
         frame = loops[name].b if name in loops else system.layout.joints[name].child
         R, x = place_on_body(system, frame, run.p)
-        wrench = np.column_stack([np.interp(times, curves.t, column) for column in curves.reactions(name).T])
+        wrench = np.column_stack([np.interp(times, clock(curves), column) for column in curves.reactions(name).T])
         turn = poses[frame.body.name][:, :3, :3] @ R
         for kind, part in (("force", wrench[:, 3:]), ("moment", wrench[:, :3])):
             arrow = Arrow(name, kind, known[name].b.body, x)

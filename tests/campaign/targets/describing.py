@@ -56,6 +56,7 @@ ADDING: dict[str, dict[str, Any]] = {
     "add_motor": {"name": "new", "joint": "A"},
     "add_joint_force": {"name": "new", "joint": "A", "value": law},
     "add_wrench": {"name": "new", "frame": "tip", "force": (1.0, 0, 0), "moment": (0, 0, 1.0), "axes": "world"},
+    "add_bushing": {"name": "new", "a": "a", "b": "b", "stiffness": (1.0,) * 6, "damping": (0.1,) * 6},
     "add_spring": {"name": "new", "a": "a", "b": "b", "stiffness": 10.0, "damping": 0.1, "rest_length": 0.1},
     "add_actuator": {"name": "new", "a": "a", "b": "tip", "limits": (-1.0, 2.0)},
     "add_servo": {

@@ -132,6 +132,16 @@ def _spring(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     m.add_spring(name, *places(node.child("between"), scope, 2), **_elastic(node, scope))
 
 
+def _bushing(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+    given: dict[str, Any] = {}
+    for key in ("stiffness", "damping"):
+        if (value := node.get(key)) is not None:
+            rows = value.items()
+            matrix = any(isinstance(n.value, list) for n in rows)
+            given[key] = [scope.values(n.items()) for n in rows] if matrix else scope.values(rows)
+    m.add_bushing(name, *places(node.child("between"), scope, 2), **given)
+
+
 def _cable(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     tension = node.get("tension")
     elastic = _elastic(node, scope)
@@ -155,6 +165,7 @@ _ADD = {
     "joint force": _joint_force,
     "wrench": _wrench,
     "spring": _spring,
+    "bushing": _bushing,
     "cable": _cable,
     "cut joint spring": _cut_joint_spring,
 }

@@ -25,6 +25,7 @@ from dalembert.mechanism.constraints import (
 from dalembert.mechanism.constraints.driver import components
 from dalembert.mechanism.forces import (
     Actuator,
+    Bushing,
     Cable,
     CutJointSpring,
     Force,
@@ -70,6 +71,12 @@ def force_data(w: Writing, force: Force) -> Data:
             for key, x in (("damping", force.damping), ("rest_length", force.rest_length)):
                 if not is_zero(x):
                     data[key] = x
+        elif type(force) is Bushing:
+            data = {"type": "bushing", "between": [w.place(force.a), w.place(force.b)]}
+            for key, x in (("stiffness", force.stiffness), ("damping", force.damping)):
+                if key == "stiffness" or not is_zero(x):
+                    own = is_zero(x[~np.eye(6, dtype=bool)])
+                    data[key] = vector(np.diag(x)) if own else [vector(row) for row in x]
         elif type(force) is Actuator:
             data = {"type": "actuator", "between": [w.place(p) for p in force.points]}
             data |= _limits(force.limits)
@@ -108,7 +115,7 @@ def constraint_data(w: Writing, c: Constraint) -> Data:
             data = {"type": c.kind, "point": w.place(c.b), other: w.place(c.a), along: axis(c.axis)}
         elif type(c) is Expressions and c.recipe is not None and c.recipe[0] in _RECIPES:
             data = _RECIPES[c.recipe[0]](w, s, *c.recipe[1])
-        elif type(c) is Expressions and c.recipe is None and c.forces is None and not c.positive and not c.angular:
+        elif type(c) is Expressions and c.recipe is None and c.forces is None and c.positive is None and not c.angular:
             data = {"type": "expression"}
             for key, rows in (("holonomic", c.holonomic), ("pfaffian", c.pfaffian)):
                 if rows:

@@ -39,7 +39,7 @@ def made() -> Schema:
 
 def _definitions() -> Schema:
     number, text, value = {"type": "number"}, {"type": "string", "minLength": 1}, _ref("value")
-    three = {"minItems": 3, "maxItems": 3}
+    three, six = ({"minItems": n, "maxItems": n} for n in (3, 6))
     numbers = {"type": "array", "items": number}
     return {
         "version": {"const": words.VERSION, "description": "The version of the format."},
@@ -54,6 +54,9 @@ def _definitions() -> Schema:
         },
         "values": {"anyOf": [value, {"type": "array", "items": value}]},
         "vector": {"type": "array", "items": value, **three},
+        "values or rows": {
+            "anyOf": [{"type": "array", "items": x, **six} for x in (value, {"type": "array", "items": value, **six})]
+        },
         "values by name": {"type": "object", "additionalProperties": value, "minProperties": 1},
         "numbers by name": {
             "type": "object",

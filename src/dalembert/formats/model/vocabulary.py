@@ -104,6 +104,7 @@ FORCES: dict[str, Keys] = {
     "joint force": {"joint!": "text", "value!": "values"},
     "wrench": {"frame!": "place", "force": "vector", "moment": "vector", "axes": "axes"},
     "spring": {"between!": "places", "stiffness!": "value", "damping": "value", "rest_length": "value"},
+    "bushing": {"between!": "places", "stiffness!": "values or rows", "damping": "values or rows"},
     "cable": {
         "through!": "places",
         "tension": "value",

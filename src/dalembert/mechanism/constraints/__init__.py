@@ -1,6 +1,6 @@
 """Constraints: one file a kind, all answering the questions of `constraint.Constraint`."""
 
-from dalembert.mechanism.constraints.constraint import Constraint, Row
+from dalembert.mechanism.constraints.constraint import MIRRORS, Constraint, Row
 from dalembert.mechanism.constraints.coupling import coupling
 from dalembert.mechanism.constraints.driver import coordinate_driver, point_driver
 from dalembert.mechanism.constraints.expression import Expressions
@@ -9,6 +9,7 @@ from dalembert.mechanism.constraints.points import PointOn, Rod
 from dalembert.mechanism.constraints.rolling import rolling_disc_on_disc, rolling_on_plane, skate
 
 __all__ = [
+    "MIRRORS",
     "Constraint",
     "Expressions",
     "Loop",

@@ -18,6 +18,14 @@ from dalembert.mechanism.traced import Load, TracedState
 from dalembert.recursions.sparse import Sparse, entries
 from dalembert.symbols import is_zero
 
+#: what is wrong on a mirror branch, where Φ = 0 too
+MIRRORS = {
+    "z": "its axis reversed",
+    "x": "its x axes opposite to each other",
+    "thread": "half a turn off its thread",
+    "side": "its parts on the wrong side of each other",
+}
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Row:
@@ -73,9 +81,12 @@ class Constraint(ABC):
                 for k, a in row.A.items():
                     load.tau[k] = load.tau[k] + a * multipliers[row.name]
 
-    def flipped(self, s: TracedState) -> list[Any]:
-        """Numbers that are positive on the branch the user means and negative on a mirror one that also has Φ = 0."""
-        return []
+    def branch_signs(self, s: TracedState) -> dict[str, Any]:
+        """Numbers that are positive on the branch the user means and negative on a mirror one that also has Φ = 0.
+
+        By what is wrong there, a key of `MIRRORS`.
+        """
+        return {}
 
     def describe(self) -> str:
         """One line for the mechanism's print."""

@@ -37,7 +37,7 @@ class Expressions(Constraint):
         *,
         holonomic: Sequence[tuple[str, Expression]] = (),
         pfaffian: Sequence[tuple[str, Expression]] = (),
-        positive: Sequence[Expression] = (),
+        positive: Expression | None = None,
         forces: Forces | None = None,
         angular: bool = False,
         text: str = "",
@@ -48,7 +48,7 @@ class Expressions(Constraint):
         `wheels` are (frame, radius, axis) of what rolls, for pictures; a sphere has no axis, a blade no radius.
         """
         self.name, self.kind, self.text, self.angular, self.forces = name, kind, text, angular, forces
-        self.holonomic, self.pfaffian, self.positive = tuple(holonomic), tuple(pfaffian), tuple(positive)
+        self.holonomic, self.pfaffian, self.positive = tuple(holonomic), tuple(pfaffian), positive
         self.wheels = tuple(wheels)
 
     recipe: tuple[Callable[..., Expressions], tuple[Any, ...]] | None = None  # what made it, where that was a function
@@ -91,8 +91,8 @@ class Expressions(Constraint):
             R = s.pose(frame).R
             load.wrench(frame, np.concatenate([R.T @ cross(arm, f), R.T @ f]))
 
-    def flipped(self, s: TracedState) -> list[Any]:
-        return [array(f(s.user())).ravel()[0] for f in self.positive]
+    def branch_signs(self, s: TracedState) -> dict[str, Any]:
+        return {} if self.positive is None else {"side": array(self.positive(s.user())).ravel()[0]}
 
     def describe(self) -> str:
         return self.text or self.kind

@@ -13,7 +13,7 @@ from dalembert.mechanism.body import Frame
 from dalembert.mechanism.constraints.relative import Jet, Relative, RelativeConstraint
 from dalembert.mechanism.joints import Joint
 from dalembert.mechanism.traced import TracedState
-from dalembert.symbols import eye
+from dalembert.symbols import cos, eye, sin, sqrt
 
 X, Y, Z = eye(3)
 
@@ -49,14 +49,21 @@ class Loop(RelativeConstraint):
         r = self.relative(s)
         return r, [(name, ROWS[name][0](r, self.joint), ROWS[name][1]) for name in self.joint.closure]
 
-    def flipped(self, s: TracedState) -> list[Any]:
-        """Axes kept parallel must not be antiparallel: z·Rz, and where the angle about z is kept, x·Rx."""
-        R, closure = self.relative(s).R, self.joint.closure
-        signs = []
+    def branch_signs(self, s: TracedState) -> dict[str, Any]:
+        """Axes kept parallel must not be antiparallel: z·Rz, and where the angle about z is kept, x·Rx.
+
+        On a thread it is |h| cos(z/h − θ), beside the row h sin(z/h − θ).
+        """
+        r, closure = self.relative(s), self.joint.closure
+        signs: dict[str, Any] = {}
         if "rx" in closure and "ry" in closure:
-            signs.append(R[2, 2])
+            signs["z"] = r.R[2, 2]
         if "rz" in closure:
-            signs.append(R[0, 0])
+            signs["x"] = r.R[0, 0]
+        if "thread" in closure:
+            h = self.joint.pitch  # type: ignore[attr-defined]
+            turn = r.p[2] / h
+            signs["thread"] = sqrt(h * h) * (cos(turn) * r.R[0, 0] + sin(turn) * r.R[1, 0])
         return signs
 
     def relative(self, s: TracedState) -> Relative:

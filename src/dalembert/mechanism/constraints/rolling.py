@@ -66,7 +66,7 @@ def rolling_on_plane(name: str, wheel: Frame, radius: Any, plane: Frame, axis: i
         "rolling",
         holonomic=[("contact", contact)],
         pfaffian=[("slip x", slip(0)), ("slip y", slip(1))],
-        positive=[above],
+        positive=above,
         forces=forces,
         text=f"{shape} {wheel.body.name} rolling on {plane.body.name}",
         wheels=[(wheel, radius, axis)],

@@ -1,6 +1,7 @@
 """Forces: one file a kind, all answering the questions of `force.Force`."""
 
 from dalembert.mechanism.forces.actuator import Actuator
+from dalembert.mechanism.forces.bushing import Bushing
 from dalembert.mechanism.forces.cable import Cable, Spring
 from dalembert.mechanism.forces.cut_joint import CutJointSpring
 from dalembert.mechanism.forces.force import Force
@@ -12,6 +13,7 @@ from dalembert.mechanism.forces.wrench import Wrench
 
 __all__ = [
     "Actuator",
+    "Bushing",
     "Cable",
     "CutJointSpring",
     "Force",
