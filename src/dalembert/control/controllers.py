@@ -37,7 +37,8 @@ def motion_control(system: System, task: Task, reference: ReferenceGiven, **opti
         stiffness         (K_P, K_D) instead, N/m or N m/rad and N s/m or N m s/rad: impedance; see below
         integral          gain of ∫e, a number, one a row, or a matrix; needs a sampling period
         priorities        {row: 1, 2, …}: rows of level 1 come first, each level as far as those before it allow
-        weights           {row: w}: errors of rows count as Σ(w e)²; default: by the mass metric, in which units agree
+        weights           {row: w}: errors of rows that cannot all be met count as Σ(w e)²; default: 1 over a length of
+                          the mechanism for metres, 1 for radians
         actuated          inputs to use; default: all
         metric, limits    of forces, as in `inverse_dynamics`
         reactions, cones, measures    bounds, friction cones and combinations of multipliers, as there

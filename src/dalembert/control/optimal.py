@@ -212,10 +212,8 @@ def _states_and_inputs(problem: Problem, guess: tuple[Any, ...]) -> tuple[list[S
         )
     if isinstance(states, np.ndarray):
         x = array(states, (N + 1, system.nq + system.nv), "the states of the guess")
-        states = [(row[: system.nq], row[system.nq :]) for row in x]
-    at = [
-        system.state(*x, t) if isinstance(x, tuple) else system.as_state(x).replace(t=t)
-        for x, t in zip(states, problem.start.t + problem.h * np.arange(N + 1))
-    ]
+        states = [system.state(row[: system.nq], row[system.nq :]) for row in x]
+    times = problem.start.t + problem.h * np.arange(N + 1)
+    at = [system.as_state(x).replace(t=float(t)) for x, t in zip(states, times)]
     u = np.zeros((N, problem.nu)) if inputs is None else array(inputs, (N, problem.nu), "the inputs of the guess")
     return [system.project(x, p=problem.p) for x in at], u
