@@ -359,7 +359,7 @@ def test_more_rows_than_freedoms_are_met_by_least_squares_of_the_rows(limits):
     x = system.project(x.replace(v=np.array([0.3, -0.2, 0.1, 0.4])))
     off, rate = np.array([0.05, -0.02, 0.03, 0.04]), 15.0
     goal = {name: x[name] + e for name, e in zip("ABCD", off)}
-    priorities = {name: 1 for name in "ABCD"}
+    priorities = dict.fromkeys("ABCD", 1)
     law = control.motion_control(
         system, control.coordinates(*"ABCD"), goal, rate=rate, limits=limits, priorities=priorities
     )

@@ -13,8 +13,8 @@ The unknowns are x = U u, the cost of u being ‖x‖. The levels, each kept as 
     ‖x‖
 
 Errors of rows of a task are measured in their sizes, or with their weights: Σ (e/size)², as without bounds, so that a
-row that a bound holds back takes nothing from rows that can be met beside it. Errors of a motion as a whole are measured
-in y, in which the mass metric is Euclidean (Gauss's measure). A position q ≥ q_l is kept by
+row that a bound holds back takes nothing from rows that can be met beside it. Errors of a motion as a whole are
+measured in y, in which the mass metric is Euclidean (Gauss's measure). A position q ≥ q_l is kept by
 v̇ ≥ −2ω v − ω²(q − q_l), a speed by v̇ ≥ −ω (v − v_l): ω is `limit_rate`. Of a friction cone in space the tangent planes
 that λ breaks are added until none is broken.
 """
