@@ -182,7 +182,12 @@ def test_controllers_keep_bounds_and_cones_as_inverse_dynamics_does():
         found = law.explain(0.0, x)
         direct = control.inverse_dynamics(system, x, dict.fromkeys(GOAL, 0.0), **options)
         assert found.status == direct.status == verdict
-        np.testing.assert_allclose(found.u, direct.u, atol=1e-8 * np.abs(direct.u).max())
+        if verdict == Verdict.DONE:
+            np.testing.assert_allclose(found.u, direct.u, atol=1e-8 * np.abs(direct.u).max())
+        else:  # errors are measured by row of the task, and of a motion as a whole in the mass metric
+            rows = [system.v_names.index(name) for name in GOAL]
+            by_task, by_motion = (np.linalg.norm(r.vdot[rows]) for r in (found, direct))
+            assert by_task <= by_motion * (1 + 1e-9)
         np.testing.assert_allclose(law(0.0, x), found.u, atol=1e-9 * np.abs(found.u).max())
     free = control.force_control(system, {}, reactions={"grip.x": (None, -20.0)})
     assert system.acceleration(x, u=free(0.0, x)).multipliers[0] == pytest.approx(-20.0)

@@ -48,7 +48,7 @@ def asked(system, x, rate=10.0):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_rows_of_lower_priority_yield_in_the_null_space_of_those_before(seed):
-    """v̇ = J₁⁺a₁ + N₁(J₂N₁)⁺(a₂ − J₂J₁⁺a₁), pseudo-inverses in the mass metric (Siciliano & Slotine)."""
+    """v̇ = J₁⁺a₁ + N₁(J₂N₁)⁺(a₂ − J₂J₁⁺a₁), of v̇ in the mass metric, of rows in their sizes (Siciliano & Slotine)."""
     system, rng = arm(), np.random.default_rng(seed)
     x = system.state(rng.uniform(-1, 1, 3), rng.normal(size=3))
     M, J, a = asked(system, x)
@@ -60,10 +60,8 @@ def test_rows_of_lower_priority_yield_in_the_null_space_of_those_before(seed):
     T1, T2 = J[first] @ L, J[second] @ L
     y1 = np.linalg.pinv(T1) @ a[first]
     N1 = np.eye(3) - np.linalg.pinv(T1) @ T1
-    # of the second level the error is measured in y: along the rows of T2 that the least squares solution spans
-    y2 = np.linalg.pinv(T2) @ a[second]
-    Q = np.linalg.svd(T2)[2][:2]
-    y = y1 + N1 @ np.linalg.pinv(Q @ N1, rcond=1e-9) @ (Q @ (y2 - y1))
+    W = np.diag(1 / law.workspace.sizes[second])
+    y = y1 + N1 @ np.linalg.pinv(W @ T2 @ N1, rcond=1e-9) @ W @ (a[second] - T2 @ y1)
     found = law.explain(0.0, x)
     np.testing.assert_allclose(found.vdot, L @ y, atol=1e-9 * np.abs(found.vdot).max())
     assert found.status == Verdict.YIELDED
@@ -321,3 +319,53 @@ def test_bounded_laws_run_natively_as_from_python(seed):
     slow = da.simulate(system, x, 0.2, u=lambda t, s: law(t, s), hold=0.01)
     np.testing.assert_allclose(fast.u, slow.u, atol=1e-7 * np.abs(fast.u).max())
     assert np.abs(fast.u).max() <= options["limits"] * (1 + 1e-9)
+
+
+def two_links():
+    m = da.Mechanism("two links", gravity=(0, 0, 0))
+    upper, lower = (m.add_body(n, mass=1.0, com=(0.5, 0, 0), inertia=da.rod(1.0, 1.0)) for n in ("upper", "lower"))
+    m.add_joint("A", da.Revolute("z"), m.ground, upper)
+    m.add_joint("B", da.Revolute("z"), upper.at(1.0), lower)
+    m.add_motor("a", "A")
+    m.add_motor("b", "B")
+    system = m.compile()
+    return system, system.state({"A": 0.0, "B": 0.5}), 0.2
+
+
+def five_bar():
+    system = zoo.five_bar().compile()
+    return system, system.state(*zoo.five_bar_start(-1.0)), 0.1
+
+
+@pytest.mark.parametrize("make", [two_links, five_bar])
+@pytest.mark.parametrize("bound", ["speeds", "accelerations"])
+def test_a_bound_of_one_coordinate_leaves_another_on_its_reference(make, bound):
+    """Only A is held back: B can keep its place beside it, whatever the masses."""
+    system, x, fastest = make()
+    law = control.motion_control(
+        system, control.coordinates("A", "B"), {"A": x["A"] + 0.5, "B": x["B"]}, rate=8.0, **{bound: {"A": fastest}}
+    )
+    run = da.simulate(system, x, 0.3, u=law, hold=0.002)
+    assert law.explain(0.0, x).status == Verdict.LIMITED
+    assert abs(run["B"] - x["B"]).max() < 2e-5
+    if bound == "speeds":
+        assert abs(run.rate("A")).max() < 1.001 * fastest
+
+
+@pytest.mark.parametrize("limits", [None, 1e6])
+def test_more_rows_than_freedoms_are_met_by_least_squares_of_the_rows(limits):
+    """All four angles of a five-bar of two freedoms, with and without bounds that matter to none."""
+    system, x, _ = five_bar()
+    x = system.project(x.replace(v=np.array([0.3, -0.2, 0.1, 0.4])))
+    off, rate = np.array([0.05, -0.02, 0.03, 0.04]), 15.0
+    goal = {name: x[name] + e for name, e in zip("ABCD", off)}
+    priorities = dict.fromkeys("ABCD", 1)
+    law = control.motion_control(
+        system, control.coordinates(*"ABCD"), goal, rate=rate, limits=limits, priorities=priorities
+    )
+    A = system.constraint_matrix(x)
+    wanted = rate**2 * off - 2 * rate * x.v
+    K = np.linalg.svd(A)[2][np.linalg.matrix_rank(A) :].T
+    c = -np.linalg.pinv(A) @ system.constraint_gamma(x)
+    best = c + K @ np.linalg.lstsq(K, wanted - c, rcond=None)[0]
+    np.testing.assert_allclose(law.explain(0.0, x).vdot, best, atol=1e-7 * np.abs(best).max())

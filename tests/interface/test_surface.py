@@ -188,7 +188,17 @@ def test_every_function_that_takes_any_keyword_is_among_these():
         if not (inspect.isclass(f) and issubclass(f, (Enum, Exception)))
         and any(p.kind is p.VAR_KEYWORD for p in inspect.signature(f).parameters.values())
     }
-    assert any_keyword == set(OPEN)
+    signed = {"control.motion_control", "control.force_control"}  # pass keywords on, and show which
+    assert any_keyword == set(OPEN) - signed
+
+
+def test_the_options_of_motion_control_are_in_its_signature_with_their_defaults():
+    shown, taken = (inspect.signature(f).parameters for f in (da.control.motion_control, da.control.ProjectedControl))
+    assert shown["rate"].default == 10.0
+    assert shown["limit_rate"].default == 40.0
+    assert all(shown[name].default == taken[name].default for name in shown if name not in ("task", "reference"))
+    assert "sensor" not in shown
+    assert "sensor" in inspect.signature(da.control.force_control).parameters
 
 
 def test_every_public_name_stands_in_the_reference():

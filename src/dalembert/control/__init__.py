@@ -18,7 +18,7 @@ from dalembert.control.optimal import OptimalMotion, optimal_motion
 from dalembert.control.pd import PDControl
 from dalembert.control.plan import MotionPlan
 from dalembert.control.planning import plan_motion, straight_motion
-from dalembert.control.predictive import PredictiveControl
+from dalembert.control.predictive import Prediction, PredictiveControl
 from dalembert.control.projected import ProjectedControl
 from dalembert.control.task import Task, coordinates, orientation, pose, position
 from dalembert.control.total_rates import PoseRegulation, TotalRateFeedback
@@ -38,6 +38,7 @@ __all__ = [
     "OptimalMotion",
     "PDControl",
     "PoseRegulation",
+    "Prediction",
     "PredictiveControl",
     "ProjectedControl",
     "Sampled",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from dalembert.protocols import Parameters, check_system
 from dalembert.system.state import State
 from dalembert.system.system import System
 
+Made = TypeVar("Made", bound=Callable[..., Any])
 COMMON = (
     "actuated", "metric", "limits", "reactions", "cones", "measures", "positions", "speeds", "accelerations",
     "limit_rate", "active", "epsilon", "damping", "p", "tolerance",
@@ -26,6 +28,19 @@ MOTION = ("rate", "gains", "stiffness", "integral", "priorities", "weights", "fr
 FORCES = ("force_gains", "sensor", *COMMON)
 
 
+def _options(*names: str) -> Callable[[Made], Made]:
+    """Give a function with **options the signature that these options of `ProjectedControl` have, for help()."""
+
+    def signed(f: Made) -> Made:
+        known, own = (inspect.signature(x, eval_str=False).parameters for x in (ProjectedControl, f))
+        plain = [x for x in own.values() if x.kind is not inspect.Parameter.VAR_KEYWORD]
+        f.__signature__ = inspect.signature(f).replace(parameters=[*plain, *(known[name] for name in names)])  # type: ignore[attr-defined]
+        return f
+
+    return signed
+
+
+@_options(*MOTION)
 def motion_control(system: System, task: Task, reference: ReferenceGiven, **options: Any) -> ProjectedControl:
     """Follow a trajectory with the smallest forces (Aghili 43-44; with passive joints 60).
 
@@ -37,7 +52,8 @@ def motion_control(system: System, task: Task, reference: ReferenceGiven, **opti
         stiffness         (K_P, K_D) instead, N/m or N m/rad and N s/m or N m s/rad: impedance; see below
         integral          gain of ∫e, a number, one a row, or a matrix; needs a sampling period
         priorities        {row: 1, 2, …}: rows of level 1 come first, each level as far as those before it allow
-        weights           {row: w}: errors of rows count as Σ(w e)²; default: by the mass metric, in which units agree
+        weights           {row: w}: errors of rows that cannot all be met count as Σ(w e)²; default: 1 over a length of
+                          the mechanism for metres, 1 for radians
         actuated          inputs to use; default: all
         metric, limits    of forces, as in `inverse_dynamics`
         reactions, cones, measures    bounds, friction cones and combinations of multipliers, as there
@@ -71,6 +87,7 @@ def motion_control(system: System, task: Task, reference: ReferenceGiven, **opti
     return ProjectedControl(system, as_task(task), reference, **options)
 
 
+@_options(*FORCES)
 def force_control(system: System, forces: Mapping[str, Any], **options: Any) -> ProjectedControl:
     """Set multipliers, and leave the motion as it would be without inputs (Aghili 49-50).
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Union
 
 import numpy as np
 
 from dalembert.checks import array, choice, flag, function, number, shown, whole
 from dalembert.control.optimal_problem import Motion, Problem
-from dalembert.control.optimal_search import search
+from dalembert.control.optimal_search import search, search_from_far
 from dalembert.control.plan import MotionPlan
 from dalembert.control.references import LimitsGiven, checked_path
 from dalembert.control.stage_costs import Cost
@@ -24,6 +24,8 @@ from dalembert.system.state import State
 from dalembert.system.system import System
 
 MOST = 100_000  # steps: more is a slip of the pen
+#: where a search may start: a motion, inputs, or states and inputs; None for its own guesses
+Guess = Union["OptimalMotion", MotionPlan, np.ndarray, "tuple[Any, Any]", None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +105,7 @@ def optimal_motion(
     method: str | None = None,
     limits: LimitsGiven = None,
     path: Sequence[tuple[Expression, float, float]] = (),
-    guess: OptimalMotion | MotionPlan | np.ndarray | None = None,
+    guess: Guess = None,
     p: Parameters = None,
     max_iterations: int = 200,
     tolerance: float = 1e-9,
@@ -122,8 +124,11 @@ def optimal_motion(
     limits: of inputs, one number, or by name a bound or (lower, upper), kept by "ilqr" alone.
     path: (function, lower, upper) each, the function an expression of the state as in `plan_motion`, kept at all states
     after the start to `allowed`, in the function's own units (augmented Lagrangian method).
-    guess: where to start: a motion found before or a MotionPlan, whose states are followed, or inputs (steps, inputs);
-    default: the better of no inputs and of following rest at the start. p: parameters. The search ends
+    guess: where to start: a motion found before or a MotionPlan, whose states are followed; inputs (steps, inputs); or
+    (states, inputs): steps + 1 states, or an array of q and v, that are followed with the gains of the cost, whether or
+    not the mechanism can move along them, and inputs (steps, inputs) or None. Default: the better motion of two
+    searches, one from no inputs or rest at the start, one along the states of least cost at each time.
+    p: parameters. The search ends
     when an iteration would change the cost by less than tolerance of it, or after max_iterations.
 
     Trouble is in the result's message; `motion.simulate()` takes the same steps, `motion.simulate(feedback=True,
@@ -159,7 +164,10 @@ def optimal_motion(
     parameters = np.array(system.parameter_vector(p), dtype=float)
     both = bounds.lower, bounds.upper
     problem = Problem(system, start, duration, steps, cost, final, both, checked_path(path), parameters)
-    found = search(problem, _first(problem, guess), newton, most, tolerance, allowed)
+    searches = [search(problem, _first(problem, guess), newton, most, tolerance, allowed)]
+    if guess is None and (led := problem.along_least_cost()) is not None:
+        searches.append(search_from_far(problem, led, newton, most, tolerance, allowed))
+    found = min(searches, key=lambda x: (x.violation > allowed, x.motion.cost))
     motion, slopes = found.motion, found.slopes
     q, v = np.split(motion.x, [system.nq], axis=1)
     return OptimalMotion(
@@ -169,7 +177,7 @@ def optimal_motion(
     )  # fmt: skip
 
 
-def _first(problem: Problem, guess: OptimalMotion | MotionPlan | np.ndarray | None) -> Motion:
+def _first(problem: Problem, guess: Guess) -> Motion:
     """The motion to start from."""
     system = problem.system
     if guess is None:
@@ -180,6 +188,8 @@ def _first(problem: Problem, guess: OptimalMotion | MotionPlan | np.ndarray | No
         planned = isinstance(guess, MotionPlan)
         u = guess.u if planned else np.vstack([guess.u, guess.u[-1:]])
         found = problem.resampled(guess.t - guess.t[0], guess.q, guess.v, u, middle=planned)
+    elif isinstance(guess, tuple):
+        found = problem.along(*_states_and_inputs(problem, guess))
     else:
         found = problem.by_inputs(array(guess, (problem.steps, problem.nu), "guess"))
     if found is None:
@@ -188,3 +198,23 @@ def _first(problem: Problem, guess: OptimalMotion | MotionPlan | np.ndarray | No
             "steps, or another guess."
         )
     return found
+
+
+def _states_and_inputs(problem: Problem, guess: tuple[Any, ...]) -> tuple[list[State], np.ndarray]:
+    """States at the beginning and after each step, and inputs."""
+    system, N = problem.system, problem.steps
+    if len(guess) != 2:
+        raise ArgumentError(f"guess is a tuple of {len(guess)}; needed: (states, inputs).")
+    states, inputs = guess
+    if not isinstance(states, (list, tuple, np.ndarray)) or len(states) != N + 1:
+        raise ArgumentError(
+            f"the states of the guess are {shown(states)}; needed: {N + 1} states, or an array ({N + 1}, "
+            f"{system.nq + system.nv}) of q and v, one more than there are steps."
+        )
+    if isinstance(states, np.ndarray):
+        x = array(states, (N + 1, system.nq + system.nv), "the states of the guess")
+        states = [system.state(row[: system.nq], row[system.nq :]) for row in x]
+    times = problem.start.t + problem.h * np.arange(N + 1)
+    at = [system.as_state(x).replace(t=float(t)) for x, t in zip(states, times)]
+    u = np.zeros((N, problem.nu)) if inputs is None else array(inputs, (N, problem.nu), "the inputs of the guess")
+    return [system.project(x, p=problem.p) for x in at], u

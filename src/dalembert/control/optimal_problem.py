@@ -170,12 +170,46 @@ class Problem:
 
     def first(self) -> Motion | None:
         """The better of no inputs and of following rest at the start."""
-        N, none = self.steps, np.zeros((self.steps, self.nu))
-        rest = [self.start.replace(v=np.zeros(self.system.nv), t=self.start.t + k * self.h) for k in range(N + 1)]
+        none = np.zeros((self.steps, self.nu))
         found = [self.by_inputs(none)]
-        if self._may_rest(rest[0]):
-            found.append(self.along(rest, none))
+        if self._may_rest(self._rest[0]):
+            found.append(self.along(self._rest, none))
         return min((x for x in found if x is not None), key=lambda x: x.cost, default=None)
+
+    @property
+    def _rest(self) -> list[State]:
+        """(N + 1) rest at the start."""
+        still = self.start.replace(v=np.zeros(self.system.nv))
+        return [still.replace(t=self.start.t + k * self.h) for k in range(self.steps + 1)]
+
+    def along_least_cost(self) -> Motion | None:
+        """The motion that follows the states at which the cost of each time, without inputs, is least.
+
+        These are one step of Newton's method from rest at the start, exact for quadratic costs; what the costs do not
+        see stays as it is. The mechanism need not be able to move along them. None where it cannot follow.
+        """
+        system, rest, nq = self.system, self._rest, self.system.nq
+        q, v, t = (np.array([getattr(x, name) for x in rest]) for name in ("q", "v", "t"))
+        none = np.zeros((self.steps + 1, self.nu))
+        stage, end = self.stage.at(q, v, none, self.p, t), self.last.at(q[-1:], v[-1:], none[-1:], self.p, t[-1:])
+        H = np.concatenate([stage.hessian[:-1], end.hessian])[:, : self.n, : self.n]
+        g = np.concatenate([stage.gradient[:-1], end.gradient])[:, : self.n]
+        if not (np.isfinite(H).all() and np.isfinite(g).all()):
+            return None
+        values, vectors = np.linalg.eigh(0.5 * (H + H.transpose(0, 2, 1)))
+        seen = values > 1e-9 * np.abs(values).max(axis=1, keepdims=True)  # where costs are curved upward
+        along = np.einsum("kij,ki->kj", vectors, g)
+        least = -np.einsum("kij,kj->ki", vectors, np.where(seen, along / np.where(seen, values, 1.0), 0.0))
+        if not least.any():
+            return None  # rest at the start itself
+        try:
+            states = [
+                system.project(system.state(x[:nq], x[nq:], time), p=self.p)
+                for x, time in zip(self.moved(np.hstack([q, v]), least), t)
+            ]
+            return self.along(states, none[:-1])
+        except DalembertError:
+            return None
 
     def _may_rest(self, x: State) -> bool:
         """Whether a state at rest is on the constraints: not where drivers move them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from dalembert.control import sweeps
 from dalembert.control.optimal_problem import Motion, Problem, Slopes
 
 SHORTEST = 2.0**-20  # part of a step of the search below which it ends
+ROUGH = 1e-6  # tolerance of iLQR before Newton's method
 ROUNDS = 30  # searches with new multipliers of the path
 
 
@@ -53,6 +54,19 @@ def search(problem: Problem, motion: Motion, newton: bool, most: int, tolerance:
     return Found(
         plain, found.slopes, found.gains, costs, found.slope, found.success and kept, message, spent, violation
     )
+
+
+def search_from_far(
+    problem: Problem, motion: Motion, newton: bool, most: int, tolerance: float, allowed: float
+) -> Found:
+    """`search` from a motion that may be far from the best one: with iLQR first, which stays away from saddles."""
+    found = search(problem, motion, False, most, max(tolerance, ROUGH) if newton else tolerance, allowed)
+    if not newton:
+        return found
+    last = search(problem, problem.costed(found.motion) or found.motion, True, most, tolerance, allowed)
+    spent = found.iterations + last.iterations
+    message = _found_in(spent) if last.message == _found_in(last.iterations) else last.message
+    return replace(last, costs=found.costs + last.costs[1:], iterations=spent, message=message)
 
 
 def _found_in(iterations: int) -> str:

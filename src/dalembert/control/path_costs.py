@@ -38,6 +38,7 @@ class PathCosts:
     def begin(self, cost: float, violation: float) -> None:
         """Choose the first weight so that a violation as large as that of the guess costs as much as its motion."""
         self.weight = max(1e-3, abs(cost)) / max(violation, 1e-3) ** 2
+        self.multipliers[:] = 0.0
 
     def at(self, q: np.ndarray, v: np.ndarray, u: np.ndarray, p: np.ndarray, t: np.ndarray) -> Expansions:
         """(1) at N + 1 states, with derivatives."""

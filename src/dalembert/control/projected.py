@@ -149,7 +149,7 @@ class ProjectedControl:
             damping=number(near, "damping", least=0.0, below=1.0),
             impedance=int(stiffness is not None),
             layered=int(priorities is not None or weights is not None),
-            priorities=int(level.max(initial=1)), priority=level, weighted=int(weights is not None), row_weight=weight,
+            priorities=int(level.max(initial=1)), priority=level,
             row_size=self.workspace.sizes.copy(), unit_of=self.workspace.units.copy(),
         )  # fmt: skip
         self.reference = None if reference is None else as_reference(reference, self.task.names)

@@ -204,7 +204,8 @@ CONTROLLING = {
             lambda name=name, **a: getattr(control.PredictiveControl(discrete(), 3), name)(**a), given
         )
         for name, given in (
-            ("__call__", {"t": 0.1, "state": lambda: four_bar()[1]}), ("plan", {"state": lambda: four_bar()[1]})
+            ("__call__", {"t": 0.1, "state": lambda: four_bar()[1]}), ("plan", {"state": lambda: four_bar()[1]}),
+            ("explain", {"t": 0.1, "state": lambda: four_bar()[1]}),
         )
     },
     "dalembert.kalman": Target(da.kalman, {"model": discrete, "process": 1.0, "measurement": {"A": 1.0}}),

@@ -12,8 +12,9 @@ The unknowns are x = U u, the cost of u being ‖x‖. The levels, each kept as 
     wanted multipliers
     ‖x‖
 
-How large an error of the task or the motion is, the mass metric tells (the error in y that it amounts to: Gauss's
-measure, whatever the units of the rows), or the weights of the rows where they are given. A position q ≥ q_l is kept by
+Errors of rows of a task are measured in their sizes, or with their weights: Σ (e/size)², as without bounds, so that a
+row that a bound holds back takes nothing from rows that can be met beside it. Errors of a motion as a whole are
+measured in y, in which the mass metric is Euclidean (Gauss's measure). A position q ≥ q_l is kept by
 v̇ ≥ −2ω v − ω²(q − q_l), a speed by v̇ ≥ −ω (v − v_l): ω is `limit_rate`. Of a friction cone in space the tangent planes
 that λ breaks are added until none is broken.
 """
@@ -46,31 +47,36 @@ def level_of_motion(a, rows, count, target):
 
 
 @native
+def rows_of_level(a, level):
+    """The rows of the task of a priority over their sizes, into `task.A`, (count, p). Returns how many."""
+    T, part, count = cut(a.task_rows, 0, (a.nt, a.mobility)), cut(a.task.A, 0, (a.nt, a.mobility)), 0
+    for i in range(a.nt):
+        if a.priority[i] == level:
+            for j in range(a.mobility):
+                part[count, j] = T[i, j] / a.row_size[i]
+            count += 1
+    return count
+
+
+@native
 def task_levels(a):
     """The task by priority. Returns whether bounds keep it from what it asks."""
     s, p, nt, wide, lost = a.levels, a.mobility, a.nt, a.n + a.na + a.nt + a.ns, False
-    T, y, right = cut(a.task_rows, 0, (nt, p)), cut(a.right, 0, (p,)), cut(a.right, wide, (nt,))
+    y, right, whole = cut(a.right, 0, (p,)), cut(a.right, wide, (nt,)), length(cut(a.white_task, 0, (nt, a.n)))
     for level in range(1, a.priorities + 1):
-        part, count = cut(a.task.A, 0, (nt, p)), 0
+        count = 0
         for i in range(nt):
             if a.priority[i] == level:
-                weight = a.row_weight[i] if a.weighted else 1.0 / a.row_size[i]
-                for j in range(p):
-                    part[count, j] = weight * T[i, j]
-                right[count] = weight * a.desired[i]
+                right[count] = a.desired[i] / a.row_size[i]
                 count += 1
+        rows_of_level(a, level)  # and y: what they ask for, damped near singular positions
+        shortest(a.task, count, p, a.problem.tolerance, whole, a.damping, cut(right, 0, (count,)), y, False)
+        rows_of_level(a, level)
         part = cut(a.task.A, 0, (count, p))
-        if a.weighted:
-            s.whole = a.drive * length(part)
-            level_of_motion(a, part, count, right)
-        else:  # orthonormal rows in their place: errors are those of y
-            whole = length(cut(a.white_task, 0, (nt, a.n)))
-            rank = shortest(a.task, count, p, a.problem.tolerance, whole, a.damping, cut(right, 0, (count,)), y, False)
-            basis = cut(a.task.factor.basis, 0, (rank, p))
-            for i in range(rank):
-                right[i] = dot(basis, i, y, 0, 0, p)
-            s.whole = a.drive
-            level_of_motion(a, basis, rank, right)
+        for i in range(count):
+            right[i] = dot(part, i, y, 0, 0, p)
+        s.whole = a.drive * whole
+        level_of_motion(a, part, count, right)
         lost = lost or s.pressing > 0
     return lost
 

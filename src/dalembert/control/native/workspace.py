@@ -57,8 +57,6 @@ class Allocation(Struct):
     layered = Int()  # 1: the task has priorities or weights
     priorities = Int()  # levels of the task
     priority = Ints("nt")  # level of each row, from 1
-    weighted = Int()  # 1: errors are measured with `row_weight`, not by the mass metric
-    row_weight = Doubles("nt")
     period = Doubles("nt")  # of rows that are turns about one axis, 2π; 0: none
     row_size = Doubles("nt")  # in which rows are compared: a length of the mechanism, or 1 rad
     unit_of = Doubles("m")  # the same of the constraints' rows
