@@ -5,7 +5,7 @@ against the sliding. Multipliers are affine in applied forces, so all the λ_i f
 
     λ = λ⁰ + Σ_j μ_j λ_j ℓ_j,   ℓ_j = ∂λ/∂f T_j                                                            (1)
 
-with λ⁰ those without friction. Where its matrix is singular no forces balance (Painlevé). A joint whose friction grows
+with λ⁰ those without friction, shared as in `sharing` where contacts are redundant. Where its matrix is singular no forces balance (Painlevé). A joint whose friction grows
 with its own reaction R, x = F + c ‖R‖, has R = a − b s y, s the sign of its motion: a quadratic equation,
 
     (1 − c² b·b) y² + 2 c² s a·b y − c² a·a = 0,   y = x − F, a = R at y = 0                                 (2)
@@ -28,6 +28,7 @@ from dalembert.mechanism.traced import Load, TracedState
 from dalembert.recursions.elimination import Elimination, mass_factor
 from dalembert.recursions.newton_euler import link_wrenches, newton_euler
 from dalembert.symbols import array, positive_part, sqrt, zeros
+from dalembert.system.sharing import Sharing, exert, solved
 
 if TYPE_CHECKING:
     from dalembert.system.trace import Trace
@@ -67,21 +68,27 @@ class _Pressing:
 
     def __init__(self, s: Trace, sliding: Sequence[Sliding]):
         rows = s.rows
-        bearing = [x for x in sliding if x.contact.name in rows.of]
-        self.at = [rows.of.index(x.contact.name) for x in bearing]
-        self.against = [-x.contact.friction * _along(s, x) for x in bearing]
         self.gamma, self.factor = rows.gamma, Elimination(mass_factor(s.at), rows.A)
-        still = zeros(len(rows.of))
-        self.change = [self.factor.solve(T, still)[1][self.at] for T in self.against]
+        self.sharing, still = Sharing(s, self.factor), zeros(len(rows.of))
+        known = {*rows.names, *self.sharing.shared}
+        bearing = [x for x in sliding if f"{x.contact.name}.gap" in known]
+        self.at = [f"{x.contact.name}.gap" for x in bearing]
+        self.against = [-x.contact.friction * _along(s, x) for x in bearing]
+        self.change = [self._pressed(T, still) for T in self.against]
+
+    def _pressed(self, f: np.ndarray, gamma: np.ndarray) -> list[Any]:
+        """Normal forces of what slides under applied forces."""
+        shared = self.sharing.spread(self.factor.solve(f, gamma)[1])
+        return [shared[name] for name in self.at]
 
     def friction(self, f: np.ndarray) -> np.ndarray:
         """(nv,) of all contacts that slide."""
         out, n = zeros(len(f)), len(self.at)
         if not n:
             return out
-        free = self.factor.solve(f, self.gamma)[1][self.at]
+        free = np.array(self._pressed(f, self.gamma), dtype=object)
         K = np.array([[(1.0 if i == j else 0.0) - self.change[j][i] for j in range(n)] for i in range(n)], dtype=object)
-        for T, pressed in zip(self.against, _solved(K, free)):
+        for T, pressed in zip(self.against, solved(K, free)):
             out = out + T * pressed
         return out
 
@@ -124,8 +131,7 @@ def reaction(s: Trace, friction: DryFriction, vdot: np.ndarray, lam: np.ndarray)
     at = whole.tree.moving(s.q, s.v)
     state = TracedState(whole, at, s.t[0])
     load = Load.of(s.d.forces, state)
-    for c in s.d.constraints:
-        c.exert(state, {row.name: lam[k] for k, row in enumerate(s.rows.rows) if s.rows.of[k] == c.name}, load)
+    exert(s, state, [*lam, *(0.0 for _ in s.rows.left_out)], load)
     F = link_wrenches(at, vdot, s.d.gravity, load.wrenches)[list(whole.joints).index(friction.joint.name)]
     return F[3:] if friction.joint.joint.angular[friction.index] else F[3:5]
 
@@ -138,16 +144,3 @@ def _along(s: Trace, x: Sliding) -> np.ndarray:
         A = d.row(name, slips[name] * 0.0, slips[name], False, False).dense(s.tree.nv)
         out = out + A * array(part).ravel()[0]
     return out
-
-
-def _solved(K: np.ndarray, right: np.ndarray) -> list[Any]:
-    """K⁻¹ right by elimination in order: the diagonal of K leads, but for paradoxes."""
-    n, x = len(right), list(right)
-    for k in range(n):
-        for i in range(k + 1, n):
-            factor = K[i, k] / K[k, k]
-            K[i, k:] = K[i, k:] - factor * K[k, k:]
-            x[i] = x[i] - factor * x[k]
-    for k in reversed(range(n)):
-        x[k] = (x[k] - sum((K[k, j] * x[j] for j in range(k + 1, n)), 0.0)) / K[k, k]
-    return x

@@ -7,17 +7,18 @@ constraint of the next phase, what leaves is watched for closing again.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dalembert.rank import independent
+from dalembert.simulation.phases.asked import Cause
 from dalembert.simulation.phases.mode import Mode
-from dalembert.simulation.phases.moment import Held, Moment
-from dalembert.simulation.phases.pressing import AROUND, Side, pressed
+from dalembert.simulation.phases.moment import DEPENDENT, Held, Moment
+from dalembert.simulation.phases.pressing import Side, pressed
 
 LIGHT = 1e-11  # of the largest force: a contact that presses with less does not bear
 AT_REST = 1e-9  # of its terms: a speed that is none
-AROUND_IT = 1.0 / np.cos(np.pi / AROUND)  # a polygon around the circle: what sticks beyond the circle is found at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,12 +38,14 @@ def bears(
     at_rest: float,
     slow: float,
     sliding: Mapping[str, np.ndarray],
+    cause: Cause | None = None,
 ) -> Bearing | None:
     """Find the forces; None where none balance.
 
     held: constraints that hold. touching: contacts whose gap is closed and stays so for now. at_rest: m/s or rad/s, a
     speed below which nothing slides; slow: the same of contacts that can slide in a plane, whose slip turns as it
-    vanishes. sliding: what slides whatever its speed, with its direction.
+    vanishes. sliding: what slides whatever its speed, with its direction. cause: what made the phase before end; a
+    contact that was unloaded or loaded there is as it says, whatever the rounding of its force.
     """
     changeable = moment.changeable
     rows = moment.of(*held)
@@ -63,7 +66,7 @@ def bears(
             sides.append(Side(name, None, tangents=moment.rows[[k]], bound=friction.law.breakaway))
     for name in touching:
         contact, n = changeable.contacts[name], moment.gap_row(name)
-        side = Side(name, moment.rows[n])
+        side = Side(name, moment.rows[n], compliance=moment.changeable.compliance(contact))
         slips = moment.slip_rows(name) if contact.static > 0.0 else []
         if slips:
             slip = moment.speeds[slips]
@@ -72,8 +75,7 @@ def bears(
                 aims[name] = d
                 side.drag = moment.rows[n] - contact.friction * (d @ moment.rows[slips])
             else:
-                side.tangents = moment.rows[slips]
-                side.mu = contact.static * (AROUND_IT if len(slips) > 1 else 1.0)
+                side.tangents, side.mu = moment.rows[slips], contact.static
         sides.append(side)
     factor = Held.of(moment, rows)
     step, _ = factor.step(free, -moment.gamma[rows])
@@ -88,7 +90,7 @@ def bears(
     bearing, sticking, new = [], list(holding), set()
     for side in sides:
         name = side.name
-        slides = side.tangents.size and found.slack[name] > AT_REST * (_size(moment, side) + found.slack[name])
+        slides = side.tangents.size and found.slips[name] > AT_REST * (_size(moment, side) + found.slips[name])
         if side.normal is None:
             if not slides:
                 sticking.append(name)
@@ -96,7 +98,7 @@ def bears(
                 k = moment.friction_row(name)
                 aims[name] = np.array([np.sign(moment.rows[k] @ alpha + moment.gamma[k])])
                 new.add(name)
-        elif found.normal[name] > LIGHT * most:
+        elif found.normal[name] > LIGHT * most or cause == ("loads", name):
             if slides:
                 slips = moment.slip_rows(name)
                 a = moment.rows[slips] @ alpha + moment.gamma[slips]
@@ -109,16 +111,55 @@ def bears(
             aims.pop(name, None)
     order = list(changeable.contacts)
     gaps = {name: moment.gap_row(name) for name in order}
+    bearing.sort(key=lambda x: order.index(x[0]))
+    stuck = tuple(n for n in changeable.frictions if n in sticking)
+    idle = [n for n in order if (n in touching or cause == ("opens", n)) and n not in dict(bearing)]
+    mode = Mode(tuple(held), tuple(bearing), stuck)
+    shared, waiting = _redundant(moment, mode, idle)
     return Bearing(
-        Mode(
-            tuple(held),
-            tuple(sorted(bearing, key=lambda x: order.index(x[0]))),
-            tuple(n for n in changeable.frictions if n in sticking),
-        ),
+        replace(mode, shared=shared, waiting=waiting),
         aims,
         frozenset(new) | frozenset(sliding),
         {name: float(moment.rows[k] @ alpha + moment.gamma[k]) for name, k in gaps.items()},
     )
+
+
+def _redundant(moment: Moment, mode: Mode, idle: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Rows of contacts that bear and depend on others, by name, and idle contacts whose gaps depend on them.
+
+    Rows that depend on others in a singular position alone are not among them.
+    """
+    gaps = [moment.gap_row(n) for n, _ in mode.touching]
+    rows = [*gaps, *(k for n, how in mode.touching if how == "sticks" for k in moment.slip_rows(n))]
+    waiting = {moment.gap_row(n): n for n in idle}
+    held = moment.changeable.held_by_friction(mode)
+    rigid = [*moment.of(*mode.held), *(moment.friction_row(n) for n in held)]
+    if not rows or (len(rows) < 2 and not waiting and not rigid):
+        return (), ()
+    factor = Held.of(moment, rigid)
+    if len(factor.limits):
+        return (), ()
+    lengths = np.maximum(np.linalg.norm(moment.rows, axis=1), 1e-300)
+
+    def units(of: Sequence[int]) -> np.ndarray:
+        return factor.cut(moment.rows[list(of)] / lengths[list(of), None])
+
+    def rank(of: np.ndarray) -> int:
+        return int((np.linalg.svd(of, compute_uv=False) > DEPENDENT).sum()) if len(of) else 0
+
+    first = independent(units(gaps), rank(units(gaps)))
+    kept = [rows[k] for k in independent(units(rows), rank(units(rows)), first)]
+    basis = np.linalg.qr(units(kept).T)[0] if kept else np.zeros((moment.rows.shape[1], 0))
+
+    def depends(k: int) -> bool:
+        x = units([k])[0]
+        return bool(np.linalg.norm(x - basis @ (basis.T @ x)) <= DEPENDENT)
+
+    shared = [k for k in rows if k not in kept]
+    closed = [k for k in waiting if depends(k)]
+    if not shared and not closed or not moment.stay_dependent([*rigid, *kept], [*shared, *closed]):
+        return (), ()
+    return tuple(moment.names[k] for k in shared), tuple(waiting[k] for k in closed)
 
 
 def _prepare(side: Side, moment: Moment, factor: Held, alpha: np.ndarray) -> None:

@@ -11,9 +11,9 @@ import numpy as np
 from dalembert.errors import ArgumentError, CompileError, DalembertError
 from dalembert.simulation.callbacks import controller as bound_controller
 from dalembert.simulation.events import Event
-from dalembert.simulation.phases.asked import Added, Asked, Ended, system_in
+from dalembert.simulation.phases.asked import Added, Asked, Cause, Ended, system_in
 from dalembert.simulation.phases.between import CLOSED, Between
-from dalembert.simulation.phases.driver import Cause, PhaseDriver, PhaseLayout, phase_setup
+from dalembert.simulation.phases.driver import PhaseDriver, PhaseLayout, phase_setup
 from dalembert.simulation.phases.mode import Mode
 from dalembert.simulation.phases.moment import Moment
 from dalembert.simulation.phases.scales import Scales

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -17,6 +17,7 @@ from dalembert.simulation.detours import STAY
 from dalembert.simulation.driver import Driver
 from dalembert.simulation.events import Event, as_python
 from dalembert.simulation.layout import Layout
+from dalembert.simulation.phases.asked import Cause
 from dalembert.simulation.phases.mode import PhaseSystem
 from dalembert.simulation.phases.standing import Standing
 from dalembert.simulation.setup import Choices, Setup, on_manifold
@@ -26,13 +27,6 @@ from dalembert.system.state import State
 
 ARGUMENTS = ("q", "v", "u", "p", "t")
 PACE = 0.25  # of a phase's age: steps in which a force or a speed could change its sign twice are not longer
-
-
-class Cause(NamedTuple):
-    """The reason why a phase ended."""
-
-    kind: str  # of a watched event, "switch", or "event" of the user
-    of: str
 
 
 class PhaseLayout(Layout):
@@ -224,7 +218,7 @@ class PhaseDriver(Driver):
         """A change that is due at the start of the phase: forces beyond their bounds."""
         values, scale = self.record.event_values[0], np.abs(self.record.event_values[0]).max(initial=0.0)
         for k, (kind, name) in enumerate(self.layout.phase.watched):
-            if kind in ("opens", "slips") and values[k] < -1e-9 * scale:
+            if kind in ("opens", "slips", "loads") and values[k] < -1e-9 * scale:
                 return Cause(kind, name)
         return None
 

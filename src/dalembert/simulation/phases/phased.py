@@ -16,6 +16,7 @@ from dalembert.simulation.doubts import Doubts
 from dalembert.simulation.passages import Met
 from dalembert.simulation.phases.asked import Added
 from dalembert.simulation.phases.course import Course
+from dalembert.simulation.phases.mode import PhaseSystem
 from dalembert.simulation.phases.switch import Switched
 from dalembert.simulation.run import Run
 from dalembert.simulation.status import Status
@@ -141,7 +142,9 @@ class PhasedRun(Run):
         """(N,) the multiplier of a row; 0 where it does not hold."""
 
         def of(p: Run) -> np.ndarray:
-            names = p.system.rows.names
+            names, system = p.system.rows.names, p.system
+            if isinstance(system, PhaseSystem) and name in system.contact_rows:
+                return _shared(p)[:, system.contact_rows.index(name)]
             return p.multipliers[:, names.index(name)] if name in names else np.zeros(len(p.t))
 
         return self._joined(of)
@@ -151,13 +154,9 @@ class PhasedRun(Run):
 
         name: of a row, a constraint or a contact of any phase; 0 where it does not hold.
         """
-        rows = dict.fromkeys(
-            [
-                *self._candidates(),
-                *((n, of) for p in self.phases for n, of in zip(p.system.rows.names, p.system.rows.of)),
-            ]
-        )
-        found = [n for n, of in rows if name in (n, of)]
+        rows = dict.fromkeys([*self._candidates(), *(pair for p in self.phases for pair in _named_rows(p))])
+        order = self.phases[0].system.changeable.row_index if self.phases else {}  # type: ignore[attr-defined]
+        found = sorted((n for n, of in rows if name in (n, of)), key=lambda n: order.get(n, 0))
         if not isinstance(name, str) or not found:
             raise unknown("row or constraint", name, dict.fromkeys([x for pair in rows for x in pair]))
         out = np.stack([self._row(n) for n in found], axis=1)
@@ -215,6 +214,24 @@ class PhasedDoubts:
         doubts = [Balance(run, closure=False), *(Doubts(phases[k], balance=False) for k in some)]
         self.sound = all(d.sound for d in doubts)
         self.sentences = list(dict.fromkeys(s for d in doubts for s in d.sentences))
+
+
+def _named_rows(phase: Run) -> list[tuple[str, str]]:
+    """(row, constraint or contact) of a phase."""
+    system, rows = phase.system, phase.system.rows
+    shared = system.mode.shared if isinstance(system, PhaseSystem) else ()
+    return [*zip(rows.names, rows.of), *((row, row.rpartition(".")[0]) for row in shared)]
+
+
+def _shared(phase: Run) -> np.ndarray:
+    """(N, k) multipliers of the rows of contacts of a phase in which some are redundant."""
+    system = phase.system
+    assert isinstance(system, PhaseSystem)
+    arguments = ("q", "v", "u", "p", "t", "lam")
+    return phase._through(
+        lambda lanes: system.custom_kernel(("contact_forces",), arguments, system.contact_forces, lanes=lanes),
+        lam=phase._all_multipliers(),
+    )
 
 
 def joined(course: Course, status: Status, message: str) -> PhasedRun:
