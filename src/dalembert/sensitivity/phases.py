@@ -151,8 +151,10 @@ class Change:
         """The function whose root ended the phase, as a quantity."""
         between = continuation(self.phase)
         assert between is not None
-        name = next(n for n, hits in self.phase.t_events.items() if len(hits) and hits[-1] == self.t)
-        event = between.layout.setup.events[name]
+        events = between.layout.setup.events
+        ended = (n for n, hits in self.phase.t_events.items() if len(hits) and hits[-1] == self.t)
+        name = next(n for n in ended if events[n].terminal)
+        event = events[name]
         kind, _, of = name.partition(" ")
         system = self.phase.system
         assert isinstance(system, PhaseSystem)

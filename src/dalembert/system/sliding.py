@@ -54,7 +54,7 @@ class Loaded:
 
 def add_sliding(s: Trace, sliding: Sequence[Sliding], loaded: Sequence[Loaded], load: Load) -> None:
     """Add friction that depends on what presses to a load of all other forces."""
-    solve = _Pressing(s, sliding)
+    solve = Pressing(s, sliding)
     f = load.tau - newton_euler(s.at, zeros(s.tree.nv), s.d.gravity, load.wrenches)
     if loaded:
         more = _loaded(s, solve, loaded, f)
@@ -63,7 +63,7 @@ def add_sliding(s: Trace, sliding: Sequence[Sliding], loaded: Sequence[Loaded], 
     load.tau[:] = load.tau + solve.friction(f)
 
 
-class _Pressing:
+class Pressing:
     """v̇, λ and the friction of contacts that slide, for any applied forces: affine in them, by (1)."""
 
     def __init__(self, s: Trace, sliding: Sequence[Sliding]):
@@ -87,9 +87,24 @@ class _Pressing:
         if not n:
             return out
         free = np.array(self._pressed(f, self.gamma), dtype=object)
-        K = np.array([[(1.0 if i == j else 0.0) - self.change[j][i] for j in range(n)] for i in range(n)], dtype=object)
-        for T, pressed in zip(self.against, solved(K, free)):
+        for T, pressed in zip(self.against, solved(self._matrix(), free)):
             out = out + T * pressed
+        return out
+
+    def _matrix(self) -> np.ndarray:
+        """1 − ∂λ/∂λ of (1)."""
+        n = len(self.at)
+        return np.array(
+            [[(1.0 if i == j else 0.0) - self.change[j][i] for j in range(n)] for i in range(n)], dtype=object
+        )
+
+    def determinant(self) -> Any:
+        """Of the matrix of (1): positive without friction, zero where no forces balance or more than one set does."""
+        K, out = self._matrix(), 1.0
+        for k in range(len(K)):
+            out = out * K[k, k]
+            for i in range(k + 1, len(K)):
+                K[i, k:] = K[i, k:] - K[i, k] / K[k, k] * K[k, k:]
         return out
 
     def motion(self, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -97,7 +112,7 @@ class _Pressing:
         return self.factor.solve(f + self.friction(f), self.gamma)
 
 
-def _loaded(s: Trace, solve: _Pressing, loaded: Sequence[Loaded], f: np.ndarray) -> np.ndarray:
+def _loaded(s: Trace, solve: Pressing, loaded: Sequence[Loaded], f: np.ndarray) -> np.ndarray:
     """(nv,) what the reactions of joints add to their friction."""
     places = [s.d.layout.v_slice(x.friction.joint.name).start + x.friction.index for x in loaded]
     units = []

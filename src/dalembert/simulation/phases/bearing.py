@@ -29,6 +29,7 @@ class Bearing:
     aims: dict[str, np.ndarray]  # unit vectors of contacts that slide, signs of joints
     new: frozenset[str]  # of them, those that begin to
     accelerations: dict[str, float]  # of every gap
+    open: tuple[str, ...]  # contacts that leave and could press as well
 
 
 def bears(
@@ -85,6 +86,7 @@ def bears(
     found = pressed(sides, len(alpha))
     if found is None:
         return None
+    two = tuple(s.name for s in sides if s.name in aims and found.normal[s.name] == 0.0 and _presses_itself(s))
     alpha = alpha + factor.cut(found.total)
     most = max(found.normal.values(), default=0.0)
     bearing, sticking, new = [], list(holding), set()
@@ -121,6 +123,7 @@ def bears(
         aims,
         frozenset(new) | frozenset(sliding),
         {name: float(moment.rows[k] @ alpha + moment.gamma[k]) for name, k in gaps.items()},
+        two,
     )
 
 
@@ -177,6 +180,14 @@ def _prepare(side: Side, moment: Moment, factor: Held, alpha: np.ndarray) -> Non
     if side.tangents.size:
         side.rates = moment.rows[rows] @ alpha + moment.gamma[rows]
         side.tangents = factor.cut(side.tangents)
+
+
+def _presses_itself(side: Side) -> bool:
+    """Whether the friction of a contact that slides presses it on by more than it is pushed off (Painlevé)."""
+    normal, drag = side.normal, side.drag
+    if normal is None or drag is None or side.wanted <= 0.0:
+        return False
+    return bool(normal @ drag < -AT_REST * np.linalg.norm(normal) * np.linalg.norm(drag))
 
 
 def _limit(moment: Moment, rows: Sequence[int], at_rest: float) -> float:

@@ -44,6 +44,7 @@ class Between:
     came: tuple[np.ndarray, np.ndarray] | None  # the last singular position, and the velocity with which it was met
     story: Story
     scales: Scales
+    remarks: list[str]  # on the phase that begins
 
     def _change(self, due: list[tuple[str, Switch]], cause: Cause | None, told: bool = True) -> None:
         """Switches, impacts, and the mode that follows."""
@@ -211,6 +212,11 @@ class Between:
                 forced[cause.of] = self._breakaway(moment, cause.of)
             here = self._bearing(moment, held, still, forced, cause)
         self.mode = here.mode
+        for name in here.open:
+            self.remarks.append(
+                f"at t = {self.state.t:.6g} s contact '{name}', sliding with friction {a.changeable.contacts[name].friction:g}, "
+                "could lift off or press: both solve the equations (Painlevé); it lifted off"
+            )
         moment = self._stopped(moment)
         self.values = {}
         begins = BEGINS * self.scales.speed(moment)

@@ -15,7 +15,7 @@ from dalembert.native.bound import Bound
 from dalembert.simulation.callbacks import Callback, expression, scalar_of
 from dalembert.simulation.detours import STAY
 from dalembert.simulation.driver import Driver
-from dalembert.simulation.events import Event, as_python
+from dalembert.simulation.events import Event, Hit, as_python, ending, up_to
 from dalembert.simulation.layout import Layout
 from dalembert.simulation.phases.asked import Cause
 from dalembert.simulation.phases.mode import PhaseSystem
@@ -149,17 +149,18 @@ class PhaseDriver(Driver):
         end = run.end if run.end - end < 0.5 * step else end
         if run.hold > 0.0:
             end = min(end, run.sampled_until)
-        now, hits, status = self._values_at(end), list[tuple[float, int]](), Status.DONE
+        now, hits, status = self._values_at(end), list[Hit](), Status.DONE
         for k, event in enumerate(events):
             if event.wants(before[k], now[k]):
                 when = end if now[k] == 0.0 else brentq(lambda t, k=k: self._values_at(t)[k], run.t, end, xtol=1e-15)
-                hits.append((float(when), k))
-        for when, k in sorted(hits):
-            self.found[self.names[k]].append((when, run.x[: self.system.nq + self.system.nv].copy()))
-            if events[k].terminal:
-                end, self.ended_by, status = when, k, Status.EVENT
-                now = self._values_at(end)
-                break
+                hits.append((float(when), run.x[: self.system.nq + self.system.nv].copy(), k))
+        hits.sort(key=lambda hit: hit[0])
+        last = ending(hits, events, run.own_events)
+        for when, row, k in hits if last is None else up_to(hits, last, run.own_events):
+            self.found[self.names[k]].append((when, row))
+        if last is not None:
+            end, self.ended_by, status = last[0], last[2], Status.EVENT
+            now = self._values_at(end)
         run.event_values[0], run.t = now, end
         run.steps, run.records = run.steps + 1, 1
         run.times[0], run.states[0] = run.t, np.concatenate([run.x, self.inputs, [0.0]])
@@ -218,7 +219,7 @@ class PhaseDriver(Driver):
         """A change that is due at the start of the phase: forces beyond their bounds."""
         values, scale = self.record.event_values[0], np.abs(self.record.event_values[0]).max(initial=0.0)
         for k, (kind, name) in enumerate(self.layout.phase.watched):
-            if kind in ("opens", "slips", "loads") and values[k] < -1e-9 * scale:
+            if kind in ("opens", "slips", "loads", "jams") and values[k] < -1e-9 * scale:
                 return Cause(kind, name)
         return None
 

@@ -20,7 +20,7 @@ from dalembert.recursions.momentum import kinetic_energy
 from dalembert.symbols import array, to_sx
 from dalembert.system.functions import constrained, forces, potential
 from dalembert.system.sharing import Shared, Sharing
-from dalembert.system.sliding import Loaded, Sliding, reaction
+from dalembert.system.sliding import Loaded, Pressing, Sliding, reaction
 from dalembert.system.system import System, redescribed
 from dalembert.system.trace import Trace
 
@@ -220,6 +220,7 @@ class PhaseSystem(System):
             else:
                 sizes["sign", name] = sizes["offset", name] = 1
                 watched.append(("stops", name))
+        watched += [("jams", name) for name, how in mode.touching if how == "slides"][:1]
         self.places, at = {}, 0
         for key, n in sizes.items():
             self.places[key] = slice(at, at + n)
@@ -289,6 +290,8 @@ class PhaseSystem(System):
                 out.append(-d.rate(contact.gap(user)))
             elif kind == "opens":
                 out.append(multiplier(f"{name}.gap"))
+            elif kind == "jams":
+                out.append(ca.SX(getattr(x := Pressing(s, s.d.sliding).determinant(), "sx", x)))
             elif kind == "loads":
                 out.append(ca.SX(getattr(x := -sharing.pressing(known, name), "sx", x)))
             elif kind == "slips" and contact is not None:

@@ -141,11 +141,20 @@ class PhasedRun(Run):
     def _row(self, name: str) -> np.ndarray:
         """(N,) the multiplier of a row; 0 where it does not hold."""
 
+        one_sided = name in {f"{n}.gap" for n in self.contact_names}
+
         def of(p: Run) -> np.ndarray:
             names, system = p.system.rows.names, p.system
             if isinstance(system, PhaseSystem) and name in system.contact_rows:
-                return _shared(p)[:, system.contact_rows.index(name)]
-            return p.multipliers[:, names.index(name)] if name in names else np.zeros(len(p.t))
+                found = _shared(p)[:, system.contact_rows.index(name)]
+            elif name in names:
+                found = p.multipliers[:, names.index(name)]
+            else:
+                return np.zeros(len(p.t))
+            if one_sided:  # at a change it is zero but for rounding, or for a slip that has no direction any more
+                found = found.copy()
+                found[[0, -1]] = np.maximum(found[[0, -1]], 0.0)
+            return found
 
         return self._joined(of)
 
@@ -275,7 +284,7 @@ def joined_phases(
         t_events=t_events,
         x_events=x_events,
         rtol=phases[-1].rtol,
-        remarks=phases[-1].remarks,
+        remarks=tuple(dict.fromkeys(remark for x in phases for remark in x.remarks)),
         metric=phases[-1].metric,
         _met=tuple(met for x in phases for met in x._met),
         phases=tuple(phases),
