@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dalembert.rank import independent
+from dalembert.rank import earliest_independent
 from dalembert.simulation.phases.asked import Cause
 from dalembert.simulation.phases.mode import Mode
 from dalembert.simulation.phases.moment import DEPENDENT, Held, Moment
@@ -150,8 +150,7 @@ def _redundant(moment: Moment, mode: Mode, idle: Sequence[str]) -> tuple[tuple[s
     def rank(of: np.ndarray) -> int:
         return int((np.linalg.svd(of, compute_uv=False) > DEPENDENT).sum()) if len(of) else 0
 
-    first = independent(units(gaps), rank(units(gaps)))
-    kept = [rows[k] for k in independent(units(rows), rank(units(rows)), first)]
+    kept = [rows[k] for k in earliest_independent(units(rows), rank(units(rows)), DEPENDENT)]  # gaps first, as ever
     basis = np.linalg.qr(units(kept).T)[0] if kept else np.zeros((moment.rows.shape[1], 0))
 
     def depends(k: int) -> bool:

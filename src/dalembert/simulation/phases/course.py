@@ -128,7 +128,7 @@ class Course(Between):
         driver.begin()
         for event in self.met if self.cause is not None else ():
             driver.passed(event, self.left)
-        due_at_once = driver.overdue()
+        due_at_once = driver.overdue(self.cause)
         if due_at_once is not None and self.crowd < CROWD - 2:  # not a phase at all
             self.story.take_back()
             give_back(layout, driver.spare)
@@ -142,7 +142,7 @@ class Course(Between):
         phase = replace(phase, remarks=(*self.remarks, *phase.remarks))
         self.remarks = []
         if samples is not None and driver.record.t < a.span.end:
-            phase = _before(phase, driver.record.t)
+            phase = some_records(phase, phase.t < driver.record.t)  # that at its end is the first of the next one
         self.story.go_on(self.mode, self.values)
         self.phases.append(phase)
         works = dict(zip(layout.system.work_names, driver.work.tolist()))
@@ -279,9 +279,8 @@ class Course(Between):
         self._change(self._due(cause), cause)
 
 
-def _before(phase: Run, t: float) -> Run:
-    """A phase without a sample at its end, which is the first of the next one."""
-    kept = phase.t < t
+def some_records(phase: Run, kept: np.ndarray) -> Run:
+    """A phase with some of its records; kept: (N,) bool."""
     work = {name: w[kept] for name, w in phase.work.items()}
     rows = {name: getattr(phase, name)[kept] for name in ("t", "q", "v", "u", "margin")}
     return replace(phase, work=work, **rows)

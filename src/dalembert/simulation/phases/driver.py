@@ -215,11 +215,17 @@ class PhaseDriver(Driver):
         run.event_values[1] = now
         return self.event()
 
-    def overdue(self) -> Cause | None:
-        """A change that is due at the start of the phase: forces beyond their bounds."""
+    def overdue(self, cause: Cause | None) -> Cause | None:
+        """A change that is due at the start of the phase: forces beyond their bounds.
+
+        cause: of the change before it. What was loaded or unloaded there has a force of zero, but for what it changes
+        by while the time is rounded: of contacts that are about to stop that is more than rounding.
+        """
+        just = {} if cause is None else {"loads": ("opens", cause.of), "opens": ("loads", cause.of)}
+        known = None if cause is None else just.get(cause.kind)
         values, scale = self.record.event_values[0], np.abs(self.record.event_values[0]).max(initial=0.0)
         for k, (kind, name) in enumerate(self.layout.phase.watched):
-            if kind in ("opens", "slips", "loads", "jams") and values[k] < -1e-9 * scale:
+            if kind in ("opens", "slips", "loads", "jams") and values[k] < -(1e-5 if (kind, name) == known else 1e-9) * scale:
                 return Cause(kind, name)
         return None
 

@@ -15,7 +15,7 @@ from dalembert.errors import ArgumentError, unknown
 from dalembert.simulation.doubts import Doubts
 from dalembert.simulation.passages import Met
 from dalembert.simulation.phases.asked import Added
-from dalembert.simulation.phases.course import Course
+from dalembert.simulation.phases.course import Course, some_records
 from dalembert.simulation.phases.mode import PhaseSystem
 from dalembert.simulation.phases.switch import Switched
 from dalembert.simulation.run import Run
@@ -69,13 +69,24 @@ class PhasedRun(Run):
             found.append(phase.inputs(x) if at_end is None else phase.u[at_end])
         return np.array(found) if np.ndim(t) else found[0]
 
-    def resampled(self, times: Any) -> PhasedRun:
-        """The run with records at other times, (N,) s, increasing, and on both sides of every change."""
+    def resampled(self, times: Any, changes: bool = False) -> PhasedRun:
+        """The run with records at other times, (N,) s, increasing; at a change, that after it.
+
+        changes: with further records, on both sides of every change.
+        """
         t = checks.increasing(times, "times")
         if t[0] < self.t[0] or t[-1] > self.t[-1]:
             raise ArgumentError(f"times is {checks.shown(times)}; the run goes from {self.t[0]:g} to {self.t[-1]:g} s.")
-        inner = [np.union1d(t[(t > p.t[0]) & (t < p.t[-1])], p.t[[0, -1]]) if len(p.t) else p.t for p in self.phases]
-        phases = [p.resampled(at) if len(at) > 1 else p for p, at in zip(self.phases, inner)]
+        known = [p for p in self.phases if len(p.t)]
+        phases = []
+        for p in self.phases:
+            if not len(p.t):
+                phases.append(p)
+                continue
+            at = t[(t >= p.t[0]) & ((t < p.t[-1]) | (p is known[-1]))]
+            at = np.union1d(at, p.t[[0, -1]]) if checks.flag(changes, "changes") else at
+            here = np.isin(p.t, at)
+            phases.append(some_records(p, here) if len(at) == here.sum() else p.resampled(at))
         parts = self._added, self.switches, list(self.t_events), self.status, self._message
         return joined_phases(self.system, self.p, phases, *parts)
 
@@ -298,7 +309,7 @@ def _left_open(phase: Run, impacts: set[float]) -> Run:
 
     Not where the mechanism stays in a position that no motion leads out of.
     """
-    if not phase._met or phase.t[0] not in impacts:
+    if not phase._met or not len(phase.t) or phase.t[0] not in impacts:
         return phase
     here = tangent_of_motion(phase.system, phase.state(0), phase.p).sigma
 
