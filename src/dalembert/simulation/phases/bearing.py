@@ -130,13 +130,13 @@ def bears(
 def _redundant(moment: Moment, mode: Mode, idle: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Rows of contacts that bear and depend on others, by name, and idle contacts whose gaps depend on them.
 
-    Rows that depend on others in a singular position alone are not among them.
+    Others are rows of contacts, and constraints. Rows that depend on them in a singular position alone are not among
+    these.
     """
     gaps = [moment.gap_row(n) for n, _ in mode.touching]
     rows = [*gaps, *(k for n, how in mode.touching if how == "sticks" for k in moment.slip_rows(n))]
     waiting = {moment.gap_row(n): n for n in idle}
-    held = moment.changeable.held_by_friction(mode)
-    rigid = [*moment.of(*mode.held), *(moment.friction_row(n) for n in held)]
+    rigid = moment.of(*mode.held)
     if not rows or (len(rows) < 2 and not waiting and not rigid):
         return (), ()
     factor = Held.of(moment, rigid)

@@ -75,12 +75,6 @@ class Changeable:
         """Whether there is more than constraints."""
         return bool(self.contacts or self.frictions)
 
-    def held_by_friction(self, mode: Mode) -> list[str]:
-        """Velocities that stick, without those of joints at a stop: they are held already, a second row depends on it."""
-        stops = (self.contacts[name] for name in mode.touched)
-        stopped = {c.coordinate for c in stops if isinstance(c, JointStop)}
-        return [name for name in mode.sticking if name not in stopped]
-
     def compliance(self, contact: OneSided) -> float:
         """Of the rows of a contact, beside those of others: equal springs, those of angles at the mechanism's length."""
         return self.base.layout.length**-2 if contact.angular else 1.0
@@ -171,7 +165,9 @@ class PhaseSystem(System):
             rows = 1 + len(changeable.slip_rows[name]) * (how == "sticks")
             if len(without) < rows:
                 constraints.append(changeable.contacts[name].closed(how == "sticks", sliding.get(name), without))
-        constraints += [changeable.frictions[name].held() for name in changeable.held_by_friction(mode)]
+        stops = (changeable.contacts[name] for name in touched)
+        stopped = {c.coordinate for c in stops if isinstance(c, JointStop)}  # held already: a second row depends on it
+        constraints += [changeable.frictions[name].held() for name in mode.sticking if name not in stopped]
         moving = [f for name, f in changeable.frictions.items() if name not in mode.sticking]
         other.description = replace(
             d,
