@@ -70,7 +70,10 @@ class Sharing:
         rows = [[c * ca for c, ca in zip(C, self.given)] for _, C in self.shared.values()]  # C c_a
         K = np.array(
             [
-                [sum((x * y for x, y in zip(row, C)), cd if i == j else 0.0) for j, (cd, C) in enumerate(self.shared.values())]
+                [
+                    sum((x * y for x, y in zip(row, C)), cd if i == j else 0.0)
+                    for j, (cd, C) in enumerate(self.shared.values())
+                ]
                 for i, row in enumerate(rows)
             ],
             dtype=object,

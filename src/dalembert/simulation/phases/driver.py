@@ -225,7 +225,10 @@ class PhaseDriver(Driver):
         known = None if cause is None else just.get(cause.kind)
         values, scale = self.record.event_values[0], np.abs(self.record.event_values[0]).max(initial=0.0)
         for k, (kind, name) in enumerate(self.layout.phase.watched):
-            if kind in ("opens", "slips", "loads", "jams") and values[k] < -(1e-5 if (kind, name) == known else 1e-9) * scale:
+            if (
+                kind in ("opens", "slips", "loads", "jams")
+                and values[k] < -(1e-5 if (kind, name) == known else 1e-9) * scale
+            ):
                 return Cause(kind, name)
         return None
 
