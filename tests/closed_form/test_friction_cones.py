@@ -30,7 +30,7 @@ def projected(W, q, mu, sweeps=20000):
 
 
 def test_friction_of_an_impact_is_against_the_slip_that_is_left():
-    """A corner of a box hits the floor: its impulse is that of projected iterations; where it slides on, μN against it."""
+    """A corner of a box hits the floor: the impulse of projected iterations, μN against the slip that is left."""
     mu = 0.2
     system, rng, slid, stuck = box_with_a_rough_corner(mu), np.random.default_rng(2), 0, 0
     for _ in range(40):

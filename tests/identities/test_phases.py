@@ -220,7 +220,7 @@ def test_reversals_of_sliding_are_told(where):
 
 
 def test_a_foot_that_stops_bearing_is_told():
-    """A beam on three feet in line, as on equal springs: the load at x leaves 20 + 25 x a N on a foot at a, or nothing."""
+    """A beam on three feet in line, as on equal springs: a load at x presses a foot at a with 20 + 25 x a N, or 0."""
     m = da.Mechanism("beam", gravity=(0, 0, -10.0))
     lift, beam, load = (
         m.add_body("lift"),

@@ -92,7 +92,7 @@ class Sharing:
         return sum((c * ca * forces[self.names[k]] for c, ca, k in zip(C, self.given, self.at)), 0.0)
 
 
-def exert(s: Trace, state: TracedState, lam: Sequence[Any], load: Load) -> None:
+def exert(s: Trace, state: TracedState, lam: Any, load: Load) -> None:
     """Put the forces of all rows on a load, those of contacts as these share them; lam: as `Rows.all_named`."""
     shared = [x for x in s.d.shared if x.bears]
     for c in s.d.constraints:

@@ -159,7 +159,7 @@ def _redundant(moment: Moment, mode: Mode, idle: Sequence[str]) -> tuple[tuple[s
 
     shared = [k for k in rows if k not in kept]
     closed = [k for k in waiting if depends(k)]
-    if not shared and not closed or not moment.stay_dependent([*rigid, *kept], [*shared, *closed]):
+    if (not shared and not closed) or not moment.stay_dependent([*rigid, *kept], [*shared, *closed]):
         return (), ()
     return tuple(moment.names[k] for k in shared), tuple(waiting[k] for k in closed)
 

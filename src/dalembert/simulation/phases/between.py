@@ -214,7 +214,7 @@ class Between:
         self.mode = here.mode
         for name in here.open:
             self.remarks.append(
-                f"at t = {self.state.t:.6g} s contact '{name}', sliding with friction {a.changeable.contacts[name].friction:g}, "
+                f"at t = {self.state.t:.6g} s contact '{name}', which slides, "
                 "could lift off or press: both solve the equations (Painlevé); it lifted off"
             )
         moment = self._stopped(moment)

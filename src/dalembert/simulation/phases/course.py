@@ -273,8 +273,8 @@ class Course(Between):
             sliding = ", ".join(n for n, how in self.mode.touching if how == "slides")
             raise Ended(
                 Status.NO_FORCES,
-                f"what slides ({sliding}) has come to where its friction leaves open how it presses (Painlevé's singular "
-                "point): the motion after it is not determined",
+                f"what slides ({sliding}) has come to where its friction leaves open how it presses (Painlevé's "
+                "singular point): the motion after it is not determined",
             )
         self._change(self._due(cause), cause)
 

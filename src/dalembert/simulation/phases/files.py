@@ -21,9 +21,8 @@ from dalembert.simulation.files.format import senseless
 from dalembert.simulation.files.lock import nobody_writes
 from dalembert.simulation.notes import FACTS
 from dalembert.simulation.passages import Met
-from dalembert.simulation.phases.asked import Added
+from dalembert.simulation.phases.asked import Added, Cause
 from dalembert.simulation.phases.course import Course
-from dalembert.simulation.phases.asked import Cause
 from dalembert.simulation.phases.mode import Changeable, Mode, PhaseSystem
 from dalembert.simulation.phases.phased import PhasedRun, joined_phases, whole_system
 from dalembert.simulation.phases.switch import Switched

@@ -76,7 +76,7 @@ class Changeable:
         return bool(self.contacts or self.frictions)
 
     def compliance(self, contact: OneSided) -> float:
-        """Of the rows of a contact, beside those of others: equal springs, those of angles at the mechanism's length."""
+        """Of the rows of a contact, beside those of others: equal springs, of angles at the mechanism's length."""
         return self.base.layout.length**-2 if contact.angular else 1.0
 
     @cached_property

@@ -110,7 +110,7 @@ class Moment:
         beside = self.state.replace(q=system.plus(self.state, way))
         A = np.linalg.solve(self.L, system.evaluate("constraints", beside, p=self.p)[1].T).T
         unit = A / np.maximum(np.linalg.norm(self.rows, axis=1), 1e-300)[:, None]
-        U, sigma, Vt = np.linalg.svd(unit[list(rows)], full_matrices=False)
+        _, sigma, Vt = np.linalg.svd(unit[list(rows)], full_matrices=False)
         basis = Vt[sigma > BESIDE * 1e-2 * sigma.max(initial=1e-300)]
         left = unit[list(others)] - unit[list(others)] @ basis.T @ basis
         return bool(np.abs(left).max(initial=0.0) <= 1e-2 * BESIDE)  # of the second order; else it is BESIDE times 1
