@@ -12,7 +12,7 @@ others press it, C_i c_a λ_a: where that becomes positive, it bears.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 

@@ -6,7 +6,8 @@ against the sliding. Multipliers are affine in applied forces, so all the λ_i f
     λ = λ⁰ + Σ_j μ_j λ_j ℓ_j,   ℓ_j = ∂λ/∂f T_j                                                            (1)
 
 with λ⁰ those without friction, shared as in `sharing` where contacts are redundant. Where its matrix is singular no
-forces balance (Painlevé). A joint whose friction grows with its own reaction R, x = F + c ‖R‖, has R = a − b s y, s the sign of its motion: a quadratic equation,
+forces balance (Painlevé). A joint whose friction grows with its own reaction R, x = F + c ‖R‖,
+has R = a − b s y, s the sign of its motion: a quadratic equation,
 
     (1 − c² b·b) y² + 2 c² s a·b y − c² a·a = 0,   y = x − F, a = R at y = 0                                 (2)
 
