@@ -85,15 +85,16 @@ def test_a_sticking_joint_bears_what_is_asked_of_it_and_breaks_away_at_its_bound
         assert np.allclose(run.multiplier("friction of x")[held], -2.0 * run.t[held], atol=1e-9)
 
 
-def test_stribecks_law_slides_at_the_force_of_its_speed():
+@pytest.mark.parametrize("exponent", [2.0, 1.0, 0.5])
+def test_stribecks_law_slides_at_the_force_of_its_speed(exponent):
     """Pulled at constant speed through a stiff driver the friction is F(v); the driver's multiplier tells it."""
-    law = da.Friction(2.0, static=3.0, stribeck=0.5)
+    law = da.Friction(2.0, static=3.0, stribeck=0.5, exponent=exponent)
     m = da.Mechanism("slide", gravity=(0, 0, 0))
     m.add_joint("x", da.Prismatic("x"), m.ground, m.add_body("b", mass=1.0), friction=law)
     m.add_driver("pull", "x", lambda t: 0.4 * t)
     system = m.compile()
     run = da.simulate(system, system.assemble(), 1.0)
-    assert np.allclose(run.multiplier("pull"), 2.0 + np.exp(-((0.4 / 0.5) ** 2)), rtol=1e-12)
+    assert np.allclose(run.multiplier("pull"), 2.0 + np.exp(-((0.4 / 0.5) ** exponent)), rtol=1e-12)
 
 
 def test_a_ball_slides_until_it_rolls_with_five_sevenths_of_its_speed():

@@ -38,7 +38,7 @@ def test_changes_of_structure_keep_their_two_records():
     """z = 1 − g t²/2 until it hits the floor, then v falls to −v/2."""
     g, run = 9.81, da.simulate(bouncing(), {"z": 1.0}, 0.8)
     hit = np.sqrt(2.0 / g)
-    got = run.resampled(np.linspace(0.0, 0.8, 81))
+    got = run.resampled(np.linspace(0.0, 0.8, 81), changes=True)
     assert len(got.switches) == len(run.switches) == 1
     assert np.sum(np.abs(got.t - hit) < 1e-9) == 2
     t = got.t - hit
@@ -49,6 +49,22 @@ def test_changes_of_structure_keep_their_two_records():
     np.testing.assert_allclose(run.inputs([0.1, hit, 0.7]), np.zeros((3, 0)))
     with pytest.raises(da.ArgumentError, match=r"goes from 0 to 0\.8 s"):
         run.resampled([0.0, 0.9])
+
+
+def test_records_of_a_run_with_contacts_are_at_the_times_asked_for():
+    """Before, between and after impacts, and at one of them: there the state after it; energies and works follow."""
+    run = da.simulate(bouncing(), {"z": 1.0}, 1.5)
+    hit = run.switches[0].t
+    times = np.array([0.1, 0.2, hit, 0.5, 0.9, 1.1])
+    got = run.resampled(times)
+    assert got.t.tolist() == times.tolist()
+    np.testing.assert_allclose(got.q, run(times)[0], atol=1e-12)
+    np.testing.assert_allclose(got.v, run(times)[1], atol=1e-12)
+    assert got.rate("z")[2] > 0.0
+    whole = got.kinetic_energy + got.potential_energy
+    np.testing.assert_allclose(whole - got.work["impacts"], whole[0], rtol=1e-8)
+    assert run.resampled([0.3]).t.tolist() == [0.3]
+    assert got.success
 
 
 def test_plots_are_smooth_and_ask_no_controller_again():

@@ -51,7 +51,7 @@ def test_a_bouncing_ball_has_the_derivatives_of_its_closed_form():
 
 def test_the_time_of_an_event_after_a_bounce():
     """The top of the first bounce: at τ + e τ, ∂/∂h = (1 + e)/(g τ)."""
-    top = da.Event(da.expression(lambda t, s: s.rate("z") + 100.0 * (t < 1.0)), direction=-1, terminal=True)
+    top = da.Event(da.expression(lambda t, s: s.rate("z") + 100.0 * (t < 1.2)), direction=-1, terminal=True)
     run = da.simulate(ball(), {"z": 5.1}, 3.0, events=top, **TIGHT)
     assert run.t[-1] == pytest.approx(1.5)
     of = {"time": "time", "z": "z", "area": da.Integral("z")}

@@ -1,4 +1,4 @@
-"""Switches by events: each happens once, at the root of its event, whatever rounding makes of it."""
+"""Switches by events: each happens once at a root of its event, whatever rounding makes of it."""
 
 import casadi as ca
 import numpy as np
@@ -42,17 +42,60 @@ def test_an_event_whose_root_is_reached_to_rounding_switches_once(motor, native)
 
 
 def test_a_switch_may_happen_at_every_crossing():
-    """A bead led to and fro: once=False opens what another switch has closed, each time."""
+    """A bead led to and fro: a switch opens what another has closed, each time; once=True, the first time only."""
     system = slide(False, start=lambda t: ca.cos(2.0 * np.pi * t))
     x = system.assemble(guess={"r": 1.0})
     switches = [
-        da.Switch(open="hold", when=da.Event(lambda t, s: s["r"], direction=-1), once=False),
-        da.Switch(close="hold", when=da.Event(lambda t, s: s["r"], direction=1), once=False),
+        da.Switch(open="hold", when=da.Event(lambda t, s: s["r"], direction=-1)),
+        da.Switch(close="hold", when=da.Event(lambda t, s: s["r"], direction=1)),
     ]
     run = da.simulate(system, x, 3.0, switches=switches)
     assert run.status == Status.DONE, run.message
     assert [s.what for s in run.switches] == ["hold opened", "hold closed"] * 3
     np.testing.assert_allclose([s.t for s in run.switches], np.arange(6) / 2 + 0.25, atol=1e-8)
+    once = [da.Switch(open=s.open, close=s.close, when=s.when, once=True) for s in switches]
+    run = da.simulate(system, x, 3.0, switches=once)
+    assert [s.what for s in run.switches] == ["hold opened", "hold closed"]
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_an_event_that_is_also_that_of_a_switch_is_reported(native):
+    """At every crossing, as in a run without switches, and no crossing twice."""
+    system = slide(False, start=lambda t: ca.cos(2.0 * np.pi * t))
+    x = system.assemble(guess={"r": 1.0})
+
+    def level(t, s):
+        return s["r"] - 0.3
+
+    g = da.Event(da.expression(level) if native else level, direction=-1)
+    plain = da.simulate(system, x, 3.0, events={"down": g}).t_events["down"]
+    assert len(plain) == 3
+    for switch in (da.Switch(open="hold", when=g), da.Switch(open="hold", at=float(plain[1]))):
+        run = da.simulate(system, x, 3.0, switches=switch, events={"down": g})
+        np.testing.assert_allclose(run.t_events["down"], plain, atol=1e-8)
+        np.testing.assert_allclose(run.x_events["down"][:, 1], 0.3, atol=1e-8)
+
+
+def test_an_event_at_the_time_of_an_impact_is_reported():
+    """A ball falls from 5 m, g = 10 m/s²: its height is zero where it hits the floor."""
+    m = da.Mechanism("ball", gravity=(0, 0, -10.0))
+    m.add_joint("z", da.Prismatic("z"), m.ground, m.add_body("ball", mass=1.0))
+    m.add_contact("floor", "ball", restitution=0.5)
+    run = da.simulate(m.compile(), {"z": 5.0}, 2.6, events={"height": da.expression(lambda t, s: s["z"])})
+    np.testing.assert_allclose(run.t_events["height"], [1.0, 2.0, 2.5], atol=1e-9)
+    ended = {"height": da.Event(da.expression(lambda t, s: s["z"]), terminal=True)}
+    stopped = da.simulate(m.compile(), {"z": 5.0}, 2.6, events=ended)
+    assert stopped.status == Status.EVENT
+    assert "'height'" in stopped.message
+    assert stopped.t[-1] == pytest.approx(1.0, abs=1e-9)
+
+
+def test_switches_of_one_event_act_together():
+    system = slide(False)
+    x, g = system.assemble(guess={"r": 1.0}), da.Event(lambda t, s: s["r"] - 0.4, direction=-1)
+    run = da.simulate(system, x, 1.0, switches=[da.Switch(open="hold", when=g), da.Switch(open="push", when=g)])
+    assert [s.what for s in run.switches] == ["hold opened", "push opened"]
+    np.testing.assert_allclose([s.t for s in run.switches], 0.6, atol=1e-9)
 
 
 def test_a_mass_matrix_that_becomes_singular_ends_the_run_with_a_sentence():

@@ -19,7 +19,7 @@ from dalembert.native import library
 from dalembert.outcome import Outcome
 from dalembert.simulation.dense import Continuation, Dense
 from dalembert.simulation.detours import Detours
-from dalembert.simulation.events import locate
+from dalembert.simulation.events import ending, locate, up_to
 from dalembert.simulation.history import History
 from dalembert.simulation.interrupt import Interrupt
 from dalembert.simulation.layout import CHART, Layout
@@ -297,17 +297,18 @@ class Driver(Detours):
         dense = self.between(np.array([before[0], run.t]), np.stack([before[1], self.history.last[1]]))
         hits, failed = locate(list(self.setup.events.values()), run.event_values, dense)
         run.event_values[0] = run.event_values[1]
-        for when, row, k in hits:
-            if self.goal is not None and when > self.goal:
-                break
+        if self.goal is not None:
+            hits = [hit for hit in hits if hit[0] <= self.goal]
+        end = ending(hits, list(self.setup.events.values()), run.own_events)
+        for when, row, k in hits if end is None else up_to(hits, end, run.own_events):
             q, v = row[: run.nq], velocities(self.setup, row[None, : run.nq], row[None, run.nq : n])[0]
             self.found[self.names[k]].append((when, np.concatenate([q, v])))
-            if self.setup.events[self.names[k]].terminal:
-                self.land(when, row)
-                self.came(before[1], row)
-                self._cut(when, row)
-                self.ended_by = k
-                return Status.EVENT
+        if end is not None:
+            when, row, self.ended_by = end
+            self.land(when, row)
+            self.came(before[1], row)
+            self._cut(when, row)
+            return Status.EVENT
         return Status.CALLBACK if failed else Status.DONE
 
     # --- ends beside singular positions -------------------------------------------------------------------------

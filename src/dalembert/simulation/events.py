@@ -139,6 +139,25 @@ def _by_rows(events: Sequence[Event], values: np.ndarray, dense: Dense) -> tuple
     return sorted(hits, key=lambda hit: hit[0]), failed
 
 
+def ending(hits: Sequence[Hit], events: Sequence[Event], own: int = 0) -> Hit | None:
+    """The first terminal event; of several at one time, one that the user asked for, before the first `own` events."""
+    terminal = [hit for hit in hits if events[hit[2]].terminal]
+    together = [hit for hit in terminal if hit[0] <= terminal[0][0] + at_once(terminal[0][0])]
+    return next((hit for hit in reversed(together) if hit[2] >= own), together[0] if together else None)
+
+
+def up_to(hits: Sequence[Hit], end: Hit, own: int = 0) -> list[Hit]:
+    """Events up to the one that ends a run, and those at the same time; of the first `own` no others than that."""
+    when, _, which = end
+    found = [hit for hit in hits if hit[0] <= when + at_once(when) and (hit[2] == which or hit[2] >= own)]
+    return [(min(t, when), row, k) for t, row, k in found]
+
+
+def at_once(t: float) -> float:
+    """Between roots that are found at one time but for rounding, s."""
+    return 1e-14 * max(1.0, abs(t))
+
+
 def as_python(system: System, name: str, g: Any, p: np.ndarray) -> Any:
     """An event of any kind as a Python function of (t, state)."""
     if isinstance(g, expression):

@@ -96,9 +96,7 @@ def _sentence(driver: Driver, status: Status, error: BaseException | None) -> st
     if status == Status.DONE:
         return status.sentence
     if status == Status.EVENT:
-        events = driver.setup.events
-        name = next(n for n, hits in driver.found.items() if events[n].terminal and hits and hits[-1][0] == t)
-        return f"at t = {t:.6g} s event '{name}' ended the run"
+        return f"at t = {t:.6g} s event '{driver.names[driver.ended_by]}' ended the run"
     if status == Status.CALLBACK:
         for what, callback in (("controller", driver.controller), ("event", driver.watcher)):
             if callback is not None and callback.error is not None:

@@ -125,10 +125,11 @@ class Run(Histories):
         rows = self._rows(t)[:, -1 - self.u.shape[1] : -1]
         return rows if np.ndim(t) else rows[0]
 
-    def resampled(self, times: Any) -> Run:
+    def resampled(self, times: Any, changes: bool = False) -> Run:
         """The run with records at other times, (N,) s, increasing: energies, frames and forces at these.
 
-        As exact as run(t); what lies between the new records is not known any more.
+        As exact as run(t); what lies between the new records is not known any more. changes: where the structure
+        changes, with further records on both sides of every change.
         """
         t = checks.increasing(times, "times")
         rows, widths = self._rows(t), [self.q.shape[1], self.v.shape[1], len(self.work), self.u.shape[1]]

@@ -22,7 +22,7 @@ class Status(Spoken):
     NOT_COMPILED = 12, "the code needed from here on could not be compiled"
     NOT_BEGUN = 13, "the start of the run was refused"
     NOT_CLOSED = 14, "a switch could not close its constraints"
-    NO_FORCES = 15, "no forces of contacts and friction balance"
+    NO_FORCES = 15, "contacts and friction have no forces that balance, or more than one set of them"
     CHATTERING = 16, "changes of structure follow each other without end"
     TOO_MANY_STEPS = 17, "max_steps will not do: the motion is stiff or fast; try method='sdirk4' or more steps"
 

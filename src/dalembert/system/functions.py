@@ -44,6 +44,7 @@ from dalembert.system.derivatives import (
 )
 from dalembert.system.diagonal_functions import DIAGONAL, DIAGONAL_FRAME, DIAGONAL_OUTPUTS
 from dalembert.system.second_order import lagrangian_along
+from dalembert.system.sharing import exert
 from dalembert.system.trace import Description, Trace, recent_trace
 
 
@@ -130,8 +131,7 @@ def _reactions(s: Trace) -> Any:
     at = whole.tree.moving(s.q, s.v)
     state = TracedState(whole, at, s.t[0])
     load = Load.of(s.d.forces, state)
-    for c in s.d.constraints:
-        c.exert(state, s.multipliers_of(c.name), load)
+    exert(s, state, s.lam, load)
     F = link_wrenches(at, s.a, s.d.gravity, load.wrenches)
     out = zeros(len(F), 6)
     for i, joint in enumerate(whole.joints.values()):

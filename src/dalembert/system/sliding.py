@@ -5,8 +5,9 @@ against the sliding. Multipliers are affine in applied forces, so all the λ_i f
 
     λ = λ⁰ + Σ_j μ_j λ_j ℓ_j,   ℓ_j = ∂λ/∂f T_j                                                            (1)
 
-with λ⁰ those without friction. Where its matrix is singular no forces balance (Painlevé). A joint whose friction grows
-with its own reaction R, x = F + c ‖R‖, has R = a − b s y, s the sign of its motion: a quadratic equation,
+with λ⁰ those without friction, shared as in `sharing` where contacts are redundant. Where its matrix is singular no
+forces balance (Painlevé). A joint whose friction grows with its own reaction R, x = F + c ‖R‖,
+has R = a − b s y, s the sign of its motion: a quadratic equation,
 
     (1 − c² b·b) y² + 2 c² s a·b y − c² a·a = 0,   y = x − F, a = R at y = 0                                 (2)
 
@@ -28,6 +29,7 @@ from dalembert.mechanism.traced import Load, TracedState
 from dalembert.recursions.elimination import Elimination, mass_factor
 from dalembert.recursions.newton_euler import link_wrenches, newton_euler
 from dalembert.symbols import array, positive_part, sqrt, zeros
+from dalembert.system.sharing import Sharing, exert, solved
 
 if TYPE_CHECKING:
     from dalembert.system.trace import Trace
@@ -53,7 +55,7 @@ class Loaded:
 
 def add_sliding(s: Trace, sliding: Sequence[Sliding], loaded: Sequence[Loaded], load: Load) -> None:
     """Add friction that depends on what presses to a load of all other forces."""
-    solve = _Pressing(s, sliding)
+    solve = Pressing(s, sliding)
     f = load.tau - newton_euler(s.at, zeros(s.tree.nv), s.d.gravity, load.wrenches)
     if loaded:
         more = _loaded(s, solve, loaded, f)
@@ -62,27 +64,48 @@ def add_sliding(s: Trace, sliding: Sequence[Sliding], loaded: Sequence[Loaded], 
     load.tau[:] = load.tau + solve.friction(f)
 
 
-class _Pressing:
+class Pressing:
     """v̇, λ and the friction of contacts that slide, for any applied forces: affine in them, by (1)."""
 
     def __init__(self, s: Trace, sliding: Sequence[Sliding]):
         rows = s.rows
-        bearing = [x for x in sliding if x.contact.name in rows.of]
-        self.at = [rows.of.index(x.contact.name) for x in bearing]
-        self.against = [-x.contact.friction * _along(s, x) for x in bearing]
         self.gamma, self.factor = rows.gamma, Elimination(mass_factor(s.at), rows.A)
-        still = zeros(len(rows.of))
-        self.change = [self.factor.solve(T, still)[1][self.at] for T in self.against]
+        self.sharing, still = Sharing(s, self.factor), zeros(len(rows.of))
+        known = {*rows.names, *self.sharing.shared}
+        bearing = [x for x in sliding if f"{x.contact.name}.gap" in known]
+        self.at = [f"{x.contact.name}.gap" for x in bearing]
+        self.against = [-x.contact.friction * _along(s, x) for x in bearing]
+        self.change = [self._pressed(T, still) for T in self.against]
+
+    def _pressed(self, f: np.ndarray, gamma: np.ndarray) -> list[Any]:
+        """Normal forces of what slides under applied forces."""
+        shared = self.sharing.spread(self.factor.solve(f, gamma)[1])
+        return [shared[name] for name in self.at]
 
     def friction(self, f: np.ndarray) -> np.ndarray:
         """(nv,) of all contacts that slide."""
         out, n = zeros(len(f)), len(self.at)
         if not n:
             return out
-        free = self.factor.solve(f, self.gamma)[1][self.at]
-        K = np.array([[(1.0 if i == j else 0.0) - self.change[j][i] for j in range(n)] for i in range(n)], dtype=object)
-        for T, pressed in zip(self.against, _solved(K, free)):
+        free = np.array(self._pressed(f, self.gamma), dtype=object)
+        for T, pressed in zip(self.against, solved(self._matrix(), free)):
             out = out + T * pressed
+        return out
+
+    def _matrix(self) -> np.ndarray:
+        """1 − ∂λ/∂λ of (1)."""
+        n = len(self.at)
+        return np.array(
+            [[(1.0 if i == j else 0.0) - self.change[j][i] for j in range(n)] for i in range(n)], dtype=object
+        )
+
+    def determinant(self) -> Any:
+        """Of the matrix of (1): positive without friction, zero where no forces balance or more than one set does."""
+        K, out = self._matrix(), 1.0
+        for k in range(len(K)):
+            out = out * K[k, k]
+            for i in range(k + 1, len(K)):
+                K[i, k:] = K[i, k:] - K[i, k] / K[k, k] * K[k, k:]
         return out
 
     def motion(self, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -90,7 +113,7 @@ class _Pressing:
         return self.factor.solve(f + self.friction(f), self.gamma)
 
 
-def _loaded(s: Trace, solve: _Pressing, loaded: Sequence[Loaded], f: np.ndarray) -> np.ndarray:
+def _loaded(s: Trace, solve: Pressing, loaded: Sequence[Loaded], f: np.ndarray) -> np.ndarray:
     """(nv,) what the reactions of joints add to their friction."""
     places = [s.d.layout.v_slice(x.friction.joint.name).start + x.friction.index for x in loaded]
     units = []
@@ -124,8 +147,7 @@ def reaction(s: Trace, friction: DryFriction, vdot: np.ndarray, lam: np.ndarray)
     at = whole.tree.moving(s.q, s.v)
     state = TracedState(whole, at, s.t[0])
     load = Load.of(s.d.forces, state)
-    for c in s.d.constraints:
-        c.exert(state, {row.name: lam[k] for k, row in enumerate(s.rows.rows) if s.rows.of[k] == c.name}, load)
+    exert(s, state, [*lam, *(0.0 for _ in s.rows.left_out)], load)
     F = link_wrenches(at, vdot, s.d.gravity, load.wrenches)[list(whole.joints).index(friction.joint.name)]
     return F[3:] if friction.joint.joint.angular[friction.index] else F[3:5]
 
@@ -138,16 +160,3 @@ def _along(s: Trace, x: Sliding) -> np.ndarray:
         A = d.row(name, slips[name] * 0.0, slips[name], False, False).dense(s.tree.nv)
         out = out + A * array(part).ravel()[0]
     return out
-
-
-def _solved(K: np.ndarray, right: np.ndarray) -> list[Any]:
-    """K⁻¹ right by elimination in order: the diagonal of K leads, but for paradoxes."""
-    n, x = len(right), list(right)
-    for k in range(n):
-        for i in range(k + 1, n):
-            factor = K[i, k] / K[k, k]
-            K[i, k:] = K[i, k:] - factor * K[k, k:]
-            x[i] = x[i] - factor * x[k]
-    for k in reversed(range(n)):
-        x[k] = (x[k] - sum((K[k, j] * x[j] for j in range(k + 1, n)), 0.0)) / K[k, k]
-    return x

@@ -21,6 +21,7 @@ from dalembert.recursions.newton_euler import newton_euler
 from dalembert.symbols import symbols, zeros
 from dalembert.system.led import Led
 from dalembert.system.rows import Rows
+from dalembert.system.sharing import Shared
 from dalembert.system.sliding import Loaded, Sliding, add_sliding
 
 
@@ -37,6 +38,7 @@ class Description:
     parameters: Mapping[str, ca.SX]
     sliding: tuple[Sliding, ...] = ()  # contacts, where a phase of a run has some
     loaded: tuple[Loaded, ...] = ()  # joints whose friction grows with their reaction, the same
+    shared: tuple[Shared, ...] = ()  # contacts, where some of them are redundant
 
 
 class Trace:
@@ -87,13 +89,18 @@ class Trace:
 
     @cached_property
     def load(self) -> Load:
-        """Load of the described forces."""
-        if self.base is not None:
+        """Load of the described forces; friction that depends on what presses needs rows that are independent."""
+        if self.base is not None and not self._has_own_load:
             return self.base.load
         load = Load.of(self.d.forces, self.state)
         if self.d.sliding or self.d.loaded:
             add_sliding(self, self.d.sliding, self.d.loaded, load)
         return load
+
+    @property
+    def _has_own_load(self) -> bool:
+        """Whether forces depend on which rows are chosen."""
+        return self.chosen is not None and bool(self.d.sliding or self.d.loaded)
 
     @cached_property
     def rows(self) -> Rows:
@@ -109,7 +116,7 @@ class Trace:
     @cached_property
     def force(self) -> np.ndarray:
         """f = Q − h."""
-        if self.base is not None:
+        if self.base is not None and not self._has_own_load:
             return self.base.force
         return self.load.tau - newton_euler(self.at, zeros(self.tree.nv), self.d.gravity, self.load.wrenches)
 

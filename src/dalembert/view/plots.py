@@ -73,7 +73,7 @@ def smooth(run: Any) -> Any:
     """The run with so many records that curves through them look smooth, where it knows its motion between them."""
     if len(run.t) < 2 or len(run.t) >= POINTS or not getattr(run, "is_known_between", False):
         return run
-    return run.resampled(np.union1d(run.t, np.linspace(run.t[0], run.t[-1], POINTS)))
+    return run.resampled(np.union1d(run.t, np.linspace(run.t[0], run.t[-1], POINTS)), changes=True)
 
 
 def shade(axes: Any, run: RunLike) -> None:

@@ -85,7 +85,7 @@ ATTACHMENT: Keys = {
     "stops": "stops",
     "let": "let",
 }
-FRICTION: Keys = {"coulomb": "number", "static": "number", "stribeck": "number", "load": "number"}
+FRICTION: Keys = dict.fromkeys(("coulomb", "static", "stribeck", "load", "exponent"), "number")
 STOPS: Keys = {"restitution": "number", "stiffness": "number", "damping": "number"}
 CONTACTS: dict[str, Keys] = {
     "contact": {

@@ -22,9 +22,9 @@ class Friction:
 
     coulomb: the force against the motion of a joint that slides. static: the largest force that holds one that sticks
     (default: the same). stribeck: a speed (rad/s or m/s) over which the force falls from `static` to `coulomb`,
-    F = coulomb + (static − coulomb) exp(−(v / stribeck)²); 0: it falls at once. load: so much more for each N of the
-    joint's own reaction force, across the axis of a slide (a coefficient of friction), or in all of a hinge (m: a
-    coefficient times the radius of the pin).
+    F = coulomb + (static − coulomb) exp(−|v / stribeck|^exponent); 0: it falls at once. exponent: of Stribeck's curve.
+    load: so much more for each N of the joint's own reaction force, across the axis of a slide (a coefficient of
+    friction), or in all of a hinge (m: a coefficient times the radius of the pin).
 
     >>> import dalembert as da
     >>> m = da.Mechanism("crate", gravity=(0, 0, -10.0))
@@ -39,11 +39,13 @@ class Friction:
     static: float | None = None
     stribeck: float = 0.0
     load: float = 0.0
+    exponent: float = 2.0
 
     def __post_init__(self) -> None:
         checks.number(self.coulomb, "coulomb", least=0.0)
         checks.number(self.stribeck, "stribeck", least=0.0)
         checks.number(self.load, "load", least=0.0)
+        checks.number(self.exponent, "exponent", above=0.0)
         if self.static is not None and checks.number(self.static, "static", least=0.0) < self.coulomb:
             raise ArgumentError(
                 f"static is {self.static:g}, below coulomb, {self.coulomb:g}; a joint that sticks holds at least what "
@@ -82,7 +84,7 @@ class DryFriction:
         law = self.law
         if law.stribeck == 0.0 or law.breakaway == law.coulomb:
             return law.coulomb
-        return law.coulomb + (law.breakaway - law.coulomb) * ca.exp(-((speed / law.stribeck) ** 2))
+        return law.coulomb + (law.breakaway - law.coulomb) * ca.exp(-(ca.fabs(speed / law.stribeck) ** law.exponent))
 
 
 class SlidingJoint(Force):

@@ -9,7 +9,7 @@ rows too, which hold while they stick.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import casadi as ca
@@ -48,11 +48,14 @@ class OneSided(ABC):
         """Where the forces of the rows act; None: inside the joints."""
         return None
 
-    def closed(self, sticking: bool = False, sliding: Callable[[UserState], Mapping[str, Any]] | None = None) -> Any:
+    def closed(
+        self, sticking: bool = False, sliding: Callable[[UserState], Mapping[str, Any]] | None = None,
+        without: Collection[str] = (),
+    ) -> Any:  # fmt: skip
         """The constraint that holds while the gap is closed.
 
         sticking: with its tangential rows. sliding: the unit vector in which it slides, by the names of these rows;
-        friction opposes it.
+        friction opposes it. without: rows that are left out, as others hold them.
         """
 
         def forces(s: UserState, lam: Mapping[str, Any]) -> Acting:
@@ -67,8 +70,8 @@ class OneSided(ABC):
         return Expressions(
             self.name,
             self.kind,
-            holonomic=[("gap", self.gap)],
-            pfaffian=[(name, slip(name)) for name in self.slip_names] if sticking else (),
+            holonomic=[("gap", self.gap)] if "gap" not in without else (),
+            pfaffian=[(name, slip(name)) for name in self.slip_names if name not in without] if sticking else (),
             forces=forces if self.acts else None,
             angular=self.angular,
             text=self.describe(),

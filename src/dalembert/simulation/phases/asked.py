@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,13 @@ class Asked:
     events: Mapping[str, Event]
     switches: Mapping[str, Switch]
     options: Mapping[str, Any]
+
+
+class Cause(NamedTuple):
+    """The reason why a phase ended."""
+
+    kind: str  # of a watched event, "switch", or "event" of the user
+    of: str
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,17 +7,18 @@ constraint of the next phase, what leaves is watched for closing again.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dalembert.rank import earliest_independent
+from dalembert.simulation.phases.asked import Cause
 from dalembert.simulation.phases.mode import Mode
-from dalembert.simulation.phases.moment import Held, Moment
-from dalembert.simulation.phases.pressing import AROUND, Side, pressed
+from dalembert.simulation.phases.moment import DEPENDENT, Held, Moment
+from dalembert.simulation.phases.pressing import Side, pressed
 
 LIGHT = 1e-11  # of the largest force: a contact that presses with less does not bear
 AT_REST = 1e-9  # of its terms: a speed that is none
-AROUND_IT = 1.0 / np.cos(np.pi / AROUND)  # a polygon around the circle: what sticks beyond the circle is found at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +29,7 @@ class Bearing:
     aims: dict[str, np.ndarray]  # unit vectors of contacts that slide, signs of joints
     new: frozenset[str]  # of them, those that begin to
     accelerations: dict[str, float]  # of every gap
+    open: tuple[str, ...]  # contacts that leave and could press as well
 
 
 def bears(
@@ -37,12 +39,14 @@ def bears(
     at_rest: float,
     slow: float,
     sliding: Mapping[str, np.ndarray],
+    cause: Cause | None = None,
 ) -> Bearing | None:
     """Find the forces; None where none balance.
 
     held: constraints that hold. touching: contacts whose gap is closed and stays so for now. at_rest: m/s or rad/s, a
     speed below which nothing slides; slow: the same of contacts that can slide in a plane, whose slip turns as it
-    vanishes. sliding: what slides whatever its speed, with its direction.
+    vanishes. sliding: what slides whatever its speed, with its direction. cause: what made the phase before end; a
+    contact that was unloaded or loaded there is as it says, whatever the rounding of its force.
     """
     changeable = moment.changeable
     rows = moment.of(*held)
@@ -63,7 +67,7 @@ def bears(
             sides.append(Side(name, None, tangents=moment.rows[[k]], bound=friction.law.breakaway))
     for name in touching:
         contact, n = changeable.contacts[name], moment.gap_row(name)
-        side = Side(name, moment.rows[n])
+        side = Side(name, moment.rows[n], compliance=moment.changeable.compliance(contact))
         slips = moment.slip_rows(name) if contact.static > 0.0 else []
         if slips:
             slip = moment.speeds[slips]
@@ -72,8 +76,7 @@ def bears(
                 aims[name] = d
                 side.drag = moment.rows[n] - contact.friction * (d @ moment.rows[slips])
             else:
-                side.tangents = moment.rows[slips]
-                side.mu = contact.static * (AROUND_IT if len(slips) > 1 else 1.0)
+                side.tangents, side.mu = moment.rows[slips], contact.static
         sides.append(side)
     factor = Held.of(moment, rows)
     step, _ = factor.step(free, -moment.gamma[rows])
@@ -83,12 +86,13 @@ def bears(
     found = pressed(sides, len(alpha))
     if found is None:
         return None
+    two = tuple(s.name for s in sides if s.name in aims and found.normal[s.name] == 0.0 and _presses_itself(s))
     alpha = alpha + factor.cut(found.total)
     most = max(found.normal.values(), default=0.0)
     bearing, sticking, new = [], list(holding), set()
     for side in sides:
         name = side.name
-        slides = side.tangents.size and found.slack[name] > AT_REST * (_size(moment, side) + found.slack[name])
+        slides = side.tangents.size and found.slips[name] > AT_REST * (_size(moment, side) + found.slips[name])
         if side.normal is None:
             if not slides:
                 sticking.append(name)
@@ -96,7 +100,7 @@ def bears(
                 k = moment.friction_row(name)
                 aims[name] = np.array([np.sign(moment.rows[k] @ alpha + moment.gamma[k])])
                 new.add(name)
-        elif found.normal[name] > LIGHT * most:
+        elif found.normal[name] > LIGHT * most or cause == ("loads", name):
             if slides:
                 slips = moment.slip_rows(name)
                 a = moment.rows[slips] @ alpha + moment.gamma[slips]
@@ -109,16 +113,55 @@ def bears(
             aims.pop(name, None)
     order = list(changeable.contacts)
     gaps = {name: moment.gap_row(name) for name in order}
+    bearing.sort(key=lambda x: order.index(x[0]))
+    stuck = tuple(n for n in changeable.frictions if n in sticking)
+    idle = [n for n in order if (n in touching or cause == ("opens", n)) and n not in dict(bearing)]
+    mode = Mode(tuple(held), tuple(bearing), stuck)
+    shared, waiting = _redundant(moment, mode, idle)
     return Bearing(
-        Mode(
-            tuple(held),
-            tuple(sorted(bearing, key=lambda x: order.index(x[0]))),
-            tuple(n for n in changeable.frictions if n in sticking),
-        ),
+        replace(mode, shared=shared, waiting=waiting),
         aims,
         frozenset(new) | frozenset(sliding),
         {name: float(moment.rows[k] @ alpha + moment.gamma[k]) for name, k in gaps.items()},
+        two,
     )
+
+
+def _redundant(moment: Moment, mode: Mode, idle: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Rows of contacts that bear and depend on others, by name, and idle contacts whose gaps depend on them.
+
+    Others are rows of contacts, and constraints. Rows that depend on them in a singular position alone are not among
+    these.
+    """
+    gaps = [moment.gap_row(n) for n, _ in mode.touching]
+    rows = [*gaps, *(k for n, how in mode.touching if how == "sticks" for k in moment.slip_rows(n))]
+    waiting = {moment.gap_row(n): n for n in idle}
+    rigid = moment.of(*mode.held)
+    if not rows or (len(rows) < 2 and not waiting and not rigid):
+        return (), ()
+    factor = Held.of(moment, rigid)
+    if len(factor.limits):
+        return (), ()
+    lengths = np.maximum(np.linalg.norm(moment.rows, axis=1), 1e-300)
+
+    def units(of: Sequence[int]) -> np.ndarray:
+        return factor.cut(moment.rows[list(of)] / lengths[list(of), None])
+
+    def rank(of: np.ndarray) -> int:
+        return int((np.linalg.svd(of, compute_uv=False) > DEPENDENT).sum()) if len(of) else 0
+
+    kept = [rows[k] for k in earliest_independent(units(rows), rank(units(rows)), DEPENDENT)]  # gaps first, as ever
+    basis = np.linalg.qr(units(kept).T)[0] if kept else np.zeros((moment.rows.shape[1], 0))
+
+    def depends(k: int) -> bool:
+        x = units([k])[0]
+        return bool(np.linalg.norm(x - basis @ (basis.T @ x)) <= DEPENDENT)
+
+    shared = [k for k in rows if k not in kept]
+    closed = [k for k in waiting if depends(k)]
+    if (not shared and not closed) or not moment.stay_dependent([*rigid, *kept], [*shared, *closed]):
+        return (), ()
+    return tuple(moment.names[k] for k in shared), tuple(waiting[k] for k in closed)
 
 
 def _prepare(side: Side, moment: Moment, factor: Held, alpha: np.ndarray) -> None:
@@ -136,6 +179,14 @@ def _prepare(side: Side, moment: Moment, factor: Held, alpha: np.ndarray) -> Non
     if side.tangents.size:
         side.rates = moment.rows[rows] @ alpha + moment.gamma[rows]
         side.tangents = factor.cut(side.tangents)
+
+
+def _presses_itself(side: Side) -> bool:
+    """Whether the friction of a contact that slides presses it on by more than it is pushed off (Painlevé)."""
+    normal, drag = side.normal, side.drag
+    if normal is None or drag is None or side.wanted <= 0.0:
+        return False
+    return bool(normal @ drag < -AT_REST * np.linalg.norm(normal) * np.linalg.norm(drag))
 
 
 def _limit(moment: Moment, rows: Sequence[int], at_rest: float) -> float:

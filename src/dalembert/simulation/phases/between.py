@@ -9,9 +9,8 @@ import numpy as np
 
 from dalembert.rank import reach
 from dalembert.simulation.callbacks import Callback
-from dalembert.simulation.phases.asked import Asked, Ended, system_in
+from dalembert.simulation.phases.asked import Asked, Cause, Ended, system_in
 from dalembert.simulation.phases.bearing import Bearing, bears
-from dalembert.simulation.phases.driver import Cause
 from dalembert.simulation.phases.impact import Impact, collide
 from dalembert.simulation.phases.mode import Mode
 from dalembert.simulation.phases.moment import Held, Moment
@@ -25,6 +24,7 @@ CLOSED = 1e-8  # of the length of contacts: a gap that is none
 SLACK = 1e-9  # of it: by how much a contact that touches without bearing may give way before it is hit
 LATCHED = 1e-3  # of the fastest meeting of rows that close with restitution: below it they stay closed
 HERE = 1e-5  # rad, or of a length: a position that has not been left
+TOGETHER = 30.0  # times the speed at which one contact stops: others that slide as slowly may stop with it
 BEGINS = 1e-9  # of the speed of the run: of what begins to slide, a backward speed that is rounding
 
 
@@ -44,6 +44,7 @@ class Between:
     came: tuple[np.ndarray, np.ndarray] | None  # the last singular position, and the velocity with which it was met
     story: Story
     scales: Scales
+    remarks: list[str]  # on the phase that begins
 
     def _change(self, due: list[tuple[str, Switch]], cause: Cause | None, told: bool = True) -> None:
         """Switches, impacts, and the mode that follows."""
@@ -74,7 +75,7 @@ class Between:
             self.story.tell(self.state, kind, name, [n for n in s.close if n in closing], impact, note)
         if impact is not None:
             moment = self._moment(impact.v, moment)
-        moment, rested, known = self._zeno(moment, held, touching)
+        moment, rested, known = self._zeno(moment, held, touching, cause)
         self._settle(moment, held, touching, rested, cause, told, known)
         self.gained += moment.energy - energy
 
@@ -157,7 +158,9 @@ class Between:
             self.story.tell(self.state, "hit", name, [name], impact if k == 0 else None, note if k == 0 else "")
         return impact
 
-    def _zeno(self, moment: Moment, held: list[str], touching: list[str]) -> tuple[Moment, list[str], Bearing | None]:
+    def _zeno(
+        self, moment: Moment, held: list[str], touching: list[str], cause: Cause | None
+    ) -> tuple[Moment, list[str], Bearing | None]:
         """End bounces that are too low to be told from rest, and rocking: the contacts stay closed.
 
         Those that go on rise far enough above zero, half their flight in one step, to be seen to close again.
@@ -167,7 +170,7 @@ class Between:
         rising = [n for n in touching if self.scales.leaving(moment, n)]
         if not rising:
             return moment, [], None
-        here = self._bearing(moment, held, [n for n in touching if n not in rising], {})
+        here = self._bearing(moment, held, [n for n in touching if n not in rising], {}, cause)
         low = []
         for name in rising:
             k, a = moment.gap_row(name), here.accelerations[name]
@@ -207,8 +210,14 @@ class Between:
             forced: dict[str, np.ndarray] = {}
             if cause is not None and cause.kind == "slips":
                 forced[cause.of] = self._breakaway(moment, cause.of)
-            here = self._bearing(moment, held, still, forced)
+            here = self._bearing(moment, held, still, forced, cause)
         self.mode = here.mode
+        for name in here.open:
+            self.remarks.append(
+                f"at t = {self.state.t:.6g} s contact '{name}', which slides, "
+                "could lift off or press: both solve the equations (Painlevé); it lifted off"
+            )
+        moment = self._stopped(moment)
         self.values = {}
         begins = BEGINS * self.scales.speed(moment)
         for name, aim in here.aims.items():
@@ -229,7 +238,7 @@ class Between:
             self.values["offset", name] = begins if name in here.new else 0.0
         flights = []
         for name in a.changeable.contacts:
-            if name in here.mode.touched:
+            if name in here.mode.touched or name in here.mode.waiting:
                 continue
             k = moment.gap_row(name)
             speed, fall = float(moment.speeds[k]), here.accelerations[name]
@@ -247,11 +256,26 @@ class Between:
         if told:
             self.story.compare(self.state, here.mode, self.values, touching, rested)
 
+    def _stopped(self, moment: Moment) -> Moment:
+        """The moment with the last of their slips taken from contacts that stick from now on."""
+        mode = self.mode
+        slips = [k for n, how in mode.touching if how == "sticks" for k in moment.slip_rows(n)]
+        if not np.abs(moment.speeds[slips]).max(initial=0.0) > 0.0:
+            return moment
+        rows = [*moment.of(*mode.held), *(moment.gap_row(n) for n in mode.touched), *slips]
+        rows += [moment.friction_row(n) for n in mode.sticking]
+        step, _ = Held.of(moment, rows).step(moment.nu, -moment.b[rows])
+        return self._moment(moment.velocities(moment.nu + step), moment)
+
     def _bearing(
-        self, moment: Moment, held: list[str], touching: list[str], forced: Mapping[str, np.ndarray]
-    ) -> Bearing:
+        self, moment: Moment, held: list[str], touching: list[str], forced: Mapping[str, np.ndarray],
+        cause: Cause | None,
+    ) -> Bearing:  # fmt: skip
         slow = 4.0 * BEGINS * self.scales.speed(moment)
-        here = bears(moment, held, touching, 1e-12 * self.scales.length, slow, forced)
+        if cause is not None and cause.kind == "stops" and cause.of in touching:
+            slip = float(np.linalg.norm(moment.speeds[moment.slip_rows(cause.of)]))
+            slow *= TOGETHER if slip <= slow else 1.0
+        here = bears(moment, held, touching, 1e-12 * self.scales.length, slow, forced, cause)
         if here is None:
             raise Ended(
                 Status.NO_FORCES,
@@ -275,7 +299,7 @@ class Between:
             else:
                 free -= moment.rows[k] * (float(self.values["sign", n][0]) * float(friction.force(moment.speeds[k])))
         factor = Held.of(moment, rows)
-        lam = dict(zip(rows, factor.step(free, -moment.gamma[rows])[1]))
+        lam = dict(zip(rows, moment.shortest(rows, factor.step(free, -moment.gamma[rows])[1])))
         of = moment.slip_rows(name) if name in a.changeable.contacts else [moment.friction_row(name)]
         force = np.array([lam[k] for k in of])
         size = float(np.linalg.norm(force))

@@ -11,9 +11,9 @@ import numpy as np
 from dalembert.errors import ArgumentError, CompileError, DalembertError
 from dalembert.simulation.callbacks import controller as bound_controller
 from dalembert.simulation.events import Event
-from dalembert.simulation.phases.asked import Added, Asked, Ended, system_in
+from dalembert.simulation.phases.asked import Added, Asked, Cause, Ended, system_in
 from dalembert.simulation.phases.between import CLOSED, Between
-from dalembert.simulation.phases.driver import Cause, PhaseDriver, PhaseLayout, phase_setup
+from dalembert.simulation.phases.driver import PhaseDriver, PhaseLayout, phase_setup
 from dalembert.simulation.phases.mode import Mode
 from dalembert.simulation.phases.moment import Moment
 from dalembert.simulation.phases.scales import Scales
@@ -50,7 +50,7 @@ class Course(Between):
             self.control = bound_controller(a.changeable.base, a.controller, a.p)
         self.story = Story(a.changeable, self.mode)
         self.layouts: dict[Any, PhaseLayout] = {}
-        self.values = {}
+        self.values, self.remarks = {}, []
         self.step, self.held_until = 0.0, self.t0
         self.left = self.state  # the state at the end of the phase before, which changes lead on from
         self.crowd, self.crowded_at, self.last_step = 0, -1e300, 0.0
@@ -126,9 +126,9 @@ class Course(Between):
         driver.prepare(self.u, self.step, (self.t0, self.held_until) if a.hold > 0.0 else None)
         driver.standing = standing
         driver.begin()
-        if self.cause is not None and self.cause.kind == "event":
-            driver.passed(self.cause.of, self.left)
-        due_at_once = driver.overdue()
+        for event in self.met if self.cause is not None else ():
+            driver.passed(event, self.left)
+        due_at_once = driver.overdue(self.cause)
         if due_at_once is not None and self.crowd < CROWD - 2:  # not a phase at all
             self.story.take_back()
             give_back(layout, driver.spare)
@@ -139,8 +139,10 @@ class Course(Between):
         if found is not None:
             self.came = driver.state().q, found
         phase = result(driver, status)
+        phase = replace(phase, remarks=(*self.remarks, *phase.remarks))
+        self.remarks = []
         if samples is not None and driver.record.t < a.span.end:
-            phase = _before(phase, driver.record.t)
+            phase = some_records(phase, phase.t < driver.record.t)  # that at its end is the first of the next one
         self.story.go_on(self.mode, self.values)
         self.phases.append(phase)
         works = dict(zip(layout.system.work_names, driver.work.tolist()))
@@ -188,10 +190,15 @@ class Course(Between):
                 self.layouts.pop(next(iter(self.layouts)))
             system = system_in(a.changeable, self.mode)
             p = np.concatenate([a.p, system.vector(self.values)]) if system.size else a.p
-            given = {**self._switch_events(), **a.events}
+            given = self._given
             setup = phase_setup(a.choices, system, p, a.controller, a.hold, given, a.options)
             found = self.layouts[key] = PhaseLayout(setup, self.state, given, a.p, self.control)
         return found
+
+    @property
+    def _given(self) -> dict[str, Event]:
+        """Events of switches and of the user."""
+        return {**self._switch_events(), **self.asked.events}
 
     # --- switches -----------------------------------------------------------------------------------------------
 
@@ -215,6 +222,12 @@ class Course(Between):
         as_it_is = all(n in held for n in s.close) and not any(n in held for n in s.open)
         return as_it_is or (s.once and name in self.done)
 
+    @property
+    def met(self) -> list[str]:
+        """Events of the user and of switches that are zero where the last phase ended."""
+        last = self.phases[-1].t_events if self.phases else {}
+        return [n for n in self._given if len(last.get(n, ())) and last[n][-1] == self.state.t]
+
     def _is_switch(self, name: str) -> bool:
         return name in self._switch_events()
 
@@ -225,7 +238,7 @@ class Course(Between):
             if s.at is not None:
                 happens = cause is None and self.state.t in s.at
             else:
-                happens = cause is not None and cause.of == f"switch {name}" and not (s.once and name in self.done)
+                happens = cause is not None and f"switch {name}" in self.met and not self._idle(name, s)
             if happens:
                 self.done.add(name)
                 out.append((name, s))
@@ -256,12 +269,18 @@ class Course(Between):
             raise Ended(
                 Status.CHATTERING, f"{CROWD} changes at this time{where}, the last of '{cause.of if cause else ''}'"
             )
+        if cause is not None and cause.kind == "jams":
+            sliding = ", ".join(n for n, how in self.mode.touching if how == "slides")
+            raise Ended(
+                Status.NO_FORCES,
+                f"what slides ({sliding}) has come to where its friction leaves open how it presses (Painlevé's "
+                "singular point): the motion after it is not determined",
+            )
         self._change(self._due(cause), cause)
 
 
-def _before(phase: Run, t: float) -> Run:
-    """A phase without a sample at its end, which is the first of the next one."""
-    kept = phase.t < t
+def some_records(phase: Run, kept: np.ndarray) -> Run:
+    """A phase with some of its records; kept: (N,) bool."""
     work = {name: w[kept] for name, w in phase.work.items()}
     rows = {name: getattr(phase, name)[kept] for name in ("t", "q", "v", "u", "margin")}
     return replace(phase, work=work, **rows)

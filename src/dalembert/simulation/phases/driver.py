@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -15,8 +15,9 @@ from dalembert.native.bound import Bound
 from dalembert.simulation.callbacks import Callback, expression, scalar_of
 from dalembert.simulation.detours import STAY
 from dalembert.simulation.driver import Driver
-from dalembert.simulation.events import Event, as_python
+from dalembert.simulation.events import Event, Hit, as_python, ending, up_to
 from dalembert.simulation.layout import Layout
+from dalembert.simulation.phases.asked import Cause
 from dalembert.simulation.phases.mode import PhaseSystem
 from dalembert.simulation.phases.standing import Standing
 from dalembert.simulation.setup import Choices, Setup, on_manifold
@@ -26,13 +27,6 @@ from dalembert.system.state import State
 
 ARGUMENTS = ("q", "v", "u", "p", "t")
 PACE = 0.25  # of a phase's age: steps in which a force or a speed could change its sign twice are not longer
-
-
-class Cause(NamedTuple):
-    """The reason why a phase ended."""
-
-    kind: str  # of a watched event, "switch", or "event" of the user
-    of: str
 
 
 class PhaseLayout(Layout):
@@ -155,17 +149,18 @@ class PhaseDriver(Driver):
         end = run.end if run.end - end < 0.5 * step else end
         if run.hold > 0.0:
             end = min(end, run.sampled_until)
-        now, hits, status = self._values_at(end), list[tuple[float, int]](), Status.DONE
+        now, hits, status = self._values_at(end), list[Hit](), Status.DONE
         for k, event in enumerate(events):
             if event.wants(before[k], now[k]):
                 when = end if now[k] == 0.0 else brentq(lambda t, k=k: self._values_at(t)[k], run.t, end, xtol=1e-15)
-                hits.append((float(when), k))
-        for when, k in sorted(hits):
-            self.found[self.names[k]].append((when, run.x[: self.system.nq + self.system.nv].copy()))
-            if events[k].terminal:
-                end, self.ended_by, status = when, k, Status.EVENT
-                now = self._values_at(end)
-                break
+                hits.append((float(when), run.x[: self.system.nq + self.system.nv].copy(), k))
+        hits.sort(key=lambda hit: hit[0])
+        last = ending(hits, events, run.own_events)
+        for when, row, k in hits if last is None else up_to(hits, last, run.own_events):
+            self.found[self.names[k]].append((when, row))
+        if last is not None:
+            end, self.ended_by, status = last[0], last[2], Status.EVENT
+            now = self._values_at(end)
         run.event_values[0], run.t = now, end
         run.steps, run.records = run.steps + 1, 1
         run.times[0], run.states[0] = run.t, np.concatenate([run.x, self.inputs, [0.0]])
@@ -220,11 +215,20 @@ class PhaseDriver(Driver):
         run.event_values[1] = now
         return self.event()
 
-    def overdue(self) -> Cause | None:
-        """A change that is due at the start of the phase: forces beyond their bounds."""
+    def overdue(self, cause: Cause | None) -> Cause | None:
+        """A change that is due at the start of the phase: forces beyond their bounds.
+
+        cause: of the change before it. What was loaded or unloaded there has a force of zero, but for what it changes
+        by while the time is rounded: of contacts that are about to stop that is more than rounding.
+        """
+        just = {} if cause is None else {"loads": ("opens", cause.of), "opens": ("loads", cause.of)}
+        known = None if cause is None else just.get(cause.kind)
         values, scale = self.record.event_values[0], np.abs(self.record.event_values[0]).max(initial=0.0)
         for k, (kind, name) in enumerate(self.layout.phase.watched):
-            if kind in ("opens", "slips") and values[k] < -1e-9 * scale:
+            if (
+                kind in ("opens", "slips", "loads", "jams")
+                and values[k] < -(1e-5 if (kind, name) == known else 1e-9) * scale
+            ):
                 return Cause(kind, name)
         return None
 

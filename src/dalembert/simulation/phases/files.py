@@ -23,9 +23,8 @@ from dalembert.simulation.files.lock import nobody_writes
 from dalembert.simulation.fingerprint import arguments_of_run, check_arguments, of
 from dalembert.simulation.notes import FACTS
 from dalembert.simulation.passages import Met
-from dalembert.simulation.phases.asked import Added
+from dalembert.simulation.phases.asked import Added, Cause
 from dalembert.simulation.phases.course import Course
-from dalembert.simulation.phases.driver import Cause
 from dalembert.simulation.phases.mode import Changeable, Mode, PhaseSystem
 from dalembert.simulation.phases.phased import PhasedRun, joined_phases, whole_system
 from dalembert.simulation.phases.switch import Switched
@@ -127,7 +126,7 @@ class Pieces:
             mode = Mode(
                 tuple(known["mode"]["held"]),
                 tuple((str(a), str(b)) for a, b in known["mode"]["touching"]),
-                tuple(known["mode"]["sticking"]),
+                *(tuple(known["mode"].get(name, ())) for name in ("sticking", "shared", "waiting")),
             )
             if not made:
                 stops = notes.get("stops")

@@ -101,7 +101,7 @@ class _Solve:
     def _side(self, name: str, e: float, nu: np.ndarray) -> Side:
         m, contact = self.moment, self.moment.changeable.contacts[name]
         n = m.gap_row(name)
-        side = Side(name, self.factor.cut(m.rows[n]))
+        side = Side(name, self.factor.cut(m.rows[n]), compliance=m.changeable.compliance(contact))
         side.wanted = float(m.rows[n] @ nu + m.b[n]) + e * min(float(m.speeds[n]), 0.0)
         slips = m.slip_rows(name) if contact.friction > 0.0 else []
         if slips:

@@ -19,7 +19,8 @@ from dalembert.recursions.elimination import eliminate, mass_factor
 from dalembert.recursions.momentum import kinetic_energy
 from dalembert.symbols import array, to_sx
 from dalembert.system.functions import constrained, forces, potential
-from dalembert.system.sliding import Loaded, Sliding, reaction
+from dalembert.system.sharing import Shared, Sharing
+from dalembert.system.sliding import Loaded, Pressing, Sliding, reaction
 from dalembert.system.state import State
 from dalembert.system.system import System, redescribed
 from dalembert.system.trace import Trace
@@ -37,11 +38,17 @@ class Mode:
     held: tuple[str, ...]  # constraints, in the order of the mechanism
     touching: tuple[tuple[str, str], ...] = ()  # (contact, "smooth", "sticks" or "slides")
     sticking: tuple[str, ...] = ()  # velocities whose dry friction holds them; the others slide
+    shared: tuple[str, ...] = ()  # rows of contacts that touch, "floor.gap", which depend on others: no rows of a phase
+    waiting: tuple[str, ...] = ()  # contacts closed by others that bear, without bearing themselves
 
     @property
     def touched(self) -> dict[str, str]:
         """How each contact that touches does."""
         return dict(self.touching)
+
+    def dependent(self, contact: str) -> tuple[str, ...]:
+        """The rows of a contact that depend on others, by their names within it."""
+        return tuple(row.rpartition(".")[2] for row in self.shared if row.rpartition(".")[0] == contact)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +75,10 @@ class Changeable:
     def anything(self) -> bool:
         """Whether there is more than constraints."""
         return bool(self.contacts or self.frictions)
+
+    def compliance(self, contact: OneSided) -> float:
+        """Of the rows of a contact, beside those of others: equal springs, of angles at the mechanism's length."""
+        return self.base.layout.length**-2 if contact.angular else 1.0
 
     @cached_property
     def everything(self) -> System:
@@ -104,6 +115,18 @@ class Changeable:
             for name, c in self.contacts.items()
         }
 
+    def shared(self, mode: Mode, sliding: Mapping[str, Any]) -> tuple[Shared, ...]:
+        """Contacts that touch, where some rows of theirs depend on others; sliding: directions of those that slide."""
+        if not mode.shared and not mode.waiting:
+            return ()
+        known = self.contacts
+        bearing = (
+            Shared(known[n].closed(how == "sticks", sliding.get(n)), mode.dependent(n), self.compliance(known[n]))
+            for n, how in mode.touching
+        )
+        waiting = (Shared(known[n].closed(), ("gap",), self.compliance(known[n]), bears=False) for n in mode.waiting)
+        return *bearing, *waiting
+
     @cached_property
     def more_forces(self) -> tuple[Any, ...]:
         """Compliant stops that were asked for in the run."""
@@ -139,7 +162,10 @@ class PhaseSystem(System):
         sliding = {n: other._direction(n) for n, how in mode.touching if how == "slides"}
         constraints = [known[name] for name in mode.held]
         for name, how in mode.touching:
-            constraints.append(changeable.contacts[name].closed(how == "sticks", sliding.get(name)))
+            without = mode.dependent(name)
+            rows = 1 + len(changeable.slip_rows[name]) * (how == "sticks")
+            if len(without) < rows:
+                constraints.append(changeable.contacts[name].closed(how == "sticks", sliding.get(name), without))
         stops = (changeable.contacts[name] for name in touched)
         stopped = {c.coordinate for c in stops if isinstance(c, JointStop)}  # held already: a second row depends on it
         constraints += [changeable.frictions[name].held() for name in mode.sticking if name not in stopped]
@@ -150,6 +176,7 @@ class PhaseSystem(System):
             forces=(*d.forces, *changeable.more_forces, *(f.sliding(other.number("sign", f.velocity)) for f in moving)),
             loaded=tuple(Loaded(f, other.number("sign", f.velocity)) for f in moving if f.law.load > 0.0),
             sliding=tuple(Sliding(changeable.contacts[name], sliding[name]) for name in touched if name in sliding),
+            shared=changeable.shared(mode, sliding),
             parameters={**d.parameters, NUMBERS: numbers} if other.size else d.parameters,
         )
         if other.size:
@@ -180,6 +207,9 @@ class PhaseSystem(System):
         watched: list[tuple[str, str]] = []
         for name, contact in c.contacts.items():
             how = touched.get(name)
+            if name in mode.waiting:
+                watched.append(("loads", name))
+                continue
             if how is None:
                 sizes["offset", name] = 1
                 watched += [("closes", name), ("turns", name)]
@@ -197,11 +227,23 @@ class PhaseSystem(System):
             else:
                 sizes["sign", name] = sizes["offset", name] = 1
                 watched.append(("stops", name))
+        watched += [("jams", name) for name, how in mode.touching if how == "slides"][:1]
         self.places, at = {}, 0
         for key, n in sizes.items():
             self.places[key] = slice(at, at + n)
             at += n
         self.size, self.watched = at, tuple(watched)
+
+    def contact_forces(self, s: Trace) -> np.ndarray:
+        """(k,) multipliers of the rows `contact_rows`, from those of the rows of the system."""
+        shared = Sharing(s).spread(s.lam[: len(s.rows.of)])
+        return array([shared[name] for name in self.contact_rows])
+
+    @cached_property
+    def contact_rows(self) -> tuple[str, ...]:
+        """The rows of contacts that bear, where some are redundant."""
+        own = zip(self.rows.names, self.rows.of)
+        return (*(name for name, of in own if of in self.mode.touched), *self.mode.shared) if self.mode.shared else ()
 
     def number(self, what: str, of: str) -> ca.SX:
         """One of the numbers of a phase, as a symbol."""
@@ -236,14 +278,15 @@ class PhaseSystem(System):
         """Values that fall through zero where the structure has to change, in the order of `watched`."""
         user, d = s.state.user(), RowDerivatives(s.state)
         contacts, frictions = self.changeable.contacts, self.changeable.frictions
-        rows = s.rows.names
         vdot: Any = ()
         lam: Any = ()
-        if rows:
+        if s.rows.of:
             vdot, lam, _ = eliminate(mass_factor(s.at), forces(s), s.rows.A, s.rows.gamma)
+        sharing = Sharing(s)
+        known = sharing.spread(lam)
 
         def multiplier(row: str) -> ca.SX:
-            return ca.SX(getattr(x := lam[rows.index(row)], "sx", x)) if row in rows else ca.SX(0)
+            return ca.SX(getattr(x := known[row], "sx", x)) if row in known else ca.SX(0)
 
         out: list[ca.SX] = []
         for kind, name in self.watched:
@@ -254,6 +297,10 @@ class PhaseSystem(System):
                 out.append(-d.rate(contact.gap(user)))
             elif kind == "opens":
                 out.append(multiplier(f"{name}.gap"))
+            elif kind == "jams":
+                out.append(ca.SX(getattr(x := Pressing(s, s.d.sliding).determinant(), "sx", x)))
+            elif kind == "loads":
+                out.append(ca.SX(getattr(x := -sharing.pressing(known, name), "sx", x)))
             elif kind == "slips" and contact is not None:
                 across = ca.vertcat(*(multiplier(f"{name}.{row}") for row in contact.slip_names))
                 out.append(contact.static * multiplier(f"{name}.gap") - ca.norm_2(across))

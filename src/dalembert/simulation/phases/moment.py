@@ -98,6 +98,31 @@ class Moment:
         real = sigma > REDUNDANT
         return sigma[real, None] * Vt[real]
 
+    def stay_dependent(self, rows: Sequence[int], others: Sequence[int]) -> bool:
+        """Whether other rows, which depend on these here, also do beside here, wherever these let the motion go."""
+        system = self.changeable.everything
+        _, sigma, Vt = np.linalg.svd(self.rows[list(rows)])
+        free = Vt[int((sigma > DEPENDENT * sigma.max(initial=1e-300)).sum()) :]
+        if not len(free):
+            return True
+        v = self.velocities(free.T @ np.random.default_rng(1).normal(size=len(free)))
+        way = v * (BESIDE / float(np.abs(v / reach(system, self.p)).max()))
+        beside = self.state.replace(q=system.plus(self.state, way))
+        A = np.linalg.solve(self.L, system.evaluate("constraints", beside, p=self.p)[1].T).T
+        unit = A / np.maximum(np.linalg.norm(self.rows, axis=1), 1e-300)[:, None]
+        _, sigma, Vt = np.linalg.svd(unit[list(rows)], full_matrices=False)
+        basis = Vt[sigma > BESIDE * 1e-2 * sigma.max(initial=1e-300)]
+        left = unit[list(others)] - unit[list(others)] @ basis.T @ basis
+        return bool(np.abs(left).max(initial=0.0) <= 1e-2 * BESIDE)  # of the second order; else it is BESIDE times 1
+
+    def shortest(self, rows: Sequence[int], forces: np.ndarray) -> np.ndarray:
+        """Multipliers of rows without the self-stress in those of contacts, which share them as `sharing` says."""
+        of, c = self.changeable.everything.rows.of, self.changeable
+        weights = np.array([c.compliance(c.contacts[of[k]]) if of[k] in c.contacts else 0.0 for k in rows])
+        U, sigma, _ = np.linalg.svd(self.rows[list(rows)])
+        N = U[:, int((sigma > DEPENDENT * sigma.max(initial=1e-300)).sum()) :]
+        return forces - N @ (np.linalg.pinv(N.T @ (weights[:, None] * N)) @ (N.T @ (weights * forces)))
+
     def velocities(self, nu: np.ndarray) -> np.ndarray:
         """v of ν."""
         return np.linalg.solve(self.L.T, nu)

@@ -15,7 +15,8 @@ from dalembert.lazy import cached_property
 from dalembert.simulation.doubts import Doubts
 from dalembert.simulation.passages import Met
 from dalembert.simulation.phases.asked import Added
-from dalembert.simulation.phases.course import Course
+from dalembert.simulation.phases.course import Course, some_records
+from dalembert.simulation.phases.mode import PhaseSystem
 from dalembert.simulation.phases.switch import Switched
 from dalembert.simulation.run import Run
 from dalembert.simulation.status import Status
@@ -67,13 +68,24 @@ class PhasedRun(Run):
             found.append(phase.inputs(x) if at_end is None else phase.u[at_end])
         return np.array(found) if np.ndim(t) else found[0]
 
-    def resampled(self, times: Any) -> PhasedRun:
-        """The run with records at other times, (N,) s, increasing, and on both sides of every change."""
+    def resampled(self, times: Any, changes: bool = False) -> PhasedRun:
+        """The run with records at other times, (N,) s, increasing; at a change, that after it.
+
+        changes: with further records, on both sides of every change.
+        """
         t = checks.increasing(times, "times")
         if t[0] < self.t[0] or t[-1] > self.t[-1]:
             raise ArgumentError(f"times is {checks.shown(times)}; the run goes from {self.t[0]:g} to {self.t[-1]:g} s.")
-        inner = [np.union1d(t[(t > p.t[0]) & (t < p.t[-1])], p.t[[0, -1]]) if len(p.t) else p.t for p in self.phases]
-        phases = [p.resampled(at) if len(at) > 1 else p for p, at in zip(self.phases, inner)]
+        known = [p for p in self.phases if len(p.t)]
+        phases = []
+        for p in self.phases:
+            if not len(p.t):
+                phases.append(p)
+                continue
+            at = t[(t >= p.t[0]) & ((t < p.t[-1]) | (p is known[-1]))]
+            at = np.union1d(at, p.t[[0, -1]]) if checks.flag(changes, "changes") else at
+            here = np.isin(p.t, at)
+            phases.append(some_records(p, here) if len(at) == here.sum() else p.resampled(at))
         parts = self._added, self.switches, list(self.t_events), self.status, self._message
         return joined_phases(self.system, self.p, phases, *parts)
 
@@ -139,9 +151,20 @@ class PhasedRun(Run):
     def _row(self, name: str) -> np.ndarray:
         """(N,) the multiplier of a row; 0 where it does not hold."""
 
+        one_sided = name in {f"{n}.gap" for n in self.contact_names}
+
         def of(p: Run) -> np.ndarray:
-            names = p.system.rows.names
-            return p.multipliers[:, names.index(name)] if name in names else np.zeros(len(p.t))
+            names, system = p.system.rows.names, p.system
+            if isinstance(system, PhaseSystem) and name in system.contact_rows:
+                found = _shared(p)[:, system.contact_rows.index(name)]
+            elif name in names:
+                found = p.multipliers[:, names.index(name)]
+            else:
+                return np.zeros(len(p.t))
+            if one_sided:  # at a change it is zero but for rounding, or for a slip that has no direction any more
+                found = found.copy()
+                found[[0, -1]] = np.maximum(found[[0, -1]], 0.0)
+            return found
 
         return self._joined(of)
 
@@ -150,13 +173,9 @@ class PhasedRun(Run):
 
         name: of a row, a constraint or a contact of any phase; 0 where it does not hold.
         """
-        rows = dict.fromkeys(
-            [
-                *self._candidates(),
-                *((n, of) for p in self.phases for n, of in zip(p.system.rows.names, p.system.rows.of)),
-            ]
-        )
-        found = [n for n, of in rows if name in (n, of)]
+        rows = dict.fromkeys([*self._candidates(), *(pair for p in self.phases for pair in _named_rows(p))])
+        order = self.phases[0].system.changeable.row_index if self.phases else {}  # type: ignore[attr-defined]
+        found = sorted((n for n, of in rows if name in (n, of)), key=lambda n: order.get(n, 0))
         if not isinstance(name, str) or not found:
             raise unknown("row or constraint", name, dict.fromkeys([x for pair in rows for x in pair]))
         out = np.stack([self._row(n) for n in found], axis=1)
@@ -216,6 +235,24 @@ class PhasedDoubts:
         self.sentences = list(dict.fromkeys(s for d in doubts for s in d.sentences))
 
 
+def _named_rows(phase: Run) -> list[tuple[str, str]]:
+    """(row, constraint or contact) of a phase."""
+    system, rows = phase.system, phase.system.rows
+    shared = system.mode.shared if isinstance(system, PhaseSystem) else ()
+    return [*zip(rows.names, rows.of), *((row, row.rpartition(".")[0]) for row in shared)]
+
+
+def _shared(phase: Run) -> np.ndarray:
+    """(N, k) multipliers of the rows of contacts of a phase in which some are redundant."""
+    system = phase.system
+    assert isinstance(system, PhaseSystem)
+    arguments = ("q", "v", "u", "p", "t", "lam")
+    return phase._through(
+        lambda lanes: system.custom_kernel(("contact_forces",), arguments, system.contact_forces, lanes=lanes),
+        lam=phase._all_multipliers(),
+    )
+
+
 def joined(course: Course, status: Status, message: str) -> PhasedRun:
     """The run of a course."""
     a = course.asked
@@ -257,7 +294,7 @@ def joined_phases(
         t_events=t_events,
         x_events=x_events,
         rtol=phases[-1].rtol,
-        remarks=phases[-1].remarks,
+        remarks=tuple(dict.fromkeys(remark for x in phases for remark in x.remarks)),
         metric=phases[-1].metric,
         _met=tuple(met for x in phases for met in x._met),
         phases=tuple(phases),
@@ -271,7 +308,7 @@ def _left_open(phase: Run, impacts: set[float]) -> Run:
 
     Not where the mechanism stays in a position that no motion leads out of.
     """
-    if not phase._met or phase.t[0] not in impacts:
+    if not phase._met or not len(phase.t) or phase.t[0] not in impacts:
         return phase
     here = tangent_of_motion(phase.system, phase.state(0), phase.p).sigma
 

@@ -23,7 +23,7 @@ class Switch:
     rows that close. 0 is the plastic impact, the orthogonal projection of the velocity in the mass metric; above 0 the
     rows bounce off and stay open, until they meet at less than a thousandth of the fastest speed they met with. reach:
     by how much (m or rad) the rows that close may miss; the state is moved there. Default: 1e-6 of the mechanism's
-    length. once=False: an event may switch again.
+    length. once=True: an event switches the first time only; else every time that it happens.
 
     >>> import dalembert as da
     >>> m = da.Mechanism("release", gravity=(0, -10.0, 0))
@@ -40,7 +40,7 @@ class Switch:
     when: Any = None
     restitution: float = 0.0
     reach: float | None = None
-    once: bool = True
+    once: bool = False
     event: Event | None = field(init=False, default=None, repr=False)
 
     def __post_init__(self) -> None:

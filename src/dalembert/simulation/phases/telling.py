@@ -54,7 +54,7 @@ class Story:
         before, after = self.mode.touched, mode.touched
         for name in before:
             if name not in after:
-                self.tell(state, "unloaded" if name in touching else "left", name, [name])
+                self.tell(state, "unloaded" if name in (*touching, *mode.waiting) else "left", name, [name])
         for name, how in after.items():
             if name not in before:
                 if name not in rested:
