@@ -44,7 +44,7 @@ def closing(kind, seed, branch, off, rng):
     M, _, _, _ = bars.at([off, 0.1], [rate, vx])
     back = bars.moved(np.array([off, 0.1, rate, vx]), -0.1, free)
     theta, after = moved_with_the_cart_held(bars, off, 0.1, rate + M[0, 1] * vx / M[0, 0], AFTER)
-    switch = da.Switch(close="latch", when=passes(off))
+    switch = da.Switch(close="latch", when=passes(off), once=True)
     run = da.simulate(bars.system.without("latch"), bars.state(back[:2], back[2:]), 0.1 + AFTER, switches=switch)
     return bars, run, [theta, 0.1], [after, 0.0]
 
@@ -55,7 +55,7 @@ def opening(kind, seed, branch, off, rng):
     rate = rng.choice([-1, 1]) * rng.uniform(0.5, 2.0)
     theta, before = moved_with_the_cart_held(bars, off, 0.1, rate, -0.1)
     end = bars.moved(np.array([off, 0.1, rate, 0.0]), AFTER, free)
-    switch = da.Switch(open="latch", when=passes(off))
+    switch = da.Switch(open="latch", when=passes(off), once=True)
     run = da.simulate(bars.system, bars.state([theta, 0.1], [before, 0.0]), 0.1 + AFTER, switches=switch)
     return bars, run, end[:2], end[2:]
 
@@ -65,7 +65,7 @@ def holding(kind, seed, branch, off, rng):
     bars = Bars(kind, seed, branch, more=latch("A"))
     rate = rng.choice([-1, 1]) * rng.uniform(1.0, 2.0)
     back = bars.moved(np.array([off, rate]), -0.1, free)
-    switches = [da.Switch(close="latch", when=passes(off)), da.Switch(open="latch", at=0.2)]
+    switches = [da.Switch(close="latch", when=passes(off), once=True), da.Switch(open="latch", at=0.2)]
     run = da.simulate(bars.system.without("latch"), bars.state(*back), 0.2 + AFTER, switches=switches)
     return bars, run, *bars.moved(np.array([off, 0.0]), AFTER, free)
 
@@ -140,7 +140,7 @@ def test_a_latch_that_has_closed_ends_no_phase():
     """It holds the crank where its event is zero but for rounding, which ended a phase at every step."""
     bars, off = Bars("parallel", 0, -1, more=latch("A")), 1e-4
     back = bars.moved(np.array([off, -1.8]), -0.15, free)
-    switches = [da.Switch(close="latch", when=passes(off)), da.Switch(open="latch", at=0.17)]
+    switches = [da.Switch(close="latch", when=passes(off), once=True), da.Switch(open="latch", at=0.17)]
     run = da.simulate(bars.system.without("latch"), bars.state(*back), 0.2, switches=switches)
     assert [s.kind for s in run.switches] == ["closed", "opened"]
     assert len(run.phases) == 3

@@ -235,13 +235,13 @@ def test_a_state_and_a_system_place_frames_alike(case):
         np.testing.assert_allclose(x.velocity(name), T[:3, :3] @ V[3:], atol=1e-11 * (1 + np.abs(V).max()))
 
 
-def test_a_state_does_not_place_frames_that_depend_on_parameters():
+def test_a_state_places_frames_by_the_parameters_it_belongs_to():
     m = da.Mechanism("arm")
     L = m.add_parameter("L", 2.0)
     body = m.add_body("rod", mass=1.0, com=(1, 0, 0), inertia=(1, 1, 1))
     m.add_joint("A", da.Revolute("z"), m.ground, body)
     m.add_frame("tip", body.at(L, 0, 0))
-    x = m.compile(backend="casadi").state()
-    np.testing.assert_array_equal(x.position("rod"), np.zeros(3))
-    with pytest.raises(da.ArgumentError, match=r"depends on parameters.*system\.pose"):
-        x.position("tip")
+    system = m.compile(backend="casadi")
+    np.testing.assert_array_equal(system.state().position("rod"), np.zeros(3))
+    np.testing.assert_array_equal(system.state().position("tip"), [2.0, 0.0, 0.0])
+    np.testing.assert_array_equal(system.state(p={"L": 3.0}).position("tip"), [3.0, 0.0, 0.0])

@@ -73,13 +73,13 @@ class Body:
         """
         R = np.eye(3) if rotation is None else rotation
         shape = Shape(kind, size, (R, at), colour, file, scale, name)  # type: ignore[arg-type]
-        shape.numeric(self.defaults.number)  # refuses symbols that are no parameters, and lengths below zero
+        shape.evaluated(self.defaults.number)  # refuses symbols that are no parameters, and lengths below zero
         self.shapes.append(shape)
         return shape
 
     def numeric_shapes(self) -> list[Shape]:
         """The shapes in plain numbers, at the default parameters."""
-        return [shape.numeric(self.defaults.number) for shape in self.shapes]
+        return [shape.evaluated(self.defaults.number) for shape in self.shapes]
 
     @property
     def frame(self) -> Frame:

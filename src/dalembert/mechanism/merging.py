@@ -17,10 +17,11 @@ from dalembert.mechanism.constraints import Constraint, Expressions
 from dalembert.mechanism.joints import Joint
 from dalembert.mechanism.joints.attachment import Attachment
 from dalembert.mechanism.motions import Constant, Table
+from dalembert.mechanism.shapes import Shape
 from dalembert.mechanism.states import NamedState
 from dalembert.mechanism.traced import UserState
 from dalembert.spatial import Transform
-from dalembert.symbols import Scalar, all_numbers, element, to_sx
+from dalembert.symbols import Scalar, all_numbers, array, element, to_sx
 
 if TYPE_CHECKING:
     from dalembert.mechanism.mechanism import Mechanism
@@ -204,7 +205,11 @@ class Merging:
     def _body(self, body: Body) -> Body:
         value = self.part.value
         mass, com, J = value(body.mass), value(body.com), value(body.inertia)
-        return Body(self.part.name(body.name), mass, com, J, self.m.parameters, list(body.shapes))
+        return Body(self.part.name(body.name), mass, com, J, self.m.parameters, self._shapes(body))
+
+    def _shapes(self, body: Body) -> list[Shape]:
+        """The shapes of a body, in parameters of the whole."""
+        return [shape.evaluated(lambda x, _: array(self.part.value(x))) for shape in body.shapes]
 
     def _ground_shapes(self) -> None:
         mount = self.part.mount
@@ -215,7 +220,7 @@ class Merging:
                     "parameters; mount it on a frame of numbers, or leave the shapes out."
                 )
             T = Transform(mount.T.R.astype(float), mount.T.p.astype(float))
-            mount.body.shapes.extend(shape.moved(T) for shape in self.other.ground.shapes)
+            mount.body.shapes.extend(shape.moved(T) for shape in self._shapes(self.other.ground))
 
     def _joint(self, a: Attachment) -> None:
         part = self.part

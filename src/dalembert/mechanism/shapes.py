@@ -42,7 +42,7 @@ class Shape:
     "arrow" (radius, length: from the origin along z), "ellipsoid" (three half axes), "plane" (normal z; two full
     edges, or none: endless), "mesh" (no numbers; its `file`, which is never opened here, and `scale`, three factors).
     pose places it in the body: a `Transform`, or (rotation, position). colour is (red, green, blue, opacity)
-    from 0 to 1, or None. Numbers of the size and the position may be expressions of parameters; `numeric` evaluates
+    from 0 to 1, or None. Numbers of the size and the position may be expressions of parameters; `evaluated` evaluates
     them.
 
     >>> Shape("box", (0.2, 0.1, 0.1), colour=(1, 0, 0, 1))
@@ -84,12 +84,12 @@ class Shape:
                 raise DescriptionError(f"the colour of {what} is {colour}; needed: four numbers from 0 to 1.")
             set_(self, "colour", colour)
 
-    def numeric(self, number: Callable[[np.ndarray, str], np.ndarray]) -> Shape:
-        """The shape in plain numbers; `number(x, what)` evaluates an array with expressions, as `Defaults.number`."""
+    def evaluated(self, value: Callable[[np.ndarray, str], np.ndarray]) -> Shape:
+        """The shape with expressions evaluated: value(x, what) gives an array's values, as `Defaults.number` does."""
         values = np.array([*self.size, *self.pose.p], dtype=object)
         if all_numbers(values):
             return self
-        found = number(values, f"a {self.kind} '{self.name}'" if self.name else f"a {self.kind}")
+        found = value(values, f"a {self.kind} '{self.name}'" if self.name else f"a {self.kind}")
         pose = Transform(self.pose.R, found[-3:])
         return Shape(self.kind, tuple(found[:-3]), pose, self.colour, self.file, self.scale, self.name)
 

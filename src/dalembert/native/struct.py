@@ -190,10 +190,12 @@ class Struct(ctypes.Structure, metaclass=_Declared):
         if id(self) in memo:
             return memo[id(self)]
         other = memo[id(self)] = type(self).from_buffer_copy(self)
-        for name, field in self.fields.items():
-            held = getattr(self, field.own, None) if isinstance(field, Held) else None
-            if held is not None:
-                setattr(other, name, held.copy(memo) if isinstance(held, Struct) else _copied(held, memo))
+        for field in self.fields.values():
+            if not isinstance(field, Held):
+                continue
+            held = getattr(self, field.own, None)
+            if held is not None:  # sizes that native code has lessened do not count: the array is as large as it was
+                Held.put(field, other, held.copy(memo) if isinstance(held, Struct) else _copied(held, memo))
         return other
 
 

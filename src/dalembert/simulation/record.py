@@ -39,7 +39,7 @@ def make_record(layout: Layout) -> RunRecord:
         atol=s.atol,
         last_error=1e-4,
         hold=s.hold,
-        length=system.layout.length,
+        length=layout.policy.length,
         widest=float(layout.policy.units.max(initial=0.0)) or 1.0,
         weight=free_fall(system, system.layout.length),
         tolerance=1e-9 * gap_unit(system),

@@ -81,7 +81,7 @@ class System(ConstraintQuestions):
         self.q_names, self.v_names = self.layout.q_names, self.layout.v_names
         self.u_names = _element_names(mechanism.inputs)
         self.p_names = _element_names(mechanism.parameters.symbols)
-        self._use({name: x.copy() for name, x in mechanism.parameters.values.items()})
+        use_parameters(self, {name: x.copy() for name, x in mechanism.parameters.values.items()})
         self.input_sizes = {name: u.numel() for name, u in mechanism.inputs.items()}
         springs = [
             JointSpringDamper(joint)
@@ -108,15 +108,12 @@ class System(ConstraintQuestions):
         """A system with other default parameters, a mapping of values or named; nothing is compiled again."""
         given = {**({} if values is None else checks.mapping(values, "values")), **named}
         other = _twin(self, type(self))
-        other._use(filled(given, self.parameters, "parameter"))
+        use_parameters(other, filled(given, self.parameters, "parameter"))
         if given:
             unset = filled(given, {name: np.full(len(x), np.nan) for name, x in self.parameters.items()}, "parameter")
             now = ~np.isnan(vector_of(unset))
             other.changed = now if self.changed is None else now | self.changed
         return other
-
-    def _use(self, parameters: dict[str, np.ndarray]) -> None:
-        self.parameters, self.defaults = parameters, frozen(vector_of(parameters))
 
     def without(self, *constraints: str) -> System:
         """A system without some constraints (names): a loop that opens, a contact that ends.
@@ -239,10 +236,15 @@ def _restored(
     system = object.__new__(System)
     system._set_up(layout, backend)
     system = system.without(*removed)
-    system._use(dict(parameters))
+    use_parameters(system, dict(parameters))
     system.changed = changed
     return system
 
 
 def _element_names(symbols: Mapping[str, ca.SX]) -> list[str]:
     return [name if x.numel() == 1 else f"{name}[{k}]" for name, x in symbols.items() for k in range(x.numel())]
+
+
+def use_parameters(system: System, parameters: dict[str, np.ndarray]) -> None:
+    """Have a system that is being made use other values of its parameters where none are given."""
+    system.parameters, system.defaults = parameters, frozen(vector_of(parameters))

@@ -29,7 +29,7 @@ def given_solids(body: Body, p: np.ndarray, meshes: str | os.PathLike[str] | Non
     if not body.shapes:
         return []
     number = body.defaults.at(p).number
-    return [solid for shape in body.shapes if (solid := _solid(shape.numeric(number), meshes)) is not None]
+    return [solid for shape in body.shapes if (solid := _solid(shape.evaluated(number), meshes)) is not None]
 
 
 def _solid(shape: Shape, meshes: str | os.PathLike[str] | None) -> Solid | None:

@@ -22,7 +22,7 @@ from dalembert.system.functions import constrained, forces, potential
 from dalembert.system.sharing import Shared, Sharing
 from dalembert.system.sliding import Loaded, Pressing, Sliding, reaction
 from dalembert.system.state import State
-from dalembert.system.system import System, redescribed
+from dalembert.system.system import System, redescribed, use_parameters
 from dalembert.system.trace import Trace
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ class PhaseSystem(System):
             parameters={**d.parameters, NUMBERS: numbers} if other.size else d.parameters,
         )
         if other.size:
-            other._use({**base.parameters, NUMBERS: np.zeros(other.size)})
+            use_parameters(other, {**base.parameters, NUMBERS: np.zeros(other.size)})
             other.p_names = [*base.p_names, *(f"{NUMBERS}[{k}]" for k in range(other.size))]
             other.changed = None  # phases are made within a call: what it uses is settled before
         return other

@@ -249,7 +249,7 @@ def _shared(phase: Run) -> np.ndarray:
     arguments = ("q", "v", "u", "p", "t", "lam")
     return phase._through(
         lambda lanes: system.custom_kernel(("contact_forces",), arguments, system.contact_forces, lanes=lanes),
-        lam=phase._all_multipliers(),
+        lam=np.hstack([phase.multipliers, np.zeros((len(phase.t), len(system.rows.left_out)))]),  # of all rows
     )
 
 
