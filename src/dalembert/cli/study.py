@@ -57,7 +57,7 @@ class Study:
             if name.partition("[")[0] not in mechanism.parameters.symbols:
                 raise unknown("parameter", name, [*known, *mechanism.parameters.symbols], "--set")
         q, v = entry.start()
-        mechanism.add_state(START, q=dict(q), v=dict(v))
+        mechanism.add_state(START, q=dict(q), v=dict(v), u=_holding(mechanism, q) if entry.held else None)
         return mechanism
 
     def check_names(self, options: Mapping[str, Any]) -> None:
@@ -133,6 +133,15 @@ class Study:
             return u
         laws = {key: _law(self.mechanism, key, text) for key, text in texts.items()}
         return expression(lambda t, s: {**u, **{key: law(s) for key, law in laws.items()}})
+
+
+def _holding(mechanism: Mechanism, q: Mapping[str, Any]) -> dict[str, float]:
+    """The least inputs that hold a mechanism at rest, N or N m by name."""
+    from dalembert.linearization.equilibrium import equilibrium
+
+    system = mechanism.compile("casadi")
+    held = equilibrium(system, system.state(q), solve_for="u")
+    return dict(zip(system.u_names, held.u.tolist()))
 
 
 def _law(mechanism: Mechanism, name: str, text: str) -> Any:

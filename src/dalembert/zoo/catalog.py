@@ -39,11 +39,15 @@ from dalembert.zoo.two_arms import two_arms, two_arms_start
 
 @dataclass(frozen=True)
 class Entry:
-    """How to build a mechanism with its defaults, where to start it, and nv − rank A there."""
+    """How to build a mechanism with its defaults, where to start it, and nv − rank A there.
+
+    held: whether nothing but its motors holds it up, so that it is shown with the inputs that hold it at its start.
+    """
 
     build: Callable[..., Mechanism]
     start: Callable[..., Start]
     mobility: int
+    held: bool = False
 
 
 #: name: entry
@@ -58,7 +62,7 @@ CATALOG = {
         Entry(chain, chain_start, 7),
         Entry(chaplygin_sleigh, chaplygin_sleigh_start, 2),
         Entry(constrained_double_pendulum, constrained_double_pendulum_start, 1),
-        Entry(delta, delta_start, 3),
+        Entry(delta, delta_start, 3, held=True),
         Entry(equal_slider_crank, equal_slider_crank_start, 1),
         Entry(five_bar, five_bar_start, 2),
         Entry(four_bar, four_bar_start, 1),
@@ -76,7 +80,7 @@ CATALOG = {
         Entry(sarrus, sarrus_start, 1),
         Entry(slider_crank, slider_crank_start, 1),
         Entry(ssrms, ssrms_start, 10),
-        Entry(stewart, stewart_start, 6),
+        Entry(stewart, stewart_start, 6, held=True),
         Entry(two_arms, two_arms_start, 3),
     )
 }
