@@ -19,7 +19,7 @@ import numpy as np
 
 from dalembert.linearization.full import FullLinearization, linearize_full
 from dalembert.linearization.linearize import linearize
-from dalembert.protocols import Inputs, Parameters, StateGiven
+from dalembert.protocols import Inputs, Parameters, StateGiven, check_system
 from dalembert.simulation.stabilization import Baumgarte, Projection, as_stabilization
 from dalembert.system.system import System
 
@@ -65,6 +65,7 @@ def linearize_stabilized(
     >>> s.constraints                                               # roots of λ² + 2·3 λ + 5² = 0
     array([-3.+4.j, -3.-4.j])
     """
+    check_system(system)
     kept = as_stabilization(stabilization)
     state, u, p = system.resolve(state, u, p)
     full = linearize_full(system, state, u=u, p=p)
