@@ -175,3 +175,22 @@ def test_a_store_whose_making_was_cut_off_is_made_anew(tmp_path):
     half.rename(folder / ".paths.zarr.abc.part")  # as a process leaves it now
     same(study(8), study(8, store=folder, paths="zarr"))
     assert not list(folder.glob(".*.part"))
+
+
+@pytest.mark.parametrize("trouble", [PermissionError("denied"), MemoryError("full")])
+def test_trouble_of_the_disk_or_the_memory_is_no_damage(trouble):
+    """Chunks that cannot be decoded are made again; those that could not be reached stay, and the error says so."""
+    from dalembert.ensembles.zarr_paths import _read
+
+    class Chunks:
+        name = "/q"
+
+        def __init__(self, error):
+            self.error = error
+
+        def __getitem__(self, where):
+            raise self.error
+
+    assert _read(Chunks(RuntimeError("not decoded"))) is None
+    with pytest.raises(da.FileError, match=rf"'/q' of the store cannot be read: {type(trouble).__name__}"):
+        _read(Chunks(trouble))

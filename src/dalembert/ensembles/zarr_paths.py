@@ -150,17 +150,17 @@ class ZarrPaths:
     def _found(self, name: str, there: slice) -> np.ndarray:
         """Rows of an array; NaN where a chunk cannot be read, which is removed."""
         array = self.arrays[name]
-        try:
-            return np.asarray(array[there])
-        except Exception:
-            pass
+        whole = _read(array, there)
+        if whole is not None:
+            return whole
         out = np.full((there.stop - there.start, *array.shape[1:]), np.nan)
         for k in self._chunks(name, there):
             a, b = max(there.start, k * array.chunks[0]), min(there.stop, (k + 1) * array.chunks[0])
-            try:
-                out[a - there.start : b - there.start] = array[a:b]
-            except Exception:
+            rows = _read(array, slice(a, b))
+            if rows is None:
                 self._drop(name, slice(a, b))
+            else:
+                out[a - there.start : b - there.start] = rows
         return out
 
     def _chunks(self, name: str, there: slice) -> range:
@@ -175,10 +175,15 @@ class ZarrPaths:
             (self.place / name / key).unlink(missing_ok=True)
 
 
-def _read(array: Any) -> np.ndarray | None:
-    """All of an array; None where it cannot be read."""
+def _read(array: Any, where: Any = ...) -> np.ndarray | None:
+    """Part of an array; None where its chunks cannot be decoded, for which codecs raise errors of many kinds.
+
+    Trouble of the disk or the memory is no damage, and nothing may be removed for it.
+    """
     try:
-        return np.asarray(array[...])
+        return np.asarray(array[where])
+    except (OSError, MemoryError) as error:
+        raise FileError(f"'{array.name}' of the store cannot be read: {type(error).__name__}: {error}") from error
     except Exception:
         return None
 
