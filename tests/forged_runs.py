@@ -203,9 +203,9 @@ def models():
 
 def make(folder):
     """A good file of each model; recordings in several batches, cut off."""
-    from dalembert.simulation import driver
+    from dalembert.simulation.run import context
 
-    driver.RECORDED = 20
+    context.RECORDED = 20
     for name, (system, x, options) in models().items():
         if name == "saved":
             da.simulate(system, x, 1.0, **options).save(folder / name)

@@ -41,8 +41,8 @@ machine.begin()
 const least = machine.singular().least, times = [], rows = []
 for (let k = 1; k < t.length && !machine.ended; k++) {
   const before = machine.last.t
-  machine.run.set("h", t[k] - before)
-  if (k === 1) machine.run.set("usual_h", t[1] - before)
+  machine.run.set("step.h", t[k] - before)
+  if (k === 1) machine.run.set("step.usual_h", t[1] - before)
   while (machine.last.t === before && machine.step(t[t.length - 1]));
   times.push(machine.last.t)
   rows.push(Array.from(machine.last.row))

@@ -1,7 +1,7 @@
 """A 3-RRR platform is asked beyond its workspace: it follows the edge and joins the path where it comes back.
 
 The path is a loop of 0.35 m, a third of it out of reach. The law keeps a little inside the edge, where a leg is
-straight and the motors could no longer move the platform, and slides along it.
+straight and the motors could no longer move the platform, and slides along it. `limit_rate` has it brake gently.
 """
 
 import casadi as ca
@@ -31,7 +31,7 @@ def main(out, span: float = 4.0) -> dict[str, object]:
     start = system.state(*zoo.planar_3rrr_start())
     task = control.position("platform", "xy") + control.orientation("platform", "z")
     goal = control.Trajectory(lambda t: path(t, 4.0))
-    law = control.motion_control(system, task, goal, rate=30.0, out_of_reach="approach", limits=LIMIT)
+    law = control.motion_control(system, task, goal, rate=30.0, out_of_reach="approach", limit_rate=10.0, limits=LIMIT)
     run = da.simulate(system, start, span, u=law, hold=0.02)
     asked = np.array([goal(t)[0][:2] for t in run.t])
     off = np.linalg.norm(run.position("platform")[:, :2] - asked, axis=1)

@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from dalembert.linearization.lqr import lqr_along as lqr_along
     from dalembert.linearization.many import LinearModels as LinearModels
     from dalembert.linearization.many import linearize_many as linearize_many
+    from dalembert.linearization.margins import Margins as Margins
     from dalembert.linearization.model import LinearModel as LinearModel
     from dalembert.linearization.steps import step_map as step_map
     from dalembert.linearization.structure import Hidden as Hidden
@@ -110,12 +111,12 @@ if TYPE_CHECKING:
     from dalembert.sensitivity.sensitivities import sensitivities as sensitivities
     from dalembert.simulation.callbacks import expression as expression
     from dalembert.simulation.events import Event as Event
+    from dalembert.simulation.files.saving import load as load
+    from dalembert.simulation.hybrid.switch import Switch as Switch
+    from dalembert.simulation.hybrid.switch import Switched as Switched
     from dalembert.simulation.momentum_maps import MomentumMaps as MomentumMaps
     from dalembert.simulation.passages import Passage as Passage
-    from dalembert.simulation.phases.switch import Switch as Switch
-    from dalembert.simulation.phases.switch import Switched as Switched
-    from dalembert.simulation.run import Run as Run
-    from dalembert.simulation.saving import load as load
+    from dalembert.simulation.results.run import Run as Run
     from dalembert.simulation.simulate import simulate as simulate
     from dalembert.simulation.stabilization import Baumgarte as Baumgarte
     from dalembert.simulation.stabilization import Projection as Projection
@@ -173,6 +174,7 @@ _HOMES = {
     "linearization.many": "LinearModels linearize_many",
     "linearization.model": "LinearModel",
     "linearization.steps": "step_map",
+    "linearization.margins": "Margins",
     "linearization.structure": "Hidden Mode",
     "linearization.trajectory": "LinearTrajectory linearize_along",
     "mechanism.body": "Body Frame",
@@ -196,10 +198,10 @@ _HOMES = {
     "simulation.events": "Event",
     "simulation.momentum_maps": "MomentumMaps",
     "simulation.passages": "Passage",
-    "simulation.phases.switch": "Switch Switched",
-    "simulation.saving": "load",
+    "simulation.hybrid.switch": "Switch Switched",
+    "simulation.files.saving": "load",
     "simulation.simulate": "simulate",
-    "simulation.run": "Run",
+    "simulation.results.run": "Run",
     "simulation.stabilized": "StabilizedLinearization linearize_stabilized",
     "simulation.status": "Status",
     "simulation.stabilization": "Baumgarte Projection",

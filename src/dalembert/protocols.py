@@ -36,6 +36,10 @@ class RowsLike(Protocol):
         """(m,) bool: the row is in radians, its multiplier a moment."""
 
     @property
+    def own(self) -> np.ndarray:
+        """(m,) bool: the row is in a unit of the user's."""
+
+    @property
     def branch_of(self) -> tuple[str, ...]:
         """Name of the constraint of each number that is positive on the branch the user means."""
 

@@ -36,6 +36,7 @@ ROUNDING = 1e-16  # of a product
 CLOSED = 1e-6  # rad, or lengths of the mechanism, and their rates: farther from the manifold there is no model
 RESOLVED = 1e-12  # of the usual size of a row: positions are not known better
 TRIVIAL = 1e-11  # of a row in lengths of the mechanism: coefficients below are rounding
+TRIVIAL_OWN = 1e-13  # the same of rows in units of the user's, which may be of any size
 MASSLESS = 1e-13  # of the usual inertia of a motion: what is left is rounding
 SAMPLES = 3  # random configurations that tell the usual length of a row
 REMEMBERED = 64  # parameter sets per system
@@ -51,7 +52,7 @@ class RankPolicy:
     near: float  # sine of the angle between rows up to which elimination is not accurate enough
     size: float  # usual length, in the mass metric, of the row of A that is shortest there
     sizes: np.ndarray  # (m,) usual length of each row, S of (1)
-    units: np.ndarray  # (m,) of each row of Φ: `length`, or 1 rad
+    units: np.ndarray  # (m,) of each row of Φ: `length`, 1 rad, or what a row of the user's changes over these
     length: float  # m: of the mechanism
 
     def rank(self, sigma: np.ndarray, least: float = 0.0) -> int:
@@ -103,7 +104,7 @@ class RankPolicy:
     @cached_property
     def closed(self) -> float:
         """Sum of squares of Φ, or of A v + b, below which a state is on the manifold: no row is off by `CLOSED`."""
-        return (CLOSED * min(1.0, self.length)) ** 2
+        return (CLOSED * min(1.0, self.length, *self.units)) ** 2
 
     @cached_property
     def least_angle(self) -> float:
@@ -212,9 +213,8 @@ def rank_policy(system: SystemLike | None = None, p: Parameters = None, accuracy
     if like is not None:
         made = _scaled(ACCURACY if accuracy is None else accuracy, like.sizes, like.units, like.length)
     else:
-        sizes, length = usual_sizes(system, np.asarray(system.parameter_vector(p), dtype=float)[None])
-        units = np.where(system.rows.angular, 1.0, length[0]) if len(system.rows.of) else np.zeros(0)
-        made = _scaled(ACCURACY if accuracy is None else accuracy, sizes[0], units, float(length[0]))
+        sizes, units, length = usual_sizes(system, np.asarray(system.parameter_vector(p), dtype=float)[None])
+        made = _scaled(ACCURACY if accuracy is None else accuracy, sizes[0], units[0], float(length[0]))
     with _lock:
         known = _known.setdefault(system, {})
         made = known.setdefault(key, made)
@@ -232,14 +232,24 @@ def _scaled(accuracy: float, sizes: ArrayLike = (), units: ArrayLike = (), lengt
     return RankPolicy(0.1 * accuracy, 1e-13 * size, sqrt(ROUNDING / accuracy), size, sizes, units, length)
 
 
-def usual_sizes(system: SystemLike, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(N, m) usual lengths of rows in the mass metric, and (N,) lengths of the mechanism, for parameters p (N, np)."""
+def row_units(system: SystemLike, p: Parameters = None) -> np.ndarray:
+    """(m,) of each row of Φ: a length of the mechanism, 1 rad, or what a row of the user's changes over these."""
+    if system.rows.own.any():
+        return rank_policy(system, p).units
+    return np.where(system.rows.angular, 1.0, system.layout.length)
+
+
+def usual_sizes(system: SystemLike, p: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(N, m) usual lengths of rows in the mass metric, (N, m) their units and (N,) lengths of the mechanism.
+
+    p: (N, np) parameters.
+    """
     m, count = len(system.rows.of), len(p)
     if not m:
-        return np.zeros((count, 0)), np.full(count, system.layout.length)
+        return np.zeros((count, 0)), np.zeros((count, 0)), np.full(count, system.layout.length)
     if count > 1 and (p == p[0]).all():
         policy = rank_policy(system, p[0])
-        return np.tile(policy.sizes, (count, 1)), np.full(count, policy.length)
+        return np.tile(policy.sizes, (count, 1)), np.tile(policy.units, (count, 1)), np.full(count, policy.length)
     length = _lengths(system, p)
     units = np.where(system.rows.angular, 1.0, length[:, None])
     reach = np.where(angular_velocities(system), 1.0, length[:, None])
@@ -251,24 +261,36 @@ def usual_sizes(system: SystemLike, p: np.ndarray) -> tuple[np.ndarray, np.ndarr
             lengths[k] = np.where((least > 0.0) & (squares >= 0.0), np.sqrt(np.abs(squares)), np.nan)  # M is positive
             known = np.isfinite(lengths[k]).any(axis=1)
             coefficients[k][known] = (np.sqrt(angles + slides * length[:, None] ** 2) / units)[known]
-    each, plain = _median(lengths), _median(coefficients)
-    real = np.isfinite(each) & (plain > TRIVIAL)
+    each, plain, own = _median(lengths), _median(coefficients), system.rows.own
+    real = np.isfinite(each) & (plain > np.where(own, TRIVIAL_OWN, TRIVIAL))
+    units = np.where(own & real, plain * units, units)
+    plain = np.where(own & real, 1.0, plain)
     # of a row that is nothing but rounding: as if its coefficients were of the mechanism's length
     with np.errstate(all="ignore"):
         nominal = np.where(real, each / plain / units, np.nan)
     typical = _median(nominal.T)
-    return np.where(real, each, np.where(np.isfinite(typical), typical, 1.0)[:, None] * units), length
+    return np.where(real, each, np.where(np.isfinite(typical), typical, 1.0)[:, None] * units), units, length
 
 
 def _lengths(system: SystemLike, p: np.ndarray) -> np.ndarray:
-    """(N,) the longest lever of a row against an angle, slides at their neutral place: lengths that know parameters."""
-    turning = angular_velocities(system)
-    lever, rng = np.zeros(len(p)), np.random.default_rng(1)
+    """(N,) the longest lever of a row against an angle, slides at their neutral place: lengths that know parameters.
+
+    A row in a unit of the user's has a lever in metres if a slide enters too; else it counts only where there is no
+    other, and lengths may be parameters.
+    """
+    turning, own = angular_velocities(system), system.rows.own
+    levers, rng = np.zeros((2, len(p))), np.random.default_rng(1)
     for _ in range(SAMPLES):
-        arms = _at_random(system, p, np.tile(rng.uniform(-1, 1, system.nv) * turning, (len(p), 1)))[3]
-        lever = np.fmax(lever, np.sqrt(np.fmax.reduce(arms[:, ~system.rows.angular], axis=1, initial=0.0)))  # no NaN
-    usual = system.layout.length
-    return np.where(np.isfinite(lever) & (lever > RESOLVED * usual), lever, usual)
+        _, _, slides, arms, _ = _at_random(system, p, np.tile(rng.uniform(-1, 1, system.nv) * turning, (len(p), 1)))
+        with np.errstate(all="ignore"):
+            arms = np.where(own & (slides > 0.0), arms / slides, arms)
+        for k, rows in enumerate((~system.rows.angular & ~(own & ~(slides > 0.0).all(axis=0)), own)):
+            found = np.sqrt(np.fmax.reduce(arms[:, rows], axis=1, initial=0.0))
+            levers[k] = np.fmax(levers[k], found)  # no NaN
+    usual = np.full(len(p), system.layout.length)
+    for lever in levers[::-1] if p.shape[1] else levers[:1]:
+        usual = np.where(np.isfinite(lever) & (lever > RESOLVED * system.layout.length), lever, usual)
+    return usual
 
 
 def _at_random(system: SystemLike, p: np.ndarray, delta: np.ndarray) -> tuple[np.ndarray, ...]:

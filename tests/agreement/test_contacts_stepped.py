@@ -34,11 +34,11 @@ def with_contacts(name, bodies, gravity, contacts, push=()):
 def agrees(system, model, q, v, end, steps=200, speed=1.0):
     """Whether stepped courses come to the end of our run with errors below speed · h, for two lengths h of a step."""
     run = da.simulate(system, system.state(q, v), end, rtol=1e-8, atol=1e-10)
-    assert run.success, run.report()
+    assert run.success, run.summary()
     assert run.energy_error is None or np.abs(run.energy_error).max() < 1e-6
     for n in (steps, 4 * steps):
         off = np.abs(moreau.course(model, q, v, end, n)[0] - run.q[-1]).max()
-        assert off < speed * end / n, (off, end / n, run.report())
+        assert off < speed * end / n, (off, end / n, run.summary())
     return run
 
 
@@ -111,12 +111,12 @@ def test_a_double_pendulum_bounces_off_its_stop_with_friction(seed):
     q = np.array([0.9, rng.uniform(-0.5, 0.9)])
     system = m.compile()
     run = da.simulate(system, {"A": q[0], "B": q[1] - q[0]}, 0.9, rtol=1e-8, atol=1e-10)
-    assert run.success, run.report()
+    assert run.success, run.summary()
     assert run.switches
     for n in (400, 1600):
         found, _ = moreau.course(model, q, np.zeros(2), 0.9, n)
         off = np.abs(found - [run["A"][-1], run["A"][-1] + run["B"][-1]]).max()
-        assert off < 12.0 * 0.9 / n, (off, run.report())
+        assert off < 12.0 * 0.9 / n, (off, run.summary())
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -42,7 +42,7 @@ def test_the_browser_gives_the_librarys_numbers(opened, four_bar):
     run = da.simulate(system, x, 0.5)
     rows = opened.evaluate(
         "t => { const m = live.machine; m.begin(); const out = []; for (let k = 1; k < t.length; k++) {"
-        "m.run.set('h', t[k] - t[k - 1]); m.step(t[k]); out.push(Array.from(m.last.row)) } return out }",
+        "m.run.set('step.h', t[k] - t[k - 1]); m.step(t[k]); out.push(Array.from(m.last.row)) } return out }",
         run.t.tolist(),
     )
     states = np.hstack([run.q, run.v])[1:]

@@ -150,7 +150,16 @@ def test_the_command_lines_of_the_documentation_work(dal, tmp_path, monkeypatch)
     for line in lines:
         code, _, err = dal(*shlex.split(line))
         assert code == 0, f"{line}: {err}"
-    made = {"run.csv", "run.html", "pushed.arrow", "curve.csv", "four_bar.json", "four_bar.html", "study.yaml"}
+    made = {
+        "run.csv",
+        "run.html",
+        "pushed.arrow",
+        "curve.csv",
+        "four_bar.json",
+        "four_bar.html",
+        "study.yaml",
+        "five_bar_c",
+    }
     assert {p.name for p in tmp_path.iterdir()} == made
 
 

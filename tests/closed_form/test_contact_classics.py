@@ -139,9 +139,9 @@ def test_a_block_rocks_from_corner_to_corner_until_it_stands(slender, restitutio
         m.add_contact(side, block.at(x, 0, -b), friction=5.0, restitution=restitution)
     system = m.compile()
     run = da.simulate(system, {"z": a * np.sin(tilt) + b * np.cos(tilt), "turn": tilt}, 12.0)
-    assert run.success, run.report()
+    assert run.success, run.summary()
     assert any(s.kind == "unloaded" for s in run.switches)
-    assert "stopped bearing" in run.report()
+    assert "stopped bearing" in run.summary()
     position = run.position("block")[-1]
     assert position[2] == pytest.approx(b, abs=1e-9)  # it stands, and has not sunk in
     assert np.abs(run.v[-1]).max() < 1e-9

@@ -54,8 +54,6 @@ def test_an_arm_is_kept_inside_its_disc_without_a_jump(angle):
     np.testing.assert_allclose(length[radii < 1.9], radii[radii < 1.9], atol=1e-9)
     assert longest_step(workspace, found, radii[:, None] * d) < 1.0 + 1e-6
     assert 1.98 < length[radii > 2.1].min() <= length.max() < 1.99
-    slopes = np.array([d @ f.follows @ d for f in found])
-    np.testing.assert_allclose(slopes[40:-1], np.gradient(length, radii)[40:-1], atol=1e-5)
     edge = follow(workspace, system.state({"A": angle - 0.6, "B": 1.2}), [2.7 * d], margin=False)[0]
     np.testing.assert_allclose(edge.theta, 2.0 * d, atol=1e-8)
     assert not edge.reached
@@ -73,8 +71,6 @@ def test_an_arm_taken_around_beyond_its_disc_follows_the_edge(angle):
     radius = np.array([np.linalg.norm(f.theta) for f in found])
     np.testing.assert_allclose(radius, radius[0], atol=1e-9)
     np.testing.assert_allclose(np.array([f.theta for f in found]), radius[0] * d, atol=1e-8)
-    across = np.array([-d[0, 1], d[0, 0]])
-    np.testing.assert_allclose(found[0].follows @ across, radius[0] / 2.5 * across, atol=1e-6)
 
 
 def in_two_discs(point, span, radius):
@@ -153,7 +149,8 @@ def test_the_run_and_the_law_say_that_a_reference_is_out_of_reach():
     run = da.simulate(system, start, 1.5, u=law, hold=0.01)
     assert run.success
     assert run.position("tip")[-1, 0] == pytest.approx(1.984, abs=2e-3)
-    assert "beyond the workspace" in run.report()
+    assert "beyond the workspace" in run.summary()
+    assert "was not followed" in run.summary()
     assert "tip.x comes to 1.98" in run.remarks[0]
     assert law.remarks == ()  # memory belongs to the run
     x = run.state()

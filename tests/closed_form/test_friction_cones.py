@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.simulation.phases.pressing import Side, pressed
+from dalembert.simulation.hybrid.contact_forces import ContactRows, contact_forces
 
 
 def box_with_a_rough_corner(friction):
@@ -74,10 +74,10 @@ def test_several_contacts_keep_signorinis_and_coulombs_laws_together(seed):
     flat, mu, e = seed % 2 == 0, rng.choice([0.05, 0.2, 0.5, 1.0, 2.0]), rng.choice([0.0, 0.5, 0.9])
     rows, nu = list(corners(rng, int(rng.integers(1, 5)), flat)), rng.normal(size=6) - np.r_[0, 0, 2.0, 0, 0, 0]
     sides = [
-        Side(str(k), n, n @ nu + e * min(n @ nu, 0.0), t, t @ nu, t @ nu, mu, compliance=1.0)
+        ContactRows(str(k), n, n @ nu + e * min(n @ nu, 0.0), t, t @ nu, t @ nu, mu, compliance=1.0)
         for k, (n, t) in enumerate(rows)
     ]
-    found = pressed(sides, 6)
+    found = contact_forces(sides, 6)
     assert found is not None
     after = nu + found.total
     for k, (n, t) in enumerate(rows):

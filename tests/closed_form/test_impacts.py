@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.simulation.phases.impact import collide
-from dalembert.simulation.phases.mode import Changeable
-from dalembert.simulation.phases.moment import Moment
+from dalembert.simulation.hybrid.impact import collide
+from dalembert.simulation.hybrid.instantaneous import Instant
+from dalembert.simulation.hybrid.mode import Changeable
 
 G = 10.0
 
@@ -205,11 +205,11 @@ def test_restitution_with_friction_makes_no_energy():
     for seed in range(40):
         rng = np.random.default_rng(seed)
         x = system.state(rng.uniform(-1.5, 1.5, 2), rng.normal(size=2) * 3)
-        moment = Moment(Changeable.of(system), x, np.zeros(0), np.zeros(0))
-        if moment.speeds[0] > 0:
+        instant = Instant(Changeable.of(system), x, np.zeros(0), np.zeros(0))
+        if instant.speeds[0] > 0:
             continue
-        impact = collide(moment, [], {}, {"ground": 0.7})
+        impact = collide(instant, [], {}, {"ground": 0.7})
         assert impact is not None
-        assert impact.lost > -1e-12 * float(moment.nu @ moment.nu)
+        assert impact.lost > -1e-12 * float(instant.nu @ instant.nu)
         lowered += impact.kept < 1.0
     assert lowered >= 1

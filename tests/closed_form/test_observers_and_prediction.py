@@ -168,7 +168,7 @@ def test_a_run_reports_bounds_that_its_law_could_not_keep():
     assert len(out.remarks) == 1
     assert "could not keep bounds of states" in out.remarks[0]
     assert "'cart' by 0.0" in out.remarks[0]
-    assert out.remarks[0][1:] in out.report()
+    assert out.remarks[0][1:] in out.summary()
     within = da.simulate(system, system.state({"cart": 0.01}), 1.0, u=control.Saturated(law, 5.0, system), hold=0.01)
     assert not within.remarks  # each run has its own memory
     assert not law.remarks

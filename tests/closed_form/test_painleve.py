@@ -48,6 +48,6 @@ def test_a_start_with_two_solutions_is_reported(system):
     assert a[0] < 0.0 < b[0]
     assert run.success
     assert any("'floor'" in text and "both solve the equations" in text for text in run.remarks)
-    assert "both solve the equations" in run.report()
+    assert "both solve the equations" in run.summary()
     one = system.state({"at.angle": -np.radians(30)}, {"at.x": 30.0, "at.angle": -5.3})
     assert da.simulate(system, one, 0.01).remarks == ()

@@ -291,6 +291,20 @@ def test_decoupling_is_no_matter_of_the_mass_metric():
 
 
 @pytest.mark.parametrize("seed", range(4))
+def test_the_inverse_of_the_constraint_matrix_is_kovecses_and_piedboeufs(seed):
+    """M⁻¹Aᵀ(A M⁻¹Aᵀ)⁻¹ (18) where rows are independent; rows said twice share: A A⁺ A = A, and M A⁺ A is symmetric."""
+    system, x = random_closed(seed)
+    s = system.subspaces(x)
+    kept = [k for k in range(len(s.A)) if np.linalg.matrix_rank(s.A[: k + 1]) > np.linalg.matrix_rank(s.A[:k])]
+    A, back = s.A[kept], np.linalg.solve(s.M, s.A[kept].T)
+    np.testing.assert_allclose(s.inverse @ s.A, back @ np.linalg.solve(A @ back, A), atol=1e-9)
+    if len(kept) == len(s.A):
+        np.testing.assert_allclose(s.inverse, back @ np.linalg.inv(A @ back), atol=1e-9 * np.abs(s.inverse).max())
+    np.testing.assert_allclose(s.A @ s.inverse @ s.A, s.A, atol=1e-9)
+    np.testing.assert_allclose(s.complement, s.inverse @ s.A, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
 def test_the_scale_of_aghilis_third_inertia_changes_its_condition_and_no_motion(seed):
     """M_c″ = PM + γ (1 − P) gives the same v̇ for every γ; `best_scale` has the least condition of a fine grid."""
     system, x = random_closed(seed)

@@ -8,7 +8,7 @@ from scipy.integrate import quad
 import dalembert as da
 from dalembert import zoo
 from dalembert.errors import CompileError
-from dalembert.simulation import detours
+from dalembert.simulation.run import singularities
 
 
 def flat_times(loops, until):
@@ -233,7 +233,7 @@ def test_a_run_that_cannot_compile_what_a_singular_position_needs_returns_what_i
     def broken(layout, rows):
         raise CompileError("no room for code")
 
-    monkeypatch.setattr(detours, "lease", broken)
+    monkeypatch.setattr(singularities, "lease", broken)
     run = da.simulate(system, x, 1.0)
     assert not run.success
     assert (

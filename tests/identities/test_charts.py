@@ -109,6 +109,26 @@ def test_the_rate_and_the_bias_of_a_chart_are_those_along_a_motion(case, seed):
 
     slope = (chart.rate(later(1e-5)) - chart.rate(later(-1e-5))) / 2e-5
     np.testing.assert_allclose(slope, wdot, atol=1e-5 * max(1.0, np.abs(wdot).max()))
+    y = np.concatenate([chart.coordinates(x), chart.rate(x)])
+    rates = chart.right_hand_side(x.t, y, guess=x)  # the local state-space form (2.16)
+    moved = [chart.coordinates(later(s)) for s in (1e-5, -1e-5)]
+    np.testing.assert_allclose(rates[: chart.dof], (moved[0] - moved[1]) / 2e-5, atol=1e-6)
+    np.testing.assert_allclose(rates[chart.dof :], wdot, atol=1e-8 * max(1.0, np.abs(wdot).max()))
+
+
+def test_solvers_of_others_integrate_the_local_state_space_form():
+    """SciPy on f̂ (2.16) gives the motion of `simulate`, and closes the loops at every step (2.17)."""
+    from scipy.integrate import solve_ivp
+
+    system = zoo.five_bar().compile()
+    x = system.state(*zoo.five_bar_start())
+    chart = system.chart(x, ["A", "B"])
+    found = solve_ivp(chart.right_hand_side, (0.0, 0.3), chart.carried(x), "DOP853", rtol=1e-10, atol=1e-10)
+    state = chart.state(found.y[:2, -1], found.y[2:, -1])
+    run = da.simulate(system, x, 0.3, rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(state.q, run.state(-1).q, atol=1e-8)
+    np.testing.assert_allclose(state.v, run.state(-1).v, atol=1e-7)
+    assert np.abs(system.residuals(state)).max() < 1e-12
 
 
 @pytest.mark.parametrize("seed", [7, 19, 20, 25])

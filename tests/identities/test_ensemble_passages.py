@@ -10,9 +10,9 @@ import pytest
 
 import dalembert as da
 from dalembert import zoo
+from dalembert.ensembles import excursions as passing
 from dalembert.ensembles import lanes
-from dalembert.simulation import detours
-from dalembert.simulation.driver import Driver
+from dalembert.simulation.run import singularities
 from parameterized import sized_linkage
 
 LAW = da.expression(lambda t, s: {"left": ca.fmax(t - 0.9, 0.0) * s["A"], "right": 0.0})  # behind the position
@@ -23,8 +23,8 @@ LATE = {"late": da.Event(da.expression(lambda t, s: s["A"] + 1.3), terminal=True
 @pytest.fixture
 def excursions(monkeypatch):
     """How often a run was carried past a singular position alone: a list that grows."""
-    made, usual = [], Driver.detour
-    monkeypatch.setattr(Driver, "detour", lambda driver: made.append(driver.record.t) or usual(driver))
+    made, usual = [], passing.past_singularity
+    monkeypatch.setattr(passing, "past_singularity", lambda ctx: made.append(ctx.record.clock.t) or usual(ctx))
     return made
 
 
@@ -106,7 +106,8 @@ def test_given_steps_that_end_too_near_to_a_position_are_not_made_shorter(excurs
 
 def test_given_steps_are_asked_whether_they_tell_the_side_as_those_of_a_run_alone(monkeypatch):
     """What decides about `determined` of a passage at a distance: the same numbers in a lane and alone."""
-    system, asked, usual = zoo.five_bar().compile(), {lanes: [], detours: []}, detours.resolved_by_given_steps
+    system, asked = zoo.five_bar().compile(), {lanes: [], singularities: []}
+    usual = singularities.resolved_by_given_steps
     for place, calls in asked.items():
         monkeypatch.setattr(
             place, "resolved_by_given_steps", lambda *given, calls=calls: calls.append(given) or usual(*given)

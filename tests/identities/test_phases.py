@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import dalembert as da
-from dalembert.simulation.phases.complementarity import lemke
-from dalembert.simulation.phases.driver import PhaseDriver
+from dalembert.simulation.hybrid import hybrid_run
+from dalembert.simulation.hybrid.complementarity import lemke
 
 
 def five_bar():
@@ -47,14 +47,14 @@ def test_a_run_with_switches_is_the_runs_of_its_phases_one_after_another():
 def test_a_phase_that_cannot_begin_loses_nothing_of_those_before(monkeypatch):
     system, x = five_bar()
     (name,) = system.layout.mechanism.constraints
-    begin = PhaseDriver.prepare
+    lay_out = hybrid_run.lay_out
 
-    def refused(driver, *given):
-        if driver.span.start.t > 0.0:
+    def refused(segment):
+        if segment.span.start.t > 0.0:
             raise da.ArgumentError("the start misses its constraints")
-        begin(driver, *given)
+        return lay_out(segment)
 
-    monkeypatch.setattr(PhaseDriver, "prepare", refused)
+    monkeypatch.setattr(hybrid_run, "lay_out", refused)
     run = da.simulate(system, x, 0.6, switches=[da.Switch(open=name, at=0.2)])
     assert run.t[-1] == 0.2
     assert not run.success
@@ -116,7 +116,7 @@ def test_a_saved_run_comes_back_with_its_phases(tmp_path):
         (s.t, s.what, s.lost, s.note, dict(s.impulse)) for s in run.switches
     ]
     assert [p.system.mode for p in again.phases] == [p.system.mode for p in run.phases]
-    assert again.report() == run.report()
+    assert again.summary() == run.summary()
     assert repr(again) == repr(run)
     assert len(repr(run)) < 200
     assert again.success
@@ -216,7 +216,7 @@ def test_reversals_of_sliding_are_told(where):
     turns = run.t[1:][(signs[1:] * signs[:-1] < 0) | (signs[1:] == 0)]
     assert all(min(abs(turns - s.t)) < 0.2 for s in told)
     assert all(abs(run(s.t).v[0]) < 1e-6 for s in told)
-    assert f"{of} reversed {len(told)} times" in run.report()
+    assert f"{of} reversed {len(told)} times" in run.summary()
 
 
 def test_a_foot_that_stops_bearing_is_told():

@@ -2,6 +2,8 @@
 
 import inspect
 import pickle
+import re
+import tempfile
 from copy import copy, deepcopy
 
 import numpy as np
@@ -33,6 +35,13 @@ def stepped(environment):
     return [environment.step(np.array([0.3]))[0] for _ in range(3)][-1]
 
 
+def exported(system, state):
+    """Numbers of the start and the parameters in C."""
+    with tempfile.TemporaryDirectory() as folder:
+        text = "".join(f.read_text(encoding="utf-8") for f in system.export_c(folder, state, name="bars"))
+    return [float(x) for x in re.findall(r"-?\d+\.\d+(?:e[+-]\d+)?", text)]
+
+
 WEIGHT = {"a": (0.0, 0.0, 0.0, 0.0, -3.0, 0.0)}
 ACCELERATION = np.array([0.3, -0.2, 0.5])
 
@@ -52,6 +61,7 @@ METHODS = {
     "energy": lambda s, x: s.energy(x),
     "evaluate": lambda s, x: s.evaluate("potential_energy", x),
     "evaluate_kernel": lambda s, x: s.evaluate_kernel(s.kernel("bias"), x, None, None, {}),
+    "export_c": exported,
     "forward_dynamics": lambda s, x: s.forward_dynamics(x, wrenches=WEIGHT),
     "frame_acceleration": lambda s, x: s.frame_acceleration(x, "point", ACCELERATION),
     "frame_derivatives": lambda s, x: s.frame_derivatives(x, "point").d("A", "B"),
@@ -150,7 +160,7 @@ def test_every_question_about_a_state_is_in_the_table():
         for name, f in inspect.getmembers(da.System, inspect.isfunction)
         if not name.startswith("_") and {"state", "p"} <= set(inspect.signature(f).parameters)
     }
-    assert asked - {"resolve", "begin"} == set(METHODS)
+    assert asked - {"resolve", "begin", "export_fmu"} == set(METHODS)
     functions = {
         name
         for name in dir(da)

@@ -12,9 +12,9 @@ import pytest
 
 import dalembert as da
 from dalembert import zoo
-from dalembert.simulation import driver
 from dalembert.simulation.files import Header, Recorder, read
 from dalembert.simulation.files.format import KEY, check_sum, schema
+from dalembert.simulation.run import context
 from forged_runs import Taken
 
 TESTS = Path(__file__).parents[1]
@@ -203,7 +203,7 @@ def test_a_process_killed_before_the_first_batch_leaves_a_file_that_says_so(tmp_
     import os
     import dalembert as da
     from dalembert import zoo
-    from dalembert.simulation import saving
+    from dalembert.simulation.files import saving
 
     saving.Record.append = lambda *_: os._exit(9)
     system = zoo.four_bar().compile()
@@ -226,9 +226,9 @@ def test_a_full_disk_costs_the_file_and_not_the_run(tmp_path, bar):
     import numpy as np
     import dalembert as da
     from dalembert import zoo
-    from dalembert.simulation import driver
+    from dalembert.simulation.run import context
 
-    driver.RECORDED = 50
+    context.RECORDED = 50
     system = zoo.four_bar().compile()
     x = system.assemble({{"A": 0.6}}, v={{"A": 12.0}})
     whole = da.simulate(system, x, 3.0)
@@ -284,7 +284,7 @@ def test_a_recording_with_more_steps_than_are_allowed_does_not_go_on(tmp_path, b
 
 
 def test_events_are_written_once(tmp_path, bar, monkeypatch):
-    monkeypatch.setattr(driver, "RECORDED", 10)
+    monkeypatch.setattr(context, "RECORDED", 10)
     system, x = bar
     options = {"events": {"beat": lambda t, s: np.sin(40 * t)}}
     whole = da.simulate(system, x, 3.0, **options)

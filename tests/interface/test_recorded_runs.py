@@ -10,7 +10,7 @@ import pytest
 
 import dalembert as da
 from dalembert import charts, zoo
-from dalembert.simulation import driver as driver_module
+from dalembert.simulation.run import context
 
 
 def four_bar():
@@ -71,7 +71,7 @@ def assert_same(a, b):
 @pytest.mark.parametrize("case", CASES)
 def test_a_run_taken_up_again_is_the_run_that_was_never_cut(case, tmp_path, monkeypatch):
     """Cut by max_steps, twice, at steps that end no batch of their own; then by a torn last batch."""
-    monkeypatch.setattr(driver_module, "RECORDED", 20)
+    monkeypatch.setattr(context, "RECORDED", 20)
     build, t, options = CASES[case]
     system, x = build()
     path = tmp_path / "run.arrow"

@@ -79,7 +79,7 @@ def test_limits_are_enforced_by_a_keyword_of_the_run():
     assert any("beyond its limit" in w for w in da.simulate(system, x, 1.0).warnings)
     rigid = da.simulate(system, x, 1.0, stops="rigid")
     assert rigid["x"][-1] == pytest.approx(1.0, abs=1e-12)
-    assert "x upper stop was hit at t = 0.5 s" in rigid.report()
+    assert "x upper stop was hit at t = 0.5 s" in rigid.summary()
     soft = da.simulate(system, x, 1.0 + np.pi / 20, stops=da.Stops(stiffness=400.0))
     assert soft(0.5 + np.pi / 40)["x"] == pytest.approx(1.05, abs=1e-7)  # v / ω beyond
     assert soft.rate("x")[-1] == pytest.approx(-1.0, abs=1e-6)

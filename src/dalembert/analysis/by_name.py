@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from dalembert.errors import unknown
+from dalembert.lazy import cached_property
 from dalembert.mechanism.traced import line_points
+from dalembert.tables import Tabular
 
 
-class ByName:
+class ByName(Tabular):
     """Motion of frames and joints, and forces in joints, at each of N records.
 
     frame: a frame (`body.at(...)`), a body, or the name of either. Lengths are in m, angles in rad, times in s, forces
@@ -22,6 +24,7 @@ class ByName:
     system: Any
     q: np.ndarray  # (N, nq)
     v: np.ndarray  # (N, nv)
+    p: Any  # parameters
     _batch: Callable[..., Any]  # (name, frame=, axes=, **more): a function of the system at every record
 
     if TYPE_CHECKING:
@@ -83,6 +86,23 @@ class ByName:
                 rate += ((w - v) * (b - a)).sum(axis=1) / np.linalg.norm(b - a, axis=1)
         return rate
 
+    # --- energy -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def kinetic_energy(self) -> np.ndarray:
+        """(N,), J."""
+        return self._batch("kinetic_energy")
+
+    @cached_property
+    def potential_energy(self) -> np.ndarray:
+        """(N,), J: of weight and springs."""
+        return self._batch("potential_energy")
+
+    @property
+    def energy(self) -> np.ndarray:
+        """(N,) kinetic and potential energy, J."""
+        return self.kinetic_energy + self.potential_energy
+
     # --- joints -------------------------------------------------------------------------------------------------
 
     def __getitem__(self, name: str) -> np.ndarray:
@@ -122,6 +142,23 @@ class ByName:
         if joint in tree:
             return self._in_joints()[:, tree.index(joint)]
         return self._batch("loop_wrench", frame=joint, lam=self._all_multipliers()).reshape(len(self.q), 6)
+
+    # --- pictures -----------------------------------------------------------------------------------------------
+
+    def animate(self, path: Any, **options: Any) -> Any:
+        """The motion as one HTML file at path, which works offline; options of `dalembert.view.animate`."""
+        from dalembert.view import animate
+
+        return animate(cast(Any, self), path, **options)
+
+    def _repr_html_(self) -> str:
+        """A picture of some positions, the last in full colour, above a summary, for notebooks."""
+        from dalembert.view.notebook import html_of
+
+        some = np.linspace(0, len(self.q) - 1, min(4, len(self.q))).astype(int)
+        return html_of(self.system, self.q[some], repr(self), self.p)
+
+    # --- inside -------------------------------------------------------------------------------------------------
 
     def _in_joints(self) -> np.ndarray:
         """(N, joints, 6) wrenches in the joints of the tree."""

@@ -119,7 +119,8 @@ def _open(system: SystemLike, name: str, closing: Closing, rows: np.ndarray) -> 
     angular = system.rows.angular[rows]
     gap = float(np.linalg.norm([closing.residuals[i] for i in own if angular[i] == angular[worst]]))
     kind = next(c.kind for c in system.description.constraints if c.name == name)
-    return f"'{name}' {'is open' if kind in JOINTS else 'misses'} by {gap:.4g} {'rad' if angular[worst] else 'm'}"
+    unit = "" if system.rows.own[rows][worst] else " rad" if angular[worst] else " m"
+    return f"'{name}' {'is open' if kind in JOINTS else 'misses'} by {gap:.4g}{unit}"
 
 
 def _listed(names: Sequence[str]) -> str:

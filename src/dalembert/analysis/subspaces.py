@@ -4,7 +4,8 @@ With W = RᵀR the metric, Ã = A R⁻¹ and Q₂ a basis of its null space:
 
     P = R⁻¹ Q₂ Q₂ᵀ R            projector on admissible motion: Aghili's P (15) for W = 1,
                                 Kövecses & Piedboeuf's P_a (17) for W = M
-    c = −R⁻¹ Ã⁺ γ               the acceleration the constraints ask for by themselves: Aghili's C q̇ (16)
+    A⁺ = R⁻¹ Ã⁺                 generalized inverse of A: Kövecses & Piedboeuf's (18) for W = M
+    c = −A⁺ γ                   the acceleration the constraints ask for by themselves: Aghili's C q̇ (16)
     K = R⁻¹ Q₂                  null-space basis, Kᵀ W K = 1: Spencer's V₂ (3.1) for W = 1
 """
 
@@ -54,6 +55,11 @@ class Subspaces:
     def complement(self) -> np.ndarray:
         """(nv, nv) projector on constrained motion, P_c."""
         return np.eye(len(self.M)) - self.P
+
+    @cached_property
+    def inverse(self) -> np.ndarray:
+        """(nv, m) generalized inverse of A: the shortest motion of each row, M⁻¹Aᵀ(A M⁻¹Aᵀ)⁻¹ in the mass metric."""
+        return self.tangent.shortest(np.eye(len(self.A)))
 
     @cached_property
     def bias(self) -> np.ndarray:

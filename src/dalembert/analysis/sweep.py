@@ -21,12 +21,14 @@ from dalembert.analysis.between_nodes import CLOSE
 from dalembert.analysis.by_name import ByName
 from dalembert.analysis.continuation import far_from_singular
 from dalembert.analysis.course import Course
+from dalembert.analysis.motion_columns import motion_columns, position_units
 from dalembert.analysis.special_points import SpecialPoint
 from dalembert.analysis.trail import Trail
 from dalembert.errors import ArgumentError, unknown
 from dalembert.lazy import cached_property
 from dalembert.protocols import Inputs, SystemLike
 from dalembert.rank import rank_policy
+from dalembert.tables import Columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +128,30 @@ class Sweep(ByName):
         m = self._course.constraints
         tau = self._J(k)[m:].T @ self._forces[k, m:]
         return self.system.constraint_forces(x, tau, u=self._u, p=p)  # type: ignore[attr-defined]
+
+    def power(self, name: str) -> np.ndarray:
+        """(K,) W that the drive of a prescribed or held coordinate brings in, by its name."""
+        if name in {track[0].name for track in self._course.tracks}:
+            raise ArgumentError(f"'{name}' is a frame; for its power take driving_force('{name}') and its velocity.")
+        return self.driving_force(name) * self.rate(name)
+
+    def _columns(self) -> Columns:
+        """Over what is led, where that is one coordinate or parameter; forces where they are determined."""
+        named = list(self.values)
+        single = named[0] if len(named) == 1 else "k"
+        determined = self._stack is None or self._stack.rank == self.system.nv
+        values, units = motion_columns(
+            self.system, self.q, self.v, vdot=self.vdot, multipliers=self.multipliers if determined else None
+        )
+        of = dict(zip(self.system.q_names, position_units(self.system)))
+        if single == "k":
+            values = {**self.values, **values}
+        for name in [*self._course.coordinates, *self._course.fixed] if determined else []:
+            values[f"force.{name}"] = self.driving_force(name)
+            units[f"force.{name}"] = {"rad": "N m", "m": "N"}.get(of.get(name, ""), "")
+        units |= {name: of.get(name, "s" if name == "t" else "") for name in named}
+        rows = self.values[single] if single != "k" else np.arange(len(self))
+        return Columns(self.system.name, single, rows, values, units)
 
     # --- inside -------------------------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from dalembert.charts.newton import ITERATIONS, follow, reach
 from dalembert.charts.point import Point
 from dalembert.compiler import Kernel
 from dalembert.errors import ArgumentError
-from dalembert.protocols import Parameters, StateGiven
+from dalembert.protocols import Inputs, Parameters, StateGiven
 from dalembert.system.rows import RowChoice
 from dalembert.system.state import State
 from dalembert.system.stepping import DRIVE, STATE, ode
@@ -128,6 +128,21 @@ class LocalChart:
         changes = np.linalg.solve(e["D2"], e["D1"] * units), np.linalg.solve(e["S2"], e["S1"] * units)
         y, w = (np.abs(x).max(axis=1, initial=0.0) for x in changes)
         return np.where(y > 0, y, 1.0), np.where(w > 0, w, 1.0)
+
+    # --- the local state-space form -----------------------------------------------------------------------------
+
+    def right_hand_side(
+        self, t: float, y: ArrayLike, u: Inputs = None, guess: StateGiven | None = None, tolerance: float = 1e-12
+    ) -> np.ndarray:
+        """f̂(t, (y, w)), (dof + speeds,): the rates (ẏ, ẇ) of the local state-space form (2.16).
+
+        t: s. y: (dof + speeds,) the coordinates and the independent velocities, one behind the other, as ODE solvers
+        carry them. u: inputs, by name or (nu,). guess, tolerance: as those of `state`. What any solver makes of f̂
+        satisfies the constraints (2.17). `simulate(coordinates=…)` runs the same equations as machine code.
+        """
+        both = self._vector(y, self.dof + self.speeds, "y")
+        x = self.state(both[: self.dof], both[self.dof :], guess, checks.number(t, "t"), tolerance)
+        return Point(self, x, both[: self.dof]).rates(self.system.acceleration(x, u=u, p=self.p).vdot)
 
     # --- derivatives --------------------------------------------------------------------------------------------
 

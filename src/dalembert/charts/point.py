@@ -163,6 +163,12 @@ class Point:
         gamma = self.chart.system.constraint_gamma(self.x, p=self.chart.p)
         return self.velocities.shortest(-np.concatenate([self.moving["bias"], gamma]))
 
+    def rates(self, vdot: np.ndarray) -> np.ndarray:
+        """(dof + speeds,) ẏ = −D₂R⁻¹ D₁R v, and ẇ = −S₂⁻¹ (S₁ v̇ + Ṡ at v̇ = 0, ẇ = 0) for v̇, (nv,)."""
+        e = self.still
+        ydot = -np.linalg.solve(e["D2"], e["D1"] @ self.x.v)
+        return np.concatenate([ydot, -np.linalg.solve(e["S2"], e["S1"] @ vdot + self.moving["bias"])])
+
     @property
     def derivative(self) -> np.ndarray:
         """(2 nv, dof + speeds) DΨ = [K 0; ∂v/∂y K_speed] (2.40), in small motions (δ, δv)."""

@@ -113,8 +113,8 @@ class Output:
 
 def save(path: Path, text: str | bytes) -> None:
     """Write a file in one piece: an older one stays whole until the new one is."""
+    from dalembert.disk.atomic import replacing
     from dalembert.errors import FileError
-    from dalembert.simulation.files.atomic import replacing
 
     try:
         with replacing(path) as new:

@@ -65,7 +65,7 @@ def view(
 
 
 def _studio(study: Study, time: float, inputs: Any, run_file: str | None, port: int, opened: bool) -> int:
-    from dalembert.simulation.saving import load
+    from dalembert.simulation.files.saving import load
     from dalembert.studio import studio
     from dalembert.studio.script import quoted
 
@@ -104,7 +104,7 @@ def _animation(
     study: Study, path: Path, time: float, inputs: Any, run_file: str | None, traces: tuple[str, ...]
 ) -> Answer:
     from dalembert.cli.simulate import answer
-    from dalembert.simulation.saving import load
+    from dalembert.simulation.files.saving import load
     from dalembert.simulation.simulate import simulate
 
     if run_file is not None:

@@ -11,25 +11,27 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dalembert import checks
+from dalembert.analysis.motion_columns import columns, input_units, joined, motion_columns, multiplier_units
 from dalembert.analysis.sweep import Sweep
 from dalembert.control.allocator import Allocator
 from dalembert.control.native.workspace import GIVEN
 from dalembert.control.plant import Plant
 from dalembert.control.references import LimitsGiven, MetricGiven
 from dalembert.control.trajectories import Trajectory
-from dalembert.errors import ArgumentError, AssemblyError, extra, unknown
+from dalembert.errors import ArgumentError, AssemblyError, unknown
 from dalembert.lazy import cached_property
 from dalembert.protocols import Parameters, StateGiven, check_system
-from dalembert.simulation.run import Run
+from dalembert.simulation.results.run import Run
 from dalembert.system.state import State
 from dalembert.system.system import System
+from dalembert.tables import Columns, Tabular
 
 SAMPLES = 201  # times along a trajectory for which none are given
 MISSED = 1e-7  # of its terms: what may be missing of the motion
 
 
 @dataclass(frozen=True, eq=False)
-class ForcesAlong:
+class ForcesAlong(Tabular):
     """Actuator forces at N times of a motion. `forces["crank"]` is the history of one, (N,), N or N m.
 
     It is a controller too: `da.simulate(system, forces.state(0), T, u=forces)` drives the mechanism with them.
@@ -139,19 +141,16 @@ class ForcesAlong:
         out[list(self._inputs)] = self._spline(t)
         return out
 
-    def to_pandas(self) -> Any:
-        """A `pandas.DataFrame` (extra `pandas`), index t in s: q, v, "force.crank", "power.crank", "lambda.C.x"."""
-        pandas = extra("pandas", "pandas", "a table of forces")
-        system = self.system
-        names = [
-            *(f"q.{n}" for n in system.q_names),
-            *(f"v.{n}" for n in system.v_names),
-            *(f"force.{n}" for n in self.names),
-            *(f"power.{n}" for n in self.names),
-            *(f"lambda.{n}" for n in system.row_names),
-        ]
-        values = np.hstack([self.q, self.v, self.u, self.power, self.multipliers])
-        return pandas.DataFrame(values, index=pandas.Index(self.t, name="t"), columns=names)
+    def _columns(self) -> Columns:
+        """Over t: q, v, "force.crank", "power.crank", "lambda.C.x"."""
+        system, of = self.system, dict(zip(self.system.u_names, input_units(self.system)))
+        values, units = joined(
+            motion_columns(system, self.q, self.v),
+            columns("force", self.u, self.names, [of.get(name, "") for name in self.names]),
+            columns("power", self.power, self.names, ["W" for _ in self.names]),
+            columns("lambda", self.multipliers, system.row_names, multiplier_units(system)),
+        )
+        return Columns(system.name, "t", self.t, values, {"t": "s", **units})
 
 
 def inverse_dynamics_along(

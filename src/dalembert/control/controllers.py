@@ -59,14 +59,16 @@ def motion_control(system: System, task: Task, reference: ReferenceGiven, **opti
         reactions, cones, measures    bounds, friction cones and combinations of multipliers, as there
         positions         {coordinate: (lower, upper)} that the motion keeps, or True for the limits of the joints
         speeds, accelerations    {velocity: bound or (lower, upper)}, or one bound for all
-        limit_rate        1/s: how fast bounds of positions and speeds are approached at most; default 40
+        limit_rate        1/s: how fast bounds of positions and speeds, and the edge of the workspace, are approached
+                          at most; default 40
         free_damping      of motions that the task leaves free, 1/s; default 0
         active            {constraint: bool}, or a function (t, state) → that, for constraints that come and go; by
                           default all, and in a run with switches those that hold
         epsilon           singular values of A up to it are zero (68), in the units of its rows; default 0: rounding
         damping           where the task's or the actuators' map has shrunk to this part, its inverse is damped
         out_of_reach      "follow" a reference beyond the workspace (default), "refuse" it with an error, or "approach"
-                          the nearest position, a little inside the edge, which `run.report()` tells
+                          the nearest position, a little inside the edge, slowing down before it; `run.remarks` and
+                          `run.summary()` say when. The reference is asked up to 5 / limit_rate before and after t
         p                 parameters of the model
         tolerance         singular values up to this part of the largest count as zero; default 1e-9
 

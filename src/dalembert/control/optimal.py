@@ -8,6 +8,7 @@ from typing import Any, Union
 
 import numpy as np
 
+from dalembert.analysis.motion_columns import motion_columns
 from dalembert.checks import array, choice, flag, function, number, shown, whole
 from dalembert.control.optimal_problem import Motion, Problem
 from dalembert.control.optimal_search import search, search_from_far
@@ -17,11 +18,12 @@ from dalembert.control.stage_costs import Cost
 from dalembert.errors import ArgumentError
 from dalembert.mechanism.constraints.expression import Expression
 from dalembert.protocols import Parameters, StateGiven, check_system
-from dalembert.simulation.run import Run
+from dalembert.simulation.results.run import Run
 from dalembert.simulation.simulate import simulate
 from dalembert.statics.limits import Bounds
 from dalembert.system.state import State
 from dalembert.system.system import System
+from dalembert.tables import Columns, Tabular
 
 MOST = 100_000  # steps: more is a slip of the pen
 #: where a search may start: a motion, inputs, or states and inputs; None for its own guesses
@@ -29,7 +31,7 @@ Guess = Union["OptimalMotion", MotionPlan, np.ndarray, "tuple[Any, Any]", None]
 
 
 @dataclass(frozen=True, eq=False)
-class OptimalMotion:
+class OptimalMotion(Tabular):
     """A motion of least cost in N steps of the variational midpoint rule, and the feedback that keeps it."""
 
     system: System
@@ -59,6 +61,12 @@ class OptimalMotion:
         k = whole(k, "k", least=-len(self.t), most=len(self.t) - 1)
         x = self.system.state(self.q[k], self.v[k], float(self.t[k]))
         return self.system.belonging(x, self.p, self.u[min(k % len(self.t), len(self.u) - 1)])
+
+    def _columns(self) -> Columns:
+        """Over t: q, v and the inputs held from there on; none at the end."""
+        u = np.vstack([self.u, np.full((1, self.u.shape[1]), np.nan)])
+        values, units = motion_columns(self.system, self.q, self.v, u)
+        return Columns(self.system.name, "t", self.t, values, {"t": "s", **units})
 
     def inputs(self, t: float, state: Any = None) -> np.ndarray:
         """(inputs,) at a time t (s), without feedback; state: not used."""

@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.analysis.motion_columns import motion_columns
 from dalembert.checks import keywords, number, whole
 from dalembert.control.trajectories import Trajectory, piecewise
 from dalembert.errors import ArgumentError, unknown
 from dalembert.protocols import Parameters
 from dalembert.system.state import State
 from dalembert.system.system import System
+from dalembert.tables import Columns, Tabular
 
 if TYPE_CHECKING:
-    from dalembert.simulation.run import Run
+    from dalembert.simulation.results.run import Run
 
 
 @dataclass(frozen=True, eq=False)
-class MotionPlan:
+class MotionPlan(Tabular):
     """A motion with the inputs that make it, at N + 1 times; inputs are linear in between."""
 
     t: np.ndarray  # (N + 1,)
@@ -115,6 +117,11 @@ class MotionPlan:
         return simulate(
             self.system, self.state(0), self.duration, u=self.held(period), hold=period, p=self.p, **options
         )
+
+    def _columns(self) -> Columns:
+        """Over t: q, v, vdot and u at the knots."""
+        values, units = motion_columns(self.system, self.q, self.v, self.u, self.a)
+        return Columns(self.system.name, "t", self.t, values, {"t": "s", **units})
 
     def __repr__(self) -> str:
         return f"<plan of '{self.system.name}' over {self.duration:.6g} s: cost {self.cost:.6g}; {self.message}>"

@@ -141,7 +141,7 @@ class PredictiveControl:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Sentences on the updates so far: when bounds of states could not be kept; `run.report()` has them."""
+        """Sentences on the updates so far: when bounds of states could not be kept; `run.summary()` has them."""
         if self._missed is None:
             return ()
         first, last, most, found = self._missed

@@ -25,15 +25,17 @@ from dalembert.checks import choice, function, keywords, mapping, number, vector
 from dalembert.control.allocator import Allocator
 from dalembert.control.bounds import Cone, MotionBounds
 from dalembert.control.evidence import InverseDynamics, Verdict, explain
+from dalembert.control.governor import Governor, Node
 from dalembert.control.measures import Measure
 from dalembert.control.native.workspace import FREE, TASK, Allocation, Controller
 from dalembert.control.plant import Plant
-from dalembert.control.reachability import Nearest, Workspace
+from dalembert.control.reachability import Workspace
 from dalembert.control.references import (
     GainsGiven,
     LimitsGiven,
     MetricGiven,
     ReferenceGiven,
+    Triple,
     as_function,
     as_reference,
     force_course,
@@ -67,7 +69,8 @@ class _Memory(threading.local):
         self.task_integral = np.zeros(rows)  # ∫e
         self.task_last: tuple[float, np.ndarray] | None = None  # t, e of the last update; 0 where bounds held it back
         self.nearest: np.ndarray | None = None  # q where the task came nearest to its last reference
-        self.beyond: tuple[float, float, float, Nearest] | None = None  # when that missed it: from, to, most, and then
+        self.nodes: tuple[bytes, dict[int, Node]] = (b"", {})  # of the governor, with the constraints that held
+        self.beyond: tuple[float, float, Node] | None = None  # when the reference was not followed: from, to, farthest
 
 
 class ProjectedControl:
@@ -153,6 +156,9 @@ class ProjectedControl:
             row_size=self.workspace.sizes.copy(), unit_of=self.workspace.units.copy(),
         )  # fmt: skip
         self.reference = None if reference is None else as_reference(reference, self.task.names)
+        self.governor: Governor | None = None
+        if self.reference is not None and out_of_reach == "approach":
+            self.governor = Governor(self.workspace, self.reference, 1.0 / self.allocator.template.limit_rate)
         self.gains = gain_matrices(rate, gains if stiffness is None else stiffness, nt)  # (2, nt, nt)
         self.integral_gain = gain_matrices(1.0, (integral, 0.0), nt)[0]
         self.allocator.template.gains[:] = self.gains.reshape(2 * nt, nt)
@@ -279,14 +285,14 @@ class ProjectedControl:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Sentences on the updates in this thread: when references were out of reach; `run.report()` has them."""
+        """Sentences on the updates in this thread: when references were out of reach; `run.summary()` has them."""
         if self._memory.beyond is None:
             return ()
-        first, last, most, found = self._memory.beyond
+        first, last, most = self._memory.beyond
         when = f"between t = {first:.6g} s and {last:.6g} s" if last > first else f"at t = {first:.6g} s"
         return (
-            f"{when} the reference was beyond the workspace, or at its edge, and the task was led to the nearest "
-            f"position: at t = {most:.6g} s {found.message}",
+            f"{when} the reference was not followed: it goes beyond the workspace, or to its edge, and the task was "
+            f"slowed down before it and led to the nearest position: at t = {most.t:.6g} s {most.found.message}",
         )
 
     @property
@@ -303,18 +309,19 @@ class ProjectedControl:
             a.active[:] = 1  # a copy of the law in a run may have left others
         memory, steps = self._memory, list[Remember]()
         if self.reference is not None:
-            value, rate, acceleration = self.reference(t)
-            if self.out_of_reach != "follow":
-                keep_off = self.out_of_reach == "approach"
-                found = self.workspace.nearest(state, memory.nearest, t, value, a.active, keep_off)
-                if not found.reached and keep_off:
-                    value, rate, acceleration = found.theta, found.follows @ rate, found.follows @ acceleration
-                elif not found.reached and not asking:
+            if self.governor is not None:
+                desired, remember_nodes = self._govern(self.governor, a, t, state)
+                steps.append(remember_nodes)
+            else:
+                desired = self.reference(t)
+            if self.out_of_reach == "refuse":
+                found = self.workspace.nearest(state, memory.nearest, t, desired[0], a.active)
+                if not (found.reached or asking):
                     raise DalembertError(f"at t = {t:g} s the reference is out of reach: {found.message}")
-                steps.append(lambda m, u, a: _came_nearest(m, t, found))
-            np.concatenate((value, rate, acceleration), out=a.reference)
+                steps.append(lambda m, u, a: setattr(m, "nearest", found.q))
+            np.concatenate(desired, out=a.reference)
             if self.integral_gain.any():
-                steps.append(self._integrate(a, t, state, value))
+                steps.append(self._integrate(a, t, state, desired[0]))
         if self.force_names:
             steps.append(self._press(a, t, state, active))
 
@@ -323,6 +330,22 @@ class ProjectedControl:
                 step(m, u, a)
 
         return remember
+
+    def _govern(self, governor: Governor, a: Allocation, t: float, state: State) -> tuple[Triple, Remember]:
+        """The reference up to the edge of the workspace, and how the law remembers where that was."""
+        held = a.active.tobytes()
+        known = self._memory.nodes[1] if self._memory.nodes[0] == held else {}
+        governed = governor(t, state, a.active, known)
+        here = governed.farthest
+
+        def remember(m: _Memory, u: np.ndarray, a: Allocation) -> None:
+            m.nodes = held, governed.nodes
+            if here is not None:
+                first, last, most = m.beyond or (t, t, here)
+                most = here if here.found.distance >= most.found.distance else most
+                m.beyond = min(first, t), max(last, t), most
+
+        return governed.reference, remember
 
     def _integrate(self, a: Allocation, t: float, state: State, value: np.ndarray) -> Remember:
         """Integral action: G_I ∫e into the workspace."""
@@ -368,13 +391,3 @@ class ProjectedControl:
             return self.allocator.template.pick @ np.concatenate([lam, S @ lam])
         keywords(self.force_names, given, what)
         return np.array([number(given[name], f"'{name}' of {what}") for name in self.force_names])
-
-
-def _came_nearest(memory: _Memory, t: float, found: Nearest) -> None:
-    """Remember the nearest position, and when it was not the reference."""
-    memory.nearest = found.q
-    if not found.reached:
-        first, _, most, worst = memory.beyond or (t, t, t, found)
-        if found.distance >= worst.distance:
-            most, worst = t, found
-        memory.beyond = first, t, most, worst

@@ -7,8 +7,8 @@ constraints leave, the position is the minimum along the constraints of
 
 The first part grows with the distance and pulls by g at most. The second applies only if a margin is asked for. It is
 zero where the task moves freely, ρ ≥ c, and keeps the position off the edge of the workspace, where S loses rank and a
-finite velocity of the task would need an infinite one of the joints. A reference inside is reached exactly, one on its
-way out slows down before the edge, and the position depends continuously on the reference.
+finite velocity of the task would need an infinite one of the joints. A reference inside is reached exactly, and the
+position depends continuously on the reference. How fast it may move to the edge is the governor's matter.
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ class Nearest:
 
     q: np.ndarray  # (nq,)
     theta: np.ndarray  # (nt,) the task there
-    follows: np.ndarray  # (nt, nt) ∂θ/∂θ_d: how it moves with the reference; the identity where that is reached
     distance: float  # ‖e‖ there
     reached: bool  # whether that is nothing but rounding
     message: str  # what is missed
@@ -222,16 +221,10 @@ class _Search:
         return min((b for b in beside if b.closed < 1e-9), key=self.cost, default=x)
 
     def _found(self, x: _Place) -> Nearest:
-        names, sizes = self.space.plant.task.names, self.space.sizes
+        names = self.space.plant.task.names
         e = self.error(x)
         distance = float(np.linalg.norm(e))
         reached = distance < 10 * ACCURACY
-        follows = np.eye(len(names))
-        if not reached:
-            w, force = self.pull(x)
-            H = self.slope(x, curved=True)[1]
-            by_reference = x.S.T @ (w * np.eye(len(e)) - w * np.outer(force, force) / PULL**2)
-            follows = (x.S @ np.linalg.pinv(H, 1e-10) @ by_reference) * sizes[:, None] / sizes
         off = [k for k in range(len(names)) if abs(e[k]) > ACCURACY]
         said = ", ".join(f"{names[k]} comes to {x.theta[k]:.4g} of {self.target[k]:.4g}" for k in off)
-        return Nearest(x.q, x.theta, follows, distance, reached, said)
+        return Nearest(x.q, x.theta, distance, reached, said)

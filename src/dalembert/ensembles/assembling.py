@@ -45,10 +45,8 @@ class Closing:
         self.held = self.velocities(names)
         self.possible = len(self.fixed) == len(self.held)  # a quaternion is not held number by number
         self.angular = angular_velocities(system)
-        self.sizes, length = usual_sizes(system, p)
-        self.reach, self.units = (
-            np.where(turns, 1.0, length[:, None]) for turns in (self.angular, system.rows.angular)
-        )
+        self.sizes, self.units, length = usual_sizes(system, p)
+        self.reach = np.where(self.angular, 1.0, length[:, None])
         self.first = np.zeros(len(p))
         self.positions = np.flatnonzero(system.rows.holonomic)
 

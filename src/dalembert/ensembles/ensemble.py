@@ -21,9 +21,10 @@ from dalembert.ensembles.work import Queue, by_executor, in_threads, shown, usua
 from dalembert.errors import ArgumentError
 from dalembert.mechanism.contacts.stop import as_stops
 from dalembert.simulation.callbacks import expression
-from dalembert.simulation.driver import Driver
+from dalembert.simulation.hybrid.switch import named_switches
 from dalembert.simulation.layout import Layout
-from dalembert.simulation.phases.switch import named_switches
+from dalembert.simulation.run.context import lay_out
+from dalembert.simulation.run.segment import Segment
 from dalembert.simulation.setup import make_choices, make_setup, make_span, steers
 from dalembert.system.system import System
 
@@ -181,7 +182,7 @@ def ensemble(
     plan = Plan(setup, span.samples, named, keep, wide, controllers, changes, slopes)
     check_derivatives(plan, state, U[first])
     if not plan.hybrid:
-        Driver(Layout(setup), span)  # what is wrong with all runs is told at once
+        lay_out(Segment(Layout(setup), span))  # what is wrong with all runs is told at once
     threads = usual_workers() if workers is None else checks.whole(workers, "workers", least=1, most=1024)
     kept = None if store is None else Store(store, plan, batch, paths)
     known = [] if kept is None else list(kept.done())

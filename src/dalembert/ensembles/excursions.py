@@ -1,6 +1,6 @@
 """Excursions: runs that leave their lanes next to a singular position, are carried past it alone, and come back.
 
-The excursion is that of `simulate`: a `Driver` set up for the run is put where the lane left off, with its clock, takes
+The excursion is that of `simulate`: a segment set up for the run is put where the lane left off, with its clock, takes
 careful steps or crosses the position, and hands state and clock back once usual steps lead on. Neither side knows of
 other runs, so the result does not depend on a run's company.
 """
@@ -17,14 +17,16 @@ from dalembert.errors import DalembertError
 from dalembert.integrators.lane_record import CLOCK, DRIFT, MARGIN, SPEED_DRIFT, LaneRecord
 from dalembert.native import library
 from dalembert.outcome import Outcome
-from dalembert.simulation.driver import Driver
 from dalembert.simulation.passages import Met
-from dalembert.simulation.pool import give_back
+from dalembert.simulation.run.context import Context, lay_out
+from dalembert.simulation.run.record_pool import give_back
+from dalembert.simulation.run.segment import Segment
+from dalembert.simulation.run.stepping import begin, integrate, past_singularity
 from dalembert.simulation.status import Status
 
-COUNTS = ("steps", "rejected", "evaluations", "corrections")
+COUNTS = ("counts.steps", "counts.rejected", "counts.evaluations", "counts.corrections")
 LEFT = -2  # outcome of a run that is to be made alone from its start
-_LOG, _NEXT = CLOCK.index("last_error"), CLOCK.index("next_sample")
+_LOG, _NEXT = CLOCK.index("step.last_error"), CLOCK.index("next_sample")
 
 
 class Excursions:
@@ -38,52 +40,59 @@ class Excursions:
         try:
             layout, span = laid_out(self.plan, self.batch, k)
             taken = int(record.clock[k, _NEXT])
-            driver = Driver(layout, span._replace(samples=self.plan.wanted[taken:]))
+            ctx = lay_out(Segment(layout, span._replace(samples=self.plan.wanted[taken:])))
         except DalembertError:  # of its start or parameters, which the run made alone tells of
             record.outcomes[k] = LEFT
             return False
-        self._put(driver, record, k)
-        status = driver.detour()
-        run, on = driver.record, status == Status.DONE and driver.record.t < driver.record.end
-        if on and driver.rows != self.lanes.rows:  # other constraint rows carry the rest
-            status, on = driver.go(), False
+        self._put(ctx, record, k)
+        status = past_singularity(ctx)
+        run, on = ctx.record, status == Status.DONE and ctx.record.clock.t < ctx.record.clock.end
+        if on and ctx.rows != self.lanes.rows:  # other constraint rows carry the rest
+            status, on = integrate(ctx), False
         elif on:
-            run.end = run.t
+            run.clock.end = run.clock.t
             library.call("advance", run)  # brings the state onto the manifold, and goes no further
-            on, run.end = run.outcome == Outcome.OK, span.end
+            on, run.clock.end = run.attempt.outcome == Outcome.OK, span.end
             status = status if on else Status.DRIFTED
-        room = self._take(driver, record, k)
-        met.setdefault(k, []).extend(driver.met)
-        give_back(layout, driver.spare)
+        room = self._take(ctx, record, k)
+        met.setdefault(k, []).extend(ctx.met)
+        give_back(layout, ctx.spare)
         if not room or status not in (Status.DONE, Status.EVENT):
             record.outcomes[k] = LEFT
             return False
         record.outcomes[k] = Outcome.EVENT if status == Status.EVENT else Outcome.OK
         return on
 
-    def _put(self, driver: Driver, record: LaneRecord, k: int) -> None:
-        """Put the driver where the lane left off."""
-        run = driver.record
-        run.t, run.x[:], run.fresh, run.records = record.reached[k], record.ends[k], 0, 0
-        for name, value in zip(CLOCK[:_NEXT], record.clock[k]):
-            setattr(run, name, int(value) if name == "samples" else math.exp(value) if name == "last_error" else value)
-        for name, count in zip(COUNTS, record.counts[k]):
-            setattr(run, name, int(count))
-        run.worst_margin, run.drift, run.speed_drift = record.evidence[k, [MARGIN, DRIFT, SPEED_DRIFT]]
-        driver.inputs[:] = record.inputs[k]
-        driver.begin()
+    def _put(self, ctx: Context, record: LaneRecord, k: int) -> None:
+        """Put the segment where the lane left off."""
+        run = ctx.record
+        run.clock.t, run.x[:], run.step.fresh, run.counts.records = record.reached[k], record.ends[k], 0, 0
+        for path, value in zip(CLOCK[:_NEXT], record.clock[k]):
+            whole, log = path == "counts.samples", path == "step.last_error"
+            run.store(path, int(value) if whole else math.exp(value) if log else value)
+        for path, count in zip(COUNTS, record.counts[k]):
+            run.store(path, int(count))
+        run.evidence.worst_margin, run.evidence.drift, run.evidence.speed_drift = record.evidence[
+            k, [MARGIN, DRIFT, SPEED_DRIFT]
+        ]
+        ctx.inputs[:] = record.inputs[k]
+        begin(ctx)
 
-    def _take(self, driver: Driver, record: LaneRecord, k: int) -> bool:
-        """Take state, clock, samples and events from the driver. Returns whether there was room for all events."""
-        run, names, taken = driver.record, list(driver.setup.events), int(record.clock[k, _NEXT])
-        record.reached[k], record.ends[k], record.inputs[k] = run.t, run.x, driver.inputs
-        record.counts[k] = [getattr(run, name) for name in COUNTS]
-        record.evidence[k, [MARGIN, DRIFT, SPEED_DRIFT]] = run.worst_margin, run.drift, run.speed_drift
-        times, columns = driver.history.whole()
+    def _take(self, ctx: Context, record: LaneRecord, k: int) -> bool:
+        """Take state, clock, samples and events from the segment. Returns whether there was room for all events."""
+        run, names, taken = ctx.record, list(ctx.setup.events), int(record.clock[k, _NEXT])
+        record.reached[k], record.ends[k], record.inputs[k] = run.clock.t, run.x, ctx.inputs
+        record.counts[k] = [run.fetch(path) for path in COUNTS]
+        record.evidence[k, [MARGIN, DRIFT, SPEED_DRIFT]] = (
+            run.evidence.worst_margin,
+            run.evidence.drift,
+            run.evidence.speed_drift,
+        )
+        times, columns = ctx.history.whole()
         record.samples[k, taken : taken + len(times)] = columns[:, : run.n]
-        record.clock[k, :_NEXT] = [getattr(run, name) for name in CLOCK[:_NEXT]]
-        record.clock[k, _LOG], record.clock[k, _NEXT] = math.log(run.last_error), taken + len(times)
-        hits = [(when, names.index(name)) for name, found in driver.found.items() for when, _ in found]
+        record.clock[k, :_NEXT] = [run.fetch(path) for path in CLOCK[:_NEXT]]
+        record.clock[k, _LOG], record.clock[k, _NEXT] = math.log(run.step.last_error), taken + len(times)
+        hits = [(when, names.index(name)) for name, found in ctx.found.items() for when, _ in found]
         before = int(record.hits_of[k])
         if before + len(hits) > record.room:
             return not hits

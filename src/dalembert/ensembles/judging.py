@@ -8,7 +8,8 @@ import numpy as np
 
 from dalembert.ensembles.lanes import Batch
 from dalembert.errors import ArgumentError
-from dalembert.simulation.doubts import OPEN, held_energy, is_wrong
+from dalembert.rank import usual_sizes
+from dalembert.simulation.results.warnings import OPEN, held_energy, is_wrong
 from dalembert.simulation.setup import Setup
 from dalembert.simulation.status import Status
 from dalembert.system.system import System
@@ -68,7 +69,10 @@ class Ends:
         if not rows.of:
             return np.zeros(len(self.t))
         phi = _batched(self.setup.system, "residuals", self.q, self.v, self.t, self.batch)[0]
-        return np.asarray(np.abs(phi / np.where(rows.angular, 1.0, lengths[:, None])).max(axis=1, initial=0.0))
+        units = np.where(rows.angular, 1.0, lengths[:, None])
+        if rows.own.any():
+            units = usual_sizes(self.setup.system, self.batch.p)[1]
+        return np.asarray(np.abs(phi / units).max(axis=1, initial=0.0))
 
 
 def _batched(system: System, name: str, q: np.ndarray, v: np.ndarray, t: np.ndarray, batch: Batch) -> Any:

@@ -15,12 +15,12 @@ from dalembert.native.bound import NOTHING, Bound
 from dalembert.outcome import Outcome
 from dalembert.rank import usual_sizes
 from dalembert.simulation.callbacks import control_kernel, expression
-from dalembert.simulation.detours import ROUNDING, resolved_by_given_steps
-from dalembert.simulation.driver import Driver
 from dalembert.simulation.equations import UNEQUAL, measured_rows
 from dalembert.simulation.events import watch_kernel
 from dalembert.simulation.layout import STAGES
 from dalembert.simulation.passages import Met, describe, known_with_drift
+from dalembert.simulation.run.context import Context
+from dalembert.simulation.run.singularities import ROUNDING, resolved_by_given_steps
 from dalembert.simulation.setup import Setup
 from dalembert.simulation.stabilization import Projection
 from dalembert.simulation.state_units import state_units
@@ -28,7 +28,7 @@ from dalembert.simulation.state_units import state_units
 BUDGET = 4000  # attempts between looks at the keyboard
 EVENTS = 60  # functions that lanes watch: bits of a number
 ROOM = 256  # events of a run; one that has more is made alone
-RATE = CLOCK.index("rate")
+RATE = CLOCK.index("scales.rate")
 
 #: carries a run of the record past a singular position, notes what it met, tells whether it goes back to a lane
 Excursion = Callable[[LaneRecord, int, dict[int, list[Met]]], bool]
@@ -87,17 +87,17 @@ def fits(setup: Setup) -> bool:
 class Lanes:
     """The native loop of one thread, for runs like one that was set up."""
 
-    def __init__(self, driver: Driver, lanes: int) -> None:
-        """driver: of a run like the others, with a layout that no other thread has."""
-        layout, setup, system = driver.layout, driver.setup, driver.system
-        self.driver, self.setup, self.system, self.lanes = driver, setup, system, lanes
-        one, self.rows, method = driver.record, driver.rows, setup.method
+    def __init__(self, ctx: Context, lanes: int) -> None:
+        """ctx: of a run like the others, with a layout that no other thread has."""
+        layout, setup, system = ctx.layout, ctx.setup, ctx.system
+        self.ctx, self.setup, self.system, self.lanes = ctx, setup, system, lanes
+        one, self.rows, method = ctx.record, ctx.rows, setup.method
         self.works, self.kept = layout.works, list(range(len(system.rows.of))) if self.rows is None else list(self.rows)
         measured = measured_rows(system, self.rows)
         self.measured = list(range(len(system.rows.of))) if measured is None else list(measured)
         ode = self._wide("ode", 0, one.ode)
         correct = filter = NOTHING
-        if one.project_every:
+        if one.manifold.project_every:
             correct = self._wide("correct", one.correct.rows, one.correct)
             filter = self._wide("filter", one.filter.rows, one.filter)
         control = NOTHING
@@ -111,9 +111,10 @@ class Lanes:
             "lanes": lanes, "n": n, "nq": system.nq, "nv": system.nv, "works": self.works, "nu": setup.nu,
             "np": len(setup.p), "m": len(self.kept), "rows": max(method.stages, STAGES),
             "method": method.make(n), "exponent": method.exponent, "rtol": setup.rtol, "atol": setup.atol,
-            "max_h": setup.max_step, "max_steps": setup.max_steps, "project": int(one.project_every > 0),
-            "tolerance": one.tolerance, "max_corrections": one.max_corrections, "widest": one.widest,
-            "ode": ode, "correct": correct, "filter": filter, "one": one, "near": layout.policy.near,
+            "max_h": setup.max_step, "max_steps": setup.max_steps, "project": int(one.manifold.project_every > 0),
+            "tolerance": one.manifold.tolerance, "max_corrections": one.manifold.max_corrections,
+            "widest": one.scales.widest,
+            "ode": ode, "correct": correct, "filter": filter, "one": one, "near": layout.ruler.near,
             "unequal": UNEQUAL,
             "u_index": _place(ode, "u"), "ode_p": _place(ode, "p"), "correct_p": _place(correct, "p"),
             "filter_p": _place(filter, "p"), "one_p": _place(one.ode, "p"), "gauge_p": _place(one.gauge, "p"),
@@ -123,7 +124,7 @@ class Lanes:
             "watch_p": _place(watch, "p"), "one_watch_p": _place(one.watch, "p"), "room": ROOM if setup.events else 0,
         }  # fmt: skip
         self.slide = (state_units(system, n, 2.0) == 2.0).astype(np.int64)
-        self.wanted = np.zeros(0) if driver.span.samples is None else driver.span.samples
+        self.wanted = np.zeros(0) if ctx.span.samples is None else ctx.span.samples
 
     def _wide(self, name: str, rows: int, like: Bound) -> Bound:
         """A function of all lanes, trusted as that of one lane is."""
@@ -178,13 +179,13 @@ class Lanes:
 
     def _passed(self, record: LaneRecord, batch: Batch, met: dict[int, list[Met]]) -> None:
         """Note the passages that the loop has logged."""
-        system, driver, nx = self.system, self.driver, self.system.nq + self.system.nv
+        system, ctx, nx = self.system, self.ctx, self.system.nq + self.system.nv
         for k, *numbers in record.log[: record.logged].tolist():
             t, sigma, margin, resolved, _, start, end = numbers[:PASSAGE]
             x, u = numbers[PASSAGE : PASSAGE + nx], numbers[PASSAGE + nx :]
             q, v = tuple(x[: system.nq]), tuple(x[system.nq :])
-            error, hit, p = ROUNDING / max(margin, ROUNDING), driver.record.hit, batch.p[int(k)]
-            usual, rtol = driver.layout.equations.usual_rank(driver.rows), self.setup.rtol
+            error, hit, p = ROUNDING / max(margin, ROUNDING), ctx.record.ruler.hit, batch.p[int(k)]
+            usual, rtol = ctx.layout.equations.usual_rank(ctx.rows), self.setup.rtol
             setup = replace(self.setup, p=p)
             if resolved and setup.method.fixed and sigma > hit:
                 rate = record.clock[int(k), RATE]
@@ -214,7 +215,7 @@ class Lanes:
     def _scales(self, record: LaneRecord, batch: Batch) -> None:
         """Lengths, usual lengths of rows and inertias, of each run's parameters."""
         system, nq = self.system, self.system.nq
-        sizes, record.lengths[:] = usual_sizes(system, batch.p)
+        sizes, _, record.lengths[:] = usual_sizes(system, batch.p)
         if self.kept:
             record.sizes[:], record.measures[:] = sizes[:, self.kept], sizes[:, self.measured]
         kernel = system.kernel("mass_diagonal")

@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.analysis.mobility import independent_rows
+from dalembert.analysis.motion_columns import motion_columns
 from dalembert.compiler.target import host
 from dalembert.ensembles.assembling import Closing, Rows, sides
 from dalembert.ensembles.starts import Starts, States, belonging_to
@@ -19,6 +20,7 @@ from dalembert.linearization.many import resolved_rows, rows_of
 from dalembert.protocols import check_system
 from dalembert.system.state import State
 from dalembert.system.system import System
+from dalembert.tables import Columns, Tabular
 
 STRIDE = 0.2  # rad, or of the mechanism's length: what is led moves by less between two positions
 BESIDE = 0.3  # of a step along the branch: what a correction to it may be, that it stays on the branch
@@ -85,7 +87,7 @@ def inverse_dynamics_many(system: System, states: Any, a: Any, *, u: Any = None,
 
 
 @dataclass(frozen=True, eq=False)
-class Sweeps:
+class Sweeps(Tabular):
     """n variants of a mechanism, led through the same K values; NaN from where a variant does not follow.
 
     `sweeps["B"]` are the values of a coordinate, (n, K).
@@ -113,6 +115,23 @@ class Sweeps:
         if not isinstance(name, str) or name not in self.system.q_names:
             raise unknown("coordinate", name, self.system.q_names)
         return self.q[:, :, self.system.q_names.index(name)]
+
+    def state(self, variant: int, k: int) -> State:
+        """The state of a variant at the k-th value, both from 0; negative numbers count from the end."""
+        i = checks.whole(variant, "variant", least=-len(self), most=len(self) - 1)
+        k = checks.whole(k, "k", least=-self.q.shape[1], most=self.q.shape[1] - 1)
+        if not np.isfinite(self.q[i, k]).all():
+            raise ArgumentError(f"variant {i} does not reach value {k}: {self.messages[i % len(self)]}")
+        return self.system.belonging(self.system.state(self.q[i, k], self.v[i, k]), self.p[i])
+
+    def _columns(self) -> Columns:
+        """One row for each variant and value."""
+        n, K = self.q.shape[:2]
+        motion, units = motion_columns(self.system, *(x.reshape(n * K, -1) for x in (self.q, self.v)))
+        led = {name: np.tile(x, n) for name, x in self.values.items()}
+        return Columns(
+            self.system.name, "row", np.arange(n * K), {"variant": np.repeat(np.arange(n), K), **led, **motion}, units
+        )
 
     @property
     def side(self) -> np.ndarray:

@@ -17,7 +17,7 @@ from dalembert.errors import DalembertError
 from dalembert.outcome import Outcome
 from dalembert.simulation.callbacks import ARGUMENTS, scalar_of
 from dalembert.simulation.passages import Met, is_determined
-from dalembert.simulation.run import positions_met
+from dalembert.simulation.results.run import positions_met
 from dalembert.simulation.status import Status
 from dalembert.system.system import System
 

@@ -14,7 +14,7 @@ from dalembert.ensembles.lanes import Batch, fits
 from dalembert.errors import ArgumentError
 from dalembert.lazy import cached_property
 from dalembert.simulation.layout import Layout
-from dalembert.simulation.run import Run
+from dalembert.simulation.results.run import Run
 from dalembert.simulation.setup import Setup, Span, steers
 from dalembert.simulation.simulate import carried_out, simulate
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.analysis.by_name import columns
+from dalembert.analysis.motion_columns import motion_columns, position_units, speed_units
 from dalembert.ensembles.assembling import sides
 from dalembert.ensembles.lanes import Batch
 from dalembert.ensembles.parts import COUNTS, EVIDENCE, Part
@@ -19,17 +20,17 @@ from dalembert.ensembles.summary import Extremes, Summary, extremes
 from dalembert.ensembles.variation import Variation
 from dalembert.errors import ArgumentError, extra
 from dalembert.lazy import cached_property
-from dalembert.simulation.run import Run
+from dalembert.simulation.results.run import Run
 from dalembert.simulation.status import Status
-from dalembert.simulation.tables import position_units, speed_units
 from dalembert.system.state import State
 from dalembert.system.system import System
+from dalembert.tables import Columns, Tabular
 
 UNITS = ("1", "m or rad", "m/s or rad/s", "J", "J")  # of EVIDENCE
 
 
 @dataclass(frozen=True, eq=False)
-class Ensemble:
+class Ensemble(Tabular):
     """Many runs of one system, one row a run. `e["A"]` is coordinate A: (n,) at the end, or (n, T) at t_eval.
 
     Runs that were not made, or ended early, have NaN where nothing is known.
@@ -106,7 +107,7 @@ class Ensemble:
             raise ArgumentError(f"levels is {levels!r}; needed: numbers between 0 and 1.")
         if isinstance(name, str) and name in self._summaries:
             return self._summaries[name].quantiles(wanted)
-        return np.asarray(np.nanquantile(self._values(name), wanted, axis=0))
+        return np.asarray(np.nanquantile(self.values(name), wanted, axis=0))
 
     def extremes(self, name: str) -> Extremes:
         """Least and greatest values over the times of t_eval, (n,) each, and their times (s).
@@ -125,10 +126,20 @@ class Ensemble:
             return self._summaries[name].extremes
         if not len(self.t):
             raise ArgumentError("extremes are those over the times of t_eval; make the ensemble with t_eval.")
-        return extremes(self.t, self._values(name))
+        return extremes(self.t, self.values(name))
 
-    def _values(self, name: str) -> np.ndarray:
-        """Values of an output or a coordinate."""
+    def plot(self, names: Any = None, path: Any = None) -> Any:
+        """Quantiles over time, or histograms of the ends without t_eval, as a Matplotlib figure (extra `view`).
+
+        names: of outputs and coordinates, by default all: one panel each, with the median, the mean, the middle half
+        and nine tenths of the runs. path: a file to write to.
+        """
+        from dalembert.view.bands import plot_ensemble
+
+        return plot_ensemble(self, names, path)
+
+    def values(self, name: str) -> np.ndarray:
+        """(n, T), or (n,) without t_eval: values of an output or a coordinate, by its name."""
         return self.outputs[name] if isinstance(name, str) and name in self.outputs else self[name]
 
     @cached_property
@@ -158,31 +169,31 @@ class Ensemble:
             raise ArgumentError("states at t_eval were not kept; make the ensemble with keep='states'.")
         return x
 
-    def to_pandas(self) -> Any:
-        """A `pandas.DataFrame` with one row a run: what was varied, states at the end, status and evidence.
+    def _columns(self) -> Columns:
+        """One row a run: what was varied, states at the end, status and evidence.
 
         A varied value whose name is that of another column (a parameter t) has the prefix "given.".
         """
-        pandas = extra("pandas", "pandas", "a table of an ensemble")
+        motion, units = motion_columns(self.system, self.q_end, self.v_end)
+        works = {f"work.{name}": x for name, x in self.work.items()}
+        slopes = {
+            name: self._part.slopes[where][:, i, j]
+            for name, (where, i, j) in slope_columns(self._plan).items()
+            if where != "path"
+        }
         results = {
             "t": self.t_end,
-            **{f"q.{name}": self.q_end[:, k] for k, name in enumerate(self.system.q_names)},
-            **{f"v.{name}": self.v_end[:, k] for k, name in enumerate(self.system.v_names)},
-            **{f"work.{name}": x for name, x in self.work.items()},
-            "status": [Status(s).name for s in self.status],
+            **motion,
+            **works,
+            "status": np.array([Status(s).name for s in self.status], dtype=object),
             "success": self.success,
             **{name: getattr(self, name) for name in ("passages", "determined", *COUNTS, *EVIDENCE)},
-            **{
-                name: self._part.slopes[where][:, i, j]
-                for name, (where, i, j) in slope_columns(self._plan).items()
-                if where != "path"
-            },
+            **slopes,
         }
         given = {name: x for name, x in self.varied.items() if x.ndim == 1}
-        columns_of = beside(given, "given.", {"run", *results}) | results
-        table = pandas.DataFrame(columns_of, index=pandas.RangeIndex(len(self), name="run"))
-        table.attrs["system"] = self.system.name
-        return table
+        units |= {"t": "s", **dict.fromkeys(works, "J"), **dict(zip(EVIDENCE, UNITS))}
+        values = beside(given, "given.", {"run", *results}) | results
+        return Columns(self.system.name, "run", np.arange(len(self)), values, units)
 
     def to_xarray(self) -> Any:
         """An `xarray.Dataset` with the dimensions run, t, coordinate and speed; of derivatives also quantity and wrt.

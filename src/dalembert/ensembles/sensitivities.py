@@ -22,7 +22,7 @@ from dalembert.sensitivity.quantities import Quantity, quantities
 from dalembert.sensitivity.result import Sensitivities
 from dalembert.sensitivity.runs import check_controller, check_held, end_and_path
 from dalembert.sensitivity.targets import Targets
-from dalembert.simulation import fingerprint
+from dalembert.simulation.files import arguments
 from dalembert.system.state import State
 from dalembert.system.system import System
 
@@ -79,7 +79,7 @@ class Derivatives:
 
     def described(self, system: System) -> list[str]:
         """All of it as text that is equal in every process."""
-        of = [fingerprint.of_output(system, _timed(y.what)) if y.kind == "function" else "" for y in self.asked(system)]
+        of = [arguments.of_output(system, _timed(y.what)) if y.kind == "function" else "" for y in self.asked(system)]
         return [repr(self.names(system)), repr(self.held), *of]
 
 

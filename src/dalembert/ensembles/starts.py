@@ -12,6 +12,7 @@ from dalembert import checks
 from dalembert.ensembles.assembling import assembled
 from dalembert.ensembles.variation import Variation
 from dalembert.errors import ArgumentError, DalembertError
+from dalembert.rank import row_units
 from dalembert.simulation.setup import CLOSED, MANY_TURNS, check_resolution, on_manifold
 from dalembert.system.state import State
 from dalembert.system.system import System
@@ -168,7 +169,7 @@ class Starts:
         kernel = system.kernel("residuals")
         known = {"q": self.q, "v": self.v, "p": self.p, "t": self.t[:, None]}
         phi, speed = kernel.batch(*(known[name] for name in kernel.names_in))
-        units = np.where(system.rows.angular, 1.0, system.layout.length)
+        units = row_units(system)
         gaps = np.maximum(np.abs(phi), np.abs(speed)) / units
         wrong = np.abs(self.q).max(axis=1) > MANY_TURNS
         if system.rows.branch_of:

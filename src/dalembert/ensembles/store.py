@@ -25,16 +25,16 @@ from typing import Any
 import numpy as np
 
 from dalembert import checks
+from dalembert.disk.atomic import is_unfinished, replacing, sweep
 from dalembert.ensembles.lanes import Batch
 from dalembert.ensembles.parts import COUNTS, EVIDENCE, Part
 from dalembert.ensembles.plan import Plan
 from dalembert.ensembles.sensitivities import blank_slopes, slope_columns
 from dalembert.ensembles.zarr_paths import ZarrPaths
 from dalembert.errors import FileError, extra
-from dalembert.simulation import fingerprint
-from dalembert.simulation.files.atomic import is_unfinished, replacing, sweep
+from dalembert.simulation.files import arguments
 from dalembert.simulation.files.fingerprint import description
-from dalembert.simulation.phases.switch import named_switches
+from dalembert.simulation.hybrid.switch import named_switches
 from dalembert.simulation.status import Status
 
 FORMAT, VERSION = "dalembert ensemble", 4
@@ -201,8 +201,8 @@ def _digest(plan: Plan, batch: Batch) -> str:
     setup, system = plan.setup, plan.setup.system
     asked = {f.name: getattr(plan, f.name) for f in fields(plan)}
     asked |= {
-        "setup": fingerprint.of_setup(setup) | ({} if plan.controllers is None else {"u": ""}),
-        "outputs": {name: fingerprint.of_output(system, f) for name, f in plan.outputs.items()},
+        "setup": arguments.of_setup(setup) | ({} if plan.controllers is None else {"u": ""}),
+        "outputs": {name: arguments.of_output(system, f) for name, f in plan.outputs.items()},
         "keep": plan.keep if plan.slopes is not None else plan.keep == "states",  # outputs are there in any case
         "changes": {**plan.changes, "switches": named_switches(plan.changes.get("switches"), system)},
         "slopes": None if plan.slopes is None else plan.slopes.described(system),
@@ -210,7 +210,7 @@ def _digest(plan: Plan, batch: Batch) -> str:
     }
     runs = {f.name: getattr(batch, f.name) for f in fields(batch)}
     of = [description(system), system.function("ode").serialize(), asked, runs]
-    return fingerprint.of(system, of)
+    return arguments.of(system, of)
 
 
 def _chosen(part: Part, which: np.ndarray) -> Part:

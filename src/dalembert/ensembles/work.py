@@ -23,9 +23,10 @@ from dalembert.ensembles.lanes import Batch, Lanes
 from dalembert.ensembles.parts import Part, make_part
 from dalembert.ensembles.plan import Plan, laid_out
 from dalembert.errors import CompileError, DalembertError
-from dalembert.simulation.driver import Driver
-from dalembert.simulation.interrupt import Interrupt
 from dalembert.simulation.layout import Layout
+from dalembert.simulation.run.context import lay_out
+from dalembert.simulation.run.interrupt import Interrupt
+from dalembert.simulation.run.segment import Segment
 
 LARGEST = 4096  # runs in a part
 NUMBERS = 8e6  # of paths in a part: bounds its memory
@@ -184,12 +185,12 @@ def _lanes(plan: Plan, batch: Batch, rows: np.ndarray) -> Lanes | None:
     for k in rows:
         try:
             layout, span = laid_out(plan, batch, int(k))
-            driver = Driver(Layout(layout.setup) if layout is plan.layout else layout, span)
+            ctx = lay_out(Segment(Layout(layout.setup) if layout is plan.layout else layout, span))
         except CompileError:  # of all runs
             raise
         except DalembertError:  # of this run's start or parameters: it is made alone, and has the message
             continue
-        return Lanes(driver, plan.lanes)
+        return Lanes(ctx, plan.lanes)
     return None
 
 

@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.disk.atomic import new_folder, sweep
 from dalembert.ensembles.parts import Part
 from dalembert.ensembles.plan import Plan
 from dalembert.ensembles.sensitivities import blank_slopes
 from dalembert.errors import FileError, extra
-from dalembert.simulation.files.atomic import new_folder, sweep
 
 CHUNK = 2**17  # numbers, about, of whole runs
 AXES = "_ARRAY_DIMENSIONS"  # where xarray looks for the names of axes

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from dalembert.disk.atomic import replacing
 from dalembert.errors import ModelFileError
-from dalembert.simulation.files.atomic import replacing
 
 
 def save(path: Path, text: str) -> None:

@@ -14,7 +14,6 @@ from dalembert.native.calls import call, jump
 from dalembert.native.jit import entry, native
 from dalembert.outcome import OK, UNSOUND
 
-CLOSE = 1e-15  # of the time, or of the step: a bracket that need not shrink
 TRIES = 200  # of a bracket; halves alone need 60
 
 
@@ -45,12 +44,12 @@ def inside(run, t0, first, t1, last, t, out):
     for j in range(nu):
         out[n + j] = u[at + j] = last[n + j]
     out[n + nu] = last[n + nu]
-    near = 1e-7 * (t1 - t0) if run.order == 2 else 0.0  # δ/h of a shorter step is rounding
+    near = 1e-7 * (t1 - t0) if run.step.order == 2 else 0.0  # δ/h of a shorter step is rounding
     for j in range(n):
         out[j] = first[j]
     if t - t0 > near and not _stepped(run, t0, first, t, out):
         return
-    if run.control.address != 0 and run.hold == 0.0:
+    if run.control.address != 0 and run.clock.hold == 0.0:
         control(run, t, out)
         for j in range(nu):
             out[n + j] = u[at + j]
@@ -62,7 +61,7 @@ def _stepped(run, t0, first, t, out):
     x, n, trial = run.x, run.n, run.stages[run.rows - 2]
     for j in range(n):
         x[j] = first[j]
-    run.t, run.attempt_h = t0, t - t0
+    run.clock.t, run.attempt.h = t0, t - t0
     good = _peek(run, trial) == OK
     for j in range(n):
         out[j] = trial[j] if good else float("nan")
@@ -72,16 +71,18 @@ def _stepped(run, t0, first, t, out):
 @native
 def _peek(run, trial):
     """stages[−2] ← the state attempt_h after x, on the manifold, by one step of the method. Returns the outcome."""
-    outcome = evaluate(run, run.t, run.x, run.stages[0])
+    outcome = evaluate(run, run.clock.t, run.x, run.stages[0])
     if outcome != OK:
         return outcome
-    run.rate = max(run.rate, motion_rate(run))
-    jump(run.step, 0, 0, run)
-    if run.outcome != OK:
-        return run.outcome
-    if not run.error < 2.0:  # a shorter step than the one that was accepted is better, but next to a singular position
+    run.scales.rate = max(run.scales.rate, motion_rate(run))
+    jump(run.method_step, 0, 0, run)
+    if run.attempt.outcome != OK:
+        return run.attempt.outcome
+    if (
+        not run.attempt.error < 2.0
+    ):  # a shorter step than the one that was accepted is better, but next to a singular position
         return UNSOUND
-    return land(run, run.t + run.attempt_h, trial)
+    return land(run, run.clock.t + run.attempt.h, trial)
 
 
 @entry(LocateRecord)
@@ -122,9 +123,9 @@ def _value(wish, k, t):
     run, row = wish.run, wish.row
     inside(run, wish.times[0], wish.states[0], wish.times[1], wish.states[1], t, row)
     f = run.watch
-    if run.watch_u > 0:
+    if run.events.u_index > 0:
         for i in range(run.nu):
-            f.x[run.watch_u + i] = row[run.n + i]
+            f.x[run.events.u_index + i] = row[run.n + i]
     call(f, t, row, run.nq + run.nv)
     value = f.y[k]
     if value - value != 0.0 or row[0] - row[0] != 0.0:
@@ -150,7 +151,7 @@ def _zero(wish, k, t1, f1, t2, f2):
             t2, f2 = t1, f1
         t1, f1 = t, value
         best = t1 if abs(f1) < abs(f2) else t2
-        least = CLOSE * max(abs(best), scale) / abs(t2 - t1) if t1 != t2 else 1.0
+        least = wish.run.ruler.rounding * max(abs(best), scale) / abs(t2 - t1) if t1 != t2 else 1.0
         if value == 0.0 or least > 0.5:
             break
         xi, phi, part = (t1 - t2) / (t3 - t2), (f1 - f2) / (f3 - f2), 0.5

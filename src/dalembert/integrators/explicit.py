@@ -21,22 +21,22 @@ _tableau = struct_at(Tableau)
 @entry(RunRecord)
 def runge_kutta(x, y, run):
     """One attempt, see `methods`: the trial state goes to stages[−2]."""
-    method, t, h = _tableau(run.method), run.t, run.attempt_h
+    method, t, h = _tableau(run.method), run.clock.t, run.attempt.h
     x, stages, A, b, c = run.x, run.stages, method.A, method.b, method.c
     s, trial = method.size, stages[run.rows - 2]
-    run.outcome, run.error = OK, 0.0
+    run.attempt.outcome, run.attempt.error = OK, 0.0
     for i in range(1, s):
         combine(x, h, A[i], i, stages, trial, run.n)
-        run.outcome = evaluate(run, t + c[i] * h, trial, stages[i])
-        if run.outcome != OK:
+        run.attempt.outcome = evaluate(run, t + c[i] * h, trial, stages[i])
+        if run.attempt.outcome != OK:
             return
     combine(x, h, b, s, stages, trial, run.n)
-    if run.precise != 0:
+    if run.regime.precise != 0:
         keep_low(run, h, b, s, trial)
     if method.estimates > s:
-        run.outcome = evaluate(run, t + h, trial, stages[s])
+        run.attempt.outcome = evaluate(run, t + h, trial, stages[s])
     if method.estimates > 0:
-        run.error = _error(run, method, h, trial)
+        run.attempt.error = _error(run, method, h, trial)
 
 
 @native
@@ -64,5 +64,7 @@ def _error(run, method, h, trial):
         three += (e3[j] / scale) ** 2
     error = abs(h) * five / ((five + 0.01 * three) * (n - first)) ** 0.5 if five > 0.0 else 0.0
     for j in range(n, run.n):
-        error = max(error, abs(h * e5[j]) / work_tolerance(run.rtol, trial[j], run.inertia, run.rate))
+        error = max(
+            error, abs(h * e5[j]) / work_tolerance(run.step.rtol, trial[j], run.scales.inertia, run.scales.rate)
+        )
     return error

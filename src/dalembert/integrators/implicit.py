@@ -31,14 +31,14 @@ _sdirk = struct_at(Sdirk)
 @entry(RunRecord)
 def implicit_step(x, y, run):
     """One attempt, see `methods`; a stage that does not converge counts as an error of 10."""
-    method, h, x, stages = _sdirk(run.method), run.attempt_h, run.x, run.stages
+    method, h, x, stages = _sdirk(run.method), run.attempt.h, run.x, run.stages
     trial, n, A, c = stages[run.rows - 2], method.size, method.A, method.c
     first = run.nq + run.nv if run.dof > 0 else 0
-    run.error = 0.0
-    run.outcome = _jacobian(run, method, first)
-    if run.outcome == OK and not _factor(method, h):
-        run.outcome = NOT_FINITE
-    if run.outcome != OK:
+    run.attempt.error = 0.0
+    run.attempt.outcome = _jacobian(run, method, first)
+    if run.attempt.outcome == OK and not _factor(method, h):
+        run.attempt.outcome = NOT_FINITE
+    if run.attempt.outcome != OK:
         return
     for i in range(5):
         for j in range(run.n):  # the part known already, and a start for Newton's method
@@ -48,18 +48,18 @@ def implicit_step(x, y, run):
             stages[KNOWN, j] = trial[j]
             slope = stages[0, j] if i == 0 else stages[i, j]
             trial[j] += h * GAMMA * slope
-        run.outcome, converged = _stage(run, method, run.t + c[i] * h, h, i, first)
-        if run.outcome != OK:
+        run.attempt.outcome, converged = _stage(run, method, run.clock.t + c[i] * h, h, i, first)
+        if run.attempt.outcome != OK:
             return
         if not converged:
-            run.error = 10.0
+            run.attempt.error = 10.0
             return
     for j in range(run.n):
         if j < first or j >= first + n:  # works, and what a chart makes dependent
             trial[j] = x[j]
             for k in range(5):
                 trial[j] += h * A[4, k] * stages[1 + k, j]
-    run.error = _error(run, method, h, first)
+    run.attempt.error = _error(run, method, h, first)
 
 
 @native
@@ -67,13 +67,13 @@ def _jacobian(run, method, first):
     """∂f/∂z at the start of the step: exact where there is a kernel for it, else by forward differences."""
     x, stages, J, n = run.x, run.stages, method.J, method.size
     trial, slope = stages[run.rows - 2], stages[SLOPE]
-    run.jacobians += 1
+    run.counts.jacobians += 1
     if run.slope.address != 0:
         f, state, u = run.slope, run.nq + run.nv, run.ode.x
         given, out = f.x, f.y
         for i in range(run.nu):
             given[state + i] = u[run.u_index + i]
-        call(f, run.t, x, state)
+        call(f, run.clock.t, x, state)
         for i in range(n):
             for k in range(n):
                 J[i, k] = out[i * n + k]
@@ -84,7 +84,7 @@ def _jacobian(run, method, first):
         d = 1.5e-8 * max(usual_size(run, first + k), abs(x[first + k]))
         trial[first + k] += d
         d = trial[first + k] - x[first + k]
-        outcome = evaluate(run, run.t, trial, slope)
+        outcome = evaluate(run, run.clock.t, trial, slope)
         if outcome != OK:
             return outcome
         for i in range(n):
@@ -140,7 +140,7 @@ def _error(run, method, h, first):
         off = 0.0
         for k in range(5):
             off += h * e[k] * stages[1 + k, j]
-        error = max(error, abs(off) / work_tolerance(run.rtol, trial[j], run.inertia, run.rate))
+        error = max(error, abs(off) / work_tolerance(run.step.rtol, trial[j], run.scales.inertia, run.scales.rate))
     return error
 
 

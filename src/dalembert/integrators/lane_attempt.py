@@ -6,8 +6,6 @@ The steps are those of `explicit`, `manifold` and `loop`, written for [number, l
 from __future__ import annotations
 
 from dalembert.integrators.lane_record import CORRECTIONS, DRIFT, EVALUATIONS, SPEED_DRIFT
-from dalembert.integrators.loop import ROUNDING, SHORT
-from dalembert.integrators.manifold import RUNAWAY
 from dalembert.integrators.stage import work_tolerance
 from dalembert.integrators.tableaus import Tableau
 from dalembert.linalg.lane_rows import (
@@ -136,11 +134,11 @@ def _land(g):
     if f.address != 0:
         _filter(g, f)
     for l in range(W):
-        g.noise[l] = ROUNDING / max(g.landing_margin[l], 1e-300)
+        g.noise[l] = g.one.ruler.rounding / max(g.landing_margin[l], 1e-300)
     moved_sums(g.trial, g.raw, g.unit, g.atol, g.rtol, g.noise, g.five, n * W, W)
     for l in range(W):
         g.by_landing[l] = 0.0
-        if g.run[l] >= 0 and g.state[l] == OK and g.sampling[l] == 0 and g.dt[l] > SHORT * g.usual_h[l]:
+        if g.run[l] >= 0 and g.state[l] == OK and g.sampling[l] == 0 and g.dt[l] > g.one.ruler.short * g.usual_h[l]:
             moved = (g.five[l] / n) ** 0.5
             if moved > g.error[l]:
                 g.error[l], g.by_landing[l] = moved, 1.0
@@ -169,7 +167,7 @@ def _correct(g, f):
             i, residual = g.run[l], g.five[l]
             if k == 0:
                 g.evidence[i, DRIFT] = max(g.evidence[i, DRIFT], residual)
-            if not residual < RUNAWAY * g.widest:
+            if not residual < g.one.ruler.runaway * g.widest:
                 g.state[l] = DRIFTED
                 continue
             g.landing_margin[l] = min(g.landing_margin[l], g.three[l])

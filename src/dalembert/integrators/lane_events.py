@@ -8,13 +8,12 @@ Softw. 28 (1997) 145-149).
 
 from __future__ import annotations
 
-from dalembert.integrators.hidden import hides
+from dalembert.integrators.missed_roots import hides
 from dalembert.native.calls import call, invoke
 from dalembert.native.jit import inline, native
 from dalembert.native.simd import assign
 
 STEP, SAMPLE, LOCATE, FINISH = range(4)  # what an attempt of a lane is for; FINISH: the state at a terminal event
-CLOSE = 1e-15  # of the time, or of the step: a bracket that need not shrink
 
 
 @native
@@ -35,7 +34,7 @@ def start_events(g, l, i):
     if g.one_watch_p >= 0:
         for j in range(g.np):
             one.watch.x[g.one_watch_p + j] = g.parameters[i, j]
-    call(one.watch, one.t, one.x, g.nq + g.nv)
+    call(one.watch, one.clock.t, one.x, g.nq + g.nv)
     for e in range(g.events):
         g.event_before[e * W + l] = one.watch.y[e]
     if g.watch_p >= 0:
@@ -73,7 +72,7 @@ def _hides(g, l):
         one.stages[0, j], one.stages[one.rows - 1, j] = g.stages[0, j * W + l], g.slope_after[j * W + l]
     for e in range(g.events):
         one.event_values[0, e] = g.event_before[e * W + l]
-    one.t, one.usual_h = g.t[l], g.usual_h[l]
+    one.clock.t, one.step.usual_h = g.t[l], g.usual_h[l]
     return hides(one, g.step_h[l], there) > 0.0
 
 
@@ -114,7 +113,7 @@ def narrow(g, l):
     g.time_1[l], g.value_1[l] = at, value
     t1, f1, t2, f2 = at, value, g.time_2[l], g.value_2[l]
     best = t1 if abs(f1) < abs(f2) else t2
-    least = CLOSE * max(abs(g.t[l] + best), g.step_h[l]) / abs(t2 - t1)
+    least = g.one.ruler.rounding * max(abs(g.t[l] + best), g.step_h[l]) / abs(t2 - t1)
     if value == 0.0 or least > 0.5:
         _found(g, l, best)
         return True

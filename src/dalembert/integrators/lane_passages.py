@@ -9,9 +9,9 @@ alone. Then it waits for a lane like a run that has not begun, and goes on with 
 from __future__ import annotations
 
 from dalembert.integrators.lane_record import LOG
-from dalembert.integrators.loop import SHIFT, SHIFTS
+from dalembert.integrators.loop import SHIFTS
 from dalembert.integrators.run_record import PASSAGE
-from dalembert.integrators.watch import SEEN, TURN, may_pass, watch
+from dalembert.integrators.singularity import may_pass, watch
 from dalembert.native.jit import native
 from dalembert.outcome import OK, PASSED, SINGULAR, UNSOUND
 
@@ -50,37 +50,48 @@ def look(g, l, i, h):
     way = 0.0
     for j in range(g.nq):
         way = max(way, abs(g.trial[j * g.lanes + l] - g.x[j * g.lanes + l]) / g.one.unit[j])
-    near = may_pass(g.margin[l], g.least_spread[l], sigma, g.sigma[l], root, g.root[l], g.root_rate[l] * h)
-    if not near and g.blind[l] == 0 and way <= SEEN * TURN:
+    near = may_pass(g.one.ruler, g.margin[l], g.least_spread[l], sigma, g.sigma[l], root, g.root[l], g.root_rate[l] * h)
+    if not near and g.blind[l] == 0 and way <= g.one.ruler.seen * g.one.ruler.turn:
         g.sigma[l], g.root_rate[l], g.root[l] = sigma, (root - g.root[l]) / h, root
         if sigma > g.risen[l]:
             g.risen[l] = 0.0
         return OK
     one, W, there = g.one, g.lanes, g.rows - 1
     parameters(g, i)
-    one.t, one.h, one.usual_h, one.rate, one.blind = g.t[l], h, g.usual_h[l], g.rate[l], g.blind[l]
-    one.margin, one.end_margin, one.sigma = g.margin[l], g.end_margin[l], g.sigma[l]
-    one.largest_margin = max(sigma, g.sigma[l]) ** 2
-    one.least_spread, one.spread, one.root, one.root_rate = g.least_spread[l], g.spread[l], g.root[l], g.root_rate[l]
-    one.fall, one.fall_t, one.risen = g.fall[l], g.fall_t[l], g.risen[l]
+    one.clock.t, one.step.h, one.step.usual_h, one.scales.rate, one.regime.blind = (
+        g.t[l],
+        h,
+        g.usual_h[l],
+        g.rate[l],
+        g.blind[l],
+    )
+    one.attempt.margin, one.attempt.end_margin, one.singularity.sigma = g.margin[l], g.end_margin[l], g.sigma[l]
+    one.attempt.largest_margin = max(sigma, g.sigma[l]) ** 2
+    one.attempt.least_spread, one.attempt.spread, one.singularity.root, one.singularity.root_rate = (
+        g.least_spread[l],
+        g.spread[l],
+        g.root[l],
+        g.root_rate[l],
+    )
+    one.singularity.fall, one.singularity.fall_t, one.singularity.risen = g.fall[l], g.fall_t[l], g.risen[l]
     trial = one.stages[one.rows - 2]
     for j in range(g.n):
         one.x[j], one.stages[0, j] = g.x[j * W + l], g.stages[0, j * W + l]
         trial[j], one.stages[one.rows - 1, j] = g.trial[j * W + l], g.stages[there, j * W + l]
     outcome = watch(one, h, trial)
     if outcome == UNSOUND:
-        g.h[l] = one.h
-    too_near = min(one.sigma, one.end_sigma) < one.near
+        g.h[l] = one.step.h
+    too_near = min(one.detected.sigma, one.detected.end_sigma) < one.ruler.near
     movable = g.exponent > 0.0 and g.last[l] == 0  # whether the step may end elsewhere
     if outcome in (OK, PASSED) and too_near and g.unsound[l] < SHIFTS and movable:
         g.unsound[l] += 1
-        g.h[l] = SHIFT * h
+        g.h[l] = one.ruler.shift * h
         return UNSOUND
-    if outcome in (OK, PASSED) and too_near and g.last[l] != 0 and g.stop[l] == g.end[l] and one.beyond != 0:
+    if outcome in (OK, PASSED) and too_near and g.last[l] != 0 and g.stop[l] == g.end[l] and one.regime.beyond != 0:
         return SINGULAR  # before the last step: an end beside the position is found inside a step
     if outcome in (OK, PASSED):
-        g.sigma[l], g.root[l], g.root_rate[l] = one.sigma, one.root, one.root_rate
-        g.fall[l], g.fall_t[l], g.risen[l] = one.fall, one.fall_t, one.risen
+        g.sigma[l], g.root[l], g.root_rate[l] = one.detected.sigma, one.detected.root, one.detected.root_rate
+        g.fall[l], g.fall_t[l], g.risen[l] = one.detected.fall, one.detected.fall_t, one.detected.risen
         g.leaving[l] = 1 if too_near else 0
     if outcome == PASSED:
         _note(g, l, i, h)

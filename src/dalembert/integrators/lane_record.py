@@ -13,8 +13,9 @@ from dalembert.native.struct import Doubles, Float, Int, Ints, Opaque, Part, Str
 LOG = 256  # passages, until the loop pauses
 #: numbers of the clock of a run, as `RunRecord` has them; of the last error, its logarithm
 CLOCK = (
-    "carry", "h", "usual_h", "last_error", "rate", "sigma", "root", "root_rate", "fall", "fall_t", "risen", "samples",
-    "sampled_until", "next_sample",
+    "clock.carry", "step.h", "step.usual_h", "step.last_error", "scales.rate", "singularity.sigma", "singularity.root",
+    "singularity.root_rate", "singularity.fall", "singularity.fall_t", "singularity.risen", "counts.samples",
+    "clock.sampled_until", "next_sample",
 )  # fmt: skip
 STEPS, REJECTED, EVALUATIONS, CORRECTIONS = range(4)  # columns of `counts`
 MARGIN, DRIFT, SPEED_DRIFT, ENERGY = range(4)  # columns of `evidence`

@@ -40,7 +40,7 @@ from dalembert.integrators.lane_passages import (
     take_up,
 )
 from dalembert.integrators.lane_record import ENERGY, EVALUATIONS, MARGIN, REJECTED, STEPS, LaneRecord
-from dalembert.integrators.loop import CLOSE, LEAST, LOST, SHIFT, SHIFTS, SMALLEST, first_step
+from dalembert.integrators.loop import SHIFTS, first_step
 from dalembert.integrators.stage import control, evaluate, motion_rate
 from dalembert.linalg.lane_rows import peaks, take
 from dalembert.native.jit import entry, inline, native
@@ -181,9 +181,14 @@ def _arrive(g, l):
 def _begin(g, l, i):
     """Put run i into lane l, at its start or where it goes on: ẋ there, the rate of its motion, its first step."""
     one, W, clock, fresh = g.one, g.lanes, g.clock[i], g.resumed[i] == 0
-    one.t, one.end, one.max_h, one.carry = g.times[i, 0] if fresh else g.reached[i], g.times[i, 1], g.max_h, 0.0
-    one.margin, one.usual_h = 1.0, 0.0
-    one.rtol, one.atol = g.rtol, g.atol
+    one.clock.t, one.clock.end, one.step.max_h, one.clock.carry = (
+        g.times[i, 0] if fresh else g.reached[i],
+        g.times[i, 1],
+        g.max_h,
+        0.0,
+    )
+    one.attempt.margin, one.step.usual_h = 1.0, 0.0
+    one.step.rtol, one.step.atol = g.rtol, g.atol
     for j in range(g.n):
         if not fresh:
             one.x[j] = g.ends[i, j]
@@ -200,31 +205,31 @@ def _begin(g, l, i):
     if fresh:
         for k in range(len(clock)):
             clock[k] = 0.0
-        g.reached[i], g.evidence[i, MARGIN] = one.t, 1.0
+        g.reached[i], g.evidence[i, MARGIN] = one.clock.t, 1.0
         clock[H], clock[LAST_ERROR] = g.first_h[i], START
-        clock[HELD], clock[SAMPLED_UNTIL] = 1.0, one.t + g.hold
-        if g.hold > 0.0 and not control(one, one.t, one.x):
+        clock[HELD], clock[SAMPLED_UNTIL] = 1.0, one.clock.t + g.hold
+        if g.hold > 0.0 and not control(one, one.clock.t, one.x):
             g.outcomes[i] = CALLBACK
             return
         for j in range(g.nu):
             g.inputs[i, j] = one.ode.x[one.u_index + j]
     g.counts[i, EVALUATIONS] += 1
-    outcome = evaluate(one, one.t, one.x, one.stages[0])
+    outcome = evaluate(one, one.clock.t, one.x, one.stages[0])
     if outcome != OK:
         g.outcomes[i] = SINGULAR if outcome == UNSOUND else outcome
         return
     if clock[RATE] == 0.0:
         clock[RATE] = motion_rate(one)
-    one.rate, one.h = clock[RATE], clock[H]
-    if one.h == 0.0:
-        one.h = clock[H] = clock[USUAL_H] = first_step(one)
+    one.scales.rate, one.step.h = clock[RATE], clock[H]
+    if one.step.h == 0.0:
+        one.step.h = clock[H] = clock[USUAL_H] = first_step(one)
         g.counts[i, EVALUATIONS] += 1
     g.run[l], g.outcomes[i] = i, PAUSED
-    g.t[l], g.end[l], g.sampling[l] = one.t, one.end, STEP
+    g.t[l], g.end[l], g.sampling[l] = one.clock.t, one.clock.end, STEP
     take_up(g, l, i)
     for j in range(g.n):
         g.x[j * W + l], g.stages[0, j * W + l] = one.x[j], one.stages[0, j]
-        g.unit[j * W + l] = one.unit[j] * (one.rate if g.nq <= j < g.nq + g.nv else 1.0)
+        g.unit[j * W + l] = one.unit[j] * (one.scales.rate if g.nq <= j < g.nq + g.nv else 1.0)
     for j in range(g.nu):
         g.ode.x[(g.u_index + j) * W + l] = one.ode.x[one.u_index + j]
     for j in range(g.np):
@@ -301,10 +306,10 @@ def _ask(g, l):
     """Sample the controller: its inputs hold from here on. Returns whether they, and ẋ with them, are sound."""
     one, W, i = g.one, g.lanes, g.run[l]
     parameters(g, i)
-    one.t = g.t[l]
+    one.clock.t = g.t[l]
     for j in range(g.n):
         one.x[j] = g.x[j * W + l]
-    if not control(one, one.t, one.x) or evaluate(one, one.t, one.x, one.stages[0]) != OK:
+    if not control(one, one.clock.t, one.x) or evaluate(one, one.clock.t, one.x, one.stages[0]) != OK:
         return False
     for j in range(g.nu):
         g.ode.x[(g.u_index + j) * W + l] = one.ode.x[one.u_index + j]
@@ -321,25 +326,25 @@ def _judge(g, l):
     """Take the step, or choose a shorter one. Returns whether it is taken."""
     i, h = g.run[l], g.dt[l]
     outcome = g.state[l]
-    smallest = LEAST * max(1.0 / g.rate[l], abs(g.t[l]))
-    if g.last[l] == 0 and h <= SMALLEST * abs(g.t[l]):
+    smallest = g.one.ruler.least_step * max(1.0 / g.rate[l], abs(g.t[l]))
+    if g.last[l] == 0 and h <= g.one.ruler.rounding * abs(g.t[l]):
         _end(g, l, STEP_TOO_SMALL)
         return False
     if outcome != OK and outcome != REFUSED:
         g.counts[i, REJECTED] += 1
-        if g.exponent == 0.0 or (outcome == UNSOUND and h <= CLOSE * g.usual_h[l]):
+        if g.exponent == 0.0 or (outcome == UNSOUND and h <= g.one.ruler.close * g.usual_h[l]):
             _end(g, l, SINGULAR if outcome == UNSOUND else outcome)
             return False
         g.unsound[l] = g.unsound[l] + 1 if outcome == UNSOUND else 0
-        g.h[l] = SHIFT * h if 0 < g.unsound[l] <= SHIFTS else 0.5 * h
+        g.h[l] = g.one.ruler.shift * h if 0 < g.unsound[l] <= SHIFTS else 0.5 * h
         if g.h[l] < smallest:
             _end(g, l, outcome)
         return False
     if g.exponent > 0.0 and not g.error[l] < 1.0:
         g.counts[i, REJECTED] += 1
-        if g.unsound[l] < SHIFTS and g.margin[l] < LOST / g.rtol:
+        if g.unsound[l] < SHIFTS and g.margin[l] < g.one.ruler.lost:
             g.unsound[l] += 1
-            g.h[l] = SHIFT * h
+            g.h[l] = g.one.ruler.shift * h
         else:
             g.h[l] = h * max(0.2, 0.9 * g.error[l] ** (-g.exponent)) if g.error[l] < 1e300 else 0.1 * h
         if g.h[l] < smallest:

@@ -2,15 +2,38 @@
 
 The state is x = (q, v, y, ẏ, w): coordinates and velocities, independent coordinates and their rates where the run has
 a chart, and the work done since the start. Python and native code read the same fields by name.
+
+What only Python sets is in the record itself: sizes, arrays, functions. Numbers that change are in parts, embedded in
+the same memory. Each part has one writer in native code, and is copied as bytes: what a refused attempt has changed of
+`detected` is restored from `singularity`.
+
+    part              what                                          writer
+    clock             time, sampling of the controller              loop
+    step              step control                                  step_control
+    attempt           one attempt of the method                     the method, stage, manifold
+    manifold          projection                                    manifold
+    singularity       distance to singular configurations           loop, from `detected`
+    detected          the same at the end of this attempt           singularity
+    regime            which steps are taken beside them             Python
+    events            how many                                      Python
+    discontinuities   a step that ends at one                       discontinuities
+    evidence, counts  for the result                                loop, stage, manifold
+    scales            units of the motion                           loop
+    ruler             where decisions fall (`dalembert.ruler`)      Python
 """
 
 from __future__ import annotations
 
-from dalembert.native.bound import Bound
-from dalembert.native.struct import Doubles, Float, Int, Ints, Opaque, Part, Struct
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
 
-FRESH = 0.05  # σ of the constraints below which no chart is used
+from dalembert.native.bound import Bound
+from dalembert.native.struct import Doubles, Embedded, Float, Int, Ints, Opaque, Part, Struct
+from dalembert.ruler import Ruler
+
 PASSAGE = 7  # numbers of a passage before its state
+PARTS = 4  # of a step that is inspected for singular configurations, one by one
+LOOKS = 16  # parts of a step at which events are evaluated
 TURNS = -2  # of an event's directions: where it falls, the event before it may have dipped below zero in the step
 FORGET, SKIPPED = -1.0, -2.0  # for σ² among the outputs of `gauge`, before a call: begin anew, or leave it out
 
@@ -19,8 +42,171 @@ def _function() -> type[Bound]:
     return Bound
 
 
+class Clock(Struct):
+    """Time, and that of a sampled controller."""
+
+    t = Float()
+    end = Float()
+    carry = Float()  # what rounding took from t
+    hold = Float()  # sampling period; 0: asked at every stage
+    hold_start = Float()
+    sampled_until = Float()
+
+
+class StepControl(Struct):
+    """How long steps are."""
+
+    h = Float()  # the next step; 0: to be chosen
+    usual_h = Float()  # moving average of the steps taken
+    max_h = Float()
+    pace = Float()  # of the time since `begun`: no step is longer, where this is above 0; events could hide in it
+    begun = Float()
+    least_h = Float()  # the first step, which may be longer than that
+    exponent = Float()  # 1 / (order of the error estimate + 1); 0 for a fixed step
+    order = Int()
+    rtol = Float()
+    atol = Float()  # in units of each number
+    last_error = Float()
+    unsound = Int()  # attempts in a row that failed next to a singular configuration
+    budget = Int()  # attempts until the loop pauses
+    fresh = Int()  # whether stages[0] is ẋ at x
+
+
+class Scales(Struct):
+    """Units of the motion."""
+
+    rate = Float()  # 1/s: of the motion at the start, the unit of velocities over that of positions; 0: not known yet
+    weight = Float()  # 1/s²: gravity over the length of the mechanism
+    inertia = Float()  # of the mechanism: times the rate squared, the unit of energy that works are measured by
+    length = Float()  # of the mechanism
+    widest = Float()  # the largest unit of a constraint row: 1 rad, or the length of the mechanism
+
+
+class Attempt(Struct):
+    """One attempt of the method, and its projection."""
+
+    h = Float()
+    outcome = Int()  # of the attempt, then of the call
+    error = Float()  # estimated error over the tolerances
+    by_projection = Int()  # whether the error is the distance of the projection, which may be rounding
+    projected = Int()  # whether it could be projected
+    projection_margin = Float()  # least margin of the elimination by which it was
+    margin = Float()  # least margin of the elimination
+    largest_margin = Float()
+    end_margin = Float()
+    spread = Float()  # least squared sine times least squared length at its end: neither hides the other
+    least_spread = Float()
+
+
+class Manifold(Struct):
+    """How states are brought back to the constraints."""
+
+    tolerance = Float()  # residual below which one more Newton step reaches rounding
+    closed_to = Float()  # residual of a start that is on the manifold
+    closed = Int()  # whether the start is
+    independent = Int()  # whether its rows are far from dependent
+    project_every = Int()  # positions are corrected after every k-th step; 0: never
+    max_corrections = Int()
+    frozen = Int()  # correct along the directions at the start of the step
+    filter_velocities = Int()
+    restore_energy = Int()
+    energy = Float()  # of the start
+    kept_below = Float()  # σ below which steps that have `energies` keep their sum
+    project_first = Int()  # bring x onto the manifold before the next step
+    projected = Int()  # whether the last step could be projected
+    chart_margin = Float()  # of the chart's rows; below it another chart is needed
+
+
+class Singularity(Struct):
+    """How near a state is to a singular configuration."""
+
+    sigma = Float()  # root of the margin
+    end_sigma = Float()  # the least singular value, where the step was inspected; else 1
+    root = Float()  # of the spread
+    root_rate = Float()
+    fall = Float()  # dσ²/dt at the end of the last inspected step; the next one starts from it
+    fall_t = Float()  # when that was
+    risen = Float()  # σ above which another passage may be noted
+
+
+class Regime(Struct):
+    """Which steps are taken beside singular configurations."""
+
+    careful = Int()  # whether steps reveal the rank
+    until = Float()  # margin from which the loop need not go on like this; 0: it does to the end
+    precise = Int()  # whether careful steps have positions with a low part
+    stop = Int()  # whether to end before a singular configuration
+    beyond = Int()  # whether the run may go on beyond an end beside one
+    blind = Int()  # whether the right-hand side may not tell of dependent rows
+    across = Float()  # σ from which one that is met is crossed
+    noted = Int()  # passages, in this call
+    most = Int()  # of these until the loop ends
+
+
+class Events(Struct):
+    """How many events there are."""
+
+    count = Int()
+    own = Int()  # the first of them, by which phases end
+    u_index = Int()  # of the inputs in what events are given; 0: they see none
+
+
+class Discontinuities(Struct):
+    """A step that is to end where a force begins or ceases to act: at a change of sign of an indicator."""
+
+    count = Int()
+    u_index = Int()  # of the inputs in what the indicators are given; 0: they see none
+    tries = Int()  # attempts to end a step at one; 0: none is sought
+    which = Int()  # the one that is sought
+    low = Float()  # a step that is too short
+    high = Float()  # one that goes beyond it
+    value = Float()  # its value there
+    h = Float()  # the step that was to be taken
+
+
+class Evidence(Struct):
+    """Largest and least of the run."""
+
+    worst_margin = Float()
+    drift = Float()
+    speed_drift = Float()
+
+
+class Counts(Struct):
+    """Of the run; `records` of this call."""
+
+    steps = Int()
+    rejected = Int()
+    evaluations = Int()
+    corrections = Int()
+    samples = Int()
+    careful_steps = Int()
+    jacobians = Int()
+    records = Int()
+
+
+if TYPE_CHECKING:
+    Marks: Any
+else:  # the fields of a ruler, as numbers of the record
+    Marks = type(Struct)("Marks", (Struct,), {"__module__": __name__, **{f.name: Float() for f in fields(Ruler)}})
+
+
 class RunRecord(Struct):
     """State, options, counts and functions of a run."""
+
+    clock = Embedded(Clock)
+    step = Embedded(StepControl)
+    attempt = Embedded(Attempt)
+    manifold = Embedded(Manifold)
+    singularity = Embedded(Singularity)  # at x
+    detected = Embedded(Singularity)  # at the end of the attempt
+    regime = Embedded(Regime)
+    events = Embedded(Events)
+    discontinuities = Embedded(Discontinuities)
+    evidence = Embedded(Evidence)
+    counts = Embedded(Counts)
+    scales = Embedded(Scales)
+    ruler = Embedded(Marks)
 
     # --- sizes
     n = Int()  # numbers in x
@@ -34,114 +220,6 @@ class RunRecord(Struct):
     pitch = Int()  # numbers of one of them
     room = Int()  # for records
     width = Int()  # of a record: x, inputs, margin
-    events = Int()
-    own_events = Int()  # the first of them, by which phases end
-    watch_u = Int()  # of the inputs in what events are given; 0: they see none
-
-    # --- clock
-    t = Float()
-    end = Float()
-    carry = Float()  # what rounding took from t
-    h = Float()  # the next step; 0: to be chosen
-    usual_h = Float()  # moving average of the steps taken
-    max_h = Float()
-    pace = Float()  # of the time since `begun`: no step is longer, where this is above 0; events could hide in it
-    begun = Float()
-    least_h = Float()  # the first step, which may be longer than that
-    budget = Int()  # attempts until the loop pauses
-    fresh = Int()  # whether stages[0] is ẋ at x
-
-    # --- the method, and one attempt of it
-    step = Int()  # address of its step
-    method = Opaque()  # its table, and room for what it needs
-    exponent = Float()  # 1 / (order of the error estimate + 1); 0 for a fixed step
-    order = Int()
-    rtol = Float()
-    atol = Float()  # in units of each number
-    rate = Float()  # 1/s: of the motion at the start, the unit of velocities over that of positions; 0: not known yet
-    weight = Float()  # 1/s²: gravity over the length of the mechanism
-    inertia = Float()  # of the mechanism: times the rate squared, the unit of energy that works are measured by
-    attempt_h = Float()
-    by_landing = Int()  # whether the error is the distance of the landing, which may be rounding
-    outcome = Int()  # of the attempt, then of the call
-    error = Float()  # estimated error over the tolerances
-    last_error = Float()
-
-    # --- sampled controller
-    hold = Float()  # sampling period; 0: asked at every stage
-    hold_start = Float()
-    sampled_until = Float()
-
-    # --- constraints
-    length = Float()  # of the mechanism
-    widest = Float()  # the largest unit of a constraint row: 1 rad, or the length of the mechanism
-    tolerance = Float()  # residual below which one more Newton step reaches rounding
-    closed_to = Float()  # residual of a start that is on the manifold
-    closed = Int()  # whether the start is
-    independent = Int()  # whether its rows are far from dependent
-    project_every = Int()  # positions are corrected after every k-th step; 0: never
-    max_corrections = Int()
-    frozen = Int()  # correct along the directions at the start of the step
-    filter_velocities = Int()
-    restore_energy = Int()
-    energy = Float()  # of the start
-    kept_below = Float()  # σ below which steps that have `energies` keep their sum
-    project_first = Int()  # bring x onto the manifold before the next step
-    chart_margin = Float()  # of the chart's rows; below it another chart is needed
-
-    # --- evidence
-    margin = Float()  # least margin of the elimination in this attempt
-    largest_margin = Float()  # the largest of this attempt
-    worst_margin = Float()
-    landing_margin = Float()  # least margin of the elimination by which this attempt was projected
-    landing = Int()  # whether this attempt could be projected
-    landed = Int()  # whether the last step could
-    drift = Float()
-    speed_drift = Float()
-
-    # --- singular positions
-    singular = Int()  # whether steps are careful
-    until = Float()  # margin from which the loop need not go on like this; 0: it does to the end
-    precise = Int()  # whether careful steps have positions with a low part
-    stop = Int()  # whether to end before a singular position
-    beyond = Int()  # whether the run may go on beyond an end beside one
-    blind = Int()  # whether the right-hand side may not tell of dependent rows
-    near = Float()  # σ below which elimination is not accurate
-    hit = Float()  # σ of a position that is met
-    across = Float()  # σ from which such a position is crossed
-    end_margin = Float()  # margin at the end of this attempt
-    sigma = Float()  # its root, after the last step
-    end_sigma = Float()  # the least singular value there, where the step was looked at
-    spread = Float()  # least squared sine times least squared length there: neither hides the other
-    least_spread = Float()  # the least of this attempt
-    root = Float()  # of the spread after the last step
-    root_rate = Float()
-    fall = Float()  # rate of the margin after the last step that was looked at; it decides for both sides of the joint
-    fall_t = Float()  # when that was
-    risen = Float()  # σ above which another passage may be noted
-    passed = Int()  # passages to be noted, in this call
-    most = Int()  # of these until the loop ends
-    unsound = Int()  # attempts in a row that failed next to a singular position
-
-    # --- kinks: where forces begin and end to act
-    kinks = Int()
-    kink_u = Int()  # of the inputs in what they are given; 0: they see none
-    kink_tries = Int()  # attempts to end a step at one; 0: none is sought
-    kink = Int()  # the one that is sought
-    kink_low = Float()  # a step that is too short
-    kink_high = Float()  # one that goes beyond it
-    kink_value = Float()  # its value there
-    kink_h = Float()  # the step that was to be taken
-
-    # --- counts
-    steps = Int()
-    rejected = Int()
-    evaluations = Int()
-    corrections = Int()
-    samples = Int()
-    singular_steps = Int()
-    jacobians = Int()
-    records = Int()  # of this call
 
     # --- memory
     x = Doubles("n")
@@ -149,16 +227,20 @@ class RunRecord(Struct):
     stages = Doubles("rows", "pitch")  # each ẋ and its evidence; the last two: the trial, and the loop's own
     times = Doubles("room")
     states = Doubles("room", "width")
-    event_looks = Doubles("18", "events")  # at parts of a step
-    event_values = Doubles("2", "events")  # at the record before, and now
-    directions = Ints("events")  # 1: rising, −1: falling, 0: either way; TURNS: minus the rate of the event before
-    kink_values = Doubles("3", "kinks")  # at x, at the end of the attempt, at that of one that is too short
-    passages = Doubles("most", "nq + nv + 7")  # t, σ, margin, resolved, singular steps, its step, state
-    margins = Doubles("5")  # their roots, at places of the step that is looked at
-    squares = Doubles("5")  # σ² there; −1: not known
+    event_looks = Doubles(f"{LOOKS + 2}", "events.count")  # at parts of a step, and at one more place
+    event_values = Doubles("2", "events.count")  # at the record before, and now
+    directions = Ints("events.count")  # 1 rising, −1 falling, 0 either way; TURNS: minus the rate of the event before
+    indicator_values = Doubles("3", "discontinuities.count")  # at x, at the attempt's end, at that of one too short
+    passages = Doubles("regime.most", f"{PASSAGE} + nq + nv")  # t, σ, margin, resolved, careful steps, its step, state
+    margins = Doubles(f"{PARTS + 1}")  # their roots, at places of the step that is inspected
+    squares = Doubles(f"{PARTS + 1}")  # σ² there; −1: not known
     low = Doubles("nq")  # the low part of the position of the trial
     low_before = Doubles("nq")  # and of x
     plain = Ints("nq")  # the velocity that is the rate of a coordinate, or −1
+
+    # --- the method
+    method_step = Int()  # address of its step
+    method = Opaque()  # its table, and room for what it needs
 
     # --- functions
     ode = Part(_function)
@@ -171,7 +253,7 @@ class RunRecord(Struct):
     watch = Part(_function)  # events
     step_kernel = Part(_function)  # of methods that have one
     slope = Part(_function)  # ∂ẋ/∂x of what is integrated; without it, differences
-    bends = Part(_function)  # kinks
+    indicators = Part(_function)  # of discontinuities: positive where a force acts
     gauge = Part(_function)  # the margin of the constraint rows, and σ²
 
 
@@ -196,7 +278,7 @@ class LocateRecord(Struct):
     width = Int()
     events = Int()
     hits = Int()
-    unsound = Int()  # whether a value in the step was no number
+    unsound = Int()  # whether a value in the step was not finite
     times = Doubles("2")  # of the records at both ends of the step
     states = Doubles("2", "width")
     values = Doubles("2", "events")  # of the events there

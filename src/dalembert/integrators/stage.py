@@ -8,6 +8,7 @@ from dalembert.native.jit import inline, native
 from dalembert.outcome import CALLBACK, NOT_FINITE, OK, UNSOUND
 
 STILL = 1e-12  # of free fall: accelerations, and speeds of a fall, that are rounding
+FAR = 1e15  # usual sizes: a number beyond has lost its digits, and no controller is asked about such a state
 WORK = 1e3  # times rtol: works follow from the motion, and no step depends on them
 
 
@@ -28,13 +29,24 @@ def control(run, t, x):
 def usual_size(run, j):
     """The unit of number j of x: of a position (q, or y of a chart), or of a velocity (v, w) of this run's motion."""
     moving = run.nq <= j < run.nq + run.nv or j >= run.nq + run.nv + run.dof
-    return run.unit[j] * run.rate if moving else run.unit[j]
+    return run.unit[j] * run.scales.rate if moving else run.unit[j]
+
+
+@native
+def far_off(run, x):
+    """Whether a stage has led to a state that says nothing: of a step much too long, to be refused for its error."""
+    if run.scales.rate == 0.0:
+        return False  # where a run begins
+    most = 0.0
+    for j in range(run.nq + run.nv):
+        most = max(most, abs(x[j]) / usual_size(run, j))
+    return not most < FAR
 
 
 @inline
 def tolerance(run, j, size):
     """The error that number j of x may have, of about this size."""
-    return run.atol * usual_size(run, j) + run.rtol * size
+    return run.step.atol * usual_size(run, j) + run.step.rtol * size
 
 
 @inline
@@ -50,28 +62,31 @@ def motion_rate(run):
     for j in range(nq, nq + run.nv):
         speed = max(speed, abs(x[j]) / run.unit[j])
         push = max(push, abs(slope[j]) / run.unit[j])
-    if push <= STILL * run.weight:  # weights that balance leave their rounding, which is no motion to be followed
+    if push <= STILL * run.scales.weight:  # the rounding of weights that balance: no motion
         push = 0.0
     rate = max(speed, push**0.5)
-    if rate > STILL * run.weight**0.5:
+    if rate > STILL * run.scales.weight**0.5:
         return rate
-    return run.weight**0.5 if run.weight > 0.0 else 1.0
+    return run.scales.weight**0.5 if run.scales.weight > 0.0 else 1.0
 
 
 @inline
 def evaluate(run, t, x, k):
     """k ← ẋ and its evidence. In a chart, q and v of x are first made those of its coordinates. Returns the outcome."""
     n, f = run.n, run.ode
-    run.evaluations += 1
+    run.counts.evaluations += 1
     if run.dof > 0 and not recover(run, t, x):
         return UNSOUND
-    if run.control.address != 0 and run.hold == 0.0 and not control(run, t, x):
+    if run.control.address != 0 and run.clock.hold == 0.0 and not far_off(run, x) and not control(run, t, x):
         return CALLBACK
     call_into(f, t, x, run.nq + run.nv + 2 * run.dof, k)
     length = k[n + 1] / max(f.row_scale, 1e-300)
-    run.end_margin, run.spread = min(k[n], length), k[n] * length
-    run.margin, run.least_spread = min(run.margin, run.end_margin), min(run.least_spread, run.spread)
-    run.largest_margin = max(run.largest_margin, run.end_margin)
+    run.attempt.end_margin, run.attempt.spread = min(k[n], length), k[n] * length
+    run.attempt.margin, run.attempt.least_spread = (
+        min(run.attempt.margin, run.attempt.end_margin),
+        min(run.attempt.least_spread, run.attempt.spread),
+    )
+    run.attempt.largest_margin = max(run.attempt.largest_margin, run.attempt.end_margin)
     if not (k[n] > f.min_angle and k[n + 1] > f.min_length):
         return UNSOUND
     return OK if finite(k, n) else NOT_FINITE

@@ -30,27 +30,27 @@ _learned = struct_at(Learned)
 @entry(RunRecord)
 def variational_step(x, y, run):
     """One attempt, see `methods`; controllers act at midpoints."""
-    f, nq, nv, t, h = run.step_kernel, run.nq, run.nv, run.t, run.attempt_h
+    f, nq, nv, t, h = run.step_kernel, run.nq, run.nv, run.clock.t, run.attempt.h
     x, stages, given, out, u = run.x, run.stages, f.x, f.y, run.ode.x
     trial, works, n = stages[run.rows - 2], run.works, nq + nv
-    run.outcome, run.error = OK, 0.0
-    if run.control.address != 0 and run.hold == 0.0:
+    run.attempt.outcome, run.attempt.error = OK, 0.0
+    if run.control.address != 0 and run.clock.hold == 0.0:
         for i in range(n):
             trial[i] = x[i] + 0.5 * h * stages[0, i]
         if not control(run, t + 0.5 * h, trial):
-            run.outcome = CALLBACK
+            run.attempt.outcome = CALLBACK
             return
     for i in range(run.nu):
         given[n + nv + 1 + i] = u[run.u_index + i]
-    run.outcome = solve(f, _learned(run.method), t, h, x, n, nv, run.length)
-    if run.outcome != OK:
+    run.attempt.outcome = solve(f, _learned(run.method), t, h, x, n, nv, run.scales.length)
+    if run.attempt.outcome != OK:
         return
     for i in range(n):
         trial[i] = out[nv + i]
     if works > 0:  # trapezoidal rule
         for i in range(run.n - works, run.n):
             trial[i] = x[i]
-        run.outcome = evaluate(run, t + h, trial, stages[1])
+        run.attempt.outcome = evaluate(run, t + h, trial, stages[1])
         for i in range(run.n - works, run.n):
             trial[i] = x[i] + 0.5 * h * (stages[0, i] + stages[1, i])
 

@@ -9,13 +9,17 @@ from typing import Any
 import numpy as np
 
 from dalembert import checks
+from dalembert.analysis.motion_columns import columns, position_units
 from dalembert.errors import ArgumentError, extra, unknown
 from dalembert.system.state import State
 from dalembert.system.system import System
+from dalembert.tables import Columns, Tabular
+
+MAPS = ("reachable", "branch", "count", "room", "loops", "serial", "parallel", "manipulability", "dexterity")
 
 
 @dataclass(frozen=True, eq=False)
-class Workspace:
+class Workspace(Tabular):
     """The reachable part of a grid; all arrays have the grid's shape, with NaN where a point is out of reach.
 
     `map["B"]` are the values of a coordinate over the grid, `map.state(i, j)` is the state at a point, `map.on(k)` the
@@ -99,13 +103,24 @@ class Workspace:
 
         return plot_map(self, what, path)
 
+    def _columns(self) -> Columns:
+        """One row for each point of the grid."""
+        n = self.reachable.size
+        grid = np.meshgrid(*self.axes.values(), indexing="ij")
+        values = {name: x.ravel() for name, x in zip(self.axes, grid)}
+        values |= {name: x.ravel() for name, x in self._maps().items()}
+        q, units = columns("q", self.q.reshape(n, -1), self.system.q_names, position_units(self.system))
+        return Columns(self.system.name, "point", np.arange(n), values | q, units)
+
+    def _maps(self) -> dict[str, np.ndarray]:
+        values = {name: getattr(self, name) for name in MAPS}
+        return {name: x for name, x in values.items() if x is not None}
+
     def to_xarray(self) -> Any:
         """The map as an `xarray.Dataset` (extra `xarray`), the axes as its coordinates."""
         xarray = extra("xarray", "xarray", "a labelled array of a map")
-        names = ["reachable", "branch", "count", "room", "loops", "serial", "parallel", "manipulability", "dexterity"]
-        values = {n: getattr(self, n) for n in names}
         dims = tuple(self.axes)
-        data = {n: (dims, x) for n, x in values.items() if x is not None}
+        data = {n: (dims, x) for n, x in self._maps().items()}
         data["q"] = ((*dims, "coordinate"), self.q)
         coordinates = {**self.axes, "coordinate": np.array(self.system.q_names, dtype=str)}
         return xarray.Dataset(data, coordinates, {"system": self.system.name})

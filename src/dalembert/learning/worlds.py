@@ -17,8 +17,9 @@ from dalembert.ensembles.starts import Starts, belonging_to
 from dalembert.ensembles.variation import Variation
 from dalembert.errors import ArgumentError
 from dalembert.mechanism.traced import on_expressions
-from dalembert.simulation.driver import Driver
 from dalembert.simulation.layout import Layout
+from dalembert.simulation.run.context import lay_out
+from dalembert.simulation.run.segment import Segment
 from dalembert.simulation.setup import Span, make_choices, make_setup
 from dalembert.simulation.status import Status
 from dalembert.symbols import array
@@ -54,7 +55,7 @@ class Worlds:
         setup = make_setup(system, choices, span, self.p[0])
         wide = usual_lanes(setup)
         self.plan = Plan(setup, None, {}, "outputs", wide)
-        self.lanes = Lanes(Driver(Layout(setup), span), wide) if wide > 1 and n > 1 else None
+        self.lanes = Lanes(lay_out(Segment(Layout(setup), span)), wide) if wide > 1 and n > 1 else None
 
     def begin(self, rows: np.ndarray, seed: int) -> np.ndarray:
         """Put the worlds of these rows at new starts, with new parameters, drawn by the seed.

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert import checks
+from dalembert.analysis.motion_columns import motion_columns
 from dalembert.errors import ArgumentError, AssemblyError, unknown
 from dalembert.lazy import cached_property
 from dalembert.linearization.linearize import linearize
@@ -29,6 +30,7 @@ from dalembert.statics.balance import Balance, not_acting, unseen
 from dalembert.statics.limits import Bounds, least_change
 from dalembert.system.state import State
 from dalembert.system.system import System
+from dalembert.tables import Columns, Tabular
 
 ROUNDS = 60
 STRIDE = 0.5  # rad, or lengths of the mechanism: of a step
@@ -39,7 +41,7 @@ SHARP = 1e-10  # accuracy of Newton steps: light parts accelerate a billion time
 
 
 @dataclass(frozen=True, eq=False)
-class Equilibrium:
+class Equilibrium(Tabular):
     """A state in which nothing accelerates, with the inputs that hold it."""
 
     state: State
@@ -83,6 +85,14 @@ class Equilibrium:
             growth = float(self.model.eigenvalues.real.max())
             kind = f"unstable: a disturbance grows e-fold in {1 / growth:.3g} s; stable=True looks for a stable one"
         return f"|v̇| ≤ {self.residual:.1e}, {kind}{'. ' if (more := not_acting(self.state.layout)) else ''}{more}"
+
+    def _columns(self) -> Columns:
+        """One row: positions, inputs, multipliers of the rows used, forces on stops, the residual, the stability."""
+        system = self.model.operating.system
+        values, units = motion_columns(system, self.state.q[None], self.state.v[None], self.u[None])
+        values |= {f"stop.{name}": np.array([force]) for name, force in self.stops.items()}
+        values |= {"residual": np.array([self.residual]), "stability": np.array([self.stability], dtype=object)}
+        return Columns(system.name, "row", np.arange(1), values, units)
 
     def __repr__(self) -> str:
         return f"<equilibrium of '{self.model.operating.system.name}': {self.message}; {self.state!r}>"

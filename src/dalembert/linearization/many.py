@@ -14,15 +14,17 @@ from dalembert.compiler.target import host
 from dalembert.errors import ArgumentError, DalembertError
 from dalembert.linearization.linearize import linearize
 from dalembert.linearization.plan import in_motions, linear_kernel
+from dalembert.linearization.structure import eigenvalue_columns
 from dalembert.linearization.traced import NAMES
 from dalembert.protocols import check_system
 from dalembert.rank import CLOSED, ROUNDING, rank_policy, usual_sizes
 from dalembert.system.state import State
 from dalembert.system.system import System
+from dalembert.tables import Columns, Tabular
 
 
 @dataclass(frozen=True, eq=False)
-class LinearModels:
+class LinearModels(Tabular):
     """ẋ = rate + A x + B δu at n states, one row a state; rows without a model are NaN and have a message."""
 
     A: np.ndarray  # (n, states, states)
@@ -38,6 +40,12 @@ class LinearModels:
     def __repr__(self) -> str:
         names = f"states {', '.join(self.state_names)}; inputs {', '.join(self.input_names) or 'none'}"
         return f"<linear models at {len(self)} states: {names}; {len(self.messages)} without a model>"
+
+    def _columns(self) -> Columns:
+        """One row a state: real and imaginary parts of the eigenvalues, falling, and whether they are stable."""
+        values, units = eigenvalue_columns(self.eigenvalues)
+        values |= {"stable": self.stable}
+        return Columns("linear models", "state", np.arange(len(self)), values, units)
 
     @property
     def eigenvalues(self) -> np.ndarray:
@@ -174,11 +182,11 @@ def _sound(system: System, given: dict[str, np.ndarray], p: np.ndarray, margin: 
     good = np.asarray(np.minimum(margin[:, 2], margin[:, 3]) > 1e4 * ROUNDING)
     if not system.rows.of:
         return good
-    sizes, length = usual_sizes(system, p)
+    sizes, units, _ = usual_sizes(system, p)
     used = sizes if rows is None else sizes[:, list(rows)]
     policy = rank_policy(system)
     good &= (margin[:, 0] > policy.least_angle) & (margin[:, 1] > (policy.tolerance * used.min(axis=1)) ** 2)
     kernel = system.kernel("residuals", lanes=host().width)
     phi, speed = kernel.batch(*(given[name] for name in kernel.names_in))
-    units = CLOSED * np.where(system.rows.angular, 1.0, length[:, None])
-    return np.asarray(good & ((np.abs(phi) < units) & (np.abs(speed) < units)).all(axis=1))
+    closed = (np.abs(phi) < CLOSED * units) & (np.abs(speed) < CLOSED * units)
+    return np.asarray(good & closed.all(axis=1))

@@ -13,16 +13,18 @@ from dalembert import checks
 from dalembert.charts.leaders import named_list
 from dalembert.errors import ArgumentError, extra, unknown
 from dalembert.lazy import cached_property
+from dalembert.linearization.margins import Margins, margins
 from dalembert.linearization.operating import Operating
 from dalembert.linearization.structure import Hidden, Mode, hidden, modes, motion_of, sizes_of, zeros_of
 from dalembert.protocols import StateGiven
+from dalembert.tables import Columns, Tabular
 
 GROWTH = 600.0  # e to its power is a number
 LONGEST = 1e6  # time constants of a model whose exponential keeps its digits
 
 
 @dataclass(frozen=True, eq=False)
-class LinearModel:
+class LinearModel(Tabular):
     """ẋ = rate + A x + B δu + time δt and y = output + C x + D δu + output_time δt, near a state.
 
     x are small changes of the named positions and velocities, δu of the inputs from `u`. The states are exact
@@ -86,6 +88,28 @@ class LinearModel:
         head = f"{'eigenvalue':>24}  {'f, Hz':>9}  {'damping':>8}  {'time, s':>9}  shape"
         return "\n".join([head, *map(str, self.modes)])
 
+    def _columns(self) -> Columns:
+        """One row a mode: its eigenvalue, frequency, damping and time constant."""
+        found = self.modes
+        values = {
+            "real": np.array([m.eigenvalue.real for m in found]),
+            "imag": np.array([m.eigenvalue.imag for m in found]),
+            "frequency": np.array([m.frequency for m in found]),
+            "damping": np.array([m.damping for m in found]),
+            "time_constant": np.array([m.time_constant for m in found]),
+        }
+        units = {"real": "1/s", "imag": "rad/s", "frequency": "Hz", "damping": "1", "time_constant": "s"}
+        return Columns(self.operating.system.name, "mode", np.arange(len(found)), values, units)
+
+    def summary(self) -> str:
+        """What the model is, whether it is stable, controllable and observable, and its modes, as text to print."""
+        words = [
+            "stable" if self.stable else "not asymptotically stable",
+            "controllable" if self.controllable else f"{len(self.uncontrollable)} modes not controllable",
+            "observable" if self.observable else f"{len(self.unobservable)} modes not observable",
+        ]
+        return "\n".join([repr(self)[1:-1], ", ".join(words), self.table()])
+
     # --- structure ----------------------------------------------------------------------------------------------
 
     @property
@@ -114,6 +138,22 @@ class LinearModel:
         o = self._where(outputs, self.output_names, "output")
         return zeros_of(self.A, self.B[:, i], self.C[o], self.D[np.ix_(o, i)])
 
+    def frequencies(self, decades: float = 1.5, points: int = 600) -> np.ndarray:
+        """Rising angular frequencies (rad/s) around those of the poles, evenly in their logarithm, for diagrams.
+
+        decades: beyond the slowest and the fastest pole. points: how many, and one beside each resonance. Those of a
+        discrete model end at half the frequency of its samples.
+        """
+        decades, points = checks.number(decades, "decades", above=0.0), checks.whole(points, "points", least=2)
+        poles = self.eigenvalues if self.step is None else np.log(self.eigenvalues + 0j) / self.step
+        sizes = np.abs(poles)
+        sizes = sizes[np.isfinite(sizes) & (sizes > 1e-9 * sizes.max(initial=0.0))]
+        low, high = (sizes.min(), sizes.max()) if len(sizes) else (1.0, 1.0)
+        ends = np.log10(low) - decades, np.log10(high) + decades
+        beside = np.abs(poles.imag[np.abs(poles.imag) > 10 ** ends[0]]) * (1 + 1e-6)  # where the curve is sharpest
+        w = np.union1d(np.logspace(*ends, points), beside)
+        return w if self.step is None else w[w < np.pi / self.step]
+
     def frequency_response(self, omega: ArrayLike) -> np.ndarray:
         """G(jω), (len(ω), outputs, inputs), for angular frequencies ω = omega, rad/s."""
         w = checks.vector(np.atleast_1d(checks.array(omega, None, "omega")), None, "omega")
@@ -125,6 +165,38 @@ class LinearModel:
             except np.linalg.LinAlgError:
                 raise ArgumentError(f"the response at ω = {frequency:g} rad/s is infinite: a pole is there.") from None
         return np.array(out).reshape(len(w), *self.D.shape)
+
+    def margins(self, input: str | None = None, output: str | None = None) -> Margins:
+        """Gain and phase margins of the loop closed from an output to an input with −1.
+
+        input, output: names; not needed where there is only one.
+        """
+        i = self._where(None if input is None else [input], self.input_names, "input")
+        o = self._where(None if output is None else [output], self.output_names, "output")
+        if len(i) != 1 or len(o) != 1:
+            raise ArgumentError(
+                f"margins are those of one input and one output; name them: inputs {', '.join(self.input_names)}, "
+                f"outputs {', '.join(self.output_names)}."
+            )
+        return margins(self, i[0], o[0])
+
+    def plot(  # type: ignore[override]
+        self,
+        kind: str = "bode",
+        inputs: Sequence[str] | None = None,
+        outputs: Sequence[str] | None = None,
+        omega: ArrayLike | None = None,
+        path: Any = None,
+    ) -> Any:
+        """A diagram as a Matplotlib figure (extra `view`).
+
+        kind: "bode", "nyquist", "step" (responses to unit steps of the inputs) or "poles" (and zeros, of as many
+        outputs as inputs). inputs, outputs: names, by default all. omega: angular frequencies, rad/s, by default those
+        around the poles. path: a file to write to.
+        """
+        from dalembert.view.linear import plot_model
+
+        return plot_model(self, kind, inputs, outputs, omega, path)
 
     # --- other forms --------------------------------------------------------------------------------------------
 

@@ -59,7 +59,7 @@ def outputs(
     scalars: list[tuple[str, Any]] = []  # (kind, argument) of what is a function of q and v
     picks: list[tuple[str, int] | None] = []
     for item in given:
-        for name, scalar, pick in _read(system, item, rows, unknowable):
+        for name, scalar, pick in read_output(system, item, rows, unknowable):
             names.append(name)
             picks.append(pick)
             if scalar is not None:
@@ -88,7 +88,7 @@ def outputs(
     return Outputs(tuple(names), value, by_q, by_v, by_t, of_vdot, of_lam)
 
 
-def _read(system: System, item: Given, rows: Sequence[str], unknowable: set[str]) -> list[tuple[str, Any, Any]]:
+def read_output(system: System, item: Given, rows: Sequence[str], unknowable: set[str]) -> list[tuple[str, Any, Any]]:
     """(name, (kind, argument) or None, (kind, index) or None) of each scalar output of an item."""
     if not isinstance(item, str):
         pair = name_and_function(item, "outputs")
@@ -128,7 +128,7 @@ def _key(scalar: tuple[str, Any]) -> Any:
 
 def _traced(s: Trace, scalars: Sequence[tuple[str, Any]]) -> tuple[Any, ...]:
     """Values and slopes of functions of q and v: a short formula each, differentiated by CasADi."""
-    values = [_value(s, kind, what) for kind, what in scalars]
+    values = [output_value(s, kind, what) for kind, what in scalars]
     nv = s.tree.nv
     shifts = [k for k, (kind, _) in enumerate(scalars) if kind == "coordinate"]
     f = ca.vertcat(*values)
@@ -148,7 +148,8 @@ def _matrix(x: ca.SX, rows: int, columns: int) -> np.ndarray:
     return array(x).reshape(rows, columns)
 
 
-def _value(s: Trace, kind: str, what: Any) -> ca.SX:
+def output_value(s: Trace, kind: str, what: Any) -> ca.SX:
+    """One output that is a function of q and v, traced; kind and what: as `read_output` gives them."""
     if kind == "coordinate":
         name = s.d.layout.v_names[what]
         names = s.d.layout.q_names

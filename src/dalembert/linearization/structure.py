@@ -19,6 +19,14 @@ if TYPE_CHECKING:
 MULTIPLE = 1e-6  # accuracy of a test with eigenvalues: multiple ones are found to 1e-8 only
 
 
+def eigenvalue_columns(values: np.ndarray) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """Columns "real.0", "imag.0", … of eigenvalues, (N, n), falling by their real parts; and their units."""
+    order = np.argsort(-values.real, axis=1, kind="stable")
+    falling = np.take_along_axis(values, order, axis=1)
+    out = {f"{part}.{k}": x for k, one in enumerate(falling.T) for part, x in (("real", one.real), ("imag", one.imag))}
+    return out, {name: "1/s" if name.startswith("real") else "rad/s" for name in out}
+
+
 @dataclass(frozen=True, eq=False)
 class Mode:
     """One eigenvalue (of a conjugate pair the one above the axis) and its shape."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert import checks
+from dalembert.analysis.motion_columns import joined, motion_columns
 from dalembert.charts.leaders import Given
 from dalembert.errors import ArgumentError
 from dalembert.linearization.large import LargeModel
@@ -18,15 +19,17 @@ from dalembert.linearization.model import LinearModel
 from dalembert.linearization.motion import Motion, Records
 from dalembert.linearization.operating import Operating
 from dalembert.linearization.plan import in_motions, linear_kernel
+from dalembert.linearization.structure import eigenvalue_columns
 from dalembert.linearization.traced import NAMES
 from dalembert.protocols import Inputs, Parameters, RunLike, StateGiven, check_system
 from dalembert.rank import rank_policy
 from dalembert.system.state import State
 from dalembert.system.system import System
+from dalembert.tables import Columns, Tabular
 
 
 @dataclass(frozen=True, eq=False)
-class LinearTrajectory:
+class LinearTrajectory(Tabular):
     """δẋ = A(t) δx + B(t) δu near a motion, at its times."""
 
     t: np.ndarray  # (N,) s
@@ -41,6 +44,27 @@ class LinearTrajectory:
     operating: Operating  # of the first time
     inside: np.ndarray | None = None  # (N − 1, 3, n, n + m) [A B] at the Gauss points between the times, where known
     between: Callable[[float], State] | None = None  # the motion between the times, where known
+
+    def __repr__(self) -> str:
+        names = f"{len(self.state_names)} states ({', '.join(self.state_names)}), {len(self.input_names)} inputs"
+        return (
+            f"<linear models along a motion of '{self.operating.system.name}': {len(self.t)} times, "
+            f"{self.t[0]:g} … {self.t[-1]:g} s; {names}>"
+        )
+
+    def state(self, k: int) -> State:
+        """The state of the motion at the k-th time, k from 0; negative k count from the end."""
+        k = checks.whole(k, "k", least=-len(self.t), most=len(self.t) - 1)
+        system = self.operating.system
+        return system.belonging(system.state(self.q[k], self.v[k], float(self.t[k])), self.operating.p, self.u[k])
+
+    def _columns(self) -> Columns:
+        """Over t: the motion, its inputs, and the eigenvalues of A, falling by their real parts."""
+        values, units = joined(
+            motion_columns(self.operating.system, self.q, self.v, self.u),
+            eigenvalue_columns(np.linalg.eigvals(self.A)),
+        )
+        return Columns(self.operating.system.name, "t", self.t, values, {"t": "s", **units})
 
     def discretize(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Transition matrices and input matrices between the times, inputs held, and the steps (s).

@@ -7,10 +7,10 @@ const FAR = 1e-5 // σ behind the position where the motion is taken up again, a
 /** From the record of a run next to a singular position to one behind it; null, or a sentence where none is found. */
 export function cross(machine) {
   const { run, nq, nv } = machine
-  const hit = run.get("hit")
+  const hit = run.get("ruler.hit")
   const n = run.get("n")
   const state = Float64Array.from(run.doubles("x", n))
-  const [q, v, t] = [state.slice(0, nq), state.slice(nq, nq + nv), run.get("t")]
+  const [q, v, t] = [state.slice(0, nq), state.slice(nq, nq + nv), run.get("clock.t")]
   const now = machine.sigma(q, t)
   const slope = Float64Array.from(machine.slope(q, v, t))
   const vdot = slope.slice(nq, nq + nv)
@@ -31,9 +31,11 @@ export function cross(machine) {
     x.set(there.v, nq)
     for (let i = nq + nv; i < n; i++) x[i] += 0.5 * time * (slope[i] + behind[i])
     run.doubles("low_before", nq).set(run.doubles("low", nq))
-    const values = { h: 0.5 * time, t: t + time, fresh: 0, project_first: 0, risen: 0 }
+    const values = {
+      "step.h": 0.5 * time, "clock.t": t + time, "step.fresh": 0, "manifold.project_first": 0, "singularity.risen": 0,
+    }
     for (const name in values) run.set(name, values[name])
-    for (const name of ["steps", "singular_steps"]) run.set(name, run.get(name) + 1)
+    for (const name of ["counts.steps", "counts.careful_steps"]) run.set(name, run.get(name) + 1)
     machine.passages.push({ t: t + now / opening, sigma: 0 })
     return null
   }

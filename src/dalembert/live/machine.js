@@ -241,7 +241,7 @@ export class Machine {
   _give() {
     for (const at of this.map.parameters) new Float64Array(this.memory.buffer, at, this.p.length).set(this.p)
     for (const at of this.map.inputs) new Float64Array(this.memory.buffer, at, this.u.length).set(this.u)
-    this.run.set("fresh", 0)
+    this.run.set("step.fresh", 0)
   }
 
   // --- motion -------------------------------------------------------------------------------------------------------
@@ -257,9 +257,9 @@ export class Machine {
     x.set(q, 0)
     x.set(v, nq)
     this.t = t
-    for (const name of ["t", "hold_start", "sampled_until"]) run.set(name, t)
-    run.set("end", Infinity)
-    run.set("records", 0)
+    for (const name of ["clock.t", "clock.hold_start", "clock.sampled_until"]) run.set(name, t)
+    run.set("clock.end", Infinity)
+    run.set("counts.records", 0)
     run.set("room", 1)
     this.exports.begin(0, 0, run.at)
     this.width = n + run.get("nu") + 1
@@ -277,7 +277,7 @@ export class Machine {
   _record() {
     const { run } = this
     const out = { t: run.doubles("times", 1)[0], row: Float64Array.from(run.doubles("states", this.width)) }
-    run.set("records", 0)
+    run.set("counts.records", 0)
     return out
   }
 
@@ -285,18 +285,18 @@ export class Machine {
   step(end = Infinity) {
     const { run, code } = this
     if (this.ended) return false
-    run.set("end", end)
+    run.set("clock.end", end)
     run.set("room", 1)
     this.exports.advance(0, 0, run.at)
-    const outcome = run.get("outcome")
-    if (run.get("records")) {
+    const outcome = run.get("attempt.outcome")
+    if (run.get("counts.records")) {
       this.previous = this.last
       this.last = this._record()
     }
     this._notePassages()
     if (outcome === code.SINGULAR) return this._singular()
     if (outcome === code.OK) {
-      if (run.get("until") > 0 && run.get("t") < end) this._enter(USUAL)
+      if (run.get("regime.until") > 0 && run.get("clock.t") < end) this._enter(USUAL)
     } else if (outcome !== code.PAUSED && outcome !== code.PASSED) return this._end(this._sentence(outcome))
     if (this.steps === EVERY_ROW) {
       if (this.margin() > CARRYING) this._enter(USUAL)
@@ -308,11 +308,11 @@ export class Machine {
   /** Passages by singular positions that the loop has noted: each t, σ, five numbers more, and the state. */
   _notePassages() {
     const { run } = this
-    const count = run.get("passed")
+    const count = run.get("regime.noted")
     const width = this.map.passage + this.nq + this.nv
     const found = run.doubles("passages", count * width)
     for (let k = 0; k < count; k++) this.passages.push({ t: found[k * width], sigma: found[k * width + 1] })
-    run.set("passed", 0)
+    run.set("regime.noted", 0)
   }
 
   _sentence(outcome) {
@@ -331,12 +331,12 @@ export class Machine {
    */
   _singular() {
     const { run } = this
-    if (run.get("singular")) return this._cross()
+    if (run.get("regime.careful")) return this._cross()
     if (!this.map.steps.length) return this._end(this._sentence(this.code.SINGULAR))
     const chosen = this.steps === USUAL && this.map.steps.length > EVERY_ROW && this._regular()
     this._enter(chosen ? EVERY_ROW : CAREFUL)
     if (chosen) return true
-    return this.margin() <= (4 * run.get("hit")) ** 2 ? this._cross() : true
+    return this.margin() <= (4 * run.get("ruler.hit")) ** 2 ? this._cross() : true
   }
 
   _cross() {
@@ -347,7 +347,7 @@ export class Machine {
     row.set(run.doubles("x", run.get("n")))
     row.set(this._inputs(), run.get("n"))
     this.previous = this.last
-    this.last = { t: run.get("t"), row, across: true }
+    this.last = { t: run.get("clock.t"), row, across: true }
     return true
   }
 
@@ -372,7 +372,7 @@ export class Machine {
   /** Whether the run is far from singular positions, by all rows. */
   _regular() {
     const { run } = this
-    const { least, largest, rank, full } = this.singular(run.doubles("x", this.nq), run.get("t"))
+    const { least, largest, rank, full } = this.singular(run.doubles("x", this.nq), run.get("clock.t"))
     return rank === full && least > REGULAR * largest
   }
 
@@ -382,7 +382,7 @@ export class Machine {
     const held = Float64Array.from(this._inputs())
     for (const [name, value] of Object.entries(this.map.steps[which])) run.set(name, value)
     this._inputs().set(held)
-    run.set("project_first", 1)
+    run.set("manifold.project_first", 1)
     if (which !== USUAL) for (const name of ["low", "low_before"]) run.doubles(name, this.nq).fill(0)
     this.steps = which
   }
@@ -397,7 +397,7 @@ export class Machine {
     if (!this.gauge) return 1
     this.gauge.y[1] = -2 // without σ
     this.gauge.x.set(this.run.doubles("x", this.nq))
-    return this.gauge.call({}, this.run.get("t"))[0]
+    return this.gauge.call({}, this.run.get("clock.t"))[0]
   }
 
   /** The state at time t, by steps as far as needed; between records one step of the method, as the library does it. */
@@ -419,7 +419,7 @@ export class Machine {
       states.set(this.previous.row, 0)
       states.set(this.last.row, this.width)
       wish.doubles("wanted", 1)[0] = t
-      for (const name of ["rate", "usual_h", "inertia"]) run.set(name, this.run.get(name))
+      for (const name of ["scales.rate", "step.usual_h", "scales.inertia"]) run.set(name, this.run.get(name))
       this.exports.fill(0, 0, wish.at)
       const out = Float64Array.from(wish.doubles("out", this.width))
       if (Number.isFinite(out.reduce((a, b) => a + b, 0))) return out

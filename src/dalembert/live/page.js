@@ -347,7 +347,7 @@ class Page {
     text("energy", number(T + V, "J"))
     text("error", machine.loaded ? number(machine.energyError(), "J", 3) : "–")
     text("gap", machine.placing ? number(machine.residual(), "", 3) : "no loops")
-    text("steps", machine.loaded ? String(machine.run.get("steps")) : "0")
+    text("steps", machine.loaded ? String(machine.run.get("counts.steps")) : "0")
     if (!machine.rows) {
       text("sigma", "no constraints")
       text("distance", "–")

@@ -1,7 +1,7 @@
 """Everything that a page computes with: one WebAssembly module, and where things are in its memory.
 
 The module holds kernels of the mechanism, the native functions that a simulation calls, and an image of the structs
-that they work with, laid out here by the library's own `Driver`: what runs in the page is the loop that runs here.
+that they work with, laid out here by the library itself: what runs in the page is the loop that runs here.
 """
 
 from __future__ import annotations
@@ -22,14 +22,16 @@ from dalembert.live.kernels import energies, poses, twists
 from dalembert.native import library
 from dalembert.native.bound import NOTHING, Bound
 from dalembert.native.image import Image
-from dalembert.native.struct import Float, Held, Struct
+from dalembert.native.struct import Float, Struct
 from dalembert.outcome import Outcome
 from dalembert.simulation.careful import careful
 from dalembert.simulation.crossing import CLOSEST
-from dalembert.simulation.driver import Driver
 from dalembert.simulation.layout import Layout
+from dalembert.simulation.run.context import lay_out
+from dalembert.simulation.run.segment import Segment
+from dalembert.simulation.run.stepper import Stepper
+from dalembert.simulation.run.stepping import begin
 from dalembert.simulation.setup import make_choices, make_setup, make_span
-from dalembert.simulation.stepper import Stepper
 from dalembert.system.formulation_options import formulation_options
 from dalembert.system.state import State
 from dalembert.system.system import System
@@ -86,9 +88,9 @@ class Parts:
         choices = make_choices(*_DEFAULTS)
         span = make_span(system, state, 1.0, None, u)
         self.layout = Layout(make_setup(system, choices, span, p))
-        self.driver = Driver(self.layout, span)
-        self.driver.begin()
-        self.run, self.rows, self.state = self.driver.record, self.driver.rows, self.driver.state()
+        ctx = lay_out(Segment(self.layout, span))
+        begin(ctx)
+        self.run, self.rows, self.state = ctx.record, ctx.rows, ctx.state()
         _clear(self.run)
         self.bounds = self._bounds()
         self.rank = 0
@@ -163,10 +165,10 @@ class Parts:
             wishes.append(self._wish(beside))
             stepper = careful(layout, self.rows).stepper
             # the page does not look for branches
-            stepper = stepper._replace(fields={**stepper.fields, "across": CLOSEST, "gauge": run.gauge})
+            stepper = stepper._replace(fields={**stepper.fields, "regime.across": CLOSEST, "gauge": run.gauge})
             steppers = [stepper.now(run, layout.setup.method), stepper]
             if self.rows is not None:  # the gauge measures the chosen rows, not the mechanism, where these are poor
-                every = {**stepper.fields, "singular": 0, "until": 0.0, "gauge": NOTHING}
+                every = {**stepper.fields, "regime.careful": 0, "regime.until": 0.0, "gauge": NOTHING}
                 steppers.append(stepper._replace(fields=every))
             steps = [_words(image, s) for s in steppers]
         map_ = {
@@ -208,12 +210,8 @@ def _clear(run: RunRecord) -> None:
 
 
 def _offsets(kind: type[Struct]) -> dict[str, list[Any]]:
-    """{field: [offset, "f" for a double, "i" for a whole number or an address]}."""
-    out = {}
-    for name, field in kind.fields.items():
-        member = getattr(kind, field.place if isinstance(field, Held) else name)
-        out[name] = [member.offset, "f" if isinstance(field, Float) else "i"]
-    return out
+    """{path: [offset, "f" for a double, "i" for a whole number or an address]}."""
+    return {path: [at, "f" if isinstance(field, Float) else "i"] for path, (at, field) in kind.members().items()}
 
 
 def _described(image: Image, b: Bound) -> dict[str, Any]:
@@ -226,19 +224,19 @@ def _words(image: Image, stepper: Stepper) -> dict[str, Any]:
         **stepper.fields,
         "ode": stepper.ode,
         "method": stepper.table,
-        "exponent": stepper.method.exponent,
-        "order": stepper.method.order,
+        "step.exponent": stepper.method.exponent,
+        "step.order": stepper.method.order,
         "u_index": stepper.ode.slices["u"].start if "u" in stepper.ode.slices else 0,
-        "fresh": 0,
+        "step.fresh": 0,
     }
-    out: dict[str, Any] = {}
+    out, members = dict[str, Any](), RunRecord.members()
     for name, value in values.items():
         if isinstance(value, Struct):
             out[name] = image.struct(value)
         elif isinstance(value, np.ndarray):
             out[name] = image.array(value)
         else:
-            out[name] = float(value) if isinstance(RunRecord.fields[name], Float) else int(value)
+            out[name] = float(value) if isinstance(members[name][1], Float) else int(value)
     return out
 
 

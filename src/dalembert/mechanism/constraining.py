@@ -164,7 +164,8 @@ class Constrainable(Elements):
         """Constrain by your own expressions: holonomic Φ(q, t) = 0, or pfaffian A(q, t) v + b(q, t) = 0.
 
         Each is a function of the state (see `add_joint_force`) that returns one CasADi expression, or a mapping of row
-        names to such functions.
+        names to such functions. Rows may be in any unit: each is measured by how much it changes over 1 rad or a length
+        of the mechanism. Changes below 1e-13 of the mechanism's length, in m, count as rounding.
 
         >>> import dalembert as da
         >>> m = da.Mechanism("bead")
@@ -178,7 +179,7 @@ class Constrainable(Elements):
             raise DescriptionError(
                 f"constraint '{name}' has no rows; give holonomic= or pfaffian= a function of the state."
             )
-        self._constrain(Expressions(name, "constraint", **rows))  # type: ignore[arg-type]
+        self._constrain(Expressions(name, "constraint", own=True, **rows))  # type: ignore[arg-type]
 
     def _constrain(self, constraint: Constraint) -> None:
         self._new(constraint.name, self.constraints, "constraint")

@@ -59,18 +59,17 @@ class Image:
         if isinstance(s, Bound):
             self.bounds.append((s, at))
         block[: ctypes.sizeof(s)] = bytes(s)
-        for name, field in s.fields.items():
+        for path, (place, field) in s.members().items():
             if isinstance(field, Float):
                 continue
-            place = getattr(type(s), field.place if isinstance(field, Held) else name).offset
-            word = self._word(s, name, field)
+            word = self._word(s, path, field)
             block[place : place + 8] = word.to_bytes(8, "little", signed=True)
         return at
 
-    def _word(self, s: Struct, name: str, field: Any) -> int:
+    def _word(self, s: Struct, path: str, field: Any) -> int:
         if not isinstance(field, Held):
-            value = getattr(s, name)
-            there = self.function(value, s if isinstance(s, Bound) and name == "address" else None)
+            value = s.fetch(path)
+            there = self.function(value, s if isinstance(s, Bound) and path == "address" else None)
             return value if there is None else there
         held = getattr(s, field.own, None)
         if held is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import ctypes
 from typing import Any
 
 from llvmlite import ir
@@ -12,7 +13,7 @@ from numba.core.imputils import lower_getattr_generic, lower_setattr_generic
 from numba.core.typing.templates import AttributeTemplate, infer_getattr
 from numba.extending import intrinsic
 
-from dalembert.native.struct import Doubles, Field, Float, Held, Ints, Opaque, Part, Struct
+from dalembert.native.struct import Doubles, Embedded, Field, Float, Ints, Opaque, Part, Struct
 
 BYTES = ir.IntType(8).as_pointer()
 WORD, DOUBLE = ir.IntType(64), ir.DoubleType()
@@ -36,6 +37,8 @@ class _Pointer(models.PrimitiveModel):
 def _type(field: Field) -> Any:
     if isinstance(field, Opaque):
         return types.int64
+    if isinstance(field, Embedded):
+        return StructType(field.kind)
     if isinstance(field, Part):
         return StructType(field.kind())
     if isinstance(field, Doubles):
@@ -55,14 +58,19 @@ class _Attributes(AttributeTemplate):
 
 def _place(builder: Any, kind: Any, pointer: Any, name: str, item: Any) -> Any:
     """Pointer to a field."""
-    field = kind.kind.fields[name]
-    offset = getattr(kind.kind, field.place if isinstance(field, Held) else name).offset
-    return builder.bitcast(builder.gep(pointer, [WORD(offset)]), item.as_pointer())
+    return builder.bitcast(_inside(builder, kind.kind, pointer, name), item.as_pointer())
+
+
+def _inside(builder: Any, kind: type[Struct], pointer: Any, name: str) -> Any:
+    """Pointer to the bytes of a field."""
+    return builder.gep(pointer, [WORD(getattr(kind, kind.fields[name].place).offset)])
 
 
 @lower_getattr_generic(StructType)
 def _get(context: Any, builder: Any, kind: Any, pointer: Any, name: str) -> Any:
     field = kind.kind.fields[name]
+    if isinstance(field, Embedded):
+        return _inside(builder, kind.kind, pointer, name)
     if isinstance(field, Float):
         return builder.load(_place(builder, kind, pointer, name, DOUBLE))
     word = builder.load(_place(builder, kind, pointer, name, WORD))
@@ -91,6 +99,11 @@ def _side(builder: Any, kind: Any, pointer: Any, node: Any) -> Any:
         return WORD(node.value)
     if isinstance(node, ast.Name):
         return builder.load(_place(builder, kind, pointer, node.id, WORD))
+    if isinstance(node, ast.Attribute):
+        assert isinstance(node.value, ast.Name)
+        part = kind.kind.fields[node.value.id]
+        inner = _inside(builder, kind.kind, pointer, node.value.id)
+        return builder.load(_place(builder, StructType(part.kind), inner, node.attr, WORD))
     if isinstance(node, ast.BinOp):
         make = {ast.Add: builder.add, ast.Mult: builder.mul, ast.Sub: builder.sub}[type(node.op)]
         return make(value(node.left), value(node.right))
@@ -107,6 +120,12 @@ def _side(builder: Any, kind: Any, pointer: Any, node: Any) -> Any:
 def _set(context: Any, builder: Any, signature: Any, args: Any, name: str) -> None:
     kind = signature.args[0]
     field = kind.kind.fields[name]
+    if isinstance(field, Embedded):  # word by word, so that copies that nobody reads vanish
+        there = _inside(builder, kind.kind, args[0], name)
+        for at in range(0, ctypes.sizeof(field.kind), 8):
+            word = builder.load(builder.bitcast(builder.gep(args[1], [WORD(at)]), WORD.as_pointer()))
+            builder.store(word, builder.bitcast(builder.gep(there, [WORD(at)]), WORD.as_pointer()))
+        return
     if isinstance(field, (Doubles, Part)):
         raise NotImplementedError(f"native code sets numbers only; {kind}.{name} is an array or a struct")
     item = DOUBLE if isinstance(field, Float) else WORD

@@ -5,10 +5,12 @@
         stiffness = Float()
         force = Doubles("n")             # an array; its sides ("n", "n + m", "max(m, n, 1)") are found at each access
         next = Part(lambda: Spring)      # another struct, by its address
+        wear = Embedded(Wear)            # another struct of numbers, inside this one's memory
 
 In Python a struct owns references to its arrays and parts, so their memory lives as long as it does. Native code holds
-one pointer (`native.numba_struct`): `s.stiffness`, `s.force[i]`, `s.next.n` read the same memory. Native code may set
-numbers; only Python sets arrays and parts.
+one pointer (`native.numba_struct`): `s.stiffness`, `s.force[i]`, `s.next.n`, `s.wear.cycles` read the same memory.
+Native code may set numbers, and embedded structs, which are copied (`s.wear = s.old_wear`); only Python sets arrays and
+parts. An embedded struct is at a fixed place: to read its fields costs no more than to read those around it.
 """
 
 from __future__ import annotations
@@ -39,6 +41,11 @@ class Field:
     name: str
     ctype: Any = ctypes.c_int64
 
+    @property
+    def place(self) -> str:
+        """Name of the member of the ctypes structure."""
+        return self.name
+
     if TYPE_CHECKING:  # numbers are members of the ctypes structure, the others properties
 
         def __get__(self, struct: Any, owner: Any = None) -> Any: ...
@@ -54,6 +61,23 @@ class Float(Field):
     """A double."""
 
     ctype = ctypes.c_double
+
+
+class Embedded(Field):
+    """Another struct inside this one: numbers only, so that it is copied as bytes.
+
+    In Python it is an attribute of each struct, which is not replaced: its fields are set, or all of them by `store`.
+    """
+
+    def __init__(self, kind: type[Struct]) -> None:
+        if any(isinstance(f, (Held, Embedded)) for f in kind.fields.values()):
+            raise TypeError(f"{kind.__name__} has arrays or parts; a struct that is embedded has numbers only")
+        self.kind = self.ctype = kind
+
+    @cached_property
+    def place(self) -> str:
+        """Name of the member."""
+        return f"at_{self.name}"
 
 
 class Held(Field):
@@ -127,9 +151,10 @@ class _Declared(Structures):
                 body[k] = f.seen()
             else:
                 del body[k]
-        body["_fields_"] = [(f.place if isinstance(f, Held) else k, f.ctype) for k, f in fields.items()]
+        body["_fields_"] = [(f.place, f.ctype) for f in fields.values()]
         cls: Any = super().__new__(meta, name, bases, body)
         cls.fields = fields
+        cls.embedded = tuple(f for f in fields.values() if isinstance(f, Embedded))
         cls.arrays = tuple(f for f in fields.values() if isinstance(f, Doubles))
         for array in cls.arrays:
             array.sides = _shape_function(array.shape, fields)
@@ -141,6 +166,18 @@ class Struct(ctypes.Structure, metaclass=_Declared):
 
     fields: ClassVar[dict[str, Field]]
     arrays: ClassVar[tuple[Doubles, ...]]
+    embedded: ClassVar[tuple[Embedded, ...]]
+
+    def __new__(cls, **values: Any) -> Any:
+        """Memory that embedded structs share with the one around them; each keeps it alive."""
+        return cls._within(bytearray(ctypes.sizeof(cls))) if cls.embedded else super().__new__(cls)
+
+    @classmethod
+    def _within(cls, memory: bytearray) -> Any:
+        struct = cls.from_buffer(memory)
+        for f in cls.embedded:
+            setattr(struct, f.name, f.kind.from_buffer(memory, getattr(cls, f.place).offset))
+        return struct
 
     def __init__(self, **values: Any) -> None:
         super().__init__()
@@ -148,7 +185,7 @@ class Struct(ctypes.Structure, metaclass=_Declared):
             if name not in self.fields:
                 raise TypeError(f"{type(self).__name__} has no field '{name}'")
         for name in sorted(values, key=lambda n: isinstance(self.fields[n], Held)):  # shapes depend on the numbers
-            setattr(self, name, values[name])
+            (self.store if isinstance(self.fields[name], Embedded) else self.__setattr__)(name, values[name])
 
     @classmethod
     def sized(cls: type[S], **values: Any) -> S:
@@ -176,6 +213,34 @@ class Struct(ctypes.Structure, metaclass=_Declared):
         for name, value in numbers.items():
             setattr(self, name, value)
 
+    def store(self, path: str, value: Any) -> None:
+        """Set a field, an embedded struct (by copying it), or one of its fields: `store("wear.cycles", 3)`."""
+        outer, _, name = path.rpartition(".")
+        field = self.fields.get(path)
+        setattr(getattr(self, outer) if outer else self, field.place if isinstance(field, Embedded) else name, value)
+
+    def fetch(self, path: str) -> Any:
+        """The value of a field, or of one of an embedded struct."""
+        return attrgetter(path)(self)
+
+    def allocate(self, *names: str) -> None:
+        """Give these arrays memory of their own, zeroed, of the shape that the struct's numbers tell."""
+        for name in names:
+            field: Any = self.fields[name]
+            setattr(self, name, np.zeros(field.sides(self), field.dtype))
+
+    @classmethod
+    def members(cls) -> dict[str, tuple[int, Field]]:
+        """{path: (offset in bytes, field)} of all numbers and addresses, those of embedded structs included."""
+        out: dict[str, tuple[int, Field]] = {}
+        for name, field in cls.fields.items():
+            at = getattr(cls, field.place).offset
+            if isinstance(field, Embedded):
+                out |= {f"{name}.{path}": (at + inner, f) for path, (inner, f) in field.kind.members().items()}
+            else:
+                out[name] = at, field
+        return out
+
     #: address of the record, for native code
     pointer = property(ctypes.addressof)
 
@@ -189,7 +254,8 @@ class Struct(ctypes.Structure, metaclass=_Declared):
         memo = {} if memo is None else memo
         if id(self) in memo:
             return memo[id(self)]
-        other = memo[id(self)] = type(self).from_buffer_copy(self)
+        kind = type(self)
+        other = memo[id(self)] = kind._within(bytearray(self)) if kind.embedded else kind.from_buffer_copy(self)
         for field in self.fields.values():
             if not isinstance(field, Held):
                 continue
@@ -203,9 +269,9 @@ class Struct(ctypes.Structure, metaclass=_Declared):
 def _spans(kind: Any) -> tuple[tuple[int, int], ...]:
     """Stretches of numbers between the addresses of arrays and parts: first byte and size."""
     out: list[list[int]] = []
-    for name, field in kind.fields.items():
+    for field in kind.fields.values():
         if not isinstance(field, Held):
-            at, size = getattr(kind, name).offset, ctypes.sizeof(field.ctype)
+            at, size = getattr(kind, field.place).offset, ctypes.sizeof(field.ctype)
             if out and sum(out[-1]) == at:
                 out[-1][1] += size
             else:
@@ -215,7 +281,8 @@ def _spans(kind: Any) -> tuple[tuple[int, int], ...]:
 
 def _shape_function(sides: tuple[str, ...], names: Collection[str]) -> Callable[[Any], tuple[int, ...]]:
     """The shape of an array as a function of its struct."""
-    text = ", ".join(re.sub(r"[A-Za-z_]\w*", lambda w: f"s.{w[0]}" if w[0] in names else w[0], side) for side in sides)
+    word = r"(?<![\w.])[A-Za-z_]\w*"  # not the name after a dot, which is of an embedded struct
+    text = ", ".join(re.sub(word, lambda w: f"s.{w[0]}" if w[0] in names else w[0], side) for side in sides)
     return eval(f"lambda s: ({text},)")
 
 

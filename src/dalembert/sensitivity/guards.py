@@ -14,8 +14,8 @@ from dalembert.errors import ArgumentError, DalembertError
 from dalembert.sensitivity.equations import Equations
 from dalembert.sensitivity.quantities import Quantity, check_determinate, values
 from dalembert.simulation.callbacks import expression, is_numba
-from dalembert.simulation.phases.mode import PhaseSystem
-from dalembert.simulation.run import Run, continuation
+from dalembert.simulation.hybrid.phase_system import PhaseSystem
+from dalembert.simulation.results.run import Run, continuation
 
 TOUCHED = 1e-9  # of the terms of ġ: a guard whose rate is no more is touched, not crossed
 

@@ -29,9 +29,9 @@ from dalembert.sensitivity.quantities import Quantity, quantities, values
 from dalembert.sensitivity.result import Sensitivities
 from dalembert.sensitivity.runs import Motion, check_run, times_of
 from dalembert.sensitivity.targets import Targets
-from dalembert.simulation.phases.mode import PhaseSystem
-from dalembert.simulation.phases.switch import Switched
-from dalembert.simulation.run import Run
+from dalembert.simulation.hybrid.phase_system import PhaseSystem
+from dalembert.simulation.hybrid.switch import Switched
+from dalembert.simulation.results.run import Run
 from dalembert.simulation.status import Status
 from dalembert.symbols import array, to_sx, zeros
 from dalembert.system.functions import constrained

@@ -26,7 +26,7 @@ from dalembert.recursions.newton_euler import newton_euler
 from dalembert.recursions.tree import ROOT, Tree
 from dalembert.sensitivity.equations import checked
 from dalembert.sensitivity.targets import Targets
-from dalembert.simulation.run import Run
+from dalembert.simulation.results.run import Run
 from dalembert.spatial import RigidInertia
 from dalembert.symbols import array, symbols, to_sx
 from dalembert.system.system import System

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import unknown
+from dalembert.tables import Columns, Tabular
 
 
 @dataclass(frozen=True, eq=False)
-class Sensitivities:
+class Sensitivities(Tabular):
     """Values of some quantities and their derivatives with respect to some parameters, by name.
 
     `s["reach"]` is a value, `s.d("reach", "l1")` a derivative, `s.gradient("reach")` all derivatives of one quantity;
@@ -41,6 +42,17 @@ class Sensitivities:
         if not isinstance(name, str) or name not in known:
             raise unknown(kind, name, known)
         return known.index(name)
+
+    def _columns(self) -> Columns:
+        """One row for each quantity, of several states or times for each of these: value, and "d.l1" …"""
+        k, m = self.jacobian.shape[-2:]
+        n = self.value.size // max(k, 1)
+        values: dict[str, np.ndarray] = {"quantity": np.array(list(self.of) * n, dtype=object)}
+        if self.value.ndim > 1:
+            values["t" if self.t is not None else "state"] = np.repeat(np.arange(n) if self.t is None else self.t, k)
+        values["value"] = self.value.reshape(-1)
+        values |= {f"d.{name}": x for name, x in zip(self.wrt, self.jacobian.reshape(-1, m).T)}
+        return Columns("sensitivities", "row", np.arange(n * k), values, {"t": "s"} if "t" in values else {})
 
     def __str__(self) -> str:
         """A table: a line for each quantity, a column for each parameter; of several times the last."""

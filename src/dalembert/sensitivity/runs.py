@@ -25,7 +25,7 @@ from dalembert.sensitivity.targets import Targets
 from dalembert.sensitivity.variation import Variation
 from dalembert.simulation.callbacks import expression, traced_inputs
 from dalembert.simulation.passages import Met
-from dalembert.simulation.run import Run, continuation, positions_met
+from dalembert.simulation.results.run import Run, continuation, positions_met
 from dalembert.simulation.setup import Setup
 from dalembert.simulation.status import Status
 from dalembert.system.state import State

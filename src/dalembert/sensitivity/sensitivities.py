@@ -22,7 +22,7 @@ from dalembert.sensitivity.quantities import check_determinate, quantities, valu
 from dalembert.sensitivity.result import Sensitivities
 from dalembert.sensitivity.runs import METHODS, of_run, states_known
 from dalembert.sensitivity.targets import Targets
-from dalembert.simulation.run import Run
+from dalembert.simulation.results.run import Run
 from dalembert.system.system import System
 
 

@@ -13,7 +13,7 @@ from dalembert.rank import rank_policy
 from dalembert.sensitivity import gauss
 from dalembert.sensitivity.equations import Equations
 from dalembert.sensitivity.quantities import Quantity, values
-from dalembert.simulation.run import Run
+from dalembert.simulation.results.run import Run
 from dalembert.simulation.setup import Setup
 from dalembert.system.derivatives import EquationDerivatives
 from dalembert.system.system import System

@@ -58,6 +58,7 @@ class Callback:
 
     def __init__(self, system: System, p: np.ndarray, size: int):
         self.system, self.size, self.interrupted = system, size, False
+        self.is_python = False  # whether it can be interrupted, or raise
         self.error: BaseException | None = None
         self.law: Any = None  # the controller of this run, where it has memory of its own
         self._p = p
@@ -102,7 +103,7 @@ class Callback:
 
         nu: where above 0, it is a function of (t, state, u) with so many inputs.
         """
-        known = self._p if p is None else p
+        self.is_python, known = True, self._p if p is None else p
         nq, n, size = self.system.nq, self.system.nq + self.system.nv, self.size
 
         def wrapper(x: int, y: int, w: int) -> None:

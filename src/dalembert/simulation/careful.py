@@ -12,8 +12,8 @@ from dalembert.integrators.methods import METHODS
 from dalembert.native.bound import NOTHING, Bound
 from dalembert.recursions.momentum import kinetic_energy
 from dalembert.simulation.layout import Layout
+from dalembert.simulation.run.stepper import Stepper
 from dalembert.simulation.state_units import quaternion_places, state_units
-from dalembert.simulation.stepper import Stepper
 from dalembert.symbols import array
 from dalembert.system.formulation_options import formulation_options, of_mass
 from dalembert.system.functions import potential
@@ -59,7 +59,7 @@ class Careful(NamedTuple):
 def careful(layout: Layout, rows: tuple[int, ...] | None) -> Careful:
     """The careful steps of a run that uses these rows; they use all of them."""
     s, system, dop853 = layout.setup, layout.system, METHODS["dop853"]
-    options: dict[str, Any] = {"tolerance": 0.5 * layout.hit, "floor": 0.5 * layout.hit, "safety": 1.0}
+    options: dict[str, Any] = {"tolerance": 0.5 * layout.ruler.hit, "floor": 0.5 * layout.ruler.hit, "safety": 1.0}
     if s.formulation == "auto":
         options = {**s.options, **options}
     usual = layout.equations.usual_rank(rows)
@@ -69,11 +69,11 @@ def careful(layout: Layout, rows: tuple[int, ...] | None) -> Careful:
         ode = layout.equations.formulation("nullspace", options, None, usual)
     ode.trust(0.0, 0.0)
     fields: dict[str, Any] = {
-        "singular": 1,
-        "across": ACROSS,
-        "until": (2.0 * layout.policy.near) ** 2,
-        "rtol": max(FINEST, s.rtol),
-        "atol": max(FINEST, s.atol),
+        "regime.careful": 1,
+        "regime.across": ACROSS,
+        "regime.until": (2.0 * layout.ruler.near) ** 2,
+        "step.rtol": max(FINEST, s.rtol),
+        "step.atol": max(FINEST, s.atol),
     }
     low = np.zeros(system.nq)
     position, velocity = correct, filter_ = _landings(layout, options, usual, low, "mass")
@@ -82,11 +82,12 @@ def careful(layout: Layout, rows: tuple[int, ...] | None) -> Careful:
         if weights is not None:
             correct, filter_ = _landings(layout, options, usual, low, weights)
         fields |= {"correct": correct, "filter": filter_, "energies": _energies(layout)}
-        fields["kept_below"] = 1.0 if s.projection.energy else ROUNDED
-        fields |= {"frozen": 0, "restore_energy": 0, "filter_velocities": 1, "project_every": 1}
-        fields |= {"low": low, "low_before": np.zeros(system.nq), "precise": correct.owner.exact}
+        fields["manifold.kept_below"] = 1.0 if s.projection.energy else ROUNDED
+        fields |= {"manifold.frozen": 0, "manifold.restore_energy": 0}
+        fields |= {"manifold.filter_velocities": 1, "manifold.project_every": 1}
+        fields |= {"low": low, "low_before": np.zeros(system.nq), "regime.precise": correct.owner.exact}
         if correct.owner.exact:
-            fields |= {"max_corrections": 4, "tolerance": 1e-22 * min(1.0, layout.policy.length)}
+            fields |= {"manifold.max_corrections": 4, "manifold.tolerance": 1e-22 * min(1.0, layout.policy.length)}
     units = state_units(system, system.nq + system.nv, layout.policy.length)[: system.nq]
     return Careful(rows, Stepper(ode, dop853, dop853.make(0), fields), position, velocity, low, units)
 

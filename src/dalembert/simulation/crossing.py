@@ -21,7 +21,7 @@ import numpy as np
 from dalembert.analysis.manifold import Tangent, tangent_of_motion
 from dalembert.analysis.tangent_cone import TangentCone, exists
 from dalembert.blas import one_thread
-from dalembert.simulation.causes import cause, drives_against
+from dalembert.simulation.results.failure_reasons import cause, drives_against
 from dalembert.system.state import State
 from dalembert.system.system import System
 

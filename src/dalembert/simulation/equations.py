@@ -12,8 +12,8 @@ from dalembert.formulations import make_field, make_gauge
 from dalembert.native.bound import NOTHING, Bound
 from dalembert.rank import RankPolicy
 from dalembert.simulation.large import make_large_slope
+from dalembert.simulation.run.stepper import Stepper
 from dalembert.simulation.setup import TOTAL_RATES, Setup
-from dalembert.simulation.stepper import Stepper
 from dalembert.system.equation_rows import is_large
 from dalembert.system.formulation_options import formulation_options
 from dalembert.system.system import System

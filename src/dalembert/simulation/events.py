@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from dalembert.system.state import State
 from dalembert.system.system import System
 
 if TYPE_CHECKING:
-    from dalembert.simulation.dense import Dense
+    from dalembert.simulation.run.dense import Dense
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ def locate(events: Sequence[Event], values: np.ndarray, dense: Dense) -> tuple[l
         hits, more = _by_rows(events, values, dense)
         return hits, failed or more
     found = zip(wish.when[: wish.hits].tolist(), wish.rows[: wish.hits].copy(), wish.which[: wish.hits].tolist())
-    return sorted(found, key=lambda hit: hit[0]), failed
+    return sorted(found, key=itemgetter(0)), failed
 
 
 def _by_rows(events: Sequence[Event], values: np.ndarray, dense: Dense) -> tuple[list[Hit], bool]:
@@ -112,11 +113,15 @@ def _by_rows(events: Sequence[Event], values: np.ndarray, dense: Dense) -> tuple
     from scipy.optimize import brentq
 
     (t0, t1), run, hits, failed = dense.times.tolist(), dense.run, list[Hit](), False
-    n, inputs, given = run.nq + run.nv, slice(run.n, run.n + run.nu), slice(run.watch_u, run.watch_u + run.nu)
+    n, inputs, given = (
+        run.nq + run.nv,
+        slice(run.n, run.n + run.nu),
+        slice(run.events.u_index, run.events.u_index + run.nu),
+    )
 
     def g(t: float, k: int) -> float:
         row = dense.rows(np.array([t]))[0]
-        if run.watch_u:
+        if run.events.u_index:
             run.watch.x[given] = row[inputs]
         return float(run.watch.at(t, row[:n])[k])
 
@@ -142,8 +147,10 @@ def _by_rows(events: Sequence[Event], values: np.ndarray, dense: Dense) -> tuple
 def ending(hits: Sequence[Hit], events: Sequence[Event], own: int = 0) -> Hit | None:
     """The first terminal event; of several at one time, one that the user asked for, before the first `own` events."""
     terminal = [hit for hit in hits if events[hit[2]].terminal]
+    if len(terminal) < 2:
+        return terminal[0] if terminal else None
     together = [hit for hit in terminal if hit[0] <= terminal[0][0] + at_once(terminal[0][0])]
-    return next((hit for hit in reversed(together) if hit[2] >= own), together[0] if together else None)
+    return next((hit for hit in reversed(together) if hit[2] >= own), together[0])
 
 
 def up_to(hits: Sequence[Hit], end: Hit, own: int = 0) -> list[Hit]:

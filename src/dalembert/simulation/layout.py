@@ -17,6 +17,7 @@ from dalembert.integrators.run_record import RunRecord
 from dalembert.lazy import cached_property
 from dalembert.native.bound import NOTHING
 from dalembert.rank import ACCURACY, RankPolicy, rank_policy
+from dalembert.ruler import Ruler, make_ruler
 from dalembert.simulation.callbacks import Callback, controller
 from dalembert.simulation.equations import Equations
 from dalembert.simulation.events import watcher
@@ -25,15 +26,17 @@ from dalembert.simulation.state_units import state_units
 
 if TYPE_CHECKING:
     from dalembert.compiler import Kernel
-    from dalembert.simulation.pool import Spare
+    from dalembert.simulation.run.record_pool import Spare
+    from dalembert.simulation.run.segment import Cause
 
-CHART = 1e-2  # squared sine between the rows of a chart below which another one is taken
 STAGES = 15  # rows of stages that careful steps need
-MET = 1e-7  # σ of a position that is met: next to a nearer one doubles do not tell the branches apart
 
 
 class Layout:
     """The functions of a run, for the rows and the chart last asked for. Threads may share one without callbacks."""
+
+    guards: tuple[Cause, ...] = ()  # the first events, by which segments of a hybrid run end
+    pace = 0.0  # of a segment's age: steps are not longer, where this is above 0
 
     def __init__(self, setup: Setup) -> None:
         self.setup, self.system = setup, setup.system
@@ -43,7 +46,8 @@ class Layout:
             self.controller = self.steering()
         if setup.events:
             self.watcher = self.watching()
-        self.callbacks: list[Callback] = [c for c in (self.controller, self.watcher) if c is not None]
+        both = self.controller, self.watcher
+        self.callbacks: list[Callback] = [c for c in both if c is not None and c.is_python]
         self.spare: list[Spare] = []  # records of earlier runs
         self.careful: dict[Any, list[Any]] = {}  # their careful steps, by the rows of the usual ones
 
@@ -70,10 +74,17 @@ class Layout:
         return rank_policy(self.system, self.setup.p, min(10.0 * self.setup.rtol, ACCURACY))
 
     @cached_property
-    def hit(self) -> float:
-        """σ of a singular position that is met: one that is nearer is not told from it."""
+    def ruler(self) -> Ruler:
+        """Where decisions of the run fall."""
         asked = self.setup.options.get("tolerance", 0.0) if self.setup.formulation == "auto" else 0.0
-        return max(MET, 10.0 * self.setup.rtol, asked)
+        return make_ruler(self.setup.rtol, self.policy, asked)
+
+    @cached_property
+    def numbers(self) -> RunRecord:
+        """The numbers of a record at the start of a run."""
+        from dalembert.simulation.run.native_record import make_numbers
+
+        return make_numbers(self)
 
     @cached_property
     def equations(self) -> Equations:
@@ -94,7 +105,7 @@ class Layout:
         s, system, method = self.setup, self.system, self.setup.method
         dof = 0 if chart is None else chart.dof
         run.n, run.dof, run.width = len(x), dof, len(x) + s.nu + 1
-        run.rows, run.room, run.records = max(method.stages, STAGES), room, 0
+        run.rows, run.room, run.counts.records = max(method.stages, STAGES), room, 0
         run.x, run.unit = x, state_units(system, len(x), self.policy.length)
         if chart is not None:
             n, units = system.nq + system.nv, run.unit[system.nq : system.nq + system.nv]
@@ -113,5 +124,5 @@ class Layout:
         needed = bool(system.rows.of) or system.nq != system.nv
         by_itself = chart is not None or method.kernel is not None
         project = s.projection
-        run.project_every = 0 if project is None or by_itself or not needed else project.every
+        run.manifold.project_every = 0 if project is None or by_itself or not needed else project.every
         self.equations.ordinary(rows, chart).enter(run)

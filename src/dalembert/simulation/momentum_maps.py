@@ -22,7 +22,7 @@ from dalembert.spatial import Ad
 from dalembert.symbols import zeros
 
 if TYPE_CHECKING:
-    from dalembert.simulation.run import Run
+    from dalembert.simulation.results.run import Run
     from dalembert.system.system import System
     from dalembert.system.trace import Trace
 

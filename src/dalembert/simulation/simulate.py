@@ -10,11 +10,13 @@ import numpy as np
 from dalembert import checks
 from dalembert.errors import ArgumentError
 from dalembert.protocols import Parameters, StateGiven
-from dalembert.simulation.driver import Driver
 from dalembert.simulation.layout import Layout
-from dalembert.simulation.pool import give_back, plain_layout
-from dalembert.simulation.result import result
-from dalembert.simulation.run import Run
+from dalembert.simulation.results.result import result
+from dalembert.simulation.results.run import Run
+from dalembert.simulation.run.context import lay_out
+from dalembert.simulation.run.record_pool import give_back, plain_layout
+from dalembert.simulation.run.segment import Segment
+from dalembert.simulation.run.stepping import begin, integrate
 from dalembert.simulation.setup import Span, check_steps, make_choices, make_setup, make_span, steers
 from dalembert.system.system import System
 
@@ -87,11 +89,11 @@ def simulate(
         kind = type(system).__name__
         hint = " Compile it first: system = mechanism.compile()." if hasattr(system, "compile") else ""
         raise ArgumentError(f"system is a {kind}; needed: a compiled System.{hint}")
-    asked = method, rtol, atol, step, max_step, stabilization, formulation, on_singularity, max_steps
+    chosen = method, rtol, atol, step, max_step, stabilization, formulation, on_singularity, max_steps
     try:
-        choices, hashable = make_choices(*asked), True
+        choices, hashable = make_choices(*chosen), True
     except (TypeError, NotImplementedError):  # arrays, CasADi's matrices
-        choices, hashable = make_choices.__wrapped__(*asked), False
+        choices, hashable = make_choices.__wrapped__(*chosen), False
     controller, u = (u, None) if steers(u) else (None, u)
     state, u, p = system.resolve(state, u, p)
     if controller is not None:
@@ -99,11 +101,11 @@ def simulate(
     if system.varies_inertia(p):
         system.check_mass(state, p)
     if switches is not None or stops is not None or system.layout.is_hybrid:
-        from dalembert.simulation.phases.asking import phased
+        from dalembert.simulation.hybrid.request import simulate_hybrid
 
-        return phased(
+        return simulate_hybrid(
             system, system.bare(state), t, t_eval, u, p, controller, hold, events, switches, stops, choices,
-            coordinates, options, record, resume,
+            coordinates, options, record, resume, shared=hashable,
         )  # fmt: skip
     span, plain = make_span(system, state, t, t_eval, u), controller is None and hold is None and events is None
     check_steps(choices, span)
@@ -112,16 +114,16 @@ def simulate(
     else:
         layout = Layout(make_setup(system, choices, span, p, controller, hold, events, coordinates, options))
     if record is not None:
-        from dalembert.simulation.saving import recorded
+        from dalembert.simulation.files.saving import recorded
 
         return recorded(layout, span, record, resume)
     return carried_out(layout, span)
 
 
 def carried_out(layout: Layout, span: Span) -> Run:
-    """The run of a layout from a state."""
-    driver = Driver(layout, span)
-    driver.begin()
-    run = result(driver, driver.go())
-    give_back(layout, driver.spare)
+    """The run of a layout from a state: one segment."""
+    ctx = lay_out(Segment(layout, span))
+    begin(ctx)
+    run = result(ctx, integrate(ctx))
+    give_back(layout, ctx.spare)
     return run

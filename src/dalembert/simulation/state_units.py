@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.mechanism.joints import Joint
+from dalembert.rank import row_units
 from dalembert.system.system import System
 
 
-def gap_unit(system: System) -> float:
-    """The unit that residuals of all rows are measured by: 1 rad, or the length of the mechanism, whichever is less."""
-    length = system.layout.length
-    return min(1.0, length) if system.rows.angular.any() else length
+def gap_unit(system: System, p: np.ndarray | None = None) -> float:
+    """The unit that residuals of all rows are measured by: 1 rad, the mechanism's length, or a row's own, the least."""
+    length, rows = system.layout.length, system.rows
+    least = min(1.0, length) if rows.angular.any() else length
+    return min(least, float(row_units(system, p)[rows.own].min())) if rows.own.any() else least
 
 
 def state_units(system: System, n: int, length: float) -> np.ndarray:

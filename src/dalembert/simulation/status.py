@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 from dalembert.outcome import Outcome, Spoken
 
 
@@ -35,3 +38,12 @@ FAILURES: dict[int, Status] = {
     Outcome.CALLBACK: Status.CALLBACK,
     Outcome.STEP_UNSOLVED: Status.STEP_UNSOLVED,
 }
+
+
+@dataclass(eq=False)
+class Ended(Exception):
+    """A run that cannot go on from where it is."""
+
+    status: Status
+    why: str
+    changes: tuple[Any, ...] = ()  # of structure, that happened there before it ended

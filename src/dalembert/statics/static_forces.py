@@ -17,18 +17,20 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.analysis.by_name import joints_and_loops, row_columns
-from dalembert.errors import ArgumentError, extra, unknown
+from dalembert.analysis.motion_columns import columns, input_units, joined, multiplier_units
+from dalembert.errors import ArgumentError, unknown
 from dalembert.protocols import Inputs, Parameters, StateGiven, check_system
 from dalembert.statics.balance import Balance, not_acting, unseen
 from dalembert.statics.limits import Bounds, least_change
 from dalembert.system.state import State
 from dalembert.system.system import System
+from dalembert.tables import Columns, Tabular
 
 MISSED = 1e-8  # of the forces at work: what may be missing of a load
 
 
 @dataclass(frozen=True, eq=False)
-class StaticForces:
+class StaticForces(Tabular):
     """Inputs and joint forces for L load cases at a position at rest.
 
     `forces["lift"]` are the L values of an input, `reactions("C")` are moment and force in a joint. Where the inputs
@@ -89,11 +91,14 @@ class StaticForces:
                 total += np.concatenate([T[:3, :3].T @ moment, T[:3, :3].T @ force])
         return total
 
-    def to_pandas(self) -> Any:
-        """A `pandas.DataFrame` (extra `pandas`), one row a load case: inputs "u.lift", multipliers "lambda.C.x"."""
-        pandas = extra("pandas", "pandas", "a table of load cases")
-        names = [*(f"u.{n}" for n in self.system.u_names), *(f"lambda.{n}" for n in self.system.row_names)]
-        return pandas.DataFrame(np.hstack([self.u, self.multipliers]), columns=names)
+    def _columns(self) -> Columns:
+        """One row a load case: inputs "u.lift", multipliers "lambda.C.x", and whether it is held."""
+        system = self.system
+        values, units = joined(
+            columns("u", self.u, system.u_names, input_units(system)),
+            columns("lambda", self.multipliers, system.row_names, multiplier_units(system)),
+        )
+        return Columns(system.name, "case", np.arange(len(self)), {**values, "held": self.held}, units)
 
 
 def static_forces(

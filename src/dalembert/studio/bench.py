@@ -13,7 +13,7 @@ from dalembert import checks
 from dalembert.compiler import Kernel
 from dalembert.errors import ArgumentError, AssemblyError, unknown
 from dalembert.rank import angular_velocities
-from dalembert.simulation.run import Run
+from dalembert.simulation.results.run import Run
 from dalembert.studio.dragging import Dragging
 from dalembert.system.state import State
 from dalembert.system.system import System

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.analysis.reaching import joint_limits
-from dalembert.simulation.phases.mode import Changeable
+from dalembert.simulation.hybrid.mode import Changeable
 from dalembert.system.system import System
 
 ROOM, TOUCH = 1e-9, 1e-6  # a slack as small as this is none: of limits, of contacts, which are not linear

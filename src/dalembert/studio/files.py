@@ -15,7 +15,7 @@ from dalembert.analysis.named_start import named_start
 from dalembert.errors import ArgumentError, ModelFileError
 from dalembert.formats import format_of
 from dalembert.live.export import export_html
-from dalembert.simulation.run import Run
+from dalembert.simulation.results.run import Run
 from dalembert.studio.bench import Bench
 from dalembert.studio.jobs import Job
 from dalembert.studio.messages import plain

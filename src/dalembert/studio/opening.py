@@ -15,7 +15,7 @@ from dalembert.charts.leaders import name_and_function, named_list
 from dalembert.errors import ArgumentError, DalembertError
 from dalembert.mechanism.traced import UserState
 from dalembert.protocols import Parameters, StateGiven, check_system
-from dalembert.simulation.run import Run
+from dalembert.simulation.results.run import Run
 from dalembert.studio.bench import Bench
 from dalembert.studio.files import first_state
 from dalembert.studio.script import Script, by_name, state_line

@@ -11,13 +11,15 @@ import numpy as np
 from dalembert import checks
 from dalembert.errors import ArgumentError, DalembertError
 from dalembert.lazy import cached_property
-from dalembert.simulation.driver import Driver
-from dalembert.simulation.phases.asking import phased
-from dalembert.simulation.phases.course import Course
-from dalembert.simulation.phases.phased import PhasedRun
-from dalembert.simulation.pool import give_back, plain_layout
-from dalembert.simulation.result import result
-from dalembert.simulation.run import Run
+from dalembert.simulation.hybrid.hybrid_run import HybridRun
+from dalembert.simulation.hybrid.request import simulate_hybrid
+from dalembert.simulation.results.phased_run import PhasedRun
+from dalembert.simulation.results.result import result
+from dalembert.simulation.results.run import Run
+from dalembert.simulation.run.context import lay_out
+from dalembert.simulation.run.record_pool import give_back, plain_layout
+from dalembert.simulation.run.segment import Segment
+from dalembert.simulation.run.stepping import begin, integrate
 from dalembert.simulation.setup import Choices, make_choices, make_span
 from dalembert.studio.jobs import Job
 from dalembert.studio.script import by_name, inputs_of, shown
@@ -107,33 +109,34 @@ class Runs:
             return self._phases(job, start, choices)
         span = make_span(bench.system, start, self.time, None, bench.inputs)
         layout = plain_layout(bench.system, choices, span, bench.given_p)
-        driver = Driver(layout, span)
-        job.on_cancel = driver.interrupt.stop
+        ctx = lay_out(Segment(layout, span))
+        job.on_cancel = ctx.interrupt.stop
         if job.cancelled:
-            driver.interrupt.stop()
+            ctx.interrupt.stop()
         begun = float(start.t)
-        job.progress = lambda: (driver.record.t - begun) / self.time
-        driver.begin()
-        run = result(driver, driver.go())
-        give_back(layout, driver.spare)
+        job.progress = lambda: (ctx.record.clock.t - begun) / self.time
+        begin(ctx)
+        run = result(ctx, integrate(ctx))
+        give_back(layout, ctx.spare)
         return run
 
     def _phases(self, job: Job, start: Any, choices: Choices) -> Run:
         """A run in which contacts, ropes, stops and dry friction act."""
         bench, begun = self.session.bench, float(start.t)
 
-        def watched(course: Course) -> None:
-            job.on_cancel = course.stop
+        def watched(run: HybridRun) -> None:
+            job.on_cancel = run.stop
             if job.cancelled:
-                course.stop()
-            job.progress = lambda: (course.t - begun) / self.time
+                run.stop()
+            job.progress = lambda: (run.t - begun) / self.time
 
         nothing: dict[str, Any] = dict.fromkeys(
             ("t_eval", "controller", "hold", "events", "switches", "stops", "coordinates", "options")
         )
-        return phased(
-            bench.system, start, self.time, u=bench.inputs, p=bench.given_p, choices=choices, begun=watched, **nothing
-        )
+        return simulate_hybrid(
+            bench.system, start, self.time, u=bench.inputs, p=bench.given_p, choices=choices, begun=watched,
+            shared=True, **nothing,
+        )  # fmt: skip
 
     def take(self, run: Run, slot: str) -> None:
         """Show a run: its pictures first, what takes longer to compute after."""

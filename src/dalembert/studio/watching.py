@@ -12,7 +12,7 @@ from dalembert.errors import DalembertError
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.constraints import Loop, Rod
 from dalembert.mechanism.contacts import Rope
-from dalembert.simulation.phases.mode import PhaseSystem
+from dalembert.simulation.hybrid.phase_system import PhaseSystem
 from dalembert.studio.bench import Bench
 from dalembert.studio.jobs import Job
 from dalembert.system.reactions import Reactions

@@ -11,18 +11,20 @@ whose loops close with its own parameters and not with those that count.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from dalembert.errors import ArgumentError
 from dalembert.mechanism.values import vector_of
 from dalembert.protocols import Inputs, Parameters
+from dalembert.rank import row_units
 from dalembert.system.state import State
 from dalembert.system.vectors import filled, listed
 
 if TYPE_CHECKING:
     from dalembert.system.evaluating import Evaluating
+    from dalembert.system.system import System
 
 OPEN = 1e-5  # rad, or lengths of the mechanism: more is no rounding, and no start of a simulation
 
@@ -71,7 +73,7 @@ def missed(system: Evaluating, x: State, p: Parameters) -> tuple[str, float]:
     Gaps of positions and velocities are in rad or lengths of the mechanism.
     """
     phi, A, b = system.evaluate("constraints", State(x.q, x.v, x.t, x.layout), p=p)
-    units = np.where(system.rows.angular, 1.0, system.layout.length)
+    units = row_units(cast("System", system), p)
     gaps = np.abs(phi) / units, np.abs(A @ x.v + b) / units
     fast = np.abs(x.v).max(initial=0.0) / min(1.0, system.layout.length)
     for gap, limit, what in zip(gaps, (1.0, 1.0 + fast), ("position", "velocity")):

@@ -24,7 +24,7 @@ class RowNames:
 
     of: tuple[str, ...]  # constraint of each row
     named: tuple[str, ...]  # within its constraint
-    kinds: tuple[tuple[bool, bool], ...]  # whether it is holonomic; whether its multiplier is a moment
+    kinds: tuple[tuple[bool, bool, bool], ...]  # whether it is holonomic; its multiplier a moment; its unit the user's
     left_out: tuple[tuple[str, str], ...]  # (constraint, row) that hold whatever the mechanism does
     branch_of: tuple[str, ...]  # the constraint of each number that is positive on the branch the user means
     branch_signs: tuple[str, ...]  # what is wrong where it is negative, a key of `MIRRORS`
@@ -32,7 +32,8 @@ class RowNames:
     @staticmethod
     def restored(facts: Mapping[str, Any]) -> RowNames:
         """From what `dataclasses.asdict` made of it, lists in place of tuples."""
-        kinds, left_out = (tuple((a, b) for a, b in facts[name]) for name in ("kinds", "left_out"))
+        kinds = tuple((a, b, c) for a, b, c in facts["kinds"])
+        left_out = tuple((a, b) for a, b in facts["left_out"])
         of, named, branch_of, signs = (tuple(facts[name]) for name in ("of", "named", "branch_of", "branch_signs"))
         return RowNames(of, named, kinds, left_out, branch_of, signs)
 
@@ -65,6 +66,11 @@ class RowNames:
         """(m,) bool: the multiplier is a moment."""
         return np.array([kind[1] for kind in self.kinds], dtype=bool)
 
+    @property
+    def own(self) -> np.ndarray:
+        """(m,) bool: the row is in a unit of the user's."""
+        return np.array([kind[2] for kind in self.kinds], dtype=bool)
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -81,7 +87,7 @@ class Rows:
     @cached_property
     def head(self) -> RowNames:
         """Their names and kinds."""
-        kinds = tuple((bool(row.holonomic), bool(row.angular)) for row in self.rows)
+        kinds = tuple((bool(row.holonomic), bool(row.angular), bool(row.own)) for row in self.rows)
         named = tuple(row.name for row in self.rows)
         return RowNames(self.of, named, kinds, self.left_out, self.branch_of, self.branch_signs)
 

@@ -95,6 +95,9 @@ CHARTING = {
     "dalembert.LocalChart.coordinates": Target(on_chart("coordinates"), {**CHARTED, "guess": [0.6]}),
     "dalembert.LocalChart.rate": Target(on_chart("rate"), CHARTED),
     "dalembert.LocalChart.carried": Target(on_chart("carried"), CHARTED),
+    "dalembert.LocalChart.right_hand_side": Target(
+        on_chart("right_hand_side"), {"t": 0.0, "y": [0.6, 0.1], "u": [0.0], "guess": None, "tolerance": 1e-12}
+    ),
     "dalembert.LocalChart.reach": Target(on_chart("reach"), {"direction": [1.0]}),
     **{
         f"dalembert.LocalChart.{method}": Target(on_chart(method), {**CHARTED, "y": [0.6]})

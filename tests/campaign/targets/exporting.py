@@ -52,7 +52,7 @@ ENVIRONMENT = {
 }  # fmt: skip
 EXPORTING = {
     **{f"dalembert.Run.{name}": Target(lambda name=name: getattr(run(), name)(), {})
-       for name in ("to_pandas", "to_xarray", "report")},
+       for name in ("to_pandas", "to_xarray", "summary")},
     "dalembert.Run.plot": Target(lambda **a: run().plot(**a), {"names": ["A"], "path": lambda: folder() / "run.png"}),
     "dalembert.Run.animate": Target(lambda **a: run().animate(**a), {"path": lambda: folder() / "run.html"}),
     "dalembert.Ensemble.to_pandas": Target(lambda: many_runs().to_pandas(), {}),
@@ -69,6 +69,21 @@ EXPORTING = {
     "dalembert.ensemble, stored in Zarr": Target(
         lambda store: da.ensemble(*four_bar(), 0.05, n=2, t_eval=[0.05], workers=1, store=store, paths="zarr"),
         {"store": lambda: folder() / "dense"},
+    ),
+    "dalembert.System.export_c": Target(
+        lambda **arguments: four_bar()[0].export_c(**arguments),
+        {
+            "folder": lambda: folder() / "c", "state": lambda: four_bar()[1], "p": None, "name": "linkage",
+            "precision": "double", "frames": ["coupler"], "outputs": ["A", "energy"], "independent": ["A"],
+            "active": ["A"], "controllers": None, "examples": True,
+        },
+    ),
+    "dalembert.System.export_fmu": Target(
+        lambda **arguments: four_bar()[0].export_fmu(**arguments),
+        {
+            "path": lambda: folder() / "linkage.fmu", "state": lambda: four_bar()[1], "p": None, "name": "linkage",
+            "frames": ["coupler"], "outputs": ["A", "energy"], "rtol": 1e-9, "atol": 1e-10, "platforms": None,
+        },
     ),
     "dalembert.view.export_html": Target(
         view.export_html, {**FOUR_BAR, "path": lambda: folder() / "live.html", "traces": ["coupler"], "modes": False}
@@ -89,6 +104,14 @@ EXPORTING = {
     "dalembert.environments": Target(environment(da.environments), {**ENVIRONMENT, "n": 2}),
     **{f"dalembert.Sweep.{name}": Target(on_sweep(name), {"frame": "coupler"})
        for name in ("acceleration", "pose", "position", "rotation", "twist", "velocity")},
+    "dalembert.Sweep.power": Target(on_sweep("power"), {"name": "A"}),
+    "dalembert.Sweep.animate": Target(on_sweep("animate"), {"path": lambda: folder() / "sweep.html"}),
+    "dalembert.Sweep.plot": Target(on_sweep("plot"), {"names": ["q"], "path": lambda: folder() / "sweep.png"}),
+    "dalembert.Sweep.to_csv": Target(on_sweep("to_csv"), {"path": lambda: folder() / "sweep.csv"}),
+    "dalembert.Ensemble.plot": Target(
+        lambda **a: many_runs().plot(**a), {"names": ["A"], "path": lambda: folder() / "runs.png"}
+    ),
+    "dalembert.Ensemble.values": Target(lambda **a: many_runs().values(**a), {"name": "A"}),
     "dalembert.Sweep.state": Target(on_sweep("state"), {"k": 1}),
     "dalembert.Sweep.constraint_forces": Target(on_sweep("constraint_forces"), {"k": 1}),
     "dalembert.Sweep.rate": Target(on_sweep("rate"), {"name": "A"}),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import dalembert as da
-from targets.models import CHARTED, FOUR_BAR, Target, four_bar, held, mapped, model, on_model, run, trajectory
+from targets.models import CHARTED, FOUR_BAR, Target, folder, four_bar, held, mapped, model, on_model, run, trajectory
 
 
 @cache
@@ -170,6 +170,12 @@ LINEARIZING = {
     "dalembert.Tracker.__call__": Target(lambda **a: da.lqr_along(trajectory())(**a), {"t": 0.01, **CHARTED}),
     "dalembert.LinearModel.zeros": Target(on_model("zeros"), {"inputs": ["torque"], "outputs": ["A"]}),
     "dalembert.LinearModel.frequency_response": Target(on_model("frequency_response"), {"omega": [1.0, 2.0]}),
+    "dalembert.LinearModel.frequencies": Target(on_model("frequencies"), {"decades": 1.0, "points": 20}),
+    "dalembert.LinearModel.margins": Target(on_model("margins"), {"input": "torque", "output": "A"}),
+    "dalembert.LinearModel.plot": Target(
+        on_model("plot"),
+        {"kind": "bode", "inputs": ["torque"], "outputs": ["A"], "omega": [1.0, 2.0], "path": lambda: folder() / "g.png"},
+    ),
     "dalembert.LinearModel.discretize": Target(on_model("discretize"), {"step": 0.01}),
     "dalembert.LinearModel.without": Target(on_model("without"), {"names": []}),
     "dalembert.LinearModel.deviation": Target(on_model("deviation"), CHARTED),

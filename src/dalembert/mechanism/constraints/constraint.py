@@ -38,6 +38,7 @@ class Row:
     gamma: Any
     holonomic: bool = True
     angular: bool = False  # Φ is an angle (rad or its sine), the multiplier a moment (N m); else a length and a force
+    own: bool = False  # or Φ is in a unit of the user's, which only its coefficients tell
     A: Mapping[int, Any] = field(init=False)  # {place in v: element}, without exact zeros
 
     def __post_init__(self, coefficients: np.ndarray | Mapping[int, Any]) -> None:

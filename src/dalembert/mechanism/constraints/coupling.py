@@ -17,5 +17,6 @@ def coupling(name: str, coefficients: Mapping[str, Any], offset: Any, angular: b
         return sum((c * s[q] for q, c in coefficients.items()), 0.0) - offset
 
     return Expressions(
-        name, "coupling", holonomic=[("ratio", phi)], angular=angular, text=f"coupling of {', '.join(coefficients)}"
-    )
+        name, "coupling", holonomic=[("ratio", phi)], angular=angular, own=not angular,
+        text=f"coupling of {', '.join(coefficients)}",
+    )  # fmt: skip

@@ -40,14 +40,17 @@ class Expressions(Constraint):
         positive: Expression | None = None,
         forces: Forces | None = None,
         angular: bool = False,
+        own: bool = False,
         text: str = "",
         wheels: Sequence[tuple[Frame, Any, int | None]] = (),
     ):
         """`forces` says where the rows' forces act; without it they act inside the joints.
 
+        `angular` says that rows are in radians, `own` that they are in units of the user's; else they are in metres.
         `wheels` are (frame, radius, axis) of what rolls, for pictures; a sphere has no axis, a blade no radius.
         """
         self.name, self.kind, self.text, self.angular, self.forces = name, kind, text, angular, forces
+        self.own = own
         self.holonomic, self.pfaffian, self.positive = tuple(holonomic), tuple(pfaffian), positive
         self.wheels = tuple(wheels)
 
@@ -62,7 +65,7 @@ class Expressions(Constraint):
         out = []
         for name, f in self.holonomic:
             phi = _evaluated(f, s, f"row '{name}' of constraint '{self.name}'")
-            out.append(d.row(name, phi, d.rate(phi), True, self.angular))
+            out.append(d.row(name, phi, d.rate(phi), True, self.angular, self.own))
         for name, f in self.pfaffian:
             speed = _evaluated(f, s, f"row '{name}' of constraint '{self.name}'")
             if not d.is_linear(speed):
@@ -70,7 +73,7 @@ class Expressions(Constraint):
                     f"row '{name}' of constraint '{self.name}' is not linear in the velocities; "
                     "needed: A(q, t) v + b(q, t)."
                 )
-            out.append(d.row(name, ca.SX(0), speed, False, self.angular))
+            out.append(d.row(name, ca.SX(0), speed, False, self.angular, self.own))
         return out
 
     def given(self, s: TracedState) -> list[tuple[str, ca.SX]]:
@@ -129,11 +132,11 @@ class RowDerivatives:
         """Whether an expression is affine in v."""
         return not ca.depends_on(ca.jacobian(speed, self.v), self.v)
 
-    def row(self, name: str, phi: ca.SX, speed: ca.SX, holonomic: bool, angular: bool) -> Row:
+    def row(self, name: str, phi: ca.SX, speed: ca.SX, holonomic: bool, angular: bool, own: bool = False) -> Row:
         A = array(ca.densify(ca.jacobian(speed, self.v)).T)
         b = ca.substitute(speed, self.v, ca.SX.zeros(self.v.shape))
         phi_, b_, gamma = (array(x).ravel()[0] for x in (phi, b, self.rate(speed)))
-        return Row(name, phi_, A.reshape(-1), b_, gamma, holonomic, angular)
+        return Row(name, phi_, A.reshape(-1), b_, gamma, holonomic, angular, own)
 
 
 def _evaluated(f: Expression, s: TracedState, what: str) -> ca.SX:

@@ -1,6 +1,6 @@
 """Runs on disk: recorded as they go, saved in one piece, read up to the last whole batch, resumed."""
 
-from dalembert.simulation.files.atomic import replacing
+from dalembert.disk.atomic import replacing
 from dalembert.simulation.files.fingerprint import check_system, header_of_run
 from dalembert.simulation.files.format import Header
 from dalembert.simulation.files.reading import Recording, read

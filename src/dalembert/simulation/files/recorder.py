@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.disk.atomic import replacing
+from dalembert.disk.lock import lock, nobody_writes, unlock
 from dalembert.errors import ArgumentError, FileError
-from dalembert.simulation.files.atomic import replacing
 from dalembert.simulation.files.format import END, Header, arrow, check_sum, head, listed, schema, to_json
-from dalembert.simulation.files.lock import lock, nobody_writes, unlock
 from dalembert.simulation.files.reading import Recording, read
 
 SYNC = 1.0  # s between calls that make the disk keep what was written

@@ -1,0 +1,1 @@
+"""Files that are whole, and locks that end with their process."""

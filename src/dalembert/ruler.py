@@ -1,0 +1,77 @@
+"""The ruler: every distance, margin and fraction at which something about a passage, a chart, a projection is decided.
+
+One object, made from the tolerances of a run and the `RankPolicy` of its mechanism, and copied into the record of the
+native loop (`integrators.run_record`), where it has the same names. No other module owns such a number.
+
+σ is the least singular value of the whitened constraint rows (`rank`): about 1 far from singular configurations. A
+margin is the least squared sine between a row and those before it, or the squared length of a row over its usual one:
+cheaper than σ², and as small where rows are dependent.
+
+Each field has a reason: a formula, or *plateau*, where results do not depend on it. `tests/closed_form/test_ruler.py`
+moves each of these by a factor of 3 both ways.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dalembert.rank import RankPolicy
+
+MET = 1e-7  # σ, at least, of a configuration that is met: doubles do not tell branches apart next to a nearer one
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ruler:
+    """Where decisions fall. Made by `make_ruler`."""
+
+    # --- rank
+    near: float  # σ below which elimination without pivoting loses the accuracy asked for: √(ε / accuracy)
+    hit: float  # σ of a singular configuration that is met: about the error of the motion, 10 rtol
+    lost: float  # margin of a stage at which rounding, ε / margin, may exceed the tolerance: the stage is moved
+    clearly: float = 1e4  # times the margin that is not trusted: rows independent enough for all to be used. plateau
+
+    # --- charts
+    chart: float = 1e-2  # margin of the rows of a chart below which another one is taken. plateau
+    fresh: float = 0.05  # σ of the constraints below which no chart is used: all coordinates. plateau
+    chart_ends: float = 0.75  # of `fresh`: where a step in a chart ends that would lead below it. Between 0.5 and 1
+
+    # --- which steps are inspected for singular configurations
+    inspected: float = 1e-2  # margin of a step below which it is inspected: σ = 0.1, far above all that counts. plateau
+    fallen: float = 0.1  # of the spread at its ends: that of a stage of a step that may have passed zero. plateau
+    turn: float = 1.0  # rad, or lengths: coordinates move no farther in a step in which rows turn. Half a loop is π
+    seen: float = 0.25  # of `turn`: a shorter step shows by its stages whether it is to be inspected. plateau
+    varied: float = 0.5  # of the largest margin of a step: that of a stage which tells that rows turn. plateau
+    nearby: float = 0.2  # root of a margin: next to it, σ is asked for together with the margin. Cost, not result
+
+    # --- what is found there
+    reported: float = 1e-2  # σ of a passage that is reported. What users read of `passages`
+    resolved: float = 12.0  # times the least σ: σ at both ends of a step whose stages resolve it. plateau
+    resolved_given: float = 2.05  # the same of a step whose length is given: no error control refines it
+    rise: float = 1.5  # times σ of a passage: nothing less is a rise between it and the next. plateau
+    apart: float = 1e-2  # of a step: between two values of σ² whose difference tells whether it falls. plateau
+    fine: float = 1e-4  # of a step: the same where σ is large enough for rounding. plateau
+    rough: float = 1e-7  # of σ: how well it is known where it is compared. plateau
+    exact: float = 1e-12  # of σ: how well where it is least: rounding of σ² / σ
+    sunk: float = 1e-2  # of σ²: what is left of it, at most, one parabola ahead of a configuration that is met. plateau
+
+    # --- how steps are shortened
+    share: float = 0.1  # of the way to the configuration that is left by a step made shorter. plateau
+    shorter: float = 1e-2  # of a step: the next try, at least. plateau
+    shift: float = 0.87  # of a step with a stage too near: its stages lie elsewhere then. Any number that is no ratio
+    close: float = 0.01  # of the usual step: how near to a singular configuration ordinary steps go. plateau
+
+    # --- projection
+    runaway: float = 0.1  # rad, or lengths: a residual, and a last correction, that lead back to no manifold. plateau
+    short: float = 0.1  # of the usual step: projection moves a shorter one by rounding, which is no error. plateau
+    scaled: float = 1e-3  # of the kinetic energy: what rounding may have changed. plateau
+
+    # --- rounding
+    rounding: float = 1e-15  # of a time or a coordinate: a few units in the last place
+    least_step: float = 1e-14  # of the time, or of what the motion takes: no step that error control may ask for
+
+
+def make_ruler(rtol: float, policy: RankPolicy, least: float = 0.0) -> Ruler:
+    """The ruler of a run. least: σ up to which its user counts configurations as singular."""
+    return Ruler(near=policy.near, hit=max(MET, 10.0 * rtol, least), lost=1e-13 / rtol)

@@ -1,0 +1,299 @@
+"""A hybrid run: segments with transitions between them.
+
+x, m ← the mode at the start
+repeat
+    x⁻, cause ← a segment from x in mode m, to the end or to its first guard or event
+    if the run ends there: return
+    x, m ← transition(x⁻, m, cause)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import ArgumentError, CompileError, DalembertError
+from dalembert.simulation.hybrid.guards import overdue
+from dalembert.simulation.hybrid.instantaneous import Instant
+from dalembert.simulation.hybrid.mode import Mode
+from dalembert.simulation.hybrid.mode_layout import ModeLayout
+from dalembert.simulation.hybrid.problem import Problem
+from dalembert.simulation.hybrid.rest import stay
+from dalembert.simulation.hybrid.scales import CLOSED, Scales
+from dalembert.simulation.hybrid.state import HybridState, directions
+from dalembert.simulation.hybrid.switch import Switch, Switched
+from dalembert.simulation.hybrid.switching import Switching, due_now, switching
+from dalembert.simulation.hybrid.transition import transition
+from dalembert.simulation.results.result import result
+from dalembert.simulation.results.run import Run
+from dalembert.simulation.run.context import Context, lay_out, take_records
+from dalembert.simulation.run.record_pool import give_back
+from dalembert.simulation.run.segment import Cause, Segment, SegmentEnd
+from dalembert.simulation.run.singularities import branch
+from dalembert.simulation.run.stepping import begin, integrate
+from dalembert.simulation.setup import Span
+from dalembert.simulation.status import Ended, Status
+from dalembert.system.state import State
+
+CROWD = 60  # changes at one time, or in one singular position: more lead nowhere
+
+
+@dataclass(frozen=True, eq=False)
+class PhaseEnergy:
+    """Energy besides a segment's records, J: what the change before it added, and what was done in all of it."""
+
+    gained: float
+    works: Mapping[str, float]
+    mode: Mode
+
+
+@dataclass(eq=False)
+class HybridRun:
+    """A run under way: where it is, and what is known of it so far."""
+
+    problem: Problem
+    span: Span
+    state: HybridState
+    phases: list[Run] = field(default_factory=list)
+    energies: list[PhaseEnergy] = field(default_factory=list)  # of each phase
+    changes: list[Switched] = field(default_factory=list)
+    expected: tuple[Switched, ...] = ()  # changes that count if a segment follows
+    gained: float = 0.0  # J, by changes since the last segment
+    remarks: tuple[str, ...] = ()  # on the segment that begins
+    steps: int = 0
+    status: Status = Status.DONE  # of the last segment
+    cause: Cause | None = None  # of its end
+    left: State | None = None  # x⁻, from which the last transition led
+    layouts: dict[Any, ModeLayout] = field(default_factory=dict)  # of its modes
+    context: Context | None = None  # of the segment under way
+    stopped: bool = False
+
+    @staticmethod
+    def of(problem: Problem, span: Span) -> HybridRun:
+        """A run before its start."""
+        mode = Mode(tuple(c.name for c in problem.changeable.base.description.constraints))
+        return HybridRun(problem, span, HybridState(span.start, span.u.copy(), mode, held_until=span.start.t))
+
+    def stop(self) -> None:
+        """Ask the run to end where it is, from another thread."""
+        self.stopped = True
+        if self.context is not None:
+            self.context.interrupt.stop()
+
+    @property
+    def t(self) -> float:
+        """How far it has come, s."""
+        return float(self.state.x.t if self.context is None else self.context.record.clock.t)
+
+    @property
+    def zero(self) -> list[str]:
+        """Events of the user and of switches that are zero where the last segment ended."""
+        last = self.phases[-1].t_events if self.phases else {}
+        return [n for n in self.problem.events(self.state) if len(last.get(n, ())) and last[n][-1] == self.state.x.t]
+
+
+def go(run: HybridRun, keep: Callable[[HybridRun], None] | None = None) -> tuple[Status, str]:
+    """To the end, or as far as it goes; the status and the sentence about it. keep: called after every segment."""
+    problem = run.problem
+    try:
+        at = Instant(problem.changeable, run.span.start, run.span.u, problem.setup.p)
+        scales = Scales.of(at, problem.choices)
+        if run.phases:
+            _transit(run, scales)
+        else:
+            _start(run, scales, at)
+        while True:
+            run.status, run.cause = _segment(run)
+            if keep is not None:
+                keep(run)
+            if is_over(run):
+                return run.status, run.phases[-1]._message if run.phases else ""
+            _transit(run, scales)
+    except Ended as ended:
+        run.changes += ended.changes
+        if not run.phases:
+            _start_only(run, ended.status)
+        return ended.status, f"at t = {run.state.x.t:.6g} s {ended.status.sentence}: {ended.why}"
+    except DalembertError as error:  # a later segment that cannot begin: what was computed is kept
+        if not run.phases:
+            raise
+        status = Status.NOT_COMPILED if isinstance(error, CompileError) else Status.DRIFTED
+        run.phases[-1] = replace(run.phases[-1], error=error)
+        run.changes += run.expected
+        return status, f"at t = {run.state.x.t:.6g} s {status.sentence}: {error}"
+
+
+def is_over(run: HybridRun) -> bool:
+    """Whether the run ends where its last segment did: at its end, by an event of the user, or in trouble."""
+    if run.status == Status.DONE:
+        return run.state.x.t >= run.span.end
+    by_user = run.cause is not None and run.cause.kind == "event" and not run.problem.is_switch(run.cause.of)
+    return run.status != Status.EVENT or by_user
+
+
+# --- segments -------------------------------------------------------------------------------------------------------
+
+
+def _segment(run: HybridRun) -> tuple[Status, Cause | None]:
+    """A segment from where the run is: its status, and the cause of its end."""
+    segment = _next(run)
+    ctx = run.context = lay_out(segment)
+    if run.stopped:
+        ctx.interrupt.stop()
+    begin(ctx)
+    if run.cause is not None and (run.problem.switches or run.problem.setup.events):
+        _pass_over(ctx, run)
+    at_once = overdue(ctx.layout.guards, ctx.record.event_values[0], run.cause)
+    if at_once is not None and run.state.crowd < CROWD - 2:  # not a segment at all
+        run.expected = ()
+        give_back(ctx.layout, ctx.spare)
+        return Status.EVENT, at_once
+    end = _ended(ctx, integrate(ctx) if segment.rest is None else stay(ctx))
+    give_back(ctx.layout, ctx.spare)
+    _add(run, end)
+    most = run.problem.choices.max_steps
+    if run.steps >= most and end.status in (Status.EVENT, Status.DONE) and end.state.t < run.span.end:
+        return Status.STEPS, end.cause
+    return end.status, end.cause
+
+
+def _next(run: HybridRun) -> Segment:
+    """The segment that begins where the run is; a mechanism that rests has no velocity."""
+    problem, span, s = run.problem, run.span, run.state
+    arrival = None if s.branch is None else problem.arrival(s)
+    rest = None if arrival is None else problem.rest(s, arrival)
+    if rest is not None:
+        s = run.state = replace(s, x=rest.instant.state)
+    times = [t for switch in problem.switches.values() if switch.at is not None for t in switch.at]
+    end = min((t for t in times if s.x.t < t <= span.end), default=span.end)
+    samples = span.samples
+    if samples is not None:
+        samples = samples[(samples >= s.x.t) & (samples <= end)]
+    sampling = (span.start.t, s.held_until) if problem.setup.hold > 0.0 else None
+    layout = problem.layout(s, run.layouts)
+    return Segment(layout, Span(s.x, end, samples, s.u), not run.phases, arrival, s.step, sampling, rest)
+
+
+def _pass_over(ctx: Context, run: HybridRun) -> None:
+    """Events that ended the last segment, in x⁻, are not met again at once.
+
+    Their roots are known to rounding, so that they may seem to lie ahead. An event that the change moved counts anew.
+    """
+    record, names = ctx.record, list(ctx.setup.events)
+    assert run.left is not None
+    for event in run.zero:
+        k = names.index(event)
+        here = record.event_values[0, k]
+        there = record.watch.at(record.clock.t, np.concatenate([run.left.q, run.left.v]))[k]
+        if abs(here - there) <= 1e-6 * abs(there):
+            record.event_values[:, k] = 0.0
+
+
+def _ended(ctx: Context, status: Status) -> SegmentEnd:
+    """How a segment ended."""
+    k, guards, names, record = ctx.ended_by, ctx.layout.guards, list(ctx.setup.events), ctx.record
+    cause = None if k < 0 else guards[k] if k < len(guards) else Cause("event", names[k])
+    return SegmentEnd(
+        state=ctx.state(),
+        u=ctx.inputs.astype(float),
+        status=status,
+        cause=cause,
+        branch=None if cause is None or ctx.arrival is None else branch(ctx),
+        works=dict(zip(ctx.system.work_names, ctx.work.tolist())),
+        held_until=record.clock.sampled_until,
+        step=record.step.usual_h,
+        was_singular=ctx.was_singular,
+        records=result(ctx, status),
+    )
+
+
+def _add(run: HybridRun, end: SegmentEnd) -> None:
+    """Add a segment that has ended to the run, which is at x⁻ now."""
+    s, phase = run.state, end.records
+    phase = replace(phase, remarks=(*run.remarks, *phase.remarks))
+    if run.span.samples is not None and end.state.t < run.span.end:
+        phase = some_records(phase, phase.t < end.state.t)  # that at its end is the first of the next one
+    run.phases.append(phase)
+    run.energies.append(PhaseEnergy(run.gained, end.works, s.mode))
+    run.changes += run.expected
+    run.remarks, run.expected, run.gained, run.steps = (), (), 0.0, run.steps + phase.steps
+    run.state = replace(
+        s, x=end.state, u=end.u, followed=s.mode, directions=directions(s.numbers), held_until=end.held_until,
+        usual_step=end.step, was_singular=end.was_singular,
+        branch=s.branch if end.branch is None else (end.state.q, end.branch),
+    )  # fmt: skip
+
+
+def _start_only(run: HybridRun, status: Status) -> None:
+    """A phase of one state, the start, of a run that cannot begin."""
+    run.state = replace(run.state, numbers={})
+    layout = run.problem.layout(run.state, run.layouts)
+    ctx = lay_out(Segment(layout, Span(run.state.x, run.span.end, None, run.state.u)))
+    begin(ctx)
+    take_records(ctx)
+    run.phases.append(result(ctx, status))
+    run.energies.append(PhaseEnergy(run.gained, {}, run.state.mode))
+
+
+def some_records(phase: Run, kept: np.ndarray) -> Run:
+    """A phase with some of its records; kept: (N,) bool."""
+    work = {name: w[kept] for name, w in phase.work.items()}
+    rows = {name: getattr(phase, name)[kept] for name in ("t", "q", "v", "u", "margin")}
+    return replace(phase, work=work, **rows)
+
+
+# --- transitions ----------------------------------------------------------------------------------------------------
+
+
+def _start(run: HybridRun, scales: Scales, at: Instant) -> None:
+    """The mode that the run starts in."""
+    for name in at.changeable.contacts:
+        gap = float(at.phi[at.gap_row[name]])
+        if gap < -1e3 * CLOSED * scales.unit(name):
+            away = f"{-gap:.4g} {scales.unit_name(name)}"
+            raise ArgumentError(f"the start is beyond '{name}' by {away}; needed: a start on its other side.")
+    due = due_now(run.problem, run.state, None, ()) if run.problem.switches else {}
+    _change(run, scales, due, begins=True)
+    s = run.state
+    run.state = replace(s, followed=s.mode, directions=directions(s.numbers))
+
+
+def _transit(run: HybridRun, scales: Scales) -> None:
+    """From the end of a segment to the start of the next."""
+    s, cause = run.state, run.cause
+    t, run.left = s.x.t, s.x
+    still = t <= s.changed_at + 1e-13 * max(1.0, abs(t)) or s.was_singular
+    s = run.state = replace(s, crowd=s.crowd + 1 if still else 0, changed_at=t)
+    if s.crowd > CROWD:
+        where = ", in a singular position" if s.was_singular else ""
+        raise Ended(
+            Status.CHATTERING, f"{CROWD} changes at this time{where}, the last of '{cause.of if cause else ''}'"
+        )
+    if cause is not None and cause.kind == "jams":
+        sliding = ", ".join(n for n, how in s.mode.touching if how == "slides")
+        raise Ended(
+            Status.NO_FORCES,
+            f"what slides ({sliding}) has come to where its friction leaves open how it presses (Painlevé's "
+            "singular point): the motion after it is not determined",
+        )
+    due = due_now(run.problem, s, cause, run.zero) if run.problem.switches else {}
+    run.state = replace(s, done=s.done.union(due))
+    _change(run, scales, due)
+
+
+def _change(run: HybridRun, scales: Scales, due: Mapping[str, Switch], begins: bool = False) -> None:
+    """Switches that are due, and the transition; a controller that wants to know is told which constraints hold."""
+    problem, s, switched = run.problem, run.state, Switching(run.state.mode.held)
+    if due:
+        switched = switching(problem, s, due, run.changes, scales.length)
+        s = replace(s, done=s.done.difference(switched.bounced))
+    if problem.switches:
+        problem.tell_controller(s.x.t, switched.held)
+    found = transition(problem, scales, s, switched, run.cause, begins)
+    run.state, run.expected = found.after, found.expected
+    run.changes += found.changes
+    run.remarks += found.remarks
+    run.gained += found.gained

@@ -1,0 +1,152 @@
+"""Modes: which constraints hold and which contacts touch, and the parts of a system that can change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from dalembert.lazy import cached_property
+from dalembert.mechanism.contacts import DryFriction, OneSided
+from dalembert.mechanism.contacts.stop import Stops
+from dalembert.mechanism.touching import compliant_stops, dry_frictions, one_sided
+from dalembert.recursions.momentum import kinetic_energy
+from dalembert.system.functions import constrained, potential
+from dalembert.system.sharing import Shared
+from dalembert.system.system import System, redescribed
+
+if TYPE_CHECKING:
+    from dalembert.compiler import Kernel
+
+
+@dataclass(frozen=True)
+class Mode:
+    """Which constraints hold, which contacts touch and how, which joints stick."""
+
+    held: tuple[str, ...]  # constraints, in the order of the mechanism
+    touching: tuple[tuple[str, str], ...] = ()  # (contact, "smooth", "sticks" or "slides")
+    sticking: tuple[str, ...] = ()  # velocities whose dry friction holds them; the others slide
+    shared: tuple[str, ...] = ()  # rows of contacts that touch, "floor.gap", which depend on others: no rows of a phase
+    waiting: tuple[str, ...] = ()  # contacts closed by others that bear, without bearing themselves
+
+    @property
+    def touched(self) -> dict[str, str]:
+        """How each contact that touches does."""
+        return dict(self.touching)
+
+    def open(self, changeable: Changeable) -> list[str]:
+        """Contacts that are open."""
+        closed = {name for name, _ in self.touching}.union(self.waiting)
+        return [name for name in changeable.contacts if name not in closed]
+
+    def dependent(self, contact: str) -> tuple[str, ...]:
+        """The rows of a contact that depend on others, by their names within it."""
+        return tuple(row.rpartition(".")[2] for row in self.shared if row.rpartition(".")[0] == contact)
+
+
+@dataclass(frozen=True, eq=False)
+class Changeable:
+    """The parts of a system that can change in a run: the system itself, one-sided constraints, friction of joints."""
+
+    base: System
+    contacts: Mapping[str, OneSided]
+    frictions: Mapping[str, DryFriction]  # by the name of the velocity
+    stops: Stops | None  # of joints that have none of their own
+
+    @staticmethod
+    def of(system: System, stops: Stops | None = None) -> Changeable:
+        """From a description, kept with the system."""
+        return system.keep(("changeable", stops), lambda: Changeable._of(system, stops))
+
+    @staticmethod
+    def _of(system: System, stops: Stops | None) -> Changeable:
+        joints = list(system.layout.joints.values())
+        contacts = {c.name: c for c in one_sided(system.layout.mechanism, joints, stops)}
+        return Changeable(system, contacts, {f.velocity: f for f in dry_frictions(joints)}, stops)
+
+    @property
+    def anything(self) -> bool:
+        """Whether there is more than constraints."""
+        return bool(self.contacts or self.frictions)
+
+    @cached_property
+    def compliance(self) -> dict[str, float]:
+        """Of the rows of each contact, beside those of others: equal springs, of angles at the mechanism's length."""
+        return {name: self.base.layout.length**-2 if c.angular else 1.0 for name, c in self.contacts.items()}
+
+    @cached_property
+    def everything(self) -> System:
+        """The system with every row there may be, for what is decided between segments."""
+        known = self.base.layout.mechanism.constraints
+        d = self.base.description
+        rows = (
+            *known.values(),
+            *(c.closed(sticking=c.static > 0.0) for c in self.contacts.values()),
+            *(f.held() for f in self.frictions.values()),
+        )
+        return redescribed(self.base, replace(d, constraints=rows, forces=(*d.forces, *self.more_forces)), System)
+
+    @cached_property
+    def equations(self) -> Kernel:
+        """M, f, A, γ, Φ, b, kinetic and potential energy of `everything`."""
+        return self.everything.custom_kernel(
+            ("instant",),
+            ("q", "v", "u", "p", "t"),
+            lambda s: (*constrained(s), s.rows.phi, s.rows.b, kinetic_energy(s.at), potential(s)),
+        )
+
+    @cached_property
+    def row_index(self) -> dict[str, int]:
+        """The rows of `everything` by name."""
+        return {name: k for k, name in enumerate(self.everything.rows.names)}
+
+    @cached_property
+    def gap_row(self) -> dict[str, int]:
+        """The row of the gap of each contact."""
+        return {name: self.row_index[f"{name}.gap"] for name in self.contacts}
+
+    @cached_property
+    def row_names(self) -> list[str]:
+        """The names of the rows of `everything`."""
+        return list(self.everything.rows.names)
+
+    @cached_property
+    def lengths(self) -> tuple[float, ...]:
+        """Lengths in the description, m: of bodies, joints and contacts."""
+        layout, ground = self.base.layout, self.base.layout.mechanism.ground
+        known: list[Any] = [x for body in layout.bodies.values() for x in body.com]
+        known += [x for j in layout.joints.values() for x in (*j.parent.T.p, *j.child.T.p)]
+        for contact in self.contacts.values():
+            known += [getattr(contact, name, 0.0) for name in ("radius", "length")]
+            moving = (f for f in contact.frames if f.body.name in layout.bodies and f.body is not ground)
+            known += [x for f in moving for x in f.T.p]
+        return tuple(abs(x) for x in known if isinstance(x, float))
+
+    @cached_property
+    def slip_rows(self) -> dict[str, list[int]]:
+        """Rows of the slips of each contact, without those that always hold."""
+        known = self.row_index
+        return {
+            name: [known[row] for slip in c.slip_names if (row := f"{name}.{slip}") in known]
+            for name, c in self.contacts.items()
+        }
+
+    def shared(self, mode: Mode, sliding: Mapping[str, Any]) -> tuple[Shared, ...]:
+        """Contacts that touch, where some rows of theirs depend on others; sliding: directions of those that slide."""
+        if not mode.shared and not mode.waiting:
+            return ()
+        known = self.contacts
+        bearing = (
+            Shared(known[n].closed(how == "sticks", sliding.get(n)), mode.dependent(n), self.compliance[n])
+            for n, how in mode.touching
+        )
+        waiting = (Shared(known[n].closed(), ("gap",), self.compliance[n], bears=False) for n in mode.waiting)
+        return *bearing, *waiting
+
+    @cached_property
+    def more_forces(self) -> tuple[Any, ...]:
+        """Compliant stops that were asked for in the run."""
+        if self.stops is None or self.stops.stiffness == 0.0:
+            return ()
+        free = [a for a in self.base.layout.joints.values() if a.stops is None]
+        return compliant_stops(free, self.stops)

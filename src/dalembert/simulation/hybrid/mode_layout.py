@@ -1,0 +1,81 @@
+"""The layout of a mode: its watcher sees the guards of the mode, then the events of the user and of switches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dalembert.integrators.run_record import TURNS
+from dalembert.native.bound import Bound
+from dalembert.simulation.callbacks import Callback, expression, scalar_of
+from dalembert.simulation.events import Event, as_python
+from dalembert.simulation.hybrid.guards import guard_values
+from dalembert.simulation.hybrid.phase_system import PhaseSystem
+from dalembert.simulation.layout import Layout
+from dalembert.simulation.setup import Setup
+from dalembert.symbols import array
+from dalembert.system.state import State
+from dalembert.system.trace import Trace
+
+ARGUMENTS = ("q", "v", "u", "p", "t")
+PACE = 0.25  # of a segment's age: steps in which a force or a speed could change its sign twice are not longer
+
+
+class ModeLayout(Layout):
+    """The functions of segments in a mode."""
+
+    def __init__(
+        self, setup: Setup, given: Mapping[str, Event], base_p: np.ndarray, control: Callback | None,
+        rows: tuple[int, ...] | None,
+    ):  # fmt: skip
+        """given: events of the user, and of switches, which see the mechanism's own parameters base_p.
+
+        rows: constraint rows by which the forces of guards are found.
+        """
+        assert isinstance(setup.system, PhaseSystem)
+        self.given, self.base_p, self.guard_rows, self.control = dict(given), base_p, rows, control
+        self.phase, self.guards = setup.system, setup.system.watched
+        paced = not setup.method.fixed and any(g.kind not in ("closes", "turns") for g in self.guards)
+        self.pace = PACE if paced else 0.0
+        super().__init__(setup)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Layout(self.setup).__reduce__()
+
+    def steering(self) -> Callback:
+        assert self.control is not None
+        return self.control
+
+    @property
+    def directions(self) -> list[int]:
+        own = [TURNS if guard.kind == "turns" else -1 for guard in self.guards]
+        return own + super().directions[len(own) :]
+
+    def watching(self) -> Callback:
+        system, p, functions = self.phase, self.setup.p, {name: e.g for name, e in self.given.items()}
+        back = Callback(system, p, len(self.setup.events))
+        if all(isinstance(g, expression) for g in functions.values()):
+
+            def values(s: Trace) -> Any:
+                users = [scalar_of(s, g.f, f"event '{name}'") for name, g in functions.items()]
+                return array([*guard_values(system, s), *users])
+
+            key = ("phase_events", *(g.f for g in functions.values()))
+            back.bound = Bound.of(system.custom_kernel(key, ARGUMENTS, values, rows=self.guard_rows), {"p": p})
+            return back
+        kernel = system.custom_kernel(
+            ("phase_events",), ARGUMENTS, lambda s: guard_values(system, s), rows=self.guard_rows
+        )
+        inner = Bound.of(kernel, {"p": p})
+        users = [as_python(system.changeable.base, name, g, self.base_p) for name, g in functions.items()]
+
+        def both(t: float, state: State, *u: np.ndarray) -> np.ndarray:
+            if "u" in inner.slices and u:
+                inner["u"][:] = u[0]
+            first = inner.at(t, np.concatenate([state.q, state.v]))[: len(self.guards)]
+            return np.concatenate([first, [g(t, state) for g in users]])
+
+        back.python(both, self.base_p, self.setup.nu)
+        return back

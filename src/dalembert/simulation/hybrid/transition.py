@@ -1,0 +1,240 @@
+"""The transition between two segments: from x⁻ and its mode, and the cause, to x⁺ and the mode that follows.
+
+    q⁺  ←  the nearest position in which what closes holds                  `switching.moved_to_close`
+    v⁺  ←  the impact of what closes, and of contacts that approach         `_impact`
+    v⁺  ←  without bounces too low to follow                                `_settled`
+    m⁺  ←  what bears, sticks and slides, by the forces at (q⁺, v⁺)         `_modes`
+    v⁺  ←  without the last slip of what sticks from now on                 `_stuck`
+    n⁺  ←  the numbers of m⁺: directions, and offsets of guards             `_numbers`
+
+A transition is a function of its arguments: nothing is remembered from one to the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from dalembert.simulation.hybrid.changes import change, closed, compare, opened
+from dalembert.simulation.hybrid.contact_modes import ContactModes, contact_modes
+from dalembert.simulation.hybrid.factored_rows import FactoredRows
+from dalembert.simulation.hybrid.impact import Impact, collide
+from dalembert.simulation.hybrid.instantaneous import Instant
+from dalembert.simulation.hybrid.problem import Problem
+from dalembert.simulation.hybrid.scales import CLOSED, Scales
+from dalembert.simulation.hybrid.state import HybridState, Numbers, Transition
+from dalembert.simulation.hybrid.switch import Switched
+from dalembert.simulation.hybrid.switching import Switching, moved_to_close
+from dalembert.simulation.run.segment import Cause
+from dalembert.simulation.status import Ended, Status
+
+SLACK = 1e-9  # of a length: by how much a contact that touches without bearing may give way before it is hit
+TOGETHER = 30.0  # times the speed at which one contact stops: others that slide as slowly may stop with it
+BEGINS = 1e-9  # of the speed of the run: of what begins to slide, a backward speed that is rounding
+
+
+def transition(
+    problem: Problem, scales: Scales, before: HybridState, switched: Switching, cause: Cause | None,
+    begins: bool = False,
+) -> Transition:  # fmt: skip
+    """From the state before to that after; begins: at the start of a run, from a mode that no segment had."""
+    changeable, x, held, changes = problem.changeable, before.x, switched.held, list[Switched]()
+    shift = 0.0
+    try:
+        if switched.due:
+            changes += opened(changeable, before, switched)
+            x, shift = moved_to_close(problem, x, switched)  # q⁺
+        at = problem.instant(before, x)
+        energy = at.energy if x is before.x else Instant(changeable, before.x, at.u, at.p).energy
+        touching = _touching(scales, at, before, cause)
+        impact = _impact(scales, at, switched, touching, begins, changes)
+        if switched.due:
+            note = f"moved by {shift:.2g} to close" if shift > 1e-9 * scales.length else ""
+            changes += closed(changeable, x, switched, impact, note)
+        if impact is not None:
+            at = problem.moved(at, impact.v)  # v⁺
+        at, rested, modes = _settled(problem, scales, at, held, touching, cause)
+        if modes is None or (cause is not None and cause.kind == "slips"):
+            modes = _modes(scales, at, held, [n for n in touching if scales.sense(at, n) <= 0], cause, before)
+        gained = at.energy - energy
+        if "sticks" in modes.mode.touched.values():
+            at = _stuck(problem, at, modes)
+    except Ended as ended:
+        ended.changes = tuple(changes)
+        raise
+    after = replace(
+        before, x=at.state, u=at.u, mode=modes.mode, numbers=_numbers(scales, at, modes, touching),
+        step=_first_step(problem, scales, at, modes, touching, before.usual_step),
+    )  # fmt: skip
+    known = () if before.followed is None else before.followed.touched
+    for name in (n for n in rested if n in modes.mode.touched and n not in known):
+        changes += change(changeable, at.state, "rests", name, [name], None, "its bounces had become too low to follow")
+    expected = () if begins else tuple(compare(changeable, after, touching, rested))
+    remarks = tuple(
+        f"at t = {at.state.t:.6g} s contact '{name}', which slides, could lift off or press: both solve the equations "
+        "(Painlevé); it lifted off"
+        for name in modes.open
+    )
+    return Transition(after, tuple(changes), expected, gained, remarks)
+
+
+def _touching(scales: Scales, at: Instant, before: HybridState, cause: Cause | None) -> list[str]:
+    """Contacts whose gap is closed, without one that has just been left."""
+    out = []
+    for name in at.changeable.contacts:
+        near = float(at.phi[at.gap_row[name]]) <= CLOSED * scales.unit(name) or name in before.mode.touched
+        if cause == ("closes", name) or (near and cause != ("opens", name)):
+            out.append(name)
+    return out
+
+
+def _impact(
+    scales: Scales, at: Instant, switched: Switching, touching: list[str], begins: bool, changes: list[Switched]
+) -> Impact | None:
+    """The impact at an instant, if there is one; at the start of a run, speeds that are rounding are none."""
+    closing = switched.closing
+    rows = {k: e for c, e in closing.items() for k in at.of(c)}
+    hit = [n for n in touching if scales.sense(at, n) < 0]
+    if begins and all(scales.at_rest(at, n) for n in hit):
+        hit = []
+    if not hit and not any(abs(at.speeds[k]) > scales.still(at, k) for k in rows):
+        return None
+    steady = [n for n in switched.held if n not in closing]
+    restitution = {n: at.changeable.contacts[n].restitution for n in touching}
+    impact = collide(at, at.of(*steady), rows, restitution)
+    if impact is None:
+        raise Ended(Status.NO_FORCES, f"no impulses solve the impact of {', '.join([*closing, *hit])}")
+    note = ""
+    if impact.kept < 1.0:
+        note = f"restitution was lowered to {impact.kept:.3g} of its value, as it would have made energy"
+    for k, name in enumerate(hit):
+        first = k == 0  # which has the impulses of all
+        changes += change(
+            at.changeable, at.state, "hit", name, [name], impact if first else None, note if first else ""
+        )
+    return impact
+
+
+def _settled(
+    problem: Problem, scales: Scales, at: Instant, held: Sequence[str], touching: list[str], cause: Cause | None
+) -> tuple[Instant, list[str], ContactModes | None]:
+    """End bounces that are too low to be told from rest, and rocking: the contacts stay closed.
+
+    Those that go on rise far enough above zero, half their flight in one step, to be seen to close again.
+
+    Returns the instant after it, these contacts, and the modes, where they were found on the way.
+    """
+    rising = [n for n in touching if scales.sense(at, n) > 0]
+    if not rising:
+        return at, [], None
+    modes = _modes(scales, at, held, [n for n in touching if n not in rising], cause)
+    low = []
+    for name in rising:
+        k, a = at.gap_row[name], modes.accelerations[name]
+        height = scales.least_bounce * scales.unit(name) - min(float(at.phi[k]), 0.0)  # above where it is
+        if a < 0.0 and at.speeds[k] ** 2 < 2.0 * -a * height:
+            low.append(name)
+    if not low:
+        return at, [], modes
+    return problem.moved(at, _held_back(scales, at, held, low, touching)), low, None
+
+
+def _held_back(scales: Scales, at: Instant, held: Sequence[str], low: list[str], touching: list[str]) -> np.ndarray:
+    """Velocities with some contacts that rise slowly held back: the nearest in the mass metric.
+
+    What does not slip does not begin to: a block that rocks from corner to corner comes to stand, not to slide.
+    """
+
+    def still(row: int) -> bool:
+        return bool(abs(at.speeds[row]) <= scales.still(at, row))
+
+    resting = [n for n in touching if n in low or still(at.gap_row[n])]
+    rows = [at.gap_row[n] for n in resting]
+    for slips in (at.slip_rows(n) for n in resting if at.changeable.contacts[n].static > 0.0):
+        rows += slips if all(still(k) for k in slips) else []
+    impact = collide(at, at.of(*held), dict.fromkeys(rows, 0.0), {})
+    return at.state.v if impact is None else impact.v
+
+
+def _modes(
+    scales: Scales, at: Instant, held: Sequence[str], touching: list[str], cause: Cause | None,
+    before: HybridState | None = None,
+) -> ContactModes:  # fmt: skip
+    """Contact modes by forces. before: the state from whose mode something breaks away, if that is the cause."""
+    slow, sliding = 4.0 * BEGINS * scales.speed(at), dict[str, np.ndarray]()
+    if cause is not None and cause.kind == "stops" and cause.of in touching:
+        slip = float(np.linalg.norm(at.speeds[at.slip_rows(cause.of)]))
+        slow *= TOGETHER if slip <= slow else 1.0
+    if before is not None and cause is not None and cause.kind == "slips":
+        sliding[cause.of] = _breakaway(at, before, cause.of)
+    found = contact_modes(at, held, touching, 1e-12 * scales.length, slow, sliding, cause)
+    if found is None:
+        raise Ended(
+            Status.NO_FORCES,
+            f"what touches ({', '.join(touching) or 'nothing'}) can neither stick nor slide here (Painlevé's paradox)",
+        )
+    return found
+
+
+def _breakaway(at: Instant, before: HybridState, name: str) -> np.ndarray:
+    """The direction in which something that sticks begins to slide: against the force that held it."""
+    mode, rows, free = before.mode, at.rows_of(before.mode), at.free.copy()
+    for n, friction in at.changeable.frictions.items():
+        if n not in mode.sticking:
+            k = at.friction_row(n)
+            free -= at.rows[k] * (float(before.numbers["sign", n][0]) * float(friction.force(at.speeds[k])))
+    lam = dict(zip(rows, at.shortest(rows, FactoredRows.of(at, rows).step(free, -at.gamma[rows])[1])))
+    of = at.slip_rows(name) if name in at.changeable.contacts else [at.friction_row(name)]
+    force = np.array([lam[k] for k in of])
+    size = float(np.linalg.norm(force))
+    return -force / size if size > 0.0 else np.eye(len(of))[0]
+
+
+def _stuck(problem: Problem, at: Instant, modes: ContactModes) -> Instant:
+    """The instant with the last of their slips taken from contacts that stick from now on."""
+    slips = [k for n, how in modes.mode.touching if how == "sticks" for k in at.slip_rows(n)]
+    if not np.abs(at.speeds[slips]).max(initial=0.0) > 0.0:
+        return at
+    rows = at.rows_of(modes.mode)
+    step, _ = FactoredRows.of(at, rows).step(at.nu, -at.b[rows])
+    return problem.moved(at, at.velocities(at.nu + step))
+
+
+def _numbers(scales: Scales, at: Instant, modes: ContactModes, touching: Sequence[str]) -> Numbers:
+    """The numbers of a mode: directions of what slides, and offsets of guards that are zero at the start."""
+    out: dict[tuple[str, str], object] = {}
+    begins = BEGINS * scales.speed(at)
+    for name, d in modes.directions.items():
+        if name in at.changeable.frictions:
+            out["sign", name] = d
+        else:
+            slip_names = at.changeable.contacts[name].slip_names
+            full = np.zeros(len(slip_names))
+            for row, part in zip(at.slip_rows(name), d):
+                full[slip_names.index(at.names[row].rpartition(".")[2])] = part
+            out["aim", name] = full
+            if len(d) > 1:
+                slow = np.linalg.norm(at.speeds[at.slip_rows(name)]) < 10.0 * begins
+                out["begins", name] = float(slow)
+                out["offset", name] = 100.0 * begins if slow else -begins
+                out["start", name] = 1e-5 * begins
+                continue
+        out["offset", name] = begins if name in modes.new else 0.0
+    for name in modes.mode.open(at.changeable):
+        stays = name in touching and scales.sense(at, name) <= 0
+        out["offset", name] = SLACK * scales.unit(name) if stays else 0.0
+    return out
+
+
+def _first_step(
+    problem: Problem, scales: Scales, at: Instant, modes: ContactModes, touching: Sequence[str], usual: float
+) -> float:
+    """Half the shortest flight of what leaves and comes back, or the usual step (s); 0 where nothing does."""
+    flights = [
+        -2.0 * float(at.speeds[at.gap_row[name]]) / modes.accelerations[name]
+        for name in modes.mode.open(at.changeable)
+        if name in touching and modes.accelerations[name] < 0.0 and scales.sense(at, name) > 0
+    ]
+    return min(0.5 * min(flights), usual or np.inf) if flights and not problem.choices.method.fixed else 0.0

@@ -1,0 +1,1 @@
+"""What is left of a run: its states, histories by name, evidence, and sentences about it."""

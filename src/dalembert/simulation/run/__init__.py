@@ -1,0 +1,1 @@
+"""A segment under way: the native loop, and what its outcomes ask for."""

@@ -1,0 +1,89 @@
+"""Events inside the last step: when, in which state, and whether they end the segment."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dalembert.simulation.careful import give_back, lease
+from dalembert.simulation.events import ending, locate, up_to
+from dalembert.simulation.run.context import Context, dense
+from dalembert.simulation.status import Status
+from dalembert.simulation.total_rates import velocities
+
+LANDED = 1e-2  # σ below which rows at an event are known no better than its position divided by σ
+KNOWN = 1e-6  # σ above which a velocity tells the branch: below, rounding of lengths turns it
+SLOW = 1e-3  # of the velocity a step before: one that no longer tells the branch
+
+
+def event_values(ctx: Context, t: float) -> np.ndarray:
+    """(events,) values of all events at a time, in the state and with the inputs of now; until the next call."""
+    run, rest = ctx.record, ctx.segment.rest
+    if run.events.u_index:
+        run.watch.x[run.events.u_index : run.events.u_index + run.nu] = ctx.inputs
+    values = run.watch.at(t, run.x[: ctx.system.nq + ctx.system.nv])[: run.events.count]
+    if rest is not None:
+        values[: run.events.own] = rest.values(t, ctx.inputs)
+    return values
+
+
+def locate_events(ctx: Context) -> Status:
+    """Locate events of the last step; the first terminal one ends the segment there."""
+    run, n, before, events = ctx.record, ctx.system.nq + ctx.system.nv, ctx.history.previous, ctx.setup.events
+    step = dense(ctx, np.array([before[0], run.clock.t]), np.stack([before[1], ctx.history.last[1]]))
+    hits, failed = locate(list(events.values()), run.event_values, step)
+    run.event_values[0] = run.event_values[1]
+    if ctx.goal is not None:
+        hits = [hit for hit in hits if hit[0] <= ctx.goal]
+    end, names = ending(hits, list(events.values()), run.events.own), list(events)
+    for when, row, k in hits if end is None or len(hits) == 1 else up_to(hits, end, run.events.own):
+        q, v = row[: run.nq], velocities(ctx.setup, row[None, : run.nq], row[None, run.nq : n])[0]
+        ctx.found[names[k]].append((when, np.concatenate([q, v])))
+    if end is not None:
+        when, row, ctx.ended_by = end
+        if ctx.system.rows.of:
+            _land(ctx, when, row)
+            _remember(ctx, before[1], row)
+        cut(ctx, when, row)
+        return Status.EVENT
+    return Status.CALLBACK if failed else Status.DONE
+
+
+def locate_across(ctx: Context) -> Status:
+    """Locate events on the way across a singular position; in it, forces that are 0/0 stay as they are."""
+    if ctx.layout.watcher is None:
+        return Status.DONE
+    run = ctx.record
+    before, now = run.event_values[0, : run.events.own], event_values(ctx, run.clock.t).copy()
+    before[~np.isfinite(before)] = 1.0
+    own = now[: run.events.own]
+    own[:] = np.where(np.isfinite(own), own, before)
+    run.event_values[1] = now
+    return locate_events(ctx)
+
+
+def cut(ctx: Context, t: float, row: np.ndarray) -> None:
+    """Be where the record at t, inside the last step, is."""
+    run = ctx.record
+    run.x[:], run.clock.t, run.step.fresh = row[: run.n], t, 0
+    if run.nu:
+        ctx.inputs[:] = row[run.n : run.n + run.nu]
+    ctx.history.cut(t, row)
+
+
+def _land(ctx: Context, t: float, row: np.ndarray) -> None:
+    """Bring a record beside a singular position onto the manifold, as well as doubles tell: impulses need it."""
+    nq, n = ctx.system.nq, ctx.system.nq + ctx.system.nv
+    if ctx.chart is None and ctx.margin(t, row) < LANDED**2:
+        steps = lease(ctx.layout, ctx.rows)
+        landed = steps.land(ctx.system.state(row[:nq], row[nq:n], t), 0.0)
+        give_back(ctx.layout, steps)
+        if landed is not None:
+            row[:nq], row[nq:n] = landed.q, landed.v
+
+
+def _remember(ctx: Context, before: np.ndarray, row: np.ndarray) -> None:
+    """Remember the velocity of a record at which a segment ends, or, where it is slow, of the record before."""
+    at = slice(ctx.system.nq, ctx.system.nq + ctx.system.nv)
+    slow = np.linalg.norm(row[at]) <= SLOW * np.linalg.norm(before[at])
+    if not slow or ctx.margin(x=before) > KNOWN**2:
+        ctx.arrival = (before if slow else row)[at].copy()

@@ -1,0 +1,246 @@
+"""Singular positions on the way: other rows, careful steps, the crossing itself, and the passages that are noted."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+
+from dalembert.analysis.manifold import tangent_of_motion
+from dalembert.analysis.mobility import independent_rows
+from dalembert.analysis.tangent_cone import TangentCone
+from dalembert.simulation.careful import give_back, lease
+from dalembert.simulation.crossing import BESIDE_IT, CLOSEST, FAR, NEARER, Crosser, branch_of
+from dalembert.simulation.passages import Met, describe, known_with_drift
+from dalembert.simulation.run.charts import next_chart, without_chart
+from dalembert.simulation.run.context import Context, place, take_records
+from dalembert.simulation.run.located import KNOWN, locate_across
+from dalembert.simulation.setup import Setup
+from dalembert.simulation.status import Status
+from dalembert.system.state import State
+
+ROUNDING = 2e-16
+GIVEN = 0.5  # times σ where it is least: what it may change by in a step whose length is given
+SHORTEST = 1e-12  # of the usual step
+TOGETHER = 1e-5  # σ below which others vanish in the same position
+STAY = 1e-2  # of a run: a step in a position that nothing moves the mechanism out of
+
+
+def at_singularity(ctx: Context) -> Status:
+    """Other rows where these no longer carry the rest; careful steps; where these end too, across the position."""
+    run = ctx.record
+    if run.regime.stop:
+        return Status.SINGULAR
+    if run.regime.careful:
+        return _cross(ctx)
+    if ctx.rows is not None:
+        rows = independent_rows(ctx.system, ctx.state(), ctx.setup.p, len(ctx.rows))
+        if rows is not None and rows != ctx.rows:
+            place(ctx, ctx.state(), rows, ctx.chart, ctx.work.copy())
+            run.manifold.project_first = 1
+            return Status.DONE
+    without_chart(ctx)
+    _step_carefully(ctx)
+    run.manifold.project_first = 1
+    near = 4.0 * run.ruler.hit if ctx.arrival is None else BESIDE_IT
+    return _cross(ctx) if ctx.margin() <= near**2 else Status.DONE
+
+
+def _step_carefully(ctx: Context) -> None:
+    """Careful steps from now on."""
+    run = ctx.record
+    ctx.careful = lease(ctx.layout, ctx.rows)
+    stepper = ctx.careful.stepper
+    ctx.usual, ctx.dense = stepper.now(run, ctx.setup.method), None
+    stepper.enter(run)
+    run.low[:] = run.low_before[:] = 0.0
+
+
+def go_on_carefully(ctx: Context, singular: bool, low: np.ndarray) -> None:
+    """Be where a recording ends: in all coordinates until a chart is possible, in careful steps or not."""
+    without_chart(ctx)
+    if singular:
+        _step_carefully(ctx)
+        ctx.record.low[:], ctx.record.low_before[:] = low, low
+
+
+def leave(ctx: Context) -> Status:
+    """Back to ordinary steps, and to a chart where there was one, at the margin that is far enough for them."""
+    run = ctx.record
+    if not run.regime.until:
+        return Status.DONE
+    run.manifold.project_first, ctx.dense = 1, None
+    if run.regime.careful:
+        assert ctx.usual is not None
+        assert ctx.careful is not None
+        ctx.usual.enter(run)
+        give_back(ctx.layout, ctx.careful)
+        ctx.careful = None
+        if ctx.setup.method.fixed:
+            run.step.h = ctx.setup.step
+        elif run.step.usual_h == 0.0:  # no usual step was made yet
+            run.step.h = 0.0
+        return Status.DONE
+    run.regime.until = 0.0
+    if ctx.returning:
+        next_chart(ctx)
+    return Status.DONE
+
+
+def go_beyond(ctx: Context) -> Status:
+    """Go on beyond the end, to the first record behind it."""
+    run = ctx.record
+    ctx.goal = run.clock.end
+    run.clock.end += max(10.0 * run.step.usual_h, run.clock.end - ctx.span.start.t)
+    return Status.DONE
+
+
+def _cross(ctx: Context) -> Status:
+    """Across a singular position, to where the rows are independent again."""
+    run, start, first = ctx.record, ctx.state(), ctx.segment.first
+    if ctx.margin() > KNOWN**2:
+        ctx.arrival = start.v
+    end = run.clock.end if ctx.goal is None else ctx.goal
+    found = _crosser(ctx, end).cross(start)
+    if isinstance(found, float):
+        return _come_nearer(ctx, found)
+    if isinstance(found, str):
+        ctx.why = found
+        return Status.BLOCKED
+    if run.clock.hold > 0.0 and min(found.after.t, end) > run.clock.sampled_until + run.clock.hold:
+        found = found._replace(determined=False)  # samples of a controller were left out
+    position, after = found.position, found.after
+    ctx.arrival = ctx.arrival if found.along is None else found.along
+    ctx.was_singular = ctx.was_singular or (not first and position.t == ctx.span.start.t)
+    if abs(run.clock.end - after.t) < 4.0 * ROUNDING * abs(run.clock.end):  # the sum of two times need not be the third
+        after = after.replace(t=run.clock.end)
+    if after.t > run.clock.end:
+        go_beyond(ctx)
+    _record_crossing(ctx, start, after, _works(ctx, found.works, start, after, position.t == start.t))
+    if run.singularity.risen and ctx.met:  # noted as one that is passed, σ has not risen since
+        ctx.met.pop()
+    run.singularity.risen = 0.0
+    x = np.concatenate([position.q, position.v])
+    if not _stayed(ctx, start.t, x):
+        margin = 0.0 if run.regime.precise else ctx.margin(position.t, x)
+        note(ctx, position.t, 0.0, x, (start.t, run.clock.t), margin, True, run.counts.careful_steps, found.determined)
+    return locate_across(ctx)
+
+
+def _crosser(ctx: Context, end: float) -> Crosser:
+    """What crosses a position for this run, which ends at a time."""
+    run, n = ctx.record, ctx.system.nq + ctx.system.nv
+
+    def rates(t: float, x: np.ndarray) -> np.ndarray:
+        if run.control.address and run.clock.hold == 0.0:
+            ctx.inputs[:] = run.control.at(t, x[:n])[: run.nu]
+        return run.ode.at(t, x[:n])[: run.n].copy()
+
+    def inputs(x: State) -> np.ndarray:
+        return run.control.at(x.t, np.concatenate([x.q, x.v]))[: run.nu].copy()
+
+    assert ctx.careful is not None
+    left, duration = max(end - run.clock.t, 0.0), end - ctx.span.start.t
+    return Crosser(
+        ctx.system, ctx.setup.p, ctx.inputs.copy(), rates, ctx.careful.land,
+        ctx.layout.equations.usual_rank(ctx.rows), run.ruler.hit, left,
+        left + duration if run.regime.beyond else left, STAY * duration, ctx.setup.rtol,
+        ctx.segment.first and run.clock.t == ctx.span.start.t,
+        inputs if run.control.address and run.clock.hold == 0.0 else None, ctx.arrival,
+    )  # fmt: skip
+
+
+def _come_nearer(ctx: Context, h: float) -> Status:
+    """A crossing that was refused: careful steps, of at most h, come nearer first."""
+    run, sigma = ctx.record, ctx.margin() ** 0.5
+    run.regime.across = max(FAR if sigma > FAR else CLOSEST, NEARER * sigma)
+    if ctx.refused == run.clock.t:  # a step failed
+        run.step.h *= 0.5
+    run.step.h, ctx.refused = min(run.step.h, h), run.clock.t
+    return Status.STEP_TOO_SMALL if 0.0 < run.step.h < SHORTEST * run.step.usual_h else Status.DONE
+
+
+def _works(ctx: Context, works: np.ndarray, start: State, after: State, at_once: bool) -> np.ndarray:
+    """Works done on the way; drivers that turn the motion at once do what the energy tells."""
+    system, p = ctx.system, ctx.setup.p
+    if at_once and "drivers" in system.work_names:
+        change = system.energy(after, p=p) - system.energy(start, p=p)
+        works[system.work_names.index("drivers")] += change - works.sum()
+    return works
+
+
+def _record_crossing(ctx: Context, start: State, after: State, works: np.ndarray) -> None:
+    """Be behind the position, with one record more."""
+    run, nq, n = ctx.record, ctx.system.nq, ctx.system.nq + ctx.system.nv
+    run.x[:nq], run.x[nq:n] = after.q, after.v
+    run.low_before[:] = run.low
+    run.x[n:] += works
+    run.step.h, run.clock.t, run.step.fresh, run.manifold.project_first = 0.5 * (after.t - start.t), after.t, 0, 0
+    counts = run.counts
+    counts.steps, counts.careful_steps, counts.records = counts.steps + 1, counts.careful_steps + 1, 1
+    run.times[0], run.states[0] = run.clock.t, np.concatenate([run.x, ctx.inputs, [0.0]])
+    take_records(ctx)
+
+
+def branch(ctx: Context) -> np.ndarray | None:
+    """(nv,) the velocity, on the tangent cone, with which the motion came to a singular position, or one near it.
+
+    None where the state now is in none, or where the velocity selects no branch there.
+    """
+    assert ctx.arrival is not None
+    if not ctx.system.rows.of:
+        return None
+    x, usual, p = ctx.state(), ctx.layout.equations.usual_rank(ctx.rows), ctx.setup.p
+    here = tangent_of_motion(ctx.system, x, p)
+    if here.sigma[usual - 1] > TOGETHER:
+        return None
+    cone = TangentCone.of(ctx.system, x, p, int((here.sigma[:usual] > TOGETHER).sum()), usual, here, ctx.inputs)
+    on = branch_of(cone, ctx.arrival)
+    return None if on is None else cone.c + cone.K @ on
+
+
+def _stayed(ctx: Context, since: float, x: np.ndarray) -> bool:
+    """Whether the last passage still lasts: the mechanism has rested in its position; then it ends now."""
+    last = ctx.met[-1] if ctx.met else None
+    if last is None or last.end != since or (*last.q, *last.v) != tuple(x.tolist()):
+        return False
+    ctx.met[-1] = replace(last, end=ctx.record.clock.t, steps=last.steps + 1)
+    return True
+
+
+def note(
+    ctx: Context, t: float, sigma: float, x: np.ndarray, span: tuple[float, ...], margin: float, resolved: bool,
+    steps: int, determined: bool | None = None,
+) -> None:  # fmt: skip
+    """One more passage, after so many singular steps of the run; a warning where that is asked for."""
+    run, system, setup = ctx.record, ctx.system, ctx.setup
+    q, v = tuple(x[: system.nq].tolist()), tuple(x[system.nq : system.nq + system.nv].tolist())
+    steps -= sum(m.steps for m in ctx.met)
+    usual = ctx.layout.equations.usual_rank(ctx.rows)
+    if resolved and setup.method.fixed and sigma > run.ruler.hit:
+        resolved = resolved_by_given_steps(setup, system.state(q, v, t), sigma, usual, run.scales.rate, ctx.inputs)
+    weakness = sigma if run.regime.precise else margin  # elimination squares the angle between rows
+    error = ROUNDING / max(weakness, ROUNDING)
+    met = Met(t, sigma, q, v, span[0], span[1], run.ruler.hit, error, setup.rtol, usual, steps, resolved, determined)
+    if determined is None:
+        met = known_with_drift(setup, met, ctx.inputs)
+    if system.led and sigma <= run.ruler.hit and determined is None:  # now: the inputs are not kept with it
+        met = replace(met, determined=describe(system, setup.p, met, ctx.inputs).determined)
+    ctx.met.append(met)
+    if setup.on_singularity == "warn":
+        warnings.warn(f"'{system.name}': {describe(system, setup.p, met)}", stacklevel=6)
+
+
+def resolved_by_given_steps(
+    setup: Setup, state: State, sigma: float, usual: int, rate: float, inputs: np.ndarray
+) -> bool:
+    """Whether steps of the given length lead to a distance σ without error control, on the right side.
+
+    state: where σ is least. usual: rank of the constraints away from singular positions. rate: of the motion, 1/s.
+    """
+    if sigma <= (setup.step * rate) ** setup.method.order:  # about the error of such steps
+        return False
+    system, p = setup.system, setup.p
+    cone = TangentCone.of(system, state, p, usual - 1, usual, tangent_of_motion(system, state, p), inputs)
+    return setup.step * cone.opening(cone.local(state.v)) <= GIVEN * sigma
