@@ -174,7 +174,7 @@ LINEARIZING = {
     "dalembert.LinearModel.margins": Target(on_model("margins"), {"input": "torque", "output": "A"}),
     "dalembert.LinearModel.plot": Target(
         on_model("plot"),
-        {"kind": "bode", "inputs": ["torque"], "outputs": ["A"], "omega": [1.0, 2.0], "path": lambda: folder() / "g.png"},
+        {"kind": "bode", "inputs": ["torque"], "outputs": ["A"], "omega": [1.0], "path": lambda: folder() / "g.png"},
     ),
     "dalembert.LinearModel.discretize": Target(on_model("discretize"), {"step": 0.01}),
     "dalembert.LinearModel.without": Target(on_model("without"), {"names": []}),
