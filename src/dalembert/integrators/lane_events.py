@@ -8,7 +8,7 @@ Softw. 28 (1997) 145-149).
 
 from __future__ import annotations
 
-from dalembert.integrators.missed_roots import hides
+from dalembert.integrators.guards.missed_roots import hides
 from dalembert.native.calls import call, invoke
 from dalembert.native.jit import inline, native
 from dalembert.native.simd import assign

@@ -1,17 +1,17 @@
 """Singular positions of runs side by side: passed in the lane, or left to an excursion, after which the run comes back.
 
-A step that comes close to a singular position is looked at by `watch`, as in `loop`. Passages that its stages resolve,
-and positions met between two steps, are noted and the lane goes on. Where careful steps are needed the run leaves its
+A step that comes close to a singular position is inspected as in `loop`. Passages that its stages resolve, and
+positions met between two steps, are noted and the lane goes on. Where careful steps are needed the run leaves its
 lane: state and clock are put aside, another run takes the lane, and Python carries the one that left past the position,
 alone. Then it waits for a lane like a run that has not begun, and goes on with its own clock.
 """
 
 from __future__ import annotations
 
+from dalembert.integrators.guards.singularities import inspect, may_pass
 from dalembert.integrators.lane_record import LOG
-from dalembert.integrators.loop import SHIFTS
 from dalembert.integrators.run_record import PASSAGE
-from dalembert.integrators.singularity import may_pass, watch
+from dalembert.integrators.step_control import SHIFTS
 from dalembert.native.jit import native
 from dalembert.outcome import OK, PASSED, SINGULAR, UNSOUND
 
@@ -41,7 +41,7 @@ def parameters(g, i):
 
 @native
 def look(g, l, i, h):
-    """The outcome of `watch` for the step of lane l, asked where constraint rows come close, and what follows of it.
+    """The outcome of `inspect` for the step of lane l, asked where constraint rows come close, and what follows of it.
 
     OK or PASSED for a step that may stand, UNSOUND for one that is too long, SINGULAR where the run has to leave.
     """
@@ -78,7 +78,7 @@ def look(g, l, i, h):
     for j in range(g.n):
         one.x[j], one.stages[0, j] = g.x[j * W + l], g.stages[0, j * W + l]
         trial[j], one.stages[one.rows - 1, j] = g.trial[j * W + l], g.stages[there, j * W + l]
-    outcome = watch(one, h, trial)
+    outcome = inspect(one, h, trial)
     if outcome == UNSOUND:
         g.h[l] = one.step.h
     too_near = min(one.detected.sigma, one.detected.end_sigma) < one.ruler.near
@@ -100,7 +100,7 @@ def look(g, l, i, h):
 
 @native
 def _note(g, l, i, h):
-    """Log the passage that `watch` has found in the step."""
+    """Log the passage that `inspect` has found in the step."""
     row, found, nx, W = g.log[g.logged], g.one.passages[0], g.nq + g.nv, g.lanes
     row[0] = float(i)
     for j in range(PASSAGE + nx):

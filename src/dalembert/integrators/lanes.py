@@ -40,8 +40,17 @@ from dalembert.integrators.lane_passages import (
     take_up,
 )
 from dalembert.integrators.lane_record import ENERGY, EVALUATIONS, MARGIN, REJECTED, STEPS, LaneRecord
-from dalembert.integrators.loop import SHIFTS, first_step
 from dalembert.integrators.stage import control, evaluate, motion_rate
+from dalembert.integrators.step_control import (
+    SHIFTS,
+    after_error,
+    after_failure,
+    after_step,
+    first_step,
+    is_last,
+    least_length,
+    usual_after,
+)
 from dalembert.linalg.lane_rows import peaks, take
 from dalembert.native.jit import entry, inline, native
 from dalembert.outcome import CALLBACK, EVENT, OK, PAUSED, SINGULAR, STEP_TOO_SMALL, UNSOUND
@@ -297,7 +306,7 @@ def _aim(g):
         held = g.hold > 0.0 and g.sampled_until[l] < g.end[l] - 1e-9 * g.hold
         g.stop[l] = g.sampled_until[l] if held else g.end[l]
         h = min(g.h[l], g.max_h)
-        g.last[l] = 1 if g.stop[l] - g.t[l] <= h * (1.0 + 1e-9) else 0
+        g.last[l] = 1 if is_last(g.stop[l] - g.t[l], h) else 0
         g.dt[l] = g.stop[l] - g.t[l] if g.last[l] != 0 else h
 
 
@@ -326,7 +335,7 @@ def _judge(g, l):
     """Take the step, or choose a shorter one. Returns whether it is taken."""
     i, h = g.run[l], g.dt[l]
     outcome = g.state[l]
-    smallest = g.one.ruler.least_step * max(1.0 / g.rate[l], abs(g.t[l]))
+    smallest = least_length(g.one.ruler, g.rate[l], g.t[l])
     if g.last[l] == 0 and h <= g.one.ruler.rounding * abs(g.t[l]):
         _end(g, l, STEP_TOO_SMALL)
         return False
@@ -336,7 +345,7 @@ def _judge(g, l):
             _end(g, l, SINGULAR if outcome == UNSOUND else outcome)
             return False
         g.unsound[l] = g.unsound[l] + 1 if outcome == UNSOUND else 0
-        g.h[l] = g.one.ruler.shift * h if 0 < g.unsound[l] <= SHIFTS else 0.5 * h
+        g.h[l] = after_failure(g.one.ruler, h, g.unsound[l])
         if g.h[l] < smallest:
             _end(g, l, outcome)
         return False
@@ -346,7 +355,7 @@ def _judge(g, l):
             g.unsound[l] += 1
             g.h[l] = g.one.ruler.shift * h
         else:
-            g.h[l] = h * max(0.2, 0.9 * g.error[l] ** (-g.exponent)) if g.error[l] < 1e300 else 0.1 * h
+            g.h[l] = after_error(h, g.error[l], g.exponent)
         if g.h[l] < smallest:
             _end(g, l, STEP_TOO_SMALL)
         return False
@@ -369,11 +378,11 @@ def _judge(g, l):
 
 @inline
 def _next_step(g, l, h):
-    """The step to try next, by the PI controller of `loop`."""
+    """The step to try next, by the PI controller of `step_control`."""
     size = log(max(g.error[l], 1e-10))
     grow = 0.9 * exp(g.exponent * (0.4 * g.last_error[l] - 0.7 * size))
     if g.last[l] == 0 or grow < 1.0:
-        g.h[l] = h * min(5.0, max(0.2, grow))
+        g.h[l] = after_step(h, grow)
     if g.last[l] == 0 and (g.by_landing[l] == 0.0 or h > g.usual_h[l]):
-        g.usual_h[l] = max(0.98 * g.usual_h[l], 0.8 * g.usual_h[l] + 0.2 * h)
+        g.usual_h[l] = usual_after(g.usual_h[l], h)
     g.last_error[l] = max(size, START)

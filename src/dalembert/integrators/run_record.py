@@ -47,6 +47,7 @@ class Clock(Struct):
 
     t = Float()
     end = Float()
+    stop = Float()  # of the next step, at the latest: the end, or the next sample of the controller
     carry = Float()  # what rounding took from t
     hold = Float()  # sampling period; 0: asked at every stage
     hold_start = Float()
@@ -87,6 +88,8 @@ class Attempt(Struct):
 
     h = Float()
     outcome = Int()  # of the attempt, then of the call
+    last = Int()  # whether it leads to `clock.stop`
+    passes = Int()  # whether it leads past a singular configuration, and stands
     error = Float()  # estimated error over the tolerances
     by_projection = Int()  # whether the error is the distance of the projection, which may be rounding
     projected = Int()  # whether it could be projected

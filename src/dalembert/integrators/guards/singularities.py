@@ -1,4 +1,4 @@
-"""Singular positions inside a step, found before the step is accepted.
+"""The attempt leads past no singular configuration that its stages do not resolve.
 
 A step that leads past a singular position at a distance that is small beside its length may not notice: the constraint
 forces grow like 1/σ, σ the distance, but for a time as short as σ / speed, between two stages. So where rows of
@@ -19,9 +19,11 @@ from __future__ import annotations
 from math import copysign
 
 from dalembert.integrators.run_record import FORGET, PARTS, PASSAGE, SKIPPED
+from dalembert.integrators.step_control import SHORTER
+from dalembert.integrators.step_curve import curve, straight_on
 from dalembert.native.calls import call
 from dalembert.native.jit import inline, native
-from dalembert.outcome import OK, PASSED, SINGULAR, UNSOUND
+from dalembert.outcome import CHART_ENDS, OK, PASSED, SINGULAR, UNSOUND
 
 PLACES, GOLDEN = 8, 0.6180339887498949  # of a long step, and what is between them: they lie evenly in any part of it
 ROUNDS = 8  # parabolas through three values of σ² on the way to its least
@@ -59,14 +61,29 @@ def may_pass(ruler, margin, least_spread, sigma, sigma_before, root, root_before
     return margin < low or least_spread < ruler.fallen * max(root, root_before) ** 2 or root_before + change < 0.0
 
 
+@inline
+def singularities(run, trial):
+    """Whether the attempt leads past a singular configuration, and how; see `guards`.
+
+    attempt.passes tells that it does and stands, with the passage in the next place of `passages`.
+    """
+    if run.gauge.address == 0:
+        return OK
+    outcome = inspect(run, run.attempt.h, trial)
+    if outcome == PASSED:
+        run.attempt.passes = 1
+        return OK
+    if outcome == UNSOUND:  # a chart is left where the step begins, whose length is given
+        return CHART_ENDS if run.step.exponent == 0.0 else SHORTER
+    return outcome
+
+
 @native
-def watch(run, h, trial):
+def inspect(run, h, trial):
     """OK for a step that may stand, PASSED with the place of a passage, UNSOUND for one too long.
 
     SINGULAR where the run is to stop, or to go on by careful steps.
     """
-    if run.gauge.address == 0:
-        return OK
     run.detected = run.singularity
     sigma, root = max(run.attempt.end_margin, 0.0) ** 0.5, max(run.attempt.spread, 0.0) ** 0.5
     way, varied = 0.0, run.regime.blind != 0 or run.attempt.margin < run.ruler.varied * run.attempt.largest_margin
@@ -242,14 +259,6 @@ def meets(run):
     return bend > 0.0 and first - lift * lift / (8.0 * bend) <= run.ruler.hit**2
 
 
-@inline
-def straight_on(run, x, rates, e):
-    """stages[1] ← the position a time e after x."""
-    moved = run.stages[1]
-    for j in range(run.nq):
-        moved[j] = x[j] + e * rates[j]
-
-
 @native
 def _least(run, h, trial, s, both, found):
     """The least σ near the time s of a step, and what is to be done.
@@ -321,23 +330,3 @@ def between(run, h, trial, s, accuracy):
     """σ² a time s into the step; the state there is in stages[1] then."""
     curve(run, h, trial, s)
     return distance(run, run.clock.t + s, run.stages[1], accuracy)
-
-
-@native
-def curve(run, h, trial, s):
-    """stages[1] ← the state a time s into the step, on a curve with the values, rates and curvatures of both ends.
-
-    q̈ is known where q̇ = v; other coordinates have values and rates only.
-    """
-    x, rates, there, out, nq, nv = run.x, run.stages[0], run.stages[run.rows - 1], run.stages[1], run.nq, run.nv
-    z = s / h
-    w = 1.0 - z
-    for j in range(nq + nv):
-        p0, p1, d0, d1 = x[j], trial[j], h * rates[j], h * there[j]
-        value = p0 + z * z * (3.0 - 2.0 * z) * (p1 - p0) + z * w * w * d0 - z * z * w * d1
-        if j < nq and run.plain[j] >= 0:  # the curvature that the cubic misses at both ends
-            k = nq + run.plain[j]
-            e0 = h * h * rates[k] - 6.0 * (p1 - p0) + 4.0 * d0 + 2.0 * d1
-            e1 = h * h * there[k] + 6.0 * (p1 - p0) - 2.0 * d0 - 4.0 * d1
-            value += 0.5 * z * z * w * w * (w * e0 + z * e1)
-        out[j] = value

@@ -1,6 +1,6 @@
-"""Events that change their signs more than once in a step: looked for inside it, before it is accepted.
+"""The attempt hides no root: no event changes its sign more than once in it.
 
-The motion inside a step is that of the curve through its ends (`singularity.curve`). The values of an event at quarters
+The motion inside a step is that of the curve through its ends (`step_curve`). The values of an event at quarters
 of the step define a polynomial. Where this turns below zero, the event is evaluated there; where it does not give the
 value at an eighth of the step, at all its sixteenths. A step that hides a root is made shorter, to end where the sign
 is another one, so that each change is seen as those of ordinary events are.
@@ -9,14 +9,27 @@ is another one, so that each change is seen as those of ordinary events are.
 from __future__ import annotations
 
 from dalembert.integrators.run_record import LOOKS
-from dalembert.integrators.singularity import curve
+from dalembert.integrators.step_control import SHORTER
+from dalembert.integrators.step_curve import curve
 from dalembert.native.calls import call
 from dalembert.native.jit import inline, native
+from dalembert.outcome import OK
 
 SHORTEST = 1e-6  # of the usual step: one that is not made shorter
 QUARTER = LOOKS // 4  # parts of a quarter of a step
 FINE = 0.25  # of a part: between places at which the polynomial is looked at
 UNLIKE = 0.01  # of the range of an event's values: by how much it may differ from the polynomial
+
+
+@inline
+def missed_roots(run, trial):
+    """Whether an event of the user's changes its sign and changes back in the attempt; see `guards`."""
+    if run.events.count > run.events.own and run.watch.address != 0 and run.step.exponent > 0.0:
+        shown = hides(run, run.attempt.h, trial)
+        if shown > 0.0:
+            run.step.h = shown
+            return SHORTER
+    return OK
 
 
 @native

@@ -1,24 +1,26 @@
-"""Steps that end where forces bend: where a stop is met or left, where a line becomes taut or slack.
+"""The attempt has no discontinuity of the forces inside: it ends where a stop is met or left, a line taut or slack.
 
-A kink is a function of the state that is positive where its force acts and negative where it does not. A step over a
-change of its sign is not smooth, and no order holds for it. It is taken again, shorter, until it ends beyond the change
-by no more than rounding: regula falsi for the length of the step, every third try in the middle.
+An indicator is a function of the state that is positive where its force acts and negative where it does not. A step
+over a change of its sign is not smooth, and no order holds for it. It is made again, shorter, until it ends beyond the
+change by no more than rounding: regula falsi for the length of the step, every third try in the middle.
 """
 
 from __future__ import annotations
 
+from dalembert.integrators.step_control import SHORTER
 from dalembert.native.calls import call
-from dalembert.native.jit import native
+from dalembert.native.jit import inline, native
+from dalembert.outcome import OK
 
 TRIES = 60
 COARSE = 1e3  # of the tolerance: an error beyond which a step tells nothing
-BEYOND = 1e-13  # of the step that was to be taken: how far one that ends at a kink may go beyond it
+BEYOND = 1e-13  # of the step that was to be taken: how far one that ends at a discontinuity may go beyond it
 HERE, THERE, BEFORE = 0, 1, 2  # rows of the values: at x, at the end of the attempt, and of one that is too short
 
 
 @native
-def look_at_kinks(run, t, x, row):
-    """Evaluate the kinks into a row of their values."""
+def _evaluate(run, t, x, row):
+    """Evaluate the indicators into a row of their values."""
     f, values = run.indicators, run.indicator_values
     if run.discontinuities.u_index > 0:
         given, u = f.x, run.ode.x
@@ -30,23 +32,39 @@ def look_at_kinks(run, t, x, row):
         values[row, k] = out[k]
 
 
-@native
-def forget_kinks(run):
-    """Begin at x: nothing is sought."""
-    run.discontinuities.tries, run.discontinuities.high = 0, 0.0
-    look_at_kinks(run, run.clock.t, run.x, HERE)
+@inline
+def begin_search(run):
+    """At x, where a segment begins or inputs have changed: nothing is sought."""
+    if run.discontinuities.count > 0:
+        give_up_search(run)
+        run.discontinuities.high = 0.0
+        _evaluate(run, run.clock.t, run.x, HERE)
+
+
+@inline
+def give_up_search(run):
+    """An attempt was refused for another reason: the search begins anew."""
+    run.discontinuities.tries = 0
+
+
+@inline
+def discontinuities(run, trial):
+    """Whether the attempt leads over a discontinuity; see `guards`. A step of given length may."""
+    if run.discontinuities.count > 0 and run.step.exponent > 0.0 and not _ends_well(run, run.attempt.h, trial):
+        return SHORTER
+    return OK
 
 
 @native
-def ends_well(run, h, trial):
-    """Whether an attempt has no kink inside, or ends at one; otherwise run.step.h is the step to try next.
+def _ends_well(run, h, trial):
+    """Whether an attempt has no discontinuity inside, or ends at one; otherwise step.h is the step to try next.
 
-    An attempt over a kink is rarely accurate: its end is used to find the kink all the same.
+    An attempt over one is rarely accurate: its end is used to find it all the same.
     """
     values, changed = run.indicator_values, -1
     if not run.attempt.error < COARSE:
         return True
-    look_at_kinks(run, run.clock.t + h, trial, THERE)
+    _evaluate(run, run.clock.t + h, trial, THERE)
     for k in range(run.discontinuities.count):
         if changed < 0 and values[HERE, k] * values[THERE, k] < 0.0:
             changed = k
@@ -78,9 +96,11 @@ def ends_well(run, h, trial):
     return False
 
 
-@native
-def after_kinks(run):
-    """A step was taken: its end is where the next begins. Returns the step to try there; 0 if none ended it."""
+@inline
+def end_search(run):
+    """A step was taken: its end is where the next begins. Returns the step to try there (s); 0 if none ended it."""
+    if run.discontinuities.count == 0:
+        return 0.0
     values, h = run.indicator_values, run.discontinuities.h if run.discontinuities.tries > 0 else 0.0
     for k in range(run.discontinuities.count):
         values[HERE, k] = values[THERE, k]
