@@ -1,7 +1,9 @@
-"""The ruler: every distance, margin and fraction at which something about a passage, a chart, a projection is decided.
+"""The ruler: the distances, margins and fractions at which the native loop decides about passages, charts, projection.
 
 One object, made from the tolerances of a run and the `RankPolicy` of its mechanism, and copied into the record of the
-native loop (`integrators.run_record`), where it has the same names. No other module owns such a number.
+native loop (`integrators.run_record`), where it has the same names. What decides about a crossing once the loop has
+ended beside a singular configuration is at the head of `simulation.crossing`, `simulation.careful` and
+`simulation.passages`.
 
 σ is the least singular value of the whitened constraint rows (`rank`): about 1 far from singular configurations. A
 margin is the least squared sine between a row and those before it, or the squared length of a row over its usual one:
