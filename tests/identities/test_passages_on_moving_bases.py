@@ -46,9 +46,9 @@ def beside(miss, seed, speed=2.0):
     """A state of the five-bar on the ground, a distance beside its flat position, with a velocity that motions have."""
     system, rng = five_bar("ground"), np.random.default_rng(seed)
     flat = system.state({"D": np.pi})
-    aside = system.subspaces(flat).K @ rng.standard_normal(3)
+    aside = system.subspaces(flat).P @ rng.standard_normal(4)  # projectors are unique, bases are the machine's
     x = system.project(flat.replace(q=flat.q + miss * aside / np.abs(aside).max()))
-    v = system.subspaces(x).K @ rng.standard_normal(2)
+    v = system.subspaces(x).P @ rng.standard_normal(4)
     return system.project(x.replace(v=speed * v / np.abs(v).max()))
 
 

@@ -131,6 +131,7 @@ class Sweep(ByName):
 
     def power(self, name: str) -> np.ndarray:
         """(K,) W that the drive of a prescribed or held coordinate brings in, by its name."""
+        name = checks.name(name, "the name of what is led")
         if name in {track[0].name for track in self._course.tracks}:
             raise ArgumentError(f"'{name}' is a frame; for its power take driving_force('{name}') and its velocity.")
         return self.driving_force(name) * self.rate(name)
