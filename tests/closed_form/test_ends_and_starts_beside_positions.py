@@ -42,7 +42,7 @@ def test_the_last_velocity_is_that_of_the_branch(kind, branch, rtol, coordinates
         run = da.simulate(bars.system, x, time + late, rtol=rtol, atol=0.1 * rtol, **options(coordinates))
         assert run.success
         assert run.t[-1] == time + late
-        # a crossing may be off by 10 rtol by its own estimate (`crossing.COARSE`), of which rounding of lengths is no part
+        # a crossing may be off by 10 rtol by its own estimate (`crossing.COARSE`), and rounding adds to it
         assert bars.error(run, end[:1], end[1:]) <= 20 * rtol
         assert len(run.passages) == (late >= 0.0) or abs(late) <= 1e-6
         assert all(p.nearest <= run.t[-1] and p.end <= run.t[-1] for p in run.passages)
