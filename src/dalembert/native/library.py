@@ -39,6 +39,7 @@ ENTRIES = {
     "factorize": ("dalembert.formulations.common", "factorize"),
     "field": ("dalembert.formulations.field", "field"),
     "sparse_field": ("dalembert.formulations.field", "sparse_field"),
+    "whitened": ("dalembert.formulations.whitened", "whitened"),
     "gauge": ("dalembert.formulations.nearness", "gauge"),
     "position": ("dalembert.formulations.nearest", "position"),
     "velocity": ("dalembert.formulations.nearest", "velocity"),
