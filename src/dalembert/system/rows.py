@@ -47,7 +47,8 @@ class RowNames:
 
     def only(self, chosen: Sequence[int]) -> RowNames:
         """Some of the rows."""
-        return replace(self, **{x: tuple(getattr(self, x)[k] for k in chosen) for x in ("of", "named", "kinds")})
+        kept: dict[str, Any] = {x: tuple(getattr(self, x)[k] for k in chosen) for x in ("of", "named", "kinds")}
+        return replace(self, **kept)
 
     @property
     def names(self) -> list[str]:
