@@ -128,6 +128,10 @@ if TYPE_CHECKING:
     from dalembert.statics.static_forces import static_forces as static_forces
     from dalembert.statics.stiffness import Stiffness as Stiffness
     from dalembert.statics.stiffness import stiffness as stiffness
+    from dalembert.studies.design import Design as Design
+    from dalembert.studies.fit import fit as fit
+    from dalembert.studies.fitted import Fit as Fit
+    from dalembert.studies.optimize import optimize as optimize
     from dalembert.system.constraints import Acceleration as Acceleration
     from dalembert.system.diagonal import Diagonal as Diagonal
     from dalembert.system.reactions import Reactions as Reactions
@@ -208,6 +212,10 @@ _HOMES = {
     "spatial": "rotation",
     "statics.static_forces": "StaticForces static_forces",
     "statics.stiffness": "Stiffness stiffness",
+    "studies.design": "Design",
+    "studies.fit": "fit",
+    "studies.fitted": "Fit",
+    "studies.optimize": "optimize",
     "system.constraints": "Acceleration",
     "system.diagonal": "Diagonal",
     "system.reactions": "Reactions",
