@@ -59,8 +59,8 @@ SENSITIVITIES = {
         da.fit,
         {
             "system": lambda: pendulum()[0], "data": {"t": [0.1, 0.2, 0.3], "A": [0.9, 0.8, 0.7]},
-            "parameters": {"L": 1.0}, "start": {"A": 1.0}, "v": {"A": 0.0}, "t": 0.0, "guess": {"A": 1.0}, "u": [0.0], "sigma": 0.1,
-            "bounds": {"L": (0.5, 2.0)}, "rtol": 1e-6, "max_evaluations": 3,
+            "parameters": {"L": 1.0}, "start": {"A": 1.0}, "v": {"A": 0.0}, "t": 0.0, "guess": {"A": 1.0}, "u": [0.0],
+            "sigma": 0.1, "bounds": {"L": (0.5, 2.0)}, "rtol": 1e-6, "max_evaluations": 3,
         },
     ),
     "dalembert.Fit.confidence": Target(lambda **a: fitted().confidence(**a), {"level": 0.9}),
