@@ -8,6 +8,8 @@ too.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from dalembert.forks import undisturbed as _undisturbed
+
 if TYPE_CHECKING:
     from dalembert import analysis as analysis
     from dalembert import control as control
@@ -230,10 +232,12 @@ __all__ = ["__version__", *_PACKAGES, *_HOME]
 
 def __getattr__(name: str) -> Any:
     if name in _PACKAGES:
-        return import_module(f"dalembert.{name}")  # which makes it an attribute of this module
+        with _undisturbed():
+            return import_module(f"dalembert.{name}")  # which makes it an attribute of this module
     if name not in _HOME:
         raise AttributeError(f"module 'dalembert' has no attribute '{name}'")
-    value = globals()[name] = getattr(import_module(_HOME[name]), name)
+    with _undisturbed():
+        value = globals()[name] = getattr(import_module(_HOME[name]), name)
     return value
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import DescriptionError
+from dalembert.forks import undisturbed
 from dalembert.mechanism import pickling, show
 from dalembert.mechanism.body import Body
 from dalembert.mechanism.building import Buildable
@@ -119,9 +120,10 @@ class Mechanism(Buildable, Forceable, Constrainable, Touchable):
 
         backend: "native" (machine code, made when first used and kept on disk) or "casadi" (CasADi's virtual machine).
         """
-        from dalembert.system.system import System
+        with undisturbed():
+            from dalembert.system.system import System
 
-        return System(self, backend)
+            return System(self, backend)
 
     def save(self, path: str | os.PathLike[str]) -> list[Note]:
         """Write the mechanism to a file, in the format of its suffix, and give what that format cannot say.
