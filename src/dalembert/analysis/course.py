@@ -21,7 +21,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert import checks
-from dalembert.analysis.frame_goals import FrameGoal, frame_goals
+from dalembert.branch.goals import FrameGoal, frame_goals
 from dalembert.errors import ArgumentError, unknown
 from dalembert.protocols import Parameters, StateLike, SystemLike, positions_only
 from dalembert.rank import angular_velocities, rank_policy

@@ -8,7 +8,7 @@ import numpy as np
 
 from dalembert.analysis.continuation import FAR, Continuation
 from dalembert.analysis.course import Course
-from dalembert.analysis.reaching import joint_limits
+from dalembert.analysis.limits import joint_limits
 from dalembert.analysis.special_points import SpecialPoint, corrected_along
 from dalembert.analysis.trail import Trail, follow, held_at
 from dalembert.errors import ArgumentError

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from dalembert import checks
-from dalembert.analysis.closing import OPEN, openness
 from dalembert.analysis.course import Course
-from dalembert.analysis.reaching import OutsideLimits
+from dalembert.analysis.limits import OutsideLimits
 from dalembert.analysis.sweep import Sweep, led_rates, with_motion
 from dalembert.analysis.sweep_ends import go_through, note_limits
 from dalembert.analysis.trail import Trail, follow
+from dalembert.branch.mirrors import openness
+from dalembert.branch.policy import POLICY
 from dalembert.errors import ArgumentError, AssemblyError
 from dalembert.protocols import Inputs, Parameters, StateGiven, StateLike, SystemLike
 
@@ -73,7 +74,7 @@ def walk(system: SystemLike, state: StateGiven, to: Any, *, frames: Any, held: A
     to, frames = ({} if v is None else checks.mapping(v, n) for v, n in ((to, "to"), (frames, "frames")))
     held = {} if held is None else checks.mapping(held, "held")
     goal = Course(system, {n: [v] for n, v in to.items()}, {n: [v] for n, v in frames.items()}, held, x, p)
-    if not goal.parameters and openness(system, x, p) > OPEN:
+    if not goal.parameters and openness(system, x, p) > POLICY.open:
         raise ArgumentError("the state to walk from does not close the loops; assemble or project it first.")
     trail = _walked(goal, x)
     if len(trail.x) < 2:
@@ -89,7 +90,7 @@ def _beginning(system: SystemLike, course: Course, state: StateGiven | None, p: 
     """A position at the first values: reached from a closed state along its branch, or assembled."""
     start = float(course.wanted[0])
     x = None if state is None or isinstance(state, Mapping) else system.as_state(state)
-    if x is not None and openness(system, x, p) <= OPEN:
+    if x is not None and openness(system, x, p) <= POLICY.open:
         away = course.equations(x.q, start)[0]
         if np.abs(away / course.units).max(initial=0.0) <= 1e-9:
             return x

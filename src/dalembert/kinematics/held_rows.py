@@ -15,7 +15,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.analysis.course import NO_WAY
-from dalembert.analysis.frame_goals import FrameGoal, across_of, frame_goals
+from dalembert.branch.goals import FrameGoal, across_of, frame_goals
 from dalembert.errors import ArgumentError, unknown
 from dalembert.protocols import Parameters, positions_only
 from dalembert.rank import angular_velocities, rank_policy

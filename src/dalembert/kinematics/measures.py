@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert import checks
-from dalembert.analysis.reaching import joint_limits
+from dalembert.analysis.limits import joint_limits
 from dalembert.errors import ArgumentError, unknown
 from dalembert.kinematics.held_rows import HeldRows, Point
 from dalembert.mechanism.forces import Actuator, Force, JointForce, KinematicInput, Servo
