@@ -41,11 +41,29 @@ class BranchPolicy:
     beside: float = 0.5  # a position this close to the start is on its branch, and no other way to it is tried
 
     # --- the corrector (`corrector`), beside a predicted point ------------------------------------------------------
-    corrections: int = 16  # a corrector that needs more is not beside its point
+    corrections: int = 10  # a corrector that needs more is not beside its point: quadratic convergence takes 5
     closed: float = 1e-12  # of residuals: done. A few roundings of Φ, so that singular values are known to 1e-6
     nearly: float = 1e-10  # of residuals: done, if they fall no more, as with lengths of 1e3 mechanisms in Φ
     growth: float = 10.0  # of residuals: from one iteration to the next they may grow by this, while they settle
     slowest: float = 0.6  # of a residual is left by a step after the second; less falls only where nothing closes
+
+    # --- the step of a predictor (`continuation`) ------------------------------------------------------------------
+    corrected: float = 0.1  # what a step may have to correct: a tenth of the distance that keeps branches apart (1 rad)
+    longest: float = 0.6  # the longest step
+    singular: float = 1e-5  # smallest singular value at which points are put: below, half of the digits are lost
+    smallest: float = 2.0**-30  # of a leg: a branch that goes no farther is lost
+    aside: float = 0.07  # of a step: how far points are put beside a singular position
+
+    # --- maps (`following`) ------------------------------------------------------------------------------------------
+    beside_guess: float = 0.15  # how far a position may be from its guess
+    part: float = 0.3  # of a step that is not cut in parts
+    shorter_parts: int = 8  # times shorter steps, where those have failed
+    search_rounds: int = 30  # iterations of a search from far away, damped by …
+    search_damping: float = 1e-2  # … this part of the residual
+    stride: float = 0.5  # the farthest it goes in one of them
+    search_end: float = 1e-5  # of the residual: a search leaves the rest to the corrector
+    search_patience: int = 4  # a search ends when as many steps do not bring the residual …
+    search_fall: float = 0.8  # … below this part of what it was
 
     # --- states -----------------------------------------------------------------------------------------------------
     open: float = 1e-6  # a residual that means open loops: larger than what a run or a file with 7 digits leaves

@@ -99,10 +99,10 @@ class Rows:
     def constraints(self, Q: np.ndarray, k: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Φ (n, m), A (n, m, nv) and b (n, m) of all rows."""
         n, m = len(Q), len(self.on)
-        if not m:
-            return np.zeros((n, 0)), np.zeros((n, 0, self.system.nv)), np.zeros((n, 0))
+        if not m or not n:
+            return np.zeros((n, m)), np.zeros((n, m, self.system.nv)), np.zeros((n, m))
         phi, A, b = self.values("constraints", Q, k)
-        return phi.reshape(n, m), A.reshape(n, m, -1), b.reshape(n, m)
+        return phi.reshape(n, m), A.reshape(n, m, self.system.nv), b.reshape(n, m)
 
     def equations(self, Q: np.ndarray, k: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """e (n, rows) and J (n, rows, nv) of (1)."""
