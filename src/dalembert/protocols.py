@@ -222,7 +222,7 @@ class SystemLike(Protocol):
 
     def function(self, name: str, *, rows: tuple[int, ...] | None = None) -> Any: ...
     def kernel(
-        self, name: str, *, frame: Any = None, axes: str = "body", rows: tuple[int, ...] | None = None
+        self, name: str, *, frame: Any = None, axes: str = "body", rows: tuple[int, ...] | None = None, lanes: int = 1
     ) -> Any: ...
     def custom_kernel(
         self,

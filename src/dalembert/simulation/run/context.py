@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from dalembert import charts
-from dalembert.analysis.closing import refuse_mirrored
 from dalembert.analysis.mobility import independent_rows
+from dalembert.branch.mirrors import refuse_mirrored
 from dalembert.charts import LocalChart
 from dalembert.integrators.run_record import SKIPPED
 from dalembert.native import library
