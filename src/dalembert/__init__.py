@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from dalembert.mechanism.body import Frame as Frame
     from dalembert.mechanism.contacts import Friction as Friction
     from dalembert.mechanism.contacts import Stops as Stops
+    from dalembert.mechanism.curves import Curve as Curve
     from dalembert.mechanism.inertia import box as box
     from dalembert.mechanism.inertia import cylinder as cylinder
     from dalembert.mechanism.inertia import disc as disc
@@ -179,6 +180,7 @@ _HOMES = {
     "linearization.trajectory": "LinearTrajectory linearize_along",
     "mechanism.body": "Body Frame",
     "mechanism.contacts": "Friction Stops",
+    "mechanism.curves": "Curve",
     "mechanism.inertia": "box cylinder disc planar point rod sphere",
     "mechanism.joints": "Cylindrical Fixed Free Joint Planar Prismatic Revolute Screw Spherical Universal",
     "mechanism.joints.attachment": "Attachment",
