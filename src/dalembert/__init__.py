@@ -226,7 +226,9 @@ def __getattr__(name: str) -> Any:
     if name in _PACKAGES:
         return import_module(f"dalembert.{name}")  # which makes it an attribute of this module
     if name not in _HOME:
-        raise AttributeError(f"module 'dalembert' has no attribute '{name}'")
+        from dalembert.hints import MissingAttribute
+
+        raise MissingAttribute("dalembert", name, lambda: __all__)
     value = globals()[name] = getattr(import_module(_HOME[name]), name)
     return value
 
