@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from dalembert.mechanism.body import Frame as Frame
     from dalembert.mechanism.contacts import Friction as Friction
     from dalembert.mechanism.contacts import Stops as Stops
+    from dalembert.mechanism.curves import Curve as Curve
     from dalembert.mechanism.inertia import box as box
     from dalembert.mechanism.inertia import cylinder as cylinder
     from dalembert.mechanism.inertia import disc as disc
@@ -185,6 +186,7 @@ _HOMES = {
     "linearization.trajectory": "LinearTrajectory linearize_along",
     "mechanism.body": "Body Frame",
     "mechanism.contacts": "Friction Stops",
+    "mechanism.curves": "Curve",
     "mechanism.inertia": "box cylinder disc planar point rod sphere",
     "mechanism.joints": "Cylindrical Fixed Free Joint Planar Prismatic Revolute Screw Spherical Universal",
     "mechanism.joints.attachment": "Attachment",
@@ -235,7 +237,9 @@ def __getattr__(name: str) -> Any:
         with _undisturbed():
             return import_module(f"dalembert.{name}")  # which makes it an attribute of this module
     if name not in _HOME:
-        raise AttributeError(f"module 'dalembert' has no attribute '{name}'")
+        from dalembert.hints import MissingAttribute
+
+        raise MissingAttribute("dalembert", name, lambda: __all__)
     with _undisturbed():
         value = globals()[name] = getattr(import_module(_HOME[name]), name)
     return value

@@ -12,11 +12,12 @@ import numpy as np
 from dalembert import checks
 from dalembert.errors import DescriptionError
 from dalembert.forks import undisturbed
+from dalembert.hints import hinted
 from dalembert.mechanism import pickling, show
 from dalembert.mechanism.body import Body
 from dalembert.mechanism.building import Buildable
-from dalembert.mechanism.constraining import Constrainable
-from dalembert.mechanism.forcing import Forceable
+from dalembert.mechanism.drivetrain import Drivetrain
+from dalembert.mechanism.editing import Editable
 from dalembert.mechanism.notes import Note
 from dalembert.mechanism.states import NamedState, named_state
 from dalembert.mechanism.touching import Touchable
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from dalembert.system.system import System
 
 
-class Mechanism(Buildable, Forceable, Constrainable, Touchable):
+@hinted
+class Mechanism(Buildable, Drivetrain, Touchable, Editable):
     """A tree of bodies with constraints, described by name.
 
     Elements are added by methods, each under a `name` by which results give it back. gravity is the acceleration of

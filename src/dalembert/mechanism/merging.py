@@ -14,6 +14,7 @@ from dalembert import checks
 from dalembert.errors import DescriptionError, unknown
 from dalembert.mechanism.body import Body, Frame
 from dalembert.mechanism.constraints import Constraint, Expressions
+from dalembert.mechanism.curves import Curve
 from dalembert.mechanism.joints import Joint
 from dalembert.mechanism.joints.attachment import Attachment
 from dalembert.mechanism.motions import Constant, Table
@@ -79,7 +80,7 @@ class Part:
 
     def function(self, f: Any) -> Any:
         """A function of the state or of time."""
-        if isinstance(f, Table) or isinstance(getattr(f, "function", None), ca.Function):  # no symbols in it
+        if isinstance(f, (Table, Curve)) or isinstance(getattr(f, "function", None), ca.Function):  # no symbols in it
             return f
         return Constant(self.value(f.value)) if isinstance(f, Constant) else PartLaw(f, self)
 
