@@ -61,8 +61,8 @@ class Buildable(Elements):
         self,
         name: str,
         joint: Joint,
-        parent: Any,
-        child: Any,
+        a: Any,
+        b: Any,
         *,
         stiffness: Any = 0.0,
         rest: Any = None,
@@ -71,8 +71,13 @@ class Buildable(Elements):
         armature: Any = 0.0,
         limits: Any = None,
         stops: Any = None,
+        tree: bool | None = None,
     ) -> Attachment:
-        """Hang `child` on `parent`, each a body, a frame (`body.at(...)`) or a name, by a `joint` (da.Revolute("z")).
+        """Join two bodies a and b, each a body, a frame (`body.at(...)`) or a name, by a `joint` (da.Revolute("z")).
+
+        Its coordinates place b in a. Joints may be added in any order and may close loops: `compile` chooses the ones
+        that carry the bodies, and the others become constraints. tree=True keeps this one among the first (its motion
+        is then a coordinate), tree=False makes it close a loop; by default what needs its coordinate decides.
 
         Per joint, one number or one for each degree of freedom: a spring (stiffness, N m/rad or N/m) with rest position
         `rest` (default: the neutral one), damping (viscous, N m s/rad or N s/m), dry friction (N m or N: a number, or a
@@ -88,26 +93,20 @@ class Buildable(Elements):
         if "." in name:
             raise DescriptionError(f"{what} has a dot in its name, which sets off its coordinates; use '_'.")
         check_joint(joint, what, self.parameters)
-        a, b = self._frame(parent, what), self._frame(child, what)
-        if b.body is self.ground:
-            raise DescriptionError(
-                f"{what} has the ground as its child; swap parent and child (and the sign of its motion)."
-            )
-        if a.body is b.body:
-            raise DescriptionError(f"{what} connects body '{a.body.name}' with itself; parent and child must differ.")
-        if other := self.carriers.get(b.body.name):
-            raise DescriptionError(
-                f"{what} would give body '{b.body.name}' a second parent: it already hangs on joint '{other.name}' of "
-                f"body '{other.parent.body.name}'. Close the loop with close_loop('{name}', ...) instead."
-            )
+        one, other = self._frame(a, what), self._frame(b, what)
+        if one.body is other.body:
+            raise DescriptionError(f"{what} connects body '{one.body.name}' with itself; its two bodies must differ.")
+        if tree is not None:
+            checks.flag(tree, f"tree of {what}", error=DescriptionError)
         nv, given = joint.nv, self.parameters
         J = per_dof(armature, nv, given, f"the armature of {what}", least=0.0)
         check_armature(joint, J, f"the armature of {what}")
-        added = self.joints[name] = self.carriers[b.body.name] = Attachment(
+        added = self.joints[name] = Attachment(
             name,
             joint,
-            a,
-            b,
+            one,
+            other,
+            tree=tree,
             stiffness=per_dof(stiffness, nv, given, f"the stiffness of {what}"),
             damping=per_dof(damping, nv, given, f"the damping of {what}"),
             rest=self._rest(joint, rest, what),

@@ -26,12 +26,16 @@ class Elements:
         self.ground = ground_body(self.parameters)
         self.bodies: dict[str, Body] = {"ground": self.ground}
         self.joints: dict[str, Attachment] = {}
-        self.carriers: dict[str, Attachment] = {}  # of each body, the joint it hangs on
         self.frames: dict[str, Frame] = {}
         self.forces: dict[str, Force] = {}
         self.constraints: dict[str, Constraint] = {}
         self.contacts: dict[str, OneSided] = {}
         self.inputs: dict[str, ca.SX] = {}
+
+    @property
+    def carriers(self) -> dict[str, Attachment]:
+        """Of each body that is the second one of a joint, the last such joint."""
+        return {a.child.body.name: a for a in self.joints.values()}
 
     def add_parameter(self, name: str, value: Any) -> ca.SX:
         """A number (or vector of numbers) that can be changed at run time without compiling again; value: its default.

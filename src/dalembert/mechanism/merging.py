@@ -232,7 +232,7 @@ class Merging:
             child=part.frame(a.child),
             **{key: part.value(getattr(a, key)) for key in ("stiffness", "damping", "rest", "armature")},
         )
-        self.m.joints[new.name] = self.m.carriers[new.child.body.name] = new
+        self.m.joints[new.name] = new
 
     def _constraint(self, c: Constraint) -> Constraint:
         if isinstance(c, Expressions) and c.recipe is not None:

@@ -27,7 +27,6 @@ PARTS = (
     "ground",
     "bodies",
     "joints",
-    "carriers",
     "frames",
     "forces",
     "constraints",

@@ -44,8 +44,9 @@ ADDING: dict[str, dict[str, Any]] = {
     "add_joint": {
         "name": "new",
         "joint": da.Universal("x", "y"),
-        "parent": "a",
-        "child": "loose",
+        "a": "a",
+        "b": "loose",
+        "tree": True,
         "stiffness": 1.0,
         "rest": (0.1, 0.2),
         "damping": 0.1,

@@ -242,6 +242,8 @@ class _Reader:
             options["stops"] = stops(ends)
         if (given := node.get("limits")) is not None:
             options["limits"] = limits(given)
+        if (wanted := node.get("tree")) is not None:
+            options["tree"] = wanted.flag()
         with node.here():
             self.m.add_joint(
                 name,

@@ -83,6 +83,7 @@ ATTACHMENT: Keys = {
     "armature": "values",
     "limits": "limits",
     "stops": "stops",
+    "tree": "flag",
     "let": "let",
 }
 FRICTION: Keys = dict.fromkeys(("coulomb", "static", "stribeck", "load", "exponent"), "number")

@@ -135,6 +135,8 @@ def _shape(shape: Shape) -> Data:
 
 
 def _joint(w: Writing, a: Attachment) -> Data:
+    if a.flipped:
+        a = a.inverted()
     what = f"joint '{a.name}'"
     kind, own = w.joint(a.joint, what)
     data: Data = {"type": kind, **own, "parent": w.place(a.parent), "child": w.place(a.child)}
@@ -148,6 +150,8 @@ def _joint(w: Writing, a: Attachment) -> Data:
         pairs = [[float(x) if np.isfinite(x) else None for x in pair] for pair in a.limits]
         data["limits"] = pairs[0] if len(pairs) == 1 else pairs
     data |= joint_data(a)
+    if a.tree is not None:
+        data["tree"] = a.tree
     return w.finished(data, what)
 
 
