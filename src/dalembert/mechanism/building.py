@@ -9,14 +9,15 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import ArgumentError, DescriptionError
-from dalembert.mechanism.body import Body, Frame, turned_inertia
-from dalembert.mechanism.checks import check_armature, check_joint
+from dalembert.mechanism.body import _IDENTITY, Body, Frame, turned_inertia
+from dalembert.mechanism.checks import check_armature
 from dalembert.mechanism.elements import Elements
 from dalembert.mechanism.inertia import inertia_matrix
 from dalembert.mechanism.joints import Joint
 from dalembert.mechanism.joints.attachment import Attachment
 from dalembert.mechanism.touching import friction_of, stops_of
 from dalembert.mechanism.values import per_dof
+from dalembert.spatial import Transform
 
 
 class Buildable(Elements):
@@ -31,12 +32,16 @@ class Buildable(Elements):
         *,
         inertia_axes: Any = None,
         physical: bool = True,
+        at: Any = None,
+        rotation: Any = None,
     ) -> Body:
         """A rigid body: mass (kg), centre of mass `com` (m, body frame), inertia about the centre of mass (kg m²).
 
         inertia is a 3×3 matrix or three principal moments, in body axes or in `inertia_axes` (a rotation whose columns
         are those axes). da.point, rod, box, cylinder, sphere and disc compute it. A body may be massless where
         others give its joints inertia. physical=False accepts principal moments that break the triangle inequality.
+        at (a point, or its name) and rotation place the body's frame in the drawing, in which `at=` of joints and
+        `body.at("name")` are meant; by default it is at the ground's, so that `com` is a point of the drawing too.
         """
         self._new(name, self.bodies, "body")
         self._new(name, self.frames, "frame")
@@ -47,23 +52,34 @@ class Buildable(Elements):
         J = inertia_matrix(inertia, f"the inertia of {what}", self.parameters, physical)
         if inertia_axes is not None:
             J = turned_inertia(J, self.parameters.rotation(inertia_axes, f"the inertia axes of {what}"))
-        body = self.bodies[name] = Body(name, m, c, J, self.parameters)
+        body = self.bodies[name] = Body(name, m, c, J, self.parameters, drawn=self._place(at, rotation, what))
         return body
 
-    def add_frame(self, name: str, frame: Frame) -> Frame:
-        """Give a frame (`body.at(...)`) a name by which poses and Jacobians can be asked for."""
+    def _place(self, at: Any, rotation: Any, what: str) -> Transform:
+        """A place in the drawing."""
+        p = _IDENTITY.p if at is None else self._point(at, f"at of {what}")
+        R = _IDENTITY.R if rotation is None else self.parameters.rotation(rotation, f"the rotation of {what}")
+        return _IDENTITY if at is None and rotation is None else Transform(R, p)
+
+    def add_frame(self, name: str, frame: Any, *, at: Any = None) -> Frame:
+        """Give a frame (`body.at(...)`) a name by which poses and Jacobians can be asked for.
+
+        at: with a body in place of the frame, a point of the drawing or its name.
+        """
         self._new(name, self.frames, "frame")
         self._new(name, self.bodies, "body")
-        self.frames[name] = self._frame(frame, f"frame '{name}'")
-        return frame
+        self.frames[name] = self._drawn(frame, at, f"frame '{name}'")
+        return self.frames[name]
 
     def add_joint(
         self,
         name: str,
-        joint: Joint,
+        joint: Joint | str,
         a: Any,
         b: Any,
         *,
+        at: Any = None,
+        axis: Any = None,
         stiffness: Any = 0.0,
         rest: Any = None,
         damping: Any = 0.0,
@@ -79,6 +95,10 @@ class Buildable(Elements):
         that carry the bodies, and the others become constraints. tree=True keeps this one among the first (its motion
         is then a coordinate), tree=False makes it close a loop; by default what needs its coordinate decides.
 
+        at: where it is in the drawing, (x, y, z) in the ground's axes or the name of a point; a and b are then bodies.
+        The joint may be a word, "revolute", with its axis: a letter, three numbers, or two points ("A", "B"), on which
+        it is then, where `at` does not say otherwise.
+
         Per joint, one number or one for each degree of freedom: a spring (stiffness, N m/rad or N/m) with rest position
         `rest` (default: the neutral one), damping (viscous, N m s/rad or N s/m), dry friction (N m or N: a number, or a
         `da.Friction`), armature (rotor inertia, kg m² or kg), limits (lower, upper). stops: what happens at the limits,
@@ -92,8 +112,8 @@ class Buildable(Elements):
         self._new(name, self.contacts, "contact")
         if "." in name:
             raise DescriptionError(f"{what} has a dot in its name, which sets off its coordinates; use '_'.")
-        check_joint(joint, what, self.parameters)
-        one, other = self._frame(a, what), self._frame(b, what)
+        joint, at = self._joint_at(joint, axis, at, what)
+        one, other = self._drawn(a, at, what), self._drawn(b, at, what)
         if one.body is other.body:
             raise DescriptionError(f"{what} connects body '{one.body.name}' with itself; its two bodies must differ.")
         if tree is not None:

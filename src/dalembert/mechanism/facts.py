@@ -19,7 +19,7 @@ from dalembert.mechanism.values import Defaults
 
 #: fields that motions do not depend on: what bodies look like, texts for people, functions beside what they made
 NOT_OF_MOTION: dict[type, tuple[str, ...]] = {
-    Body: ("shapes", "defaults"),
+    Body: ("shapes", "defaults", "drawn"),
     Attachment: ("tree",),
     Expressions: ("text", "recipe"),
 }
@@ -29,7 +29,7 @@ ELEMENTS = {
     "frames": "frame",
 }  # fmt: skip
 #: what else a mechanism has. Values of parameters are kept with each run;
-BESIDE = ("name", "ground", "states", "notes", "parameters", "inputs", "borrowed", "_gravity")
+BESIDE = ("name", "ground", "states", "notes", "points", "parameters", "inputs", "borrowed", "_gravity")
 SAMPLES = 3  # values of every parameter and input at which expressions are compared
 
 

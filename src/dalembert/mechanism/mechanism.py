@@ -146,6 +146,7 @@ class Mechanism(Buildable, Forceable, Constrainable, Touchable):
         other.parameters = Defaults(dict(self.parameters.symbols), dict(self.parameters.values))
         for part in ("bodies", "joints", "frames", "forces", "constraints", "contacts", "inputs", "states"):
             setattr(other, part, dict(getattr(self, part)))
+        other.points = other.parameters.points = dict(self.points)
         other.notes = list(self.notes)
         return other
 

@@ -39,8 +39,11 @@ ADDING: dict[str, dict[str, Any]] = {
         "inertia": (1.0, 1.0, 1.0),
         "inertia_axes": np.eye(3),
         "physical": True,
+        "at": (0.1, 0.2, 0.3),
+        "rotation": np.eye(3),
     },
-    "add_frame": {"name": "new", "frame": "a"},
+    "add_points": {"points": {"new": (1.0, 2.0, 3.0)}, "parameters": ["new"], "unit": "mm"},
+    "add_frame": {"name": "new", "frame": "a", "at": (0.1, 0.2)},
     "add_joint": {
         "name": "new",
         "joint": da.Universal("x", "y"),
