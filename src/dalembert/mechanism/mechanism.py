@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @hinted
 class Mechanism(Buildable, Drivetrain, Touchable, Editable):
-    """A tree of bodies with constraints, described by name.
+    """Bodies, the joints between them, forces and constraints, described by name.
 
     Elements are added by methods, each under a `name` by which results give it back. gravity is the acceleration of
     free fall in the ground's axes, m/s². Masses, lengths, stiffnesses and other numbers may be expressions of
@@ -148,8 +148,9 @@ class Mechanism(Buildable, Drivetrain, Touchable, Editable):
         other = object.__new__(type(self))
         vars(other).update(vars(self))
         other.parameters = Defaults(dict(self.parameters.symbols), dict(self.parameters.values))
-        for part in ("bodies", "joints", "carriers", "frames", "forces", "constraints", "contacts", "inputs", "states"):
+        for part in ("bodies", "joints", "frames", "forces", "constraints", "contacts", "inputs", "states"):
             setattr(other, part, dict(getattr(self, part)))
+        other.points = other.parameters.points = dict(self.points)
         other.notes = list(self.notes)
         return other
 
