@@ -45,7 +45,7 @@ class Gauge(Struct):
     place = Ints("count")  # of each in `rows` of the envelope, or in `all`
 
 
-def make_gauge(whitened: Kernel, values: Mapping[str, Any], *, nv: int, rows: int, rank: int) -> Bound:
+def make_gauge(whitened: Kernel | Bound, values: Mapping[str, Any], *, nv: int, rows: int, rank: int) -> Bound:
     """The gauge of rows of this rank over the kernel "whitened_rows", some of whose inputs are given by name."""
     called = Bound.of(whitened, values)
     called.at(0.0, np.zeros(0))  # places are the same at any position

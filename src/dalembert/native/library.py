@@ -50,6 +50,10 @@ ENTRIES = {
     "partition": ("dalembert.formulations.partition", "solve"),
     "lagrange": ("dalembert.formulations.lagrange", "solve"),
     "augmented": ("dalembert.formulations.augmented", "solve"),
+    "mode_equations": ("dalembert.formulations.mode_forces", "mode_equations"),
+    "mode_field": ("dalembert.formulations.mode_forces", "mode_field"),
+    "mode_whitened": ("dalembert.formulations.mode_forces", "mode_whitened"),
+    "mode_guards": ("dalembert.formulations.mode_forces", "mode_guards"),
     "allocate": ("dalembert.control.native.allocation", "allocate"),
     "follow": ("dalembert.control.native.controller", "follow"),
 }

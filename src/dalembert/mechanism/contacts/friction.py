@@ -79,6 +79,11 @@ class DryFriction:
         """The force of a joint that slides in the direction of a sign, ±1."""
         return SlidingJoint(self, sign)
 
+    @property
+    def slows(self) -> bool:
+        """Whether it acts on a joint that slides."""
+        return self.law.coulomb > 0.0 or (self.law.stribeck > 0.0 and self.law.breakaway > 0.0)
+
     def force(self, speed: Any) -> Any:
         """How large the force is at a speed, without that of the load; symbols or numbers."""
         law = self.law

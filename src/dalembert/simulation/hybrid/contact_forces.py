@@ -71,10 +71,10 @@ def contact_forces(sides: list[ContactRows], dimension: int) -> ContactForces | 
         z = problem.start(around)
         if z is None:
             continue
-        for start in (problem.on_circles(z), z, problem.swept(z)):
-            z, found = problem.refined(start)
+        for nearer in (problem.on_circles, np.copy, problem.swept):
+            solution, found = problem.refined(nearer(z))
             if found:
-                return problem.solution(z, dimension)
+                return problem.solution(solution, dimension)
     return None
 
 

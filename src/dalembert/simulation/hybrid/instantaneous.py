@@ -36,8 +36,10 @@ class Instant:
         self.motion = state.v if arrival is None else arrival  # tells the branch in a singular position
         if before is not None:
             self.motion = before.motion
-        f, given = changeable.equations, {"q": state.q, "v": state.v, "u": u, "p": p, "t": np.array([state.t])}
-        M, self.f, self.A, self.gamma, self.phi, self.b, kinetic, potential = f(*[given[name] for name in f.names_in])
+        f, given = changeable.program, {"q": state.q, "v": state.v, "u": u, "p": p, "t": np.array([state.t])}
+        found = f(*[given[name] for name in f.names_in])
+        M, self.f, self.A, self.gamma, self.phi, _, b, kinetic, potential = found[2:]
+        self.b = -b
         self.energy = float(kinetic) + float(potential)  # J
         if before is None:
             self.L = _factor(M, state, changeable, p)
@@ -59,7 +61,7 @@ class Instant:
 
     def friction_row(self, velocity: str) -> int:
         """The row of a joint that sticks."""
-        return self.changeable.row_index[f"{self.changeable.frictions[velocity].name}.stick"]
+        return self.changeable.friction_row(velocity)
 
     def rows_of(self, mode: Mode) -> list[int]:
         """All rows that hold in a mode: of constraints, gaps, what sticks."""
