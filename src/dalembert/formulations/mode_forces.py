@@ -19,12 +19,11 @@ from dalembert.formulations.mode_rows import (
 )
 from dalembert.formulations.nullspace import in_mass_metric
 from dalembert.formulations.right_hand_side import EVIDENCE
-from dalembert.linalg import cholesky, dot, lu, lu_solve, solve_upper, solve_upper_transposed, whiten_rows
+from dalembert.linalg import cholesky, lu, lu_solve, solve_upper, solve_upper_transposed, whiten_rows
 from dalembert.native.calls import data, invoke, jump
 from dalembert.native.jit import entry, inline, native
 from dalembert.native.memory import doubles
 from dalembert.outcome import MASS_SINGULAR, NOT_FINITE, OK
-
 
 # --- places among the outputs of the program -------------------------------------------------------------------------
 

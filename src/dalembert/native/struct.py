@@ -269,7 +269,6 @@ class Struct(ctypes.Structure, metaclass=_Declared):
                 Held.put(field, other, held.copy(memo) if isinstance(held, Struct) else _copied(held, memo))
         return other
 
-
     def _copy_block(self, other: Any, memo: dict[int, Any]) -> tuple[int, int, int]:
         """Copy the block that `sized` made; returns its first and last address, and how far away the copy is.
 

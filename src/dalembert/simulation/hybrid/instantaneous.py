@@ -80,6 +80,21 @@ class Instant:
         return np.abs(self.A) @ np.abs(self.state.v) + np.abs(self.b)
 
     @cached_property
+    def units(self) -> np.ndarray:
+        """(m,) 1 rad, or the length of the mechanism: of each row."""
+        everything = self.changeable.everything
+        return np.where(everything.rows.angular, 1.0, rank_policy(everything, self.p).length)
+
+    @cached_property
+    def rate(self) -> float:
+        """1/s: how fast the motion is, by velocities, and by accelerations that forces and friction could cause."""
+        unit = reach(self.changeable.everything, self.p)
+        a = np.abs(self.velocities(self.free))
+        for name, friction in self.changeable.frictions.items():
+            a = np.maximum(a, friction.law.breakaway * np.abs(self.velocities(self.rows[self.friction_row(name)])))
+        return float(np.maximum(np.abs(self.state.v) / unit, np.sqrt(a / unit)).max(initial=0.0))
+
+    @cached_property
     def usual(self) -> np.ndarray:
         """(m,) usual length of each row."""
         return rank_policy(self.changeable.everything, self.p).sizes

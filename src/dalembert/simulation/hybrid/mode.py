@@ -29,6 +29,7 @@ class Mode:
     sticking: tuple[str, ...] = ()  # velocities whose dry friction holds them; the others slide
     shared: tuple[str, ...] = ()  # rows of contacts that touch, "floor.gap", which depend on others: no rows of a phase
     waiting: tuple[str, ...] = ()  # contacts closed by others that bear, without bearing themselves
+    given: tuple[str, ...] = ()  # of `sticking`, those that depend on others: their friction is a number of the phase
 
     @property
     def touched(self) -> dict[str, str]:
@@ -176,7 +177,7 @@ class Changeable:
         """Joints whose friction holds them, without those that a stop holds already: a second row depends on it."""
         stops = (self.contacts[name] for name in mode.touched)
         stopped = {c.coordinate for c in stops if isinstance(c, JointStop)}
-        return [name for name in mode.sticking if name not in stopped]
+        return [name for name in mode.sticking if name not in stopped and name not in mode.given]
 
     def shared(self, mode: Mode, sliding: Mapping[str, Any]) -> tuple[Shared, ...]:
         """Contacts that touch, where some rows of theirs depend on others; sliding: directions of those that slide."""

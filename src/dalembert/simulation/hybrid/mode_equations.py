@@ -45,7 +45,8 @@ class ModeEquations(Equations):
 
     def __init__(self, setup: Setup, policy: RankPolicy, numbers: Numbers) -> None:
         super().__init__(setup, policy)
-        assert isinstance(setup.system, PhaseSystem) and setup.system.selected_from is not None
+        assert isinstance(setup.system, PhaseSystem)
+        assert setup.system.selected_from is not None
         self.phase, self.numbers = setup.system, numbers
         self.whole, self.chosen = setup.system.selected_from
         self.changeable, self.mode = self.phase.changeable, self.phase.mode
@@ -128,11 +129,11 @@ class ModeEquations(Equations):
             x[:count], program.x = program.x, x[:count]
         powers = len([n for n in whole.work_names if n != "drivers"])
         own = len([n for n in system.work_names if n != "drivers"])
-        fields: dict[str, Any] = dict(
-            nq=system.nq, n=system.nv, nu=len(system.u_names), powers=powers, own_powers=own, lost=-1,
-            driven=int("drivers" in system.work_names), all=len(whole.rows.of), m=len(chosen),
-            rows=np.array(chosen, dtype=np.int64),
-        )  # fmt: skip
+        fields: dict[str, Any] = {
+            "nq": system.nq, "n": system.nv, "nu": len(system.u_names), "powers": powers, "own_powers": own, "lost": -1,
+            "driven": int("drivers" in system.work_names), "all": len(whole.rows.of), "m": len(chosen),
+            "rows": np.array(chosen, dtype=np.int64),
+        }  # fmt: skip
         if not bare:
             if s.baumgarte is not None:
                 fields |= {"alpha": s.baumgarte.alpha, "beta": s.baumgarte.beta}
@@ -154,7 +155,10 @@ class ModeEquations(Equations):
         """Friction of what slides, and contacts that share."""
         c, mode, at, numbers = self.changeable, self.mode, self._places(chosen), self.numbers
         moving = [(name, f) for name, f in c.frictions.items() if name not in mode.sticking]
-        laws = [[*numbers["sign", n], f.law.coulomb, f.law.breakaway, f.law.stribeck, f.law.exponent] for n, f in moving]
+        laws = [
+            [*numbers["sign", n], f.law.coulomb, f.law.breakaway, f.law.stribeck, f.law.exponent] for n, f in moving
+        ]
+        laws += [[-1.0, float(np.ravel(numbers["force", n])[0]), 0.0, 0.0, 1.0] for n in mode.given]
         sliders = [n for n, how in mode.touching if how == "slides" and c.gap_row[n] in at]
         rows = np.array([[at[c.gap_row[n]], *self._slips(n)] for n in sliders], dtype=np.int64).reshape(-1, 3)
         numbered = [[c.contacts[n].friction, *_two(numbers["aim", n]), numbers.get(("start", n), 0.0)] for n in sliders]
@@ -163,15 +167,16 @@ class ModeEquations(Equations):
             of = self.whole.rows.of
             soft = [(k, c.compliance[of[row]]) for k, row in enumerate(chosen) if of[row] in mode.touched]
         shared = [(c.row_index[name], c.compliance[name.rpartition(".")[0]]) for name in mode.shared]
-        return dict(
-            joints=len(moving), joint_rows=_ints([c.friction_row(n) for n, _ in moving]),
-            joint_laws=np.array(laws, dtype=float).reshape(-1, 5),
-            sliders=len(sliders), slider_rows=rows, slider_laws=np.array(numbered, dtype=float).reshape(-1, 4),
-            soft=len(soft), soft_at=_ints([k for k, _ in soft]), soft_compliance=np.array([x for _, x in soft], float),
-            shared=len(shared), shared_rows=_ints([k for k, _ in shared]),
-            shared_compliance=np.array([x for _, x in shared], float),
-            waiting=len(mode.waiting), waiting_rows=_ints([c.gap_row[n] for n in mode.waiting]),
-        )  # fmt: skip
+        return {
+            "joints": len(laws), "joint_rows": _ints([c.friction_row(n) for n in (*dict(moving), *mode.given)]),
+            "joint_laws": np.array(laws, dtype=float).reshape(-1, 5),
+            "sliders": len(sliders), "slider_rows": rows, "slider_laws": np.array(numbered, dtype=float).reshape(-1, 4),
+            "soft": len(soft), "soft_at": _ints([k for k, _ in soft]),
+            "soft_compliance": np.array([x for _, x in soft], float),
+            "shared": len(shared), "shared_rows": _ints([k for k, _ in shared]),
+            "shared_compliance": np.array([x for _, x in shared], float),
+            "waiting": len(mode.waiting), "waiting_rows": _ints([c.gap_row[n] for n in mode.waiting]),
+        }  # fmt: skip
 
     def _slips(self, name: str) -> tuple[int, int]:
         """Rows of the two slips of a contact; −1 for one that always vanishes."""
@@ -183,11 +188,11 @@ class ModeEquations(Equations):
         """The guards of the mode, in the order of `watched`."""
         at = self._places(chosen)
         found = [self._guard(kind, name, at) for kind, name in self.phase.watched]
-        return dict(
-            guards=len(found),
-            guard=_ints([[*x, -1, -1, -1][:4] for x, _ in found]).reshape(-1, 4),
-            guard_numbers=np.array([[*x, 0.0, 0.0, 0.0, 0.0][:4] for _, x in found], dtype=float).reshape(-1, 4),
-        )
+        return {
+            "guards": len(found),
+            "guard": _ints([[*x, -1, -1, -1][:4] for x, _ in found]).reshape(-1, 4),
+            "guard_numbers": np.array([[*x, 0.0, 0.0, 0.0, 0.0][:4] for _, x in found], dtype=float).reshape(-1, 4),
+        }
 
     def _guard(self, kind: str, name: str, at: dict[int, int]) -> tuple[list[int], list[float]]:
         """Kind and places, and numbers, of a guard; see `mode_rows`."""
@@ -221,7 +226,7 @@ class ModeEquations(Equations):
         time = time if time >= 0 else program.nx
         for name, place in users.slices.items():
             places[place] = time if name == "t" else np.arange(program.nx)[program.slices[name]]
-        return dict(events=events, given=users.nx, places=places)
+        return {"events": events, "given": users.nx, "places": places}
 
 
 def _two(aim: Any) -> list[float]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.integrators.run_record import TURNS
 from dalembert.formulations.mode_rows import mode_guards
+from dalembert.integrators.run_record import TURNS
 from dalembert.lazy import cached_property
 from dalembert.native.bound import NOTHING, Bound
 from dalembert.simulation.callbacks import Callback, expression, scalar_of

@@ -33,8 +33,8 @@ NUMBERS = "phase numbers"  # the parameter that holds the numbers of a phase: si
 #: functions that depend on rows alone, and on neither rows nor friction
 OF_ROWS = ("constraints", "residuals", "gamma")
 OF_ALL_MODES = (
-    "mass_matrix", "mass_times", "mass_diagonal", "plus", "minus", "rates", "kinetic_energy", "potential_energy", "pose",
-    "twist", "jacobian", "bias", "gravity_vector", "coriolis_vector", "momentum", "center_of_mass",
+    "mass_matrix", "mass_times", "mass_diagonal", "plus", "minus", "rates", "kinetic_energy", "potential_energy",
+    "pose", "twist", "jacobian", "bias", "gravity_vector", "coriolis_vector", "momentum", "center_of_mass",
 )  # fmt: skip
 
 
@@ -73,7 +73,12 @@ class PhaseSystem(System):
         other.description = replace(
             d,
             constraints=tuple(constraints),
-            forces=(*d.forces, *changeable.more_forces, *(f.sliding(other.number("sign", f.velocity)) for f in moving)),
+            forces=(
+                *d.forces,
+                *changeable.more_forces,
+                *(f.sliding(other.number("sign", f.velocity)) for f in moving),
+                *(changeable.frictions[name].sticking(other.number("force", name)) for name in mode.given),
+            ),
             loaded=tuple(Loaded(f, other.number("sign", f.velocity)) for f in moving if f.law.load > 0.0),
             sliding=tuple(Sliding(changeable.contacts[name], sliding[name]) for name in touched if name in sliding),
             shared=changeable.shared(mode, sliding),
@@ -153,7 +158,12 @@ class PhaseSystem(System):
         self, name: str, *, frame: Any = None, axes: str = "body", rows: RowChoice = None, lanes: int = 1
     ) -> Kernel:
         """As `System.kernel`; those that depend neither on rows nor on friction are those of all modes."""
-        if name in OF_ALL_MODES and rows is None and self.selected_from is not None and not self.changeable.base.p_names:
+        if (
+            name in OF_ALL_MODES
+            and rows is None
+            and self.selected_from is not None
+            and not self.changeable.base.p_names
+        ):
             return self.selected_from[0].kernel(name, frame=frame, axes=axes, lanes=lanes)
         return super().kernel(name, frame=frame, axes=axes, rows=rows, lanes=lanes)
 
