@@ -245,6 +245,10 @@ def usual_sizes(system: SystemLike, p: np.ndarray) -> tuple[np.ndarray, np.ndarr
     p: (N, np) parameters.
     """
     m, count = len(system.rows.of), len(p)
+    if (whole := getattr(system, "selected_from", None)) is not None:  # measured once, for all selections
+        policy, chosen = rank_policy(whole[0], p[0, : len(whole[0].p_names)]), list(whole[1])
+        sizes, units = (np.tile(x[chosen], (count, 1)) for x in (policy.sizes, policy.units))
+        return sizes, units, np.full(count, policy.length)
     if not m:
         return np.zeros((count, 0)), np.zeros((count, 0)), np.full(count, system.layout.length)
     if count > 1 and (p == p[0]).all():

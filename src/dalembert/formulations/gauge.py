@@ -40,7 +40,7 @@ class Gauge(Struct):
 
 
 def make_gauge(called: Bound, *, nv: int, rows: int, rank: int) -> Bound:
-    """The gauge of rows of this rank over the kernel "whitened_rows", or over a `Whitening`."""
+    """The gauge of rows of this rank over the kernel "whitened_rows", or over another function with its outputs."""
     called.at(0.0, np.zeros(0))  # places are the same at any position
     count = called.ny // 2
     place = called.y[count:].astype(np.int64)

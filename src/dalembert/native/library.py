@@ -31,6 +31,7 @@ ENTRIES = {
     "in_joint_rates": ("dalembert.integrators.joint_rates", "in_joint_rates"),
     "runge_kutta": ("dalembert.integrators.explicit", "runge_kutta"),
     "implicit_step": ("dalembert.integrators.implicit", "implicit_step"),
+    "solve_cone": ("dalembert.integrators.cone", "solve_cone"),
     "large_jacobian": ("dalembert.integrators.large_jacobian", "large_jacobian"),
     "tree_jacobian": ("dalembert.recursions.tree_jacobian", "tree_jacobian"),
     "variational_step": ("dalembert.integrators.variational", "variational_step"),
@@ -51,6 +52,10 @@ ENTRIES = {
     "partition": ("dalembert.formulations.partition", "solve"),
     "lagrange": ("dalembert.formulations.lagrange", "solve"),
     "augmented": ("dalembert.formulations.augmented", "solve"),
+    "mode_equations": ("dalembert.formulations.mode_forces", "mode_equations"),
+    "mode_field": ("dalembert.formulations.mode_forces", "mode_field"),
+    "mode_whitened": ("dalembert.formulations.mode_forces", "mode_whitened"),
+    "mode_guards": ("dalembert.formulations.mode_forces", "mode_guards"),
     "allocate": ("dalembert.control.native.allocation", "allocate"),
     "follow": ("dalembert.control.native.controller", "follow"),
 }

@@ -14,6 +14,7 @@ from dalembert.rank import RankPolicy
 from dalembert.simulation.large import make_large_slope
 from dalembert.simulation.run.stepper import Stepper
 from dalembert.simulation.setup import TOTAL_RATES, Setup
+from dalembert.simulation.state_units import quaternion_places
 from dalembert.system.equation_rows import is_large
 from dalembert.system.formulation_options import formulation_options
 from dalembert.system.system import System
@@ -64,13 +65,19 @@ class Equations:
         """A formulation over the kernel "equations"; rows that depend on others for good are left out."""
         limit = self.policy.near**2 if usual else -0.5
         chosen = {**formulation_options(self.system, name, self.setup.p, rows=rows, **options), "usual_rank": usual}
-        return self._field(name, self.system.kernel("equations", rows=rows), rows, chosen).trust(limit, limit)
+        return self._field(name, self.unsolved(rows), rows, chosen).trust(limit, limit)
+
+    def unsolved(self, rows: tuple[int, ...] | None) -> Kernel | Bound:
+        """The equations of these rows before they are solved."""
+        return self.system.kernel("equations", rows=rows)
 
     def sparse_formulation(self, options: Mapping[str, Any]) -> Bound:
         """The null-space formulation of all rows over the kernel "sparse_equations", in the mass metric."""
         return self._field(None, self.system.kernel("sparse_equations"), None, self.sparse_options(options, None))
 
-    def _field(self, name: str | None, kernel: Kernel, rows: tuple[int, ...] | None, options: dict[str, Any]) -> Bound:
+    def _field(
+        self, name: str | None, kernel: Kernel | Bound, rows: tuple[int, ...] | None, options: dict[str, Any]
+    ) -> Bound:
         system, baumgarte = self.system, self.setup.baumgarte
         return make_field(
             name,
@@ -163,7 +170,7 @@ class Equations:
         return make_landing(
             name, system.kernel("equations", rows=chosen), system.kernel("plus"), self.values(None),
             nq=system.nq, nv=system.nv, rows=self.usual_rank(chosen), powers=self.plain_powers, options=options,
-            rounding=4e-16 * self.policy.length,
+            rounding=4e-16 * self.policy.length, turns=quaternion_places(system), unit=True,
         ).trust(limit, limit)  # fmt: skip
 
     # --- sizes and values ------------------------------------------------------------------------------------------
