@@ -103,7 +103,7 @@ def _definitions() -> Schema:
         "turn": _table(words.TURN),
         "place": {"anyOf": [{**text, "description": "A body or a frame."}, _table(words.PLACE)]},
         "places": {"type": "array", "items": _ref("place"), "minItems": 2},
-        "pair": {"type": "array", "items": _ref("place"), **two},
+        "two places": {"type": "array", "items": _ref("place"), **two},
         "local frames": {"type": "object", "additionalProperties": _table(words.PLACE)},
         "limits": {
             "type": "array",

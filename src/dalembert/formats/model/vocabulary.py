@@ -79,7 +79,7 @@ JOINTS: dict[str, Keys] = {
 ATTACHMENT: Keys = {
     "parent": "place",
     "child": "place",
-    "between": "pair",  # in place of parent and child
+    "between": "two places",  # in place of parent and child
     "at": "point",
     "stiffness": "values",
     "rest": "values",
