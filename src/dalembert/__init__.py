@@ -8,6 +8,8 @@ too.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from dalembert.forks import undisturbed as _undisturbed
+
 if TYPE_CHECKING:
     from dalembert import analysis as analysis
     from dalembert import control as control
@@ -130,6 +132,10 @@ if TYPE_CHECKING:
     from dalembert.statics.static_forces import static_forces as static_forces
     from dalembert.statics.stiffness import Stiffness as Stiffness
     from dalembert.statics.stiffness import stiffness as stiffness
+    from dalembert.studies.design import Design as Design
+    from dalembert.studies.fit import fit as fit
+    from dalembert.studies.fitted import Fit as Fit
+    from dalembert.studies.optimize import optimize as optimize
     from dalembert.system.constraints import Acceleration as Acceleration
     from dalembert.system.diagonal import Diagonal as Diagonal
     from dalembert.system.reactions import Reactions as Reactions
@@ -212,6 +218,10 @@ _HOMES = {
     "spatial": "rotation",
     "statics.static_forces": "StaticForces static_forces",
     "statics.stiffness": "Stiffness stiffness",
+    "studies.design": "Design",
+    "studies.fit": "fit",
+    "studies.fitted": "Fit",
+    "studies.optimize": "optimize",
     "system.constraints": "Acceleration",
     "system.diagonal": "Diagonal",
     "system.reactions": "Reactions",
@@ -226,12 +236,14 @@ __all__ = ["__version__", *_PACKAGES, *_HOME]
 
 def __getattr__(name: str) -> Any:
     if name in _PACKAGES:
-        return import_module(f"dalembert.{name}")  # which makes it an attribute of this module
+        with _undisturbed():
+            return import_module(f"dalembert.{name}")  # which makes it an attribute of this module
     if name not in _HOME:
         from dalembert.hints import MissingAttribute
 
         raise MissingAttribute("dalembert", name, lambda: __all__)
-    value = globals()[name] = getattr(import_module(_HOME[name]), name)
+    with _undisturbed():
+        value = globals()[name] = getattr(import_module(_HOME[name]), name)
     return value
 
 

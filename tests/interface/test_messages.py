@@ -127,14 +127,18 @@ REFUSED = {
         lambda m: m.add_body("x", mass=1, inertia=[[1, 0.5, 0], [0, 1, 0], [0, 0, 1]]),
         "the inertia of body 'x' is not symmetric",
     ),
-    "two parents": (
-        lambda m: m.add_joint("second", da.Revolute("z"), "forearm", "base"),
-        "joint 'second' would give body 'base' a second parent: it already hangs on joint 'shoulder' of body 'ground'. "
-        "Close the loop with close_loop('second', ...) instead.",
+    "a second free joint": (
+        lambda m: (
+            m.add_joint("elbow", da.Free(), "base", "forearm"),
+            m.add_joint("wrist", da.Free(), "base", "hand"),
+            m.add_joint("x", da.Free(), "hand", "forearm"),
+            m.compile(),
+        ),
+        "joint 'x' is free and forbids no motion, but its bodies are connected by others",
     ),
-    "ground as child": (
-        lambda m: m.add_joint("x", da.Revolute("z"), "base", "ground"),
-        "joint 'x' has the ground as its child; swap parent and child",
+    "tree that is no flag": (
+        lambda m: m.add_joint("x", da.Revolute("z"), "base", "hand", tree="yes"),
+        "tree of joint 'x' is 'yes'",
     ),
     "body on itself": (
         lambda m: m.add_joint("x", da.Revolute("z"), "hand", "hand"),

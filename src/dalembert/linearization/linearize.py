@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.closing import refuse_mirrored
 from dalembert.analysis.mobility import independent_rows
+from dalembert.branch.mirrors import refuse_mirrored
 from dalembert.charts.leaders import Coordinate, Given, coordinate, named_list
 from dalembert.errors import ArgumentError
 from dalembert.hints import explained

@@ -67,8 +67,6 @@ class Editable(Elements):
             )
         for k, n in taken:
             removed = getattr(self, TABLES[k]).pop(n)
-            if isinstance(removed, Attachment):
-                self.carriers.pop(removed.child.body.name)
             if k == "force" and removed.input_units:
                 self.inputs.pop(n)
         return [f"{k} '{n}'" for k, n in taken]
@@ -120,7 +118,6 @@ class Editable(Elements):
             made = scratch.add_body(name, **given)
             new = Body(name, made.mass, made.com, made.inertia, self.parameters, list(old.shapes))
         elif isinstance(old, Attachment):
-            scratch.carriers.pop(old.child.body.name)
             joint = changes.pop("joint", old.joint)
             same = type(joint) is type(old.joint)
             given = {key: getattr(old, key) for key in (*DATA, "rest") if same}

@@ -11,6 +11,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import DescriptionError
+from dalembert.forks import undisturbed
 from dalembert.hints import hinted
 from dalembert.mechanism import pickling, show
 from dalembert.mechanism.body import Body
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 @hinted
 class Mechanism(Buildable, Machinery, Touchable, Editable):
-    """A tree of bodies with constraints, described by name.
+    """Bodies, the joints between them, forces and constraints, described by name.
 
     Elements are added by methods, each under a `name` by which results give it back. gravity is the acceleration of
     free fall in the ground's axes, m/s². Masses, lengths, stiffnesses and other numbers may be expressions of
@@ -121,9 +122,10 @@ class Mechanism(Buildable, Machinery, Touchable, Editable):
 
         backend: "native" (machine code, made when first used and kept on disk) or "casadi" (CasADi's virtual machine).
         """
-        from dalembert.system.system import System
+        with undisturbed():
+            from dalembert.system.system import System
 
-        return System(self, backend)
+            return System(self, backend)
 
     def save(self, path: str | os.PathLike[str]) -> list[Note]:
         """Write the mechanism to a file, in the format of its suffix, and give what that format cannot say.
@@ -146,8 +148,9 @@ class Mechanism(Buildable, Machinery, Touchable, Editable):
         other = object.__new__(type(self))
         vars(other).update(vars(self))
         other.parameters = Defaults(dict(self.parameters.symbols), dict(self.parameters.values))
-        for part in ("bodies", "joints", "carriers", "frames", "forces", "constraints", "contacts", "inputs", "states"):
+        for part in ("bodies", "joints", "frames", "forces", "constraints", "contacts", "inputs", "states"):
             setattr(other, part, dict(getattr(self, part)))
+        other.points = other.parameters.points = dict(self.points)
         other.notes = list(self.notes)
         return other
 

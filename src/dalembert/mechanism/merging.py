@@ -206,7 +206,11 @@ class Merging:
     def _body(self, body: Body) -> Body:
         value = self.part.value
         mass, com, J = value(body.mass), value(body.com), value(body.inertia)
-        return Body(self.part.name(body.name), mass, com, J, self.m.parameters, self._shapes(body))
+        return Body(self.part.name(body.name), mass, com, J, self.m.parameters, self._shapes(body), self._drawn(body))
+
+    def _drawn(self, body: Body) -> Transform:
+        """Its place in the drawing of the whole, where the part's is mounted."""
+        return self.part.mount.drawn @ self.part.transform(body.drawn)
 
     def _shapes(self, body: Body) -> list[Shape]:
         """The shapes of a body, in parameters of the whole."""
@@ -233,7 +237,7 @@ class Merging:
             child=part.frame(a.child),
             **{key: part.value(getattr(a, key)) for key in ("stiffness", "damping", "rest", "armature")},
         )
-        self.m.joints[new.name] = self.m.carriers[new.child.body.name] = new
+        self.m.joints[new.name] = new
 
     def _constraint(self, c: Constraint) -> Constraint:
         if isinstance(c, Expressions) and c.recipe is not None:

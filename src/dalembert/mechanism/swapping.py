@@ -87,7 +87,6 @@ class Swap:
         for kind, table in TABLES.items():
             names = {self.old: self.to} if kind == self.kind else {}
             setattr(m, table, {names.get(n, n): self.element(x, kind) for n, x in getattr(m, table).items()})
-        m.carriers = {a.child.body.name: a for a in m.joints.values()}
         if self.kind == "force" and self.old in m.inputs and m.forces[self.to].input_units:
             m.inputs = {self.to if n == self.old else n: u for n, u in m.inputs.items()}
 

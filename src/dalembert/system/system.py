@@ -21,6 +21,7 @@ from dalembert.mechanism.joints import Fixed
 from dalembert.mechanism.joints.attachment import Attachment
 from dalembert.mechanism.layout import Layout
 from dalembert.mechanism.mechanism import Mechanism
+from dalembert.mechanism.topology import with_tree
 from dalembert.mechanism.touching import compliant_stops
 from dalembert.mechanism.values import is_exact_zero, vector_of
 from dalembert.protocols import Parameters, StateGiven
@@ -69,7 +70,7 @@ class System(ConstraintQuestions):
         checks.choice(backend, ("native", "casadi"), "backend")
         if not isinstance(mechanism, Mechanism):
             raise ArgumentError(f"mechanism is {checks.shown(mechanism)}; needed: a Mechanism.")
-        layout = Layout(mechanism.snapshot())
+        layout = Layout(with_tree(mechanism.snapshot()))
         self._set_up(layout, backend)
 
         def check() -> None:

@@ -65,7 +65,7 @@ def attachments(system: System, p: Parameters = None) -> Attachments:
     index = {name: k for k, name in enumerate(system.layout.bodies)}
     s = Attachments(system, p, index, [[] for _ in index])
     for a in system.layout.joints.values():
-        _join(s, a.name, a.joint, a.parent, a.child, False)
+        _join(s, a.name, a.joint, *((a.child, a.parent) if a.flipped else (a.parent, a.child)), False)
     for c in system.description.constraints:
         if isinstance(c, Loop):
             _join(s, c.name, c.joint, c.a, c.b, True)

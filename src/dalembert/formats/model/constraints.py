@@ -7,7 +7,7 @@ from typing import Any
 from dalembert.formats.model import vocabulary as words
 from dalembert.formats.model.cursor import Node
 from dalembert.formats.model.forces import coefficients, given, kind_of, local, places
-from dalembert.formats.model.places import axis, joint_of, place
+from dalembert.formats.model.places import axis, joint_of, place, point_on_axis
 from dalembert.formats.model.scope import MOTION, NUMBERS, POSITION, STATE, Scope
 from dalembert.mechanism.machinery import Pulley
 from dalembert.mechanism.mechanism import Mechanism
@@ -29,11 +29,12 @@ def add_constraint(m: Mechanism, name: str, node: Node, outer: Scope) -> None:
 
 def _loop(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     joint = joint_of(node.child("joint").text(), node, scope)
-    m.close_loop(name, joint, *places(node.child("between"), scope, 2))
+    m.close_loop(name, joint, *places(node.child("between"), scope, 2), at=point_on_axis(node, scope))
 
 
 def _rod(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
-    m.add_rod(name, *places(node.child("between"), scope, 2), length=scope.value(node.child("length")))
+    length = node.get("length")
+    m.add_rod(name, *places(node.child("between"), scope, 2), length=None if length is None else scope.value(length))
 
 
 def _point_on_line(m: Mechanism, name: str, node: Node, scope: Scope) -> None:

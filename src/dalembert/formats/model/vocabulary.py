@@ -19,6 +19,7 @@ MODEL: Keys = {
     "let": "let",
     "inputs": "inputs",
     "gravity": "vector",
+    "points": "points",
     "bodies": "bodies",
     "frames": "frames",
     "joints": "joints",
@@ -33,6 +34,8 @@ BODY: Keys = {
     "inertia": "inertia",
     "inertia_axes": "rotation",
     "physical": "flag",
+    "at": "point",
+    "rotation": "rotation",
     "shapes": "shapes",
     "let": "let",
 }
@@ -47,7 +50,7 @@ SOLIDS: dict[str, Keys] = {
     "sphere": {"radius!": "value"},
     "planar": {"moment!": "value", "axis": "letter"},
 }
-PLACE: Keys = {"body!": "text", "at": "vector", "rotation": "rotation"}
+PLACE: Keys = {"body!": "text", "at": "point", "rotation": "rotation"}
 FRAME: Keys = {**PLACE, "let": "let"}
 TURN: Keys = {"axis!": "axis", "angle!": "value"}
 QUATERNION: Keys = {"quaternion!": "numbers"}
@@ -64,18 +67,20 @@ SHAPE: Keys = {
 #: joint types and what each has of its own
 JOINTS: dict[str, Keys] = {
     "fixed": {},
-    "revolute": {"axis": "axis"},
-    "prismatic": {"axis": "axis"},
-    "screw": {"axis": "axis", "pitch!": "value"},
-    "cylindrical": {"axis": "axis"},
+    "revolute": {"axis": "axis or points"},
+    "prismatic": {"axis": "axis or points"},
+    "screw": {"axis": "axis or points", "pitch!": "value"},
+    "cylindrical": {"axis": "axis or points"},
     "universal": {"first": "axis", "second": "axis"},
-    "planar": {"axis": "axis"},
+    "planar": {"axis": "axis or points"},
     "spherical": {},
     "free": {},
 }
 ATTACHMENT: Keys = {
-    "parent!": "place",
-    "child!": "place",
+    "parent": "place",
+    "child": "place",
+    "between": "two places",  # in place of parent and child
+    "at": "point",
     "stiffness": "values",
     "rest": "values",
     "damping": "values",
@@ -83,6 +88,7 @@ ATTACHMENT: Keys = {
     "armature": "values",
     "limits": "limits",
     "stops": "stops",
+    "tree": "flag",
     "let": "let",
 }
 FRICTION: Keys = dict.fromkeys(("coulomb", "static", "stribeck", "load", "exponent"), "number")
@@ -160,7 +166,7 @@ FORCES: dict[str, Keys] = {
 }
 CONSTRAINTS: dict[str, Keys] = {
     "loop": {"joint!": "joint type", "between!": "places"},  # and what the joint has of its own
-    "rod": {"between!": "places", "length!": "value"},
+    "rod": {"between!": "places", "length": "value"},
     "point on line": {"point!": "place", "line!": "place", "axis": "axis"},
     "point in plane": {"point!": "place", "plane!": "place", "normal": "axis"},
     "coupling": {"coefficients!": "values by name", "offset": "value"},

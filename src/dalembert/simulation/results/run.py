@@ -61,7 +61,7 @@ class Run(Histories):
     x_events: Mapping[str, np.ndarray]  # (hits, nq + nv)
     rtol: float | None = None  # of the steps; None where they were fixed, or this is not known
     metric: Any = "mass"  # of the formulation, or of its projection: "mass", "euclidean", or weights
-    remarks: tuple[str, ...] = ()  # sentences of the controller, such as on references out of reach
+    remarks: tuple[str, ...] = ()  # on what the controller did not do, and on what limits the accuracy
     phases: tuple[Run, ...] = ()  # runs of one structure each, where it changes
     switches: tuple[Switched, ...] = ()  # what happened between them
     _met: tuple[Met, ...] = ()  # passages, not yet described
