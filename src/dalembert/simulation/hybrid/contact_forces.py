@@ -21,6 +21,7 @@ compliances of that kind, and each step of (1) goes to the shortest of its solut
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
