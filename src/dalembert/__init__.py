@@ -98,6 +98,7 @@ if TYPE_CHECKING:
     from dalembert.mechanism.joints import Spherical as Spherical
     from dalembert.mechanism.joints import Universal as Universal
     from dalembert.mechanism.joints.attachment import Attachment as Attachment
+    from dalembert.mechanism.machinery import Pulley as Pulley
     from dalembert.mechanism.mechanism import Mechanism as Mechanism
     from dalembert.mechanism.motions import Table as Table
     from dalembert.mechanism.notes import Note as Note
@@ -190,6 +191,7 @@ _HOMES = {
     "mechanism.inertia": "box cylinder disc planar point rod sphere",
     "mechanism.joints": "Cylindrical Fixed Free Joint Planar Prismatic Revolute Screw Spherical Universal",
     "mechanism.joints.attachment": "Attachment",
+    "mechanism.machinery": "Pulley",
     "mechanism.mechanism": "Mechanism",
     "mechanism.motions": "Table",
     "mechanism.notes": "Note",

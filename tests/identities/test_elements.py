@@ -104,8 +104,20 @@ def test_elements_that_lose_power_never_give_any(seed):
         assert power <= 1e-12
 
 
+def powered() -> da.Mechanism:
+    """Motors by their constants, a muscle, and a tyre that slips on a road."""
+    m = crane()
+    a, c = m.bodies["a"], m.bodies["c"]
+    m.add_dc_motor("drive", "A.angle", torque_constant=0.3, resistance=1.5, ratio=4.0, efficiency=0.7)
+    m.add_muscle("muscle", [m.ground.at(0, 0, 2), a, c], strength=50.0, optimal_length=1.5, tendon=0.2)
+    road = da.Curve([-2, -1, 0, 1, 2], [0.1, 0.0, 0.2, 0.1, 0.0], smooth=True)
+    law = {"longitudinal": (5, 1.6, 1.0, 0.3), "lateral": 3.0}
+    m.add_tyre("tyre", c, radius=4.0, stiffness=30.0, damping=0.3, road=road, on=a, slow=0.5, **law)
+    return m
+
+
 @pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("make", [lambda: elements(SOFT), lossy], ids=["elastic", "lossy"])
+@pytest.mark.parametrize("make", [lambda: elements(SOFT), lossy, powered], ids=["elastic", "lossy", "powered"])
 def test_derivatives_of_elements_are_those_of_differences(make, seed):
     """The full linearization's columns against central differences of the accelerations along q ⊕ δ and v."""
     system = make().compile()

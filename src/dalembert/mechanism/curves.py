@@ -67,6 +67,11 @@ class Curve:
         """y at x, an expression."""
         return polynomials(ca.SX(x), *self._pieces())
 
+    def slope(self, x: Any) -> ca.SX:
+        """dy/dx at x, an expression."""
+        begins, c = self._pieces()
+        return polynomials(ca.SX(x), begins, c[:, 1:] * np.arange(1, c.shape[1])[:, None])
+
     def integral(self, x: Any) -> ca.SX:
         """∫ y from 0 to x, an expression."""
         begins, c = self._pieces()

@@ -30,7 +30,7 @@ from dalembert.mechanism.forces import (
 from dalembert.mechanism.forces.limited import force_limits
 from dalembert.mechanism.joints.attachment import Attachment
 from dalembert.mechanism.values import described, is_exact_zero, per_dof, shaped
-from dalembert.symbols import all_numbers, zeros
+from dalembert.symbols import all_numbers, array, zeros
 
 
 class Forceable(Elements):
@@ -48,12 +48,14 @@ class Forceable(Elements):
         self._add_force(JointForce(name, at, u, kind="motor"))
         return u
 
-    def add_actuator(self, name: str, a: Any, b: Any, *, limits: Any = None) -> ca.SX:
+    def add_actuator(self, name: str, a: Any, b: Any, *, limits: Any = None, stroke: Any = None) -> ca.SX:
         """An input of this name (N) that drives two points apart, along the line between them: a cylinder, a jack.
 
         a and b are bodies, frames or names; a negative force draws them together. limits: (lower, upper) in N, 0
         between them, None for no limit; beyond, the force stays at the limit. `state.length(name)` and
-        `state.length_rate(name)` are the distance of the points and its rate. Returns the input's symbol.
+        `state.length_rate(name)` are the distance of the points and its rate. stroke: (shortest, longest) length in m,
+        None for no end: rigid stops, which are the strut "name shortest" and the rope "name longest" (see `add_strut`,
+        `add_rope`) and act in `da.simulate`. Returns the input's symbol.
 
         >>> import dalembert as da
         >>> m = da.Mechanism("hoist", gravity=(0, -9.81, 0))
@@ -70,9 +72,15 @@ class Forceable(Elements):
         what = f"actuator '{name}'"
         at = [self._frame(p, what) for p in (a, b)]
         bounds = force_limits(limits, what)
+        ends = self._stroke(stroke, what)
         self._new(name, self.forces, "force")
         u = self.add_input(name)
         self._add_force(Actuator(name, at, u, bounds))
+        if stroke is not None:
+            m: Any = self
+            for end, add, length in zip(("shortest", "longest"), (m.add_strut, m.add_rope), ends):
+                if length is not None:
+                    add(f"{name} {end}", *((at,) if end == "longest" else at), length=length)
         return u
 
     def add_servo(
@@ -312,6 +320,24 @@ class Forceable(Elements):
         else:
             at = [self._frame(p, f"cable '{name}'") for p in points]
             self._add_force(Cable(name, at, self._value(tension, (), f"the tension of cable '{name}'")))
+
+    def _stroke(self, stroke: Any, what: str) -> tuple[Any, Any]:
+        """(shortest, longest) length, None where there is no end."""
+        if stroke is None:
+            return None, None
+        if not isinstance(stroke, (list, tuple)) or len(stroke) != 2:
+            raise DescriptionError(
+                f"the stroke of {what} is {checks.shown(stroke)}; needed: (shortest, longest), in m."
+            )
+        low, high = (
+            None if x is None else self.parameters.scalar(x, f"the stroke of {what}", least=0.0) for x in stroke
+        )
+        numbers = [self.parameters.number(array([x]), what)[0] for x in (low, high) if x is not None]
+        if len(numbers) == 2 and not numbers[0] < numbers[1]:
+            raise DescriptionError(
+                f"the stroke of {what} is {checks.shown(stroke)}; the shortest must be below the longest."
+            )
+        return tuple(getattr(x, "sx", x) for x in (low, high))  # type: ignore[return-value]
 
     def _coordinate_of(self, coordinate: Any, what: str) -> tuple[Attachment, int]:
         """The joint of a coordinate, and its place there."""

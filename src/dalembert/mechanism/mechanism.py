@@ -16,8 +16,8 @@ from dalembert.hints import hinted
 from dalembert.mechanism import pickling, show
 from dalembert.mechanism.body import Body
 from dalembert.mechanism.building import Buildable
-from dalembert.mechanism.drivetrain import Drivetrain
 from dalembert.mechanism.editing import Editable
+from dalembert.mechanism.machinery import Machinery
 from dalembert.mechanism.notes import Note
 from dalembert.mechanism.states import NamedState, named_state
 from dalembert.mechanism.touching import Touchable
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @hinted
-class Mechanism(Buildable, Drivetrain, Touchable, Editable):
+class Mechanism(Buildable, Machinery, Touchable, Editable):
     """Bodies, the joints between them, forces and constraints, described by name.
 
     Elements are added by methods, each under a `name` by which results give it back. gravity is the acceleration of

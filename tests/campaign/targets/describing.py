@@ -31,6 +31,10 @@ SOLIDS = {
         da.Curve, {"x": [0.0, 1.0, 2.0], "y": [0.0, 5.0, 2.0], "smooth": True, "beyond": "linear"}
     ),
     "dalembert.Curve.at": Target(lambda **a: da.Curve([0, 1], [1, 2]).at(**a), {"x": 0.5}),
+    "dalembert.Pulley": Target(
+        lambda **a: zoo.chain(2).add_pulley_rope("r", ["ground", da.Pulley(**a), "ground"]),
+        {"frame": "link 1", "radius": 0.1, "axis": "z", "turn": -1},
+    ),
     "dalembert.rotation": Target(da.rotation, {"axis": "z", "angle": 0.3}),
 }
 ADDING: dict[str, dict[str, Any]] = {
@@ -90,7 +94,22 @@ ADDING: dict[str, dict[str, Any]] = {
     "add_clutch": {"name": "new", "a": "A", "b": "B", "capacity": 2.0, "creep": 0.1},
     "add_brake": {"name": "new", "coordinate": "A", "capacity": law, "creep": 0.1},
     "add_one_way_clutch": {"name": "new", "a": "A", "b": "B", "damping": 10.0},
-    "add_actuator": {"name": "new", "a": "a", "b": "tip", "limits": (-1.0, 2.0)},
+    "add_dc_motor": {
+        "name": "new", "coordinate": "A", "torque_constant": 0.1, "resistance": 2.0, "back_emf": 0.1, "ratio": 10.0,
+        "efficiency": 0.9, "limits": (-12.0, 12.0),
+    },
+    "add_muscle": {
+        "name": "new", "points": ["a", "b", "c"], "strength": 100.0, "optimal_length": 0.3, "tendon": 0.1,
+        "speed": 10.0,
+    },
+    "add_tyre": {
+        "name": "new", "wheel": "c", "radius": 0.3, "stiffness": 1e5, "damping": 10.0,
+        "longitudinal": (10.0, 1.6, 1.0, 0.5), "lateral": 5e4, "on": "ground", "axis": "y",
+        "road": ([0.0, 1.0], [0.0, 0.1]), "slow": 0.1,
+    },
+    "add_pulley_rope": {"name": "new", "path": ["a", "c", "ground"]},
+    "add_strut": {"name": "new", "a": "a", "b": "c", "length": 0.5, "restitution": 0.5},
+    "add_actuator": {"name": "new", "a": "a", "b": "tip", "limits": (-1.0, 2.0), "stroke": (0.1, 3.0)},
     "add_servo": {
         "name": "new", "coordinate": "A", "stiffness": 1.0, "damping": 0.1, "rate": True, "limits": (-1.0, 2.0),
     },

@@ -9,6 +9,7 @@ from dalembert.formats.model.cursor import Node
 from dalembert.formats.model.forces import coefficients, given, kind_of, local, places
 from dalembert.formats.model.places import axis, joint_of, place, point_on_axis
 from dalembert.formats.model.scope import MOTION, NUMBERS, POSITION, STATE, Scope
+from dalembert.mechanism.machinery import Pulley
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.mechanism.motions import ENDS, Table
 
@@ -116,6 +117,26 @@ def _rolling_discs(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     )
 
 
+def _pulley_rope(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+    path: list[Any] = []
+    for x in node.child("path").items():
+        if not isinstance(x.value, dict) or "pulley" not in x.value:
+            path.append(place(x, scope))
+            continue
+        x.keys(words.PULLEY, "a pulley")
+        about, turn = x.get("axis"), x.get("turn")
+        with x.here():
+            path.append(
+                Pulley(
+                    place(x.child("pulley"), scope),
+                    scope.value(x.child("radius")),
+                    axis="z" if about is None else about.choice("xyz"),
+                    turn=1 if turn is None else int(turn.number()),
+                )
+            )
+    m.add_pulley_rope(name, path)
+
+
 def _skate(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     sideways = node.get("sideways")
     m.add_skate(name, place(node.child("frame"), scope), sideways="y" if sideways is None else sideways.choice("xyz"))
@@ -144,6 +165,7 @@ _ADD = {
     "point driver": _point_driver,
     "rolling": _rolling,
     "rolling discs": _rolling_discs,
+    "pulley rope": _pulley_rope,
     "skate": _skate,
     "expression": _expression,
 }

@@ -15,7 +15,8 @@ from dalembert.mechanism.curves import BEYOND, Curve
 from dalembert.mechanism.mechanism import Mechanism
 
 Types = dict[str, dict[str, str]]
-MAKE_INPUTS = ("motor", "actuator", "servo", "kinematic input")  # types of forces that come with an input of their name
+#: types of forces that come with an input of their name
+MAKE_INPUTS = ("motor", "actuator", "servo", "kinematic input", "dc motor", "muscle")
 
 
 def kind_of(node: Node, kinds: Types, noun: str) -> str:
@@ -170,6 +171,33 @@ def _elastic_coupling(m: Mechanism, name: str, node: Node, scope: Scope) -> None
     m.add_elastic_coupling(name, coefficients(node, scope), **given(node, scope, keys))
 
 
+def _dc_motor(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+    bounds, keys = node.get("limits"), ("torque_constant", "resistance", "back_emf", "ratio", "efficiency")
+    m.add_dc_motor(
+        name,
+        node.child("coordinate").text(),
+        **given(node, scope, keys),
+        limits=None if bounds is None else limits(bounds),
+    )
+
+
+def _muscle(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+    keys = ("strength", "optimal_length", "tendon", "speed")
+    m.add_muscle(name, places(node.child("through"), scope), **given(node, scope, keys))
+
+
+def _tyre(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+    on, about = node.get("on"), node.get("axis")
+    m.add_tyre(
+        name,
+        place(node.child("wheel"), scope),
+        **given(node, scope, ("radius", "stiffness", "damping", "road", "slow")),
+        **per_dof(node, scope, ("longitudinal", "lateral")),
+        on=None if on is None else place(on, scope),
+        axis="y" if about is None else about.choice("xyz"),
+    )
+
+
 def _slipping_coupling(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     capacity = scope.value(node.child("capacity"), FORCE)
     m.add_slipping_coupling(name, coefficients(node, scope), capacity=capacity, **given(node, scope, ("creep",)))
@@ -218,6 +246,9 @@ _ADD = {
     "damper": _damper,
     "torsion spring": _torsion_spring,
     "elastic coupling": _elastic_coupling,
+    "dc motor": _dc_motor,
+    "muscle": _muscle,
+    "tyre": _tyre,
     "slipping coupling": _slipping_coupling,
     "bushing": _bushing,
     "cable": _cable,

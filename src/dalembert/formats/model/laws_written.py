@@ -18,6 +18,7 @@ from dalembert.mechanism.constraints import (
     coordinate_driver,
     coupling,
     point_driver,
+    pulley_rope,
     rolling_disc_on_disc,
     rolling_on_plane,
     skate,
@@ -31,14 +32,17 @@ from dalembert.mechanism.forces import (
     Bushing,
     Cable,
     CutJointSpring,
+    DCMotor,
     ElasticCoupling,
     Force,
     JointForce,
     KinematicInput,
+    Muscle,
     Potential,
     Servo,
     SlippingCoupling,
     Spring,
+    Tyre,
     Wrench,
 )
 from dalembert.mechanism.forces.force import evaluate
@@ -77,6 +81,14 @@ def force_data(w: Writing, force: Force) -> Data:
             data |= _present(damping=force.damping, rest_length=force.rest_length)
         elif type(force) is ElasticCoupling:
             data = _elastic_coupling(force)
+        elif type(force) is DCMotor:
+            data = _dc_motor(force)
+        elif type(force) is Muscle:
+            data = {"type": "muscle", "through": [w.place(p) for p in force.points], "strength": force.strength}
+            data |= {"optimal_length": force.optimal_length, **_present(tendon=force.tendon)}
+            data |= {} if force.speed_limit == 10.0 else {"speed": force.speed_limit}
+        elif type(force) is Tyre:
+            data = _tyre(w, force)
         elif type(force) is SlippingCoupling:
             capacity = _evaluated(force.capacity, s, (), what)
             data = {"type": "slipping coupling", "coefficients": _terms(force), "capacity": capacity}
@@ -169,6 +181,34 @@ def _elastic_coupling(force: ElasticCoupling) -> Data:
     return data if lossless else {**data, "efficiency": force.efficiency, "creep": force.creep}
 
 
+def _dc_motor(force: DCMotor) -> Data:
+    kt, ke, R = force.constants
+    data: Data = {"type": "dc motor", "coordinate": force.joint.coordinates[force.index], "torque_constant": kt}
+    data |= {"resistance": R, **({} if ke is kt else {"back_emf": ke})}
+    for key, x in (("ratio", force.ratio), ("efficiency", force.efficiency)):
+        data |= {} if isinstance(x, float) and x == 1.0 else {key: x}
+    return data | _limits(force.limits)
+
+
+def _tyre(w: Writing, force: Tyre) -> Data:
+    data: Data = {"type": "tyre", "wheel": w.place(force.wheel), "radius": force.radius, "stiffness": force.stiffness}
+    data |= _present(damping=force.damping)
+    for key, law in (("longitudinal", force.longitudinal), ("lateral", force.lateral)):
+        data |= {key: law[0] if len(law) == 1 else list(law)} if law else {}
+    data |= {} if (on := w.place(force.on)) == "ground" else {"on": on}
+    data |= {} if force.axis == 1 else {"axis": "xyz"[force.axis]}
+    data |= {} if force.road is None else {"road": _law(force.road)}
+    return data if isinstance(force.slow, float) and force.slow == 0.1 else {**data, "slow": force.slow}
+
+
+def _pulley_rope(w: Writing, s: Recorder, name: str, stations: Any) -> Data:
+    path: list[Any] = []
+    for frame, radius, about, turn in stations:
+        at = w.place(frame)
+        path.append({"pulley": at, "radius": radius, "axis": "xyz"[about], "turn": turn} if turn else at)
+    return {"type": "pulley rope", "path": path}
+
+
 def _coupling(w: Writing, s: Recorder, name: str, coefficients: Any, offset: Any, angular: bool) -> Data:
     data: Data = {"type": "coupling", "coefficients": dict(coefficients)}
     return data if is_zero(array(offset)) else {**data, "offset": offset}
@@ -214,6 +254,7 @@ _RECIPES: dict[Any, Any] = {
     rolling_on_plane: _rolling,
     rolling_disc_on_disc: _rolling_discs,
     skate: _skate,
+    pulley_rope: _pulley_rope,
 }
 
 

@@ -103,6 +103,7 @@ def _definitions() -> Schema:
         "turn": _table(words.TURN),
         "place": {"anyOf": [{**text, "description": "A body or a frame."}, _table(words.PLACE)]},
         "places": {"type": "array", "items": _ref("place"), "minItems": 2},
+        "path": {"type": "array", "items": {"anyOf": [_ref("place"), _table(words.PULLEY)]}, "minItems": 2},
         "two places": {"type": "array", "items": _ref("place"), **two},
         "local frames": {"type": "object", "additionalProperties": _table(words.PLACE)},
         "limits": {

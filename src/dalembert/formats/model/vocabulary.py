@@ -104,6 +104,7 @@ CONTACTS: dict[str, Keys] = {
         "static_friction": "number",
     },
     "rope": {"through!": "places", "length!": "value", "restitution": "number"},
+    "strut": {"between!": "places", "length!": "value", "restitution": "number"},
 }
 FORCES: dict[str, Keys] = {
     "motor": {"joint!": "text"},
@@ -120,6 +121,34 @@ FORCES: dict[str, Keys] = {
         "offset": "value",
         "efficiency": "value",
         "creep": "value",
+    },
+    "dc motor": {
+        "coordinate!": "text",
+        "torque_constant!": "value",
+        "resistance!": "value",
+        "back_emf": "value",
+        "ratio": "value",
+        "efficiency": "value",
+        "limits": "limits",
+    },
+    "muscle": {
+        "through!": "places",
+        "strength!": "value",
+        "optimal_length!": "value",
+        "tendon": "value",
+        "speed": "value",
+    },
+    "tyre": {
+        "wheel!": "place",
+        "radius!": "value",
+        "stiffness!": "value",
+        "damping": "value",
+        "longitudinal": "values",
+        "lateral": "values",
+        "on": "place",
+        "axis": "letter",
+        "road": "curve",
+        "slow": "value",
     },
     "slipping coupling": {"coefficients!": "values by name", "capacity!": "value", "creep": "value"},
     "cable": {
@@ -165,6 +194,7 @@ CONSTRAINTS: dict[str, Keys] = {
         "axis": "letter",
         "inside": "flag",
     },
+    "pulley rope": {"path!": "path"},
     "skate": {"frame!": "place", "sideways": "letter"},
     "expression": {"holonomic": "values by name", "pfaffian": "values by name"},
 }
@@ -172,6 +202,8 @@ CONSTRAINTS: dict[str, Keys] = {
 TABLE: Keys = {"times!": "numbers", "values!": "table", "ends": "ends"}
 #: a law of one variable through points
 CURVE: Keys = {"x!": "numbers", "y!": "numbers", "smooth": "flag", "beyond": "beyond"}
+#: what a rope runs around
+PULLEY: Keys = {"pulley!": "place", "radius!": "value", "axis": "letter", "turn": "number"}
 #: keys that every force and constraint may have besides its type
 LOCAL: Keys = {"let": "let", "frames": "local frames"}
 STATE: Keys = {"q": "numbers by name", "v": "numbers by name", "u": "numbers by name", "t": "value"}
