@@ -95,6 +95,7 @@ if TYPE_CHECKING:
     from dalembert.mechanism.joints import Spherical as Spherical
     from dalembert.mechanism.joints import Universal as Universal
     from dalembert.mechanism.joints.attachment import Attachment as Attachment
+    from dalembert.mechanism.linkage import Linkage as Linkage
     from dalembert.mechanism.mechanism import Mechanism as Mechanism
     from dalembert.mechanism.motions import Table as Table
     from dalembert.mechanism.notes import Note as Note
@@ -182,6 +183,7 @@ _HOMES = {
     "mechanism.inertia": "box cylinder disc planar point rod sphere",
     "mechanism.joints": "Cylindrical Fixed Free Joint Planar Prismatic Revolute Screw Spherical Universal",
     "mechanism.joints.attachment": "Attachment",
+    "mechanism.linkage": "Linkage",
     "mechanism.mechanism": "Mechanism",
     "mechanism.motions": "Table",
     "mechanism.notes": "Note",
