@@ -100,6 +100,8 @@ if TYPE_CHECKING:
     from dalembert.mechanism.motions import Table as Table
     from dalembert.mechanism.notes import Note as Note
     from dalembert.mechanism.shapes import Shape as Shape
+    from dalembert.mechanism.solids import Solid as Solid
+    from dalembert.mechanism.solids import solid as solid
     from dalembert.mechanism.states import NamedState as NamedState
     from dalembert.mechanism.traced import UserState as UserState
     from dalembert.outcome import Outcome as Outcome
@@ -188,6 +190,7 @@ _HOMES = {
     "mechanism.motions": "Table",
     "mechanism.notes": "Note",
     "mechanism.shapes": "Shape",
+    "mechanism.solids": "Solid solid",
     "mechanism.states": "NamedState",
     "mechanism.traced": "UserState",
     "outcome": "Outcome",

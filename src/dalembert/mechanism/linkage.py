@@ -140,7 +140,7 @@ class Linkage(Mechanism):
         if len(its) < 2 or len(set(its)) < len(its):
             raise DescriptionError(f"body '{name}' has the pins {its}; needed: two or more, each once.")
         m, com, moment = self._weight(its, mass, self.density if density is None else density, f"body '{name}'")
-        body = self.add_body(name, m, com, planar(moment), at=its[0])
+        body = self.add_body(name, m, list(com), planar(moment), at=its[0])
         self._join(body, its)
         return body
 

@@ -27,6 +27,17 @@ SOLIDS = {
     "dalembert.planar": Target(da.planar, {"moment": 0.1, "axis": "z"}),
     "dalembert.Table": Target(da.Table, {"times": [0.0, 1.0, 2.0], "values": [0.0, 0.5, 0.0], "ends": "cyclic"}),
     "dalembert.Table.at": Target(lambda **a: da.Table([0, 1], [1, 2]).at(**a), {"t": 0.5}),
+    "dalembert.solid": Target(
+        da.solid,
+        {
+            "kind": "box",
+            "size": (1.0, 2.0, 3.0),
+            "density": 1000.0,
+            "at": (0.1, 0.2, 0.3),
+            "rotation": np.eye(3),
+            "colour": (1.0, 0.0, 0.0, 1.0),
+        },
+    ),
     "dalembert.rotation": Target(da.rotation, {"axis": "z", "angle": 0.3}),
 }
 SKETCHING: dict[str, dict[str, Any]] = {
