@@ -100,6 +100,13 @@ def simulate(
         u = None
     if system.varies_inertia(p):
         system.check_mass(state, p)
+    if choices.method_name == "moreau":
+        from dalembert.simulation.time_stepping.request import simulate_stepped
+
+        return simulate_stepped(
+            system, system.bare(state), t, t_eval, u, p, controller, hold, events, switches, stops, choices,
+            coordinates, options, record, shared=hashable,
+        )  # fmt: skip
     if switches is not None or stops is not None or system.layout.is_hybrid:
         from dalembert.simulation.hybrid.request import simulate_hybrid
 

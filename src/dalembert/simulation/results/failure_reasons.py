@@ -106,7 +106,7 @@ def rounded(system: System, x: State, p: np.ndarray, rate: float, atol: float) -
     rate: of the motion, 1/s. atol: of the steps, in rad or lengths.
     """
     clock, steps = float(np.spacing(abs(x.t))), np.spacing(np.abs(x.q))
-    off = steps / state_units(system, system.nq, rank_policy(system, p).length)
+    off = steps / state_units(system, system.nq + system.nv, rank_policy(system, p).length)[: system.nq]
     worst = int(np.argmax(off)) if len(off) else 0
     if clock * rate > atol:
         return (
