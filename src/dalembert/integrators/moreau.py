@@ -15,6 +15,8 @@ Jean, The non-smooth contact dynamics method, CMAME 177 (1999) 235-257). In (3)
     s = 2 g/h     one with a gap g > 0 at Q: it may close by the end of the step, no more (Stewart & Trinkle)
     s = 0         one that is closed
 
+All e are lowered where impulses would make energy, or where there are none.
+
 Hit is what approaches faster than forces change its speed in the step; with e > 0 such a contact is not slowed before
 it is closed. In the mass metric, ν = R v with M̂ = RᵀR, the rows that hold are cut off by an orthonormal basis that
 reveals their rank; what is left is `cone`.
@@ -44,7 +46,9 @@ from dalembert.outcome import CALLBACK, DRIFTED, NOT_FINITE, OK, STEP_UNSOLVED
 DEPENDENT = 1e-9  # of unit rows in the mass metric: what is left of a row that depends on others
 HIT = 2.0  # times what forces change a speed by in a step: approaches that are faster are impacts
 IMPULSIVE = 9.0  # times the square of what forces change: contact forces of the last step beyond are of an impact
-UNSOLVED = 1e-6  # of speeds: a contact problem with a larger residual ends the run
+MADE = 1e-13  # of the kinetic energy: what impulses may make, by rounding
+HALVES = 12  # of the part of restitution that makes none
+SOLVED, UNSOLVED = 1e-8, 1e-6  # of speeds: residuals of a contact problem of impacts, and one that ends the run
 CLOSED = 1e-14  # of lengths and radians: residuals that are rounding
 OPEN = 1e-11  # of lengths and radians: residuals of a step that was not restored
 ROUNDS = 30  # of corrections
@@ -257,23 +261,24 @@ def _impulses(s, h, trial):
         s.bears[i] = 0
     if k == 0:
         return OK
-    for i in range(k):
-        for j in range(i + 1):
-            c.G[i, j] = c.G[j, i] = dot(s.cut, i, s.cut, j, 0, nv)
-    solve(c)
-    trial[first + 1] = c.residual
+    work, part = _solve(s, 1.0), 1.0
+    if s.hits > 0 and not _is_admissible(s, work):
+        low, high = 0.0, 1.0
+        for _ in range(HALVES):
+            part = 0.5 * (low + high)
+            if _is_admissible(s, _solve(s, part)):
+                low = part
+            else:
+                high = part
+        work, part = _solve(s, low), low
+    s.lowered += 1 if part < 1.0 else 0
+    trial[first], trial[first + 1] = work, c.residual
     s.residual, s.newton_steps = max(s.residual, c.residual), s.newton_steps + c.steps
     if not c.residual <= UNSOLVED:
         return STEP_UNSOLVED
-    work = 0.0
     for i in range(k):
         axpy(c.z[i], s.cut, i, s.free, 0, 0, nv)
         trial[first + 2 + s.place[s.row[i]]] = c.z[i] / h
-    for i in range(k):
-        row = s.row[i]
-        after = dot(s.Y, row, s.free, 0, 0, nv)
-        work += 0.5 * c.z[i] * (after + dot(s.Y, row, s.nu, 0, 0, nv))
-    trial[first] = work
     for e in range(c.elements):
         i = s.element[e]
         if i < s.contacts and s.pushed[e] != 0 and c.z[c.first[e]] > 0.0:
@@ -282,11 +287,34 @@ def _impulses(s, h, trial):
 
 
 @native
+def _solve(s, part):
+    """Solve the cone problem with this part of restitution. Returns the work of its impulses on A v̄."""
+    c, nv, k, work = s.cone, s.nv, s.cone.rows, 0.0
+    for i in range(k):
+        for j in range(i + 1):
+            c.G[i, j] = c.G[j, i] = dot(s.cut, i, s.cut, j, 0, nv)
+        c.q[i], c.z[i] = s.rest[i] + part * s.rebound[i], s.start[i]
+    solve(c)
+    at = nv * nv + nv + s.m * nv + s.m
+    for i in range(k):
+        row = s.row[i]
+        after = c.w[i] - part * s.rebound[i] - s.offset[i] - s.equations.y[at + row]
+        work += 0.5 * c.z[i] * (after + s.speed[row] - s.equations.y[at + row])
+    return work
+
+
+@inline
+def _is_admissible(s, work):
+    """Whether impulses were found, and make no energy: with friction, or unequal e, Newton's law can (Kane)."""
+    return s.cone.residual <= SOLVED and work <= MADE * dot(s.free, 0, s.free, 0, 0, s.nv)
+
+
+@native
 def _gather(s, h, trial, forces):
     """The cone problem of what may touch in this step and of all joints with friction; it starts from old forces."""
     c, nv, at, fast = s.cone, s.nv, s.nv * s.nv + s.nv + s.m * s.nv, 0.0
     out = s.equations.y
-    c.rows = c.elements = 0
+    c.rows = c.elements = s.hits = 0
     for i in range(nv):
         fast += s.free[i] ** 2
     fast = sqrt(fast)
@@ -304,7 +332,13 @@ def _gather(s, h, trial, forces):
         s.element[e], s.pushed[e] = i, 0 if hit else 1
         c.first[e], c.normal[e], c.bound[e], c.across[e], c.mu[e] = c.rows, 1, 0.0, 0, 0.0
         _add_row(s, row, trial[forces + s.place[row]] * h)
-        c.q[c.rows - 1] += s.restitution[i] * before if hit else 2.0 * max(gap, 0.0) / h
+        k = c.rows - 1
+        if hit:
+            s.rebound[k] = s.restitution[i] * before
+            s.hits += 1
+        else:
+            s.offset[k] = 2.0 * max(gap, 0.0) / h
+            s.rest[k] += s.offset[k]
         if s.mu[i] > 0.0 and s.slips[i] > 0:
             c.across[e], c.mu[e] = s.slips[i], _friction(s, i)
             for a in range(s.slip_row[i], s.slip_row[i] + s.slips[i]):
@@ -333,8 +367,8 @@ def _add_row(s, row, start):
             for j in range(nv):
                 s.cut[k, j] = 0.0
     at = nv * nv + nv + s.m * nv + s.m
-    c.q[k] = dot(s.Y, row, s.free, 0, 0, nv) + s.equations.y[at + row]
-    c.z[k], s.row[k] = start, row
+    s.rest[k] = dot(s.Y, row, s.free, 0, 0, nv) + s.equations.y[at + row]
+    s.start[k], s.row[k], s.rebound[k], s.offset[k] = start, row, 0.0, 0.0
     c.rows += 1
 
 

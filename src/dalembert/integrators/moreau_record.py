@@ -73,6 +73,11 @@ class TimeStepping(Struct):
     cut = Doubles("room", "nv")  # rows of the cone problem without what the held ones determine
     row = Ints("room")  # which row
     element = Ints("places")  # which contact, or contacts + which friction
+    rest = Doubles("room")  # w without impulses, and the gap's share of s
+    offset = Doubles("room")  # that share
+    rebound = Doubles("room")  # e w⁻ of what is hit
+    start = Doubles("room")  # impulses that the solver starts from
+    hits = Int()
     speed = Doubles("m")  # A v + b at the start of the step
     bears = Ints("contacts")  # 1: pressed in this step, and did not bounce
     pushed = Ints("places")
@@ -82,5 +87,4 @@ class TimeStepping(Struct):
     # --- evidence of the run
     residual = Float()  # largest of a step's contact problem
     newton_steps = Int()
-    corrections = Int()
-    penetration = Float()  # largest, in the unit of its gap, of what bears
+    lowered = Int()  # steps whose restitution was lowered

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -89,7 +88,8 @@ class SteppingLayout(Layout):
             equations=equations, residuals=Bound.of(row_residuals(changeable), {"p": p}),
             plus=Bound.of(moved(system), {}), power=power, u_index=_inputs(equations), u_power=_inputs(power),
             forces=forces, u_forces=_inputs(forces),
-            cone=_cone(count, len(contacts) + len(frictions), TOLERANCE), push=_cone(len(contacts), len(contacts), 1e-10),
+            cone=_cone(count, len(contacts) + len(frictions), TOLERANCE),
+            push=_cone(len(contacts), len(contacts), ENOUGH),
         )  # fmt: skip
         s.held_rows[:] = [row[name] for name in system.rows.names]
         s.held_unit[:] = row_units(system, p)
@@ -100,7 +100,11 @@ class SteppingLayout(Layout):
             s.mu[k], s.static[k], s.restitution[k] = contact.friction, contact.static, contact.restitution
         for k, friction in enumerate(frictions):
             law = friction.law
-            s.stick_row[k], s.coulomb[k], s.more[k] = row[f"{friction.name}.stick"], law.coulomb, law.breakaway - law.coulomb
+            s.stick_row[k], s.coulomb[k], s.more[k] = (
+                row[f"{friction.name}.stick"],
+                law.coulomb,
+                law.breakaway - law.coulomb,
+            )
             s.stribeck[k], s.exponent[k] = law.stribeck, law.exponent
         return s
 

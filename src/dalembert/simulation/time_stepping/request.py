@@ -8,7 +8,6 @@ from dalembert.errors import ArgumentError
 from dalembert.mechanism.contacts.stop import Stops, as_stops
 from dalembert.mechanism.forces import KinematicInput
 from dalembert.protocols import Parameters, StateGiven
-from dalembert.simulation.hybrid.instantaneous import Instant
 from dalembert.simulation.hybrid.mode import Changeable
 from dalembert.simulation.run.context import lay_out
 from dalembert.simulation.run.record_pool import give_back

@@ -89,8 +89,9 @@ class SteppedRun(Run):
             return np.zeros_like(self.v)
         lam = np.zeros((len(self.t), len(whole.rows.names) + len(whole.rows.left_out)))
         lam[:, [row[n] for n in self.force_names]] = self.contact_forces
+        count = len(whole.rows.names)
         kernel = whole.custom_kernel(
-            ("row_load",), ("q", "v", "p", "t", "lam"), lambda s: s.rows.sparse.transposed_times(s.lam[: len(s.rows.of)])
+            ("row_load",), ("q", "v", "p", "t", "lam"), lambda s: s.rows.sparse.transposed_times(s.lam[:count])
         )
         known = {"q": self.q, "v": self.v, "p": self.p, "t": self.t[:, None], "lam": lam}
         return np.asarray(kernel.batch(*(known[n] for n in kernel.names_in)))
