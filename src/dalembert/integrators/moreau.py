@@ -49,7 +49,7 @@ IMPULSIVE = 9.0  # times the square of what forces change: contact forces of the
 MADE = 1e-13  # of the kinetic energy: what impulses may make, by rounding
 HALVES = 12  # of the part of restitution that makes none
 SOLVED, UNSOLVED = 1e-8, 1e-6  # of speeds: residuals of a contact problem of impacts, and one that ends the run
-CLOSED = 1e-14  # of lengths and radians: residuals that are rounding
+CLOSED = 1e-13  # of lengths and radians, and of speeds in the mass metric: residuals of what is closed
 OPEN = 1e-11  # of lengths and radians: residuals of a step that was not restored
 ROUNDS = 30  # of corrections
 STUCK = 0.5  # of its last residual: a correction that does not bring it below has reached rounding
@@ -70,7 +70,7 @@ def moreau_step(x, y, run):
         return
     _factor_held(s)
     _forces_at_middle(run, s, t, h, trial)
-    _move_freely(s, h)
+    _move_freely(s)
     run.attempt.outcome = _impulses(s, h, trial)
     if run.attempt.outcome != OK:
         return
@@ -210,7 +210,7 @@ def _forces_at_middle(run, s, t, h, trial):
             s.mean[i] = 0.0
     for i in range(nv):
         s.mean[i] += s.change[i]
-    _cut(s, s.mean, 0)
+    _admit(s, s.mean)
     solve_upper(s.R, s.mean)
     damping = nv * nv + nv + s.m * nv + 2 * s.m
     for i in range(nq):
@@ -229,19 +229,25 @@ def _forces_at_middle(run, s, t, h, trial):
 
 
 @native
-def _move_freely(s, h):
+def _move_freely(s):
     """free ← ν after the step without impulses of contacts: (1) and (2)."""
-    nv, free = s.nv, s.free
-    for i in range(nv):
-        free[i] = s.change[i]
-    _cut(s, free, 0)
-    for k in range(s.held):
-        s.right[k] = -2.0 * s.speed[s.held_rows[k]]
-    _shortest(s)
-    for i in range(nv):
-        free[i] += s.nu[i]
-    for k in range(s.rank):
-        axpy(s.part[k], s.basis, k, free, 0, 0, nv)
+    for i in range(s.nv):
+        s.free[i] = s.change[i]
+    _admit(s, s.free)
+    for i in range(s.nv):
+        s.free[i] += s.nu[i]
+
+
+@native
+def _admit(s, x):
+    """x, a change of ν by forces ← the change with the impulses of rows that hold: (2)."""
+    _cut(s, x, 0)
+    if s.held > 0:
+        for k in range(s.held):
+            s.right[k] = -2.0 * s.speed[s.held_rows[k]]
+        _shortest(s)
+        for k in range(s.rank):
+            axpy(s.part[k], s.basis, k, x, 0, 0, s.nv)
 
 
 # --- contacts and friction ------------------------------------------------------------------------------------------
@@ -259,6 +265,8 @@ def _impulses(s, h, trial):
             trial[first + 2 + s.place[i]] = 0.0
     for i in range(s.contacts):
         s.bears[i] = 0
+    if s.blocked != 0:
+        return STEP_UNSOLVED
     if k == 0:
         return OK
     work, part = _solve(s, 1.0), 1.0
@@ -314,7 +322,7 @@ def _gather(s, h, trial, forces):
     """The cone problem of what may touch in this step and of all joints with friction; it starts from old forces."""
     c, nv, at, fast = s.cone, s.nv, s.nv * s.nv + s.nv + s.m * s.nv, 0.0
     out = s.equations.y
-    c.rows = c.elements = s.hits = 0
+    c.rows = c.elements = s.hits = s.blocked = 0
     for i in range(nv):
         fast += s.free[i] ** 2
     fast = sqrt(fast)
@@ -333,6 +341,8 @@ def _gather(s, h, trial, forces):
         c.first[e], c.normal[e], c.bound[e], c.across[e], c.mu[e] = c.rows, 1, 0.0, 0, 0.0
         _add_row(s, row, trial[forces + s.place[row]] * h)
         k = c.rows - 1
+        if dot(s.cut, k, s.cut, k, 0, nv) == 0.0 and s.rest[k] + 2.0 * max(gap, 0.0) / h < -UNSOLVED * reach:
+            s.blocked = 1  # closed by rows that hold, whatever pushes
         if hit:
             s.rebound[k] = s.restitution[i] * before
             s.hits += 1
@@ -362,7 +372,8 @@ def _add_row(s, row, start):
     whole = dot(s.cut, k, s.cut, k, 0, nv)
     if s.rank > 0:
         _cut(s, s.cut, k)
-        _cut(s, s.cut, k)  # twice is enough (Parlett)
+        if dot(s.cut, k, s.cut, k, 0, nv) <= 0.25 * whole:
+            _cut(s, s.cut, k)  # twice is enough (Parlett)
         if dot(s.cut, k, s.cut, k, 0, nv) <= DEPENDENT * DEPENDENT * whole:
             for j in range(nv):
                 s.cut[k, j] = 0.0
@@ -489,7 +500,7 @@ def _filter(run, s, t, trial):
         if k == 0:
             for a in range(s.held):
                 run.evidence.speed_drift = max(run.evidence.speed_drift, abs(s.right[a]))
-        if worst <= 1e-16 * size or worst > STUCK * last:
+        if worst <= CLOSED * size or worst > STUCK * last:
             break
         last = worst
         _shortest(s)

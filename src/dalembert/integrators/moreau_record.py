@@ -78,6 +78,7 @@ class TimeStepping(Struct):
     rebound = Doubles("room")  # e w⁻ of what is hit
     start = Doubles("room")  # impulses that the solver starts from
     hits = Int()
+    blocked = Int()  # whether a contact is closed by rows that hold
     speed = Doubles("m")  # A v + b at the start of the step
     bears = Ints("contacts")  # 1: pressed in this step, and did not bounce
     pushed = Ints("places")

@@ -60,7 +60,8 @@ def simulate(
     stops: what stops joints at their limits, "rigid" or a `da.Stops`; joints that have stops of their own keep them.
     Contacts, ropes, stops and dry friction of the mechanism act by themselves; see docs/contacts.md.
     method: "dop853" or "dopri5" (adaptive, tolerances rtol and atol), "rk4" (fixed `step`, s), "sdirk4" (adaptive, for
-    stiff motion), "variational" (fixed `step`, for long conservative runs). step is the first step of adaptive methods;
+    stiff motion), "variational" (fixed `step`, for long conservative runs), "moreau" (fixed `step`, for many contacts:
+    time stepping at velocity level in place of event by event). step is the first step of adaptive methods;
     max_step (s) bounds all. The run ends after max_steps, or as soon as it is clear that they will not do.
     stabilization: "projection" of every step, "energy" (projection that also restores the energy balance),
     "baumgarte", "none", or a `da.Projection` or `da.Baumgarte` with its options.

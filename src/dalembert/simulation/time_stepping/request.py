@@ -44,6 +44,7 @@ def simulate_stepped(
 def carried_out(layout: SteppingLayout, span: Span) -> SteppedRun:
     """The run of a layout from a state."""
     ctx = lay_out(Segment(layout, span))
+    ctx.record.method.set(lowered=0, residual=0.0, newton_steps=0)
     begin(ctx)
     run = stepped_result(ctx, integrate(ctx))
     give_back(layout, ctx.spare)

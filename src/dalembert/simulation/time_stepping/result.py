@@ -10,6 +10,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.errors import ArgumentError, unknown
 from dalembert.lazy import cached_property
+from dalembert.mechanism.contacts.stop import Stops
 from dalembert.simulation.hybrid.mode import Changeable
 from dalembert.simulation.results.result import result
 from dalembert.simulation.results.run import Run
@@ -30,18 +31,20 @@ class SteppedRun(Run):
     force_names: tuple[str, ...] = ()  # rows of contacts, stops, ropes and joint friction
     contact_forces: Any = None  # (N, rows) N or N m, in the order of force_names
     contact_residuals: Any = None  # (N,) of the contact problem of the step, over its speeds
-    _changeable: Changeable | None = None
+    _stops: Stops | None = None  # of joints that have none of their own
+
+    @property
+    def _changeable(self) -> Changeable:
+        return Changeable.of(self.system, self._stops)
 
     @property
     def contact_names(self) -> tuple[str, ...]:
         """Contacts, ropes and stops of the run."""
-        assert self._changeable is not None
         return tuple(self._changeable.contacts)
 
     @cached_property
     def gaps(self) -> np.ndarray:
         """(N, contacts) m or rad, in the order of contact_names; negative where they overlap."""
-        assert self._changeable is not None
         kernel, rows = self._changeable.everything.kernel("residuals"), list(self._changeable.gap_row.values())
         known = {"q": self.q, "v": self.v, "p": self.p, "t": self.t[:, None]}
         return np.asarray(kernel.batch(*(known[n] for n in kernel.names_in))[0])[:, rows]
@@ -56,7 +59,6 @@ class SteppedRun(Run):
 
         Those of contacts and friction are means over the step that ends.
         """
-        assert self._changeable is not None
         rows = self._changeable.everything.rows
         of = dict(zip(rows.names, rows.of))
         found = [k for k, row in enumerate(self.force_names) if name in (row, of[row])]
@@ -74,6 +76,22 @@ class SteppedRun(Run):
             "method='dop853'. Forces of contacts are run.multiplier(name)."
         )
 
+    def summary(self) -> str:
+        """What happened, in a paragraph, and how well contacts were kept."""
+        text = super().summary()
+        if not self.contact_names or not len(self.t):
+            return text
+        return (
+            f"{text} Contacts overlapped by at most {self.penetration.max():.2g} (m or rad); the contact problems of "
+            f"steps were solved to {self.contact_residuals.max():.1g} of their speeds."
+        )
+
+    def save(self, path: Any) -> None:
+        raise ArgumentError(
+            "a run by time stepping is not written to files; needed: an event-driven run, method='dop853', or tables "
+            "(run.to_xarray())."
+        )
+
     @cached_property
     def _dynamics(self) -> tuple[np.ndarray, np.ndarray]:
         """v̇ and λ of loops with the forces of contacts, by elimination."""
@@ -83,7 +101,6 @@ class SteppedRun(Run):
     @cached_property
     def _contact_load(self) -> np.ndarray:
         """(N, nv) forces of contacts and friction along the velocities."""
-        assert self._changeable is not None
         whole, row = self._changeable.everything, self._changeable.row_index
         if not self.force_names:
             return np.zeros_like(self.v)
@@ -127,11 +144,13 @@ def stepped_result(ctx: Context, status: Status) -> SteppedRun:
     columns = X[:, first : first + layout.works - len(ctx.system.work_names)]
     known = {f.name: getattr(plain, f.name) for f in fields(Run)}
     known["work"] = {**plain.work, "contacts": columns[:, 0]}
-    run = SteppedRun(
+    lowered = ctx.record.method.lowered
+    if lowered:
+        known["remarks"] += (f"in {lowered} steps restitution was lowered, as it would have made energy",)
+    return SteppedRun(
         **known,
         force_names=layout.force_rows,
         contact_residuals=columns[:, 1],
         contact_forces=columns[:, OWN:],
-        _changeable=layout.changeable,
+        _stops=layout.changeable.stops,
     )
-    return run
