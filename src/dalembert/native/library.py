@@ -31,6 +31,7 @@ ENTRIES = {
     "in_joint_rates": ("dalembert.integrators.joint_rates", "in_joint_rates"),
     "runge_kutta": ("dalembert.integrators.explicit", "runge_kutta"),
     "implicit_step": ("dalembert.integrators.implicit", "implicit_step"),
+    "moreau_step": ("dalembert.integrators.moreau", "moreau_step"),
     "solve_cone": ("dalembert.integrators.cone", "solve_cone"),
     "large_jacobian": ("dalembert.integrators.large_jacobian", "large_jacobian"),
     "tree_jacobian": ("dalembert.recursions.tree_jacobian", "tree_jacobian"),
