@@ -37,6 +37,8 @@ ENTRIES = {
     "tree_jacobian": ("dalembert.recursions.tree_jacobian", "tree_jacobian"),
     "variational_step": ("dalembert.integrators.variational", "variational_step"),
     "variational_motion": ("dalembert.integrators.variational", "variational_motion"),
+    "rollout": ("dalembert.integrators.rollout", "rollout"),
+    "rollout_adjoint": ("dalembert.integrators.rollout", "rollout_adjoint"),
     "tree_pairs": ("dalembert.recursions.tree_pairs", "tree_pairs"),
     "factorize": ("dalembert.formulations.common", "factorize"),
     "field": ("dalembert.formulations.field", "field"),

@@ -342,4 +342,4 @@ class Evaluating(Given):
 def frame_key(frame: Frame) -> Any:
     """Equal for equal frames of numbers, so that asking again for `body.at(...)` compiles nothing new."""
     parts = np.concatenate([frame.T.R.ravel(), frame.T.p])
-    return (frame.body.name, *parts) if all_numbers(parts) else frame
+    return (frame.body.name, *map(float, parts)) if all_numbers(parts) else frame
