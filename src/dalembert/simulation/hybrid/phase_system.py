@@ -184,8 +184,8 @@ class PhaseSystem(System):
         if x.p is not None and len(x.p) != len(whole.p_names):
             x = self.belonging(x, own)
         if name in OF_PROGRAM:
-            x, _, own = whole.resolve(x, None, own)
-            found = whole.at(x.q, x.v, np.zeros(len(whole.u_names)), whole.parameter_vector(own), x.t)
+            x, _, given = whole.resolve(x, None, own)
+            found = whole.at(x.q, x.v, np.zeros(len(whole.u_names)), whole.parameter_vector(given), x.t)
             M, _, A, gamma, phi, speed, b = found[2:9]
             if name == "mass_matrix":
                 return M
