@@ -17,7 +17,7 @@ from typing import Any
 
 from dalembert.compiler import cache as disk
 from dalembert.compiler.build import SIGNATURE, Progress
-from dalembert.forks import held_over_forks
+from dalembert.forks import held_over_forks, undisturbed
 from dalembert.native.struct import Struct
 from dalembert.sources import digest_of
 
@@ -40,6 +40,7 @@ ENTRIES = {
     "factorize": ("dalembert.formulations.common", "factorize"),
     "field": ("dalembert.formulations.field", "field"),
     "sparse_field": ("dalembert.formulations.field", "sparse_field"),
+    "whitened": ("dalembert.formulations.whitened", "whitened"),
     "gauge": ("dalembert.formulations.nearness", "gauge"),
     "position": ("dalembert.formulations.nearest", "position"),
     "velocity": ("dalembert.formulations.nearest", "velocity"),
@@ -69,7 +70,7 @@ def address(name: str) -> int:
     """Address of a native function f(x, y, w)."""
     known = _loaded.get(name)
     if known is None:
-        with _lock:
+        with undisturbed(), _lock:
             known = _loaded.get(name) or _loaded.setdefault(name, _load(name))
     return known.addresses[SYMBOL]
 

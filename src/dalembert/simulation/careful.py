@@ -92,6 +92,19 @@ def careful(layout: Layout, rows: tuple[int, ...] | None) -> Careful:
     return Careful(rows, Stepper(ode, dop853, dop853.make(0), fields), position, velocity, low, units)
 
 
+def land_record(layout: Layout, rows: tuple[int, ...] | None, t: float, record: np.ndarray) -> None:
+    """Bring a record beside a singular configuration, made by ordinary steps, onto the manifold, in place.
+
+    Elimination knows its velocity to ε/σ² only. Here Φ is computed in twice the precision, which leaves ε/σ.
+    """
+    nq, n = layout.system.nq, layout.system.nq + layout.system.nv
+    steps = lease(layout, rows)
+    landed = steps.land(layout.system.state(record[:nq], record[nq:n], t), 0.0)
+    give_back(layout, steps)
+    if landed is not None:
+        record[:nq], record[nq:n] = landed.q, landed.v
+
+
 def _energies(layout: Layout) -> Bound:
     """Kinetic and potential energy of a motion that keeps their sum, but for works.
 

@@ -21,6 +21,7 @@ compliances of that kind, and each step of (1) goes to the shortest of its solut
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -71,7 +72,7 @@ def contact_forces(sides: list[ContactRows], dimension: int) -> ContactForces | 
     problem = _Problem(sides)
     for around in AROUND:
         z = problem.start(around)
-        known = [] if z is None else [problem.on_circles, np.copy]
+        known: list[Any] = [] if z is None else [problem.on_circles, np.copy]
         z = np.zeros(len(problem.q)) if z is None else z
         for nearer in (*known, problem.by_sweeps):
             solution, found = problem.refined(nearer(z))

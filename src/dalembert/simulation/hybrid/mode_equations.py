@@ -72,7 +72,7 @@ class ModeEquations(Equations):
         if measured is None and known.owner is not None and known.owner.rank == self.usual_rank(rows):
             return known
         return make_gauge(
-            mode_whitened(self.data.rows(measured, bare=True)), {},
+            mode_whitened(self.data.rows(measured, bare=True)),
             nv=self.system.nv, rows=self.usual_rank(measured), rank=self.usual_rank(rows),
         )  # fmt: skip
 
