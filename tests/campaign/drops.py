@@ -44,15 +44,11 @@ def dropped(seed: int) -> Drop:
     started = time.process_time()
     run = da.simulate(system, state, 2.5 * float(np.sqrt(size / G)) * 2.0, rtol=1e-6, atol=1e-7)
     seconds = time.process_time() - started
-    scale = float(np.trace(system.mass_matrix(state))) if kind == "linkage" else 1.0
-    fall = {"box": size**3 * G * size, "chain": 3 * size**3 * G * size, "linkage": scale * G / size}[kind]
-    energy = run.kinetic_energy + run.potential_energy
-    made = float(np.maximum.accumulate(energy[::-1])[::-1].max() - energy[0]) if len(energy) else 0.0
-    rises = float(np.max(energy - np.minimum.accumulate(energy), initial=0.0))
-    gaps = [g for name in ("lowest",) for g in (_lowest(system, run) if kind != "linkage" else np.zeros(1))]
-    return Drop(
-        kind, seed, size, run.status.name, run.message, max(made, rises) / fall, -min(gaps, default=0.0) / size, seconds
-    )
+    masses = {"box": 1, "chain": 3, "linkage": 3}[kind]
+    energy, fall = run.kinetic_energy + run.potential_energy, masses * size**3 * G * size
+    made = float(np.max(energy - np.minimum.accumulate(energy), initial=0.0))
+    gaps = _lowest(system, run) if kind != "linkage" else []
+    return Drop(kind, seed, size, run.status.name, run.message, made / fall, -min(gaps, default=0.0) / size, seconds)
 
 
 def _box(rng: np.random.Generator, size: float) -> tuple[da.System, da.State]:

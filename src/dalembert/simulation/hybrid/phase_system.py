@@ -38,6 +38,27 @@ OF_ALL_MODES = (
 )  # fmt: skip
 
 
+class SelectedRows:
+    """The kernel "constraints" of a mode, called as one: Φ, A and b of rows selected from the program."""
+
+    names_in = ("q", "p", "t")
+
+    def __init__(self, whole: AllRows, chosen: tuple[int, ...]):
+        self.whole, self.chosen = whole, list(chosen)
+
+    def __call__(self, q: np.ndarray, p: np.ndarray, t: Any) -> tuple[np.ndarray, ...]:
+        """At a position."""
+        v, u, own = np.zeros(self.whole.nv), np.zeros(len(self.whole.u_names)), p[: len(self.whole.p_names)]
+        _, A, _, phi, _, b = self.whole.at(q, v, u, own, float(np.ravel(t)[0]))[3:9]
+        return phi[self.chosen], A[self.chosen], -b[self.chosen]
+
+    def batch(self, q: np.ndarray, p: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, ...]:
+        """At several positions."""
+        t = np.broadcast_to(np.reshape(t, -1), len(q))
+        found = [self(q[k], p if p.ndim == 1 else p[k], t[k]) for k in range(len(q))]
+        return tuple(np.array(x) for x in zip(*found))
+
+
 class PhaseSystem(System):
     """A system in a mode: its constraints are those that hold, its forces have the friction of what slides.
 
@@ -169,6 +190,9 @@ class PhaseSystem(System):
             and not self.changeable.base.p_names
         ):
             return self.selected_from[0].kernel(name, frame=frame, axes=axes, lanes=lanes)
+        if name == "constraints" and rows is None and self.selected_from is not None:
+            kernel: Any = SelectedRows(*self.selected_from)
+            return kernel
         return super().kernel(name, frame=frame, axes=axes, rows=rows, lanes=lanes)
 
     def evaluate(
@@ -184,8 +208,8 @@ class PhaseSystem(System):
         if x.p is not None and len(x.p) != len(whole.p_names):
             x = self.belonging(x, own)
         if name in OF_PROGRAM:
-            x, _, its_own = whole.resolve(x, None, own)
-            found = whole.at(x.q, x.v, np.zeros(len(whole.u_names)), whole.parameter_vector(its_own), x.t)
+            x, _, given = whole.resolve(x, None, own)
+            found = whole.at(x.q, x.v, np.zeros(len(whole.u_names)), whole.parameter_vector(given), x.t)
             M, _, A, gamma, phi, speed, b = found[2:9]
             if name == "mass_matrix":
                 return M
