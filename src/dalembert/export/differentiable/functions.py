@@ -120,8 +120,7 @@ _VALUES: dict[str, Value] = {"ode": _ode, "correct": _correct, "filter": _filter
 
 def rollout(system: System, rules: Rules, steps: int, dt: float) -> Function:
     """(q, v, inputs of every step, p), t → (q, v) after every step of RK4 of length dt with projection."""
-    ruler = Ruler(near=0.0, hit=0.0, lost=0.0)
-    limit = ruler.runaway * (float(rules.policy.units.max(initial=0.0)) or 1.0)
+    limit = Ruler.runaway * (float(rules.policy.units.max(initial=0.0)) or 1.0)
     kinds = ("ode", *_on_manifold(system))
     return _stepped("rollout", system, rules, kinds, steps, dt, Projection().corrections, limit)
 
