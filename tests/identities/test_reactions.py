@@ -90,6 +90,10 @@ def test_the_joint_wrench_along_the_screws_is_the_joint_force(seed):
         (lambda m: m.add_rolling_discs("c", "plate", 0.4, "ball", 0.2), {"float.x": 0.6}),
         (lambda m: m.add_rod("c", "plate", "ball", length=0.5), {"float.x": 0.5}),
         (lambda m: m.add_point_on_line("c", "ball", "plate", (1, 2, 0)), {}),
+        (
+            lambda m: m.add_pulley_rope("c", ["plate", da.Pulley("ball", 0.2, turn=-1), m.ground.at(1, 1, 0.2)]),
+            {"float.x": 1.0, "float.y": -1.0},
+        ),
     ],
 )
 def test_forces_of_constraints_act_where_the_bodies_touch(add, guess):

@@ -11,11 +11,13 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import DescriptionError
+from dalembert.forks import undisturbed
+from dalembert.hints import hinted
 from dalembert.mechanism import pickling, show
 from dalembert.mechanism.body import Body
 from dalembert.mechanism.building import Buildable
-from dalembert.mechanism.constraining import Constrainable
-from dalembert.mechanism.forcing import Forceable
+from dalembert.mechanism.editing import Editable
+from dalembert.mechanism.machinery import Machinery
 from dalembert.mechanism.notes import Note
 from dalembert.mechanism.states import NamedState, named_state
 from dalembert.mechanism.touching import Touchable
@@ -26,7 +28,8 @@ if TYPE_CHECKING:
     from dalembert.system.system import System
 
 
-class Mechanism(Buildable, Forceable, Constrainable, Touchable):
+@hinted
+class Mechanism(Buildable, Machinery, Touchable, Editable):
     """Bodies, the joints between them, forces and constraints, described by name.
 
     Elements are added by methods, each under a `name` by which results give it back. gravity is the acceleration of
@@ -170,9 +173,10 @@ class Mechanism(Buildable, Forceable, Constrainable, Touchable):
 
         backend: "native" (machine code, made when first used and kept on disk) or "casadi" (CasADi's virtual machine).
         """
-        from dalembert.system.system import System
+        with undisturbed():
+            from dalembert.system.system import System
 
-        return System(self, backend)
+            return System(self, backend)
 
     def save(self, path: str | os.PathLike[str]) -> list[Note]:
         """Write the mechanism to a file, in the format of its suffix, and give what that format cannot say.

@@ -14,6 +14,7 @@ from dalembert import checks
 from dalembert.errors import DescriptionError, unknown
 from dalembert.mechanism.body import Body, Frame
 from dalembert.mechanism.constraints import Constraint, Expressions
+from dalembert.mechanism.curves import Curve
 from dalembert.mechanism.joints import Joint
 from dalembert.mechanism.joints.attachment import Attachment
 from dalembert.mechanism.mirroring import check_mirrored, mirror_matrix, mirrored_joint, mirrored_shape
@@ -84,9 +85,9 @@ class Part:
 
     def function(self, f: Any) -> Any:
         """A function of the state or of time."""
-        if self.mirror is not None and not isinstance(f, (Table, Constant)):
+        if self.mirror is not None and not isinstance(f, (Table, Curve, Constant)):
             raise DescriptionError("a function of the state cannot be mirrored; add what uses it on each side.")
-        if isinstance(f, Table) or isinstance(getattr(f, "function", None), ca.Function):  # no symbols in it
+        if isinstance(f, (Table, Curve)) or isinstance(getattr(f, "function", None), ca.Function):  # no symbols in it
             return f
         return Constant(self.value(f.value)) if isinstance(f, Constant) else PartLaw(f, self)
 
@@ -140,7 +141,13 @@ class Merging:
     """One mechanism on its way into another."""
 
     def __init__(
-        self, m: Mechanism, other: Mechanism, prefix: str, mount: Frame, given: Mapping[str, Any], mirror: str | None
+        self,
+        m: Mechanism,
+        other: Mechanism,
+        prefix: str,
+        mount: Frame,
+        given: Mapping[str, Any],
+        mirror: str | None = None,
     ):
         self.m, self.other, self.prefix = m, other, prefix
         if mirror is not None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import ArgumentError, unknown
+from dalembert.hints import hinted
 from dalembert.mechanism.layout import Layout
 from dalembert.mechanism.values import vector_of
 from dalembert.protocols import Inputs, Parameters
@@ -17,6 +18,7 @@ from dalembert.system.state_frames import FramesOfState
 from dalembert.system.vectors import filled, listed
 
 
+@hinted
 @dataclass(frozen=True, slots=True, eq=False)
 class State(FramesOfState):
     """q and v at time t (s). `state["A"]` is the position of joint (or coordinate) A, `state.rate("A")` its velocity.

@@ -13,6 +13,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import ArgumentError, unknown
+from dalembert.hints import hinted
 from dalembert.lazy import cached_property
 from dalembert.mechanism.checks import check_laws, check_masses
 from dalembert.mechanism.forces import JointSpringDamper
@@ -35,6 +36,7 @@ S = TypeVar("S", bound="System")
 KEPT = 32  # things that other packages keep with a system
 
 
+@hinted
 class System(ConstraintQuestions):
     """The equations of motion of a mechanism; made by `Mechanism.compile`.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from dalembert.formats.model import vocabulary as words
 from dalembert.formats.model.vocabulary import Keys
+from dalembert.mechanism.curves import BEYOND
 from dalembert.mechanism.motions import ENDS
 from dalembert.mechanism.shapes import SIZES
 
@@ -54,9 +55,15 @@ def _definitions() -> Schema:
         },
         "values": {"anyOf": [value, {"type": "array", "items": value}]},
         "vector": {"type": "array", "items": value, **three},
-        "values or rows": {
-            "anyOf": [{"type": "array", "items": x, **six} for x in (value, {"type": "array", "items": value, **six})]
+        "curve": _table(words.CURVE),
+        "beyond": {"enum": list(BEYOND)},
+        "law": {"anyOf": [value, _ref("curve")]},
+        "laws or rows": {
+            "anyOf": [
+                {"type": "array", "items": x, **six} for x in (_ref("law"), {"type": "array", "items": value, **six})
+            ]
         },
+        "pair": {"type": "array", "items": value, "minItems": 2, "maxItems": 2},
         "values by name": {"type": "object", "additionalProperties": value, "minProperties": 1},
         "numbers by name": {
             "type": "object",
@@ -96,7 +103,8 @@ def _definitions() -> Schema:
         "turn": _table(words.TURN),
         "place": {"anyOf": [{**text, "description": "A body or a frame."}, _table(words.PLACE)]},
         "places": {"type": "array", "items": _ref("place"), "minItems": 2},
-        "pair": {"type": "array", "items": _ref("place"), **two},
+        "path": {"type": "array", "items": {"anyOf": [_ref("place"), _table(words.PULLEY)]}, "minItems": 2},
+        "two places": {"type": "array", "items": _ref("place"), **two},
         "local frames": {"type": "object", "additionalProperties": _table(words.PLACE)},
         "limits": {
             "type": "array",

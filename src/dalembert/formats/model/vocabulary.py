@@ -91,7 +91,7 @@ JOINTS: dict[str, Keys] = {
 ATTACHMENT: Keys = {
     "parent": "place",
     "child": "place",
-    "between": "pair",  # in place of parent and child
+    "between": "two places",  # in place of parent and child
     "at": "point",
     "stiffness": "values",
     "rest": "values",
@@ -116,13 +116,53 @@ CONTACTS: dict[str, Keys] = {
         "static_friction": "number",
     },
     "rope": {"through!": "places", "length!": "value", "restitution": "number"},
+    "strut": {"between!": "places", "length!": "value", "restitution": "number"},
 }
 FORCES: dict[str, Keys] = {
     "motor": {"joint!": "text"},
     "joint force": {"joint!": "text", "value!": "values"},
     "wrench": {"frame!": "place", "force": "vector", "moment": "vector", "axes": "axes"},
-    "spring": {"between!": "places", "stiffness!": "value", "damping": "value", "rest_length": "value"},
-    "bushing": {"between!": "places", "stiffness!": "values or rows", "damping": "values or rows"},
+    "spring": {"between!": "places", "stiffness!": "law", "damping": "law", "rest_length": "value"},
+    "damper": {"between!": "places", "damping!": "law"},
+    "bushing": {"between!": "places", "stiffness!": "laws or rows", "damping": "laws or rows"},
+    "torsion spring": {"coordinate!": "text", "stiffness!": "law", "damping": "law", "rest": "value"},
+    "elastic coupling": {
+        "coefficients!": "values by name",
+        "stiffness!": "law",
+        "damping": "law",
+        "offset": "value",
+        "efficiency": "value",
+        "creep": "value",
+    },
+    "dc motor": {
+        "coordinate!": "text",
+        "torque_constant!": "value",
+        "resistance!": "value",
+        "back_emf": "value",
+        "ratio": "value",
+        "efficiency": "value",
+        "limits": "limits",
+    },
+    "muscle": {
+        "through!": "places",
+        "strength!": "value",
+        "optimal_length!": "value",
+        "tendon": "value",
+        "speed": "value",
+    },
+    "tyre": {
+        "wheel!": "place",
+        "radius!": "value",
+        "stiffness!": "value",
+        "damping": "value",
+        "longitudinal": "values",
+        "lateral": "values",
+        "on": "place",
+        "axis": "letter",
+        "road": "curve",
+        "slow": "value",
+    },
+    "slipping coupling": {"coefficients!": "values by name", "capacity!": "value", "creep": "value"},
     "cable": {
         "through!": "places",
         "tension": "value",
@@ -142,6 +182,19 @@ CONSTRAINTS: dict[str, Keys] = {
     "point on line": {"point!": "place", "line!": "place", "axis": "axis"},
     "point in plane": {"point!": "place", "plane!": "place", "normal": "axis"},
     "coupling": {"coefficients!": "values by name", "offset": "value"},
+    "gear": {
+        "a!": "text",
+        "b!": "text",
+        "ratio": "value",
+        "teeth": "pair",
+        "inside": "flag",
+        "carrier": "text",
+        "offset": "value",
+    },
+    "rack": {"pinion!": "text", "rack!": "text", "radius!": "value", "offset": "value"},
+    "planetary": {"sun!": "text", "ring!": "text", "carrier!": "text", "teeth!": "pair", "offset": "value"},
+    "differential": {"case!": "text", "left!": "text", "right!": "text", "offset": "value"},
+    "belt": {"a!": "text", "b!": "text", "radii!": "pair", "crossed": "flag", "offset": "value"},
     "driver": {"coordinate!": "text", "motion!": "motion"},
     "point driver": {"frame!": "place", "motion!": "motion of a point"},
     "rolling": {"wheel!": "place", "radius!": "value", "plane": "place", "axis": "letter"},
@@ -153,11 +206,16 @@ CONSTRAINTS: dict[str, Keys] = {
         "axis": "letter",
         "inside": "flag",
     },
+    "pulley rope": {"path!": "path"},
     "skate": {"frame!": "place", "sideways": "letter"},
     "expression": {"holonomic": "values by name", "pfaffian": "values by name"},
 }
 #: a motion through points of time
 TABLE: Keys = {"times!": "numbers", "values!": "table", "ends": "ends"}
+#: a law of one variable through points
+CURVE: Keys = {"x!": "numbers", "y!": "numbers", "smooth": "flag", "beyond": "beyond"}
+#: what a rope runs around
+PULLEY: Keys = {"pulley!": "place", "radius!": "value", "axis": "letter", "turn": "number"}
 #: keys that every force and constraint may have besides its type
 LOCAL: Keys = {"let": "let", "frames": "local frames"}
 STATE: Keys = {"q": "numbers by name", "v": "numbers by name", "u": "numbers by name", "t": "value"}
