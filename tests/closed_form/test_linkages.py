@@ -137,3 +137,10 @@ def test_sketches_that_cannot_be_are_refused(act, message):
     with pytest.raises(da.DalembertError) as caught:
         act(m)
     assert message in str(caught.value)
+
+
+def test_a_linkage_is_copied_with_its_pins():
+    m = jansen().copy("other")
+    m.add_bar("tail", "foot Z")
+    assert m.holders["foot"] == ["shin", "tail"]
+    assert "tail" not in jansen().bodies

@@ -22,6 +22,7 @@ from dalembert.cli.equilibrium import equilibrium
 from dalembert.cli.exits import Exit, code_of
 from dalembert.cli.export import export
 from dalembert.cli.linearize import linearize, modes
+from dalembert.cli.new import new
 from dalembert.cli.options import Group, debug_option
 from dalembert.cli.report import report
 from dalembert.cli.run import run_scenario
@@ -32,8 +33,8 @@ from dalembert.cli.zoo import zoo
 from dalembert.errors import DalembertError
 
 COMMANDS = (
-    check, report, assemble, sweep, simulate, linearize, modes, equilibrium, convert, export, view, zoo, run_scenario,
-    cache, completion,
+    check, report, assemble, sweep, simulate, linearize, modes, equilibrium, convert, export, view, zoo, new,
+    run_scenario, cache, completion,
 )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from dalembert import checks
@@ -40,6 +41,9 @@ class Editable(Elements):
         merging = Merging(other, m.snapshot(), "", other.ground.frame, {})
         merging.merge()
         other.gravity = merging.part.value(m.gravity)
+        other.points.update({point: merging.part.value(p) for point, p in m.points.items()})
+        for part in m.own_parts:
+            setattr(other, part, deepcopy(merging.part.value(getattr(m, part))))
         return other
 
     def remove(self, name: str, *, kind: str | None = None, dependents: bool = False) -> list[str]:
@@ -114,13 +118,15 @@ class Editable(Elements):
         old: Any = getattr(scratch, TABLES[kind]).pop(name)
         new: Any
         if isinstance(old, Body) and old is not self.ground:
-            given = {"mass": old.mass, "com": old.com, "inertia": old.inertia, "physical": False, **changes}
-            made = scratch.add_body(name, **given)
-            new = Body(name, made.mass, made.com, made.inertia, self.parameters, list(old.shapes))
+            given = {"mass": old.mass, "com": old.com, "inertia": old.inertia, "physical": False}
+            made = scratch.add_body(name, **({**given, **changes} if "solid" not in changes else changes))
+            drawn = made.drawn if {"at", "rotation"} & set(changes) else old.drawn
+            shapes = list(made.shapes or old.shapes)
+            new = Body(name, made.mass, made.com, made.inertia, self.parameters, shapes, drawn)
         elif isinstance(old, Attachment):
             joint = changes.pop("joint", old.joint)
             same = type(joint) is type(old.joint)
-            given = {key: getattr(old, key) for key in (*DATA, "rest") if same}
+            given = {"tree": old.tree} | {key: getattr(old, key) for key in (*DATA, "rest") if same}
             given |= {"friction": [0.0 if f is None else f for f in old.friction]} if same and old.friction else {}
             given |= {"limits": None} if same and not old.joint.nv else {}
             parent, child = (changes.pop(key, getattr(old, key)) for key in ("parent", "child"))

@@ -22,6 +22,7 @@ from dalembert.mechanism.notes import Note
 from dalembert.mechanism.states import NamedState, named_state
 from dalembert.mechanism.touching import Touchable
 from dalembert.mechanism.values import Defaults
+from dalembert.spatial import rotation
 
 if TYPE_CHECKING:
     from dalembert.system.system import System
@@ -73,14 +74,22 @@ class Mechanism(Buildable, Machinery, Touchable, Editable):
     # --- parts --------------------------------------------------------------------------------------------------
 
     def merge(
-        self, other: Mechanism, prefix: str = "", *, at: Any = None, parameters: Mapping[str, Any] | None = None
+        self,
+        other: Mechanism,
+        prefix: str = "",
+        *,
+        at: Any = None,
+        parameters: Mapping[str, Any] | None = None,
+        mirror: str | None = None,
     ) -> dict[str, Body]:
         """Add a copy of another mechanism, its ground mounted on the frame `at`; returns its bodies by their old names.
 
         other: the mechanism, which stays as it is; it can be merged several times. prefix: what every name of its
         elements, inputs and parameters begins with here, such as "left_". at: a body, a frame or a name, default the
         ground. parameters: what parameters of the other mechanism are here, numbers or expressions of parameters of
-        this one, which so become common; the others are declared here, under the prefix. Gravity is that of this
+        this one, which so become common; the others are declared here, under the prefix. mirror: "x", "y" or "z"
+        reflects the copy in the plane of its ground normal to that axis: a right side from a left one, whose joints
+        have the same coordinates as the other's in mirrored positions. Gravity is that of this
         mechanism. What the other one says in the axes of its ground (wrenches, drivers of points, functions of the
         state) is in those of this ground.
 
@@ -106,7 +115,47 @@ class Mechanism(Buildable, Machinery, Touchable, Editable):
         if not isinstance(prefix, str) or "." in prefix:
             raise DescriptionError(f"the prefix is {checks.shown(prefix)}; needed: a string without dots, as 'left_'.")
         mount = self._frame(self.ground if at is None else at, f"merging '{other.name}'")
-        return Merging(self, other.snapshot(), prefix, mount, {} if parameters is None else parameters).merge()
+        if mirror is not None:
+            checks.choice(mirror, "xyz", f"mirror of merging '{other.name}'", error=DescriptionError)
+        given = {} if parameters is None else parameters
+        return Merging(self, other.snapshot(), prefix, mount, given, mirror).merge()
+
+    def merge_around(
+        self,
+        other: Mechanism,
+        count: int,
+        prefix: str = "part {}_",
+        *,
+        axis: Any = "z",
+        at: Any = None,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> list[dict[str, Body]]:
+        """Add copies of another mechanism, evenly around an axis: legs of a platform, fingers of a gripper.
+
+        other, at and parameters as in `merge`; prefix has {} where the number of the copy goes, from 1. axis: a letter
+        or three numbers, through the origin of the frame `at`; the first copy is not turned. Returns the bodies of
+        each copy by their old names.
+
+        >>> import dalembert as da
+        >>> finger = da.Mechanism("finger")
+        >>> link = finger.add_body("link", mass=0.1, com=(0, 0, 0.05))
+        >>> finger.add_joint("root", "revolute", finger.ground, link, axis="y")
+        >>> hand = da.Mechanism("gripper")
+        >>> fingers = hand.merge_around(finger, 3, "finger {} ")
+        >>> list(hand.joints)
+        ['finger 1 root', 'finger 2 root', 'finger 3 root']
+        """
+        count = checks.whole(count, "the count of copies", least=1, most=10**4, error=DescriptionError)
+        if not isinstance(prefix, str) or (prefix.count("{}") != 1 and count > 1):
+            raise DescriptionError(
+                f"the prefix is {checks.shown(prefix)}; needed: a text with one {{}}, as 'leg {{}} '."
+            )
+        mount = self._frame(self.ground if at is None else at, "merge_around")
+        turns = (rotation(axis, 2 * np.pi * k / count) for k in range(count))
+        return [
+            self.merge(other, prefix.replace("{}", str(k)), at=mount.at(rotation=R), parameters=parameters)
+            for k, R in enumerate(turns, start=1)
+        ]
 
     # --- what comes of it ---------------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from dalembert.mechanism.constraints import Constraint, Expressions
 from dalembert.mechanism.curves import Curve
 from dalembert.mechanism.joints import Joint
 from dalembert.mechanism.joints.attachment import Attachment
+from dalembert.mechanism.mirroring import check_mirrored, mirror_matrix, mirrored_joint, mirrored_shape
 from dalembert.mechanism.motions import Constant, Table
 from dalembert.mechanism.shapes import Shape
 from dalembert.mechanism.states import NamedState
@@ -31,8 +32,9 @@ if TYPE_CHECKING:
 class Part:
     """Names, symbols and bodies of a merged mechanism, mapped to those of the mechanism it became part of."""
 
-    def __init__(self, prefix: str, mount: Frame, old: list[ca.SX], new: list[ca.SX]):
+    def __init__(self, prefix: str, mount: Frame, old: list[ca.SX], new: list[ca.SX], mirror: str | None = None):
         self.prefix, self.mount, self.old, self.new = prefix, mount, old, new
+        self.mirror = None if mirror is None else mirror_matrix(mirror)
         self.bodies: dict[str, Body] = {}
         self.frames: dict[str, Frame] = {}
 
@@ -61,7 +63,10 @@ class Part:
 
     def transform(self, T: Transform) -> Transform:
         """A place on a body."""
-        return Transform(self.value(T.R), self.value(T.p))
+        R, p = self.value(T.R), self.value(T.p)
+        if self.mirror is None:
+            return Transform(R, p)
+        return Transform(self.mirror @ array(R) @ self.mirror, self.mirror @ array(p))
 
     def frame(self, frame: Any) -> Frame:
         """A frame, a body, or the name of one."""
@@ -80,6 +85,8 @@ class Part:
 
     def function(self, f: Any) -> Any:
         """A function of the state or of time."""
+        if self.mirror is not None and not isinstance(f, (Table, Curve, Constant)):
+            raise DescriptionError("a function of the state cannot be mirrored; add what uses it on each side.")
         if isinstance(f, (Table, Curve)) or isinstance(getattr(f, "function", None), ca.Function):  # no symbols in it
             return f
         return Constant(self.value(f.value)) if isinstance(f, Constant) else PartLaw(f, self)
@@ -133,8 +140,18 @@ class PartState(UserState):
 class Merging:
     """One mechanism on its way into another."""
 
-    def __init__(self, m: Mechanism, other: Mechanism, prefix: str, mount: Frame, given: Mapping[str, Any]):
+    def __init__(
+        self,
+        m: Mechanism,
+        other: Mechanism,
+        prefix: str,
+        mount: Frame,
+        given: Mapping[str, Any],
+        mirror: str | None = None,
+    ):
         self.m, self.other, self.prefix = m, other, prefix
+        if mirror is not None:
+            check_mirrored(other, mirror)
         self.given = self._parameters(given)
         self._check_names()
         old, new = [], []
@@ -149,7 +166,7 @@ class Merging:
             new.append(m.add_input(prefix + name, u.numel()))
         known = [*m.borrowed, *m.parameters.symbols.values(), *m.inputs.values()]
         m.borrowed = (*m.borrowed, *(x for x in (*other.borrowed, *old) if not any(x is y for y in known)))
-        self.part = Part(prefix, mount, old, new)
+        self.part = Part(prefix, mount, old, new, mirror)
 
     def _parameters(self, given: Mapping[str, Any]) -> dict[str, ca.SX]:
         out = {}
@@ -206,6 +223,8 @@ class Merging:
     def _body(self, body: Body) -> Body:
         value = self.part.value
         mass, com, J = value(body.mass), value(body.com), value(body.inertia)
+        if (S := self.part.mirror) is not None:
+            com, J = S @ array(com), S @ array(J) @ S
         return Body(self.part.name(body.name), mass, com, J, self.m.parameters, self._shapes(body), self._drawn(body))
 
     def _drawn(self, body: Body) -> Transform:
@@ -214,7 +233,9 @@ class Merging:
 
     def _shapes(self, body: Body) -> list[Shape]:
         """The shapes of a body, in parameters of the whole."""
-        return [shape.evaluated(lambda x, _: array(self.part.value(x))) for shape in body.shapes]
+        shapes = [shape.evaluated(lambda x, _: array(self.part.value(x))) for shape in body.shapes]
+        S = self.part.mirror
+        return shapes if S is None else [mirrored_shape(shape, S) for shape in shapes]
 
     def _ground_shapes(self) -> None:
         mount = self.part.mount
@@ -271,7 +292,7 @@ class Merging:
         if isinstance(x, Joint):
             new = copy(x)
             vars(new).update({key: part.value(value) for key, value in vars(x).items()})
-            return new
+            return new if part.mirror is None else mirrored_joint(new, part.mirror)
         if isinstance(x, (list, tuple)):
             return type(x)(self._moved(e) for e in x)
         if callable(x) and not isinstance(x, ca.SX):

@@ -144,7 +144,10 @@ ADDING: dict[str, dict[str, Any]] = {
     },
     "add_kinematic_input": {"name": "new", "coordinate": "A"},
     "add_potential": {"name": "new", "energy": energy},
-    "merge": {"other": zoo.chain(2), "prefix": "part ", "at": "tip", "parameters": {}},
+    "merge": {"other": zoo.chain(2), "prefix": "part ", "at": "tip", "parameters": {}, "mirror": "y"},
+    "merge_around": {
+        "other": zoo.chain(2), "count": 3, "prefix": "leg {} ", "axis": "z", "at": "tip", "parameters": {},
+    },
     "add_cable": {"name": "new", "points": ["a", "b", "c"], "tension": 1.0},
     "close_loop": {"name": "new", "joint": da.Revolute("z"), "a": "tip", "b": "ground"},
     "add_rod": {"name": "new", "a": "a", "b": "c", "length": 1.0},
