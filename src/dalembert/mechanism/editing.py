@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from dalembert import checks
@@ -14,7 +15,15 @@ from dalembert.mechanism.swapping import TABLES, Swap, referred
 if TYPE_CHECKING:
     from dalembert.mechanism.mechanism import Mechanism
 
-DATA = ("stiffness", "damping", "armature", "limits", "friction", "stops")  # of a joint, besides its place and type
+DATA = (
+    "stiffness",
+    "damping",
+    "armature",
+    "limits",
+    "friction",
+    "stops",
+    "tree",
+)  # of a joint, besides its place and type
 
 
 class Editable(Elements):
@@ -40,6 +49,7 @@ class Editable(Elements):
         merging = Merging(other, m.snapshot(), "", other.ground.frame, {})
         merging.merge()
         other.gravity = merging.part.value(m.gravity)
+        other.points.update({point: merging.part.value(x) for point, x in m.points.items()})
         return other
 
     def remove(self, name: str, *, kind: str | None = None, dependents: bool = False) -> list[str]:
@@ -116,15 +126,17 @@ class Editable(Elements):
         if isinstance(old, Body) and old is not self.ground:
             given = {"mass": old.mass, "com": old.com, "inertia": old.inertia, "physical": False, **changes}
             made = scratch.add_body(name, **given)
-            new = Body(name, made.mass, made.com, made.inertia, self.parameters, list(old.shapes))
+            drawn = made.drawn if {"at", "rotation"} & {*changes} else old.drawn
+            new = replace(old, mass=made.mass, com=made.com, inertia=made.inertia, shapes=list(old.shapes), drawn=drawn)
         elif isinstance(old, Attachment):
             joint = changes.pop("joint", old.joint)
             same = type(joint) is type(old.joint)
             given = {key: getattr(old, key) for key in (*DATA, "rest") if same}
             given |= {"friction": [0.0 if f is None else f for f in old.friction]} if same and old.friction else {}
             given |= {"limits": None} if same and not old.joint.nv else {}
-            parent, child = (changes.pop(key, getattr(old, key)) for key in ("parent", "child"))
-            new = scratch.add_joint(name, joint, parent, child, **{**given, **changes})
+            ends = old.parent, old.child
+            a, b = (changes.pop(key, end.body if "at" in changes else end) for key, end in zip("ab", ends))
+            new = scratch.add_joint(name, joint, a, b, **{**given, **changes})
         else:
             raise DescriptionError(f"{kind} '{name}' cannot be replaced; m.remove('{name}'), and add it again.")
         Swap(self, kind, name, name, new).everywhere()
