@@ -12,8 +12,9 @@ def problem(G, q, elements, start=None, tolerance=1e-12, sweeps=8):
     """A `ConeProblem`; elements: (has a normal, tangential rows, μ, F)."""
     k = len(q)
     c = ConeProblem.sized(
-        room=k, places=len(elements), rows=k, elements=len(elements), tolerance=tolerance, sweeps=sweeps, rounds=20
-    )
+        room=k, places=len(elements), rows=k, elements=len(elements), tolerance=tolerance, enough=tolerance,
+        sweeps=sweeps, rounds=20,
+    )  # fmt: skip
     c.G[:], c.q[:] = G, q
     if start is not None:
         c.z[:] = start

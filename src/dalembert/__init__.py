@@ -98,11 +98,14 @@ if TYPE_CHECKING:
     from dalembert.mechanism.joints import Spherical as Spherical
     from dalembert.mechanism.joints import Universal as Universal
     from dalembert.mechanism.joints.attachment import Attachment as Attachment
+    from dalembert.mechanism.linkage import Linkage as Linkage
     from dalembert.mechanism.machinery import Pulley as Pulley
     from dalembert.mechanism.mechanism import Mechanism as Mechanism
     from dalembert.mechanism.motions import Table as Table
     from dalembert.mechanism.notes import Note as Note
     from dalembert.mechanism.shapes import Shape as Shape
+    from dalembert.mechanism.solids import Solid as Solid
+    from dalembert.mechanism.solids import solid as solid
     from dalembert.mechanism.states import NamedState as NamedState
     from dalembert.mechanism.traced import UserState as UserState
     from dalembert.outcome import Outcome as Outcome
@@ -191,11 +194,13 @@ _HOMES = {
     "mechanism.inertia": "box cylinder disc planar point rod sphere",
     "mechanism.joints": "Cylindrical Fixed Free Joint Planar Prismatic Revolute Screw Spherical Universal",
     "mechanism.joints.attachment": "Attachment",
+    "mechanism.linkage": "Linkage",
     "mechanism.machinery": "Pulley",
     "mechanism.mechanism": "Mechanism",
     "mechanism.motions": "Table",
     "mechanism.notes": "Note",
     "mechanism.shapes": "Shape",
+    "mechanism.solids": "Solid solid",
     "mechanism.states": "NamedState",
     "mechanism.traced": "UserState",
     "outcome": "Outcome",

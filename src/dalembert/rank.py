@@ -301,6 +301,8 @@ def _at_random(system: SystemLike, p: np.ndarray, delta: np.ndarray) -> tuple[np
     """The kernel "row_sizes", (N, m) each, where velocities delta (N, nv) lead from the neutral position, at t = 0."""
     start = system.state()
     q = system.kernel("plus").batch(np.tile(start.q, (len(p), 1)), delta)
+    if (row_sizes := getattr(system, "row_sizes", None)) is not None:
+        return row_sizes(q, p, start.t)
     known = {"q": q, "p": p, "t": np.full((len(p), 1), start.t)}
     if system.rows.dense:
         return _sizes_in_loops(system, known)

@@ -51,6 +51,38 @@ def test_a_suspension_is_written_as_it_is_drawn(tmp_path):
     np.testing.assert_array_equal(system.acceleration({}).vdot, other.acceleration({}).vdot)
 
 
+def test_bodies_may_be_made_of_solids(tmp_path):
+    text = """
+dalembert: 1
+parameters: {L: 0.5}
+bodies:
+  arm:
+    solids:
+      - {type: box, size: [L, 20mm, 20mm], density: 2700, at: [L/2, 0, 0]}
+      - {type: prism, size: 1cm, outline: [[0, 0], [L, 0], [0, L]], density: 7850}
+      - {type: sphere, size: 0.1, density: 1000, at: [0, 0, L]}
+joints:
+  pivot: {type: revolute, between: [ground, arm]}
+"""
+    (tmp_path / "arm.yaml").write_text(text)
+    m = da.read(tmp_path / "arm.yaml")
+    L = 0.5
+    wanted = (
+        da.solid("box", (L, 0.02, 0.02), density=2700, at=(L / 2, 0, 0))
+        + da.solid("prism", ([(0, 0), (L, 0), (0, L)], 0.01), density=7850)
+        + da.solid("sphere", 0.1, density=1000, at=(0, 0, L))
+    )
+    arm = m.bodies["arm"]
+    np.testing.assert_allclose(m.parameters.number(np.array([arm.mass]), "m"), wanted.mass, rtol=1e-13)
+    np.testing.assert_allclose(m.parameters.number(arm.inertia, "J"), wanted.inertia, atol=1e-13)
+    m.save(tmp_path / "again.yaml")
+    again = da.read(tmp_path / "again.yaml").compile("casadi").with_parameters(L=0.7)
+    np.testing.assert_allclose(again.mass_matrix({}), m.compile("casadi").with_parameters(L=0.7).mass_matrix({}))
+    (tmp_path / "arm.yaml").write_text(text.replace("outline: [[0, 0], [L, 0], [0, L]], ", ""))
+    with pytest.raises(da.ModelFileError, match=r"arm\.yaml:8: .*has no 'outline'"):
+        da.read(tmp_path / "arm.yaml")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

@@ -161,7 +161,10 @@ def slide(s, i):
         speeds, start = at_speed(s), s.slider_laws[i, 3]
         x, y = out[speeds + x_row] + start * x, out[speeds + y_row] + start * y
         size = (x * x + y * y) ** 0.5
-        x, y = x / size, y / size
+        if size > 0.0:
+            x, y = x / size, y / size
+        else:
+            x, y = s.slider_laws[i, 1], s.slider_laws[i, 2]
     for j in range(n):
         pull = 0.0
         if x_row >= 0:
@@ -300,10 +303,11 @@ def mode_field(x, y, s):
         to[at] = power
         at += 1
     to[at] = to[at + 1] = 1.0
-    if problem.largest > 0.0:
-        to[at] = (problem.smallest / problem.largest) ** 2
-    if problem.status != OK:
-        to[at] = to[at + 1] = -1.0
+    if problem.largest > 0.0:  # rows are over their usual lengths: a long one, of what has lost its mass, is no harm
+        to[at] = min(1.0, problem.smallest / min(problem.largest, 1.0)) ** 2
+    if problem.status != OK:  # no step leads there: not a singular position, but no motion
+        for j in range(s.n):
+            to[s.nq + j] = float("nan")
     elif problem.rank < problem.usual_rank:
         to[at] = to[at + 1] = 0.0
     to[at + 2], to[at + 3], to[at + 4], to[at + 5] = problem.rank, problem.largest, problem.smallest, problem.status

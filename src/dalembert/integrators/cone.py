@@ -13,8 +13,13 @@ proximal term ε on the rows that hold, then converges in a few steps,
     (J + ε I_holding) (z⁺ − z) = −F                                                                             (2)
 
 also where G is singular: of redundant contacts the impulses nearest to those of the start are taken. Where a step does
-not make F smaller more sweeps follow; then friction is raised from zero in parts; then there are other starts. Rows
-without length cannot be moved by any impulse, and get none.
+not make F smaller more sweeps follow. Contacts that can neither stick together nor slide far, such as corners of a
+box that turns while it comes to rest, leave Newton's method only a small region; there friction is smoothed first,
+
+    t √(w_t² + ε²) + (μ n + F) w_t = 0,   ε → 0                                                                 (3)
+
+then, where that does not help and `enough` is not reached, friction is raised from zero in parts, and other starts are
+tried. Rows without length cannot be moved by any impulse, and get none.
 """
 
 from __future__ import annotations
@@ -27,10 +32,13 @@ from dalembert.native.simd import axpy, dot
 from dalembert.outcome import NOT_CONVERGED, NOT_FINITE, OK
 
 PROXIMAL = 1e-7  # of G_ii = 1: far above its rounding, and what it slows Newton's method by is far below 1
+SMOOTH_PROXIMAL = 1e-10  # of G_ii = 1, where friction is smoothed and holds redundant rows by itself
 ROUNDED = 1e-3  # of impulses beside speeds, in what residuals are relative to: large ones round w
 HALVES = 6  # of a Newton step
 AGAIN, LAST = 20, 320  # sweeps after a Newton step that does not help, twice as many each time up to the last number
-PARTS = 16  # of friction, where Newton's method does not get there at once
+SMALLEST = 1e-9  # of speeds: ε of (3)
+FLOOR = 1e-3  # of ε: residual of (3) with which the next one begins
+PARTS = 16  # of friction, where this does not get there
 STARTS = 30  # others, where that does not help either
 
 
@@ -50,13 +58,10 @@ def solve(c):
     if residual > c.tolerance:
         residual = _attempt(c, c.sweeps)
     if not residual <= c.tolerance:
-        residual = _by_friction(c)
-    seed = 1
-    for k in range(STARTS):
-        if residual <= c.tolerance:
-            break
-        seed = _scatter(c, seed)
-        residual = _attempt(c, k % 3)
+        residual = _by_smoothing(c)
+    if not residual <= c.enough:
+        residual = _from_elsewhere(c, residual)
+    natural(c, c.z)
     c.residual = residual * c.scale / max(_largest(c.q, c.rows), 1e-300)
     if not residual <= c.tolerance:
         c.outcome = NOT_CONVERGED if residual < 1e300 else NOT_FINITE
@@ -86,15 +91,58 @@ def _attempt(c, sweeps):
 
 
 @native
-def _by_friction(c):
-    """From the solution without friction, with more of it step by step. Returns the residual."""
-    residual = 1e301
+def _by_smoothing(c):
+    """Newton's method for (3), ε falling by a factor of ten; then for (1) from there. Returns the residual."""
+    eps = 0.1 * _largest(c.q, c.rows)
+    last, best = SMALLEST * eps, 1e301
     for i in range(c.rows):
         c.z[i] = 0.0
+    while eps > last:
+        residual, floor = smoothed(c, c.z, eps), FLOOR * eps
+        for _ in range(c.rounds):
+            if residual <= max(floor, last):
+                break
+            residual = _smooth_step(c, eps, residual)
+            if residual > 1e300:
+                break
+        eps *= 0.1
+        residual = natural(c, c.z)
+        if residual < best:
+            best = residual
+            for i in range(c.rows):
+                c.kept[i] = c.z[i]
+        if residual <= c.tolerance:
+            return residual
+    return _best_of(c, best, _attempt(c, 0))
+
+
+@native
+def _best_of(c, best, residual):
+    """The smaller residual; z is what has it, of itself and `kept`."""
+    if residual <= best:
+        for i in range(c.rows):
+            c.kept[i] = c.z[i]
+        return residual
+    for i in range(c.rows):
+        c.z[i] = c.kept[i]
+    return best
+
+
+@native
+def _from_elsewhere(c, best):
+    """From the solution without friction, with more of it step by step; then from other starts."""
+    for i in range(c.rows):
+        c.kept[i], c.z[i] = c.z[i], 0.0
     for k in range(PARTS + 1):
         c.part = k / PARTS
         residual = _attempt(c, c.sweeps)
-    return residual
+    best, seed = _best_of(c, best, residual), 1
+    for k in range(STARTS):
+        if best <= c.tolerance:
+            break
+        seed = _scatter(c, seed)
+        best = _best_of(c, best, _attempt(c, k % 3))
+    return best
 
 
 @inline
@@ -244,6 +292,102 @@ def newton(c, residual):
         z[i] = best[i]
     natural(c, z)
     return 1e301
+
+
+@native
+def smoothed(c, z, eps):
+    """w ← G z + q, F ← residuals of (3), over s + r, and of the normal law. Returns the largest."""
+    G, q, w, F, k, most = c.G, c.q, c.w, c.F, c.rows, 0.0
+    for i in range(k):
+        w[i] = q[i] + dot(G, i, z, 0, 0, k)
+    for e in range(c.elements):
+        i, j, a = c.first[e], c.first[e] + c.normal[e], c.across[e]
+        if c.normal[e] != 0:
+            F[i] = z[i] - max(z[i] - w[i], 0.0)
+            most = max(most, abs(F[i]))
+        if a > 0:
+            r, s = radius(c, z, e), eps * eps
+            for b in range(j, j + a):
+                s += w[b] * w[b]
+            s = sqrt(s)
+            for b in range(j, j + a):
+                F[b] = (z[b] * s + r * w[b]) / (s + r)
+                most = max(most, abs(F[b]))
+    return most
+
+
+@native
+def _smooth_step(c, eps, residual):
+    """One step of Newton's method for (3), halved until it helps. Returns the residual; 1e301 where none does."""
+    k, z, best, trial = c.rows, c.z, c.best, c.trial
+    c.steps += 1
+    count = _linearize_smoothed(c, eps)
+    if not _eliminate(c.matrix, count):
+        return 1e301
+    for i in range(k):
+        best[i], trial[i] = z[i], 0.0
+    for a in range(count):
+        trial[c.active[a]] = c.matrix[a, c.room]
+    part = 1.0
+    for _ in range(HALVES):
+        for i in range(k):
+            z[i] = best[i] + part * (trial[i] - best[i])
+        after = smoothed(c, z, eps)
+        if after < residual:
+            return after
+        part *= 0.5
+    for i in range(k):
+        z[i] = best[i]
+    smoothed(c, z, eps)
+    return 1e301
+
+
+@native
+def _linearize_smoothed(c, eps):
+    """Rows of Newton's method for (3), for z⁺, as `_linearize`."""
+    G, z, w, active, matrix = c.G, c.z, c.w, c.active, c.matrix
+    count, proximal = 0, SMOOTH_PROXIMAL
+    for e in range(c.elements):
+        i, j, a = c.first[e], c.first[e] + c.normal[e], c.across[e]
+        bears = c.normal[e] != 0 and c.size[i] > 0.0 and z[i] - w[i] > 0.0
+        if bears:
+            active[count] = i
+            count += 1
+        if a > 0 and c.size[j] > 0.0 and (bears or c.bound[e] > 0.0):
+            for b in range(j, j + a):
+                active[count] = b
+                count += 1
+    at = 0
+    for e in range(c.elements):
+        i, j, a, place = c.first[e], c.first[e] + c.normal[e], c.across[e], -1
+        if at < count and c.normal[e] != 0 and active[at] == i:
+            _holds(c, at, i, count)
+            place = at
+            at += 1
+        if a > 0 and at < count and active[at] == j:
+            r, s = radius(c, z, e), eps * eps
+            for b in range(j, j + a):
+                s += w[b] * w[b]
+            s = sqrt(s)
+            slope = c.part * c.mu[e] * c.size[j] / c.size[i] if place >= 0 and z[i] > 0.0 else 0.0
+            for b in range(j, j + a):
+                row = at + b - j
+                for d in range(count):
+                    value = r * G[b, active[d]]
+                    for g in range(j, j + a):
+                        value += z[b] * w[g] / s * G[g, active[d]]
+                    matrix[row, d] = value / (s + r)
+                matrix[row, row] += s / (s + r) + proximal
+                if place >= 0:
+                    matrix[row, place] += slope * w[b] / (s + r)
+            for b in range(j, j + a):  # J z − F
+                row = at + b - j
+                right = -c.F[b]
+                for d in range(count):
+                    right += matrix[row, d] * z[active[d]]
+                matrix[row, c.room] = right
+            at += a
+    return count
 
 
 @native

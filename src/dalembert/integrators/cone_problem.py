@@ -20,6 +20,7 @@ class ConeProblem(Struct):
     rows = Int()  # of this problem
     elements = Int()
     tolerance = Float()  # of the natural residual z − P(z − w), over `scale`
+    enough = Float()  # residual that will do where the tolerance is not reached
     sweeps = Int()  # of Gauss and Seidel before Newton's method
     rounds = Int()  # of Newton's method with sweeps between, at most
 
@@ -46,6 +47,7 @@ class ConeProblem(Struct):
     size = Doubles("room")  # lengths of rows, √G_ii
     best = Doubles("room")
     trial = Doubles("room")
+    kept = Doubles("room")
     matrix = Doubles("room", "room + 1")
     active = Ints("room")
     F = Doubles("room")

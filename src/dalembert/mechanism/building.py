@@ -15,6 +15,7 @@ from dalembert.mechanism.elements import Elements
 from dalembert.mechanism.inertia import inertia_matrix
 from dalembert.mechanism.joints import Joint
 from dalembert.mechanism.joints.attachment import Attachment
+from dalembert.mechanism.solids import Solid
 from dalembert.mechanism.touching import friction_of, stops_of
 from dalembert.mechanism.values import per_dof
 from dalembert.spatial import Transform
@@ -32,6 +33,7 @@ class Buildable(Elements):
         *,
         inertia_axes: Any = None,
         physical: bool = True,
+        solid: Solid | None = None,
         at: Any = None,
         rotation: Any = None,
     ) -> Body:
@@ -40,6 +42,7 @@ class Buildable(Elements):
         inertia is a 3×3 matrix or three principal moments, in body axes or in `inertia_axes` (a rotation whose columns
         are those axes). da.point, rod, box, cylinder, sphere and disc compute it. A body may be massless where
         others give its joints inertia. physical=False accepts principal moments that break the triangle inequality.
+        solid: a `da.solid`, or a sum of them, that gives mass, com, inertia and the picture in place of the others.
         at (a point, or its name) and rotation place the body's frame in the drawing, in which `at=` of joints and
         `body.at("name")` are meant; by default it is at the ground's, so that `com` is a point of the drawing too.
         """
@@ -47,12 +50,23 @@ class Buildable(Elements):
         self._new(name, self.frames, "frame")
         what = f"body '{name}'"
         checks.flag(physical, f"physical of {what}", error=DescriptionError)
+        if solid is not None:
+            if not isinstance(solid, Solid):
+                raise DescriptionError(
+                    f"the solid of {what} is {checks.shown(solid)}; needed: da.solid(...), or a sum."
+                )
+            if mass.__class__ is not float or mass != 0.0 or inertia_axes is not None:
+                raise DescriptionError(f"{what} has a solid and a mass or inertia axes besides; needed: one of them.")
+            mass, com, inertia = solid.mass, solid.com, solid.inertia  # type: ignore[assignment]
         m = self.parameters.scalar(mass, f"the mass of {what}", least=0.0)
         c = self.parameters.checked(com, (3,), f"the centre of mass of {what}")
         J = inertia_matrix(inertia, f"the inertia of {what}", self.parameters, physical)
         if inertia_axes is not None:
             J = turned_inertia(J, self.parameters.rotation(inertia_axes, f"the inertia axes of {what}"))
         body = self.bodies[name] = Body(name, m, c, J, self.parameters, drawn=self._place(at, rotation, what))
+        for shape in () if solid is None else solid.shapes:
+            shape.evaluated(self.parameters.number)
+            body.shapes.append(shape)
         return body
 
     def _place(self, at: Any, rotation: Any, what: str) -> Transform:

@@ -43,6 +43,8 @@ class Mechanism(Buildable, Machinery, Touchable, Editable):
     array([-14.715])
     """
 
+    own_parts: tuple[str, ...] = ()  # attributes of a subclass that are part of the description
+
     def __init__(self, name: str = "mechanism", gravity: Sequence[Any] = (0.0, 0.0, -9.81)):
         self.name = checks.name(name, "the name of a mechanism", error=DescriptionError)
         super().__init__()

@@ -113,7 +113,7 @@ def _written(m: Mechanism) -> tuple[bytes, list[ca.SX]]:
     file = io.BytesIO()
     writer = _writer(file)
     try:
-        writer.dump({part: getattr(m, part) for part in PARTS})
+        writer.dump({part: getattr(m, part) for part in (*PARTS, *m.own_parts)})
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise DescriptionError(
             f"{_culprit(m)} of mechanism '{m.name}' holds a function that cannot be pickled ({error}). Write it with "

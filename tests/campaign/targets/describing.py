@@ -35,8 +35,37 @@ SOLIDS = {
         lambda **a: zoo.chain(2).add_pulley_rope("r", ["ground", da.Pulley(**a), "ground"]),
         {"frame": "link 1", "radius": 0.1, "axis": "z", "turn": -1},
     ),
+    "dalembert.solid": Target(
+        da.solid,
+        {
+            "kind": "box",
+            "size": (1.0, 2.0, 3.0),
+            "density": 1000.0,
+            "at": (0.1, 0.2, 0.3),
+            "rotation": np.eye(3),
+            "colour": (1.0, 0.0, 0.0, 1.0),
+        },
+    ),
     "dalembert.rotation": Target(da.rotation, {"axis": "z", "angle": 0.3}),
 }
+SKETCHING: dict[str, dict[str, Any]] = {
+    "add_pin": {"name": "new", "where": ("A", 1.0, "B", 1.0, 1)},
+    "pin": {"name": "B"},
+    "add_bar": {"name": "new", "pins": "B C", "mass": 1.0, "density": 2.0},
+    "add_slider": {"name": "new", "pin": "C", "direction": (1.0, 0.0), "on": "bar", "mass": 1.0},
+    "add_wheel": {"name": "new", "pin": "B", "radius": 0.1, "mass": 1.0, "width": 0.02},
+    "add_cylinder": {"name": "new", "a": "A", "b": "C", "masses": (1.0, 2.0)},
+}
+
+
+def on_linkage(method: str) -> Any:
+    def call(**arguments: Any) -> Any:
+        m = da.Linkage("bench", {"A": (0, 0), "B": (1, 0), "C": (1, 1)}, "A", {"bar": "A B"})
+        return getattr(m, method)(**arguments)
+
+    return call
+
+
 ADDING: dict[str, dict[str, Any]] = {
     "add_parameter": {"name": "new", "value": 0.5},
     "add_input": {"name": "new", "size": 2},
@@ -163,6 +192,20 @@ def written() -> Path:
 
 
 DESCRIBING = {
+    "dalembert.Linkage": Target(
+        da.Linkage,
+        {
+            "name": "new",
+            "pins": {"A": (0.0, 0.0), "B": ("A", 1.0, 0.5)},
+            "ground": "A",
+            "bodies": {"bar": "A B"},
+            "density": 2.0,
+            "mass": {"bar": 1.0},
+            "parameters": {"k": 1.0},
+            "gravity": (0.0, -9.81, 0.0),
+        },
+    ),
+    **{f"dalembert.Linkage.{name}": Target(on_linkage(name), good) for name, good in SKETCHING.items()},
     "dalembert.Mechanism": Target(da.Mechanism, {"name": "new", "gravity": (0.0, 0.0, -9.81)}),
     **{f"dalembert.Mechanism.{name}": Target(on_mechanism(name), good) for name, good in ADDING.items()},
     "dalembert.Body.at": Target(

@@ -23,6 +23,7 @@ from dalembert.formats.model.scope import NUMBERS, Scope
 from dalembert.mechanism import inertia
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.mechanism import Mechanism
+from dalembert.mechanism.solids import Solid, solid
 from dalembert.symbols import is_number
 
 MOST_FAULTS = 20  # that one error tells after the first
@@ -208,10 +209,37 @@ class _Reader:
                 (0.0, 0.0, 0.0) if J is None else _inertia(J, m, scope),
                 inertia_axes=None if axes is None else rotation(axes, scope),
                 physical=True if physical is None else physical.flag(),
+                solid=self.solid(node, scope),
                 at=None if at is None else point(at, scope),
                 rotation=None if turn is None else rotation(turn, scope),
             )
         self.shapes(body, node, scope)
+
+    def solid(self, node: Node, scope: Scope) -> Solid | None:
+        """The sum of the solids of a body."""
+        found = node.get("solids")
+        total: Solid | None = None
+        for item in [] if found is None else found.items():
+            item.keys(words.WEIGHED, "a solid")
+            kind_ = item.child("type").choice(words.WEIGHED_KINDS)
+            size, at, turn, colour, outline = (item.get(k) for k in ("size", "at", "rotation", "colour", "outline"))
+            assert size is not None
+            sizes: Any = scope.values(size.items()) if isinstance(size.value, list) else scope.value(size)
+            if (outline is None) == (kind_ == "prism"):
+                raise item.error("has no 'outline', or one that only a prism has; needed: corners [x, y] of a prism.")
+            if outline is not None:
+                sizes = [scope.vector(corner, 2) for corner in outline.items()], sizes
+            with item.here():
+                one = solid(
+                    kind_,
+                    sizes,
+                    density=scope.value(item.child("density")),
+                    at=(0.0, 0.0, 0.0) if at is None else scope.vector(at),
+                    rotation=None if turn is None else rotation(turn, scope).astype(float),
+                    colour=None if colour is None else colour.numbers(4),
+                )
+                total = one if total is None else total + one
+        return total
 
     def shapes(self, body: Any, node: Node, scope: Scope) -> None:
         found = node.get("shapes")

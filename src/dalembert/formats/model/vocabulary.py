@@ -34,6 +34,7 @@ BODY: Keys = {
     "inertia": "inertia",
     "inertia_axes": "rotation",
     "physical": "flag",
+    "solids": "solids",
     "at": "point",
     "rotation": "rotation",
     "shapes": "shapes",
@@ -50,6 +51,17 @@ SOLIDS: dict[str, Keys] = {
     "sphere": {"radius!": "value"},
     "planar": {"moment!": "value", "axis": "letter"},
 }
+#: solids of a density, which add up to the mass of their body; a prism has an outline, and its thickness as size
+WEIGHED: Keys = {
+    "type!": "solid kind",
+    "size!": "size",
+    "outline": "outline",
+    "density!": "value",
+    "at": "vector",
+    "rotation": "rotation",
+    "colour": "numbers",
+}
+WEIGHED_KINDS = ("box", "sphere", "ellipsoid", "cylinder", "capsule", "tube", "cone", "prism")
 PLACE: Keys = {"body!": "text", "at": "point", "rotation": "rotation"}
 FRAME: Keys = {**PLACE, "let": "let"}
 TURN: Keys = {"axis!": "axis", "angle!": "value"}

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import ArgumentError, CompileError, DalembertError
+from dalembert.rank import massless
 from dalembert.simulation.hybrid.guards import overdue
-from dalembert.simulation.hybrid.instantaneous import Instant
+from dalembert.simulation.hybrid.instantaneous import NO_MASS, Instant
 from dalembert.simulation.hybrid.mode import Mode
 from dalembert.simulation.hybrid.mode_layout import ModeLayout
 from dalembert.simulation.hybrid.problem import Problem
@@ -39,6 +40,7 @@ from dalembert.simulation.status import Ended, Status
 from dalembert.system.state import State
 
 CROWD = 60  # changes at one time, or in one singular position: more lead nowhere
+LOST = (Status.BLOCKED, Status.NOT_FINITE, Status.STEP_TOO_SMALL)  # where accelerations may have no bounds
 CREEP = 1e-6  # over the rate of the motion: changes within this time are at one time; the shortest bounces are longer
 
 
@@ -110,6 +112,8 @@ def go(run: HybridRun, keep: Callable[[HybridRun], None] | None = None) -> tuple
             run.status, run.cause = _segment(run)
             if keep is not None:
                 keep(run)
+            if run.status in LOST and (name := massless(problem.changeable.base, run.state.x, problem.setup.p)):
+                raise Ended(Status.NOT_FINITE, NO_MASS.format(f"velocity '{name}' moves no mass here"))
             if is_over(run):
                 return run.status, run.phases[-1]._message if run.phases else ""
             _transit(run, scales)

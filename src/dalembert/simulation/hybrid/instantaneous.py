@@ -17,6 +17,7 @@ from dalembert.simulation.status import Ended, Status
 from dalembert.system.state import State
 
 DEPENDENT = 1e-9  # of a row's length in the mass metric: what is left of one that depends on others
+NO_MASS = "{}; give the bodies it moves mass and inertia"
 BESIDE = 1e-4  # rad, or of a length: between positions whose difference tells how rows change along a motion
 REDUNDANT = 1e-5  # σ of such changes, per rad: those of rows that depend on others everywhere
 
@@ -156,4 +157,4 @@ def _factor(M: np.ndarray, state: State, changeable: Changeable, p: np.ndarray) 
     except np.linalg.LinAlgError:
         still = massless(changeable.base, state, p)
         why = "the mass matrix is not positive definite" if still is None else f"velocity '{still}' moves no mass here"
-        raise Ended(Status.NOT_FINITE, f"{why}; give the bodies it moves mass and inertia") from None
+        raise Ended(Status.NOT_FINITE, NO_MASS.format(why)) from None

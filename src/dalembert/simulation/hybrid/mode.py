@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from dalembert.lazy import cached_property
 from dalembert.mechanism.contacts import DryFriction, OneSided
 from dalembert.mechanism.contacts.stop import JointStop, Stops
 from dalembert.mechanism.touching import compliant_stops, dry_frictions, one_sided
+from dalembert.rank import angular_velocities
 from dalembert.recursions.momentum import kinetic_energy
 from dalembert.system.functions import potential
 from dalembert.system.sharing import Shared
@@ -58,6 +62,36 @@ class AllRows(System):
         found = self.base._digest
         return None if found is None else f"{found} and every row {self.stops!r}"
 
+    @cached_property
+    def program(self) -> Kernel:
+        """q̇, powers, M, f, A, γ, Φ, A v + b, −b, kinetic and potential energy.
+
+        All modes are selections from it: nothing is traced or compiled when the mode changes.
+        """
+        return self.custom_kernel(
+            ("program",),
+            ("q", "v", "u", "p", "t"),
+            lambda s: (*equations(s), kinetic_energy(s.at), potential(s)),
+        )
+
+    def at(self, q: np.ndarray, v: np.ndarray, u: np.ndarray, p: np.ndarray, t: float) -> tuple[Any, ...]:
+        """The program at a state."""
+        given = {"q": q, "v": v, "u": u, "p": p, "t": np.array([t])}
+        return self.program(*[given[name] for name in self.program.names_in])
+
+    def row_sizes(self, q: np.ndarray, p: np.ndarray, t: float) -> tuple[np.ndarray, ...]:
+        """As the kernel "row_sizes", of q (N, nq) and p (N, np), from the program."""
+        turning, out = angular_velocities(self), []
+        for q_k, p_k in zip(q, p):
+            M, _, A = self.at(q_k, np.zeros(self.nv), np.zeros(len(self.u_names)), p_k, t)[2:5]
+            squares, least = np.full(len(A), np.nan), -1.0
+            with suppress(np.linalg.LinAlgError):
+                squares, least = np.square(np.linalg.solve(np.linalg.cholesky(M), A.T)).sum(axis=0), 1.0
+            angles = np.square(A[:, turning])
+            arms = angles.max(axis=1, initial=0.0)
+            out.append((squares, angles.sum(axis=1), np.square(A[:, ~turning]).sum(axis=1), arms, np.array([least])))
+        return tuple(np.stack(x) for x in zip(*out))
+
 
 @dataclass(frozen=True, eq=False)
 class Changeable:
@@ -104,17 +138,10 @@ class Changeable:
         found.base, found.stops = self.base, self.stops
         return found
 
-    @cached_property
+    @property
     def program(self) -> Kernel:
-        """q̇, powers, M, f, A, γ, Φ, A v + b, −b, kinetic and potential energy of `everything`.
-
-        All modes are selections from it: nothing is traced or compiled when the mode changes.
-        """
-        return self.everything.custom_kernel(
-            ("program",),
-            ("q", "v", "u", "p", "t"),
-            lambda s: (*equations(s), kinetic_energy(s.at), potential(s)),
-        )
+        """The program of `everything`."""
+        return self.everything.program
 
     @cached_property
     def row_index(self) -> dict[str, int]:

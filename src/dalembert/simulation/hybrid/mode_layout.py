@@ -86,7 +86,7 @@ class ModeLayout(Layout):
             key = ("mode_events", *(g.f for g in known))
             users = Bound.of(base.custom_kernel(key, ARGUMENTS, values), {"p": equations.p})
         inner = mode_guards(
-            equations.rows_of_mode(self.guard_rows, users=users, events=len(known) if users.address else 0)
+            equations.data.rows(self.guard_rows, users=users, events=len(known) if users.address else 0)
         )
         if users.address or not functions:
             back.bound = inner

@@ -14,7 +14,7 @@ from dalembert.mechanism.contacts.stop import Stops
 from dalembert.mechanism.traced import UserState
 from dalembert.protocols import Inputs, Parameters, StateGiven
 from dalembert.simulation.hybrid.guards import guards_of
-from dalembert.simulation.hybrid.mode import Changeable, Mode
+from dalembert.simulation.hybrid.mode import AllRows, Changeable, Mode
 from dalembert.simulation.run.segment import Cause
 from dalembert.symbols import array
 from dalembert.system.rows import RowChoice, RowNames
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 NUMBERS = "phase numbers"  # the parameter that holds the numbers of a phase: signs, directions, offsets
 
 
-#: functions that depend on rows alone, and on neither rows nor friction
-OF_ROWS = ("constraints", "residuals", "gamma")
+#: functions that the program has, and others that depend on neither rows nor friction
+OF_PROGRAM = ("mass_matrix", "constraints", "residuals", "gamma")
 OF_ALL_MODES = (
     "mass_matrix", "mass_times", "mass_diagonal", "plus", "minus", "rates", "kinetic_energy", "potential_energy",
     "pose", "twist", "jacobian", "bias", "gravity_vector", "coriolis_vector", "momentum", "center_of_mass",
@@ -116,7 +116,7 @@ class PhaseSystem(System):
     # --- as a selection from all rows ------------------------------------------------------------------------------
 
     @cached_property
-    def selected_from(self) -> tuple[System, tuple[int, ...]] | None:
+    def selected_from(self) -> tuple[AllRows, tuple[int, ...]] | None:
         """The system with all rows, and the rows of it that hold; None where friction depends on reactions of joints.
 
         Then nothing is traced to run in a mode: what depends on rows is a selection of theirs, the rest is the same.
@@ -154,6 +154,10 @@ class PhaseSystem(System):
         moving = [f for name, f in self.changeable.frictions.items() if name not in self.mode.sticking]
         return any(f.slows for f in moving) or "slides" in self.mode.touched.values()
 
+    def mass_matrix(self, state: StateGiven, *, p: Parameters = None) -> np.ndarray:
+        """M(q), (nv, nv)."""
+        return self.evaluate("mass_matrix", state, p=p)
+
     def kernel(
         self, name: str, *, frame: Any = None, axes: str = "body", rows: RowChoice = None, lanes: int = 1
     ) -> Kernel:
@@ -172,17 +176,23 @@ class PhaseSystem(System):
         u: Inputs = None, p: Parameters = None, **more: Any,
     ) -> Any:  # fmt: skip
         """As `System.evaluate`; rows are selected from those of all modes."""
-        if self.selected_from is None or not (name in OF_ALL_MODES or name in OF_ROWS or name == "branch"):
+        if self.selected_from is None or name not in (*OF_PROGRAM, *OF_ALL_MODES, "branch"):
             return super().evaluate(name, state, frame=frame, axes=axes, rows=rows, u=u, p=p, **more)
         whole, chosen = self.selected_from
         own = None if p is None else self.parameter_vector(p)[: len(whole.p_names)]
         x = self.as_state(state)
         if x.p is not None and len(x.p) != len(whole.p_names):
             x = self.belonging(x, own)
-        found = whole.evaluate(name, x, frame=frame, axes=axes, p=own, **more)
-        if name in OF_ROWS:
+        if name in OF_PROGRAM:
+            x, _, its_own = whole.resolve(x, None, own)
+            found = whole.at(x.q, x.v, np.zeros(len(whole.u_names)), whole.parameter_vector(its_own), x.t)
+            M, _, A, gamma, phi, speed, b = found[2:9]
+            if name == "mass_matrix":
+                return M
             kept = list(chosen if rows is None else (chosen[k] for k in rows))
-            return tuple(y[kept] for y in found) if isinstance(found, tuple) else found[kept]
+            known = {"constraints": (phi, A, -b), "residuals": (phi, speed), "gamma": (gamma,)}[name]
+            return tuple(y[kept] for y in known) if len(known) > 1 else known[0][kept]
+        found = whole.evaluate(name, x, frame=frame, axes=axes, p=own, **more)
         if name == "branch":
             return found[[k for k, of in enumerate(whole.rows.branch_of) if of in self.mode.held]]
         return found
@@ -211,6 +221,11 @@ class PhaseSystem(System):
             if key in values:
                 out[where] = values[key]
         return out
+
+    def numbers_in(self, p: np.ndarray) -> dict[tuple[str, str], np.ndarray]:
+        """The numbers of a phase with parameters p, as `vector` places them."""
+        own = p[len(self.changeable.base.p_names) :]
+        return {key: own[place] for key, place in self.places.items()}
 
     def _direction(self, name: str) -> Callable[[UserState], dict[str, Any]]:
         """The unit vector in which a contact slides: that of its slip, or at its beginning that of its aim."""

@@ -175,9 +175,13 @@ def _modes(
         return contact_modes(at, held, touching, partial(scales.still, at), slow, sliding, cause)
 
     if before is not None and cause is not None and cause.kind == "slips":
-        found = solved() if before.mode.given else None  # others may hold what this one cannot
-        if found is not None and (found.used.get(cause.of, 0.0) <= USED or cause.of in found.given):
-            return found
+        found = solved() if before.mode.given or touching else None  # others may hold what this one cannot
+        if found is not None and cause.of in found.mode.sticking:
+            alone = cause.of in at.changeable.held_joints(found.mode)
+            if not alone or found.used[cause.of] <= USED:
+                return found
+        if found is not None:  # what is at its bound with it moves with it
+            sliding |= {n: -np.sign([x]) for n, x in found.given.items() if found.used[n] > USED}
         sliding[cause.of] = _breakaway(at, before, cause.of)
     found = solved()
     if found is None:

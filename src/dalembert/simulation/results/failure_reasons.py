@@ -107,7 +107,7 @@ def rounded(system: System, x: State, p: np.ndarray, rate: float, asked: float) 
     rate: of the motion, 1/s; 0: no equation has the time. asked: the tolerance, in rad or lengths.
     """
     clock, steps = float(np.spacing(abs(x.t))), np.spacing(np.abs(x.q))
-    off = EPS * np.abs(x.q) / state_units(system, system.nq, rank_policy(system, p).length)
+    off = EPS * np.abs(x.q) / state_units(system, system.nq + system.nv, rank_policy(system, p).length)[: system.nq]
     worst = int(np.argmax(off)) if len(off) else 0
     if EPS * abs(x.t) * rate > asked:
         return (
