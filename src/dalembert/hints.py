@@ -24,7 +24,7 @@ ATTRIBUTES: dict[str, dict[str, str]] = {
         **dict.fromkeys(("Model", "Multibody", "MultibodySystem"), "da.Mechanism(name)"),
         **dict.fromkeys(("solve", "integrate", "run", "Simulator"), "da.simulate(system, state, t)"),
         **dict.fromkeys(("monte_carlo", "batch", "parallel"), "da.ensemble(system, states, t, n=...)"),
-        **dict.fromkeys(("fit", "identify", "estimate"), "da.Residuals(...) with scipy.optimize.least_squares"),
+        **dict.fromkeys(("identify", "estimate"), "da.fit(...)"),
         **dict.fromkeys(("read_yaml", "load_model", "load_urdf", "from_urdf"), "da.read(path)"),
         "animate": "da.view.animate(run, path)",
         "inverse_kinematics": "system.assemble(frames={frame: place})",
@@ -136,7 +136,7 @@ KEYWORDS: dict[str, dict[str, str]] = {
         **dict.fromkeys(("k", "spring"), "stiffness="),
         **dict.fromkeys(("c", "d", "damper"), "damping="),
         **dict.fromkeys(("q0", "rest_position", "rest_length"), "rest="),
-        **dict.fromkeys(("type", "kind", "axis"), "joint, the second argument, as da.Revolute('z')"),
+        **dict.fromkeys(("type", "kind"), "joint, the second argument, as da.Revolute('z')"),
         **dict.fromkeys(("rotor_inertia", "inertia"), "armature="),
     },
     "add_spring": {

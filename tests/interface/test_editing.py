@@ -45,6 +45,21 @@ def test_a_copy_of_everything_says_the_same_and_is_its_own():
     assert all(other.bodies[n] is not m.bodies[n] for n in m.bodies)
 
 
+def test_hard_points_are_copied_with_their_parameters():
+    m = da.Mechanism("drawn", gravity=(0, -9.81, 0))
+    m.add_points({"O": (0, 0, 0), "P": (0.3, 0.1, 0)}, parameters=True)
+    m.add_joint(
+        "J", da.Revolute("z"), m.ground, m.add_body("bar", mass=1.0, com=(0.1, 0, 0), inertia=(1, 1, 1)), at="O"
+    )
+    m.add_joint("K", da.Revolute("z"), "bar", m.add_body("end", mass=1.0, inertia=(1, 1, 1)), at="P")
+    other = m.copy()
+    other.add_joint("L", da.Revolute("z"), "end", other.add_body("last", mass=1.0, inertia=(1, 1, 1)), at="P")
+    assert list(other.points) == ["O", "P"]
+    other.remove("last", dependents=True)
+    other.replace("bar", mass=1.0)
+    assert_same(m, other)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "kind", "made"),
     [
@@ -68,6 +83,8 @@ def test_replaced_bodies_and_joints_are_those_described_with_other_values():
     m.replace("arm", mass=5.0)
     m.replace("A", damping=0.7)
     assert_same(machine(mass=5.0, damping=0.7), m)
+    m.replace("A", a=m.ground.at(0.1), tree=True)
+    assert float(m.joints["A"].parent.T.p[0]) == 0.1
     m.replace("A", joint=da.Prismatic("x"))
     assert m.joints["A"].joint.kind == "prismatic"
     assert m.compile("casadi").nv == 4

@@ -204,6 +204,14 @@ REFUSED = {
         lambda m: m.add_elastic_coupling("c", {"shoulder": 1.0}, stiffness=1.0, efficiency=1.2),
         "the efficiency of elastic coupling 'c' is 1.2",
     ),
+    "a carrier named second": (
+        lambda m: (
+            m.add_joint("planet", da.Revolute("z"), "hand", "base"),
+            m.add_joint("sun", da.Revolute("z"), "ground", "forearm"),
+            m.add_gear("g", "sun", "planet", ratio=2.0, carrier="shoulder"),
+        ),
+        "gear 'g' has a wheel on joint 'planet', whose second body is the carrier 'base'; name the carrier first there",
+    ),
     "a gear on itself": (
         lambda m: m.add_gear("g", "shoulder", "shoulder", ratio=2.0),
         "gear 'g' names coordinate 'shoulder' twice",

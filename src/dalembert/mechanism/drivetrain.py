@@ -105,6 +105,12 @@ class Drivetrain(Forceable, Constrainable):
         terms = [(qa, 1.0), (qb, -i)]
         if carrier is not None:
             qc, jc = self._turning(carrier, what)
+            for j in (ja, jb):
+                if j is not jc and j.child.body is jc.child.body:
+                    raise DescriptionError(
+                        f"{what} has a wheel on joint '{j.name}', whose second body is the carrier "
+                        f"'{j.child.body.name}'; name the carrier first there: it measures the wheel's angle."
+                    )
             terms.append((qc, sum(c for c, j in ((-1.0, ja), (i, jb)) if j.parent.body is not jc.child.body)))
         self._tied(what, name, terms, offset, stiffness, damping, efficiency, creep)
 

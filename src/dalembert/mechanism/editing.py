@@ -15,7 +15,15 @@ from dalembert.mechanism.swapping import TABLES, Swap, referred
 if TYPE_CHECKING:
     from dalembert.mechanism.mechanism import Mechanism
 
-DATA = ("stiffness", "damping", "armature", "limits", "friction", "stops")  # of a joint, besides its place and type
+DATA = (
+    "stiffness",
+    "damping",
+    "armature",
+    "limits",
+    "friction",
+    "stops",
+    "tree",
+)  # of a joint, besides its place and type
 
 
 class Editable(Elements):
@@ -129,8 +137,9 @@ class Editable(Elements):
             given = {"tree": old.tree} | {key: getattr(old, key) for key in (*DATA, "rest") if same}
             given |= {"friction": [0.0 if f is None else f for f in old.friction]} if same and old.friction else {}
             given |= {"limits": None} if same and not old.joint.nv else {}
-            parent, child = (changes.pop(key, getattr(old, key)) for key in ("parent", "child"))
-            new = scratch.add_joint(name, joint, parent, child, **{**given, **changes})
+            ends = old.parent, old.child
+            a, b = (changes.pop(key, end.body if "at" in changes else end) for key, end in zip("ab", ends))
+            new = scratch.add_joint(name, joint, a, b, **{**given, **changes})
         else:
             raise DescriptionError(f"{kind} '{name}' cannot be replaced; m.remove('{name}'), and add it again.")
         Swap(self, kind, name, name, new).everywhere()
