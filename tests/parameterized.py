@@ -50,7 +50,9 @@ def sized_linkage(parts: tuple[float, float, float], base: float) -> da.System:
     return m.compile()
 
 
-def random_parameterized(seed: int, bodies: int = 2, driven: bool = False) -> tuple[da.System, da.State]:
+def random_parameterized(
+    seed: int, bodies: int = 2, driven: bool = False, backend: str = "casadi"
+) -> tuple[da.System, da.State]:
     """A random closed mechanism, one loop said twice, and a state on it.
 
     Parameters: "reach" and "place" move the two points that close the loop, "k" and "c" are of a spring, "m" is
@@ -81,7 +83,7 @@ def random_parameterized(seed: int, bodies: int = 2, driven: bool = False) -> tu
         )
         m.add_driver("drive", "turn", lambda t: 0.3 * ca.sin(w * t))
         m.add_spring("pull", "disc", m.bodies["body0"], stiffness=k)
-    system = m.compile(backend="casadi")
+    system = m.compile(backend=backend)
     start = system.state({name: x[name] for name in probe.layout.joints})
     v = np.random.default_rng(seed).normal(size=system.nv) * 0.5
     return system, system.project(start.replace(v=v))

@@ -287,7 +287,7 @@ _SMALL = 1e-6  # of θ²: below it three terms of a series are exact to rounding
 def quaternion_exp(phi: np.ndarray) -> np.ndarray:
     """The unit quaternion of the rotation vector φ: (cos θ/2, φ sin(θ/2)/θ), θ = ‖φ‖."""
     n2 = phi @ phi
-    half = where_less(n2, _SMALL, lambda: 0.0, lambda: 0.5 * sqrt(n2))
+    half = 0.5 * sqrt(where_less(n2, _SMALL, lambda: 1.0, lambda: n2))  # the root of 0 has no derivative
     c = where_less(n2, _SMALL, lambda: 1 - n2 / 8 + n2 * n2 / 384, lambda: cos(half))
     k = where_less(n2, _SMALL, lambda: 0.5 - n2 / 48 + n2 * n2 / 3840, lambda: sin(half) / (2 * half))
     return np.concatenate([[c], k * phi])
@@ -299,7 +299,7 @@ def quaternion_log(q: np.ndarray) -> np.ndarray:
     sign = where_less(w, 0.0, lambda: -1.0, lambda: 1.0)
     w, x = sign * w, sign * x
     s2 = x @ x
-    s = where_less(s2, _SMALL, lambda: 1.0, lambda: sqrt(s2))
+    s = sqrt(where_less(s2, _SMALL, lambda: 1.0, lambda: s2))  # the root of 0 has no derivative
     # near zero: 2 asin(s)/s = 2 (1 + s²/6 + 3s⁴/40)
     k = where_less(s2, _SMALL, lambda: 2 + s2 / 3 + 3 * s2 * s2 / 20, lambda: 2 * atan2(s, w) / s)
     return k * x

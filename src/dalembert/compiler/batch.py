@@ -64,31 +64,23 @@ def _states(kernel: Kernel, inputs: Sequence[Any]) -> tuple[int, list[np.ndarray
 
 
 def _run(kernel: Kernel, n: int, rows: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> None:
-    lanes = kernel.lanes
-    whole = n - n % lanes
-    if whole:
-        _loop(kernel, whole // lanes, rows, outs)
-    if whole < n:  # one more block, its free lanes filled with the last state
-        last = np.minimum(np.arange(whole, whole + lanes), n - 1)
-        some = [values[last] if values.ndim == 2 else values for values in rows]
-        rest = [np.empty((lanes, size)) for size in kernel.sizes_out]
-        _loop(kernel, 1, some, rest)
-        for out, values in zip(outs, rest):
-            out.reshape(n, -1)[whole:] = values[: n - whole]
-
-
-def _loop(kernel: Kernel, blocks: int, rows: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> None:
+    if not n:
+        return
     call, pointers, _ = _compiled()
     buffer = np.empty(kernel.x_size + kernel.y_size + kernel.work_size + 24)
-    objects, kept = pointers((buffer, *rows, *outs))
-    n = len(rows) + 1
+    objects, kept = pointers((*rows, *outs))
+    k, lanes = len(rows), kernel.lanes
     strides = [values.strides[0] >> 3 if values.ndim == 2 else 0 for values in rows]
     words = (
-        kernel.address, kernel.lanes, blocks, len(rows), len(outs), kernel.x_size, kernel.y_size, *objects[:n],
-        *kernel.n_in, *strides, *objects[n:], *kernel.sizes_out,
+        kernel.address, lanes, 0, -(-n // lanes), n, k, len(outs), kernel.x_size, kernel.y_size, 0, _address(buffer),
+        *objects[:k], *kernel.n_in, *strides, *objects[k:], *kernel.sizes_out,
     )  # fmt: skip
     call((ctypes.c_int64 * len(words))(*words))
     del buffer, kept  # alive until here
+
+
+def _address(array: np.ndarray) -> int:
+    return array.__array_interface__["data"][0]
 
 
 def _apart(rows: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> bool:

@@ -19,16 +19,18 @@ _SHUFFLES = (
 )
 
 
-HEADER = ("kernel", "lanes", "blocks", "n_in", "n_out", "x_size", "y_size", "buffer")
+HEADER = ("kernel", "lanes", "first", "last", "count", "n_in", "n_out", "x_size", "y_size", "shared", "buffer")
 
 
 def batch_ir(data: int) -> str:
     """`void batch(const int64* words)`, words being HEADER, then for each input object, size and stride, then for
     each output object and size: all objects first, then all sizes, then all strides.
 
-    Objects have at offset `data` the address of their numbers, as NumPy's arrays do. Sizes and strides are counted
-    in doubles; rows of outputs are contiguous. x, y and w lie in the buffer, each from a cache line on, because
-    vectors that straddle two lines cost twice.
+    Blocks first … last − 1 of `lanes` states are computed, of `count` states in all; lanes of the last block that are
+    left over are filled with the last state. Objects have at offset `data` the address of their numbers, as NumPy's
+    arrays do. Sizes and strides are counted in doubles; rows of outputs are contiguous. x, y and w lie at the address
+    `buffer`, each from a cache line on, because vectors that straddle two lines cost twice; where `shared` is not 0, it
+    is the kernel's w.
     """
     lines = ["  %s = mul i64 %r, %ss", "  %a = add i64 %s, %c", "  %p0 = getelementptr double, ptr %src, i64 %a"]
     lines += [f"  %p{k + 1} = getelementptr double, ptr %p{k}, i64 %ss" for k in range(3)]
@@ -42,7 +44,7 @@ def batch_ir(data: int) -> str:
     header = []
     for i, name in enumerate(HEADER[1:], 1):
         header.append(f"  %p.{name} = getelementptr i64, ptr %words, i64 {i}")
-        if name != "buffer":
+        if name != "buffer":  # its place is where the objects begin
             header.append(f"  %{name} = load i64, ptr %p.{name}")
     text = _IR.replace("$block$", "\n".join(lines)).replace("$header$", "\n".join(header))
     return text.replace("$data$", f"i64 {data}")
@@ -133,14 +135,12 @@ define void @batch(ptr %words) nounwind {
 start:
   %kernel = load ptr, ptr %words
 $header$
-  %buffer = load ptr, ptr %p.buffer
+  %raw = load i64, ptr %p.buffer
   %ins = getelementptr i64, ptr %p.buffer, i64 1
   %in.sizes = getelementptr i64, ptr %ins, i64 %n_in
   %in.strides = getelementptr i64, ptr %in.sizes, i64 %n_in
   %outs = getelementptr i64, ptr %in.strides, i64 %n_in
   %out.sizes = getelementptr i64, ptr %outs, i64 %n_out
-  %p.raw = getelementptr i8, ptr %buffer, $data$
-  %raw = load i64, ptr %p.raw
   %raw.up = add i64 %raw, 63
   %raw.line = and i64 %raw.up, -64
   %x = inttoptr i64 %raw.line to ptr
@@ -149,17 +149,24 @@ $header$
   %y = getelementptr double, ptr %x, i64 %x.lines
   %y.up = add i64 %y_size, 7
   %y.lines = and i64 %y.up, -8
-  %w = getelementptr double, ptr %y, i64 %y.lines
+  %w.own = getelementptr double, ptr %y, i64 %y.lines
+  %w.shared = inttoptr i64 %shared to ptr
+  %is.shared = icmp ne i64 %shared, 0
+  %w = select i1 %is.shared, ptr %w.shared, ptr %w.own
   br label %block
 block:
-  %b = phi i64 [ 0, %start ], [ %b.next, %scattered ]
+  %b = phi i64 [ %first, %start ], [ %b.next, %scattered ]
   %state = mul i64 %b, %lanes
-  %more = icmp ult i64 %b, %blocks
+  %left = sub i64 %count, %state
+  %rows = call i64 @llvm.umin.i64(i64 %left, i64 %lanes)
+  %spare = sub i64 %lanes, %rows
+  %last.row = sub i64 %rows, 1
+  %more = icmp ult i64 %b, %last
   br i1 %more, label %gather, label %done
 
 gather:
-  %i = phi i64 [ 0, %block ], [ %i.next, %gather.one ]
-  %to = phi ptr [ %x, %block ], [ %to.next, %gather.one ]
+  %i = phi i64 [ 0, %block ], [ %i.next, %gather.done ]
+  %to = phi ptr [ %x, %block ], [ %to.next, %gather.done ]
   %i.more = icmp ult i64 %i, %n_in
   br i1 %i.more, label %gather.one, label %run
 gather.one:
@@ -173,7 +180,16 @@ gather.one:
   %stride = load i64, ptr %p.stride
   %skip = mul i64 %state, %stride
   %from = getelementptr double, ptr %in, i64 %skip
-  call void @transpose(ptr %from, i64 %stride, i64 %lanes, i64 %size, ptr %to, i64 %lanes)
+  call void @transpose(ptr %from, i64 %stride, i64 %rows, i64 %size, ptr %to, i64 %lanes)
+  %full = icmp eq i64 %spare, 0
+  br i1 %full, label %gather.done, label %gather.rest
+gather.rest:
+  %last.skip = mul i64 %last.row, %stride
+  %last.from = getelementptr double, ptr %from, i64 %last.skip
+  %rest.to = getelementptr double, ptr %to, i64 %rows
+  call void @transpose(ptr %last.from, i64 0, i64 %spare, i64 %size, ptr %rest.to, i64 %lanes)
+  br label %gather.done
+gather.done:
   %width = mul i64 %size, %lanes
   %to.next = getelementptr double, ptr %to, i64 %width
   %i.next = add i64 %i, 1
@@ -196,7 +212,7 @@ scatter.one:
   %osize = load i64, ptr %p.osize
   %oskip = mul i64 %state, %osize
   %into = getelementptr double, ptr %out, i64 %oskip
-  call void @transpose(ptr %result, i64 %lanes, i64 %osize, i64 %lanes, ptr %into, i64 %osize)
+  call void @transpose(ptr %result, i64 %lanes, i64 %osize, i64 %rows, ptr %into, i64 %osize)
   %owidth = mul i64 %osize, %lanes
   %result.next = getelementptr double, ptr %result, i64 %owidth
   %o.next = add i64 %o, 1

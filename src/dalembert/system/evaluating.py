@@ -44,6 +44,7 @@ class Evaluating(Given):
     """The part of `System` that has functions and kernels."""
 
     is_described = True  # by its mechanism and the names of its constraints: what is traced may be kept on disk
+    selected_from: Any = None  # (system with more rows, those of them that are its own), where it is a selection
     backend: str
     description: Description
     _forces: tuple[Any, ...]  # those of the mechanism itself
@@ -341,4 +342,4 @@ class Evaluating(Given):
 def frame_key(frame: Frame) -> Any:
     """Equal for equal frames of numbers, so that asking again for `body.at(...)` compiles nothing new."""
     parts = np.concatenate([frame.T.R.ravel(), frame.T.p])
-    return (frame.body.name, *parts) if all_numbers(parts) else frame
+    return (frame.body.name, *map(float, parts)) if all_numbers(parts) else frame
