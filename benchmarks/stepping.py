@@ -1,8 +1,8 @@
 """Many contacts: steps of method 'moreau' beside MuJoCo's, for a box that tumbles to rest and Cassie on its feet.
 
 MuJoCo's models are its own: the box as a geometry of eight corners, Cassie's file with a floor; its default solver and
-integrator, its usual step. Cassie's feet are capsules, of which both see the two ends. Cassie is left out where its file
-is not given: DALEMBERT_CORPUS, as in the tests.
+integrator, its usual step. Cassie's feet are capsules, of which both see the two ends. Cassie is left out where its
+file is not there: DALEMBERT_CORPUS, as in the tests.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from benchmarks.timing import Table
 SIDES = (0.2, 0.15, 0.1)
 CASSIE = "menagerie/agility_cassie/cassie.nomesh.xml"
 HEADER = [
-    "", "ours, µs a step", "MuJoCo", "MuJoCo / ours", "loops open, ours, m", "MuJoCo, m", "overlap, ours, m", "MuJoCo, m ",
+    "", "ours, µs a step", "MuJoCo", "MuJoCo / ours", "loops open, ours, m", "MuJoCo, m",
+    "overlap, ours, m", "MuJoCo, m ",
 ]  # fmt: skip
 
 
@@ -87,7 +88,7 @@ def tumbling():
     x = system.state({"free": np.concatenate([q, [0, 0, 0.6]])})
     x = x.replace(v=np.concatenate([turn, fly]))
     text = f"""<mujoco><worldbody><geom type="plane" size="0 0 1" friction="0.5"/><body pos="0 0 0.6"><freejoint/>
-        <geom type="box" size="{SIDES[0]} {SIDES[1]} {SIDES[2]}" mass="2" friction="0.5"/></body></worldbody></mujoco>"""
+        <geom type="box" size="{" ".join(map(str, SIDES))}" mass="2" friction="0.5"/></body></worldbody></mujoco>"""
     model = mujoco.MjModel.from_xml_string(text)
     R = np.zeros(9)
     mujoco.mju_quat2Mat(R, q)

@@ -22,7 +22,7 @@ ROWS = 11  # of the table for people
 @input_option
 @click.option("--every", type=Number(), help="Answer with states so far apart, s. Default: every step.")
 @click.option(
-    "--method", help="dop853 (default), dopri5, rk4, sdirk4 for stiff motion, variational, moreau for many contacts."
+    "--method", help="dop853 (default), dopri5, rk4, sdirk4 (stiff motion), variational, moreau (many contacts)."
 )
 @click.option("--rtol", type=Number(), help="Relative tolerance.")
 @click.option("--atol", type=Number(), help="Absolute tolerance.")

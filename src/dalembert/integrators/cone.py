@@ -58,7 +58,7 @@ def solve(c):
     if residual > c.tolerance:
         residual = _attempt(c, c.sweeps)
     if not residual <= c.tolerance:
-        residual = _by_smoothing(c)
+        residual = _by_smoothing(c, residual)
     if not residual <= c.enough:
         residual = _from_elsewhere(c, residual)
     natural(c, c.z)
@@ -91,12 +91,12 @@ def _attempt(c, sweeps):
 
 
 @native
-def _by_smoothing(c):
+def _by_smoothing(c, best):
     """Newton's method for (3), ε falling by a factor of ten; then for (1) from there. Returns the residual."""
     eps = 0.1 * _largest(c.q, c.rows)
-    last, best = SMALLEST * eps, 1e301
+    last = SMALLEST * eps
     for i in range(c.rows):
-        c.z[i] = 0.0
+        c.kept[i], c.z[i] = c.z[i], 0.0
     while eps > last:
         residual, floor = smoothed(c, c.z, eps), FLOOR * eps
         for _ in range(c.rounds):

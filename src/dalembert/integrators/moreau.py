@@ -102,7 +102,7 @@ def _evaluate(run, s, t, h, trial):
     call(f, t + 0.5 * h, trial, nq + nv)
     out, R, Y = f.y, s.R, s.Y
     for i in range(nv):
-        for j in range(nv):
+        for j in range(i, nv):
             R[i, j] = out[i * nv + j]
     at = nv * nv
     for i in range(nv):
@@ -114,8 +114,6 @@ def _evaluate(run, s, t, h, trial):
     at += m * nv + 2 * m
     for i in range(nv):
         R[i, i] += 0.5 * h * out[at + i] + 0.25 * h * h * out[at + nv + i]
-    if not finite(out, nv * nv + nv + m * nv + 2 * m + 2 * nv):
-        return NOT_FINITE
     if cholesky(R, R)[0] != OK:
         return NOT_FINITE
     solve_upper_transposed_rows(R, Y, m)
@@ -188,8 +186,9 @@ def _shortest(s):
 @inline
 def _cut(s, x, i):
     """Row i of x ← what is left of it without the span of the rows that hold."""
+    basis, nv = s.basis, s.nv
     for k in range(s.rank):
-        axpy(-dot(s.basis, k, x, i, 0, s.nv), s.basis, k, x, i, 0, s.nv)
+        axpy(-dot(basis, k, x, i, 0, nv), basis, k, x, i, 0, nv)
 
 
 @native
@@ -297,10 +296,11 @@ def _impulses(s, h, trial):
 @native
 def _solve(s, part):
     """Solve the cone problem with this part of restitution. Returns the work of its impulses on A v̄."""
-    c, nv, k, work = s.cone, s.nv, s.cone.rows, 0.0
+    c, nv, k, work, rows = s.cone, s.nv, s.cone.rows, 0.0, s.cut
+    G = c.G
     for i in range(k):
         for j in range(i + 1):
-            c.G[i, j] = c.G[j, i] = dot(s.cut, i, s.cut, j, 0, nv)
+            G[i, j] = G[j, i] = dot(rows, i, rows, j, 0, nv)
         c.q[i], c.z[i] = s.rest[i] + part * s.rebound[i], s.start[i]
     solve(c)
     at = nv * nv + nv + s.m * nv + s.m

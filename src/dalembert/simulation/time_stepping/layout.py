@@ -29,7 +29,7 @@ from dalembert.simulation.time_stepping.equations import (
 )
 
 TOLERANCE, ENOUGH = 1e-11, 1e-9  # of speeds: residual of a contact problem, and of one that rounding makes hard
-SWEEPS, ROUNDS = 4, 10  # of Gauss and Seidel before Newton's method, and of that
+SWEEPS, ROUNDS = 2, 10  # of Gauss and Seidel before Newton's method, and of that
 OWN = 2  # columns of a record before forces: the work of contacts, the residual of the step's contact problem
 
 
