@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     from dalembert.mechanism.body import Frame as Frame
     from dalembert.mechanism.contacts import Friction as Friction
     from dalembert.mechanism.contacts import Stops as Stops
+    from dalembert.mechanism.curves import Curve as Curve
     from dalembert.mechanism.inertia import box as box
     from dalembert.mechanism.inertia import cylinder as cylinder
     from dalembert.mechanism.inertia import disc as disc
@@ -130,6 +131,10 @@ if TYPE_CHECKING:
     from dalembert.statics.static_forces import static_forces as static_forces
     from dalembert.statics.stiffness import Stiffness as Stiffness
     from dalembert.statics.stiffness import stiffness as stiffness
+    from dalembert.studies.design import Design as Design
+    from dalembert.studies.fit import fit as fit
+    from dalembert.studies.fitted import Fit as Fit
+    from dalembert.studies.optimize import optimize as optimize
     from dalembert.system.constraints import Acceleration as Acceleration
     from dalembert.system.diagonal import Diagonal as Diagonal
     from dalembert.system.reactions import Reactions as Reactions
@@ -181,6 +186,7 @@ _HOMES = {
     "linearization.trajectory": "LinearTrajectory linearize_along",
     "mechanism.body": "Body Frame",
     "mechanism.contacts": "Friction Stops",
+    "mechanism.curves": "Curve",
     "mechanism.inertia": "box cylinder disc planar point rod sphere",
     "mechanism.joints": "Cylindrical Fixed Free Joint Planar Prismatic Revolute Screw Spherical Universal",
     "mechanism.joints.attachment": "Attachment",
@@ -210,6 +216,10 @@ _HOMES = {
     "spatial": "rotation",
     "statics.static_forces": "StaticForces static_forces",
     "statics.stiffness": "Stiffness stiffness",
+    "studies.design": "Design",
+    "studies.fit": "fit",
+    "studies.fitted": "Fit",
+    "studies.optimize": "optimize",
     "system.constraints": "Acceleration",
     "system.diagonal": "Diagonal",
     "system.reactions": "Reactions",
@@ -227,7 +237,9 @@ def __getattr__(name: str) -> Any:
         with _undisturbed():
             return import_module(f"dalembert.{name}")  # which makes it an attribute of this module
     if name not in _HOME:
-        raise AttributeError(f"module 'dalembert' has no attribute '{name}'")
+        from dalembert.hints import MissingAttribute
+
+        raise MissingAttribute("dalembert", name, lambda: __all__)
     with _undisturbed():
         value = globals()[name] = getattr(import_module(_HOME[name]), name)
     return value

@@ -40,6 +40,10 @@ class RowsLike(Protocol):
         """(m,) bool: the row is in a unit of the user's."""
 
     @property
+    def dense(self) -> bool:
+        """Whether rows couple so many velocities that equations are solved in loops."""
+
+    @property
     def branch_of(self) -> tuple[str, ...]:
         """Name of the constraint of each number that is positive on the branch the user means."""
 
@@ -218,7 +222,7 @@ class SystemLike(Protocol):
 
     def function(self, name: str, *, rows: tuple[int, ...] | None = None) -> Any: ...
     def kernel(
-        self, name: str, *, frame: Any = None, axes: str = "body", rows: tuple[int, ...] | None = None
+        self, name: str, *, frame: Any = None, axes: str = "body", rows: tuple[int, ...] | None = None, lanes: int = 1
     ) -> Any: ...
     def custom_kernel(
         self,

@@ -48,24 +48,24 @@ def test_few_and_far_values_do_not_change_the_branch():
 
 def test_positions_from_both_sides_are_those_between():
     """Hermite's polynomial, used in singular positions, in one where Newton's method tells the same."""
-    from dalembert.analysis.between_nodes import two_sided
-    from dalembert.analysis.continuation import Continuation
-    from dalembert.analysis.course import Course
-    from dalembert.analysis.trail import follow
+    from dalembert.analysis.solution_curve import follow
+    from dalembert.branch.between_points import two_sided
+    from dalembert.branch.continuation import Continuation
+    from dalembert.branch.path import Path
 
     system = zoo.four_bar().compile()
     first = system.state(*zoo.four_bar_start(0.3))
-    course = Course(system, {"A": [0.3, 1.1]}, {}, {}, first, None)
-    way = Continuation(course, first)
+    path = Path(system, {"A": [0.3, 1.1]}, {}, {}, first, None)
+    way = Continuation(path, first)
     way.begin(0.3, first.q)
-    while way.nodes[-1].x < 1.1:
+    while way.points[-1].x < 1.1:
         way.advance(1.1)
-    q, slope, bend = two_sided(way, way.nodes, 0.7)
+    q, slope, bend = two_sided(way, way.points, 0.7)
     (_, delta), (_, rate), (_, second) = four_bar_motion(0.7, 1.0)
     assert q[2] == pytest.approx(delta, abs=1e-10)
     assert slope[2] == pytest.approx(rate, abs=1e-9)
     assert bend[2] == pytest.approx(second, abs=1e-7)
-    assert follow(course, first).q[-1] == pytest.approx(way.nodes[-1].q, abs=1e-12)
+    assert follow(path, first).q[-1] == pytest.approx(way.points[-1].q, abs=1e-12)
 
 
 def test_a_slider_crank_with_an_offset_is_the_closed_form():

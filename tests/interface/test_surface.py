@@ -188,6 +188,7 @@ OPEN = {
     "environment": lambda **o: da.environment(*_four_bar(), dt=0.1, actions={}, reward=max, **o),
     "environments": lambda **o: da.environments(*_four_bar(), 2, dt=0.1, actions={}, reward=max, **o),
     "read": lambda **o: da.read("four_bar.yaml", **o),
+    "Mechanism.replace": lambda **o: da.zoo.four_bar().replace("crank", **o),
     "Sweep.animate": lambda **o: _four_bar()[0].sweep({"A": [0.6, 0.7]}).animate("none.html", **o),
     "Run.animate": lambda **o: da.simulate(*_four_bar(), 0.01).animate("none.html", **o),
 }

@@ -1,8 +1,7 @@
 """Assembly: a configuration and a velocity on the constraint manifold.
 
-Loops are closed by `closing`. Velocities follow in one linear solve: the nearest v, in the mass metric, with
-A v + b = 0 and the wanted components. In a singular position they also satisfy the second-order condition of
-`second_order`, so that a motion has them.
+Loops are closed by `branch.closing`. Velocities follow in one linear solve (`branch.velocities`). In a singular
+position they also satisfy the second-order condition of `second_order`, so that a motion has them.
 """
 
 from __future__ import annotations
@@ -14,23 +13,25 @@ from typing import Any
 import numpy as np
 
 from dalembert import checks
-from dalembert.analysis.closing import OPEN, Closing, Held, close, openness, unwind, with_held
-from dalembert.analysis.failure import contradicting, explained, nearest
-from dalembert.analysis.manifold import UndefinedHere, tangent
-from dalembert.analysis.reaching import HeldFrames, OutsideLimits, inside_limits
+from dalembert.analysis.failure import contradicting, explained, unreached
+from dalembert.analysis.limits import OutsideLimits, inside_limits
+from dalembert.analysis.manifold import Tangent, tangent
 from dalembert.analysis.second_order import SecondOrder
 from dalembert.blas import one_thread
+from dalembert.branch.closing import unwind
+from dalembert.branch.ending import Ending, close_one
+from dalembert.branch.goals import frame_goals
+from dalembert.branch.mirrors import openness
+from dalembert.branch.nearest import nearest
+from dalembert.branch.policy import POLICY
+from dalembert.branch.rows import Rows, UndefinedHere, places, undefined
+from dalembert.branch.velocities import velocities
 from dalembert.errors import ArgumentError, AssemblyError
 from dalembert.mechanism.checks import no_joint
 from dalembert.protocols import Active, Parameters, StateGiven, StateLike, SystemLike
-from dalembert.rank import angular_velocities, rank_policy
+from dalembert.rank import rank_policy
 
-REPEATED = 4  # searches from other starts that end in the same gap: it does not close
-MORE = 90  # starts for several, and twice as many as the last new one took
-CLOSABLE = 1e-3  # rad, or lengths of the mechanism: a gap from which Newton's method is tried again
-SAME_GAP = 1e-3  # relative
-NEAR = 0.5  # rad, or lengths of the mechanism: a position so near the start is on its branch
-MISSED = 1e-8  # of a velocity: by how much rows may miss it
+ONE = np.zeros(1, dtype=int)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,6 +44,26 @@ class Assembly:
     attempts: int  # starts, the first from the guess
     rank: int  # of A
     contraction: float  # ρ of the last steps: 0 for quadratic convergence, 0.5 at a singular configuration
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What is asked of an assembly, as rows."""
+
+    system: SystemLike
+    p: Parameters
+    rows: Rows
+    start: StateLike  # with what is held in place
+    q: Mapping[str, Any]  # held, by name
+    frames: Mapping[Any, Any] | None
+    held_v: np.ndarray  # places in v of held velocities
+    v: np.ndarray  # (held velocities,)
+    tolerance: float
+
+    @property
+    def on(self) -> np.ndarray:
+        """(m,) bool: constraints that count."""
+        return self.rows.on
 
 
 @one_thread()  # hundreds of small factorizations: threads that wait for each other take ten times as long
@@ -66,178 +87,228 @@ def assemble(
     branches = checks.whole(branches, "branches", least=1, most=1000)
     attempts = checks.whole(attempts, "attempts", least=1, most=10_000)
     rng = np.random.default_rng(checks.whole(seed, "seed", least=0))
-    on = system.active_rows(active)
-    q, v = (_held_values(system, x, what) for x, what in ((q, "q"), (v, "v")))
-    start, p = system.begin({} if guess is None else guess, p)
-    held = HeldFrames(system, q, v, frames, p)
+    request = requested(system, q, v, guess, t, p, active, tolerance, frames)
     within = bool(frames) if limits is None else checks.flag(limits, "limits")
-    start = held.set_in(start.replace(t=t))
-    found: list[StateLike] = []
-    gaps: list[float] = []
-    failure: Closing | None = None
-    undefined: UndefinedHere | None = None
-    outside = ""
-    attempt, last = 0, 0
-    while len(found) < branches and attempt < (MORE + 2 * last if found else attempts):
-        attempt += 1
-        at = start if attempt == 1 else _scattered(system, start, p, held, rng, attempt)
-        try:
-            for end in _ends(system, at, held, p, on, tolerance, attempts if attempt == 1 else 1, not found):
-                if not end.closed:
-                    failure = end if failure is None or _worse(failure, end) else failure
-                    gaps += [end.gap] if not (end.small or found) else []
-                    continue
-                unwind(system, end, held, start, p, on)
-                closing, past = inside_limits(system, end, held, p, on, tolerance) if within else (end, "")
-                outside = outside or past
-                if not past and not any(_same(system, p, closing.state, other) for other in found):
-                    found.append(_moving(system, closing, held, p, on, attempt))
-                    last = attempt
-                if len(found) == branches:
-                    return found
-        except UndefinedHere as error:
-            undefined = undefined or error
-            continue
-        if not (found or outside) and sum(gap < (1 + SAME_GAP) * min(gaps) for gap in gaps) >= REPEATED:
-            break
-    if found:
-        return found
-    if outside:
-        raise OutsideLimits(
-            f"'{system.name}' was brought there only outside the limits of its joints: {outside}. Give a nearer guess, "
-            "or limits=False to leave the limits out of account."
-        )
-    if failure is None:
-        assert undefined is not None
-        raise undefined
-    raise AssemblyError(held.unreached(failure.state, on, attempt) or explained(system, failure, on, q))
+    return Search(request, within, branches, attempts, rng).run()
 
 
-def _ends(
-    system: SystemLike, at: StateLike, held: HeldFrames, p: Parameters, on: np.ndarray, tolerance: float,
-    attempts: int, first: bool,
-) -> list[Closing]:  # fmt: skip
-    """Where searches from one start end, the best first.
+def requested(
+    system: SystemLike,
+    q: Any,
+    v: Any,
+    guess: Any,
+    t: float,
+    p: Parameters,
+    active: Active,
+    tolerance: float,
+    frames: Any,
+) -> Request:
+    """The rows of an assembly and its start."""
+    on = system.active_rows(active)
+    q, v = _held_names(system, q, "q"), _held_names(system, v, "v")
+    start, p = system.begin({} if guess is None else guess, p)
+    values = np.array(system.parameter_vector(p), dtype=float)[None]
+    held, held_v = places(q, system.q_names, system.layout.q_slice), places(v, system.v_names, system.layout.v_slice)
+    if q or v:
+        target = system.state(q or None, v or None)  # checks sizes
+        moved = start.q.copy()
+        moved[held] = target.q[held]
+        start, wanted = start.replace(q=moved), target.v[held_v]
+    else:
+        wanted = np.zeros(0)
+    start = start.replace(t=t)
+    rows = Rows(system, values, t, on, held, start.q[None, held], frame_goals(system, frames))
+    return Request(system, p, rows, start, q, frames, held_v, wanted, tolerance)
 
-    Newton's method meets loops and goals of frames at once, but may leave the branch on its way. From the start with
-    its loops closed the frames are also walked straight to their goals, which stays on the branch but does not get
-    everywhere. Of the two ends the one nearer to the start counts more, and from a closed start the one on its branch.
-    attempts: those of closing the loops. first: whether nothing was found before, so that what does not close is
-    brought as near as it comes.
-    """
-    end = close(system, at, held, p, on, tolerance)
-    closed = [end] if end.closed else []
-    near = end.closed and np.abs(_away(system, p, end.state, at)).max(initial=0.0) < NEAR
-    if held.goals and system.rows.of and on.all() and not near and (attempts > 1 or not closed):
-        on_branch = openness(system, at, p) <= OPEN
-        closed = [*_walked(system, at, on_branch, held, p, tolerance, attempts), *closed]
-        if not on_branch:
-            closed.sort(key=lambda end: float(np.linalg.norm(_away(system, p, end.state, at))))
-    if closed or not first:
-        return closed or [end]
-    nearer = nearest(system, end, held, p, on, at)
-    nearer = close(system, nearer.state, held, p, on, tolerance) if nearer.gap < CLOSABLE else nearer
-    return [end if end.small and not nearer.closed else nearer]
+
+def _held_names(system: SystemLike, values: Mapping[str, Any] | None, what: str) -> Mapping[str, Any]:
+    """The values to hold, by names of the tree."""
+    if values is None:
+        return {}
+    names = system.q_names if what == "q" else system.v_names
+    for name in checks.mapping(values, what):
+        if name not in names and name not in system.layout.joints:
+            known = dict.fromkeys([*system.layout.joints, *names])
+            raise no_joint("joint or coordinate", name, known, system.description.constraints, f"held {what}")
+    return values
 
 
-def _walked(
-    system: SystemLike, at: StateLike, on_branch: bool, held: HeldFrames, p: Parameters, tolerance: float, attempts: int
-) -> list[Closing]:
+class Search:
+    """Searches from the start and from others around it."""
+
+    def __init__(self, request: Request, within: bool, branches: int, attempts: int, rng: np.random.Generator):
+        self.request, self.rows, self.within, self.branches = request, request.rows, within, branches
+        self.attempts, self.rng = attempts, rng
+        self.found: list[StateLike] = []
+        self.gaps: list[float] = []
+        self.failure: Ending | None = None
+        self.outside = ""
+
+    def run(self) -> list[StateLike]:
+        """Up to `branches` different states."""
+        start, attempt, last = self.request.start.q, 0, 0
+        error: UndefinedHere | None = None
+        while attempt < (POLICY.more_starts + 2 * last if self.found else self.attempts):
+            attempt += 1
+            at = start if attempt == 1 else _scattered(self.rows, start, self.rng, attempt)
+            try:
+                new = self._from(at, attempt)
+            except UndefinedHere as undefined:
+                error = error or undefined
+                continue
+            last = attempt if new else last
+            if len(self.found) >= self.branches:
+                return self.found
+            if not (self.found or self.outside) and self._same_gaps() >= POLICY.same_gaps:
+                break
+        if not self.found:
+            raise self._refusal(attempt, error)
+        return self.found
+
+    def _from(self, at: np.ndarray, attempt: int) -> bool:
+        """Take what closes from one start; whether that is new."""
+        before = len(self.found)
+        for end in self._ends(at, self.attempts if attempt == 1 else 1):
+            if not end.closed:
+                self.failure = end if self.failure is None or _worse(self.failure, end) else self.failure
+                self.gaps += [end.gap] if not (end.small or self.found) else []
+                continue
+            q = end.q[None].copy()
+            unwind(self.rows, self.request.start.q[None], q, np.ones(1, dtype=bool))
+            end.q = q[0]
+            past = ""
+            if self.within:
+                end, past = inside_limits(self.rows, end, self.request.tolerance)
+            self.outside = self.outside or past
+            if not past and not any(same_position(self.rows, end.q, x.q) for x in self.found):
+                self.found.append(moving(self.request, end, attempt))
+            if len(self.found) == self.branches:
+                break
+        return len(self.found) > before
+
+    def _ends(self, at: np.ndarray, attempts: int) -> list[Ending]:
+        """Where searches from one start end, the best first.
+
+        Newton's method meets loops and goals of frames at once, but may leave the branch on its way. From the start
+        with its loops closed the frames are also walked straight to their goals, which stays on the branch but does
+        not get everywhere. Of the two ends the one nearer to the start counts more, and from a closed start the one on
+        its branch. What does not close, while nothing is found, is brought as near as it comes.
+        """
+        rows, r = self.rows, self.request
+        end = close_one(rows, at, r.tolerance)
+        closed = [end] if end.closed else []
+        near = end.closed and np.abs(rows.apart(end.q, at)).max(initial=0.0) < POLICY.beside
+        if rows.goals and r.system.rows.of and rows.on.all() and not near and (attempts > 1 or not closed):
+            state = r.start.replace(q=at)
+            on_branch = openness(r.system, state, r.p) <= POLICY.open
+            closed = [*_walked(r, state, on_branch, attempts), *closed]
+            if not on_branch:
+                closed.sort(key=lambda end: float(np.linalg.norm(rows.apart(end.q, at))))
+        if closed or self.found:
+            return closed or [end]
+        Q, gap = nearest(rows, at[None], np.ones(1, dtype=bool))
+        if gap[0] < POLICY.closable:
+            nearer = close_one(rows, Q[0], r.tolerance)
+            return [end if end.small and not nearer.closed else nearer]
+        return [end if end.small else end.moved(Q[0])]
+
+    def _same_gaps(self) -> int:
+        return sum(gap < (1 + POLICY.same_gap) * min(self.gaps) for gap in self.gaps)
+
+    def _refusal(self, attempts: int, undefined: UndefinedHere | None) -> AssemblyError:
+        r = self.request
+        if self.outside:
+            return OutsideLimits(
+                f"'{r.system.name}' was brought there only outside the limits of its joints: {self.outside}. Give a "
+                "nearer guess, or limits=False to leave the limits out of account."
+            )
+        if self.failure is None:
+            assert undefined is not None
+            return undefined
+        return AssemblyError(unreached(self.failure, r.q, attempts) or explained(self.failure, r.q))
+
+
+def _walked(r: Request, at: StateLike, on_branch: bool, attempts: int) -> list[Ending]:
     """Close the loops, unless the start has them closed, and walk the frames to their goals.
 
     Nothing where that does not succeed: rows of velocities, or held quaternions, cannot be walked along.
     """
     from dalembert.analysis.sweeping import walk  # with SciPy's linear algebra
 
-    q, all_rows = held.coordinates, np.ones(len(system.rows.of), dtype=bool)
+    system, q = r.system, r.q
     try:
-        home = at if on_branch else assemble(system, q, None, at, at.t, p, None, tolerance, 1, attempts, 0)[0]
-        there = walk(system, home, {}, frames=held.frames, held=q, p=p)
+        home = at if on_branch else assemble(system, q, None, at, at.t, r.p, None, r.tolerance, 1, attempts, 0)[0]
+        there = walk(system, home, {}, frames=r.frames, held=q, p=r.p)
     except (ArgumentError, AssemblyError):
         return []
-    end = close(system, there, held, p, all_rows, tolerance)
+    end = close_one(r.rows, there.q, r.tolerance)
     return [end] if end.closed else []
 
 
-def _worse(one: Closing, other: Closing) -> bool:
-    """Whether the first of two failures tells less: a mirror branch tells more than a gap, the smaller gap more."""
+def _worse(one: Ending, other: Ending) -> bool:
+    """Whether the first of two failures says less: a mirror branch says more than a gap, the smaller gap more."""
     return (not one.mirrored, one.gap) > (not other.mirrored, other.gap)
-
-
-def _held_values(system: SystemLike, given: Mapping[str, Any] | None, what: str) -> Mapping[str, Any]:
-    """The values to hold, by names of the tree."""
-    if given is None:
-        return {}
-    names = system.q_names if what == "q" else system.v_names
-    for name in checks.mapping(given, what):
-        if name not in names and name not in system.layout.joints:
-            known = dict.fromkeys([*system.layout.joints, *names])
-            raise no_joint("joint or coordinate", name, known, system.description.constraints, f"held {what}")
-    return given
 
 
 def project(system: SystemLike, state: StateLike, p: Parameters, active: Active, tolerance: float) -> StateLike:
     """The state nearest a given one, position first, then velocity, in the mass metric."""
     tolerance = checks.number(tolerance, "tolerance", above=0.0, most=1e-3)
-    on = system.active_rows(active)
-    nothing = Held(system, {}, {})
-    closing = close(system, state, nothing, p, on, tolerance)
-    if not closing.closed:
-        raise AssemblyError(explained(system, closing, on, {}))
-    return _moving(system, closing, nothing, p, on, 1)
+    request = requested(system, None, None, state, state.t, p, active, tolerance, None)
+    end = close_one(request.rows, state.q, tolerance)
+    if not end.closed:
+        raise AssemblyError(explained(end, {}))
+    return moving(request, end, 1)
 
 
-def _moving(system: SystemLike, closing: Closing, held: Held, p: Parameters, on: np.ndarray, attempt: int) -> StateLike:
-    """The closed state with the nearest admissible velocity."""
-    state, policy = closing.state, rank_policy(system, p)
-    _, A, b = system.evaluate("constraints", state, p=p)
-    E = np.eye(system.nv)[held.v_index]
-    rows = np.vstack([A[on], E])
-    at = with_held(system, state, p, A[on], E, policy.sizes[on])
-    wanted = np.concatenate([-b[on], held.v[held.v_index]])
-    v = state.v + at.shortest(wanted - rows @ state.v)
-    v = v + at.shortest(wanted - rows @ v)  # once more for the last digits
-    miss = np.abs(rows @ v - wanted)
-    reach = np.where(angular_velocities(system), 1.0, policy.length)
-    units = np.concatenate([policy.units[on], reach[held.v_index]])
-    speed = max(np.abs(v / reach).max(initial=0.0), np.abs(state.v / reach).max(initial=0.0))
-    if not (miss <= MISSED * (units * speed + np.abs(wanted))).all():
-        names = [n for n, a in zip(system.row_names, on) if a] + [f"velocity {system.v_names[k]}" for k in held.v_index]
-        raise AssemblyError(contradicting(names, miss / units, len(held.v_index) > 0))
-    here = tangent(system, state, p, on)
+def moving(r: Request, end: Ending, attempt: int) -> StateLike:
+    """The closed state with the nearest admissible velocity; raises AssemblyError where there is none."""
+    system, on, state = r.system, r.on, r.start.replace(q=end.q)
+    found = velocities(r.rows, end.q[None], ONE, r.held_v, r.v[None], state.v)
+    v = found.v[0]
+    if not np.isfinite(v).all():
+        raise undefined(found.A[0, on], system.mass_matrix(state, p=r.p))
+    if not found.ok[0]:
+        names = [n for n, a in zip(system.row_names, on) if a] + [f"velocity {system.v_names[k]}" for k in r.held_v]
+        raise AssemblyError(contradicting(names, found.misses[0], len(r.held_v) > 0))
+    here = tangent(system, state, r.p, on)
     if here.rank < len(here.A):
-        second = SecondOrder(system, state, p, on, here, float(speed))
-        found = second.nearest(v, at.admissible)
-        if found is None:
-            raise AssemblyError(second.refusal(v, [f"{system.v_names[k]} = {held.v[k]:g}" for k in held.v_index]))
-        v = found
+        second = SecondOrder(system, state, r.p, on, here, float(found.speed[0]))
+        if not second.holds(v):
+            v = _second_order(r, second, v)
     evidence = Assembly(
-        float(np.abs(closing.residuals).max(initial=0.0)),
-        float(np.abs(A[on] @ v + b[on]).max(initial=0.0)),
-        closing.iterations,
+        float(np.abs(end.phi).max(initial=0.0)),
+        float(np.abs(here.A @ v + found.b[0, on]).max(initial=0.0)),
+        end.iterations,
         attempt,
         here.rank,
-        closing.contraction,
+        end.contraction,
     )
     return state.replace(v=v, evidence=evidence)
 
 
-def _scattered(
-    system: SystemLike, start: StateLike, p: Parameters, held: Held, rng: np.random.Generator, attempt: int
-) -> StateLike:
+def _second_order(r: Request, second: SecondOrder, v: np.ndarray) -> np.ndarray:
+    """The nearest velocity that a motion has in a singular position, with the held components."""
+    system, here = r.system, second.here
+    N = np.eye(system.nv)[r.held_v]
+    lengths = np.sqrt(np.einsum("ij,ji->i", N, np.linalg.solve(here.R.T @ here.R, N.T)))
+    with_held = Tangent.of(
+        np.vstack([here.A, N]), here.R.T @ here.R, rank_policy(system, r.p), np.concatenate([here.scale, lengths])
+    )
+    found = second.nearest(v, with_held.admissible)
+    if found is None:
+        raise AssemblyError(second.refusal(v, [f"{system.v_names[k]} = {x:g}" for k, x in zip(r.held_v, r.v)]))
+    return found
+
+
+def _scattered(rows: Rows, start: np.ndarray, rng: np.random.Generator, attempt: int) -> np.ndarray:
     """Another start: the guess moved at random, farther with every attempt."""
     spread = min(0.3 * attempt, 3.0)
-    slide = 0.2 * spread * rank_policy(system, p).length
-    delta = rng.uniform(-1, 1, system.nv) * np.where(angular_velocities(system), spread, slide)
-    return held.set_in(start.replace(q=system.plus(start, delta)))
+    delta = rng.uniform(-1, 1, rows.system.nv) * np.where(rows.angular, spread, 0.2 * spread)
+    out = rows.plus(start[None], delta[None], ONE)[0]
+    out[rows.held] = rows.want[0]
+    return out
 
 
-def _away(system: SystemLike, p: Parameters, one: StateLike, other: StateLike) -> np.ndarray:
-    """(nv,) the way between two configurations, rad around the circle or lengths of the mechanism."""
-    delta, length = system.minus(one, other), rank_policy(system, p).length
-    return np.where(angular_velocities(system), (delta + np.pi) % (2 * np.pi) - np.pi, delta / length)
-
-
-def _same(system: SystemLike, p: Parameters, one: StateLike, other: StateLike) -> bool:
-    """Whether two states are the same configuration."""
-    return bool(np.abs(_away(system, p, one, other)).max(initial=0.0) < 1e-5)
+def same_position(rows: Rows, one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two closed positions are the same configuration."""
+    return bool(np.abs(rows.apart(one, other)).max(initial=0.0) < POLICY.same)

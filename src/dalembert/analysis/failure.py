@@ -7,85 +7,74 @@ residuals are a combination of rows that vanishes, and the constraints with a sh
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.closing import Closing, Held, residual
-from dalembert.analysis.unfolding import Unfolding
-from dalembert.protocols import Parameters, StateLike, SystemLike
-from dalembert.rank import angular_velocities, rank_policy
+from dalembert.branch.ending import Ending
 
-ROUNDS, FALL = 60, 1e-7  # of a search, which ends when the residual falls no more than by this part
+FIRM = 1e3  # times as much as frames count loops where not all can be had
+MISSED = 1e-6  # rad, or lengths of the mechanism: a frame farther from its goal has not reached it
 SHARE = 0.01  # of the largest residual: constraints with less are not in conflict
-TINY = 1e-100  # of the largest singular value, rows and velocities in units of size 1; squares of less are lost
 NAMED = 4  # constraints a message names
 JOINTS = ("loop", "rod")  # constraints that are open where they do not hold
 
 
-def nearest(
-    system: SystemLike, closing: Closing, held: Held, p: Parameters, on: np.ndarray, start: StateLike | None = None
-) -> Closing:
-    """The configuration where a mechanism that does not close comes nearest to it, from where a search gave up.
-
-    Levenberg and Marquardt's method on the group, q ⊕ δ, with the held coordinates where they are held. From a given
-    `start`, reversed loops are led to the branch that is meant (`unfolding`).
-    """
-    rows, state = on & system.rows.holonomic, held.set_in(closing.state if start is None else start)
-    unfolding = None if start is None else Unfolding(system, p)
-    units = closing.units[: len(closing.residuals)]
-    reach = np.where(angular_velocities(system), 1.0, rank_policy(system, p).length)
-    free = rank_policy().reveal(held.rows(state)[0] * reach).null if len(held.q_index) else np.eye(system.nv)
-    phi, missing, A, _ = residual(system, state, held, p, rows)
-    away, change = (phi, -phi) if unfolding is None else unfolding(state, rows)
-    damping, moved = 1e-3, True
-    for _ in range(ROUNDS if len(units) and free.shape[1] else 0):
-        if moved:
-            J = (A * reach / units[:, None]) @ free
-            if not np.isfinite(J).all():
-                break
-            U, sigma, Vt = np.linalg.svd(J, full_matrices=False)
-            if not sigma[0] > TINY:  # nothing that is free moves a row
-                break
-        limit = damping * float(sigma[0])
-        step = Vt.T @ (sigma / (sigma**2 + limit**2) * (U.T @ (change / units)))  # (JᵀJ + limit²)⁻¹ Jᵀ change
-        trial = held.set_in(state.replace(q=system.plus(state, reach * (free @ step))))
-        after = residual(system, trial, held, p, rows)
-        there = (after[0], -after[0]) if unfolding is None else unfolding(trial, rows)
-        fall = 1.0 - float(np.linalg.norm(there[0] / units) / max(float(np.linalg.norm(away / units)), 1e-300))
-        moved = fall > 0.0
-        if moved:
-            state, (phi, missing, A, _), damping = trial, after, max(damping / 5, 1e-8)
-            away, change = there
-        else:
-            damping *= 10
-        if damping > 1e4 or 0.0 < fall < FALL or not np.abs(phi).max() > 0.0:
-            break
-    return replace(closing, state=state, residuals=phi, held=missing)
+def unreached(end: Ending, q: Mapping[str, Any], starts: int) -> str:
+    """The sentence for the frame that stays away from its goal where all comes nearest, q held; "" where none does."""
+    rows = end.rows
+    position = _with_frames_nearest(end) if rows.goals else end.q
+    for goal in rows.goals:
+        away = goal.rows(position, rows.p[0])[0]
+        far, turn = (float(np.linalg.norm(away[which])) for which in (~goal.angular, goal.angular))
+        if max(far / rows.system.layout.length, turn) > MISSED:
+            gaps = [f"{x:.4g} {unit}" for x, unit in ((far, "m"), (turn, "rad")) if x > 1e-9]
+            held = f" with {', '.join(map(str, q))} held" if q else ""
+            tried = "one start" if starts == 1 else f"{starts} starts"
+            return (
+                f"'{rows.system.name}' does not bring frame '{goal.name}' to its goal{held}: the nearest it came "
+                f"from {tried} misses by {' and '.join(gaps)}. If the goal is within reach, give a guess nearer to "
+                "it or more attempts=; else take another goal, or hold fewer."
+            )
+    return ""
 
 
-def explained(system: SystemLike, closing: Closing, on: np.ndarray, q: Mapping[str, Any]) -> str:
+def _with_frames_nearest(end: Ending) -> np.ndarray:
+    """The position with closed loops where the frames come nearest to their goals, by least squares."""
+    from scipy.optimize import least_squares
+
+    rows, k = end.rows, np.zeros(1, dtype=int)
+    firm = len(rows.positions) + len(rows.held)
+    weights = np.concatenate([np.full(firm, FIRM), np.ones(rows.units.shape[1] - firm)]) * rows.units[0]
+
+    def gaps(delta: np.ndarray) -> np.ndarray:
+        return rows.equations(rows.plus(end.q[None], delta[None], k), k)[0][0] * weights
+
+    best = least_squares(gaps, np.zeros(rows.system.nv), max_nfev=60).x
+    return rows.plus(end.q[None], best[None], k)[0]
+
+
+def explained(end: Ending, q: Mapping[str, Any]) -> str:
     """The sentence for a position that cannot be reached, q held."""
+    system, rows = end.rows.system, end.rows.positions
     held = f" with {', '.join(f'{k} = {v}' for k, v in q.items())} held" if q else ""
-    for name, wrong in closing.mirrored.items():
+    for name, wrong in end.mirrored.items():
         return (
             f"'{system.name}' closes only with '{name}' on its mirror branch ({wrong}){held}; give a guess nearer to "
             "the branch you mean."
         )
-    rows = np.flatnonzero(on & system.rows.holonomic)
-    gaps = np.abs(closing.residuals / closing.units[: len(rows)])
-    if not len(rows) or np.abs(closing.held).max(initial=0.0) > gaps.max():
+    gaps = np.abs(end.residuals[: len(rows)])
+    if not len(rows) or np.abs(end.residuals[len(rows) :]).max(initial=0.0) > gaps.max():
         return f"'{system.name}' does not reach the held coordinates{held}: they contradict each other; hold fewer."
     repair = "Hold fewer coordinates, check the lengths, or give a guess nearer to the wanted position."
     worst = int(np.argmax(gaps))
     found = _in_conflict([system.rows.of[k] for k in rows], gaps)
-    before = f"'{system.name}' cannot be assembled{held}: after {closing.iterations} iterations"
+    before = f"'{system.name}' cannot be assembled{held}: after {end.iterations} iterations"
     if len(found) == 1:
         row = system.row_names[rows[worst]]
-        return f"{before} {_open(system, found[0], closing, rows)} where it comes nearest (row '{row}'). {repair}"
+        return f"{before} {_open(end, found[0])} where it comes nearest (row '{row}'). {repair}"
     kinds = {c.name: c.kind for c in system.description.constraints}
-    told = ", ".join(_open(system, name, closing, rows) for name in found[:NAMED])
+    told = ", ".join(_open(end, name) for name in found[:NAMED])
     return (
         f"{before} {_listed([f'{kinds[name]} {name!r}' for name in found])} do not hold together; where they come "
         f"nearest, {told}. Take one of them out or change it{', or hold fewer coordinates' if q else ''}."
@@ -112,12 +101,13 @@ def _in_conflict(of: Sequence[str], gaps: np.ndarray) -> list[str]:
     return [name for name in order if largest[name] > SHARE * largest[order[0]]] or order[:1]
 
 
-def _open(system: SystemLike, name: str, closing: Closing, rows: np.ndarray) -> str:
+def _open(end: Ending, name: str) -> str:
     """By how much a constraint does not hold: its rows of the kind, m or rad, of the one that is worst."""
+    system, rows, phi = end.rows.system, end.rows.positions, end.phi
     own = [i for i, k in enumerate(rows) if system.rows.of[k] == name]
-    worst = max(own, key=lambda i: abs(closing.residuals[i] / closing.units[i]))
+    worst = max(own, key=lambda i: abs(end.residuals[i]))
     angular = system.rows.angular[rows]
-    gap = float(np.linalg.norm([closing.residuals[i] for i in own if angular[i] == angular[worst]]))
+    gap = float(np.linalg.norm([phi[i] for i in own if angular[i] == angular[worst]]))
     kind = next(c.kind for c in system.description.constraints if c.name == name)
     unit = "" if system.rows.own[rows][worst] else " rad" if angular[worst] else " m"
     return f"'{name}' {'is open' if kind in JOINTS else 'misses'} by {gap:.4g}{unit}"

@@ -6,13 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dalembert.errors import AssemblyError
+from dalembert.branch.rows import undefined
 from dalembert.protocols import Parameters, StateLike, SystemLike
 from dalembert.rank import RankPolicy, Revealed, rank_policy
-
-
-class UndefinedHere(AssemblyError):
-    """The equations are not defined at a configuration; at others they may be."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,22 +25,16 @@ class Tangent:
     def of(A: np.ndarray, M: np.ndarray, policy: RankPolicy, scale: np.ndarray | None = None) -> Tangent:
         """Factor rows A in the metric M; scale: their usual lengths there (default: `policy.sizes`)."""
         if not (np.isfinite(A).all() and np.isfinite(M).all()):
-            raise UndefinedHere(
-                "the constraints are not defined at this configuration (a disc that lies flat, a rod of no length); "
-                "start from another one."
-            )
+            raise undefined(A, M)
         try:
             R = np.linalg.cholesky(M).T
             white = np.linalg.solve(R.T, A.T).T
         except np.linalg.LinAlgError:
-            raise UndefinedHere(
-                "the mass matrix is not positive definite at this configuration: a motion there moves no mass. Give "
-                "the moving bodies mass and inertia, or take another configuration."
-            ) from None
+            raise undefined(A, M) from None
         scale = policy.sizes if scale is None else scale
         white = white / scale[:, None]
         if not np.isfinite(white).all():
-            raise UndefinedHere("the constraints overflow at this configuration; start from another one.")
+            raise undefined(A, M)
         return Tangent(A, R, scale, white, policy.reveal(white, 1.0))
 
     @property

@@ -13,10 +13,13 @@ from html import escape
 
 import numpy as np
 
-from dalembert.analysis.closing import OPEN, Held, close, mirrored
 from dalembert.analysis.manifold import Tangent, tangent
 from dalembert.analysis.second_order import SecondOrder
 from dalembert.blas import one_thread
+from dalembert.branch.ending import close_one
+from dalembert.branch.mirrors import mirrored
+from dalembert.branch.policy import POLICY
+from dalembert.branch.rows import Rows
 from dalembert.errors import AssemblyError
 from dalembert.protocols import Parameters, StateLike, SystemLike
 from dalembert.rank import ACCURACY, RankPolicy, earliest_independent, independent, rank_policy, reach
@@ -118,7 +121,7 @@ def report(system: SystemLike, state: StateLike, p: Parameters, on: np.ndarray) 
     """Mobility, redundancy, determinate forces and distance to singularity of the active rows at a state."""
     policy, here = rank_policy(system, p), tangent(system, state, p, on)
     gaps, reversed_ = np.abs(system.residuals(state, p=p)[on]), mirrored(system, state, p, on)
-    closed = bool((gaps <= OPEN * policy.units[on]).all()) and not reversed_
+    closed = bool((gaps <= POLICY.open * policy.units[on]).all()) and not reversed_
     names = [n for n, a in zip(system.row_names, on) if a]
     around, away = _nearby(system, state, p, on, here)
     generic = max([here.rank, *(t.rank for t in around if away)])
@@ -171,18 +174,20 @@ def _nearby(
         if not all(second.holds(v) for v in directions):
             directions = [*second.directions(directions[0])[:PROBES], *directions]
     policy, sharp = rank_policy(system, p), rank_policy(system, p, 0.1 * ACCURACY)
-    away, beside, nothing = list[Tangent](), list[Tangent](), Held(system, {}, {})
+    away, beside = list[Tangent](), list[Tangent]()
+    rows = Rows(system, np.array(system.parameter_vector(p), dtype=float)[None], state.t, on)
     for direction in directions:
         size = np.abs(direction / far).max(initial=0.0)
         if size == 0 or (away and away[-1].rank == len(here.A)):
             break
         moved = state.replace(q=system.plus(state, direction * (STEP / size)), v=np.zeros(system.nv))
         try:
-            closing = close(system, moved, nothing, p, on, CLOSURE)
+            closing = close_one(rows, moved.q, CLOSURE)
             if not closing.closed:
                 continue
-            A, M = system.constraint_matrix(closing.state, p=p)[on], system.mass_matrix(closing.state, p=p)
-            if np.abs(system.minus(closing.state, state) / far).max(initial=0.0) > AWAY:
+            there = moved.replace(q=closing.q)
+            A, M = system.constraint_matrix(there, p=p)[on], system.mass_matrix(there, p=p)
+            if np.abs(system.minus(there, state) / far).max(initial=0.0) > AWAY:
                 away.append(Tangent.of(A, M, policy, here.scale))
             else:
                 beside.append(Tangent.of(A, M, sharp, here.scale))

@@ -12,14 +12,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.analysis.continuation import FAR, SINGULAR, Continuation, Node
 from dalembert.analysis.manifold import tangent
 from dalembert.analysis.tangent_cone import TangentCone
+from dalembert.branch.arclength import corrected_along
+from dalembert.branch.continuation import Continuation, CurvePoint
+from dalembert.branch.policy import POLICY
 from dalembert.protocols import Parameters, StateLike, SystemLike
 
 STEPS = 80  # along the arc in search of a dead point
 NEAR = 1e-4  # singular values below count as those of a crossing
-ROUNDS = 60  # of a search between two nodes
+ROUNDS = 60  # of a search between two points
 STEEPER = 2.0  # times as fast as between them may a singular value fall
 ZERO = 3e-5  # of singular values: rows are dependent in a position that was found to 1e-9
 
@@ -43,18 +45,18 @@ class SpecialPoint:
 
 
 def dead_point(way: Continuation, end: float, barred: bool = False) -> tuple[float, np.ndarray] | None:
-    """Place and position where what is led turns back beyond the last node and before `end`; None if it does not.
+    """Place and position where what is led turns back beyond the last point and before `end`; None if it does not.
 
     barred: loops do not close at `end`, so a step that leads past it has changed the branch and is made shorter.
     """
-    node = way.nodes[-1]
-    unit = max(abs(end - node.x), 1e-12)
-    forward = np.sign(end - node.x)
-    z = np.concatenate([way.R @ node.slope, [1.0 / unit]]) * forward
-    q, x = node.q, node.x
+    point = way.points[-1]
+    unit = max(abs(end - point.x), 1e-12)
+    forward = np.sign(end - point.x)
+    z = np.concatenate([way.R @ point.slope, [1.0 / unit]]) * forward
+    q, x = point.q, point.x
     z = z / np.linalg.norm(z)
     for _ in range(STEPS):
-        stride = FAR / max(way.size(way.Rinv @ z[:-1]), abs(z[-1]), 1e-300)
+        stride = POLICY.corrected / max(way.size(way.Rinv @ z[:-1]), abs(z[-1]), 1e-300)
         while True:
             new = corrected_along(way, q, x, z, stride, unit)
             passed = new is not None and barred and (new[1] - end) * forward >= 0
@@ -68,30 +70,6 @@ def dead_point(way: Continuation, end: float, barred: bool = False) -> tuple[flo
         q, x, z = new
         if (x - end) * forward > 0:
             return None
-    return None
-
-
-def corrected_along(
-    way: Continuation, q: np.ndarray, x: float, z: np.ndarray, stride: float, unit: float
-) -> tuple[np.ndarray, float, np.ndarray] | None:
-    """A step along the arc: position, place, and the direction z = (R q̇; ẋ/unit) there."""
-    q, x = way.plus(q, stride * (way.Rinv @ z[:-1])), x + stride * unit * float(z[-1])
-    last = np.inf
-    for _ in range(10):
-        away, J, g = way.course.equations(q, x)
-        wide = np.hstack([J @ way.Rinv, -unit * g[:, None]]) / way.scale[:, None]
-        if not np.isfinite(wide).all():
-            return None
-        f = way.policy.reveal(wide, 1.0)
-        gap = float(np.abs(away / way.course.units).max(initial=0.0))
-        if gap <= 1e-12 or (gap < 1e-10 and gap >= 0.5 * last):
-            z1 = f.null @ (f.null.T @ z)
-            size = float(np.linalg.norm(z1))
-            return (q, x, z1 / size) if size > 0.8 else None
-        if gap > 10 * last:
-            return None
-        w = -f.solve(away / way.scale)
-        q, x, last = way.plus(q, way.Rinv @ w[:-1]), x + unit * float(w[-1]), gap
     return None
 
 
@@ -122,8 +100,8 @@ def _turning(
 # --- branch points --------------------------------------------------------------------------------------------------
 
 
-def crossed(way: Continuation, a: Node, b: Node) -> bool:
-    """Whether J was singular between two nodes: its determinant, in bases of the first node, changes sign."""
+def crossed(way: Continuation, a: CurvePoint, b: CurvePoint) -> bool:
+    """Whether J was singular between two points: its determinant, in bases of the first point, changes sign."""
     r = way.rank
     if a.revealed.rank < r or not r:
         return False
@@ -133,23 +111,23 @@ def crossed(way: Continuation, a: Node, b: Node) -> bool:
     return bool(np.linalg.det(square) < 0)
 
 
-def crossing_place(way: Continuation, a: Node, b: Node) -> float | None:
-    """The place of a singular position between two nodes; None where the second is on another branch that came near."""
+def crossing_place(way: Continuation, a: CurvePoint, b: CurvePoint) -> float | None:
+    """The place of a singular position between two points; None where the second is on another branch close by."""
     low, high = a, b
     f_low, f_high = a.least(way.rank), -b.least(way.rank)
     for _ in range(ROUNDS):
         x = low.x + (high.x - low.x) * f_low / (f_low - f_high)
-        node = way.closed(x, way.between(a, b, np.array([x]))[0])
-        if node is None or node.least(way.rank) < NEAR or node.revealed.rank < way.rank:
+        point = way.closed(x, way.between(a, b, np.array([x]))[0])
+        if point is None or point.least(way.rank) < NEAR or point.revealed.rank < way.rank:
             return _refined(way, a, b, x)
-        if crossed(way, a, node):
-            high, f_high, f_low = node, -node.least(way.rank), 0.7 * f_low
+        if crossed(way, a, point):
+            high, f_high, f_low = point, -point.least(way.rank), 0.7 * f_low
         else:
-            low, f_low, f_high = node, node.least(way.rank), 0.7 * f_high
+            low, f_low, f_high = point, point.least(way.rank), 0.7 * f_high
     return None
 
 
-def _refined(way: Continuation, a: Node, b: Node, x: float) -> float:
+def _refined(way: Continuation, a: CurvePoint, b: CurvePoint, x: float) -> float:
     """The root of the smallest singular value, with its sign, from four places around an estimate.
 
     Positions closer to it are less exact, so the inverse is interpolated by a cubic polynomial.
@@ -158,10 +136,10 @@ def _refined(way: Continuation, a: Node, b: Node, x: float) -> float:
         room = min(abs(x - a.x), abs(b.x - x)) / 2
         places, values = x + min(room, 0.006) * np.array([-2.0, -1.0, 1.0, 2.0]), []
         for one in places:
-            node = way.closed(one, way.between(a, b, np.array([one]))[0])
-            if node is None or node.revealed.rank < way.rank:
+            point = way.closed(one, way.between(a, b, np.array([one]))[0])
+            if point is None or point.revealed.rank < way.rank:
                 return x
-            values.append(node.least(way.rank) * (-1.0 if crossed(way, a, node) else 1.0))
+            values.append(point.least(way.rank) * (-1.0 if crossed(way, a, point) else 1.0))
         if not (np.all(np.diff(values) < 0) or np.all(np.diff(values) > 0)):
             return x
         f = np.array(values)
@@ -170,8 +148,8 @@ def _refined(way: Continuation, a: Node, b: Node, x: float) -> float:
     return x
 
 
-def nearest_place(way: Continuation, a: Node, middle: Node, b: Node) -> float | None:
-    """Where between nodes J becomes singular without a change of sign; None where it does not."""
+def nearest_place(way: Continuation, a: CurvePoint, middle: CurvePoint, b: CurvePoint) -> float | None:
+    """Where between points J becomes singular without a change of sign; None where it does not."""
     r = way.rank
     if not r or middle.least(r) > 0.2 or middle.least(r) >= min(a.least(r), b.least(r)):
         return None
@@ -179,8 +157,8 @@ def nearest_place(way: Continuation, a: Node, middle: Node, b: Node) -> float | 
 
     def least(x: float) -> float:
         one, other = (a, middle) if (x - a.x) * (x - middle.x) <= 0 else (middle, b)
-        node = way.closed(x, way.between(one, other, np.array([x]))[0])
-        return 0.0 if node is None else node.least(r)
+        point = way.closed(x, way.between(one, other, np.array([x]))[0])
+        return 0.0 if point is None else point.least(r)
 
     x1, x2 = low + ratio * (high - low), high - ratio * (high - low)
     f1, f2 = least(x1), least(x2)
@@ -196,7 +174,7 @@ def nearest_place(way: Continuation, a: Node, middle: Node, b: Node) -> float | 
             low, x1, f1 = x1, x2, f2
             x2 = high - ratio * (high - low)
             f2 = least(x2)
-        if min(f1, f2) < SINGULAR:
+        if min(f1, f2) < POLICY.singular:
             return _bottom(least, x1 if f1 < f2 else x2, min(abs(middle.x - a.x), abs(b.x - middle.x)))
     return None
 

@@ -1,4 +1,4 @@
-"""Sweeps and walks: where a course begins, and what of it is reached."""
+"""Sweeps and walks: where a path begins, and what of it is reached."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from typing import Any
 import numpy as np
 
 from dalembert import checks
-from dalembert.analysis.closing import OPEN, openness
-from dalembert.analysis.course import Course
-from dalembert.analysis.reaching import OutsideLimits
+from dalembert.analysis.limits import OutsideLimits
+from dalembert.analysis.solution_curve import Curve, follow
 from dalembert.analysis.sweep import Sweep, led_rates, with_motion
 from dalembert.analysis.sweep_ends import go_through, note_limits
-from dalembert.analysis.trail import Trail, follow
+from dalembert.branch.mirrors import openness
+from dalembert.branch.path import Path
+from dalembert.branch.policy import POLICY
 from dalembert.errors import ArgumentError, AssemblyError
 from dalembert.protocols import Inputs, Parameters, StateGiven, StateLike, SystemLike
 
 
 def sweep(
     system: SystemLike,
-    path: Any,
+    values: Any,
     state: StateGiven | None,
     *,
     frames: Any,
@@ -35,34 +36,34 @@ def sweep(
     through: bool,
 ) -> Sweep:
     """See `System.sweep`."""
-    path, frames = ({} if x is None else checks.mapping(x, n) for x, n in ((path, "path"), (frames, "frames")))
+    values, frames = ({} if x is None else checks.mapping(x, n) for x, n in ((values, "path"), (frames, "frames")))
     held = {} if held is None else checks.mapping(held, "held")
     guess = state is None or isinstance(state, Mapping)
     rest, u, p = system.resolve({} if state is None or guess else state, u, p)
     u = None if u is None else system.input_vector(u)
     checks.choice(limits, ("mark", "stop", "ignore"), "limits")
     through = checks.flag(through, "through")
-    course = Course(system, path, frames, held, rest, p)
-    rates, bends = led_rates(course, speed, "speed"), led_rates(course, acceleration, "acceleration")
+    path = Path(system, values, frames, held, rest, p)
+    rates, bends = led_rates(path, speed, "speed"), led_rates(path, acceleration, "acceleration")
     try:
-        begin = _beginning(system, course, state if guess else rest, p)
+        begin = _beginning(system, path, state if guess else rest, p)
     except AssemblyError as error:
-        trail = Trail(*_nothing(system), why=str(error).rstrip("."))
+        curve = Curve(*_nothing(system), why=str(error).rstrip("."))
     else:
-        trail = follow(course, begin, progress)
+        curve = follow(path, begin, progress)
         if through:
-            course, trail, signs = go_through(course, trail, begin)
-            rates, bends = _along_legs(course, rates, signs), _along_legs(course, bends, signs)
+            path, curve, signs = go_through(path, curve, begin)
+            rates, bends = _along_legs(path, rates, signs), _along_legs(path, bends, signs)
         if limits != "ignore":
-            note_limits(trail, course, begin, limits == "stop")
-    return with_motion(trail, course, rates, bends, u)
+            note_limits(curve, path, begin, limits == "stop")
+    return with_motion(curve, path, rates, bends, u)
 
 
-def _along_legs(course: Course, given: np.ndarray, signs: np.ndarray) -> np.ndarray:
+def _along_legs(path: Path, given: np.ndarray, signs: np.ndarray) -> np.ndarray:
     """The one speed (or acceleration) of a sweep through dead points, backward where it goes back."""
     if len(given) and (given != given[0]).any():
         raise ArgumentError("a sweep through dead points has one speed and one acceleration; give numbers, not lists.")
-    out = np.tile(given[:1], (course.count, 1))
+    out = np.tile(given[:1], (path.count, 1))
     out[: len(signs)] *= signs[:, None]
     return out
 
@@ -72,34 +73,34 @@ def walk(system: SystemLike, state: StateGiven, to: Any, *, frames: Any, held: A
     x, _, p = system.resolve(state, None, p)
     to, frames = ({} if v is None else checks.mapping(v, n) for v, n in ((to, "to"), (frames, "frames")))
     held = {} if held is None else checks.mapping(held, "held")
-    goal = Course(system, {n: [v] for n, v in to.items()}, {n: [v] for n, v in frames.items()}, held, x, p)
-    if not goal.parameters and openness(system, x, p) > OPEN:
+    goal = Path(system, {n: [v] for n, v in to.items()}, {n: [v] for n, v in frames.items()}, held, x, p)
+    if not goal.parameters and openness(system, x, p) > POLICY.open:
         raise ArgumentError("the state to walk from does not close the loops; assemble or project it first.")
-    trail = _walked(goal, x)
-    if len(trail.x) < 2:
-        raise AssemblyError(f"'{system.name}' cannot be led to {goal.told(float(goal.wanted[0]))}: {trail.why}.")
-    return goal.state(trail.q[-1], float(goal.wanted[0])).replace(v=np.zeros(system.nv))
+    curve = _walked(goal, x)
+    if len(curve.x) < 2:
+        raise AssemblyError(f"'{system.name}' cannot be led to {goal.told(float(goal.wanted[0]))}: {curve.why}.")
+    return goal.state(curve.q[-1], float(goal.wanted[0])).replace(v=np.zeros(system.nv))
 
 
 def _nothing(system: SystemLike) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     return np.zeros(0), np.zeros((0, system.nq)), np.zeros((0, system.nv)), np.zeros((0, system.nv))
 
 
-def _beginning(system: SystemLike, course: Course, state: StateGiven | None, p: Parameters) -> StateLike:
+def _beginning(system: SystemLike, path: Path, state: StateGiven | None, p: Parameters) -> StateLike:
     """A position at the first values: reached from a closed state along its branch, or assembled."""
-    start = float(course.wanted[0])
+    start = float(path.wanted[0])
     x = None if state is None or isinstance(state, Mapping) else system.as_state(state)
-    if x is not None and openness(system, x, p) <= OPEN:
-        away = course.equations(x.q, start)[0]
-        if np.abs(away / course.units).max(initial=0.0) <= 1e-9:
+    if x is not None and openness(system, x, p) <= POLICY.open:
+        away = path.equations(x.q, start)[0]
+        if np.abs(away / path.units).max(initial=0.0) <= 1e-9:
             return x
-        trail = _walked(course, x)
-        if len(trail.x) < 2:
-            raise AssemblyError(f"its first state cannot be led to {course.told(start)}: {trail.why}.")
-        return course.state(trail.q[-1], start)
-    h, values, t = course.at(start)
-    names = [*course.coordinates, *course.fixed]
-    goals = {track[0].frame: _wish(track[0]) for track in course.tracks}
+        curve = _walked(path, x)
+        if len(curve.x) < 2:
+            raise AssemblyError(f"its first state cannot be led to {path.told(start)}: {curve.why}.")
+        return path.state(curve.q[-1], start)
+    h, values, t = path.at(start)
+    names = [*path.coordinates, *path.fixed]
+    goals = {track[0].frame: _wish(track[0]) for track in path.tracks}
     given = values if len(values) else None
     assemble = partial(system.assemble, guess=state, t=t, p=given, frames=goals or None)
     try:
@@ -114,16 +115,16 @@ def _wish(goal: Any) -> dict[str, Any]:
     return {name: value for name, value in wish.items() if value is not None}
 
 
-def _walked(course: Course, x: StateLike) -> Trail:
-    """From a state to the beginning of a course: everything that is led goes straight."""
-    way = object.__new__(Course)
-    vars(way).update(vars(course))
+def _walked(path: Path, x: StateLike) -> Curve:
+    """From a state to the beginning of a path: everything that is led goes straight."""
+    way = object.__new__(Path)
+    vars(way).update(vars(path))
     way.count = 2
-    now = {**dict(zip(course.system.q_names, x.q)), **dict(zip(course.system.p_names, course.p)), "t": course.t}
-    first = {name: float(values[0]) for name, values in course.columns.items()} | course.fixed
+    now = {**dict(zip(path.system.q_names, x.q)), **dict(zip(path.system.p_names, path.p)), "t": path.t}
+    first = {name: float(values[0]) for name, values in path.columns.items()} | path.fixed
     way.columns = {name: np.array([now[name], value]) for name, value in first.items()}
-    way.coordinates, way.fixed = [*course.coordinates, *course.fixed], {}
-    way.tracks = [[track[0].where_it_is(x.q, course.p), track[0]] for track in course.tracks]
+    way.coordinates, way.fixed = [*path.coordinates, *path.fixed], {}
+    way.tracks = [[track[0].where_it_is(x.q, path.p), track[0]] for track in path.tracks]
     way.single = next(iter(way.columns)) if len(way.columns) == 1 and not way.tracks else None
     way.wanted = way.columns[way.single] if way.single else np.arange(2.0)
     way.legs, way.leg_ends = [(float(way.wanted[0]), float(way.wanted[1]))], [0, 1]

@@ -11,8 +11,10 @@ import numpy as np
 from dalembert import checks
 from dalembert.analysis.mobility import independent_rows
 from dalembert.analysis.motion_columns import motion_columns
+from dalembert.branch.closing import close
+from dalembert.branch.rows import Factored, Rows
 from dalembert.compiler.target import host
-from dalembert.ensembles.assembling import Closing, Rows, sides
+from dalembert.ensembles.assembling import admissible, held_rows, sides
 from dalembert.ensembles.starts import Starts, States, belonging_to
 from dalembert.ensembles.variation import Variation
 from dalembert.errors import ArgumentError, DalembertError, unknown
@@ -191,7 +193,9 @@ def sweep_many(
     like = int(np.argmax(good))
     Q = np.where(good[:, None], first.q, first.q[like])
     rows = independent_rows(system, system.state(Q[like]), first.p[like]) if system.rows.of else None
-    follow = Follower(Closing(system, list(values), first.p, 0.0), rows, list(values), Q, good, wanted[0])
+    held = held_rows(system, list(values), first.p, 0.0, np.tile(wanted[0], (N, 1)))
+    assert held is not None  # quaternions are refused above
+    follow = Follower(held, rows, Q, good, wanted[0])
     began = good.copy()
     for k in range(K):
         follow.go(wanted[k])
@@ -210,54 +214,54 @@ class Follower:
     """n variants on their way: positions Q (n, nq), at values `here` of what is led; `good` (n,) becomes False."""
 
     def __init__(
-        self, closing: Closing, rows: Sequence[int] | None, names: list[str], Q: np.ndarray, good: np.ndarray,
-        here: np.ndarray,
-    ) -> None:  # fmt: skip
-        """rows: of the constraints, those that are independent; None where all are."""
-        self.closing, self.names, self.good, self.Q, self.here = closing, names, good, Q, here
-        self.rows = np.arange(len(closing.system.rows.of)) if rows is None else np.array(rows)
-        self.positions = np.intersect1d(self.rows, closing.positions)
+        self, rows: Rows, independent: Sequence[int] | None, Q: np.ndarray, good: np.ndarray, here: np.ndarray
+    ) -> None:
+        """independent: of the constraints, those that are; None where all are."""
+        self.rows, self.good, self.Q, self.here = rows, good, Q, here
+        self.independent = np.arange(len(rows.on)) if independent is None else np.array(independent)
         self.every = np.arange(len(Q))
 
     def go(self, there: np.ndarray) -> None:
         """Lead all variants to the values `there` (k,)."""
-        closing, system = self.closing, self.closing.system
-        way = there - self.here
-        parts = max(1, int(np.ceil(np.abs(way / closing.reach[:, closing.held]).max(initial=0.0) / STRIDE)))
-        plus = system.kernel("plus", lanes=host().width)
+        rows, way = self.rows, there - self.here
+        parts = max(1, int(np.ceil(np.abs(way / rows.reach[:, rows.held_v]).max(initial=0.0) / STRIDE)))
+        positions = np.intersect1d(self.independent, rows.positions)
         for j in range(parts if way.any() else 0):
-            along = self._rows(self.positions)
-            step = along.shortest(self._right(np.zeros((1, len(self.positions))), way / parts))
+            along = self._along(positions)
+            step = along.shortest(self._right(np.zeros((1, len(positions))), way / parts))
             self.good &= along.regular & np.isfinite(step).all(axis=1)
             step[~self.good] = 0.0
-            ahead = plus.batch(self.Q, step)
-            ahead[:, closing.fixed] = self.here + way * (j + 1) / parts
-            Q = closing.close(ahead, self.good)
-            self.good &= closing.first <= BESIDE * np.abs(step / closing.reach).max(axis=1, initial=0.0) + 1e-9
-            self.Q = np.where(self.good[:, None], Q, self.Q)
+            ahead = rows.plus(self.Q, step, self.every)
+            rows.want[:] = ahead[:, rows.held] = self.here + way * (j + 1) / parts
+            found = close(rows, ahead, self.good)
+            self.good &= found.ok & (found.first <= BESIDE * np.abs(step).max(axis=1, initial=0.0) + 1e-9)
+            self.Q = np.where(self.good[:, None], found.q, self.Q)
         self.here = there
 
     def motion(self, rates: np.ndarray, bends: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Positions, velocities and accelerations where what is led has rates and second rates (k,)."""
-        closing, n = self.closing, len(self.Q)
-        V = closing.moving(self.Q, self.names, np.tile(rates, (n, 1)), np.zeros(closing.system.nv), self.good)
-        along, gamma = self._rows(self.rows), np.zeros((n, 0))
+        rows, n = self.rows, len(self.Q)
+        V = admissible(rows, self.Q, rows.held_v, np.tile(rates, (n, 1)), np.zeros(rows.system.nv), self.good)
+        along, gamma = self._along(self.independent), np.zeros((n, 0))
         self.good &= along.regular
-        if len(self.rows):
-            gamma = closing.batch("gamma", self.Q, self.every, v=V).reshape(n, -1)[:, self.rows]
-        a = along.shortest(self._right(-gamma, bends))
+        if len(self.independent):
+            gamma = rows.values("gamma", self.Q, self.every, v=V).reshape(n, -1)[:, self.independent]
+            gamma = gamma / rows.phi_units[:, self.independent]
+        a = along.shortest(self._right(-gamma, bends)) * rows.reach
         bad = ~self.good
         return tuple(np.where(bad[:, None], np.nan, x) for x in (self.Q, V, a))  # type: ignore[return-value]
 
-    def _rows(self, which: np.ndarray) -> Rows:
-        closing = self.closing
-        A = closing.batch("constraints", self.Q, self.every)[1]
-        return Rows(closing, self.Q, self.every, A, which, closing.held)
+    def _along(self, which: np.ndarray) -> Factored:
+        """Constraints `which` and what is led, scaled."""
+        rows = self.rows
+        A = rows.constraints(self.Q, self.every)[1][:, which] / rows.phi_units[:, which][:, :, None]
+        E = np.eye(rows.system.nv)[rows.held_v] / rows.reach[:, rows.held_v][:, :, None]
+        return rows.factored(self.Q, self.every, np.concatenate([A, E], axis=1) * rows.reach[:, None], which)
 
     def _right(self, of_rows: np.ndarray, led: np.ndarray) -> np.ndarray:
         """(n, rows + k) right-hand sides: of the constraint rows, and what is led."""
         n = len(self.Q)
-        return np.hstack([np.broadcast_to(of_rows, (n, of_rows.shape[1])), np.tile(led, (n, 1))])
+        return np.hstack([np.broadcast_to(of_rows, (n, of_rows.shape[1])), led / self.rows.reach[:, self.rows.held_v]])
 
 
 def _by_itself(

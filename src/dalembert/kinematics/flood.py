@@ -1,8 +1,8 @@
 """One branch over a grid: from a first point to its neighbours, from these to theirs, all of a front at once.
 
 A point is reached from a neighbour by a step along the branch; the determinant of J must not change its sign on the
-way, so a branch never passes a singular position of (1) of `held_rows`. A point that is not reached from one neighbour
-is tried from the others, as they are reached.
+way, so a branch never passes a singular position of (1) of `branch.map_rows`. A point that is not reached from one
+neighbour is tried from the others, as they are reached.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.kinematics.closing import follow
-from dalembert.kinematics.held_rows import HeldRows
+from dalembert.branch.following import follow
+from dalembert.branch.map_rows import MapRows
 
 SLOW = 2  # times that a point is tried in short steps
 
@@ -62,7 +62,7 @@ class Grid:
 
 
 def flood(
-    rows: HeldRows,
+    rows: MapRows,
     grid: Grid,
     first: int,
     q: np.ndarray,

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.branch.following import close, follow, same_side, search
+from dalembert.branch.map_rows import MapRows
 from dalembert.errors import AssemblyError
-from dalembert.kinematics.closing import close, follow, same_side, search
 from dalembert.kinematics.flood import Branch, Grid, flood
-from dalembert.kinematics.held_rows import HeldRows
 from dalembert.kinematics.measures import Measuring, usual_rank
 from dalembert.kinematics.result import Workspace
 from dalembert.protocols import StateGiven
@@ -30,7 +30,7 @@ class MapInTheMaking:
 
     def __init__(
         self,
-        rows: HeldRows,
+        rows: MapRows,
         grid: Grid,
         measuring: Measuring,
         limits: bool,

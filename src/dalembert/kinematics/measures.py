@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from dalembert import checks
-from dalembert.analysis.reaching import joint_limits
+from dalembert.analysis.limits import joint_limits
+from dalembert.branch.map_rows import MapRows, Point
 from dalembert.errors import ArgumentError, unknown
-from dalembert.kinematics.held_rows import HeldRows, Point
 from dalembert.mechanism.forces import Actuator, Force, JointForce, KinematicInput, Servo
 from dalembert.system.system import System
 
@@ -32,7 +32,7 @@ class Measures:
 class Measuring:
     """Definition of the measures: actuated velocities, motions of the frame, metric."""
 
-    def __init__(self, rows: HeldRows, of: Any, actuated: Any, metric: str):
+    def __init__(self, rows: MapRows, of: Any, actuated: Any, metric: str):
         system = rows.system
         self.rows = rows
         self.actuated, self.assumed = _actuated(system, rows, actuated)
@@ -133,16 +133,16 @@ class Measuring:
         return out
 
 
-def usual_rank(rows: HeldRows, white: np.ndarray) -> int:
+def usual_rank(rows: MapRows, white: np.ndarray) -> int:
     """The largest rank of J among positions."""
     return int(_counted(rows, np.linalg.svd(white, compute_uv=False)).max(initial=0))
 
 
-def _counted(rows: HeldRows, sigma: np.ndarray) -> np.ndarray:
+def _counted(rows: MapRows, sigma: np.ndarray) -> np.ndarray:
     return (sigma > rows.policy.tolerance * np.maximum(sigma[:, :1], 1.0)).sum(axis=1)
 
 
-def _least(rows: HeldRows, white: np.ndarray) -> np.ndarray:
+def _least(rows: MapRows, white: np.ndarray) -> np.ndarray:
     """The smallest singular value that is ever more than rounding."""
     sigma = np.linalg.svd(white, compute_uv=False)
     rank = int(_counted(rows, sigma).max(initial=0))
@@ -155,7 +155,7 @@ class Cylinder:
     def __init__(self, system: System, force: Actuator):
         self.ends = [Point(system, frame, 0) for frame in force.points]
 
-    def rates(self, rows: HeldRows, q: np.ndarray) -> np.ndarray:
+    def rates(self, rows: MapRows, q: np.ndarray) -> np.ndarray:
         """(K, nv) its rate per unit of each velocity; zeros where the two points coincide."""
         a, b = (rows.values_of(end.pose, q)[:, :3, 3] for end in self.ends)
         Ja, Jb = (rows.values_of(end.jacobian, q).reshape(len(q), 6, -1)[:, 3:] for end in self.ends)
@@ -164,7 +164,7 @@ class Cylinder:
         return np.einsum("ki,kij->kj", n, Jb - Ja)
 
 
-def _actuated(system: System, rows: HeldRows, given: Any) -> tuple[list[int | Cylinder], bool]:
+def _actuated(system: System, rows: MapRows, given: Any) -> tuple[list[int | Cylinder], bool]:
     """What is actuated, places in v and cylinders, and whether that is only assumed.
 
     What is named; else what has a drive; else all joints of an open chain; else, assumed, the coordinates of a map that

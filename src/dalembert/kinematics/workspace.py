@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from dalembert import checks
+from dalembert.branch.map_rows import MapRows
 from dalembert.errors import ArgumentError
 from dalembert.kinematics.flood import Grid
-from dalembert.kinematics.held_rows import HeldRows
 from dalembert.kinematics.mapping import MapInTheMaking
 from dalembert.kinematics.measures import Measuring
 from dalembert.kinematics.result import Workspace
@@ -68,7 +68,7 @@ def workspace(
             "the grid has no axes; give coordinates or frames with values, {'tool.x': xs, 'tool.y': ys}."
         )
     start, _, p = system.resolve({} if state is None else state, None, p)
-    rows = HeldRows(system, values, held, frames, p, start.t)
+    rows = MapRows(system, values, held, frames, p, start.t)
     points = Grid(list(rows.values.values()))
     if points.size > LARGEST:
         raise ArgumentError(f"the grid has {points.size} points; needed: at most {LARGEST}.")

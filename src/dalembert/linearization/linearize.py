@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.closing import refuse_mirrored
 from dalembert.analysis.mobility import independent_rows
+from dalembert.branch.mirrors import refuse_mirrored
 from dalembert.charts.leaders import Coordinate, Given, coordinate, named_list
 from dalembert.errors import ArgumentError
+from dalembert.hints import explained
 from dalembert.linearization.coordinates import best_choice, refusal
 from dalembert.linearization.model import LinearModel
 from dalembert.linearization.operating import Operating
@@ -26,6 +27,7 @@ from dalembert.system.state import State
 from dalembert.system.system import System
 
 
+@explained
 def linearize(
     system: System,
     state: StateGiven,

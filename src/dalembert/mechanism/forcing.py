@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import casadi as ca
@@ -11,6 +12,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.errors import DescriptionError, unknown
 from dalembert.mechanism.constraints import Loop
+from dalembert.mechanism.curves import Curve, law_of
 from dalembert.mechanism.elements import Elements
 from dalembert.mechanism.forces import (
     Actuator,
@@ -207,8 +209,9 @@ class Forceable(Elements):
 
         a and b are bodies, frames or names; nothing acts where they coincide. stiffness, damping: six numbers, about x,
         y, z (N m/rad, N m s/rad) and along x, y, z (N/m, N s/m) of a, or a symmetric matrix (6, 6) in this order; one
-        number 0 for none. The rotation of b in a is measured by its rotation vector, axis times angle, up to half a
-        turn; the displacement of b's origin by its components in the axes of a.
+        number 0 for none. Each of the six may be a `da.Curve` of its angle, displacement or speed. The rotation of b
+        in a is measured by its rotation vector, axis times angle, up to half a turn; the displacement of b's origin by
+        its components in the axes of a.
 
         >>> import dalembert as da
         >>> m = da.Mechanism("engine on a mount", gravity=(0, 0, -10.0))
@@ -221,8 +224,9 @@ class Forceable(Elements):
         """
         what = f"bushing '{name}'"
         one, other = (self._frame(x, what) for x in (a, b))
-        K, C = (self._six(x, f"the {n} of {what}") for n, x in (("stiffness", stiffness), ("damping", damping)))
-        self._add_force(Bushing(name, one, other, K, C))
+        given = [_split(x) for x in (stiffness, damping)]
+        K, C = (self._six(x, f"the {n} of {what}") for n, (x, _) in zip(("stiffness", "damping"), given))
+        self._add_force(Bushing(name, one, other, K, C, (given[0][1], given[1][1])))
 
     def add_wrench(self, name: str, frame: Any, *, force: Any = None, moment: Any = None, axes: str = "world") -> None:
         """A force (N) at a frame's origin and a moment (N m), in "world" or "body" axes; each may be f(state)."""
@@ -233,13 +237,53 @@ class Forceable(Elements):
         self._add_force(Wrench(name, at, f, m, axes))
 
     def add_spring(
-        self, name: str, a: Any, b: Any, *, stiffness: Any, damping: Any = 0.0, rest_length: Any = 0.0
+        self,
+        name: str,
+        a: Any,
+        b: Any,
+        *,
+        stiffness: Any = None,
+        damping: Any = 0.0,
+        rest_length: Any = 0.0,
+        force: Any = None,
     ) -> None:
         """A spring and damper in line between the points a and b; it pushes when shorter than `rest_length` (m).
 
-        a and b are bodies, frames or names; stiffness in N/m, damping in N s/m.
+        a and b are bodies, frames or names; stiffness in N/m, damping in N s/m. Either may be a `da.Curve`, or a table
+        (x, y): the force over the stretch, or over its rate. force: in place of these the force (N) that draws them
+        together, an expression or f(state), such as lambda s: 5e3 * (s.length("strut") - 0.3) ** 3, without energy.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism("buffer", gravity=(0, 0, 0))
+        >>> m.add_joint("x", da.Prismatic("x"), m.ground, m.add_body("car", mass=2.0))
+        >>> m.add_spring("buffer", m.ground, "car", stiffness=([-0.1, 0.0, 0.1], [-800, 0, 200]), rest_length=0.5)
+        >>> system = m.compile()
+        >>> system.forward_dynamics({"x": 0.45}), round(float(system.potential_energy({"x": 0.45})), 9)
+        (array([200.]), 10.0)
         """
-        self._add_force(self._spring(name, [a, b], stiffness, damping, rest_length, slack=False))
+        what = f"spring '{name}'"
+        if (force is None) == (stiffness is None):
+            raise DescriptionError(f"{what} needs either a stiffness or a force, not both and not neither.")
+        if force is None:
+            self._add_force(self._spring(name, [a, b], stiffness, damping, rest_length, slack=False))
+        else:
+            at = [self._frame(p, what) for p in (a, b)]
+            self._add_force(Cable(name, at, self._value(force, (), f"the force of {what}")))
+
+    def add_damper(self, name: str, a: Any, b: Any, *, damping: Any) -> None:
+        """A damper in line between the points a and b, bodies, frames or names: damping times the speed of its length.
+
+        damping: N s/m, or a `da.Curve` or a table (speeds, forces) of the speed with which it becomes longer.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism("door closer", gravity=(0, 0, 0))
+        >>> m.add_joint("x", da.Prismatic("x"), m.ground, m.add_body("piston", mass=2.0))
+        >>> m.add_damper("oil", m.ground.at(-1), "piston", damping=da.Curve([-1, 0, 1], [-50, 0, 400]))
+        >>> system = m.compile()
+        >>> system.forward_dynamics(system.state(v={"x": 0.5})), system.forward_dynamics(system.state(v={"x": -0.5}))
+        (array([-100.]), array([12.5]))
+        """
+        self._add_force(self._spring(name, [a, b], 0.0, damping, 0.0, slack=False, kind="damper"))
 
     def add_cable(
         self,
@@ -294,15 +338,18 @@ class Forceable(Elements):
             raise DescriptionError(f"{what} is not symmetric; needed: six numbers, or a symmetric matrix (6, 6).")
         return x
 
-    def _spring(self, name: str, points: Any, stiffness: Any, damping: Any, rest_length: Any, *, slack: bool) -> Spring:
-        kind = "cable" if slack else "spring"
+    def _spring(
+        self, name: str, points: Any, stiffness: Any, damping: Any, rest_length: Any, *, slack: bool, kind: str = ""
+    ) -> Spring:
+        kind = kind or ("cable" if slack else "spring")
         at = [self._frame(p, f"{kind} '{name}'") for p in points]
         number = self.parameters.scalar
+        law = number if slack else partial(law_of, self.parameters)
         return Spring(
             name,
             at,
-            number(stiffness, f"the stiffness of {kind} '{name}'"),
-            number(damping, f"the damping of {kind} '{name}'"),
+            law(stiffness, f"the stiffness of {kind} '{name}'"),
+            law(damping, f"the damping of {kind} '{name}'"),
             number(rest_length, f"the rest length of {kind} '{name}'", least=0.0),
             slack,
         )
@@ -313,3 +360,11 @@ class Forceable(Elements):
             return value
         x = shaped(value, shape, what)
         return self.parameters.checked(x, shape, what) if all_numbers(x) else x
+
+
+def _split(given: Any) -> tuple[Any, tuple[tuple[int, Curve], ...]]:
+    """Six numbers, and (direction, curve) of those that are curves."""
+    if not isinstance(given, (list, tuple)) or not any(isinstance(x, Curve) for x in given):
+        return given, ()
+    numbers = [0.0 if isinstance(x, Curve) else x for x in given]
+    return numbers, tuple((k, x) for k, x in enumerate(given) if isinstance(x, Curve))

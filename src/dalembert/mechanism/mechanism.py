@@ -12,11 +12,12 @@ import numpy as np
 from dalembert import checks
 from dalembert.errors import DescriptionError
 from dalembert.forks import undisturbed
+from dalembert.hints import hinted
 from dalembert.mechanism import pickling, show
 from dalembert.mechanism.body import Body
 from dalembert.mechanism.building import Buildable
-from dalembert.mechanism.constraining import Constrainable
-from dalembert.mechanism.forcing import Forceable
+from dalembert.mechanism.drivetrain import Drivetrain
+from dalembert.mechanism.editing import Editable
 from dalembert.mechanism.notes import Note
 from dalembert.mechanism.states import NamedState, named_state
 from dalembert.mechanism.touching import Touchable
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
     from dalembert.system.system import System
 
 
-class Mechanism(Buildable, Forceable, Constrainable, Touchable):
-    """A tree of bodies with constraints, described by name.
+@hinted
+class Mechanism(Buildable, Drivetrain, Touchable, Editable):
+    """Bodies, the joints between them, forces and constraints, described by name.
 
     Elements are added by methods, each under a `name` by which results give it back. gravity is the acceleration of
     free fall in the ground's axes, m/s². Masses, lengths, stiffnesses and other numbers may be expressions of
@@ -146,8 +148,9 @@ class Mechanism(Buildable, Forceable, Constrainable, Touchable):
         other = object.__new__(type(self))
         vars(other).update(vars(self))
         other.parameters = Defaults(dict(self.parameters.symbols), dict(self.parameters.values))
-        for part in ("bodies", "joints", "carriers", "frames", "forces", "constraints", "contacts", "inputs", "states"):
+        for part in ("bodies", "joints", "frames", "forces", "constraints", "contacts", "inputs", "states"):
             setattr(other, part, dict(getattr(self, part)))
+        other.points = other.parameters.points = dict(self.points)
         other.notes = list(self.notes)
         return other
 

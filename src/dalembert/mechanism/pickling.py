@@ -27,13 +27,13 @@ PARTS = (
     "ground",
     "bodies",
     "joints",
-    "carriers",
     "frames",
     "forces",
     "constraints",
     "contacts",
     "states",
     "notes",
+    "points",
     "_gravity",
 )
 
@@ -105,6 +105,7 @@ def restored(
     m = kind.__new__(kind)
     m.parameters, m.inputs, m.borrowed = Defaults(symbols, dict(values)), given, lent
     vars(m).update(_Reader(io.BytesIO(data), expressions, m.parameters).load())
+    m.parameters.points = m.points
     return m
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert import checks
-from dalembert.analysis.closing import refuse_mirrored
+from dalembert.branch.mirrors import refuse_mirrored
 from dalembert.errors import ArgumentError
 from dalembert.formulations import FORMULATIONS
 from dalembert.integrators.methods import METHODS, Method

@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import ArgumentError
+from dalembert.hints import explained
 from dalembert.protocols import Parameters, StateGiven
 from dalembert.simulation.layout import Layout
 from dalembert.simulation.results.result import result
@@ -21,6 +22,7 @@ from dalembert.simulation.setup import Span, check_steps, make_choices, make_set
 from dalembert.system.system import System
 
 
+@explained
 def simulate(
     system: System,
     state: StateGiven,

@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.analysis.closing import OPEN, openness
+from dalembert.branch.mirrors import openness
+from dalembert.branch.policy import POLICY
 from dalembert.errors import ArgumentError
 from dalembert.lazy import cached_property
 from dalembert.mechanism.layout import Layout
@@ -54,7 +55,7 @@ class Balance:
         more = [d for d in system.led.values() if led and d not in held]
         self.system, self.x, self.u, self.p, self.held = system, x, u, p, [*held, *more]
         self.policy = rank_policy(system, p)
-        if openness(system, x, p) > OPEN:
+        if openness(system, x, p) > POLICY.open:
             raise ArgumentError(f"the state does not close the loops of '{system.name}'; assemble or project it first.")
         self.reach = np.where(angular_velocities(system), 1.0, self.policy.length)
         self.load = system.evaluate("inverse_dynamics", x, a=np.zeros(system.nv), u=u, p=p)

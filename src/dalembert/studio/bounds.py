@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.analysis.reaching import joint_limits
+from dalembert.analysis.limits import joint_limits
 from dalembert.simulation.hybrid.mode import Changeable
 from dalembert.system.system import System
 

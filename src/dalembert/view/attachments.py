@@ -26,6 +26,9 @@ GLYPHS = {
 }  # fmt: skip
 
 
+LOOKS = {"damper": "actuator", "muscle": "cable"}  # kinds of lines that look like another
+
+
 @dataclass(eq=False)
 class Attachments:
     """Ends of each body (its index: places (3,), equal ones once), joints, links, wheels and blades."""
@@ -61,7 +64,7 @@ def attachments(system: System, p: Parameters = None) -> Attachments:
     index = {name: k for k, name in enumerate(system.layout.bodies)}
     s = Attachments(system, p, index, [[] for _ in index])
     for a in system.layout.joints.values():
-        _join(s, a.name, a.joint, a.parent, a.child, False)
+        _join(s, a.name, a.joint, *((a.child, a.parent) if a.flipped else (a.parent, a.child)), False)
     for c in system.description.constraints:
         if isinstance(c, Loop):
             _join(s, c.name, c.joint, c.a, c.b, True)
@@ -84,7 +87,7 @@ def attachments(system: System, p: Parameters = None) -> Attachments:
         _touch(s, touch)
     lines = [force for force in system.description.forces if isinstance(force, Taut)]
     for force in lines:
-        s.links.append(Link(force.kind, force.name, tuple(s.place(f) for f in force.points)))
+        s.links.append(Link(LOOKS.get(force.kind, force.kind), force.name, tuple(s.place(f) for f in force.points)))
         for place in s.links[-1].points if force.kind != "cable" else ():
             s.attach(place)
     for name, frame in system.layout.frames.items():

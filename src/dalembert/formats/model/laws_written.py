@@ -23,16 +23,21 @@ from dalembert.mechanism.constraints import (
     skate,
 )
 from dalembert.mechanism.constraints.driver import components
+from dalembert.mechanism.curves import Curve
+from dalembert.mechanism.drivetrain import CREEP
 from dalembert.mechanism.forces import (
     Actuator,
+    Along,
     Bushing,
     Cable,
     CutJointSpring,
+    ElasticCoupling,
     Force,
     JointForce,
     KinematicInput,
     Potential,
     Servo,
+    SlippingCoupling,
     Spring,
     Wrench,
 )
@@ -40,7 +45,7 @@ from dalembert.mechanism.forces.force import evaluate
 from dalembert.mechanism.motions import Table
 from dalembert.mechanism.traced import on_expressions
 from dalembert.mechanism.values import described
-from dalembert.symbols import array
+from dalembert.symbols import Scalar, array
 
 
 def force_data(w: Writing, force: Force) -> Data:
@@ -66,17 +71,25 @@ def force_data(w: Writing, force: Force) -> Data:
             data = {"type": "cable", "through": [w.place(p) for p in force.points], "tension": tension}
         elif type(force) is Spring:
             points = [w.place(p) for p in force.points]
-            data = {"type": "cable", "through": points} if force.slack else {"type": "spring", "between": points}
-            data["stiffness"] = force.stiffness
-            for key, x in (("damping", force.damping), ("rest_length", force.rest_length)):
-                if not is_zero(x):
-                    data[key] = x
+            data = {"type": force.kind, "through" if force.slack else "between": points}
+            if force.kind != "damper":
+                data["stiffness"] = _law(force.stiffness)
+            data |= _present(damping=force.damping, rest_length=force.rest_length)
+        elif type(force) is ElasticCoupling:
+            data = _elastic_coupling(force)
+        elif type(force) is SlippingCoupling:
+            capacity = _evaluated(force.capacity, s, (), what)
+            data = {"type": "slipping coupling", "coefficients": _terms(force), "capacity": capacity}
+            data |= {} if force.creep == CREEP else {"creep": force.creep}
         elif type(force) is Bushing:
             data = {"type": "bushing", "between": [w.place(force.a), w.place(force.b)]}
-            for key, x in (("stiffness", force.stiffness), ("damping", force.damping)):
-                if key == "stiffness" or not is_zero(x):
+            for key, x, curves in zip(("stiffness", "damping"), (force.stiffness, force.damping), force.curves):
+                if key == "stiffness" or curves or not is_zero(x):
                     own = is_zero(x[~np.eye(6, dtype=bool)])
-                    data[key] = vector(np.diag(x)) if own else [vector(row) for row in x]
+                    six: list[Any] = vector(np.diag(x)) if own else [vector(row) for row in x]
+                    for k, curve in curves:
+                        six[k] = _law(curve)
+                    data[key] = six
         elif type(force) is Actuator:
             data = {"type": "actuator", "between": [w.place(p) for p in force.points]}
             data |= _limits(force.limits)
@@ -127,6 +140,33 @@ def constraint_data(w: Writing, c: Constraint) -> Data:
 
 def _limits(limits: np.ndarray) -> Data:
     return {"limits": [float(x) if np.isfinite(x) else None for x in limits]} if np.isfinite(limits).any() else {}
+
+
+def _law(law: Any) -> Any:
+    """A number, an expression, or a curve."""
+    if not isinstance(law, Curve):
+        return law
+    data: Data = {"x": law.x.tolist(), "y": law.y.tolist()}
+    data |= {"smooth": True} if law.smooth else {}
+    return data if law.beyond == "linear" else {**data, "beyond": law.beyond}
+
+
+def _present(**laws: Any) -> Data:
+    """Those that are not the number 0."""
+    return {key: _law(x) for key, x in laws.items() if isinstance(x, Curve) or not is_zero(array(x))}
+
+
+def _terms(force: Along) -> Data:
+    return {joint.coordinates[k]: c for joint, k, c in force.terms}
+
+
+def _elastic_coupling(force: ElasticCoupling) -> Data:
+    coefficients, lossless = _terms(force), not isinstance(force.efficiency, Scalar) and force.efficiency == 1.0
+    data: Data = {"stiffness": _law(force.stiffness), **_present(damping=force.damping)}
+    if list(coefficients.values()) == [1.0] and lossless:
+        return {"type": "torsion spring", "coordinate": next(iter(coefficients)), **data, **_present(rest=force.rest)}
+    data = {"type": "elastic coupling", "coefficients": coefficients, **data, **_present(offset=force.rest)}
+    return data if lossless else {**data, "efficiency": force.efficiency, "creep": force.creep}
 
 
 def _coupling(w: Writing, s: Recorder, name: str, coefficients: Any, offset: Any, angular: bool) -> Data:

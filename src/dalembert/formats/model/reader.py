@@ -18,9 +18,10 @@ from dalembert.formats.model.constraints import add_constraint
 from dalembert.formats.model.contacts import add_contact, friction, stops
 from dalembert.formats.model.cursor import Node
 from dalembert.formats.model.forces import MAKE_INPUTS, add_force, limits, per_dof
-from dalembert.formats.model.places import joint_of, place, rotation
+from dalembert.formats.model.places import joint_of, place, point, point_on_axis, rotation
 from dalembert.formats.model.scope import NUMBERS, Scope
 from dalembert.mechanism import inertia
+from dalembert.mechanism.body import Frame
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.symbols import is_number
 
@@ -88,6 +89,9 @@ class _Reader:
         if (gravity := node.get("gravity")) is not None:
             with self.element("gravity"), gravity.here():
                 m.gravity = self.scope.vector(gravity)
+        for name, value in self.each("points"):
+            with self.element(name), value.here():
+                m.add_points({name: self.scope.vector(value, 2 if len(value.items()) == 2 else 3)})
         for name, value in self.each("bodies"):
             with self.element(name):
                 self.body(name, value)
@@ -194,7 +198,7 @@ class _Reader:
         node.keys(words.BODY, "a body")
         scope = self.inner(node)
         mass, com, J, axes = (node.get(key) for key in ("mass", "com", "inertia", "inertia_axes"))
-        physical = node.get("physical")
+        physical, at, turn = (node.get(key) for key in ("physical", "at", "rotation"))
         m = 0.0 if mass is None else scope.value(mass)
         with node.here():
             body = self.m.add_body(
@@ -204,6 +208,8 @@ class _Reader:
                 (0.0, 0.0, 0.0) if J is None else _inertia(J, m, scope),
                 inertia_axes=None if axes is None else rotation(axes, scope),
                 physical=True if physical is None else physical.flag(),
+                at=None if at is None else point(at, scope),
+                rotation=None if turn is None else rotation(turn, scope),
             )
         self.shapes(body, node, scope)
 
@@ -242,14 +248,24 @@ class _Reader:
             options["stops"] = stops(ends)
         if (given := node.get("limits")) is not None:
             options["limits"] = limits(given)
+        if (wanted := node.get("tree")) is not None:
+            options["tree"] = wanted.flag()
+        joint, at = joint_of(kind_, node, scope), node.get("at")
+        options["at"] = point_on_axis(node, scope) if at is None else point(at, scope)
         with node.here():
-            self.m.add_joint(
-                name,
-                joint_of(kind_, node, scope),
-                place(node.child("parent"), scope),
-                place(node.child("child"), scope),
-                **options,
-            )
+            self.m.add_joint(name, joint, *self.sides(node, scope), **options)
+
+    def sides(self, node: Node, scope: Scope) -> list[Frame]:
+        """The two sides of a joint, between: [a, b] or parent and child."""
+        pair = [node.get(key) for key in ("parent", "child")]
+        if (both := node.get("between")) is not None:
+            if pair != [None, None]:
+                raise both.error("is there beside 'parent' or 'child'; needed: one or the other.")
+            return [place(item, scope) for item in both.items(2)]
+        for key, side in zip(("parent", "child"), pair):
+            if side is None:
+                raise node.error(f"has no '{key}', which a joint needs. Add it, or between: [a, b] in place of both.")
+        return [place(side, scope) for side in pair if side is not None]
 
     def joint_type(self, node: Node) -> str:
         node.table()

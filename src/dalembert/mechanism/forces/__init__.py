@@ -1,6 +1,7 @@
 """Forces: one file a kind, all answering the questions of `force.Force`."""
 
 from dalembert.mechanism.forces.actuator import Actuator
+from dalembert.mechanism.forces.along import Along, ElasticCoupling, SlippingCoupling
 from dalembert.mechanism.forces.bushing import Bushing
 from dalembert.mechanism.forces.cable import Cable, Spring
 from dalembert.mechanism.forces.cut_joint import CutJointSpring
@@ -13,15 +14,18 @@ from dalembert.mechanism.forces.wrench import Wrench
 
 __all__ = [
     "Actuator",
+    "Along",
     "Bushing",
     "Cable",
     "CutJointSpring",
+    "ElasticCoupling",
     "Force",
     "JointForce",
     "JointSpringDamper",
     "KinematicInput",
     "Potential",
     "Servo",
+    "SlippingCoupling",
     "Spring",
     "Wrench",
 ]

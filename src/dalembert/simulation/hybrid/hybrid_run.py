@@ -39,6 +39,7 @@ from dalembert.simulation.status import Ended, Status
 from dalembert.system.state import State
 
 CROWD = 60  # changes at one time, or in one singular position: more lead nowhere
+CREEP = 1e-6  # over the rate of the motion: changes within this time are at one time; the shortest bounces are longer
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,13 +266,15 @@ def _transit(run: HybridRun, scales: Scales) -> None:
     """From the end of a segment to the start of the next."""
     s, cause = run.state, run.cause
     t, run.left = s.x.t, s.x
-    still = t <= s.changed_at + 1e-13 * max(1.0, abs(t)) or s.was_singular
-    s = run.state = replace(s, crowd=s.crowd + 1 if still else 0, changed_at=t)
+    creeps = t - s.crowded_from <= CREEP / (scales.rate or 1.0) + 1e-13 * max(1.0, abs(t))
+    if creeps or s.was_singular:
+        s = run.state = replace(s, crowd=s.crowd + 1)
+    else:
+        s = run.state = replace(s, crowd=0, crowded_from=t)
     if s.crowd > CROWD:
         where = ", in a singular position" if s.was_singular else ""
-        raise Ended(
-            Status.CHATTERING, f"{CROWD} changes at this time{where}, the last of '{cause.of if cause else ''}'"
-        )
+        when = "at this time" if t == s.crowded_from or s.was_singular else f"within {t - s.crowded_from:.2g} s"
+        raise Ended(Status.CHATTERING, f"{CROWD} changes {when}{where}, the last of '{cause.of if cause else ''}'")
     if cause is not None and cause.kind == "jams":
         sliding = ", ".join(n for n, how in s.mode.touching if how == "slides")
         raise Ended(

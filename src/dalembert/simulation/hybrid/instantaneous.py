@@ -36,8 +36,10 @@ class Instant:
         self.motion = state.v if arrival is None else arrival  # tells the branch in a singular position
         if before is not None:
             self.motion = before.motion
-        f, given = changeable.equations, {"q": state.q, "v": state.v, "u": u, "p": p, "t": np.array([state.t])}
-        M, self.f, self.A, self.gamma, self.phi, self.b, kinetic, potential = f(*[given[name] for name in f.names_in])
+        f, given = changeable.program, {"q": state.q, "v": state.v, "u": u, "p": p, "t": np.array([state.t])}
+        found = f(*[given[name] for name in f.names_in])
+        M, self.f, self.A, self.gamma, self.phi, _, b, kinetic, potential = found[2:]
+        self.b = -b
         self.energy = float(kinetic) + float(potential)  # J
         if before is None:
             self.L = _factor(M, state, changeable, p)
@@ -59,7 +61,7 @@ class Instant:
 
     def friction_row(self, velocity: str) -> int:
         """The row of a joint that sticks."""
-        return self.changeable.row_index[f"{self.changeable.frictions[velocity].name}.stick"]
+        return self.changeable.friction_row(velocity)
 
     def rows_of(self, mode: Mode) -> list[int]:
         """All rows that hold in a mode: of constraints, gaps, what sticks."""
@@ -76,6 +78,21 @@ class Instant:
     def sizes(self) -> np.ndarray:
         """Size of the terms in A v + b, row by row: the scale for the rounding of a speed."""
         return np.abs(self.A) @ np.abs(self.state.v) + np.abs(self.b)
+
+    @cached_property
+    def units(self) -> np.ndarray:
+        """(m,) 1 rad, or the length of the mechanism: of each row."""
+        everything = self.changeable.everything
+        return np.where(everything.rows.angular, 1.0, rank_policy(everything, self.p).length)
+
+    @cached_property
+    def rate(self) -> float:
+        """1/s: how fast the motion is, by velocities, and by accelerations that forces and friction could cause."""
+        unit = reach(self.changeable.everything, self.p)
+        a = np.abs(self.velocities(self.free))
+        for name, friction in self.changeable.frictions.items():
+            a = np.maximum(a, friction.law.breakaway * np.abs(self.velocities(self.rows[self.friction_row(name)])))
+        return float(np.maximum(np.abs(self.state.v) / unit, np.sqrt(a / unit)).max(initial=0.0))
 
     @cached_property
     def usual(self) -> np.ndarray:

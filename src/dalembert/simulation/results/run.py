@@ -11,6 +11,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.charts import LocalChart
 from dalembert.errors import ArgumentError
+from dalembert.hints import hinted
 from dalembert.lazy import cached_property
 from dalembert.rank import rank_policy
 from dalembert.simulation.callbacks import expression
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from dalembert.simulation.hybrid.switch import Switched
 
 
+@hinted
 @dataclass(frozen=True, eq=False)
 class Run(Histories):
     """States at times t, with the evidence of the simulation. `run["A"]` is the history of coordinate or joint A.

@@ -1,12 +1,12 @@
-"""The course of a sweep: what is led, through which values, and the equations that hold on the way.
+"""The path of a sweep: what is led, through which values, and the equations that hold on the way.
 
-With x the place on the course, positions satisfy
+With x the place on the path, positions satisfy
 
     Φ(q, t(x), p(x)) = 0,   q_k = h_k(x),   frames at their goals of x,                                       (1)
 
 and along a branch    J q′ = g,   J = (A; N; rows of frames),   g = (−Φ_p p′ − b t′; h′; twists of goals).    (2)
 
-One coordinate, parameter or the time is led by its own value, so x is that value and a leg of the course is a stretch
+One coordinate, parameter or the time is led by its own value, so x is that value and a leg of the path is a stretch
 between two reversals. Several at once, and frames, are led along straight lines from each given value to the next: x
 counts the values, and each of these lines is a leg.
 """
@@ -21,8 +21,10 @@ import casadi as ca
 import numpy as np
 
 from dalembert import checks
-from dalembert.analysis.frame_goals import FrameGoal, frame_goals
+from dalembert.branch.corrector import shortest_many
+from dalembert.branch.goals import FrameGoal, frame_goals
 from dalembert.errors import ArgumentError, unknown
+from dalembert.lazy import cached_property
 from dalembert.protocols import Parameters, StateLike, SystemLike, positions_only
 from dalembert.rank import angular_velocities, rank_policy
 from dalembert.symbols import array, to_sx
@@ -33,13 +35,13 @@ NO_WAY = (
 )
 
 
-class Course:
+class Path:
     """The prescribed and the held quantities; `wanted` are the places x of the given values, `legs` pairs of places."""
 
     def __init__(
         self,
         system: SystemLike,
-        path: Mapping[str, Any],
+        values: Mapping[str, Any],
         frames: Mapping[Any, Any],
         held: Mapping[str, Any],
         start: StateLike,
@@ -48,7 +50,7 @@ class Course:
         self.system, self.t = system, start.t
         self.p = np.array(system.parameter_vector(p), dtype=float)
         positions_only(system, NO_WAY)
-        columns, self.names = _columns(system, path)
+        columns, self.names = _columns(system, values)
         tracks = {name: _track(system, name, given) for name, given in frames.items()}
         counts = {**{n: len(x) for n, x in columns.items()}, **{str(n): len(x) for n, x in tracks.items()}}
         if not counts:
@@ -80,6 +82,7 @@ class Course:
         self.N = np.eye(system.nv)[[system.v_names.index(n) for n in led]].reshape(len(led), system.nv)
         self.p_index = np.array([system.p_names.index(n) for n in self.parameters], dtype=int)
         policy, angular = rank_policy(system, self.p if len(self.p) else None), angular_velocities(system)
+        self.policy = policy
         self.reach = np.where(angular, 1.0, policy.length)
         goals = np.concatenate([np.zeros(0, dtype=bool), *(track[0].angular for track in self.tracks)])
         held = np.concatenate([self.N[:, angular].any(axis=1), goals]).astype(bool)
@@ -96,8 +99,9 @@ class Course:
         """Number of rows of what is led or held."""
         return len(self.units) - self.constraints
 
+    @cached_property
     def span(self) -> float:
-        """The length of the course in x."""
+        """The length of the path in x."""
         return float(np.abs(np.diff(self.wanted)).max(initial=0.0)) or 1.0
 
     def at(self, x: float) -> tuple[np.ndarray, np.ndarray, float]:
@@ -139,7 +143,7 @@ class Course:
         return np.concatenate(away), np.vstack(rows), np.concatenate(rate)
 
     def _one_coordinate(self, q: np.ndarray, x: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The course of one prescribed coordinate with everything else constant."""
+        """The path of one prescribed coordinate with everything else constant."""
         given, m = {"q": q, "p": self.p, "t": self.t}, self.constraints
         phi, A, _ = self.kernel(*[given[n] for n in self.kernel.names_in])
         J, away = self._template.copy(), np.empty(len(self._ahead))
@@ -148,6 +152,24 @@ class Course:
         if self.fixed:
             away[m + 1 :] -= list(self.fixed.values())
         return away, J, self._ahead
+
+    def many(self, q: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Residuals of (1) at positions q (K, nq) and places x (K,), and J, scaled: for one coordinate that is led."""
+        given = {"p": self.p, "t": self.t}
+        phi, A, _ = self.kernel.batch(*(q if n == "q" else given[n] for n in self.kernel.names_in))
+        held = q[:, self.q_index]
+        held[:, 0] -= x
+        held[:, 1:] -= list(self.fixed.values())
+        J = np.concatenate([A, np.broadcast_to(self.N, (len(x), *self.N.shape))], axis=1)
+        return np.concatenate([phi, held], axis=1) / self.units, J * (self.reach / self.units[:, None])
+
+    def shortest(self, J: np.ndarray, c: np.ndarray) -> np.ndarray:
+        """(K, nv) the shortest scaled δ with J δ = c."""
+        return shortest_many(J, c, self.policy.tolerance)
+
+    def moved(self, q: np.ndarray, delta: np.ndarray) -> np.ndarray:
+        """q + reach δ of many positions, of a system whose velocities are the rates of its coordinates."""
+        return q + self.reach * delta
 
     def goals(self, x: float) -> list[tuple[FrameGoal, np.ndarray]]:
         """The goals of the frames at a place, and their twists per unit of x."""

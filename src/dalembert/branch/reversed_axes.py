@@ -14,17 +14,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.protocols import Parameters, StateLike, SystemLike
+from dalembert.protocols import SystemLike
 from dalembert.spatial import cross, matrix_quaternion, quaternion_log
 
 ENTRIES = {"rx": (1, 2, -1.0), "ry": (0, 2, 1.0), "rz": (1, 0, 1.0)}  # row: the element of R that it is, and its sign
 
 
-class Unfolding:
+class ReversedAxes:
     """Wanted change of the rows of reversed loops, and their distance from closed."""
 
-    def __init__(self, system: SystemLike, p: Parameters):
-        self.system, self.p = system, p
+    def __init__(self, system: SystemLike):
         own: dict[str, dict[str, int]] = {name: {} for name in system.rows.branch_of}
         for k, (name, whole) in enumerate(zip(system.rows.of, system.row_names)):
             if name in own:
@@ -43,11 +42,13 @@ class Unfolding:
             if "thread" in signs[c.name]:
                 self.threads.append((own[c.name]["thread"], signs[c.name]["thread"]))
 
-    def __call__(self, state: StateLike, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """How far some rows are from 0, angles beyond a right one counted in full, and what they should change by."""
-        phi = self.system.evaluate("constraints", state, p=self.p)[0]
+    def __call__(self, phi: np.ndarray, signs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """How far rows Φ (m,) are from 0, angles beyond a right one counted in full, and what they should change by.
+
+        signs: the cosines of `Rows.branch`.
+        """
         away, change = phi.copy(), -phi
-        branch = [*self.system.evaluate("branch", state, p=self.p), 1.0]  # the last: of axes that are never reversed
+        branch = [*signs, 1.0]  # the last: of axes that are never reversed
         for k, i in self.threads:
             if branch[i] < 0.0:
                 angle = np.arctan2(phi[k], branch[i])
@@ -64,7 +65,7 @@ class Unfolding:
                 i, j, sign = ENTRIES[name]
                 change[k] = sign * dR[i, j]
                 away[k] = total / np.sqrt(len(own))
-        return away[rows], change[rows]
+        return away, change
 
 
 def _turn(sine: dict[str, float], cosines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

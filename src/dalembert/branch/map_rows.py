@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from dalembert import checks
-from dalembert.analysis.course import NO_WAY
-from dalembert.analysis.frame_goals import FrameGoal, across_of, frame_goals
+from dalembert.branch.corrector import shortest_many
+from dalembert.branch.goals import FrameGoal, across_of, frame_goals
+from dalembert.branch.path import NO_WAY
 from dalembert.errors import ArgumentError, unknown
-from dalembert.protocols import Parameters, positions_only
+from dalembert.protocols import Parameters, SystemLike, positions_only
 from dalembert.rank import angular_velocities, rank_policy
-from dalembert.system.system import System
 
 NOTHING = 1e-12  # of a row in lengths of the mechanism: the mechanism cannot move along it
 APART = 1e-9  # lengths of the mechanism: a value along such a row that cannot be had
@@ -28,18 +28,19 @@ APART = 1e-9  # lengths of the mechanism: a value along such a row that cannot b
 class Point:
     """One coordinate of a frame's origin, along an axis of the ground."""
 
-    def __init__(self, system: System, frame: Any, axis: int):
+    def __init__(self, system: SystemLike, frame: Any, axis: int):
         self.frame, self.axis = system.layout.frame(frame), axis
         self.pose = system.kernel("pose", frame=self.frame)
         self.jacobian = system.kernel("jacobian", frame=self.frame, axes="world")
 
 
-class HeldRows:
+class MapRows:
     """The rows of (1): constraints first, then what the axes lead, then what is held."""
 
-    def __init__(self, system: System, axes: Mapping[Any, Any], held: Any, frames: Any, p: Parameters, t: float):
+    def __init__(self, system: SystemLike, axes: Mapping[Any, Any], held: Any, frames: Any, p: Parameters, t: float):
         positions_only(system, NO_WAY)
-        self.system, self.t = system, t
+        self.system: Any = system
+        self.t = t
         self.p = np.array(system.parameter_vector(p), dtype=float)
         self.policy = rank_policy(system, self.p if len(self.p) else None)
         self.angular, self.length = angular_velocities(system), self.policy.length
@@ -79,7 +80,7 @@ class HeldRows:
             return tuple(many) if isinstance(one, tuple) else many[0]
         return kernel.batch(*(given[n] for n in kernel.names_in))
 
-    def equations(self, q: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def many(self, q: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """How far positions q, (K, nq), are from (1) with the axes at x, (K, axes), and J of (2): both scaled.
 
         x may also have the values of what is held, after those of the axes.
@@ -135,7 +136,7 @@ class HeldRows:
         start = system.state().q
         some = np.array([system.plus(start, d) for d in rng.uniform(-1, 1, (3, system.nv)) * self.reach])
         first = np.array([x[0] for x in self.values.values()])
-        away, white = self.equations(some, np.broadcast_to(first, (3, len(first))))
+        away, white = self.many(some, np.broadcast_to(first, (3, len(first))))
         m = self.constraints
         still = np.abs(white[:, m:]).max(axis=(0, 2), initial=0.0) < NOTHING
         for k in np.flatnonzero(still):
@@ -159,6 +160,14 @@ class HeldRows:
         kernel = self.system.kernel("plus")
         given = {"q": q, "dq": delta}
         return kernel.batch(*(given[n] for n in kernel.names_in))
+
+    def moved(self, q: np.ndarray, delta: np.ndarray) -> np.ndarray:
+        """q ⊕ reach · δ of many, (K, nq)."""
+        return self.plus(q, delta * self.reach)
+
+    def shortest(self, J: np.ndarray, c: np.ndarray) -> np.ndarray:
+        """(K, nv) the shortest scaled δ with J δ = c."""
+        return shortest_many(J, c, self.policy.tolerance)
 
     def minus(self, q1: np.ndarray, q0: np.ndarray) -> np.ndarray:
         """δ with q0 ⊕ δ = q1 of many, (K, nv)."""
@@ -185,13 +194,14 @@ def _values(name: Any, given: Any) -> np.ndarray:
     return values
 
 
-def _led(system: System, name: Any) -> int | Point:
+def _led(system: SystemLike, name: Any) -> int | Point:
     """A coordinate, by its place in v, or a coordinate of a frame, named "frame.x"."""
     plain = [n for n in system.v_names if n in system.q_names]
     frame, dot, axis = name.rpartition(".") if isinstance(name, str) else ("", "", "")
     if name in plain:
         return system.v_names.index(name)
     if not dot or axis not in ("x", "y", "z"):
-        points = [f"{f}.x" for f in (*system.layout.frames, *system.layout.bodies) if f != "ground"]
+        layout: Any = system.layout
+        points = [f"{f}.x" for f in (*layout.frames, *layout.bodies) if f != "ground"]
         raise unknown("coordinate, or x, y, z of a frame", name, [*plain, *points], "the map")
     return Point(system, frame, "xyz".index(axis))
