@@ -49,7 +49,7 @@ def fit(
     start itself, if that is not known either.
 
     start: where the motion starts: coordinates by name, with velocities v and at time t, from which each trial is
-    assembled (with this guess), or a `State`, where no loop depends on the parameters. u: as for `da.simulate`.
+    assembled (with this guess), or a `State`, where no loop depends on the parameters. u: inputs, as for `da.simulate`.
 
     sigma: standard deviations of the measurements, one or by quantity. Without it all quantities count by their own
     spread, and the noise is estimated from the residuals. bounds: {name: (least, greatest)}. rtol: of the simulations.
