@@ -45,7 +45,7 @@ def outcome(call, arguments):
     except TooSlow:
         return f"took more than {LIMIT:g} s"
     except Exception as error:
-        if isinstance(error, TypeError) and "unexpected keyword" in str(error) and "unknown_keyword" in arguments:
+        if isinstance(error, TypeError) and " keyword " in str(error) and "unknown_keyword" in arguments:
             return None
         return f"{type(error).__name__}: {error}"
     finally:

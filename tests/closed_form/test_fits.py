@@ -153,3 +153,11 @@ def test_a_line_that_is_no_number_is_named(tmp_path):
     path.write_text("t,A\n0.1,0.9\n0.2,0;8\n")
     with pytest.raises(da.FileError, match=r"line 3: '0;8' is not a number"):
         da.fit(pendulum(), path, ["L"], {"A": 1.0})
+
+
+def test_velocities_of_the_start_are_numbers_by_name():
+    system = da.zoo.four_bar().compile()
+    data = {"t": [0.0, 1.0], "A": [1.0, 2.0]}
+    for v in ([1.0], {"A": "fast"}):
+        with pytest.raises(da.ArgumentError, match=r"\bv\b"):
+            da.fit(system, data, ["crank"], {"A": 0.6}, v=v)

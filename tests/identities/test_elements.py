@@ -24,6 +24,7 @@ def test_a_curve_goes_through_its_table_and_its_integral_is_its_area(smooth, bey
     inside = np.linspace(x[0], x[-1], 57)
     reference = PchipInterpolator(x, y)(inside) if smooth else np.interp(inside, x, y)
     np.testing.assert_allclose(curve.at(inside), reference, rtol=1e-12, atol=1e-13)
+    assert curve.at([]).shape == (0,)
     area = ca.Function("area", [t := ca.SX.sym("t")], [curve.integral(t)])
     for end in (-4.0, -1.1, 0.0, 0.37, 1.5, 5.0):
         by_quadrature = quad(lambda s: curve.at(s), 0.0, end, points=[p for p in x if 0 < abs(p) < abs(end)], limit=200)

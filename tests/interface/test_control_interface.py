@@ -421,3 +421,8 @@ def test_a_law_without_an_answer_says_so():
 
 def test_every_public_name_of_control_has_a_docstring():
     assert not [name for name in control.__all__ if not getattr(control, name).__doc__]
+
+
+def test_waypoints_of_nothing_are_refused():
+    with pytest.raises(da.ArgumentError, match="at least two"):
+        control.waypoints([0.0, 1.0], {})

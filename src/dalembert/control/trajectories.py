@@ -170,7 +170,7 @@ def waypoints(times: ArrayLike, points: Mapping[str, ArrayLike] | ArrayLike, *, 
     T = vector(times, None, "times")
     names = _names(tuple(points), None) if isinstance(points, Mapping) else ()
     if isinstance(points, Mapping):
-        X = np.array([vector(points[n], len(T), f"the points of '{n}'") for n in names]).reshape(len(names), -1).T
+        X = np.array([vector(points[n], len(T), f"the points of '{n}'") for n in names]).reshape(len(names), len(T)).T
     else:
         X = array(points, None, "points")
     X = X[:, None] if X.ndim == 1 else X

@@ -86,6 +86,8 @@ class Curve:
     def at(self, x: ArrayLike) -> Any:
         """The number y at a number x, or an array of them."""
         X = checks.array(x, None, "x")
+        if not X.size:  # CasADi answers no number with one
+            return np.zeros(X.shape)
         f = ca.Function("curve", [t := ca.SX.sym("t")], [self(t)])
         out = np.array(f(X.ravel()[None])).reshape(X.shape)
         return float(out) if out.ndim == 0 else out

@@ -76,6 +76,7 @@ def fit(
     """
     check_system(system)
     measured = Measured.read(data)
+    v = {name: checks.number(x, f"v of '{name}'") for name, x in checks.mapping({} if v is None else v, "v").items()}
     names, first = _parameters(system, parameters, start, v)
     by_name = isinstance(start, Mapping)
     begin = checks.number(t, "t") if by_name else system.as_state(start).t
