@@ -3,7 +3,7 @@
 python -m benchmarks [part ...] [--json PATH] [--quick]
 
 Parts: calls, tree, constrained, robots, linearization, derivatives, sensitivities, diagonal, simulation, watching,
-impacts, control, compile, linalg, ensembles, reading, peer.
+impacts, stepping, control, compile, linalg, ensembles, reading, peer.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ PARTS = {
     "simulation": "benchmarks.simulation",
     "watching": "benchmarks.watching",
     "impacts": "benchmarks.impacts",
+    "stepping": "benchmarks.stepping",
     "control": "benchmarks.control",
     "compile": "benchmarks.compiling",
     "linalg": "benchmarks.linalg",

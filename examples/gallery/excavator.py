@@ -8,8 +8,8 @@ hold each position.
 
 import numpy as np
 from common import Panel, Picture, publish
-from drawing import Drawing
 
+import dalembert as da
 from dalembert import control
 
 PINS = {
@@ -22,11 +22,11 @@ MASS = {"boom": 1200.0, "stick": 600.0, "bucket": 500.0, "rocker": 40.0, "couple
 
 
 def main(out) -> dict[str, object]:
-    d = Drawing("excavator", PINS, "A b0", BODIES, MASS)
+    m = da.Linkage("excavator", PINS, "A b0", BODIES, mass=MASS)
     for name, a, b in (("boom cylinder", "b0", "b1"), ("stick cylinder", "s0", "s1"), ("bucket cylinder", "k0", "k1")):
-        d.cylinder(name, a, b, masses=(90.0, 60.0))
-    d.m.add_frame("teeth", d.on["tip"])
-    system = d.m.compile()
+        m.add_cylinder(name, a, b, masses=(90.0, 60.0))
+    m.add_frame("teeth", m.pin("tip"))
+    system = m.compile()
     start = system.pose(system.state(), "teeth")
     goals = np.tile(start, (61, 1, 1))
     goals[:, 0, 3] -= np.linspace(0.0, 3.0, 61)  # 3 m towards the cab, level, bucket not turned

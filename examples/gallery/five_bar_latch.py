@@ -9,7 +9,6 @@ in the mass metric. The run tells the law which constraints hold; the law's stru
 import casadi as ca
 import numpy as np
 from common import Panel, Picture, publish
-from drawing import Drawing
 
 import dalembert as da
 from dalembert import control
@@ -28,11 +27,11 @@ def path(t):
 
 
 def main(out) -> dict[str, object]:
-    drawn, way, sides = Drawing("five-bar", PINS, "A C", LINKS), control.Trajectory(path), ("left", "right")
-    for link in LINKS:
-        drawn.m.add_motor(f"{link} motor", link)
-    drawn.m.close_loop("pin", da.Revolute("z"), *(drawn.m.add_frame(f"{s} tip", drawn.on[s]) for s in sides))
-    system, task = drawn.m.compile(), control.position("left tip", "xy") + control.position("right tip", "xy")
+    m, way, sides = da.Linkage("five-bar", PINS, "A C", LINKS, mass=1.0), control.Trajectory(path), ("left", "right")
+    for pin in "ABCD":
+        m.add_motor(f"motor {pin}", pin)
+    m.close_loop("pin", da.Revolute("z"), *(m.add_frame(f"{s} tip", m.pin(s)) for s in sides))
+    system, task = m.compile(), control.position("left tip", "xy") + control.position("right tip", "xy")
     law = control.hybrid_control(system, task, way, {"pin.x": WANTED, "pin.y": 0.0}, rate=20.0)
     apart = da.expression(lambda t, s: ca.norm_2(s.position("left tip") - s.position("right tip")) - NEAR)
     latch = da.Switch(close="pin", when=da.Event(apart, direction=-1), reach=1.1 * NEAR)

@@ -8,7 +8,6 @@ the box is set in motion upwards or lowered to a stop, that takes more than the 
 import casadi as ca
 import numpy as np
 from common import Panel, Picture, publish
-from drawing import Drawing
 
 import dalembert as da
 from dalembert import control
@@ -28,12 +27,15 @@ def path(t):
 
 
 def main(out) -> dict[str, object]:
-    drawn, way = Drawing("two arms and a box", PINS, "A C", LINKS), control.Trajectory(path)
-    m, box = drawn.m, drawn.box("box", (-0.15, 0.45), (0.3, 0.2, 0.1), mass=1.0, friction=0.5)
-    for link in LINKS:
-        m.add_motor(f"{link} motor", link)
+    m, way = da.Linkage("two arms and a box", PINS, "A C", LINKS, mass=1.0), control.Trajectory(path)
+    table = m.ground.at(0, 0.35, rotation=da.rotation("x", -np.pi / 2))
+    box = m.add_body("box", 1.0, inertia=da.box(1.0, (0.3, 0.2, 0.1)))
+    m.add_joint("box", da.Planar(), m.ground.at(-0.15, 0.45), box)
+    for pin in "ABCD":
+        m.add_motor(f"motor {pin}", pin)
     for side, k in SIDES.items():
-        m.close_loop(side, da.Revolute("z"), box.at(0.15 * k), m.add_frame(f"{side} hand", drawn.on[side]))
+        m.add_contact(f"{side} foot", box.at(0.15 * k, -0.1), on=table, friction=0.5)
+        m.close_loop(side, da.Revolute("z"), box.at(0.15 * k), m.add_frame(f"{side} hand", m.pin(side)))
     system, task = m.compile(), control.position("left hand", "xy") + control.position("right hand", "xy")
     inside = {"squeeze": control.combination({"right.x": 0.5, "left.x": -0.5})}
     cones = [control.Cone({f"{side}.x": k}, [f"{side}.y"], ROUGH) for side, k in SIDES.items()]
@@ -51,9 +53,7 @@ def main(out) -> dict[str, object]:
         "least push of a hand (N)": float(min(f[held].min() for f in push.values())),
         "friction / push, at most": float(max(np.abs(rub[s][held] / push[s][held]).max() for s in SIDES)),
     }
-    panels = [
-        Panel("force inside the box (N)", {"found": squeeze, "least without slip": least}),
-        Panel("load on the table (N)", {s: run.multiplier(f"{s} foot")[:, 0] for s in SIDES}),
-    ]
+    panels = [Panel("force inside the box (N)", {"found": squeeze, "least without slip": least})]
+    panels += [Panel("load on the table (N)", {s: run.multiplier(f"{s} foot")[:, 0] for s in SIDES})]
     picture = Picture(run.system, [run(t) for t in (0, 1.7, 3.6)], [run.position("box")])
     return publish(out, "grasp", rows, [picture], panels, run=run, animated=run, traces=["box"])

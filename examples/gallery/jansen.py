@@ -8,8 +8,8 @@ circles, which is also the closed form that the sweep is compared with.
 
 import numpy as np
 from common import Panel, Picture, publish
-from drawing import Drawing
 
+import dalembert as da
 from dalembert.zoo.planar import meet, unit
 
 CM = [38.0, 41.5, 39.3, 40.1, 55.8, 39.4, 36.7, 65.7, 49.0, 50.0, 61.9, 7.8, 15.0]
@@ -30,13 +30,11 @@ def pins(angle: float) -> dict[str, np.ndarray]:
 
 
 def main(out) -> dict[str, object]:
-    d = Drawing("Jansen leg", pins(0.0), "O Z", BODIES, mass=0.5)
-    d.m.add_frame("foot", d.on["foot"])
-    system = d.m.compile()
+    system = da.Linkage("Jansen leg", pins(0.0), "O Z", BODIES, mass=0.5).compile()
     angles = np.linspace(0, 2 * np.pi, 181)
-    turn = system.sweep({"crank": angles}, system.state(), speed=2 * np.pi)
+    turn = system.sweep({"O": angles}, system.state(), speed=2 * np.pi)
     foot, exact = turn.position("foot")[:, :2], np.array([pins(a)["foot"] for a in angles])
-    torque = turn.driving_force("crank")
+    torque = turn.driving_force("O")
     low = foot[:, 1] < foot[:, 1].min() + 0.1 * np.ptp(foot[:, 1])
     rows = {
         "distance of the foot from the closed form (m)": float(np.abs(foot - exact).max()),

@@ -6,8 +6,8 @@ rhombus lies flat where both arms meet: there the crank ends, and a sweep that g
 
 import numpy as np
 from common import Panel, Picture, publish
-from drawing import Drawing
 
+import dalembert as da
 from dalembert.zoo.planar import meet
 
 LONG, SHORT, CRANK = 1.0, 0.4, 0.35  # m: the two arms from O, the sides of the rhombus, the crank about C
@@ -23,14 +23,14 @@ def pins() -> dict[str, np.ndarray]:
 
 
 def main(out) -> dict[str, object]:
-    d = Drawing("Peaucellier linkage", pins(), "O C", BODIES, mass=0.3)
-    d.m.add_frame("pen", d.on["pen"])
-    system = d.m.compile()
-    start = system.walk(system.state(), to={"crank": -0.9})
-    sweep = system.sweep({"crank": np.linspace(-0.9, 0.9, 181)}, start, speed=1.0)
+    m = da.Linkage("Peaucellier linkage", pins(), "O C", BODIES, mass=0.3)
+    m.add_frame("pen", m.pin("pen"))
+    system = m.compile()
+    start = system.walk(system.state(), to={"C": -0.9})
+    sweep = system.sweep({"C": np.linspace(-0.9, 0.9, 181)}, start, speed=1.0)
     pen = sweep.position("pen")
     line = (LONG**2 - SHORT**2) / (2 * CRANK)
-    beyond = system.sweep({"crank": np.array([0.0, 2.0])}, system.state())
+    beyond = system.sweep({"C": np.array([0.0, 2.0])}, system.state())
     rows = {
         "the line is at x = (L² − l²)/2c (m)": line,
         "distance of the pen from it (m)": float(np.abs(pen[:, 0] - line).max()),
@@ -41,9 +41,7 @@ def main(out) -> dict[str, object]:
     }
     picture = Picture(system, [sweep.state(k) for k in (0, 45, 130, 180, 90)], [pen])
     panels = [
-        Panel("height of the pen (m)", {"": (sweep["crank"], pen[:, 1])}, xlabel="crank (rad)"),
-        Panel(
-            "distance from the line (m)", {"": (sweep["crank"], np.abs(pen[:, 0] - line) + 1e-17)}, True, "crank (rad)"
-        ),
+        Panel("height of the pen (m)", {"": (sweep["C"], pen[:, 1])}, xlabel="crank (rad)"),
+        Panel("distance from the line (m)", {"": (sweep["C"], np.abs(pen[:, 0] - line) + 1e-17)}, True, "crank (rad)"),
     ]
     return publish(out, "peaucellier", rows, [picture], panels, animated=sweep, traces=["pen"])

@@ -6,14 +6,15 @@ load comes from `system.sweep` at rest, and must agree with virtual work: F dl =
 
 import numpy as np
 from common import Panel, Picture, publish
-from drawing import Drawing
 from scipy.interpolate import CubicSpline
+
+import dalembert as da
 
 STAGES, LENGTH, LOW, LOAD = 3, 1.6, 0.25, 400.0  # arms of 1.6 m, drawn at 0.25 rad; kg on the platform
 MASS = 15.0  # kg, of an arm
 
 
-def drawing() -> Drawing:
+def lift() -> da.Linkage:
     """Left pins L0, L1, …, right ones R0, …, the middles M1, …; the foot R0 and the platform's far end slide."""
     wide, high = LENGTH * np.cos(LOW), LENGTH * np.sin(LOW)
     pins = {f"L{k}": (0.0, k * high) for k in range(STAGES + 1)}
@@ -26,16 +27,16 @@ def drawing() -> Drawing:
         bodies[f"down {k}"] = f"M{k} R{k - 1} L{k}"
     bodies["platform"] = f"L{STAGES} edge"
     mass = dict.fromkeys(bodies, MASS) | {"platform": LOAD}
-    d = Drawing("scissor lift", pins, "L0 base", bodies, mass)
-    d.m.bodies["platform"].add_shape("box", (1.2 * wide, 0.12, 0.6), at=(0.6 * wide, 0.06, 0.0))
-    d.m.add_point_on_line("foot", d.on["R0"], d.m.ground, "x")
-    d.m.add_point_on_line("roller", d.on[f"R{STAGES}"], d.m.bodies["platform"], "x")
-    d.cylinder("cylinder", "base", "eye", masses=(4.0, 4.0))
-    return d
+    m = da.Linkage("scissor lift", pins, "L0 base", bodies, mass=mass)
+    m.bodies["platform"].add_shape("box", (1.2 * wide, 0.12, 0.6), at=(0.6 * wide, 0.06, 0.0))
+    m.add_point_on_line("foot", m.pin("R0"), m.ground, "x")
+    m.add_point_on_line("roller", m.pin(f"R{STAGES}"), m.bodies["platform"], "x")
+    m.add_cylinder("cylinder", "base", "eye", masses=(4.0, 4.0))
+    return m
 
 
 def main(out) -> dict[str, object]:
-    system = drawing().m.compile()
+    system = lift().compile()
     rise = system.sweep({"cylinder": np.linspace(0.0, 0.32, 33)}, system.state(), speed=0.05)
     rest = system.sweep({"cylinder": rise["cylinder"]}, system.state())
     height = rise.position("platform")[:, 1]

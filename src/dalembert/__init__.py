@@ -8,6 +8,8 @@ too.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from dalembert.forks import undisturbed as _undisturbed
+
 if TYPE_CHECKING:
     from dalembert import analysis as analysis
     from dalembert import control as control
@@ -78,6 +80,7 @@ if TYPE_CHECKING:
     from dalembert.mechanism.body import Frame as Frame
     from dalembert.mechanism.contacts import Friction as Friction
     from dalembert.mechanism.contacts import Stops as Stops
+    from dalembert.mechanism.curves import Curve as Curve
     from dalembert.mechanism.inertia import box as box
     from dalembert.mechanism.inertia import cylinder as cylinder
     from dalembert.mechanism.inertia import disc as disc
@@ -96,10 +99,14 @@ if TYPE_CHECKING:
     from dalembert.mechanism.joints import Spherical as Spherical
     from dalembert.mechanism.joints import Universal as Universal
     from dalembert.mechanism.joints.attachment import Attachment as Attachment
+    from dalembert.mechanism.linkage import Linkage as Linkage
+    from dalembert.mechanism.machinery import Pulley as Pulley
     from dalembert.mechanism.mechanism import Mechanism as Mechanism
     from dalembert.mechanism.motions import Table as Table
     from dalembert.mechanism.notes import Note as Note
     from dalembert.mechanism.shapes import Shape as Shape
+    from dalembert.mechanism.solids import Solid as Solid
+    from dalembert.mechanism.solids import solid as solid
     from dalembert.mechanism.states import NamedState as NamedState
     from dalembert.mechanism.traced import UserState as UserState
     from dalembert.outcome import Outcome as Outcome
@@ -129,6 +136,10 @@ if TYPE_CHECKING:
     from dalembert.statics.static_forces import static_forces as static_forces
     from dalembert.statics.stiffness import Stiffness as Stiffness
     from dalembert.statics.stiffness import stiffness as stiffness
+    from dalembert.studies.design import Design as Design
+    from dalembert.studies.fit import fit as fit
+    from dalembert.studies.fitted import Fit as Fit
+    from dalembert.studies.optimize import optimize as optimize
     from dalembert.system.constraints import Acceleration as Acceleration
     from dalembert.system.diagonal import Diagonal as Diagonal
     from dalembert.system.reactions import Reactions as Reactions
@@ -181,13 +192,17 @@ _HOMES = {
     "linearization.trajectory": "LinearTrajectory linearize_along",
     "mechanism.body": "Body Frame",
     "mechanism.contacts": "Friction Stops",
+    "mechanism.curves": "Curve",
     "mechanism.inertia": "box cylinder disc planar point rod sphere",
     "mechanism.joints": "Cylindrical Fixed Free Joint Planar Prismatic Revolute Screw Spherical Universal",
     "mechanism.joints.attachment": "Attachment",
+    "mechanism.linkage": "Linkage",
+    "mechanism.machinery": "Pulley",
     "mechanism.mechanism": "Mechanism",
     "mechanism.motions": "Table",
     "mechanism.notes": "Note",
     "mechanism.shapes": "Shape",
+    "mechanism.solids": "Solid solid",
     "mechanism.states": "NamedState",
     "mechanism.traced": "UserState",
     "outcome": "Outcome",
@@ -210,6 +225,10 @@ _HOMES = {
     "spatial": "rotation",
     "statics.static_forces": "StaticForces static_forces",
     "statics.stiffness": "Stiffness stiffness",
+    "studies.design": "Design",
+    "studies.fit": "fit",
+    "studies.fitted": "Fit",
+    "studies.optimize": "optimize",
     "system.constraints": "Acceleration",
     "system.diagonal": "Diagonal",
     "system.reactions": "Reactions",
@@ -224,10 +243,14 @@ __all__ = ["__version__", *_PACKAGES, *_HOME]
 
 def __getattr__(name: str) -> Any:
     if name in _PACKAGES:
-        return import_module(f"dalembert.{name}")  # which makes it an attribute of this module
+        with _undisturbed():
+            return import_module(f"dalembert.{name}")  # which makes it an attribute of this module
     if name not in _HOME:
-        raise AttributeError(f"module 'dalembert' has no attribute '{name}'")
-    value = globals()[name] = getattr(import_module(_HOME[name]), name)
+        from dalembert.hints import MissingAttribute
+
+        raise MissingAttribute("dalembert", name, lambda: __all__)
+    with _undisturbed():
+        value = globals()[name] = getattr(import_module(_HOME[name]), name)
     return value
 
 

@@ -40,6 +40,10 @@ class RowsLike(Protocol):
         """(m,) bool: the row is in a unit of the user's."""
 
     @property
+    def dense(self) -> bool:
+        """Whether rows couple so many velocities that equations are solved in loops."""
+
+    @property
     def branch_of(self) -> tuple[str, ...]:
         """Name of the constraint of each number that is positive on the branch the user means."""
 

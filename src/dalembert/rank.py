@@ -245,6 +245,10 @@ def usual_sizes(system: SystemLike, p: np.ndarray) -> tuple[np.ndarray, np.ndarr
     p: (N, np) parameters.
     """
     m, count = len(system.rows.of), len(p)
+    if (whole := getattr(system, "selected_from", None)) is not None:  # measured once, for all selections
+        policy, chosen = rank_policy(whole[0], p[0, : len(whole[0].p_names)]), list(whole[1])
+        sizes, units = (np.tile(x[chosen], (count, 1)) for x in (policy.sizes, policy.units))
+        return sizes, units, np.full(count, policy.length)
     if not m:
         return np.zeros((count, 0)), np.zeros((count, 0)), np.full(count, system.layout.length)
     if count > 1 and (p == p[0]).all():
@@ -297,10 +301,32 @@ def _at_random(system: SystemLike, p: np.ndarray, delta: np.ndarray) -> tuple[np
     """The kernel "row_sizes", (N, m) each, where velocities delta (N, nv) lead from the neutral position, at t = 0."""
     start = system.state()
     q = system.kernel("plus").batch(np.tile(start.q, (len(p), 1)), delta)
+    if (row_sizes := getattr(system, "row_sizes", None)) is not None:
+        return row_sizes(q, p, start.t)
     known = {"q": q, "p": p, "t": np.full((len(p), 1), start.t)}
+    if system.rows.dense:
+        return _sizes_in_loops(system, known)
     kernel = system.kernel("row_sizes")
     *of_rows, least = kernel.batch(*(known[name] for name in kernel.names_in))
     return *of_rows, least.reshape(-1, 1)
+
+
+def _sizes_in_loops(system: SystemLike, known: dict[str, np.ndarray]) -> tuple[np.ndarray, ...]:
+    """The outputs of the kernel "row_sizes" from A and M: where that kernel would be long."""
+    rows, masses = system.kernel("constraints"), system.kernel("mass_matrix")
+    _, A, _ = rows.batch(*(known[name] for name in rows.names_in))
+    M = masses.batch(*(known[name] for name in masses.names_in))
+    squares, angles, turning = np.full(A.shape[:2], -1.0), A * A, angular_velocities(system)
+    positive = np.zeros((len(A), 1))
+    for k in range(len(A)):
+        try:
+            with one_thread():
+                white = np.linalg.solve(np.linalg.cholesky(M[k]), A[k].T)
+        except np.linalg.LinAlgError:  # not positive definite, or not finite
+            continue
+        squares[k], positive[k] = (white * white).sum(axis=0), 1.0
+    about = angles * turning
+    return squares, about.sum(axis=2), (angles - about).sum(axis=2), about.max(axis=2, initial=0.0), positive
 
 
 def _median(values: np.ndarray) -> np.ndarray:

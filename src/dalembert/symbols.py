@@ -180,6 +180,9 @@ sin = _function(ca.OP_SIN, np.sin)
 cos = _function(ca.OP_COS, np.cos)
 sqrt = _function(ca.OP_SQRT, np.sqrt)
 log = _function(ca.OP_LOG, np.log)
+exp = _function(ca.OP_EXP, np.exp)
+atan = _function(ca.OP_ATAN, np.arctan)
+tanh = _function(ca.OP_TANH, np.tanh)
 
 
 def atan2(y: Any, x: Any) -> Any:

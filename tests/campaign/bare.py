@@ -31,6 +31,7 @@ NEEDS = {
     "dalembert.view.plot": "view",
     "dalembert.view.snapshot": "view",
     "dalembert.Run.plot": "view",
+    "dalembert.Fit.plot": "view",
     "dalembert.Workspace.plot": "view",
     "dalembert.Sweep.plot": "view",
     "dalembert.Ensemble.plot": "view",

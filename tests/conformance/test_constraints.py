@@ -37,6 +37,9 @@ CASES = {
     "disc on disc": lambda m, rng, a, b: m.add_rolling_discs("c", a, 0.3, b, 0.2, axis="x"),
     "disc in disc": lambda m, rng, a, b: m.add_rolling_discs("c", a, 0.3, b, 0.2, inside=True),
     "skate": lambda m, rng, a, b: m.add_skate("c", a, sideways="x"),
+    "pulley rope": lambda m, rng, a, b: m.add_pulley_rope(
+        "c", [a, da.Pulley(b, 0.1, axis="y", turn=-1), m.ground.at(3)]
+    ),
     "user": _user_rolling,
 }
 

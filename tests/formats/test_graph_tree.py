@@ -8,7 +8,7 @@ import dalembert as da
 from dalembert.formats.graph import WORLD, Coupling, Edge, Graph, pose
 from dalembert.formats.notes import Notes
 from dalembert.formats.plan import Plan
-from dalembert.formats.spanning import clusters, spanning_tree
+from dalembert.mechanism.spanning import clusters, spanning_tree
 
 
 def test_clusters_agree_with_scipy():

@@ -183,6 +183,32 @@ def everything() -> da.Mechanism:
     coupled = np.diag([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).astype(object)
     coupled[0, 4] = coupled[4, 0] = 0.3
     m.add_bushing("coupled", float_, m.ground, stiffness=coupled.tolist(), damping=[0.1] * 5 + [L])
+    table = da.Curve([-0.1, 0.0, 0.2], [-30.0, 0.0, 10.0], beyond="constant")
+    smooth = da.Curve([-1, 0, 1, 3], [0.0, 0.5, 0.7, 0.7], smooth=True)
+    m.add_bushing(
+        "rubber", m.ground, float_, stiffness=[k, 1.0, table, 3.0, smooth, L], damping=[0, 0, 0, smooth, 0, 1]
+    )
+    m.add_spring("bump", m.ground, plate, stiffness=table, damping=smooth, rest_length=L)
+    m.add_damper("oil", plate, wheel, damping=table)
+    m.add_damper("plain oil", plate, wheel, damping=2 * L)
+    m.add_torsion_spring("coil", "A", stiffness=k, damping=smooth, rest=0.1 * L)
+    m.add_gear("lossy", "A", "P.angle", ratio=-3.0 * L, stiffness=k, damping=0.1, efficiency=0.9, offset=0.1)
+    m.add_elastic_coupling("bar", {"P.x": 1.0, "C.slide": -L, "A": 0.3}, stiffness=table)
+    m.add_clutch("clutch", "A", "P.angle", capacity=3.0 * push[0])
+    m.add_brake("brake", "C.slide", capacity=lambda s: 2 + ca.sin(s["A"]), creep=0.1 * L)
+    m.add_one_way_clutch("ratchet", "P.angle", damping=50.0)
+    m.add_planetary("epicyclic", "A", "P.angle", "C.angle", teeth=(20, 60 * L))
+    m.add_belt("belt", "A", "C.angle", radii=(L, 0.2), crossed=True)
+    m.add_belt("flat", "A", "C.angle", radii=(L, 0.2), friction=0.3, pretension=k, distance=2 * L)
+    m.add_rack("rack", "A", "C.slide", radius=0.1 * L, offset=0.2)
+    m.add_dc_motor("dc", "A", torque_constant=0.1 * L, resistance=2.0, ratio=20.0, efficiency=0.8, limits=(-12, 12))
+    m.add_dc_motor("dc 2", "P.angle", torque_constant=0.1, back_emf=0.2, resistance=k)
+    m.add_muscle("biceps", [m.ground.at(0, 0, 2), plate, tip], strength=1000 * L, optimal_length=0.3, tendon=L)
+    m.add_muscle("triceps", [plate, arm], strength=500.0, optimal_length=0.3, speed=8.0)
+    m.add_tyre("tyre", wheel, radius=L, stiffness=1e5, damping=10.0, longitudinal=[10, 1.65, 1.0, 0.5], lateral=k)
+    m.add_tyre("bump road", wheel, radius=0.3, stiffness=1e5, on=float_, axis="x", road=smooth, slow=0.2)
+    m.add_pulley_rope("hoist", [m.ground, da.Pulley(wheel, 0.1 * L, axis="y", turn=-1), plate.at(1, 0, 0)])
+    m.add_actuator("cylinder", m.ground, plate.at(0.2, 0.1, 3), stroke=(0.2 * L, 5.0))
     m.add_cut_joint_spring("thread", "loop", stiffness=k, rest=0.1 * L, damping=0.2)
     m.add_cut_joint_spring("cross", "cross", stiffness=[1.0, 2.0], damping=[0.0, L])
     m.add_joint_force("after the springs of loops", "A", -0.1)
@@ -337,3 +363,44 @@ def test_elements_that_no_method_made_are_refused_by_name():
     m.add_joint_force("f", "A", u)
     with pytest.raises(da.DescriptionError, match=r"joint force 'f' .* stranger"):
         text_of(m)
+
+
+GEARS = """
+dalembert: 1
+name: gears
+parameters: {z: 60}
+bodies:
+BODIES
+joints:
+JOINTS
+constraints:
+  pair: {type: gear, a: A, b: B, teeth: [20, z], inside: true, carrier: C, offset: 0.1}
+  worm: {type: gear, a: A, b: D, ratio: -40/2}
+  pinion: {type: rack, pinion: D, rack: E, radius: 0.1*z, offset: 0.3}
+  set: {type: planetary, sun: A, ring: B, carrier: F, teeth: [20, z]}
+  axle: {type: differential, case: F, left: B, right: D}
+  chain: {type: belt, a: A, b: F, radii: [0.1, 0.2], crossed: true}
+"""
+
+
+def test_gears_and_belts_of_a_file_are_those_of_the_methods():
+    body = "{mass: 1.0, inertia: [1, 1, 1]}"
+    joints = "".join(
+        f"  {n}: {{type: {'prismatic' if n == 'E' else 'revolute'}, axis: z, parent: ground, child: {n.lower()}}}\n"
+        for n in "ABCDEF"
+    )
+    bodies = "".join(f"  {n}: {body}\n" for n in "abcdef")
+    read = read_text(GEARS.replace("BODIES\n", bodies).replace("JOINTS\n", joints))
+    m = da.Mechanism("gears", gravity=(0, 0, -9.81))
+    z = m.add_parameter("z", 60)
+    for n in "ABCDEF":
+        kind = da.Prismatic("z") if n == "E" else da.Revolute("z")
+        m.add_joint(n, kind, m.ground, m.add_body(n.lower(), mass=1.0, inertia=(1, 1, 1)))
+    m.add_gear("pair", "A", "B", teeth=(20, z), inside=True, carrier="C", offset=0.1)
+    m.add_gear("worm", "A", "D", ratio=-20.0)
+    m.add_rack("pinion", "D", "E", radius=0.1 * z, offset=0.3)
+    m.add_planetary("set", "A", "B", "F", teeth=(20, z))
+    m.add_differential("axle", "F", "B", "D")
+    m.add_belt("chain", "A", "F", radii=(0.1, 0.2), crossed=True)
+    assert_same(m, read)
+    assert_same(read, there_and_back(read))

@@ -96,7 +96,7 @@ def test_a_start_beside_a_flat_position_keeps_its_energy_and_claims_no_more_than
     run, finer = (da.simulate(system, x, 0.2, rtol=rtol, atol=0.1 * rtol) for rtol in (1e-9, 1e-11))
     for r in (run, finer):
         assert r.success, r.message
-        assert np.abs(r.energy_error).max() < 2e-4  # J: a start at 1e-6 rad on a moving base loses 1.1e-4 at once
+        assert np.abs(r.energy_error).max() < 1e-7  # J; 1.1e-4 where the start is not that of the motion
         assert r.steps < 2000
     if all(p.determined for p in (*run.passages, *finer.passages)):
         np.testing.assert_allclose(run.q[-1], finer.q[-1], rtol=0, atol=1e-5)

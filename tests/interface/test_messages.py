@@ -17,6 +17,14 @@ def m():
     return m
 
 
+def _slide(m):
+    return m.add_joint("elbow", da.Prismatic("x"), "base", "hand")
+
+
+def _hinge(m):
+    return m.add_joint("elbow", da.Revolute("x"), "base", "hand")
+
+
 REFUSED = {
     "unknown body": (
         lambda m: m.add_joint("elbow", da.Revolute("z"), "forarm", "hand"),
@@ -119,14 +127,18 @@ REFUSED = {
         lambda m: m.add_body("x", mass=1, inertia=[[1, 0.5, 0], [0, 1, 0], [0, 0, 1]]),
         "the inertia of body 'x' is not symmetric",
     ),
-    "two parents": (
-        lambda m: m.add_joint("second", da.Revolute("z"), "forearm", "base"),
-        "joint 'second' would give body 'base' a second parent: it already hangs on joint 'shoulder' of body 'ground'. "
-        "Close the loop with close_loop('second', ...) instead.",
+    "a second free joint": (
+        lambda m: (
+            m.add_joint("elbow", da.Free(), "base", "forearm"),
+            m.add_joint("wrist", da.Free(), "base", "hand"),
+            m.add_joint("x", da.Free(), "hand", "forearm"),
+            m.compile(),
+        ),
+        "joint 'x' is free and forbids no motion, but its bodies are connected by others",
     ),
-    "ground as child": (
-        lambda m: m.add_joint("x", da.Revolute("z"), "base", "ground"),
-        "joint 'x' has the ground as its child; swap parent and child",
+    "tree that is no flag": (
+        lambda m: m.add_joint("x", da.Revolute("z"), "base", "hand", tree="yes"),
+        "tree of joint 'x' is 'yes'",
     ),
     "body on itself": (
         lambda m: m.add_joint("x", da.Revolute("z"), "hand", "hand"),
@@ -175,6 +187,32 @@ REFUSED = {
         lambda m: m.close_loop("l", da.Free(), "base", "hand"),
         "forbids no motion; leave it out, or use add_bushing",
     ),
+    "a spring without a law": (
+        lambda m: m.add_spring("s", "base", "hand"),
+        "spring 's' needs either a stiffness or a force",
+    ),
+    "a gear without a ratio": (lambda m: m.add_gear("g", "shoulder", "elbow"), "either a ratio or teeth=(z_a, z_b)"),
+    "a gear that loses and is rigid": (
+        lambda m: m.add_rack("g", "shoulder", _slide(m), radius=2.0, efficiency=0.9),
+        "has a damping or an efficiency and no stiffness; a rigid one loses nothing. Give stiffness=.",
+    ),
+    "a belt with half of its friction": (
+        lambda m: m.add_belt("b", "shoulder", _hinge(m), radii=(1, 2), friction=0.3),
+        "belt 'b' has friction; it takes pretension= and distance=, and no stiffness",
+    ),
+    "an efficiency above 1": (
+        lambda m: m.add_elastic_coupling("c", {"shoulder": 1.0}, stiffness=1.0, efficiency=1.2),
+        "the efficiency of elastic coupling 'c' is 1.2",
+    ),
+    "a gear on itself": (
+        lambda m: m.add_gear("g", "shoulder", "shoulder", ratio=2.0),
+        "gear 'g' names coordinate 'shoulder' twice",
+    ),
+    "a belt on a slide": (
+        lambda m: m.add_belt("b", "shoulder", _slide(m), radii=(1, 2)),
+        "belt 'b' asks for coordinate 'elbow', which slides; needed: an angle",
+    ),
+    "a curve that goes back": (lambda m: da.Curve([0, 0], [1, 2]), "a curve has 2 x and 2 y; needed: as many of both"),
     "cable with nothing": (lambda m: m.add_cable("c", ["base", "hand"]), "needs either a tension or a stiffness"),
     "cable through one point": (lambda m: m.add_cable("c", ["base"], tension=1.0), "runs through 1 point(s)"),
     "unknown axes of a wrench": (

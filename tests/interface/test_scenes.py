@@ -264,3 +264,27 @@ def test_shapes_of_unknown_symbols_or_negative_lengths_are_refused():
     with pytest.raises(da.DescriptionError, match="the symbol k, which is no parameter"):
         m.ground.add_shape("sphere", ca.SX.sym("k"))
     assert m.ground.shapes == []
+
+
+def test_machine_elements_are_drawn_by_what_they_look_like():
+    """A damper is a cylinder, a muscle a line through its points; tyres and pulleys are wheels of their radius."""
+    m = da.Mechanism("parts", gravity=(0, 0, 0))
+    rim = m.add_body("rim", mass=1.0, inertia=(1, 1, 1))
+    m.add_joint("spin", da.Revolute("y"), m.ground.at(0, 0, 0.3), rim)
+    drum = m.add_body("drum", mass=1.0, inertia=(1, 1, 1))
+    m.add_joint("turn", da.Revolute("z"), m.ground.at(1, 0, 0), drum)
+    slide = m.add_body("slide", mass=1.0)
+    m.add_joint("x", da.Prismatic("y"), m.ground.at(1.2, -1.0, 0), slide)
+    m.add_tyre("tyre", rim, radius=0.3, stiffness=1e4)
+    m.add_pulley_rope("rope", [m.ground.at(0.8, -1, 0), da.Pulley(drum, 0.2, turn=-1), slide])
+    m.add_damper("oil", m.ground.at(0, 0, 1), slide, damping=1.0)
+    m.add_muscle("calf", [m.ground, rim, slide], strength=1.0, optimal_length=1.0)
+    system = m.compile("casadi")
+    drawn = scene(system)
+    assert {link.name: (link.kind, len(link.points)) for link in drawn.links} == {
+        "oil": ("actuator", 2),
+        "calf": ("cable", 3),
+    }
+    sizes = {b.name: {s.size[0] for s in b.solids if s.kind == "wheel"} for b in drawn.bodies}
+    assert sizes["rim"] == {0.3}
+    assert sizes["drum"] == {0.2}

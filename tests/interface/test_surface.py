@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from dataclasses import is_dataclass
 from enum import Enum
 from pathlib import Path
 
@@ -141,6 +142,23 @@ def test_every_public_callable_and_parameter_is_documented(name):
     assert not missing, f"{name} does not document {', '.join(missing)}"
 
 
+WORDS = {  # of which one explains the parameter, beside its name
+    "state": r"`State`|\bstate\b[^.]*(:|of the mechanism|is not used)|State, mapping",
+    "p": r"[Pp]arameter|as in|those of",
+    "u": r"[Ii]nput|as in",
+}
+
+
+@pytest.mark.parametrize("name", CALLABLES)
+def test_states_parameters_and_inputs_are_explained(name):
+    """A reader of help() learns what may be given for `state`, `p` and `u`, there or in the text of the class."""
+    f, owner = CALLABLES[name]
+    if inspect.isclass(f) and (issubclass(f, (Enum, Exception)) or is_dataclass(f)):  # fields say their shapes
+        return
+    text, taken = _texts(f, owner), set(inspect.signature(f).parameters)
+    assert not [given for given, words in WORDS.items() if given in taken and not re.search(words, text)]
+
+
 def _four_bar():
     system = da.zoo.four_bar().compile()
     return system, system.state(*da.zoo.four_bar_start(0.6, speed=2.0))
@@ -170,6 +188,7 @@ OPEN = {
     "environment": lambda **o: da.environment(*_four_bar(), dt=0.1, actions={}, reward=max, **o),
     "environments": lambda **o: da.environments(*_four_bar(), 2, dt=0.1, actions={}, reward=max, **o),
     "read": lambda **o: da.read("four_bar.yaml", **o),
+    "Mechanism.replace": lambda **o: da.zoo.four_bar().replace("crank", **o),
     "Sweep.animate": lambda **o: _four_bar()[0].sweep({"A": [0.6, 0.7]}).animate("none.html", **o),
     "Run.animate": lambda **o: da.simulate(*_four_bar(), 0.01).animate("none.html", **o),
 }
@@ -188,7 +207,8 @@ def test_every_function_that_takes_any_keyword_is_among_these():
         if not (inspect.isclass(f) and issubclass(f, (Enum, Exception)))
         and any(p.kind is p.VAR_KEYWORD for p in inspect.signature(f).parameters.values())
     }
-    signed = {"control.motion_control", "control.force_control"}  # pass keywords on, and show which
+    kinds = ("motion_control", "force_control", "hybrid_control", "computed_torque")
+    signed = {f"control.{kind}" for kind in kinds}  # pass keywords on, and show which
     assert any_keyword == set(OPEN) - signed
 
 
@@ -199,6 +219,12 @@ def test_the_options_of_motion_control_are_in_its_signature_with_their_defaults(
     assert all(shown[name].default == taken[name].default for name in shown if name not in ("task", "reference"))
     assert "sensor" not in shown
     assert "sensor" in inspect.signature(da.control.force_control).parameters
+    both = inspect.signature(da.control.hybrid_control).parameters
+    assert {*shown, "sensor", "force_gains"} == {*both} - {"forces"}
+    options = [name for name in both if name not in ("task", "reference", "forces")]
+    assert all(both[name].default == taken[name].default for name in options)
+    driven = inspect.signature(da.control.computed_torque).parameters
+    assert {*shown, "coordinates"} - {"task"} == {*driven}
 
 
 def test_every_public_name_stands_in_the_reference():

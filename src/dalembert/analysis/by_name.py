@@ -106,14 +106,32 @@ class ByName(Tabular):
     # --- joints -------------------------------------------------------------------------------------------------
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """(N,) values of a coordinate, or (N, k) of a joint with several, by its name."""
+        """(N,) values of a coordinate, or (N, k) of a joint with several, by its name.
+
+        Joints that close loops have values too; their angles begin in (−π, π] and go on from there.
+        """
         layout = self.system.layout
+        if (cut := layout.cut_coordinate(name, "q")) is not None:
+            return self._cut_joint(cut[0], cut[1], "position")
         return self.q[:, columns(name, layout.q_names, layout.q_slice, layout.joints, "coordinate")]
 
     def rate(self, name: str) -> np.ndarray:
         """(N,) values of a velocity, or (N, k) of a joint with several, by its name, rad/s or m/s."""
         layout = self.system.layout
+        if (cut := layout.cut_coordinate(name, "v")) is not None:
+            return self._cut_joint(cut[0], cut[1], "velocity")
         return self.v[:, columns(name, layout.v_names, layout.v_slice, layout.joints, "velocity")]
+
+    def _cut_joint(self, loop: str, part: slice, what: str) -> np.ndarray:
+        """(N,) or (N, k): position or velocity of a joint that closes a loop; angles go on from the first one."""
+        position, velocity = self._batch("cut_joint", frame=loop, axes="body")
+        joint = self.system.layout.loop(loop).joint
+        x = velocity if what == "velocity" else position
+        if what == "position" and joint.nq == joint.nv:
+            turns = np.array(joint.angular)
+            x[:, turns] = np.unwrap(x[:, turns], axis=0)
+        x = x[:, part]
+        return x[:, 0] if x.shape[1] == 1 else x
 
     def joint_acceleration(self, name: str) -> np.ndarray:
         """(N,) derivative of a velocity, or (N, k) of a joint with several, by its name, rad/s² or m/s²."""

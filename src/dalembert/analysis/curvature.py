@@ -102,6 +102,7 @@ def curvature(
 ) -> Curvature:
     """Riemannian curvature of the mass metric at a state (default: neutral), and whether it vanishes everywhere.
 
+    state: a `State`, a mapping of names to positions, or q (nq,).
     system: a tree, or a closed chain, whose metric is that of the manifold it moves on; rows may be redundant.
     Kinematic inputs, rolling and constraints that move with time are refused: they leave no such manifold. samples:
     random configurations (seeded) where it is computed besides, to tell flat from curved. p: parameters, by name or

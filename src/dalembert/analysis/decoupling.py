@@ -34,7 +34,7 @@ Slope = Callable[[float, np.ndarray], np.ndarray]
 class DecouplingCoordinates:
     """ϑ(q) with ½ vᵀ M v = ½ ϑ̇ᵀϑ̇ and ϑ̈ = W^−ᵀ τ, (nv,) each; made by `decoupling_coordinates`.
 
-    ϑ is 0 at the origin, in √kg m.
+    ϑ is 0 at the origin, in √kg m. In all methods state: a `State`, a mapping of names to positions, or q (nq,).
     """
 
     def __init__(self, system: SystemLike, origin: StateLike, p: Parameters, curvature: float = 0.0):

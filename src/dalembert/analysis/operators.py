@@ -241,6 +241,7 @@ def _root_rate(B: Operator, dD: Operator) -> Operator:
 def operators(system: SystemLike, state: StateGiven, *, p: Parameters = None) -> Operators:
     """The spatial operators of a system at a state; its constraints are ignored.
 
-    p: parameters, by name or as an array, where they differ from the declared ones.
+    state: a `State`, a mapping of names to positions, or q (nq,). p: parameters, by name or as an
+    array, where they differ from the declared ones.
     """
     return Operators(system, state, p)

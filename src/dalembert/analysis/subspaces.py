@@ -58,7 +58,10 @@ class Subspaces:
 
     @cached_property
     def inverse(self) -> np.ndarray:
-        """(nv, m) generalized inverse of A: the shortest motion of each row, M⁻¹Aᵀ(A M⁻¹Aᵀ)⁻¹ in the mass metric."""
+        """(nv, m) W of Kövecses & Piedboeuf (18), the generalized inverse of A: the shortest motion of each row.
+
+        M⁻¹Aᵀ(A M⁻¹Aᵀ)⁻¹ in the mass metric, where the rows are independent; else L⁻¹(A L⁻¹)† with M = LᵀL.
+        """
         return self.tangent.shortest(np.eye(len(self.A)))
 
     @cached_property

@@ -33,7 +33,8 @@ class LocalChart:
 
     (q, v) = Ψ(y, w). Usually w = ẏ. Where velocities have less freedom than positions (nonholonomic constraints) w are
     some of ẏ, and with velocities of the user's own w = C(q) v. Every function checks that y and w are independent
-    where it is asked, (2.27) and (2.28), and says which of these fails, and by how much.
+    where it is asked, (2.27) and (2.28), and says which of these fails, and by how much. In all methods
+    state: a `State`, a mapping of names to positions, or q (nq,).
     """
 
     system: System

@@ -21,10 +21,12 @@ ROWS = 11  # of the table for people
 @click.argument("time", type=Number())
 @input_option
 @click.option("--every", type=Number(), help="Answer with states so far apart, s. Default: every step.")
-@click.option("--method", help="dop853 (default), dopri5, rk4, sdirk4 for stiff motion, variational.")
+@click.option(
+    "--method", help="dop853 (default), dopri5, rk4, sdirk4 for stiff motion, variational, moreau for many contacts."
+)
 @click.option("--rtol", type=Number(), help="Relative tolerance.")
 @click.option("--atol", type=Number(), help="Absolute tolerance.")
-@click.option("--step", type=Number(), help="Step of rk4 and variational, first step of others, s.")
+@click.option("--step", type=Number(), help="Step of rk4, variational and moreau, first step of others, s.")
 @click.option("--max-step", type=Number(), help="Longest step, s.")
 @click.option("--max-steps", type=int, help="Most steps.")
 @click.option("--stabilization", help="projection (default), energy, baumgarte, none.")

@@ -170,7 +170,7 @@ def inverse_dynamics_along(
 
     motion: a `Trajectory` of coordinates by name; a table {coordinate: N values} (or a `pandas.DataFrame` with these
     columns), through which a spline of degree five goes; a `Run`, whose accelerations are those of its own inputs and
-    drivers; or a `Sweep`. The other coordinates follow from the loops, on the branch of `state`.
+    drivers; or a `Sweep`. The other coordinates follow from the loops, on the branch of `state`, a `State`.
 
     times: (N,) s, rising; of a table those of its values (default the index of a DataFrame), of a trajectory default
     201 over its span, of a run or a sweep its own. cyclic: the motion is one cycle, whose end is its beginning; the

@@ -108,6 +108,7 @@ def force_control(system: System, forces: Mapping[str, Any], **options: Any) -> 
     return ProjectedControl(system, forces=forces, **options)
 
 
+@_options(*dict.fromkeys((*MOTION, *FORCES)))
 def hybrid_control(
     system: System, task: Task, reference: ReferenceGiven, forces: Mapping[str, Any], **options: Any
 ) -> ProjectedControl:
@@ -121,6 +122,7 @@ def hybrid_control(
     return ProjectedControl(system, as_task(task), reference, forces=forces, **options)
 
 
+@_options(*MOTION)
 def computed_torque(
     system: System, reference: ReferenceGiven, *, coordinates: Iterable[str] = (), **options: Any
 ) -> ProjectedControl:

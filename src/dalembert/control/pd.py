@@ -28,7 +28,8 @@ class PDControl:
     """u(t, state) by PD action on a task, with gravity compensation.
 
     gains = (K_P, K_D) in N/m or N m/rad and N s/m or N m s/rad, numbers, one a row or matrices. system, task,
-    reference, actuated, metric, p: as in `motion_control`.
+    reference, actuated, metric, p: as in `motion_control`. It is called with the time t (s) and the `State` of the
+    mechanism.
 
     >>> from dalembert import control, zoo
     >>> system = zoo.slider_crank().compile()

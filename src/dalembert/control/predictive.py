@@ -56,11 +56,12 @@ class Prediction:
 class PredictiveControl:
     """u(t, state) by model predictive control: the first inputs of the best motion over a horizon.
 
-    model: a `LinearModel` with a step, which is the `hold` of the run; another one is refused. horizon: steps. Q, R: as
-    in `da.lqr`. limits: {input: bound or (lower, upper)} of the inputs, kept always. bounds: the same for states, as
-    deviations from the model's state, at the samples of the horizon. Where limits and bounds can be kept together, they
-    are: to 1e-9 of what the plan changes. Where not, all bounds of states are widened by one share of their widths,
-    twice that of the least misses, which `explain`, `remarks` and `run.remarks` report.
+    t: s. state: the `State` of the mechanism. model: a `LinearModel` with a step, which is the `hold` of the run;
+    another one is refused. horizon: steps. Q, R: as in `da.lqr`. limits: {input: bound or (lower, upper)} of the
+    inputs, kept always. bounds: the same for states, as deviations from the model's state, at the samples of the
+    horizon. Where limits and bounds can be kept together, they are: to 1e-9 of what the plan changes. Where not, all
+    bounds of states are widened by one share of their widths, twice that of the least misses, which `explain`,
+    `remarks` and `run.remarks` report.
 
     >>> import dalembert as da
     >>> from dalembert import control, zoo

@@ -76,9 +76,9 @@ class _Memory(threading.local):
 class ProjectedControl:
     """A controller u(t, state) of motion and constraint forces; made by `motion_control` and its siblings.
 
-    Called with time and state it returns the inputs, (nu,) in the order of `system.u_names`. `explain(t, state)` gives
-    the same with all evidence, `error(t, state)` the error of the task and its rate; neither changes the controller.
-    Runs and threads may share one: each has memory of its own.
+    Called with the time t (s) and a `State` it returns the inputs, (nu,) in the order of `system.u_names`. `explain(t,
+    state)` gives the same with all evidence, `error(t, state)` the error of the task and its rate; neither changes the
+    controller. Runs and threads may share one: each has memory of its own.
 
     system, task, reference, rate, gains, stiffness, integral, priorities, weights, actuated, metric, limits, reactions,
     cones, positions, speeds, accelerations, limit_rate, active, free_damping, epsilon, damping, out_of_reach, p,

@@ -57,7 +57,7 @@ DampingGiven = Mapping[str, float] | ArrayLike
 
 
 class TotalRateFeedback:
-    """ε = −c ν (Control 8.1). Call it as u(t, state); `forces(state)` are the generalized forces.
+    """ε = −c ν (Control 8.1). Call it as u(t, state), s and a `State`; `forces(state)` are the generalized forces.
 
     system: a tree, or a closed chain whose constraints do not move with time. damping: c > 0 (1/s), a number, an array
     (nv,), or a mapping by velocity names (the rest 1). compensate=False leaves gravity and the described forces
@@ -207,8 +207,9 @@ class TotalRateFeedback:
 class PoseRegulation(TotalRateFeedback):
     """ε = −c ν + ℓ Jᵀ k (Ŷ − Y) (Control 8.2): a frame goes to a pose and stays there.
 
-    system, damping, compensate, p: as in `TotalRateFeedback`. frame: a frame, body or name. target: its pose, (4, 4),
-    or position, (3,), in the ground. stiffness: N/m, and N m for the axes (not used for a position).
+    system, damping, compensate, p, and t and state (a `State`) of the calls: as in `TotalRateFeedback`. frame: a frame,
+    body or name. target: its pose, (4, 4), or position, (3,), in the ground. stiffness: N/m, and N m for the axes (not
+    used for a position).
 
     The motion ends at a pose where Jᵀ k (Ŷ − Y) = 0: the target, or, on a path of measure zero, a singular position or
     an orientation half a turn away.

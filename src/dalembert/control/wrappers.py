@@ -120,7 +120,7 @@ class Sampled(_Wrapper):
         self._next, self._u = -np.inf, np.zeros(0)
 
     def __call__(self, t: float, state: State) -> np.ndarray:
-        """The inputs, (nu,), at the time t (s) and a state."""
+        """The inputs, (nu,), at the time t (s) and a `State`."""
         t = number(t, "t")
         if t >= self._next - 1e-9 * self.period:
             self._u = self._ask(t, state)
@@ -153,7 +153,7 @@ class Saturated(_Wrapper):
         return getattr(self.law, "needs_hold", False)
 
     def __call__(self, t: float, state: State) -> np.ndarray:
-        """The inputs, (nu,), at the time t (s) and a state."""
+        """The inputs, (nu,), at the time t (s) and a `State`."""
         u, n = self._ask(number(t, "t"), state), len(self.bounds.names)
         if len(u) != n:
             raise ArgumentError(f"the answer of the law has shape {u.shape}; needed: ({n},), one for each input.")
@@ -181,7 +181,7 @@ class Noisy(_Wrapper):
         self._rng = np.random.default_rng(self.seed)
 
     def __call__(self, t: float, state: State) -> np.ndarray:
-        """The inputs, (nu,), at the time t (s) and a state."""
+        """The inputs, (nu,), at the time t (s) and a `State`."""
         t, x = number(t, "t"), self.system.as_state(state)
         dq, dv = self._rng.normal(size=(2, self.system.nv))
         q = self.system.plus(x, self.position * dq)
@@ -221,7 +221,7 @@ class Delayed(_Wrapper):
         self._past: deque[tuple[float, np.ndarray]] = deque()
 
     def __call__(self, t: float, state: State) -> np.ndarray:
-        """The inputs, (nu,), at the time t (s) and a state."""
+        """The inputs, (nu,), at the time t (s) and a `State`."""
         t = number(t, "t")
         u = self._ask(t, state).copy()
         self._past.append((t, u))

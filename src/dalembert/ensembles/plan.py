@@ -54,8 +54,9 @@ class Plan:
 
     @property
     def hybrid(self) -> bool:
-        """Whether the structure of the mechanism changes in its runs."""
-        return bool(self.changes) or self.setup.system.layout.is_hybrid
+        """Whether the structure of the mechanism changes in its runs, or they are made by time stepping."""
+        hybrid = bool(self.changes) or self.setup.system.layout.is_hybrid
+        return hybrid or self.setup.method_name == "moreau"
 
 
 def laid_out(plan: Plan, batch: Batch, k: int) -> tuple[Layout, Span]:

@@ -10,9 +10,9 @@ import numpy as np
 
 from dalembert.errors import DescriptionError
 from dalembert.formats.links import IDENTITY, WORLD, Edge, Graph, Link, Names, NoteTaker
-from dalembert.formats.spanning import clusters, in_order, spanning_tree
 from dalembert.mechanism.joints import Fixed, Free, Planar, Screw, Universal
 from dalembert.mechanism.joints.joint import AxisJoint
+from dalembert.mechanism.spanning import clusters, in_order, spanning_tree
 from dalembert.spatial import Transform
 
 

@@ -5,6 +5,7 @@ from dalembert.formulations.landing import make_landing
 from dalembert.formulations.precise import make_precise
 from dalembert.formulations.problem import EUCLIDEAN, MASS, WEIGHT, Problem, make_problem
 from dalembert.formulations.right_hand_side import make_field
+from dalembert.formulations.whitening import make_whitening
 
 #: name: number of variants
 FORMULATIONS = {"nullspace": 1, "admissible": 2, "projection": 3, "partition": 1, "lagrange": 1, "augmented": 1}
@@ -20,4 +21,5 @@ __all__ = [
     "make_landing",
     "make_precise",
     "make_problem",
+    "make_whitening",
 ]

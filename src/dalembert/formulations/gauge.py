@@ -16,18 +16,12 @@ by Gram and Schmidt's method with pivoting, and σ is the r-th singular value of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
 from dalembert.formulations.envelope import Envelope, make_envelope
 from dalembert.native.bound import Bound
 from dalembert.native.library import address
 from dalembert.native.struct import Doubles, Int, Ints, Part, Struct
-
-if TYPE_CHECKING:
-    from dalembert.compiler import Kernel
 
 
 class Gauge(Struct):
@@ -45,9 +39,8 @@ class Gauge(Struct):
     place = Ints("count")  # of each in `rows` of the envelope, or in `all`
 
 
-def make_gauge(whitened: Kernel, values: Mapping[str, Any], *, nv: int, rows: int, rank: int) -> Bound:
-    """The gauge of rows of this rank over the kernel "whitened_rows", some of whose inputs are given by name."""
-    called = Bound.of(whitened, values)
+def make_gauge(called: Bound, *, nv: int, rows: int, rank: int) -> Bound:
+    """The gauge of rows of this rank over the kernel "whitened_rows", or over another function with its outputs."""
     called.at(0.0, np.zeros(0))  # places are the same at any position
     count = called.ny // 2
     place = called.y[count:].astype(np.int64)

@@ -49,7 +49,7 @@ class Landing(Struct):
 
 def make_landing(
     name: str,
-    equations: Kernel,
+    equations: Kernel | Bound,
     plus: Kernel,
     values: Mapping[str, Any],
     *,
@@ -64,15 +64,19 @@ def make_landing(
     rates: Kernel | None = None,
     turns: np.ndarray | None = None,
     sparse: bool = False,
+    unit: bool = False,
 ) -> Bound:
     """The function `name`, "position" or "velocity", over the kernels "equations" and "plus".
 
     options: fields of `Problem` by name. program: of Φ, from the places of the inputs; low: (nq,) where the low parts
     of positions are; rates: the kernel N(q) v; turns: where quaternions begin. sparse: the kernel is
-    "sparse_equations", and the options are fields of `SparseProblem`.
+    "sparse_equations", and the options are fields of `SparseProblem`. unit: make quaternions unit also where positions
+    have no low part.
     """
     called = Bound.of(equations, values)
     precise = None if program is None else program(called.slices)
+    if turns is None or (precise is None and not unit):
+        turns = np.zeros(0, dtype=np.int64)
     if sparse:
         problem: Struct = make_sparse_problem(called, nv, rows, options)
     else:
@@ -86,8 +90,8 @@ def make_landing(
         rounding=rounding if precise is None else 0.0,
         exact=int(precise is not None),
         low=np.zeros(nq) if low is None else low,
-        turning=0 if precise is None or turns is None else len(turns),
-        turns=np.zeros(0, dtype=np.int64) if precise is None or turns is None else turns,
+        turning=len(turns),
+        turns=turns,
         program=Precise() if precise is None else precise,
     )
     y = np.zeros((nq if name == "position" else nv) + rows + 2)

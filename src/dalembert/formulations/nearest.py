@@ -48,6 +48,9 @@ def land_position(x, y, landing, problem, solve):
     equations, plus, nq = landing.equations, landing.plus, landing.nq
     m, n, worst = problem.m, problem.n, 0.0
     out, given, answer, q = equations.y, plus.x, doubles(y, nq + m + 2), doubles(x, equations.nx)
+    if landing.exact == 0 and landing.turning > 0:
+        for i in range(nq):
+            landing.low[i] = 0.0
     for k in range(landing.turning):
         make_unit(q, landing.low, landing.turns[k])
     jump(equations.address, x, data(equations.y), equations.w)

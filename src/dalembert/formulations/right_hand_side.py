@@ -54,7 +54,7 @@ def views(called: Bound, at: int, nv: int, rows: int) -> dict[str, np.ndarray]:
 
 def make_field(
     name: str | None,
-    equations: Kernel,
+    equations: Kernel | Bound,
     values: Mapping[str, Any],
     *,
     nq: int,

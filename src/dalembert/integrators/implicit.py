@@ -23,6 +23,7 @@ from dalembert.native.numba_struct import struct_at
 from dalembert.outcome import NOT_FINITE, OK
 
 ITERATIONS = 10
+CONVERGED = 1e-3  # of the tolerances: a last correction, beside what rounding moves
 SLOPE, KNOWN = 6, 6  # rows of stages besides ẋ (0) and the slopes of the five stages (1 to 5)
 
 _sdirk = struct_at(Sdirk)
@@ -109,11 +110,12 @@ def _stage(run, method, t, h, i, first):
         for j in range(n):
             a = first + j
             trial[a] += right[j]
-            size += (right[j] / tolerance(run, a, abs(trial[a]))) ** 2
+            known_to = run.scales.rounding * usual_size(run, a)
+            size += (right[j] / (CONVERGED * tolerance(run, a, abs(trial[a])) + known_to)) ** 2
         size = (size / n) ** 0.5
         if not size < 1e300 or (iteration > 1 and size > 2.0 * before):
             return OK, False
-        if size < 1e-3:
+        if size < 1.0:
             for j in range(n):  # the slope that the solution has
                 a = first + j
                 slope[a] = (trial[a] - known[a]) / (h * GAMMA)

@@ -49,6 +49,7 @@ from dalembert.integrators.step_control import (
     first_step,
     is_last,
     least_length,
+    representable,
     usual_after,
 )
 from dalembert.linalg.lane_rows import peaks, take
@@ -307,7 +308,10 @@ def _aim(g):
         g.stop[l] = g.sampled_until[l] if held else g.end[l]
         h = min(g.h[l], g.max_h)
         g.last[l] = 1 if is_last(g.stop[l] - g.t[l], h) else 0
-        g.dt[l] = g.stop[l] - g.t[l] if g.last[l] != 0 else h
+        if g.last[l] != 0:
+            g.dt[l] = g.stop[l] - g.t[l]
+        else:
+            g.dt[l] = representable(g.t[l], h) if g.exponent > 0.0 else h
 
 
 @native

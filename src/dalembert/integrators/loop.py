@@ -18,7 +18,7 @@ from dalembert.integrators.guards.discontinuities import begin_search, end_searc
 from dalembert.integrators.guards.judge import judge
 from dalembert.integrators.manifold import keep_energy, project, recover
 from dalembert.integrators.run_record import RunRecord
-from dalembert.integrators.stage import control, evaluate, motion_rate, tolerance, usual_size
+from dalembert.integrators.stage import control, evaluate, motion_rate, state_rounding, tolerance, usual_size
 from dalembert.integrators.step_control import SHORTER, control_step, first_step, propose
 from dalembert.native.calls import finite, jump
 from dalembert.native.jit import entry, inline, native
@@ -93,6 +93,7 @@ def _prepare(run):
         begin_search(run)
     if run.scales.rate == 0.0:
         run.scales.rate = motion_rate(run)
+    run.scales.rounding = state_rounding(run)
     if run.step.h == 0.0:
         run.step.h = run.step.usual_h = first_step(run)
     return OK
@@ -135,7 +136,7 @@ def land(run, t, trial):
         # not the step's error: of a start off the manifold, and what does not get less with the step: rounding
         if run.manifold.projected != 0 and run.attempt.h > run.ruler.short * run.step.usual_h:
             # rounding of Φ moves q by 1/σ, which moves v by 1/σ again
-            noise = run.ruler.rounding / max(run.attempt.projection_margin, 1e-300)
+            noise = max(run.ruler.rounding, run.scales.rounding) / max(run.attempt.projection_margin, 1e-300)
             for j in range(n):
                 scale = tolerance(run, j, abs(trial[j])) + noise * max(usual_size(run, j), abs(trial[j]))
                 moved += ((trial[j] - raw[j]) / scale) ** 2

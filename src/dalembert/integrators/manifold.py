@@ -154,6 +154,7 @@ def recover(run, t, x):
     f, n = run.recover, run.nq + run.nv
     m, out = f.rows, f.y
     before, small, large = 1e300, min(1.0, run.scales.length), max(1.0, run.scales.length)
+    coarse = max(1e-9, 4.0 * run.scales.rounding)  # of lengths: where rounding may end Newton's method
     for _ in range(8):
         call(f, t, x, n + 2 * run.dof)
         residual = 0.0
@@ -166,8 +167,8 @@ def recover(run, t, x):
         for i in range(n):
             x[i] = out[i]
         if residual < 1e-14 * small or (
-            residual < 1e-9 * large and residual >= 0.5 * before
+            residual < coarse * large and residual >= 0.5 * before
         ):  # rounding allows no more
             return True
         before = residual
-    return residual < 1e-9 * small
+    return residual < coarse * small

@@ -48,5 +48,6 @@ METHODS: dict[str, Method] = {
     "dopri5": _explicit("dopri5", 5, 1 / 5),
     "rk4": _explicit("rk4", 4),
     "sdirk4": Method("implicit_step", 4, 9, sdirk4, 1 / 4, implicit=True),
+    "moreau": Method("moreau_step", 1, 4, Learned.of),
     "variational": Method("variational_step", 2, 5, Learned.of, kernel="variational"),
 }

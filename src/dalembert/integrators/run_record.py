@@ -77,6 +77,7 @@ class Scales(Struct):
     """Units of the motion."""
 
     rate = Float()  # 1/s: of the motion at the start, the unit of velocities over that of positions; 0: not known yet
+    rounding = Float()  # of positions, and of the time where it counts, in units of positions: no state is known better
     weight = Float()  # 1/s²: gravity over the length of the mechanism
     inertia = Float()  # of the mechanism: times the rate squared, the unit of energy that works are measured by
     length = Float()  # of the mechanism

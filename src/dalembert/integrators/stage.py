@@ -9,6 +9,8 @@ from dalembert.outcome import CALLBACK, NOT_FINITE, OK, UNSOUND
 
 STILL = 1e-12  # of free fall: accelerations, and speeds of a fall, that are rounding
 FAR = 1e15  # usual sizes: a number beyond has lost its digits, and no controller is asked about such a state
+EPS = 2.0**-52
+SHARE = 0.1  # of the distance of neighbouring numbers: an error of a step that is small beside its rounding
 WORK = 1e3  # times rtol: works follow from the motion, and no step depends on them
 
 
@@ -45,8 +47,18 @@ def far_off(run, x):
 
 @inline
 def tolerance(run, j, size):
-    """The error that number j of x may have, of about this size."""
-    return run.step.atol * usual_size(run, j) + run.step.rtol * size
+    """The error that number j of x may have, of about this size. A little of what rounding moves it by is none."""
+    return (run.step.atol + SHARE * run.scales.rounding) * usual_size(run, j) + run.step.rtol * size
+
+
+@inline
+def state_rounding(run):
+    """How far x is from its neighbours, in units of positions: by its largest one, and by the time if that counts."""
+    timed = run.ode.time_index >= 0 or (run.control.address != 0 and run.control.time_index >= 0)
+    most = abs(run.clock.t) * run.scales.rate if timed and run.clock.hold == 0.0 else 0.0
+    for j in range(run.nq):
+        most = max(most, abs(run.x[j]) / run.unit[j])
+    return EPS * most
 
 
 @inline

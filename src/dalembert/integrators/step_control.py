@@ -29,6 +29,8 @@ def propose(run):
         h = clock.stop - clock.t
     elif h <= run.ruler.rounding * abs(clock.t):  # the clock hardly moves: the motion runs away
         return STEP_TOO_SMALL
+    elif step.exponent > 0.0:
+        h = representable(clock.t, h)
     run.attempt.h, run.attempt.passes = h, 0
     run.attempt.margin, run.attempt.least_spread = 1.0, 1e300
     run.attempt.largest_margin = run.singularity.sigma**2
@@ -39,6 +41,12 @@ def propose(run):
 def is_last(left, h):
     """Whether a step of length h leads to the end of the time that is left."""
     return left <= h * (1.0 + TOGETHER)
+
+
+@inline
+def representable(t, h):
+    """About h: a step that ends at a number, so that a driver at a late time moves as far as the clock does."""
+    return (t + h) - t
 
 
 @inline

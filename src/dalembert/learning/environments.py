@@ -155,9 +155,9 @@ def environments(
     """A `gymnasium.vector.VectorEnv` of n copies of a system, whose steps run side by side in lanes (extra `learning`).
 
     n: how many copies; the others as in `environment`: system, states, dt (s), actions, reward, observe, ends,
-    duration (s), p, v, guess and options. A copy whose episode is over starts again with the next step, as Gymnasium
-    has it (`AutoresetMode.NEXT_STEP`). The copies go on as single environments do, within the tolerances, whatever
-    copies are beside them.
+    duration (s), p (parameters), v, guess and options. A copy whose episode is over starts again with the next step, as
+    Gymnasium has it (`AutoresetMode.NEXT_STEP`). The copies go on as single environments do, within the tolerances,
+    whatever copies are beside them.
 
     >>> import casadi as ca, dalembert as da
     >>> from scipy.stats import uniform

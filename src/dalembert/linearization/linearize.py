@@ -12,6 +12,7 @@ from dalembert.analysis.mobility import independent_rows
 from dalembert.branch.mirrors import refuse_mirrored
 from dalembert.charts.leaders import Coordinate, Given, coordinate, named_list
 from dalembert.errors import ArgumentError
+from dalembert.hints import explained
 from dalembert.linearization.coordinates import best_choice, refusal
 from dalembert.linearization.model import LinearModel
 from dalembert.linearization.operating import Operating
@@ -27,6 +28,7 @@ from dalembert.system.state import State
 from dalembert.system.system import System
 
 
+@explained
 def linearize(
     system: System,
     state: StateGiven,

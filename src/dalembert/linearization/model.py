@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from dalembert import checks
 from dalembert.charts.leaders import named_list
 from dalembert.errors import ArgumentError, extra, unknown
+from dalembert.hints import missing
 from dalembert.lazy import cached_property
 from dalembert.linearization.margins import Margins, margins
 from dalembert.linearization.operating import Operating
@@ -52,7 +53,7 @@ class LinearModel(Tabular):
         """What is not there yet: `linearize` leaves the operating point to whoever asks for it first."""
         late = vars(self).get("late")
         if name != "operating" or late is None:
-            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+            raise missing(self, name)
         make, at = late
         vars(self)["operating"] = made = make(*at)
         return made

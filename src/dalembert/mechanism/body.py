@@ -9,7 +9,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from dalembert.errors import DescriptionError
+from dalembert.errors import DescriptionError, unknown
 from dalembert.mechanism.shapes import Shape
 from dalembert.mechanism.values import Defaults
 from dalembert.spatial import RigidInertia, Transform, congruence
@@ -29,11 +29,13 @@ class Body:
     inertia: np.ndarray  # (3, 3) about the centre of mass, in body axes
     defaults: Defaults  # the parameters of the mechanism it belongs to
     shapes: list[Shape] = field(default_factory=list)  # what it looks like, for pictures
+    drawn: Transform = _IDENTITY  # place of its frame in the drawing
 
     def at(self, x: Any = 0.0, y: Any = 0.0, z: Any = 0.0, *, rotation: Any = None) -> Frame:
         """The frame at (x, y, z) of this body (m), turned by `rotation` (a 3×3 matrix or a SciPy Rotation).
 
-        The position may also be given as one list or array, of three numbers or, with z = 0, of two.
+        The position may also be given as one list or array, of three numbers or, with z = 0, of two. The name of a
+        point of the drawing (`add_points`) is the frame there, with the ground's axes.
 
         >>> import dalembert as da
         >>> m = da.Mechanism("example")
@@ -41,6 +43,11 @@ class Body:
         <frame of 'ground' at (0.5, 0, 0), turned>
         """
         what = f"the position of a frame on body '{self.name}'"
+        if isinstance(x, str):
+            if x not in self.defaults.points:
+                raise unknown("point", x, self.defaults.points, what)
+            here = self.drawn_at(self.defaults.points[x])
+            return here if rotation is None else here.at(rotation=rotation)
         p = self.defaults.checked(_position(x, y, z, what), (3,), what)
         if rotation is None:
             return Frame(self, Transform(_IDENTITY.R, p))
@@ -48,6 +55,11 @@ class Body:
             self,
             Transform(self.defaults.rotation(rotation, f"the rotation of a frame on body '{self.name}'"), p),
         )
+
+    def drawn_at(self, point: np.ndarray) -> Frame:
+        """The frame at a point (3,) of the drawing, with the ground's axes."""
+        here = Transform(_IDENTITY.R, point)
+        return Frame(self, here if self.drawn is _IDENTITY else self.drawn.inverse() @ here)
 
     def add_shape(
         self,
@@ -105,6 +117,11 @@ class Frame:
         """The frame at (x, y, z) of this one (m; also one list of three or two), turned by `rotation`."""
         inside = self.body.at(x, y, z, rotation=rotation)
         return inside if self.T is _IDENTITY else Frame(self.body, self.T @ inside.T)
+
+    @property
+    def drawn(self) -> Transform:
+        """Place of the frame in the drawing."""
+        return self.T if self.body.drawn is _IDENTITY else self.body.drawn @ self.T
 
     def __repr__(self) -> str:
         p = ", ".join(f"{x:g}" if isinstance(x, float) else str(x.sx) for x in self.T.p)

@@ -62,7 +62,7 @@ def no_joint(kind: str, name: str, known: Iterable[str], constraints: Iterable[C
         return UnknownName(
             f"{where} asks for {kind} '{name}', but that joint closes a loop: it is not part of the tree and has no "
             f"coordinate of its own. Take one of the tree ({', '.join(known)}), or describe that joint by add_joint "
-            "and close the loop at another one."
+            "with tree=True, so that another one closes the loop."
         )
     return unknown(kind, name, known, where)
 

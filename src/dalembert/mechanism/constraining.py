@@ -10,7 +10,6 @@ import numpy as np
 from dalembert import checks
 from dalembert.errors import DescriptionError
 from dalembert.mechanism.body import Frame
-from dalembert.mechanism.checks import check_joint
 from dalembert.mechanism.constraints import (
     Constraint,
     Expressions,
@@ -30,18 +29,18 @@ from dalembert.mechanism.joints.attachment import Attachment
 from dalembert.mechanism.motions import motion_of
 from dalembert.mechanism.values import is_exact_zero
 from dalembert.spatial import axis_vector
-from dalembert.symbols import all_numbers
+from dalembert.symbols import all_numbers, sqrt
 
 
 class Constrainable(Elements):
     """The part of `Mechanism` that adds constraints."""
 
-    def close_loop(self, name: str, joint: Joint, a: Any, b: Any) -> None:
+    def close_loop(self, name: str, joint: Joint | str, a: Any, b: Any, *, at: Any = None, axis: Any = None) -> None:
         """Close a kinematic loop by a joint of any type between a and b: bodies, frames or names.
 
         The joint is cut out of the tree and kept as constraints, one row for each motion it forbids. Rows that say
         nothing about this mechanism (a planar loop closed by a spatial joint) are left out by themselves; redundant
-        ones are fine.
+        ones are fine. `add_joint` leaves the choice of the joints that close loops to `compile`. at, axis: as there.
 
         >>> import dalembert as da
         >>> m = da.Mechanism("triangle", gravity=(0, -9.81, 0))
@@ -51,7 +50,7 @@ class Constrainable(Elements):
         >>> m.close_loop("C", da.Revolute("z"), a.at(1, 0, 0), b.at(1, 0, 0))
         """
         what = f"loop '{name}'"
-        check_joint(joint, what, self.parameters)
+        joint, at = self._joint_at(joint, axis, at, what)
         if not joint.closure:
             raise DescriptionError(
                 f"{what} is closed by a {joint.kind} joint, which forbids no motion; leave it out, "
@@ -61,11 +60,20 @@ class Constrainable(Elements):
             raise DescriptionError(
                 f"{what} is closed by a screw of pitch 0, which has no thread; use da.Revolute({joint.axis!r})."
             )
-        one, other = self._two(a, b, what)
+        one, other = self._two(self._drawn(a, at, what), self._drawn(b, at, what), what)
         self._constrain(Loop(name, joint, one, other))
 
-    def add_rod(self, name: str, a: Any, b: Any, *, length: Any) -> None:
-        """Keep a and b (origins of frames) at the distance `length` (m) by a massless rod with ball ends."""
+    def add_rod(self, name: str, a: Any, b: Any, *, length: Any = None, at: Any = None) -> None:
+        """Keep a and b (origins of frames) at the distance `length` (m) by a massless rod with ball ends.
+
+        at: with bodies a and b, two points of the drawing (coordinates or names). length: by default the distance of
+        the two in the drawing, where bodies are placed by `add_body(at=)`, else at the ground's frame.
+        """
+        what = f"rod '{name}'"
+        a, b = (self._drawn(x, p, what) for x, p in zip((a, b), self._two_points(at, what)))
+        if length is None:
+            way = a.drawn.p - b.drawn.p
+            length = sqrt(way @ way)
         number = self.parameters.scalar(length, f"the length of rod '{name}'", least=0.0)
         if is_exact_zero(number):
             raise DescriptionError(
@@ -188,6 +196,13 @@ class Constrainable(Elements):
         self._new(constraint.name, self.joints, "joint")
         self._new(constraint.name, self.contacts, "contact")
         self.constraints[constraint.name] = constraint
+
+    def _two_points(self, at: Any, what: str) -> tuple[Any, Any]:
+        if at is None:
+            return None, None
+        if isinstance(at, str) or not hasattr(at, "__len__") or len(at) != 2:
+            raise DescriptionError(f"at of {what} is {checks.shown(at)}; needed: two points.")
+        return at[0], at[1]
 
     def _two(self, a: Any, b: Any, what: str) -> tuple[Frame, Frame]:
         one, other = self._frame(a, what), self._frame(b, what)

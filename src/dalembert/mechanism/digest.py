@@ -22,7 +22,7 @@ from dalembert.mechanism.values import Defaults
 if TYPE_CHECKING:
     from dalembert.mechanism.mechanism import Mechanism
 
-OF_MOTION = tuple(part for part in PARTS if part not in ("states", "notes"))
+OF_MOTION = tuple(part for part in PARTS if part not in ("states", "notes", "points"))
 KNOWN = {"dalembert", "numpy", "casadi", "builtins", "copyreg", "collections", "functools", "math", "_codecs"}
 BY_NAME = (type, FunctionType, BuiltinFunctionType, MethodType)
 

@@ -13,18 +13,23 @@ import numpy as np
 from dalembert.facts import Facts
 from dalembert.mechanism.body import Body, Frame
 from dalembert.mechanism.constraints.expression import Expressions
+from dalembert.mechanism.joints.attachment import Attachment
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.mechanism.values import Defaults
 
 #: fields that motions do not depend on: what bodies look like, texts for people, functions beside what they made
-NOT_OF_MOTION: dict[type, tuple[str, ...]] = {Body: ("shapes", "defaults"), Expressions: ("text", "recipe")}
+NOT_OF_MOTION: dict[type, tuple[str, ...]] = {
+    Body: ("shapes", "defaults", "drawn"),
+    Attachment: ("tree",),
+    Expressions: ("text", "recipe"),
+}
 #: tables of a mechanism, and what their elements are called
 ELEMENTS = {
     "bodies": "body", "joints": "joint", "forces": "force", "constraints": "constraint", "contacts": "contact",
     "frames": "frame",
 }  # fmt: skip
-#: what else a mechanism has. Values of parameters are kept with each run; carriers are among the joints
-BESIDE = ("name", "ground", "carriers", "states", "notes", "parameters", "inputs", "borrowed", "_gravity")
+#: what else a mechanism has. Values of parameters are kept with each run;
+BESIDE = ("name", "ground", "states", "notes", "points", "parameters", "inputs", "borrowed", "_gravity")
 SAMPLES = 3  # values of every parameter and input at which expressions are compared
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import casadi as ca
@@ -11,6 +12,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.errors import DescriptionError, unknown
 from dalembert.mechanism.constraints import Loop
+from dalembert.mechanism.curves import Curve, law_of
 from dalembert.mechanism.elements import Elements
 from dalembert.mechanism.forces import (
     Actuator,
@@ -28,7 +30,7 @@ from dalembert.mechanism.forces import (
 from dalembert.mechanism.forces.limited import force_limits
 from dalembert.mechanism.joints.attachment import Attachment
 from dalembert.mechanism.values import described, is_exact_zero, per_dof, shaped
-from dalembert.symbols import all_numbers, zeros
+from dalembert.symbols import all_numbers, array, zeros
 
 
 class Forceable(Elements):
@@ -46,12 +48,14 @@ class Forceable(Elements):
         self._add_force(JointForce(name, at, u, kind="motor"))
         return u
 
-    def add_actuator(self, name: str, a: Any, b: Any, *, limits: Any = None) -> ca.SX:
+    def add_actuator(self, name: str, a: Any, b: Any, *, limits: Any = None, stroke: Any = None) -> ca.SX:
         """An input of this name (N) that drives two points apart, along the line between them: a cylinder, a jack.
 
         a and b are bodies, frames or names; a negative force draws them together. limits: (lower, upper) in N, 0
         between them, None for no limit; beyond, the force stays at the limit. `state.length(name)` and
-        `state.length_rate(name)` are the distance of the points and its rate. Returns the input's symbol.
+        `state.length_rate(name)` are the distance of the points and its rate. stroke: (shortest, longest) length in m,
+        None for no end: rigid stops, which are the strut "name shortest" and the rope "name longest" (see `add_strut`,
+        `add_rope`) and act in `da.simulate`. Returns the input's symbol.
 
         >>> import dalembert as da
         >>> m = da.Mechanism("hoist", gravity=(0, -9.81, 0))
@@ -68,9 +72,15 @@ class Forceable(Elements):
         what = f"actuator '{name}'"
         at = [self._frame(p, what) for p in (a, b)]
         bounds = force_limits(limits, what)
+        ends = self._stroke(stroke, what)
         self._new(name, self.forces, "force")
         u = self.add_input(name)
         self._add_force(Actuator(name, at, u, bounds))
+        if stroke is not None:
+            m: Any = self
+            for end, add, length in zip(("shortest", "longest"), (m.add_strut, m.add_rope), ends):
+                if length is not None:
+                    add(f"{name} {end}", *((at,) if end == "longest" else at), length=length)
         return u
 
     def add_servo(
@@ -207,8 +217,9 @@ class Forceable(Elements):
 
         a and b are bodies, frames or names; nothing acts where they coincide. stiffness, damping: six numbers, about x,
         y, z (N m/rad, N m s/rad) and along x, y, z (N/m, N s/m) of a, or a symmetric matrix (6, 6) in this order; one
-        number 0 for none. The rotation of b in a is measured by its rotation vector, axis times angle, up to half a
-        turn; the displacement of b's origin by its components in the axes of a.
+        number 0 for none. Each of the six may be a `da.Curve` of its angle, displacement or speed. The rotation of b
+        in a is measured by its rotation vector, axis times angle, up to half a turn; the displacement of b's origin by
+        its components in the axes of a.
 
         >>> import dalembert as da
         >>> m = da.Mechanism("engine on a mount", gravity=(0, 0, -10.0))
@@ -221,8 +232,9 @@ class Forceable(Elements):
         """
         what = f"bushing '{name}'"
         one, other = (self._frame(x, what) for x in (a, b))
-        K, C = (self._six(x, f"the {n} of {what}") for n, x in (("stiffness", stiffness), ("damping", damping)))
-        self._add_force(Bushing(name, one, other, K, C))
+        given = [_split(x) for x in (stiffness, damping)]
+        K, C = (self._six(x, f"the {n} of {what}") for n, (x, _) in zip(("stiffness", "damping"), given))
+        self._add_force(Bushing(name, one, other, K, C, (given[0][1], given[1][1])))
 
     def add_wrench(self, name: str, frame: Any, *, force: Any = None, moment: Any = None, axes: str = "world") -> None:
         """A force (N) at a frame's origin and a moment (N m), in "world" or "body" axes; each may be f(state)."""
@@ -233,13 +245,53 @@ class Forceable(Elements):
         self._add_force(Wrench(name, at, f, m, axes))
 
     def add_spring(
-        self, name: str, a: Any, b: Any, *, stiffness: Any, damping: Any = 0.0, rest_length: Any = 0.0
+        self,
+        name: str,
+        a: Any,
+        b: Any,
+        *,
+        stiffness: Any = None,
+        damping: Any = 0.0,
+        rest_length: Any = 0.0,
+        force: Any = None,
     ) -> None:
         """A spring and damper in line between the points a and b; it pushes when shorter than `rest_length` (m).
 
-        a and b are bodies, frames or names; stiffness in N/m, damping in N s/m.
+        a and b are bodies, frames or names; stiffness in N/m, damping in N s/m. Either may be a `da.Curve`, or a table
+        (x, y): the force over the stretch, or over its rate. force: in place of these the force (N) that draws them
+        together, an expression or f(state), such as lambda s: 5e3 * (s.length("strut") - 0.3) ** 3, without energy.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism("buffer", gravity=(0, 0, 0))
+        >>> m.add_joint("x", da.Prismatic("x"), m.ground, m.add_body("car", mass=2.0))
+        >>> m.add_spring("buffer", m.ground, "car", stiffness=([-0.1, 0.0, 0.1], [-800, 0, 200]), rest_length=0.5)
+        >>> system = m.compile()
+        >>> system.forward_dynamics({"x": 0.45}), round(float(system.potential_energy({"x": 0.45})), 9)
+        (array([200.]), 10.0)
         """
-        self._add_force(self._spring(name, [a, b], stiffness, damping, rest_length, slack=False))
+        what = f"spring '{name}'"
+        if (force is None) == (stiffness is None):
+            raise DescriptionError(f"{what} needs either a stiffness or a force, not both and not neither.")
+        if force is None:
+            self._add_force(self._spring(name, [a, b], stiffness, damping, rest_length, slack=False))
+        else:
+            at = [self._frame(p, what) for p in (a, b)]
+            self._add_force(Cable(name, at, self._value(force, (), f"the force of {what}")))
+
+    def add_damper(self, name: str, a: Any, b: Any, *, damping: Any) -> None:
+        """A damper in line between the points a and b, bodies, frames or names: damping times the speed of its length.
+
+        damping: N s/m, or a `da.Curve` or a table (speeds, forces) of the speed with which it becomes longer.
+
+        >>> import dalembert as da
+        >>> m = da.Mechanism("door closer", gravity=(0, 0, 0))
+        >>> m.add_joint("x", da.Prismatic("x"), m.ground, m.add_body("piston", mass=2.0))
+        >>> m.add_damper("oil", m.ground.at(-1), "piston", damping=da.Curve([-1, 0, 1], [-50, 0, 400]))
+        >>> system = m.compile()
+        >>> system.forward_dynamics(system.state(v={"x": 0.5})), system.forward_dynamics(system.state(v={"x": -0.5}))
+        (array([-100.]), array([12.5]))
+        """
+        self._add_force(self._spring(name, [a, b], 0.0, damping, 0.0, slack=False, kind="damper"))
 
     def add_cable(
         self,
@@ -269,6 +321,24 @@ class Forceable(Elements):
             at = [self._frame(p, f"cable '{name}'") for p in points]
             self._add_force(Cable(name, at, self._value(tension, (), f"the tension of cable '{name}'")))
 
+    def _stroke(self, stroke: Any, what: str) -> tuple[Any, Any]:
+        """(shortest, longest) length, None where there is no end."""
+        if stroke is None:
+            return None, None
+        if not isinstance(stroke, (list, tuple)) or len(stroke) != 2:
+            raise DescriptionError(
+                f"the stroke of {what} is {checks.shown(stroke)}; needed: (shortest, longest), in m."
+            )
+        low, high = (
+            None if x is None else self.parameters.scalar(x, f"the stroke of {what}", least=0.0) for x in stroke
+        )
+        numbers = [self.parameters.number(array([x]), what)[0] for x in (low, high) if x is not None]
+        if len(numbers) == 2 and not numbers[0] < numbers[1]:
+            raise DescriptionError(
+                f"the stroke of {what} is {checks.shown(stroke)}; the shortest must be below the longest."
+            )
+        return tuple(getattr(x, "sx", x) for x in (low, high))  # type: ignore[return-value]
+
     def _coordinate_of(self, coordinate: Any, what: str) -> tuple[Attachment, int]:
         """The joint of a coordinate, and its place there."""
         q = coordinate.name if isinstance(coordinate, Attachment) else coordinate
@@ -294,15 +364,18 @@ class Forceable(Elements):
             raise DescriptionError(f"{what} is not symmetric; needed: six numbers, or a symmetric matrix (6, 6).")
         return x
 
-    def _spring(self, name: str, points: Any, stiffness: Any, damping: Any, rest_length: Any, *, slack: bool) -> Spring:
-        kind = "cable" if slack else "spring"
+    def _spring(
+        self, name: str, points: Any, stiffness: Any, damping: Any, rest_length: Any, *, slack: bool, kind: str = ""
+    ) -> Spring:
+        kind = kind or ("cable" if slack else "spring")
         at = [self._frame(p, f"{kind} '{name}'") for p in points]
         number = self.parameters.scalar
+        law = number if slack else partial(law_of, self.parameters)
         return Spring(
             name,
             at,
-            number(stiffness, f"the stiffness of {kind} '{name}'"),
-            number(damping, f"the damping of {kind} '{name}'"),
+            law(stiffness, f"the stiffness of {kind} '{name}'"),
+            law(damping, f"the damping of {kind} '{name}'"),
             number(rest_length, f"the rest length of {kind} '{name}'", least=0.0),
             slack,
         )
@@ -313,3 +386,11 @@ class Forceable(Elements):
             return value
         x = shaped(value, shape, what)
         return self.parameters.checked(x, shape, what) if all_numbers(x) else x
+
+
+def _split(given: Any) -> tuple[Any, tuple[tuple[int, Curve], ...]]:
+    """Six numbers, and (direction, curve) of those that are curves."""
+    if not isinstance(given, (list, tuple)) or not any(isinstance(x, Curve) for x in given):
+        return given, ()
+    numbers = [0.0 if isinstance(x, Curve) else x for x in given]
+    return numbers, tuple((k, x) for k, x in enumerate(given) if isinstance(x, Curve))

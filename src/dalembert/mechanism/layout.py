@@ -123,6 +123,26 @@ class Layout:
         """The place of a joint's velocities in v."""
         return self._dofs[self.joint(joint).name][1]
 
+    def loop(self, name: str) -> Any:
+        """The joint that closes a loop, by name."""
+        loops = {c.name: c for c in self.mechanism.constraints.values() if c.kind == "loop"}
+        if name not in loops:
+            raise unknown("loop", name, loops)
+        return loops[name]
+
+    def cut_coordinate(self, name: Any, which: str) -> tuple[str, slice] | None:
+        """The joint that closes a loop, and which of its coordinates ("q") or velocities ("v") a name means."""
+        if not isinstance(name, str) or name in self.joints:
+            return None
+        joint, _, part = (name, "", "") if name in self.mechanism.constraints else name.rpartition(".")
+        found = self.mechanism.constraints.get(joint)
+        if found is None or found.kind != "loop":
+            return None
+        names = self.loop(joint).joint.coordinate_names if which == "q" else self.loop(joint).joint.velocity_names
+        if not part:
+            return joint, slice(None)
+        return (joint, slice(names.index(part), names.index(part) + 1)) if part in names else None
+
     @cached_property
     def scalar_rates(self) -> dict[str, str]:
         """The velocity that is a coordinate's rate, by the coordinate's name; no joints with quaternions."""
@@ -193,6 +213,6 @@ def _parents_first(bodies: Sequence[Body], joints: Sequence[Attachment]) -> list
         names = ", ".join(f"'{n}'" for n in lost[:8]) + (" …" if len(lost) > 8 else "")
         raise DescriptionError(
             f"bod{'ies' if len(lost) > 1 else 'y'} {names} not connected to the ground by joints; "
-            "add a joint whose child it is (da.Free() for a floating base), or leave it out."
+            "add a joint to it (da.Free() for a floating base), or leave it out."
         )
     return out

@@ -11,11 +11,13 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import DescriptionError
+from dalembert.forks import undisturbed
+from dalembert.hints import hinted
 from dalembert.mechanism import pickling, show
 from dalembert.mechanism.body import Body
 from dalembert.mechanism.building import Buildable
-from dalembert.mechanism.constraining import Constrainable
-from dalembert.mechanism.forcing import Forceable
+from dalembert.mechanism.editing import Editable
+from dalembert.mechanism.machinery import Machinery
 from dalembert.mechanism.notes import Note
 from dalembert.mechanism.states import NamedState, named_state
 from dalembert.mechanism.touching import Touchable
@@ -25,8 +27,9 @@ if TYPE_CHECKING:
     from dalembert.system.system import System
 
 
-class Mechanism(Buildable, Forceable, Constrainable, Touchable):
-    """A tree of bodies with constraints, described by name.
+@hinted
+class Mechanism(Buildable, Machinery, Touchable, Editable):
+    """Bodies, the joints between them, forces and constraints, described by name.
 
     Elements are added by methods, each under a `name` by which results give it back. gravity is the acceleration of
     free fall in the ground's axes, m/s². Masses, lengths, stiffnesses and other numbers may be expressions of
@@ -39,6 +42,8 @@ class Mechanism(Buildable, Forceable, Constrainable, Touchable):
     >>> m.compile().forward_dynamics({"pivot": 0.0}).round(6)      # 3g/2l
     array([-14.715])
     """
+
+    own_parts: tuple[str, ...] = ()  # attributes of a subclass that are part of the description
 
     def __init__(self, name: str = "mechanism", gravity: Sequence[Any] = (0.0, 0.0, -9.81)):
         self.name = checks.name(name, "the name of a mechanism", error=DescriptionError)
@@ -119,9 +124,10 @@ class Mechanism(Buildable, Forceable, Constrainable, Touchable):
 
         backend: "native" (machine code, made when first used and kept on disk) or "casadi" (CasADi's virtual machine).
         """
-        from dalembert.system.system import System
+        with undisturbed():
+            from dalembert.system.system import System
 
-        return System(self, backend)
+            return System(self, backend)
 
     def save(self, path: str | os.PathLike[str]) -> list[Note]:
         """Write the mechanism to a file, in the format of its suffix, and give what that format cannot say.
@@ -144,8 +150,9 @@ class Mechanism(Buildable, Forceable, Constrainable, Touchable):
         other = object.__new__(type(self))
         vars(other).update(vars(self))
         other.parameters = Defaults(dict(self.parameters.symbols), dict(self.parameters.values))
-        for part in ("bodies", "joints", "carriers", "frames", "forces", "constraints", "contacts", "inputs", "states"):
+        for part in ("bodies", "joints", "frames", "forces", "constraints", "contacts", "inputs", "states"):
             setattr(other, part, dict(getattr(self, part)))
+        other.points = other.parameters.points = dict(self.points)
         other.notes = list(self.notes)
         return other
 

@@ -14,6 +14,7 @@ from dalembert import checks
 from dalembert.errors import DescriptionError, unknown
 from dalembert.mechanism.body import Body, Frame
 from dalembert.mechanism.constraints import Constraint, Expressions
+from dalembert.mechanism.curves import Curve
 from dalembert.mechanism.joints import Joint
 from dalembert.mechanism.joints.attachment import Attachment
 from dalembert.mechanism.motions import Constant, Table
@@ -79,7 +80,7 @@ class Part:
 
     def function(self, f: Any) -> Any:
         """A function of the state or of time."""
-        if isinstance(f, Table) or isinstance(getattr(f, "function", None), ca.Function):  # no symbols in it
+        if isinstance(f, (Table, Curve)) or isinstance(getattr(f, "function", None), ca.Function):  # no symbols in it
             return f
         return Constant(self.value(f.value)) if isinstance(f, Constant) else PartLaw(f, self)
 
@@ -205,7 +206,11 @@ class Merging:
     def _body(self, body: Body) -> Body:
         value = self.part.value
         mass, com, J = value(body.mass), value(body.com), value(body.inertia)
-        return Body(self.part.name(body.name), mass, com, J, self.m.parameters, self._shapes(body))
+        return Body(self.part.name(body.name), mass, com, J, self.m.parameters, self._shapes(body), self._drawn(body))
+
+    def _drawn(self, body: Body) -> Transform:
+        """Its place in the drawing of the whole, where the part's is mounted."""
+        return self.part.mount.drawn @ self.part.transform(body.drawn)
 
     def _shapes(self, body: Body) -> list[Shape]:
         """The shapes of a body, in parameters of the whole."""
@@ -232,7 +237,7 @@ class Merging:
             child=part.frame(a.child),
             **{key: part.value(getattr(a, key)) for key in ("stiffness", "damping", "rest", "armature")},
         )
-        self.m.joints[new.name] = self.m.carriers[new.child.body.name] = new
+        self.m.joints[new.name] = new
 
     def _constraint(self, c: Constraint) -> Constraint:
         if isinstance(c, Expressions) and c.recipe is not None:

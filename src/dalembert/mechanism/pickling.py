@@ -27,13 +27,13 @@ PARTS = (
     "ground",
     "bodies",
     "joints",
-    "carriers",
     "frames",
     "forces",
     "constraints",
     "contacts",
     "states",
     "notes",
+    "points",
     "_gravity",
 )
 
@@ -105,6 +105,7 @@ def restored(
     m = kind.__new__(kind)
     m.parameters, m.inputs, m.borrowed = Defaults(symbols, dict(values)), given, lent
     vars(m).update(_Reader(io.BytesIO(data), expressions, m.parameters).load())
+    m.parameters.points = m.points
     return m
 
 
@@ -112,7 +113,7 @@ def _written(m: Mechanism) -> tuple[bytes, list[ca.SX]]:
     file = io.BytesIO()
     writer = _writer(file)
     try:
-        writer.dump({part: getattr(m, part) for part in PARTS})
+        writer.dump({part: getattr(m, part) for part in (*PARTS, *m.own_parts)})
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise DescriptionError(
             f"{_culprit(m)} of mechanism '{m.name}' holds a function that cannot be pickled ({error}). Write it with "

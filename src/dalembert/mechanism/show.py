@@ -6,6 +6,9 @@ from html import escape
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
+from dalembert.errors import DescriptionError
+from dalembert.mechanism.topology import with_tree
+
 if TYPE_CHECKING:
     from dalembert.mechanism.joints.attachment import Attachment
     from dalembert.mechanism.mechanism import Mechanism
@@ -16,6 +19,7 @@ DEEPEST = 120  # characters of indentation: a long chain goes straight down from
 
 def text(m: Mechanism) -> str:
     """The whole description on one screen."""
+    m = _arranged(m)
     lines = [f"{m.name}", *(f"  {line}" for line in tree_lines(m)), ""]
     for title, items in sections(m):
         lines += wrap(
@@ -26,6 +30,7 @@ def text(m: Mechanism) -> str:
 
 def html(m: Mechanism) -> str:
     """The description of a mechanism as HTML, for notebooks."""
+    m = _arranged(m)
     left = "style='text-align:left'"
     rows = "".join(
         f"<tr><th {left}>{escape(title)}</th><td {left}>{escape(', '.join(items) or 'none')}</td></tr>"
@@ -68,8 +73,17 @@ def tree_lines(m: Mechanism) -> list[str]:
 
 
 def _joint_line(j: Attachment) -> str:
-    mass = j.child.body.mass
-    return f"{j.name}: {j.joint!r} → {j.child.body.name} ({_number(mass)} kg)"
+    """A joint and the body it carries; "←" where the user named that body first."""
+    joint, arrow = (j.inverted().joint, "←") if j.flipped else (j.joint, "→")
+    return f"{j.name}: {joint!r} {arrow} {j.child.body.name} ({_number(j.child.body.mass)} kg)"
+
+
+def _arranged(m: Mechanism) -> Mechanism:
+    """The mechanism with its tree, as far as it has one yet."""
+    try:
+        return with_tree(m)
+    except DescriptionError:  # raised again by `compile`, where someone can act on it
+        return m
 
 
 def _sized(name: str, size: int) -> str:

@@ -18,6 +18,7 @@ from dalembert.mechanism.contacts import (
     Rope,
     SphereOnPlane,
     SphereOnSphere,
+    Strut,
 )
 from dalembert.mechanism.contacts.stop import Stops, as_stops
 from dalembert.mechanism.elements import Elements
@@ -103,6 +104,18 @@ class Touchable(Elements):
         if is_exact_zero(L):
             raise DescriptionError(f"the length of {what} is 0; needed: a number above 0.")
         self._touch(Rope(name, frames, getattr(L, "sx", L), _part(restitution, f"the restitution of {what}")))
+
+    def add_strut(self, name: str, a: Any, b: Any, *, length: Any, restitution: float = 0.0) -> None:
+        """Keep two points at least `length` (m) apart, as a cylinder at the end of its stroke does; see `add_rope`.
+
+        a, b: bodies, frames or names. restitution (0 to 1): the part of the speed with which they part again.
+        """
+        what = f"strut '{name}'"
+        frames = [self._frame(p, what) for p in (a, b)]
+        L = self.parameters.scalar(length, f"the length of {what}", least=0.0)
+        if is_exact_zero(L):
+            raise DescriptionError(f"the length of {what} is 0; needed: a number above 0.")
+        self._touch(Strut(name, frames, getattr(L, "sx", L), _part(restitution, f"the restitution of {what}")))
 
     def _touch(self, contact: OneSided) -> None:
         self._new(contact.name, self.contacts, "contact")

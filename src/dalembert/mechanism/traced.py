@@ -33,6 +33,17 @@ class TracedState:
         """Velocities of a joint."""
         return self.at.v[self.layout.v_slice(joint)]
 
+    def cut_joint(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Position and velocity of a joint that closes a loop (Spencer's virtual coordinates), angles in (−π, π].
+
+        v = S⁺ V, S having orthogonal columns.
+        """
+        loop: Any = self.layout.loop(name)
+        r = loop.relative(self)
+        q = array(loop.joint.locate(Transform(r.R, r.p)))
+        S = loop.joint.screws(q)
+        return q, array([(S[:, k] @ r.V) / (S[:, k] @ S[:, k]) for k in range(loop.joint.nv)])
+
     def pose(self, frame: Frame) -> Transform:
         """T_0f."""
         link, offset = self.layout.locate(frame)
@@ -79,11 +90,15 @@ class UserState:
 
     def __getitem__(self, name: str) -> ca.SX:
         names = self._s.layout.q_names
+        if (found := self._s.layout.cut_coordinate(name, "q")) is not None:
+            return to_sx(self._s.cut_joint(found[0])[0][found[1]])
         return to_sx([self._s.at.q[names.index(name)]] if name in names else self._s.q(name))
 
     def rate(self, name: str) -> ca.SX:
         """Velocities of a joint, or one of them by its name."""
         names = self._s.layout.v_names
+        if (found := self._s.layout.cut_coordinate(name, "v")) is not None:
+            return to_sx(self._s.cut_joint(found[0])[1][found[1]])
         return to_sx([self._s.at.v[names.index(name)]] if name in names else self._s.v(name))
 
     def position(self, frame: Any) -> ca.SX:

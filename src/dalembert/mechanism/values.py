@@ -22,6 +22,7 @@ class Defaults:
     def __init__(self, symbols: dict[str, ca.SX] | None = None, values: dict[str, np.ndarray] | None = None) -> None:
         self.symbols: dict[str, ca.SX] = symbols or {}
         self.values: dict[str, np.ndarray] = values or {}
+        self.points: dict[str, np.ndarray] = {}  # (3,) each, hard points of the drawing by name
 
     def at(self, p: np.ndarray) -> Defaults:
         """The same parameters with other values: p, all of them one after another."""

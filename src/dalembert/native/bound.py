@@ -41,8 +41,13 @@ class Bound(Struct):
     slices: Mapping[str, slice]  # places of the inputs in x
 
     @staticmethod
-    def of(kernel: Kernel, values: Mapping[str, Any], rows: int = 0) -> Bound:
-        """A kernel with memory of its own and some inputs given by name; `rows` residuals are among its outputs."""
+    def of(kernel: Kernel | Bound, values: Mapping[str, Any], rows: int = 0) -> Bound:
+        """A kernel with memory of its own and some inputs given by name; `rows` residuals are among its outputs.
+
+        A function that is bound already stays as it is.
+        """
+        if isinstance(kernel, Bound):
+            return kernel
         nx, ny = max(1, kernel.x_size), max(1, kernel.y_size)
         at_y = on_line(nx)
         at_w = at_y + on_line(ny)

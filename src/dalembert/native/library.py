@@ -17,7 +17,7 @@ from typing import Any
 
 from dalembert.compiler import cache as disk
 from dalembert.compiler.build import SIGNATURE, Progress
-from dalembert.forks import held_over_forks
+from dalembert.forks import held_over_forks, undisturbed
 from dalembert.native.struct import Struct
 from dalembert.sources import digest_of
 
@@ -31,6 +31,8 @@ ENTRIES = {
     "in_joint_rates": ("dalembert.integrators.joint_rates", "in_joint_rates"),
     "runge_kutta": ("dalembert.integrators.explicit", "runge_kutta"),
     "implicit_step": ("dalembert.integrators.implicit", "implicit_step"),
+    "moreau_step": ("dalembert.integrators.moreau", "moreau_step"),
+    "solve_cone": ("dalembert.integrators.cone", "solve_cone"),
     "large_jacobian": ("dalembert.integrators.large_jacobian", "large_jacobian"),
     "tree_jacobian": ("dalembert.recursions.tree_jacobian", "tree_jacobian"),
     "variational_step": ("dalembert.integrators.variational", "variational_step"),
@@ -39,6 +41,7 @@ ENTRIES = {
     "factorize": ("dalembert.formulations.common", "factorize"),
     "field": ("dalembert.formulations.field", "field"),
     "sparse_field": ("dalembert.formulations.field", "sparse_field"),
+    "whitened": ("dalembert.formulations.whitened", "whitened"),
     "gauge": ("dalembert.formulations.nearness", "gauge"),
     "position": ("dalembert.formulations.nearest", "position"),
     "velocity": ("dalembert.formulations.nearest", "velocity"),
@@ -50,6 +53,10 @@ ENTRIES = {
     "partition": ("dalembert.formulations.partition", "solve"),
     "lagrange": ("dalembert.formulations.lagrange", "solve"),
     "augmented": ("dalembert.formulations.augmented", "solve"),
+    "mode_equations": ("dalembert.formulations.mode_forces", "mode_equations"),
+    "mode_field": ("dalembert.formulations.mode_forces", "mode_field"),
+    "mode_whitened": ("dalembert.formulations.mode_forces", "mode_whitened"),
+    "mode_guards": ("dalembert.formulations.mode_forces", "mode_guards"),
     "allocate": ("dalembert.control.native.allocation", "allocate"),
     "follow": ("dalembert.control.native.controller", "follow"),
 }
@@ -64,7 +71,7 @@ def address(name: str) -> int:
     """Address of a native function f(x, y, w)."""
     known = _loaded.get(name)
     if known is None:
-        with _lock:
+        with undisturbed(), _lock:
             known = _loaded.get(name) or _loaded.setdefault(name, _load(name))
     return known.addresses[SYMBOL]
 

@@ -256,13 +256,31 @@ class Struct(ctypes.Structure, metaclass=_Declared):
             return memo[id(self)]
         kind = type(self)
         other = memo[id(self)] = kind._within(bytearray(self)) if kind.embedded else kind.from_buffer_copy(self)
+        start, stop, moved = self._copy_block(other, memo)
         for field in self.fields.values():
             if not isinstance(field, Held):
+                continue
+            place = getattr(self, field.place)
+            if start <= place < stop:  # in the block, which is copied already
+                setattr(other, field.place, place + moved)
                 continue
             held = getattr(self, field.own, None)
             if held is not None:  # sizes that native code has lessened do not count: the array is as large as it was
                 Held.put(field, other, held.copy(memo) if isinstance(held, Struct) else _copied(held, memo))
         return other
+
+    def _copy_block(self, other: Any, memo: dict[int, Any]) -> tuple[int, int, int]:
+        """Copy the block that `sized` made; returns its first and last address, and how far away the copy is.
+
+        Its arrays are made again when they are read, as in a struct that is new.
+        """
+        block = vars(self).get("_block")
+        if block is None or not block.size:
+            return 0, 0, 0
+        new = _copied(block, memo)
+        vars(other).update(_block=new, _views=vars(self)["_views"])
+        start = address(block)
+        return start, start + 8 * block.size, address(new) - start
 
 
 @cache

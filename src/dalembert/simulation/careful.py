@@ -62,11 +62,11 @@ def careful(layout: Layout, rows: tuple[int, ...] | None) -> Careful:
     options: dict[str, Any] = {"tolerance": 0.5 * layout.ruler.hit, "floor": 0.5 * layout.ruler.hit, "safety": 1.0}
     if s.formulation == "auto":
         options = {**s.options, **options}
-    usual = layout.equations.usual_rank(rows)
+    usual = layout.traced_equations.usual_rank(rows)
     if _by_elements(layout, options, usual):
-        ode = layout.equations.sparse_formulation(options)
+        ode = layout.traced_equations.sparse_formulation(options)
     else:
-        ode = layout.equations.formulation("nullspace", options, None, usual)
+        ode = layout.traced_equations.formulation("nullspace", options, None, usual)
     ode.trust(0.0, 0.0)
     fields: dict[str, Any] = {
         "regime.careful": 1,
@@ -90,6 +90,19 @@ def careful(layout: Layout, rows: tuple[int, ...] | None) -> Careful:
             fields |= {"manifold.max_corrections": 4, "manifold.tolerance": 1e-22 * min(1.0, layout.policy.length)}
     units = state_units(system, system.nq + system.nv, layout.policy.length)[: system.nq]
     return Careful(rows, Stepper(ode, dop853, dop853.make(0), fields), position, velocity, low, units)
+
+
+def land_record(layout: Layout, rows: tuple[int, ...] | None, t: float, record: np.ndarray) -> None:
+    """Bring a record beside a singular configuration, made by ordinary steps, onto the manifold, in place.
+
+    Elimination knows its velocity to ε/σ² only. Here Φ is computed in twice the precision, which leaves ε/σ.
+    """
+    nq, n = layout.system.nq, layout.system.nq + layout.system.nv
+    steps = lease(layout, rows)
+    landed = steps.land(layout.system.state(record[:nq], record[nq:n], t), 0.0)
+    give_back(layout, steps)
+    if landed is not None:
+        record[:nq], record[nq:n] = landed.q, landed.v
 
 
 def _energies(layout: Layout) -> Bound:
@@ -122,7 +135,7 @@ def _nearest(layout: Layout, name: str, options: Mapping[str, Any], usual: int, 
         rows = tuple(np.flatnonzero(system.rows.holonomic).tolist())
     sparse = _by_elements(layout, {"metric": metric}, usual)
     if sparse:
-        chosen = layout.equations.sparse_options(options, rows)
+        chosen = layout.traced_equations.sparse_options(options, rows)
     else:
         chosen = formulation_options(
             system, "nullspace", s.p, metric=metric, rows=rows,
@@ -133,11 +146,11 @@ def _nearest(layout: Layout, name: str, options: Mapping[str, Any], usual: int, 
         name,
         system.kernel("sparse_equations" if sparse else "equations", rows=rows),
         system.kernel("plus"),
-        layout.equations.values(None),
+        layout.traced_equations.values(None),
         nq=system.nq,
         nv=system.nv,
-        rows=layout.equations.usual_rank(rows),
-        powers=layout.equations.plain_powers,
+        rows=layout.traced_equations.usual_rank(rows),
+        powers=layout.traced_equations.plain_powers,
         options=chosen,
         rounding=4e-16 * layout.policy.length,
         program=(lambda places: make_precise(system, rows, places)) if name == "position" else None,

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.charts import LocalChart
-from dalembert.formulations import make_field, make_gauge
+from dalembert.formulations import make_field, make_gauge, make_landing, make_whitening
 from dalembert.native.bound import NOTHING, Bound
 from dalembert.rank import RankPolicy
 from dalembert.simulation.large import make_large_slope
 from dalembert.simulation.run.stepper import Stepper
 from dalembert.simulation.setup import TOTAL_RATES, Setup
+from dalembert.simulation.state_units import quaternion_places
 from dalembert.system.equation_rows import is_large
 from dalembert.system.formulation_options import formulation_options
 from dalembert.system.system import System
@@ -43,22 +44,40 @@ class Equations:
             watched = s.formulation in ("nullspace", "admissible", "projection", "partition") and not s.method.fixed
             usual = self.usual_rank(rows) if watched else 0
             ode = self.formulation(s.formulation, s.options, rows, usual)
+        elif self.in_loops(chart):
+            ode = self.formulation("nullspace", {}, None, self.usual_rank(rows))
         else:
             ode = self.bound(self._field_kernel(rows, chart), chart, 0)
         count = self.system.nq + self.system.nv if chart is None else 2 * chart.dof
         return Stepper(ode, s.method, s.method.make(count), {})
 
+    def in_loops(self, chart: LocalChart | None) -> bool:
+        """Whether steps solve the equations of all rows in loops: straight-line code of a dense elimination is long."""
+        s = self.setup
+        plain = s.projection is None or (
+            not s.projection.energy
+            and s.projection.weights(s.system.nv) is None
+            and s.projection.directions != "frozen"
+        )
+        return plain and s.formulation == "auto" and chart is None and s.baumgarte is None and self.system.rows.dense
+
     def formulation(self, name: str, options: Mapping[str, Any], rows: tuple[int, ...] | None, usual: int) -> Bound:
         """A formulation over the kernel "equations"; rows that depend on others for good are left out."""
         limit = self.policy.near**2 if usual else -0.5
         chosen = {**formulation_options(self.system, name, self.setup.p, rows=rows, **options), "usual_rank": usual}
-        return self._field(name, self.system.kernel("equations", rows=rows), rows, chosen).trust(limit, limit)
+        return self._field(name, self.unsolved(rows), rows, chosen).trust(limit, limit)
+
+    def unsolved(self, rows: tuple[int, ...] | None) -> Kernel | Bound:
+        """The equations of these rows before they are solved."""
+        return self.system.kernel("equations", rows=rows)
 
     def sparse_formulation(self, options: Mapping[str, Any]) -> Bound:
         """The null-space formulation of all rows over the kernel "sparse_equations", in the mass metric."""
         return self._field(None, self.system.kernel("sparse_equations"), None, self.sparse_options(options, None))
 
-    def _field(self, name: str | None, kernel: Kernel, rows: tuple[int, ...] | None, options: dict[str, Any]) -> Bound:
+    def _field(
+        self, name: str | None, kernel: Kernel | Bound, rows: tuple[int, ...] | None, options: dict[str, Any]
+    ) -> Bound:
         system, baumgarte = self.system, self.setup.baumgarte
         return make_field(
             name,
@@ -111,11 +130,16 @@ class Equations:
         system, measured = self.system, measured_rows(self.system, rows)
         if measured is None and known.owner is not None and known.owner.rank == self.usual_rank(rows):
             return known
-        values = {**self.values(None), "sizes": self._usual(measured)}
-        return make_gauge(
-            system.kernel("whitened_rows", rows=measured), values,
-            nv=system.nv, rows=self.usual_rank(measured), rank=self.usual_rank(rows),
-        )  # fmt: skip
+        values, sizes = self.values(None), self._usual(measured)
+        if system.rows.dense:
+            chosen = range(len(system.rows.of)) if measured is None else measured
+            whitened = make_whitening(
+                system.kernel("equations"), values,
+                nq=system.nq, nv=system.nv, powers=self.plain_powers, rows=chosen, sizes=sizes,
+            )  # fmt: skip
+        else:
+            whitened = Bound.of(system.kernel("whitened_rows", rows=measured), {**values, "sizes": sizes})
+        return make_gauge(whitened, nv=system.nv, rows=self.usual_rank(measured), rank=self.usual_rank(rows))
 
     def manifold(self, rows: tuple[int, ...] | None, chart: LocalChart | None) -> dict[str, Bound]:
         """The functions that bring a state back to the manifold."""
@@ -125,6 +149,8 @@ class Equations:
             out["recover"] = self.bound(chart.recover_kernel(rows), chart, chart.dof + holonomic, 0.0)
         elif project is not None and project.energy:
             out["restore"] = self.bound(system.kernel("restore", rows=rows), None, holonomic + m + 1)
+        elif project is not None and self.in_loops(chart):
+            out["correct"], out["filter"] = (self._nearest(name, rows) for name in ("position", "velocity"))
         elif project is not None:
             weighted = project.weights(system.nv) is not None
             kind, frozen = "_weighted" if weighted else "", "_frozen" if project.directions == "frozen" else ""
@@ -132,6 +158,20 @@ class Equations:
             out["correct"] = self.bound(system.kernel(f"correct{frozen}{kind}", rows=rows), None, holonomic, shortest)
             out["filter"] = self.bound(system.kernel(f"filter{kind}", rows=rows), None, m, shortest)
         return out
+
+    def _nearest(self, name: str, rows: tuple[int, ...] | None) -> Bound:
+        """The nearest position or velocity on the manifold of all rows, as many of which are independent as `rows`."""
+        s, system, chosen = self.setup, self.system, None
+        if name == "position" and not system.rows.holonomic.all():
+            chosen = tuple(np.flatnonzero(system.rows.holonomic).tolist())
+        usual = self.sizes(rows)[0 if name == "position" else 1]
+        options = {**formulation_options(system, "nullspace", s.p, rows=chosen), "usual_rank": usual}
+        limit = self.policy.near**2
+        return make_landing(
+            name, system.kernel("equations", rows=chosen), system.kernel("plus"), self.values(None),
+            nq=system.nq, nv=system.nv, rows=self.usual_rank(chosen), powers=self.plain_powers, options=options,
+            rounding=4e-16 * self.policy.length, turns=quaternion_places(system), unit=True,
+        ).trust(limit, limit)  # fmt: skip
 
     # --- sizes and values ------------------------------------------------------------------------------------------
 

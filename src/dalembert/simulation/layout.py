@@ -91,6 +91,11 @@ class Layout:
         """The functions of the run for any rows and chart."""
         return Equations(self.setup, self.policy)
 
+    @property
+    def traced_equations(self) -> Equations:
+        """Those of careful steps, which are traced for the rows in use."""
+        return self.equations
+
     @cached_property
     def mass_diagonal(self) -> tuple[Kernel, np.ndarray]:
         """The function that gives the diagonal of M, and (nv,) the squares of the units of velocities."""

@@ -10,6 +10,7 @@ import numpy as np
 from dalembert.analysis.manifold import tangent_of_motion
 from dalembert.analysis.tangent_cone import TangentCone, exists
 from dalembert.formulations import make_gauge
+from dalembert.native.bound import Bound
 from dalembert.protocols import Inputs
 from dalembert.rank import rank_policy, reach
 from dalembert.simulation.local_cone import LocalCone, Rows
@@ -175,7 +176,7 @@ def _seen_in_many_loops(system: System, p: np.ndarray, met: Met, state: State) -
 def _least(system: System, p: np.ndarray, state: State) -> float:
     """The least singular value of all rows at a state, by inverse iteration."""
     values, count = {"p": p, "sizes": rank_policy(system, p).sizes}, len(system.rows.of)
-    gauge = make_gauge(system.kernel("whitened_rows"), values, nv=system.nv, rows=count, rank=count)
+    gauge = make_gauge(Bound.of(system.kernel("whitened_rows"), values), nv=system.nv, rows=count, rank=count)
     gauge.y[:] = 1e-3, -1.0
     return float(gauge.at(state.t, state.q)[1] ** 0.5)
 

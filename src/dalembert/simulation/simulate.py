@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import ArgumentError
+from dalembert.hints import explained
 from dalembert.protocols import Parameters, StateGiven
 from dalembert.simulation.layout import Layout
 from dalembert.simulation.results.result import result
@@ -21,6 +22,7 @@ from dalembert.simulation.setup import Span, check_steps, make_choices, make_set
 from dalembert.system.system import System
 
 
+@explained
 def simulate(
     system: System,
     state: StateGiven,
@@ -60,7 +62,8 @@ def simulate(
     stops: what stops joints at their limits, "rigid" or a `da.Stops`; joints that have stops of their own keep them.
     Contacts, ropes, stops and dry friction of the mechanism act by themselves; see docs/contacts.md.
     method: "dop853" or "dopri5" (adaptive, tolerances rtol and atol), "rk4" (fixed `step`, s), "sdirk4" (adaptive, for
-    stiff motion), "variational" (fixed `step`, for long conservative runs). step is the first step of adaptive methods;
+    stiff motion), "variational" (fixed `step`, for long conservative runs), "moreau" (fixed `step`, for many contacts:
+    time stepping at velocity level in place of event by event). step is the first step of adaptive methods;
     max_step (s) bounds all. The run ends after max_steps, or as soon as it is clear that they will not do.
     stabilization: "projection" of every step, "energy" (projection that also restores the energy balance),
     "baumgarte", "none", or a `da.Projection` or `da.Baumgarte` with its options.
@@ -100,6 +103,13 @@ def simulate(
         u = None
     if system.varies_inertia(p):
         system.check_mass(state, p)
+    if choices.method_name == "moreau":
+        from dalembert.simulation.time_stepping.request import simulate_stepped
+
+        return simulate_stepped(
+            system, system.bare(state), t, t_eval, u, p, controller, hold, events, switches, stops, choices,
+            coordinates, options, record, shared=hashable,
+        )  # fmt: skip
     if switches is not None or stops is not None or system.layout.is_hybrid:
         from dalembert.simulation.hybrid.request import simulate_hybrid
 

@@ -80,15 +80,16 @@ class StaticForces(Tabular):
         return out
 
     def _carried(self, joint: str, loads: Sequence[tuple[Any, np.ndarray]]) -> np.ndarray:
-        """(6,) the loads beyond a joint of the tree, at its child frame and in its axes."""
+        """(6,) the loads beyond a joint of the tree, at the frame of its reaction and in its axes."""
         whole, total = self.system.description.whole, np.zeros(6)
-        at = whole.joints[joint].child
+        a = whole.joints[joint]
+        at, sign = a.loaded, -1.0 if a.flipped else 1.0
         T = self.system.pose(self.state, at, p=self._p)
         for frame, W in loads:
             if joint in _carriers(whole, frame.body.name):
                 arm = self.system.pose(self.state, frame, p=self._p)[:3, 3] - T[:3, 3]
                 moment, force = W[:3] + np.cross(arm, W[3:]), W[3:]
-                total += np.concatenate([T[:3, :3].T @ moment, T[:3, :3].T @ force])
+                total += sign * np.concatenate([T[:3, :3].T @ moment, T[:3, :3].T @ force])
         return total
 
     def _columns(self) -> Columns:

@@ -100,7 +100,7 @@ def forces_of(bench: Bench, x: State) -> list[dict[str, Any]]:
     system, p = bench.acting
     f = system.constraint_forces(x, u=bench.inputs, p=p)
     poses = dict(zip(system.layout.bodies, bench.poses(x.q, bench.p)[0]))
-    frames = {a.name: a.child for a in system.description.whole.joints.values()}
+    frames = {a.name: a.loaded for a in system.description.whole.joints.values()}
     frames |= {c.name: c.b for c in system.description.constraints if isinstance(c, Loop)}
     out = []
     for name, wrench in {**f.joints, **f.loops}.items():

@@ -26,7 +26,8 @@ class Diagonal:
     D ξ̇ + C(q, ξ) = κ. ξ is in the units of v, κ in those of τ. A floating base, trees, all joints, armature, described
     forces and gravity are included; constraints are not, except in `whitened` and `delassus`.
 
-    In all methods `p` are parameters and `u` inputs, by name or as an array; `tau` are joint forces τ, (nv,) or by name
+    In all methods `state` is a `State`, a mapping of names to positions, or q (nq,);
+    `p` are parameters and `u` inputs, by name or as an array; `tau` are joint forces τ, (nv,) or by name
     of velocity; `y` is a vector as `pack` makes it, at the time `t` (s).
 
     >>> from dalembert import zoo

@@ -44,6 +44,7 @@ class Evaluating(Given):
     """The part of `System` that has functions and kernels."""
 
     is_described = True  # by its mechanism and the names of its constraints: what is traced may be kept on disk
+    selected_from: Any = None  # (system with more rows, those of them that are its own), where it is a selection
     backend: str
     description: Description
     _forces: tuple[Any, ...]  # those of the mechanism itself

@@ -18,7 +18,6 @@ from dalembert.errors import DescriptionError
 from dalembert.mechanism.body import Frame
 from dalembert.mechanism.checks import check_free_symbols
 from dalembert.mechanism.constraints import Loop
-from dalembert.mechanism.constraints.relative import Relative
 from dalembert.mechanism.traced import Load, TracedState
 from dalembert.recursions import kinematics
 from dalembert.recursions.articulated_body import articulated_body
@@ -32,7 +31,7 @@ from dalembert.recursions.composite_body import composite_body, mass_diagonal
 from dalembert.recursions.elimination import Elimination, mass_factor
 from dalembert.recursions.momentum import center_of_mass, gravity_energy, kinetic_energy, momentum
 from dalembert.recursions.newton_euler import link_wrenches, newton_euler
-from dalembert.spatial import Transform
+from dalembert.spatial import AdInverse
 from dalembert.symbols import array, minimum, to_sx, zeros
 from dalembert.system.derivatives import (
     ACCELERATION_DERIVATIVES,
@@ -126,7 +125,7 @@ def _driving_forces(s: Trace) -> Any:
 
 
 def _reactions(s: Trace) -> Any:
-    """(joints, 6): the wrench each joint passes to its child, in the child frame the user named."""
+    """(joints, 6): the wrench each joint passes to its second body, in the frame the user named there."""
     whole = s.d.whole
     at = whole.tree.moving(s.q, s.v)
     state = TracedState(whole, at, s.t[0])
@@ -136,7 +135,9 @@ def _reactions(s: Trace) -> Any:
     out = zeros(len(F), 6)
     for i, joint in enumerate(whole.joints.values()):
         O = joint.joint.orientation
-        out[i] = np.concatenate([O @ F[i][:3], O @ F[i][3:]])
+        # a joint that the tree meets from its second body: the opposite wrench, in its parent's half
+        W = -(AdInverse(joint.joint.transform(s.q[whole.q_slice(joint.name)])).T @ F[i]) if joint.flipped else F[i]
+        out[i] = np.concatenate([O @ W[:3], O @ W[3:]])
     return out
 
 
@@ -150,11 +151,8 @@ def _loop_wrench(s: Trace, loop: Loop) -> Any:
 
 
 def _cut_joint(s: Trace, loop: Loop) -> tuple[Any, ...]:
-    """Position and velocity of a cut joint (Spencer's virtual coordinates): v = S⁺ V, S having orthogonal columns."""
-    r = Relative(s.state, loop.a, loop.b, loop.joint.orientation)
-    q = loop.joint.locate(Transform(r.R, r.p))
-    S = loop.joint.screws(q)
-    return q, array([(S[:, k] @ r.V) / (S[:, k] @ S[:, k]) for k in range(loop.joint.nv)])
+    """Position and velocity of a cut joint."""
+    return s.state.cut_joint(loop.name)
 
 
 def _applied(s: Trace, load: Load | None = None) -> Any:

@@ -18,6 +18,7 @@ from dalembert.compiler import Kernel, cache
 from dalembert.compiler.build import compile_parts, loaded
 from dalembert.compiler.kernel import Interface, restored
 from dalembert.compiler.parts import Part
+from dalembert.forks import undisturbed
 from dalembert.sources import package_stamp
 from dalembert.system.functions import Traced
 from dalembert.system.rows import RowNames
@@ -26,6 +27,7 @@ Shaped = tuple[ca.Function, tuple[tuple[int, ...], ...]]
 Facts = tuple[RowNames, tuple[str, ...]]
 
 
+@undisturbed()
 def kernel(digest: str | None, key: tuple[Any, ...], lanes: int, backend: str, trace: Callable[[], Shaped]) -> Kernel:
     """A kernel from the disk, or traced, compiled and kept there.
 
@@ -50,6 +52,7 @@ def has(digest: str | None, key: tuple[Any, ...], lanes: int = 1) -> bool:
     return name is not None and cache.read(name) is not None
 
 
+@undisturbed()
 def kernels(
     digest: str | None,
     keys: Mapping[str, tuple[Any, ...]],
@@ -78,6 +81,7 @@ def kernels(
     return out
 
 
+@undisturbed()
 def checked(digest: str | None, check: Callable[[], None]) -> None:
     """Check a description, unless the disk has it that one with the same digest was found right."""
     name = _name(digest, ("checked",), 1)
@@ -88,6 +92,7 @@ def checked(digest: str | None, check: Callable[[], None]) -> None:
         cache.write(name, {}, [])
 
 
+@undisturbed()
 def facts(digest: str | None, trace: Callable[[], Facts]) -> Facts:
     """The names of the rows of a system and of the works it does, from the disk or traced and kept."""
     name = _name(digest, ("facts",), 1)

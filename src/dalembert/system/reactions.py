@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -27,29 +27,31 @@ ROUNDING = 1e-9  # of the largest number of a table: smaller ones are printed as
 
 
 class Named(dict[str, T], Generic[T]):
-    """Values by name; a name that is not there is refused with the ones that are."""
+    """Values by name; a name that is not there is looked up `beside` them, or refused with the ones that are."""
 
-    def __init__(self, kind: str, values: Mapping[str, T]):
+    def __init__(self, kind: str, values: Mapping[str, T], beside: Mapping[str, T] | None = None):
         super().__init__(values)
-        self.kind = kind
+        self.kind, self.beside = kind, {} if beside is None else beside
 
-    def __missing__(self, name: object) -> NoReturn:
-        raise unknown(self.kind, name, self)
+    def __missing__(self, name: Any) -> T:
+        if name in self.beside:
+            return self.beside[name]
+        raise unknown(self.kind, name, [*self, *self.beside])
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Reactions:
     """Forces in joints and constraints at a state: wrenches (moment; force), each (6,), in N m and N.
 
-    A tree joint's wrench acts on its child at the joint's child frame, in that frame's axes, and holds everything the
-    joint passes on: bearing forces, springs, motors. A loop's acts on frame b of `close_loop(name, joint, a, b)`, in
-    b's axes. Where constraints are redundant the multipliers are the shortest ones (those of rows left out are zero)
-    and some components are not determinate: they depend on more than rigid bodies.
+    The wrench of joint `add_joint(name, joint, a, b)` acts on frame b, in b's axes, and holds everything that the joint
+    passes on: bearing forces, springs, motors. That of a joint which closes a loop holds what its constraints exert.
+    Where constraints are redundant the multipliers are the shortest ones (those of rows left out are zero) and some
+    components are not determinate: they depend on more than rigid bodies.
     """
 
     acceleration: Acceleration  # that goes with them
     multipliers: dict[str, float]  # by row name, N or N m
-    joints: dict[str, np.ndarray]  # wrench of each joint of the tree
+    joints: dict[str, np.ndarray]  # wrench of each joint of the tree; those that close loops are found by name too
     loops: dict[str, np.ndarray]  # wrench of each joint that closes a loop
     determinate: dict[str, np.ndarray]  # per joint and loop, (6,) bool
     determinate_rows: dict[str, bool]  # whether the multiplier of each row is determinate
@@ -119,11 +121,12 @@ def reactions(system: System, x: State, a: Acceleration, u: Inputs, p: Parameter
         forces = np.atleast_1d(system.evaluate("driving_forces", x, a=a.vdot, lam=lam, u=u, p=p))
         drives = dict(zip(system.led, forces.tolist()))
         power |= {name: drives[name] * float(x.v[d]) for name, d in system.led.items()}
+    closing = {name: base[name] for name in loops}
     return Reactions(
         a,
         Named("row", dict(zip(rows.names, a.multipliers.tolist()))),
-        Named("joint of the tree", {name: base[name] for name in system.description.whole.joints}),
-        Named("loop", {name: base[name] for name in loops}),
+        Named("joint", {name: base[name] for name in system.description.whole.joints}, beside=closing),
+        Named("loop", closing),
         Named("joint or loop", known),
         Named("row", dict(zip(rows.names, determinate_rows.tolist())) | dict.fromkeys(rows.trivial, False)),
         Named("constraint or kinematic input", power),

@@ -17,6 +17,13 @@ from dalembert.symbols import is_number, zeros
 
 RowChoice = tuple[int, ...] | None  # indices of constraint rows; None: all
 
+#: products in S = A M⁻¹ Aᵀ for each velocity, from which equations are solved in loops over dense matrices. Elimination
+#: as straight-line code (`recursions.elimination`) has an operation for every product. Machines of the zoo, robots and
+#: ladders of any length have 1 to 85; rings, whose rows reach all around, 66 n / 15. Hoberman rings of 15, 23 and 59
+#: velocities (66, 130 and 686 products): code of a first run took 2, 6 and more than 170 s to compile, and a step in
+#: loops takes 2, 0.9 and 0.6 of its time.
+DENSE = 100.0
+
 
 @dataclass(frozen=True)
 class RowNames:
@@ -28,6 +35,7 @@ class RowNames:
     left_out: tuple[tuple[str, str], ...]  # (constraint, row) that hold whatever the mechanism does
     branch_of: tuple[str, ...]  # the constraint of each number that is positive on the branch the user means
     branch_signs: tuple[str, ...]  # what is wrong where it is negative, a key of `MIRRORS`
+    coupling: float  # products in S = A M⁻¹ Aᵀ for each velocity: pairs of rows that share it
 
     @staticmethod
     def restored(facts: Mapping[str, Any]) -> RowNames:
@@ -35,11 +43,12 @@ class RowNames:
         kinds = tuple((a, b, c) for a, b, c in facts["kinds"])
         left_out = tuple((a, b) for a, b in facts["left_out"])
         of, named, branch_of, signs = (tuple(facts[name]) for name in ("of", "named", "branch_of", "branch_signs"))
-        return RowNames(of, named, kinds, left_out, branch_of, signs)
+        return RowNames(of, named, kinds, left_out, branch_of, signs, facts["coupling"])
 
     def only(self, chosen: Sequence[int]) -> RowNames:
         """Some of the rows."""
-        return replace(self, **{x: tuple(getattr(self, x)[k] for k in chosen) for x in ("of", "named", "kinds")})
+        kept: dict[str, Any] = {x: tuple(getattr(self, x)[k] for k in chosen) for x in ("of", "named", "kinds")}
+        return replace(self, **kept)
 
     @property
     def names(self) -> list[str]:
@@ -71,6 +80,11 @@ class RowNames:
         """(m,) bool: the row is in a unit of the user's."""
         return np.array([kind[2] for kind in self.kinds], dtype=bool)
 
+    @property
+    def dense(self) -> bool:
+        """Whether rows couple so many velocities that equations are solved in loops, not by straight-line code."""
+        return self.coupling > DENSE
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -89,7 +103,9 @@ class Rows:
         """Their names and kinds."""
         kinds = tuple((bool(row.holonomic), bool(row.angular), bool(row.own)) for row in self.rows)
         named = tuple(row.name for row in self.rows)
-        return RowNames(self.of, named, kinds, self.left_out, self.branch_of, self.branch_signs)
+        at = np.bincount([k for row in self.rows for k in row.A], minlength=1)  # rows that have each velocity
+        coupling = float((at * (at + 1)).sum()) / (2 * max(1, self.nv))
+        return RowNames(self.of, named, kinds, self.left_out, self.branch_of, self.branch_signs, coupling)
 
     @staticmethod
     def traced(constraints: Sequence[Constraint], s: TracedState) -> Rows:

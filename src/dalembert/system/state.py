@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import ArgumentError, unknown
+from dalembert.hints import hinted
 from dalembert.mechanism.layout import Layout
 from dalembert.mechanism.values import vector_of
 from dalembert.protocols import Inputs, Parameters
@@ -17,9 +18,12 @@ from dalembert.system.state_frames import FramesOfState
 from dalembert.system.vectors import filled, listed
 
 
+@hinted
 @dataclass(frozen=True, slots=True, eq=False)
 class State(FramesOfState):
     """q and v at time t (s). `state["A"]` is the position of joint (or coordinate) A, `state.rate("A")` its velocity.
+
+    Joints that close loops have both too, with angles in (−π, π].
 
     `state.position("tip")`, `rotation`, `pose`, `velocity` and `twist` are those of frames. A state belongs to the
     systems of one mechanism, and to those of an equal mechanism: it can be pickled.
@@ -39,10 +43,14 @@ class State(FramesOfState):
     defaults: np.ndarray | None = None  # (np,) parameters of the system that made it
 
     def __getitem__(self, name: str) -> Any:
+        if (cut := self.layout.cut_coordinate(name, "q")) is not None:
+            return _value(self._number(self._traced().cut_joint(cut[0])[0])[cut[1]])
         return _lookup(self.q, name, self.layout.q_names, self.layout.q_slice, self.layout)
 
     def rate(self, name: str) -> Any:
         """Velocity of a joint, or of one of its velocities, by its name."""
+        if (cut := self.layout.cut_coordinate(name, "v")) is not None:
+            return _value(self._number(self._traced().cut_joint(cut[0])[1])[cut[1]])
         return _lookup(self.v, name, self.layout.v_names, self.layout.v_slice, self.layout)
 
     def replace(
@@ -206,6 +214,10 @@ def frozen(x: np.ndarray) -> np.ndarray:
     """An array that is written no more."""
     x.flags.writeable = False
     return x
+
+
+def _value(x: np.ndarray) -> Any:
+    return float(x[0]) if len(x) == 1 else x
 
 
 def _lookup(x: np.ndarray, name: str, names: list[str], where: Any, layout: Layout) -> Any:

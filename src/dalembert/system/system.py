@@ -13,6 +13,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import ArgumentError, unknown
+from dalembert.hints import hinted
 from dalembert.lazy import cached_property
 from dalembert.mechanism.checks import check_laws, check_masses
 from dalembert.mechanism.forces import JointSpringDamper
@@ -20,6 +21,7 @@ from dalembert.mechanism.joints import Fixed
 from dalembert.mechanism.joints.attachment import Attachment
 from dalembert.mechanism.layout import Layout
 from dalembert.mechanism.mechanism import Mechanism
+from dalembert.mechanism.topology import with_tree
 from dalembert.mechanism.touching import compliant_stops
 from dalembert.mechanism.values import is_exact_zero, vector_of
 from dalembert.protocols import Parameters, StateGiven
@@ -34,6 +36,7 @@ S = TypeVar("S", bound="System")
 KEPT = 32  # things that other packages keep with a system
 
 
+@hinted
 class System(ConstraintQuestions):
     """The equations of motion of a mechanism; made by `Mechanism.compile`.
 
@@ -67,7 +70,7 @@ class System(ConstraintQuestions):
         checks.choice(backend, ("native", "casadi"), "backend")
         if not isinstance(mechanism, Mechanism):
             raise ArgumentError(f"mechanism is {checks.shown(mechanism)}; needed: a Mechanism.")
-        layout = Layout(mechanism.snapshot())
+        layout = Layout(with_tree(mechanism.snapshot()))
         self._set_up(layout, backend)
 
         def check() -> None:

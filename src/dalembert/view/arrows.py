@@ -49,7 +49,7 @@ def joint_arrows(s: Scene, run: Any, times: np.ndarray, joints: Iterable[str] | 
     poses = body_poses(system, q, run.p)
     found: list[tuple[Arrow, np.ndarray]] = []
     for name in wanted:
-        frame = loops[name].b if name in loops else system.layout.joints[name].child
+        frame = loops[name].b if name in loops else system.layout.joints[name].loaded
         R, x = place_on_body(system, frame, run.p)
         wrench = np.column_stack([np.interp(times, clock(curves), column) for column in curves.reactions(name).T])
         turn = poses[frame.body.name][:, :3, :3] @ R

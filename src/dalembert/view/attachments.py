@@ -15,6 +15,7 @@ from dalembert.mechanism.forces.cable import Line as Taut
 from dalembert.mechanism.joints.joint import Joint
 from dalembert.protocols import Parameters
 from dalembert.spatial import Transform
+from dalembert.symbols import Scalar
 from dalembert.system.system import System
 from dalembert.view.poses import place_on_body
 from dalembert.view.scene import Link, Place, SceneJoint
@@ -24,6 +25,9 @@ GLYPHS = {
     "revolute": "pin", "prismatic": "slider", "cylindrical": "sleeve", "screw": "sleeve", "spherical": "ball",
     "universal": "cross",
 }  # fmt: skip
+
+
+LOOKS = {"damper": "actuator", "muscle": "cable"}  # kinds of lines that look like another
 
 
 @dataclass(eq=False)
@@ -61,7 +65,7 @@ def attachments(system: System, p: Parameters = None) -> Attachments:
     index = {name: k for k, name in enumerate(system.layout.bodies)}
     s = Attachments(system, p, index, [[] for _ in index])
     for a in system.layout.joints.values():
-        _join(s, a.name, a.joint, a.parent, a.child, False)
+        _join(s, a.name, a.joint, *((a.child, a.parent) if a.flipped else (a.parent, a.child)), False)
     for c in system.description.constraints:
         if isinstance(c, Loop):
             _join(s, c.name, c.joint, c.a, c.b, True)
@@ -82,9 +86,15 @@ def attachments(system: System, p: Parameters = None) -> Attachments:
                     s.attach(place)
     for touch in system.layout.mechanism.contacts.values():
         _touch(s, touch)
+    for force in system.description.forces:
+        for frame, radius, axis in getattr(force, "wheels", ()):
+            if not isinstance(radius, Scalar):
+                place = s.place(frame)
+                s.wheels.append((place, float(radius), axis))
+                s.attach(place)
     lines = [force for force in system.description.forces if isinstance(force, Taut)]
     for force in lines:
-        s.links.append(Link(force.kind, force.name, tuple(s.place(f) for f in force.points)))
+        s.links.append(Link(LOOKS.get(force.kind, force.kind), force.name, tuple(s.place(f) for f in force.points)))
         for place in s.links[-1].points if force.kind != "cable" else ():
             s.attach(place)
     for name, frame in system.layout.frames.items():

@@ -97,7 +97,8 @@ def hand(
     <system 'hand': nq = 20, nv = 20, 23 inputs, 0 parameters>
     """
     m = Mechanism("hand", gravity=(0, 0, -gravity))
-    passive, grasp = {"stiffness": stiffness, "damping": damping}, hand_posture(object_radius, radius)
+    passive: dict[str, Any] = {"stiffness": stiffness, "damping": damping}
+    grasp = hand_posture(object_radius, radius)
     tips: dict[str, Frame] = {}
     for digit, (origin, lengths) in DIGITS.items():
         frame = m.ground.at(*origin, rotation=_THUMB if digit == "thumb" else None)

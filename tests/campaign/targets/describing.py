@@ -27,8 +27,45 @@ SOLIDS = {
     "dalembert.planar": Target(da.planar, {"moment": 0.1, "axis": "z"}),
     "dalembert.Table": Target(da.Table, {"times": [0.0, 1.0, 2.0], "values": [0.0, 0.5, 0.0], "ends": "cyclic"}),
     "dalembert.Table.at": Target(lambda **a: da.Table([0, 1], [1, 2]).at(**a), {"t": 0.5}),
+    "dalembert.Curve": Target(
+        da.Curve, {"x": [0.0, 1.0, 2.0], "y": [0.0, 5.0, 2.0], "smooth": True, "beyond": "linear"}
+    ),
+    "dalembert.Curve.at": Target(lambda **a: da.Curve([0, 1], [1, 2]).at(**a), {"x": 0.5}),
+    "dalembert.Pulley": Target(
+        lambda **a: zoo.chain(2).add_pulley_rope("r", ["ground", da.Pulley(**a), "ground"]),
+        {"frame": "link 1", "radius": 0.1, "axis": "z", "turn": -1},
+    ),
+    "dalembert.solid": Target(
+        da.solid,
+        {
+            "kind": "box",
+            "size": (1.0, 2.0, 3.0),
+            "density": 1000.0,
+            "at": (0.1, 0.2, 0.3),
+            "rotation": np.eye(3),
+            "colour": (1.0, 0.0, 0.0, 1.0),
+        },
+    ),
     "dalembert.rotation": Target(da.rotation, {"axis": "z", "angle": 0.3}),
 }
+SKETCHING: dict[str, dict[str, Any]] = {
+    "add_pin": {"name": "new", "where": ("A", 1.0, "B", 1.0, 1)},
+    "pin": {"name": "B"},
+    "add_bar": {"name": "new", "pins": "B C", "mass": 1.0, "density": 2.0},
+    "add_slider": {"name": "new", "pin": "C", "direction": (1.0, 0.0), "on": "bar", "mass": 1.0},
+    "add_wheel": {"name": "new", "pin": "B", "radius": 0.1, "mass": 1.0, "width": 0.02},
+    "add_cylinder": {"name": "new", "a": "A", "b": "C", "masses": (1.0, 2.0)},
+}
+
+
+def on_linkage(method: str) -> Any:
+    def call(**arguments: Any) -> Any:
+        m = da.Linkage("bench", {"A": (0, 0), "B": (1, 0), "C": (1, 1)}, "A", {"bar": "A B"})
+        return getattr(m, method)(**arguments)
+
+    return call
+
+
 ADDING: dict[str, dict[str, Any]] = {
     "add_parameter": {"name": "new", "value": 0.5},
     "add_input": {"name": "new", "size": 2},
@@ -39,13 +76,17 @@ ADDING: dict[str, dict[str, Any]] = {
         "inertia": (1.0, 1.0, 1.0),
         "inertia_axes": np.eye(3),
         "physical": True,
+        "at": (0.1, 0.2, 0.3),
+        "rotation": np.eye(3),
     },
-    "add_frame": {"name": "new", "frame": "a"},
+    "add_points": {"points": {"new": (1.0, 2.0, 3.0)}, "parameters": ["new"], "unit": "mm"},
+    "add_frame": {"name": "new", "frame": "a", "at": (0.1, 0.2)},
     "add_joint": {
         "name": "new",
         "joint": da.Universal("x", "y"),
-        "parent": "a",
-        "child": "loose",
+        "a": "a",
+        "b": "loose",
+        "tree": True,
         "stiffness": 1.0,
         "rest": (0.1, 0.2),
         "damping": 0.1,
@@ -58,7 +99,46 @@ ADDING: dict[str, dict[str, Any]] = {
     "add_wrench": {"name": "new", "frame": "tip", "force": (1.0, 0, 0), "moment": (0, 0, 1.0), "axes": "world"},
     "add_bushing": {"name": "new", "a": "a", "b": "b", "stiffness": (1.0,) * 6, "damping": (0.1,) * 6},
     "add_spring": {"name": "new", "a": "a", "b": "b", "stiffness": 10.0, "damping": 0.1, "rest_length": 0.1},
-    "add_actuator": {"name": "new", "a": "a", "b": "tip", "limits": (-1.0, 2.0)},
+    "add_damper": {"name": "new", "a": "a", "b": "b", "damping": 10.0},
+    "add_torsion_spring": {"name": "new", "coordinate": "A", "stiffness": 1.0, "damping": 0.1, "rest": 0.2},
+    "add_elastic_coupling": {
+        "name": "new", "coefficients": {"A": 1.0, "B": -2.0}, "stiffness": 1.0, "damping": 0.1, "offset": 0.1,
+        "efficiency": 0.9, "creep": 0.1,
+    },
+    "add_slipping_coupling": {"name": "new", "coefficients": {"A": 1.0, "B": -2.0}, "capacity": law, "creep": 0.1},
+    "add_gear": {
+        "name": "new", "a": "A", "b": "B", "teeth": (20, 60), "inside": True, "carrier": "E", "offset": 0.1,
+        "stiffness": 10.0, "damping": 0.1, "efficiency": 0.9, "creep": 0.1,
+    },
+    "add_rack": {
+        "name": "new", "pinion": "A", "rack": "B", "radius": 0.1, "offset": 0.1, "stiffness": 10.0, "damping": 0.1,
+        "efficiency": 0.9, "creep": 0.1,
+    },
+    "add_planetary": {"name": "new", "sun": "A", "ring": "E", "carrier": "F", "teeth": (20, 60), "offset": 0.1},
+    "add_differential": {"name": "new", "case": "A", "left": "E", "right": "F", "offset": 0.1},
+    "add_belt": {
+        "name": "new", "a": "A", "b": "B", "radii": (0.1, 0.2), "crossed": True, "offset": 0.1, "stiffness": 10.0,
+        "damping": 0.1, "efficiency": 0.9, "creep": 0.1,
+    },
+    "add_clutch": {"name": "new", "a": "A", "b": "B", "capacity": 2.0, "creep": 0.1},
+    "add_brake": {"name": "new", "coordinate": "A", "capacity": law, "creep": 0.1},
+    "add_one_way_clutch": {"name": "new", "a": "A", "b": "B", "damping": 10.0},
+    "add_dc_motor": {
+        "name": "new", "coordinate": "A", "torque_constant": 0.1, "resistance": 2.0, "back_emf": 0.1, "ratio": 10.0,
+        "efficiency": 0.9, "limits": (-12.0, 12.0),
+    },
+    "add_muscle": {
+        "name": "new", "points": ["a", "b", "c"], "strength": 100.0, "optimal_length": 0.3, "tendon": 0.1,
+        "speed": 10.0,
+    },
+    "add_tyre": {
+        "name": "new", "wheel": "c", "radius": 0.3, "stiffness": 1e5, "damping": 10.0,
+        "longitudinal": (10.0, 1.6, 1.0, 0.5), "lateral": 5e4, "on": "ground", "axis": "y",
+        "road": ([0.0, 1.0], [0.0, 0.1]), "slow": 0.1,
+    },
+    "add_pulley_rope": {"name": "new", "path": ["a", "c", "ground"]},
+    "add_strut": {"name": "new", "a": "a", "b": "c", "length": 0.5, "restitution": 0.5},
+    "add_actuator": {"name": "new", "a": "a", "b": "tip", "limits": (-1.0, 2.0), "stroke": (0.1, 3.0)},
     "add_servo": {
         "name": "new", "coordinate": "A", "stiffness": 1.0, "damping": 0.1, "rate": True, "limits": (-1.0, 2.0),
     },
@@ -84,6 +164,10 @@ ADDING: dict[str, dict[str, Any]] = {
     },
     "add_skate": {"name": "new", "frame": "c", "sideways": "y"},
     "add_constraint": {"name": "new", "holonomic": law},
+    "copy": {"name": "another"},
+    "remove": {"name": "tip", "kind": "frame", "dependents": True},
+    "rename": {"name": "A", "new": "new", "kind": "joint"},
+    "replace": {"name": "a", "kind": "body", "mass": 2.0, "com": (0.1, 0, 0), "inertia": (1, 1, 1)},
     "add_state": {"name": "new", "q": {"A": 0.1}, "v": {"D": [0.0, 0.0, 1.0]}, "u": {"push": 1.0}, "t": 0.5},
     "save": {"path": lambda: folder() / "m.yaml"},
     "compile": {"backend": "casadi"},
@@ -108,6 +192,20 @@ def written() -> Path:
 
 
 DESCRIBING = {
+    "dalembert.Linkage": Target(
+        da.Linkage,
+        {
+            "name": "new",
+            "pins": {"A": (0.0, 0.0), "B": ("A", 1.0, 0.5)},
+            "ground": "A",
+            "bodies": {"bar": "A B"},
+            "density": 2.0,
+            "mass": {"bar": 1.0},
+            "parameters": {"k": 1.0},
+            "gravity": (0.0, -9.81, 0.0),
+        },
+    ),
+    **{f"dalembert.Linkage.{name}": Target(on_linkage(name), good) for name, good in SKETCHING.items()},
     "dalembert.Mechanism": Target(da.Mechanism, {"name": "new", "gravity": (0.0, 0.0, -9.81)}),
     **{f"dalembert.Mechanism.{name}": Target(on_mechanism(name), good) for name, good in ADDING.items()},
     "dalembert.Body.at": Target(

@@ -26,6 +26,11 @@ def swing(p: Any) -> da.Sensitivities:
     return da.sensitivities(da.simulate(pendulum()[0], {"A": 1.0}, 0.1, p=p), of=["A"], wrt=["L"])
 
 
+@cache
+def fitted() -> da.Fit:
+    return da.fit(pendulum()[0], {"t": [0.1, 0.2, 0.3], "A": [0.9, 0.8, 0.7]}, ["L"], {"A": 1.0})
+
+
 SENSITIVITIES = {
     "dalembert.sensitivities": Target(
         da.sensitivities,
@@ -49,6 +54,24 @@ SENSITIVITIES = {
     "dalembert.Sensitivities.gradient": Target(lambda **a: swing({"L": 1.0}).gradient(**a), {"of": "A"}),
     "dalembert.Integral": Target(
         lambda **a: da.sensitivities(pendulum()[1], of={"x": da.Integral(**a)}, wrt=["L"]), {"what": "energy"}
+    ),
+    "dalembert.fit": Target(
+        da.fit,
+        {
+            "system": lambda: pendulum()[0], "data": {"t": [0.1, 0.2, 0.3], "A": [0.9, 0.8, 0.7]},
+            "parameters": {"L": 1.0}, "start": {"A": 1.0}, "v": {"A": 0.0}, "t": 0.0, "guess": {"A": 1.0}, "u": [0.0],
+            "sigma": 0.1, "bounds": {"L": (0.5, 2.0)}, "rtol": 1e-6, "max_evaluations": 3,
+        },
+    ),
+    "dalembert.Fit.confidence": Target(lambda **a: fitted().confidence(**a), {"level": 0.9}),
+    "dalembert.Fit.plot": Target(lambda **a: fitted().plot(**a), {"names": ["A"], "path": "fit.png"}),
+    "dalembert.optimize": Target(
+        da.optimize,
+        {
+            "system": lambda: pendulum()[0], "parameters": {"L": (0.5, 2.0)}, "along": {"A": [0.1, 0.2]},
+            "target": {"position:bob@x": [0.1, 0.2]}, "limits": {"low": ("position:bob@y", -5.0, None)},
+            "guess": {"A": 0.1}, "starts": 1, "seed": 2, "max_evaluations": 20,
+        },
     ),
     "dalembert.Residuals": Target(
         lambda **a: da.Residuals(**a)([1.1]), {"model": lambda: swing, "wrt": ["L"], "target": [0.9], "scale": 0.1}

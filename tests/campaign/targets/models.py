@@ -58,6 +58,8 @@ def on_mechanism(method: str) -> Callable[..., Any]:
 
     def call(**arguments: Any) -> Any:
         m = bench()
+        for shaft in "EF":
+            m.add_joint(shaft, da.Revolute("z"), m.ground, m.add_body(f"shaft {shaft}", mass=1.0, inertia=(1, 1, 1)))
         if method == "compile":
             m.add_joint("rest", da.Free(), m.ground, "loose")
         result = getattr(m, method)(**arguments)

@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 
 from dalembert.formats.mjcf.bodies import BALL, FREE
-from dalembert.formats.mjcf.laws import ActuatorForce, Scaled, rotation_vector
+from dalembert.formats.mjcf.laws import EVERYTHING, ActuatorForce, Scaled, rotation_vector
 from dalembert.formats.mjcf.paths import FramePath, JointPath, SliderCrank
 from dalembert.formats.mjcf.reading import Reading, control, output, unused
 from dalembert.formats.mjcf.tendons import Tendons, exert
@@ -57,11 +57,26 @@ def _law(r: Reading, k: int, path: Any, u: ca.SX, how: str) -> ActuatorForce:
         r.note("actuator", k, "its activation has no dynamics here: the input is the activation")
     if getattr(model, "actuator_delay", np.zeros(k + 1))[k] > 0.0:
         r.note("actuator", k, f"its delay of {model.actuator_delay[k]:g} s is not modelled: the input acts at once")
-    places = {"ctrl": control(model, k), "force": k, "act": k}
-    limits = [n for n, place in places.items() if getattr(model, f"actuator_{n}limited")[place]]
+    limits = _ranges(r, k)
+    acts, exerts = "act" if model.actuator_dyntype[k] != 0 else "ctrl", "force"
+    if k in r.force_inputs:
+        acts = ""
+    kept = {n: limits.pop(n, EVERYTHING) if r.ranges else EVERYTHING for n in (acts, exerts)}
     if limits:
         r.note("actuator", k, f"its limits ({', '.join(f'{n}range' for n in limits)}) are not kept")
-    return ActuatorForce(path, u, tuple(gain), tuple(bias))  # type: ignore[arg-type]
+    return ActuatorForce(path, u, tuple(gain), tuple(bias), kept[acts], kept[exerts])  # type: ignore[arg-type]
+
+
+def _ranges(r: Reading, k: int) -> dict[str, tuple[float, float]]:
+    """The ranges of an actuator that are in force: of ctrl, force and act."""
+    model = r.model
+    places = {"ctrl": control(model, k), "force": output(model, k), "act": k}
+    of = {n: getattr(model, f"actuator_{n}range")[x] for n, x in places.items() if _limited(model, n, x)}
+    return {n: (float(x[0]), float(x[1])) for n, x in of.items()}
+
+
+def _limited(model: Any, name: str, place: int) -> bool:
+    return bool(getattr(model, f"actuator_{name}limited")[place])
 
 
 def _path(r: Reading, k: int, kind: int, tendons: Tendons) -> Any:
@@ -93,7 +108,7 @@ def _geared(path: Any, gear: float) -> Any:
 
 
 def _apply(r: Reading, k: int, name: str, path: Any, law: ActuatorForce) -> None:
-    plain = not any(law.gain[1:]) and not any(law.bias)
+    plain = not any(law.gain[1:]) and not any(law.bias) and law.control == law.force == EVERYTHING
     if isinstance(path, (BallPath, FreePath)):
         r.m.add_joint_force(unused(name, r.m.forces), path.joint, OnJoint(path, law))
     elif isinstance(path, JointPath) and len(path.terms) == 1 and plain:

@@ -70,6 +70,8 @@ class Document:
         self.names: dict[str, set[str]] = {}  # names in use, by kind
         self.controls: list[tuple[str, int]] = []  # of each actuator, the input that drives it and its number there
         self.sections: dict[str, Node] = {}
+        self.references: dict[str, Any] = {}  # of free joints that are not neutral in the written reference position
+        self.left_out: dict[str, Any] = {}  # bodies that are a tendon's armature, and the constraints that tie them
         self._layout: Layout | None = None
         self._neutral: UserState | None = None
 
@@ -125,9 +127,9 @@ class Document:
         return TracedState(self._layout, self._layout.tree.moving(at, rate), 0.0)
 
     def neutral(self) -> UserState:
-        """The mechanism in its neutral position, for lengths there."""
+        """The mechanism in the reference position of the file, for lengths there."""
         if self._neutral is None:
-            self._neutral = self.state({}, {}).user()
+            self._neutral = self.state(self.references, {}).user()
         return self._neutral
 
     def written(self) -> str:

@@ -6,11 +6,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Protocol
 
 import casadi as ca
 
 from dalembert.mechanism.traced import UserState
+
+EVERYTHING = (-inf, inf)
 
 
 class Length(Protocol):
@@ -21,6 +24,13 @@ class Length(Protocol):
 
     def speed(self, s: UserState) -> ca.SX:
         """Its rate."""
+
+
+def within(x: ca.SX, limits: tuple[float, float]) -> ca.SX:
+    """x, or the nearest of the limits."""
+    lower, upper = limits
+    x = x if lower == -inf else ca.fmax(x, lower)
+    return x if upper == inf else ca.fmin(x, upper)
 
 
 def spring(x: ca.SX, coefficients: tuple[float, ...]) -> ca.SX:
@@ -135,12 +145,14 @@ class TendonForce:
 
 @dataclass(frozen=True, eq=False)
 class ActuatorForce:
-    """gain · u + bias, each constant + kp length + kv speed of the transmission, gear included."""
+    """gain · u + bias, each constant + kp length + kv speed of the transmission, gear included; in ranges."""
 
     path: Length
     u: ca.SX
     gain: tuple[float, float, float]
     bias: tuple[float, float, float]
+    control: tuple[float, float] = EVERYTHING  # range of u
+    force: tuple[float, float] = EVERYTHING  # of the whole
 
     def __call__(self, s: UserState) -> ca.SX:
         terms = [ca.SX(1)]
@@ -148,7 +160,7 @@ class ActuatorForce:
         terms.append(self.path.length(s) if needed[1] else ca.SX(0))
         terms.append(self.path.speed(s) if needed[2] else ca.SX(0))
         gain, bias = (sum((c * x for c, x in zip(p, terms) if c), ca.SX(0)) for p in (self.gain, self.bias))
-        return gain * self.u + bias
+        return within(gain * within(self.u, self.control) + bias, self.force)
 
 
 @dataclass(frozen=True, eq=False)

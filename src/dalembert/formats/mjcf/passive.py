@@ -68,7 +68,7 @@ def _notes(r: Reading, k: int) -> None:
     model, d = r.model, int(r.model.jnt_dofadr[k])
     if model.dof_frictionloss[d] > 0.0 and model.jnt_type[k] <= BALL:
         r.note("joint", k, f"dry friction (frictionloss {model.dof_frictionloss[d]:g}) of its type is not modelled")
-    if model.jnt_limited[k]:
+    if model.jnt_limited[k] and not (r.stops and model.jnt_type[k] > BALL):
         kept = "kept as data" if model.jnt_type[k] > BALL else "left out"
         r.note("joint", k, f"its limits are {kept} and do not stop the motion")
     if getattr(model, "jnt_springyield", np.zeros(model.njnt))[k] > 0.0:

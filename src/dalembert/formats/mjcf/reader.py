@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert import checks
 from dalembert.errors import DescriptionError, ModelFileError
+from dalembert.formats.at_limits import checked_stops, stop_at_limits
 from dalembert.formats.mjcf.actuators import read_actuators
 from dalembert.formats.mjcf.bodies import read_bodies
 from dalembert.formats.mjcf.compiling import compiled
@@ -35,6 +36,8 @@ def read_mjcf(
     base: str | None = None,
     merge_fixed: bool = True,
     actuators: str = "laws",
+    ranges: bool = False,
+    stops: Any = None,
     isolated: bool = False,
     folder: str | os.PathLike[str] | None = None,
 ) -> Mechanism:
@@ -46,9 +49,11 @@ def read_mjcf(
     position, or the keyframe (name or number) asked for by `keyframe`. base: "fixed" welds bodies on free joints to the
     ground, "free" lets those without joints that carry others float, None takes them as written. merge_fixed: bodies
     without joints become frames of the bodies that carry them; False keeps them. actuators: "laws" (each is an input u
-    with its gain and bias, as MuJoCo's ctrl), "forces" (the input is the force itself) or "none". isolated=True tries
-    MuJoCo's compiler in a process of its own first, so that a file by which it crashes is an error here; it takes about
-    half a second more.
+    with its gain and bias, as MuJoCo's ctrl), "forces" (the input is the force itself) or "none". ranges=True keeps
+    their ranges: inputs beyond ctrlrange (actrange, of an activation) act as its nearest end, and forces stay in
+    forcerange. stops: what stops joints at their limits, "rigid" or a `da.Stops`; None keeps limits as data.
+    isolated=True tries MuJoCo's compiler in a process of its own first, so that a file by which it crashes is an error
+    here; it takes about half a second more.
 
     >>> import dalembert as da, pathlib, tempfile
     >>> text = '''<mujoco model="pendulum"><worldbody><body name="rod">
@@ -65,6 +70,8 @@ def read_mjcf(
     if base is not None:
         checks.choice(base, ("fixed", "free"), "base")
     checks.choice(actuators, ("laws", "forces", "none"), "actuators")
+    checks.flag(ranges, "ranges")
+    stops = checked_stops(stops)
     where, notes = Path(checks.path(path, "path", error=ModelFileError)), Notes(strict)
     if checks.flag(isolated, "isolated"):
         tried(where, base, folder)
@@ -73,7 +80,7 @@ def read_mjcf(
     gravity = np.zeros(3) if of.model.opt.disableflags & NO_GRAVITY else of.model.opt.gravity
     try:
         m = Mechanism(source.root.attrib.get("model") or Path(path).stem, gravity=gravity.tolist())
-        r = Reading(of, m, notes, merge_fixed)
+        r = Reading(of, m, notes, merge_fixed, ranges, stops is not None)
         read_bodies(r)
         read_passive(r)
         tendons = read_tendons(r)
@@ -85,7 +92,7 @@ def read_mjcf(
     read_states(r, keyframe)
     note_gaps(r)
     m.notes.extend(notes.done())
-    return m
+    return stop_at_limits(m, stops)
 
 
 def _notes(r: Reading) -> None:

@@ -24,6 +24,8 @@ class Reading:
     m: Mechanism
     notes: Notes
     merge_fixed: bool
+    ranges: bool = False  # whether those of actuators are kept
+    stops: bool = False  # whether joints stop at their limits
     places: list[Frame] = field(default_factory=list)  # the frame of each MuJoCo body
     joints: list[str] = field(default_factory=list)  # the name of each MuJoCo joint
     sites: list[str] = field(default_factory=list)  # the name of the frame of each site

@@ -21,6 +21,7 @@ from dalembert.formats.mjcf.writing_forces import write_forces
 from dalembert.formats.mjcf.writing_joints import write_joint
 from dalembert.formats.mjcf.writing_shapes import write_shapes
 from dalembert.formats.mjcf.writing_states import write_states
+from dalembert.formats.mjcf.writing_tendons import find_armatures, write_armatures
 from dalembert.formats.saving import save
 from dalembert.mechanism.body import Body
 from dalembert.mechanism.joints.attachment import Attachment
@@ -58,6 +59,7 @@ def text_of(d: Document, folder: Path) -> str:
     d.section("option").attributes["gravity"] = Node("", x=d.number(m.gravity)).attributes["x"]
     for name in m.parameters.symbols:
         d.note(f"parameter '{name}'", "is written with its default value")
+    find_armatures(d)
     _bodies(d)
     for name, frame in m.frames.items():
         if frame.body is not m.ground or name != "world" or np.any(d.number(frame.T.p)):
@@ -65,6 +67,7 @@ def text_of(d: Document, folder: Path) -> str:
     write_shapes(d, folder)
     write_constraints(d)
     write_forces(d)
+    write_armatures(d)
     write_states(d)
     return d.written()
 
@@ -78,6 +81,8 @@ def _bodies(d: Document) -> None:
     d.nodes["ground"], d.frames["ground"] = d.section("worldbody"), _identity()
     hanging: dict[str, list[Attachment]] = defaultdict(list)
     for joint in m.joints.values():
+        if joint.child.body.name in d.left_out:
+            continue
         hanging[joint.parent.body.name].append(joint)
     kept = _visible(d)
     waiting = [[joint] for joint in reversed(hanging["ground"])]

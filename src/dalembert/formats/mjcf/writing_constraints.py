@@ -18,7 +18,7 @@ from dalembert.symbols import array
 def write_constraints(d: Document) -> None:
     """Add an equality, or several, for each constraint that has one."""
     for c in d.m.constraints.values():
-        if not _written(d, c):
+        if c.name not in d.left_out and not _written(d, c):
             d.note(f"{c.kind} '{c.name}'", f"has no equality in MJCF and is left out ({c.describe()})")
 
 

@@ -9,7 +9,15 @@ import numpy as np
 
 from dalembert.formats.mjcf.actuators import BallPath, FreePath, SiteWrench
 from dalembert.formats.mjcf.document import Document, Node
-from dalembert.formats.mjcf.laws import ActuatorForce, BallHigherOrder, HigherOrder, Scaled, TendonForce
+from dalembert.formats.mjcf.laws import (
+    EVERYTHING,
+    ActuatorForce,
+    BallHigherOrder,
+    FreeForce,
+    HigherOrder,
+    Scaled,
+    TendonForce,
+)
 from dalembert.formats.mjcf.paths import JointPath, SliderCrank
 from dalembert.formats.mjcf.writing_tendons import tendon_node
 from dalembert.mechanism.forces import Cable, Force, JointForce, Spring, Wrench
@@ -71,6 +79,8 @@ def _along(d: Document, name: str, law: Any) -> bool:
         gainprm=law.gain,
         biastype="affine",
         biasprm=law.bias,
+        ctrlrange=law.control if law.control != EVERYTHING else None,
+        forcerange=law.force if law.force != EVERYTHING else None,
     )
     return True
 
@@ -100,7 +110,12 @@ def _written(d: Document, force: Force) -> bool:
         return _line(d, force)
     if isinstance(force, Cable):
         return _driven_line(d, force)
-    return isinstance(force, Wrench) and (_lift(d, force) or _thruster(d, force))
+    if not isinstance(force, Wrench):
+        return False
+    for law in (force.force, force.moment):
+        if isinstance(law, FreeForce):
+            return law.joint in d.references  # written with its joint
+    return _lift(d, force) or _thruster(d, force)
 
 
 def _motor(d: Document, force: JointForce) -> bool:

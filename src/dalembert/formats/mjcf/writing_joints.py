@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.formats.mjcf.document import Document, Node
-from dalembert.formats.mjcf.laws import BallHigherOrder, HigherOrder
+from dalembert.formats.mjcf.laws import BallHigherOrder, FreeForce, HigherOrder
 from dalembert.mechanism.contacts import Friction
 from dalembert.mechanism.forces import JointForce
 from dalembert.mechanism.joints.attachment import Attachment
@@ -91,19 +91,31 @@ def write_joint(d: Document, node: Node, a: Attachment, place: Transform) -> Non
 
 def _free(d: Document, node: Node, a: Attachment) -> None:
     name = d.coordinates[a.name] = d.name("joint", a.name)
-    damping = d.number(a.damping)
-    node.add("joint", name=name, type_="free", damping=damping[0] if damping[0] else None)
-    parent = d.numeric(a.parent.T)
+    damping, spring, parent = d.number(a.damping), _free_spring(d, a), d.numeric(a.parent.T)
+    joint = node.add("joint", name=name, type_="free", damping=damping[0] if damping[0] else None)
+    plain = np.array_equal(parent.R, np.eye(3)) and not np.any(parent.p)
     if a.parent.body is not d.m.ground:
         d.note(
             f"joint '{a.name}'",
             f"a free joint is one with the world in MJCF: its coordinates change, and nothing acts back on body "
             f"'{a.parent.body.name}'",
         )
-    elif not np.array_equal(parent.R, np.eye(3)) or np.any(parent.p):
+    elif not plain:
         d.note(f"joint '{a.name}'", "a free joint starts from the world's frame in MJCF: its coordinates change")
+    elif spring is not None:  # it rests in the reference position, which is where the body is written
+        d.references[a.name] = spring.rest
+        node.attributes |= Node("", pos=spring.rest[4:], quat=spring.rest[:4]).attributes
+        joint.attributes |= Node("", stiffness=spring.stiffness, damping=[damping[0], *spring.damping]).attributes
     if len(set(damping)) > 1 or np.any(d.number(a.stiffness)):
         d.note(f"joint '{a.name}'", "springs, and damping that differs, of a free joint are not written")
+
+
+def _free_spring(d: Document, a: Attachment) -> FreeForce | None:
+    """The spring that the reader made of a free joint's, if it has one."""
+    child, laws = d.numeric(a.child.T), [getattr(force, "force", None) for force in d.m.forces.values()]
+    if np.any(child.p) or not np.array_equal(child.R, np.eye(3)):
+        return None
+    return next((law for law in laws if isinstance(law, FreeForce) and law.joint == a.name), None)
 
 
 def _higher(d: Document, a: Attachment) -> tuple[tuple[float, ...], tuple[float, ...], float]:

@@ -17,7 +17,8 @@ def write_states(d: Document) -> None:
     if not d.m.states:
         return
     order = {name: n for n, name in enumerate(_written_joints(d))}
-    joints = sorted((a for a in d.m.joints.values() if a.joint.nq), key=lambda a: order[_first(d, a)])
+    joints = [a for a in d.m.joints.values() if a.joint.nq and a.child.body.name not in d.left_out]
+    joints.sort(key=lambda a: order[_first(d, a)])
     for state in d.m.states.values():
         here = d.state(state.q, state.v)
         parts = [_coordinates(d, here, a) for a in joints]

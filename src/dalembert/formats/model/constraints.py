@@ -6,9 +6,10 @@ from typing import Any
 
 from dalembert.formats.model import vocabulary as words
 from dalembert.formats.model.cursor import Node
-from dalembert.formats.model.forces import kind_of, local, places
-from dalembert.formats.model.places import axis, joint_of, place
+from dalembert.formats.model.forces import coefficients, given, kind_of, local, places
+from dalembert.formats.model.places import axis, joint_of, place, point_on_axis
 from dalembert.formats.model.scope import MOTION, NUMBERS, POSITION, STATE, Scope
+from dalembert.mechanism.machinery import Pulley
 from dalembert.mechanism.mechanism import Mechanism
 from dalembert.mechanism.motions import ENDS, Table
 
@@ -28,11 +29,12 @@ def add_constraint(m: Mechanism, name: str, node: Node, outer: Scope) -> None:
 
 def _loop(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     joint = joint_of(node.child("joint").text(), node, scope)
-    m.close_loop(name, joint, *places(node.child("between"), scope, 2))
+    m.close_loop(name, joint, *places(node.child("between"), scope, 2), at=point_on_axis(node, scope))
 
 
 def _rod(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
-    m.add_rod(name, *places(node.child("between"), scope, 2), length=scope.value(node.child("length")))
+    length = node.get("length")
+    m.add_rod(name, *places(node.child("between"), scope, 2), length=None if length is None else scope.value(length))
 
 
 def _point_on_line(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
@@ -49,20 +51,37 @@ def _point_in_plane(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
 
 def _coupling(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     offset = node.get("offset")
-    coefficients = {q: scope.value(c) for q, c in node.child("coefficients").named()}
-    m.add_coupling(name, coefficients, 0.0 if offset is None else scope.value(offset))
+    m.add_coupling(name, coefficients(node, scope), 0.0 if offset is None else scope.value(offset))
+
+
+def _geared(method: str, *coordinates: str) -> Any:
+    """Gears, belts and the like, by the coordinates they tie."""
+
+    def add(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+        more = given(node, scope, ("ratio", "radius", "offset"))
+        for key in ("teeth", "radii"):
+            if (pair := node.get(key)) is not None:
+                more[key] = scope.values(pair.items(2))
+        for key in ("inside", "crossed"):
+            if (flag := node.get(key)) is not None:
+                more[key] = flag.flag()
+        if method == "add_gear" and (carrier := node.get("carrier")) is not None:
+            more["carrier"] = carrier.text()
+        getattr(m, method)(name, *(node.child(q).text() for q in coordinates), **more)
+
+    return add
 
 
 def _driver(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     motion = node.child("motion")
-    given = _table(motion) if isinstance(motion.value, dict) else scope.law([motion], MOTION)
-    m.add_driver(name, node.child("coordinate").text(), given)
+    law = _table(motion) if isinstance(motion.value, dict) else scope.law([motion], MOTION)
+    m.add_driver(name, node.child("coordinate").text(), law)
 
 
 def _point_driver(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     motion = node.child("motion")
-    given = _table(motion) if isinstance(motion.value, dict) else scope.law(motion.items(3), MOTION)
-    m.add_point_driver(name, place(node.child("frame"), scope), given)
+    law = _table(motion) if isinstance(motion.value, dict) else scope.law(motion.items(3), MOTION)
+    m.add_point_driver(name, place(node.child("frame"), scope), law)
 
 
 def _table(node: Node) -> Table:
@@ -98,6 +117,26 @@ def _rolling_discs(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     )
 
 
+def _pulley_rope(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+    path: list[Any] = []
+    for x in node.child("path").items():
+        if not isinstance(x.value, dict) or "pulley" not in x.value:
+            path.append(place(x, scope))
+            continue
+        x.keys(words.PULLEY, "a pulley")
+        about, turn = x.get("axis"), x.get("turn")
+        with x.here():
+            path.append(
+                Pulley(
+                    place(x.child("pulley"), scope),
+                    scope.value(x.child("radius")),
+                    axis="z" if about is None else about.choice("xyz"),
+                    turn=1 if turn is None else int(turn.number()),
+                )
+            )
+    m.add_pulley_rope(name, path)
+
+
 def _skate(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     sideways = node.get("sideways")
     m.add_skate(name, place(node.child("frame"), scope), sideways="y" if sideways is None else sideways.choice("xyz"))
@@ -106,8 +145,8 @@ def _skate(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
 def _expression(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     rows: dict[str, Any] = {}
     for key, may in (("holonomic", POSITION), ("pfaffian", STATE)):
-        if (given := node.get(key)) is not None:
-            rows[key] = {row: scope.law([value], may) for row, value in given.named()}
+        if (written := node.get(key)) is not None:
+            rows[key] = {row: scope.law([value], may) for row, value in written.named()}
     m.add_constraint(name, **rows)
 
 
@@ -117,10 +156,16 @@ _ADD = {
     "point on line": _point_on_line,
     "point in plane": _point_in_plane,
     "coupling": _coupling,
+    "gear": _geared("add_gear", "a", "b"),
+    "rack": _geared("add_rack", "pinion", "rack"),
+    "planetary": _geared("add_planetary", "sun", "ring", "carrier"),
+    "differential": _geared("add_differential", "case", "left", "right"),
+    "belt": _geared("add_belt", "a", "b"),
     "driver": _driver,
     "point driver": _point_driver,
     "rolling": _rolling,
     "rolling discs": _rolling_discs,
+    "pulley rope": _pulley_rope,
     "skate": _skate,
     "expression": _expression,
 }

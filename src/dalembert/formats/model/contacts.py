@@ -32,6 +32,10 @@ def add_contact(m: Mechanism, name: str, node: Node, outer: Scope) -> None:
         if kind == "rope":
             m.add_rope(name, places(node.child("through"), scope), length=scope.value(node.child("length")), **given)
             return
+        if kind == "strut":
+            ends = places(node.child("between"), scope, 2)
+            m.add_strut(name, *ends, length=scope.value(node.child("length")), **given)
+            return
         on, radius, other = node.get("on"), node.get("radius"), node.get("on_radius")
         m.add_contact(
             name,
@@ -67,7 +71,8 @@ def contact_data(w: Writing, contact: OneSided) -> Data:
     """A contact or rope as data."""
     data: Data = {"type": contact.kind}
     if isinstance(contact, Rope):
-        data |= {"through": [w.place(f) for f in contact.points], "length": contact.length}
+        word = "through" if contact.kind == "rope" else "between"
+        data |= {word: [w.place(f) for f in contact.points], "length": contact.length}
     elif isinstance(contact, SphereOnPlane | SphereOnSphere):
         data["frame"] = w.place(contact.frame)
         if isinstance(contact, SphereOnSphere):

@@ -11,10 +11,12 @@ from dalembert.formats.model import vocabulary as words
 from dalembert.formats.model.cursor import Node
 from dalembert.formats.model.places import place
 from dalembert.formats.model.scope import CONFIGURATION, FORCE, Scope
+from dalembert.mechanism.curves import BEYOND, Curve
 from dalembert.mechanism.mechanism import Mechanism
 
 Types = dict[str, dict[str, str]]
-MAKE_INPUTS = ("motor", "actuator", "servo", "kinematic input")  # types of forces that come with an input of their name
+#: types of forces that come with an input of their name
+MAKE_INPUTS = ("motor", "actuator", "servo", "kinematic input", "dc motor", "muscle")
 
 
 def kind_of(node: Node, kinds: Types, noun: str) -> str:
@@ -124,22 +126,98 @@ def _wrench(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
 
 
 def _elastic(node: Node, scope: Scope) -> dict[str, Any]:
-    keys = ("stiffness", "damping", "rest_length")
-    return {key: scope.value(value) for key in keys if (value := node.get(key)) is not None}
+    return given(node, scope, ("stiffness", "damping", "rest_length"))
+
+
+def given(node: Node, scope: Scope, keys: Iterable[str]) -> dict[str, Any]:
+    """Those of the keys that are present: numbers, expressions of parameters, or curves."""
+    return {key: law(value, scope) for key in keys if (value := node.get(key)) is not None}
+
+
+def law(node: Node, scope: Scope) -> Any:
+    """A number, an expression of parameters, or a curve."""
+    if not isinstance(node.value, dict):
+        return scope.value(node)
+    node.keys(words.CURVE, "a curve")
+    smooth, beyond = node.get("smooth"), node.get("beyond")
+    with node.here():
+        return Curve(
+            node.child("x").numbers(),
+            node.child("y").numbers(),
+            smooth=False if smooth is None else smooth.flag(),
+            beyond="linear" if beyond is None else beyond.choice(BEYOND),
+        )
+
+
+def coefficients(node: Node, scope: Scope) -> dict[str, Any]:
+    """Values by the names of coordinates."""
+    return {q: scope.value(c) for q, c in node.child("coefficients").named()}
 
 
 def _spring(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
     m.add_spring(name, *places(node.child("between"), scope, 2), **_elastic(node, scope))
 
 
+def _damper(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+    m.add_damper(name, *places(node.child("between"), scope, 2), damping=law(node.child("damping"), scope))
+
+
+def _torsion_spring(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+    m.add_torsion_spring(name, node.child("coordinate").text(), **given(node, scope, ("stiffness", "damping", "rest")))
+
+
+def _elastic_coupling(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+    keys = ("stiffness", "damping", "offset", "efficiency", "creep")
+    m.add_elastic_coupling(name, coefficients(node, scope), **given(node, scope, keys))
+
+
+def _dc_motor(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+    bounds, keys = node.get("limits"), ("torque_constant", "resistance", "back_emf", "ratio", "efficiency")
+    m.add_dc_motor(
+        name,
+        node.child("coordinate").text(),
+        **given(node, scope, keys),
+        limits=None if bounds is None else limits(bounds),
+    )
+
+
+def _muscle(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+    keys = ("strength", "optimal_length", "tendon", "speed")
+    m.add_muscle(name, places(node.child("through"), scope), **given(node, scope, keys))
+
+
+def _tyre(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+    on, about = node.get("on"), node.get("axis")
+    m.add_tyre(
+        name,
+        place(node.child("wheel"), scope),
+        **given(node, scope, ("radius", "stiffness", "damping", "road", "slow")),
+        **per_dof(node, scope, ("longitudinal", "lateral")),
+        on=None if on is None else place(on, scope),
+        axis="y" if about is None else about.choice("xyz"),
+    )
+
+
+def _slipping_coupling(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
+    capacity = scope.value(node.child("capacity"), FORCE)
+    m.add_slipping_coupling(name, coefficients(node, scope), capacity=capacity, **given(node, scope, ("creep",)))
+
+
 def _bushing(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
-    given: dict[str, Any] = {}
+    six: dict[str, Any] = {}
     for key in ("stiffness", "damping"):
         if (value := node.get(key)) is not None:
             rows = value.items()
             matrix = any(isinstance(n.value, list) for n in rows)
-            given[key] = [scope.values(n.items()) for n in rows] if matrix else scope.values(rows)
-    m.add_bushing(name, *places(node.child("between"), scope, 2), **given)
+            laws = any(isinstance(n.value, dict) for n in rows)
+            six[key] = (
+                [scope.values(n.items()) for n in rows]
+                if matrix
+                else [law(n, scope) for n in rows]
+                if laws
+                else scope.values(rows)
+            )
+    m.add_bushing(name, *places(node.child("between"), scope, 2), **six)
 
 
 def _cable(m: Mechanism, name: str, node: Node, scope: Scope) -> None:
@@ -165,6 +243,13 @@ _ADD = {
     "joint force": _joint_force,
     "wrench": _wrench,
     "spring": _spring,
+    "damper": _damper,
+    "torsion spring": _torsion_spring,
+    "elastic coupling": _elastic_coupling,
+    "dc motor": _dc_motor,
+    "muscle": _muscle,
+    "tyre": _tyre,
+    "slipping coupling": _slipping_coupling,
     "bushing": _bushing,
     "cable": _cable,
     "cut joint spring": _cut_joint_spring,

@@ -4,8 +4,9 @@
 
 bind in this order, the last the tightest; ** groups from the right, comparisons do not chain. Names are parameters,
 inputs and definitions of `let`; `'any text'` in quotes is such a name too, `gain[1]` one number of several. `t` is the
-time, `pi` π, `30deg` π/6. The state is asked for by q(joint), v(joint), position(frame).x, velocity(frame).z,
-rotation(frame)[0, 2] and twist(frame)[3]. Nothing is ever executed: the steps are looked up in tables.
+time, `pi` π; numbers may have a unit: `30deg` is π/6, `120mm` 0.12, `60rpm` 2π. The state is asked for by q(joint),
+v(joint), position(frame).x, velocity(frame).z, rotation(frame)[0, 2] and twist(frame)[3]. Nothing is
+ever executed: the steps are looked up in tables.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
-from math import radians
+from math import pi
 from typing import Any
 
 from dalembert.formats.data import shown
@@ -89,8 +90,11 @@ REFERENCES: dict[str, tuple[str, tuple[int, ...]]] = {
 }
 RESERVED = ("t", "pi", "and", "or", "not")
 
+#: units that a number may end with, and what they are of the SI
+UNITS = {"deg": pi / 180, "mm": 1e-3, "cm": 1e-2, "rpm": pi / 30}
+
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?:deg\b)?)"
+    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?:(?:deg|mm|cm|rpm)\b)?)"
     r"|(?P<name>[^\W\d]\w*)"
     r"|(?P<quoted>'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\")"
     r"|(?P<sign>\*\*|<=|>=|==|!=|[-+*/<>()\[\],.]))"
@@ -149,7 +153,8 @@ def hint(text: str) -> str:
     """What is meant by some texts that are not of this grammar, or nothing.
 
     >>> hint("1.2 kg"), hint("0,5"), hint("x^2")
-    (' Numbers are in SI units, without their names; angles may end with deg.', ' A decimal point is a point: 0.5.',
+    (' Numbers are in SI units, without their names; they may end with deg, mm, cm or rpm.',
+     ' A decimal point is a point: 0.5.',
      ' Powers are written **.')
     """
     if "^" in text:
@@ -157,7 +162,7 @@ def hint(text: str) -> str:
     if decimal := re.fullmatch(r"\s*([-+]?\d{1,20}),(\d{1,20})\s*", text):
         return f" A decimal point is a point: {decimal[1]}.{decimal[2]}."
     if re.fullmatch(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*[^\W\d_°%][\w/°*^]*\s*|[^a-z]*[°%]\s*", text[:100]):
-        return " Numbers are in SI units, without their names; angles may end with deg."
+        return " Numbers are in SI units, without their names; they may end with deg, mm, cm or rpm."
     return ""
 
 
@@ -238,7 +243,8 @@ class _Parser:
         """A number, a name, a call, a sign, or an expression in parentheses."""
         kind, word = self.kind, self.word
         if kind == "number":
-            value = radians(float(word[:-3])) if word.endswith("deg") else float(word)
+            unit = word.lstrip("0123456789.eE+-")
+            value = float(word.removesuffix(unit)) * UNITS[unit] if unit else float(word)
             if value == float("inf"):
                 raise GrammarError(f"the number {shown(word)} is beyond 1.8e308")
             self.steps.append(Step("number", value=value))

@@ -18,29 +18,38 @@ from dalembert.mechanism.constraints import (
     coordinate_driver,
     coupling,
     point_driver,
+    pulley_rope,
     rolling_disc_on_disc,
     rolling_on_plane,
     skate,
 )
 from dalembert.mechanism.constraints.driver import components
+from dalembert.mechanism.curves import Curve
+from dalembert.mechanism.drivetrain import CREEP
 from dalembert.mechanism.forces import (
     Actuator,
+    Along,
     Bushing,
     Cable,
     CutJointSpring,
+    DCMotor,
+    ElasticCoupling,
     Force,
     JointForce,
     KinematicInput,
+    Muscle,
     Potential,
     Servo,
+    SlippingCoupling,
     Spring,
+    Tyre,
     Wrench,
 )
 from dalembert.mechanism.forces.force import evaluate
 from dalembert.mechanism.motions import Table
 from dalembert.mechanism.traced import on_expressions
 from dalembert.mechanism.values import described
-from dalembert.symbols import array
+from dalembert.symbols import Scalar, array
 
 
 def force_data(w: Writing, force: Force) -> Data:
@@ -66,17 +75,33 @@ def force_data(w: Writing, force: Force) -> Data:
             data = {"type": "cable", "through": [w.place(p) for p in force.points], "tension": tension}
         elif type(force) is Spring:
             points = [w.place(p) for p in force.points]
-            data = {"type": "cable", "through": points} if force.slack else {"type": "spring", "between": points}
-            data["stiffness"] = force.stiffness
-            for key, x in (("damping", force.damping), ("rest_length", force.rest_length)):
-                if not is_zero(x):
-                    data[key] = x
+            data = {"type": force.kind, "through" if force.slack else "between": points}
+            if force.kind != "damper":
+                data["stiffness"] = _law(force.stiffness)
+            data |= _present(damping=force.damping, rest_length=force.rest_length)
+        elif type(force) is ElasticCoupling:
+            data = _elastic_coupling(force)
+        elif type(force) is DCMotor:
+            data = _dc_motor(force)
+        elif type(force) is Muscle:
+            data = {"type": "muscle", "through": [w.place(p) for p in force.points], "strength": force.strength}
+            data |= {"optimal_length": force.optimal_length, **_present(tendon=force.tendon)}
+            data |= {} if force.speed_limit == 10.0 else {"speed": force.speed_limit}
+        elif type(force) is Tyre:
+            data = _tyre(w, force)
+        elif type(force) is SlippingCoupling:
+            capacity = _evaluated(force.capacity, s, (), what)
+            data = {"type": "slipping coupling", "coefficients": _terms(force), "capacity": capacity}
+            data |= {} if force.creep == CREEP else {"creep": force.creep}
         elif type(force) is Bushing:
             data = {"type": "bushing", "between": [w.place(force.a), w.place(force.b)]}
-            for key, x in (("stiffness", force.stiffness), ("damping", force.damping)):
-                if key == "stiffness" or not is_zero(x):
+            for key, x, curves in zip(("stiffness", "damping"), (force.stiffness, force.damping), force.curves):
+                if key == "stiffness" or curves or not is_zero(x):
                     own = is_zero(x[~np.eye(6, dtype=bool)])
-                    data[key] = vector(np.diag(x)) if own else [vector(row) for row in x]
+                    six: list[Any] = vector(np.diag(x)) if own else [vector(row) for row in x]
+                    for k, curve in curves:
+                        six[k] = _law(curve)
+                    data[key] = six
         elif type(force) is Actuator:
             data = {"type": "actuator", "between": [w.place(p) for p in force.points]}
             data |= _limits(force.limits)
@@ -129,6 +154,61 @@ def _limits(limits: np.ndarray) -> Data:
     return {"limits": [float(x) if np.isfinite(x) else None for x in limits]} if np.isfinite(limits).any() else {}
 
 
+def _law(law: Any) -> Any:
+    """A number, an expression, or a curve."""
+    if not isinstance(law, Curve):
+        return law
+    data: Data = {"x": law.x.tolist(), "y": law.y.tolist()}
+    data |= {"smooth": True} if law.smooth else {}
+    return data if law.beyond == "linear" else {**data, "beyond": law.beyond}
+
+
+def _present(**laws: Any) -> Data:
+    """Those that are not the number 0."""
+    return {key: _law(x) for key, x in laws.items() if isinstance(x, Curve) or not is_zero(array(x))}
+
+
+def _terms(force: Along) -> Data:
+    return {joint.coordinates[k]: c for joint, k, c in force.terms}
+
+
+def _elastic_coupling(force: ElasticCoupling) -> Data:
+    coefficients, lossless = _terms(force), not isinstance(force.efficiency, Scalar) and force.efficiency == 1.0
+    data: Data = {"stiffness": _law(force.stiffness), **_present(damping=force.damping)}
+    if list(coefficients.values()) == [1.0] and lossless:
+        return {"type": "torsion spring", "coordinate": next(iter(coefficients)), **data, **_present(rest=force.rest)}
+    data = {"type": "elastic coupling", "coefficients": coefficients, **data, **_present(offset=force.rest)}
+    return data if lossless else {**data, "efficiency": force.efficiency, "creep": force.creep}
+
+
+def _dc_motor(force: DCMotor) -> Data:
+    kt, ke, R = force.constants
+    data: Data = {"type": "dc motor", "coordinate": force.joint.coordinates[force.index], "torque_constant": kt}
+    data |= {"resistance": R, **({} if ke is kt else {"back_emf": ke})}
+    for key, x in (("ratio", force.ratio), ("efficiency", force.efficiency)):
+        data |= {} if isinstance(x, float) and x == 1.0 else {key: x}
+    return data | _limits(force.limits)
+
+
+def _tyre(w: Writing, force: Tyre) -> Data:
+    data: Data = {"type": "tyre", "wheel": w.place(force.wheel), "radius": force.radius, "stiffness": force.stiffness}
+    data |= _present(damping=force.damping)
+    for key, law in (("longitudinal", force.longitudinal), ("lateral", force.lateral)):
+        data |= {key: law[0] if len(law) == 1 else list(law)} if law else {}
+    data |= {} if (on := w.place(force.on)) == "ground" else {"on": on}
+    data |= {} if force.axis == 1 else {"axis": "xyz"[force.axis]}
+    data |= {} if force.road is None else {"road": _law(force.road)}
+    return data if isinstance(force.slow, float) and force.slow == 0.1 else {**data, "slow": force.slow}
+
+
+def _pulley_rope(w: Writing, s: Recorder, name: str, stations: Any) -> Data:
+    path: list[Any] = []
+    for frame, radius, about, turn in stations:
+        at = w.place(frame)
+        path.append({"pulley": at, "radius": radius, "axis": "xyz"[about], "turn": turn} if turn else at)
+    return {"type": "pulley rope", "path": path}
+
+
 def _coupling(w: Writing, s: Recorder, name: str, coefficients: Any, offset: Any, angular: bool) -> Data:
     data: Data = {"type": "coupling", "coefficients": dict(coefficients)}
     return data if is_zero(array(offset)) else {**data, "offset": offset}
@@ -174,6 +254,7 @@ _RECIPES: dict[Any, Any] = {
     rolling_on_plane: _rolling,
     rolling_disc_on_disc: _rolling_discs,
     skate: _skate,
+    pulley_rope: _pulley_rope,
 }
 
 

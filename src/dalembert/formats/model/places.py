@@ -31,14 +31,24 @@ def place(node: Node, scope: Scope, keys: words.Keys = words.PLACE) -> Frame:
     on, at, turn = node.child("body"), node.get("at"), node.get("rotation")
     with on.here():
         base = scope.frame(on.text())
-    p = array([0.0, 0.0, 0.0]) if at is None else scope.vector(at)
+    p = array([0.0, 0.0, 0.0]) if at is None else point(at, scope)
     with node.here():
-        frame = base.body.at(*p)
+        frame = base.body.at(p)
         if turn is not None:
             R = rotation(turn, scope)
             check_rotation(scope.m.parameters.number(R, "the rotation"), "the rotation")
             frame = Frame(base.body, Transform(R, frame.T.p))
     return frame if _is_own(base) else Frame(base.body, base.T @ frame.T)
+
+
+def point(node: Node, scope: Scope) -> Any:
+    """The name of a point of the drawing, or two or three coordinates."""
+    if isinstance(node.value, str):
+        name = node.text()
+        if name not in scope.m.points:
+            raise node.error(f"is '{name}', which is no point; points are: {', '.join(scope.m.points) or 'none'}.")
+        return name
+    return scope.vector(node, 2 if len(node.items()) == 2 else 3)
 
 
 def _is_own(frame: Frame) -> bool:
@@ -83,6 +93,20 @@ def joint_of(kind: str, node: Node, scope: Scope) -> Joint:
     given: dict[str, Any] = {}
     for key in words.names(words.JOINTS[kind]):
         if (value := node.get(key)) is not None:
-            given[key] = scope.value(value) if key == "pitch" else axis(value, scope)
+            given[key] = scope.value(value) if key == "pitch" else _axis_or_points(value, scope)[0]
     with node.here():
         return TYPES[kind](**given)
+
+
+def point_on_axis(node: Node, scope: Scope) -> Any:
+    """The first of the two points that give the axis of a joint, or None."""
+    given = node.get("axis")
+    return None if given is None else _axis_or_points(given, scope)[1]
+
+
+def _axis_or_points(node: Node, scope: Scope) -> tuple[Any, Any]:
+    if isinstance(node.value, list) and len(node.value) == 2:
+        ends = tuple(point(item, scope) for item in node.items(2))
+        with node.here():
+            return scope.m._axis_between(ends, "the joint")
+    return axis(node, scope), None

@@ -18,10 +18,12 @@ from dalembert.formats.model.constraints import add_constraint
 from dalembert.formats.model.contacts import add_contact, friction, stops
 from dalembert.formats.model.cursor import Node
 from dalembert.formats.model.forces import MAKE_INPUTS, add_force, limits, per_dof
-from dalembert.formats.model.places import joint_of, place, rotation
+from dalembert.formats.model.places import joint_of, place, point, point_on_axis, rotation
 from dalembert.formats.model.scope import NUMBERS, Scope
 from dalembert.mechanism import inertia
+from dalembert.mechanism.body import Frame
 from dalembert.mechanism.mechanism import Mechanism
+from dalembert.mechanism.solids import Solid, solid
 from dalembert.symbols import is_number
 
 MOST_FAULTS = 20  # that one error tells after the first
@@ -88,6 +90,9 @@ class _Reader:
         if (gravity := node.get("gravity")) is not None:
             with self.element("gravity"), gravity.here():
                 m.gravity = self.scope.vector(gravity)
+        for name, value in self.each("points"):
+            with self.element(name), value.here():
+                m.add_points({name: self.scope.vector(value, 2 if len(value.items()) == 2 else 3)})
         for name, value in self.each("bodies"):
             with self.element(name):
                 self.body(name, value)
@@ -194,7 +199,7 @@ class _Reader:
         node.keys(words.BODY, "a body")
         scope = self.inner(node)
         mass, com, J, axes = (node.get(key) for key in ("mass", "com", "inertia", "inertia_axes"))
-        physical = node.get("physical")
+        physical, at, turn = (node.get(key) for key in ("physical", "at", "rotation"))
         m = 0.0 if mass is None else scope.value(mass)
         with node.here():
             body = self.m.add_body(
@@ -204,8 +209,37 @@ class _Reader:
                 (0.0, 0.0, 0.0) if J is None else _inertia(J, m, scope),
                 inertia_axes=None if axes is None else rotation(axes, scope),
                 physical=True if physical is None else physical.flag(),
+                solid=self.solid(node, scope),
+                at=None if at is None else point(at, scope),
+                rotation=None if turn is None else rotation(turn, scope),
             )
         self.shapes(body, node, scope)
+
+    def solid(self, node: Node, scope: Scope) -> Solid | None:
+        """The sum of the solids of a body."""
+        found = node.get("solids")
+        total: Solid | None = None
+        for item in [] if found is None else found.items():
+            item.keys(words.WEIGHED, "a solid")
+            kind_ = item.child("type").choice(words.WEIGHED_KINDS)
+            size, at, turn, colour, outline = (item.get(k) for k in ("size", "at", "rotation", "colour", "outline"))
+            assert size is not None
+            sizes: Any = scope.values(size.items()) if isinstance(size.value, list) else scope.value(size)
+            if (outline is None) == (kind_ == "prism"):
+                raise item.error("has no 'outline', or one that only a prism has; needed: corners [x, y] of a prism.")
+            if outline is not None:
+                sizes = [scope.vector(corner, 2) for corner in outline.items()], sizes
+            with item.here():
+                one = solid(
+                    kind_,
+                    sizes,
+                    density=scope.value(item.child("density")),
+                    at=(0.0, 0.0, 0.0) if at is None else scope.vector(at),
+                    rotation=None if turn is None else rotation(turn, scope).astype(float),
+                    colour=None if colour is None else colour.numbers(4),
+                )
+                total = one if total is None else total + one
+        return total
 
     def shapes(self, body: Any, node: Node, scope: Scope) -> None:
         found = node.get("shapes")
@@ -242,14 +276,24 @@ class _Reader:
             options["stops"] = stops(ends)
         if (given := node.get("limits")) is not None:
             options["limits"] = limits(given)
+        if (wanted := node.get("tree")) is not None:
+            options["tree"] = wanted.flag()
+        joint, at = joint_of(kind_, node, scope), node.get("at")
+        options["at"] = point_on_axis(node, scope) if at is None else point(at, scope)
         with node.here():
-            self.m.add_joint(
-                name,
-                joint_of(kind_, node, scope),
-                place(node.child("parent"), scope),
-                place(node.child("child"), scope),
-                **options,
-            )
+            self.m.add_joint(name, joint, *self.sides(node, scope), **options)
+
+    def sides(self, node: Node, scope: Scope) -> list[Frame]:
+        """The two sides of a joint, between: [a, b] or parent and child."""
+        pair = [node.get(key) for key in ("parent", "child")]
+        if (both := node.get("between")) is not None:
+            if pair != [None, None]:
+                raise both.error("is there beside 'parent' or 'child'; needed: one or the other.")
+            return [place(item, scope) for item in both.items(2)]
+        for key, side in zip(("parent", "child"), pair):
+            if side is None:
+                raise node.error(f"has no '{key}', which a joint needs. Add it, or between: [a, b] in place of both.")
+        return [place(side, scope) for side in pair if side is not None]
 
     def joint_type(self, node: Node) -> str:
         node.table()

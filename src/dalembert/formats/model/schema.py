@@ -8,6 +8,7 @@ from typing import Any
 
 from dalembert.formats.model import vocabulary as words
 from dalembert.formats.model.vocabulary import Keys
+from dalembert.mechanism.curves import BEYOND
 from dalembert.mechanism.motions import ENDS
 from dalembert.mechanism.shapes import SIZES
 
@@ -39,7 +40,7 @@ def made() -> Schema:
 
 def _definitions() -> Schema:
     number, text, value = {"type": "number"}, {"type": "string", "minLength": 1}, _ref("value")
-    three, six = ({"minItems": n, "maxItems": n} for n in (3, 6))
+    two, three, six = ({"minItems": n, "maxItems": n} for n in (2, 3, 6))
     numbers = {"type": "array", "items": number}
     return {
         "version": {"const": words.VERSION, "description": "The version of the format."},
@@ -54,9 +55,15 @@ def _definitions() -> Schema:
         },
         "values": {"anyOf": [value, {"type": "array", "items": value}]},
         "vector": {"type": "array", "items": value, **three},
-        "values or rows": {
-            "anyOf": [{"type": "array", "items": x, **six} for x in (value, {"type": "array", "items": value, **six})]
+        "curve": _table(words.CURVE),
+        "beyond": {"enum": list(BEYOND)},
+        "law": {"anyOf": [value, _ref("curve")]},
+        "laws or rows": {
+            "anyOf": [
+                {"type": "array", "items": x, **six} for x in (_ref("law"), {"type": "array", "items": value, **six})
+            ]
         },
+        "pair": {"type": "array", "items": value, "minItems": 2, "maxItems": 2},
         "values by name": {"type": "object", "additionalProperties": value, "minProperties": 1},
         "numbers by name": {
             "type": "object",
@@ -73,6 +80,10 @@ def _definitions() -> Schema:
         "letter": {"enum": ["x", "y", "z"]},
         "axes": {"enum": ["world", "body"]},
         "axis": {"anyOf": [{"enum": ["x", "y", "z", "-x", "-y", "-z"]}, _ref("vector")]},
+        "axis or points": {"anyOf": [_ref("axis"), {"type": "array", "items": _ref("point"), **two}]},
+        "point": {"anyOf": [{**text, "description": "A point of the drawing."}, _ref("coordinates")]},
+        "points": _named(_ref("coordinates")),
+        "coordinates": {"type": "array", "items": value, "minItems": 2, "maxItems": 3},
         "inertia": {
             "anyOf": [
                 _ref("vector"),
@@ -92,6 +103,8 @@ def _definitions() -> Schema:
         "turn": _table(words.TURN),
         "place": {"anyOf": [{**text, "description": "A body or a frame."}, _table(words.PLACE)]},
         "places": {"type": "array", "items": _ref("place"), "minItems": 2},
+        "path": {"type": "array", "items": {"anyOf": [_ref("place"), _table(words.PULLEY)]}, "minItems": 2},
+        "two places": {"type": "array", "items": _ref("place"), **two},
         "local frames": {"type": "object", "additionalProperties": _table(words.PLACE)},
         "limits": {
             "type": "array",
@@ -110,11 +123,22 @@ def _definitions() -> Schema:
         "ends": {"enum": list(ENDS)},
         "shape kind": {"enum": list(SIZES)},
         "size": {"anyOf": [value, {"type": "array", "items": value}]},
+        "solid kind": {"enum": list(words.WEIGHED_KINDS)},
+        "outline": {"type": "array", "items": {"type": "array", "items": value, **two}, "minItems": 3},
+        "solids": {"type": "array", "items": _table(words.WEIGHED), "minItems": 1},
         "shapes": {"type": "array", "items": _table(words.SHAPE)},
         "joint type": {"enum": list(words.JOINTS)},
         "bodies": {**_named(_table(words.BODY)), "properties": {"ground": _table(words.GROUND)}},
         "frames": _named(_table(words.FRAME)),
-        "joints": _named(_kinds({kind: {**own, **words.ATTACHMENT} for kind, own in words.JOINTS.items()})),
+        "joints": _named(
+            {
+                "anyOf": [
+                    _table({**own, **_sides(sides)}, type=kind)
+                    for kind, own in words.JOINTS.items()
+                    for sides in (("parent", "child"), ("between",))
+                ]
+            }
+        ),
         "forces": _named(_kinds({kind: {**own, **words.LOCAL} for kind, own in words.FORCES.items()})),
         "constraints": _named(
             {
@@ -135,6 +159,12 @@ def _definitions() -> Schema:
         "contacts": _named(_kinds({kind: {**own, **words.LOCAL} for kind, own in words.CONTACTS.items()})),
         "states": _named(_table(words.STATE)),
     }
+
+
+def _sides(sides: tuple[str, ...]) -> Keys:
+    """The keys of a joint that says what it joins by some of them."""
+    ways = {"parent", "child", "between"}
+    return {f"{k}!" if k in sides else k: what for k, what in words.ATTACHMENT.items() if k in sides or k not in ways}
 
 
 def _ref(name: str) -> Schema:

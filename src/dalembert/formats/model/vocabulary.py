@@ -19,6 +19,7 @@ MODEL: Keys = {
     "let": "let",
     "inputs": "inputs",
     "gravity": "vector",
+    "points": "points",
     "bodies": "bodies",
     "frames": "frames",
     "joints": "joints",
@@ -33,6 +34,9 @@ BODY: Keys = {
     "inertia": "inertia",
     "inertia_axes": "rotation",
     "physical": "flag",
+    "solids": "solids",
+    "at": "point",
+    "rotation": "rotation",
     "shapes": "shapes",
     "let": "let",
 }
@@ -47,7 +51,18 @@ SOLIDS: dict[str, Keys] = {
     "sphere": {"radius!": "value"},
     "planar": {"moment!": "value", "axis": "letter"},
 }
-PLACE: Keys = {"body!": "text", "at": "vector", "rotation": "rotation"}
+#: solids of a density, which add up to the mass of their body; a prism has an outline, and its thickness as size
+WEIGHED: Keys = {
+    "type!": "solid kind",
+    "size!": "size",
+    "outline": "outline",
+    "density!": "value",
+    "at": "vector",
+    "rotation": "rotation",
+    "colour": "numbers",
+}
+WEIGHED_KINDS = ("box", "sphere", "ellipsoid", "cylinder", "capsule", "tube", "cone", "prism")
+PLACE: Keys = {"body!": "text", "at": "point", "rotation": "rotation"}
 FRAME: Keys = {**PLACE, "let": "let"}
 TURN: Keys = {"axis!": "axis", "angle!": "value"}
 QUATERNION: Keys = {"quaternion!": "numbers"}
@@ -64,18 +79,20 @@ SHAPE: Keys = {
 #: joint types and what each has of its own
 JOINTS: dict[str, Keys] = {
     "fixed": {},
-    "revolute": {"axis": "axis"},
-    "prismatic": {"axis": "axis"},
-    "screw": {"axis": "axis", "pitch!": "value"},
-    "cylindrical": {"axis": "axis"},
+    "revolute": {"axis": "axis or points"},
+    "prismatic": {"axis": "axis or points"},
+    "screw": {"axis": "axis or points", "pitch!": "value"},
+    "cylindrical": {"axis": "axis or points"},
     "universal": {"first": "axis", "second": "axis"},
-    "planar": {"axis": "axis"},
+    "planar": {"axis": "axis or points"},
     "spherical": {},
     "free": {},
 }
 ATTACHMENT: Keys = {
-    "parent!": "place",
-    "child!": "place",
+    "parent": "place",
+    "child": "place",
+    "between": "two places",  # in place of parent and child
+    "at": "point",
     "stiffness": "values",
     "rest": "values",
     "damping": "values",
@@ -83,6 +100,7 @@ ATTACHMENT: Keys = {
     "armature": "values",
     "limits": "limits",
     "stops": "stops",
+    "tree": "flag",
     "let": "let",
 }
 FRICTION: Keys = dict.fromkeys(("coulomb", "static", "stribeck", "load", "exponent"), "number")
@@ -98,13 +116,53 @@ CONTACTS: dict[str, Keys] = {
         "static_friction": "number",
     },
     "rope": {"through!": "places", "length!": "value", "restitution": "number"},
+    "strut": {"between!": "places", "length!": "value", "restitution": "number"},
 }
 FORCES: dict[str, Keys] = {
     "motor": {"joint!": "text"},
     "joint force": {"joint!": "text", "value!": "values"},
     "wrench": {"frame!": "place", "force": "vector", "moment": "vector", "axes": "axes"},
-    "spring": {"between!": "places", "stiffness!": "value", "damping": "value", "rest_length": "value"},
-    "bushing": {"between!": "places", "stiffness!": "values or rows", "damping": "values or rows"},
+    "spring": {"between!": "places", "stiffness!": "law", "damping": "law", "rest_length": "value"},
+    "damper": {"between!": "places", "damping!": "law"},
+    "bushing": {"between!": "places", "stiffness!": "laws or rows", "damping": "laws or rows"},
+    "torsion spring": {"coordinate!": "text", "stiffness!": "law", "damping": "law", "rest": "value"},
+    "elastic coupling": {
+        "coefficients!": "values by name",
+        "stiffness!": "law",
+        "damping": "law",
+        "offset": "value",
+        "efficiency": "value",
+        "creep": "value",
+    },
+    "dc motor": {
+        "coordinate!": "text",
+        "torque_constant!": "value",
+        "resistance!": "value",
+        "back_emf": "value",
+        "ratio": "value",
+        "efficiency": "value",
+        "limits": "limits",
+    },
+    "muscle": {
+        "through!": "places",
+        "strength!": "value",
+        "optimal_length!": "value",
+        "tendon": "value",
+        "speed": "value",
+    },
+    "tyre": {
+        "wheel!": "place",
+        "radius!": "value",
+        "stiffness!": "value",
+        "damping": "value",
+        "longitudinal": "values",
+        "lateral": "values",
+        "on": "place",
+        "axis": "letter",
+        "road": "curve",
+        "slow": "value",
+    },
+    "slipping coupling": {"coefficients!": "values by name", "capacity!": "value", "creep": "value"},
     "cable": {
         "through!": "places",
         "tension": "value",
@@ -120,10 +178,23 @@ FORCES: dict[str, Keys] = {
 }
 CONSTRAINTS: dict[str, Keys] = {
     "loop": {"joint!": "joint type", "between!": "places"},  # and what the joint has of its own
-    "rod": {"between!": "places", "length!": "value"},
+    "rod": {"between!": "places", "length": "value"},
     "point on line": {"point!": "place", "line!": "place", "axis": "axis"},
     "point in plane": {"point!": "place", "plane!": "place", "normal": "axis"},
     "coupling": {"coefficients!": "values by name", "offset": "value"},
+    "gear": {
+        "a!": "text",
+        "b!": "text",
+        "ratio": "value",
+        "teeth": "pair",
+        "inside": "flag",
+        "carrier": "text",
+        "offset": "value",
+    },
+    "rack": {"pinion!": "text", "rack!": "text", "radius!": "value", "offset": "value"},
+    "planetary": {"sun!": "text", "ring!": "text", "carrier!": "text", "teeth!": "pair", "offset": "value"},
+    "differential": {"case!": "text", "left!": "text", "right!": "text", "offset": "value"},
+    "belt": {"a!": "text", "b!": "text", "radii!": "pair", "crossed": "flag", "offset": "value"},
     "driver": {"coordinate!": "text", "motion!": "motion"},
     "point driver": {"frame!": "place", "motion!": "motion of a point"},
     "rolling": {"wheel!": "place", "radius!": "value", "plane": "place", "axis": "letter"},
@@ -135,11 +206,16 @@ CONSTRAINTS: dict[str, Keys] = {
         "axis": "letter",
         "inside": "flag",
     },
+    "pulley rope": {"path!": "path"},
     "skate": {"frame!": "place", "sideways": "letter"},
     "expression": {"holonomic": "values by name", "pfaffian": "values by name"},
 }
 #: a motion through points of time
 TABLE: Keys = {"times!": "numbers", "values!": "table", "ends": "ends"}
+#: a law of one variable through points
+CURVE: Keys = {"x!": "numbers", "y!": "numbers", "smooth": "flag", "beyond": "beyond"}
+#: what a rope runs around
+PULLEY: Keys = {"pulley!": "place", "radius!": "value", "axis": "letter", "turn": "number"}
 #: keys that every force and constraint may have besides its type
 LOCAL: Keys = {"let": "let", "frames": "local frames"}
 STATE: Keys = {"q": "numbers by name", "v": "numbers by name", "u": "numbers by name", "t": "value"}

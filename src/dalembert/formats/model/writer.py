@@ -67,6 +67,7 @@ def data_of(m: Mechanism) -> Data:
         "let": gravity.get("let", {}),
         "inputs": _inputs(m),
         "gravity": gravity["gravity"],
+        "points": _points(w, m),
         "bodies": {b.name: _body(w, b) for b in m.bodies.values() if b is not m.ground or b.shapes},
         "frames": {name: w.finished(w.place(frame, name=False), f"frame '{name}'") for name, frame in m.frames.items()},
         "joints": {a.name: _joint(w, a) for a in m.joints.values()},
@@ -87,6 +88,12 @@ def data_of(m: Mechanism) -> Data:
 def _one_or_all(x: np.ndarray) -> Any:
     values = [float(e) for e in x]
     return values[0] if len(values) == 1 else values
+
+
+def _points(w: Writing, m: Mechanism) -> Data:
+    """Points of the drawing; not those that are long expressions of parameters."""
+    written = {name: w.finished({"at": vector(p)}, f"point '{name}'") for name, p in m.points.items()}
+    return {name: data["at"] for name, data in written.items() if "let" not in data}
 
 
 def _inputs(m: Mechanism) -> Data:
@@ -110,6 +117,10 @@ def _body(w: Writing, body: Body) -> Data:
                 check_inertia(w.m.parameters.number(J, what), what, True)
             except DescriptionError:
                 data["physical"] = False
+        if not is_zero(body.drawn.p):
+            data["at"] = vector(body.drawn.p)
+        if not np.array_equal(body.drawn.R, np.eye(3)):
+            data["rotation"] = [vector(row) for row in body.drawn.R]
     if body.shapes:
         data["shapes"] = [_shape(shape) for shape in body.shapes]
     return w.finished(data, what)
@@ -135,6 +146,8 @@ def _shape(shape: Shape) -> Data:
 
 
 def _joint(w: Writing, a: Attachment) -> Data:
+    if a.flipped:
+        a = a.inverted()
     what = f"joint '{a.name}'"
     kind, own = w.joint(a.joint, what)
     data: Data = {"type": kind, **own, "parent": w.place(a.parent), "child": w.place(a.child)}
@@ -148,6 +161,8 @@ def _joint(w: Writing, a: Attachment) -> Data:
         pairs = [[float(x) if np.isfinite(x) else None for x in pair] for pair in a.limits]
         data["limits"] = pairs[0] if len(pairs) == 1 else pairs
     data |= joint_data(a)
+    if a.tree is not None:
+        data["tree"] = a.tree
     return w.finished(data, what)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dalembert import checks
 from dalembert.errors import ModelFileError
+from dalembert.formats.at_limits import checked_stops, stop_at_limits
 from dalembert.formats.folder import Folder
 from dalembert.formats.graph import build
 from dalembert.formats.links import WORLD, Edge, Graph
@@ -34,6 +35,7 @@ def read_sdf(
     merge_fixed: bool = True,
     model: str | None = None,
     folder: str | os.PathLike[str] | None = None,
+    stops: Any = None,
 ) -> Mechanism:
     """The mechanism of an SDF file, versions 1.4 to 1.12: a model, or a world with its models.
 
@@ -42,7 +44,8 @@ def read_sdf(
     with elements that have no meaning here, which are otherwise listed in `notes`. base: "fixed" fixes parts that float
     to the ground, "free" lets models float that fixed joints hold to the world; None takes the file as it is.
     merge_fixed=False keeps a body for every link. model: the one of several models to read, by name. path may also be
-    the text itself, a string that begins with "<"; it includes no files.
+    the text itself, a string that begins with "<"; it includes no files. stops: what stops joints at
+    their limits, "rigid" or a `da.Stops`; None keeps limits as data.
 
     >>> import dalembert as da
     >>> m = da.read_sdf('''<sdf version="1.9"><model name="pendulum"><link name="rod"/>
@@ -59,6 +62,7 @@ def read_sdf(
         checks.choice(base, ("fixed", "free"), "base")
     if model is not None:
         checks.name(model, "model")
+    stops = checked_stops(stops)
     notes = Notes(strict)
     if isinstance(path, str) and path.lstrip("\ufeff \t\r\n").startswith("<"):
         m = _Reader(parse(path), None, notes).read(base, merge_fixed, model)
@@ -69,7 +73,7 @@ def read_sdf(
             root = parse(where, file=where.name)
             m = _Reader(root, inside, notes).read(base, merge_fixed, model)
     m.notes = notes.done()
-    return m
+    return stop_at_limits(m, stops)
 
 
 class _Reader:

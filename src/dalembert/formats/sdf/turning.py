@@ -6,9 +6,9 @@ import numpy as np
 
 from dalembert.formats.links import WORLD, Edge, Graph
 from dalembert.formats.notes import Notes
-from dalembert.formats.spanning import clusters
 from dalembert.formats.xml import Element
 from dalembert.mechanism.joints import Fixed, Revolute
+from dalembert.mechanism.spanning import clusters
 
 
 class Turning:

@@ -8,6 +8,7 @@ from typing import Any
 
 from dalembert import checks
 from dalembert.errors import DescriptionError, ModelFileError
+from dalembert.formats.at_limits import checked_stops, stop_at_limits
 from dalembert.formats.graph import WORLD, Edge, build
 from dalembert.formats.notes import Notes
 from dalembert.formats.urdf import actuators, drake, joints, links, loops, sidecar, xacro
@@ -25,6 +26,7 @@ def read_urdf(
     merge_fixed: bool = True,
     loops: str | os.PathLike[str] | None = None,
     xacro: bool = False,
+    stops: Any = None,
 ) -> Mechanism:
     """The mechanism of a URDF file (a path, or the text itself).
 
@@ -36,7 +38,8 @@ def read_urdf(
     base: how the root link stands, "fixed" to the ground (as where it is None) or "free". merge_fixed: make one body
     of links that fixed joints hold together, whose names then stay as frames. loops: the path of a YAML file of loops;
     by default it is the one that the file names, or robot.loops.yaml, robot.yaml or robot.yml beside it. xacro: expand
-    the file by the package `xacro` first, which runs expressions of the file.
+    the file by the package `xacro` first, which runs expressions of the file. stops: what stops joints at
+    their limits, "rigid" or a `da.Stops`; None keeps limits as data.
 
     >>> import dalembert as da
     >>> m = da.read_urdf('''<robot name="pendulum">
@@ -55,6 +58,7 @@ def read_urdf(
         checks.flag(flag, what)
     if base is not None:
         checks.choice(base, ("fixed", "free"), "base")
+    stops = checked_stops(stops)
     notes = Notes(strict)
     root, where = _root(path, xacro)
     beside = checks.path(loops, "loops") if loops is not None else _loops_file(root, where)
@@ -67,7 +71,7 @@ def read_urdf(
     except DescriptionError as error:
         raise ModelFileError(str(error), root.file) from error
     m.notes.extend(notes.done())
-    return m
+    return stop_at_limits(m, stops)
 
 
 def _root(source: Any, expand: bool) -> tuple[Element, Path | None]:

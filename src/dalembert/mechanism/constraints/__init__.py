@@ -6,6 +6,7 @@ from dalembert.mechanism.constraints.driver import coordinate_driver, point_driv
 from dalembert.mechanism.constraints.expression import Expressions
 from dalembert.mechanism.constraints.loop import Loop
 from dalembert.mechanism.constraints.points import PointOn, Rod
+from dalembert.mechanism.constraints.pulleys import pulley_rope
 from dalembert.mechanism.constraints.rolling import rolling_disc_on_disc, rolling_on_plane, skate
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "coordinate_driver",
     "coupling",
     "point_driver",
+    "pulley_rope",
     "rolling_disc_on_disc",
     "rolling_on_plane",
     "skate",

@@ -5,6 +5,7 @@ from dalembert.mechanism.contacts.one_sided import OneSided
 from dalembert.mechanism.contacts.rope import Rope
 from dalembert.mechanism.contacts.sphere import SphereOnPlane, SphereOnSphere
 from dalembert.mechanism.contacts.stop import CompliantStop, JointStop, Stops
+from dalembert.mechanism.contacts.strut import Strut
 
 __all__ = [
     "CompliantStop",
@@ -16,4 +17,5 @@ __all__ = [
     "SphereOnPlane",
     "SphereOnSphere",
     "Stops",
+    "Strut",
 ]

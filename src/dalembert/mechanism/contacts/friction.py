@@ -79,6 +79,15 @@ class DryFriction:
         """The force of a joint that slides in the direction of a sign, ±1."""
         return SlidingJoint(self, sign)
 
+    def sticking(self, force: ca.SX) -> SlidingJoint:
+        """The force of a joint that sticks, where it is known."""
+        return SlidingJoint(self, -force, steady=True)
+
+    @property
+    def slows(self) -> bool:
+        """Whether it acts on a joint that slides."""
+        return self.law.coulomb > 0.0 or (self.law.stribeck > 0.0 and self.law.breakaway > 0.0)
+
     def force(self, speed: Any) -> Any:
         """How large the force is at a speed, without that of the load; symbols or numbers."""
         law = self.law
@@ -88,16 +97,16 @@ class DryFriction:
 
 
 class SlidingJoint(Force):
-    """−s F(v) along one velocity of a joint, s the sign of the motion."""
+    """−s F(v) along one velocity of a joint, s the sign of the motion; steady: −s."""
 
     kind = "dry friction"
 
-    def __init__(self, friction: DryFriction, sign: ca.SX):
-        self.friction, self.sign, self.name = friction, sign, friction.name
+    def __init__(self, friction: DryFriction, sign: ca.SX, steady: bool = False):
+        self.friction, self.sign, self.name, self.steady = friction, sign, friction.name, steady
 
     def act(self, s: TracedState, load: Load) -> None:
         joint, k = self.friction.joint, self.friction.index
         tau = zeros(joint.joint.nv)
         speed = s.user().rate(self.friction.velocity)
-        tau[k] = array(ca.SX(-self.sign * self.friction.force(speed))).ravel()[0]
+        tau[k] = array(ca.SX(-self.sign * (1.0 if self.steady else self.friction.force(speed)))).ravel()[0]
         load.joint(joint.name, tau)

@@ -7,9 +7,9 @@ from itertools import pairwise
 from typing import Any
 
 from dalembert.mechanism.body import Frame
+from dalembert.mechanism.curves import Law, corners, is_nothing, response, stored
 from dalembert.mechanism.forces.force import Force, Value, evaluate
 from dalembert.mechanism.traced import Load, TracedState
-from dalembert.mechanism.values import is_exact_zero
 from dalembert.symbols import lesser, positive_part, sqrt, where_less
 
 
@@ -60,27 +60,32 @@ class Cable(Line):
 
 
 class Spring(Line):
-    """A line with T = k (L − L₀) + c L̇; with `slack` it pulls only: T = max(0, …) while L > L₀."""
+    """A line with T = k(L − L₀) + c(L̇), k and c numbers or curves; with `slack` it pulls only, both numbers.
 
-    def __init__(self, name: str, points: Sequence[Frame], stiffness: Any, damping: Any, rest_length: Any, slack: bool):
+    Slack: T = max(0, …) while L > L₀.
+    """
+
+    def __init__(self, name: str, points: Sequence[Frame], stiffness: Law, damping: Law, rest_length: Any, slack: bool):
         self.name, self.points, self.slack = name, points, slack
-        self.kind = "cable" if slack else "spring"
+        self.kind = "cable" if slack else "damper" if is_nothing(stiffness) else "spring"
         self.stiffness, self.damping, self.rest_length = stiffness, damping, rest_length
 
     def _stretch(self, s: TracedState) -> tuple[Any, Any]:
         """L − L₀ and the tension of a spring that pulls and pushes."""
         stretch = self.length(s) - self.rest_length
-        tension = self.stiffness * stretch
-        if not is_exact_zero(self.damping):
-            tension = tension + self.damping * self.speed(s)
+        tension = response(self.stiffness, stretch)
+        if not is_nothing(self.damping):
+            tension = tension + response(self.damping, self.speed(s))
         return stretch, tension
 
     @property
     def bends(self) -> bool:
-        return self.slack
+        return self.slack or any(getattr(law, "breaks", ()) for law in (self.stiffness, self.damping))
 
     def kinks(self, s: TracedState) -> list[Any]:
         stretch, tension = self._stretch(s)
+        if not self.slack:
+            return [*corners(self.stiffness, stretch), *corners(self.damping, self.speed(s))]
         return [stretch] if self.conservative else [stretch, lesser(stretch, tension / self.stiffness)]
 
     def act(self, s: TracedState, load: Load) -> None:
@@ -91,10 +96,8 @@ class Spring(Line):
 
     @property
     def conservative(self) -> bool:
-        return bool(is_exact_zero(self.damping))
+        return is_nothing(self.damping)
 
     def energy(self, s: TracedState) -> Any:
         stretch = self.length(s) - self.rest_length
-        if self.slack:
-            stretch = positive_part(stretch)
-        return 0.5 * self.stiffness * stretch * stretch
+        return stored(self.stiffness, positive_part(stretch) if self.slack else stretch)

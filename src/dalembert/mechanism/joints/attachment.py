@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dalembert.mechanism.joints.inverse import inverse
 from dalembert.mechanism.joints.joint import Joint
 
 if TYPE_CHECKING:
@@ -29,9 +30,22 @@ class Attachment:
     limits: np.ndarray  # (nv, 2) lower and upper
     friction: tuple[Friction | None, ...] = ()  # (nv,) dry
     stops: Stops | None = None  # at the limits; None: they are data
+    tree: bool | None = None  # whether it is to be in the tree; None: as is best (see `topology`)
+    flipped: bool = False  # whether the tree meets it from the side that the user named second
 
     def __repr__(self) -> str:
-        return f"<joint '{self.name}': {self.joint!r}, {self.parent.body.name} → {self.child.body.name}>"
+        as_described = self.inverted() if self.flipped else self
+        a, b = as_described.parent.body.name, as_described.child.body.name
+        return f"<joint '{self.name}': {as_described.joint!r}, {a} → {b}>"
+
+    def inverted(self) -> Attachment:
+        """The same joint from its child to its parent: coordinates, springs and limits are the same numbers."""
+        return replace(self, joint=inverse(self.joint), parent=self.child, child=self.parent, flipped=not self.flipped)
+
+    @property
+    def loaded(self) -> Frame:
+        """The frame at which the joint's reaction acts: that of the body which the user named second."""
+        return self.parent if self.flipped else self.child
 
     @property
     def coordinates(self) -> list[str]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def with_numbers(joint: Joint, number: Callable[[np.ndarray], np.ndarray]) -> Joint:
     """A joint with its axes at `number` of them."""
     if isinstance(joint, Universal):
-        return Universal(*(number(n) for n in joint.given))
+        return type(joint)(*(number(n) for n in joint.given))
     assert isinstance(joint, AxisJoint)
     pitch: dict[str, Any] = {"pitch": joint.pitch} if isinstance(joint, Screw) else {}
     return type(joint)(number(joint.given), **pitch)
@@ -43,7 +43,7 @@ def axes_at_defaults(m: Mechanism) -> Mechanism:
         return m
     out = m.snapshot()
     for name, a in joints.items():
-        out.joints[name] = out.carriers[a.child.body.name] = replace(a, joint=with_numbers(a.joint, number))
+        out.joints[name] = replace(a, joint=with_numbers(a.joint, number))
     for name, c in loops.items():
         loop = out.constraints[name] = copy(c)
         loop.joint = with_numbers(c.joint, number)

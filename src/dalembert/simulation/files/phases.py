@@ -127,7 +127,7 @@ class Pieces:
             mode = Mode(
                 tuple(known["mode"]["held"]),
                 tuple((str(a), str(b)) for a, b in known["mode"]["touching"]),
-                *(tuple(known["mode"].get(name, ())) for name in ("sticking", "shared", "waiting")),
+                *(tuple(known["mode"].get(name, ())) for name in ("sticking", "shared", "waiting", "given")),
             )
             if not made:
                 stops = notes.get("stops")
@@ -268,7 +268,7 @@ def recorded(run: HybridRun, path: Any, resume: bool) -> PhasedRun:
     return joined(run, status, message)
 
 
-NUMBERS = ("held_until", "crowd", "changed_at", "usual_step", "step")
+NUMBERS = ("held_until", "crowd", "crowded_from", "usual_step", "step")
 
 
 def _position(run: HybridRun) -> dict[str, Any]:

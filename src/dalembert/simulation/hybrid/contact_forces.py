@@ -21,16 +21,19 @@ compliances of that kind, and each step of (1) goes to the shortest of its solut
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
+from dalembert.integrators.cone_problem import ConeProblem
+from dalembert.native import library
 from dalembert.simulation.hybrid.complementarity import SMALL, lemke
 
 AROUND = (8, 16, 32, 64)  # directions of friction in a plane: where Newton's method starts
 COMPLIANT = 1e-7  # of the lengths of rows: compliance in (2), far above the pivots that are rounding, far below 1
 EXACT = 1e-12  # of the terms of (1): residual of a solution
 BETTER = 1e-15  # of them: nothing is left to improve
-STEPS, HALVES, SWEEPS = 40, 8, 200  # of Newton's method, of one of its steps, of projections
+STEPS, HALVES, SWEEPS = 40, 8, 20  # of Newton's method, of one of its steps, of projections
 DEPENDENT = 1e-9  # of the largest singular value of unit rows: what depends on others
 
 
@@ -69,12 +72,12 @@ def contact_forces(sides: list[ContactRows], dimension: int) -> ContactForces | 
     problem = _Problem(sides)
     for around in AROUND:
         z = problem.start(around)
-        if z is None:
-            continue
-        for start in (problem.on_circles(z), z, problem.swept(z)):
-            z, found = problem.refined(start)
+        known: list[Any] = [] if z is None else [problem.on_circles, np.copy]
+        z = np.zeros(len(problem.q)) if z is None else z
+        for nearer in (*known, problem.by_sweeps):
+            solution, found = problem.refined(nearer(z))
             if found:
-                return problem.solution(z, dimension)
+                return problem.solution(solution, dimension)
     return None
 
 
@@ -146,17 +149,20 @@ class _Problem:
                 z[t] = w[t] * (-self._radius(i, z) / size)
         return z
 
-    def swept(self, z: np.ndarray) -> np.ndarray:
-        """Nearer to a solution of (1), by projections one after another (Gauss and Seidel)."""
-        z, size = z.copy(), np.maximum(np.abs(np.diag(self.W)), 1e-300)
-        for _ in range(SWEEPS):
-            for i, (k, t) in enumerate(zip(self.normals, self.across)):
-                if k >= 0:
-                    z[k] = max(z[k] - (self.q[k] + self.W[k] @ z) / size[k], 0.0)
-                if t.stop > t.start:
-                    b = z[t] - (self.q[t] + self.W[t] @ z) / size[t].max()
-                    z[t] = b * min(1.0, self._radius(i, z) / max(float(np.linalg.norm(b)), 1e-300))
-        return z
+    def by_sweeps(self, z: np.ndarray) -> np.ndarray:
+        """A solution of (1) by projections one after another (Gauss and Seidel) and Newton's method; see `cone`."""
+        count = [(int(k >= 0), t.stop - t.start) for k, t in zip(self.normals, self.across)]
+        cone = ConeProblem.sized(
+            room=len(z), places=len(self.sides), rows=len(z), elements=len(self.sides), tolerance=EXACT,
+            sweeps=SWEEPS, rounds=STEPS,
+        )  # fmt: skip
+        cone.G[:], cone.q[:], cone.z[:] = self.W, self.q, z
+        for i, (s, (along, across), (normal, tangents)) in enumerate(zip(self.sides, self.lengths, count)):
+            cone.first[i] = self.normals[i] if normal else self.across[i].start
+            cone.normal[i], cone.across[i] = normal, tangents
+            cone.mu[i], cone.bound[i] = s.mu * across / along, s.bound * across
+        library.call("solve_cone", cone)
+        return cone.z.copy()
 
     def _radius(self, i: int, z: np.ndarray) -> float:
         """The largest friction of a side, times the length of its rows."""

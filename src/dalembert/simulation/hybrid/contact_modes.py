@@ -6,7 +6,7 @@ becomes a constraint of the next segment, what leaves is watched for closing aga
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,7 +18,7 @@ from dalembert.simulation.hybrid.instantaneous import DEPENDENT, Instant
 from dalembert.simulation.hybrid.mode import Mode
 from dalembert.simulation.run.segment import Cause
 
-LIGHT = 1e-11  # of the largest force: a contact that presses with less does not bear
+LIGHT = 1e-11  # of the largest force, or of that which applied forces could cause: with less a contact does not bear
 AT_REST = 1e-9  # of its terms: a speed that is none
 
 
@@ -31,28 +31,30 @@ class ContactModes:
     new: frozenset[str]  # of them, those that begin to
     accelerations: dict[str, float]  # of every gap
     open: tuple[str, ...]  # contacts that leave and could press as well
+    given: dict[str, float]  # friction of joints that stick and depend on others that do
+    used: dict[str, float]  # the part of its bound that the friction of a joint that sticks needs
 
 
 def contact_modes(
     instant: Instant,
     held: Sequence[str],
     touching: Sequence[str],
-    at_rest: float,
+    still: Callable[[Sequence[int]], float],
     slow: float,
     sliding: Mapping[str, np.ndarray],
     cause: Cause | None = None,
 ) -> ContactModes | None:
     """Find the forces; None where none balance.
 
-    held: constraints that hold. touching: contacts whose gap is closed and stays so for now. at_rest: m/s or rad/s, a
-    speed below which nothing slides; slow: the same of contacts that can slide in a plane, whose slip turns as it
-    vanishes. sliding: what slides whatever its speed, with its direction. cause: what made the segment before end; a
+    held: constraints that hold. touching: contacts whose gap is closed and stays so for now. still: the speed of rows
+    below which nothing slides; slow: what is added to that of contacts that can slide in a plane, whose slip turns as
+    it vanishes. sliding: what slides whatever its speed, with its direction. cause: what made the segment before end; a
     contact that was unloaded or loaded there is as it says, whatever the rounding of its force.
     """
     changeable = instant.changeable
     rows, free, directions = instant.of(*held), instant.free.copy(), dict[str, np.ndarray]()
-    sides, holding = _joints(instant, at_rest, sliding, free, directions) if changeable.frictions else ([], [])
-    sides += [_contact(instant, n, at_rest, slow, sliding, directions) for n in touching]
+    sides, holding = _joints(instant, still, sliding, free, directions) if changeable.frictions else ([], [])
+    sides += [_contact(instant, n, still, slow, sliding, directions) for n in touching]
     rows += [instant.friction_row(n) for n in holding]
     factor = FactoredRows.of(instant, rows)
     alpha = free + factor.step(free, -instant.gamma[rows])[0]
@@ -71,6 +73,8 @@ def contact_modes(
     if bearing:
         shared, waiting = _redundant(instant, mode, idle)
         mode = replace(mode, shared=shared, waiting=waiting)
+    given = _given(instant, mode, found)
+    mode = replace(mode, given=tuple(given))
     gaps = {name: instant.gap_row[name] for name in order}
     return ContactModes(
         mode,
@@ -78,11 +82,13 @@ def contact_modes(
         frozenset(new) | frozenset(sliding),
         {name: float(instant.rows[k] @ alpha + instant.gamma[k]) for name, k in gaps.items()},
         two,
+        given,
+        {n: abs(float(found.across[n][0])) / (changeable.frictions[n].law.breakaway or 1.0) for n in sticking},
     )
 
 
 def _joints(
-    instant: Instant, at_rest: float, sliding: Mapping[str, np.ndarray], free: np.ndarray,
+    instant: Instant, still: Callable[[Sequence[int]], float], sliding: Mapping[str, np.ndarray], free: np.ndarray,
     directions: dict[str, np.ndarray],
 ) -> tuple[list[ContactRows], list[str]]:  # fmt: skip
     """Joints with dry friction that may stick, and those that do, as their bound follows from their reactions.
@@ -94,7 +100,7 @@ def _joints(
     for name, friction in instant.changeable.frictions.items():
         k = instant.friction_row(name)
         speed = float(instant.speeds[k])
-        if name in sliding or abs(speed) > _limit(instant, [k], at_rest):
+        if name in sliding or abs(speed) > still([k]):
             d = directions[name] = np.atleast_1d(sliding[name]) if name in sliding else np.array([np.sign(speed)])
             free -= instant.rows[k] * (d[0] * float(friction.force(speed)))
         elif friction.law.load > 0.0:
@@ -105,8 +111,8 @@ def _joints(
 
 
 def _contact(
-    instant: Instant, name: str, at_rest: float, slow: float, sliding: Mapping[str, np.ndarray],
-    directions: dict[str, np.ndarray],
+    instant: Instant, name: str, still: Callable[[Sequence[int]], float], slow: float,
+    sliding: Mapping[str, np.ndarray], directions: dict[str, np.ndarray],
 ) -> ContactRows:  # fmt: skip
     """A contact that touches; the direction of one that slides goes into `directions`."""
     contact, n = instant.changeable.contacts[name], instant.gap_row[name]
@@ -114,7 +120,7 @@ def _contact(
     slips = instant.slip_rows(name) if contact.static > 0.0 else []
     if slips:
         slip = instant.speeds[slips]
-        if name in sliding or np.linalg.norm(slip) > _limit(instant, slips, slow if len(slips) > 1 else at_rest):
+        if name in sliding or np.linalg.norm(slip) > still(slips) + (slow if len(slips) > 1 else 0.0):
             d = sliding[name][: len(slips)] if name in sliding else slip / np.linalg.norm(slip)
             directions[name] = d
             side.drag = instant.rows[n] - contact.friction * (d @ instant.rows[slips])
@@ -133,7 +139,7 @@ def _sorted(
     for side in sides:
         name, joint = side.name, side.normal is None
         slides = side.tangents.size and found.slips[name] > AT_REST * (_size(side) + found.slips[name])
-        bears = joint or found.normal[name] > LIGHT * most or cause == ("loads", name)
+        bears = joint or found.normal[name] > LIGHT * max(most, _weight(instant, name)) or cause == ("loads", name)
         if not bears:
             directions.pop(name, None)
             continue
@@ -148,6 +154,27 @@ def _sorted(
             sticks = instant.changeable.contacts[name].static > 0.0 and side.tangents.size
             bearing[name] = "slides" if name in directions else "sticks" if sticks else "smooth"
     return bearing, sticking, new
+
+
+def _given(instant: Instant, mode: Mode, found: ContactForces) -> dict[str, float]:
+    """Friction of joints that stick and whose rows depend on others that hold, by name.
+
+    Together they hold the mechanism if any forces within their bounds do: those found, of which these stay as they are
+    until another comes to its bound. Joints nearest to their bounds are chosen first.
+    """
+    c = instant.changeable
+    names = [n for n in c.held_joints(mode) if n in found.across]
+    if not names:
+        return {}
+    factor = FactoredRows.of(instant, list(c.chosen(replace(mode, sticking=()))))
+    if len(factor.limits):
+        return {}
+    force = {n: float(found.across[n][0]) for n in names}
+    names.sort(key=lambda n: abs(force[n]) / max(c.frictions[n].law.breakaway, 1e-300))
+    rows = instant.rows[[c.friction_row(n) for n in names]]
+    units = factor.cut(rows / np.maximum(np.linalg.norm(rows, axis=1), 1e-300)[:, None])
+    kept = earliest_independent(units, len(names), DEPENDENT)
+    return {n: force[n] for k, n in enumerate(names) if k not in kept}
 
 
 def _redundant(instant: Instant, mode: Mode, idle: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -212,8 +239,10 @@ def _presses_itself(side: ContactRows) -> bool:
     return bool(normal @ drag < -AT_REST * np.linalg.norm(normal) * np.linalg.norm(drag))
 
 
-def _limit(instant: Instant, rows: Sequence[int], at_rest: float) -> float:
-    return AT_REST * float(np.linalg.norm(instant.sizes[list(rows)])) + at_rest
+def _weight(instant: Instant, name: str) -> float:
+    """A force on a contact that all applied forces together could cause."""
+    row = float(np.linalg.norm(instant.rows[instant.gap_row[name]]))
+    return float(np.linalg.norm(instant.free)) / row if row > 0.0 else 0.0
 
 
 def _size(side: ContactRows) -> float:

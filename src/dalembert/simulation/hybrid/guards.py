@@ -53,7 +53,9 @@ def guards_of(changeable: Changeable, mode: Mode) -> tuple[tuple[Cause, ...], di
         elif how == "sticks":
             guards.append(("slips", name))
     for name in changeable.frictions:
-        if name in mode.sticking:
+        if name in mode.given:
+            sizes["force", name] = 1
+        elif name in mode.sticking:
             guards.append(("slips", name))
         else:
             sizes["sign", name] = sizes["offset", name] = 1

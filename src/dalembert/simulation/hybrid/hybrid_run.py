@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import ArgumentError, CompileError, DalembertError
+from dalembert.rank import massless
 from dalembert.simulation.hybrid.guards import overdue
-from dalembert.simulation.hybrid.instantaneous import Instant
+from dalembert.simulation.hybrid.instantaneous import NO_MASS, Instant
 from dalembert.simulation.hybrid.mode import Mode
 from dalembert.simulation.hybrid.mode_layout import ModeLayout
 from dalembert.simulation.hybrid.problem import Problem
@@ -39,6 +40,8 @@ from dalembert.simulation.status import Ended, Status
 from dalembert.system.state import State
 
 CROWD = 60  # changes at one time, or in one singular position: more lead nowhere
+LOST = (Status.BLOCKED, Status.NOT_FINITE, Status.STEP_TOO_SMALL)  # where accelerations may have no bounds
+CREEP = 1e-6  # over the rate of the motion: changes within this time are at one time; the shortest bounces are longer
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +112,8 @@ def go(run: HybridRun, keep: Callable[[HybridRun], None] | None = None) -> tuple
             run.status, run.cause = _segment(run)
             if keep is not None:
                 keep(run)
+            if run.status in LOST and (name := massless(problem.changeable.base, run.state.x, problem.setup.p)):
+                raise Ended(Status.NOT_FINITE, NO_MASS.format(f"velocity '{name}' moves no mass here"))
             if is_over(run):
                 return run.status, run.phases[-1]._message if run.phases else ""
             _transit(run, scales)
@@ -265,13 +270,15 @@ def _transit(run: HybridRun, scales: Scales) -> None:
     """From the end of a segment to the start of the next."""
     s, cause = run.state, run.cause
     t, run.left = s.x.t, s.x
-    still = t <= s.changed_at + 1e-13 * max(1.0, abs(t)) or s.was_singular
-    s = run.state = replace(s, crowd=s.crowd + 1 if still else 0, changed_at=t)
+    creeps = t - s.crowded_from <= CREEP / (scales.rate or 1.0) + 1e-13 * max(1.0, abs(t))
+    if creeps or s.was_singular:
+        s = run.state = replace(s, crowd=s.crowd + 1)
+    else:
+        s = run.state = replace(s, crowd=0, crowded_from=t)
     if s.crowd > CROWD:
         where = ", in a singular position" if s.was_singular else ""
-        raise Ended(
-            Status.CHATTERING, f"{CROWD} changes at this time{where}, the last of '{cause.of if cause else ''}'"
-        )
+        when = "at this time" if t == s.crowded_from or s.was_singular else f"within {t - s.crowded_from:.2g} s"
+        raise Ended(Status.CHATTERING, f"{CROWD} changes {when}{where}, the last of '{cause.of if cause else ''}'")
     if cause is not None and cause.kind == "jams":
         sliding = ", ".join(n for n, how in s.mode.touching if how == "slides")
         raise Ended(

@@ -17,6 +17,7 @@ from dalembert.simulation.status import Ended, Status
 from dalembert.system.state import State
 
 DEPENDENT = 1e-9  # of a row's length in the mass metric: what is left of one that depends on others
+NO_MASS = "{}; give the bodies it moves mass and inertia"
 BESIDE = 1e-4  # rad, or of a length: between positions whose difference tells how rows change along a motion
 REDUNDANT = 1e-5  # σ of such changes, per rad: those of rows that depend on others everywhere
 
@@ -36,8 +37,10 @@ class Instant:
         self.motion = state.v if arrival is None else arrival  # tells the branch in a singular position
         if before is not None:
             self.motion = before.motion
-        f, given = changeable.equations, {"q": state.q, "v": state.v, "u": u, "p": p, "t": np.array([state.t])}
-        M, self.f, self.A, self.gamma, self.phi, self.b, kinetic, potential = f(*[given[name] for name in f.names_in])
+        f, given = changeable.program, {"q": state.q, "v": state.v, "u": u, "p": p, "t": np.array([state.t])}
+        found = f(*[given[name] for name in f.names_in])
+        M, self.f, self.A, self.gamma, self.phi, _, b, kinetic, potential = found[2:]
+        self.b = -b
         self.energy = float(kinetic) + float(potential)  # J
         if before is None:
             self.L = _factor(M, state, changeable, p)
@@ -59,7 +62,7 @@ class Instant:
 
     def friction_row(self, velocity: str) -> int:
         """The row of a joint that sticks."""
-        return self.changeable.row_index[f"{self.changeable.frictions[velocity].name}.stick"]
+        return self.changeable.friction_row(velocity)
 
     def rows_of(self, mode: Mode) -> list[int]:
         """All rows that hold in a mode: of constraints, gaps, what sticks."""
@@ -76,6 +79,21 @@ class Instant:
     def sizes(self) -> np.ndarray:
         """Size of the terms in A v + b, row by row: the scale for the rounding of a speed."""
         return np.abs(self.A) @ np.abs(self.state.v) + np.abs(self.b)
+
+    @cached_property
+    def units(self) -> np.ndarray:
+        """(m,) 1 rad, or the length of the mechanism: of each row."""
+        everything = self.changeable.everything
+        return np.where(everything.rows.angular, 1.0, rank_policy(everything, self.p).length)
+
+    @cached_property
+    def rate(self) -> float:
+        """1/s: how fast the motion is, by velocities, and by accelerations that forces and friction could cause."""
+        unit = reach(self.changeable.everything, self.p)
+        a = np.abs(self.velocities(self.free))
+        for name, friction in self.changeable.frictions.items():
+            a = np.maximum(a, friction.law.breakaway * np.abs(self.velocities(self.rows[self.friction_row(name)])))
+        return float(np.maximum(np.abs(self.state.v) / unit, np.sqrt(a / unit)).max(initial=0.0))
 
     @cached_property
     def usual(self) -> np.ndarray:
@@ -139,4 +157,4 @@ def _factor(M: np.ndarray, state: State, changeable: Changeable, p: np.ndarray) 
     except np.linalg.LinAlgError:
         still = massless(changeable.base, state, p)
         why = "the mass matrix is not positive definite" if still is None else f"velocity '{still}' moves no mass here"
-        raise Ended(Status.NOT_FINITE, f"{why}; give the bodies it moves mass and inertia") from None
+        raise Ended(Status.NOT_FINITE, NO_MASS.format(why)) from None

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dalembert.lazy import cached_property
 from dalembert.mechanism.contacts import DryFriction, OneSided
-from dalembert.mechanism.contacts.stop import Stops
+from dalembert.mechanism.contacts.stop import JointStop, Stops
 from dalembert.mechanism.touching import compliant_stops, dry_frictions, one_sided
+from dalembert.rank import angular_velocities
 from dalembert.recursions.momentum import kinetic_energy
-from dalembert.system.functions import constrained, potential
+from dalembert.system.functions import potential
 from dalembert.system.sharing import Shared
+from dalembert.system.stepping import equations
 from dalembert.system.system import System, redescribed
 
 if TYPE_CHECKING:
@@ -28,6 +33,7 @@ class Mode:
     sticking: tuple[str, ...] = ()  # velocities whose dry friction holds them; the others slide
     shared: tuple[str, ...] = ()  # rows of contacts that touch, "floor.gap", which depend on others: no rows of a phase
     waiting: tuple[str, ...] = ()  # contacts closed by others that bear, without bearing themselves
+    given: tuple[str, ...] = ()  # of `sticking`, those that depend on others: their friction is a number of the phase
 
     @property
     def touched(self) -> dict[str, str]:
@@ -42,6 +48,49 @@ class Mode:
     def dependent(self, contact: str) -> tuple[str, ...]:
         """The rows of a contact that depend on others, by their names within it."""
         return tuple(row.rpartition(".")[2] for row in self.shared if row.rpartition(".")[0] == contact)
+
+
+class AllRows(System):
+    """A system with every row there may be."""
+
+    base: System
+    stops: Stops | None
+
+    @cached_property
+    def _digest(self) -> str | None:
+        """That of the base: its description tells of contacts and of friction too."""
+        found = self.base._digest
+        return None if found is None else f"{found} and every row {self.stops!r}"
+
+    @cached_property
+    def program(self) -> Kernel:
+        """q̇, powers, M, f, A, γ, Φ, A v + b, −b, kinetic and potential energy.
+
+        All modes are selections from it: nothing is traced or compiled when the mode changes.
+        """
+        return self.custom_kernel(
+            ("program",),
+            ("q", "v", "u", "p", "t"),
+            lambda s: (*equations(s), kinetic_energy(s.at), potential(s)),
+        )
+
+    def at(self, q: np.ndarray, v: np.ndarray, u: np.ndarray, p: np.ndarray, t: float) -> tuple[Any, ...]:
+        """The program at a state."""
+        given = {"q": q, "v": v, "u": u, "p": p, "t": np.array([t])}
+        return self.program(*[given[name] for name in self.program.names_in])
+
+    def row_sizes(self, q: np.ndarray, p: np.ndarray, t: float) -> tuple[np.ndarray, ...]:
+        """As the kernel "row_sizes", of q (N, nq) and p (N, np), from the program."""
+        turning, out = angular_velocities(self), []
+        for q_k, p_k in zip(q, p):
+            M, _, A = self.at(q_k, np.zeros(self.nv), np.zeros(len(self.u_names)), p_k, t)[2:5]
+            squares, least = np.full(len(A), np.nan), -1.0
+            with suppress(np.linalg.LinAlgError):
+                squares, least = np.square(np.linalg.solve(np.linalg.cholesky(M), A.T)).sum(axis=0), 1.0
+            angles = np.square(A[:, turning])
+            arms = angles.max(axis=1, initial=0.0)
+            out.append((squares, angles.sum(axis=1), np.square(A[:, ~turning]).sum(axis=1), arms, np.array([least])))
+        return tuple(np.stack(x) for x in zip(*out))
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +124,7 @@ class Changeable:
         return {name: self.base.layout.length**-2 if c.angular else 1.0 for name, c in self.contacts.items()}
 
     @cached_property
-    def everything(self) -> System:
+    def everything(self) -> AllRows:
         """The system with every row there may be, for what is decided between segments."""
         known = self.base.layout.mechanism.constraints
         d = self.base.description
@@ -84,16 +133,15 @@ class Changeable:
             *(c.closed(sticking=c.static > 0.0) for c in self.contacts.values()),
             *(f.held() for f in self.frictions.values()),
         )
-        return redescribed(self.base, replace(d, constraints=rows, forces=(*d.forces, *self.more_forces)), System)
+        forces = (*d.forces, *self.more_forces) if self.more_forces else d.forces
+        found = redescribed(self.base, replace(d, constraints=rows, forces=forces), AllRows)
+        found.base, found.stops = self.base, self.stops
+        return found
 
-    @cached_property
-    def equations(self) -> Kernel:
-        """M, f, A, γ, Φ, b, kinetic and potential energy of `everything`."""
-        return self.everything.custom_kernel(
-            ("instant",),
-            ("q", "v", "u", "p", "t"),
-            lambda s: (*constrained(s), s.rows.phi, s.rows.b, kinetic_energy(s.at), potential(s)),
-        )
+    @property
+    def program(self) -> Kernel:
+        """The program of `everything`."""
+        return self.everything.program
 
     @cached_property
     def row_index(self) -> dict[str, int]:
@@ -130,6 +178,33 @@ class Changeable:
             name: [known[row] for slip in c.slip_names if (row := f"{name}.{slip}") in known]
             for name, c in self.contacts.items()
         }
+
+    @cached_property
+    def rows_of(self) -> dict[str, list[int]]:
+        """The rows of each element of `everything`."""
+        out: dict[str, list[int]] = {}
+        for k, name in enumerate(self.everything.rows.of):
+            out.setdefault(name, []).append(k)
+        return out
+
+    def friction_row(self, velocity: str) -> int:
+        """The row of a joint that sticks."""
+        return self.row_index[f"{self.frictions[velocity].name}.stick"]
+
+    def chosen(self, mode: Mode) -> tuple[int, ...]:
+        """The rows of `everything` that are constraints of a mode: without those of contacts that depend on others."""
+        out = [k for name in mode.held for k in self.rows_of.get(name, ())]
+        for name, how in mode.touching:
+            without = mode.dependent(name)
+            rows = [self.gap_row[name], *(self.slip_rows[name] if how == "sticks" else ())]
+            out += [k for k in rows if self.everything.rows.named[k] not in without]
+        return (*out, *(self.friction_row(name) for name in self.held_joints(mode)))
+
+    def held_joints(self, mode: Mode) -> list[str]:
+        """Joints whose friction holds them, without those that a stop holds already: a second row depends on it."""
+        stops = (self.contacts[name] for name in mode.touched)
+        stopped = {c.coordinate for c in stops if isinstance(c, JointStop)}
+        return [name for name in mode.sticking if name not in stopped and name not in mode.given]
 
     def shared(self, mode: Mode, sliding: Mapping[str, Any]) -> tuple[Shared, ...]:
         """Contacts that touch, where some rows of theirs depend on others; sliding: directions of those that slide."""

@@ -7,12 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.formulations.mode_rows import mode_guards
 from dalembert.integrators.run_record import TURNS
-from dalembert.native.bound import Bound
+from dalembert.lazy import cached_property
+from dalembert.native.bound import NOTHING, Bound
 from dalembert.simulation.callbacks import Callback, expression, scalar_of
+from dalembert.simulation.equations import Equations
 from dalembert.simulation.events import Event, as_python
 from dalembert.simulation.hybrid.guards import guard_values
+from dalembert.simulation.hybrid.mode_equations import ModeEquations, is_selected
 from dalembert.simulation.hybrid.phase_system import PhaseSystem
+from dalembert.simulation.hybrid.state import Numbers
 from dalembert.simulation.layout import Layout
 from dalembert.simulation.setup import Setup
 from dalembert.symbols import array
@@ -28,15 +33,15 @@ class ModeLayout(Layout):
 
     def __init__(
         self, setup: Setup, given: Mapping[str, Event], base_p: np.ndarray, control: Callback | None,
-        rows: tuple[int, ...] | None,
+        rows: tuple[int, ...] | None, numbers: Numbers,
     ):  # fmt: skip
         """given: events of the user, and of switches, which see the mechanism's own parameters base_p.
 
-        rows: constraint rows by which the forces of guards are found.
+        rows: constraint rows by which the forces of guards are found. numbers: of the mode.
         """
         assert isinstance(setup.system, PhaseSystem)
         self.given, self.base_p, self.guard_rows, self.control = dict(given), base_p, rows, control
-        self.phase, self.guards = setup.system, setup.system.watched
+        self.phase, self.guards, self.mode_numbers = setup.system, setup.system.watched, numbers
         paced = not setup.method.fixed and any(g.kind not in ("closes", "turns") for g in self.guards)
         self.pace = PACE if paced else 0.0
         super().__init__(setup)
@@ -53,7 +58,55 @@ class ModeLayout(Layout):
         own = [TURNS if guard.kind == "turns" else -1 for guard in self.guards]
         return own + super().directions[len(own) :]
 
+    @cached_property
+    def equations(self) -> Equations:
+        """Of rows selected from all there are, or traced for the mode."""
+        return ModeEquations(self.setup, self.policy, self.mode_numbers) if is_selected(self.setup) else self.traced
+
+    @cached_property
+    def traced(self) -> Equations:
+        """The functions that are traced for the mode."""
+        return Equations(self.setup, self.policy)
+
+    @property
+    def traced_equations(self) -> Equations:
+        return self.traced
+
     def watching(self) -> Callback:
+        equations, functions = self.equations, {name: e.g for name, e in self.given.items()}
+        if not isinstance(equations, ModeEquations):
+            return self._traced_guards()
+        base, back, users = equations.whole, Callback(self.phase, self.setup.p, len(self.setup.events)), NOTHING
+        known = [g for g in functions.values() if isinstance(g, expression)]
+        if known and len(known) == len(functions):
+
+            def values(s: Trace) -> Any:
+                return array([scalar_of(s, g.f, f"event '{name}'") for name, g in functions.items()])
+
+            key = ("mode_events", *(g.f for g in known))
+            users = Bound.of(base.custom_kernel(key, ARGUMENTS, values), {"p": equations.p})
+        inner = mode_guards(
+            equations.data.rows(self.guard_rows, users=users, events=len(known) if users.address else 0)
+        )
+        if users.address or not functions:
+            back.bound = inner
+            return back
+        return self._with_python(back, inner, functions)
+
+    def _with_python(self, back: Callback, inner: Bound, functions: Mapping[str, Any]) -> Callback:
+        """Guards, and events that are functions of Python."""
+        users = [as_python(self.phase.changeable.base, name, g, self.base_p) for name, g in functions.items()]
+
+        def both(t: float, state: State, *u: np.ndarray) -> np.ndarray:
+            if "u" in inner.slices and u:
+                inner["u"][:] = u[0]
+            first = inner.at(t, np.concatenate([state.q, state.v]))[: len(self.guards)]
+            return np.concatenate([first, [g(t, state) for g in users]])
+
+        back.python(both, self.base_p, self.setup.nu)
+        return back
+
+    def _traced_guards(self) -> Callback:
         system, p, functions = self.phase, self.setup.p, {name: e.g for name, e in self.given.items()}
         back = Callback(system, p, len(self.setup.events))
         if all(isinstance(g, expression) for g in functions.values()):
@@ -68,14 +121,4 @@ class ModeLayout(Layout):
         kernel = system.custom_kernel(
             ("phase_events",), ARGUMENTS, lambda s: guard_values(system, s), rows=self.guard_rows
         )
-        inner = Bound.of(kernel, {"p": p})
-        users = [as_python(system.changeable.base, name, g, self.base_p) for name, g in functions.items()]
-
-        def both(t: float, state: State, *u: np.ndarray) -> np.ndarray:
-            if "u" in inner.slices and u:
-                inner["u"][:] = u[0]
-            first = inner.at(t, np.concatenate([state.q, state.v]))[: len(self.guards)]
-            return np.concatenate([first, [g(t, state) for g in users]])
-
-        back.python(both, self.base_p, self.setup.nu)
-        return back
+        return self._with_python(back, Bound.of(kernel, {"p": p}), functions)

@@ -4,25 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
 from dalembert.lazy import cached_property
-from dalembert.mechanism.contacts.stop import JointStop, Stops
+from dalembert.mechanism.contacts.stop import Stops
 from dalembert.mechanism.traced import UserState
+from dalembert.protocols import Inputs, Parameters, StateGiven
 from dalembert.simulation.hybrid.guards import guards_of
-from dalembert.simulation.hybrid.mode import Changeable, Mode
+from dalembert.simulation.hybrid.mode import AllRows, Changeable, Mode
 from dalembert.simulation.run.segment import Cause
 from dalembert.symbols import array
+from dalembert.system.rows import RowChoice, RowNames
 from dalembert.system.sharing import Sharing
 from dalembert.system.sliding import Loaded, Sliding
 from dalembert.system.state import State
 from dalembert.system.system import System, redescribed, use_parameters
 from dalembert.system.trace import Trace
 
+if TYPE_CHECKING:
+    from dalembert.compiler import Kernel
+
 NUMBERS = "phase numbers"  # the parameter that holds the numbers of a phase: signs, directions, offsets
+
+
+#: functions that the program has, and others that depend on neither rows nor friction
+OF_PROGRAM = ("mass_matrix", "constraints", "residuals", "gamma")
+OF_ALL_MODES = (
+    "mass_matrix", "mass_times", "mass_diagonal", "plus", "minus", "rates", "kinetic_energy", "potential_energy",
+    "pose", "twist", "jacobian", "bias", "gravity_vector", "coriolis_vector", "momentum", "center_of_mass",
+)  # fmt: skip
 
 
 class PhaseSystem(System):
@@ -55,14 +68,17 @@ class PhaseSystem(System):
             rows = 1 + len(changeable.slip_rows[name]) * (how == "sticks")
             if len(without) < rows:
                 constraints.append(changeable.contacts[name].closed(how == "sticks", sliding.get(name), without))
-        stops = (changeable.contacts[name] for name in touched)
-        stopped = {c.coordinate for c in stops if isinstance(c, JointStop)}  # held already: a second row depends on it
-        constraints += [changeable.frictions[name].held() for name in mode.sticking if name not in stopped]
+        constraints += [changeable.frictions[name].held() for name in changeable.held_joints(mode)]
         moving = [f for name, f in changeable.frictions.items() if name not in mode.sticking]
         other.description = replace(
             d,
             constraints=tuple(constraints),
-            forces=(*d.forces, *changeable.more_forces, *(f.sliding(other.number("sign", f.velocity)) for f in moving)),
+            forces=(
+                *d.forces,
+                *changeable.more_forces,
+                *(f.sliding(other.number("sign", f.velocity)) for f in moving),
+                *(changeable.frictions[name].sticking(other.number("force", name)) for name in mode.given),
+            ),
             loaded=tuple(Loaded(f, other.number("sign", f.velocity)) for f in moving if f.law.load > 0.0),
             sliding=tuple(Sliding(changeable.contacts[name], sliding[name]) for name in touched if name in sliding),
             shared=changeable.shared(mode, sliding),
@@ -97,6 +113,92 @@ class PhaseSystem(System):
             self.places[key] = slice(self.size, self.size + n)
             self.size += n
 
+    # --- as a selection from all rows ------------------------------------------------------------------------------
+
+    @cached_property
+    def selected_from(self) -> tuple[AllRows, tuple[int, ...]] | None:
+        """The system with all rows, and the rows of it that hold; None where friction depends on reactions of joints.
+
+        Then nothing is traced to run in a mode: what depends on rows is a selection of theirs, the rest is the same.
+        """
+        if any(f.law.load > 0.0 for f in self.changeable.frictions.values()):
+            return None
+        return self.changeable.everything, self.changeable.chosen(self.mode)
+
+    @cached_property
+    def _facts(self) -> tuple[RowNames, tuple[str, ...]]:
+        if self.selected_from is None:
+            return super()._facts
+        whole, chosen = self.selected_from
+        mode, names, held = self.mode, whole.rows, set(self.mode.held)
+        how = mode.touched
+        joints = {self.changeable.frictions[name].name for name in self.changeable.held_joints(mode)}
+
+        def has(of: str, row: str) -> bool:
+            touches = of in how and (row == "gap" or how[of] == "sticks") and row not in mode.dependent(of)
+            return of in held or of in joints or touches
+
+        signs = [k for k, of in enumerate(names.branch_of) if of in held]
+        rows = replace(
+            names.only(chosen),
+            left_out=tuple(pair for pair in names.left_out if has(*pair)),
+            branch_of=tuple(names.branch_of[k] for k in signs),
+            branch_signs=tuple(names.branch_signs[k] for k in signs),
+        )
+        works = [n for n in ("inputs", "forces", "drivers") if n in whole.work_names or (n == "forces" and self.loses)]
+        return rows, tuple(works)
+
+    @property
+    def loses(self) -> bool:
+        """Whether something slides against friction."""
+        moving = [f for name, f in self.changeable.frictions.items() if name not in self.mode.sticking]
+        return any(f.slows for f in moving) or "slides" in self.mode.touched.values()
+
+    def mass_matrix(self, state: StateGiven, *, p: Parameters = None) -> np.ndarray:
+        """M(q), (nv, nv)."""
+        return self.evaluate("mass_matrix", state, p=p)
+
+    def kernel(
+        self, name: str, *, frame: Any = None, axes: str = "body", rows: RowChoice = None, lanes: int = 1
+    ) -> Kernel:
+        """As `System.kernel`; those that depend neither on rows nor on friction are those of all modes."""
+        if (
+            name in OF_ALL_MODES
+            and rows is None
+            and self.selected_from is not None
+            and not self.changeable.base.p_names
+        ):
+            return self.selected_from[0].kernel(name, frame=frame, axes=axes, lanes=lanes)
+        return super().kernel(name, frame=frame, axes=axes, rows=rows, lanes=lanes)
+
+    def evaluate(
+        self, name: str, state: StateGiven, *, frame: Any = None, axes: str = "body", rows: RowChoice = None,
+        u: Inputs = None, p: Parameters = None, **more: Any,
+    ) -> Any:  # fmt: skip
+        """As `System.evaluate`; rows are selected from those of all modes."""
+        if self.selected_from is None or name not in (*OF_PROGRAM, *OF_ALL_MODES, "branch"):
+            return super().evaluate(name, state, frame=frame, axes=axes, rows=rows, u=u, p=p, **more)
+        whole, chosen = self.selected_from
+        own = None if p is None else self.parameter_vector(p)[: len(whole.p_names)]
+        x = self.as_state(state)
+        if x.p is not None and len(x.p) != len(whole.p_names):
+            x = self.belonging(x, own)
+        if name in OF_PROGRAM:
+            x, _, own = whole.resolve(x, None, own)
+            found = whole.at(x.q, x.v, np.zeros(len(whole.u_names)), whole.parameter_vector(own), x.t)
+            M, _, A, gamma, phi, speed, b = found[2:9]
+            if name == "mass_matrix":
+                return M
+            kept = list(chosen if rows is None else (chosen[k] for k in rows))
+            known = {"constraints": (phi, A, -b), "residuals": (phi, speed), "gamma": (gamma,)}[name]
+            return tuple(y[kept] for y in known) if len(known) > 1 else known[0][kept]
+        found = whole.evaluate(name, x, frame=frame, axes=axes, p=own, **more)
+        if name == "branch":
+            return found[[k for k, of in enumerate(whole.rows.branch_of) if of in self.mode.held]]
+        return found
+
+    # --- traced, for singular positions, derivatives and reactions --------------------------------------------------
+
     def contact_forces(self, s: Trace) -> np.ndarray:
         """(k,) multipliers of the rows `contact_rows`, from those of the rows of the system."""
         shared = Sharing(s).spread(s.lam[: len(s.rows.of)])
@@ -119,6 +221,11 @@ class PhaseSystem(System):
             if key in values:
                 out[where] = values[key]
         return out
+
+    def numbers_in(self, p: np.ndarray) -> dict[tuple[str, str], np.ndarray]:
+        """The numbers of a phase with parameters p, as `vector` places them."""
+        own = p[len(self.changeable.base.p_names) :]
+        return {key: own[place] for key, place in self.places.items()}
 
     def _direction(self, name: str) -> Callable[[UserState], dict[str, Any]]:
         """The unit vector in which a contact slides: that of its slip, or at its beginning that of its aim."""

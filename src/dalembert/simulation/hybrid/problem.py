@@ -138,7 +138,7 @@ class Problem:
                 self.setup, system=system, p=p, events={**own, **given},
                 stabilization=self.choices.stabilization if stabilized else None,
             )  # fmt: skip
-            found = ModeLayout(setup, given, self.setup.p, self.control, rows)
+            found = ModeLayout(setup, given, self.setup.p, self.control, rows, s.numbers)
             with self.lock:
                 if len(self.layouts) >= LAYOUTS:
                     self.layouts.pop(next(iter(self.layouts)))

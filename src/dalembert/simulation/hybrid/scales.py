@@ -1,8 +1,11 @@
-"""Lengths and speeds by which a hybrid run tells something from nothing."""
+"""Lengths and speeds by which a hybrid run tells something from nothing, each row by its own unit."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from dalembert.simulation.hybrid.contact_modes import AT_REST
 from dalembert.simulation.hybrid.instantaneous import Instant
@@ -10,15 +13,18 @@ from dalembert.simulation.hybrid.mode import Changeable
 from dalembert.simulation.setup import Choices
 
 CLOSED = 1e-8  # of the length of contacts: a gap that is none
+RESOLVED = 1e-12  # of the unit of a row times the rate of the motion: speeds that events leave, whatever the size
+ROUNDING = 2.0**-50  # of the time: how exactly an event is located
 
 
 @dataclass(frozen=True, eq=False)
 class Scales:
-    """The length of a mechanism with its contacts, and the sizes that follow from it and from the tolerances."""
+    """The length of a mechanism with its contacts, its rate, and sizes that follow from them and from tolerances."""
 
     changeable: Changeable
     least_bounce: float  # of the length: a bounce that is not told from rest
     length: float  # m, by which gaps are measured
+    rate: float  # 1/s, of the motion at the start
 
     @staticmethod
     def of(instant: Instant, choices: Choices) -> Scales:
@@ -26,7 +32,7 @@ class Scales:
         changeable = instant.changeable
         gaps = [abs(float(instant.phi[instant.gap_row[n]])) for n, c in changeable.contacts.items() if not c.angular]
         length = max([*changeable.lengths, *gaps], default=0.0) or changeable.base.layout.length
-        return Scales(changeable, max(choices.atol, 0.1 * choices.rtol, 1e-12), length)
+        return Scales(changeable, max(choices.atol, 0.1 * choices.rtol, 1e-12), length, instant.rate)
 
     def unit(self, contact: str) -> float:
         """1 rad, or the length: of a contact's gap."""
@@ -36,19 +42,27 @@ class Scales:
         """Of a contact's gap."""
         return "rad" if self.changeable.contacts[contact].angular else "m"
 
-    def still(self, instant: Instant, row: int) -> float:
-        """A speed of a row that is rounding."""
-        return AT_REST * float(instant.sizes[row]) + 1e-12 * self.length
+    def fastest(self, instant: Instant) -> float:
+        """1/s: the rate of the motion, at the start or now; 1 where nothing moves or acts."""
+        return max(self.rate, instant.rate) or 1.0
+
+    def still(self, instant: Instant, rows: int | Sequence[int]) -> float:
+        """A speed of rows that is rounding: of their terms, of the motion, and of the time of an event."""
+        k, rate = np.atleast_1d(rows), self.fastest(instant)
+        own = RESOLVED + ROUNDING * abs(instant.state.t) * rate
+        return float(np.linalg.norm(AT_REST * instant.sizes[k]) + own * rate * instant.units[k].max(initial=0.0))
 
     def at_rest(self, instant: Instant, contact: str) -> bool:
         """Whether a start is at rest on a contact, but for rounding of a speed: that of a fall through the length."""
         k = instant.gap_row[contact]
-        fall = abs(float(instant.rows[k] @ instant.free + instant.gamma[k])) * self.length
+        fall = abs(float(instant.rows[k] @ instant.free + instant.gamma[k])) * self.unit(contact)
         return bool(abs(instant.speeds[k]) <= AT_REST * fall**0.5)
 
-    def speed(self, instant: Instant) -> float:
-        """A speed of the motion, for offsets."""
-        return max(float(instant.sizes.max(initial=0.0)), 1e-3 * self.length)
+    def speed(self, instant: Instant, row: int) -> float:
+        """A speed of the motion in the unit of a row, for offsets."""
+        unit = instant.units
+        most = float((instant.sizes / unit).max(initial=0.0))
+        return float(unit[row]) * max(most, 1e-3 * self.fastest(instant))
 
     def sense(self, instant: Instant, contact: str) -> int:
         """1 where a contact separates, −1 where it approaches, 0 where its speed is rounding."""

@@ -31,8 +31,8 @@ class HybridState:
     held_until: float = 0.0  # s: a sampled controller
     step: float = 0.0  # s, the first of the next segment; 0: chosen
     usual_step: float = 0.0  # s, of the last segment
-    changed_at: float = -1e300  # s: the last transition
-    crowd: int = 0  # transitions at that time, or in one singular position, before it
+    crowded_from: float = -1e300  # s: a transition
+    crowd: int = 0  # transitions right after it, or in one singular position
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -32,6 +33,7 @@ from dalembert.simulation.status import Ended, Status
 
 SLACK = 1e-9  # of a length: by how much a contact that touches without bearing may give way before it is hit
 TOGETHER = 30.0  # times the speed at which one contact stops: others that slide as slowly may stop with it
+USED = 1.0 - 1e-9  # of the bound of a joint that sticks: it is at it
 BEGINS = 1e-9  # of the speed of the run: of what begins to slide, a backward speed that is rounding
 
 
@@ -163,13 +165,25 @@ def _modes(
     before: HybridState | None = None,
 ) -> ContactModes:  # fmt: skip
     """Contact modes by forces. before: the state from whose mode something breaks away, if that is the cause."""
-    slow, sliding = 4.0 * BEGINS * scales.speed(at), dict[str, np.ndarray]()
+    slips, sliding = [k for n in touching for k in at.slip_rows(n)], dict[str, np.ndarray]()
+    slow = 4.0 * BEGINS * scales.speed(at, slips[0]) if slips else 0.0
     if cause is not None and cause.kind == "stops" and cause.of in touching:
         slip = float(np.linalg.norm(at.speeds[at.slip_rows(cause.of)]))
         slow *= TOGETHER if slip <= slow else 1.0
+
+    def solved() -> ContactModes | None:
+        return contact_modes(at, held, touching, partial(scales.still, at), slow, sliding, cause)
+
     if before is not None and cause is not None and cause.kind == "slips":
+        found = solved() if before.mode.given or touching else None  # others may hold what this one cannot
+        if found is not None and cause.of in found.mode.sticking:
+            alone = cause.of in at.changeable.held_joints(found.mode)
+            if not alone or found.used[cause.of] <= USED:
+                return found
+        if found is not None:  # what is at its bound with it moves with it
+            sliding |= {n: -np.sign([x]) for n, x in found.given.items() if found.used[n] > USED}
         sliding[cause.of] = _breakaway(at, before, cause.of)
-    found = contact_modes(at, held, touching, 1e-12 * scales.length, slow, sliding, cause)
+    found = solved()
     if found is None:
         raise Ended(
             Status.NO_FORCES,
@@ -205,9 +219,12 @@ def _stuck(problem: Problem, at: Instant, modes: ContactModes) -> Instant:
 def _numbers(scales: Scales, at: Instant, modes: ContactModes, touching: Sequence[str]) -> Numbers:
     """The numbers of a mode: directions of what slides, and offsets of guards that are zero at the start."""
     out: dict[tuple[str, str], object] = {}
-    begins = BEGINS * scales.speed(at)
+    for name, x in modes.given.items():
+        out["force", name] = x
     for name, d in modes.directions.items():
-        if name in at.changeable.frictions:
+        joint = name in at.changeable.frictions
+        begins = BEGINS * scales.speed(at, at.friction_row(name) if joint else at.slip_rows(name)[0])
+        if joint:
             out["sign", name] = d
         else:
             slip_names = at.changeable.contacts[name].slip_names

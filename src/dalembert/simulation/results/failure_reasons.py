@@ -18,6 +18,7 @@ STEEP = {
     1e-2: 50.0,
 }  # {rad, or of the mechanism's length: rad per rad}: rows that turn so fast on so long a way
 AWAY = 1e3  # times the mean speed of a run: the last one of a motion that runs away
+EPS = float(np.finfo(float).eps)
 AGAINST = 1e-3  # of the drivers' speeds: a part of them that dependent rows leave no motion for
 
 
@@ -100,23 +101,23 @@ def runs_away(system: System, t: np.ndarray, v: np.ndarray, p: np.ndarray) -> st
     return f"the motion runs away: the velocity of {name} has grown to {value:.3g} and goes on growing"
 
 
-def rounded(system: System, x: State, p: np.ndarray, rate: float, atol: float) -> str:
-    """A sentence on a time, or a coordinate, so large that its rounding is more than atol allows; or an empty one.
+def rounded(system: System, x: State, p: np.ndarray, rate: float, asked: float) -> str:
+    """A sentence on a time, or a coordinate, whose rounding is more than a tolerance allows; or an empty one.
 
-    rate: of the motion, 1/s. atol: of the steps, in rad or lengths.
+    rate: of the motion, 1/s; 0: no equation has the time. asked: the tolerance, in rad or lengths.
     """
     clock, steps = float(np.spacing(abs(x.t))), np.spacing(np.abs(x.q))
-    off = steps / state_units(system, system.nq, rank_policy(system, p).length)
+    off = EPS * np.abs(x.q) / state_units(system, system.nq + system.nv, rank_policy(system, p).length)[: system.nq]
     worst = int(np.argmax(off)) if len(off) else 0
-    if clock * rate > atol:
+    if EPS * abs(x.t) * rate > asked:
         return (
             f"times near {x.t:.3g} s are rounded to {clock:.1g} s, in which the motion goes farther than "
-            f"atol = {atol:g} allows; count the time from nearer to the run"
+            f"a tolerance of {asked:g} allows; count the time from nearer to the run"
         )
-    if len(off) and off[worst] > atol:
+    if len(off) and off[worst] > asked:
         return (
             f"{system.q_names[worst]} is {x.q[worst]:.3g}, which is rounded to {steps[worst]:.1g}, more than "
-            f"atol = {atol:g} allows; take whole turns, or what it has in common with others, away from it"
+            f"a tolerance of {asked:g} allows; take whole turns, or what it has in common with others, away from it"
         )
     return ""
 

@@ -13,6 +13,7 @@ from dalembert.analysis.manifold import tangent_of_motion
 from dalembert.errors import ArgumentError, unknown
 from dalembert.lazy import cached_property
 from dalembert.simulation.hybrid.hybrid_run import HybridRun, PhaseEnergy, some_records
+from dalembert.simulation.hybrid.mode_data import ModeData
 from dalembert.simulation.hybrid.phase_system import PhaseSystem
 from dalembert.simulation.hybrid.switch import Switched
 from dalembert.simulation.passages import Met
@@ -155,7 +156,9 @@ class PhasedRun(Run):
 
         def of(p: Run) -> np.ndarray:
             names, system = p.system.rows.names, p.system
-            if isinstance(system, PhaseSystem) and name in system.contact_rows:
+            if name in (known := self._selected(p)):
+                found = known[name]
+            elif isinstance(system, PhaseSystem) and name in system.contact_rows:
                 found = _shared(p)[:, system.contact_rows.index(name)]
             elif name in names:
                 found = p.multipliers[:, names.index(name)]
@@ -167,6 +170,25 @@ class PhasedRun(Run):
             return found
 
         return self._joined(of)
+
+    def _selected(self, phase: Run) -> dict[str, np.ndarray]:
+        """Multipliers of contacts and of joints that stick in a phase, by row, where its rows are a selection."""
+        system, known = phase.system, self._of_phases
+        if not isinstance(system, PhaseSystem) or system.selected_from is None:
+            return {}
+        if id(phase) not in known:
+            data = ModeData(system, phase.p, system.numbers_in(phase.p))
+            own = system.changeable.base.layout.mechanism.constraints
+            found = data.forces(phase.t, phase.q, phase.v, phase.u)
+            known[id(phase)] = {row: x for row, x in found.items() if row.rpartition(".")[0] not in own}
+            for name in system.mode.given:
+                row = system.changeable.row_names[system.changeable.friction_row(name)]
+                known[id(phase)][row] = np.full(len(phase.t), float(data.numbers["force", name][0]))
+        return known[id(phase)]
+
+    @cached_property
+    def _of_phases(self) -> dict[int, dict[str, np.ndarray]]:
+        return {}
 
     def multiplier(self, name: str) -> np.ndarray:
         """History of the multiplier of a row ("C.x", "floor.gap"), (N,), or of the k rows of a constraint, (N, k).

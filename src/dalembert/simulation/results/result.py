@@ -64,11 +64,23 @@ def result(ctx: Context, status: Status) -> Run:
         "x_events": {name: np.array([x for _, x in hits]).reshape(-1, n) for name, hits in ctx.found.items()},
         "_met": tuple(ctx.met),
         "_between": between,
-        "remarks": () if ctx.layout.controller is None else ctx.layout.controller.remarks,
+        "remarks": _remarks(ctx),
         "phases": (),
         "switches": (),
     }
     return filled(Run, fields)
+
+
+def _remarks(ctx: Context) -> tuple[str, ...]:
+    """Sentences of the controller, and on a time or a coordinate that limits the accuracy instead of the tolerances."""
+    record, setup = ctx.record, ctx.setup
+    own = () if ctx.layout.controller is None else ctx.layout.controller.remarks
+    asked = max(setup.rtol, setup.atol)
+    if setup.method.fixed or not record.scales.rounding > asked:
+        return own
+    rate = record.scales.rate if record.ode.time_index >= 0 or record.control.address else 0.0
+    limit = rounded(ctx.system, ctx.state(), setup.p, rate, asked)
+    return (*own, limit) if limit else own
 
 
 def _error(ctx: Context, status: Status) -> BaseException | None:

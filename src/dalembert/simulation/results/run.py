@@ -11,6 +11,7 @@ import numpy as np
 from dalembert import checks
 from dalembert.charts import LocalChart
 from dalembert.errors import ArgumentError
+from dalembert.hints import hinted
 from dalembert.lazy import cached_property
 from dalembert.rank import rank_policy
 from dalembert.simulation.callbacks import expression
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from dalembert.simulation.hybrid.switch import Switched
 
 
+@hinted
 @dataclass(frozen=True, eq=False)
 class Run(Histories):
     """States at times t, with the evidence of the simulation. `run["A"]` is the history of coordinate or joint A.
@@ -59,7 +61,7 @@ class Run(Histories):
     x_events: Mapping[str, np.ndarray]  # (hits, nq + nv)
     rtol: float | None = None  # of the steps; None where they were fixed, or this is not known
     metric: Any = "mass"  # of the formulation, or of its projection: "mass", "euclidean", or weights
-    remarks: tuple[str, ...] = ()  # sentences of the controller, such as on references out of reach
+    remarks: tuple[str, ...] = ()  # on what the controller did not do, and on what limits the accuracy
     phases: tuple[Run, ...] = ()  # runs of one structure each, where it changes
     switches: tuple[Switched, ...] = ()  # what happened between them
     _met: tuple[Met, ...] = ()  # passages, not yet described

@@ -18,6 +18,7 @@ from dalembert.charts import LocalChart
 from dalembert.integrators.run_record import SKIPPED
 from dalembert.native import library
 from dalembert.simulation.careful import Careful
+from dalembert.simulation.layout import Layout
 from dalembert.simulation.passages import Met
 from dalembert.simulation.run.dense import Dense
 from dalembert.simulation.run.history import History
@@ -66,9 +67,10 @@ class Context:
         self.started = time.perf_counter()
         spare = lease(layout) if recorder is None else None
         if spare is None:
-            run = self.record = make_record(layout)
-            place(self, segment.span.start, None, None, np.zeros(layout.works))
-            spare = Spare(run, bytes(run), run.x, run.ode)
+            run, rows = make_record(layout), first_rows(layout, segment.span.start)
+            self.record = run
+            place(self, segment.span.start, rows, None, np.zeros(layout.works))
+            spare = Spare(run, rows, bytes(run), run.x, run.ode)
         else:
             self.record = spare.record
             put(self, segment.span.start)
@@ -116,13 +118,14 @@ def lay_out(segment: Segment, recorder: Any = None) -> Context:
     layout, system, p, run, start = ctx.layout, ctx.system, ctx.setup.p, ctx.record, segment.span.start
     begin_record(layout, run, start, segment.span.end, segment.span.u)
     library.call("begin", run)
-    on = start
+    on, laid_out = start, ctx.spare.rows
+    ctx.rows = laid_out
     if system.rows.of:
-        if run.manifold.closed:
+        if run.manifold.closed and laid_out is None:
             refuse_mirrored(system, start, p)
         else:
             on = on_manifold(system, start, p)
-        if not (run.manifold.independent and ctx.setup.formulation == "auto"):
+        if laid_out is not None or not (run.manifold.independent and ctx.setup.formulation == "auto"):
             ctx.rows = independent_rows(system, on, p)
     if ctx.setup.coordinates is not None:
         put(ctx, on)
@@ -131,7 +134,7 @@ def lay_out(segment: Segment, recorder: Any = None) -> Context:
         place(ctx, on, ctx.rows, chart, ctx.work.copy())
         if chart is None:
             ctx.returning, run.regime.until = True, ctx.far
-    elif ctx.rows is not None:
+    elif ctx.rows != laid_out:
         place(ctx, on, ctx.rows, None, ctx.work.copy())
     elif on is not start:
         put(ctx, on)
@@ -141,6 +144,18 @@ def lay_out(segment: Segment, recorder: Any = None) -> Context:
         run.clock.hold_start, run.clock.sampled_until = segment.sampling
         run.counts.samples = round((run.clock.sampled_until - run.clock.hold_start) / run.clock.hold)
     return ctx
+
+
+def first_rows(layout: Layout, start: State) -> tuple[int, ...] | None:
+    """The rows that a record is first laid out for: all (None), or independent ones where some must be redundant.
+
+    As many rows as velocities leave no motion unless some depend on others: code of all of them would be compiled and
+    never used.
+    """
+    system = layout.system
+    if len(system.rows.of) < system.nv or layout.setup.formulation != "auto":
+        return None
+    return independent_rows(system, start, layout.setup.p)
 
 
 def put(ctx: Context, state: State) -> None:

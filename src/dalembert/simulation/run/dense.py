@@ -12,11 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dalembert.integrators.run_record import FillRecord, LocateRecord, RunRecord
+from dalembert.integrators.run_record import SKIPPED, FillRecord, LocateRecord, RunRecord
 from dalembert.native import library
-from dalembert.simulation.careful import careful
+from dalembert.simulation.careful import careful, land_record
 from dalembert.simulation.layout import Layout
 from dalembert.simulation.run.native_record import begin_record, make_record
+from dalembert.simulation.setup import TOTAL_RATES
 from dalembert.simulation.state_units import quaternion_places
 from dalembert.system.state import State
 
@@ -71,6 +72,8 @@ class Dense:
         run = self.run
         out = fill(run, self.times, self.states, wanted)
         bad = np.flatnonzero(~np.isfinite(out[:, : run.n]).all(axis=1))
+        if not run.regime.careful:
+            self._land(run, wanted, out)
         if len(bad):  # next to a singular position: by the formulation that reveals the rank, in all coordinates
             carried = run.nq + run.nv + 2 * run.dof
             others = np.r_[: carried - 2 * run.dof, carried : out.shape[1]]
@@ -79,6 +82,16 @@ class Dense:
             for k in bad[~np.isfinite(out[bad][:, others]).all(axis=1)]:  # in the position itself
                 out[k, others] = self._across(run, states, float(wanted[k]))
         return out
+
+    def _land(self, run: RunRecord, wanted: np.ndarray, out: np.ndarray) -> None:
+        """Bring records (N, width) onto the manifold where rounding of ordinary steps turns their velocities."""
+        setup, gauge, ruler = self.layout.setup, run.gauge, run.ruler
+        if setup.projection is None or setup.formulation in TOTAL_RATES or not gauge.address:
+            return
+        for k in np.flatnonzero(out[:, -1] < ruler.nearby**2):  # in steps whose stages are near
+            gauge.y[1] = SKIPPED
+            if gauge.at(float(wanted[k]), out[k, : run.nq])[0] < ruler.turned**2 and np.isfinite(out[k]).all():
+                land_record(self.layout, self.rows_used, float(wanted[k]), out[k])
 
     def _carefully(self, run: RunRecord, states: np.ndarray, wanted: np.ndarray) -> np.ndarray:
         """Records at increasing times by careful steps, forward, or back where a singular position lies before them."""

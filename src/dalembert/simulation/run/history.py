@@ -32,13 +32,14 @@ class History:
     columns: list[np.ndarray] = field(default_factory=list)
     last: tuple[float, np.ndarray] = NOTHING
     previous: tuple[float, np.ndarray] = NOTHING
+    recent: tuple[np.ndarray, ...] = ()  # records of the last two additions, as the native loop made them
     taken: float = -np.inf  # the time up to which samples were taken
     flushed: int = 0  # parts that are in the recording
 
     def add(self, times: np.ndarray, records: np.ndarray, between: Between) -> None:
         """Add records, or the samples among them; `between` gives the states between records."""
         times, records, before = times.copy(), records.copy(), self.last
-        self.last = float(times[-1]), records[-1]
+        self.last, self.recent = (float(times[-1]), records[-1]), (*self.recent[-1:], records)
         self.previous = (float(times[-2]), records[-2]) if len(times) > 1 else before
         if self.samples is None:
             self.times.append(times)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.simulation.careful import give_back, lease
+from dalembert.simulation.careful import land_record
 from dalembert.simulation.events import ending, locate, up_to
 from dalembert.simulation.run.context import Context, dense
+from dalembert.simulation.setup import TOTAL_RATES
 from dalembert.simulation.status import Status
 from dalembert.simulation.total_rates import velocities
 
@@ -72,18 +73,35 @@ def cut(ctx: Context, t: float, row: np.ndarray) -> None:
 
 def _land(ctx: Context, t: float, row: np.ndarray) -> None:
     """Bring a record beside a singular position onto the manifold, as well as doubles tell: impulses need it."""
-    nq, n = ctx.system.nq, ctx.system.nq + ctx.system.nv
     if ctx.chart is None and ctx.margin(t, row) < LANDED**2:
-        steps = lease(ctx.layout, ctx.rows)
-        landed = steps.land(ctx.system.state(row[:nq], row[nq:n], t), 0.0)
-        give_back(ctx.layout, steps)
-        if landed is not None:
-            row[:nq], row[nq:n] = landed.q, landed.v
+        land_record(ctx.layout, ctx.rows, t, row)
+
+
+def land_end(ctx: Context) -> None:
+    """Bring the last record onto the manifold where rounding of ordinary steps turns its velocity."""
+    run, setup = ctx.record, ctx.setup
+    if run.regime.careful or setup.projection is None or setup.formulation in TOTAL_RATES:
+        return
+    if ctx.system.rows.of and ctx.margin() < run.ruler.turned**2:
+        row = ctx.history.last[1].copy()
+        land_record(ctx.layout, ctx.rows, run.clock.t, row)
+        cut(ctx, run.clock.t, row)
 
 
 def _remember(ctx: Context, before: np.ndarray, row: np.ndarray) -> None:
-    """Remember the velocity of a record at which a segment ends, or, where it is slow, of the record before."""
+    """Remember the velocity of a record at which a segment ends, or, where it is slow, of one before."""
     at = slice(ctx.system.nq, ctx.system.nq + ctx.system.nv)
     slow = np.linalg.norm(row[at]) <= SLOW * np.linalg.norm(before[at])
-    if not slow or ctx.margin(x=before) > KNOWN**2:
-        ctx.arrival = (before if slow else row)[at].copy()
+    found = last_known_velocity(ctx) if slow else row[at].copy()
+    ctx.arrival = ctx.arrival if found is None else found
+
+
+def last_known_velocity(ctx: Context) -> np.ndarray | None:
+    """(nv,) the velocity of the last record before now that tells the branch; None where there is none lately."""
+    nq, n = ctx.system.nq, ctx.system.nq + ctx.system.nv
+    records = [row for part in ctx.history.recent for row in part]
+    for row in reversed(records[:-1]):
+        if ctx.margin(x=row) > KNOWN**2:
+            v: np.ndarray = velocities(ctx.setup, row[None, :nq], row[None, nq:n])[0]
+            return v.copy()
+    return None

@@ -23,9 +23,10 @@ RECORDS = 4  # kept of a layout
 
 @dataclass(eq=False)
 class Spare:
-    """A record that is laid out for all constraint rows and no chart, and what tells whether it still is."""
+    """A record as it was first laid out, for some constraint rows and no chart, and what tells whether it still is."""
 
     record: RunRecord
+    rows: tuple[int, ...] | None  # None: all
     fresh: bytes  # of the record
     x: np.ndarray
     ode: Bound

@@ -15,9 +15,10 @@ from dalembert.simulation.crossing import BESIDE_IT, CLOSEST, FAR, NEARER, Cross
 from dalembert.simulation.passages import Met, describe, known_with_drift
 from dalembert.simulation.run.charts import next_chart, without_chart
 from dalembert.simulation.run.context import Context, place, take_records
-from dalembert.simulation.run.located import KNOWN, locate_across
+from dalembert.simulation.run.located import KNOWN, cut, last_known_velocity, locate_across
 from dalembert.simulation.setup import Setup
 from dalembert.simulation.status import Status
+from dalembert.simulation.total_rates import integrated
 from dalembert.system.state import State
 
 ROUNDING = 2e-16
@@ -44,7 +45,30 @@ def at_singularity(ctx: Context) -> Status:
     _step_carefully(ctx)
     run.manifold.project_first = 1
     near = 4.0 * run.ruler.hit if ctx.arrival is None else BESIDE_IT
-    return _cross(ctx) if ctx.margin() <= near**2 else Status.DONE
+    if ctx.margin() <= near**2:
+        return _cross(ctx)
+    _land_start(ctx)
+    return Status.DONE
+
+
+def _land_start(ctx: Context) -> None:
+    """Begin on the manifold: rounding of a start beside a singular position turns its velocity by ε/σ².
+
+    The record of the start is the state that the motion begins with, so that its energy is that of the motion.
+    """
+    run, setup, nq, n = ctx.record, ctx.setup, ctx.system.nq, ctx.system.nq + ctx.system.nv
+    if not ctx.segment.first or run.counts.steps or setup.projection is None:
+        return
+    assert ctx.careful is not None
+    landed = ctx.careful.land(ctx.state(), 0.0)
+    if landed is None:
+        return
+    run.low_before[:] = run.low
+    row = ctx.history.last[1].copy()
+    row[:nq], row[nq:n] = landed.q, integrated(setup, landed)
+    cut(ctx, run.clock.t, row)
+    if setup.projection.energy:
+        run.manifold.energy = ctx.system.energy(landed, p=setup.p)
 
 
 def _step_carefully(ctx: Context) -> None:
@@ -101,6 +125,8 @@ def _cross(ctx: Context) -> Status:
     run, start, first = ctx.record, ctx.state(), ctx.segment.first
     if ctx.margin() > KNOWN**2:
         ctx.arrival = start.v
+    elif ctx.arrival is None:
+        ctx.arrival = last_known_velocity(ctx)
     end = run.clock.end if ctx.goal is None else ctx.goal
     found = _crosser(ctx, end).cross(start)
     if isinstance(found, float):
@@ -153,6 +179,7 @@ def _crosser(ctx: Context, end: float) -> Crosser:
 
 def _come_nearer(ctx: Context, h: float) -> Status:
     """A crossing that was refused: careful steps, of at most h, come nearer first."""
+    _land_start(ctx)
     run, sigma = ctx.record, ctx.margin() ** 0.5
     run.regime.across = max(FAR if sigma > FAR else CLOSEST, NEARER * sigma)
     if ctx.refused == run.clock.t:  # a step failed

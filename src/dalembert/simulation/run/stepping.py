@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.native import library
 from dalembert.outcome import Outcome
 from dalembert.simulation.run.context import Context, take_records
-from dalembert.simulation.run.located import event_values
+from dalembert.simulation.run.located import event_values, land_end
 from dalembert.simulation.run.outcomes import end_inside, respond
 from dalembert.simulation.status import Status
 
@@ -76,6 +76,8 @@ def _advance(ctx: Context) -> Status:
     status = respond(ctx, Outcome.PAUSED if full else outcome)
     if status == Status.DONE and ctx.goal is not None and clock.t >= ctx.goal:
         end_inside(ctx)
+    if status == Status.DONE and clock.t >= clock.end:
+        land_end(ctx)
     if ctx.history.recorder is not None:
         ctx.history.flush(ctx)
     if clock.t < clock.end:

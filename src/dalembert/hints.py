@@ -1,0 +1,222 @@
+"""Words that people try: what a missing attribute or an unknown keyword means here.
+
+`ATTRIBUTES` and `KEYWORDS` are the whole of it; `hinted` puts them behind a class, `explained` behind a function. A
+word that is not in the tables gets the nearest name there is.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from functools import wraps
+from typing import Any, TypeVar
+
+_JOINT = "m.add_joint(name, da.{}, parent, child)"
+#: class, or "dalembert": {what is tried: what it is here}
+ATTRIBUTES: dict[str, dict[str, str]] = {
+    "dalembert": {
+        **dict.fromkeys(("Hinge", "Pin", "RevoluteJoint"), "da.Revolute(axis)"),
+        **dict.fromkeys(("Ball", "BallJoint", "SphericalJoint"), "da.Spherical()"),
+        **dict.fromkeys(("Slider", "Slide", "PrismaticJoint", "Translational"), "da.Prismatic(axis)"),
+        **dict.fromkeys(("Weld", "WeldJoint", "FixedJoint"), "da.Fixed()"),
+        **dict.fromkeys(("FreeJoint", "Floating"), "da.Free()"),
+        **dict.fromkeys(("Model", "Multibody", "MultibodySystem"), "da.Mechanism(name)"),
+        **dict.fromkeys(("solve", "integrate", "run", "Simulator"), "da.simulate(system, state, t)"),
+        **dict.fromkeys(("monte_carlo", "batch", "parallel"), "da.ensemble(system, states, t, n=...)"),
+        **dict.fromkeys(("fit", "identify", "estimate"), "da.Residuals(...) with scipy.optimize.least_squares"),
+        **dict.fromkeys(("read_yaml", "load_model", "load_urdf", "from_urdf"), "da.read(path)"),
+        "animate": "da.view.animate(run, path)",
+        "inverse_kinematics": "system.assemble(frames={frame: place})",
+        "Spring": "m.add_spring(name, a, b, stiffness=...)",
+        "Force": "m.add_wrench(name, frame, force=...)",
+        "Parameter": "m.add_parameter(name, value)",
+    },
+    "Mechanism": {
+        **dict.fromkeys(("add_force", "add_load", "add_torque", "add_moment", "apply_force"),
+                        "m.add_wrench(name, frame, force=..., moment=...), or m.add_joint_force(name, joint, value)"),
+        **dict.fromkeys(("add_motion", "prescribe", "drive"), "m.add_driver(name, coordinate, motion)"),
+        **dict.fromkeys(("add_sensor", "add_marker", "add_point", "add_site"),
+                        "m.add_frame(name, body.at(...)), then run.position(name) and the like"),
+        **dict.fromkeys(("add_link", "add_part", "add_rigid_body", "add_mass"), "m.add_body(name, mass=...)"),
+        **dict.fromkeys(("add_revolute", "add_hinge", "add_pin"), _JOINT.format("Revolute(axis)")),
+        **dict.fromkeys(("add_prismatic", "add_slider"), _JOINT.format("Prismatic(axis)")),
+        **dict.fromkeys(("add_ball", "add_spherical"), _JOINT.format("Spherical()")),
+        **dict.fromkeys(("add_weld", "add_fixed"), _JOINT.format("Fixed()")),
+        **dict.fromkeys(("add_loop", "add_closure", "add_cut_joint"), "m.close_loop(name, joint, a, b)"),
+        **dict.fromkeys(("add_distance", "add_bar"), "m.add_rod(name, a, b, length=...)"),
+        **dict.fromkeys(("add_cylinder", "add_ram", "add_linear_actuator"), "m.add_actuator(name, a, b)"),
+        **dict.fromkeys(("add_dashpot", "add_shock_absorber"), "m.add_damper(name, a, b, damping=...)"),
+        **dict.fromkeys(("add_rotational_spring", "add_rotary_spring", "add_joint_spring"),
+                        "m.add_torsion_spring(name, coordinate, stiffness=...), or stiffness= of add_joint"),
+        **dict.fromkeys(("add_chain", "add_timing_belt"), "m.add_belt(name, a, b, radii=...)"),
+        **dict.fromkeys(("add_pulley", "add_pulleys", "add_winch"),
+                        "m.add_pulley_rope(name, [a, da.Pulley(frame, radius), b]), or m.add_rack for a drum"),
+        **dict.fromkeys(("add_tire", "add_wheel"), "m.add_tyre(name, wheel, radius=...); without slip m.add_rolling"),
+        **dict.fromkeys(("add_electric_motor", "add_engine"), "m.add_dc_motor(name, coordinate, ...), or m.add_motor"),
+        **dict.fromkeys(("add_freewheel", "add_ratchet"), "m.add_one_way_clutch(name, a, b, damping=...)"),
+        **dict.fromkeys(("add_shaft", "add_anti_roll_bar"),
+                        "m.add_elastic_coupling(name, {coordinate: factor, ...}, stiffness=...)"),
+        **dict.fromkeys(("add_worm", "add_bevel", "add_gear_pair"), "m.add_gear(name, a, b, ratio=...)"),
+        **dict.fromkeys(("add_friction", "add_limit", "add_limits", "add_stop", "add_damping"),
+                        "m.add_joint(..., friction=, limits=, stops=, damping=)"),
+        **dict.fromkeys(("add_gravity", "set_gravity"), "m.gravity = (x, y, z)"),
+        **dict.fromkeys(("build", "finalize", "assemble"), "m.compile(), and then system.assemble(...)"),
+        **dict.fromkeys(("simulate", "run"), "da.simulate(m.compile(), state, t)"),
+        **dict.fromkeys(("write", "export", "to_yaml"), "m.save(path)"),
+        **dict.fromkeys(("plot", "show", "draw", "view"), "da.view.snapshot(system, state)"),
+        **dict.fromkeys(("delete", "discard", "remove_body"), "m.remove(name)"),
+        "add_control": "m.add_input(name), or m.add_motor(name, joint)",
+    },
+    "System": {
+        **dict.fromkeys(("simulate", "run", "integrate"), "da.simulate(system, state, t)"),
+        **dict.fromkeys(("dof", "dofs", "ndof", "mobility"), "system.report(state).mobility"),
+        **dict.fromkeys(("inverse_kinematics", "ik"), "system.assemble(frames={frame: place})"),
+        **dict.fromkeys(("forward_kinematics", "fk"), "system.pose(state, frame)"),
+        **dict.fromkeys(("mass", "M", "inertia_matrix"), "system.mass_matrix(state)"),
+        **dict.fromkeys(("equilibrium", "trim"), "da.equilibrium(system, guess)"),
+        **dict.fromkeys(("add_body", "add_joint", "add_motor", "add_spring"),
+                        "the Mechanism's: add to it, and m.compile() again"),
+        **dict.fromkeys(("plot", "animate", "show", "view"), "da.view.snapshot(system, state)"),
+        "linearize": "da.linearize(system, state)",
+        "inputs": "system.u_names",
+        "reactions": "system.constraint_forces(state)",
+    },
+    "State": {
+        **dict.fromkeys(("energy", "kinetic_energy", "potential_energy"), "system.energy(state)"),
+        **dict.fromkeys(("positions", "coordinates"), "state.q"),
+        **dict.fromkeys(("velocities", "qd", "dq", "qdot"), "state.v"),
+        "time": "state.t",
+    },
+    "Run": {
+        **dict.fromkeys(("times", "time"), "run.t"),
+        **dict.fromkeys(("final", "last", "end_state"), "run.state(-1)"),
+        **dict.fromkeys(("x", "sol", "trajectory"), "run.q, run.v and run[name]"),
+        **dict.fromkeys(("qd", "dq", "qdot", "velocities"), "run.v, or run.rate(name)"),
+        **dict.fromkeys(("positions", "coordinates"), "run.q, or run[name]"),
+        **dict.fromkeys(("df", "dataframe", "to_dataframe"), "run.to_pandas()"),
+        **dict.fromkeys(("accelerations", "qdd"), "run.vdot"),
+        **dict.fromkeys(("reaction", "forces", "joint_forces"), "run.reactions(joint)"),
+        "events": "run.switches, and run.message",
+    },
+    "LinearModel": {
+        **dict.fromkeys(("poles", "eigvals", "eig"), "model.eigenvalues"),
+        **dict.fromkeys(("tf", "transfer_function", "to_tf", "to_ss", "bode", "nyquist", "step_response"),
+                        "model.to_control(), for python-control; model.frequency_response(...)"),
+        **dict.fromkeys(("c2d", "to_discrete", "sample"), "model.discretize(step)"),
+        **dict.fromkeys(("is_stable",), "model.stable"),
+        **dict.fromkeys(("natural_frequencies", "damping"), "model.modes"),
+        **dict.fromkeys(("ctrb", "is_controllable"), "model.controllable"),
+        "lqr": "da.lqr(model, Q, R)",
+    },
+}  # fmt: skip
+#: function or method: {keyword that is tried: what it is here}
+KEYWORDS: dict[str, dict[str, str]] = {
+    "simulate": {
+        **dict.fromkeys(("terminate", "stop", "until"), "events=da.Event(g, terminal=True)"),
+        **dict.fromkeys(("tf", "t_end", "t_final", "duration", "tspan", "t_span"), "t, the third argument"),
+        **dict.fromkeys(("dt", "timestep", "time_step", "h"), "step= (fixed), max_step= or t_eval="),
+        **dict.fromkeys(("x0", "y0", "initial_state"), "state, the second argument"),
+        **dict.fromkeys(("solver", "integrator"), "method="),
+        **dict.fromkeys(("controller", "control", "inputs"), "u="),
+        **dict.fromkeys(("params", "parameters"), "p="),
+        "tol": "rtol= and atol=",
+    },
+    "linearize": {
+        **dict.fromkeys(("x0", "at", "operating_point"), "state, the second argument"),
+        **dict.fromkeys(("coordinates", "states"), "independent="),
+        **dict.fromkeys(("params", "parameters"), "p="),
+    },
+    "add_body": {
+        **dict.fromkeys(("center_of_mass", "cog", "cg", "centre"), "com="),
+        **dict.fromkeys(("I", "moments", "J"), "inertia="),
+        "m": "mass=",
+    },
+    "add_joint": {
+        **dict.fromkeys(("k", "spring"), "stiffness="),
+        **dict.fromkeys(("c", "d", "damper"), "damping="),
+        **dict.fromkeys(("q0", "rest_position", "rest_length"), "rest="),
+        **dict.fromkeys(("type", "kind", "axis"), "joint, the second argument, as da.Revolute('z')"),
+        **dict.fromkeys(("rotor_inertia", "inertia"), "armature="),
+    },
+    "add_spring": {
+        **dict.fromkeys(("k", "rate"), "stiffness="),
+        **dict.fromkeys(("c", "d"), "damping="),
+        **dict.fromkeys(("l0", "L0", "free_length", "length", "rest"), "rest_length="),
+    },
+    "add_rod": dict.fromkeys(("l", "L", "distance"), "length="),
+    "add_gear": {"z": "teeth=", "i": "ratio=", "internal": "inside=True", "eta": "efficiency="},
+    "add_driver": dict.fromkeys(("function", "f", "profile"), "motion, the third argument"),
+}
+
+F = TypeVar("F", bound=Callable[..., Any])
+C = TypeVar("C", bound=type)
+
+
+class MissingAttribute(AttributeError):
+    """An attribute that is not there; its message is made when it is read."""
+
+    def __init__(self, owner: str, name: str, known: Callable[[], Iterable[str]]):
+        super().__init__(name)
+        self.owner, self.tried, self._known = owner, name, known
+
+    def __str__(self) -> str:
+        of = f"module '{self.owner}'" if self.owner == "dalembert" else f"'{self.owner}' object"
+        return f"{of} has no attribute '{self.tried}'{meant(self.tried, ATTRIBUTES.get(self.owner, {}), self._known())}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return AttributeError, (str(self),)
+
+
+def meant(tried: str, table: dict[str, str], known: Iterable[str]) -> str:
+    """The end of a message: what a word is here, or the nearest that there is."""
+    if tried in table:
+        return f"; here it is {table[tried]}."
+    near = get_close_matches(tried, [n for n in known if n[:1] != "_"], n=1)
+    return f". Did you mean '{near[0]}'?" if near else "."
+
+
+def missing(x: Any, name: str) -> AttributeError:
+    """The error for an attribute that an object does not have."""
+    kind = type(x)
+    owner = next((one.__name__ for one in kind.__mro__ if one.__name__ in ATTRIBUTES), kind.__name__)
+    return MissingAttribute(owner, name, lambda: dir(kind))
+
+
+def hinted(kind: C) -> C:
+    """A class whose missing attributes, and whose methods' unknown keywords, are explained.
+
+    Type checkers see no `__getattr__`: it is set here.
+    """
+
+    def __getattr__(self: Any, name: str) -> Any:
+        if hasattr(type(self), name):  # a property that raised AttributeError itself: its own error
+            return object.__getattribute__(self, name)
+        raise missing(self, name)
+
+    if not hasattr(kind, "__getattr__"):
+        kind.__getattr__ = __getattr__  # type: ignore[attr-defined]
+    for name in KEYWORDS:
+        if (method := getattr(kind, name, None)) is not None:
+            setattr(kind, name, explained(method))
+    return kind
+
+
+def explained(f: F) -> F:
+    """A function whose unknown keywords are explained."""
+
+    @wraps(f)
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        try:
+            return f(*arguments, **keywords)
+        except TypeError as error:
+            if error.__traceback__ is None or error.__traceback__.tb_next is not None:  # raised inside
+                raise
+            known = inspect.signature(f).parameters
+            wrong = next((name for name in keywords if name not in known), None)
+            if wrong is None:
+                raise
+            hint = meant(wrong, KEYWORDS.get(f.__name__, {}), known)
+            raise TypeError(f"{f.__name__}() has no keyword '{wrong}'{hint}") from None
+
+    return call  # type: ignore[return-value]

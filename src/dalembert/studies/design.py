@@ -1,0 +1,80 @@
+"""The result of `optimize`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from dalembert.errors import unknown
+from dalembert.system.state import State
+from dalembert.system.system import System
+from dalembert.tables import Columns, Tabular
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Design(Tabular):
+    """Parameters that serve a purpose best: `design["l1"]`, `design.system`, `design.states`; printed as a table.
+
+    The table of `to_pandas` has, in each position of the path, what was wanted and what was reached.
+    """
+
+    system: System  # with the parameters found
+    names: tuple[str, ...]  # (m,) of the parameters
+    estimate: np.ndarray  # (m,)
+    first: np.ndarray  # (m,) parameters that the search began with
+    path: Mapping[str, np.ndarray]  # (K,) of each coordinate that is led
+    of: tuple[str, ...]  # (k,) quantities
+    target: np.ndarray  # (K, k)
+    reached: np.ndarray  # (K, k)
+    before: np.ndarray | None  # (K, k) with the parameters it began with; None if these cannot be led all the way
+    limited: Mapping[str, np.ndarray]  # (K,) of each limit
+    at_bound: tuple[str, ...]  # parameters at a bound
+    states: tuple[State, ...]  # (K,) the positions
+    success: bool
+    kept: bool  # whether all limits hold
+
+    @property
+    def values(self) -> dict[str, float]:
+        """The parameters by name."""
+        return dict(zip(self.names, self.estimate.tolist()))
+
+    @property
+    def error(self) -> float:
+        """Root mean square of what is missed, in the unit of the quantities."""
+        return float(np.sqrt(np.mean((self.reached - self.target) ** 2)))
+
+    @property
+    def message(self) -> str:
+        """How the search ended, and what it leaves open."""
+        said = "converged" if self.success else "not converged"
+        if not self.kept:
+            said += "; the limits cannot be kept"
+        if self.at_bound:
+            said += f"; at a bound: {', '.join(self.at_bound)}"
+        return said
+
+    def __getitem__(self, name: str) -> float:
+        if name not in self.names:
+            raise unknown("parameter", name, self.names)
+        return self.values[name]
+
+    def _columns(self) -> Columns:
+        values = {name: np.asarray(x) for name, x in self.path.items()}
+        for k, name in enumerate(self.of):
+            values |= {f"{name}.target": self.target[:, k], f"{name}.reached": self.reached[:, k]}
+        values |= {f"limit.{name}": x for name, x in self.limited.items()}
+        return Columns(repr(self)[1:-1], "position", np.arange(len(self.target)), values, {})
+
+    def __str__(self) -> str:
+        cells = [["", "before", "after"]]
+        cells += [[n, f"{a:.6g}", f"{b:.6g}"] for n, a, b in zip(self.names, self.first, self.estimate)]
+        missed = None if self.before is None else float(np.sqrt(np.mean((self.before - self.target) ** 2)))
+        cells.append(["missed by (rms)", "–" if missed is None else f"{missed:.3g}", f"{self.error:.3g}"])
+        widths = [max(len(row[k]) for row in cells) for k in range(3)]
+        lines = [f"{a:{widths[0]}}  {b:>{widths[1]}}  {c:>{widths[2]}}" for a, b, c in cells]
+        return "\n".join([repr(self)[1:-1], *(line.rstrip() for line in lines)])
+
+    def __repr__(self) -> str:
+        return f"<design of '{self.system.name}' in {len(self.target)} positions: {self.message}>"

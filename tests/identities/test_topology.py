@@ -1,0 +1,242 @@
+"""A mechanism is the same however it is described: joints in any order, any tree, any side of a joint first."""
+
+import numpy as np
+import pytest
+
+import dalembert as da
+from dalembert.mechanism.constraints import Loop
+from dalembert.mechanism.joints import JOINT_TYPES, Fixed
+from dalembert.mechanism.joints.inverse import inverse
+from dalembert.mechanism.topology import with_tree
+from dalembert.symbols import array
+from random_loops import random_closed
+from random_mechanisms import random_joint
+
+SEEDS, CHUNK = 500, 25  # seeds of a test, so that workers share them
+
+
+def joints_of(m):
+    """{name: (joint, a, b)} of all joints, of the tree and closing."""
+    out = {a.name: (a.joint, a.parent, a.child) for a in m.joints.values()}
+    return out | {c.name: (c.joint, c.a, c.b) for c in m.constraints.values() if isinstance(c, Loop)}
+
+
+def described(m, joints, order, cut=()):
+    """The mechanism with its joints described in an order, those in `cut` closing loops."""
+    other = da.Mechanism(m.name, gravity=m.gravity)
+    for b in m.bodies.values():
+        if b is not m.ground:
+            other.add_body(b.name, b.mass, b.com, b.inertia)
+    for name in order:
+        joint, *ends = joints[name]
+        a, b = (other.bodies[f.body.name].at(f.T.p, rotation=f.T.R) for f in ends)
+        other.add_joint(name, joint, a, b, tree=False if name in cut else None)
+    return other
+
+
+def random_cut(rng, joints):
+    """Joints that are left over by a random spanning tree; free ones are always in it."""
+    up: dict[str, str] = {}
+
+    def top(body):
+        while body in up:
+            body = up[body]
+        return body
+
+    cut = []
+    for name in sorted(rng.permutation(list(joints)), key=lambda n: bool(joints[n][0].closure)):
+        a, b = (top(frame.body.name) for frame in joints[name][1:])
+        if a == b:
+            cut.append(name)
+        else:
+            up[a] = b
+    return cut
+
+
+def any_tree(rng, m, joints):
+    """A system with a random tree in which no massless body is left alone (there compile refuses)."""
+    for _ in range(40):
+        try:
+            return described(m, joints, rng.permutation(list(joints)), random_cut(rng, joints)).compile("casadi")
+        except da.DescriptionError as error:
+            if "no mass" not in str(error):
+                raise
+    raise AssertionError("no tree was accepted")
+
+
+def condition(system, x):
+    """Of A R⁻¹ and of R, with M = Rᵀ R: what amplifies the rounding of M and A."""
+    return system.acceleration(x).condition * np.sqrt(np.linalg.cond(system.mass_matrix(x)))
+
+
+def answers(system, x):
+    a, forces = system.acceleration(x), system.constraint_forces(x)
+    motion = np.array([system.frame_acceleration(x, body, a.vdot) for body in sorted(system.layout.bodies)])
+    energy = np.array([system.kinetic_energy(x), system.potential_energy(x)])
+    return motion, energy, system.nv - a.rank, {**forces.joints, **forces.loops}, forces.determinate
+
+
+@pytest.mark.parametrize("chunk", range(SEEDS // CHUNK))
+def test_answers_do_not_depend_on_the_order_of_description_or_on_the_tree(chunk):
+    """Accelerations, energies, mobility and reactions of 500 closed mechanisms, of two other trees each."""
+    for seed in range(chunk * CHUNK, (chunk + 1) * CHUNK):
+        rng = np.random.default_rng([seed, 33])
+        first, x = random_closed(seed, int(rng.integers(2, 7)), int(rng.integers(1, 3)), redundant=seed % 5 == 0)
+        m = first.layout.mechanism
+        if seed % 5 == 0:
+            del (m := m.snapshot()).constraints["again"]
+            first = m.compile("casadi")
+            x = first.state(x.q, x.v)
+        joints = joints_of(m)
+        motion, energy, mobility, wrenches, known = answers(first, x)
+        size = max(np.abs(W).max() for W in wrenches.values())
+        for system in (described(m, joints, rng.permutation(list(joints))).compile("casadi"), any_tree(rng, m, joints)):
+            tree = [name for name, a in system.layout.joints.items() if a.joint.nv]
+            there = system.state({name: x[name] for name in tree}, {name: x.rate(name) for name in tree})
+            found = answers(system, there)
+            near = 1e-12 * max(1.0, condition(first, x) / 30, condition(system, there) / 30)  # larger ones show
+            assert np.abs(found[0] - motion).max() < near * max(10.0, np.abs(motion).max()), seed
+            assert np.abs(found[1] - energy).max() < 1e-12 * max(1.0, np.abs(energy).max()), seed
+            assert found[2] == mobility, seed
+            for name, W in wrenches.items():
+                sure = found[4][name]
+                assert (sure == known[name]).all(), (seed, name)
+                assert np.abs((found[3][name] - W)[sure]).max(initial=0.0) < near * max(10.0, size), (seed, name)
+
+
+@pytest.mark.parametrize("kind", JOINT_TYPES, ids=lambda k: k.__name__)
+@pytest.mark.parametrize("seed", range(3))
+def test_an_inverse_joint_is_the_inverse_motion_of_the_same_coordinates(kind, seed):
+    rng = np.random.default_rng([seed, 5])
+    joint = random_joint(rng, kind)
+    other = inverse(joint)
+    q = joint.plus(array(joint.neutral()), array(rng.uniform(-2, 2, joint.nv)))
+    there, back = (
+        j.orientation.astype(float) @ j.transform(q).R.astype(float) @ j.orientation.T.astype(float)
+        for j in (joint, other)
+    )
+    np.testing.assert_allclose(there @ back, np.eye(3), atol=1e-14)
+    T, U = (j.transform(q).p.astype(float) @ j.orientation.T.astype(float) for j in (joint, other))
+    np.testing.assert_allclose(there @ U, -T, atol=1e-14)
+    again = inverse(other)
+    assert type(again) is type(joint)
+    np.testing.assert_array_equal(again.transform(q).matrix(), joint.transform(q).matrix())
+    if not isinstance(joint, Fixed):
+        assert repr(again) == repr(joint)
+
+
+def four_bar(order="ABCD", **tree):
+    m = da.Mechanism("four-bar", gravity=(0, -9.81, 0))
+    bar = {
+        n: m.add_body(n, mass=1.0 + L, com=(L / 2, 0, 0), inertia=da.rod(1.0 + L, L))
+        for n, L in (("crank", 0.2), ("coupler", 0.6), ("rocker", 0.4))
+    }
+    ends = {
+        "A": (m.ground, bar["crank"]),
+        "B": (bar["crank"].at(0.2), bar["coupler"]),
+        "C": (bar["coupler"].at(0.6), bar["rocker"].at(0.4)),
+        "D": (bar["rocker"], m.ground.at(0.55)),
+    }
+    for name in order:
+        m.add_joint(name, da.Revolute("z"), *ends[name], tree=tree.get(name))
+    return m
+
+
+def test_the_tree_is_short_follows_names_and_is_printed():
+    for order in ("ABCD", "DCBA", "CADB"):
+        system = four_bar(order).compile()
+        assert set(system.layout.joints) == {"A", "B", "D"}
+        assert [c.name for c in system.description.constraints] == ["C"]
+    assert "D: Revolute('z') ← rocker" in str(four_bar())
+    assert "constraints: C (Revolute('z') between coupler and rocker)" in str(four_bar())
+    assert set(four_bar(C=True).compile().layout.joints) == {"A", "C", "D"}
+    assert set(four_bar(A=False).compile().layout.joints) == {"B", "C", "D"}
+
+
+def test_joints_that_something_needs_are_in_the_tree():
+    m = four_bar()
+    m.add_motor("motor", "C")
+    assert "C" in m.compile().layout.joints
+    m.add_driver("lead", "B", 0.3)
+    m.add_coupling("gear", {"A": 1.0, "D": 2.0})
+    with pytest.raises(da.DescriptionError, match="closes a loop in which every other joint needs its coordinate too"):
+        m.compile()
+    n = four_bar(C=False)
+    n.add_servo("hold", "C", stiffness=1.0)
+    with pytest.raises(da.DescriptionError, match=r"joint 'C' is to close a loop \(tree=False\), but needs"):
+        n.compile()
+
+
+def test_a_new_branch_leaves_the_tree_as_it_was():
+    m = four_bar()
+    before = list(with_tree(m).joints)
+    m.add_joint("AA", da.Revolute("z"), "coupler", m.add_body("bob", mass=1.0, com=(0, -0.1, 0)))
+    assert [name for name in with_tree(m).joints if name != "AA"] == before
+
+
+def test_massless_bodies_carry_others_whatever_the_costs():
+    """A massless cardan cross between two bodies that other joints would reach first."""
+    m = da.Mechanism("cross")
+    cross = m.add_body("cross")
+    one, two = (m.add_body(n, mass=1.0, com=(0.1, 0, 0), inertia=(0.1, 0.1, 0.1)) for n in ("one", "two"))
+    m.add_joint("a", da.Revolute("x"), m.ground, one)
+    m.add_joint("b", da.Revolute("y"), one, cross)
+    m.add_joint("c", da.Revolute("x"), cross, two, stiffness=1.0)
+    m.add_joint("d", da.Spherical(), two.at(0, 0, 1), m.ground.at(0, 0, 1))
+    assert set(m.compile().layout.joints) == {"a", "b", "c"}
+
+
+def test_springs_and_dampers_act_in_a_joint_that_closes_a_loop():
+    """The same four-bar with a spring in C, in the tree and cut."""
+    accelerations = []
+    for cut in (None, False):
+        m = four_bar(**({} if cut is None else {"C": False}))
+        a = m.joints["C"]
+        m.joints["C"] = type(a)(
+            **{f: getattr(a, f) for f in a.__dataclass_fields__}
+            | {"stiffness": np.array([3.0]), "damping": np.array([0.2]), "rest": np.array([0.4])}
+        )
+        system = m.compile("casadi")
+        assert ("C" in system.layout.joints) == (cut is None)
+        x = system.assemble({"A": 0.6} if "A" in system.layout.joints else {}, {"A": 1.0}, guess={"D": -1.1})
+        accelerations.append(system.frame_acceleration(x, "rocker", system.acceleration(x).vdot))
+    np.testing.assert_allclose(accelerations[0], accelerations[1], rtol=1e-11, atol=1e-11)
+
+
+def test_a_joint_that_closes_a_loop_has_a_position_and_a_history():
+    system = four_bar().compile("casadi")
+    x = system.assemble({"A": 0.6}, v={"A": 2.0}, guess={"D": -1.1})
+    assert x["C"] == pytest.approx(-x["D"] - x["A"] - x["B"], abs=1e-12)
+    assert x.rate("C") == pytest.approx(-x.rate("D") - x.rate("A") - x.rate("B"), abs=1e-12)
+    run = da.simulate(system, x, 0.5)
+    np.testing.assert_allclose(run["C"], -run["D"] - run["A"] - run["B"], atol=1e-9)
+    np.testing.assert_allclose(run.rate("C"), -run.rate("D") - run.rate("A") - run.rate("B"), atol=1e-9)
+
+
+def test_functions_of_the_state_may_use_a_joint_that_closes_a_loop():
+    """A potential of C, which is cut, pulls as a spring in C does."""
+    m = four_bar(C=False)
+    m.add_potential("spring", lambda s: 1.5 * s["C"] ** 2)
+    n = four_bar(C=True)
+    n.add_potential("spring", lambda s: 1.5 * s["C"] ** 2)
+    found = []
+    for one in (m, n):
+        s = one.compile("casadi")
+        x = s.assemble({"A": 0.6}, guess={"D": -1.1})
+        found.append((s.potential_energy(x), *s.frame_acceleration(x, "rocker", s.acceleration(x).vdot)))
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-11, atol=1e-11)
+
+
+def test_reactions_are_found_by_the_name_of_the_joint_whichever_is_cut():
+    wanted = None
+    for tree in ({}, {"B": False}, {"A": False}, {"D": False}):
+        system = four_bar(**tree).compile("casadi")
+        held = "A" if "A" in system.layout.joints else "B"
+        base = four_bar().compile("casadi")
+        y = base.assemble({"A": 0.6}, guess={"D": -1.1})
+        x = system.state({name: y[name] for name in system.layout.joints})
+        assert held in system.layout.joints
+        forces = system.constraint_forces(x)
+        found = np.array([forces.joints[name] for name in "ABCD"])
+        wanted = found if wanted is None else wanted
+        np.testing.assert_allclose(found[:, [2, 3, 4]], wanted[:, [2, 3, 4]], atol=1e-12 * np.abs(wanted).max())
