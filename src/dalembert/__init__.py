@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dalembert import zoo as zoo
     from dalembert.analysis.assembly import Assembly as Assembly
     from dalembert.analysis.mobility import Report as Report
+    from dalembert.analysis.modes import AssemblyModes as AssemblyModes
     from dalembert.analysis.special_points import SpecialPoint as SpecialPoint
     from dalembert.analysis.subspaces import Subspaces as Subspaces
     from dalembert.analysis.sweep import Sweep as Sweep
@@ -154,6 +155,7 @@ _PACKAGES = ("analysis", "control", "view", "zoo")
 _HOMES = {
     "analysis.assembly": "Assembly",
     "analysis.mobility": "Report",
+    "analysis.modes": "AssemblyModes",
     "analysis.special_points": "SpecialPoint",
     "analysis.subspaces": "Subspaces",
     "analysis.sweep": "Sweep",

@@ -262,7 +262,7 @@ class SystemLike(Protocol):
         guess: Any = None,
         t: float = 0.0,
         p: Parameters = None,
-        attempts: int = 12,
+        attempts: int | None = None,
         frames: Mapping[Any, Any] | None = None,
         limits: bool | None = None,
     ) -> StateLike: ...

@@ -51,11 +51,11 @@ def test_positions_from_both_sides_are_those_between():
     from dalembert.analysis.solution_curve import follow
     from dalembert.branch.between_points import two_sided
     from dalembert.branch.continuation import Continuation
-    from dalembert.branch.path import Path
+    from dalembert.branch.path import PrescribedPath
 
     system = zoo.four_bar().compile()
     first = system.state(*zoo.four_bar_start(0.3))
-    path = Path(system, {"A": [0.3, 1.1]}, {}, {}, first, None)
+    path = PrescribedPath(system, {"A": [0.3, 1.1]}, {}, {}, first, None)
     way = Continuation(path, first)
     way.begin(0.3, first.q)
     while way.points[-1].x < 1.1:

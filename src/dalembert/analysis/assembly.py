@@ -6,7 +6,7 @@ position they also satisfy the second-order condition of `second_order`, so that
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,20 +76,30 @@ def assemble(
     p: Parameters,
     active: Active,
     tolerance: float,
-    branches: int,
-    attempts: int,
+    branches: int | str,
+    attempts: int | None,
     seed: int,
     frames: Mapping[Any, Any] | None = None,
     limits: bool | None = None,
-) -> list[StateLike]:
+) -> Sequence[StateLike]:
     """Up to `branches` different states; raises AssemblyError where there is none. See `System.assemble`."""
     t, tolerance = checks.number(t, "t"), checks.number(tolerance, "tolerance", above=0.0, most=1e-3)
-    branches = checks.whole(branches, "branches", least=1, most=1000)
-    attempts = checks.whole(attempts, "attempts", least=1, most=10_000)
+    every = isinstance(branches, str) and branches == "all"
+    number = 1 if every else checks.whole(branches, "branches", least=1, most=1000)
+    attempts = attempts if attempts is None else checks.whole(attempts, "attempts", least=1, most=100_000)
     rng = np.random.default_rng(checks.whole(seed, "seed", least=0))
     request = requested(system, q, v, guess, t, p, active, tolerance, frames)
     within = bool(frames) if limits is None else checks.flag(limits, "limits")
-    return Search(request, within, branches, attempts, rng).run()
+    search = Search(request, within, number, POLICY.starts if every or attempts is None else attempts, rng)
+    if not every:
+        return search.run()
+    from dalembert.analysis.modes import assembly_modes
+
+    try:
+        first = search.run()[0]
+    except AssemblyError:
+        first = None
+    return assembly_modes(request, first, within, POLICY.all_starts if attempts is None else attempts, rng)
 
 
 def requested(
@@ -197,13 +207,13 @@ class Search:
         rows, r = self.rows, self.request
         end = close_one(rows, at, r.tolerance)
         closed = [end] if end.closed else []
-        near = end.closed and np.abs(rows.apart(end.q, at)).max(initial=0.0) < POLICY.beside
+        near = end.closed and np.abs(rows.apart(end.q[None], at)).max(initial=0.0) < POLICY.beside
         if rows.goals and r.system.rows.of and rows.on.all() and not near and (attempts > 1 or not closed):
             state = r.start.replace(q=at)
             on_branch = openness(r.system, state, r.p) <= POLICY.open
             closed = [*_walked(r, state, on_branch, attempts), *closed]
             if not on_branch:
-                closed.sort(key=lambda end: float(np.linalg.norm(rows.apart(end.q, at))))
+                closed.sort(key=lambda end: float(np.linalg.norm(rows.apart(end.q[None], at))))
         if closed or self.found:
             return closed or [end]
         Q, gap = nearest(rows, at[None], np.ones(1, dtype=bool))
@@ -311,4 +321,4 @@ def _scattered(rows: Rows, start: np.ndarray, rng: np.random.Generator, attempt:
 
 def same_position(rows: Rows, one: np.ndarray, other: np.ndarray) -> bool:
     """Whether two closed positions are the same configuration."""
-    return bool(np.abs(rows.apart(one, other)).max(initial=0.0) < POLICY.same)
+    return bool(np.abs(rows.apart(one[None], other)).max(initial=0.0) < POLICY.same)

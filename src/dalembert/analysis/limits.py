@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -32,7 +31,7 @@ def inside_limits(rows: Rows, end: Ending, tolerance: float) -> tuple[Ending, st
     plain = {system.q_names.index(n): k for k, n in enumerate(system.v_names) if n in system.q_names}
     fixed, tried = dict[int, float](), set[int]()
     while True:
-        end.q = _turned(rows, end.q, plain, (low, high))
+        end.q = turned(rows, end.q)
         far = {i: max(low[k] - end.q[i], end.q[i] - high[k]) for i, k in plain.items()}
         worst = max(far, key=lambda i: far[i], default=-1)
         if worst < 0 or far[worst] <= ROOM:
@@ -75,20 +74,21 @@ def _other_side(
                 start[i] = rng.uniform(*sorted(ends))
         found = close_one(rows, start, tolerance)
         if found.closed:
-            found.q = _turned(rows, found.q, plain, (low, high))
+            found.q = turned(rows, found.q)
             if low[plain[joint]] - ROOM <= found.q[joint] <= high[plain[joint]] + ROOM:
                 return found
     return None
 
 
-def _turned(rows: Rows, q: np.ndarray, plain: Mapping[int, int], limits: Any) -> np.ndarray:
+def turned(rows: Rows, q: np.ndarray) -> np.ndarray:
     """q with angles outside their limits turned by whole turns to within, where that is possible."""
-    (low, high), q = limits, q.copy()
-    for i, k in plain.items():
-        if rows.angular[k] and i not in rows.held and not low[k] <= q[i] <= high[k]:
-            turned = q[i] - 2 * np.pi * np.ceil((q[i] - high[k]) / (2 * np.pi)) if np.isfinite(high[k]) else q[i]
-            turned = turned if turned >= low[k] else q[i] + 2 * np.pi * np.ceil((low[k] - q[i]) / (2 * np.pi))
-            q[i] = turned if low[k] - ROOM <= turned <= high[k] + ROOM else q[i]
+    (low, high), q, v_names = joint_limits(rows.system), q.copy(), list(rows.system.v_names)
+    for i in rows.angles:
+        k = v_names.index(rows.system.q_names[i])
+        if i not in rows.held and not low[k] <= q[i] <= high[k]:
+            x = q[i] - 2 * np.pi * np.ceil((q[i] - high[k]) / (2 * np.pi)) if np.isfinite(high[k]) else q[i]
+            x = x if x >= low[k] else q[i] + 2 * np.pi * np.ceil((low[k] - q[i]) / (2 * np.pi))
+            q[i] = x if low[k] - ROOM <= x <= high[k] + ROOM else q[i]
     return q
 
 

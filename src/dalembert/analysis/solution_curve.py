@@ -24,7 +24,7 @@ from dalembert.analysis.special_points import (
 )
 from dalembert.branch.between_points import CLOSE, closes, polished, two_sided
 from dalembert.branch.continuation import Continuation, CurvePoint
-from dalembert.branch.path import Path
+from dalembert.branch.path import PrescribedPath
 from dalembert.branch.policy import POLICY
 from dalembert.protocols import StateLike
 
@@ -45,7 +45,7 @@ class Curve:
     interrupted: bool = False
 
 
-def follow(path: Path, state: StateLike, progress: Callable[[float], Any] | None = None) -> Curve:
+def follow(path: PrescribedPath, state: StateLike, progress: Callable[[float], Any] | None = None) -> Curve:
     """Go along a path from a position at its beginning."""
     system, way = path.system, Continuation(path, state)
     curve = Curve(np.zeros(0), np.zeros((0, system.nq)), np.zeros((0, system.nv)), np.zeros((0, system.nv)))
@@ -243,8 +243,8 @@ def _up_to(
 # --- special points -------------------------------------------------------------------------------------------------
 
 
-def held_at(path: Path, x: float) -> dict[str, float]:
-    return {name: path._value(name, x)[0] for name in path.columns} or {"value": x}
+def held_at(path: PrescribedPath, x: float) -> dict[str, float]:
+    return {name: path.value(name, x)[0] for name in path.columns} or {"value": x}
 
 
 def _index(values: np.ndarray, offset: int, x: float) -> float:

@@ -23,7 +23,7 @@ from dalembert.analysis.solution_curve import Curve
 from dalembert.analysis.special_points import SpecialPoint
 from dalembert.branch.between_points import CLOSE
 from dalembert.branch.corrector import pseudoinverse
-from dalembert.branch.path import Path
+from dalembert.branch.path import PrescribedPath
 from dalembert.branch.rows import far_from_singular
 from dalembert.errors import ArgumentError, unknown
 from dalembert.lazy import cached_property
@@ -54,7 +54,7 @@ class Sweep(ByName):
     message: str  # why not, and how far; "" where all were reached
     values: dict[str, np.ndarray]  # what is led, by name: (K,)
     missed: dict[str, np.ndarray]  # the values of it that were not reached
-    _path: Path = field(repr=False)
+    _path: PrescribedPath = field(repr=False)
     _x: np.ndarray = field(repr=False)  # (K,) places
     _slopes: np.ndarray = field(repr=False)  # (K, nv) of the branch
     _singular: np.ndarray = field(repr=False)  # (K,) bool: where the motion comes from beside
@@ -216,7 +216,7 @@ class Sweep(ByName):
 class Stack:
     """J at all positions of a sweep, factored at once."""
 
-    def __init__(self, path: Path, q: np.ndarray, x: np.ndarray):
+    def __init__(self, path: PrescribedPath, q: np.ndarray, x: np.ndarray):
         system = path.system
         self.path = path
         self.p, self.t = path.given(x)
@@ -248,7 +248,7 @@ class Stack:
         return np.einsum("kij,ki->kj", self.inverse, load * self.path.reach) / self.path.units
 
 
-def with_motion(curve: Curve, path: Path, rates: np.ndarray, bends: np.ndarray, u: Inputs) -> Sweep:
+def with_motion(curve: Curve, path: PrescribedPath, rates: np.ndarray, bends: np.ndarray, u: Inputs) -> Sweep:
     """The sweep of a curve, where what is led has these velocities and accelerations (see `led_rates`)."""
     system, K = path.system, len(curve.x)
     rates, bends = rates[:K], bends[:K]
@@ -264,7 +264,7 @@ def with_motion(curve: Curve, path: Path, rates: np.ndarray, bends: np.ndarray, 
 
 
 def _motion(
-    curve: Curve, path: Path, rates: np.ndarray, bends: np.ndarray, stack: Stack | None
+    curve: Curve, path: PrescribedPath, rates: np.ndarray, bends: np.ndarray, stack: Stack | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Velocities and accelerations, and in which positions they come from beside them."""
     system, K = path.system, len(curve.x)
@@ -294,14 +294,14 @@ def _motion(
     return v, a, singular
 
 
-def _ended(curve: Curve, path: Path, K: int) -> str:
+def _ended(curve: Curve, path: PrescribedPath, K: int) -> str:
     left = path.count - K
     reached = "ends after" if K else "cannot begin at"
     place = path.told(float(curve.x[-1] if K else path.wanted[0]))
     return f"the sweep {reached} {place}: {curve.why}. {left} of {path.count} values are not reached."
 
 
-def _elapsed(path: Path, x: np.ndarray, rates: np.ndarray) -> np.ndarray:
+def _elapsed(path: PrescribedPath, x: np.ndarray, rates: np.ndarray) -> np.ndarray:
     """(K,) s from the first value at constant speeds; zeros where these do not lead from each value to the next."""
     r = rates[0] if len(rates) else np.zeros(0)
     nothing = np.zeros(len(x))
@@ -309,7 +309,7 @@ def _elapsed(path: Path, x: np.ndarray, rates: np.ndarray) -> np.ndarray:
         return nothing
     steps = np.zeros((len(x) - 1, path.led))
     for k, name in enumerate(path.coordinates):
-        steps[:, k] = np.diff(x if name == path.single else [path._value(name, float(one))[0] for one in x])
+        steps[:, k] = np.diff(x if name == path.single else [path.value(name, float(one))[0] for one in x])
     for track, where in _places(path):
         ways = [a.toward(b, 0.0)[1] for a, b in itertools.pairwise(track[: len(x)])]
         for k, V in enumerate(ways):
@@ -320,7 +320,7 @@ def _elapsed(path: Path, x: np.ndarray, rates: np.ndarray) -> np.ndarray:
     return np.concatenate([[0.0], np.cumsum(dt)])
 
 
-def _places(path: Path) -> list[tuple[Any, slice]]:
+def _places(path: PrescribedPath) -> list[tuple[Any, slice]]:
     """Each frame that is led and its place among the rows of what is led."""
     out, start = [], len(path.coordinates) + len(path.fixed)
     for track in path.tracks:
@@ -329,7 +329,7 @@ def _places(path: Path) -> list[tuple[Any, slice]]:
     return out
 
 
-def led_rates(path: Path, given: Any, what: str) -> np.ndarray:
+def led_rates(path: PrescribedPath, given: Any, what: str) -> np.ndarray:
     """(K, rows of what is led) the speed, or acceleration, of all that is led; zero where it is not given."""
     out = np.zeros((path.count, path.led))
     if given is None:

@@ -11,7 +11,7 @@ from dalembert.analysis.solution_curve import Curve, follow, held_at
 from dalembert.analysis.special_points import SpecialPoint
 from dalembert.branch.arclength import corrected_along
 from dalembert.branch.continuation import Continuation
-from dalembert.branch.path import Path
+from dalembert.branch.path import PrescribedPath
 from dalembert.branch.policy import POLICY
 from dalembert.errors import ArgumentError
 from dalembert.protocols import StateLike
@@ -25,7 +25,7 @@ STRIDES = 200  # steps along the arc behind a dead point
 # --- limits ---------------------------------------------------------------------------------------------------------
 
 
-def note_limits(curve: Curve, path: Path, state: StateLike, stop: bool) -> None:
+def note_limits(curve: Curve, path: PrescribedPath, state: StateLike, stop: bool) -> None:
     """Note where joints pass their limits; with `stop`, end the curve at the last value before."""
     system, K = path.system, len(curve.x)
     low, high = joint_limits(system)
@@ -60,7 +60,7 @@ def note_limits(curve: Curve, path: Path, state: StateLike, stop: bool) -> None:
         curve.why = first.message.rstrip(".")
 
 
-def _point(curve: Curve, path: Path, q: np.ndarray, x: float, index: float, text: str) -> SpecialPoint:
+def _point(curve: Curve, path: PrescribedPath, q: np.ndarray, x: float, index: float, text: str) -> SpecialPoint:
     x = float(curve.x[0]) if index == 0.0 else x
     message = f"{text} at {path.told(x)}."
     return SpecialPoint("limit", held_at(path, x), path.state(q, x), float(index), (), message)
@@ -91,7 +91,7 @@ def _passing(way: Continuation, curve: Curve, j: int, i: int, bound: float) -> t
 # --- through dead points --------------------------------------------------------------------------------------------
 
 
-def go_through(path: Path, curve: Curve, state: StateLike) -> tuple[Path, Curve, np.ndarray]:
+def go_through(path: PrescribedPath, curve: Curve, state: StateLike) -> tuple[PrescribedPath, Curve, np.ndarray]:
     """The curve that goes on behind dead points, through the values it came by; with +1 or −1 for the way it goes.
 
     It ends where it comes to the first or last value again.
@@ -127,12 +127,12 @@ def go_through(path: Path, curve: Curve, state: StateLike) -> tuple[Path, Curve,
     return _path(path, np.concatenate([whole.x, missed]), state), whole, signs
 
 
-def _path(path: Path, values: np.ndarray, state: StateLike) -> Path:
+def _path(path: PrescribedPath, values: np.ndarray, state: StateLike) -> PrescribedPath:
     p = path.p if len(path.p) else None
-    return Path(path.system, {str(path.single): values}, {}, path.fixed, state, p)
+    return PrescribedPath(path.system, {str(path.single): values}, {}, path.fixed, state, p)
 
 
-def _behind(path: Path, curve: Curve, turned: SpecialPoint, value: float) -> np.ndarray | None:
+def _behind(path: PrescribedPath, curve: Curve, turned: SpecialPoint, value: float) -> np.ndarray | None:
     """The position at a value behind a dead point: along the arc until what is led has come back to it."""
     way = Continuation(path, turned.state)
     x, q = float(turned.at[str(path.single)]), turned.state.q

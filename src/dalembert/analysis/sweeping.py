@@ -14,7 +14,7 @@ from dalembert.analysis.solution_curve import Curve, follow
 from dalembert.analysis.sweep import Sweep, led_rates, with_motion
 from dalembert.analysis.sweep_ends import go_through, note_limits
 from dalembert.branch.mirrors import openness
-from dalembert.branch.path import Path
+from dalembert.branch.path import PrescribedPath
 from dalembert.branch.policy import POLICY
 from dalembert.errors import ArgumentError, AssemblyError
 from dalembert.protocols import Inputs, Parameters, StateGiven, StateLike, SystemLike
@@ -43,7 +43,7 @@ def sweep(
     u = None if u is None else system.input_vector(u)
     checks.choice(limits, ("mark", "stop", "ignore"), "limits")
     through = checks.flag(through, "through")
-    path = Path(system, values, frames, held, rest, p)
+    path = PrescribedPath(system, values, frames, held, rest, p)
     rates, bends = led_rates(path, speed, "speed"), led_rates(path, acceleration, "acceleration")
     try:
         begin = _beginning(system, path, state if guess else rest, p)
@@ -59,7 +59,7 @@ def sweep(
     return with_motion(curve, path, rates, bends, u)
 
 
-def _along_legs(path: Path, given: np.ndarray, signs: np.ndarray) -> np.ndarray:
+def _along_legs(path: PrescribedPath, given: np.ndarray, signs: np.ndarray) -> np.ndarray:
     """The one speed (or acceleration) of a sweep through dead points, backward where it goes back."""
     if len(given) and (given != given[0]).any():
         raise ArgumentError("a sweep through dead points has one speed and one acceleration; give numbers, not lists.")
@@ -73,7 +73,7 @@ def walk(system: SystemLike, state: StateGiven, to: Any, *, frames: Any, held: A
     x, _, p = system.resolve(state, None, p)
     to, frames = ({} if v is None else checks.mapping(v, n) for v, n in ((to, "to"), (frames, "frames")))
     held = {} if held is None else checks.mapping(held, "held")
-    goal = Path(system, {n: [v] for n, v in to.items()}, {n: [v] for n, v in frames.items()}, held, x, p)
+    goal = PrescribedPath(system, {n: [v] for n, v in to.items()}, {n: [v] for n, v in frames.items()}, held, x, p)
     if not goal.parameters and openness(system, x, p) > POLICY.open:
         raise ArgumentError("the state to walk from does not close the loops; assemble or project it first.")
     curve = _walked(goal, x)
@@ -86,7 +86,7 @@ def _nothing(system: SystemLike) -> tuple[np.ndarray, np.ndarray, np.ndarray, np
     return np.zeros(0), np.zeros((0, system.nq)), np.zeros((0, system.nv)), np.zeros((0, system.nv))
 
 
-def _beginning(system: SystemLike, path: Path, state: StateGiven | None, p: Parameters) -> StateLike:
+def _beginning(system: SystemLike, path: PrescribedPath, state: StateGiven | None, p: Parameters) -> StateLike:
     """A position at the first values: reached from a closed state along its branch, or assembled."""
     start = float(path.wanted[0])
     x = None if state is None or isinstance(state, Mapping) else system.as_state(state)
@@ -115,9 +115,9 @@ def _wish(goal: Any) -> dict[str, Any]:
     return {name: value for name, value in wish.items() if value is not None}
 
 
-def _walked(path: Path, x: StateLike) -> Curve:
+def _walked(path: PrescribedPath, x: StateLike) -> Curve:
     """From a state to the beginning of a path: everything that is led goes straight."""
-    way = object.__new__(Path)
+    way = object.__new__(PrescribedPath)
     vars(way).update(vars(path))
     way.count = 2
     now = {**dict(zip(path.system.q_names, x.q)), **dict(zip(path.system.p_names, path.p)), "t": path.t}

@@ -44,6 +44,7 @@ def close(rows: Rows, Q: np.ndarray, which: np.ndarray | None = None, tolerance:
         np.zeros(n), np.zeros(n, dtype=int),
     )  # fmt: skip
     k = np.arange(n) if which is None else np.flatnonzero(which)
+    last = np.zeros(n)  # sizes of steps
     norms, stalls = np.full((limits.iterations, n), np.nan), np.zeros(n, dtype=int)  # residuals before each step
     e, J = rows.equations(Q[k], k)
     for count in range(limits.iterations if len(k) else 0):
@@ -58,7 +59,8 @@ def close(rows: Rows, Q: np.ndarray, which: np.ndarray | None = None, tolerance:
         q, e, J, scale = _damped(rows, out.q[k], k, delta, norm, e, J)
         if count == 0:
             out.first[k] = size
-        rate = _contraction(out.first[k], size, count) if count else np.full(len(k), 0.5)
+        rate = np.minimum(size / np.maximum(last[k], 1e-300), 0.999) if count else np.full(len(k), 0.5)
+        last[k] = size
         out.contraction[k] = rate if count else 0.0
         out.q[k], out.residuals[k], out.iterations[k], norms[count, k] = q, e, count + 1, norm
         stalls[k] += scale < limits.shortest
@@ -91,12 +93,6 @@ def _damped(
         scale[again] *= 0.5
         trial[again] = rows.plus(Q[again], scale[again, None] * delta[again], k[again])
         e[again], J[again] = rows.equations(trial[again], k[again])
-
-
-def _contraction(first: np.ndarray, size: np.ndarray, steps: int) -> np.ndarray:
-    """(n,) mean ratio of the steps' sizes."""
-    ratio = np.divide(size, first, out=np.zeros(len(size)), where=(first > 0) & (size > 0))
-    return np.minimum(ratio ** (1.0 / steps), 0.999)
 
 
 def _largest(x: np.ndarray) -> np.ndarray:

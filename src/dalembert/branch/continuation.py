@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg.lapack import dgesv
 
 from dalembert.branch.corrector import correct, largest
-from dalembert.branch.path import Path
+from dalembert.branch.path import PrescribedPath
 from dalembert.branch.policy import POLICY
 from dalembert.lazy import cached_property
 from dalembert.protocols import StateLike
@@ -45,7 +45,7 @@ class CurvePoint:
 class Continuation:
     """The branch of a position q at the beginning of a path; `points` are the positions found so far."""
 
-    def __init__(self, path: Path, state: StateLike):
+    def __init__(self, path: PrescribedPath, state: StateLike):
         self.path, system = path, path.system
         self.flat = system.nq == system.nv and list(system.q_names) == list(system.v_names)
         self.policy = rank_policy(system, path.parameters_at(float(path.wanted[0])))

@@ -35,7 +35,7 @@ NO_WAY = (
 )
 
 
-class Path:
+class PrescribedPath:
     """The prescribed and the held quantities; `wanted` are the places x of the given values, `legs` pairs of places."""
 
     def __init__(
@@ -106,12 +106,12 @@ class Path:
 
     def at(self, x: float) -> tuple[np.ndarray, np.ndarray, float]:
         """Values of the coordinates that are led, parameters and time at a place."""
-        h = np.array([self._value(n, x)[0] for n in self.coordinates] + list(self.fixed.values()))
+        h = np.array([self.value(n, x)[0] for n in self.coordinates] + list(self.fixed.values()))
         p = self.p
         if self.parameters:
             p = p.copy()
-            p[self.p_index] = [self._value(n, x)[0] for n in self.parameters]
-        return h, p, self._value("t", x)[0] if "t" in self.columns else self.t
+            p[self.p_index] = [self.value(n, x)[0] for n in self.parameters]
+        return h, p, self.value("t", x)[0] if "t" in self.columns else self.t
 
     def given(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Parameters (K, np) and times (K,) at places (K,)."""
@@ -129,12 +129,12 @@ class Path:
         phi, A, b = self.kernel(*(given[n] for n in self.kernel.names_in))
         g = np.zeros(len(phi))
         if "t" in self.columns:
-            g = g - b * self._value("t", x)[1]
+            g = g - b * self.value("t", x)[1]
         if self.slopes is not None:
             slope = np.asarray(self.slopes(*(given[n] for n in self.slopes.names_in))).reshape(len(phi), -1)
-            g = g - slope[:, self.p_index] @ [self._value(n, x)[1] for n in self.parameters]
+            g = g - slope[:, self.p_index] @ [self.value(n, x)[1] for n in self.parameters]
         away, rows = [phi[self.rows], q[self.q_index] - h], [A[self.rows], self.N]
-        rate = [g[self.rows], [self._value(n, x)[1] for n in self.coordinates], np.zeros(len(self.fixed))]
+        rate = [g[self.rows], [self.value(n, x)[1] for n in self.coordinates], np.zeros(len(self.fixed))]
         for goal, V in self.goals(x):
             far, motion = goal.rows(q, p)
             away.append(far)
@@ -192,11 +192,11 @@ class Path:
         """The prescribed quantities with their values at a place."""
         if self.single or self.columns:
             least = {n: 1e-12 * np.abs(values).max() for n, values in self.columns.items()}
-            now = {n: self._value(n, x)[0] for n in self.columns}
+            now = {n: self.value(n, x)[0] for n in self.columns}
             return ", ".join(f"{n} = {value if abs(value) > least[n] else 0.0:.6g}" for n, value in now.items())
         return f"value {x:.4g} of {self.count - 1}"
 
-    def _value(self, name: str, x: float) -> tuple[float, float]:
+    def value(self, name: str, x: float) -> tuple[float, float]:
         """The value of something led at a place, and its slope."""
         if name == self.single:
             return x, 1.0

@@ -34,6 +34,8 @@ class BranchPolicy:
     closable: float = 1e-3  # a gap from which Newton's method is tried again: quadratic convergence begins about there
 
     # --- several starts (`analysis.assembly`) -----------------------------------------------------------------------
+    starts: int = 12  # before an assembly gives up
+    all_starts: int = 4096  # for all modes: one that 0.2 % of them lead to is missed in 1 of 1000 cases
     same_gaps: int = 4  # searches from other starts that end in the same gap: it does not close
     same_gap: float = 1e-3  # of a gap: by how much those differ
     more_starts: int = 90  # for several positions, and twice as many as the last new one took

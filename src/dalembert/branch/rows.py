@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from dalembert.branch.goals import FrameGoal
-from dalembert.compiler.target import host
 from dalembert.errors import AssemblyError
 from dalembert.protocols import SystemLike
 from dalembert.rank import RankPolicy, angular_velocities, rank_policy, usual_sizes
@@ -49,7 +48,7 @@ class Rows:
         else:
             self.sizes, self.phi_units, length = usual_sizes(system, p)
         self.reach = np.where(self.angular, 1.0, length[:, None])  # (n, nv)
-        self.length, self.lanes = length, host().width if len(p) > 1 else 1
+        self.length, self.lanes = length, _lanes() if len(p) > 1 else 1
         self._kernels: dict[str, Any] = {}
         self.flat = system.nq == system.nv and list(system.q_names) == list(system.v_names)
         turning = {name for name, angle in zip(system.v_names, self.angular) if angle}
@@ -78,6 +77,14 @@ class Rows:
         vars(out).update(vars(self))
         more = np.tile(np.array(list(fixed.values())), (len(self.p), 1))
         out.hold([*self.held, *fixed], np.hstack([self.want, more]))
+        return out
+
+    def times(self, n: int) -> Rows:
+        """The rows of one position for n."""
+        out = object.__new__(Rows)
+        vars(out).update(vars(self))
+        for name in ("p", "want", "sizes", "phi_units", "units", "reach", "length", "_sizes", "_weights"):
+            setattr(out, name, np.repeat(getattr(self, name), n, axis=0))
         return out
 
     # --- numbers ------------------------------------------------------------------------------------------------
@@ -128,10 +135,17 @@ class Rows:
         step = delta * self.reach[k]
         return Q + step if self.flat else np.asarray(self.values("plus", Q, k, dq=step)).reshape(Q.shape)
 
-    def apart(self, q1: np.ndarray, q0: np.ndarray) -> np.ndarray:
-        """(nv,) the way from one position to another, rad around the circle or lengths of the mechanism."""
-        delta = (q1 - q0 if self.flat else self.system.minus(q1, q0)) / self.reach[0]
+    def apart(self, Q: np.ndarray, q0: np.ndarray) -> np.ndarray:
+        """(n, nv) the ways from a position to others, (n, nq), rad around the circle or lengths of the mechanism."""
+        if self.flat:
+            delta = (Q - q0) / self.reach[0]
+        else:
+            delta = self.system.kernel("minus").batch(*self._pair(q0, Q)) / self.reach[0]
         return np.where(self.angular, (delta + np.pi) % (2 * np.pi) - np.pi, delta)
+
+    def _pair(self, q0: np.ndarray, Q: np.ndarray) -> list[np.ndarray]:
+        known = {"q": np.broadcast_to(q0, Q.shape), "q1": Q}
+        return [known[name] for name in self.system.kernel("minus").names_in]
 
     def meant(self, Q: np.ndarray, k: np.ndarray) -> np.ndarray:
         """(n,) whether no active constraint holds with an axis reversed."""
@@ -240,6 +254,12 @@ def undefined(A: np.ndarray, M: np.ndarray) -> UndefinedHere:
             "the moving bodies mass and inertia, or take another configuration."
         )
     return UndefinedHere("the constraints overflow at this configuration; start from another one.")
+
+
+def _lanes() -> int:
+    from dalembert.compiler.target import host  # with llvmlite
+
+    return host().width
 
 
 def places(names: Iterable[str], known: Sequence[str], where: Any) -> np.ndarray:

@@ -15,17 +15,18 @@ if TYPE_CHECKING:
 
 
 @command("assemble", state=True)
-@click.option("--branches", type=click.IntRange(1, 1000), default=1, help="Look for so many different assemblies.")
+@click.option("--branches", default="1", help="Look for so many different assemblies, or for all assembly modes.")
 @click.option("--seed", type=click.IntRange(0), default=0, help="Of the random starts for more than one.")
-def assemble(study: Study, branches: int, seed: int) -> Answer:
+def assemble(study: Study, branches: str, seed: int) -> Answer:
     """Close the loops: a state on the constraints.
 
     What --at and --speed hold stays; the rest follows.
     """
     system = study.system
+    number = branches if branches == "all" else click.IntRange(1, 1000).convert(branches, None, None)  # type: ignore[arg-type]
     found = [study.x]
-    if branches > 1 and system.rows.of:
-        found = system.assemble(study.at, study.speeds, guess=study.guess, branches=branches, seed=seed)
+    if number != 1 and system.rows.of:
+        found = system.assemble(study.at, study.speeds, guess=study.guess, branches=number, seed=seed)
     evidence = [x.evidence for x in found if x.evidence is not None]
     facts = {
         "branches": len(found),

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.analysis.manifold import tangent
 from dalembert.analysis.mobility import independent_rows
 from dalembert.branch.mirrors import refuse_mirrored
 from dalembert.charts.leaders import Coordinate, Given, coordinate, named_list
@@ -158,6 +159,9 @@ def _hashable(key: tuple[Any, ...]) -> bool:
 
 def _near_singular(system: System, x: State, u: Inputs, p: Parameters, rows: RowChoice) -> bool:
     """Whether the rows themselves are too nearly dependent, whatever the coordinates."""
+    on = np.ones(len(system.rows.of), dtype=bool) if rows is None else np.isin(np.arange(len(system.rows.of)), rows)
+    if tangent(system, x, p, on).rank < on.sum():
+        return True
     d = slopes(system, x, u, p, rows)
     return not (rank_policy(system, p).separates(d["margin"]) and np.isfinite(d["vdot"]).all())
 

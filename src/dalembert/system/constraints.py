@@ -224,8 +224,8 @@ class ConstraintQuestions(TreeQuestions):
         p: Parameters = None,
         active: Mapping[str, bool] | None = None,
         tolerance: float = 1e-11,
-        branches: int = 1,
-        attempts: int = 12,
+        branches: int | str = 1,
+        attempts: int | None = None,
         seed: int = 0,
         frames: Mapping[Any, Any] | None = None,
         limits: bool | None = None,
@@ -236,9 +236,10 @@ class ConstraintQuestions(TreeQuestions):
         state; default neutral. t: time, s. active: {constraint: False} switches constraints off. tolerance: residual
         that counts as closed, rad or lengths of the mechanism. Velocities that are not held come out as small as the
         constraints allow (in the mass metric). The state's `evidence` has residuals, iterations and rank.
-        With branches > 1, a list of up to that many different assemblies, found from random starts with this seed.
-        attempts: starts after which the search gives up, the first from the guess and the others around it; it ends
-        sooner when several come to the same gap.
+        With branches > 1, a list of up to that many different assemblies, found from random starts with this seed; with
+        branches="all" every assembly mode that random starts over all configurations find, as `AssemblyModes`, with an
+        estimate of their number. attempts: starts after which the search gives up, the first from the guess and the
+        others around it (default 12; of "all" 4096); it ends sooner when several come to the same gap.
         frames: {frame: where it is held}, the inverse kinematics: a point (3,), None where it is free, a rotation
         (3, 3), a pose (4, 4), or a mapping such as {"position": (x, y, z), "z": direction} of position, rotation and
         one axis, in the ground. From a guess with open loops, these are closed first and the frames walked to their

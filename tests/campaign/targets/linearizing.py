@@ -109,6 +109,9 @@ LINEARIZING = {
     "dalembert.States.__getitem__": Target(
         lambda **a: da.assemble_many(four_bar()[0], {"A": [0.6, 0.7]}).__getitem__(**a), {"k": 1}
     ),
+    "dalembert.AssemblyModes.__getitem__": Target(
+        lambda **a: four_bar()[0].assemble({"A": 0.6}, branches="all").__getitem__(**a), {"k": 1}
+    ),
     "dalembert.sweep_many": Target(
         da.sweep_many,
         {
