@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.formulations.precise import Precise
+from dalembert.formulations.precise import Precise, PreciseRows, no_precise_rows
 from dalembert.formulations.problem import make_problem
 from dalembert.formulations.right_hand_side import views
 from dalembert.formulations.sparse import make_sparse_problem
@@ -45,6 +45,7 @@ class Landing(Struct):
     turning = Int()
     turns = Ints("turning")  # where quaternions begin that have a low part
     program = Part(lambda: Precise)  # of Φ
+    rows = Part(lambda: PreciseRows)
 
 
 def make_landing(
@@ -64,6 +65,7 @@ def make_landing(
     rates: Kernel | None = None,
     turns: np.ndarray | None = None,
     sparse: bool = False,
+    precise_rows: Callable[[Mapping[str, slice]], PreciseRows] | None = None,
 ) -> Bound:
     """The function `name`, "position" or "velocity", over the kernels "equations" and "plus".
 
@@ -89,6 +91,7 @@ def make_landing(
         turning=0 if precise is None or turns is None else len(turns),
         turns=np.zeros(0, dtype=np.int64) if precise is None or turns is None else turns,
         program=Precise() if precise is None else precise,
+        rows=no_precise_rows() if precise_rows is None else precise_rows(called.slices),
     )
     y = np.zeros((nq if name == "position" else nv) + rows + 2)
     entry = f"sparse_{name}" if sparse else name

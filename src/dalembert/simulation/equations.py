@@ -48,17 +48,30 @@ class Equations:
         count = self.system.nq + self.system.nv if chart is None else 2 * chart.dof
         return Stepper(ode, s.method, s.method.make(count), {})
 
-    def formulation(self, name: str, options: Mapping[str, Any], rows: tuple[int, ...] | None, usual: int) -> Bound:
-        """A formulation over the kernel "equations"; rows that depend on others for good are left out."""
+    def formulation(
+        self, name: str, options: Mapping[str, Any], rows: tuple[int, ...] | None, usual: int, precise: Any = None
+    ) -> Bound:
+        """A formulation over the kernel "equations"; rows that depend on others for good are left out.
+
+        precise: rows in twice the precision, as of `make_field`.
+        """
         limit = self.policy.near**2 if usual else -0.5
         chosen = {**formulation_options(self.system, name, self.setup.p, rows=rows, **options), "usual_rank": usual}
-        return self._field(name, self.system.kernel("equations", rows=rows), rows, chosen).trust(limit, limit)
+        kernel = self.system.kernel("equations", rows=rows)
+        return self._field(name, kernel, rows, chosen, precise).trust(limit, limit)
 
     def sparse_formulation(self, options: Mapping[str, Any]) -> Bound:
         """The null-space formulation of all rows over the kernel "sparse_equations", in the mass metric."""
         return self._field(None, self.system.kernel("sparse_equations"), None, self.sparse_options(options, None))
 
-    def _field(self, name: str | None, kernel: Kernel, rows: tuple[int, ...] | None, options: dict[str, Any]) -> Bound:
+    def _field(
+        self,
+        name: str | None,
+        kernel: Kernel,
+        rows: tuple[int, ...] | None,
+        options: dict[str, Any],
+        precise: Any = None,
+    ) -> Bound:
         system, baumgarte = self.system, self.setup.baumgarte
         return make_field(
             name,
@@ -72,6 +85,7 @@ class Equations:
             led=bool(system.led),
             options=options,
             baumgarte=(0.0, 0.0) if baumgarte is None else (baumgarte.alpha, baumgarte.beta),
+            precise=precise,
         )
 
     def sparse_options(self, options: Mapping[str, Any], rows: tuple[int, ...] | None) -> dict[str, Any]:
